@@ -9,49 +9,58 @@
 #include "adding_blocks.h"
 #include "algorithms_lasso_problem.h"
 
-/* A search by `count` blocks that exchange their shares under BSP, from the coefficients as they are; v goes along. */
-static void play_search(problem *q, uint32_t count, double *v)
+/* What one block does of a search, and how it ended. */
+typedef struct searching {
+    problem *q;
+    const double *from; /* v before the search */
+    size_t steps;
+    hawser_status status;
+    double reach, *moved; /* by row: what its columns have moved */
+} searching;
+
+static void search_one(adding_block *adding)
 {
-    hw_lasso_block *blocks = calloc(count, sizeof *blocks);
-    size_t n = q->n, length = n + HW_LINEAR_SEARCH_SUMS;
-    double *shares = calloc(length, sizeof(double)), *sum = calloc(length, sizeof(double)),
-           *own = calloc(length, sizeof(double)), now = 0.0, then = 0.0, reach[MOST_BLOCKS];
-    for (int clock = -1; clock <= 60; clock++) {
-        memcpy(sum, shares, length * sizeof(double));
-        for (uint32_t b = 0; b < count; b++) {
-            hw_lasso_block *block = &blocks[b];
-            hawser_matrix part = hawser_matrix_columns(&q->matrix, q->p * b / count, q->p * (b + 1) / count);
-            double *alpha = q->lasso.alpha + part.first, here = 0.0, there = 0.0;
-            memcpy(own, shares, length * sizeof(double));
-            if (clock < 0) {
-                assert_int_equal(hw_lasso_block_prepare(block, &q->lasso, &part, 0, NULL), HAWSER_OK);
-                hw_lasso_block_residual(block, v, false);
-                assert_int_equal(hw_linear_search_begin(&block->search, &block->columns, NULL, part.cols, alpha, q->lambda,
-                                                        block->residual, block->sum, NULL),
-                                 HAWSER_OK);
-            } else if (clock < 60) {
-                hw_linear_search_advance(&block->search, &block->columns, q->lambda, clock == 0, own);
-            } else {
-                hw_linear_search_aim(&block->search, &block->columns, q->lambda, alpha, own, &here, &there);
-            }
-            for (size_t i = 0; i < length; i++)
-                sum[i] += own[i] - shares[i];
-            now += here;
-            then += there;
-        }
-        memcpy(shares, sum, length * sizeof(double));
-    }
+    searching *s = adding->argument;
+    problem *q = s->q;
+    uint32_t b = adding->number, count = adding->group->blocks;
+    hawser_matrix part = hawser_matrix_columns(&q->matrix, q->p * b / count, q->p * (b + 1) / count);
+    hw_lasso_block block = {0};
+    hw_linear_part adds = adding_part(adding);
+    hawser_error error;
+    s->status = hw_lasso_block_prepare(&block, &q->lasso, &part, 0, &error);
+    hw_lasso_block_residual(&block, s->from, false);
+    hw_linear_round round = {.columns = &block.columns,
+                             .lambda = q->lambda,
+                             .residual = block.residual,
+                             .sum = block.sum,
+                             .alpha = q->lasso.alpha + part.first,
+                             .stop = {adding_stops, adding},
+                             .part = &adds};
+    if (s->status == HAWSER_OK)
+        s->status = hw_linear_search_run(&block.search, &round, NULL, part.cols, s->steps, &error);
+    s->reach = block.search.reach;
+    hw_linear_search_move(&block.search, 1.0, s->moved);
+    hw_lasso_block_release(&block);
+}
+
+/* A search by `count` blocks, from the coefficients as they are; v goes along. Returns how many sums it took. */
+static size_t play_search(problem *q, uint32_t count, size_t steps, size_t stop_after, double *v)
+{
+    searching each[MOST_BLOCKS];
+    void *arguments[MOST_BLOCKS];
     for (uint32_t b = 0; b < count; b++) {
-        hw_lasso_block *block = &blocks[b];
-        reach[b] = hw_linear_search_reach(&block->search, &block->columns, shares, block->residual, block->sum, now, then);
-        assert_true(reach[b] == reach[0]);
-        hw_linear_search_go(&block->search, reach[b], 1.0, q->lasso.alpha + block->columns.X.first, v);
-        hw_lasso_block_release(block);
+        each[b] = (searching){.q = q, .from = v, .steps = steps, .moved = calloc(q->n, sizeof(double))};
+        arguments[b] = &each[b];
     }
-    free(blocks);
-    free(shares);
-    free(sum);
-    free(own);
+    size_t sums = adding_run(count, stop_after, search_one, arguments);
+    for (uint32_t b = 0; b < count; b++) {
+        assert_int_equal(each[b].status, HAWSER_OK);
+        assert_true(each[b].reach == each[0].reach);
+        for (size_t i = 0; i < q->n; i++)
+            v[i] += each[b].moved[i];
+        free(each[b].moved);
+    }
+    return sums;
 }
 
 static void image_of(const problem *q, double *v)
@@ -63,10 +72,11 @@ static void image_of(const problem *q, double *v)
 }
 
 /* On the optimum's own face a search over any number of blocks finds the optimum; from elsewhere it never makes things worse, keeps
- * within the bounds and keeps v = X alpha. */
+ * within the bounds and keeps v = X alpha. After a request to stop it takes one more sum. */
 static void search_over_blocks(void **unused)
 {
     (void)unused;
+    enum { STEPS = 60, STOP_AFTER = 3 };
     for (int kind = 0; kind < 4; kind++)
         for (uint32_t count = 1; count <= 8; count = 2 * count + 1) {
             problem q;
@@ -93,7 +103,8 @@ static void search_over_blocks(void **unused)
                         q.lasso.alpha[j] *= 1.0 + 0.05 * uniform(&seed);
                 image_of(&q, v);
                 double before = reference_objective(&q, q.lasso.alpha);
-                play_search(&q, count, v);
+                size_t sums = play_search(&q, count, STEPS, wild ? STOP_AFTER : 0, v);
+                assert_true(wild ? sums <= STOP_AFTER + 1 : sums <= STEPS + 1);
                 double after = reference_objective(&q, q.lasso.alpha);
                 image_of(&q, again);
                 assert_true(wild ? after <= before * (1.0 + 1e-14) : after < before);

@@ -40,9 +40,7 @@ static void declare_metrics(hawser_program *program)
                    {"largest_set", HAWSER_MAX},
                    {"screened", HAWSER_SUM},
                    {"held_weight", HAWSER_LAST},
-                   {"held_errors", HAWSER_LAST},
-                   {"present_penalty", HAWSER_SUM},
-                   {"candidate_penalty", HAWSER_SUM}};
+                   {"held_errors", HAWSER_LAST}};
     for (size_t k = 0; k < sizeof metrics / sizeof *metrics; k++)
         hawser_metric_declare(program, metrics[k].name, metrics[k].by);
     for (size_t g = 0; g < HW_LINEAR_GRADES; g++)
@@ -125,49 +123,15 @@ hawser_program *hw_linear_certificate_program(hw_linear *linear, const hw_linear
     return p;
 }
 
-/* ----------------------------------------------------------------------------------------------------------- search ---- */
-
-void hw_linear_search_work(const hw_linear_frame *frame, hw_linear *linear, hawser_operator *work,
-                           const hw_linear_search_units *units)
+void hw_linear_search_work(const hw_linear_frame *frame, const hw_linear *linear, hawser_operator *work,
+                           hawser_unit_function *search)
 {
-    hawser_state *shares = hawser_replicated_state(frame->program, "shares", linear->X->rows + HW_LINEAR_SEARCH_SUMS, 1,
-                                                   NULL, (hawser_rule){0});
-    work = hawser_sequence(hawser_branch(work, "slow", units->slow, linear));
-    hawser_unit(work, "face", units->face, HAWSER_READS(frame->X, frame->v, frame->alpha), NULL);
-    hawser_until done = {.clocks = units->clocks, .test = units->done, .user = linear};
-    hawser_operator *steps = hawser_loop(work, "search", done, hawser_bsp());
-    hawser_unit(steps, "step", units->step, HAWSER_READS(frame->X), HAWSER_UPDATES(shares));
-    hawser_unit(work, "aim", units->aim, HAWSER_READS(frame->X, frame->alpha), HAWSER_UPDATES(shares));
-    hawser_unit(work, "arrive", units->arrive, HAWSER_READS(frame->X, shares), HAWSER_UPDATES(frame->v, frame->alpha));
-}
-
-hawser_status hw_linear_search_step(hawser_context *context, hw_linear_search *search, const hw_linear_columns *columns,
-                                    double lambda)
-{
-    if (!hawser_stopping(context))
-        hw_linear_search_advance(search, columns, lambda, hawser_clock(context) == 0, hawser_cache(context, "shares"));
-    return HAWSER_OK;
-}
-
-hawser_status hw_linear_search_aim_at(hawser_context *context, hw_linear_search *search, const hw_linear_columns *columns,
-                                      double lambda)
-{
-    double now = 0.0, then = 0.0;
-    hw_linear_search_aim(search, columns, lambda, hawser_local(context, "alpha"), hawser_cache(context, "shares"), &now,
-                         &then);
-    HAWSER_TRY(hawser_report(context, "present_penalty", now));
-    return hawser_report(context, "candidate_penalty", then);
-}
-
-hawser_status hw_linear_search_arrive(hawser_context *context, hw_linear_search *search, const hw_linear_columns *columns,
-                                      const double *residual, double sum)
-{
-    double reach =
-        hw_linear_search_reach(search, columns, hawser_view(context, "shares"), residual, sum,
-                               hawser_metric(context, "present_penalty"), hawser_metric(context, "candidate_penalty"));
-    hw_linear_search_go(search, reach, hawser_gain(context, "v"), hawser_local(context, "alpha"),
-                        hawser_cache(context, "v"));
-    return HAWSER_OK;
+    size_t numbers = linear->X->rows + HW_LINEAR_SEARCH_SUMS;
+    hawser_operator *unit =
+        hawser_unit(work, "search", search, HAWSER_READS(frame->X), HAWSER_UPDATES(frame->v, frame->alpha));
+    hw_linear_adds(unit, numbers);
+    /* Working sets that are solved as one are seldom too large for that. */
+    hawser_reduces_expect(unit, linear->joint ? 1 : numbers, linear->joint ? 1 : numbers * HW_LINEAR_SEARCH_STEPS);
 }
 
 /* ------------------------------------------------------------------------------------------------------------ units ---- */
@@ -251,6 +215,12 @@ bool hw_linear_must_stop(void *context)
 void hw_linear_adds(hawser_operator *unit, size_t most)
 {
     hawser_reduces(unit, most < 1 ? 1 : most < MOST_ADDED ? most : MOST_ADDED);
+}
+
+hw_linear_part hw_linear_part_of(hawser_context *context)
+{
+    return (hw_linear_part){
+        .block = hawser_block(context), .blocks = hawser_blocks(context), .add = hw_linear_add, .source = context};
 }
 
 hawser_status hw_linear_add(void *context, double *values, size_t count, hawser_error *error)

@@ -38,25 +38,9 @@ void hw_linear_settle_work(const hw_linear_frame *frame, hawser_state *weights, 
 /* A certificate of given coefficients at linear->rest_lambda, and nothing else: the data may lie on several nodes. */
 hawser_program *hw_linear_certificate_program(hw_linear *linear, const hw_linear_units *units, const double *alpha);
 
-enum { HW_LINEAR_SEARCH_CLOCKS = 40 }; /* that do where signs will change yet */
-
-/* A search over all blocks (search.h) where `slow` says so: from where all of them are, an exchange an iteration, and all go as far as the
- * objective surely falls. */
-typedef struct hw_linear_search_units {
-    bool (*slow)(hawser_progress *progress, void *user);
-    bool (*done)(hawser_progress *progress, void *user); /* of its iterations; NULL: after `clocks` */
-    uint64_t clocks;                                     /* at most */
-    hawser_unit_function *face, *step, *aim, *arrive;
-} hw_linear_search_units;
-void hw_linear_search_work(const hw_linear_frame *frame, hw_linear *linear, hawser_operator *work,
-                           const hw_linear_search_units *units);
-/* Its units, of a block's search among its columns. */
-hawser_status hw_linear_search_step(hawser_context *context, hw_linear_search *search, const hw_linear_columns *columns,
-                                    double lambda) HAWSER_MUST_USE;
-hawser_status hw_linear_search_aim_at(hawser_context *context, hw_linear_search *search, const hw_linear_columns *columns,
-                                      double lambda) HAWSER_MUST_USE;
-hawser_status hw_linear_search_arrive(hawser_context *context, hw_linear_search *search, const hw_linear_columns *columns,
-                                      const double *residual, double sum) HAWSER_MUST_USE;
+/* Adds a unit that searches over all blocks (search.h), from the point where all of them are. Every sum has a number per row. */
+void hw_linear_search_work(const hw_linear_frame *frame, const hw_linear *linear, hawser_operator *work,
+                           hawser_unit_function *search);
 
 /* What `choose` is told to let into a block's working set, such that those of all blocks together at most double the support, or
  * grow by `least`, and on the board where these are solved as one: `bound` reports the grades of a block's columns, `choose` asks for its room. */
@@ -78,6 +62,8 @@ bool hw_linear_must_stop(void *context); /* of a hw_linear_stop */
 
 /* Declares that a unit sums over all blocks, at most this many numbers at a time. */
 void hw_linear_adds(hawser_operator *unit, size_t most);
+/* Returns a part of a block that adds by hw_linear_add. */
+hw_linear_part hw_linear_part_of(hawser_context *context);
 /* Adds numbers of all blocks; the `add` of a hw_linear_part. `context` is the unit's. The unit must return after a failure (hw_linear_fail). */
 hawser_status hw_linear_add(void *context, double *values, size_t count, hawser_error *error) HAWSER_MUST_USE;
 

@@ -179,8 +179,7 @@ static hawser_status solve(hawser_context *context)
     hw_lasso_block *block = hawser_scratch(context);
     hawser_error error = {0};
     hw_linear_round round = make_round(context, block, NULL, NULL);
-    hw_linear_part part = {
-        .block = hawser_block(context), .blocks = hawser_blocks(context), .add = hw_linear_add, .source = context};
+    hw_linear_part part = hw_linear_part_of(context);
     block->fresh = false;
     if (hw_lasso_joint_solve(block, &round, &part, hawser_local(context, "alpha"), &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
@@ -222,71 +221,46 @@ static hawser_status remember(hawser_context *context)
                             hw_lasso_block_penalty(block, alpha, hawser_metric(context, "lambda")));
 }
 
-/* Where the last rounds, or the last sprints, were heading; see accelerate.h. */
-static hawser_status propose(hawser_context *context)
+/* Moves to where the last rounds, or the last sprints, were heading (accelerate.h), if the objective falls: all blocks go there or none. */
+static hawser_status extrapolate(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
-    const double *alpha = hawser_local(context, "alpha");
+    double *v = hawser_cache(context, "v"), *alpha = hawser_local(context, "alpha");
+    double lambda = hawser_metric(context, "lambda"), penalties[2] = {0.0, 0.0};
     hawser_error error = {0};
-    double now = 0.0;
-    hw_lasso_block_residual(block, hawser_view(context, "v"), false);
+    hw_lasso_block_residual(block, v, false);
     if (block->lasso->strided) {
-        double penalty = hw_lasso_block_penalty(block, alpha, hawser_metric(context, "lambda"));
         HAWSER_TRY(hw_linear_report(context, "reached_loss", block->loss));
-        HAWSER_TRY(hw_linear_report(context, "reached_penalty", penalty));
-    }
-    if (block->lasso->strided && (hawser_clock(context) + 1) % HW_LINEAR_HISTORY != 0) {
-        HAWSER_TRY(hawser_report(context, "present_penalty", 0.0));
-        return hawser_report(context, "candidate_penalty", NEVER);
+        HAWSER_TRY(hw_linear_report(context, "reached_penalty", hw_lasso_block_penalty(block, alpha, lambda)));
+        if ((hawser_clock(context) + 1) % HW_LINEAR_HISTORY != 0)
+            return HAWSER_OK;
     }
     if (hw_lasso_block_remember(block, alpha, HW_LINEAR_HISTORY, &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
-    double then = hw_lasso_block_propose(block, alpha, hawser_metric(context, "lambda"), &now);
-    HAWSER_TRY(hawser_report(context, "present_penalty", now));
-    return hawser_report(context, "candidate_penalty", then < NEVER ? then : NEVER);
-}
-
-/* All blocks go there, or none: the objective has to fall. */
-static hawser_status take(hawser_context *context)
-{
-    hw_lasso_block *block = hawser_scratch(context);
-    double present = block->loss + hawser_metric(context, "present_penalty");
-    double candidate = block->accelerator.loss + hawser_metric(context, "candidate_penalty");
-    if (candidate < present)
-        hw_lasso_block_take(block, hawser_gain(context, "v"), hawser_local(context, "alpha"), hawser_cache(context, "v"));
+    double then = hw_lasso_block_propose(block, alpha, lambda, &penalties[0]);
+    penalties[1] = then < NEVER ? then : NEVER;
+    HAWSER_TRY(hawser_allreduce(context, penalties, 2, HAWSER_SUM));
+    if (block->accelerator.loss + penalties[1] < block->loss + penalties[0])
+        hw_lasso_block_take(block, hawser_gain(context, "v"), alpha, v);
     return HAWSER_OK;
 }
 
-/* A search over all blocks, from where all of them are. */
-static hawser_status face(hawser_context *context)
-{
-    hw_lasso_block *block = hawser_scratch(context);
-    hawser_error error = {0};
-    size_t count = 0;
-    const uint32_t *list = block->lasso->settings.solver->members(block->solver, &count);
-    hw_lasso_block_residual(block, hawser_view(context, "v"), false);
-    if (hw_linear_search_begin(&block->search, &block->columns, list, count, hawser_local(context, "alpha"),
-                               hawser_metric(context, "lambda"), block->residual, block->sum, &error) != HAWSER_OK)
-        return hw_linear_fail(context, &error);
-    return HAWSER_OK;
-}
-
+/* Searches over all blocks, from the point where all of them are. */
 static hawser_status search(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
-    return hw_linear_search_step(context, &block->search, &block->columns, hawser_metric(context, "lambda"));
-}
-
-static hawser_status aim(hawser_context *context)
-{
-    hw_lasso_block *block = hawser_scratch(context);
-    return hw_linear_search_aim_at(context, &block->search, &block->columns, hawser_metric(context, "lambda"));
-}
-
-static hawser_status arrive(hawser_context *context)
-{
-    hw_lasso_block *block = hawser_scratch(context);
-    return hw_linear_search_arrive(context, &block->search, &block->columns, block->residual, block->sum);
+    double *v = hawser_cache(context, "v");
+    hawser_error error = {0};
+    size_t count = 0;
+    const uint32_t *list = block->lasso->settings.solver->members(block->solver, &count);
+    hw_lasso_block_residual(block, v, false);
+    hw_linear_part part = hw_linear_part_of(context);
+    hw_linear_round round = make_round(context, block, hawser_local(context, "alpha"), v);
+    round.part = &part;
+    if (hw_linear_search_run(&block->search, &round, list, count, HW_LINEAR_SEARCH_STEPS, &error) != HAWSER_OK)
+        return hw_linear_fail(context, &error);
+    hw_linear_search_move(&block->search, round.gain, v);
+    return HAWSER_OK;
 }
 
 static hawser_status record(hawser_context *context)
@@ -340,8 +314,6 @@ static const hw_linear_units units = {.name = "lasso",
                                       .bound = bound,
                                       .choose = choose,
                                       .record = record};
-static const hw_linear_search_units searching = {
-    .clocks = HW_LINEAR_SEARCH_CLOCKS, .slow = hw_linear_slow, .face = face, .step = search, .aim = aim, .arrive = arrive};
 
 static void expect(hawser_program *program, const hw_linear *lasso)
 {
@@ -381,11 +353,11 @@ static hawser_program *build(hw_linear *lasso)
     hawser_operator *rounds = hawser_loop(work, "rounds", rounds_done, lasso->sync);
     hawser_unit(rounds, "sweep", sweep, HAWSER_READS(X), HAWSER_UPDATES(v, alpha));
     if (extrapolated) {
-        hawser_unit(work, "propose", propose, HAWSER_READS(X, v, alpha), NULL);
-        hawser_unit(work, "take", take, HAWSER_READS(X), HAWSER_UPDATES(v, alpha));
+        hawser_operator *unit = hawser_unit(work, "extrapolate", extrapolate, HAWSER_READS(X), HAWSER_UPDATES(v, alpha));
+        hawser_reduces(unit, 2);
     }
     if (lasso->searched)
-        hw_linear_search_work(&frame, lasso, work, &searching);
+        hw_linear_search_work(&frame, lasso, hawser_branch(work, "slow", hw_linear_slow, lasso), search);
     expect(frame.program, lasso);
     return hw_linear_frame_end(&frame, &units);
 }

@@ -24,12 +24,10 @@
 #include "algorithms/logistic/steps.h"
 
 enum {
-    MOST_MODELS = 4,         /* of Newton's, between two certificates, where rounds solve them */
-    MOST_SMOOTH_MODELS = 30, /* the same without an L1 part, where certificates teach nothing */
-    SMOOTH_CLOCKS = 200,     /* of conjugate gradients on one of them */
-    LARGE = 1 << 19,         /* stored entries from which on a product is worth an exchange */
-    SOLVED = 1,              /* where members begin in a solution, after the intercept */
-    FULL_SHARE = 8           /* a working set of that share of the columns costs no more than a certificate */
+    MOST_MODELS = 4, /* of Newton's, between two certificates, where rounds solve them */
+    LARGE = 1 << 19, /* stored entries from which on a product is worth an exchange */
+    SOLVED = 1,      /* where members begin in a solution, after the intercept */
+    FULL_SHARE = 8   /* a working set of that share of the columns costs no more than a certificate */
 };
 
 static const double NEVER = 1e300; /* stands for no slack or no bound; sums of it stay finite */
@@ -169,8 +167,7 @@ static hawser_status solve_joint(hawser_context *context, const double *v, hw_li
 static hawser_status descend(hawser_context *context)
 {
     hw_logistic_block *block = hawser_scratch(context);
-    hw_linear_part part = {
-        .block = hawser_block(context), .blocks = hawser_blocks(context), .add = hw_linear_add, .source = context};
+    hw_linear_part part = hw_linear_part_of(context);
     size_t members = 0;
     HAWSER_TRY(solve_joint(context, hawser_cache(context, "v"), &part, &members));
     hw_logistic_joint_take(block, members, hawser_local(context, "alpha"));
@@ -229,68 +226,36 @@ static hawser_status sweep(hawser_context *context)
     return hawser_report(context, "slack", slack < NEVER ? slack : NEVER);
 }
 
-static double residual_sum(const hw_logistic_block *block)
-{
-    double sum = 0.0;
-    for (size_t i = 0; i < block->rows.count; i++)
-        sum += block->residual[i];
-    return sum;
-}
-
-/* Begins a search of all blocks on the model, from the current point. */
-static hawser_status face(hawser_context *context)
-{
-    hw_logistic_block *block = hawser_scratch(context);
-    hw_logistic_quadratic *own = &block->own;
-    hawser_error error = {0};
-    hw_logistic_quadratic_residual(own, &block->point, hawser_view(context, "v"), block->start, block->residual);
-    if (hw_linear_search_begin(&block->search, &own->columns, own->members.columns, own->members.count,
-                               hawser_local(context, "alpha"), own->scale * hawser_metric(context, "lambda"),
-                               block->residual, residual_sum(block), &error) != HAWSER_OK)
-        return hw_linear_fail(context, &error);
-    return HAWSER_OK;
-}
-
+/* Searches over all blocks on the model, from the point where all of them are. */
 static hawser_status search(hawser_context *context)
 {
     hw_logistic_block *block = hawser_scratch(context);
-    return hw_linear_search_step(context, &block->search, &block->own.columns,
-                                 block->own.scale * hawser_metric(context, "lambda"));
-}
-
-static hawser_status aim(hawser_context *context)
-{
-    hw_logistic_block *block = hawser_scratch(context);
-    return hw_linear_search_aim_at(context, &block->search, &block->own.columns,
-                                   block->own.scale * hawser_metric(context, "lambda"));
-}
-
-static hawser_status arrive(hawser_context *context)
-{
-    hw_logistic_block *block = hawser_scratch(context);
-    return hw_linear_search_arrive(context, &block->search, &block->own.columns, block->residual, residual_sum(block));
-}
-
-static hawser_status compare(hawser_context *context)
-{
-    double before = 0.0, after = 0.0;
-    hw_logistic_rounds_penalties(hawser_scratch(context), hawser_local(context, "alpha"), hawser_metric(context, "lambda"),
-                                 &before, &after);
-    HAWSER_TRY(hawser_report(context, "penalty_before", before));
-    return hawser_report(context, "penalty_after", after);
+    double *v = hawser_cache(context, "v");
+    hw_linear_part part = hw_linear_part_of(context);
+    hawser_error error = {0};
+    if (hw_logistic_rounds_search(block, &part, v, hawser_local(context, "alpha"), hawser_metric(context, "lambda"),
+                                  HW_LINEAR_SEARCH_STEPS, (hw_linear_stop){hw_linear_must_stop, context},
+                                  &error) != HAWSER_OK)
+        return hw_linear_fail(context, &error);
+    hw_linear_search_move(&block->search, hawser_gain(context, "v"), v);
+    return HAWSER_OK;
 }
 
 /* Moves all blocks back as far as a line search on the objective requires, because the model only approximates it. */
 static hawser_status back(hawser_context *context)
 {
     hw_logistic_block *block = hawser_scratch(context);
-    double *v = hawser_cache(context, "v"), fall = 0.0;
+    double *v = hawser_cache(context, "v"), *alpha = hawser_local(context, "alpha"), share = 0.0, fall = 0.0;
     double tolerance = 0.01 * effort_of(context, block->linear, 1.0).tolerance;
-    double share = hw_logistic_rounds_share(block, v, hawser_metric(context, "penalty_before"),
-                                            hawser_metric(context, "penalty_after"), tolerance, &fall);
+    hw_linear_part part = hw_linear_part_of(context);
+    hawser_error error = {0};
+    for (size_t i = 0; i < block->rows.count; i++)
+        block->move[i] = v[i] - block->start[i];
+    if (hw_logistic_rounds_line(block, &part, alpha, hawser_metric(context, "lambda"), tolerance, &share, &fall, &error) !=
+        HAWSER_OK)
+        return hw_linear_fail(context, &error);
     if (share < 1.0)
-        hw_logistic_rounds_back(block, share, hawser_gain(context, "v"), hawser_damping(context, "v"),
-                                hawser_local(context, "alpha"), v);
+        hw_logistic_rounds_back(block, share, hawser_gain(context, "v"), hawser_damping(context, "v"), alpha, v);
     return hawser_report(context, "fall", fall);
 }
 
@@ -313,43 +278,24 @@ static bool slow(hawser_progress *progress, void *user)
 
 /* ------------------------------------------------------------------------------------- rounds without an L1 part ---- */
 
-/* A model is solved by one search of all blocks, each among its own columns. Each product exchanges one vector by row. */
+/* Whether each model is solved by one search over all blocks, because no sign and no bound can stop it. */
 static bool smooth(const hw_linear *linear)
 {
     return (linear->joint || alone(linear)) && linear->settings.l1_ratio == 0.0 && linear->lower == NULL &&
            linear->upper == NULL && linear->X->stored >= LARGE;
 }
 
-static bool always(hawser_progress *progress, void *user)
-{
-    (void)progress, (void)user;
-    return true;
-}
-
-static hawser_status smooth_face(hawser_context *context)
+/* Solves the problem by Newton's method, all blocks together. */
+static hawser_status smooth_newton(hawser_context *context)
 {
     hw_logistic_block *block = hawser_scratch(context);
-    block->search.smooth = true;
-    return face(context);
-}
-
-static hawser_status smooth_search(hawser_context *context)
-{
-    HAWSER_TRY(search(context));
-    return hawser_report(context, "searching", ((hw_logistic_block *)hawser_scratch(context))->search.ended ? 0.0 : 1.0);
-}
-
-static bool searched(hawser_progress *progress, void *user)
-{
-    (void)user;
-    return hawser_progress_metric(progress, "searching") <= 0.0 || hawser_progress_stopping(progress);
-}
-
-static bool smooth_models_done(hawser_progress *progress, void *user)
-{
-    const hw_linear *linear = user;
-    return hawser_progress_clock(progress) + 1 >= MOST_SMOOTH_MODELS || hawser_progress_stopping(progress) ||
-           hawser_progress_metric(progress, "fall") <= 0.3 * linear->settings.tolerance * linear->zero_objective;
+    hw_linear_part part = hw_linear_part_of(context);
+    hw_logistic_effort effort = effort_of(context, block->linear, 1.0);
+    hawser_error error = {0};
+    if (hw_logistic_rounds_smooth(block, &part, hawser_cache(context, "v"), hawser_local(context, "alpha"),
+                                  hawser_metric(context, "lambda"), &effort, &error) != HAWSER_OK)
+        return hw_linear_fail(context, &error);
+    return hawser_touch(context, "v", 0, 0); /* derived when the loop is left */
 }
 
 /* ------------------------------------------------------------------------------------------------------ program ---- */
@@ -364,10 +310,7 @@ static void declare(hawser_program *program)
 {
     hawser_metric_declare(program, "dual_loss", HAWSER_SUM);
     hawser_metric_declare(program, "plain_dual_loss", HAWSER_SUM);
-    hawser_metric_declare(program, "penalty_before", HAWSER_SUM);
-    hawser_metric_declare(program, "penalty_after", HAWSER_SUM);
     hawser_metric_declare(program, "fall", HAWSER_LAST);
-    hawser_metric_declare(program, "searching", HAWSER_MAX);
     hawser_metric_declare(program, "gathered", HAWSER_SUM);
     hawser_metric_declare(program, "entries", HAWSER_SUM);
     hw_logistic_delayed_declare(program);
@@ -388,8 +331,6 @@ static const hw_linear_units units = {.name = "logistic",
                                       .bound = bound,
                                       .choose = choose,
                                       .record = record};
-static const hw_linear_search_units searching = {
-    .clocks = HW_LINEAR_SEARCH_CLOCKS, .slow = slow, .face = face, .step = search, .aim = aim, .arrive = arrive};
 
 static void joint_work(const hw_linear_frame *frame, hw_linear *linear, hawser_operator *work)
 {
@@ -430,26 +371,18 @@ static void rounds_work(const hw_linear_frame *frame, hw_linear *linear, hawser_
     hawser_operator *rounds = hawser_loop(work, "rounds", rounds_done, linear->sync);
     hawser_unit(rounds, "sweep", sweep, HAWSER_READS(X), HAWSER_UPDATES(v, alpha));
     if (linear->searched)
-        hw_linear_search_work(frame, linear, work, &searching);
-    hawser_unit(work, "compare", compare, HAWSER_READS(X, alpha), NULL);
-    hawser_unit(work, "back", back, HAWSER_READS(X), HAWSER_UPDATES(v, alpha));
+        hw_linear_search_work(frame, linear, hawser_branch(work, "slow", slow, linear), search);
+    hawser_reduces(hawser_unit(work, "back", back, HAWSER_READS(X), HAWSER_UPDATES(v, alpha)), 2);
 }
 
-static void smooth_work(const hw_linear_frame *frame, hw_linear *linear, hawser_operator *work)
+static void smooth_work(const hw_linear_frame *frame, const hw_linear *linear)
 {
-    static const hw_linear_search_units units_of_it = {.clocks = SMOOTH_CLOCKS,
-                                                       .slow = always,
-                                                       .done = searched,
-                                                       .face = smooth_face,
-                                                       .step = smooth_search,
-                                                       .aim = aim,
-                                                       .arrive = arrive};
-    hawser_until solved = {.test = smooth_models_done, .user = linear};
-    work = hawser_loop(work, "models", solved, hawser_bsp());
-    hawser_unit(work, "model", model, HAWSER_READS(frame->X, frame->v, frame->alpha), NULL);
-    hw_linear_search_work(frame, linear, work, &units_of_it);
-    hawser_unit(work, "compare", compare, HAWSER_READS(frame->X, frame->alpha), NULL);
-    hawser_unit(work, "back", back, HAWSER_READS(frame->X), HAWSER_UPDATES(frame->v, frame->alpha));
+    size_t numbers = linear->X->rows + HW_LINEAR_SEARCH_SUMS;
+    hawser_operator *once = hawser_loop(frame->work, "smooth", (hawser_until){.clocks = 1}, hawser_bsp());
+    hawser_operator *unit =
+        hawser_unit(once, "newton", smooth_newton, HAWSER_READS(frame->X), HAWSER_UPDATES(frame->v, frame->alpha));
+    hw_linear_adds(unit, numbers);
+    hawser_reduces_expect(unit, numbers, numbers * HW_LOGISTIC_SMOOTH_PRODUCTS);
 }
 
 static void expect(hawser_program *program, const hw_linear *linear)
@@ -483,7 +416,7 @@ static hawser_program *build(hw_linear *linear)
     } else if (linear->settings.stored) {
         hw_logistic_delayed_work(&frame, linear);
     } else if (smooth(linear)) {
-        smooth_work(&frame, linear, frame.work);
+        smooth_work(&frame, linear);
     } else if (alone(linear)) {
         joint_work(&frame, linear, frame.work);
     } else if (linear->joint) {

@@ -7,19 +7,32 @@
 
 #include "algorithms/logistic/block.h"
 
+enum {
+    HW_LOGISTIC_SMOOTH_PRODUCTS = 100
+}; /* reductions of a number per row that one solution without an L1 part is expected to take */
+
 /* Makes the model of this block's working set at v, and stores v and alpha. */
 hawser_status hw_logistic_rounds_begin(hw_logistic_block *block, const double *v, const double *alpha, double lambda,
                                        double tolerance, hawser_error *error) HAWSER_MUST_USE;
 /* Runs one round: moves alpha towards the minimum of the block's subproblem, and v by effort->gain times the image of that step. */
 hawser_status hw_logistic_rounds_sweep(hw_logistic_block *block, const hw_logistic_effort *effort, double *alpha, double *v,
                                        hawser_error *error) HAWSER_MUST_USE;
-/* Stores the penalties of this block's coefficients at the model's point and now. */
-void hw_logistic_rounds_penalties(const hw_logistic_block *block, const double *alpha, double lambda, double *before,
-                                  double *after);
-/* Returns the share of the step to v that the line search accepts, the same on every block. Stores the fall of the objective in *fall. */
-double hw_logistic_rounds_share(hw_logistic_block *block, const double *v, double before, double after, double tolerance,
-                                double *fall);
+/* Searches on the objective along block->move, the move of v since the model was made. Stores the share of it that is accepted, and the fall
+ * of the objective; both are the same on every block. Collective over the blocks of `part`. */
+hawser_status hw_logistic_rounds_line(hw_logistic_block *block, const hw_linear_part *part, const double *alpha,
+                                      double lambda, double tolerance, double *share, double *fall,
+                                      hawser_error *error) HAWSER_MUST_USE;
 /* Moves alpha back, and v by gain times the image of that. What is exchanged is multiplied by `damping` when it is merged. */
 void hw_logistic_rounds_back(hw_logistic_block *block, double share, double gain, double damping, double *alpha, double *v);
+/* Runs a search over all blocks on the model, from v (search.h), and moves alpha. */
+hawser_status hw_logistic_rounds_search(hw_logistic_block *block, const hw_linear_part *part, const double *v, double *alpha,
+                                        double lambda, size_t iterations, hw_linear_stop stop,
+                                        hawser_error *error) HAWSER_MUST_USE;
+
+/* Solves a problem without an L1 part and without bounds by Newton's method, all blocks together: a search over all blocks solves each model.
+ * Moves alpha; the caller derives v. Collective over the blocks of `part`. */
+hawser_status hw_logistic_rounds_smooth(hw_logistic_block *block, const hw_linear_part *part, const double *v, double *alpha,
+                                        double lambda, const hw_logistic_effort *effort,
+                                        hawser_error *error) HAWSER_MUST_USE;
 
 #endif

@@ -117,8 +117,7 @@ bool hw_linear_face_end(hw_linear_face *face, const hw_linear_space *space)
     return true;
 }
 
-/* Where a coordinate has to stop on its way from x by step: at zero, at a bound, or not at all. */
-static double stop_at(double x, double step, hw_linear_term term)
+double hw_linear_face_stop(double x, double step, hw_linear_term term)
 {
     double end = x + step;
     if (term.l1 > 0.0 && (x > 0.0) != (end > 0.0))
@@ -135,7 +134,7 @@ void hw_linear_face_clip(const hw_linear_face *face, const hw_linear_space *spac
     for (size_t f = 0; f < face->count; f++) {
         size_t k = face->members[f];
         double step = share * face->step[f], whole = members->x[k] + step;
-        x[k] = stop_at(members->x[k], step, members->terms[k]);
+        x[k] = hw_linear_face_stop(members->x[k], step, members->terms[k]);
         if (x[k] != whole)
             hw_linear_space_step(space, k, x[k] - whole, x_image);
     }
@@ -148,7 +147,7 @@ void hw_linear_face_advance(const hw_linear_face *face, const hw_linear_space *s
     size_t first = face->count;
     for (size_t f = 0; f < face->count; f++) {
         size_t k = face->members[f];
-        double end = stop_at(x[k], face->step[f], members->terms[k]);
+        double end = hw_linear_face_stop(x[k], face->step[f], members->terms[k]);
         if (end == x[k] + face->step[f])
             continue;
         double here = (end - x[k]) / face->step[f];
@@ -159,7 +158,7 @@ void hw_linear_face_advance(const hw_linear_face *face, const hw_linear_space *s
     }
     for (size_t f = 0; f < face->count; f++) {
         size_t k = face->members[f];
-        x[k] = f == first ? stop_at(x[k], face->step[f], members->terms[k]) : x[k] + share * face->step[f];
+        x[k] = f == first ? hw_linear_face_stop(x[k], face->step[f], members->terms[k]) : x[k] + share * face->step[f];
     }
     hw_linear_space_go(space, share, &face->move, image, image);
 }

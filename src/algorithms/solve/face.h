@@ -37,6 +37,8 @@ hawser_status hw_linear_face_search(hw_linear_face *face, const hw_linear_space 
                                     hawser_error *error) HAWSER_MUST_USE;
 /* Is a member at x on the face of its signs and bounds? */
 bool hw_linear_on_face(double x, hw_linear_term term);
+/* Returns where a coordinate stops on its way from x by `step`: at zero, at a bound, or at the end. */
+double hw_linear_face_stop(double x, double step, hw_linear_term term);
 /* Makes face->move of face->step. False: there was nothing to go for. */
 bool hw_linear_face_end(hw_linear_face *face, const hw_linear_space *space);
 /* Where a share of the step leads, cut off at zero and at the bounds: coefficients and image. */

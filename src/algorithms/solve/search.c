@@ -3,12 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/solve/face.h"
+
+/* The sums of a reduction stand behind the image: r z, l2 z^2 and m z; of the last one the penalty's growth, nothing, and m step. */
+enum { POWER, RIDGE, MEAN, GROWTH = POWER };
+
 void hw_linear_search_free(hw_linear_search *search)
 {
     free(search->columns);
     free(search->memory);
     free(search->share);
-    free(search->image);
+    free(search->sum);
     memset(search, 0, sizeof *search);
 }
 
@@ -16,8 +21,8 @@ static hawser_status reserve(hw_linear_search *search, size_t rows, size_t count
 {
     if (search->share == NULL) {
         search->rows = rows;
-        search->share = calloc(rows + HW_LINEAR_SEARCH_SUMS, sizeof *search->share);
-        search->image = calloc(rows + HW_LINEAR_SEARCH_SUMS, sizeof *search->image);
+        search->share = calloc(rows + 1, sizeof *search->share);
+        search->sum = calloc(rows + HW_LINEAR_SEARCH_SUMS, sizeof *search->sum);
     }
     if (count > search->capacity || search->columns == NULL) {
         free(search->columns);
@@ -26,7 +31,7 @@ static hawser_status reserve(hw_linear_search *search, size_t rows, size_t count
         search->columns = malloc(search->capacity * sizeof *search->columns);
         search->memory = malloc(6 * search->capacity * sizeof *search->memory);
     }
-    if (search->share == NULL || search->image == NULL || search->columns == NULL || search->memory == NULL) {
+    if (search->share == NULL || search->sum == NULL || search->columns == NULL || search->memory == NULL) {
         hw_linear_search_free(search);
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory to search over %zu rows and %zu columns", rows, count);
     }
@@ -36,156 +41,164 @@ static hawser_status reserve(hw_linear_search *search, size_t rows, size_t count
     return HAWSER_OK;
 }
 
-/* Curvature along a direction, beside that along its coordinates, below which going on leads out of the face. */
+/* Curvature along a direction, relative to that along its coordinates, below which the search ends: a longer step leads out of the face. */
 static const double FLAT = 1e-3, SMOOTH_FLAT = 1e-13;
-static const double EXACT = 0.1; /* of r z may be left where there are no signs: at most, less near the optimum */
+static const double HIDDEN = 1e-24;
+static const double EXACT = 0.1; /* the share of r z that may be left if there are no signs; less near the optimum */
 
-hawser_status hw_linear_search_begin(hw_linear_search *search, const hw_linear_columns *columns, const uint32_t *list,
-                                     size_t count, const double *alpha, double lambda, const double *residual, double sum,
-                                     hawser_error *error)
+/* Finds the columns on the face and their pull. */
+static hawser_status begin(hw_linear_search *search, const hw_linear_round *round, const uint32_t *list, size_t count,
+                           hawser_error *error)
 {
+    const hw_linear_columns *columns = round->columns;
     HAWSER_TRY(reserve(search, columns->X.rows, count, error));
     search->count = 0;
     search->power = search->length = search->size = search->first = 0.0;
-    search->ended = false;
     for (size_t k = 0; k < count; k++) {
         uint32_t j = list != NULL ? list[k] : (uint32_t)k;
-        hw_linear_term term = hw_linear_term_at(columns, j, lambda);
-        double curve = columns->norm[j] + term.l2;
-        if ((alpha[j] == 0.0 && term.l1 > 0.0) || !(alpha[j] > term.lower && alpha[j] < term.upper) || !(curve > 0.0))
+        hw_linear_term term = hw_linear_term_at(columns, j, round->lambda);
+        double curve = columns->norm[j] + term.l2, x = round->alpha[j];
+        if (!hw_linear_on_face(x, term) || !(curve > 0.0))
             continue;
         size_t f = search->count++;
         search->columns[f] = j;
         search->curve[f] = curve;
         search->pull[f] =
-            hw_linear_dot(columns, j, residual, sum) / columns->total - copysign(term.l1, alpha[j]) - term.l2 * alpha[j];
+            hw_linear_dot(columns, j, round->residual, round->sum) / columns->total - copysign(term.l1, x) - term.l2 * x;
         search->step[f] = search->direction[f] = search->bend[f] = 0.0;
     }
     return HAWSER_OK;
 }
 
-/* Puts X z, and the sums, in the place of what this block has among the shares. */
-static void put_share(hw_linear_search *search, const hw_linear_columns *columns, const double *z,
-                      const double sums[HW_LINEAR_SEARCH_SUMS], double *shares)
+/* Computes z = r / curve and this block's sums of it. */
+static void scale(hw_linear_search *search, const hw_linear_round *round, double sums[HW_LINEAR_SEARCH_SUMS])
 {
-    size_t n = search->rows;
-    double *fresh = search->image;
-    memset(fresh, 0, n * sizeof *fresh);
-    memcpy(fresh + n, sums, HW_LINEAR_SEARCH_SUMS * sizeof *fresh);
-    hawser_combine(&columns->X, search->columns, z, search->count, fresh);
-    for (size_t i = 0; i < n + HW_LINEAR_SEARCH_SUMS; i++)
-        shares[i] += fresh[i] - search->share[i];
-    search->image = search->share;
-    search->share = fresh;
+    const hw_linear_columns *columns = round->columns;
+    memset(sums, 0, HW_LINEAR_SEARCH_SUMS * sizeof *sums);
+    for (size_t f = 0; f < search->count; f++) {
+        uint32_t j = search->columns[f];
+        double z = search->pull[f] / search->curve[f];
+        search->scaled[f] = z;
+        sums[POWER] += search->pull[f] * z;
+        sums[RIDGE] += round->lambda * columns->l2[j] * z * z;
+        sums[MEAN] += columns->mean[j] * z;
+    }
 }
 
-/* w (X z) centred, into image; returns its square over W. */
-static double centre(const hw_linear_search *search, const hw_linear_columns *columns, const double *shares)
+/* Adds up the images X z and the sums of all blocks. Keeps this block's image. */
+static hawser_status add(hw_linear_search *search, const hw_linear_round *round, const double *z, const double *sums,
+                         hawser_error *error)
 {
     size_t n = search->rows;
-    double mean = columns->centred ? shares[n + 2] : 0.0, square = 0.0;
+    memset(search->share, 0, n * sizeof *search->share);
+    hawser_combine(&round->columns->X, search->columns, z, search->count, search->share);
+    memcpy(search->sum, search->share, n * sizeof *search->sum);
+    memcpy(search->sum + n, sums, HW_LINEAR_SEARCH_SUMS * sizeof *sums);
+    return hw_linear_sum(round->part, search->sum, n + HW_LINEAR_SEARCH_SUMS, error);
+}
+
+/* Returns the square over W of the centred image of all blocks. Stores w times that image, unless `image` is NULL. */
+static double centre(const hw_linear_search *search, const hw_linear_columns *columns, double *image)
+{
+    size_t n = search->rows;
+    double mean = columns->centred ? search->sum[n + MEAN] : 0.0, square = 0.0;
     for (size_t i = 0; i < n; i++) {
-        double weight = columns->weights != NULL ? columns->weights[i] : 1.0, u = shares[i] - mean;
-        search->image[i] = weight * u;
+        double weight = columns->weights != NULL ? columns->weights[i] : 1.0, u = search->sum[i] - mean;
         square += weight * u * u;
+        if (image != NULL)
+            image[i] = weight * u;
     }
     return square / columns->total;
 }
 
-/* Without signs a search goes on until little is left: the less, the nearer the optimum is. */
+/* Returns whether little of r z is left: without signs the less, the nearer the optimum is; else so little that rounding hides it. */
 static bool exact_enough(hw_linear_search *search, double power)
 {
-    if (!search->smooth)
-        return false;
     search->first = search->first > 0.0 ? search->first : power;
+    if (!search->smooth)
+        return power <= HIDDEN * search->first;
     search->reference = search->reference > search->first ? search->reference : search->first;
     double near = sqrt(search->first / search->reference);
     return power <= (near < EXACT ? near : EXACT) * search->first;
 }
 
-/* What the answer to z says: the length along the next direction. */
-static void hear(hw_linear_search *search, const hw_linear_columns *columns, double lambda, const double *shares)
+/* Takes the step along the next direction: p = z + turn p, and H p = H z + turn H p. Returns false at the end of the search, which is also
+ * where the objective is nearly flat: signs change long before the end of such a step. */
+static bool advance(hw_linear_search *search, const hw_linear_round *round)
 {
-    size_t n = search->rows;
-    double power = shares[n], bent = centre(search, columns, shares) + shares[n + 1];
+    const hw_linear_columns *columns = round->columns;
+    const double *sums = search->sum + search->rows;
+    double power = sums[POWER], bent = centre(search, columns, search->share) + sums[RIDGE];
     double turn = search->power > 0.0 ? power / search->power : 0.0;
     double bend = bent - (turn > 0.0 ? turn * power / search->length : 0.0);
     search->size = power + turn * turn * search->size;
-    double flat = search->smooth ? SMOOTH_FLAT : FLAT;
-    if (!(bend > flat * search->size) || !(power > 0.0) ||
-        exact_enough(search, power)) { /* nearly flat: signs change long before its end; or there already */
-        search->ended = true;
-        return;
-    }
+    if (!(bend > (search->smooth ? SMOOTH_FLAT : FLAT) * search->size) || !(power > 0.0) || exact_enough(search, power))
+        return false;
     search->power = power;
     search->length = power / bend;
     for (size_t f = 0; f < search->count; f++) {
         uint32_t j = search->columns[f];
-        double bent_here =
-            hawser_column_dot(&columns->X, j, search->image) / columns->total + lambda * columns->l2[j] * search->scaled[f];
+        double bent_here = hawser_column_dot(&columns->X, j, search->share) / columns->total +
+                           round->lambda * columns->l2[j] * search->scaled[f];
         search->direction[f] = search->scaled[f] + turn * search->direction[f];
         search->bend[f] = bent_here + turn * search->bend[f];
         search->step[f] += search->length * search->direction[f];
         search->pull[f] -= search->length * search->bend[f];
     }
+    return true;
 }
 
-void hw_linear_search_advance(hw_linear_search *search, const hw_linear_columns *columns, double lambda, bool first,
-                              double *shares)
+/* Cuts the step off at zero and at the bounds. Stores its end as the direction. */
+static void cut(hw_linear_search *search, const hw_linear_round *round, double sums[HW_LINEAR_SEARCH_SUMS])
 {
-    double sums[HW_LINEAR_SEARCH_SUMS] = {0};
-    if (!first && !search->ended)
-        hear(search, columns, lambda, shares);
-    if (search->ended)
-        return;
+    memset(sums, 0, HW_LINEAR_SEARCH_SUMS * sizeof *sums);
     for (size_t f = 0; f < search->count; f++) {
         uint32_t j = search->columns[f];
-        double z = search->pull[f] / search->curve[f];
-        search->scaled[f] = z;
-        sums[0] += search->pull[f] * z;
-        sums[1] += lambda * columns->l2[j] * z * z;
-        sums[2] += columns->mean[j] * z;
-    }
-    put_share(search, columns, search->scaled, sums, shares);
-}
-
-void hw_linear_search_aim(hw_linear_search *search, const hw_linear_columns *columns, double lambda, const double *alpha,
-                          double *shares, double *now, double *then)
-{
-    double sums[HW_LINEAR_SEARCH_SUMS] = {0};
-    *now = *then = 0.0;
-    for (size_t f = 0; f < search->count; f++) {
-        uint32_t j = search->columns[f];
-        hw_linear_term term = hw_linear_term_at(columns, j, lambda);
-        double end = alpha[j] + search->step[f];
-        if (term.l1 > 0.0 && (alpha[j] > 0.0) != (end > 0.0))
-            end = 0.0;
-        end = end < term.lower ? term.lower : end > term.upper ? term.upper : end;
-        *now += hw_linear_penalty(alpha[j], term);
-        *then += hw_linear_penalty(end, term);
+        hw_linear_term term = hw_linear_term_at(round->columns, j, round->lambda);
+        double x = round->alpha[j], end = hw_linear_face_stop(x, search->step[f], term);
+        sums[GROWTH] += hw_linear_penalty(end, term) - hw_linear_penalty(x, term);
         search->direction[f] = end;
-        search->step[f] = end - alpha[j];
-        sums[2] += columns->mean[j] * search->step[f];
+        search->step[f] = end - x;
+        sums[MEAN] += round->columns->mean[j] * search->step[f];
     }
-    put_share(search, columns, search->step, sums, shares);
 }
 
-double hw_linear_search_reach(const hw_linear_search *search, const hw_linear_columns *columns, const double *shares,
-                              const double *residual, double sum, double now, double then)
+/* Returns the share of the cut step, in [0, 1], that surely lowers the objective most: convexity bounds the penalty on the way. */
+static double reach(const hw_linear_search *search, const hw_linear_round *round)
 {
-    double square = centre(search, columns, shares), mean = columns->centred ? shares[search->rows + 2] : 0.0;
-    double fall = (hawser_dot(search->rows, shares, residual, NULL) - mean * sum) / columns->total - (then - now);
+    const hw_linear_columns *columns = round->columns;
+    const double *sums = search->sum + search->rows;
+    double square = centre(search, columns, NULL), mean = columns->centred ? sums[MEAN] : 0.0;
+    double fall =
+        (hawser_dot(search->rows, search->sum, round->residual, NULL) - mean * round->sum) / columns->total - sums[GROWTH];
     if (!(fall > 0.0))
         return 0.0;
     return fall < square ? fall / square : 1.0;
 }
 
-void hw_linear_search_go(const hw_linear_search *search, double reach, double gain, double *alpha, double *image)
+hawser_status hw_linear_search_run(hw_linear_search *search, const hw_linear_round *round, const uint32_t *list,
+                                   size_t count, size_t iterations, hawser_error *error)
 {
-    for (size_t f = 0; f < search->count; f++) {
-        uint32_t j = search->columns[f];
-        alpha[j] = reach == 1.0 ? search->direction[f] : alpha[j] + reach * search->step[f];
+    double sums[HW_LINEAR_SEARCH_SUMS];
+    HAWSER_TRY(begin(search, round, list, count, error));
+    for (size_t k = 0; k < iterations && !hw_linear_stopping(round->stop); k++) {
+        scale(search, round, sums);
+        HAWSER_TRY(add(search, round, search->scaled, sums, error));
+        if (!advance(search, round))
+            break;
     }
+    cut(search, round, sums);
+    HAWSER_TRY(add(search, round, search->step, sums, error));
+    search->reach = reach(search, round);
+    for (size_t f = 0; f < search->count; f++) {
+        double *x = &round->alpha[search->columns[f]];
+        *x = search->reach == 1.0 ? search->direction[f] : *x + search->reach * search->step[f];
+    }
+    return HAWSER_OK;
+}
+
+void hw_linear_search_move(const hw_linear_search *search, double gain, double *image)
+{
     for (size_t i = 0; i < search->rows; i++)
-        image[i] += gain * reach * search->share[i];
+        image[i] += gain * search->reach * search->share[i];
 }

@@ -1,4 +1,4 @@
-/* dial.c - connects to a node, within a timeout. */
+/* dial.c - connecting to a node, with patience. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
