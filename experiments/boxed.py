@@ -28,7 +28,7 @@ from boxparts import network, system  # noqa: E402
 
 BOX = TOP / "tests/cluster/box"
 RATE = "100mbit"
-PATIENCE = 300        # seconds after which a job that should take some is taken for hung
+TIMEOUT = 300        # seconds after which a job that should take some is taken for hung
 SAMPLE_EVERY = 0.05
 
 
@@ -125,11 +125,11 @@ class Hosts:
         if watcher:
             watcher.start()
         try:
-            out, err = process.communicate(timeout=PATIENCE)
+            out, err = process.communicate(timeout=TIMEOUT)
         except subprocess.TimeoutExpired:
             process.terminate()
             out, err = process.communicate()
-            err += f"\nkilled: not done after {PATIENCE} s"
+            err += f"\nkilled: not done after {TIMEOUT} s"
         finally:
             ended.set()
             if watcher:

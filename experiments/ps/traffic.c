@@ -1,5 +1,5 @@
 /*
- * traffic.c - sparse logistic regression by mini-batches over the store door, for its bytes:
+ * traffic.c - sparse logistic regression by mini-batches over the store API, for its bytes:
  *
  *     experiment_traffic FILE EPOCHS BATCH caching|plain L1 exact|bf16|f16|int8|kkt
  *

@@ -133,7 +133,7 @@ HAWSER_API hawser_state *hawser_partitioned_state(hawser_program *program, const
                                                   hawser_state *along, const double *initial);
 
 /** Adds a stored state: `count` doubles that the store keeps (store.h), spread over the nodes, for states that do not fit on every node. Units read
- *  it chunk by chunk (hawser_next_chunk) or by keys (hawser_want). `along`, `initial` and shares are as in a partitioned state.
+ *  it chunk by chunk (hawser_next_chunk) or by keys (hawser_prefetch). `along`, `initial` and shares are as in a partitioned state.
  *  If `function` is NULL, each share, a *chunk*, has one writer: its block changes it in place (hawser_local), and the values are sent to the
  *  store when the clock ends. Else all blocks change it with hawser_inc, through this function of the store ("add", "adagrad" ...) and its
  *  `parameters` (NULL: none); `initial` is then allowed for "add" only. */
@@ -209,7 +209,7 @@ HAWSER_API hawser_operator *hawser_loop(hawser_operator *parent, const char *nam
 /* ------------------------------------------------------------------------------------------------- inside a unit ---- */
 /* A pointer stays valid until the unit returns; its contents change only in hawser_yield and hawser_publish. Access to a state
  * that the unit did not declare fails with the state's name: the call returns HAWSER_BAD_PROGRAM or NULL, and the run fails whatever the unit
- * returns. Only hawser_want, hawser_wanted, hawser_next_chunk, hawser_allreduce, and hawser_inc on stored states allocate memory. */
+ * returns. Only hawser_prefetch, hawser_prefetch_wait, hawser_next_chunk, hawser_allreduce, and hawser_inc on stored states allocate memory. */
 
 HAWSER_API uint32_t hawser_block(const hawser_context *context);  /**< this block's number */
 HAWSER_API uint32_t hawser_blocks(const hawser_context *context); /**< B */
@@ -276,10 +276,12 @@ HAWSER_API hawser_status hawser_next_chunk(hawser_context *context, const char *
 /** Starts an asynchronous read of a stored state: of the `keys` (ascending, distinct, copied), or, if keys is NULL, of `count` numbers from `first`
  *  on. Does not block. At most two reads may be outstanding. A read that is started in one clock and taken in the next is only as fresh as the
  *  clock that started it. Under BSP and data-centric sync, outstanding reads are dropped at the end of the clock. */
-HAWSER_API hawser_status hawser_want(hawser_context *context, const char *state, const uint64_t *keys, size_t first,
-                                     size_t count) HAWSER_MUST_USE;
-/** Waits for the oldest hawser_want and stores a pointer to its values, in the order of its keys; valid until the next hawser_wanted. */
-HAWSER_API hawser_status hawser_wanted(hawser_context *context, const char *state, const double **values) HAWSER_MUST_USE;
+HAWSER_API hawser_status hawser_prefetch(hawser_context *context, const char *state, const uint64_t *keys, size_t first,
+                                         size_t count) HAWSER_MUST_USE;
+/** Waits for the oldest hawser_prefetch and stores a pointer to its values, in the order of its keys; they are valid until the
+ *  next hawser_prefetch_wait. */
+HAWSER_API hawser_status hawser_prefetch_wait(hawser_context *context, const char *state,
+                                              const double **values) HAWSER_MUST_USE;
 
 HAWSER_API double hawser_gain(hawser_context *context, const char *state);    /**< sigma' in force */
 HAWSER_API double hawser_damping(hawser_context *context, const char *state); /**< gamma in force */

@@ -119,7 +119,7 @@ typedef struct hawser_table {
      *  key by key, without a barrier. A pull in iteration a waits for the pushes of iteration a - 1 - delay to its keys. A push in iteration a
      *  waits for all workers' pulls of iteration a - delay. With delay 0 and one writer per key, every worker computes what one thread would
      *  compute; UINT64_MAX sets no order. hawser_store_clock counts as a pull of all keys that were not pulled. A second pull of the same keys in
-     *  an iteration may return the next version, except with `again` of hawser_request. For `again`, servers keep the version before the
+     *  an iteration may return the next version, except with `reread` of hawser_request. For `reread`, servers keep the version before the
      *  newest where a worker may need it: this takes the memory of the table once more for every group that writes to it, and none with
      *  UINT64_MAX. */
     bool data_centric;
@@ -168,7 +168,7 @@ typedef struct hawser_request {
      *  iteration may see, even if other workers or the own push are further; with delay 0 these are the same values as before. Only the last
      *  iteration that the worker has read on these keys can be repeated. Returns HAWSER_BAD_INPUT for an older one, and HAWSER_NO_MEMORY if the
      *  servers had no memory to keep the version. A push is applied each time it is made: repeat it with "assign" only */
-    bool again;
+    bool reread;
     uint64_t
         *oldest; /**< pulls: receives the number of clocks of every worker that the values contain at least; may be NULL */
     const uint64_t *after; /**< tasks that must have ended before this one starts ("execute-after-finish"); copied */
@@ -243,7 +243,7 @@ HAWSER_API hawser_status hawser_table_clock(hawser_store *store, uint32_t table,
 HAWSER_API hawser_status hawser_store_save(hawser_store *store, const char *path, hawser_error *error) HAWSER_MUST_USE;
 /** Replaces the contents of the tables with those of a file that hawser_store_save wrote; node 0 reads it. The number of servers may differ from
  *  that at the save. Each table of the file must exist, with the same type, width, keys and function; parameters may differ. Collective; no
- *  worker may issue requests meanwhile. After the load, pulls with `again` return the loaded values. Returns HAWSER_NOT_FINITE if rows of the file
+ *  worker may issue requests meanwhile. After the load, pulls with `reread` return the loaded values. Returns HAWSER_NOT_FINITE if rows of the file
  *  have numbers that are NaN or infinite: these rows are initialised as new, all others are loaded, and the text names the tables. Returns
  *  HAWSER_IO, HAWSER_BAD_INPUT, HAWSER_BAD_ARGUMENT with --record-history, or HAWSER_NO_MEMORY if the servers' --memory-limit is too low. After
  *  these the tables are unchanged, unless the text says that they are loaded in part. */

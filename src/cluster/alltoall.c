@@ -116,7 +116,7 @@ static hawser_status receive_block(hw_cluster *cluster, uint32_t node, hw_bytes 
 {
     hw_message *list = NULL;
     pthread_mutex_lock(&cluster->mutex);
-    hawser_status status = hw_cluster_wait(cluster, block_is_whole, node, cluster->patience, true, error);
+    hawser_status status = hw_cluster_wait(cluster, block_is_whole, node, cluster->alltoall_timeout, true, error);
     if (status == HAWSER_OK)
         list = take_block(cluster, node);
     pthread_mutex_unlock(&cluster->mutex);

@@ -21,8 +21,8 @@ typedef struct hw_cluster_options {
     bool trust_fabric;
     double failure_timeout, join_timeout;
     uint64_t rate;
-    uint32_t processors; /* that this process may use */
-    double patience;     /* seconds that an alltoall waits for one node, even if its heartbeats arrive; 0: no limit */
+    uint32_t processors;     /* that this process may use */
+    double alltoall_timeout; /* seconds that an alltoall waits for one node, even if its heartbeats arrive; 0: no limit */
     /* Called on the manager, on a thread of the net, with one line about a rejected connection. May be NULL. */
     void (*warn)(const char *text);
 } hw_cluster_options;
@@ -107,7 +107,7 @@ void hw_cluster_end(hw_cluster *cluster);
 
 /* Sends out[d] to node d and receives in[s] from node s, for all nodes including the own. Collective. `in` has one entry per node; the caller
  * frees its data, which is from malloc. Blocks until all data have arrived. Returns HAWSER_TIMEOUT if one node does not answer for
- * options->patience although its heartbeats arrive. With one node, or cluster NULL, it copies. Not during a run. */
+ * options->alltoall_timeout although its heartbeats arrive. With one node, or cluster NULL, it copies. Not during a run. */
 hawser_status hw_cluster_alltoall(hw_cluster *cluster, const hw_bytes *out, hw_bytes *in,
                                   hawser_error *error) HAWSER_MUST_USE;
 /* Like hw_cluster_alltoall, for large data: frees each out[i].data (from malloc) once it is sent. After a failure the caller frees the rest. */

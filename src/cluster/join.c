@@ -589,7 +589,7 @@ hawser_status hw_cluster_join(hw_place *place, const hw_cluster_options *options
     HAWSER_TRY(see_to_descriptors(place->nodes, error));
     HAWSER_TRY(new_cluster(place, &cluster, error));
     cluster->warn = options->warn;
-    cluster->patience = options->patience > 0 ? options->patience : INFINITY;
+    cluster->alltoall_timeout = options->alltoall_timeout > 0 ? options->alltoall_timeout : INFINITY;
     cluster->reason_timeout = options->failure_timeout + REASON_SECONDS;
     hawser_status status = open_net(cluster, options, error);
     if (status == HAWSER_OK)

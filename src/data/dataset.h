@@ -28,7 +28,7 @@ struct hawser_dataset {
     const char
         *widest;    /* of a part of an input: FILE:LINE of the largest column index, where that may be too large; or NULL */
     bool scattered; /* a part of Matrix Market text: its entries are of any rows of the whole */
-    uint64_t promised, found; /* scattered: entries of the whole as its head says; of these in this part */
+    uint64_t declared, found; /* scattered: entries of the whole as its head says; of these in this part */
     hw_array_part array;
     struct hawser_residence *residence; /* NULL: everything is here */
     void *mapping;                      /* released with munmap(); NULL: none */

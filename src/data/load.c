@@ -20,13 +20,13 @@ static hawser_status estimate_rows(hw_job *job, bool by_row, hawser_error *error
 {
     double entries = 0, lines = 0, bytes = 0, text = (double)hw_input_text_bytes(&job->input);
     for (size_t i = 0; i < SAMPLES; i++) {
-        size_t number = i * job->input.count / SAMPLES, room;
+        size_t number = i * job->input.count / SAMPLES, capacity;
         const char *head;
         if (i > 0 && job->input.files[number].map == NULL)
             continue;
-        HAWSER_TRY(hw_input_first(&job->input, number, SAMPLE_BYTES, &head, &room, error));
-        size_t begin = room > SAMPLE_BYTES ? (room - SAMPLE_BYTES) / SAMPLES * i : 0;
-        const char *end = head + (room - begin > SAMPLE_BYTES ? begin + SAMPLE_BYTES : room);
+        HAWSER_TRY(hw_input_first(&job->input, number, SAMPLE_BYTES, &head, &capacity, error));
+        size_t begin = capacity > SAMPLE_BYTES ? (capacity - SAMPLE_BYTES) / SAMPLES * i : 0;
+        const char *end = head + (capacity - begin > SAMPLE_BYTES ? begin + SAMPLE_BYTES : capacity);
         entries += (double)hw_count(head + begin, end, ':');
         lines += (double)hw_count(head + begin, end, '\n') + 1;
         bytes += (double)(end - head) - (double)begin;

@@ -77,16 +77,16 @@ static hawser_status read_names(hw_job *job, const char *path, hawser_dataset *d
     enum { FREE = 64 << 20, EACH = 4096 }; /* bytes that names may be unpacked to */
     uint64_t most = FREE + (uint64_t)dataset->matrix.cols * EACH;
     void *buffer = NULL;
-    size_t bytes, room = 0;
+    size_t bytes, capacity = 0;
     hawser_status status = hw_input_open(&input, &path, 1, &job->budget, error);
     if (status == HAWSER_OK)
-        status = hw_input_whole(&input, 0, most, &text, &bytes, &buffer, &room, error);
+        status = hw_input_whole(&input, 0, most, &text, &bytes, &buffer, &capacity, error);
     if (status == HAWSER_OK && buffer != NULL && bytes > most)
         status = hawser_fail(error, HAWSER_BAD_INPUT, "%s: has more than %llu bytes of names for %zu columns", path,
                              (unsigned long long)most, dataset->matrix.cols);
     if (status == HAWSER_OK)
         status = split_names(job, path, text, bytes, dataset, error);
-    hw_pages_free(&job->budget, buffer, room);
+    hw_pages_free(&job->budget, buffer, capacity);
     hw_input_close(&input);
     return status;
 }

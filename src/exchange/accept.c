@@ -72,7 +72,7 @@ static bool fits_adding(const hw_replica *replica, const hw_envelope *envelope)
 }
 
 /* What was gathered comes back to those who said it, one by one where adding it up did not pay: it is here already. */
-static bool is_own_again(const hw_replica *replica, const hw_envelope *envelope)
+static bool is_own_redo(const hw_replica *replica, const hw_envelope *envelope)
 {
     return envelope->kind == HW_MESSAGE_UPDATE && envelope->covers == 1 && envelope->first == replica->spec.block;
 }
@@ -224,7 +224,7 @@ hawser_status hw_take_update(hw_replica *replica, hw_message *message, hawser_er
 {
     hw_envelope envelope = message->envelope;
     hawser_status status = HAWSER_OK;
-    if (is_own_again(replica, &envelope)) {
+    if (is_own_redo(replica, &envelope)) {
         hw_message_free(message);
         return HAWSER_OK;
     }
@@ -319,7 +319,7 @@ hawser_status hw_replica_accept(hw_replica *replica, hw_message *message, hawser
         status = unpack(replica, &message, error);
     if (status == HAWSER_OK)
         status = check_payload(replica, message, error);
-    if (status == HAWSER_OK && is_own_again(replica, &message->envelope)) {
+    if (status == HAWSER_OK && is_own_redo(replica, &message->envelope)) {
         hw_message_free(message);
         return HAWSER_OK;
     }

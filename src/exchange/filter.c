@@ -138,9 +138,9 @@ void hw_filter_select(hw_replica *replica, uint64_t clock, uint32_t part, hw_cha
 {
     uint64_t quota = replica->spec.filter.quota;
     size_t n = replica->spec.count;
-    uint64_t room = quota > replica->spent ? quota - replica->spent : 0;
-    uint64_t fit = room / hw_sparse_entry(n);
-    bool whole = hw_choose_packing(n, all.count, all.count > 0 ? all.last - all.first + 1 : 0).bytes <= room;
+    uint64_t left = quota > replica->spent ? quota - replica->spent : 0;
+    uint64_t fit = left / hw_sparse_entry(n);
+    bool whole = hw_choose_packing(n, all.count, all.count > 0 ? all.last - all.first + 1 : 0).bytes <= left;
     size_t chosen = all.count;
     if (whole) {
         for (size_t i = all.first; all.count > 0 && i <= all.last; i++)

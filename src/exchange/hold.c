@@ -127,9 +127,9 @@ static void count_flush(hw_replica *replica)
 {
     size_t n = replica->spec.count;
     hw_changes all = hw_count_selected(replica);
-    uint64_t quota = replica->spec.filter.quota, room = quota > replica->spent ? quota - replica->spent : 0;
-    uint64_t fit = room / hw_sparse_entry(n);
-    bool whole = hw_choose_packing(n, all.count, all.count > 0 ? all.last - all.first + 1 : 0).bytes <= room;
+    uint64_t quota = replica->spec.filter.quota, left = quota > replica->spent ? quota - replica->spent : 0;
+    uint64_t fit = left / hw_sparse_entry(n);
+    bool whole = hw_choose_packing(n, all.count, all.count > 0 ? all.last - all.first + 1 : 0).bytes <= left;
     if (!whole && all.count > fit)
         replica->figures.flushed_over_quota += all.count - fit;
 }

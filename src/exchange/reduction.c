@@ -26,10 +26,10 @@ struct hw_reduction {
     uint32_t made;     /* reductions of this clock that have begun, more than `number` where the clock is done over */
     uint32_t unit;     /* that reduced last */
     hw_shares sets[2]; /* of the last two reductions, by number: another block is one ahead or behind at most */
-    hw_shares *latest; /* whose result is waited for; NULL: it is kept, as number `again` */
-    uint32_t again;
+    hw_shares *latest; /* whose result is waited for; NULL: it is kept, as number `kept_number` */
+    uint32_t kept_number;
     hw_kept_result *kept; /* by number, of the clock that is run, or was run last */
-    size_t kept_count, kept_room;
+    size_t kept_count, kept_capacity;
     uint64_t kept_bytes, kept_epoch, kept_clock;
     bool dropped;      /* they took too much memory */
     uint64_t *ended;   /* by block: clocks of this epoch that it has ended; */
@@ -213,8 +213,8 @@ static hawser_status take_end(hw_reduction *reduction, const hw_envelope *envelo
 {
     uint32_t block = envelope->source;
     uint64_t *ended = &reduction->ended[block];
-    bool again = *ended == envelope->clock + 1;
-    if ((again && reduction->ends[block] != envelope->part) || (!again && *ended != envelope->clock))
+    bool redo = *ended == envelope->clock + 1;
+    if ((redo && reduction->ends[block] != envelope->part) || (!redo && *ended != envelope->clock))
         return hawser_fail(error, HAWSER_BAD_INPUT,
                            "block %" PRIu32 " ends clock %" PRIu64 " with %" PRIu32 " reductions where clock %" PRIu64
                            " is due",
@@ -358,7 +358,7 @@ static hawser_status repeat(hw_reduction *reduction, const hw_reduction_call *ca
     if (set != NULL && !hw_shares_equal_own(set, values))
         return fail_repeat(reduction, "has other numbers than before", error);
     reduction->latest = kept ? NULL : set;
-    reduction->again = reduction->number++;
+    reduction->kept_number = reduction->number++;
     return HAWSER_OK;
 }
 
@@ -399,7 +399,7 @@ static hawser_status keep_result(hw_reduction *reduction, const hw_shares *set, 
         return HAWSER_OK;
     }
     HAWSER_TRY(
-        HW_GROW(&reduction->kept, &reduction->kept_room, reduction->kept_count + 1, "the results of reductions", error));
+        HW_GROW(&reduction->kept, &reduction->kept_capacity, reduction->kept_count + 1, "the results of reductions", error));
     hw_kept_result *kept = &reduction->kept[reduction->kept_count];
     *kept = (hw_kept_result){.call = set->call, .stop = stop};
     HAWSER_TRY(HW_NEW(&kept->values, set->call.count, "the result of a reduction", error));
@@ -414,7 +414,7 @@ hawser_status hw_reduction_take(hw_reduction *reduction, double *values, hw_stop
 {
     hw_shares *set = reduction->latest;
     if (set == NULL) {
-        const hw_kept_result *kept = &reduction->kept[reduction->again];
+        const hw_kept_result *kept = &reduction->kept[reduction->kept_number];
         if (kept->call.count > 0)
             memcpy(values, kept->values, kept->call.count * sizeof *values);
         *stop = kept->stop;
@@ -441,12 +441,12 @@ hawser_status hw_reduction_end_clock(hw_reduction *reduction, hawser_error *erro
     for (uint32_t j = 0; j < reduction->spec.blocks; j++)
         if (j != block && reduction->ended[j] == reduction->clock + 1 && reduction->ends[j] != reduction->number)
             return fail_count(reduction, reduction->unit, j, reduction->number, error);
-    bool again = reduction->ended[block] == reduction->clock + 1;
-    if (again && reduction->ends[block] != reduction->number)
+    bool redo = reduction->ended[block] == reduction->clock + 1;
+    if (redo && reduction->ends[block] != reduction->number)
         return fail_repeat(reduction, "ends with another number of reductions", error);
     reduction->ended[block] = reduction->clock + 1;
     reduction->ends[block] = reduction->number;
-    if (!again)
+    if (!redo)
         note_end(reduction);
     if (reduction->spec.blocks > 1) {
         HAWSER_TRY(hw_message_new(0, &message, error));

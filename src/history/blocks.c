@@ -26,7 +26,7 @@ typedef struct walk {
     const hw_stream *stream;
     uint32_t block, blocks; /* blocks: streams of the run */
     walker *walkers;        /* by state */
-    size_t count, room;
+    size_t count, capacity;
     bool credited;
     uint64_t credit_epoch, credit;
     size_t at;
@@ -211,7 +211,7 @@ static bool walk_state(walk *w)
                      r->part, r->range, w->blocks);
     size_t before = w->count;
     if (r->object >= w->count) {
-        w->status = HW_GROW(&w->walkers, &w->room, (size_t)r->object + 1, "the states of a history", w->error);
+        w->status = HW_GROW(&w->walkers, &w->capacity, (size_t)r->object + 1, "the states of a history", w->error);
         if (w->status != HAWSER_OK)
             return false;
         w->count = (size_t)r->object + 1;

@@ -45,7 +45,7 @@ const char *hw_rule_text(hw_rule rule)
 hawser_status hw_index_add(hw_index *index, const uint64_t key[5], const hw_stream *stream, size_t number,
                            hawser_error *error)
 {
-    HAWSER_TRY(HW_GROW(&index->entries, &index->room, index->count + 1, "an index of a history", error));
+    HAWSER_TRY(HW_GROW(&index->entries, &index->capacity, index->count + 1, "an index of a history", error));
     hw_indexed *entry = &index->entries[index->count++];
     memcpy(entry->key, key, sizeof entry->key);
     entry->stream = stream;

@@ -15,7 +15,7 @@ typedef struct hw_indexed {
 /* Sorted; equal keys stand side by side, in the order of their streams. */
 typedef struct hw_index {
     hw_indexed *entries;
-    size_t count, room;
+    size_t count, capacity;
 } hw_index;
 
 /* Runs of loops over tables, as all blocks tell of them: by table, in their order. */
@@ -28,7 +28,7 @@ typedef struct hw_turn {
 
 typedef struct hw_turns {
     hw_turn *entries;
-    size_t count, room;
+    size_t count, capacity;
 } hw_turns;
 
 typedef struct hw_checker {

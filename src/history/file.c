@@ -17,9 +17,9 @@ static const char head_magic[] = "HWHIST5\n", batch_magic[] = "HWBATCH\n";
 
 hawser_status hw_history_path(const char *file, uint32_t node, char **path, hawser_error *error)
 {
-    size_t room = strlen(file) + sizeof ".4294967295";
-    HAWSER_TRY(HW_NEW(path, room, "a history", error));
-    (void)snprintf(*path, room, node == 0 ? "%s" : "%s.%" PRIu32, file, node);
+    size_t capacity = strlen(file) + sizeof ".4294967295";
+    HAWSER_TRY(HW_NEW(path, capacity, "a history", error));
+    (void)snprintf(*path, capacity, node == 0 ? "%s" : "%s.%" PRIu32, file, node);
     return HAWSER_OK;
 }
 
@@ -93,7 +93,7 @@ static hawser_status find_stream(hw_history *history, hw_stream_name name, hw_st
         HAWSER_TRY(widen(history, error));
     size_t *place = place_of(history, &name);
     if (*place == 0) {
-        HAWSER_TRY(HW_GROW(&history->streams, &history->room, history->count + 1, "the streams of a history", error));
+        HAWSER_TRY(HW_GROW(&history->streams, &history->capacity, history->count + 1, "the streams of a history", error));
         history->streams[history->count++] = (hw_stream){.name = name, .node = HW_HISTORY_NOBODY};
         *place = history->count;
     }
@@ -193,7 +193,7 @@ static hawser_status keep(reading *r, const hw_batch_head *head, const unsigned 
     if (stream->batches != head->number)
         return damaged(r, "is not the next one of its stream", error);
     size_t count = (size_t)head->count;
-    HAWSER_TRY(HW_GROW(&stream->records, &stream->room, stream->count + count, "a history", error));
+    HAWSER_TRY(HW_GROW(&stream->records, &stream->capacity, stream->count + count, "a history", error));
     if (count > 0)
         memcpy(stream->records + stream->count, records, count * sizeof *stream->records);
     for (size_t i = stream->count; i < stream->count + count; i++) {

@@ -41,7 +41,7 @@ hawser_status hw_history_path(const char *file, uint32_t node, char **path, haws
 typedef struct hw_stream {
     hw_stream_name name;
     hw_event_record *records;
-    size_t count, room;
+    size_t count, capacity;
     uint64_t batches;
     uint32_t node; /* whose file it is in */
     bool cut;      /* more may have happened than is written here: its node was lost */
@@ -57,7 +57,7 @@ typedef struct hw_history_part {
 /* All parts of a history. Zero it first. */
 typedef struct hw_history {
     hw_stream *streams; /* by kind, run, number once it is whole */
-    size_t count, room;
+    size_t count, capacity;
     size_t *places; /* while files are read: 1 + a stream's index, by its name's hash; 0: free */
     size_t place_count;
     uint64_t records, token;

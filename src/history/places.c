@@ -58,7 +58,7 @@ static size_t cut_at(hw_places *places, uint64_t place)
 
 hawser_status hw_places_set(hw_places *places, uint64_t begin, uint64_t end, hw_reach reach, hawser_error *error)
 {
-    HAWSER_TRY(HW_GROW(&places->runs, &places->room, places->count + 2, "clocks of a history", error));
+    HAWSER_TRY(HW_GROW(&places->runs, &places->capacity, places->count + 2, "clocks of a history", error));
     size_t last = cut_at(places, end), first = cut_at(places, begin);
     last += places->runs[last].begin != end; /* it has moved up */
     memmove(places->runs + first + 1, places->runs + last, (places->count - last) * sizeof *places->runs);

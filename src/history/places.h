@@ -25,7 +25,7 @@ typedef struct hw_reached {
 /* Set to zero: all have come nowhere. */
 typedef struct hw_places {
     hw_reached *runs;
-    size_t count, room;
+    size_t count, capacity;
     size_t near; /* the run that was asked for last: the next is likely to be asked for next */
 } hw_places;
 

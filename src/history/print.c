@@ -112,7 +112,7 @@ static void print_record(const hw_counterexample *counterexample, const char *na
                 "%c%" PRIu32 "[%s %" PRIu64 "..%" PRIu64 "][%" PRIu64 "]  task %" PRIu64 " of client %" PRIu32 ", %" PRIu64
                 " rows%s%s",
                 r->kind == HW_EVENT_GIVEN ? 'r' : 'w', r->who, name, r->first, r->last, r->clock, r->epoch, r->from,
-                r->count, r->flags & HW_EVENT_AGAIN ? ", again" : "", r->flags & HW_EVENT_FAILED ? ": refused" : "");
+                r->count, r->flags & HW_EVENT_REREAD ? ", reread" : "", r->flags & HW_EVENT_FAILED ? ": refused" : "");
         break;
     case HW_EVENT_CLOCK:
         fprintf(out, "worker %" PRIu32 " has ended clock %" PRIu64 " on %s %" PRIu64 "..%" PRIu64, r->who, r->clock, name,
@@ -125,7 +125,7 @@ static void print_record(const hw_counterexample *counterexample, const char *na
                 r->flags & HW_EVENT_TICKS    ? "clock"
                 : r->flags & HW_EVENT_PUSHES ? "push"
                                              : "pull",
-                name, r->first, r->last, r->count, r->flags & HW_EVENT_AGAIN ? ", again" : "");
+                name, r->first, r->last, r->count, r->flags & HW_EVENT_REREAD ? ", reread" : "");
         break;
     case HW_EVENT_HELD:
         fprintf(out,

@@ -72,7 +72,7 @@ enum {
     HW_EVENT_TICKS = 4,   /* a clock has ended */
     HW_EVENT_FAILED = 8,  /* ANSWER: nothing came. GIVEN: it is refused */
     HW_EVENT_LISTED = 16, /* the store's: keys of a list; first and last are those at its ends */
-    HW_EVENT_AGAIN = 32   /* the store's: a read of an iteration that is done over */
+    HW_EVENT_REREAD = 32  /* the store's: a read of an iteration that is done over */
 };
 
 /* Policies, as `part` of BEGIN and TURN has them; the last two of TURN alone. */
@@ -107,7 +107,7 @@ typedef struct hw_stream_name {
 typedef struct hw_log {
     hw_stream_name name;
     hw_event_record *records;
-    size_t count, room;
+    size_t count, capacity;
     uint64_t batches; /* given away */
     /* Takes all records that are there, and sets count to 0. */
     void (*full)(struct hw_log *log);
@@ -117,7 +117,7 @@ typedef struct hw_log {
 static inline void hw_log_put(hw_log *log, const hw_event_record *record)
 {
     log->records[log->count++] = *record;
-    if (log->count == log->room)
+    if (log->count == log->capacity)
         log->full(log);
 }
 

@@ -29,7 +29,7 @@ typedef struct stripe_walk {
     size_t *changed_before;
     uint64_t *asked; /* by client and piece: 1 + place of the latest task that was read there */
     size_t *waiting; /* numbers of records */
-    size_t waiting_count, waiting_room;
+    size_t waiting_count, waiting_capacity;
     hw_index reads; /* by range and version, for their digests */
     uint64_t due;   /* changes of all iterations below are in, by what was done in record `due_at` under `due_policy` */
     size_t due_at;
@@ -121,7 +121,7 @@ static bool is_past(const stripe_walk *w, const hw_event_record *r)
 /* Who reads again must not see the write that a read of this iteration would have held up: it sees what was there before. */
 static bool sees_before(const stripe_walk *w, const hw_event_record *r, size_t p)
 {
-    return (r->flags & HW_EVENT_AGAIN) && hw_beyond(w->written[p], r->clock) > w->table->clock;
+    return (r->flags & HW_EVENT_REREAD) && hw_beyond(w->written[p], r->clock) > w->table->clock;
 }
 
 static uint64_t version_of(const stripe_walk *w, const hw_event_record *r, size_t p)
@@ -150,7 +150,7 @@ static bool may_be_done(const stripe_walk *w, const hw_event_record *waits)
     uint32_t j;
     if (!centric(w))
         return clocks_are_in(w, waits);
-    if ((waits->flags & HW_EVENT_AGAIN) && is_past(w, waits))
+    if ((waits->flags & HW_EVENT_REREAD) && is_past(w, waits))
         return true; /* it is refused */
     return ((waits->flags & HW_EVENT_PUSHES) == 0 || may_write(w, waits, &j)) &&
            ((waits->flags & HW_EVENT_PULLS) == 0 || may_read(w, waits));
@@ -221,7 +221,7 @@ static hawser_status walk_wait(stripe_walk *w, bool *going, hawser_error *error)
             ALONE(w, HW_RULE_WAIT, "task %" PRIu64 " of client %" PRIu32 " is set aside and need not be", r->epoch, r->from);
         return HAWSER_OK;
     }
-    HAWSER_TRY(HW_GROW(&w->waiting, &w->waiting_room, w->waiting_count + 1, "what waits in a history", error));
+    HAWSER_TRY(HW_GROW(&w->waiting, &w->waiting_capacity, w->waiting_count + 1, "what waits in a history", error));
     w->waiting[w->waiting_count++] = w->at;
     return HAWSER_OK;
 }
@@ -283,12 +283,12 @@ static bool check_assigned(stripe_walk *w, span s)
     if (digest == r->digest)
         return true;
     return ALONE(w, HW_RULE_VALUE, "what worker %" PRIu32 " reads%s is not what was written last", r->who,
-                 r->flags & HW_EVENT_AGAIN ? " again, of what its iteration may see," : "");
+                 r->flags & HW_EVENT_REREAD ? " again, as a reread by its iteration," : "");
 }
 
 /* A pull that is done again is of the worker's last iteration there, and is refused if it is of an older one, or where it needs the version before
  * the newest, which a server may have had no room for. */
-static bool check_again(stripe_walk *w, span s)
+static bool check_reread(stripe_walk *w, span s)
 {
     const hw_event_record *r = record(w, w->at);
     bool past = is_past(w, r), lacks = false;
@@ -310,7 +310,7 @@ static bool check_read(stripe_walk *w, span s)
     if (centric(w)) {
         hw_applied(w->checker, HW_RULE_READ);
         if (may_read(w, r))
-            return ((r->flags & HW_EVENT_AGAIN) == 0 || check_again(w, s)) && check_assigned(w, s);
+            return ((r->flags & HW_EVENT_REREAD) == 0 || check_reread(w, s)) && check_assigned(w, s);
         size_t later = find_later(w, 1u << HW_EVENT_TAKEN, HW_HISTORY_NOBODY, hw_beyond(r->clock, w->table->clock + 1));
         if (later != SIZE_MAX)
             return WITH(w, HW_RULE_READ, later, "worker %" PRIu32 " reads before what it must see is written", r->who);
@@ -370,8 +370,8 @@ static bool check_turn(stripe_walk *w)
 static bool check_refused(stripe_walk *w, span s)
 {
     const hw_event_record *r = record(w, w->at);
-    if (centric(w) && (r->flags & HW_EVENT_AGAIN) && r->count == 0 && r->digest == 0)
-        return check_again(w, s);
+    if (centric(w) && (r->flags & HW_EVENT_REREAD) && r->count == 0 && r->digest == 0)
+        return check_reread(w, s);
     return ALONE(w, HW_RULE_RECORD, "a read that is refused, which only one that is done again can be");
 }
 
@@ -524,7 +524,7 @@ static void mark_own(stripe_walk *w)
     }
 }
 
-static hawser_status make_room(stripe_walk *w, hawser_error *error)
+static hawser_status make_space(stripe_walk *w, hawser_error *error)
 {
     HAWSER_TRY(cut_keys(w, error));
     HAWSER_TRY(HW_NEW(&w->read, w->pieces * w->workers, "the readers of a history", error));
@@ -556,7 +556,7 @@ static void check_reads(stripe_walk *w)
 static hawser_status walk_stripe(stripe_walk *w, hawser_error *error)
 {
     bool going = true;
-    HAWSER_TRY(make_room(w, error));
+    HAWSER_TRY(make_space(w, error));
     for (; going && w->at < w->stream->count; w->at++)
         HAWSER_TRY(walk_record(w, &going, error));
     if (going && w->waiting_count > 0 && !hw_is_cut(w->checker))

@@ -12,8 +12,8 @@ typedef struct sums {
     uint64_t rows, digest;
     size_t pieces;
     const hw_indexed *last;
-    bool twice;   /* one stripe has done one part twice */
-    size_t again; /* pieces that were read again, or refused that */
+    bool twice;     /* one stripe has done one part twice */
+    size_t rereads; /* pieces that were reread, or refused that */
 } sums;
 
 static sums add_pieces(const hw_checker *checker, const uint64_t key[5], uint32_t object)
@@ -26,7 +26,7 @@ static sums add_pieces(const hw_checker *checker, const uint64_t key[5], uint32_
         sum.rows += r->object == object ? r->count : 0;
         sum.digest += r->digest;
         sum.last = &entry[i];
-        sum.again += (r->flags & HW_EVENT_AGAIN) != 0;
+        sum.rereads += (r->flags & HW_EVENT_REREAD) != 0;
         const hw_event_record *before = i > 0 && entry[i - 1].stream == entry[i].stream ? hw_record_of(&entry[i - 1]) : NULL;
         sum.twice = sum.twice || (before != NULL && before->part == r->part && before->first == r->first);
     }
@@ -101,7 +101,7 @@ static bool check_pieces(const task *t, hw_event_kind kind, uint64_t digest, boo
     hw_applied(t->checker, HW_RULE_ONCE);
     if (sum.twice || sum.rows > t->asked->count)
         return told(t, HW_RULE_ONCE, &sum, "is done more than once");
-    if (sum.again != (t->asked->flags & HW_EVENT_AGAIN ? sum.pieces : 0))
+    if (sum.rereads != (t->asked->flags & HW_EVENT_REREAD ? sum.pieces : 0))
         return told(t, HW_RULE_VALUE, &sum, "is read again, or not, against what it asks for");
     if (sum.rows < t->asked->count) {
         if (!hw_is_cut(t->checker) || (answered && rows_of_living(t->checker, key) < least_rows(t)))
@@ -238,11 +238,11 @@ typedef struct client {
     hw_checker *checker;
     const hw_stream *stream;
     task_place *places;
-    size_t count, room;
+    size_t count, capacity;
     size_t *open; /* pulls without an answer */
-    size_t open_count, open_room;
+    size_t open_count, open_capacity;
     kept *held; /* by table */
-    size_t tables, held_room;
+    size_t tables, held_capacity;
 } client;
 
 static bool is_centric(const client *c, uint32_t object)
@@ -263,7 +263,7 @@ static hawser_status place_of(client *c, const hw_event_record *r, task_place **
             *found = &c->places[i];
     if (*found != NULL)
         return HAWSER_OK;
-    HAWSER_TRY(HW_GROW(&c->places, &c->room, c->count + 1, "the workers of a history", error));
+    HAWSER_TRY(HW_GROW(&c->places, &c->capacity, c->count + 1, "the workers of a history", error));
     *found = &c->places[c->count++];
     **found = (task_place){.object = r->object, .who = r->who};
     return HAWSER_OK;
@@ -271,7 +271,7 @@ static hawser_status place_of(client *c, const hw_event_record *r, task_place **
 
 static hawser_status note_pull(client *c, size_t number, hawser_error *error)
 {
-    HAWSER_TRY(HW_GROW(&c->open, &c->open_room, c->open_count + 1, "open tasks of a history", error));
+    HAWSER_TRY(HW_GROW(&c->open, &c->open_capacity, c->open_count + 1, "open tasks of a history", error));
     c->open[c->open_count++] = number;
     return HAWSER_OK;
 }
@@ -299,7 +299,7 @@ static hawser_status note_client_table(client *c, const hw_event_record *r, haws
 {
     if ((r->flags & (HW_EVENT_KEEPS | HW_EVENT_DROPS)) == 0 || kept_of(c, r->object) != NULL)
         return HAWSER_OK;
-    HAWSER_TRY(HW_GROW(&c->held, &c->held_room, c->tables + 1, "the tables of a history", error));
+    HAWSER_TRY(HW_GROW(&c->held, &c->held_capacity, c->tables + 1, "the tables of a history", error));
     c->held[c->tables++] = (kept){.table = r};
     return HAWSER_OK;
 }
@@ -374,13 +374,13 @@ static bool check_push(client *c, size_t number)
 }
 
 /* A worker may read again in the last iteration that it has written, and begins no older one over unless that is refused. */
-static bool may_read_again(const client *c, const task_place *p, const hw_event_record *r)
+static bool may_reread(const client *c, const task_place *p, const hw_event_record *r)
 {
     const uint64_t key[5] = {(uint64_t)c->stream->name.run << 32 | r->from, r->epoch, 1, 0, 0};
     size_t count;
     const hw_indexed *answer = hw_index_find(&c->checker->asked, key, &count);
     bool refused = answer == NULL || (hw_record_of(answer)->flags & HW_EVENT_FAILED) != 0;
-    return (r->flags & HW_EVENT_AGAIN) != 0 && (p->written <= r->clock + 1 || refused);
+    return (r->flags & HW_EVENT_REREAD) != 0 && (p->written <= r->clock + 1 || refused);
 }
 
 static hawser_status walk_asked(client *c, size_t number, bool *going, hawser_error *error)
@@ -391,7 +391,7 @@ static hawser_status walk_asked(client *c, size_t number, bool *going, hawser_er
         return HAWSER_OK;
     HAWSER_TRY(place_of(c, r, &p, error));
     bool pulls = (r->flags & HW_EVENT_PULLS) != 0, pushes = (r->flags & HW_EVENT_PUSHES) != 0;
-    if (pulls && p->written > r->clock && !may_read_again(c, p, r)) {
+    if (pulls && p->written > r->clock && !may_reread(c, p, r)) {
         *going = hw_violation(c->checker, HW_RULE_DEFINITION, (hw_at[]){{c->stream, p->last_write}, {c->stream, number}}, 2,
                               "worker %" PRIu32 " reads in iteration %" PRIu64 " after it has written", r->who, r->clock);
         return HAWSER_OK;

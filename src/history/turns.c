@@ -50,7 +50,7 @@ static hawser_status add_turns(hw_checker *checker, const hw_stream *stream, haw
         const hw_event_record *r = &stream->records[i];
         if (r->part > HW_EVENT_DC)
             (void)hw_violation(checker, HW_RULE_RECORD, &(hw_at){stream, i}, 1, "there is no policy %" PRIu32, r->part);
-        HAWSER_TRY(HW_GROW(&turns->entries, &turns->room, turns->count + 1, "the loops of a history", error));
+        HAWSER_TRY(HW_GROW(&turns->entries, &turns->capacity, turns->count + 1, "the loops of a history", error));
         turns->entries[turns->count] = (hw_turn){(uint64_t)r->from << 32 | r->object, turns->count, r, stream->cut};
         turns->count++;
     }

@@ -1,5 +1,5 @@
 /*
- * program.h - what a program is made of, as the rooms below the public header see it. Pure: no threads, no I/O.
+ * program.h - what a program is made of, as the modules below the public header see it. Pure: no threads, no I/O.
  */
 #ifndef HW_PROGRAM_PROGRAM_H
 #define HW_PROGRAM_PROGRAM_H

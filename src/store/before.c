@@ -94,13 +94,13 @@ static hawser_status open_rows(hw_stripe *stripe, hw_before *before)
 {
     size_t rows = rows_in(stripe), words = (rows - 1) / 64 + 1;
     uint64_t bytes = (uint64_t)rows * row_bytes(stripe) + words * sizeof *before->kept;
-    if (!hw_server_take_room(stripe->server, bytes))
+    if (!hw_server_reserve(stripe->server, bytes))
         return HAWSER_NO_MEMORY;
     hawser_status status = HW_NEW(&before->kept, words, "versions of a table", NULL);
     if (status == HAWSER_OK)
         status = hw_new_array((void **)&before->rows, rows, row_bytes(stripe), "versions of a table", NULL);
     if (status != HAWSER_OK) {
-        hw_server_give_room(stripe->server, bytes);
+        hw_server_unreserve(stripe->server, bytes);
         free(before->kept);
         before->kept = NULL;
         return status;
@@ -113,7 +113,7 @@ static hawser_status open_rows(hw_stripe *stripe, hw_before *before)
 void hw_before_free(hw_stripe *stripe, hw_before *before)
 {
     if (before->rows != NULL) {
-        hw_server_give_room(stripe->server, before->bytes);
+        hw_server_unreserve(stripe->server, before->bytes);
         atomic_fetch_sub_explicit(&stripe->bytes, before->bytes, memory_order_relaxed);
     }
     free(before->rows);

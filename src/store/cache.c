@@ -26,7 +26,7 @@ struct hw_cache {
     hw_table_shard **increments; /* by worker */
     entry *entries;
     unsigned char *values;
-    size_t rows, room, values_room, most; /* `most` is the largest number of rows */
+    size_t rows, capacity, values_capacity, most; /* `most` is the largest number of rows */
     uint32_t *buckets;
     size_t mask;
     uint32_t newest, oldest;
@@ -90,7 +90,8 @@ void hw_cache_figures_of(const hw_cache *cache, hw_cache_figures *figures)
 {
     *figures = cache->figures;
     figures->rows = cache->rows;
-    figures->bytes = cache->room * sizeof(entry) + cache->values_room + (cache->buckets != NULL ? cache->mask + 1 : 0) * 4;
+    figures->bytes =
+        cache->capacity * sizeof(entry) + cache->values_capacity + (cache->buckets != NULL ? cache->mask + 1 : 0) * 4;
 }
 
 /* -------------------------------------------------------------------------------------------------------------- rows ---- */
@@ -155,25 +156,25 @@ static void chain(hw_cache *cache, uint32_t row)
 }
 
 /* Makes space for one more row. Returns false without memory: then rows are not cached. */
-static bool make_room(hw_cache *cache)
+static bool make_space(hw_cache *cache)
 {
-    if (cache->rows < cache->room)
+    if (cache->rows < cache->capacity)
         return true;
-    size_t room = cache->room == 0 ? FIRST_ROWS : 2 * cache->room, buckets = 1;
-    room = room < cache->most ? room : cache->most;
-    while (buckets < room)
+    size_t capacity = cache->capacity == 0 ? FIRST_ROWS : 2 * cache->capacity, buckets = 1;
+    capacity = capacity < cache->most ? capacity : cache->most;
+    while (buckets < capacity)
         buckets *= 2;
     uint32_t *grown = malloc(buckets * sizeof *grown);
-    unsigned char *values = grown != NULL ? realloc(cache->values, room * cache->row_bytes) : NULL;
+    unsigned char *values = grown != NULL ? realloc(cache->values, capacity * cache->row_bytes) : NULL;
     cache->values = values != NULL ? values : cache->values;
-    entry *entries = values != NULL ? realloc(cache->entries, room * sizeof *entries) : NULL;
+    entry *entries = values != NULL ? realloc(cache->entries, capacity * sizeof *entries) : NULL;
     if (entries == NULL) {
         free(grown);
         return false;
     }
     cache->entries = entries;
-    cache->values_room = room * cache->row_bytes;
-    cache->room = room;
+    cache->values_capacity = capacity * cache->row_bytes;
+    cache->capacity = capacity;
     free(cache->buckets);
     cache->buckets = grown;
     cache->mask = buckets - 1;
@@ -187,7 +188,7 @@ static bool make_room(hw_cache *cache)
 static uint32_t new_row(hw_cache *cache, uint64_t key)
 {
     uint32_t row = cache->oldest;
-    if (cache->rows < cache->most && make_room(cache)) {
+    if (cache->rows < cache->most && make_space(cache)) {
         row = (uint32_t)cache->rows++;
     } else if (row != NONE) {
         unchain(cache, row);
@@ -363,7 +364,7 @@ static hawser_status begin(hw_cache *cache, hw_reading *reading, hawser_error *e
 }
 
 /* Later passes: pulls of other readings may have filled the cache. */
-static void look_again(hw_cache *cache, hw_reading *reading)
+static void look_up_again(hw_cache *cache, hw_reading *reading)
 {
     size_t left = 0;
     for (size_t k = 0; k < reading->open_count; k++) {
@@ -404,7 +405,7 @@ hawser_status hw_cache_read(hw_cache *cache, hw_reading *reading, hw_reading_sta
     if (!reading->begun)
         HAWSER_TRY(begin(cache, reading, error));
     else
-        look_again(cache, reading);
+        look_up_again(cache, reading);
     *state = HW_READING_DONE;
     if (reading->open_count == 0)
         return HAWSER_OK;
@@ -428,8 +429,8 @@ static void stop_pulling(hw_cache *cache, hw_reading *reading)
         at = &(*at)->next;
     *at = reading->next;
     reading->pulling = false;
-    cache->exact -= reading->again;
-    reading->again = false;
+    cache->exact -= reading->repeated;
+    reading->repeated = false;
 }
 
 bool hw_cache_pulled(hw_cache *cache, hw_reading *reading)
@@ -437,9 +438,9 @@ bool hw_cache_pulled(hw_cache *cache, hw_reading *reading)
     if (reading->disturbed) {
         /* The pull is repeated. The clocks that it waits for have ended by now, so it waits for no worker. */
         reading->disturbed = false;
-        reading->again = true;
+        reading->repeated = true;
         cache->exact++;
-        cache->figures.again++;
+        cache->figures.repeated++;
         return false;
     }
     stop_pulling(cache, reading);

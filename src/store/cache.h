@@ -71,7 +71,7 @@ typedef struct hw_reading {
     size_t wanted_count;
     void *pulled;
     uint64_t *oldest; /* part of the memory of `wanted` */
-    bool begun, pulling, disturbed, again;
+    bool begun, pulling, disturbed, repeated;
     hw_overflow overflow;    /* a row that would be infinite with the worker's own increments; it is returned without them */
     struct hw_reading *next; /* in the list of readings that pull */
 } hw_reading;
@@ -86,7 +86,7 @@ void hw_reading_end(hw_cache *cache, hw_reading *reading);
 
 typedef struct hw_cache_figures {
     /* Rows: served from the cache, pulled, brought by another reading's pull; repeated pulls; dropped rows. */
-    uint64_t hits, misses, shared, again, evicted;
+    uint64_t hits, misses, shared, repeated, evicted;
     uint64_t rows, bytes; /* in the cache now */
 } hw_cache_figures;
 void hw_cache_figures_of(const hw_cache *cache, hw_cache_figures *figures);

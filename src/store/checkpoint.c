@@ -97,7 +97,7 @@ static void add_up(const hw_server *server, const hw_coming *coming, size_t coun
     *more = *less = 0;
     for (size_t i = 0; i < count; i++) {
         const hw_served *served = server->tables[coming[i].table];
-        uint64_t row = hw_table_row_room(&served->spec), now = 0;
+        uint64_t row = hw_table_row_bytes(&served->spec), now = 0;
         for (uint32_t s = 0; s < served->stripe_count; s++)
             now += served->stripes[s].counted;
         if (!served->spec.sparse)
@@ -111,17 +111,17 @@ static void add_up(const hw_server *server, const hw_coming *coming, size_t coun
     }
 }
 
-hawser_status hw_server_promise(hw_server *server, const hw_coming *coming, size_t count, uint64_t *promised,
-                                hawser_error *error)
+hawser_status hw_server_reserve_load(hw_server *server, const hw_coming *coming, size_t count, uint64_t *reserved,
+                                     hawser_error *error)
 {
     uint64_t more, less;
     const hw_table_spec *most = NULL;
     add_up(server, coming, count, &more, &less, &most);
-    *promised = more > less ? more - less : 0;
-    if (*promised == 0 || hw_server_take_room(server, *promised))
+    *reserved = more > less ? more - less : 0;
+    if (*reserved == 0 || hw_server_reserve(server, *reserved))
         return HAWSER_OK;
-    hawser_status status = hw_server_no_room(server, most, "what the file has beyond what it replaces", *promised, error);
-    *promised = 0;
+    hawser_status status = hw_server_over_quota(server, most, "what the file has beyond what it replaces", *reserved, error);
+    *reserved = 0;
     return status;
 }
 
@@ -144,9 +144,9 @@ void hw_server_forget(hw_server *server, const hw_coming *coming, size_t count)
     }
 }
 
-void hw_server_loaded(hw_server *server, const hw_coming *coming, size_t count, uint64_t promised)
+void hw_server_loaded(hw_server *server, const hw_coming *coming, size_t count, uint64_t reserved)
 {
-    uint64_t bytes = -promised; /* added in one step, because other threads reserve memory meanwhile */
+    uint64_t bytes = -reserved; /* added in one step, because other threads reserve memory meanwhile */
     for (size_t i = 0; i < count; i++) {
         const hw_served *served = server->tables[coming[i].table];
         for (uint32_t s = 0; s < served->stripe_count; s++)

@@ -37,9 +37,9 @@ typedef struct hw_coming {
     uint64_t table, rows;
 } hw_coming;
 /* Reserves memory for what a file brings to sparse tables beyond what it replaces. HAWSER_NO_MEMORY: there is not enough, and nothing is
- * reserved. Pass *promised to hw_server_loaded in both cases. */
-hawser_status hw_server_promise(hw_server *server, const hw_coming *coming, size_t count, uint64_t *promised,
-                                hawser_error *error) HAWSER_MUST_USE;
+ * reserved. Pass *reserved to hw_server_loaded in both cases. */
+hawser_status hw_server_reserve_load(hw_server *server, const hw_coming *coming, size_t count, uint64_t *reserved,
+                                     hawser_error *error) HAWSER_MUST_USE;
 /* Drops the rows of sparse tables and frees their memory, which stays charged until hw_server_loaded, and the kept versions of
  * data-centric tables. No group may come or go meanwhile. */
 void hw_server_forget(hw_server *server, const hw_coming *coming, size_t count);
@@ -48,6 +48,6 @@ hawser_status hw_server_put_rows(hw_server *server, uint32_t table, const uint64
                                  const unsigned char *values, const unsigned char *memory,
                                  hawser_error *error) HAWSER_MUST_USE;
 /* Charges the present rows in place of the reservation. */
-void hw_server_loaded(hw_server *server, const hw_coming *coming, size_t count, uint64_t promised);
+void hw_server_loaded(hw_server *server, const hw_coming *coming, size_t count, uint64_t reserved);
 
 #endif

@@ -51,7 +51,7 @@ static void free_task(hw_task *t)
         return;
     free(t->slices);
     free(t->runs);
-    hw_message_free(t->room);
+    hw_message_free(t->buffer);
     hw_message_free(t->bits);
     free(t->followers);
     free(t->passed.keys);
@@ -107,10 +107,10 @@ hawser_status hw_client_table_at_servers(hw_client *client, const hw_table_spec 
             return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s' exists with another rounding, filter or staleness",
                                spec->name);
         }
-    HAWSER_TRY(HW_GROW(&client->tables, &client->table_room, client->table_count + 1, "the tables", error));
-    HAWSER_TRY(HW_GROW(&client->there, &client->there_room, client->table_count + 1, "the tables", error));
-    HAWSER_TRY(HW_GROW(&client->arcs, &client->arcs_room, client->table_count + 1, "the tables", error));
-    HAWSER_TRY(HW_GROW(&client->holdings, &client->holdings_room, client->table_count + 1, "the tables", error));
+    HAWSER_TRY(HW_GROW(&client->tables, &client->table_capacity, client->table_count + 1, "the tables", error));
+    HAWSER_TRY(HW_GROW(&client->there, &client->there_capacity, client->table_count + 1, "the tables", error));
+    HAWSER_TRY(HW_GROW(&client->arcs, &client->arcs_capacity, client->table_count + 1, "the tables", error));
+    HAWSER_TRY(HW_GROW(&client->holdings, &client->holdings_capacity, client->table_count + 1, "the tables", error));
     hw_holding *holding = NULL;
     if (spec->filter != HW_PASS_ALL || spec->rounding != HW_F64)
         HAWSER_TRY(
@@ -283,14 +283,14 @@ static hawser_status keys_of(hw_client *client, const hw_task *t, const hw_slice
     *keys = own == NULL || part->bits != NULL ? NULL : part->rows != NULL ? t->keys + part->begin : own + part->begin;
     if (*keys == NULL || part->rows != NULL || !hw_slice_apart(part))
         return HAWSER_OK;
-    HAWSER_TRY(HW_GROW(&client->gathered_keys, &client->gathered_keys_room, part->count, "the keys of a task", error));
+    HAWSER_TRY(HW_GROW(&client->gathered_keys, &client->gathered_keys_capacity, part->count, "the keys of a task", error));
     hw_slice_gather(part, (const unsigned char *)own, sizeof *own, (unsigned char *)client->gathered_keys);
     *keys = client->gathered_keys;
     return HAWSER_OK;
 }
 
-/* Chooses the form in which the keys of a slice are sent. `again`: the server has forgotten its list. */
-static void choose_keys(hw_client *client, const hw_task *t, hw_slice *part, const uint64_t *keys, bool again,
+/* Chooses the form in which the keys of a slice are sent. `reread`: the server has forgotten its list. */
+static void choose_keys(hw_client *client, const hw_task *t, hw_slice *part, const uint64_t *keys, bool resend,
                         hw_request *request)
 {
     hw_request_head *head = &request->head;
@@ -315,7 +315,7 @@ static void choose_keys(hw_client *client, const hw_task *t, hw_slice *part, con
                            .count = part->count,
                            .size = bits ? hw_bits_words(head->last - head->first) : part->count};
     hw_lists *lists = &client->lists[part->server];
-    if (!again)
+    if (!resend)
         part->list = hw_lists_number(lists, &of, bits ? part->bits : keys, &known);
     else if (!hw_lists_has(lists, part->list, &of, bits ? part->bits : keys))
         part->list = 0; /* the number was given to another list since, and the server knows that one by it */
@@ -323,7 +323,7 @@ static void choose_keys(hw_client *client, const hw_task *t, hw_slice *part, con
     part->known = known;
     head->keys = known ? HW_KEYS_KNOWN : bits ? HW_KEYS_BITS : HW_KEYS_GAPS;
     client->figures.lists_known += known;
-    client->figures.lists_resent += again;
+    client->figures.lists_resent += resend;
     request->keys = keys;
     request->bits = part->bits;
 }
@@ -354,14 +354,14 @@ static bool is_patient(const hw_client *client)
     return client->open >= OPEN;
 }
 
-static hawser_status send_slice(hw_client *client, const hw_task *t, hw_slice *part, bool again, hawser_error *error)
+static hawser_status send_slice(hw_client *client, const hw_task *t, hw_slice *part, bool resend, hawser_error *error)
 {
     const hw_order *order = &t->order;
     const hw_table_spec *spec = &client->tables[order->table];
     hw_request request = {.head = {.operation = (uint8_t)order->operation,
                                    .table = client->there[order->table],
                                    .worker = order->worker,
-                                   .again = order->again,
+                                   .reread = order->reread,
                                    .slice = (uint32_t)(part - t->slices),
                                    .parts = part->parts,
                                    .task = t->number,
@@ -377,14 +377,14 @@ static hawser_status send_slice(hw_client *client, const hw_task *t, hw_slice *p
     request.argument = &rows;
     request.zero_copy = client->options.zero_copy && part->server != client->options.near && !apart;
     HAWSER_TRY(keys_of(client, t, part, &keys, error));
-    choose_keys(client, t, part, keys, again, &request);
+    choose_keys(client, t, part, keys, resend, &request);
     HAWSER_TRY(hw_request_write(spec, &request, client->pool, &message, error));
     message->patient = is_patient(client);
     client->figures.messages++;
     client->figures.bytes_sent += message->envelope.length;
     client->figures.bytes_plain += sizeof request.head + (order->keys != NULL ? part->count * sizeof *keys : 0) +
                                    (order->values != NULL ? part->count * rows.bytes : 0);
-    hawser_status status = again ? HAWSER_OK : send_followed(client, true, error);
+    hawser_status status = resend ? HAWSER_OK : send_followed(client, true, error);
     if (followed(t, part) && status == HAWSER_OK) {
         client->followed = message;
         client->followed_to = part->server;
@@ -534,10 +534,10 @@ static hawser_status check_order(const hw_client *client, const hw_order *order,
     if (order->rest)
         return check_after(client, order, error);
     if (pushes != (order->values != NULL) || pulls != (order->out != NULL))
-        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': a push has values, a pull has room for them",
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': a push needs values, a pull needs memory for them",
                            spec->name);
-    if (order->again && (order->operation != HW_PULL || !spec->centric))
-        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': only a pull from a data-centric table is done again",
+    if (order->reread && (order->operation != HW_PULL || !spec->centric))
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': only a pull from a data-centric table can be a reread",
                            spec->name);
     if (spec->summed && order->operation == HW_PUSH_PULL)
         return hawser_fail(
@@ -577,7 +577,7 @@ static hawser_status follow(hw_client *client, hw_task *t, hawser_error *error)
     for (size_t i = 0; i < t->order.after_count; i++) {
         hw_task *other = find(client, t->order.after[i]);
         if (other != NULL)
-            HAWSER_TRY(HW_GROW(&other->followers, &other->follower_room, other->follower_count + t->order.after_count,
+            HAWSER_TRY(HW_GROW(&other->followers, &other->follower_capacity, other->follower_count + t->order.after_count,
                                "a task's followers", error));
     }
     for (size_t i = 0; i < t->order.after_count; i++) {
@@ -608,7 +608,7 @@ static hawser_status check_keys(const hw_client *client, hw_task *t, hawser_erro
 hawser_status hw_client_submit(hw_client *client, const hw_order *order, uint64_t *number, hawser_error *error)
 {
     HAWSER_TRY(check_order(client, order, error));
-    HAWSER_TRY(HW_GROW(&client->window, &client->window_room, client->window_count + 1, "tasks", error));
+    HAWSER_TRY(HW_GROW(&client->window, &client->window_capacity, client->window_count + 1, "tasks", error));
     hw_task *t = NULL;
     HAWSER_TRY(HW_NEW(&t, 1, "a task", error));
     t->order = *order;
@@ -660,7 +660,7 @@ static bool take_values(hw_client *client, hw_task *t, const hw_slice *part, con
         return hw_reply_read(spec, head, message, out + part->begin * bytes);
     const unsigned char *values = hw_reply_dense(spec, head, message);
     if (values == NULL) {
-        if (HW_GROW(&client->gathered, &client->gathered_room, part->count * bytes, "the values of a task", NULL) !=
+        if (HW_GROW(&client->gathered, &client->gathered_capacity, part->count * bytes, "the values of a task", NULL) !=
                 HAWSER_OK ||
             !hw_reply_read(spec, head, message, client->gathered))
             return false;
@@ -676,9 +676,9 @@ static void refused(hw_task *t, const hw_reply_head *head, const hw_message *mes
     hw_refusal_read(head, message, words, sizeof words);
     if (t->failed != HAWSER_OK)
         return;
-    t->failed = head->outcome == HW_NO_ROOM || words[0] == '\0' ? HAWSER_NO_MEMORY
-                : head->outcome == HW_NOT_FINITE                ? HAWSER_NOT_FINITE
-                                                                : HAWSER_BAD_INPUT;
+    t->failed = head->outcome == HW_OUT_OF_MEMORY || words[0] == '\0' ? HAWSER_NO_MEMORY
+                : head->outcome == HW_NOT_FINITE                      ? HAWSER_NOT_FINITE
+                                                                      : HAWSER_BAD_INPUT;
     if (words[0] != '\0')
         (void)hawser_fail(&t->error, t->failed, "server %u: %.400s", server, words);
     else
@@ -733,7 +733,7 @@ static hawser_status take_batch(hw_task *t, const hw_slice *part, const hw_reply
 }
 
 /* Sends a part in full, because the server has forgotten its list of keys. */
-static void send_again(hw_client *client, hw_task *t, hw_slice *part)
+static void resend_slice(hw_client *client, hw_task *t, hw_slice *part)
 {
     hawser_status status = send_slice(client, t, part, true, &t->error);
     if (status == HAWSER_OK)
@@ -749,7 +749,7 @@ static void send_again(hw_client *client, hw_task *t, hw_slice *part)
 static void take_reply(hw_client *client, hw_task *t, hw_slice *part, const hw_reply_head *head, const hw_message *message)
 {
     hawser_status status = HAWSER_OK;
-    if (head->outcome == HW_REFUSED || head->outcome == HW_NO_ROOM || head->outcome == HW_NOT_FINITE)
+    if (head->outcome == HW_REFUSED || head->outcome == HW_OUT_OF_MEMORY || head->outcome == HW_NOT_FINITE)
         refused(t, head, message, part->server);
     else if (!take_values(client, t, part, head, message))
         status = hawser_fail(&t->error, HAWSER_BAD_INPUT, "server %u answers with what are not the values of table '%s'",
@@ -810,7 +810,7 @@ hawser_status hw_client_receive(hw_client *client, uint32_t server, hw_message *
     if (head.parts > 0)
         status = take_batch(t, part, &head, message, error);
     else if (head.outcome == HW_FORGOTTEN)
-        send_again(client, t, part);
+        resend_slice(client, t, part);
     else
         take_reply(client, t, part, &head, message);
     hw_message_free(message);

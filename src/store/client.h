@@ -65,7 +65,7 @@ typedef struct hw_order {
     void *out;             /* pulls: likewise */
     uint32_t worker;       /* clocks: the worker, */
     uint64_t clock;        /* and the clock that it has finished */
-    bool again;            /* pulls from a data-centric table: the worker does this iteration, its last, over */
+    bool reread;           /* pulls from a data-centric table: the worker does this iteration, its last, over */
     uint64_t least;        /* pulls: wait until every worker has finished this many clocks on the keys */
     uint64_t *oldest;      /* pulls, or NULL: returns the least number of clocks of all workers in the values */
     const uint64_t *after; /* tasks that must have ended before this one begins; copied */

@@ -160,8 +160,8 @@ static hawser_status cut_by_key(const hw_client *client, hw_task *t, hawser_erro
     size_t most = part_keys(client, t), *places = NULL, each = sizeof *t->keys + sizeof *t->rows;
     hw_message *found = NULL;
     HAWSER_TRY(new_slices(t, count + order->count / most, error));
-    HAWSER_TRY(hw_pool_message(client->pool, order->count * each, &t->room, error));
-    t->keys = t->room->payload;
+    HAWSER_TRY(hw_pool_message(client->pool, order->count * each, &t->buffer, error));
+    t->keys = t->buffer->payload;
     t->rows = (uint32_t *)(t->keys + order->count);
     HAWSER_TRY(hw_pool_message(client->pool, order->count * sizeof(uint32_t), &found, error));
     hawser_status status = HW_NEW(&places, count, "the keys of a task", error);
@@ -196,7 +196,7 @@ static const hw_run *runs_of(const hw_slice *part, hw_run *one)
 }
 
 /* Allocates the bits of all slices whose keys lie close. Without memory the keys are sent as lists. */
-static uint64_t *make_room(const hw_client *client, hw_task *t)
+static uint64_t *make_space(const hw_client *client, hw_task *t)
 {
     const uint64_t *keys = t->order.keys;
     size_t words = 0;
@@ -221,7 +221,7 @@ static hawser_status pack(const hw_client *client, hw_task *t, hawser_error *err
 {
     const uint64_t *keys = t->order.keys;
     const hw_bits *bits = hw_bits_best();
-    uint64_t *words = make_room(client, t);
+    uint64_t *words = make_space(client, t);
     bool right = true;
     for (size_t l = 0; right && l < t->slice_count; l++) {
         hw_slice *part = &t->slices[l];

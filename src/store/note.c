@@ -77,7 +77,7 @@ static hw_event_record record_of(const hw_piece *piece, hw_event_kind kind)
                               .clock = inflight->spec->centric || kind == HW_EVENT_CLOCK ? head->clock : head->least,
                               .first = sparse ? head->first : piece->first,
                               .last = sparse ? head->last : piece->last};
-    record.flags = (uint8_t)((range ? 0 : HW_EVENT_LISTED) | (head->again != 0 ? HW_EVENT_AGAIN : 0));
+    record.flags = (uint8_t)((range ? 0 : HW_EVENT_LISTED) | (head->reread != 0 ? HW_EVENT_REREAD : 0));
     if (kind != HW_EVENT_CLOCK)
         record.count = range ? piece->last - piece->first + 1 : piece->end - piece->begin;
     return record;
@@ -132,7 +132,7 @@ static hw_event_record order_record(const hw_order *order, uint64_t task, hw_eve
 {
     unsigned flags = (order->out != NULL ? HW_EVENT_PULLS : 0) | (order->values != NULL ? HW_EVENT_PUSHES : 0) |
                      (order->operation == HW_CLOCK ? HW_EVENT_TICKS : 0) | (order->keys != NULL ? HW_EVENT_LISTED : 0) |
-                     (order->again ? HW_EVENT_AGAIN : 0);
+                     (order->reread ? HW_EVENT_REREAD : 0);
     uint64_t first = order->keys != NULL ? order->keys[0] : order->first;
     uint64_t last = order->keys != NULL ? order->keys[order->count - 1] : order->last;
     uint64_t rows = order->keys != NULL ? order->count : last - first + 1;

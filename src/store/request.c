@@ -208,8 +208,8 @@ static hawser_status check_shape(const hw_table_spec *table, const hw_request_he
         return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s': %s", table->name,
                            head->operation == HW_CLOCK ? "a clock of a summed table is one of all its keys"
                                                        : "what is pushed to a summed table is not there yet to be read");
-    if (head->again > 1 || (head->again == 1 && (head->operation != HW_PULL || !table->centric)))
-        return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s': only a pull from a data-centric table is done again",
+    if (head->reread > 1 || (head->reread == 1 && (head->operation != HW_PULL || !table->centric)))
+        return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s': only a pull from a data-centric table can be a reread",
                            table->name);
     uint64_t span = head->last - head->first;
     bool range = head->keys == HW_KEYS_RANGE;

@@ -36,7 +36,7 @@ enum { HW_END_OF_GROUP = 0 };
 /* 88 bytes, little-endian, every field at a multiple of its size. */
 typedef struct hw_request_head {
     uint8_t operation, keys, values;
-    uint8_t again;   /* 1: a pull from a data-centric table whose worker does this iteration over */
+    uint8_t reread;  /* 1: a pull from a data-centric table whose worker does this iteration over */
     uint32_t table;  /* number */
     uint32_t list;   /* 0: none; else the number of this list of keys, for later requests or from an earlier one */
     uint32_t worker; /* the worker of the clock, or of the read or write of a data-centric table */
@@ -66,7 +66,7 @@ typedef enum hw_outcome {
     HW_APPLIED = 1,
     HW_FORGOTTEN, /* the server has forgotten the list of keys: send the keys again */
     HW_REFUSED,
-    HW_NO_ROOM,         /* refused for lack of memory */
+    HW_OUT_OF_MEMORY,   /* refused for lack of memory */
     HW_CLOCK_REFUSED,   /* sent once to every client of the group: requests that wait for that clock can never complete */
     HW_NOT_FINITE,      /* the push has numbers that are not finite, or its result would not be */
     HW_CLOCK_OVERFLOWED /* sent once to every client of the group: a sum of that clock would not be finite */

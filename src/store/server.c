@@ -69,7 +69,7 @@ static void free_served(hw_server *server, hw_served *served)
 {
     if (served == NULL)
         return;
-    hw_server_give_room(server, served->room);
+    hw_server_unreserve(server, served->reserved);
     for (uint32_t s = 0; s < served->stripe_count; s++)
         hw_stripe_close(&served->stripes[s]);
     free(served->stripes);
@@ -152,10 +152,10 @@ static hawser_status open_dense(hw_server *server, hw_served *served, const hw_a
         rows = span < UINT64_MAX - rows ? rows + span + 1 : UINT64_MAX;
         keys += (double)span + 1;
     }
-    uint64_t row = hw_table_row_room(&served->spec), room = rows < far / row ? rows * row : far;
-    if (!hw_server_take_room(server, room))
-        return hw_server_no_room(server, &served->spec, "its keys", room, error);
-    served->room = room;
+    uint64_t row = hw_table_row_bytes(&served->spec), bytes = rows < far / row ? rows * row : far;
+    if (!hw_server_reserve(server, bytes))
+        return hw_server_over_quota(server, &served->spec, "its keys", bytes, error);
+    served->reserved = bytes;
     HAWSER_TRY(hw_table_shard_memory(&served->spec, rows, &values, &served->memory, error));
     served->values = values;
     uint32_t most = server->options.stripes;
@@ -309,8 +309,8 @@ void hw_server_figures_of(hw_server *server, hw_server_figures *figures)
         .keys_out = server->keys_out,
         .bytes_in = server->bytes_in,
         .bytes_out = server->bytes_out,
-        .room_taken = server->taken,
-        .room = server->room,
+        .quota_used = server->taken,
+        .quota = server->quota,
     };
     for (uint32_t t = 0; hw_server_table_at(server, t) != NULL; t++) {
         uint64_t keys, bytes;

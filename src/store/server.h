@@ -97,9 +97,9 @@ void hw_stripe_work(hw_stripe *stripe);
 
 typedef struct hw_server_figures {
     uint64_t requests, refused, forgotten, deferred, keys_in, keys_out, bytes_in, bytes_out;
-    uint64_t keys, bytes;      /* that exist; memory of values */
-    uint64_t clock_ranges;     /* ranges that clocks are kept for */
-    uint64_t room_taken, room; /* as hw_server_limit counts, and what it allows */
+    uint64_t keys, bytes;       /* that exist; memory of values */
+    uint64_t clock_ranges;      /* ranges that clocks are kept for */
+    uint64_t quota_used, quota; /* as hw_server_limit counts, and what it allows */
 } hw_server_figures;
 void hw_server_figures_of(hw_server *server, hw_server_figures *figures);
 

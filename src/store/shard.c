@@ -27,12 +27,12 @@ struct hw_table_shard {
     unsigned char *values;
     double *memory;
     bool caller_owned; /* the caller owns values and memory */
-    size_t rows, room;
+    size_t rows, capacity;
     slot *slots;
     size_t mask;            /* number of slots - 1 */
     pthread_mutex_t making; /* sparse shards: held while slots change, always shortly */
     uint64_t *found;        /* rows of the keys that are being written */
-    size_t found_room;
+    size_t found_capacity;
     hw_guard guard; /* for functions of the user */
 };
 
@@ -85,7 +85,7 @@ hawser_status hw_table_shard_over(const hw_table_spec *spec, uint64_t first, uin
                                   hw_table_shard **out, hawser_error *error)
 {
     HAWSER_TRY(new_shard(spec, first, last, out, error));
-    (*out)->rows = (*out)->room = (size_t)(last - first) + 1;
+    (*out)->rows = (*out)->capacity = (size_t)(last - first) + 1;
     (*out)->values = values;
     (*out)->memory = memory;
     (*out)->caller_owned = true;
@@ -106,7 +106,7 @@ hawser_status hw_table_shard_new(const hw_table_spec *spec, uint64_t first, uint
         status = hw_table_shard_memory(spec, last - first < UINT64_MAX ? last - first + 1 : last - first, &values,
                                        &shard->memory, error);
         shard->values = values;
-        shard->rows = shard->room = (size_t)(last - first) + 1;
+        shard->rows = shard->capacity = (size_t)(last - first) + 1;
     }
     if (status != HAWSER_OK)
         hw_table_shard_free(shard);
@@ -138,7 +138,7 @@ size_t hw_table_shard_keys(const hw_table_shard *shard)
 size_t hw_table_shard_bytes(const hw_table_shard *shard)
 {
     size_t slots = shard->slots != NULL ? (shard->mask + 1) * sizeof *shard->slots : 0;
-    return sizeof *shard + slots + shard->room * (shard->row_bytes + shard->row_memory * sizeof(double));
+    return sizeof *shard + slots + shard->capacity * (shard->row_bytes + shard->row_memory * sizeof(double));
 }
 
 /* ---------------------------------------------------------------------------------------------------- finding rows ---- */
@@ -188,15 +188,15 @@ static slot *change_slots(hw_table_shard *shard, slot *slots, size_t mask)
 }
 
 /* Makes space for `more` rows and their slots. If it fails, only capacities have changed. */
-static hawser_status make_room(hw_table_shard *shard, size_t more, hawser_error *error)
+static hawser_status make_space(hw_table_shard *shard, size_t more, hawser_error *error)
 {
-    size_t needed = shard->rows + more, values = shard->room, memory = shard->room;
-    if (needed > shard->room) {
+    size_t needed = shard->rows + more, values = shard->capacity, memory = shard->capacity;
+    if (needed > shard->capacity) {
         HAWSER_TRY(hw_grow((void **)&shard->values, &values, needed, shard->row_bytes, "a sparse shard", error));
         if (shard->row_memory > 0)
             HAWSER_TRY(hw_grow((void **)&shard->memory, &memory, needed, shard->row_memory * sizeof(double),
                                "a sparse shard", error));
-        shard->room = shard->row_memory > 0 && memory < values ? memory : values;
+        shard->capacity = shard->row_memory > 0 && memory < values ? memory : values;
     }
     size_t slots = shard->mask + 1;
     if (needed <= slots / 2)
@@ -216,7 +216,7 @@ static hawser_status make_room(hw_table_shard *shard, size_t more, hawser_error 
 static hawser_status add_rows(hw_table_shard *shard, const uint64_t *keys, size_t count, size_t missing, hawser_error *error)
 {
     enum { TOGETHER = 256 };
-    HAWSER_TRY(make_room(shard, missing, error));
+    HAWSER_TRY(make_space(shard, missing, error));
     memset(shard->values + shard->rows * shard->row_bytes, 0, missing * shard->row_bytes);
     if (shard->row_memory > 0)
         memset(shard->memory + shard->rows * shard->row_memory, 0, missing * shard->row_memory * sizeof(double));
@@ -237,7 +237,7 @@ static hawser_status add_rows(hw_table_shard *shard, const uint64_t *keys, size_
 /* Stores the rows of these keys in shard->found, and makes those that do not exist. */
 static hawser_status make_keys(hw_table_shard *shard, const uint64_t *keys, size_t count, hawser_error *error)
 {
-    HAWSER_TRY(HW_GROW(&shard->found, &shard->found_room, count, "the rows of a request", error));
+    HAWSER_TRY(HW_GROW(&shard->found, &shard->found_capacity, count, "the rows of a request", error));
     size_t missing = rows_of(shard, keys, count, shard->found);
     return missing > 0 ? add_rows(shard, keys, count, missing, error) : HAWSER_OK;
 }
@@ -573,7 +573,7 @@ void hw_table_shard_empty(hw_table_shard *shard)
     free(shard->memory);
     shard->values = NULL;
     shard->memory = NULL;
-    shard->rows = shard->room = 0;
+    shard->rows = shard->capacity = 0;
 }
 
 void hw_table_shard_list(const hw_table_shard *shard, uint64_t *keys)

@@ -141,7 +141,7 @@ static bool may_be_done(const hw_stripe *stripe, const hw_piece *piece)
         return true;
     if (!stripe->spec->centric)
         return head->least == 0 || least_clock(stripe, inflight, first, last) >= head->least;
-    if (head->again != 0 && hw_before_is_past(stripe, piece)) /* it will be refused */
+    if (head->reread != 0 && hw_before_is_past(stripe, piece)) /* it will be refused */
         return true;
     uint64_t delay = stripe->spec->delay;
     if (request->values != NULL && !hw_admit_chunk_write(delay, least_clock(stripe, inflight, first, last), head->clock))
@@ -430,7 +430,7 @@ static bool refuse(hw_inflight *inflight, int failed, hw_message **reply)
         return true;
     }
     atomic_fetch_add_explicit(&inflight->server->refused, 1, memory_order_relaxed);
-    hw_outcome outcome = failed == HAWSER_NO_MEMORY || failed == IS_NOT_KEPT ? HW_NO_ROOM
+    hw_outcome outcome = failed == HAWSER_NO_MEMORY || failed == IS_NOT_KEPT ? HW_OUT_OF_MEMORY
                          : failed == HAWSER_NOT_FINITE                       ? HW_NOT_FINITE
                                                                              : HW_REFUSED;
     bool told = hw_refusal_write(&inflight->request.head, outcome, words, &refusal, NULL) == HAWSER_OK;
@@ -491,7 +491,7 @@ static bool comes_too_late(hw_stripe *stripe, const hw_piece *piece)
 static void do_piece(hw_stripe *stripe, hw_piece *piece)
 {
     hw_inflight *inflight = piece->inflight;
-    bool again = inflight->request.head.again != 0;
+    bool again = inflight->request.head.reread != 0;
     if (again && comes_too_late(stripe, piece)) {
         finish(piece);
         return;
@@ -521,8 +521,8 @@ static void do_piece(hw_stripe *stripe, hw_piece *piece)
     if (inflight->request.head.operation != HW_PUT)
         note_clocks(stripe, piece);
     hw_note_piece(stripe, piece);
-    hw_stripe_count_rows(stripe, piece->promised);
-    piece->promised = 0;
+    hw_stripe_count_rows(stripe, piece->reserved);
+    piece->reserved = 0;
     finish(piece);
 }
 

@@ -19,7 +19,7 @@ typedef struct hw_piece {
     hw_stripe *stripe;
     uint64_t first, last; /* keys of a range */
     size_t begin, end;    /* of the request's keys; of a range: numbers of its rows, counted from the request's first */
-    uint64_t promised;    /* memory reserved for rows that it may make; see room.c */
+    uint64_t reserved;    /* memory reserved for rows that it may make; see quota.c */
 } hw_piece;
 
 /* The parts of one push. */
@@ -78,10 +78,10 @@ struct hw_inflight {
     hw_request request;
     hw_list *list; /* of known keys; referenced */
     const hw_table_spec *spec;
-    hw_message *room;  /* sparse, of these: */
-    uint64_t *grouped; /* keys by stripe; */
-    uint32_t *rows;    /* and which row of the request each is */
-    hw_batch *batch;   /* whose reply answers it; NULL: its own */
+    hw_message *buffer; /* sparse, of these: */
+    uint64_t *grouped;  /* keys by stripe; */
+    uint32_t *rows;     /* and which row of the request each is */
+    hw_batch *batch;    /* whose reply answers it; NULL: its own */
     hw_message *reply;
     unsigned char *out;          /* rows of the reply, */
     bool zero_copy;              /* or the table's own: a single piece, whose reply is sent before the stripe goes on */
@@ -117,20 +117,20 @@ typedef struct hw_served {
     uint32_t stripe_count;
     unsigned char *values; /* dense: of all shards, contiguous */
     double *memory;
-    size_t rows;   /* in use by shards */
-    uint64_t room; /* dense: memory of the rows */
+    size_t rows;       /* in use by shards */
+    uint64_t reserved; /* dense: memory of the rows */
 } hw_served;
 
 struct hw_server {
     hw_server_options options;
     hw_ring ring;
     hw_served *tables[HW_TABLES_MOST];
-    atomic_size_t table_count;    /* tables below it do not move while others are added */
-    uint32_t made;                /* likewise, or one more that is not published yet */
-    hw_group *groups;             /* newest first; the last is that of the options' clients, */
-    hw_client_session **sessions; /* with these sessions */
-    hw_pool *pool;                /* for replies and unpacked requests */
-    _Atomic uint64_t room, taken; /* limit of tables' bytes (0: none); bytes of stored and reserved rows */
+    atomic_size_t table_count;     /* tables below it do not move while others are added */
+    uint32_t made;                 /* likewise, or one more that is not published yet */
+    hw_group *groups;              /* newest first; the last is that of the options' clients, */
+    hw_client_session **sessions;  /* with these sessions */
+    hw_pool *pool;                 /* for replies and unpacked requests */
+    _Atomic uint64_t quota, taken; /* limit of tables' bytes (0: none); bytes of stored and reserved rows */
     _Atomic uint64_t requests, refused, forgotten, deferred, keys_in, keys_out, bytes_in, bytes_out;
 };
 
@@ -167,19 +167,19 @@ void hw_batch_drop(hw_batch *batch);
 void hw_batches_free(hw_batch *first);
 /* receive.c: finds the stripe and shard of a key; NULL: another server has it. */
 hw_stripe *hw_served_stripe(const hw_server *server, hw_served *served, uint64_t key, size_t *shard);
-/* room.c: returns the memory charged for a row of this table. */
-uint64_t hw_table_row_room(const hw_table_spec *spec);
+/* quota.c: returns the memory charged for a row of this table. */
+uint64_t hw_table_row_bytes(const hw_table_spec *spec);
 /* Reserves memory; false: the limit does not allow it. */
-bool hw_server_take_room(hw_server *server, uint64_t bytes) HAWSER_MUST_USE;
-void hw_server_give_room(hw_server *server, uint64_t bytes);
-hawser_status hw_server_no_room(hw_server *server, const hw_table_spec *spec, const char *what, uint64_t bytes,
-                                hawser_error *error);
+bool hw_server_reserve(hw_server *server, uint64_t bytes) HAWSER_MUST_USE;
+void hw_server_unreserve(hw_server *server, uint64_t bytes);
+hawser_status hw_server_over_quota(hw_server *server, const hw_table_spec *spec, const char *what, uint64_t bytes,
+                                   hawser_error *error);
 /* Reserves memory for the rows that each piece of a push may make, until it is done; HAWSER_NO_MEMORY. */
-hawser_status hw_inflight_take_room(hw_inflight *inflight, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_inflight_reserve(hw_inflight *inflight, hawser_error *error) HAWSER_MUST_USE;
 /* hw_stripe_new_rows returns the change in row memory since the last call, modulo 2^64; the caller charges it to the quota. hw_stripe_count_rows
- * charges it itself, less the `promised` bytes that were reserved. Both are only for the thread that works on the stripe. */
+ * charges it itself, less the `reserved` bytes. Both are only for the thread that works on the stripe. */
 uint64_t hw_stripe_new_rows(hw_stripe *stripe);
-void hw_stripe_count_rows(hw_stripe *stripe, uint64_t promised);
+void hw_stripe_count_rows(hw_stripe *stripe, uint64_t reserved);
 /* Charges the change in memory of a summed table's clocks that have not ended, which was `before`. */
 void hw_stripe_count_sums(const hw_stripe *stripe, const hw_sums *sums, uint64_t before);
 /* group.c: gives every group clocks in a new table, all or none; takes them away. */

@@ -44,12 +44,12 @@ typedef struct hw_task {
     uint64_t number;
     size_t waits; /* number of tasks that it waits for */
     struct hw_task **followers;
-    size_t follower_count, follower_room;
+    size_t follower_count, follower_capacity;
     hw_slice *slices;
     size_t slice_count, slices_left, slices_sent;
     hw_run *runs; /* with several servers: of a dense table's slices */
     size_t run_count;
-    hw_message *room; /* of a sparse table: keys by server, and the task's row of each */
+    hw_message *buffer; /* of a sparse table: keys by server, and the task's row of each */
     uint64_t *keys;
     uint32_t *rows;
     hw_message *bits; /* of all slices that use bits */
@@ -72,14 +72,14 @@ struct hw_client {
     uint32_t *there;       /* the servers' numbers of the tables */
     hw_arcs *arcs;         /* of dense tables */
     hw_holding **holdings; /* of tables with a filter */
-    size_t table_count, table_room, there_room, arcs_room, holdings_room;
+    size_t table_count, table_capacity, there_capacity, arcs_capacity, holdings_capacity;
     hw_lists *lists;         /* by server */
     uint32_t *counts;        /* by server: parts of the task being cut; */
     hw_filling *filling;     /* and the slice being filled, for a list; */
     hw_range_place *cursors; /* or where its next keys begin, for a range */
     hw_pool *pool;
     hw_task **window; /* of tasks base + 0, 1 ...; NULL: ended */
-    size_t window_count, window_room, open;
+    size_t window_count, window_capacity, open;
     uint64_t base, next;
     hw_task *ready, **ready_end;     /* may begin */
     hw_task *sending, **sending_end; /* started; their slices are sent in this order */
@@ -89,7 +89,7 @@ struct hw_client {
     bool refusals;           /* a clock of the group has been refused */
     unsigned char *gathered; /* rows of one slice */
     uint64_t *gathered_keys; /* and its keys */
-    size_t gathered_room, gathered_keys_room;
+    size_t gathered_capacity, gathered_keys_capacity;
     hw_client_figures figures;
 };
 

@@ -197,7 +197,7 @@ size_t hw_hello_pack(unsigned char *to, const hw_handshake_hello *hello)
     at = put32(at, hello->peer.node);
     at = put64(at, hello->peer.incarnation);
     at = put32(at, hello->flags);
-    at = put32(at, hello->patience);
+    at = put32(at, hello->failure_timeout);
     memcpy(at, hello->nonce, HW_WIRE_NONCE);
     at = put32(at + HW_WIRE_NONCE, hello->fabric_size);
     memcpy(at, hello->fabric, hello->fabric_size);
@@ -276,7 +276,7 @@ bool hw_hello_unpack(const unsigned char *body, size_t length, hw_handshake_hell
     hello->peer.node = get32(&in.at);
     hello->peer.incarnation = get64(&in.at);
     hello->flags = get32(&in.at);
-    hello->patience = get32(&in.at);
+    hello->failure_timeout = get32(&in.at);
     memcpy(hello->nonce, in.at, HW_WIRE_NONCE);
     in.at += HW_WIRE_NONCE;
     uint32_t size = get32(&in.at);

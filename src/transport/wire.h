@@ -68,7 +68,7 @@ typedef struct hw_handshake_hello {
     char job[HW_NET_NAME];
     hw_net_hello peer;
     uint32_t flags;
-    uint32_t patience; /* milliseconds of silence after which a peer is lost there */
+    uint32_t failure_timeout; /* milliseconds of silence after which a peer is lost there */
     unsigned char nonce[HW_WIRE_NONCE];
     uint32_t fabric_size; /* 0: does not go by UCX */
     unsigned char fabric[HW_WIRE_FABRIC];

@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "helpers"))
 BOX = os.path.join(HERE, "box")
 HAWSER = os.environ["HAWSER_BINARY"]
 LONG = bool(os.environ.get("HAWSER_TEST_LONG"))
-PATIENCE = int(os.environ.get("HAWSER_TEST_PATIENCE", "120")) * (5 if os.environ.get("HAWSER_SANITIZE") else 1)
+TIMEOUT = int(os.environ.get("HAWSER_TEST_TIMEOUT", "120")) * (5 if os.environ.get("HAWSER_SANITIZE") else 1)
 failures = 0
 
 
@@ -37,7 +37,7 @@ def finish():
     sys.exit(failures > 0)
 
 
-def until(condition, what, seconds=PATIENCE):
+def until(condition, what, seconds=TIMEOUT):
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
@@ -157,7 +157,7 @@ class Job:
         until(lambda: pids.extend(p for p, n in self.members().items() if n == number) or pids, f"node {number}")
         return pids[0] if pids else None
 
-    def wait(self, seconds=PATIENCE):
+    def wait(self, seconds=TIMEOUT):
         """The exit code; None and a failure if it does not end. Whatever is left then is complained about and killed."""
         code = None
         try:
@@ -165,7 +165,7 @@ class Job:
         except subprocess.TimeoutExpired:
             complain(f"did not end: {' '.join(self.words)}: {self.err}")
             self.process.kill()
-        gone = until(lambda: not self.members(), "end of all processes", PATIENCE / 4)
+        gone = until(lambda: not self.members(), "end of all processes", TIMEOUT / 4)
         if not gone:
             for pid, number in self.members().items():
                 print(f"  left: process {pid}, node {number}", file=sys.stderr)

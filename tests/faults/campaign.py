@@ -21,7 +21,7 @@ from draw import FAULTS, Trial  # noqa: E402
 from jobs import HAWSER, OLD, PROBE, Job, World, limit  # noqa: E402
 from judge import Judge, exact  # noqa: E402
 from terminal import Terminal  # noqa: E402
-from watch import PATIENCE, end_all, members, send, until  # noqa: E402
+from watch import TIMEOUT, end_all, members, send, until  # noqa: E402
 
 
 def end_servers(job):
@@ -41,7 +41,7 @@ def wait(job):
         return None
     for helper in job.helpers:
         if not until(lambda one=helper: one.poll() is not None):
-            job.complaints.append(f"process {helper.pid} did not end within {PATIENCE} s: {' '.join(map(str, helper.args))[:120]}")
+            job.complaints.append(f"process {helper.pid} did not end within {TIMEOUT} s: {' '.join(map(str, helper.args))[:120]}")
     return job.front.returncode if job.terminal is None else job.terminal.code(job)
 
 
@@ -69,7 +69,7 @@ def disturb(job):
     end_servers(job)
     code = wait(job)
     if code is None:
-        faults = [f"did not end within {PATIENCE} s: " + "; ".join(map(str, members(job.mark)))]
+        faults = [f"did not end within {TIMEOUT} s: " + "; ".join(map(str, members(job.mark)))]
     else:
         faults = Judge(job, code).verdict()
     return code, faults

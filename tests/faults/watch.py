@@ -5,10 +5,10 @@ import signal
 import time
 
 MARK = "HAWSER_TEST_MARK"
-PATIENCE = 60 * (5 if os.environ.get("HAWSER_SANITIZE") else 1)
+TIMEOUT = 60 * (5 if os.environ.get("HAWSER_SANITIZE") else 1)
 
 
-def until(condition, seconds=PATIENCE):
+def until(condition, seconds=TIMEOUT):
     """What the condition says once it is true, or at the end."""
     end = time.monotonic() + seconds
     while True:

@@ -10,7 +10,7 @@ import tempfile
 import time
 
 HAWSER = os.environ["HAWSER_BINARY"]
-PATIENCE = 60
+TIMEOUT = 60
 HUP, INT, TERM = signal.SIGHUP, signal.SIGINT, signal.SIGTERM
 ENDINGS = (HUP, INT, TERM)
 LONG = ["train", "lasso", "long.hwc", "--lambda-ratio", "1e-5", "--tol", "1e-15", "--solver", "cd", "--exchange-every", "0.02"]
@@ -26,9 +26,9 @@ def check(good, text):
 
 
 def until(condition, what):
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT
     while not condition():
-        if not check(time.monotonic() < end, f"no {what} after {PATIENCE} s"):
+        if not check(time.monotonic() < end, f"no {what} after {TIMEOUT} s"):
             return False
         time.sleep(0.005)
     return True
@@ -83,7 +83,7 @@ class Process:
 
     def ends(self, *codes):
         try:
-            code = self.process.wait(PATIENCE)
+            code = self.process.wait(TIMEOUT)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()

@@ -9,7 +9,7 @@ import tempfile
 import time
 
 HAWSER = os.environ["HAWSER_BINARY"]
-PATIENCE = 60
+TIMEOUT = 60
 NODE = """
 import os, signal, sys, time
 def say(number, frame):
@@ -30,10 +30,10 @@ def complain(text):
 
 
 def until(condition, what):
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT
     while not condition():
         if time.monotonic() > end:
-            complain(f"no {what} after {PATIENCE} s")
+            complain(f"no {what} after {TIMEOUT} s")
             return False
         time.sleep(0.02)
     return True
@@ -72,7 +72,7 @@ class Run:
 
     def end(self, *codes):
         try:
-            _, err = self.process.communicate(timeout=PATIENCE)
+            _, err = self.process.communicate(timeout=TIMEOUT)
         except subprocess.TimeoutExpired:
             complain("hawser run did not end")
             self.process.kill()
@@ -155,7 +155,7 @@ def agent_that_does_not_start():
             hosts.write("ash slots=2\n")
         for words in (["--join-timeout", "0.5", "--", "true"], ["--", "train", "lasso", "d.svm", "--join-timeout", "0.5"]):
             got = subprocess.run([HAWSER, "run", "--hosts", hosts.name, "--grace", "0", "--ssh", mute.name, *words],
-                                 stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE,
+                                 stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TIMEOUT,
                                  env={k: v for k, v in os.environ.items() if not k.startswith("HAWSER_")})
             if got.returncode != 8 or "has logged in nowhere within 0.5" not in got.stderr:
                 complain(f"a silent ssh: exit {got.returncode}, {got.stderr}")
@@ -190,7 +190,7 @@ def launcher_killed_while_suspended():
 def agent_killed():
     run = Run()
     os.kill(run.agent, signal.SIGKILL)
-    _, err = run.process.communicate(timeout=PATIENCE)
+    _, err = run.process.communicate(timeout=TIMEOUT)
     if run.process.returncode != 137 or "the agent of this host was killed by signal 9 (KILL); unless a person did that" not in err:
         complain(f"agent killed: exit {run.process.returncode}, {err}")
     for pid in run.pids:  # a program that never looks at its channel cannot know
@@ -209,7 +209,7 @@ def node_that_ends_before_it_joins():
                                 (1, "exit 7", "ended with code 7")):
             script = f'if [ $HAWSER_NODE = {node} ]; then {end}; fi; exec "{HAWSER}" train lasso d.csv --workers 3 --quiet'
             got = subprocess.run([HAWSER, "run", "-n", "3", "--grace", "600", "--", "sh", "-c", script], cwd=folder,
-                                 stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE,
+                                 stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TIMEOUT,
                                  env={k: v for k, v in os.environ.items() if not k.startswith("HAWSER_")})
             for other in {0, 1, 2} - {node}:
                 if not re.search(f"\\[{other}\\] hawser: .*node {node} \\(node-{node}, pid [0-9]+\\) {what} before the job's nodes had joined", got.stderr):

@@ -63,7 +63,7 @@ SPECIAL = {
     ("hawser_unit", "reads"): "NULL", ("hawser_unit_one", "reads"): "NULL",
     ("hawser_data_view", "state"): '"data"', ("hawser_data_want", "state"): '"data"', ("hawser_data_replace", "state"): '"other"',
     ("hawser_local", "state"): '"local"', ("hawser_part", "state"): '"local"',
-    ("hawser_next_chunk", "state"): '"stored"', ("hawser_want", "state"): '"stored"', ("hawser_wanted", "state"): '"stored"',
+    ("hawser_next_chunk", "state"): '"stored"', ("hawser_prefetch", "state"): '"stored"', ("hawser_prefetch_wait", "state"): '"stored"',
     ("hawser_model_get", "name"): '"tensor"', ("hawser_model_text", "key"): '"fact"',
     ("hawser_model_tensor", "name"): "f->fresh", ("hawser_model_fact", "key"): "f->fresh",
     ("hawser_options_set", "key"): '"workers"', ("hawser_options_set", "value"): '"1"',
@@ -95,7 +95,7 @@ OPTIONAL = {
     ("hawser_stored_state", "along"), ("hawser_partitioned_state", "along"), ("hawser_data_costs", "costs"),
     ("hawser_branch", "name"), ("hawser_loop", "name"), ("hawser_unit", "reads"), ("hawser_unit", "updates"),
     ("hawser_unit_one", "reads"), ("hawser_unit_one", "updates"), ("hawser_scratch_size", "release"), ("hawser_scratch_record", "visit"),
-    ("hawser_part", "first"), ("hawser_result", "count"), ("hawser_want", "keys"), ("hawser_observe", "observer"),
+    ("hawser_part", "first"), ("hawser_result", "count"), ("hawser_prefetch", "keys"), ("hawser_observe", "observer"),
     ("hawser_store_open", "options"), ("hawser_store_find", "table"), ("hawser_store_serve", "serving"),
     ("hawser_read_number", "value"), ("hawser_print_number", "text"), 
     # A mistake that no program can remember, or that its first child remembers.
@@ -109,7 +109,7 @@ NEEDED_BY = {("hawser_push", "values"), ("hawser_push_pull", "values"), ("hawser
 # Sound calls that would end what the other cases need, or never end.
 NO_SOUND_CALL = {"hawser_close", "hawser_run_free", "hawser_program_free", "hawser_options_free", "hawser_model_free",
                  "hawser_store_close", "hawser_store_serve", "hawser_interrupt", "hawser_open", "hawser_unit_fail",
-                 "hawser_fail", "hawser_dataset_free", "hawser_wanted", "hawser_job_fit"}
+                 "hawser_fail", "hawser_dataset_free", "hawser_prefetch_wait", "hawser_job_fit"}
 # A name that is not known is no mistake here: the value says so.
 QUIET = {"hawser_metric", "hawser_progress_metric"}
 # Layouts that a state or a view does not take: its numbers stay what they are.

@@ -1,4 +1,4 @@
-/* The lasso through the program door: every sync, several numbers of workers, filters, merges, paths; and real data. The optimum
+/* The lasso through the program API: every sync, several numbers of workers, filters, merges, paths; and real data. The optimum
  * comes from a slow cyclic descent written here. */
 #include <setjmp.h>
 #include <stdarg.h>

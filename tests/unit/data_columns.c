@@ -47,16 +47,16 @@ typedef struct known {
     size_t bytes;
     uint32_t *columns, *rows; /* of each entry, as written */
     float *values;
-    size_t entries, room;
+    size_t entries, capacity;
 } known;
 
 static void add(known *k, uint32_t row, uint32_t column, float value)
 {
-    if (k->entries == k->room) {
-        k->room = k->room * 2 + 1000;
-        k->columns = realloc(k->columns, k->room * sizeof *k->columns);
-        k->rows = realloc(k->rows, k->room * sizeof *k->rows);
-        k->values = realloc(k->values, k->room * sizeof *k->values);
+    if (k->entries == k->capacity) {
+        k->capacity = k->capacity * 2 + 1000;
+        k->columns = realloc(k->columns, k->capacity * sizeof *k->columns);
+        k->rows = realloc(k->rows, k->capacity * sizeof *k->rows);
+        k->values = realloc(k->values, k->capacity * sizeof *k->values);
     }
     k->columns[k->entries] = column;
     k->rows[k->entries] = row;

@@ -436,7 +436,7 @@ static bool stale_version(hw_history *history, hw_random *random)
 
 static bool does_over(spot s)
 {
-    return (record_at(s)->flags & HW_EVENT_AGAIN) != 0 && !is_refused(record_at(s));
+    return (record_at(s)->flags & HW_EVENT_REREAD) != 0 && !is_refused(record_at(s));
 }
 
 /* The newest write to just these keys, and, a range each, the one before it; NULL: there is none. */
@@ -477,7 +477,7 @@ static bool newest_again(hw_history *history, hw_random *random)
 static bool is_read_plainly(const hw_history *history, spot s)
 {
     (void)history;
-    return is_centric(s) && (record_at(s)->flags & HW_EVENT_AGAIN) == 0;
+    return is_centric(s) && (record_at(s)->flags & HW_EVENT_REREAD) == 0;
 }
 
 /* What was not to be read again is, or the other way round. */
@@ -486,7 +486,7 @@ static bool another_kind_of_read(hw_history *history, hw_random *random)
     spot s = draw(history, random, HW_EVENT_GIVEN, one_in(random, 2) ? is_read_plainly : is_older);
     if (s.stream == NULL)
         return false;
-    record_at(s)->flags ^= HW_EVENT_AGAIN;
+    record_at(s)->flags ^= HW_EVENT_REREAD;
     return true;
 }
 
@@ -496,7 +496,7 @@ static bool is_of_a_later(const hw_history *history, spot s)
     return does_over(s) && record_at(s)->clock > 0;
 }
 
-static bool again_too_late(hw_history *history, hw_random *random)
+static bool reread_too_late(hw_history *history, hw_random *random)
 {
     spot s = draw(history, random, HW_EVENT_GIVEN, is_of_a_later);
     if (s.stream == NULL)
@@ -556,7 +556,7 @@ static bool has_written(const hw_history *history, spot s)
         if (other->kind == HW_EVENT_ANSWER && other->epoch == r->epoch)
             answer = other;
     }
-    return (r->flags & HW_EVENT_AGAIN) && r->clock > 0 && written && answer != NULL &&
+    return (r->flags & HW_EVENT_REREAD) && r->clock > 0 && written && answer != NULL &&
            (answer->flags & HW_EVENT_FAILED) == 0;
 }
 
@@ -609,7 +609,7 @@ static bool clock_runs_back(hw_history *history, hw_random *random)
 
 static bool is_plain_pull(const hw_event_record *r)
 {
-    return r->kind == HW_EVENT_ASKED && (r->flags & HW_EVENT_PULLS) && (r->flags & HW_EVENT_AGAIN) == 0;
+    return r->kind == HW_EVENT_ASKED && (r->flags & HW_EVENT_PULLS) && (r->flags & HW_EVENT_REREAD) == 0;
 }
 
 /* The client writes before what it reads in the iteration has come. */
@@ -703,7 +703,7 @@ static bool is_read_again(const hw_history *history, spot s)
 {
     (void)history;
     const hw_event_record *r = record_at(s);
-    const unsigned others = HW_EVENT_LISTED | HW_EVENT_AGAIN;
+    const unsigned others = HW_EVENT_LISTED | HW_EVENT_REREAD;
     for (size_t i = s.at + 1; i < s.stream->count && !(r->flags & others); i++) {
         const hw_event_record *next = &s.stream->records[i];
         if (next->kind == HW_EVENT_GIVEN && next->first == r->first && next->last == r->last && !(next->flags & others))
@@ -929,7 +929,7 @@ static const mutant mutants[] = {
     {"woken late", woken_late, {HW_RULE_WAIT, HW_RULE_READ, HW_RULE_WRITE, HW_RULES}},
     {"newest again", newest_again, {HW_RULE_VALUE, HW_RULES}},
     {"another kind of read", another_kind_of_read, {HW_RULE_VALUE, HW_RULE_READ, HW_RULES}},
-    {"again too late", again_too_late, {HW_RULE_READ, HW_RULES}},
+    {"reread too late", reread_too_late, {HW_RULE_READ, HW_RULES}},
     {"refused for nothing", refused_for_nothing, {HW_RULE_READ, HW_RULES}},
     {"given in spite", given_in_spite, {HW_RULE_READ, HW_RULES}},
     {"after the next", after_the_next, {HW_RULE_DEFINITION, HW_RULES}},

@@ -184,10 +184,10 @@ static void centric_step(market *m, asker *a, uint64_t step)
     a->open = 0;
     if (!m->over || a->number > 0 || step > 1)
         return;
-    hw_order again = {.operation = HW_PULL, .first = 0, .last = m->spec.last, .clock = 0, .again = true};
-    again.out = a->out[OPEN_MOST - 1];
+    hw_order reread = {.operation = HW_PULL, .first = 0, .last = m->spec.last, .clock = 0, .reread = true};
+    reread.out = a->out[OPEN_MOST - 1];
     ask(m, a,
-        again); /* its first iteration, over: both chunks, of which others and it itself may have written the next version */
+        reread); /* its first iteration, over: both chunks, of which others and it itself may have written the next version */
 }
 
 /* Stale: a read that asks for clocks; then, in every other clock, a push, and the clock's end, which are not waited for. */

@@ -12,9 +12,9 @@ static inline void put_stream(hw_history *history, hw_stream_name name, hw_event
     if (streams == NULL)
         abort();
     history->streams = streams;
-    history->room = history->count + 1;
+    history->capacity = history->count + 1;
     streams[history->count++] =
-        (hw_stream){.name = name, .records = records, .count = count, .room = count, .node = HW_HISTORY_NOBODY};
+        (hw_stream){.name = name, .records = records, .count = count, .capacity = count, .node = HW_HISTORY_NOBODY};
     history->records += count;
 }
 

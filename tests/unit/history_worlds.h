@@ -21,8 +21,8 @@ typedef struct notes {
 
 static void grow_log(hw_log *log)
 {
-    log->room *= 2;
-    log->records = realloc(log->records, log->room * sizeof *log->records);
+    log->capacity *= 2;
+    log->records = realloc(log->records, log->capacity * sizeof *log->records);
     assert_non_null(log->records);
 }
 
@@ -32,8 +32,8 @@ static hw_log *new_log(void *all, hw_stream_name name)
     hw_log *log = calloc(1, sizeof *log);
     assert_true(log != NULL && n->count < 512);
     log->name = name;
-    log->room = 64;
-    log->records = malloc(log->room * sizeof *log->records);
+    log->capacity = 64;
+    log->records = malloc(log->capacity * sizeof *log->records);
     log->full = grow_log;
     return n->logs[n->count++] = log;
 }
@@ -291,7 +291,7 @@ static void read_again(market *m, asker *a, uint64_t iteration)
         hw_order order = order_on(m, a, m->cuts[j], m->cuts[j + 1] - 1, !one_in(&m->w->random, 4));
         order.operation = HW_PULL;
         order.clock = iteration;
-        order.again = true;
+        order.reread = true;
         order.out = a->out[a->open];
         ask(m, a, order);
     }

@@ -21,8 +21,8 @@
 #include "transport/net/fabric.h"
 #include "transport/net/net.h"
 
-#define TEST_KEY      ((const unsigned char *)"0123456789abcdef0123456789abcdef")
-#define TEST_PATIENCE 60.0
+#define TEST_KEY     ((const unsigned char *)"0123456789abcdef0123456789abcdef")
+#define TEST_TIMEOUT 60.0
 
 typedef struct node {
     hw_net *net;
@@ -173,7 +173,7 @@ static inline void node_dial(node *from, node *to, uint32_t expected)
 {
     hawser_error error;
     uint32_t number;
-    hawser_status status = hw_net_dial(from->net, hw_net_address(to->net), expected, TEST_PATIENCE, &number, &error);
+    hawser_status status = hw_net_dial(from->net, hw_net_address(to->net), expected, TEST_TIMEOUT, &number, &error);
     if (status != HAWSER_OK)
         fail_msg("%s", error.text);
     assert_int_equal(number, hw_net_number(from->net));
@@ -184,7 +184,7 @@ static inline bool node_await32(node *self, const uint32_t *count, uint32_t leas
 {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += (time_t)TEST_PATIENCE;
+    until.tv_sec += (time_t)TEST_TIMEOUT;
     int result = 0;
     pthread_mutex_lock(&self->mutex);
     while (*count < least && result == 0)
@@ -207,7 +207,7 @@ static inline hw_message *node_take(node *self)
 {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += (time_t)TEST_PATIENCE;
+    until.tv_sec += (time_t)TEST_TIMEOUT;
     int result = 0;
     pthread_mutex_lock(&self->mutex);
     while (self->first == NULL && result == 0)
@@ -247,7 +247,7 @@ static inline bool node_has_ucx(void)
 static inline hw_net_path node_path(node *self, uint32_t to)
 {
     hw_net_path path;
-    double deadline = hw_seconds() + TEST_PATIENCE;
+    double deadline = hw_seconds() + TEST_TIMEOUT;
     do {
         assert_true(hw_net_path_of(self->net, to, &path));
         if (path.queued > 0)

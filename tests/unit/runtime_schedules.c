@@ -206,9 +206,9 @@ static hawser_status count_up(hawser_context *context)
     uint32_t own = hawser_block(context), blocks = hawser_blocks(context);
     const uint64_t keys[2] = {own, blocks};
     const double ones[2] = {1, 1}, *values;
-    HAWSER_TRY(hawser_want(context, "totals", NULL, 0, blocks + 1));
+    HAWSER_TRY(hawser_prefetch(context, "totals", NULL, 0, blocks + 1));
     HAWSER_TRY(misbehave(context));
-    HAWSER_TRY(hawser_wanted(context, "totals", &values));
+    HAWSER_TRY(hawser_prefetch_wait(context, "totals", &values));
     double sum = 0;
     for (uint32_t b = 0; b < blocks; b++) {
         saw(t, own, b, hawser_clock(context), values[b]);

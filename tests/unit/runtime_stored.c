@@ -1,6 +1,6 @@
 /*
  * States that the store keeps, as units see them: under bsp and dc:0 the bits of Algorithm 1 (Goel et al. 2015) run on one thread, under
- * every policy chunks no older than it says, without a barrier where there is to be none; wants and increments; what is refused.
+ * every policy chunks no older than it says, without a barrier where there is to be none; prefetches and increments; what is refused.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -91,13 +91,13 @@ static hawser_status count_up(hawser_context *context)
         ones[n++] = 1;
     }
     if (hawser_clock(context) == 0)
-        HAWSER_TRY(hawser_want(context, "totals", keys, 0, n));
-    HAWSER_TRY(hawser_wanted(context, "totals", &values));
+        HAWSER_TRY(hawser_prefetch(context, "totals", keys, 0, n));
+    HAWSER_TRY(hawser_prefetch_wait(context, "totals", &values));
     for (size_t i = 0; i < n; i++)
         if (values[i] < (double)hawser_clock(context)) /* at least what this block has added before */
             return hawser_unit_fail(context, HAWSER_INTERNAL, "number %zu is %g", (size_t)keys[i], values[i]);
     HAWSER_TRY(hawser_inc(context, "totals", keys, ones, n));
-    return hawser_want(context, "totals", keys, 0, n);
+    return hawser_prefetch(context, "totals", keys, 0, n);
 }
 
 static hawser_program *chunks(trial *t)
@@ -388,20 +388,20 @@ static hawser_status disordered(hawser_context *context)
 
 static hawser_status too_far(hawser_context *context)
 {
-    return hawser_want(context, "totals", NULL, COUNT - 1, 2);
+    return hawser_prefetch(context, "totals", NULL, COUNT - 1, 2);
 }
 
 static hawser_status too_many(hawser_context *context)
 {
     for (int i = 0; i < 3; i++)
-        HAWSER_TRY(hawser_want(context, "totals", NULL, 0, 2));
+        HAWSER_TRY(hawser_prefetch(context, "totals", NULL, 0, 2));
     return HAWSER_OK;
 }
 
 static hawser_status out_of_nothing(hawser_context *context)
 {
     const double *values;
-    return hawser_wanted(context, "totals", &values);
+    return hawser_prefetch_wait(context, "totals", &values);
 }
 
 static hawser_status wrong_way(hawser_context *context)
@@ -426,8 +426,8 @@ static void test_refused_while_running(void **ignored)
     } cases[] = {{fall_apart, true, "stored state 'theta', block 1: number 10 became nan in clock 3"},
                  {disordered, false, "ascend"},
                  {too_far, false, "numbers 22 to 24 of state 'totals', which has 23"},
-                 {too_many, false, "hawser_want: 2 are under way"},
-                 {out_of_nothing, false, "hawser_wanted: there was no hawser_want"},
+                 {too_many, false, "hawser_prefetch: 2 reads are in progress"},
+                 {out_of_nothing, false, "hawser_prefetch_wait: no read was started by hawser_prefetch"},
                  {wrong_way, true, "each share of stored state 'theta' has one writer"},
                  {no_share, false, "everybody changes stored state 'totals', by hawser_inc"}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)

@@ -16,7 +16,7 @@ typedef struct servers {
     void (*warn)(void *argument, const char *text);
     void (*damaged)(void *argument, const char *text);
     uint64_t unread_most, memory;
-    double patience; /* failure timeout; 0: 5 s */
+    double failure_timeout; /* seconds; 0: 5 s */
     pthread_t thread;
     pthread_mutex_t mutex;
     pthread_cond_t changed;
@@ -50,7 +50,7 @@ static void serve_body(test_node *node)
     }
     const hw_serving how = {.listener = {.key = server_key,
                                          .key_length = sizeof server_key,
-                                         .failure_timeout = set->patience > 0 ? set->patience : 5,
+                                         .failure_timeout = set->failure_timeout > 0 ? set->failure_timeout : 5,
                                          .unread_most = set->unread_most,
                                          .warn = set->warn},
                             .memory = set->memory,

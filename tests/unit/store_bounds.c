@@ -38,7 +38,7 @@ static void reply(void *argument, uint32_t client, hw_message *message)
     assert_int_equal(client, GUEST);
     assert_true(hw_reply_head_of(message, &head));
     s->replies++;
-    if (head.outcome == HW_REFUSED || head.outcome == HW_NO_ROOM) {
+    if (head.outcome == HW_REFUSED || head.outcome == HW_OUT_OF_MEMORY) {
         s->refused++;
         hw_refusal_read(&head, message, s->words, sizeof s->words);
     } else if (head.count > 0 && head.count <= KEYS) {
@@ -202,8 +202,8 @@ static void sums_of_clocks_to_come_are_bounded(void **state)
 {
     (void)state;
     scene *s = begin((hw_table_spec){.last = KEYS - 1, .summed = true}, 256 * KIB);
-    uint64_t ahead = 0, room = 0;
-    for (int round = 1; round < 3; round++) { /* what is settled makes room */
+    uint64_t ahead = 0, growth = 0;
+    for (int round = 1; round < 3; round++) { /* settled rows release memory */
         uint64_t from = ahead;
         uint32_t before = s->refused;
         for (; ahead < from + 500 && s->refused == before; ahead++)
@@ -211,8 +211,8 @@ static void sums_of_clocks_to_come_are_bounded(void **state)
         assert_int_equal(s->refused, before + 1);
         assert_non_null(strstr(s->words, "in clocks that are not over hold more than"));
         assert_in_range(ahead - from, 4, 64);
-        assert_true(room == 0 || ahead - from == room);
-        room = ahead - from;
+        assert_true(growth == 0 || ahead - from == growth);
+        growth = ahead - from;
         push(s, HW_PUSH, from); /* the oldest: it would not end without */
         assert_int_equal(s->refused, before + 1);
         while (from < ahead)
@@ -297,7 +297,7 @@ static hw_server_figures figures_of(const scene *s)
 
 enum { ROW = 2 * 8 + 64 /* what a row of a sparse table counts */ };
 
-/* Where there is no room for a row more, what needs none is done: changes of those that there are, and reading. */
+/* When the quota has no row left, requests without new rows are done: changes of stored rows, and reads. */
 static void rows_are_bounded(void **state)
 {
     (void)state;
@@ -306,7 +306,7 @@ static void rows_are_bounded(void **state)
     hw_server_limit(s->server, MOST * ROW);
     for (uint64_t i = 0; i < 5; i++)
         push_rows(s, HW_PUSH, i * FAR, KEYS, 0);
-    assert_true(s->refused == 0 && figures_of(s).keys == 5 * KEYS && figures_of(s).room_taken == 5 * KEYS * ROW);
+    assert_true(s->refused == 0 && figures_of(s).keys == 5 * KEYS && figures_of(s).quota_used == 5 * KEYS * ROW);
     const hw_operation pushes[] = {HW_PUSH, HW_PUSH_PULL, HW_PUT};
     for (uint32_t i = 0; i < 3; i++) {
         push_rows(s, pushes[i], 4 * FAR + 7 * 101, KEYS, 0); /* 101 of them are new, on two stripes */
@@ -314,12 +314,12 @@ static void rows_are_bounded(void **state)
         assert_string_equal(s->words,
                             "table 't': what this push adds would take up to 0.007706 MiB here, and tables have 0.1953 of "
                             "0.2029 MiB already (--memory-limit of the servers)");
-        assert_true(figures_of(s).keys == 5 * KEYS && figures_of(s).room_taken == 5 * KEYS * ROW);
+        assert_true(figures_of(s).keys == 5 * KEYS && figures_of(s).quota_used == 5 * KEYS * ROW);
         assert_true(value_of(s, 4 * FAR + 7 * 200) == 1 && value_of(s, 4 * FAR + 7 * (KEYS + 5)) == 0);
     }
     push_rows(s, HW_PUSH, 4 * FAR + 7 * 100, KEYS, 0); /* 100 are */
     push_rows(s, HW_PUSH, 0, KEYS, 0);                 /* none is */
-    assert_true(s->refused == 3 && figures_of(s).keys == MOST && figures_of(s).room_taken == MOST * ROW);
+    assert_true(s->refused == 3 && figures_of(s).keys == MOST && figures_of(s).quota_used == MOST * ROW);
     assert_true(value_of(s, 7) == 2 && value_of(s, 4 * FAR + 7 * 200) == 2 && value_of(s, 4 * FAR + 7 * (KEYS + 5)) == 1);
     push_rows(s, HW_PUSH, FAR / 2, 1, 0);
     assert_int_equal(s->refused, 4);
@@ -336,7 +336,7 @@ static void rows_are_bounded(void **state)
     end(s);
 }
 
-/* Of a push that is done on one stripe and waits on the other, rows that are there count in place of what was promised for them. */
+/* Of a push that is done on one stripe and waits on the other, rows that are there count in place of what was reserved for them. */
 static void nothing_is_counted_twice(void **state)
 {
     (void)state;
@@ -346,17 +346,17 @@ static void nothing_is_counted_twice(void **state)
     assert_true(hw_server_hold(s->server, 0, &held));
     push_rows(s, HW_PUSH, 0, KEYS, 0);
     assert_int_equal(s->replies, 0);
-    assert_true(figures_of(s).room_taken == KEYS * ROW);
+    assert_true(figures_of(s).quota_used == KEYS * ROW);
     push_rows(s, HW_PUSH, 1 << 20, KEYS, 0); /* fits just so */
-    assert_true(s->refused == 0 && figures_of(s).room_taken == 2 * KEYS * ROW);
+    assert_true(s->refused == 0 && figures_of(s).quota_used == 2 * KEYS * ROW);
     push_rows(s, HW_PUSH, 2 << 20, 1, 0);
-    assert_true(s->refused == 1 && figures_of(s).room_taken == 2 * KEYS * ROW);
+    assert_true(s->refused == 1 && figures_of(s).quota_used == 2 * KEYS * ROW);
     hw_server_release(s->server, 0);
-    assert_true(s->replies == 3 && figures_of(s).keys == 2 * KEYS && figures_of(s).room_taken == 2 * KEYS * ROW);
+    assert_true(s->replies == 3 && figures_of(s).keys == 2 * KEYS && figures_of(s).quota_used == 2 * KEYS * ROW);
     end(s);
 }
 
-/* What a clock will bring counts until it is over, once for each worker who pushed it; no clock waits for room. */
+/* What a clock will bring counts until it is over, once for each worker who pushed it; no clock waits for memory. */
 static void rows_of_clocks_to_come_are_bounded(void **state)
 {
     (void)state;
@@ -364,21 +364,21 @@ static void rows_of_clocks_to_come_are_bounded(void **state)
     hw_server_limit(s->server, 4 * KEYS * ROW);
     for (uint64_t clock = 0; clock < 3; clock++)
         push_rows(s, HW_PUSH, 0, KEYS, clock);
-    assert_true(s->refused == 0 && figures_of(s).room_taken == 3 * KEYS * ROW && figures_of(s).keys == 0);
+    assert_true(s->refused == 0 && figures_of(s).quota_used == 3 * KEYS * ROW && figures_of(s).keys == 0);
     push_rows(s, HW_PUSH, 0, KEYS, 2); /* the same again takes nothing more once it is there */
     push_rows(s, HW_PUSH, 7, KEYS, 2);
-    assert_true(s->refused == 0 && figures_of(s).room_taken == 3 * KEYS * ROW + ROW);
+    assert_true(s->refused == 0 && figures_of(s).quota_used == 3 * KEYS * ROW + ROW);
     push_rows(s, HW_PUSH, 3, KEYS, 3);
     assert_int_equal(s->refused, 1);
     for (uint64_t clock = 0; clock < 3; clock++)
         end_clock(s, clock);
-    assert_true(figures_of(s).keys == KEYS + 1 && figures_of(s).room_taken == (KEYS + 1) * ROW);
+    assert_true(figures_of(s).keys == KEYS + 1 && figures_of(s).quota_used == (KEYS + 1) * ROW);
     assert_true(value_of(s, 0) == 4 && value_of(s, 7) == 5 && value_of(s, 3) == 0);
     push_rows(s, HW_PUSH, 3, KEYS, 3);
-    assert_true(s->refused == 1 && figures_of(s).room_taken == (2 * KEYS + 1) * ROW);
+    assert_true(s->refused == 1 && figures_of(s).quota_used == (2 * KEYS + 1) * ROW);
     hw_group_end(s->group);
     hw_group_free(s->group); /* nobody ends that clock any more */
-    assert_true(figures_of(s).room_taken == (KEYS + 1) * ROW);
+    assert_true(figures_of(s).quota_used == (KEYS + 1) * ROW);
     assert_int_equal(hw_group_new(s->server, WORKERS, &s->group, NULL), HAWSER_OK);
     end(s);
 }
@@ -392,15 +392,15 @@ static void what_is_forgotten_takes_no_memory(void **state)
     for (int round = 0; round < 2; round++) {
         for (uint64_t i = 0; i < 5; i++)
             push_rows(s, HW_PUSH, i << 20, KEYS, 0);
-        assert_true(figures_of(s).bytes > before && figures_of(s).room_taken == 5 * KEYS * ROW);
+        assert_true(figures_of(s).bytes > before && figures_of(s).quota_used == 5 * KEYS * ROW);
         const hw_coming none = {0};
-        uint64_t promised = 1;
-        assert_int_equal(hw_server_promise(s->server, &none, 1, &promised, NULL), HAWSER_OK);
+        uint64_t reserved = 1;
+        assert_int_equal(hw_server_reserve_load(s->server, &none, 1, &reserved, NULL), HAWSER_OK);
         hw_server_forget(s->server, &none, 1);
-        hw_server_loaded(s->server, &none, 1, promised);
+        hw_server_loaded(s->server, &none, 1, reserved);
         for (uint64_t i = 0; i < 30; i++) /* on both stripes, which tell what they have when they work */
             assert_true(value_of(s, 7 * i) == 0);
-        assert_true(figures_of(s).keys == 0 && figures_of(s).room_taken == 0 && figures_of(s).bytes == before);
+        assert_true(figures_of(s).keys == 0 && figures_of(s).quota_used == 0 && figures_of(s).bytes == before);
     }
     end(s);
 }

@@ -31,7 +31,7 @@ typedef struct worker {
     uint64_t keys[ROWS_MOST];
     int64_t out[ROWS_MOST];
     hw_reading reading;
-    bool again; /* it is pulled for the second time, and there is no third */
+    bool repeated; /* it is pulled for the second time, and there is no third */
 } worker;
 
 typedef struct play {
@@ -84,7 +84,7 @@ static void close_play(play *p)
         p->figures.hits += own.hits;
         p->figures.misses += own.misses;
         p->figures.shared += own.shared;
-        p->figures.again += own.again;
+        p->figures.repeated += own.repeated;
         p->figures.evicted += own.evicted;
         hw_cache_free(p->cache[n]);
     }
@@ -163,11 +163,11 @@ static bool pulling(play *p, worker *w)
     assert_int_equal(p->world->status[w->node][w->task], HAWSER_OK);
     w->task = 0;
     if (hw_cache_pulled(p->cache[w->node], &w->reading)) {
-        w->again = false;
+        w->repeated = false;
         return true;
     }
-    assert_false(w->again);
-    w->again = true;
+    assert_false(w->repeated);
+    w->repeated = true;
     ask(p, w);
     return true;
 }
@@ -322,7 +322,7 @@ static size_t every_interleaving(const shape *how)
         open_play(&p, how, 1);
         run(&p, &s);
         close_play(&p);
-        again += p.figures.again;
+        again += p.figures.repeated;
         count++;
     } while (next_schedule(&s));
     print_message("[ %zu schedules, %zu pulls made once more ]\n", count, again);
@@ -363,7 +363,7 @@ static void play_at_random(const shape *how, uint64_t seed, hw_cache_figures *al
     all->hits += p.figures.hits;
     all->misses += p.figures.misses;
     all->shared += p.figures.shared;
-    all->again += p.figures.again;
+    all->repeated += p.figures.repeated;
     all->evicted += p.figures.evicted;
 }
 
@@ -383,9 +383,9 @@ static void larger_cases_at_random(void **state)
         play_at_random(&how, seed, &all);
     }
     print_message("[ %llu hits, %llu misses, %llu shared, %llu again, %llu evicted ]\n", (unsigned long long)all.hits,
-                  (unsigned long long)all.misses, (unsigned long long)all.shared, (unsigned long long)all.again,
+                  (unsigned long long)all.misses, (unsigned long long)all.shared, (unsigned long long)all.repeated,
                   (unsigned long long)all.evicted);
-    assert_true(all.hits > 0 && all.shared > 0 && all.again > 0 && all.evicted > 0);
+    assert_true(all.hits > 0 && all.shared > 0 && all.repeated > 0 && all.evicted > 0);
 }
 
 /* One row, pulled where it is not near; true: it was. */

@@ -248,7 +248,7 @@ static bool write_without_memory(long n, int *missed)
             close_world(w);
             return true;
         }
-        order.operation = HW_PULL, order.out = again, order.values = NULL, order.again = true;
+        order.operation = HW_PULL, order.out = again, order.values = NULL, order.reread = true;
         task = submit(w, 0, order);
         settle(w);
         *missed += w->status[0][task] == HAWSER_NO_MEMORY;

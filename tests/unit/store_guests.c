@@ -332,24 +332,24 @@ static void open_late(test_node *node)
 {
     enum { HALF_A_SECOND = 500000 };
     hawser_store *store = NULL;
-    hw_client_listener *door = NULL;
+    hw_client_listener *listener = NULL;
     pthread_t thread;
     early_client client = {.status = HAWSER_OK};
     const hw_client_listener_options options = {.key = server_key, .key_length = sizeof server_key, .failure_timeout = 5};
     node->status = hawser_store_open(node->job, &(hawser_store_options){.threads = 1}, &store, &node->error);
     assert_int_equal(node->status, HAWSER_OK);
-    assert_int_equal(hw_client_listener_open(store, &options, &door, &node->error), HAWSER_OK);
+    assert_int_equal(hw_client_listener_open(store, &options, &listener, &node->error), HAWSER_OK);
     char cards[1][HW_NET_ADDRESS];
-    snprintf(cards[0], sizeof cards[0], "%s", hw_client_listener_address(door));
+    snprintf(cards[0], sizeof cards[0], "%s", hw_client_listener_address(listener));
     client.address = cards[0];
     assert_int_equal(pthread_create(&thread, NULL, dial_early, &client), 0);
     usleep(HALF_A_SECOND);
-    assert_int_equal(hw_client_listener_begin(door, (const char(*)[HW_NET_ADDRESS])cards, &node->error), HAWSER_OK);
+    assert_int_equal(hw_client_listener_begin(listener, (const char(*)[HW_NET_ADDRESS])cards, &node->error), HAWSER_OK);
     pthread_join(thread, NULL);
     node->status = client.status;
     node->error = client.error;
-    hw_client_listener_end(door, "over");
-    hw_client_listener_free(door);
+    hw_client_listener_end(listener, "over");
+    hw_client_listener_free(listener);
     hawser_store_close(store);
 }
 
@@ -504,7 +504,7 @@ static void tables_are_bounded_for_all(void **state)
     assert_true(in >= 1 && in < all);
     hw_server_figures figures;
     hw_server_figures_of(set.store->server, &figures);
-    assert_true(figures.room_taken <= figures.room && figures.room_taken == figures.keys * ROW);
+    assert_true(figures.quota_used <= figures.quota && figures.quota_used == figures.keys * ROW);
     assert_true(figures.keys % KEYS == 0 && figures.keys > 0);
     run_group(&last, 1);
     all_well(&last);

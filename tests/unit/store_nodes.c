@@ -1,4 +1,4 @@
-/* The store door over one node and several: what is pushed is there, whoever serves; order, clocks, losses, wrong calls. */
+/* The store API over one node and several: what is pushed is there, whoever serves; order, clocks, losses, wrong calls. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

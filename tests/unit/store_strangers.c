@@ -488,7 +488,7 @@ static void come_and_pull(stranger *one, const scene *s, hw_net_way way, bool st
 static void who_takes_no_answers_is_lost(void **state)
 {
     (void)state;
-    scene *s = begin_with((servers){.count = 1, .unread_most = UNREAD, .patience = 1});
+    scene *s = begin_with((servers){.count = 1, .unread_most = UNREAD, .failure_timeout = 1});
     for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
         stranger one;
         unsigned long long waited = 0;
@@ -509,7 +509,7 @@ static void who_takes_no_answers_is_lost(void **state)
 static void who_reads_slowly_is_waited_for(void **state)
 {
     (void)state;
-    scene *s = begin_with((servers){.count = 1, .unread_most = UNREAD, .patience = 1});
+    scene *s = begin_with((servers){.count = 1, .unread_most = UNREAD, .failure_timeout = 1});
     for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
         stranger one;
         come_and_pull(&one, s, ways[w], false, 3000, PULLS);
@@ -526,7 +526,7 @@ static void who_reads_slowly_is_waited_for(void **state)
 static void client_that_says_goodbye_while_paused_is_not_lost(void **state)
 {
     (void)state;
-    scene *s = begin_with((servers){.count = 1, .unread_most = UNREAD, .patience = 1});
+    scene *s = begin_with((servers){.count = 1, .unread_most = UNREAD, .failure_timeout = 1});
     for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
         stranger one;
         come_and_pull(&one, s, ways[w], false, 20000, PULLS / 4);
@@ -542,7 +542,7 @@ static void what_waits_for_clocks_is_bounded(void **state)
 {
     (void)state;
     enum { FEW = 40, GIB = 1 << 30, MOST = GIB / BIG_BYTES, MORE = 10, OTHERS = MOST / 32 /* what else a request holds */ };
-    scene *s = begin_with((servers){.count = 1, .unread_most = UNREAD, .patience = 1});
+    scene *s = begin_with((servers){.count = 1, .unread_most = UNREAD, .failure_timeout = 1});
     stranger one;
     hw_request_head waits = pull_big;
     const hw_request_head clock = {.operation = HW_CLOCK, .keys = HW_KEYS_RANGE, .table = 2, .last = BIG - 1};

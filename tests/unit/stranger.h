@@ -40,7 +40,7 @@ static void stranger_hears(void *argument, uint32_t node, hw_message *message)
     }
     if (envelope->kind == HW_MESSAGE_ANSWER && hw_reply_head_of(message, &head)) {
         one->replies++;
-        one->refusals += head.outcome == HW_REFUSED || head.outcome == HW_NO_ROOM || head.outcome == HW_CLOCK_REFUSED;
+        one->refusals += head.outcome == HW_REFUSED || head.outcome == HW_OUT_OF_MEMORY || head.outcome == HW_CLOCK_REFUSED;
     }
     pthread_cond_broadcast(&one->changed);
     unsigned rest = one->rest;

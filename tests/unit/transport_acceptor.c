@@ -34,7 +34,7 @@ static hw_net_accept_figures figures_of(node *one)
 static hw_net_accept_figures await_refusals(node *one, uint64_t least)
 {
     hw_net_accept_figures figures;
-    double deadline = hw_seconds() + TEST_PATIENCE;
+    double deadline = hw_seconds() + TEST_TIMEOUT;
     do {
         figures = figures_of(one);
         if (figures.refused_key + figures.refused_hello + figures.timed_out + figures.crowded_out >= least)
@@ -235,7 +235,7 @@ static void a_replay_is_refused(bool encrypted)
     proxy_open(&between, hw_net_address(nodes[0].net));
     hawser_error error;
     uint32_t number;
-    assert_int_equal(hw_net_dial(nodes[1].net, between.card, 0, TEST_PATIENCE, &number, &error), HAWSER_OK);
+    assert_int_equal(hw_net_dial(nodes[1].net, between.card, 0, TEST_TIMEOUT, &number, &error), HAWSER_OK);
     node_close(&nodes[1]);
     proxy_stop(&between);
     int fd = connect_to(port_of(hw_net_address(nodes[0].net)));
@@ -311,7 +311,7 @@ static void a_mirror_gains_nothing(bool disguise)
     (void)!snprintf(card, sizeof card, "tcp:127.0.0.1:%u", port);
     hawser_error error;
     uint32_t number;
-    assert_int_equal(hw_net_dial(victim.net, card, HW_NET_ANY, TEST_PATIENCE, &number, &error), HAWSER_PEER_LOST);
+    assert_int_equal(hw_net_dial(victim.net, card, HW_NET_ANY, TEST_TIMEOUT, &number, &error), HAWSER_PEER_LOST);
     assert_non_null(strstr(error.text, disguise ? "does not know the key" : "has reached itself"));
     pthread_join(thread, NULL);
     close(glass.listener);
@@ -350,7 +350,7 @@ static void what_travels(bool encrypted)
     proxy_open(&between, hw_net_address(nodes[0].net));
     hawser_error error;
     uint32_t number;
-    assert_int_equal(hw_net_dial(nodes[1].net, between.card, 0, TEST_PATIENCE, &number, &error), HAWSER_OK);
+    assert_int_equal(hw_net_dial(nodes[1].net, between.card, 0, TEST_TIMEOUT, &number, &error), HAWSER_OK);
     for (uint32_t side = 0; side < 2; side++)
         for (int i = 0; i < 20; i++) {
             hw_message *message;
@@ -445,7 +445,7 @@ static void a_certificate_is_no_key(void **state)
     (void)!snprintf(card, sizeof card, "tcp:127.0.0.1:%u", port);
     hawser_error error;
     uint32_t number;
-    assert_int_equal(hw_net_dial(victim.net, card, 9, TEST_PATIENCE, &number, &error), HAWSER_PEER_LOST);
+    assert_int_equal(hw_net_dial(victim.net, card, 9, TEST_TIMEOUT, &number, &error), HAWSER_PEER_LOST);
     if (strstr(error.text, "does not know the key") == NULL)
         fail_msg("%s", error.text);
     pthread_join(thread, NULL);

@@ -103,7 +103,7 @@ static hawser_status send_from(world *self, uint32_t source, uint32_t destinatio
 static hw_message *await_message(world *self, uint32_t endpoint)
 {
     hw_transport *transport = self->at[endpoint];
-    for (double end = hw_seconds() + TEST_PATIENCE; hw_seconds() < end;) {
+    for (double end = hw_seconds() + TEST_TIMEOUT; hw_seconds() < end;) {
         hw_message *message = transport->ops->receive(transport, endpoint);
         if (message != NULL)
             return message;
@@ -197,7 +197,7 @@ static void *talk(void *argument)
     talker *self = argument;
     hw_transport *transport = self->world->at[self->endpoint];
     uint64_t next[ENDPOINTS] = {0}, left = self->each * (ENDPOINTS - 1), sent = 0, to = 0;
-    double end = hw_seconds() + TEST_PATIENCE;
+    double end = hw_seconds() + TEST_TIMEOUT;
     while ((left > 0 || sent < self->each) && hw_seconds() < end) {
         if (sent < self->each) {
             if (to != self->endpoint)
@@ -281,7 +281,7 @@ static void a_delivery_wakes_its_receiver(world *self)
         assert_int_equal(send_from(self, (uint32_t)i % 4, 4, numbered(i, 10)), HAWSER_OK);
     for (int i = 0; i < 5; i++)
         hw_message_free(await_message(self, 4));
-    for (double end = hw_seconds() + TEST_PATIENCE; atomic_load(&woken) < 5 && hw_seconds() < end;)
+    for (double end = hw_seconds() + TEST_TIMEOUT; atomic_load(&woken) < 5 && hw_seconds() < end;)
         node_rest(0.0001); /* the message may be seen before the call */
     assert_int_equal(atomic_load(&woken), 5);
     self->at[4]->ops->on_delivery(self->at[4], 4, NULL, NULL);
@@ -428,12 +428,12 @@ static void a_source_is_believed_only_from_its_home(world *self)
 
 /* ------------------------------------------------------------------------------------- puts into segments ---- */
 
-enum { BOARD = 3, BOARD_SIZE = 1000 };
+enum { STATE = 3, STATE_SIZE = 1000 };
 
 /* The data of a put can be told from sender and sequence, every byte of it. */
 static size_t put_length(uint64_t sequence)
 {
-    return (size_t)(sequence * 37 % (BOARD_SIZE + 1));
+    return (size_t)(sequence * 37 % (STATE_SIZE + 1));
 }
 
 static unsigned char put_byte(uint32_t sender, uint64_t sequence, size_t i)
@@ -448,7 +448,7 @@ static hw_message *a_put(uint32_t sender, uint32_t generation, uint64_t sequence
     assert_int_equal(hw_message_new(length, &message, NULL), HAWSER_OK);
     for (size_t i = 0; i < length; i++)
         ((unsigned char *)message->payload)[i] = put_byte(sender, sequence, i);
-    message->envelope.state = BOARD;
+    message->envelope.state = STATE;
     message->envelope.epoch = generation;
     message->envelope.clock = sequence;
     return message;
@@ -473,7 +473,7 @@ static hw_segment *expose_to_all(world *self, uint32_t endpoint, uint32_t genera
     uint32_t senders[ENDPOINTS];
     for (uint32_t e = 0; e < ENDPOINTS; e++)
         senders[e] = e;
-    const hw_segment_shape shape = {BOARD, generation, senders, ENDPOINTS, slots, BOARD_SIZE};
+    const hw_segment_shape shape = {STATE, generation, senders, ENDPOINTS, slots, STATE_SIZE};
     hw_segment *segment;
     hawser_error error;
     hw_transport *transport = self->at[endpoint];
@@ -487,13 +487,13 @@ static void fence_from(world *self, uint32_t source, uint32_t destination, uint6
                        uint64_t last)
 {
     hw_transport *transport = self->at[source];
-    assert_int_equal(transport->ops->fence(transport, source, destination, BOARD, ticket, NULL), HAWSER_OK);
+    assert_int_equal(transport->ops->fence(transport, source, destination, STATE, ticket, NULL), HAWSER_OK);
     hw_message *answer = await_message(self, source);
     assert_int_equal(answer->envelope.kind, HW_MESSAGE_FENCED);
     assert_int_equal(answer->envelope.source, destination);
     assert_int_equal(answer->envelope.destination, source);
     assert_int_equal(answer->envelope.clock, ticket);
-    assert_int_equal(answer->envelope.state, BOARD);
+    assert_int_equal(answer->envelope.state, STATE);
     assert_int_equal(answer->envelope.epoch, generation);
     assert_int_equal(answer->envelope.count, last);
     hw_message_free(answer);
@@ -540,14 +540,14 @@ static void puts_are_seen_whole(world *self, uint32_t slots)
     hw_segment *segment = expose_to_all(self, TO, 1, slots);
     putter putters[ENDPOINTS];
     pthread_t threads[ENDPOINTS];
-    unsigned char buffer[BOARD_SIZE];
+    unsigned char buffer[STATE_SIZE];
     uint64_t after[ENDPOINTS] = {0}, all = 0;
     reader eyes = {0};
     for (uint32_t e = 0; e < ENDPOINTS; e++) {
         putters[e] = (putter){.world = self, .endpoint = e, .to = TO, .each = EACH};
         assert_int_equal(pthread_create(&threads[e], NULL, put_many, &putters[e]), 0);
     }
-    for (double end = hw_seconds() + TEST_PATIENCE; all < ENDPOINTS * EACH && hw_seconds() < end;) {
+    for (double end = hw_seconds() + TEST_TIMEOUT; all < ENDPOINTS * EACH && hw_seconds() < end;) {
         if (hw_segment_scan(segment, after, buffer, look, &eyes) == 0)
             node_rest(0.0001);
         all = 0;
@@ -585,7 +585,7 @@ static void puts_into_three_slots_are_seen_whole(world *self)
 static void a_flag_comes_behind_its_put(world *self)
 {
     hw_segment *segment = expose_to_all(self, 0, 1, 2);
-    unsigned char buffer[BOARD_SIZE];
+    unsigned char buffer[STATE_SIZE];
     for (uint64_t i = 1; i <= 300; i++) {
         uint32_t source = (uint32_t)(1 + i % 3), to = 0;
         hw_message *flag;
@@ -606,7 +606,7 @@ static void a_flag_comes_behind_its_put(world *self)
 static void a_fence_waits_for_what_was_put(world *self)
 {
     hw_segment *segment = expose_to_all(self, 3, 1, 1);
-    unsigned char buffer[BOARD_SIZE];
+    unsigned char buffer[STATE_SIZE];
     uint64_t sequence = 0;
     for (uint64_t ticket = 1; ticket <= 50; ticket++) {
         for (int i = 0; i < 20; i++)
@@ -625,7 +625,7 @@ static void a_fence_waits_for_what_was_put(world *self)
 static void a_retired_segment_takes_no_puts(world *self)
 {
     hw_segment *first = expose_to_all(self, 1, 1, 2);
-    unsigned char buffer[BOARD_SIZE];
+    unsigned char buffer[STATE_SIZE];
     hw_segment_figures figures;
     hw_fresh found;
     assert_int_equal(put_from(self, 0, 1, 1, 1), HAWSER_OK);
@@ -639,7 +639,7 @@ static void a_retired_segment_takes_no_puts(world *self)
     assert_int_equal(figures.late, 1);
 
     const uint32_t one[] = {0};
-    hw_segment_shape shape = {BOARD, 1, one, 1, 2, BOARD_SIZE};
+    hw_segment_shape shape = {STATE, 1, one, 1, 2, STATE_SIZE};
     hw_segment *second;
     hw_transport *transport = self->at[1];
     assert_int_equal(transport->ops->expose(transport, 1, &shape, &second, NULL), HAWSER_BAD_ARGUMENT); /* not above */
@@ -663,7 +663,7 @@ static void a_retired_segment_takes_no_puts(world *self)
 static void puts_never_go_backward(world *self)
 {
     hw_segment *segment = expose_to_all(self, 0, 1, 2);
-    unsigned char buffer[BOARD_SIZE];
+    unsigned char buffer[STATE_SIZE];
     hw_segment_figures figures;
     hw_fresh found;
     const uint64_t order[] = {4, 4, 3, 2, 9, 5};
@@ -682,7 +682,7 @@ static void puts_never_go_backward(world *self)
 static void a_put_that_cannot_be_is_refused(world *self)
 {
     const uint32_t one[] = {4};
-    const hw_segment_shape shape = {BOARD, 1, one, 1, 1, 8};
+    const hw_segment_shape shape = {STATE, 1, one, 1, 1, 8};
     hw_segment *segment;
     hw_transport *transport = self->at[0];
     hawser_error error;
@@ -697,7 +697,7 @@ static void a_put_that_cannot_be_is_refused(world *self)
             hw_message *message;
             assert_int_equal(hw_message_new((size_t)bad[i].length, &message, NULL), HAWSER_OK);
             memset(message->payload, 1, (size_t)bad[i].length);
-            message->envelope.state = BOARD;
+            message->envelope.state = STATE;
             message->envelope.epoch = 1;
             message->envelope.clock = bad[i].sequence;
             if (!far) {
@@ -716,7 +716,7 @@ static void a_put_that_cannot_be_is_refused(world *self)
         }
     }
     assert_int_equal(transport->ops->put(transport, 4, ENDPOINTS, a_put(4, 1, 1), &error), HAWSER_BAD_ARGUMENT);
-    assert_int_equal(transport->ops->fence(transport, 4, ENDPOINTS, BOARD, 1, &error), HAWSER_BAD_ARGUMENT);
+    assert_int_equal(transport->ops->fence(transport, 4, ENDPOINTS, STATE, 1, &error), HAWSER_BAD_ARGUMENT);
     if (self->way != INPROC) /* memory of another node is not ours to expose */
         assert_int_equal(transport->ops->expose(transport, 1, &shape, &segment, &error), HAWSER_BAD_ARGUMENT);
     hw_segment_figures figures;

@@ -173,7 +173,7 @@ static size_t frame_of(unsigned char *to, hw_message_kind kind, uint64_t number,
 static void send_part(receiver *self, int fd, const unsigned char *bytes, size_t size)
 {
     hw_net_path before, now;
-    double deadline = hw_seconds() + TEST_PATIENCE;
+    double deadline = hw_seconds() + TEST_TIMEOUT;
     assert_true(hw_net_path_of(self->own.net, 5, &before));
     assert_true(send_all(fd, bytes, size));
     do {

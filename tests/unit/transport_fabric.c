@@ -72,7 +72,7 @@ static void send_for_ever(int card_from)
     uint32_t number;
     hw_net_options options = with_ucx(1);
     if (read(card_from, card, sizeof card) != (ssize_t)sizeof card || node_try(&self, &options, NULL) != HAWSER_OK ||
-        hw_net_dial(self.net, card, 0, TEST_PATIENCE, &number, NULL) != HAWSER_OK)
+        hw_net_dial(self.net, card, 0, TEST_TIMEOUT, &number, NULL) != HAWSER_OK)
         _exit(1);
     for (uint64_t i = 0;; i++) {
         hw_net_path path;

@@ -57,7 +57,7 @@ static void child_main(int orders, int news, hw_net_way way, double failure_time
         }
     }
     uint32_t number;
-    if (hw_net_dial(self.own.net, card, HW_NET_ANY, TEST_PATIENCE, &number, NULL) != HAWSER_OK)
+    if (hw_net_dial(self.own.net, card, HW_NET_ANY, TEST_TIMEOUT, &number, NULL) != HAWSER_OK)
         _exit(3);
     if (write(news, "l", 1) != 1)
         _exit(4);
@@ -205,7 +205,7 @@ static void a_stopped_peer_is_lost_by_its_silence(void **state)
     node_close(&server);
 }
 
-/* Each is told of the other's patience, and says often enough that it lives, though its own is longer. */
+/* Each side receives the other's failure timeout and sends heartbeats often enough for it, although its own is longer. */
 static void a_patient_peer_breathes_for_an_impatient_one(void **state)
 {
     hw_net_way way = way_of(state);
@@ -286,7 +286,7 @@ static void cut(bool there, bool back, const char *why_here)
     proxy_open(&between, hw_net_address(nodes[0].net));
     hawser_error error;
     uint32_t number;
-    assert_int_equal(hw_net_dial(nodes[1].net, between.card, 0, TEST_PATIENCE, &number, &error), HAWSER_OK);
+    assert_int_equal(hw_net_dial(nodes[1].net, between.card, 0, TEST_TIMEOUT, &number, &error), HAWSER_OK);
     node_rest(0.2);
     assert_int_equal(node_count(&nodes[0], &nodes[0].losses) + node_count(&nodes[1], &nodes[1].losses), 0);
     atomic_store(&between.swallow[0], there);

@@ -3,7 +3,7 @@
 #include "net_nodes.h"
 
 enum { ANSWER = 64 << 10, UNREAD = 4 * ANSWER, ASKED = 1200 /* more than sockets, rings and UCX hold between two */ };
-enum { PATIENCE = 2 /* seconds; a busy machine is silent for one */ };
+enum { TIMEOUT = 2 /* seconds; a busy machine is silent for one */ };
 
 /* Who answers each question with much. */
 typedef struct keeper {
@@ -108,11 +108,11 @@ static scene *begin(hw_net_way way, bool stuffed, unsigned rest, uint64_t asked)
     hw_net_options options = node_options(0, "@");
     options.way = way;
     options.direct = true;
-    options.failure_timeout = PATIENCE;
+    options.failure_timeout = TIMEOUT;
     options.unread_most = UNREAD;
     open_node(&s->keeper.own, &options, (hw_net_events){.arrived = answer, .left = note_left});
     options.node = 1;
-    options.failure_timeout = 60; /* it is the keeper's patience that is tried */
+    options.failure_timeout = 60; /* the timeout of the keeper is tested */
     options.unread_most = 0;
     s->asker.stuffed = stuffed;
     s->asker.rest = rest;
@@ -148,7 +148,7 @@ static void who_takes_nothing(hw_net_way way)
 static uint64_t await_queued(scene *s)
 {
     hw_net_path path = {0};
-    for (double until = hw_seconds() + TEST_PATIENCE; path.queued == 0 && hw_seconds() < until; node_rest(0.01))
+    for (double until = hw_seconds() + TEST_TIMEOUT; path.queued == 0 && hw_seconds() < until; node_rest(0.01))
         assert_true(hw_net_path_of(s->keeper.own.net, 1, &path));
     return path.queued;
 }

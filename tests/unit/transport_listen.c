@@ -150,7 +150,7 @@ static int join_as_another(const char *card, hw_net_way way)
         return 9;
     if (node_try(&self, &options, &error) != HAWSER_OK)
         return 8;
-    hawser_status status = hw_net_dial(self.net, card, 0, way == HW_NET_UNIX ? 0.5 : TEST_PATIENCE, &number, &error);
+    hawser_status status = hw_net_dial(self.net, card, 0, way == HW_NET_UNIX ? 0.5 : TEST_TIMEOUT, &number, &error);
     if (status != HAWSER_OK)
         return strstr(error.text, "belongs to another user") != NULL ? 1 : 7;
     return strcmp(node_path(&self, 0).transport, "tcp") == 0 ? 0 : 6;
@@ -178,7 +178,7 @@ static pid_t another(int card[2], int what)
     if (child != 0)
         return child;
     close(card[1]);
-    alarm((unsigned)TEST_PATIENCE * 2);
+    alarm((unsigned)TEST_TIMEOUT * 2);
     if (read(card[0], text, sizeof text) <= 0)
         _exit(10);
     _exit(what == 0   ? join_as_another(text, HW_NET_BEST)
@@ -201,7 +201,7 @@ static void another_user_comes_by_tcp_and_not_by_the_unix_socket(void **state)
         hw_net_options options = open_options(0, NULL);
         options.directory = "@";
         options.trust_fabric = true;
-        options.handshake_timeout = 10 * TEST_PATIENCE; /* a silent peer is not closed for its silence */
+        options.handshake_timeout = 10 * TEST_TIMEOUT; /* a silent peer is not closed for its silence */
         node_open(&one, &options);
         assert_int_equal(strncmp(hw_net_address(one.net), "unix:@hawser-", 13), 0);
         assert_int_equal(write(card[1], hw_net_address(one.net), HW_NET_ADDRESS), HW_NET_ADDRESS);

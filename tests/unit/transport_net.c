@@ -68,7 +68,7 @@ static void messages_arrive_in_order_and_whole(void **state, const char *way, hw
     assert_false(hw_net_path_of(nodes[0].net, 2, &path));
     assert_true(hw_net_linked(nodes[0].net, 1));
     assert_false(hw_net_linked(nodes[0].net, 2));
-    assert_true(hw_net_silence(nodes[0].net, 1) < TEST_PATIENCE);
+    assert_true(hw_net_silence(nodes[0].net, 1) < TEST_TIMEOUT);
     assert_true(isinf(hw_net_silence(nodes[0].net, 2)));
     node_close(&nodes[1]);
     node_close(&nodes[0]);
@@ -241,7 +241,7 @@ static void what_is_queued_arrives_before_the_goodbye(void **state)
     node_dial(&nodes[1], &nodes[0], HW_NET_ANY);
     for (uint64_t i = 0; i < 20; i++)
         assert_int_equal(hw_net_send(nodes[1].net, 0, numbered(i, 3 << 20), NULL), HAWSER_OK);
-    hw_net_stop(nodes[1].net, TEST_PATIENCE);
+    hw_net_stop(nodes[1].net, TEST_TIMEOUT);
     assert_int_equal(hw_net_send(nodes[1].net, 0, numbered(0, 1), NULL), HAWSER_PEER_LOST);
     for (uint64_t i = 0; i < 20; i++) {
         hw_message *message = node_take(&nodes[0]);
@@ -362,7 +362,7 @@ static void expect_refusal(node *one, const char *card, uint32_t expected, const
 {
     hawser_error error = {0};
     uint32_t number;
-    assert_int_equal(hw_net_dial(one->net, card, expected, TEST_PATIENCE, &number, &error), HAWSER_PEER_LOST);
+    assert_int_equal(hw_net_dial(one->net, card, expected, TEST_TIMEOUT, &number, &error), HAWSER_PEER_LOST);
     if (strstr(error.text, first) == NULL || strstr(error.text, second) == NULL)
         fail_msg("\"%s\" lacks \"%s\" or \"%s\"", error.text, first, second);
 }
@@ -430,7 +430,7 @@ static void expect_way(hw_net_way dials, hw_net_way accepts, bool sockets, const
         options.name = i == 0 ? "accepts" : "dials";
         node_open(&nodes[i], &options);
     }
-    hawser_status status = hw_net_dial(nodes[1].net, hw_net_address(nodes[0].net), 0, TEST_PATIENCE, &number, &error);
+    hawser_status status = hw_net_dial(nodes[1].net, hw_net_address(nodes[0].net), 0, TEST_TIMEOUT, &number, &error);
     if (way != NULL && status != HAWSER_OK)
         fail_msg("%s", error.text);
     if (way != NULL)
@@ -453,7 +453,7 @@ static void who_has_only_a_socket_is_not_reached_by_tcp(void **state)
         options.way = i == 0 ? HW_NET_BEST : HW_NET_TCP;
         node_open(&nodes[i], &options);
     }
-    assert_int_equal(hw_net_dial(nodes[1].net, hw_net_address(nodes[0].net), 0, TEST_PATIENCE, &number, &error),
+    assert_int_equal(hw_net_dial(nodes[1].net, hw_net_address(nodes[0].net), 0, TEST_TIMEOUT, &number, &error),
                      HAWSER_BAD_ARGUMENT);
     assert_non_null(strstr(error.text, "no TCP port, which --transport tcp asks for"));
     node_close(&nodes[1]);
@@ -473,7 +473,7 @@ static void who_has_a_name_is_reached_by_its_port_too(void **state)
     }
     const char *card = hw_net_address(nodes[0].net), *port = strstr(card, ",tcp:");
     assert_non_null(port);
-    if (hw_net_dial(nodes[1].net, port + strlen(",tcp:"), 0, TEST_PATIENCE, &number, &error) != HAWSER_OK)
+    if (hw_net_dial(nodes[1].net, port + strlen(",tcp:"), 0, TEST_TIMEOUT, &number, &error) != HAWSER_OK)
         fail_msg("%s", error.text);
     assert_string_equal(node_path(&nodes[1], 0).transport, "tcp");
     node_close(&nodes[1]);
@@ -516,7 +516,7 @@ static void without_memory_it_is_said(void **state)
             options.ring = 12345; /* such a ring cannot be made */
             node_open(&nodes[i], &options);
         }
-        hawser_status status = hw_net_dial(nodes[1].net, hw_net_address(nodes[0].net), 0, TEST_PATIENCE, &number, &error);
+        hawser_status status = hw_net_dial(nodes[1].net, hw_net_address(nodes[0].net), 0, TEST_TIMEOUT, &number, &error);
         assert_int_equal(status, asks ? HAWSER_PEER_LOST : HAWSER_OK);
         if (asks)
             assert_non_null(strstr(error.text, "(--transport shm asks for it)"));
@@ -595,7 +595,7 @@ static void addresses_of_both_families_work(void **state)
             assert_non_null(strstr(card, "tcp:[::1]:"));
         uint32_t number;
         hawser_error error = {0};
-        if (hw_net_dial(nodes[1].net, by_hand, 0, TEST_PATIENCE, &number, &error) != HAWSER_OK)
+        if (hw_net_dial(nodes[1].net, by_hand, 0, TEST_TIMEOUT, &number, &error) != HAWSER_OK)
             fail_msg("%s", error.text);
         assert_int_equal(hw_net_send(nodes[1].net, 0, numbered(5, 100), NULL), HAWSER_OK);
         hw_message *message = node_take(&nodes[0]);

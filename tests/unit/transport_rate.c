@@ -106,7 +106,7 @@ static void what_waits_arrives_before_the_goodbye(void **state)
     open_two(nodes);
     for (uint64_t i = 0; i < 10; i++)
         send_as(&nodes[1], HW_MESSAGE_UPDATE, 3, 7, i, LENGTH);
-    hw_net_stop(nodes[1].net, TEST_PATIENCE);
+    hw_net_stop(nodes[1].net, TEST_TIMEOUT);
     for (uint64_t i = 0; i < 10; i++)
         hw_message_free(node_take(&nodes[0]));
     node_close(&nodes[1]);

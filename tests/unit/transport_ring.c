@@ -84,9 +84,9 @@ static void bytes_come_out_as_they_went_in(void **state)
         if (draw(&seed) % 2 == 0) {
             fill(sent, in, sizes[0] + sizes[1]);
             const struct iovec pieces[] = {{sent, sizes[0]}, {sent + sizes[0], sizes[1]}};
-            size_t room = SIZE - (size_t)(in - out), all = sizes[0] + sizes[1];
+            size_t space = SIZE - (size_t)(in - out), all = sizes[0] + sizes[1];
             ssize_t moved = hw_ring_write(&it.out, pieces, 2, &wakeup);
-            assert_int_equal(moved, all < room ? all : room);
+            assert_int_equal(moved, all < space ? all : space);
             in += (uint64_t)moved;
         } else {
             const struct iovec pieces[] = {{got, sizes[0]}, {got + sizes[0], sizes[1]}};
@@ -99,7 +99,7 @@ static void bytes_come_out_as_they_went_in(void **state)
         }
         assert_int_equal(hw_ring_readable(&it.in), in != out);
         assert_int_equal(hw_ring_unread(&it.out), in - out);
-        assert_int_equal(hw_ring_roomy(&it.out), SIZE - (in - out) >= SIZE / 4);
+        assert_int_equal(hw_ring_writable(&it.out), SIZE - (in - out) >= SIZE / 4);
         assert_false(wakeup); /* nobody asked */
     }
     close_both(&it);
@@ -149,7 +149,7 @@ static void counts_that_cannot_be_are_found(void **state)
         assert_true(hw_ring_readable(&it.in));
         assert_int_equal(take(&it, bytes, sizeof bytes), HW_RING_DAMAGED);
         atomic_store(&it.control->read, gone_wrong[i]);
-        assert_true(hw_ring_roomy(&it.out));
+        assert_true(hw_ring_writable(&it.out));
         assert_int_equal(put(&it, bytes, 1), HW_RING_DAMAGED);
     }
     atomic_store(&it.control->written, SIZE); /* nonsense, but a ring full of it and no more */
@@ -212,7 +212,7 @@ static void *write_all(void *argument)
         if (moved > 0)
             continue;
         hw_ring_ask_writer(&self->it->out);
-        if (!hw_ring_roomy(&self->it->out))
+        if (!hw_ring_writable(&self->it->out))
             sleep_until_rung(self);
     }
     return NULL;
@@ -280,7 +280,7 @@ static void a_pair_is_two_rings(void **state)
         const struct iovec out = {sent, sizeof sent}, in = {got, sizeof got};
         assert_int_equal(hw_ring_write(&sides[i]->out, &out, 1, &wakeup), sizeof sent);
         assert_true(hw_shared_presses(sides[1 - i]));
-        assert_false(hw_shared_await_room(sides[i]));
+        assert_false(hw_shared_await_space(sides[i]));
         assert_false(hw_shared_presses(sides[i]));
         assert_int_equal(hw_ring_read(&sides[1 - i]->in, &in, 1, &wakeup), sizeof got);
         assert_memory_equal(got, sent, sizeof got);

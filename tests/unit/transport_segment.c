@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "transport/segment/segment_table.h"
 
-enum { SIZE = 40, TRAILER = 4, PATIENCE = 60 };
+enum { SIZE = 40, TRAILER = 4, TIMEOUT = 60 };
 
 static void fill(unsigned char *data, size_t length, uint64_t seed)
 {
@@ -252,7 +252,7 @@ static void a_writer_that_is_killed_leaves_no_torn_put(void **state)
                 last = found.sequence > last ? found.sequence : last;
             }
             clock_gettime(CLOCK_MONOTONIC, &now);
-        } while (last < first + (uint64_t)kill_number && now.tv_sec - before.tv_sec < PATIENCE);
+        } while (last < first + (uint64_t)kill_number && now.tv_sec - before.tv_sec < TIMEOUT);
         kill(child, SIGKILL);
         waitpid(child, NULL, 0);
         /* It was in one slot at most; in the other lies the put before, whole. */
@@ -320,7 +320,7 @@ static void a_segment_may_go_while_puts_are_under_way(void **state)
             segments[life] = expose(table, life + 1, 2);
             atomic_store(&generation, life + 1);
         }
-        time_t end = time(NULL) + PATIENCE;
+        time_t end = time(NULL) + TIMEOUT;
         for (int k = 0, here = 0; here < LOOKS && time(NULL) < end; k++) {
             unsigned char data[SIZE];
             hw_fresh found;

@@ -35,7 +35,7 @@ static void put_for_ever(int card_from, bool local)
         _exit(1);
     hw_net_options options = node_options(1, local ? "sockets" : NULL);
     if (node_try(&self, &options, NULL) != HAWSER_OK ||
-        hw_net_dial(self.net, card, 0, TEST_PATIENCE, &number, NULL) != HAWSER_OK ||
+        hw_net_dial(self.net, card, 0, TEST_TIMEOUT, &number, NULL) != HAWSER_OK ||
         hw_net_transport_new(self.net, 1, ENDPOINTS, ENDPOINTS, home, &transport, NULL) != HAWSER_OK)
         _exit(1);
     for (uint64_t i = 1;; i++) {
@@ -76,7 +76,7 @@ static void kill_one(bool local, int rest)
     assert_int_equal(write(card[1], text, sizeof text), sizeof text);
     uint64_t seen = 0;
     hw_fresh found;
-    for (double end = hw_seconds() + TEST_PATIENCE; seen < LEAST && hw_seconds() < end;)
+    for (double end = hw_seconds() + TEST_TIMEOUT; seen < LEAST && hw_seconds() < end;)
         if (hw_segment_newest(segment, 1, seen, data, &found) == HW_LOOK_FRESH) {
             assert_true(is_whole(data, &found) && found.sequence > seen);
             seen = found.sequence;

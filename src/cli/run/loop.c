@@ -11,7 +11,7 @@
 #include "cli/run/agent.h"
 #include "cli/run/launch.h"
 
-enum { KILL_SECONDS = 5, INPUT_MOST = 1 << 18, PIECE = 1 << 16, PATIENCE = 3 };
+enum { KILL_SECONDS = 5, INPUT_MOST = 1 << 18, PIECE = 1 << 16, INTERRUPTS_MOST = 3 };
 
 static bool have_ended(const hw_launch *launch, uint32_t first, uint32_t count)
 {
@@ -64,7 +64,7 @@ static hawser_status interrupt(hw_launch *launch, int number, hawser_error *erro
         launch->first_at = now;
     }
     if (!(again && hw_interrupt_echoes(launch->first_signal, number, now - launch->first_at)) &&
-        ++launch->interrupts == PATIENCE) {
+        ++launch->interrupts == INTERRUPTS_MOST) {
         fprintf(launch->stream_err, "hawser run: ending all nodes at once\n");
         return end_at_once(launch, error);
     }
@@ -182,7 +182,7 @@ static void watch_all(hw_launch *launch)
     }
 }
 
-static int patience(const hw_launch *launch)
+static int poll_timeout(const hw_launch *launch)
 {
     double until = hw_seconds() + hw_launch_beat(launch);
     until = launch->stage != 0 && launch->stage != 3 && launch->next_stage < until ? launch->next_stage : until;
@@ -195,7 +195,7 @@ static hawser_status turn(hw_launch *launch, hawser_error *error)
 {
     struct pollfd *set = launch->set;
     watch_all(launch);
-    if (poll(set, 2 + 2 * launch->connection_count, patience(launch)) < 0 && errno != EINTR)
+    if (poll(set, 2 + 2 * launch->connection_count, poll_timeout(launch)) < 0 && errno != EINTR)
         return hawser_fail(error, HAWSER_IO, "cannot wait: %s", strerror(errno));
     for (size_t i = 0; i < launch->connection_count; i++) {
         hw_host_connection *connection = &launch->connections[i];

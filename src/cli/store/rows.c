@@ -110,7 +110,7 @@ static hawser_status list_keys(rows *r, uint64_t first, uint64_t last, uint64_t 
                                hawser_error *error)
 {
     hawser_store *store = r->session.store;
-    size_t room = 0;
+    size_t capacity = 0;
     uint64_t bound = last; /* a server may have keys beyond it that it has not sent yet */
     *count = 0;
     *more = false;
@@ -118,7 +118,7 @@ static hawser_status list_keys(rows *r, uint64_t first, uint64_t last, uint64_t 
         hw_bytes told;
         HAWSER_TRY(hw_store_keys_of(store, s, r->number, first, last, KEYS_MOST, &told, error));
         size_t got = told.length / sizeof **keys;
-        hawser_status status = HW_GROW(keys, &room, *count + got + 1, "the keys of a table", error);
+        hawser_status status = HW_GROW(keys, &capacity, *count + got + 1, "the keys of a table", error);
         if (status == HAWSER_OK && got > 0)
             memcpy(*keys + *count, told.data, got * sizeof **keys);
         free(told.data);
@@ -248,10 +248,10 @@ static hawser_status put_row(rows *r, const char *text, char separator, char bet
 static hawser_status put_lines(rows *r, hawser_error *error)
 {
     char *line = NULL, where[64];
-    size_t room = 0;
+    size_t capacity = 0;
     hawser_status status = HAWSER_OK;
     ssize_t length;
-    for (uint64_t n = 1; status == HAWSER_OK && (length = getline(&line, &room, stdin)) >= 0; n++) {
+    for (uint64_t n = 1; status == HAWSER_OK && (length = getline(&line, &capacity, stdin)) >= 0; n++) {
         while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == '\r' || line[length - 1] == ' '))
             line[--length] = '\0';
         snprintf(where, sizeof where, "standard input, line %" PRIu64 ": ", n);

@@ -21,7 +21,7 @@ typedef struct binary_work {
 } binary_work;
 
 /* How many bytes the file should have; INT64_MAX: more than that. */
-static uint64_t promised_bytes(const hw_binary *f)
+static uint64_t declared_bytes(const hw_binary *f)
 {
     bool fits = f->width == 0 || f->rows < (uint64_t)INT64_MAX / f->size / f->width;
     return fits ? f->start + f->rows * f->width * f->size : INT64_MAX;
@@ -191,10 +191,10 @@ static hawser_status read_files(hw_job *job, hw_binary_header header, hw_binary 
         f->input = &job->input.files[i];
         f->name = f->input->name;
         HAWSER_TRY(header(job, i, f, error));
-        uint64_t promised = promised_bytes(f);
+        uint64_t declared = declared_bytes(f);
         if (f->input->map == NULL)
-            HAWSER_TRY(hw_budget_estimate(&job->budget, promised, error));
-        HAWSER_TRY(hw_input_whole(&job->input, i, promised, &text, &bytes, &f->buffer, &f->room, error));
+            HAWSER_TRY(hw_budget_estimate(&job->budget, declared, error));
+        HAWSER_TRY(hw_input_whole(&job->input, i, declared, &text, &bytes, &f->buffer, &f->capacity, error));
         HAWSER_TRY(check_size(f, text, bytes, error));
         *rows += f->rows;
         if (f->width != files[0].width)
@@ -219,7 +219,7 @@ hawser_status hw_binary_load(hw_job *job, hw_binary_header header, hawser_datase
     if (status == HAWSER_OK)
         status = fill_files(job, files, rows, roles, dataset, error);
     for (size_t i = 0; i < job->input.count; i++)
-        hw_pages_free(&job->budget, files[i].buffer, files[i].room);
+        hw_pages_free(&job->budget, files[i].buffer, files[i].capacity);
     free(roles);
     free(files);
     return status;

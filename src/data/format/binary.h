@@ -12,7 +12,7 @@ typedef struct hw_binary {
     const hw_input_file *input;
     const unsigned char *values; /* not aligned */
     void *buffer;                /* of an unpacked file */
-    size_t room;
+    size_t capacity;
 
     size_t start;         /* of the values in the file; at most as many bytes are in the file */
     uint64_t rows, width; /* each below UINT32_MAX */

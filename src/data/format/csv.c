@@ -157,14 +157,14 @@ hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw
     uint64_t lines = hw_count(chunk->begin, chunk->end, '\n'), most = (uint64_t)(chunk->end - at) / csv->width + 1;
     lines = lines < most ? lines : most; /* a field takes a byte at least, with what ends it: the others are empty */
     hw_part_sizes sizes = {.value_bytes = lines * csv->width * sizeof(double)};
-    HAWSER_TRY(hw_part_room(job, part, &sizes, error));
+    HAWSER_TRY(hw_part_reserve(job, part, &sizes, error));
     bool first_file = chunk->file == &job->input.files[0];
     uint64_t bytes = (uint64_t)(chunk->end - at);
     if (first_file && csv->header && chunk->offset < csv->skip)
         at += csv->skip - chunk->offset < bytes ? csv->skip - chunk->offset : bytes;
     else
         at = hw_chunk_text(chunk);
-    const double *limit = (double *)part->values + part->room.value_bytes / sizeof(double);
+    const double *limit = (double *)part->values + part->capacity.value_bytes / sizeof(double);
     row_place place = {.csv = csv, .chunk = chunk, .row = part->values};
     hw_words w;
     hw_words_begin(&w, at, chunk->end, csv->delimiter);

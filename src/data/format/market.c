@@ -200,7 +200,7 @@ static hawser_status parse_lines(void *context, hw_job *job, const hw_chunk *chu
         at += m->skip - chunk->offset < (uint64_t)(chunk->end - at) ? m->skip - chunk->offset : (uint64_t)(chunk->end - at);
     uint64_t lines = hw_count(at, chunk->end, '\n'), indices = m->array ? 0 : lines;
     hw_part_sizes sizes = {.rows_of = indices, .indices = indices, .value_bytes = lines * hw_type_size(job->load->type)};
-    HAWSER_TRY(hw_part_room(job, part, &sizes, error));
+    HAWSER_TRY(hw_part_reserve(job, part, &sizes, error));
     while (at < chunk->end) {
         at = hw_skip_blanks(at);
         if (*at == '%')
@@ -220,12 +220,12 @@ static hawser_status parse_lines(void *context, hw_job *job, const hw_chunk *chu
 }
 
 /* The parts' values one after the other, as many as there is room for. */
-static void append_parts(hw_job *job, void *values, uint64_t room, size_t size)
+static void append_parts(hw_job *job, void *values, uint64_t capacity, size_t size)
 {
     uint64_t at = 0;
     for (uint64_t p = 0; p < hw_job_parts(job); p++) {
         hw_text_part *part = hw_job_part(job, p);
-        uint64_t some = part->entries < room - at ? part->entries : room - at;
+        uint64_t some = part->entries < capacity - at ? part->entries : capacity - at;
         if (some > 0)
             memcpy((char *)values + at * size, part->values, some * size);
         at += some;
@@ -284,10 +284,10 @@ static hawser_status fill_array(hw_job *job, const market *m, bool part, uint64_
     return HAWSER_OK;
 }
 
-hawser_status hw_market_sizes(const char *name, uint64_t promised, uint64_t found, hawser_error *error)
+hawser_status hw_market_sizes(const char *name, uint64_t declared, uint64_t found, hawser_error *error)
 {
     return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the line of sizes promises %llu entries, and the file has %llu", name,
-                       (unsigned long long)promised, (unsigned long long)found);
+                       (unsigned long long)declared, (unsigned long long)found);
 }
 
 /* Rows and columns take memory whatever is in them; an array's are as many numbers as were read. */
@@ -339,7 +339,7 @@ hawser_status hw_market_load(hw_job *job, hawser_dataset *dataset, hawser_error 
         HAWSER_TRY(check_claims(job, &m, text > job->input.text ? text : job->input.text, 1, error));
     dataset->figures.index_base = 1;
     dataset->figures.parted = dataset->scattered = part;
-    dataset->promised = m.entries;
+    dataset->declared = m.entries;
     dataset->found = found;
     return m.array ? fill_array(job, &m, part, found, dataset, error)
                    : hw_assemble_coordinates(job, m.rows, m.cols, m.symmetric, dataset, error);

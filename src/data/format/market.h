@@ -5,6 +5,6 @@
 #include "data/source/parse.h"
 
 /* Refuses a file that has not as many entries as its line of sizes promises. */
-hawser_status hw_market_sizes(const char *name, uint64_t promised, uint64_t found, hawser_error *error);
+hawser_status hw_market_sizes(const char *name, uint64_t declared, uint64_t found, hawser_error *error);
 
 #endif

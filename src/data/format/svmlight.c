@@ -47,7 +47,7 @@ static inline bool ends_word(char c)
 typedef struct sink {
     uint32_t *indices;
     void *values;
-    uint64_t entries, least, room;
+    uint64_t entries, least, capacity;
     bool single;
 } sink;
 
@@ -87,8 +87,8 @@ static inline const char *read_usual(const char *at, hw_words *w, sink *out)
     bool usual = at - begin >= HW_WORDS_FRONT && hw_words_reach(w, at);
     while (usual && hw_words_ahead(w, 2)) {
         const uint32_t *place = w->places + w->at, *last = w->places + w->count - 1;
-        uint64_t room = to.room - to.entries;
-        last = (uint64_t)(last - place) / 2 >= room ? place + 2 * room : last;
+        uint64_t capacity = to.capacity - to.entries;
+        last = (uint64_t)(last - place) / 2 >= capacity ? place + 2 * capacity : last;
         for (; usual && place < last; place += 2) {
             const char *colon = begin + place[0], *end = begin + place[1];
             size_t length = (size_t)(colon - at);
@@ -106,7 +106,7 @@ static inline const char *read_usual(const char *at, hw_words *w, sink *out)
             at = end + usual;
         }
         w->at = (size_t)(place - w->places);
-        usual = usual && to.entries < to.room;
+        usual = usual && to.entries < to.capacity;
     }
     *out = to;
     return at;
@@ -116,7 +116,7 @@ static inline const char *read_usual(const char *at, hw_words *w, sink *out)
 static inline const char *read_entries(const char *at, uint64_t first, hw_words *w, hw_text_part *part, bool single,
                                        const hw_job *job, const hw_chunk *chunk, hawser_error *error)
 {
-    sink to = {part->indices, part->values, part->entries, first, part->room.indices, single};
+    sink to = {part->indices, part->values, part->entries, first, part->capacity.indices, single};
     at = read_usual(at, w, &to);
     while (at = hw_skip_blanks(at), *at != '\n' && *at != '#') {
         uint64_t index;
@@ -131,7 +131,7 @@ static inline const char *read_entries(const char *at, uint64_t first, hw_words 
             return (void)hw_no_number(chunk, colon + 1, "value", error), NULL;
         if (!fits(value, single))
             return (void)hw_chunk_fail(chunk, colon + 1, error, "the value is too large for the storage type"), NULL;
-        if (to.entries == to.room)
+        if (to.entries == to.capacity)
             return (void)hw_runs_changed(job, chunk->file, error), NULL;
         put_entry(&to, index, value);
     }
@@ -193,7 +193,7 @@ static inline hawser_status read_rows(const hw_job *job, const hw_chunk *chunk, 
     while (at < chunk->end) {
         at = hw_skip_blanks(at);
         if (*at != '\n' && *at != '#') {
-            if (part->rows == part->room.ends)
+            if (part->rows == part->capacity.ends)
                 return hw_runs_changed(job, chunk->file, error);
             at = read_target(at, none, &part->target[part->rows], chunk, error);
             if (at != NULL)
@@ -215,7 +215,7 @@ hawser_status hw_svmlight_parse(void *context, hw_job *job, const hw_chunk *chun
     bool single = job->load->type == HAWSER_F32;
     uint64_t lines = hw_count(chunk->begin, chunk->end, '\n'), entries = hw_count(chunk->begin, chunk->end, ':');
     hw_part_sizes sizes = {.ends = lines, .target = lines, .indices = entries, .value_bytes = entries * (single ? 4 : 8)};
-    HAWSER_TRY(hw_part_room(job, part, &sizes, error));
+    HAWSER_TRY(hw_part_reserve(job, part, &sizes, error));
     return single ? read_rows(job, chunk, part, true, error) : read_rows(job, chunk, part, false, error);
 }
 
@@ -225,7 +225,7 @@ hawser_status hw_svmlight_read(hw_job *job, const hw_chunk *chunk, hw_text_part 
     bool single = job->load->type == HAWSER_F32;
     uint64_t bytes = (uint64_t)(chunk->end - chunk->begin), rows = bytes / ROW + 1, entries = bytes / ENTRY + 1;
     hw_part_sizes sizes = {.ends = rows, .target = rows, .indices = entries, .value_bytes = entries * (single ? 4 : 8)};
-    HAWSER_TRY(hw_part_room(job, part, &sizes, error));
+    HAWSER_TRY(hw_part_reserve(job, part, &sizes, error));
     part->rows = part->entries = 0;
     return single ? read_rows(job, chunk, part, true, error) : read_rows(job, chunk, part, false, error);
 }

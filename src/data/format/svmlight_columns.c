@@ -194,7 +194,7 @@ static void scatter_stretch(const gather_work *w, size_t bucket, const hw_stretc
     uint64_t left = bucket < stretch->counted ? stretch->counts[bucket] : 0;
     while (left > 0) {
         const hw_bucket_block *block = from->block;
-        uint64_t room = block->entries - from->used, some = left < room ? left : room;
+        uint64_t capacity = block->entries - from->used, some = left < capacity ? left : capacity;
         const char *at = (const char *)(block + 1) + from->used * block->entry_bytes;
         if (block->entry_bytes == sizeof(hw_dealt) + 1)
             w->single ? scatter(w, at, some, stretch->first, seen, places, true, false)
@@ -204,7 +204,7 @@ static void scatter_stretch(const gather_work *w, size_t bucket, const hw_stretc
                       : scatter(w, at, some, stretch->first, seen, places, false, true);
         left -= some;
         from->used += some;
-        if (some == room)
+        if (some == capacity)
             *from = (column_reading){.block = block->next};
     }
 }

@@ -19,7 +19,7 @@ typedef struct hw_pair {
 } hw_pair;
 typedef struct hw_sorter {
     hw_pair *pairs;
-    size_t room;
+    size_t capacity;
 } hw_sorter;
 /* Sorts the entries of a column or row by their indices. *twice: one that is there twice; UINT32_MAX: none is. */
 hawser_status hw_sort_entries(uint32_t *indices, void *values, bool single, uint64_t count, hw_sorter *sorter,

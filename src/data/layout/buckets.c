@@ -202,7 +202,7 @@ static hawser_status find_stretch(hw_buckets *own, uint64_t order, hw_stretch **
     hw_stretch *last = own->stretch_count > 0 ? &own->stretches[own->stretch_count - 1] : NULL;
     if (last == NULL || last->order != order || last->rows == STRETCH_ROWS) {
         HAWSER_TRY(close_stretch(own, error));
-        HAWSER_TRY(HW_GROW(&own->stretches, &own->stretch_room, own->stretch_count + 1, "a list of rows", error));
+        HAWSER_TRY(HW_GROW(&own->stretches, &own->stretch_capacity, own->stretch_count + 1, "a list of rows", error));
         last = &own->stretches[own->stretch_count++];
         *last = (hw_stretch){.order = order, .reader = own->reader};
     }
@@ -214,7 +214,7 @@ static hawser_status keep_target(hw_buckets *own, hw_stretch *stretch, const dou
                                  hawser_error *error)
 {
     HAWSER_TRY(hold(own, rows * sizeof *target, error));
-    HAWSER_TRY(HW_GROW(&stretch->target, &stretch->target_room, stretch->rows + rows, "the target", error));
+    HAWSER_TRY(HW_GROW(&stretch->target, &stretch->target_capacity, stretch->rows + rows, "the target", error));
     memcpy(stretch->target + stretch->rows, target, rows * sizeof *target);
     return HAWSER_OK;
 }
@@ -249,8 +249,8 @@ static hawser_status more_buckets(hw_buckets *own, size_t needed, hawser_error *
 {
     if (needed <= own->count)
         return HAWSER_OK;
-    HAWSER_TRY(HW_GROW(&own->cursors, &own->cursor_room, needed, "buckets of columns", error));
-    HAWSER_TRY(HW_GROW(&own->buckets, &own->bucket_room, needed, "buckets of columns", error));
+    HAWSER_TRY(HW_GROW(&own->cursors, &own->cursor_capacity, needed, "buckets of columns", error));
+    HAWSER_TRY(HW_GROW(&own->buckets, &own->bucket_capacity, needed, "buckets of columns", error));
     memset(own->cursors + own->count, 0, (needed - own->count) * sizeof *own->cursors);
     memset(own->buckets + own->count, 0, (needed - own->count) * sizeof *own->buckets);
     for (size_t b = own->count; b < needed; b++)

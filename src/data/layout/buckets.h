@@ -60,7 +60,7 @@ typedef struct hw_stretch {
     uint64_t first; /* row; for the user of the buckets */
     uint64_t rows;
     double *target;
-    size_t target_room;
+    size_t target_capacity;
     uint32_t *counts; /* entries in each bucket that there was by then */
     size_t counted;
     uint32_t reader;
@@ -83,12 +83,12 @@ typedef struct hw_buckets {
     hw_budget *budget;
     size_t value_bytes, area_bytes;
     uint32_t reader;
-    size_t count, cursor_room, bucket_room, group_count;
+    size_t count, cursor_capacity, bucket_capacity, group_count;
     hw_bucket_cursor *cursors;
     hw_bucket *buckets;
     hw_bucket_group *groups;
     hw_stretch *stretches;
-    size_t stretch_count, stretch_room;
+    size_t stretch_count, stretch_capacity;
     char *space, *space_end; /* of addresses, where the next area is cut from */
     hw_area *spaces;
     _Atomic uint64_t held; /* bytes of the budget */

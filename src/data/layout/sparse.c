@@ -135,12 +135,12 @@ static hawser_status copy_rows(void *context, uint32_t thread, hawser_error *err
 /* As many threads as parts of about equal entries, and no more than their counts are worth in memory. */
 static hawser_status deal_parts(scatter_work *w, uint64_t entries, hawser_error *error)
 {
-    uint64_t room = (entries * 4 > 1 << 24 ? entries * 4 : 1 << 24) / (w->majors * sizeof *w->places + 1);
+    uint64_t capacity = (entries * 4 > 1 << 24 ? entries * 4 : 1 << 24) / (w->majors * sizeof *w->places + 1);
     w->threads = w->job->threads;
     if (w->threads > w->parts)
         w->threads = (uint32_t)w->parts;
-    if (w->threads > room)
-        w->threads = room > 1 ? (uint32_t)room : 1;
+    if (w->threads > capacity)
+        w->threads = capacity > 1 ? (uint32_t)capacity : 1;
     if (w->threads == 0)
         w->threads = 1;
     HAWSER_TRY(HW_NEW(&w->first_parts, w->threads + 1, "part numbers", error));
@@ -309,7 +309,7 @@ hawser_status hw_sort_entries(uint32_t *indices, void *values, bool single, uint
         e++;
     if (e >= count)
         return HAWSER_OK;
-    HAWSER_TRY(HW_GROW(&sorter->pairs, &sorter->room, count, "a column to sort", error));
+    HAWSER_TRY(HW_GROW(&sorter->pairs, &sorter->capacity, count, "a column to sort", error));
     hw_pair *pairs = sorter->pairs;
     for (e = 0; e < count; e++)
         pairs[e] = (hw_pair){indices[e], single ? (double)((float *)values)[e] : ((double *)values)[e]};

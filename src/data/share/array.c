@@ -79,7 +79,7 @@ hawser_status hw_array_pack(const hawser_dataset *values, const hw_owners *owner
 {
     size_t size = hw_type_size(values->matrix.type);
     array_writer *writers;
-    if (values->array.first > values->promised || values->found > values->promised - values->array.first)
+    if (values->array.first > values->declared || values->found > values->declared - values->array.first)
         return hw_share_misfit(0, error);
     HAWSER_TRY(HW_NEW(&writers, nodes, "a part of the input", error));
     add_all(values, owners, size, writers);

@@ -34,7 +34,7 @@ hw_shard_facts hw_shard_facts_of(const hawser_dataset *rows)
                             .has_offset = rows->offset != NULL,
                             .scattered = rows->scattered,
                             .symmetric = rows->array.symmetric,
-                            .promised = rows->promised,
+                            .declared = rows->declared,
                             .found = rows->found};
 }
 
@@ -43,7 +43,7 @@ static bool same_form(const hw_shard_facts *a, const hw_shard_facts *b)
 {
     return a->format == b->format && a->layout == b->layout && a->type == b->type && a->has_target == b->has_target &&
            a->has_weights == b->has_weights && a->has_offset == b->has_offset && a->scattered == b->scattered &&
-           (!a->scattered || (a->rows == b->rows && a->promised == b->promised && a->symmetric == b->symmetric));
+           (!a->scattered || (a->rows == b->rows && a->declared == b->declared && a->symmetric == b->symmetric));
 }
 
 static void add(hw_shard_facts *whole, const hw_shard_facts *part)
@@ -95,9 +95,9 @@ hawser_status hw_shard_agree(const hw_shard_facts *facts, uint32_t nodes, hw_sha
 
 hawser_status hw_shard_complete(const hw_shard_facts *whole, const char *name, hawser_error *error)
 {
-    return !whole->scattered || whole->found == whole->promised
+    return !whole->scattered || whole->found == whole->declared
                ? HAWSER_OK
-               : hw_market_sizes(name, whole->promised, whole->found, error);
+               : hw_market_sizes(name, whole->declared, whole->found, error);
 }
 
 bool hw_shard_lacks_values(const hw_shard_facts *whole)

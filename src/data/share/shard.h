@@ -22,7 +22,7 @@ typedef struct hw_shard_facts {
     uint32_t has_target, has_weights, has_offset;
     uint32_t scattered; /* as in the dataset: rows are those of the whole everywhere */
     uint32_t symmetric; /* of an array that is scattered */
-    uint64_t promised, found;
+    uint64_t declared, found;
 } hw_shard_facts;
 
 hw_shard_facts hw_shard_facts_of(const hawser_dataset *rows);

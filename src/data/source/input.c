@@ -32,7 +32,7 @@ static hawser_status start(hw_input *input, hw_budget *budget, hawser_error *err
 
 static hawser_status add_file(hw_input *input, const char *name, hw_input_file **file, hawser_error *error)
 {
-    HAWSER_TRY(HW_GROW(&input->files, &input->room, input->count + 1, "a list of files", error));
+    HAWSER_TRY(HW_GROW(&input->files, &input->capacity, input->count + 1, "a list of files", error));
     *file = &input->files[input->count];
     memset(*file, 0, sizeof **file);
     HAWSER_TRY(hw_copy_text(&(*file)->name, name, error));
@@ -94,9 +94,9 @@ static void end_stream(hw_input *input, hw_input_file *file)
     file->ended = true;
     hw_stream_close(file->stream);
     file->stream = NULL;
-    hw_pages_free(input->budget, file->head, file->head_room);
+    hw_pages_free(input->budget, file->head, file->head_capacity);
     file->head = NULL;
-    file->head_used = file->head_room = 0;
+    file->head_used = file->head_capacity = 0;
 }
 
 static hawser_status open_one(hw_input *input, const char *path, hawser_error *error)
@@ -161,7 +161,7 @@ void hw_input_close(hw_input *input)
         if (file->map != NULL && !file->borrowed)
             munmap((void *)(uintptr_t)file->map, file->bytes);
         hw_stream_close(file->stream);
-        hw_pages_free(input->budget, file->head, file->head_room);
+        hw_pages_free(input->budget, file->head, file->head_capacity);
         free(file->name);
     }
     free(input->files);
@@ -215,13 +215,14 @@ void hw_input_share(hw_input *input, uint32_t readers, size_t chunk_bytes)
 }
 
 /* Room for `needed` bytes and the slack in a budgeted buffer, whose bytes are kept. */
-static hawser_status make_room(hw_input *input, char **buffer, size_t *room, size_t needed, hawser_error *error)
+static hawser_status make_space(hw_input *input, char **buffer, size_t *capacity, size_t needed, hawser_error *error)
 {
     size_t wanted = needed + HW_CHUNK_SLACK;
-    if (wanted <= *room)
+    if (wanted <= *capacity)
         return HAWSER_OK;
     void *pages = *buffer;
-    hawser_status status = hw_pages_grow(input->budget, &pages, room, wanted > 2 * *room ? wanted : 2 * *room, error);
+    hawser_status status =
+        hw_pages_grow(input->budget, &pages, capacity, wanted > 2 * *capacity ? wanted : 2 * *capacity, error);
     *buffer = pages;
     return status;
 }
@@ -260,7 +261,7 @@ static hawser_status extend_head(hw_input *input, hw_input_file *file, size_t wa
     if (wanted <= file->head_used)
         return HAWSER_OK;
     HAWSER_TRY(need_stream(input, file, error));
-    HAWSER_TRY(make_room(input, &file->head, &file->head_room, wanted, error));
+    HAWSER_TRY(make_space(input, &file->head, &file->head_capacity, wanted, error));
     HAWSER_TRY(hw_stream_read(file->stream, file->head + file->head_used, wanted - file->head_used, got, error));
     file->head_used += *got;
     return HAWSER_OK;
@@ -298,11 +299,11 @@ hawser_status hw_input_head(hw_input *input, size_t number, size_t least, const 
 }
 
 hawser_status hw_input_whole(hw_input *input, size_t number, uint64_t most, const char **text, size_t *bytes, void **buffer,
-                             size_t *room, hawser_error *error)
+                             size_t *capacity, hawser_error *error)
 {
     hw_input_file *file = &input->files[number];
     *buffer = NULL;
-    *room = 0;
+    *capacity = 0;
     if (file->map == NULL) { /* the head becomes the whole */
         most = most < SIZE_MAX / 4 ? most : SIZE_MAX / 4;
         size_t least = file->head_used > 0 ? file->head_used : 1 << 20, got = 1;
@@ -312,11 +313,11 @@ hawser_status hw_input_whole(hw_input *input, size_t number, uint64_t most, cons
         }
         *bytes = file->head_used;
         *buffer = *bytes > 0 ? file->head : NULL;
-        *room = *bytes > 0 ? file->head_room : 0;
+        *capacity = *bytes > 0 ? file->head_capacity : 0;
         if (*bytes == 0)
             return hawser_fail(error, HAWSER_BAD_INPUT, "%s: is empty", file->name);
         file->head = NULL;
-        file->head_room = 0;
+        file->head_capacity = 0;
         *text = *buffer;
         input->text += *bytes;
         end_stream(input, file);
@@ -360,7 +361,7 @@ hawser_status hw_chunk_cut(hw_input *input, const hw_input_file *file, uint64_t 
         HAWSER_TRY(hw_check_text(file, hw_chunk_line(chunk, begin), begin, end, error));
     if (whole - end <= HW_CHUNK_SLACK) {
         size_t bytes = (size_t)(end - begin);
-        HAWSER_TRY(make_room(input, &chunk->buffer, &chunk->room, bytes + 1, error));
+        HAWSER_TRY(make_space(input, &chunk->buffer, &chunk->capacity, bytes + 1, error));
         memcpy(chunk->buffer, begin, bytes);
         close_line(chunk->buffer, &bytes);
         chunk->begin = chunk->buffer;
@@ -401,13 +402,13 @@ static hawser_status cut_stream(hw_input *input, hw_input_file *file, hw_chunk *
 {
     HAWSER_TRY(need_stream(input, file, error));
     size_t used = file->head_used, end = 0, wanted = input->chunk_bytes;
-    HAWSER_TRY(make_room(input, &chunk->buffer, &chunk->room, used > wanted ? used : wanted, error));
+    HAWSER_TRY(make_space(input, &chunk->buffer, &chunk->capacity, used > wanted ? used : wanted, error));
     if (used > 0)
         memcpy(chunk->buffer, file->head, used);
     for (bool ended = false; end == 0 && !ended;) {
         size_t got = 0;
         if (used < wanted) {
-            HAWSER_TRY(make_room(input, &chunk->buffer, &chunk->room, wanted, error));
+            HAWSER_TRY(make_space(input, &chunk->buffer, &chunk->capacity, wanted, error));
             HAWSER_TRY(hw_stream_read(file->stream, chunk->buffer + used, wanted - used, &got, error));
             used += got;
             ended = used < wanted;
@@ -422,7 +423,7 @@ static hawser_status cut_stream(hw_input *input, hw_input_file *file, hw_chunk *
         }
         wanted = 2 * (used > wanted ? used : wanted);
     }
-    HAWSER_TRY(make_room(input, &file->head, &file->head_room, used - end, error));
+    HAWSER_TRY(make_space(input, &file->head, &file->head_capacity, used - end, error));
     if (used > end)
         memcpy(file->head, chunk->buffer + end, used - end);
     file->head_used = used - end;
@@ -514,7 +515,7 @@ void hw_chunk_done(const hw_chunk *chunk)
 
 void hw_chunk_release(hw_input *input, hw_chunk *chunk)
 {
-    hw_pages_free(input->budget, chunk->buffer, chunk->room);
+    hw_pages_free(input->budget, chunk->buffer, chunk->capacity);
     memset(chunk, 0, sizeof *chunk);
 }
 

@@ -29,13 +29,13 @@ typedef struct hw_input_file {
     bool ended;          /* the stream has been read and closed */
     uint64_t consumed;   /* bytes that it took */
     char *head;          /* stream: text that was looked at and not dealt out yet */
-    size_t head_used, head_room;
+    size_t head_used, head_capacity;
     bool borrowed; /* map is the caller's memory */
 } hw_input_file;
 
 typedef struct hw_input {
     hw_input_file *files;
-    size_t count, room;
+    size_t count, capacity;
     size_t chunk_bytes;
     uint32_t readers;
     bool all_mapped;
@@ -60,7 +60,7 @@ typedef struct hw_chunk {
     uint64_t line;           /* of begin, from 1; 0: count from the file's start */
     uint64_t sequence;
     char *buffer; /* the reader's own, reused from chunk to chunk */
-    size_t room;
+    size_t capacity;
 } hw_chunk;
 
 /* Opens every path; globs are resolved in sorted order, "-" is standard input. A directory, an empty file, no match and an
@@ -90,10 +90,10 @@ hawser_status hw_input_first(hw_input *input, size_t file, size_t least, const c
 hawser_status hw_input_head(hw_input *input, size_t file, size_t least, const char **text, size_t *bytes,
                             hawser_error *error) HAWSER_MUST_USE;
 
-/* The rest of a file as one piece: the mapping, or *buffer (released with hw_pages_free of *room). Of an archive that unpacks to more than
+/* The rest of a file as one piece: the mapping, or *buffer (released with hw_pages_free of *capacity). Of an archive that unpacks to more than
  * `most` bytes it is the first most + 1. */
 hawser_status hw_input_whole(hw_input *input, size_t file, uint64_t most, const char **text, size_t *bytes, void **buffer,
-                             size_t *room, hawser_error *error) HAWSER_MUST_USE;
+                             size_t *capacity, hawser_error *error) HAWSER_MUST_USE;
 
 /* Refuses a zero byte in text: it is a binary file. `line`: the number of the first line in it. */
 hawser_status hw_check_text(const hw_input_file *file, uint64_t line, const char *begin, const char *end,

@@ -139,7 +139,7 @@ static hawser_status parse_chunk(void *context, uint32_t reader, const hw_chunk 
     const parse_work *w = context;
     hw_job *job = w->job;
     HAWSER_TRY(
-        HW_GROW(&job->parts[reader], &job->part_rooms[reader], job->part_counts[reader] + 1, "a list of parts", error));
+        HW_GROW(&job->parts[reader], &job->part_capacities[reader], job->part_counts[reader] + 1, "a list of parts", error));
     hw_text_part *part = &job->parts[reader][job->part_counts[reader]++];
     memset(part, 0, sizeof *part);
     part->least = UINT32_MAX;
@@ -154,7 +154,7 @@ hawser_status hw_parse(hw_job *job, hw_parser parser, void *context, hawser_erro
 {
     HAWSER_TRY(HW_NEW(&job->parts, job->threads, "parts", error));
     HAWSER_TRY(HW_NEW(&job->part_counts, job->threads, "parts", error));
-    HAWSER_TRY(HW_NEW(&job->part_rooms, job->threads, "parts", error));
+    HAWSER_TRY(HW_NEW(&job->part_capacities, job->threads, "parts", error));
     parse_work w = {job, parser, context};
     return hw_chunks(job, parse_chunk, &w, error);
 }
@@ -194,12 +194,12 @@ void hw_job_free(hw_job *job)
     }
     free(job->parts);
     free(job->part_counts);
-    free(job->part_rooms);
+    free(job->part_capacities);
     free(job->rows_read);
     hw_input_close(&job->input);
 }
 
-hawser_status hw_part_room(hw_job *job, hw_text_part *part, const hw_part_sizes *sizes, hawser_error *error)
+hawser_status hw_part_reserve(hw_job *job, hw_text_part *part, const hw_part_sizes *sizes, hawser_error *error)
 {
     size_t bytes = (size_t)(sizes->ends * sizeof *part->ends + sizes->target * sizeof *part->target + sizes->value_bytes +
                             (sizes->rows_of + sizes->indices) * sizeof *part->indices + 8);
@@ -210,7 +210,7 @@ hawser_status hw_part_room(hw_job *job, hw_text_part *part, const hw_part_sizes 
         HAWSER_TRY(hw_pages_new(&job->budget, &part->pages, bytes, error));
         part->bytes = bytes;
     }
-    part->room = *sizes;
+    part->capacity = *sizes;
     char *at = part->pages;
     part->ends = (void *)at;
     at += sizes->ends * sizeof *part->ends;

@@ -17,7 +17,7 @@ typedef struct hw_part_sizes {
  * bounds, and go back to the system with the part. Mapped text may be overwritten between that count and its parsing, which therefore holds to
  * the size. */
 typedef struct hw_text_part {
-    hw_part_sizes room;
+    hw_part_sizes capacity;
     uint64_t rows, entries;
     uint64_t *ends;       /* sparse text: entries up to and including each row */
     uint32_t *rows_of;    /* Matrix Market: row of each entry */
@@ -53,7 +53,7 @@ typedef struct hw_job {
     uint32_t threads;
     size_t chunk_bytes;   /* 0: chosen; tests force small ones */
     hw_text_part **parts; /* by reader: its chunks' parts */
-    size_t *part_counts, *part_rooms;
+    size_t *part_counts, *part_capacities;
     uint64_t *rows_read; /* by reader; becomes the dataset's */
 } hw_job;
 
@@ -82,7 +82,8 @@ void hw_part_free(hw_job *job, hw_text_part *part);
 void hw_job_free(hw_job *job);
 
 /* Pages for a part, cut into arrays; those of an emptied part serve again if they are enough. Counts of 0 give NULL. */
-hawser_status hw_part_room(hw_job *job, hw_text_part *part, const hw_part_sizes *sizes, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_part_reserve(hw_job *job, hw_text_part *part, const hw_part_sizes *sizes,
+                              hawser_error *error) HAWSER_MUST_USE;
 
 /* Refuses a column's name (its number is from 0) that is no UTF-8: model files are, so it could not be found again. */
 hawser_status hw_check_name(const char *path, const char *name, size_t column, hawser_error *error) HAWSER_MUST_USE;

@@ -131,8 +131,8 @@ static hawser_status end_padded(hw_unpacker *s, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* One step of each decoder: takes input, writes at most `room` bytes, says how many. */
-static hawser_status step_gzip(hw_unpacker *s, char *out, size_t room, size_t *got, hawser_error *error)
+/* One step of each decoder: takes input, writes at most `capacity` bytes, says how many. */
+static hawser_status step_gzip(hw_unpacker *s, char *out, size_t capacity, size_t *got, hawser_error *error)
 {
     if (!s->in_member && s->filled - s->used < 3 && !s->at_end)
         HAWSER_TRY(fill(s, error)); /* enough of the next member to know it by */
@@ -145,7 +145,7 @@ static hawser_status step_gzip(hw_unpacker *s, char *out, size_t room, size_t *g
     s->gzip.next_in = s->input + s->used;
     s->gzip.avail_in = (uInt)(s->filled - s->used);
     s->gzip.next_out = (unsigned char *)out;
-    s->gzip.avail_out = room > 1 << 30 ? 1 << 30 : (uInt)room;
+    s->gzip.avail_out = capacity > 1 << 30 ? 1 << 30 : (uInt)capacity;
     uInt asked = s->gzip.avail_out;
     int outcome = inflate(&s->gzip, Z_NO_FLUSH);
     s->used = s->filled - s->gzip.avail_in;
@@ -170,15 +170,15 @@ static hawser_status take_xz(hw_unpacker *s, hawser_error *error)
     return HAWSER_OK;
 }
 
-static hawser_status step_xz(hw_unpacker *s, char *out, size_t room, size_t *got, hawser_error *error)
+static hawser_status step_xz(hw_unpacker *s, char *out, size_t capacity, size_t *got, hawser_error *error)
 {
     s->xz.next_in = s->input + s->used;
     s->xz.avail_in = s->filled - s->used;
     s->xz.next_out = (unsigned char *)out;
-    s->xz.avail_out = room;
+    s->xz.avail_out = capacity;
     lzma_ret outcome = lzma_code(&s->xz, s->at_end ? LZMA_FINISH : LZMA_RUN);
     s->used = s->filled - s->xz.avail_in;
-    *got = room - s->xz.avail_out;
+    *got = capacity - s->xz.avail_out;
     HAWSER_TRY(take_xz(s, error));
     if (outcome == LZMA_STREAM_END) {
         s->in_member = false;
@@ -191,10 +191,10 @@ static hawser_status step_xz(hw_unpacker *s, char *out, size_t room, size_t *got
     return HAWSER_OK;
 }
 
-static hawser_status step_zstd(hw_unpacker *s, char *out, size_t room, size_t *got, hawser_error *error)
+static hawser_status step_zstd(hw_unpacker *s, char *out, size_t capacity, size_t *got, hawser_error *error)
 {
     ZSTD_inBuffer in = {s->input, s->filled, s->used};
-    ZSTD_outBuffer to = {out, room, 0};
+    ZSTD_outBuffer to = {out, capacity, 0};
     size_t outcome = ZSTD_decompressStream(s->zstd, &to, &in);
     if (ZSTD_isError(outcome))
         return damaged(s, ZSTD_getErrorName(outcome), error);
@@ -205,28 +205,28 @@ static hawser_status step_zstd(hw_unpacker *s, char *out, size_t room, size_t *g
     return HAWSER_OK;
 }
 
-static hawser_status step(hw_unpacker *s, char *out, size_t room, size_t *got, hawser_error *error)
+static hawser_status step(hw_unpacker *s, char *out, size_t capacity, size_t *got, hawser_error *error)
 {
     switch (s->packing) {
-    case HW_GZIP: return step_gzip(s, out, room, got, error);
-    case HW_XZ: return step_xz(s, out, room, got, error);
-    case HW_ZSTD: return step_zstd(s, out, room, got, error);
+    case HW_GZIP: return step_gzip(s, out, capacity, got, error);
+    case HW_XZ: return step_xz(s, out, capacity, got, error);
+    case HW_ZSTD: return step_zstd(s, out, capacity, got, error);
     case HW_PLAIN: break;
     }
-    *got = s->filled - s->used < room ? s->filled - s->used : room;
+    *got = s->filled - s->used < capacity ? s->filled - s->used : capacity;
     memcpy(out, s->input + s->used, *got);
     s->used += *got;
     return HAWSER_OK;
 }
 
-hawser_status hw_stream_read(hw_unpacker *s, char *out, size_t room, size_t *got, hawser_error *error)
+hawser_status hw_stream_read(hw_unpacker *s, char *out, size_t capacity, size_t *got, hawser_error *error)
 {
     size_t sum = 0;
-    while (sum < room && !s->done) {
+    while (sum < capacity && !s->done) {
         if (s->used == s->filled && !s->at_end)
             HAWSER_TRY(fill(s, error));
         size_t before = s->used, count = 0;
-        HAWSER_TRY(step(s, out + sum, room - sum, &count, error));
+        HAWSER_TRY(step(s, out + sum, capacity - sum, &count, error));
         sum += count;
         if (count > 0 || s->used != before || !s->at_end)
             continue;

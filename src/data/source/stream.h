@@ -21,8 +21,9 @@ typedef struct hw_unpacker hw_unpacker;
  * asks for is taken from: up to 4 GiB, by its header. */
 hawser_status hw_stream_open(int fd, const char *name, hw_budget *budget, hw_unpacker **stream,
                              hawser_error *error) HAWSER_MUST_USE;
-/* Fills `room` bytes; fewer mean the end. An archive that ends too early, or is damaged, is HAWSER_BAD_INPUT. */
-hawser_status hw_stream_read(hw_unpacker *stream, char *out, size_t room, size_t *got, hawser_error *error) HAWSER_MUST_USE;
+/* Fills `capacity` bytes; fewer mean the end. An archive that ends too early, or is damaged, is HAWSER_BAD_INPUT. */
+hawser_status hw_stream_read(hw_unpacker *stream, char *out, size_t capacity, size_t *got,
+                             hawser_error *error) HAWSER_MUST_USE;
 /* Bytes taken from the file so far, as they lie there. */
 uint64_t hw_stream_consumed(const hw_unpacker *stream);
 hw_archive hw_stream_packing(const hw_unpacker *stream);

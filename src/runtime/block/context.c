@@ -308,25 +308,25 @@ hawser_status hawser_next_chunk(hawser_context *context, const char *state, haws
     return part != NULL ? of_store(context, hw_stored_next(context->worker, part, chunk)) : failed(context);
 }
 
-hawser_status hawser_want(hawser_context *context, const char *state, const uint64_t *keys, size_t first, size_t count)
+hawser_status hawser_prefetch(hawser_context *context, const char *state, const uint64_t *keys, size_t first, size_t count)
 {
-    hw_state_part *part = find(context, state, "hawser_want", HW_STORED, HW_STORED, false);
+    hw_state_part *part = find(context, state, "hawser_prefetch", HW_STORED, HW_STORED, false);
     if (part == NULL)
         return failed(context);
     size_t size = hw_state_count(part->state);
     if (keys == NULL && (first > size || count > size - first))
-        return refuse(context, "hawser_want: numbers %zu to %zu of state '%s', which has %zu", first, first + count, state,
-                      size);
-    return of_store(context, hw_stored_want(context->worker, part, keys, first, count));
+        return refuse(context, "hawser_prefetch: numbers %zu to %zu of state '%s', which has %zu", first, first + count,
+                      state, size);
+    return of_store(context, hw_stored_prefetch(context->worker, part, keys, first, count));
 }
 
-hawser_status hawser_wanted(hawser_context *context, const char *state, const double **values)
+hawser_status hawser_prefetch_wait(hawser_context *context, const char *state, const double **values)
 {
-    hw_state_part *part = find(context, state, "hawser_wanted", HW_STORED, HW_STORED, false);
+    hw_state_part *part = find(context, state, "hawser_prefetch_wait", HW_STORED, HW_STORED, false);
     if (values == NULL)
-        return without(context, "hawser_wanted", "values");
+        return without(context, "hawser_prefetch_wait", "values");
     *values = NULL;
-    return part != NULL ? of_store(context, hw_stored_wanted(context->worker, part, values)) : failed(context);
+    return part != NULL ? of_store(context, hw_stored_prefetch_wait(context->worker, part, values)) : failed(context);
 }
 
 hawser_status hawser_touch(hawser_context *context, const char *state, size_t first, size_t count)

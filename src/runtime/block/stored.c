@@ -10,7 +10,7 @@
 #include "runtime/store/hub.h"
 
 enum {
-    SLOTS = 2,       /* of chunks (one more is read ahead under bounded delay) and of wants */
+    SLOTS = 2,       /* of chunks (one more is read ahead under bounded delay) and of prefetches */
     PUSHES_MOST = 64 /* of a block in progress, if no other limit applies */
 };
 
@@ -31,12 +31,12 @@ typedef struct chunk_slot {
     uint64_t clock; /* for which they were requested */
 } chunk_slot;
 
-typedef struct wanting {
+typedef struct prefetch {
     hw_chunk_task task;
     uint64_t *keys;
     double *values;
-    size_t key_room, value_room;
-} wanting;
+    size_t key_capacity, value_capacity;
+} prefetch;
 
 struct hw_stored {
     uint32_t table;
@@ -45,9 +45,9 @@ struct hw_stored {
     bool turns;    /* units update it, so each clock is an iteration */
     uint64_t turn; /* iterations before this phase */
     chunk_slot slots[SLOTS];
-    bool *given;              /* the chunks that the running unit has */
-    bool all_asked;           /* all chunks of this clock were requested, so that at its end only the own share is unread */
-    wanting wants[SLOTS + 1]; /* those in progress, from `oldest` on, and the last one that was given */
+    bool *given;    /* the chunks that the running unit has */
+    bool all_asked; /* all chunks of this clock were requested, so that at its end only the own share is unread */
+    prefetch prefetches[SLOTS + 1]; /* those in progress, from `oldest` on, and the last one that was given */
     uint32_t oldest, waiting;
 };
 
@@ -92,8 +92,8 @@ void hw_stored_close(hw_stored *stored)
         free(stored->slots[s].chunks);
     }
     for (int w = 0; w <= SLOTS; w++) {
-        free(stored->wants[w].keys);
-        free(stored->wants[w].values);
+        free(stored->prefetches[w].keys);
+        free(stored->prefetches[w].values);
     }
     free(stored->given);
     free(stored);
@@ -352,27 +352,27 @@ hawser_status hw_stored_next(hw_worker *worker, hw_state_part *part, hawser_chun
     return HAWSER_OK;
 }
 
-/* ------------------------------------------------------------------------------------------------------------- wants ---- */
+/* -------------------------------------------------------------------------------------------------------- prefetches ---- */
 
-hawser_status hw_stored_want(hw_worker *worker, hw_state_part *part, const uint64_t *keys, size_t first, size_t count)
+hawser_status hw_stored_prefetch(hw_worker *worker, hw_state_part *part, const uint64_t *keys, size_t first, size_t count)
 {
     hw_stored *stored = part->stored;
     uint64_t number;
     if (stored->waiting == SLOTS)
-        return hawser_fail(&worker->error, HAWSER_BAD_ARGUMENT, "hawser_want: %d are under way; take one by hawser_wanted",
-                           SLOTS);
-    wanting *want = &stored->wants[(stored->oldest + stored->waiting) % (SLOTS + 1)];
-    HAWSER_TRY(HW_GROW(&want->values, &want->value_room, count + 1, "wanted numbers", &worker->error));
-    hawser_request request = begin_task(worker, part, &want->task);
+        return hawser_fail(&worker->error, HAWSER_BAD_ARGUMENT,
+                           "hawser_prefetch: %d reads are in progress; take one by hawser_prefetch_wait", SLOTS);
+    prefetch *slot = &stored->prefetches[(stored->oldest + stored->waiting) % (SLOTS + 1)];
+    HAWSER_TRY(HW_GROW(&slot->values, &slot->value_capacity, count + 1, "prefetched numbers", &worker->error));
+    hawser_request request = begin_task(worker, part, &slot->task);
     request.count = count;
-    request.out = want->values;
+    request.out = slot->values;
     request.first = first;
     request.last = first + count - 1;
-    want->task.status = HAWSER_OK;
-    atomic_store_explicit(&want->task.ended, count == 0, memory_order_relaxed);
+    slot->task.status = HAWSER_OK;
+    atomic_store_explicit(&slot->task.ended, count == 0, memory_order_relaxed);
     if (keys != NULL && count > 0) {
-        HAWSER_TRY(HW_GROW(&want->keys, &want->key_room, count, "wanted keys", &worker->error));
-        request.keys = memcpy(want->keys, keys, count * sizeof *keys);
+        HAWSER_TRY(HW_GROW(&slot->keys, &slot->key_capacity, count, "keys of a prefetch", &worker->error));
+        request.keys = memcpy(slot->keys, keys, count * sizeof *keys);
     }
     if (count > 0)
         HAWSER_TRY(hawser_pull(worker->session->store, &request, &number, &worker->error));
@@ -380,24 +380,25 @@ hawser_status hw_stored_want(hw_worker *worker, hw_state_part *part, const uint6
     return HAWSER_OK;
 }
 
-hawser_status hw_stored_wanted(hw_worker *worker, hw_state_part *part, const double **values)
+hawser_status hw_stored_prefetch_wait(hw_worker *worker, hw_state_part *part, const double **values)
 {
     hw_stored *stored = part->stored;
-    wanting *want = &stored->wants[stored->oldest];
+    prefetch *slot = &stored->prefetches[stored->oldest];
     if (stored->waiting == 0)
-        return hawser_fail(&worker->error, HAWSER_BAD_ARGUMENT, "hawser_wanted: there was no hawser_want");
-    HAWSER_TRY(wait_for(worker, &want->task));
+        return hawser_fail(&worker->error, HAWSER_BAD_ARGUMENT,
+                           "hawser_prefetch_wait: no read was started by hawser_prefetch");
+    HAWSER_TRY(wait_for(worker, &slot->task));
     stored->oldest = (stored->oldest + 1) % (SLOTS + 1);
     stored->waiting--;
-    *values = want->values;
+    *values = slot->values;
     return HAWSER_OK;
 }
 
-static hawser_status drop_wants(hw_worker *worker, hw_state_part *part)
+static hawser_status drop_prefetches(hw_worker *worker, hw_state_part *part)
 {
     const double *values;
     while (part->stored->waiting > 0)
-        HAWSER_TRY(hw_stored_wanted(worker, part, &values));
+        HAWSER_TRY(hw_stored_prefetch_wait(worker, part, &values));
     return HAWSER_OK;
 }
 
@@ -479,7 +480,7 @@ static hawser_status end_clock_of(hw_worker *worker, hw_state_part *part, bool e
     uint64_t iteration = stored->turn + worker->clock;
     bool read = stored->all_asked;
     if (worker->policy.kind == HW_POLICY_BSP || worker->policy.kind == HW_POLICY_CENTRIC)
-        HAWSER_TRY(drop_wants(worker, part));
+        HAWSER_TRY(drop_prefetches(worker, part));
     for (int s = 0; s < SLOTS; s++)
         if (stored->slots[s].clock == worker->clock)
             HAWSER_TRY(drop(worker, &stored->slots[s]));
@@ -514,7 +515,7 @@ hawser_status hw_stored_end_phase(hw_worker *worker)
         hw_state_part *part = &worker->parts[i];
         if (part->stored == NULL || !part->stored->touched)
             continue;
-        HAWSER_TRY(drop_wants(worker, part));
+        HAWSER_TRY(drop_prefetches(worker, part));
         for (int s = 0; s < SLOTS; s++)
             HAWSER_TRY(drop(worker, &part->stored->slots[s]));
         if (part->stored->turns)

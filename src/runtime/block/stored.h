@@ -26,9 +26,9 @@ void hw_stored_begin_phase(hw_worker *worker);
 /* What a unit calls. HAWSER_BAD_ARGUMENT: a request is wrong. */
 void hw_stored_begin_unit(hw_worker *worker);
 hawser_status hw_stored_next(hw_worker *worker, hw_state_part *part, hawser_chunk *chunk) HAWSER_MUST_USE;
-hawser_status hw_stored_want(hw_worker *worker, hw_state_part *part, const uint64_t *keys, size_t first,
-                             size_t count) HAWSER_MUST_USE;
-hawser_status hw_stored_wanted(hw_worker *worker, hw_state_part *part, const double **values) HAWSER_MUST_USE;
+hawser_status hw_stored_prefetch(hw_worker *worker, hw_state_part *part, const uint64_t *keys, size_t first,
+                                 size_t count) HAWSER_MUST_USE;
+hawser_status hw_stored_prefetch_wait(hw_worker *worker, hw_state_part *part, const double **values) HAWSER_MUST_USE;
 hawser_status hw_stored_inc(hw_worker *worker, hw_state_part *part, const uint64_t *keys, const double *values,
                             size_t count) HAWSER_MUST_USE;
 

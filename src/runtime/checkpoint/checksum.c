@@ -7,7 +7,7 @@
 void hw_checksum_add(hw_checksum *seal, const void *data, size_t size)
 {
     for (const unsigned char *from = data; size > 0;) {
-        size_t room = sizeof seal->piece - seal->used, count = size < room ? size : room;
+        size_t capacity = sizeof seal->piece - seal->used, count = size < capacity ? size : capacity;
         memcpy(seal->piece + seal->used, from, count);
         seal->used += count;
         from += count;

@@ -335,7 +335,7 @@ static hawser_status replace(restoring *r, hawser_error *error)
 {
     hawser_store *store = r->store;
     hw_server *server = store->server;
-    uint64_t promised = 0;
+    uint64_t reserved = 0;
     for (uint32_t n = 0; store->self == 0 && n < store->nodes; n++)
         r->out[n] = (hw_bytes){r->coming[n], r->stored_count * sizeof **r->coming};
     hawser_status status = hw_cluster_alltoall(store->job->cluster, r->out, r->in, error);
@@ -346,7 +346,7 @@ static hawser_status replace(restoring *r, hawser_error *error)
     r->in[0] = (hw_bytes){0};
     free_all(r->in, store->nodes);
     if (server != NULL)
-        status = hw_server_promise(server, coming, count, &promised, error);
+        status = hw_server_reserve_load(server, coming, count, &reserved, error);
     status = hw_cluster_agree(store->job->cluster, status, error);
     for (size_t i = 0; status == HAWSER_OK && i < count; i++)
         hw_worker_cache_forget(store, (uint32_t)coming[i].table);
@@ -357,7 +357,7 @@ static hawser_status replace(restoring *r, hawser_error *error)
     if (status == HAWSER_OK && (status = run_rounds(r, error)) != HAWSER_OK)
         status = tell_half(status, error);
     if (server != NULL)
-        hw_server_loaded(server, coming, count, promised);
+        hw_server_loaded(server, coming, count, reserved);
     free(coming);
     return status;
 }

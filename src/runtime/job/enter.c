@@ -76,7 +76,7 @@ hawser_status hw_enter(const hawser_options *options, hw_place *place, hw_cluste
                               .join_timeout = hawser_options_number(options, "join-timeout"),
                               .rate = hawser_options_bytes(options, "rate"),
                               .processors = hw_machine_processors(),
-                              .patience = hawser_options_number(options, "timeout"),
+                              .alltoall_timeout = hawser_options_number(options, "timeout"),
                               .warn = warn};
     HAWSER_TRY(hw_read_ports(options, &how.port_low, &how.port_high, error));
     const hw_place_options asked = {.environment = environ,

@@ -91,7 +91,7 @@ hawser_status hw_recorder_log(hw_recorder *recorder, hw_stream_name name, hw_log
         return status;
     }
     made->name = name;
-    made->room = RECORDS;
+    made->capacity = RECORDS;
     made->full = take;
     made->owner = recorder;
     *log = made;

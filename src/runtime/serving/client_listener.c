@@ -277,8 +277,8 @@ static void tell_stat(hw_client_listener *listener, hw_message *asked)
         .bytes_out = figures.bytes_out,
         .keys = figures.keys,
         .bytes = figures.bytes,
-        .counted = figures.room_taken,
-        .limit = figures.room,
+        .counted = figures.quota_used,
+        .limit = figures.quota,
     };
     snprintf(reply.name, sizeof reply.name, "%s", store->job->place.name);
     pthread_mutex_lock(&listener->mutex);

@@ -68,7 +68,7 @@ static hw_order order_of(const hawser_store *store, const hawser_request *reques
         .oldest = request->oldest,
         .worker = hw_hub_worker(store, request->worker),
         .clock = request->iteration,
-        .again = request->again,
+        .reread = request->reread,
         .after = request->after,
         .after_count = request->after_count,
     };
@@ -149,13 +149,13 @@ struct timespec hw_hub_deadline(const hawser_store *store)
 static void look_out(hawser_store *store, hw_waiter *w)
 {
     enum { PAUSES = 32, PENALTY_MOST = 1024 };
-    const double patience = 50e-6;
+    const double spin_time = 50e-6;
     if (store->unlooked > 0) {
         store->unlooked--;
         return;
     }
     pthread_mutex_unlock(&store->mutex);
-    double until = hw_seconds() + patience;
+    double until = hw_seconds() + spin_time;
     while (!atomic_load_explicit(&w->over, memory_order_acquire) && hw_seconds() < until)
         for (int i = 0; i < PAUSES; i++)
             hw_thread_pause();

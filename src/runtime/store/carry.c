@@ -27,7 +27,7 @@ hawser_status hw_hub_send(void *argument, uint32_t server, hw_message *message, 
 static void keep_failure(hawser_store *store, uint64_t task, hawser_status status, const hawser_error *error)
 {
     hawser_error *kept = &store->untold;
-    if (HW_GROW(&store->failures, &store->failure_room, store->failure_count + 1, "failed tasks", NULL) == HAWSER_OK) {
+    if (HW_GROW(&store->failures, &store->failure_capacity, store->failure_count + 1, "failed tasks", NULL) == HAWSER_OK) {
         hw_failure *failure = &store->failures[store->failure_count++];
         failure->task = task;
         kept = &failure->error;

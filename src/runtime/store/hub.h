@@ -38,7 +38,7 @@ typedef struct hw_stripe_pool {
     pthread_mutex_t mutex;
     pthread_cond_t filled;
     hw_stripe **ring;
-    size_t room, first, count;
+    size_t capacity, first, count;
     bool ended;
     pthread_t *threads;
     uint32_t started;
@@ -121,7 +121,7 @@ struct hawser_store {
     pthread_mutex_t direct_receive;   /* held while the net reads values into the user's memory */
     hw_completion *completions, **completions_end;
     hw_failure *failures; /* for which no thread has waited yet */
-    size_t failure_count, failure_room;
+    size_t failure_count, failure_capacity;
     hawser_error untold; /* a failure that could not be kept for lack of memory */
     bool lost;
     hawser_error loss;
@@ -212,7 +212,7 @@ void hw_worker_cache_figures(hawser_store *store, hawser_store_figures *figures)
 /* pool.c: threads that work on stripes. */
 hawser_status hw_stripe_pool_start(hw_stripe_pool *pool, uint32_t threads, hawser_error *error) HAWSER_MUST_USE;
 /* Makes capacity for that many more stripes, before they exist. */
-hawser_status hw_stripe_pool_room(hw_stripe_pool *pool, size_t stripes, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_stripe_pool_reserve(hw_stripe_pool *pool, size_t stripes, hawser_error *error) HAWSER_MUST_USE;
 void hw_stripe_pool_put(hw_stripe_pool *pool, hw_stripe *stripe);
 void hw_stripe_pool_stop(hw_stripe_pool *pool);
 

@@ -338,7 +338,7 @@ static hawser_status make_here(hawser_store *store, const hw_table_spec *spec, u
         status = hw_server_make(store->server, spec, there, &fresh, error);
         pthread_mutex_unlock(&store->making);
         if (status == HAWSER_OK && fresh)
-            status = hw_stripe_pool_room(&store->pool, hw_server_stripes(store->server), error);
+            status = hw_stripe_pool_reserve(&store->pool, hw_server_stripes(store->server), error);
     } else {
         *there = (uint32_t)hw_client_tables(store->client);
     }

@@ -16,7 +16,7 @@ static void *work(void *argument)
         if (pool->count == 0)
             break;
         hw_stripe *stripe = pool->ring[pool->first];
-        pool->first = (pool->first + 1) % pool->room;
+        pool->first = (pool->first + 1) % pool->capacity;
         pool->count--;
         pthread_mutex_unlock(&pool->mutex);
         hw_stripe_work(stripe);
@@ -39,16 +39,16 @@ hawser_status hw_stripe_pool_start(hw_stripe_pool *pool, uint32_t threads, hawse
     return HAWSER_OK;
 }
 
-hawser_status hw_stripe_pool_room(hw_stripe_pool *pool, size_t stripes, hawser_error *error)
+hawser_status hw_stripe_pool_reserve(hw_stripe_pool *pool, size_t stripes, hawser_error *error)
 {
     hw_stripe **ring = NULL;
-    HAWSER_TRY(HW_NEW(&ring, pool->room + stripes, "the work of a server", error));
+    HAWSER_TRY(HW_NEW(&ring, pool->capacity + stripes, "the work of a server", error));
     pthread_mutex_lock(&pool->mutex);
     for (size_t i = 0; i < pool->count; i++)
-        ring[i] = pool->ring[(pool->first + i) % pool->room];
+        ring[i] = pool->ring[(pool->first + i) % pool->capacity];
     free(pool->ring);
     pool->ring = ring;
-    pool->room += stripes;
+    pool->capacity += stripes;
     pool->first = 0;
     pthread_mutex_unlock(&pool->mutex);
     return HAWSER_OK;
@@ -57,7 +57,7 @@ hawser_status hw_stripe_pool_room(hw_stripe_pool *pool, size_t stripes, hawser_e
 void hw_stripe_pool_put(hw_stripe_pool *pool, hw_stripe *stripe)
 {
     pthread_mutex_lock(&pool->mutex);
-    pool->ring[(pool->first + pool->count++) % pool->room] = stripe;
+    pool->ring[(pool->first + pool->count++) % pool->capacity] = stripe;
     pthread_cond_signal(&pool->filled);
     pthread_mutex_unlock(&pool->mutex);
 }

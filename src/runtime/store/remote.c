@@ -30,7 +30,7 @@ typedef struct manner {
     size_t key_length;
     char build[HW_STORE_BUILD], name[HW_NET_NAME];
     hw_net_way way;
-    double patience;
+    double join_timeout;
 } manner;
 
 /* ------------------------------------------------------------------------------------------------------------ events ---- */
@@ -249,7 +249,7 @@ static hawser_status find_manner(const hawser_store *store, manner *how, hawser_
     hw_store_build(how->build);
     snprintf(how->name, sizeof how->name, "%.50s/%u", job->place.name, (unsigned)getpid() % 10000000);
     how->way = hw_read_way(job->options);
-    how->patience = hawser_options_number(job->options, "join-timeout");
+    how->join_timeout = hawser_options_number(job->options, "join-timeout");
     return HAWSER_OK;
 }
 
@@ -314,7 +314,8 @@ static hawser_status ask_way(hw_remote *remote, const manner *how, hawser_error 
     uint32_t number = 0;
     hw_message *answer = NULL;
     HAWSER_TRY(open_net(remote, how, HW_NET_TCP, error));
-    hawser_status status = hw_net_dial(remote->net, remote->store->options.at, HW_NET_ANY, how->patience, &number, error);
+    hawser_status status =
+        hw_net_dial(remote->net, remote->store->options.at, HW_NET_ANY, how->join_timeout, &number, error);
     if (status == HAWSER_OK)
         status = hw_remote_ask(remote, remote->met, HW_CONTROL_LOCATE, NULL, 0, &answer, error);
     if (status == HAWSER_OK)
@@ -329,13 +330,13 @@ static hawser_status dial_first(hw_remote *remote, const manner *how, uint32_t *
 {
     HAWSER_TRY(HW_NEW(&remote->names, remote->servers, "the servers' names", error));
     HAWSER_TRY(open_net(remote, how, how->way, error));
-    return hw_net_dial(remote->net, remote->addresses[0], 0, how->patience, number, error);
+    return hw_net_dial(remote->net, remote->addresses[0], 0, how->join_timeout, number, error);
 }
 
 static hawser_status dial_others(hw_remote *remote, const manner *how, const hw_register_wire *session, hawser_error *error)
 {
     for (uint32_t s = 1, number; s < remote->servers; s++)
-        HAWSER_TRY(hw_net_dial(remote->net, remote->addresses[s], s, how->patience, &number, error));
+        HAWSER_TRY(hw_net_dial(remote->net, remote->addresses[s], s, how->join_timeout, &number, error));
     for (uint32_t s = 0; s < remote->servers; s++) {
         hw_message *answer = NULL;
         HAWSER_TRY(hw_remote_ask(remote, s, HW_CONTROL_REGISTER, session, sizeof *session, &answer, error));

@@ -13,7 +13,7 @@
 #include "transport/net/parts.h"
 
 enum { EVENTS = 64 };
-#define PATIENCE 0.5 /* seconds that a half-open connection has before another may replace it */
+#define REPLACE_AFTER 0.5 /* seconds that a half-open connection has before another may replace it */
 
 static const char TOO_MANY[] = "too many half-open connections";
 
@@ -148,10 +148,10 @@ static void crowded(net_acceptor *self, const char *from, const char *why)
 
 /* Who means well is through in milliseconds: where there is no room, the one who has stood here longest goes. False: all have just
  * come. */
-static bool make_room(net_acceptor *self)
+static bool evict_oldest(net_acceptor *self)
 {
     half_open *oldest = self->oldest;
-    if (oldest == NULL || oldest->deadline - self->net->handshake_timeout > hw_seconds() - PATIENCE)
+    if (oldest == NULL || oldest->deadline - self->net->handshake_timeout > hw_seconds() - REPLACE_AFTER)
         return false;
     crowded(self, oldest->from, TOO_MANY);
     unlink_half_open(self, oldest);
@@ -172,8 +172,8 @@ static void turn_away(net_acceptor *self, int listener)
 static void accept_one(net_acceptor *self, int fd)
 {
     hw_net *net = self->net;
-    bool room = self->count < HW_NET_HALF_OPEN_MOST || make_room(self);
-    half_open *one = room ? malloc(sizeof *one) : NULL;
+    bool space = self->count < HW_NET_HALF_OPEN_MOST || evict_oldest(self);
+    half_open *one = space ? malloc(sizeof *one) : NULL;
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = one};
     if (one == NULL || epoll_ctl(net->acceptor_poll, EPOLL_CTL_ADD, fd, &event) != 0) {
         free(one);
@@ -204,7 +204,7 @@ static void accept_all(net_acceptor *self, int listener)
                 accept_one(self, fd);
             continue;
         }
-        if ((errno == EMFILE || errno == ENFILE) && make_room(self))
+        if ((errno == EMFILE || errno == ENFILE) && evict_oldest(self))
             continue;
         if (errno == EMFILE || errno == ENFILE)
             turn_away(self, listener);

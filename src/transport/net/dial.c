@@ -1,4 +1,4 @@
-/* dial.c - connecting to a node, with patience. */
+/* dial.c - connects to a node, within a timeout. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>

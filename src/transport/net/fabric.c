@@ -331,11 +331,11 @@ static send_buffer *take_buffer(hw_fabric_endpoint *endpoint)
     return one;
 }
 
-static size_t gather(unsigned char *to, size_t room, const struct iovec *pieces, int count)
+static size_t gather(unsigned char *to, size_t space, const struct iovec *pieces, int count)
 {
     size_t size = 0;
-    for (int i = 0; i < count && size < room; i++) {
-        size_t part = pieces[i].iov_len < room - size ? pieces[i].iov_len : room - size;
+    for (int i = 0; i < count && size < space; i++) {
+        size_t part = pieces[i].iov_len < space - size ? pieces[i].iov_len : space - size;
         memcpy(to + size, pieces[i].iov_base, part);
         size += part;
     }
@@ -389,8 +389,8 @@ ssize_t hw_fabric_read(hw_fabric_endpoint *endpoint, const struct iovec *pieces,
         for (size_t done = 0; done < pieces[i].iov_len;) {
             if (!next_piece(endpoint))
                 goto end;
-            size_t left = endpoint->came_size - endpoint->came_done, room = pieces[i].iov_len - done,
-                   part = left < room ? left : room;
+            size_t left = endpoint->came_size - endpoint->came_done, space = pieces[i].iov_len - done,
+                   part = left < space ? left : space;
             memcpy((char *)pieces[i].iov_base + done, endpoint->came + endpoint->came_done, part);
             endpoint->came_done += part;
             done += part;

@@ -24,8 +24,8 @@ void hw_link_watch(hw_link *link)
 {
     bool socket = link->channel.shared == NULL &&
                   link->channel.endpoint == NULL; /* what the others' sockets say is heard all the time */
-    bool room = link->writer == HW_WRITER_BLOCKED && (socket || link->channel.handshake_left > 0);
-    uint32_t events = (socket && atomic_load(&link->held) ? 0 : EPOLLIN) | (room ? EPOLLOUT : 0);
+    bool space = link->writer == HW_WRITER_BLOCKED && (socket || link->channel.handshake_left > 0);
+    uint32_t events = (socket && atomic_load(&link->held) ? 0 : EPOLLIN) | (space ? EPOLLOUT : 0);
     struct epoll_event event = {.events = events, .data.ptr = link};
     (void)epoll_ctl(link->net->reactor_poll, EPOLL_CTL_MOD, link->channel.fd, &event);
 }

@@ -208,7 +208,7 @@ static void leave(hw_link *link, hw_writer writer, bool broken, bool more)
     link->writer = writer;
     link->broken |= broken;
     if (writer == HW_WRITER_BLOCKED && by_memory(link)) {
-        more |= hw_shared_await_room(link->channel.shared);
+        more |= hw_shared_await_space(link->channel.shared);
     } else if (writer == HW_WRITER_BLOCKED && by_endpoint(link)) {
         more |= false; /* the reactor looks for room whenever it has made progress */
     } else if (writer == HW_WRITER_BLOCKED && !link->shut) {
@@ -235,8 +235,7 @@ static void write_out(hw_link *link, uint64_t most)
             return;
         }
         ssize_t moved = hw_channel_write(&link->channel, &link->pieces[link->piece], link->piece_count - link->piece);
-        if (moved == HW_CHANNEL_AGAIN && link->tail != NULL && by_memory(link) &&
-            hw_shared_look_for_room(link->channel.shared))
+        if (moved == HW_CHANNEL_AGAIN && link->tail != NULL && by_memory(link) && hw_shared_poll_space(link->channel.shared))
             continue;
         if (moved < 0) {
             leave(link, moved == HW_CHANNEL_AGAIN ? HW_WRITER_BLOCKED : HW_WRITER_NONE, moved != HW_CHANNEL_AGAIN, false);

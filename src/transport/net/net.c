@@ -15,7 +15,7 @@
 #include "transport/net/parts.h"
 
 #define FAILURE_TIMEOUT   5.0
-#define PATIENCE_LEAST    0.2 /* a shorter one that a peer tells is not heeded */
+#define TIMEOUT_LEAST     0.2 /* a shorter timeout of a peer is ignored */
 #define HANDSHAKE_TIMEOUT 5.0
 #define HEARTBEAT_MOST    1.0
 #define BEATS             5 /* of a failure timeout */
@@ -96,7 +96,7 @@ hawser_status hw_net_add(hw_net *net, hw_shake *shake, uint32_t node, const unsi
     link->by_fabric = shake->fabric;
     memcpy(link->fabric, shake->peer.fabric, sizeof link->fabric);
     describe(link, shake);
-    link->heartbeat = fmin(net->heartbeat, heartbeat_of(fmax(shake->peer.patience / 1e3, PATIENCE_LEAST)));
+    link->heartbeat = fmin(net->heartbeat, heartbeat_of(fmax(shake->peer.failure_timeout / 1e3, TIMEOUT_LEAST)));
     double now = hw_seconds();
     atomic_store(&link->heard, now);
     atomic_store(&link->spoke, now);
@@ -146,7 +146,7 @@ static hawser_status prepare(hw_net *net, const hw_net_options *options, const h
     net->failure_timeout = options->failure_timeout > 0 ? options->failure_timeout : FAILURE_TIMEOUT;
     net->handshake_timeout = options->handshake_timeout > 0 ? options->handshake_timeout : HANDSHAKE_TIMEOUT;
     net->heartbeat = heartbeat_of(net->failure_timeout);
-    self->patience = (uint32_t)fmin(net->failure_timeout * 1e3, UINT32_MAX);
+    self->failure_timeout = (uint32_t)fmin(net->failure_timeout * 1e3, UINT32_MAX);
     net->unread_most = options->unread_most;
     net->rate = (double)options->rate;
     net->paid_at = hw_seconds();

@@ -128,14 +128,14 @@ struct hw_net {
     double failure_timeout, handshake_timeout, heartbeat;
     /* The reactor's, by hw_boot_seconds: when it last looked at all links, when it was to look again; the last pause, and when that was over. */
     _Atomic(double) looked, look_due, paused, paused_until;
-    bool direct;                    /* nothing is spread here */
-    uint64_t unread_most;           /* bytes that wait for a peer beyond which it is not read; 0: any */
-    double rate;                    /* bytes a second in updates; 0: no limit */
-    double tokens, paid_at;         /* the reactor's: what may be sent now, and the time up to which it was counted */
-    struct hw_link *turn;           /* the reactor's: whose it is */
-    struct hw_link *shared;         /* the reactor's: links by shared memory */
-    struct hw_link *fabric_links;   /* the reactor's: links by UCX */
-    double patience, patience_most; /* the reactor's: seconds for which it looks on before it sleeps */
+    bool direct;                      /* nothing is spread here */
+    uint64_t unread_most;             /* bytes that wait for a peer beyond which it is not read; 0: any */
+    double rate;                      /* bytes a second in updates; 0: no limit */
+    double tokens, paid_at;           /* the reactor's: what may be sent now, and the time up to which it was counted */
+    struct hw_link *turn;             /* the reactor's: whose it is */
+    struct hw_link *shared;           /* the reactor's: links by shared memory */
+    struct hw_link *fabric_links;     /* the reactor's: links by UCX */
+    double spin_time, spin_time_most; /* the reactor's: seconds for which it looks on before it sleeps */
     uint32_t missed, due; /* the reactor's: what came right after it had gone to sleep; how many make it patient again */
     bool beat;            /* the reactor's: it is time for a sign of life */
     bool behind;          /* the reactor's: it has read more than it has delivered yet */

@@ -22,14 +22,14 @@ enum {
     SUSPENDED = 2, /* heartbeats without one of our own */
     PAUSES = 16    /* of the processor, between two looks into memory */
 };
-/* Seconds. A peer that answers at once does so within PATIENCE, or that and BULK_PATIENCE where it has as much to do as ten thousand keys are,
+/* Seconds. A peer that answers at once does so within SPIN, or that and BULK_SPIN where it has as much to do as ten thousand keys are,
  * or its program has; waiting that long costs less than a sleep and a wake, which takes the one who wakes WAKE, where a processor that sleeps
  * is the host's to wake. */
-#define PATIENCE      60e-6
-#define BULK_PATIENCE 50e-6
-#define WAKE          60e-6
-#define PARTING_MOST  1.0
-#define LOOK          200e-6 /* how long memory may keep us from looking at the sockets */
+#define SPIN         60e-6
+#define BULK_SPIN    50e-6
+#define WAKE         60e-6
+#define PARTING_MOST 1.0
+#define LOOK         200e-6 /* how long memory may keep us from looking at the sockets */
 enum { DUE_MOST = 1024 };
 
 void hw_wakeup_send(int fd)
@@ -141,7 +141,7 @@ static void attend_to(hw_net *net, hw_link *link)
     hw_shared_disarm(shared);
     read_link(net, link);
     if (!link->closed && atomic_load(&link->state) == HW_LINK_UP && atomic_load(&shared->waits) &&
-        hw_ring_roomy(&shared->out))
+        hw_ring_writable(&shared->out))
         hw_link_writable(link);
 }
 
@@ -154,7 +154,8 @@ static bool is_attended(hw_link *link)
 static bool presses(const hw_link *link)
 {
     const hw_shared *shared = link->channel.shared;
-    return atomic_load(&link->held) ? atomic_load(&shared->waits) && hw_ring_roomy(&shared->out) : hw_shared_presses(shared);
+    return atomic_load(&link->held) ? atomic_load(&shared->waits) && hw_ring_writable(&shared->out)
+                                    : hw_shared_presses(shared);
 }
 
 /* All links by shared memory where something presses. */
@@ -171,9 +172,9 @@ static bool attend(hw_net *net)
 
 /* It was in vain: perhaps the peer needed this processor to answer. Sleep at once, until it has come soon after that so often that
  * another trial will do no harm. */
-static void lose_patience(hw_net *net)
+static void stop_spinning(hw_net *net)
 {
-    net->patience = 0;
+    net->spin_time = 0;
     net->missed = 0;
     net->due = net->due < DUE_MOST ? 2 * net->due : DUE_MOST;
 }
@@ -181,8 +182,8 @@ static void lose_patience(hw_net *net)
 /* Something came soon after we had gone to sleep. */
 static void miss(hw_net *net)
 {
-    if (net->patience_most > 0 && ++net->missed >= net->due)
-        net->patience = net->patience_most;
+    if (net->spin_time_most > 0 && ++net->missed >= net->due)
+        net->spin_time = net->spin_time_most;
 }
 
 /* What has come by socket; where nothing has since the last sleep nobody looks. */
@@ -192,10 +193,10 @@ static bool peek(hw_net *net, struct epoll_event *events, int *count)
     return *count > 0;
 }
 
-static double patience_of(const hw_net *net)
+static double spin_time_of(const hw_net *net)
 {
-    bool bulk = net->patience > 0 && atomic_load_explicit(&net->bulk, memory_order_relaxed);
-    return bulk ? net->patience + BULK_PATIENCE : net->patience;
+    bool bulk = net->spin_time > 0 && atomic_load_explicit(&net->bulk, memory_order_relaxed);
+    return bulk ? net->spin_time + BULK_SPIN : net->spin_time;
 }
 
 /* Serves what goes by memory for as long as it goes, and looks on for a little, there and at the sockets: who answers at once, or sends one
@@ -210,9 +211,9 @@ static bool linger(hw_net *net, struct epoll_event *events, int *count)
                 net->due = 1;
             waited = false;
             quiet = hw_seconds();
-        } else if (!(net->warm || net->stirred) || now - quiet >= patience_of(net)) {
+        } else if (!(net->warm || net->stirred) || now - quiet >= spin_time_of(net)) {
             if (waited)
-                lose_patience(net);
+                stop_spinning(net);
             return false;
         } else {
             waited = true;
@@ -553,7 +554,7 @@ static void *reactor_main(void *argument)
         if (count == 0)
             count = epoll_wait(net->reactor_poll, events, EVENTS, pressing ? 0 : sleep_of(net, left));
         atomic_store(&net->asleep, false);
-        if (!pressing && count > 0 && hw_seconds() - now < WAKE + PATIENCE + (net->was_bulk ? BULK_PATIENCE : 0))
+        if (!pressing && count > 0 && hw_seconds() - now < WAKE + SPIN + (net->was_bulk ? BULK_SPIN : 0))
             miss(net);
         for (int i = 0; i < count; i++)
             serve(net, &events[i]);
@@ -581,7 +582,7 @@ hawser_status hw_reactor_start(hw_net *net, hawser_error *error)
 {
     HAWSER_TRY(HW_NEW(&net->scratch, HW_SCRATCH, "a network buffer", error));
     net->due = 1;
-    net->patience = net->patience_most = hw_machine_processors() > 1 ? PATIENCE : 0;
+    net->spin_time = net->spin_time_most = hw_machine_processors() > 1 ? SPIN : 0;
     net->reactor_poll = epoll_create1(EPOLL_CLOEXEC);
     net->reactor_wakeup = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     struct epoll_event wakeup = {.events = EPOLLIN, .data.ptr = NULL};

@@ -136,10 +136,10 @@ static const char *begin_frame(hw_link *link, const unsigned char *head)
     bool whole = frame->chunk == frame->envelope.length;
     if (!whole && link->partial != NULL)
         return "it began a message in parts within another";
-    size_t room = may_receive_directly(link, whole) ? HW_ANSWER_HEAD : (size_t)frame->envelope.length;
-    if (hw_pool_message(link->net->pool, room, &link->incoming, NULL) != HAWSER_OK)
+    size_t space = may_receive_directly(link, whole) ? HW_ANSWER_HEAD : (size_t)frame->envelope.length;
+    if (hw_pool_message(link->net->pool, space, &link->incoming, NULL) != HAWSER_OK)
         return hw_link_starve(link);
-    link->direct = room < (size_t)frame->envelope.length ? HW_DIRECT_ASKS : HW_DIRECT_NONE;
+    link->direct = space < (size_t)frame->envelope.length ? HW_DIRECT_ASKS : HW_DIRECT_NONE;
     link->incoming->envelope = frame->envelope;
     link->incoming->spread = (frame->flags & HW_FRAME_SPREAD) != 0;
     link->incoming->origin = frame->origin;
@@ -213,17 +213,17 @@ static const char *read_once(hw_link *link, bool *more, char *text, size_t size)
     unsigned char *scratch = link->net->scratch, *place = NULL;
     struct iovec pieces[2];
     int count = 0;
-    size_t direct = 0, kept = link->head_have, room = HW_SCRATCH - kept;
+    size_t direct = 0, kept = link->head_have, space = HW_SCRATCH - kept;
     if (link->chunk > 0 && link->direct != HW_DIRECT_ASKS)
         place = place_of(link, &direct);
     if (link->channel.shared != NULL || (place != NULL ? direct >= LARGE : link->bulky))
-        room = SHORT_SCRATCH - kept;
+        space = SHORT_SCRATCH - kept;
     if (place != NULL)
         pieces[count++] = (struct iovec){place, direct};
     else
         direct = 0;
     memcpy(scratch, link->head, kept);
-    pieces[count++] = (struct iovec){scratch + kept, room};
+    pieces[count++] = (struct iovec){scratch + kept, space};
     ssize_t moved = hw_channel_read(&link->channel, pieces, count);
     if (place != NULL)
         settle(link);
@@ -237,7 +237,7 @@ static const char *read_once(hw_link *link, bool *more, char *text, size_t size)
     atomic_store_explicit(&link->heard, hw_seconds_lately(), memory_order_relaxed);
     atomic_fetch_add_explicit(&link->bytes_received, (uint64_t)moved, memory_order_relaxed);
     /* A read that got less than it asked for has emptied the socket; TLS hands out a record at a time. */
-    *more = link->encrypted || (size_t)moved == direct + room;
+    *more = link->encrypted || (size_t)moved == direct + space;
     if (direct > 0) {
         size_t own = (size_t)moved < direct ? (size_t)moved : direct;
         const char *why = filled(link, own);

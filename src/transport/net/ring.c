@@ -7,7 +7,7 @@ _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2, "a lock
 
 enum {
     PUBLISH = 32 << 10, /* bytes after which the other side is told, so that both copy at the same time */
-    ROOMY = 4           /* part of the ring that must be free before a writer that found none goes on */
+    WRITABLE = 4        /* part of the ring that must be free before a writer that found none goes on */
 };
 
 /* Returns whether the other side has requested a wakeup, once per request. Our count has been stored before, in the agreed order. */
@@ -16,7 +16,7 @@ static bool asked(atomic_uint *asks)
     return atomic_load(asks) != 0 && atomic_exchange(asks, 0) != 0;
 }
 
-static uint64_t room_of(const hw_shared_ring *ring)
+static uint64_t space_of(const hw_shared_ring *ring)
 {
     uint64_t own = atomic_load_explicit(&ring->own, memory_order_relaxed);
     return ring->size - (own - atomic_load(&ring->control->read)); /* more than size: damaged */
@@ -69,7 +69,7 @@ static ssize_t move(hw_shared_ring *ring, side self, const struct iovec *pieces,
         atomic_store_explicit(&ring->own, at, memory_order_relaxed);
         atomic_store(self.count, at);
         /* A writer that requested a wakeup gets it when a quarter is free or all has been read, not for a few bytes. */
-        if (self.writes || there_is(ring) <= ring->size - ring->size / ROOMY)
+        if (self.writes || there_is(ring) <= ring->size - ring->size / WRITABLE)
             *wakeup = asked(self.other_asks);
     }
     return (ssize_t)(at - start);
@@ -77,11 +77,11 @@ static ssize_t move(hw_shared_ring *ring, side self, const struct iovec *pieces,
 
 ssize_t hw_ring_write(hw_shared_ring *ring, const struct iovec *pieces, int count, bool *wakeup)
 {
-    uint64_t room = room_of(ring);
+    uint64_t space = space_of(ring);
     *wakeup = false;
-    if (room > ring->size)
+    if (space > ring->size)
         return HW_RING_DAMAGED;
-    return move(ring, (side){true, &ring->control->written, &ring->control->reader_asks}, pieces, count, room, wakeup);
+    return move(ring, (side){true, &ring->control->written, &ring->control->reader_asks}, pieces, count, space, wakeup);
 }
 
 ssize_t hw_ring_read(hw_shared_ring *ring, const struct iovec *pieces, int count, bool *wakeup)
@@ -98,15 +98,15 @@ bool hw_ring_readable(const hw_shared_ring *ring)
     return there_is(ring) != 0;
 }
 
-bool hw_ring_roomy(const hw_shared_ring *ring)
+bool hw_ring_writable(const hw_shared_ring *ring)
 {
-    return room_of(ring) >= ring->size / ROOMY;
+    return space_of(ring) >= ring->size / WRITABLE;
 }
 
 size_t hw_ring_unread(const hw_shared_ring *ring)
 {
-    uint64_t room = room_of(ring);
-    return room > ring->size ? 0 : ring->size - (size_t)room;
+    uint64_t space = space_of(ring);
+    return space > ring->size ? 0 : ring->size - (size_t)space;
 }
 
 void hw_ring_end(hw_shared_ring *ring)

@@ -36,7 +36,7 @@ typedef struct hw_ring_control {
         atomic_uint_fast64_t alive; /* the writer's clock when it last said that it lives, in nanoseconds */
 } hw_ring_control;
 
-/* One side's own view, in its own memory. Reading and writing are for one thread at a time, hw_ring_roomy for any. */
+/* One side's own view, in its own memory. Reading and writing are for one thread at a time, hw_ring_writable for any. */
 typedef struct hw_shared_ring {
     hw_ring_control *control;
     unsigned char *bytes;
@@ -53,14 +53,14 @@ ssize_t hw_ring_read(hw_shared_ring *ring, const struct iovec *pieces, int count
 /* The reader's: is there anything? Damage counts as something: who reads will find it. */
 bool hw_ring_readable(const hw_shared_ring *ring);
 /* The writer's: is there so much room that it is worth going on? Damage counts as room. */
-bool hw_ring_roomy(const hw_shared_ring *ring);
+bool hw_ring_writable(const hw_shared_ring *ring);
 /* The writer's: bytes that have not been read; at most the ring's size. */
 size_t hw_ring_unread(const hw_shared_ring *ring);
 
 /* The reader's: the writer is gone, and what is there now is all that will be read. */
 void hw_ring_end(hw_shared_ring *ring);
 
-/* Requests a wakeup. The caller checks (readable, roomy) once more before it sleeps. */
+/* Requests a wakeup. The caller checks (readable, writable) once more before it sleeps. */
 void hw_ring_ask_reader(hw_shared_ring *ring);
 void hw_ring_ask_writer(hw_shared_ring *ring);
 /* The reader is awake and needs none. */

@@ -11,7 +11,7 @@ static const hw_route *find(const hw_net *net, uint32_t origin)
 }
 
 /* With the lock held for writing. */
-static hawser_status make_room(hw_net *net, uint32_t origin, hawser_error *error)
+static hawser_status make_space(hw_net *net, uint32_t origin, hawser_error *error)
 {
     size_t capacity = net->route_count;
     if (origin >= HW_LINK_PAGE * HW_LINK_PAGES)
@@ -33,7 +33,7 @@ hawser_status hw_net_route(hw_net *net, uint32_t origin, const uint32_t *childre
     if (count > 0)
         memcpy(made->children, children, count * sizeof *children);
     pthread_rwlock_wrlock(&net->routing);
-    hawser_status status = make_room(net, origin, error);
+    hawser_status status = make_space(net, origin, error);
     if (status == HAWSER_OK) {
         old = net->routes[origin];
         net->routes[origin] = made;

@@ -31,7 +31,7 @@ static void pack_hello(hw_shake *shake)
     memcpy(hello.peer.address, self->address, sizeof hello.peer.address);
     hello.peer.node = atomic_load(&self->node);
     hello.peer.incarnation = self->incarnation;
-    hello.patience = self->patience;
+    hello.failure_timeout = self->failure_timeout;
     bool encrypt = self->encrypt_always || !(self->trust_fabric || hw_same_host(shake->channel.fd));
     bool shares = !encrypt && hw_unix_socket(shake->channel.fd) && (self->way == HW_NET_BEST || self->way == HW_NET_SHARED);
     hello.flags = (encrypt ? HW_HELLO_ENCRYPT : 0) | (shares ? HW_HELLO_SHARES : 0) |

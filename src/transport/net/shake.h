@@ -33,7 +33,7 @@ typedef struct hw_identity {
     atomic_uint node; /* HW_NET_ANY until a peer has said it */
     unsigned char key[HW_NET_KEY_MOST];
     size_t key_length;
-    uint32_t patience; /* milliseconds: see hw_handshake_hello */
+    uint32_t failure_timeout; /* milliseconds: see hw_handshake_hello */
     bool trust_fabric, encrypt_always;
     hw_net_way way;
     size_t ring;       /* of what is shared, bytes each way; who dials reads and sets it, nobody else */

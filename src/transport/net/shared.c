@@ -71,32 +71,32 @@ void hw_shared_free(hw_shared *shared)
 
 bool hw_shared_presses(const hw_shared *shared)
 {
-    return hw_ring_readable(&shared->in) || (atomic_load(&shared->waits) && hw_ring_roomy(&shared->out));
+    return hw_ring_readable(&shared->in) || (atomic_load(&shared->waits) && hw_ring_writable(&shared->out));
 }
 
-bool hw_shared_look_for_room(hw_shared *shared)
+bool hw_shared_poll_space(hw_shared *shared)
 {
     enum { PAUSES = 16, PENALTY_MOST = 1024 };
-    const double patience = 50e-6;
+    const double spin_time = 50e-6;
     if (shared->unlooked > 0) {
         shared->unlooked--;
         return false;
     }
-    double until = hw_seconds() + patience;
-    while (!hw_ring_roomy(&shared->out) && hw_seconds() < until)
+    double until = hw_seconds() + spin_time;
+    while (!hw_ring_writable(&shared->out) && hw_seconds() < until)
         for (int i = 0; i < PAUSES; i++)
             hw_thread_pause();
-    bool found = hw_ring_roomy(&shared->out);
+    bool found = hw_ring_writable(&shared->out);
     shared->penalty = found ? 1 : shared->penalty < PENALTY_MOST ? 2 * shared->penalty + 1 : PENALTY_MOST;
     shared->unlooked = found ? 0 : shared->penalty;
     return found;
 }
 
-bool hw_shared_await_room(hw_shared *shared)
+bool hw_shared_await_space(hw_shared *shared)
 {
     atomic_store(&shared->waits, true);
     hw_ring_ask_writer(&shared->out);
-    return hw_ring_roomy(&shared->out);
+    return hw_ring_writable(&shared->out);
 }
 
 void hw_shared_arm(hw_shared *shared)

@@ -34,9 +34,9 @@ void hw_shared_free(hw_shared *shared); /* NULL is allowed */
 bool hw_shared_presses(const hw_shared *shared);
 /* The writer found no room. True: having looked on for a little there is some, for a sleep and a wake cost more. A look in vain makes the next
  * ones rarer. */
-bool hw_shared_look_for_room(hw_shared *shared);
+bool hw_shared_poll_space(hw_shared *shared);
 /* The writer found no room and will not look again unless told. True: there is some by now, nobody will be told. */
-bool hw_shared_await_room(hw_shared *shared);
+bool hw_shared_await_space(hw_shared *shared);
 /* Requests a wakeup before the reader sleeps, after which the reader checks the ring once more; withdraws the request. */
 void hw_shared_arm(hw_shared *shared);
 void hw_shared_disarm(hw_shared *shared);

@@ -41,8 +41,8 @@ typedef struct worker {
     uint64_t pulls[WORKERS], push;
     uint64_t keys[WORKERS][EACH]; /* that it reads of each chunk, where it reads lists */
     size_t counts[WORKERS];
-    int overs;                                                              /* how often it has begun this iteration again */
-    double out[WORKERS][NUMBERS], again[WORKERS][NUMBERS], values[NUMBERS]; /* room for any type */
+    int overs; /* how often it has begun this iteration again */
+    double out[WORKERS][NUMBERS], reread[WORKERS][NUMBERS], values[NUMBERS]; /* room for any type */
 } worker;
 
 typedef struct program {
@@ -75,7 +75,7 @@ static void set_number(const program *p, void *values, size_t at, int64_t to)
         ((int64_t *)values)[at] = to;
 }
 
-static uint64_t pull_chunk(program *p, worker *a, uint32_t j, bool again, void *out)
+static uint64_t pull_chunk(program *p, worker *a, uint32_t j, bool reread, void *out)
 {
     hw_order order = {.operation = HW_PULL,
                       .table = p->table,
@@ -84,7 +84,7 @@ static uint64_t pull_chunk(program *p, worker *a, uint32_t j, bool again, void *
                       .out = out,
                       .worker = a->number,
                       .clock = a->iteration,
-                      .again = again};
+                      .reread = reread};
     if (a->counts[j] > 0) {
         order.keys = a->keys[j];
         order.count = a->counts[j];
@@ -156,7 +156,7 @@ static void do_over(program *p, worker *a)
         least[j] = there < newest ? there : newest;
         most[j] = p->written[j] < newest ? p->written[j] : newest;
         p->replaced += still && there > newest;
-        tasks[j] = pull_chunk(p, a, j, true, a->again[j]);
+        tasks[j] = pull_chunk(p, a, j, true, a->reread[j]);
     }
     for (bool ended = false; !ended;) {
         ended = true;
@@ -164,13 +164,13 @@ static void do_over(program *p, worker *a)
             ended &= has_ended(p, a, tasks[j]);
         assert_true(ended || step(p->w));
     }
-    check_reads(p, a, a->again);
+    check_reads(p, a, a->reread);
     for (uint32_t j = 0; j < WORKERS; j++)
         assert_int_equal(p->w->status[a->number][tasks[j]], HAWSER_OK);
     for (uint32_t j = 0; still && j < WORKERS; j++)
-        must_be_of(p, a, j, a->again[j], least[j], most[j]);
+        must_be_of(p, a, j, a->reread[j], least[j], most[j]);
     for (uint32_t j = 0; p->spec.delay == 0 && j < WORKERS; j++)
-        assert_memory_equal(a->again[j], a->out[j], sizeof a->out[j]);
+        assert_memory_equal(a->reread[j], a->out[j], sizeof a->out[j]);
 }
 
 /* A list reads some keys only: nobody need wait for the others. */
@@ -363,16 +363,16 @@ static void push_some(model *m, const asked *q)
         m->now[q->keys[i]] += values[i];
 }
 
-static void pull_some(model *m, const asked *q, bool again)
+static void pull_some(model *m, const asked *q, bool reread)
 {
     int64_t out[KEYS];
     bool past = false;
     for (uint64_t k = q->first; k <= q->last; k++)
         past |= m->read[q->worker][k] > q->clock + 1;
-    if (!(again && past) && !may_pull(m, q))
+    if (!(reread && past) && !may_pull(m, q))
         return;
-    uint64_t task = do_asked(m, q, (hw_order){.operation = HW_PULL, .out = out, .again = again});
-    if (again && past) {
+    uint64_t task = do_asked(m, q, (hw_order){.operation = HW_PULL, .out = out, .reread = reread});
+    if (reread && past) {
         assert_int_equal(m->w->status[0][task], HAWSER_BAD_INPUT);
         assert_non_null(strstr(m->w->error.text, "its last one alone can be read again"));
         m->refused++;
@@ -381,7 +381,7 @@ static void pull_some(model *m, const asked *q, bool again)
     assert_int_equal(m->w->status[0][task], HAWSER_OK);
     for (size_t i = 0; i < q->count; i++) {
         uint64_t k = q->keys[i];
-        bool older = again && m->written[k] > q->clock + m->delay;
+        bool older = reread && m->written[k] > q->clock + m->delay;
         assert_int_equal(out[i], older ? m->before[k] : m->now[k]);
         m->older += older && m->before[k] != m->now[k];
     }
@@ -421,11 +421,11 @@ static void every_key_by_itself(void **state)
 
 /* ------------------------------------------------------------------------------------------------ memory, what is wrong ---- */
 
-static uint64_t room_of(const world *w)
+static uint64_t quota_used_of(const world *w)
 {
     hw_server_figures figures;
     hw_server_figures_of(w->server[0], &figures);
-    return figures.room_taken;
+    return figures.quota_used;
 }
 
 static uint64_t bytes_of(const world *w)
@@ -460,7 +460,7 @@ static uint64_t two_iterations(world *w, uint32_t table, hw_client_session *sess
         (void)submit(w, GUEST, order);
         order.operation = HW_PUSH, order.out = NULL, order.values = ones;
         (void)submit(w, GUEST, order);
-        order.operation = HW_PULL, order.out = out, order.values = NULL, order.again = true;
+        order.operation = HW_PULL, order.out = out, order.values = NULL, order.reread = true;
         task = submit(w, GUEST, order);
     }
     hear_guest(w, session);
@@ -493,13 +493,13 @@ static void memory_goes_back(void **state)
     hw_group *group;
     hw_client_session *session;
     world *w = open_guests(0, &table, &group, &session);
-    uint64_t room = room_of(w), bytes = bytes_of(w);
+    uint64_t used = quota_used_of(w), bytes = bytes_of(w);
     assert_int_equal(w->status[GUEST][two_iterations(w, table, session)], HAWSER_OK);
-    uint64_t kept = room_of(w) - room; /* once each row, and a bit */
+    uint64_t kept = quota_used_of(w) - used; /* once each row, and a bit */
     assert_true(kept >= ROWS * sizeof(double) && kept <= ROWS * sizeof(double) + ROWS / 8 + 3 * sizeof(uint64_t));
     assert_int_equal(bytes_of(w) - bytes, kept);
     end_guests(w, group);
-    assert_int_equal(room_of(w), room);
+    assert_int_equal(quota_used_of(w), used);
     assert_int_equal(bytes_of(w), bytes);
     close_world(w);
 }
@@ -513,7 +513,7 @@ static void nothing_is_kept_for_nobody(void **state)
         hw_group *group;
         hw_client_session *session;
         world *w = open_guests(k == 0 ? UINT64_MAX : 5, &table, &group, &session);
-        uint64_t room = room_of(w);
+        uint64_t used = quota_used_of(w);
         static double ones[ROWS];
         for (uint64_t a = 0; a < 4; a++) {
             hw_order order = {.operation = HW_CLOCK, .table = table, .last = ROWS - 1, .clock = a};
@@ -522,14 +522,14 @@ static void nothing_is_kept_for_nobody(void **state)
             (void)submit(w, GUEST, order);
         }
         hear_guest(w, session);
-        assert_int_equal(room_of(w), room);
+        assert_int_equal(quota_used_of(w), used);
         end_guests(w, group);
         close_world(w);
     }
 }
 
-/* Who needs a version that there was no room for is told so; what is pushed is done as ever. Once there is room again versions are kept again. */
-static void without_room(void **state)
+/* A reread of a version that was over the quota is refused; pushes are done as usual. Once the quota allows it, versions are kept again. */
+static void a_version_over_the_quota_is_refused(void **state)
 {
     (void)state;
     uint32_t table;
@@ -537,7 +537,7 @@ static void without_room(void **state)
     hw_client_session *session;
     static double out[ROWS], ones[ROWS];
     world *w = open_guests(0, &table, &group, &session);
-    hw_server_limit(w->server[0], room_of(w) + 100);
+    hw_server_limit(w->server[0], quota_used_of(w) + 100);
     uint64_t task = two_iterations(w, table, session);
     assert_int_equal(w->status[GUEST][task], HAWSER_NO_MEMORY);
     assert_non_null(strstr(w->error.text, "was not kept, for want of memory (--memory-limit"));
@@ -546,11 +546,11 @@ static void without_room(void **state)
     hear_guest(w, session);
     assert_true(w->status[GUEST][task] == HAWSER_OK && out[0] == 2 && out[ROWS - 1] == 2);
     hw_server_limit(w->server[0], 0);
-    order.again = true; /* what nobody has written since is there without any version */
+    order.reread = true; /* what nobody has written since is there without any version */
     task = submit(w, GUEST, order);
-    order.again = false, order.operation = HW_PUSH, order.out = NULL, order.values = ones;
+    order.reread = false, order.operation = HW_PUSH, order.out = NULL, order.values = ones;
     (void)submit(w, GUEST, order);
-    order.again = true, order.operation = HW_PULL, order.out = out, order.values = NULL;
+    order.reread = true, order.operation = HW_PULL, order.out = out, order.values = NULL;
     uint64_t later = submit(w, GUEST, order);
     hear_guest(w, session);
     assert_true(w->status[GUEST][task] == HAWSER_OK && w->status[GUEST][later] == HAWSER_OK && out[0] == 2);
@@ -568,21 +568,21 @@ static void what_is_wrong_is_refused(void **state)
     double values[10] = {0}, out[10];
     uint64_t keys[] = {1, 2}, task;
     const hw_order wrong[] = {
-        {.operation = HW_PULL, .table = plain, .last = 9, .out = out, .again = true},
-        {.operation = HW_PULL, .table = sparse, .keys = keys, .count = 2, .out = out, .again = true},
-        {.operation = HW_PUSH, .table = centric, .last = 9, .values = values, .again = true},
-        {.operation = HW_PUSH_PULL, .table = centric, .last = 9, .values = values, .out = out, .again = true},
-        {.operation = HW_CLOCK, .table = centric, .last = 9, .again = true},
+        {.operation = HW_PULL, .table = plain, .last = 9, .out = out, .reread = true},
+        {.operation = HW_PULL, .table = sparse, .keys = keys, .count = 2, .out = out, .reread = true},
+        {.operation = HW_PUSH, .table = centric, .last = 9, .values = values, .reread = true},
+        {.operation = HW_PUSH_PULL, .table = centric, .last = 9, .values = values, .out = out, .reread = true},
+        {.operation = HW_CLOCK, .table = centric, .last = 9, .reread = true},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         hawser_error error = {0};
         assert_int_equal(hw_client_submit(w->client[0], &wrong[i], &task, &error), HAWSER_BAD_ARGUMENT);
-        assert_non_null(strstr(error.text, "only a pull from a data-centric table is done again"));
+        assert_non_null(strstr(error.text, "only a pull from a data-centric table can be a reread"));
     }
     /* A server believes no client that. */
-    const hw_order right = {.operation = HW_PULL, .table = centric, .last = 9, .out = out, .again = true};
+    const hw_order right = {.operation = HW_PULL, .table = centric, .last = 9, .out = out, .reread = true};
     static const struct {
-        uint8_t operation, again;
+        uint8_t operation, reread;
         bool plain;
     } lies[] = {{HW_PULL, 2, false}, {HW_PULL, 255, false}, {HW_PULL, 1, true}, {HW_CLOCK, 1, false}};
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
@@ -592,7 +592,7 @@ static void what_is_wrong_is_refused(void **state)
         hw_message *message = take(&w->there[0][0]);
         hw_request_head *head = message->payload;
         head->operation = lies[i].operation;
-        head->again = lies[i].again;
+        head->reread = lies[i].reread;
         head->table = lies[i].plain ? plain : centric;
         assert_int_equal(hw_server_receive(w->server[0], 0, message, NULL), HAWSER_OK);
         message = take(&w->back[0][0]);
@@ -603,12 +603,12 @@ static void what_is_wrong_is_refused(void **state)
     close_world(w);
 }
 
-/* --------------------------------------------------------------------------------------------------------- by the door ---- */
+/* ---------------------------------------------------------------------------------------------------- by the store API ---- */
 
 enum { LARGE = 20000 };
 
 /* Otherwise large replies are sent from the memory of the table. */
-static void through_the_door(void **state)
+static void the_store_api_rereads(void **state)
 {
     (void)state;
     test_job test = OPEN_JOB("seed", "1");
@@ -635,7 +635,7 @@ static void through_the_door(void **state)
         for (int i = 0; i < LARGE; i++)
             values[i] += LARGE;
     }
-    request = (hawser_request){.table = table, .last = LARGE - 1, .out = out, .worker = 1, .iteration = 1, .again = true};
+    request = (hawser_request){.table = table, .last = LARGE - 1, .out = out, .worker = 1, .iteration = 1, .reread = true};
     assert_int_equal(hawser_pull(store, &request, &task, &error), HAWSER_OK);
     assert_int_equal(hawser_store_wait(store, task, &error), HAWSER_OK);
     for (int i = 0; i < LARGE; i++)
@@ -654,7 +654,7 @@ static void through_the_door(void **state)
 }
 
 /* A file is in place of everything, whatever its keys' writers had done when it came. */
-static void what_is_loaded_is_read_again(void **state)
+static void a_reread_returns_loaded_values(void **state)
 {
     (void)state;
     enum { HALF = 500 };
@@ -682,7 +682,7 @@ static void what_is_loaded_is_read_again(void **state)
         assert_int_equal(hawser_store_wait(store, task, &error), HAWSER_OK);
     }
     request = (hawser_request){
-        .table = table, .last = 2 * HALF - 1, .values = values, .out = out, .worker = 1, .iteration = 1, .again = true};
+        .table = table, .last = 2 * HALF - 1, .values = values, .out = out, .worker = 1, .iteration = 1, .reread = true};
     assert_int_equal(hawser_pull(store, &request, &task, &error), HAWSER_OK);
     assert_int_equal(hawser_store_wait(store, task, &error), HAWSER_OK);
     for (int i = 0; i < 2 * HALF; i++)
@@ -693,10 +693,10 @@ static void what_is_loaded_is_read_again(void **state)
         assert_int_equal(hawser_store_wait(store, task, &error), HAWSER_OK);
         for (int i = 0; i < 2 * HALF; i++)
             assert_true(out[i] == 0);
-        request.again = false;
+        request.reread = false;
         assert_int_equal(hawser_push(store, &request, &task, &error), HAWSER_OK);
         assert_int_equal(hawser_store_wait(store, task, &error), HAWSER_OK);
-        request.again = true;
+        request.reread = true;
     }
     hawser_store_close(store);
     close_job(test);
@@ -709,10 +709,10 @@ int main(void)
         cmocka_unit_test(every_key_by_itself),
         cmocka_unit_test(memory_goes_back),
         cmocka_unit_test(nothing_is_kept_for_nobody),
-        cmocka_unit_test(without_room),
+        cmocka_unit_test(a_version_over_the_quota_is_refused),
         cmocka_unit_test(what_is_wrong_is_refused),
-        cmocka_unit_test(through_the_door),
-        cmocka_unit_test(what_is_loaded_is_read_again),
+        cmocka_unit_test(the_store_api_rereads),
+        cmocka_unit_test(a_reread_returns_loaded_values),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }
