@@ -1,4 +1,4 @@
-/* blocks.c - the rules of states and blocks: who had seen what when a clock began (docs/guarantees.md). */
+/* blocks.c - the rules of states and blocks: which updates each block had merged when a clock began (docs/guarantees.md). */
 #include <inttypes.h>
 #include <string.h>
 
@@ -6,18 +6,18 @@
 #include "history/checker.h"
 #include "history/places.h"
 
-/* One block's copy of one state, as its stream has told so far. */
+/* One block's copy of one state, as far as its stream has been read. */
 typedef struct walker {
-    const hw_event_record *state;              /* NULL: not known yet */
+    const hw_event_record *state;              /* NULL: not read yet */
     bool begun, plain, read, forgotten, steps; /* steps: updates count where the next clock begins */
-    uint64_t
-        moved; /* is there something that may change the state: with steps a bit a clock that it is of, modulo 64; else the first */
+    /* Whether an update is merged that may change the state: with `steps` one bit per clock of the update, modulo 64; else the first bit. */
+    uint64_t moved;
     uint64_t epoch, policy, slack;
-    uint64_t own, left; /* own clocks ended; the last `left` of them are not said yet */
-    uint32_t part;      /* next of the own clock */
+    uint64_t own, left; /* own clocks ended; the last `left` of them have no recorded update yet */
+    uint32_t part;      /* next part of the own clock */
     uint64_t held, digest;
-    hw_places whole; /* by block: what came of all ranges at once; */
-    hw_places range; /* by range, then block: of one of them. The further of the two counts */
+    hw_places whole; /* by block: updates that cover all ranges; */
+    hw_places range; /* by range, then block: updates of one range. The larger of the two counts */
     size_t ranges;
 } walker;
 
@@ -30,13 +30,13 @@ typedef struct walk {
     bool credited;
     uint64_t credit_epoch, credit;
     size_t at;
-    bool heard;      /* of a loss */
-    hw_index *agree; /* records of which all of a key have one digest, or end at one clock */
+    bool heard;      /* has recorded the loss of a node */
+    hw_index *agree; /* records that must agree: all of one key have the same digest, or end at the same clock */
     hawser_error *error;
     hawser_status status;
 } walk;
 
-enum { BLOCKS_MOST = 65536 /* as --workers has it */ };
+enum { BLOCKS_MOST = 65536 /* the limit of --workers */ };
 enum { AGREE_DIGEST = 1, AGREE_CLOCK, AGREE_SUM, AGREE_LOST };
 
 static const hw_event_record *here(const walk *w)
@@ -44,7 +44,7 @@ static const hw_event_record *here(const walk *w)
     return &w->stream->records[w->at];
 }
 
-/* A violation that this record shows alone, or together with another. */
+/* Reports a violation that this record shows alone, or together with another. */
 #define ALONE(w, rule, ...) hw_violation((w)->checker, rule, &(hw_at){(w)->stream, (w)->at}, 1, __VA_ARGS__)
 #define WITH(w, rule, other_stream, other_number, ...)                                                                      \
     hw_violation((w)->checker, rule, (hw_at[]){{other_stream, other_number}, {(w)->stream, (w)->at}}, 2, __VA_ARGS__)
@@ -54,14 +54,14 @@ static bool is_source(const walker *k, uint32_t block)
     return k->state->from == HW_HISTORY_NOBODY || k->state->from == block;
 }
 
-/* Something is in that may change the state. Under BSP it does so where the next clock begins; what is of later clocks may be here before
- * that (credit bounds how many). */
+/* Records that an update which may change the state has been merged. Under BSP it counts from the start of the next clock; updates of later
+ * clocks may arrive before that (credit bounds how many). */
 static void note_moved(walker *k, uint64_t clock, bool moved)
 {
     k->moved |= (uint64_t)moved << (k->steps ? clock % 64 : 0);
 }
 
-/* May the state have changed where `clock` begins? */
+/* Returns whether the state may have changed when `clock` begins, and forgets it. */
 static bool take_moved(walker *k, uint64_t clock)
 {
     uint64_t bit = UINT64_C(1) << (k->steps ? (clock - 1) % 64 : 0);
@@ -75,21 +75,21 @@ static bool is_before(hw_reach a, hw_reach b)
     return a.done < b.done || (a.done == b.done && a.part < b.part);
 }
 
-/* How far a source's range has come. */
+/* Returns the clocks and parts of a source's range that are merged. */
 static hw_reach reach_of(const walk *w, walker *k, uint32_t source, size_t range)
 {
     hw_reach whole = hw_places_at(&k->whole, source), own = hw_places_at(&k->range, range * w->blocks + source);
     return is_before(whole, own) ? own : whole;
 }
 
-/* The next range that may have come less or more far than this one, or `end`: most are alike where few have been heard of. */
+/* Returns the next range whose progress may differ from this one's, or `end`. Most ranges are equal when few updates have been merged. */
 static size_t range_after(const walk *w, walker *k, size_t range, size_t end)
 {
     uint64_t next = hw_places_alike(&k->range, (uint64_t)range * w->blocks) / w->blocks;
     return next > end ? end : next > range ? (size_t)next : range + 1;
 }
 
-/* Clocks of a source that are in, over all ranges. */
+/* Returns the clocks of a source that are merged over all ranges. */
 static uint64_t done_of(const walk *w, walker *k, uint32_t source)
 {
     if (source == w->block)
@@ -113,7 +113,7 @@ static uint64_t least_done(const walk *w, walker *k)
     return least;
 }
 
-/* Must all that carry this key be the same on all blocks? */
+/* Adds a record to those that must agree on all blocks, by this key. */
 static void note_agree(walk *w, uint64_t clock, uint64_t what, uint64_t more)
 {
     const hw_event_record *r = here(w);
@@ -132,7 +132,7 @@ static const hw_indexed *write_of(const walk *w, uint32_t source, uint64_t clock
 
 /* ------------------------------------------------------------------------------------------------------------- losses ---- */
 
-/* Whose node that is: of a stream that is not there the one without a whole file, if there is but one. */
+/* Returns the node of a block's stream. If the stream is missing, that is the only node without a whole file, if there is just one. */
 static uint32_t node_of(const walk *w, uint32_t block)
 {
     const hw_history *history = w->checker->history;
@@ -145,7 +145,8 @@ static uint32_t node_of(const walk *w, uint32_t block)
     return HW_HISTORY_NOBODY;
 }
 
-/* Is that clock's update one that its lost block may have made after what is written of it: the last of this state that is there is before? */
+/* Returns whether a lost block may have made this clock's update after its last written record, that is, whether its last record of this
+ * state is older. */
 static bool is_unrecorded(const walk *w, uint32_t source, uint64_t clock, uint32_t part)
 {
     const hw_event_record *r = here(w);
@@ -163,7 +164,7 @@ static bool is_unrecorded(const walk *w, uint32_t source, uint64_t clock, uint32
     return true;
 }
 
-/* Nothing comes from a node once this block has heard that it is lost. */
+/* Checks that no update of a node arrives after this block has recorded the node's loss. */
 static bool check_after_loss(walk *w)
 {
     const hw_event_record *r = here(w);
@@ -182,7 +183,7 @@ static bool check_after_loss(walk *w)
     return true;
 }
 
-/* Nor does a lost node hear of what others have done since they knew. */
+/* Checks that a lost node has merged no update that its writer made after it had recorded that loss. */
 static bool check_from_beyond(walk *w, const hw_indexed *written)
 {
     size_t count;
@@ -347,7 +348,7 @@ static bool walk_read(walk *w, walker *k)
     return true;
 }
 
-/* An update that is ahead of what is due: the one before it comes later, or never. */
+/* Reports an update that is later than the one that is due. The one before it follows later, or never. */
 static bool ahead(walk *w, const walker *k, uint32_t source, uint64_t due, uint32_t part)
 {
     const hw_event_record *r = here(w);
@@ -368,7 +369,7 @@ static bool ahead(walk *w, const walker *k, uint32_t source, uint64_t due, uint3
                  w->block, r->clock, source, due);
 }
 
-/* Nobody can be further ahead than what it has of us lets it. */
+/* Checks the lead: no block can be further ahead of this one than the updates that this block has sent allow. */
 static bool check_lead(walk *w, const walker *k)
 {
     const hw_event_record *r = here(w);
@@ -384,7 +385,7 @@ static bool check_lead(walk *w, const walker *k)
                  r->from, r->clock, w->block, said);
 }
 
-/* One block's update, whole or in parts. */
+/* Checks one block's update, whole or in parts. */
 static bool check_leaf(walk *w, walker *k)
 {
     const hw_event_record *r = here(w);
@@ -420,13 +421,13 @@ static bool check_leaf(walk *w, walker *k)
     return true;
 }
 
-/* Which sum of a clock it is; those that differ in their range alone stand side by side. */
+/* Returns the key of a clock's sum. Sums that differ only in their range are neighbours. */
 static uint64_t sum_key(uint32_t from, uint32_t covers, uint16_t range)
 {
     return (uint64_t)from << 40 | (uint64_t)(covers & 0xffffff) << 16 | range;
 }
 
-/* What was added up on its way: of each block it is the next, and the same for all who see it. */
+/* Checks an update that was added up on the way: it must be the next one of each of its blocks, and equal on all blocks that merge it. */
 static bool check_sum(walk *w, walker *k, size_t begin, size_t end)
 {
     const hw_event_record *r = here(w);
@@ -444,7 +445,7 @@ static bool check_sum(walk *w, walker *k, size_t begin, size_t end)
     return true;
 }
 
-/* How far a source's range comes by this update. */
+/* Returns the progress of a source's range after this update. */
 static hw_reach advanced(const walk *w, walker *k, uint32_t source, size_t range)
 {
     const hw_event_record *r = here(w);
@@ -512,7 +513,7 @@ static bool check_held(walk *w, walker *k)
     return true;
 }
 
-/* Is the clock one that was begun, and was allowed? */
+/* Checks that the clock was begun, and that credit allowed it. */
 static bool check_clock(walk *w, const walker *k)
 {
     const hw_event_record *r = here(w);
@@ -533,7 +534,7 @@ static bool walk_write(walk *w, walker *k)
 {
     const hw_event_record *r = here(w);
     uint64_t due = k->own - k->left;
-    bool ends = k->left > 0 && r->clock + 1 == k->own; /* of clocks that were left before: between two clocks */
+    bool ends = k->left > 0 && r->clock + 1 == k->own; /* the update of deferred clocks, between two clocks */
     hw_applied(w->checker, HW_RULE_ORDER);
     if (!is_source(k, w->block) || r->span > r->clock)
         return ALONE(w, HW_RULE_RECORD, "block %" PRIu32 " may not change this state", w->block);
@@ -595,7 +596,7 @@ static bool walk_wait(walk *w)
                  bound ? "and all that it needs is in" : "which tap never does");
 }
 
-/* False: this stream is judged. */
+/* Checks one record. Returns false if the check of this stream ends here. */
 static bool walk_record(walk *w)
 {
     const hw_event_record *r = here(w);
@@ -609,7 +610,7 @@ static bool walk_record(walk *w)
         return walk_wait(w);
     if (r->kind == HW_EVENT_TURN || r->kind == HW_EVENT_SHARE || r->kind == HW_EVENT_REDUCED ||
         r->kind == HW_EVENT_REDUCTIONS)
-        return true; /* turns.c, reductions.c */
+        return true; /* checked by turns.c and reductions.c */
     if (r->kind == HW_EVENT_LOST) {
         if (!hw_is_cut(w->checker))
             return ALONE(w, HW_RULE_LOSS, "block %" PRIu32 " hears of a loss, and the job ends well", w->block);
@@ -676,10 +677,10 @@ static hawser_status walk_stream(hw_checker *checker, const hw_stream *stream, u
 
 /* --------------------------------------------------------------------------------------------------------- agreement ---- */
 
-/* How many ranges the state of a record has. */
+/* Returns the number of ranges of the state of a record. */
 static uint32_t ranges_of(const hw_indexed *entry)
 {
-    for (size_t i = 0; i < entry->number; i++) { /* states come first */
+    for (size_t i = 0; i < entry->number; i++) { /* STATE records come first */
         const hw_event_record *r = &entry->stream->records[i];
         if (r->kind == HW_EVENT_STATE && r->object == hw_record_of(entry)->object)
             return r->range;
@@ -687,7 +688,8 @@ static uint32_t ranges_of(const hw_indexed *entry)
     return 0;
 }
 
-/* The only one among the blocks of a sum that changes anything; NULL: there are several, or it is not known. *none: there is none. */
+/* Returns the only update among the blocks of a sum that changes anything. Returns NULL if there are several, or if that is unknown. Sets
+ * *none if no update changes anything. */
 static const hw_indexed *only_addend(const hw_checker *checker, const hw_indexed *sum, bool *none)
 {
     const hw_event_record *r = hw_record_of(sum);
@@ -707,8 +709,8 @@ static const hw_indexed *only_addend(const hw_checker *checker, const hw_indexed
     return only;
 }
 
-/* What an addition of floating-point numbers comes to no digest foretells, but where one block alone has changed something: then the sum, all
- * its ranges together, is its update, bit for bit. Entries i and on are of one sum, by range. */
+/* Digests cannot predict a floating-point sum, except if only one block has changed something: then the sum, all its ranges together,
+ * equals that block's update, bit for bit. The entries from i on belong to one sum, by range. */
 static void check_addends(hw_checker *checker, const hw_index *agree, size_t i)
 {
     const hw_indexed *first = &agree->entries[i];
@@ -742,7 +744,7 @@ static void check_addends(hw_checker *checker, const hw_index *agree, size_t i)
                        r->from, r->from + r->covers - 1);
 }
 
-/* What all blocks have to say alike: under BSP the bits of a state when a clock begins; where they end; sums. */
+/* Checks what must be equal on all blocks: under BSP the bits of a state when a clock begins, the clock at the end, and sums. */
 static void check_agreement(hw_checker *checker, hw_index *agree)
 {
     hw_index_sort(agree);
@@ -756,10 +758,9 @@ static void check_agreement(hw_checker *checker, hw_index *agree)
         if (memcmp(a->key, b->key, sizeof a->key) != 0)
             continue;
         const hw_at both[] = {{a->stream, a->number}, {b->stream, b->number}};
-        hw_rule rule = a->key[3] == AGREE_CLOCK ? HW_RULE_END
-                       : a->key[3] == AGREE_DIGEST
-                           ? HW_RULE_BSP
-                           : HW_RULE_VALUE; /* of what was added up, or of one whose own word is lost */
+        hw_rule rule = a->key[3] == AGREE_CLOCK    ? HW_RULE_END
+                       : a->key[3] == AGREE_DIGEST ? HW_RULE_BSP
+                                                   : HW_RULE_VALUE; /* of a sum, or of a block whose own record is lost */
         hw_applied(checker, rule);
         if (rule == HW_RULE_END && x->clock != y->clock)
             (void)hw_violation(checker, rule, both, 2, "two blocks end at different clocks");
@@ -768,7 +769,7 @@ static void check_agreement(hw_checker *checker, hw_index *agree)
     }
 }
 
-/* How many blocks a run has: as many as have streams, but where some are lost as many as a state says. */
+/* Returns the number of blocks of a run: the number of streams, or, if nodes were lost, the number in a STATE record. */
 static uint64_t count_blocks(const hw_checker *checker, size_t begin, size_t end)
 {
     const hw_history *history = checker->history;

@@ -1,4 +1,4 @@
-/* check.c - the verdict: the records by key, the rules' names, and what breaks them. */
+/* check.c - the verdict: an index of records by key, the rules' names, and violations. */
 #include "history/check.h"
 
 #include <inttypes.h>

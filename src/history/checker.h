@@ -1,29 +1,29 @@
-/* checker.h - the inside of the checker: what its parts share. */
+/* checker.h - internals that the parts of the checker share. */
 #ifndef HW_HISTORY_CHECKER_H
 #define HW_HISTORY_CHECKER_H
 
 #include "base/memory.h"
 #include "history/check.h"
 
-/* A record that is looked for by its key. */
+/* A record in an index, with its key. */
 typedef struct hw_indexed {
     uint64_t key[5];
     const hw_stream *stream;
     size_t number;
 } hw_indexed;
 
-/* Sorted; equal keys stand side by side, in the order of their streams. */
+/* An index, sorted by key; equal keys are in the order of their streams. */
 typedef struct hw_index {
     hw_indexed *entries;
     size_t count, capacity;
 } hw_index;
 
-/* Runs of loops over tables, as all blocks tell of them: by table, in their order. */
+/* Runs of loops over tables, as all blocks recorded them: sorted by table, then by time. */
 typedef struct hw_turn {
     uint64_t table; /* run of the store << 32 | table */
     size_t place;
     const hw_event_record *record;
-    bool open; /* by a block that was lost: others may have come behind the last of these */
+    bool open; /* recorded by a lost block: more runs may have followed these */
 } hw_turn;
 
 typedef struct hw_turns {
@@ -44,7 +44,7 @@ typedef struct hw_checker {
 hawser_status hw_index_add(hw_index *index, const uint64_t key[5], const hw_stream *stream, size_t number,
                            hawser_error *error) HAWSER_MUST_USE;
 void hw_index_sort(hw_index *index);
-/* The first entry with this key, or NULL; *count of them. */
+/* Returns the first entry with this key and stores their number in *count; NULL if there is none. */
 const hw_indexed *hw_index_find(const hw_index *index, const uint64_t key[5], size_t *count);
 
 static inline const hw_event_record *hw_record_of(const hw_indexed *entry)
@@ -52,7 +52,8 @@ static inline const hw_event_record *hw_record_of(const hw_indexed *entry)
     return &entry->stream->records[entry->number];
 }
 
-/* A violation: `count` records, given as pairs of stream and number. What was found first with the fewest records stands. Gives false. */
+/* Reports a violation by `count` records, given as pairs of stream and number. Keeps the report that was found first with the fewest
+ * records. Returns false. */
 typedef struct hw_at {
     const hw_stream *stream;
     size_t number;
@@ -60,7 +61,7 @@ typedef struct hw_at {
 bool hw_violation(hw_checker *checker, hw_rule rule, const hw_at *at, size_t count, const char *format, ...)
     HAWSER_PRINTF(5, 6);
 
-/* Streams may end anywhere; and this one may lack what has happened, or all of it. */
+/* Returns whether the history is of a failed job: streams may end anywhere and may lack records of what happened. */
 static inline bool hw_is_cut(const hw_checker *checker)
 {
     return checker->history->ended != HAWSER_OK;
@@ -77,12 +78,12 @@ static inline void hw_applied(hw_checker *checker, hw_rule rule)
     checker->verdict->checked[rule]++;
 }
 
-/* turns.c: finds them. What a policy asks, with *policy as it is there: all changes of iterations below the result are in before a read in
- * `iteration`, or before a change is made in it. */
+/* turns.c: hw_check_turns finds the runs of loops. hw_turns_due returns the bound that a policy sets, and the policy in *policy: all
+ * changes of iterations below the result must be in before a read in `iteration`, or before a change in it. */
 hawser_status hw_check_turns(hw_checker *checker, hawser_error *error) HAWSER_MUST_USE;
 uint64_t hw_turns_due(const hw_checker *checker, uint64_t table, uint64_t iteration, bool changes, uint32_t *policy);
 
-/* blocks.c, reductions.c, stripes.c, tasks.c: HAWSER_OK whatever they find. */
+/* blocks.c, reductions.c, stripes.c, tasks.c: return HAWSER_OK whatever they find. */
 hawser_status hw_check_blocks(hw_checker *checker, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_check_reductions(hw_checker *checker, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_check_stripes(hw_checker *checker, hawser_error *error) HAWSER_MUST_USE;

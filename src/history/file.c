@@ -64,7 +64,7 @@ static int by_name(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Where a name stands, or would. */
+/* Returns the slot of a name in the hash table, or the free slot for it. */
 static size_t *place_of(const hw_history *history, const hw_stream_name *name)
 {
     size_t at = (size_t)hw_hash(name, sizeof *name, 0);
@@ -101,7 +101,7 @@ static hawser_status find_stream(hw_history *history, hw_stream_name name, hw_st
     return HAWSER_OK;
 }
 
-/* What is read of one file. */
+/* One file while it is read. */
 typedef struct reading {
     hw_history *history;
     const char *path;
@@ -115,7 +115,7 @@ static hawser_status read_head(reading *r, hawser_error *error)
 {
     hw_history *history = r->history;
     hw_history_head head, right;
-    const size_t name = sizeof head.magic - 2; /* a digit and the end of the line follow */
+    const size_t name = sizeof head.magic - 2; /* the version digit and a newline follow */
     if (r->size >= sizeof head.magic && memcmp(r->bytes, head_magic, name) == 0 && r->bytes[name] != head_magic[name])
         return hawser_fail(
             error, HAWSER_BAD_INPUT,
@@ -144,7 +144,7 @@ static hawser_status read_head(reading *r, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* Whether that is to be refused is seen when all files have been read. */
+/* Records that a file is not whole. Whether the history is refused is decided when all files have been read. */
 static hawser_status not_whole(const reading *r, hawser_error *error)
 {
     hawser_error words = {0};
@@ -173,7 +173,7 @@ static hawser_status check_closed(reading *r, const hw_event_record *record, haw
     hawser_status ended = (hawser_status) - (int64_t)(record->clock < 1000 ? record->clock : 1000);
     if (ended == HAWSER_OK)
         return HAWSER_OK;
-    /* Who says whom it has lost knows better than who was told that all is over. */
+    /* a record that names a lost node is preferred to one that only says that the job failed */
     bool names = record->from < r->history->nodes && record->from != r->node;
     if (r->history->ended == HAWSER_OK || names)
         r->history->ended = ended;
@@ -212,7 +212,7 @@ static hawser_status keep(reading *r, const hw_batch_head *head, const unsigned 
     return HAWSER_OK;
 }
 
-/* *closed once the last batch has been read, or that there is none. */
+/* Reads a batch. Sets *closed once the last batch has been read, or if there is none. */
 static hawser_status read_batch(reading *r, bool *closed, hawser_error *error)
 {
     hw_batch_head head;
@@ -254,7 +254,7 @@ hawser_status hw_history_add(hw_history *history, const char *path, const void *
     return HAWSER_OK;
 }
 
-/* What the file of a node lacks that nobody has lost. */
+/* Checks that the file of a node which was not lost is whole. */
 static hawser_status check_part(const hw_history *history, uint32_t node, hawser_error *error)
 {
     const hw_history_part *part = &history->parts[node];

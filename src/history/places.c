@@ -12,7 +12,7 @@ static bool covers(const hw_places *places, size_t run, uint64_t place)
            (run + 1 == places->count || place < places->runs[run + 1].begin);
 }
 
-/* The first run that begins above a place. */
+/* Returns the first run that begins above a place. */
 static size_t above(hw_places *places, uint64_t place)
 {
     if (covers(places, places->near, place))
@@ -43,7 +43,7 @@ uint64_t hw_places_alike(hw_places *places, uint64_t place)
     return next < places->count ? places->runs[next].begin : UINT64_MAX;
 }
 
-/* Has a run begin at a place; its number. There is room for one more. */
+/* Makes a run begin at a place and returns its index. The array has capacity for one more. */
 static size_t cut_at(hw_places *places, uint64_t place)
 {
     size_t next = above(places, place);
@@ -60,7 +60,7 @@ hawser_status hw_places_set(hw_places *places, uint64_t begin, uint64_t end, hw_
 {
     HAWSER_TRY(HW_GROW(&places->runs, &places->capacity, places->count + 2, "clocks of a history", error));
     size_t last = cut_at(places, end), first = cut_at(places, begin);
-    last += places->runs[last].begin != end; /* it has moved up */
+    last += places->runs[last].begin != end; /* the run has moved up */
     memmove(places->runs + first + 1, places->runs + last, (places->count - last) * sizeof *places->runs);
     places->count -= last - first - 1;
     places->runs[first].reach = reach;

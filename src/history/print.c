@@ -1,11 +1,11 @@
-/* print.c - a verdict in words: what was verified, or the rule and the records that break it. */
+/* print.c - prints a verdict: what was verified, or the rule and the records that break it. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/policies.h"
 #include "history/check.h"
 
-/* The name that the stream gives to a state or table; else its number. */
+/* Writes the name of a state or table, or its number if the stream has no name for it. */
 static void name_of(const hw_history *history, const hw_counterexample *counterexample, char *name, size_t size)
 {
     const hw_stream_name *in = &counterexample->stream;
@@ -29,7 +29,7 @@ static void print_policy(const hw_event_record *r, FILE *out)
         fprintf(out, ":%" PRIu64, r->count);
 }
 
-/* Who waits, in a block's stream or a stripe's. */
+/* Prints a WAIT record of a block's stream or of a stripe's. */
 static void print_wait(const hw_counterexample *counterexample, const char *name, FILE *out)
 {
     const hw_event_record *r = &counterexample->record;
@@ -157,7 +157,7 @@ void hw_counterexample_print(const hw_counterexample *counterexample, const hw_h
     print_place(counterexample, out);
 }
 
-/* ", up to the loss of nodes 1 and 2" */
+/* Prints ", up to the loss of nodes 1 and 2". */
 static void print_losses(const hw_history *history, FILE *out)
 {
     uint32_t left = 0, told = 0;
@@ -172,7 +172,7 @@ static void print_losses(const hw_history *history, FILE *out)
         }
 }
 
-/* How far the files go of a job that failed. */
+/* Prints how far the files of a failed job go. */
 static void print_cut(const hw_verdict *verdict, const hw_history *history, FILE *out)
 {
     fprintf(out, "%" PRIu64 " records of %" PRIu64 " streams of a job that ended in '%s': consistent", verdict->records,

@@ -1,20 +1,20 @@
-/* reductions.c - the rules of reductions within units: who has contributed to which, and what all have got. */
+/* reductions.c - the rules of reductions within units: which blocks have contributed, and which results they got. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "history/checker.h"
 
-/* One block's stream, as far as it was read. */
+/* One block's stream, as far as it has been read. */
 typedef struct reduction_reader {
     hw_checker *checker;
     const hw_stream *stream;
     size_t at;
-    bool any, ended;       /* a clock was begun; and ended */
-    uint64_t epoch, clock; /* of it */
+    bool any, ended;       /* a clock was begun; it has ended */
+    uint64_t epoch, clock; /* of that clock */
     uint32_t next;         /* number of the next reduction */
-    bool open;             /* a share without its result; it stands at: */
+    bool open;             /* a share without its result, at: */
     size_t share;
-    bool heard; /* of a loss; it stands at: */
+    bool heard; /* the loss of a node was recorded, at: */
     size_t loss;
 } reduction_reader;
 
@@ -33,7 +33,7 @@ static const hw_event_record *here(const reduction_reader *r)
     return &r->stream->records[r->at];
 }
 
-/* A record of another clock than the last one: that has ended, and this is the one behind it or a later epoch's first. */
+/* Handles a record of another clock than the last one. The last one has ended, and this is the next one, or the first of a later epoch. */
 static bool begin_clock(reduction_reader *r)
 {
     const hw_event_record *e = here(r);
@@ -131,16 +131,16 @@ static hawser_status read_stream(hw_checker *checker, const hw_stream *stream, r
 
 /* ----------------------------------------------------------------------------------------------------- agreement ---- */
 
-/* What the shares of one reduction foretell of its result. */
+/* What the shares of one reduction say about its result. */
 typedef struct foretold {
-    bool stops, known;    /* known: all shares are there */
+    bool stops, known;    /* known: all shares are recorded */
     uint32_t changing;    /* shares that are not all zeros; */
-    bool equal;           /* all shares are the same; */
-    uint64_t digest;      /* of the last that is not all zeros */
-    const hw_indexed *by; /* it */
+    bool equal;           /* all shares are equal; */
+    uint64_t digest;      /* of the last share that is not all zeros */
+    const hw_indexed *by; /* that share */
 } foretold;
 
-/* The shares that a result needs; false: a violation. */
+/* Finds the shares of a result. Returns false after a violation. */
 static bool find_shares(hw_checker *checker, const reductions *all, const hw_indexed *result, foretold *of)
 {
     const hw_event_record *e = hw_record_of(result);
@@ -178,7 +178,7 @@ static bool find_shares(hw_checker *checker, const reductions *all, const hw_ind
     return true;
 }
 
-/* No digest foretells the sum of several shares. It does where at most one is not all zeros, and an extreme where all are the same. */
+/* Digests predict a sum only if at most one share is not all zeros, and a maximum or minimum only if all shares are equal. */
 static bool check_value(hw_checker *checker, const hw_indexed *result, const foretold *of)
 {
     const hw_event_record *e = hw_record_of(result);
@@ -197,7 +197,7 @@ static bool check_value(hw_checker *checker, const hw_indexed *result, const for
     return true;
 }
 
-/* Neighbours of one key have the same digest and flags, or in `ends` the same number. */
+/* Checks that neighbours with one key have the same digest and flags, or in `ends` the same number. */
 static bool check_same(hw_checker *checker, const hw_index *index, bool ends)
 {
     for (size_t i = 1; i < index->count; i++) {
@@ -215,7 +215,7 @@ static bool check_same(hw_checker *checker, const hw_index *index, bool ends)
     return true;
 }
 
-/* Every living block ends every clock that another one has ended. */
+/* Checks that every living block ends every clock that another block has ended. */
 static void check_ends(hw_checker *checker, const hw_index *ends)
 {
     for (size_t i = 0, next; i < ends->count; i = next) {

@@ -1,8 +1,8 @@
 /*
- * stripes.c - the rules of what a stripe of a server did, in its own order: the read and write constraints of data-centric tables, clocks of the
- * others, what waits and why, and that nothing changes but by writes.
+ * stripes.c - the rules of one stripe of a server, in its own order: the read and write constraints of data-centric tables, the clocks of
+ * other tables, what waits and why, and that only writes change rows.
  *
- * The keys are cut at every end of a range that a record names; within a piece all keys have the same past.
+ * The keys are cut at each end of a range that a record has; all keys of a piece have the same past.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -16,22 +16,22 @@ typedef struct stripe_walk {
     const hw_stream *stream;
     const hw_event_record *table;
     size_t at;
-    uint64_t first, last; /* keys; the first of its arcs begins there, the last ends */
+    uint64_t first, last; /* keys: the first one of the first arc and the last one of the last arc */
     uint64_t *keys;       /* where pieces begin, ascending */
     size_t pieces;
     uint32_t workers, clients;
     uint64_t *read;           /* by worker and piece: iterations read, or clocks ended */
-    bool *own;                /* by piece: between its arcs lie others' keys, which do not count */
+    bool *own;                /* by piece: false for keys of other stripes between its arcs, which do not count */
     uint64_t *written;        /* by piece: iterations */
-    uint64_t *version;        /* how often it was changed */
-    size_t *changed;          /* 1 + number of the record that changed it last; 0: none */
-    uint64_t *version_before; /* both as they were when `written` rose last */
+    uint64_t *version;        /* by piece: number of changes */
+    size_t *changed;          /* 1 + index of the record that changed it last; 0: none */
+    uint64_t *version_before; /* both before `written` rose last */
     size_t *changed_before;
-    uint64_t *asked; /* by client and piece: 1 + place of the latest task that was read there */
-    size_t *waiting; /* numbers of records */
+    uint64_t *asked; /* by client and piece: 1 + place of the latest task that read it */
+    size_t *waiting; /* indices of records */
     size_t waiting_count, waiting_capacity;
     hw_index reads; /* by range and version, for their digests */
-    uint64_t due;   /* changes of all iterations below are in, by what was done in record `due_at` under `due_policy` */
+    uint64_t due;   /* changes of all iterations below it are in, as established by record `due_at` under `due_policy` */
     size_t due_at;
     bool due_reads;
     uint32_t due_policy;
@@ -96,7 +96,7 @@ static bool may_read(const stripe_walk *w, const hw_event_record *r)
     return true;
 }
 
-/* r_j[a - delay] < w[a] for every worker j; *j: the first that has not read. */
+/* Checks r_j[a - delay] < w[a] for every worker j. Sets *j to the first worker that has not read. */
 static bool may_write(const stripe_walk *w, const hw_event_record *r, uint32_t *j)
 {
     span s = span_of(w, r);
@@ -108,7 +108,7 @@ static bool may_write(const stripe_walk *w, const hw_event_record *r, uint32_t *
     return true;
 }
 
-/* Has the worker who reads again read a later iteration there? Then it does not do its last one over. */
+/* Returns whether the worker of a reread has read a later iteration of these keys. If so, it does not repeat its last one. */
 static bool is_past(const stripe_walk *w, const hw_event_record *r)
 {
     span s = span_of(w, r);
@@ -118,7 +118,7 @@ static bool is_past(const stripe_walk *w, const hw_event_record *r)
     return false;
 }
 
-/* Who reads again must not see the write that a read of this iteration would have held up: it sees what was there before. */
+/* A reread must not return a write that a read of this iteration would have delayed, but the version before it. */
 static bool sees_before(const stripe_walk *w, const hw_event_record *r, size_t p)
 {
     return (r->flags & HW_EVENT_REREAD) && hw_beyond(w->written[p], r->clock) > w->table->clock;
@@ -134,7 +134,7 @@ static size_t changed_of(const stripe_walk *w, const hw_event_record *r, size_t 
     return sees_before(w, r, p) ? w->changed_before[p] : w->changed[p];
 }
 
-/* All workers have ended so many clocks on these keys. */
+/* Returns whether all workers have ended this many clocks on these keys. */
 static bool clocks_are_in(const stripe_walk *w, const hw_event_record *r)
 {
     span s = span_of(w, r);
@@ -164,7 +164,7 @@ static bool same_task(const hw_event_record *a, const hw_event_record *b)
            a->first == b->first && a->last == b->last;
 }
 
-/* Takes what is done out of those that wait; false when it is not among them. */
+/* Removes a request that is done from those that wait. Returns false if it does not wait. */
 static bool was_waiting(stripe_walk *w)
 {
     const hw_event_record *r = record(w, w->at);
@@ -177,7 +177,7 @@ static bool was_waiting(stripe_walk *w)
     return false;
 }
 
-/* The second half of a push_pull, whose first came just before. */
+/* Returns whether this record is the second half of a push_pull whose first half is the record before. */
 static bool goes_on(const stripe_walk *w)
 {
     const hw_event_record *r = record(w, w->at);
@@ -185,7 +185,7 @@ static bool goes_on(const stripe_walk *w)
            same_task(record(w, w->at - 1), r);
 }
 
-/* What may not be done itself is told of as that. */
+/* Returns whether the request itself breaks a rule, which is then reported as that. */
 static bool breaks_itself(const stripe_walk *w)
 {
     const hw_event_record *r = record(w, w->at);
@@ -197,7 +197,7 @@ static bool breaks_itself(const stripe_walk *w)
     return r->kind == HW_EVENT_TAKEN && centric(w) && !may_write(w, r, &j);
 }
 
-/* Who waits and may go on does so before anybody else is heard. */
+/* Checks that waiting requests that may run do so before the next request is received. */
 static bool check_woken(stripe_walk *w)
 {
     if (was_waiting(w) || goes_on(w) || breaks_itself(w))
@@ -228,7 +228,7 @@ static hawser_status walk_wait(stripe_walk *w, bool *going, hawser_error *error)
 
 /* ----------------------------------------------------------------------------------------------------- reads, writes ---- */
 
-/* The first record from here on that does what was missing; SIZE_MAX: none. */
+/* Returns the next record that provides what was missing; SIZE_MAX: none. */
 static size_t find_later(const stripe_walk *w, unsigned kinds, uint32_t who, uint64_t clock)
 {
     const hw_event_record *r = record(w, w->at);
@@ -241,7 +241,7 @@ static size_t find_later(const stripe_walk *w, unsigned kinds, uint32_t who, uin
     return SIZE_MAX;
 }
 
-/* What assignments have left there, where their ranges fit into this one; false where it cannot be told. */
+/* Computes the digest of the rows that assignments have left in a range, if their ranges fit into it. Returns false if that is unknown. */
 static bool expected(const stripe_walk *w, span s, uint64_t *digest)
 {
     const hw_event_record *r = record(w, w->at);
@@ -264,14 +264,14 @@ static bool expected(const stripe_walk *w, span s, uint64_t *digest)
 static hawser_status note_read(stripe_walk *w, span s, hawser_error *error)
 {
     const hw_event_record *r = record(w, w->at);
-    uint64_t versions = 0; /* their sum would not do: what is read again is newer here and older there */
+    uint64_t versions = 0; /* a sum would not do, because a reread is newer here and older there */
     for (size_t p = s.begin; p < s.end; p++)
         versions = hw_mix(versions ^ version_of(w, r, p));
     const uint64_t key[5] = {r->first, r->last, versions, 0, 0};
     return r->flags & HW_EVENT_LISTED ? HAWSER_OK : hw_index_add(&w->reads, key, w->stream, w->at, error);
 }
 
-/* In a table of assignments it is known what is read. */
+/* In a table of assignments the result of a read is known. */
 static bool check_assigned(stripe_walk *w, span s)
 {
     const hw_event_record *r = record(w, w->at);
@@ -286,8 +286,8 @@ static bool check_assigned(stripe_walk *w, span s)
                  r->flags & HW_EVENT_REREAD ? " again, as a reread by its iteration," : "");
 }
 
-/* A pull that is done again is of the worker's last iteration there, and is refused if it is of an older one, or where it needs the version before
- * the newest, which a server may have had no room for. */
+/* A reread must be of the worker's last iteration on these keys. It is refused if it is of an older one, or if it needs the version before
+ * the newest and the server had no memory to keep it. */
 static bool check_reread(stripe_walk *w, span s)
 {
     const hw_event_record *r = record(w, w->at);
@@ -325,7 +325,7 @@ static bool check_read(stripe_walk *w, span s)
     return check_assigned(w, s);
 }
 
-/* 1 + place of the record's task in the order in which its client began them; 0: nobody recorded that. */
+/* Returns 1 + the place of the record's task in its client's order; 0: not recorded. */
 static uint64_t place_of(const stripe_walk *w, const hw_event_record *r)
 {
     const uint64_t key[5] = {(uint64_t)w->stream->name.run << 32 | r->from, r->epoch, 0, 0, 0};
@@ -334,8 +334,8 @@ static uint64_t place_of(const stripe_walk *w, const hw_event_record *r)
     return asked != NULL ? asked->number + 1 : 0;
 }
 
-/* In a program's loop no change comes after what had to see it, nor after what others could only do when it was made: what a clock waits for
- * is in on all stripes. */
+/* In a program's loop no change may follow a read that had to see it, nor a change that had to come after it. What a clock waits for must
+ * be in on all stripes. */
 static bool check_turn(stripe_walk *w)
 {
     const hw_event_record *r = record(w, w->at);
@@ -454,7 +454,7 @@ static bool walk_clock(stripe_walk *w)
         *read = *read < r->clock + 1 ? r->clock + 1 : *read;
     }
     for (size_t p = 0; (w->table->flags & HW_EVENT_SUMMED) && p < w->pieces; p++)
-        w->version[p]++; /* what was put by may count from now on */
+        w->version[p]++; /* buffered pushes may count from now on */
     return true;
 }
 
@@ -488,7 +488,7 @@ static bool has_range(const hw_event_record *r)
     return (has_keys(r) || r->kind == HW_EVENT_TABLE) && r->first <= r->last;
 }
 
-/* Where pieces begin. */
+/* Finds where pieces begin. */
 static hawser_status cut_keys(stripe_walk *w, hawser_error *error)
 {
     size_t count = 0;
@@ -538,7 +538,7 @@ static hawser_status make_space(stripe_walk *w, hawser_error *error)
     return HW_NEW(&w->changed, w->pieces, "the keys of a history", error);
 }
 
-/* Between two writes everybody reads the same. */
+/* Checks that all reads between two writes return the same values. */
 static void check_reads(stripe_walk *w)
 {
     hw_index_sort(&w->reads);
@@ -575,7 +575,7 @@ static void free_walk(stripe_walk *w)
         free(arrays[i]);
 }
 
-/* What the stripe says of its table: one record an arc, the first of them for all that is not keys. */
+/* Reads the table's description: one record per arc; the first one counts for everything except keys. */
 static void find_table(stripe_walk *w)
 {
     for (size_t i = 0; i < w->stream->count; i++) {

@@ -1,19 +1,19 @@
 /*
- * tasks.c - the rules between clients and servers of the store: every task is done once, by whoever has its keys, with the values that were sent,
- * and gets the values that were read; and in data-centric tables a worker has read before it writes.
+ * tasks.c - the rules between clients and servers of the store: every task is done once, by the servers that have its keys, with the values
+ * that were sent, and returns the values that were read; in data-centric tables a worker reads before it writes.
  */
 #include <inttypes.h>
 #include <string.h>
 
 #include "history/checker.h"
 
-/* What the stripes have done of a task. */
+/* What the stripes recorded of a task. */
 typedef struct sums {
     uint64_t rows, digest;
     size_t pieces;
     const hw_indexed *last;
-    bool twice;     /* one stripe has done one part twice */
-    size_t rereads; /* pieces that were reread, or refused that */
+    bool twice;     /* one stripe has done a part twice */
+    size_t rereads; /* pieces that were reread, or refused to be */
 } sums;
 
 static sums add_pieces(const hw_checker *checker, const uint64_t key[5], uint32_t object)
@@ -52,14 +52,15 @@ static bool told(const task *t, hw_rule rule, const sums *sum, const char *what)
                         t->asked->from, what);
 }
 
-/* Keys that two ranges have in common. */
+/* Returns the number of keys that two ranges have in common. */
 static uint64_t common(const hw_event_record *a, const hw_event_record *b)
 {
     uint64_t first = a->first > b->first ? a->first : b->first, last = a->last < b->last ? a->last : b->last;
     return first <= last ? last - first + 1 : 0;
 }
 
-/* Rows of an answered task that living servers must tell of: all; but where one is lost, what the others have of a range. */
+/* Returns how many rows of an answered task the living servers must have recorded: all, or, if a server was lost, what the others have of a
+ * range. */
 static uint64_t least_rows(const task *t)
 {
     const hw_history *history = t->checker->history;
@@ -93,7 +94,7 @@ static uint64_t rows_of_living(const hw_checker *checker, const uint64_t key[5])
     return rows;
 }
 
-/* Of one direction: TAKEN with what was sent, GIVEN with what came; `answered`: it has. */
+/* Checks one direction: TAKEN against the sent values, GIVEN against the received ones. `answered`: the task has its answer. */
 static bool check_pieces(const task *t, hw_event_kind kind, uint64_t digest, bool answered)
 {
     const uint64_t key[5] = {(uint64_t)t->stream->name.run << 32 | t->asked->from, t->asked->epoch, kind, 0, 0};
@@ -110,7 +111,7 @@ static bool check_pieces(const task *t, hw_event_kind kind, uint64_t digest, boo
         return true;
     }
     if (!answered && kind == HW_EVENT_GIVEN)
-        return true; /* what was read has not come */
+        return true; /* the values that were read have not arrived */
     hw_applied(t->checker, HW_RULE_VALUE);
     if (sum.digest != digest)
         return told(t, HW_RULE_VALUE, &sum,
@@ -119,7 +120,7 @@ static bool check_pieces(const task *t, hw_event_kind kind, uint64_t digest, boo
     return true;
 }
 
-/* Does a task concern keys between a stripe's first and last? Its arcs stand at its beginning. */
+/* Returns whether a task has keys between a stripe's first and last one. The stripe's arcs are in its first records. */
 static bool meets(const hw_stream *stripe, const hw_event_record *asked)
 {
     uint64_t first = UINT64_MAX, last = 0;
@@ -135,7 +136,7 @@ static bool meets(const hw_stream *stripe, const hw_event_record *asked)
     return first <= asked->last && last >= asked->first;
 }
 
-/* Does a stripe that has not heard of this clock know of a later one of the same worker? A link keeps order. */
+/* Returns whether a stripe that lacks this clock has recorded a later one of the same worker. Links keep order, so that is a violation. */
 static bool is_passed_over(const task *t, const hw_stream *stripe, hw_indexed *later)
 {
     const hw_event_record *asked = t->asked;
@@ -157,7 +158,7 @@ static bool is_passed_over(const task *t, const hw_stream *stripe, hw_indexed *l
     return passed;
 }
 
-/* Of a job that failed: a clock may still be on its way. */
+/* Checks the clocks of a failed job. The last ones may have been in transit, but a stripe that has a later clock of a worker has this one. */
 static bool check_last_ticks(const task *t)
 {
     const hw_history *history = t->checker->history;
@@ -172,7 +173,7 @@ static bool check_last_ticks(const task *t)
     return true;
 }
 
-/* A clock is heard by every stripe that has some of its keys. */
+/* Checks that every stripe with keys of a table has received a clock. */
 static bool check_ticks(const task *t)
 {
     const hw_history *history = t->checker->history;
@@ -219,19 +220,19 @@ static bool check_task(task *t)
 
 /* ------------------------------------------------------------------------------------------------------ definition 3 ---- */
 
-/* A worker's place in a data-centric table. */
+/* A worker's progress in a data-centric table. */
 typedef struct task_place {
     uint32_t object, who;
     uint64_t written;  /* iterations */
-    size_t last_write; /* number of the record */
+    size_t last_write; /* index of the record */
 } task_place;
 
-/* What a client holds back of a table's updates. */
+/* The updates of a table that a client holds back. */
 typedef struct kept {
     const hw_event_record *table;
     uint64_t digest;
-    size_t last; /* 1 + number of the last record of it; 0: none */
-    bool due;    /* rows of that go: the push is next */
+    size_t last; /* 1 + index of its last record; 0: none */
+    bool due;    /* rows are to be sent: the push is next */
 } kept;
 
 typedef struct client {
@@ -239,7 +240,7 @@ typedef struct client {
     const hw_stream *stream;
     task_place *places;
     size_t count, capacity;
-    size_t *open; /* pulls without an answer */
+    size_t *open; /* unanswered pulls */
     size_t open_count, open_capacity;
     kept *held; /* by table */
     size_t tables, held_capacity;
@@ -306,8 +307,8 @@ static hawser_status note_client_table(client *c, const hw_event_record *r, haws
 
 #define HELD(c, number, ...) hw_violation((c)->checker, HW_RULE_HELD, &(hw_at){(c)->stream, number}, 1, __VA_ARGS__)
 
-/* Of every row of an update something is said: it goes, is kept, or is left out where a filter may do that. What is held is what was, but for this
- * update; and when all of it goes nothing stays. */
+/* Each row of an update is recorded as sent, held, or dropped if a filter may do that. The held rows are the ones before, except for this
+ * update; if all of it is sent, none stays. */
 static bool walk_held(client *c, size_t number)
 {
     const hw_event_record *r = &c->stream->records[number];
@@ -335,7 +336,7 @@ static bool walk_held(client *c, size_t number)
     return true;
 }
 
-/* A push to a table that holds something back: of the rows that have just been said to go. */
+/* Checks a push to a table with held-back updates: it must have the rows that were just recorded as sent. */
 static bool check_kept(client *c, size_t number)
 {
     const hw_event_record *r = &c->stream->records[number];
@@ -358,7 +359,7 @@ static bool check_kept(client *c, size_t number)
     return true;
 }
 
-/* A push of iteration a: all pulls of a by this worker have been answered. */
+/* Checks a push of iteration a: all pulls of a by this worker must have been answered. */
 static bool check_push(client *c, size_t number)
 {
     const hw_event_record *r = &c->stream->records[number];
@@ -373,7 +374,7 @@ static bool check_push(client *c, size_t number)
     return true;
 }
 
-/* A worker may read again in the last iteration that it has written, and begins no older one over unless that is refused. */
+/* A worker may reread in the last iteration that it has written. It repeats no older one, unless the reread is refused. */
 static bool may_reread(const client *c, const task_place *p, const hw_event_record *r)
 {
     const uint64_t key[5] = {(uint64_t)c->stream->name.run << 32 | r->from, r->epoch, 1, 0, 0};
@@ -404,7 +405,7 @@ static hawser_status walk_asked(client *c, size_t number, bool *going, hawser_er
     return pulls && !pushes ? note_pull(c, number, error) : HAWSER_OK;
 }
 
-/* Who knows that the store is lost begins nothing more with it, and all that was under way has failed. */
+/* A client that was notified of the store's loss starts no task, and all its tasks in progress have failed. */
 static bool check_after_loss(hw_checker *checker, const hw_stream *stream, size_t lost, size_t number)
 {
     const hw_event_record *r = &stream->records[number];
@@ -462,7 +463,7 @@ static hawser_status walk_client(hw_checker *checker, const hw_stream *stream, h
     return status;
 }
 
-/* What was done for a client that did not ask for it. */
+/* Checks that no stripe has done anything for a client that did not request it. */
 static void check_asked(hw_checker *checker, uint32_t run)
 {
     for (size_t i = 0; i < checker->served.count; i++) {

@@ -1,6 +1,6 @@
 /*
- * turns.c - which policy a table of the store was under in which iteration: what blocks tell of the loops over a program's stored states. The
- * iterations of a table go on from loop to loop; between two loops everything is in.
+ * turns.c - which policy a table of the store was under in which iteration, as blocks recorded the loops over a program's stored states.
+ * The iterations of a table continue from loop to loop; between two loops all changes are in.
  */
 #include <inttypes.h>
 
@@ -19,7 +19,7 @@ static bool alike(const hw_event_record *a, const hw_event_record *b)
            a->epoch == b->epoch && a->clock == b->clock && a->count == b->count;
 }
 
-/* All blocks of a run go through the same loops. */
+/* Checks that all blocks of a run go through the same loops. */
 static void compare(hw_checker *checker, const hw_stream *first, const hw_stream *other)
 {
     size_t i = 0, j = 0;
@@ -73,7 +73,8 @@ static size_t count_turns(const hw_stream *stream)
     return count;
 }
 
-/* The blocks of a run stand at begin..end - 1: what the one tells of that came furthest. Of one that was lost it is not known how far that is. */
+/* Adds a run, whose blocks are at begin .. end - 1, as recorded by the block that got furthest. If that block was lost, how far it got is
+ * unknown. */
 static hawser_status add_run(hw_checker *checker, size_t begin, size_t end, hawser_error *error)
 {
     const hw_stream *streams = checker->history->streams, *furthest = &streams[begin];
@@ -105,7 +106,7 @@ hawser_status hw_check_turns(hw_checker *checker, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* The first of the turns of `table` whose first iteration is above `iteration`, or the first of a later table. */
+/* Returns the first of the turns of `table` whose first iteration is above `iteration`, or the first turn of a later table. */
 static size_t above(const hw_turns *turns, uint64_t table, uint64_t iteration)
 {
     size_t low = 0, high = turns->count;
@@ -124,15 +125,15 @@ static uint64_t due_in(const hw_event_record *turn, uint64_t iteration, bool cha
 {
     uint64_t slack = turn->part == HW_EVENT_SSP || turn->part == HW_EVENT_DELAY ? turn->count : 0;
     if (turn->part == HW_EVENT_DELAY && changes && slack > 0)
-        slack--; /* one of its clocks goes to reading ahead */
+        slack--; /* one of its clocks is spent on reading ahead */
     bool bounded = turn->part != HW_EVENT_TAP && turn->part != HW_EVENT_DC && (turn->flags & HW_EVENT_MOVES);
     if (!bounded || iteration < slack || iteration - slack < turn->clock)
         return turn->clock;
     return iteration - slack;
 }
 
-/* Is the turn before `next` the last that is known of this table, and more may have come? Of those it is known only that between two loops
- * everything is in; and a read as one begins may have been asked for ahead. */
+/* Returns whether the turn before `next` is the last known one of this table, and more may have followed. Of those only this is known:
+ * between two loops all changes are in, and a read at the start of one may have been prefetched. */
 static bool is_open(const hw_turns *turns, uint64_t table, size_t next)
 {
     return next > 0 && turns->entries[next - 1].table == table && turns->entries[next - 1].open &&
@@ -155,11 +156,11 @@ uint64_t hw_turns_due(const hw_checker *checker, uint64_t table, uint64_t iterat
         bool ahead = turn->part == HW_EVENT_DELAY || turn->part == HW_EVENT_DC;
         if (least == UINT64_MAX)
             begin = turn->clock;
-        /* What was asked for ahead in the loop before is no younger than that one asks. */
+        /* a prefetch of the loop before is at least as fresh as that loop requires */
         if (turn->clock < begin && (changes || !ahead || iteration > begin))
             break;
         if (iteration > begin && !(turn->flags & HW_EVENT_MOVES))
-            continue; /* it has no later iterations */
+            continue; /* there are no later iterations */
         uint64_t due = due_in(turn, iteration, changes);
         if (due < least) {
             least = due;
