@@ -177,7 +177,7 @@ static bool check_after_loss(walk *w)
             if (losses[i].stream == w->stream && losses[i].number < w->at)
                 return WITH(w, HW_RULE_LOSS, w->stream, losses[i].number,
                             "block %" PRIu32 " sees an update of block %" PRIu32 ", whose node %" PRIu32
-                            " it knows to be lost",
+                            " it recorded as lost",
                             w->block, j, node);
     }
     return true;
@@ -195,7 +195,7 @@ static bool check_from_beyond(walk *w, const hw_indexed *written)
             return hw_violation(
                 w->checker, HW_RULE_LOSS,
                 (hw_at[]){{written->stream, losses[i].number}, {written->stream, written->number}, {w->stream, w->at}}, 3,
-                "block %" PRIu32 " sees what was written after its node %" PRIu32 " was known to be lost", w->block,
+                "block %" PRIu32 " sees what was written after its node %" PRIu32 " was recorded as lost", w->block,
                 w->stream->node);
     }
     return true;
@@ -235,7 +235,7 @@ static bool walk_begin(walk *w, walker *k)
     if (k->begun)
         return ALONE(w, HW_RULE_END, "epoch %" PRIu64 " begins where %" PRIu64 " has not ended", r->epoch, k->epoch);
     if (k->forgotten && !plain)
-        return ALONE(w, HW_RULE_HELD, "what was held back was given up, and the state is not rebuilt");
+        return ALONE(w, HW_RULE_HELD, "held-back updates were dropped, but the state is not rebuilt");
     if (r->digest != (plain ? 0 : k->digest))
         return ALONE(w, HW_RULE_VALUE, "the state has changed between two epochs");
     if (r->part > HW_EVENT_TAP)
@@ -262,7 +262,7 @@ static bool walk_end(walk *w, walker *k)
     bool source = is_source(k, w->block);
     hw_applied(w->checker, HW_RULE_END);
     if (source && (k->left > 0 || k->part > 0))
-        return ALONE(w, HW_RULE_END, "block %" PRIu32 " ends with changes that it has told nobody", w->block);
+        return ALONE(w, HW_RULE_END, "block %" PRIu32 " ends with changes that it has not sent", w->block);
     if (source && k->own != r->clock)
         return ALONE(w, HW_RULE_END, "block %" PRIu32 " ends after clock %" PRIu64 " and has ended %" PRIu64, w->block,
                      r->clock, k->own);
@@ -336,7 +336,7 @@ static bool walk_read(walk *w, walker *k)
                      w->block, r->clock, r->count);
     if (r->first != least)
         return ALONE(w, k->policy == HW_EVENT_BSP ? HW_RULE_BSP : HW_RULE_VISIBLE,
-                     "block %" PRIu32 " takes %" PRIu64 " clocks of everybody for being in where %" PRIu64 " are", w->block,
+                     "block %" PRIu32 " takes %" PRIu64 " clocks of all blocks to be merged where %" PRIu64 " are", w->block,
                      r->first, least);
     hw_applied(w->checker, HW_RULE_VALUE);
     if (((inner && k->steps) || !take_moved(k, r->clock)) && r->digest != k->digest)
@@ -381,8 +381,8 @@ static bool check_lead(walk *w, const walker *k)
     uint64_t said = k->own - k->left;
     if (r->clock <= said || r->clock - said <= k->slack)
         return true;
-    return ALONE(w, rule, "block %" PRIu32 " has run clock %" PRIu64 " where block %" PRIu32 " has told of %" PRIu64,
-                 r->from, r->clock, w->block, said);
+    return ALONE(w, rule, "block %" PRIu32 " has run clock %" PRIu64 " where block %" PRIu32 " has sent %" PRIu64, r->from,
+                 r->clock, w->block, said);
 }
 
 /* Checks one block's update, whole or in parts. */
@@ -417,7 +417,8 @@ static bool check_leaf(walk *w, walker *k)
     if (made->digest != r->digest || made->count != r->count || made->span != r->span ||
         (made->flags & same) != (r->flags & same))
         return WITH(w, HW_RULE_VALUE, written->stream, written->number,
-                    "block %" PRIu32 " sees something else than block %" PRIu32 " has written", w->block, r->from);
+                    "block %" PRIu32 " sees an update that differs from what block %" PRIu32 " has written", w->block,
+                    r->from);
     return true;
 }
 
@@ -478,7 +479,7 @@ static bool walk_seen(walk *w, walker *k)
     uint32_t covers = r->covers;
     if (covers < 1 || r->from >= w->blocks || covers > w->blocks - r->from || r->range > k->ranges || r->span > r->clock ||
         (covers == 1 && r->from == w->block))
-        return ALONE(w, HW_RULE_RECORD, "an update of blocks that there are not");
+        return ALONE(w, HW_RULE_RECORD, "an update of blocks that do not exist");
     bool leaf = covers == 1 && r->range == 0;
     size_t begin = r->range == 0 ? 0 : r->range - 1u, end = r->range == 0 ? k->ranges : r->range;
     if (!is_source(k, r->from))
@@ -505,7 +506,7 @@ static bool check_held(walk *w, walker *k)
     if (r->first == 0)
         return true;
     if (r->flags & HW_EVENT_FLUSH)
-        return ALONE(w, HW_RULE_HELD, "%" PRIu64 " entries are held back where everything goes out", r->first);
+        return ALONE(w, HW_RULE_HELD, "%" PRIu64 " entries are held back where everything must be sent", r->first);
     if ((r->flags & HW_EVENT_LAST) && r->clock >= r->last && r->clock - r->last >= k->state->clock)
         return ALONE(w, HW_RULE_HELD,
                      "an entry is held back since clock %" PRIu64 ", by clock %" PRIu64 ", of %" PRIu64 " clocks at most",
@@ -613,7 +614,7 @@ static bool walk_record(walk *w)
         return true; /* checked by turns.c and reductions.c */
     if (r->kind == HW_EVENT_LOST) {
         if (!hw_is_cut(w->checker))
-            return ALONE(w, HW_RULE_LOSS, "block %" PRIu32 " hears of a loss, and the job ends well", w->block);
+            return ALONE(w, HW_RULE_LOSS, "block %" PRIu32 " recorded a loss, but the job ended successfully", w->block);
         w->heard = true;
         return true;
     }
@@ -740,8 +741,8 @@ static void check_addends(hw_checker *checker, const hw_index *agree, size_t i)
     const hw_at both[] = {{only != NULL ? only->stream : NULL, only != NULL ? only->number : 0},
                           {first->stream, first->number}};
     (void)hw_violation(checker, HW_RULE_VALUE, only != NULL ? both : both + 1, only != NULL ? 2 : 1,
-                       "what was added up of blocks %" PRIu32 " to %" PRIu32 " is something else than they have written",
-                       r->from, r->from + r->covers - 1);
+                       "the sum of the updates of blocks %" PRIu32 " to %" PRIu32 " differs from what they wrote", r->from,
+                       r->from + r->covers - 1);
 }
 
 /* Checks what must be equal on all blocks: under BSP the bits of a state when a clock begins, the clock at the end, and sums. */

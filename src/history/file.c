@@ -123,7 +123,7 @@ static hawser_status read_head(reading *r, hawser_error *error)
             "the one that recorded it",
             r->path, r->bytes[name] >= '0' && r->bytes[name] <= '9' ? r->bytes[name] : '?', head_magic[name]);
     if (r->size < sizeof head || memcmp(r->bytes, head_magic, sizeof head.magic) != 0)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "%s is no history: hawser train --record-history FILE writes one",
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s is not a history; hawser train --record-history FILE writes one",
                            r->path);
     memcpy(&head, r->bytes, sizeof head);
     hw_history_head_make(head.node, head.nodes, head.token, &right);
@@ -150,7 +150,7 @@ static hawser_status not_whole(const reading *r, hawser_error *error)
     hawser_error words = {0};
     char **trouble = &r->history->parts[r->node].trouble;
     (void)!hawser_fail(&words, HAWSER_BAD_INPUT,
-                       "%s is not whole: it ends after %" PRIu64 " records, at byte %zu, without its last word", r->path,
+                       "%s is not whole: it ends after %" PRIu64 " records, at byte %zu, without its end record", r->path,
                        r->records, r->at);
     return hw_copy_text(trouble, words.text, error);
 }
@@ -169,7 +169,7 @@ static hawser_status check_closed(reading *r, const hw_event_record *record, haw
                            " with %" PRIu64,
                            r->path, r->batches, r->records, record->first, record->count);
     if (r->at != r->size)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "%s goes on after its last word, at byte %zu", r->path, r->at);
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s continues after its end record, at byte %zu", r->path, r->at);
     hawser_status ended = (hawser_status) - (int64_t)(record->clock < 1000 ? record->clock : 1000);
     if (ended == HAWSER_OK)
         return HAWSER_OK;
@@ -199,7 +199,7 @@ static hawser_status keep(reading *r, const hw_batch_head *head, const unsigned 
     for (size_t i = stream->count; i < stream->count + count; i++) {
         hw_event_record *record = &stream->records[i];
         if (record->kind == 0 || record->kind >= HW_EVENT_CLOSE)
-            return damaged(r, "has a record of no known kind", error);
+            return damaged(r, "has a record of an unknown kind", error);
         if (record->kind == HW_EVENT_NAME)
             record->name[HW_HISTORY_NAME - 1] = '\0';
     }
@@ -237,7 +237,7 @@ static hawser_status read_batch(reading *r, bool *closed, hawser_error *error)
     }
     hw_event_record record;
     if (head.count != 1)
-        return damaged(r, "is a last word of no known kind", error);
+        return damaged(r, "is an end record of an unknown kind", error);
     memcpy(&record, records, sizeof record);
     *closed = true;
     r->at += size;

@@ -67,7 +67,7 @@ static void print_block_record(const hw_counterexample *counterexample, const ch
         fprintf(out, "block %" PRIu32 " sees w%" PRIu32 "[%s][%" PRIu64 "]  part %" PRIu32 ", %" PRIu64 " entries", r->who,
                 r->from, name, r->clock, r->part, r->count);
         break;
-    case HW_EVENT_FORGET: fprintf(out, "block %" PRIu32 " gives up what it holds back of %s", r->who, name); break;
+    case HW_EVENT_FORGET: fprintf(out, "block %" PRIu32 " drops its held-back updates of %s", r->who, name); break;
     case HW_EVENT_END:
         fprintf(out, "block %" PRIu32 " ends epoch %" PRIu64 " of %s after %" PRIu64 " clocks", r->who, r->epoch, name,
                 r->clock);
@@ -89,7 +89,7 @@ static void print_block_record(const hw_counterexample *counterexample, const ch
         break;
     case HW_EVENT_CREDIT: fprintf(out, "block %" PRIu32 " may run clocks below %" PRIu64, r->who, r->count); break;
     case HW_EVENT_LOST:
-        fprintf(out, "here it is known that ");
+        fprintf(out, "recorded: ");
         if (r->from == HW_HISTORY_NOBODY)
             fprintf(out, "the job is over");
         else
@@ -184,10 +184,11 @@ static void print_cut(const hw_verdict *verdict, const hw_history *history, FILE
         if (!part->read)
             fprintf(out, "  node %" PRIu32 " has left no file\n", node);
         else if (part->trouble != NULL)
-            fprintf(out, "  node %" PRIu32 " has left %" PRIu64 " records and no last word\n", node, part->records);
+            fprintf(out, "  node %" PRIu32 " has left %" PRIu64 " records and no end record\n", node, part->records);
     }
     if (verdict->unrecorded > 0)
-        fprintf(out, "  %" PRIu64 " things that others know of it are not among what it has left\n", verdict->unrecorded);
+        fprintf(out, "  %" PRIu64 " of its events that other nodes recorded are missing from its file\n",
+                verdict->unrecorded);
 }
 
 void hw_verdict_print(const hw_verdict *verdict, const hw_history *history, FILE *out)

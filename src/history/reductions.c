@@ -73,7 +73,7 @@ static bool read_result(reduction_reader *r)
     hw_applied(r->checker, HW_RULE_LOSS);
     if (r->heard)
         return AFTER(r, HW_RULE_LOSS, r->loss,
-                     "block %" PRIu32 " has the result of a reduction, and it knows that not all blocks live", e->who);
+                     "block %" PRIu32 " has the result of a reduction, although it recorded a loss", e->who);
     r->open = false;
     r->next++;
     return true;
@@ -188,7 +188,7 @@ static bool check_value(hw_checker *checker, const hw_indexed *result, const for
     if (foretells) {
         hw_applied(checker, HW_RULE_VALUE);
         if (e->digest != of->digest)
-            return hw_violation(checker, HW_RULE_VALUE, both, 2, "a reduction comes to something else than was contributed");
+            return hw_violation(checker, HW_RULE_VALUE, both, 2, "the result of a reduction differs from its contributions");
     }
     bool stops = (e->flags & HW_EVENT_STOPS) != 0;
     if (of->known && stops != of->stops)

@@ -319,7 +319,8 @@ static bool check_read(stripe_walk *w, span s)
         hw_applied(w->checker, HW_RULE_VISIBLE);
         if (!clocks_are_in(w, r))
             return ALONE(w, HW_RULE_VISIBLE,
-                         "task %" PRIu64 " of client %" PRIu32 " asks for %" PRIu64 " clocks of everybody, which are not in",
+                         "task %" PRIu64 " of client %" PRIu32 " asks for %" PRIu64
+                         " clocks of all workers, which have not ended",
                          r->epoch, r->from, r->clock);
     }
     return check_assigned(w, s);
@@ -352,7 +353,7 @@ static bool check_turn(stripe_walk *w)
         if (iteration < w->due)
             return hw_violation(w->checker, rule, (hw_at[]){{w->stream, w->due_at}, {w->stream, w->at}}, 2,
                                 "worker %" PRIu32 " changes in iteration %" PRIu64
-                                " what had to be in by then: all below %" PRIu64,
+                                " what had to be complete by then: all below %" PRIu64,
                                 r->who, iteration, w->due);
     }
     uint32_t policy;
@@ -372,7 +373,7 @@ static bool check_refused(stripe_walk *w, span s)
     const hw_event_record *r = record(w, w->at);
     if (centric(w) && (r->flags & HW_EVENT_REREAD) && r->count == 0 && r->digest == 0)
         return check_reread(w, s);
-    return ALONE(w, HW_RULE_RECORD, "a read that is refused, which only one that is done again can be");
+    return ALONE(w, HW_RULE_RECORD, "a read that is refused, although it is not a reread");
 }
 
 static hawser_status walk_given(stripe_walk *w, bool *going, hawser_error *error)

@@ -103,10 +103,10 @@ static bool check_pieces(const task *t, hw_event_kind kind, uint64_t digest, boo
     if (sum.twice || sum.rows > t->asked->count)
         return told(t, HW_RULE_ONCE, &sum, "is done more than once");
     if (sum.rereads != (t->asked->flags & HW_EVENT_REREAD ? sum.pieces : 0))
-        return told(t, HW_RULE_VALUE, &sum, "is read again, or not, against what it asks for");
+        return told(t, HW_RULE_VALUE, &sum, "is reread, or not, unlike its request");
     if (sum.rows < t->asked->count) {
         if (!hw_is_cut(t->checker) || (answered && rows_of_living(t->checker, key) < least_rows(t)))
-            return told(t, HW_RULE_ONCE, NULL, "is not done on all of its keys");
+            return told(t, HW_RULE_ONCE, NULL, "was not done on all of its keys");
         t->checker->verdict->unrecorded += answered;
         return true;
     }
@@ -115,8 +115,8 @@ static bool check_pieces(const task *t, hw_event_kind kind, uint64_t digest, boo
     hw_applied(t->checker, HW_RULE_VALUE);
     if (sum.digest != digest)
         return told(t, HW_RULE_VALUE, &sum,
-                    kind == HW_EVENT_TAKEN ? "has sent other values than were taken"
-                                           : "has got other values than were read");
+                    kind == HW_EVENT_TAKEN ? "sent values that differ from those applied"
+                                           : "got values that differ from those read");
     return true;
 }
 
@@ -168,7 +168,7 @@ static bool check_last_ticks(const task *t)
         const sums sum = {.last = &later};
         if (stream->name.kind == HW_STREAM_STRIPE && stream->name.run == t->stream->name.run && meets(stream, t->asked) &&
             is_passed_over(t, stream, &later))
-            return told(t, HW_RULE_ONCE, &sum, "ends a clock of which a stripe hears nothing before the next");
+            return told(t, HW_RULE_ONCE, &sum, "ends a clock that a stripe does not receive before the next");
     }
     return true;
 }
@@ -191,7 +191,7 @@ static bool check_ticks(const task *t)
     if (hw_is_cut(t->checker) && sum.pieces < wanted && !sum.twice)
         return check_last_ticks(t);
     return told(t, HW_RULE_ONCE, &sum,
-                sum.pieces < wanted ? "ends a clock that not all stripes hear of" : "ends a clock twice");
+                sum.pieces < wanted ? "ends a clock that not all stripes receive" : "ends a clock twice");
 }
 
 static bool check_task(task *t)
@@ -346,7 +346,7 @@ static bool check_kept(client *c, size_t number)
     hw_applied(c->checker, HW_RULE_HELD);
     const hw_event_record *said = k->due ? &c->stream->records[k->last - 1] : NULL;
     if (said == NULL || said->epoch != r->epoch)
-        return HELD(c, number, "task %" PRIu64 " of client %" PRIu32 " sends rows of which nothing was said", r->epoch,
+        return HELD(c, number, "task %" PRIu64 " of client %" PRIu32 " sends rows that were not recorded as sent", r->epoch,
                     r->from);
     const hw_at both[] = {{c->stream, k->last - 1}, {c->stream, number}};
     k->due = false;
@@ -415,7 +415,7 @@ static bool check_after_loss(hw_checker *checker, const hw_stream *stream, size_
     if (r->kind == HW_EVENT_ANSWER && (r->flags & HW_EVENT_FAILED))
         return true;
     return hw_violation(checker, HW_RULE_LOSS, (hw_at[]){{stream, lost}, {stream, number}}, 2,
-                        "client %" PRIu32 " goes on with a store that it knows to be lost", stream->name.number);
+                        "client %" PRIu32 " goes on with a store that it recorded as lost", stream->name.number);
 }
 
 static hawser_status walk_client(hw_checker *checker, const hw_stream *stream, hawser_error *error)
@@ -479,7 +479,7 @@ static void check_asked(hw_checker *checker, uint32_t run)
             checker->verdict->unrecorded++;
         else
             (void)hw_violation(checker, HW_RULE_ONCE, &(hw_at){piece->stream, piece->number}, 1,
-                               "a stripe has done what nobody asked for");
+                               "a stripe has done what no client requested");
     }
 }
 

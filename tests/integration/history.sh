@@ -62,7 +62,7 @@ for train in "lasso d.svm --lambda-ratio 1e-5 --tol 1e-15 --sync tap --exchange-
         wait $child
         code 10 "$hawser" check h h.1 h.2
         has out "^[0-9]+ records of [0-9]+ streams of a job that ended in 'peer lost': consistent up to the loss of node $node\$"
-        has out "node $node has left [0-9]+ records and no last word"
+        has out "node $node has left [0-9]+ records and no end record"
         code 10 "$hawser" check h h.1 h.2 --json
         has out "\"holds\":true.*\"ended\":\"peer lost\",\"lost\":\\[$node\\]"
         rm $part
@@ -80,9 +80,9 @@ code 3 timeout 20 "$hawser" check pipe
 says 'pipe is no plain file'
 : >empty
 code 3 "$hawser" check empty
-says 'empty is no history'
+says 'empty is not a history'
 code 3 "$hawser" check d.svm
-says 'd.svm is no history'
+says 'd.svm is not a history'
 code 4 "$hawser" check nothing.there
 code 0 "$hawser" train lasso d.svm --lambda-ratio 0.1 -k 2 -o m.st --record-history whole
 head -c 1500 whole >part

@@ -77,7 +77,7 @@ static void a_part_is_no_history(void **state)
         hawser_error error = {0};
         hw_history history = {0};
         assert_int_equal(read_whole(&history, "cut", bytes, cut, &error), HAWSER_BAD_INPUT);
-        assert_non_null(strstr(error.text, cut < sizeof(hw_history_head) ? "is no history" : "is not whole"));
+        assert_non_null(strstr(error.text, cut < sizeof(hw_history_head) ? "is not a history" : "is not whole"));
         hw_history_free(&history);
     }
     free(bytes);
