@@ -1,4 +1,4 @@
-/* argument.h - pointers that a public call cannot do without. */
+/* argument.h - checks of required pointer arguments of public calls. */
 #ifndef HW_BASE_ARGUMENT_H
 #define HW_BASE_ARGUMENT_H
 
@@ -6,7 +6,7 @@
 
 #include "hawser/status.h"
 
-/* Fails with HAWSER_BAD_ARGUMENT: `call` was made with `argument` NULL. */
+/* Fails with HAWSER_BAD_ARGUMENT, because `argument` of `call` is NULL. */
 hawser_status hw_not_given(hawser_error *error, const char *call, const char *argument);
 
 /* For public functions that return a status and have `error`. */

@@ -1,4 +1,4 @@
-/* build.c - tells one build from another, by the note that the linker leaves in what holds this code. */
+/* build.c - identifies a build by the note that the linker writes into the object with this code. */
 #include "base/build.h"
 
 #include <elf.h>

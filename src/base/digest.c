@@ -3,9 +3,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { FEW = 8 }; /* numbers that are soonest done one by one */
+enum { FEW = 8 }; /* numbers for which a plain loop is fastest */
 
-/* Numbers of a type, one after the other. */
+/* The digest of contiguous numbers of a type, one by one. */
 #define PLAIN(name, type)                                                                                                   \
     static uint64_t name##_portable(const void *values, size_t count, uint64_t first)                                       \
     {                                                                                                                       \
@@ -33,7 +33,7 @@ PLAIN(numbers_64, uint64_t)
 PLAIN(numbers_32, uint32_t)
 
 #ifdef __x86_64__
-/* As many at a time as a register has, by what hw_digest_one says of each; `mixed` is what places come to. */
+/* hw_digest_one for a whole register of numbers; `mixed` are the mixed places. */
 #define MIX(x, mixed)                                                                                                       \
     (x) *= HW_DIGEST_BITS;                                                                                                  \
     (x) ^= (x) >> 32;                                                                                                       \
@@ -85,7 +85,7 @@ WIDE(numbers_32, avx2, __attribute__((target("avx2"))), uint32_t, 4)
 WIDE(numbers_64, avx512, __attribute__((target("avx512f,avx512dq"))), uint64_t, 8)
 WIDE(numbers_32, avx512, __attribute__((target("avx512f,avx512dq"))), uint32_t, 8)
 
-/* Asked on each call: it is a load and a test, and a remembered answer would be mutable state. */
+/* Tested on each call: that costs a load and a test, and a remembered answer would be mutable state. */
 #define VARIANT(name, numbers)                                                                                              \
     const hw_digest_form *name##_variant(size_t index)                                                                      \
     {                                                                                                                       \

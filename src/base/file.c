@@ -17,7 +17,7 @@
 #include "base/machine.h"
 #include "base/memory.h"
 
-enum { BUFFER = 1 << 18, ATTEMPTS = 100, NAME_MORE = 80 /* bytes that a temporary name is longer by */ };
+enum { BUFFER = 1 << 18, ATTEMPTS = 100, NAME_MORE = 80 /* additional bytes of a temporary name */ };
 
 static void release(hw_file *file)
 {
@@ -46,7 +46,7 @@ static hawser_status failed(const hw_file *file, const char *what, int code, haw
 
 /* ------------------------------------------------------------------------------------------------ temporary names ---- */
 
-/* What tells apart who can ask whether a process lives: the boot of a machine, and the space of process numbers there. */
+/* Returns what identifies the processes that this one can look up: the boot of the machine and the PID namespace. */
 static uint32_t process_space(void)
 {
     char space[60] = "", boot[60] = "", text[128];
@@ -58,7 +58,7 @@ static uint32_t process_space(void)
     length = readlink("/proc/self/ns/pid", space, sizeof space - 1);
     space[length > 0 ? length : 0] = '\0';
     if (boot[0] == '\0' || space[0] == '\0')
-        return 0; /* not known */
+        return 0; /* unknown */
     (void)snprintf(text, sizeof text, "%s %s", boot, space);
     return (uint32_t)hw_hash(text, strlen(text), 0);
 }
@@ -69,7 +69,7 @@ static void name_temporary(hw_file *file, uint32_t space, int number)
                    (long)getpid(), number);
 }
 
-/* A name of ours, whose process is gone. */
+/* Returns whether a name is that of a temporary file whose process has ended. */
 static bool is_stale(const char *name, const char *base, uint32_t space)
 {
     unsigned long said = 0, number = 0;
@@ -82,7 +82,7 @@ static bool is_stale(const char *name, const char *base, uint32_t space)
            errno == ESRCH;
 }
 
-/* A directory of ours or of `target`; its name ends at the last slash. */
+/* Opens the directory of `target`. Its name ends at the last slash. */
 static DIR *open_directory(const char *target, const char **base)
 {
     const char *slash = strrchr(target, '/');
@@ -95,7 +95,7 @@ static DIR *open_directory(const char *target, const char **base)
     return opendir(path);
 }
 
-/* Whoever was killed while writing this file has left his part behind; nobody else would ever take it away. */
+/* Removes the temporary files of killed processes that were writing this file; nothing else would ever remove them. */
 static void remove_stale(const char *target, uint32_t space)
 {
     const char *base;
@@ -108,7 +108,7 @@ static void remove_stale(const char *target, uint32_t space)
     (void)closedir(directory);
 }
 
-/* A file without a name vanishes with the process. It can be given one later only where /proc shows it. */
+/* Opens a file without a name, which vanishes with the process. It can be named later only if /proc shows it. */
 static bool open_unnamed(hw_file *file)
 {
     char self[40];
@@ -127,8 +127,8 @@ static bool open_unnamed(hw_file *file)
     return false;
 }
 
-/* In the same directory, since rename works within one file system only. O_EXCL makes a clash with another process (of this host or of
- * another one on a shared file system) show, and the next number is tried. */
+/* Opens a file in the same directory, because rename works only within one file system. O_EXCL detects a clash with another process (of
+ * this host, or of another one on a shared file system); then the next number is tried. */
 static int open_named(hw_file *file, uint32_t space)
 {
     int code = EEXIST;
@@ -151,11 +151,11 @@ static hawser_status open_temporary(hw_file *file, mode_t mode, hawser_error *er
     if (code != 0)
         return failed(file, "create a temporary file beside it", code, error);
     if (mode != 0)
-        (void)fchmod(file->fd, mode); /* a replaced file keeps its permissions where we may set them */
+        (void)fchmod(file->fd, mode); /* a replaced file keeps its permissions if this process may set them */
     return HAWSER_OK;
 }
 
-/* A link cannot replace a file: where there is one, the new one gets a temporary name, for as long as a rename takes. */
+/* Names the file. A link cannot replace an existing file, so in that case the new one first gets a temporary name and is then renamed. */
 static int give_name(hw_file *file)
 {
     char self[40];
@@ -271,8 +271,8 @@ hawser_status hw_file_print(hw_file *file, hawser_error *error, const char *form
     return status;
 }
 
-/* Without this a crash of the machine may undo the rename. Some file systems do not sync directories; that is not an error.
- * Cuts the file's name off `target`: memory for a copy might not be had, and nothing may fail any more. */
+/* Syncs a directory: without this a crash of the machine could undo the rename. Some file systems cannot sync directories, which is not an
+ * error. Cuts the file's name off `target`, because allocating a copy could fail, and nothing may fail any more. */
 static void sync_directory(char *target)
 {
     char *slash = strrchr(target, '/');
@@ -329,7 +329,7 @@ void hw_file_abort(hw_file *file)
 
 /* ----------------------------------------------------------------------------------------------------- two names ---- */
 
-/* The file's directory without links and dots, a slash, its name; for files that are not there yet. */
+/* Returns the file's directory without links and dots, a slash, and its name. The file need not exist. */
 static hawser_status resolve_name(const char *path, char **resolved, hawser_error *error)
 {
     const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
@@ -338,7 +338,7 @@ static hawser_status resolve_name(const char *path, char **resolved, hawser_erro
     *resolved = NULL;
     HAWSER_TRY(HW_NEW(&directory, length + 1, "a file name", error));
     memcpy(directory, slash != NULL ? path : ".", length);
-    char *real = realpath(directory, NULL); /* NULL: no such directory, which whoever opens the file will say */
+    char *real = realpath(directory, NULL); /* NULL: no such directory, which is reported when the file is opened */
     const char *base = real != NULL ? real : directory;
     hawser_status status = HW_NEW(&whole, strlen(base) + strlen(name) + 2, "a file name", error);
     if (status == HAWSER_OK)

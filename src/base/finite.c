@@ -4,10 +4,11 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { PART = 512 << 10 /* bytes that are looked at together */ };
+enum { PART = 512 << 10 /* bytes that are tested together */ };
 
-/* A number that is not finite has all bits of its exponent, so that one more is carried into the sign's place. All numbers are looked at: faster
- * than a way out for the one that never comes. With AVX2 a block must be one register: gcc keeps longer ones in memory, nine times as slow. */
+/* A number that is not finite has all exponent bits set, so adding one more at the lowest exponent bit carries into the sign's place. All
+ * numbers are tested: that is faster than an early exit which is never taken. With AVX2 a block must be one register: gcc keeps longer ones
+ * in memory, nine times as slow. */
 #define ALL_FINITE(name, target, bytes, type, rest, lowest)                                                                 \
     target static bool name(const void *values, size_t count)                                                               \
     {                                                                                                                       \
@@ -42,7 +43,7 @@ F32(f32_avx512, __attribute__((target("avx512f"))), 64)
 F64(f64_avx512, __attribute__((target("avx512f"))), 64)
 #endif
 
-/* Asked on each call: it is a load and a test, and a remembered answer would be mutable state. */
+/* Tested on each call: that costs a load and a test, and a remembered answer would be mutable state. */
 #ifdef __x86_64__
 #define VARIANT(name)                                                                                                       \
     hw_finite_form hw_finite_##name##_variant(size_t index)                                                                 \
@@ -61,7 +62,7 @@ F64(f64_avx512, __attribute__((target("avx512f"))), 64)
 VARIANT(f32)
 VARIANT(f64)
 
-/* From the back, part by part: who uses the numbers begins in front, and finds these in his processor's cache. */
+/* Tests from the back, part by part: the numbers are used from the front, which is then in the processor's cache. */
 #define FIRST(name, type)                                                                                                   \
     size_t hw_first_not_finite_##name(const void *values, size_t count)                                                     \
     {                                                                                                                       \
@@ -87,8 +88,8 @@ FIRST(f64, double)
 
 /* ------------------------------------------------------------------------------------------------------------- sums ---- */
 
-/* A block's values are copied before they change, so that one look at all sums decides whether any value must be put back: as quick as adding
- * alone. */
+/* A block's values are copied before they change, so that one test of all sums decides whether any value must be restored: as fast as
+ * adding only. */
 #define ADD_FINITE(name, target, number, type, rest, lowest)                                                                \
     target static size_t name(number *values, const number *updates, size_t count)                                          \
     {                                                                                                                       \

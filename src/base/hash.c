@@ -12,8 +12,8 @@ static uint64_t word(const unsigned char *at)
     return le64toh(value);
 }
 
-/* One-to-one in `value` for a given state, hence nothing that differs in one word can collide. The shift carries the high half,
- * where a product mixes well, back to the low one. */
+/* One-to-one in `value` for a given state, so inputs that differ in one word never collide. The shift carries the high half, where a
+ * product mixes well, to the low one. */
 static uint64_t step(uint64_t state, uint64_t value)
 {
     state = (state ^ value) * UINT64_C(0x9fb21c651e98df25);
@@ -27,7 +27,7 @@ uint64_t hw_hash(const void *data, size_t size, uint64_t seed)
     for (uint64_t k = 0; k < LANES; k++)
         lane[k] = step(seed, k + 1);
     size_t left = size;
-    for (; left >= 8 * LANES; left -= 8 * LANES, at += 8 * LANES) /* four chains run beside each other */
+    for (; left >= 8 * LANES; left -= 8 * LANES, at += 8 * LANES) /* four independent chains in parallel */
         for (size_t k = 0; k < LANES; k++)
             lane[k] = step(lane[k], word(at + 8 * k));
     uint64_t digest = step(seed, size);

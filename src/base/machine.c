@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* First number of a small kernel file; NAN when there is none ("max", no such file). */
+/* Returns the first number of a small kernel file; NAN if there is none ("max", no such file). */
 static double read_number(const char *path)
 {
     FILE *file = fopen(path, "re");
@@ -23,7 +23,7 @@ static double read_number(const char *path)
     return value;
 }
 
-/* Path of this process's cgroup for a controller ("" is the unified hierarchy), "/" when it cannot be told. */
+/* Writes the path of this process's cgroup for a controller ("" is the unified hierarchy), or "/" if it is unknown. */
 static void cgroup_path(const char *controller, char *out, size_t size)
 {
     snprintf(out, size, "/");
@@ -46,7 +46,7 @@ static void cgroup_path(const char *controller, char *out, size_t size)
     fclose(file);
 }
 
-/* Calls `visit` on the file of every level from this cgroup up to the root: any of them may be the tightest. */
+/* Calls `visit` for the file of every level from this cgroup up to the root, because any of them may have the lowest limit. */
 static void each_level(const char *mount, const char *controller, const char *file,
                        void (*visit)(const char *path, double *least), double *least)
 {
@@ -84,7 +84,7 @@ static void visit_quota_v1(const char *path, double *least)
         *least = quota / period;
 }
 
-/* Bytes of files that a cgroup's use counts and that the kernel takes back when memory runs short; 0 when that cannot be told. */
+/* Returns the file cache in a cgroup's usage that the kernel reclaims when memory is short; 0 if unknown. */
 static double cached_files(const char *directory, int length)
 {
     char path[2300], line[256];
@@ -98,7 +98,7 @@ static double cached_files(const char *directory, int length)
             all += bytes;
     if (file != NULL)
         fclose(file);
-    return all > own ? all : own; /* v1 has sums over the groups below beside the group's own */
+    return all > own ? all : own; /* v1 lists sums over the groups below beside the group's own values */
 }
 
 static void visit_memory(const char *path, double *least)
@@ -147,7 +147,7 @@ uint64_t hw_machine_memory(uint32_t sharers)
     each_level("/sys/fs/cgroup", "", "memory.max", visit_memory, &least);
     each_level("/sys/fs/cgroup/memory", "memory", "memory.limit_in_bytes", visit_memory, &least);
     least /= sharers > 1 ? sharers : 1;
-    struct rlimit limit; /* each process has its own */
+    struct rlimit limit; /* each process has its own limit */
     if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && (double)limit.rlim_cur < least)
         least = (double)limit.rlim_cur;
     return least < 0x1p62 ? (uint64_t)least : UINT64_C(1) << 62;
@@ -163,7 +163,7 @@ uint64_t hw_machine_peak_rss(void)
             kib = 0;
     if (file != NULL)
         fclose(file);
-    struct rusage usage; /* begins with what the process that started this one had taken */
+    struct rusage usage; /* starts with the peak of the process that started this one */
     if (kib != 0)
         return kib * 1024;
     return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0;

@@ -8,7 +8,7 @@
 #include <immintrin.h>
 #endif
 
-/* How far ahead text is called for: who reads the words comes between one call and the next, and the processor forgets where it was. */
+/* prefetch distance: the caller reads the words between two calls, so the hardware prefetcher loses track */
 enum { AHEAD = 4096 };
 
 static inline size_t put_each(uint64_t bits, uint32_t base, uint32_t *places)
@@ -50,7 +50,7 @@ static size_t marks_sse2(const char *text, size_t blocks, char separator, uint32
     return count;
 }
 
-/* Eight at a time, needed or not: a loop that ends where the bits do is foretold wrong at each block. */
+/* Writes eight places at a time, needed or not: a loop that ends with the bits would be mispredicted at each block. */
 __attribute__((target("avx2,bmi,popcnt"))) static inline size_t put_eights(uint64_t bits, uint32_t base, uint32_t *places)
 {
     size_t count = (size_t)__builtin_popcountll(bits);
@@ -81,7 +81,7 @@ __attribute__((target("avx2,bmi,popcnt"))) static size_t marks_avx2(const char *
     return count;
 }
 
-/* The bits pick their numbers out of a register: whatever the text, a block takes as long, but for those with more than 32 marks. */
+/* The bits select their numbers from a register, so a block takes the same time whatever its text, unless it has more than 32 marks. */
 __attribute__((target("avx512f,avx512bw,avx512vbmi2,popcnt"))) static size_t marks_avx512(const char *text, size_t blocks,
                                                                                           char separator, uint32_t base,
                                                                                           uint32_t *places)
@@ -108,7 +108,7 @@ __attribute__((target("avx512f,avx512bw,avx512vbmi2,popcnt"))) static size_t mar
 }
 #endif
 
-/* Asked on each call: it is a load and a test, and a remembered answer would be mutable state. */
+/* Tested on each call: that costs a load and a test, and a remembered answer would be mutable state. */
 hw_marks_form hw_marks_variant(size_t index)
 {
 #ifdef __x86_64__

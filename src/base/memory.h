@@ -1,4 +1,4 @@
-/* memory.h - allocation that fails with a status, aligned for vectors, and arrays that grow. */
+/* memory.h - allocation with a status, aligned for vectors, and growing arrays. */
 #ifndef HW_BASE_MEMORY_H
 #define HW_BASE_MEMORY_H
 
@@ -9,28 +9,28 @@
 
 enum { HW_ALIGNMENT = 64 };
 
-/* A run of bytes, from malloc where somebody is given one to keep. */
+/* A run of bytes; from malloc if the receiver must free them. */
 typedef struct hw_bytes {
     void *data;
     size_t length;
 } hw_bytes;
 
-/* Frees what `count` of them hold, and the array itself; NULL is allowed. */
+/* Frees the bytes of each of `count` items, and the array itself; NULL is allowed. */
 void hw_bytes_free(hw_bytes *bytes, size_t count);
 
-/* count * size zeroed bytes, aligned to HW_ALIGNMENT, released with free(). `what` names the thing in the error. A product that
- * overflows is HAWSER_NO_MEMORY. Zero bytes give a valid pointer. */
+/* Allocates count * size zeroed bytes, aligned to HW_ALIGNMENT; the caller frees them with free(). `what` names them in the error. Returns
+ * HAWSER_NO_MEMORY also if the product overflows. Zero bytes give a valid pointer. */
 hawser_status hw_new_array(void **out, size_t count, size_t size, const char *what, hawser_error *error) HAWSER_MUST_USE;
 
-/* The same for memory that is read here and there: on large pages, where the system gives any. */
+/* Like hw_new_array, for memory that is accessed at random: on large pages, if the system has any. */
 hawser_status hw_new_large(void **out, size_t count, size_t size, const char *what, hawser_error *error) HAWSER_MUST_USE;
 
-/* Grows *array (of *capacity items of `size` bytes) to hold at least `needed`, at least doubling; unchanged on failure. Plain
- * realloc alignment. */
+/* Grows *array (of *capacity items of `size` bytes) to at least `needed` items, at least doubling; leaves it unchanged on failure. Aligned
+ * like realloc. */
 hawser_status hw_grow(void **array, size_t *capacity, size_t needed, size_t size, const char *what,
                       hawser_error *error) HAWSER_MUST_USE;
 
-/* strdup with a status. */
+/* strdup that returns a status. */
 hawser_status hw_copy_text(char **out, const char *text, hawser_error *error) HAWSER_MUST_USE;
 
 /* Typed forms: HW_NEW(&p, n, "name", error) allocates n items of *p. */

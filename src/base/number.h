@@ -1,7 +1,6 @@
-/* number.h - decimal text to numbers, exactly as strtod rounds, many digits at a time.
- *
- * Callers guarantee that HW_NUMBER_SLACK bytes may be read from any position they pass, and that some byte in front of the end
- * of readable memory is no part of a number, so nothing here looks for an end. */
+/* number.h - decimal text to numbers, rounded exactly like strtod, many digits at a time. || Callers guarantee that HW_NUMBER_SLACK bytes
+ * can be read from any position that they pass, and that some byte before the end of readable memory cannot be part of a number, so no
+ * function here tests for an end. */
 #ifndef HW_BASE_NUMBER_H
 #define HW_BASE_NUMBER_H
 
@@ -16,14 +15,15 @@
 
 enum { HW_NUMBER_SLACK = 16 };
 
-/* As hawser_print_number, with so many digits; the number that text begins with, as strtof reads it. Both in the C locale. */
+/* hw_print_number prints like hawser_print_number, with `digits` digits. hw_number_strtof reads the number at the start of a text like
+ * strtof. Both use the C locale. */
 size_t hw_print_number(char *text, size_t size, int digits, double value);
 float hw_number_strtof(const char *text);
 
-/* Everything that the quick path leaves: more than 19 digits, a far exponent, a near tie. `text` is a decimal number. */
+/* Reads what the fast path cannot: more than 19 digits, a large exponent, a near tie. `text` is a decimal number. */
 double hw_number_strtod(const char *text);
 
-/* Eight characters with the first in the lowest byte. */
+/* Loads eight characters, the first into the lowest byte. */
 static inline uint64_t hw_eight(const char *text)
 {
     uint64_t word;
@@ -34,15 +34,15 @@ static inline uint64_t hw_eight(const char *text)
     return word;
 }
 
-/* The high bit of each of the eight characters that is no digit. */
+/* Returns the high bit of each of the eight characters that is not a digit. */
 static inline uint64_t hw_no_digits(uint64_t word)
 {
     uint64_t high = word ^ UINT64_C(0x3030303030303030);
     return (((high & UINT64_C(0x7f7f7f7f7f7f7f7f)) + UINT64_C(0x7676767676767676)) | high) & UINT64_C(0x8080808080808080);
 }
 
-/* How many of the eight characters, from the first on, are digits. A borrow or carry reaches only what is behind the first other
- * character, which is thus found in fewer steps than all: the next number waits for it. */
+/* Returns how many of the eight characters, from the first on, are digits. A borrow or carry reaches only what follows the first non-digit,
+ * which is thus found in fewer steps than all of them: the next number waits for it. */
 static inline unsigned hw_digit_count(uint64_t word)
 {
     uint64_t others =
@@ -50,7 +50,7 @@ static inline unsigned hw_digit_count(uint64_t word)
     return others == 0 ? 8 : (unsigned)__builtin_ctzll(others) / 8;
 }
 
-/* Value of eight digits, or of zero bytes in front of fewer: pairs, fours and eights are summed by three multiplications. */
+/* Returns the value of eight digits, or of fewer after zero bytes: three multiplications sum pairs, fours and eights. */
 static inline uint64_t hw_eight_digits(uint64_t word)
 {
     word = (word & UINT64_C(0x0f0f0f0f0f0f0f0f)) * 2561 >> 8;
@@ -58,7 +58,7 @@ static inline uint64_t hw_eight_digits(uint64_t word)
     return (word & UINT64_C(0x0000ffff0000ffff)) * UINT64_C(42949672960001) >> 32;
 }
 
-/* Value of the first `count` (0 to 8) characters, which are digits: they move to the high end and zeros fill. */
+/* Returns the value of the first `count` (0 to 8) characters, which are digits: they are shifted to the high end, and zeros fill. */
 static inline uint64_t hw_digit_value(uint64_t word, unsigned count)
 {
     return hw_eight_digits(count == 0 ? 0 : word << (64 - 8 * count));
@@ -66,11 +66,11 @@ static inline uint64_t hw_digit_value(uint64_t word, unsigned count)
 
 static const uint64_t hw_ten[9] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
 
-/* The powers of ten that a double holds exactly. */
+/* The powers of ten that a double represents exactly. */
 static const double hw_exact_ten[23] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                         1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-/* Appends a run of digits to *digits, modulo 2^64, and steps over it. */
+/* Appends a run of digits to *digits, modulo 2^64, and returns its end. */
 static inline const char *hw_digits(const char *at, uint64_t *digits)
 {
     for (;;) {
@@ -83,7 +83,7 @@ static inline const char *hw_digits(const char *at, uint64_t *digits)
     }
 }
 
-/* Steps over an exponent if there is one ("e5", "E-07") and adds it to *exponent. */
+/* Skips an exponent if there is one ("e5", "E-07") and adds it to *exponent. */
 static inline const char *hw_exponent(const char *at, int *exponent)
 {
     const char *digit = at + 1 + (at[1] == '-' || at[1] == '+');
@@ -96,7 +96,7 @@ static inline const char *hw_exponent(const char *at, int *exponent)
     return digit;
 }
 
-/* hw_number for words that end in zero, with nothing readable behind that: of a command line, of standard input. */
+/* hw_number for NUL-terminated words with nothing readable after them: of a command line, of standard input. */
 const char *hw_number_word(const char *text, double *value);
 
 /* hw_number for every form. */
@@ -105,11 +105,10 @@ const char *hw_number_any(const char *text, double *value);
 /* hw_number for one digit, a point and at least nine more. */
 const char *hw_number_long(const char *text, double *value);
 
-/* Reads [+-]digits[.digits][e[+-]digits] and returns where it ends; NULL when there is no number. No hexadecimal, no words.
- * *value is what strtod gives in the C locale: infinite when the text is too large.
- *
- * Here are the usual forms, a digit alone and one in front of the point with one to eight behind it. Where the text goes on is
- * what the next number waits for: the branches are on what numbers of a file have in common, not on sign or length. */
+/* Reads [+-]digits[.digits][e[+-]digits] and returns its end; NULL if there is no number. Hexadecimal numbers and words are not accepted.
+ * *value is what strtod returns in the C locale: infinite if the text is too large. The inline code handles the usual forms: a single
+ * digit, and one digit before the point with one to eight after it. The next number waits for the end of this one, so the branches depend
+ * on what the numbers of a file have in common, not on sign or length. */
 static inline const char *hw_number(const char *text, double *value)
 {
     unsigned sign = (*text == '-') | (*text == '+');
@@ -125,14 +124,14 @@ static inline const char *hw_number(const char *text, double *value)
     if ((unsigned char)(*begin - '0') > 9 || (*end >= '.' && *end != ':' && *end != ';'))
         return count == 8 ? hw_number_long(text, value) : hw_number_any(text, value);
     double number = (double)(int64_t)digits / hw_exact_ten[count];
-    uint64_t bits; /* the sign is a bit: a branch on it would be guessed wrong half the time */
+    uint64_t bits; /* the sign is set as a bit: a branch on it would be mispredicted half the time */
     memcpy(&bits, &number, sizeof bits);
     bits ^= (uint64_t)(*text == '-') << 63;
     memcpy(value, &bits, sizeof bits);
     return end;
 }
 
-/* hw_number_between for 9 to 19 digits behind the point. */
+/* hw_number_between for 9 to 19 digits after the point. */
 bool hw_number_between_long(const char *a, size_t m, const char *begin, const char *end, uint32_t *whole, double *value);
 
 /* The bytes of the last `n` (0 to 8) of eight characters. */
@@ -146,8 +145,8 @@ static const uint64_t hw_last[9] = {0,
                                     UINT64_C(0xffffffffffffff00),
                                     UINT64_C(0xffffffffffffffff)};
 
-/* The values of the last `m` characters in front of `a` and of the last `n` in front of `b` (0 to 8), the second 32 bits higher; false if
- * they are not all digits. Eight bytes in front of each can be read. */
+/* Computes the values of the last `m` characters before `a` and of the last `n` before `b` (0 to 8), the second 32 bits higher. Returns
+ * false if they are not all digits. Eight bytes before each must be readable. */
 static inline bool hw_two_until_portable(const char *a, size_t m, const char *b, size_t n, uint64_t *both)
 {
     uint64_t x = (hw_eight(a - 8) ^ UINT64_C(0x3030303030303030)) & hw_last[m],
@@ -177,9 +176,9 @@ static inline bool hw_two_until(const char *a, size_t m, const char *b, size_t n
 #endif
 }
 
-/* Two numbers whose ends are known: the whole number of 1 to 8 digits in front of `a`, and [begin, end), which is no empty word and is
- * read as hw_number reads it. False where they are of other forms than the usual ones: hw_number can tell then. 24 bytes in front of
- * `end` and 8 in front of `a` can be read. Nothing here waits for the length of anything, so many numbers are read at a time. */
+/* Reads two numbers whose ends are known: the whole number of 1 to 8 digits before `a`, and [begin, end), which is not empty and is read as
+ * hw_number does. Returns false if they have other than the usual forms; then use hw_number. 24 bytes before `end` and 8 before `a` must be
+ * readable. No step depends on a length that another computes, so many numbers are read in parallel. */
 static inline bool hw_number_between(const char *a, size_t m, const char *begin, const char *end, uint32_t *whole,
                                      double *value)
 {

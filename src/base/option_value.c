@@ -9,13 +9,13 @@
 #include "base/distance.h"
 #include "base/memory.h"
 
-/* One end of an interval is open or closed; long double holds every 64-bit integer. */
+/* A bound of an interval is open or closed; long double represents every 64-bit integer. */
 typedef struct interval {
     long double low, high;
     bool low_open, high_open;
 } interval;
 
-/* No blanks in front, which strtod passes over. */
+/* Reads a number; leading blanks, which strtod skips, are refused. */
 static bool read_double(const char *text, double *value, const char **end)
 {
     if (isspace((unsigned char)text[0]))
@@ -41,7 +41,7 @@ static bool read_integer(const char *text, int64_t *value)
     return end != text && *end == '\0' && errno == 0;
 }
 
-/* "", "B", "k", "K", "kB", "KiB", ...: the power of 1024, or -1. */
+/* Returns the power of 1024 of a suffix ("", "B", "k", "K", "kB", "KiB", ...), or -1. */
 static int bytes_power(const char *suffix)
 {
     static const char letters[] = "kmgtpe";
@@ -64,7 +64,7 @@ static bool read_bytes(const char *text, uint64_t *value)
         return false;
     char *end;
     errno = 0;
-    unsigned long long whole = strtoull(text, &end, 10); /* exact where there is no fraction */
+    unsigned long long whole = strtoull(text, &end, 10); /* exact if there is no fraction */
     bool exact = errno == 0 && *end != '.' && *end != 'e' && *end != 'E' && *end != 'x' && *end != 'X';
     double number = (double)whole;
     const char *suffix = end;
@@ -177,7 +177,7 @@ static hawser_status refuse(const char *where, const char *text, const char *exp
 
 /* ------------------------------------------------------------------------------------------------------ kinds ---- */
 
-/* An entry "ssp:N" of the bounds matches "ssp:" and a decimal number that fits 32 bits. */
+/* Returns whether a word matches an entry of the bounds: "ssp:N" matches "ssp:" and a decimal number of 32 bits. */
 static bool word_matches(const char *entry, size_t length, const char *text)
 {
     if (length > 2 && entry[length - 2] == ':' && entry[length - 1] == 'N') {

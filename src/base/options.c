@@ -63,7 +63,7 @@ static void variable_name(const char *key, char name[LONGEST_KEY + 8])
     name[n] = '\0';
 }
 
-/* By the name that its key has there: keys may have capitals, as C. */
+/* Finds the slot of a variable by its name, because keys may have capitals (C). */
 static hw_slot *find_variable(const hawser_options *options, const char *variable, size_t length)
 {
     char name[LONGEST_KEY + 8];
@@ -105,11 +105,11 @@ static hawser_status unknown_key(const hawser_options *options, const char *key,
     return hawser_fail(error, HAWSER_BAD_OPTION, "%s: unknown key '%s'; did you mean '%s'?", where, key, known);
 }
 
-/* Both copies or neither, so that a failed allocation leaves the old value whole. */
+/* Replaces both texts or neither, so that a failed allocation keeps the old value. */
 static hawser_status slot_set(hw_slot *slot, const char *text, hawser_source source, const char *where, hawser_error *error)
 {
     hw_option_value value;
-    char place[LONGEST_PLACE + LONGEST_KEY + 8]; /* flags and variables name the key already */
+    char place[LONGEST_PLACE + LONGEST_KEY + 8]; /* flags and variables contain the key already */
     bool named = source == HAWSER_FROM_COMMAND_LINE || source == HAWSER_FROM_ENVIRONMENT;
     snprintf(place, sizeof place, named ? "%.*s" : "%.*s: %s", LONGEST_PLACE, where, slot->row->key);
     HAWSER_TRY(hw_option_value_read(slot->row, text, place, &value, error));
@@ -223,7 +223,7 @@ static char *trim(char *text)
     return text;
 }
 
-/* A # starts a comment at the beginning of a line or after a blank: a path may hold one. */
+/* Cuts a comment. It starts with a # at the beginning of a line or after a blank, because a path may contain one. */
 static void cut_comment(char *line)
 {
     for (char *at = strchr(line, '#'); at != NULL; at = strchr(at + 1, '#'))
@@ -277,7 +277,7 @@ hawser_status hawser_options_file(hawser_options *options, const char *path, haw
 
 /* ------------------------------------------------------------------------------------------------ environment ---- */
 
-/* Of "HAWSER_NODE=3" and the like; names end with =. */
+/* Returns whether a variable like "HAWSER_NODE=3" is one of the names, which end with =. */
 static bool is_one_of(const char *variable, const char *const *names, size_t count)
 {
     for (size_t i = 0; strncmp(variable, "HAWSER_", 7) == 0 && i < count; i++)
@@ -292,7 +292,7 @@ bool hw_place_variable(const char *variable)
     return is_one_of(variable, names, sizeof names / sizeof *names);
 }
 
-/* Whether the text begins with the name of a transport that Kubernetes' Services have; *length is its length. */
+/* Returns whether the text begins with a transport of Kubernetes Services; *length is its length. */
 static bool begins_with_transport(const char *text, const char *const transports[3], size_t *length)
 {
     for (size_t i = 0; i < 3; i++) {
@@ -303,7 +303,7 @@ static bool begins_with_transport(const char *text, const char *const transports
     return false;
 }
 
-/* Whether "PORT=..." is "PORT=tcp://..." or "PORT_N_TCP", with or without _PROTO, _PORT or _ADDR. */
+/* Returns whether "PORT=..." is "PORT=tcp://..." or "PORT_N_TCP", with or without _PROTO, _PORT or _ADDR. */
 static bool is_service_port(const char *text)
 {
     static const char *const urls[] = {"tcp://", "udp://", "sctp://"}, *const transports[] = {"TCP", "UDP", "SCTP"};
@@ -330,7 +330,7 @@ bool hw_kubernetes_variable(const char *variable)
     return false;
 }
 
-/* What `hawser run`, Kubernetes and the test suite set for the processes that they start: no options. */
+/* Returns whether `hawser run`, Kubernetes or the test suite sets this variable for the processes that it starts; these are not options. */
 static bool reserved(const char *variable)
 {
     static const char *const names[] = {"BINARY=", "SOURCE="};
@@ -349,7 +349,7 @@ static hawser_status read_variable(hawser_options *options, const char *variable
     key[n] = '\0';
     snprintf(name, sizeof name, "%.*s", (int)length, variable);
     hw_slot *slot = find_variable(options, variable, length);
-    if (slot == NULL && strcmp(key, "store") == 0) /* of `hawser store`, beside which programs of one's own may run */
+    if (slot == NULL && strcmp(key, "store") == 0) /* set by `hawser store`, beside which a user's own programs may run */
         return HAWSER_OK;
     if (slot == NULL)
         return unknown_key(options, key, HAWSER_FROM_ENVIRONMENT, name, error);
@@ -367,7 +367,7 @@ hawser_status hawser_options_environment(hawser_options *options, char *const *e
 
 /* -------------------------------------------------------------------------------------------------- arguments ---- */
 
-/* One walk over argv: `next` is the word to be read, `kept` where the next positional word goes. */
+/* A pass over argv: `next` is the argument to read, `kept` the place of the next positional argument. */
 typedef struct hw_walk {
     hawser_options *options;
     char **argv;
@@ -415,7 +415,7 @@ static hawser_status read_long(hw_walk *walk, const char *word)
     return slot->row->kind == HAWSER_FLAG ? set_argument(walk, slot, "yes") : take_value(walk, slot);
 }
 
-/* "-q", "-o FILE", "-oFILE", "-qo FILE". */
+/* Reads "-q", "-o FILE", "-oFILE", "-qo FILE". */
 static hawser_status read_letters(hw_walk *walk, const char *word)
 {
     for (const char *letter = word + 1; *letter != '\0'; letter++) {

@@ -1,4 +1,4 @@
-/* order.h - numbers without a sign: which comes first, how far one is beyond another, in which range one lies. */
+/* order.h - unsigned numbers: their order, their difference, and the range that has one. */
 #ifndef HW_BASE_ORDER_H
 #define HW_BASE_ORDER_H
 
@@ -12,14 +12,14 @@ static inline int hw_ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* a - b, and 0 where that would be negative: clock t - s - 1 does not exist for t <= s. */
+/* Returns a - b, or 0 if that would be negative: clock t - s - 1 does not exist for t <= s. */
 static inline uint64_t hw_beyond(uint64_t a, uint64_t b)
 {
     return a > b ? a - b : 0;
 }
 
-/* Of `count` ranges (one at least), `step` bytes apart, each of which has at its front the number that it begins at, ascending: the last that
- * begins at or before a number; the first where none does. */
+/* Returns the last of `count` ranges (at least one, `step` bytes apart, ascending, each with its first number at its front) that begins at
+ * or before a number; the first one if none does. */
 static inline size_t hw_range_of(const void *ranges, size_t step, size_t count, uint64_t number)
 {
     const unsigned char *at = ranges;

@@ -19,7 +19,7 @@ __extension__ typedef unsigned __int128 wide;
 
 uint64_t hw_random_below(hw_random *random, uint64_t bound)
 {
-    /* Lemire's multiply-and-reject: the low half of the product says whether the draw falls in the biased rest. */
+    /* Lemire's multiply-and-reject: the low half of the product decides whether the draw is in the biased remainder. */
     uint64_t threshold = -bound % bound;
     for (;;) {
         wide product = (wide)hw_random_next(random) * bound;

@@ -1,4 +1,4 @@
-/* random.h - counter-based random numbers: a draw is a pure function of its key, so any block can be re-executed anywhere. */
+/* random.h - counter-based random numbers: a draw is a pure function of its key, so any block can be re-executed on any node. */
 #ifndef HW_BASE_RANDOM_H
 #define HW_BASE_RANDOM_H
 
@@ -13,7 +13,7 @@ static inline uint64_t hw_mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/* One stream: (seed, stream, block, clock) and the number of the next draw. Value type; two streams with one key are equal. */
+/* A stream: (seed, stream, block, clock) and the number of the next draw. A value type; two streams with equal keys are equal. */
 typedef struct hw_random {
     uint64_t key[2];
     uint64_t draw;
@@ -21,11 +21,11 @@ typedef struct hw_random {
 
 hw_random hw_random_at(uint64_t seed, uint64_t stream, uint64_t block, uint64_t clock);
 uint64_t hw_random_next(hw_random *random);
-/* Uniform on [0, bound), bound > 0, without bias. */
+/* Returns a number uniform on [0, bound), bound > 0, without bias. */
 uint64_t hw_random_below(hw_random *random, uint64_t bound);
-/* Uniform on [0, 1), 53 bits. */
+/* Returns a number uniform on [0, 1) with 53 bits. */
 double hw_random_uniform(hw_random *random);
-/* Standard normal (polar method; the same bits on every machine that has IEEE sqrt and this libm's log). */
+/* Returns a standard normal number (polar method; the same bits on every machine with IEEE sqrt and this libm's log). */
 double hw_random_normal(hw_random *random);
 
 #endif

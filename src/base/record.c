@@ -9,7 +9,7 @@
 #include "base/memory.h"
 
 struct hawser_record {
-    unsigned char *bytes; /* written: owned; read: the caller's */
+    unsigned char *bytes; /* for writing: freed by this file; for reading: the caller's bytes */
     size_t size, capacity, at;
     bool reads;
     hawser_status status;
@@ -40,7 +40,7 @@ static void write_bytes(hawser_record *record, const void *value, size_t size)
     record->size += size;
 }
 
-/* The next bytes of what is read; NULL after an error. */
+/* Returns the next bytes to read; NULL after an error. */
 static const unsigned char *take(hawser_record *record, size_t size)
 {
     if (size > record->size - record->at) {

@@ -1,5 +1,5 @@
-/* rows.h - tables whose rows stand in one place as a macro: LIST(ROW) calls ROW(ID, word, help, ...) for each row, ID being the
- * end of its enumerator's name, and word what users write. Enumerators, options, parsing and help are made of the same rows. */
+/* rows.h - tables whose rows are written once, as a macro: LIST(ROW) calls ROW(ID, word, help, ...) for each row. ID is the end of its
+ * enumerator's name, and `word` is what users write. Enumerators, options, parsing and help are made from the same rows. */
 #ifndef HW_BASE_ROWS_H
 #define HW_BASE_ROWS_H
 
@@ -13,13 +13,13 @@
 #define HW_ROW_COUNT(...)   +1
 #define HW_ROWS_COUNT(list) (0 list(HW_ROW_COUNT))
 
-/* The characters of a word that are its name: all, or those before ":N". */
+/* Returns how many characters of a word are its name: all, or those before ":N". */
 static inline size_t hw_word_length(const char *word)
 {
     return strcspn(word, ":");
 }
 
-/* Whether `text`, which the options have checked, is the word; "ssp:2" is "ssp:N". */
+/* Returns whether `text`, which the options have checked, is the word; "ssp:2" is "ssp:N". */
 static inline bool hw_word_is(const char *word, const char *text)
 {
     size_t length = hw_word_length(word);

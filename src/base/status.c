@@ -30,10 +30,10 @@ const char *hawser_status_name(hawser_status status)
 
 static bool is_inside_character(char byte)
 {
-    return ((unsigned char)byte & 0xc0) == 0x80; /* of UTF-8 */
+    return ((unsigned char)byte & 0xc0) == 0x80; /* a continuation byte of UTF-8 */
 }
 
-/* Leaves out the middle of a long text: what is wrong is said at its beginning, and what to do at its end. */
+/* Leaves out the middle of a long text: its beginning says what is wrong, and its end what to do. */
 static void shorten(char *to, size_t size, const char *full, size_t length)
 {
     char gap[64];
@@ -48,7 +48,7 @@ static void shorten(char *to, size_t size, const char *full, size_t length)
     memcpy(to + head + (size_t)written, full + length - tail, tail + 1);
 }
 
-/* An argument of 100,000 characters, such as a name in a file, does not push out the rest. */
+/* Formats a text. An argument of 100,000 characters, such as a name in a file, does not push out the rest. */
 static void format_text(char *to, size_t size, const char *format, va_list arguments)
 {
     va_list again;

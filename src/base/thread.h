@@ -1,17 +1,16 @@
-/* thread.h - threads that serve in the background: signals are for the threads of the program, so that the one which waits for Ctrl-C
- * gets it. */
+/* thread.h - background threads. They block all signals, so that the program's thread that waits for Ctrl-C gets it. */
 #ifndef HW_BASE_THREAD_H
 #define HW_BASE_THREAD_H
 
 #include <pthread.h>
 
-/* pthread_create with every signal blocked in the new thread; what it returns. */
+/* pthread_create with every signal blocked in the new thread. Returns what pthread_create returns. */
 int hw_thread_start(pthread_t *thread, void *(*body)(void *argument), void *argument);
 
-/* pthread_cond_init of one whose deadlines are hw_seconds' times; what it returns: on Linux 0. */
+/* pthread_cond_init for deadlines by hw_seconds. Returns what pthread_cond_init returns: 0 on Linux. */
 int hw_thread_condition(pthread_cond_t *condition);
 
-/* Tells the processor that this is a loop which waits for another one. */
+/* Marks a loop that waits for another thread, for the processor. */
 static inline void hw_thread_pause(void)
 {
 #if defined(__x86_64__) || defined(__i386__)

@@ -10,10 +10,10 @@
 
 #include "hawser/status.h"
 
-enum { HW_VIEW_FIRST = 1 }; /* a job's only one so far */
+enum { HW_VIEW_FIRST = 1 }; /* a job's only view so far */
 
 typedef struct hw_view {
-    uint32_t number; /* messages carry it */
+    uint32_t number; /* part of each message */
     uint32_t blocks, nodes;
     uint32_t *node; /* by block */
 } hw_view;
@@ -22,14 +22,14 @@ typedef struct hw_view {
 hawser_status hw_view_first(uint32_t blocks, uint32_t nodes, hw_view *view, hawser_error *error) HAWSER_MUST_USE;
 void hw_view_free(hw_view *view);
 
-/* The node that runs a block. */
+/* Returns the node that runs a block. */
 static inline uint32_t hw_view_node(const hw_view *view, uint32_t block)
 {
     return view->node[block];
 }
-/* The number of a node's blocks. */
+/* Returns the number of a node's blocks. */
 uint32_t hw_view_count(const hw_view *view, uint32_t node);
-/* The first of a node's blocks from block `from` on; view->blocks if there is none. */
+/* Returns the first of a node's blocks from block `from` on; view->blocks if there is none. */
 uint32_t hw_view_next(const hw_view *view, uint32_t node, uint32_t from);
 /* Returns whether each node has blocks with consecutive numbers, and lower nodes have lower blocks. */
 bool hw_view_in_order(const hw_view *view);
