@@ -11,12 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/lasso/block.h"
 #include "algorithms/sgd/problem.h"
 #include "hawser/algorithm.h"
 #include "job.h"
 #include "runtime/block/worker.h"
 
-enum { ROWS = 90, COLUMNS = 40, OPTIONS_MOST = 20 };
+enum { EXAMPLES = 90, FEATURES = 40, OPTIONS_MOST = 20 };
 
 /* A training: an algorithm, and option names and values. */
 typedef struct work {
@@ -42,17 +43,17 @@ static double mix(uint64_t *state)
 /* Sparse columns that share a factor, and a target of two labels or of any numbers. */
 static hawser_dataset *make_data(bool labels)
 {
-    static uint64_t offsets[COLUMNS + 1];
-    static uint32_t indices[ROWS * COLUMNS];
-    static double values[ROWS * COLUMNS], y[ROWS], common[ROWS];
+    static uint64_t offsets[FEATURES + 1];
+    static uint32_t indices[EXAMPLES * FEATURES];
+    static double values[EXAMPLES * FEATURES], y[EXAMPLES], common[EXAMPLES];
     uint64_t seed = 5, stored = 0;
-    for (size_t i = 0; i < ROWS; i++) {
+    for (size_t i = 0; i < EXAMPLES; i++) {
         common[i] = mix(&seed);
         y[i] = 0.5 * mix(&seed) + 0.3;
     }
-    for (size_t j = 0; j < COLUMNS; j++) {
+    for (size_t j = 0; j < FEATURES; j++) {
         offsets[j] = stored;
-        for (uint32_t i = 0; i < ROWS; i++) {
+        for (uint32_t i = 0; i < EXAMPLES; i++) {
             double x = 0.6 * common[i] + 0.4 * mix(&seed);
             if (mix(&seed) > 0.2)
                 continue;
@@ -61,11 +62,11 @@ static hawser_dataset *make_data(bool labels)
             y[i] += j % 6 == 0 ? (j % 4 ? -1.0 : 1.5) * x : 0.0;
         }
     }
-    offsets[COLUMNS] = stored;
-    for (size_t i = 0; labels && i < ROWS; i++)
+    offsets[FEATURES] = stored;
+    for (size_t i = 0; labels && i < EXAMPLES; i++)
         y[i] = y[i] > 0.3 ? 1.0 : 0.0;
-    hawser_matrix matrix = {.rows = ROWS,
-                            .cols = COLUMNS,
+    hawser_matrix matrix = {.rows = EXAMPLES,
+                            .cols = FEATURES,
                             .stored = stored,
                             .layout = HAWSER_CSC,
                             .values = values,
@@ -144,6 +145,12 @@ static const work works[] = {
     {"linear", {"solver", "minibatch", "batch", "20", "epochs", "6", NULL}},
     {"linear", {"solver", "sgd", "epochs", "2", NULL}},
     {"linear", {"solver", "minibatch", "batch", "2", "epochs", "4", "step", "0.1", NULL}}, /* diverges: the best weights are the result */
+    {"lasso", {"lambda-ratio", "0.1", NULL}}, /* solved as one */
+    {"lasso", {"lambda-ratio", "0.05", "certify-every", "3", "sync", "bsp", NULL}},
+    {"lasso", {"lambda-ratio", "0.1", "merge", "average", NULL}}, /* rounds */
+    {"lasso", {"lambda-ratio", "0.1", "l1-ratio", "0.5", "filter", "absolute", "quota", "300", NULL}},
+    {"lasso", {"path", "5", "cv", "3", NULL}},
+    {"lasso", {"lambda-ratio", "0.1", "solver", "cd", "max-clocks", "60", NULL}},
 };
 /* clang-format on */
 
@@ -186,12 +193,64 @@ static void descent_without_epoch(hawser_record *record, hawser_context *context
         block->memory.epoch = 0.0;
 }
 
+static void lasso_without_fresh(hawser_record *record, hawser_context *context)
+{
+    hw_lasso_block *block = visited(record, context);
+    if (block != NULL)
+        block->fresh = false;
+}
+
+static void lasso_without_intercept(hawser_record *record, hawser_context *context)
+{
+    hw_lasso_block *block = visited(record, context);
+    if (block != NULL)
+        block->intercept = 0.0;
+}
+
+static void lasso_without_gradient(hawser_record *record, hawser_context *context)
+{
+    hw_lasso_block *block = visited(record, context);
+    for (size_t j = 0; block != NULL && j < block->columns.X.cols; j++)
+        block->scan.gradient[j] = 0.0;
+}
+
+static void lasso_without_grades(hawser_record *record, hawser_context *context)
+{
+    hw_lasso_block *block = visited(record, context);
+    if (block != NULL)
+        memset(block->scan.grades, 0, sizeof block->scan.grades);
+}
+
+static void lasso_without_residuals(hawser_record *record, hawser_context *context)
+{
+    hw_lasso_block *block = visited(record, context);
+    if (block != NULL && block->accelerator.residuals != NULL)
+        memset(block->accelerator.residuals, 0, block->accelerator.rows * sizeof(double));
+}
+
+static void lasso_without_set(hawser_record *record, hawser_context *context)
+{
+    hw_lasso_block *block = visited(record, context);
+    if (block != NULL && block->lasso != NULL)
+        block->lasso->settings.solver->reset(block->solver);
+}
+
+static void lasso_without_coefficients(hawser_record *record, hawser_context *context)
+{
+    hw_lasso_block *block = visited(record, context);
+    for (size_t k = 0; block != NULL && k < block->joint.members.count; k++)
+        block->joint.members.x[k] = 0.0;
+}
+
 typedef struct mutant {
     size_t work;
     hawser_scratch_visit *visit;
 } mutant;
 
-static const mutant mutants[] = {{4, descent_without_least}, {4, descent_without_epoch}};
+static const mutant mutants[] = {{4, descent_without_least},  {4, descent_without_epoch},   {5, lasso_without_gradient},
+                                 {5, lasso_without_grades},   {5, lasso_without_set},       {5, lasso_without_coefficients},
+                                 {7, lasso_without_fresh},    {7, lasso_without_residuals}, {7, lasso_without_set},
+                                 {9, lasso_without_intercept}};
 
 static void field_that_is_left_out_changes_a_model(void **state)
 {

@@ -53,6 +53,7 @@ static hawser_program *new_program(const char *name, hw_linear *linear, const hw
     declare_metrics(program);
     units->declare(program);
     hawser_scratch_size(program, units->scratch, units->release);
+    hawser_scratch_record(program, units->visit);
     return program;
 }
 

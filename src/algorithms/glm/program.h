@@ -14,6 +14,7 @@ typedef struct hw_linear_units {
     const char *name;
     size_t scratch; /* bytes of a block */
     void (*release)(void *scratch);
+    hawser_scratch_visit *visit;
     void (*declare)(hawser_program *program); /* metrics beside those of the frame */
     hawser_unit_function *prepare;            /* once a fold */
     hawser_unit_function *measure, *bound;    /* a certificate */

@@ -58,6 +58,7 @@ hawser_status hw_lasso_block_prepare(hw_lasso_block *block, const hw_linear *las
         block->lasso = lasso;
         HAWSER_TRY(allocate(block, X, error));
     }
+    block->fold = fold;
     block->columns.weights = block->row_weights;
     block->columns.total = hw_linear_weigh(lasso, fold, block->row_weights);
     if (!(block->columns.total > 0.0))

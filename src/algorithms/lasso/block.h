@@ -15,6 +15,7 @@
 
 typedef struct hw_lasso_block {
     const hw_linear *lasso;
+    uint32_t fold; /* for which it was prepared */
     hw_linear_columns columns;
     double *row_weights; /* this fold's; NULL while all rows count alike */
     hw_lasso_span span;  /* of columns without penalty */

@@ -130,19 +130,25 @@ static size_t triangle(size_t begin, size_t end)
     return end * (end + 1) / 2 - begin * (begin + 1) / 2;
 }
 
+void hw_lasso_joint_bind(hw_lasso_block *block, const hawser_matrix *whole)
+{
+    hw_linear_shared *shared = block->joint.shared = block->lasso->shared;
+    block->joint.whole = (hw_linear_columns){.X = *whole,
+                                             .weights = block->columns.weights,
+                                             .total = block->columns.total,
+                                             .centred = block->columns.centred,
+                                             .mean = shared->mean,
+                                             .norm = shared->norm};
+}
+
 hawser_status hw_lasso_joint_union(hw_lasso_block *block, const hawser_matrix *whole, const double *board,
                                    hawser_error *error)
 {
     hw_lasso_joint *joint = &block->joint;
-    hw_linear_shared *shared = joint->shared = block->lasso->shared;
     joint_work work = {block, board};
-    HAWSER_TRY(hw_linear_shared_enter(shared, ++joint->step, whole->cols, take_columns, &work, error));
-    joint->whole = (hw_linear_columns){.X = *whole,
-                                       .weights = block->columns.weights,
-                                       .total = block->columns.total,
-                                       .centred = block->columns.centred,
-                                       .mean = shared->mean,
-                                       .norm = shared->norm};
+    joint->shared = block->lasso->shared;
+    HAWSER_TRY(hw_linear_shared_enter(joint->shared, ++joint->step, whole->cols, take_columns, &work, error));
+    hw_lasso_joint_bind(block, whole);
     return take_union(joint, block->lasso, board, block->scan.screened_at, error);
 }
 

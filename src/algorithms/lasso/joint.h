@@ -45,6 +45,8 @@ size_t hw_lasso_joint_expected(const hw_linear *lasso, size_t members);
 
 /* Writes this block's members, as chosen last, to its share of the board; returns how many numbers that took, from the first on. */
 size_t hw_lasso_joint_post(const struct hw_lasso_block *block, const double *alpha, double *share);
+/* Points block->joint.whole to the data and to what the blocks of this process share, once the first step has allocated that. */
+void hw_lasso_joint_bind(struct hw_lasso_block *block, const hawser_matrix *whole);
 /* Takes the union from the board: block->joint.members. Their columns have to be at hand for what follows. */
 hawser_status hw_lasso_joint_union(struct hw_lasso_block *block, const hawser_matrix *whole, const double *board,
                                    hawser_error *error) HAWSER_MUST_USE;

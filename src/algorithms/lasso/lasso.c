@@ -20,6 +20,7 @@
 #include "algorithms/lasso/block.h"
 #include "algorithms/lasso/evaluate.h"
 #include "algorithms/lasso/kind.h"
+#include "algorithms/lasso/memory.h"
 #include "algorithms/lasso/options.h"
 #include "algorithms/list.h"
 
@@ -308,6 +309,7 @@ static hawser_operator *joint_work(const hw_linear_frame *frame, hw_linear *lass
 static const hw_linear_units units = {.name = "lasso",
                                       .scratch = sizeof(hw_lasso_block),
                                       .release = release,
+                                      .visit = hw_lasso_visit,
                                       .declare = declare,
                                       .prepare = prepare,
                                       .measure = measure,

@@ -11,6 +11,7 @@
 #include "algorithms/solve/columns.h"
 #include "algorithms/solve/part.h"
 #include "algorithms/solve/stop.h"
+#include "hawser/record.h"
 
 typedef struct hw_linear_round {
     const hw_linear_columns *columns;
@@ -47,6 +48,8 @@ typedef struct hw_linear_solver {
     hawser_status (*solve)(void *state, const hw_linear_round *round, hawser_error *error);
     /* The columns that rounds change until the next choose; NULL stands for all of them. */
     const uint32_t *(*members)(const void *state, size_t *count);
+    /* Visits what the state remembers from round to round; the state is new when it is read. NULL: nothing. */
+    void (*visit)(hawser_record *record, void *state, const hw_linear_columns *columns);
 } hw_linear_solver;
 
 /* Working sets, coordinate descent on their Gram matrix or on the residual, with extrapolation: the default. */

@@ -4,6 +4,7 @@
 
 #include "algorithms/solve/descent.h"
 #include "algorithms/solve/grades.h"
+#include "algorithms/solve/memory.h"
 
 typedef struct scored {
     double score;
@@ -178,8 +179,17 @@ static const uint32_t *members_of(const void *opaque, size_t *count)
     return ((const working_set *)opaque)->members.columns;
 }
 
+/* The members are chosen between two certificates; their coefficients are taken from the block in each round. */
+static void visit(hawser_record *record, void *opaque, const hw_linear_columns *columns)
+{
+    working_set *set = opaque;
+    hw_linear_members_visit(record, &set->members);
+    hw_linear_gram_visit(record, &set->gram, columns->X.cols);
+    HW_LINEAR_REMEMBER(record, set->use_gram);
+}
+
 const hw_linear_solver *hw_linear_working_set(void)
 {
-    static const hw_linear_solver solver = {new_state, free_state, reset, choose, solve, members_of};
+    static const hw_linear_solver solver = {new_state, free_state, reset, choose, solve, members_of, visit};
     return &solver;
 }

@@ -1,0 +1,69 @@
+/*
+ * memory.c - the visit of a block. Weights, moments and penalties are computed anew from the data. The joint problem's Gram matrix belongs to the
+ * process; a block remembers its step in it. The numbers of a search over all blocks are not needed once its unit has returned.
+ */
+#include "algorithms/lasso/memory.h"
+
+#include "algorithms/lasso/block.h"
+#include "algorithms/solve/memory.h"
+
+static void visit_residual(hawser_record *record, hw_lasso_block *block)
+{
+    hawser_record_bytes(record, block->residual, block->columns.X.rows * sizeof *block->residual);
+    HW_LINEAR_REMEMBER(record, block->loss);
+    HW_LINEAR_REMEMBER(record, block->sum);
+    HW_LINEAR_REMEMBER(record, block->square);
+    HW_LINEAR_REMEMBER(record, block->target);
+    HW_LINEAR_REMEMBER(record, block->intercept);
+    HW_LINEAR_REMEMBER(record, block->fresh);
+}
+
+/* The union of one unit is solved in a later one. */
+static void visit_joint(hawser_record *record, hawser_context *context, hw_lasso_block *block)
+{
+    hw_lasso_joint *joint = &block->joint;
+    hw_linear_members *members = &joint->members;
+    HW_LINEAR_REMEMBER(record, joint->step);
+    if (joint->step == 0)
+        return;
+    if (hawser_record_reads(record)) {
+        if (hawser_data_want(context, "whole", NULL, 0) != HAWSER_OK)
+            return;
+        hw_lasso_joint_bind(block, hawser_data_view(context, "whole"));
+    }
+    hw_linear_members_visit(record, members);
+    hawser_record_bytes(record, members->gradient, members->count * sizeof *members->gradient);
+    hawser_record_bytes(record, members->start, members->count * sizeof *members->start);
+    hawser_record_bytes(record, members->x, members->count * sizeof *members->x);
+    HW_LINEAR_REMEMBER(record, joint->use_gram);
+    HW_LINEAR_REMEMBER(record, joint->divided);
+    HW_LINEAR_REMEMBER(record, joint->broken);
+    HW_LINEAR_REMEMBER(record, joint->from);
+    HW_LINEAR_REMEMBER(record, joint->begin);
+    HW_LINEAR_REMEMBER(record, joint->end);
+}
+
+void hw_lasso_visit(hawser_record *record, hawser_context *context)
+{
+    hw_lasso_block *block = hawser_scratch(context);
+    const hw_linear *lasso = hawser_user(context);
+    const hw_linear_solver *solver = lasso->settings.solver;
+    bool prepared = block->lasso != NULL;
+    hawser_error error = {0};
+    HW_LINEAR_REMEMBER(record, prepared);
+    HW_LINEAR_REMEMBER(record, block->fold);
+    if (!prepared)
+        return;
+    if (hawser_record_reads(record) &&
+        hw_lasso_block_prepare(block, lasso, hawser_data_view(context, "X"), block->fold, &error) != HAWSER_OK) {
+        hawser_record_fail(record, error.status, error.text);
+        return;
+    }
+    visit_residual(record, block);
+    hw_linear_scan_visit(record, &block->scan, &block->columns.X);
+    hw_linear_accelerator_visit(record, &block->accelerator);
+    HW_LINEAR_REMEMBER(record, block->joint_stale);
+    visit_joint(record, context, block);
+    if (solver->visit != NULL)
+        solver->visit(record, block->solver, &block->columns);
+}

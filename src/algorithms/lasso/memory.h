@@ -1,0 +1,10 @@
+/* memory.h - what a block of the lasso remembers from clock to clock. */
+#ifndef HW_ALGORITHMS_LASSO_MEMORY_H
+#define HW_ALGORITHMS_LASSO_MEMORY_H
+
+#include "hawser/hawser.h"
+
+/* Visits the scratch of the lasso's program, a hw_lasso_block. */
+void hw_lasso_visit(hawser_record *record, hawser_context *context);
+
+#endif

@@ -1,0 +1,82 @@
+#include "algorithms/solve/memory.h"
+
+#include <stdlib.h>
+
+void hw_linear_scan_visit(hawser_record *record, hw_linear_scan *scan, const hawser_matrix *X)
+{
+    hawser_record_bytes(record, scan->gradient, 2 * X->cols * sizeof *scan->gradient); /* and the reference's */
+    hawser_record_bytes(record, scan->screened, X->cols * sizeof *scan->screened);
+    hawser_record_bytes(record, scan->reference_dual, X->rows * sizeof *scan->reference_dual);
+    HW_LINEAR_REMEMBER(record, scan->screened_at);
+    HW_LINEAR_REMEMBER(record, scan->screened_count);
+    HW_LINEAR_REMEMBER(record, scan->referenced);
+    HW_LINEAR_REMEMBER(record, scan->grades);
+}
+
+/* Allocates the matrix as large as it was: when a column leaves depends on that. */
+static bool make_gram(hawser_record *record, hw_linear_gram *gram, size_t columns)
+{
+    if (gram->count > columns || gram->count > gram->capacity || gram->capacity > 2 * columns + 32) {
+        hawser_record_fail(record, HAWSER_BAD_INPUT, "a record has a Gram matrix of other data");
+        return false;
+    }
+    gram->values = malloc((gram->capacity * gram->capacity + 1) * sizeof *gram->values);
+    gram->keep = malloc(gram->capacity + 1);
+    if (gram->values != NULL && gram->keep != NULL)
+        return true;
+    hawser_record_fail(record, HAWSER_NO_MEMORY, "no memory to read a Gram matrix back");
+    return false;
+}
+
+static bool give_slots(hawser_record *record, hw_linear_gram *gram, size_t columns)
+{
+    for (size_t s = 0; s < gram->count; s++) {
+        if (gram->columns[s] >= columns) {
+            hawser_record_fail(record, HAWSER_BAD_INPUT, "a record has a Gram matrix of other data");
+            return false;
+        }
+        gram->slot[gram->columns[s]] = (uint32_t)s;
+    }
+    return true;
+}
+
+void hw_linear_gram_visit(hawser_record *record, hw_linear_gram *gram, size_t columns)
+{
+    bool reads = hawser_record_reads(record);
+    HW_LINEAR_REMEMBER(record, gram->count);
+    HW_LINEAR_REMEMBER(record, gram->capacity);
+    bool sound = !reads || make_gram(record, gram, columns);
+    hawser_record_bytes(record, gram->columns, gram->count * sizeof *gram->columns);
+    sound = sound && (!reads || give_slots(record, gram, columns));
+    if (!sound)
+        gram->count = 0;
+    for (size_t s = 0; s < gram->count; s++)
+        hawser_record_bytes(record, gram->values + s * gram->capacity, gram->count * sizeof *gram->values);
+}
+
+void hw_linear_members_visit(hawser_record *record, hw_linear_members *members)
+{
+    hawser_error error = {0};
+    size_t count = members->count;
+    HW_LINEAR_REMEMBER(record, count);
+    if (hawser_record_reads(record) && hw_linear_members_reserve(members, count, &error) != HAWSER_OK) {
+        hawser_record_fail(record, error.status, error.text);
+        return;
+    }
+    members->count = count;
+    hawser_record_bytes(record, members->columns, count * sizeof *members->columns);
+    hawser_record_bytes(record, members->terms, count * sizeof *members->terms);
+}
+
+void hw_linear_accelerator_visit(hawser_record *record, hw_linear_accelerator *accelerator)
+{
+    HW_LINEAR_REMEMBER(record, accelerator->rows);
+    HW_LINEAR_REMEMBER(record, accelerator->members);
+    HW_LINEAR_REMEMBER(record, accelerator->capacity);
+    HW_LINEAR_REMEMBER(record, accelerator->loss);
+    HW_LINEAR_REMEMBER(record, accelerator->usable);
+    hawser_record_array(record, (void **)&accelerator->residuals, sizeof *accelerator->residuals,
+                        (HW_LINEAR_HISTORY + 1) * (accelerator->rows + 1), 0);
+    hawser_record_array(record, (void **)&accelerator->alphas, sizeof *accelerator->alphas,
+                        (HW_LINEAR_HISTORY + 2) * accelerator->capacity, 0);
+}
