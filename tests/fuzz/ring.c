@@ -101,7 +101,7 @@ static void serve(world *it, char *text, size_t size)
     for (int i = 0; i < 2 && it->why == NULL && (i == 0 || hw_shared_presses(shared)); i++) {
         hw_shared_disarm(shared);
         it->why = hw_link_read(it->link, text, size);
-        if (it->why == NULL && atomic_load(&shared->waits) && hw_ring_roomy(&shared->out))
+        if (it->why == NULL && atomic_load(&shared->waits) && hw_ring_writable(&shared->out))
             hw_link_writable(it->link);
         hw_shared_arm(shared);
     }
