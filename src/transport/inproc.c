@@ -10,7 +10,7 @@ typedef struct inproc {
     hw_transport transport;
     uint32_t count;
     hw_inbox *endpoints;
-    uint64_t *sequences; /* [source][destination]; a row is its source's */
+    uint64_t *sequences; /* [source][destination]; only the source uses its row */
     hw_segment_table *segments;
 } inproc;
 
@@ -46,7 +46,7 @@ static hawser_status inproc_send(hw_transport *transport, uint32_t source, uint3
     if (message->payload == NULL)
         message->envelope.length = 0;
     if (!hw_inbox_put(to, message))
-        hw_message_free(message); /* closed since: as good as read too late */
+        hw_message_free(message); /* closed meanwhile: the message is dropped, as if it had been read too late */
     return HAWSER_OK;
 }
 
@@ -64,7 +64,7 @@ static hw_message *inproc_receive(hw_transport *transport, uint32_t number)
     return hw_inbox_take(&of(transport)->endpoints[number]);
 }
 
-/* What is sent has arrived. */
+/* Returns 0, because a sent message has already arrived. */
 static uint64_t inproc_pending(hw_transport *transport)
 {
     (void)transport;
@@ -97,7 +97,7 @@ static hawser_status inproc_put(hw_transport *transport, uint32_t source, uint32
     return status;
 }
 
-/* What is put is there: the answer can be given at once. */
+/* Replies at once: a put takes effect before it returns. */
 static hawser_status inproc_fence(hw_transport *transport, uint32_t source, uint32_t destination, uint32_t segment,
                                   uint64_t ticket, hawser_error *error)
 {

@@ -5,9 +5,9 @@
 #include "base/memory.h"
 #include "transport/pool.h"
 
-_Static_assert(sizeof(hw_block) <= HW_ALIGNMENT, "what stands before a payload must fit there");
+_Static_assert(sizeof(hw_block) <= HW_ALIGNMENT, "the head of a block must fit before its payload");
 
-/* A payload lies one alignment step behind its reference count, so that a message costs two allocations and no more. */
+/* Puts a payload one alignment step behind its reference count, so that a message costs only two allocations. */
 hawser_status hw_message_new(size_t length, hw_message **message, hawser_error *error)
 {
     *message = NULL;
@@ -50,10 +50,10 @@ hawser_status hw_message_share(const hw_message *message, hw_message **copy, haw
     return HAWSER_OK;
 }
 
-/* Of the payload. */
+/* Drops a reference to the payload. */
 static void let_go(hw_message *message)
 {
-    /* Release: this holder's reads come before the free; acquire: the last holder sees them all done. */
+    /* Release orders this holder's reads before the free; acquire lets the last holder see that all reads are done. */
     if (message->shared == NULL || atomic_fetch_sub_explicit(message->shared, 1, memory_order_acq_rel) > 1)
         return;
     hw_block *block = (hw_block *)(void *)message->shared;

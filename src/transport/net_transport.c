@@ -1,4 +1,4 @@
-/* net_transport.c - the transport of one run over a net: what is here goes by reference through inboxes, the rest by link. */
+/* net_transport.c - the transport of one run over a net: inboxes for local endpoints (by reference), links for remote ones. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,8 +12,8 @@ typedef struct net_transport {
     hw_net *net;
     uint32_t session, count, blocks, self;
     uint32_t *home;
-    hw_inbox *inboxes;    /* [endpoint]; of those that are not here only `closed` is used */
-    uint64_t **sequences; /* [source][destination], the last for all; NULL where the source is not here */
+    hw_inbox *inboxes;    /* [endpoint]; a remote endpoint uses only `closed` */
+    uint64_t **sequences; /* [source][destination], the last entry for `spread`; NULL if the source is remote */
     hw_segment_table *segments;
 } net_transport;
 
@@ -53,7 +53,7 @@ static hawser_status net_send(hw_transport *transport, uint32_t source, uint32_t
     if (self->home[destination] != self->self)
         return hw_net_send(self->net, self->home[destination], message, error);
     if (!hw_inbox_put(to, message))
-        hw_message_free(message); /* closed since: as good as read too late */
+        hw_message_free(message); /* closed meanwhile: the message is dropped, as if it had been read too late */
     return HAWSER_OK;
 }
 
@@ -99,7 +99,7 @@ static hawser_status net_expose(hw_transport *transport, uint32_t endpoint, cons
     return hw_segment_table_expose(self->segments, endpoint, shape, segment, error);
 }
 
-/* To a segment of this node at once, else by link: the thread that serves the links there writes it. */
+/* Writes to a local segment at once. For a remote one the net thread of that node writes the bytes. */
 static hawser_status net_put(hw_transport *transport, uint32_t source, uint32_t destination, hw_message *message,
                              hawser_error *error)
 {
@@ -120,7 +120,7 @@ static hawser_status net_put(hw_transport *transport, uint32_t source, uint32_t 
     return status;
 }
 
-/* To the one who asked. */
+/* Sends the reply to the node that asked. */
 static hawser_status answer_fence(net_transport *self, hw_message *fence, hawser_error *error)
 {
     hw_segment_table_answer(self->segments, fence);
@@ -181,7 +181,7 @@ static const hw_transport_ops net_ops = {
     .free = net_free,
 };
 
-/* A copy for each local block; the original is the caller's. */
+/* Delivers a copy to each local block. The caller keeps the original. */
 static hawser_status to_blocks(net_transport *self, const hw_message *message, hawser_error *error)
 {
     for (uint32_t i = 0; i < self->blocks; i++) {
@@ -201,10 +201,10 @@ static hawser_status apply_put(net_transport *self, uint32_t node, const hw_mess
     hawser_error own;
     if (hw_segment_table_put(self->segments, message, &own) == HAWSER_OK)
         return HAWSER_OK;
-    return hawser_fail(error, HAWSER_BAD_INPUT, "node %u broke the rules: %s", node, own.text);
+    return hawser_fail(error, HAWSER_BAD_INPUT, "node %u violated the protocol: %s", node, own.text);
 }
 
-/* Who asked and is gone needs no answer; its loss is reported by its link. */
+/* Replies to a fence. No reply is needed if the asking node is lost: its link reports the loss. */
 static hawser_status hear_fence(net_transport *self, hw_message *fence, hawser_error *error)
 {
     hawser_status status = answer_fence(self, fence, error);

@@ -6,12 +6,12 @@
 
 #include "base/memory.h"
 
-/* LEAST: bytes of the smallest payload that is kept. LARGE: bytes from which on it uses the second free list, so that small payloads do not
- * displace large ones. BLOCKS: length of a free list. */
+/* LEAST: smallest payload that is kept, in bytes. LARGE: larger payloads use the second free list, so that small ones do not displace them.
+ * BLOCKS: length of a free list. */
 enum { LEAST = 8 << 10, LARGE = 128 << 10, BLOCKS = 64 };
 #define KEPT_MOST ((size_t)160 << 20) /* bytes of all free blocks */
 
-/* The block that was freed last is first. */
+/* The last freed block is first. */
 typedef struct free_list {
     hw_block *first;
     size_t count;
@@ -75,7 +75,7 @@ void hw_pool_free(hw_pool *pool)
     let_go(pool);
 }
 
-/* One that is large enough and not far too large. */
+/* Returns a block that is large enough and not much too large, or NULL. */
 static hw_block *find(hw_pool *pool, size_t length)
 {
     free_list *own = free_list_of(pool, length);

@@ -13,7 +13,7 @@ bool hw_inbox_put(hw_inbox *inbox, hw_message *message)
 {
     if (atomic_load_explicit(&inbox->closed, memory_order_acquire))
         return false;
-    bool quiet = message->quiet; /* once it is there it is the receiver's */
+    bool quiet = message->quiet; /* read now: once pushed, the message belongs to the receiver */
     hw_message *top = atomic_load_explicit(&inbox->arrived, memory_order_relaxed);
     do
         message->next = top;

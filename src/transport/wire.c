@@ -8,7 +8,7 @@
 #define FRAME_MAGIC     UINT32_C(0x314d5748) /* "HWM1" */
 #define HANDSHAKE_MAGIC UINT32_C(0x52535748) /* "HWSR" */
 
-enum { CHECK_AT = 8 }; /* of the check sum, in frames and messages of the handshake */
+enum { CHECK_AT = 8 }; /* offset of the checksum in frames and handshake messages */
 
 static unsigned char *put16(unsigned char *to, uint16_t value)
 {
@@ -55,7 +55,7 @@ static uint64_t get64(const unsigned char **from)
     return le64toh(value);
 }
 
-/* Of everything but the four bytes where it stands itself. */
+/* Returns the checksum of everything except the four bytes that hold it. */
 static uint32_t check_sum(const unsigned char *at, size_t size)
 {
     uint64_t digest = hw_hash(at, CHECK_AT, size);
@@ -131,9 +131,9 @@ static const char *unpack_envelope(const unsigned char *at, hw_envelope *e, uint
     e->length = get64(&at);
     e->checksum = get64(&at);
     if (e->kind < HW_MESSAGE_TRIGGER || e->kind >= HW_MESSAGE_KINDS)
-        return "it sent a message of a kind that there is not";
+        return "it sent a message of an unknown kind";
     if (e->length > HW_WIRE_PAYLOAD_MOST)
-        return "it sent a message longer than any may be";
+        return "it sent a message that is longer than the limit";
     if (chunk > e->length || (chunk == 0 && e->length > 0))
         return "it sent a message whose lengths contradict each other";
     return NULL;
@@ -141,7 +141,7 @@ static const char *unpack_envelope(const unsigned char *at, hw_envelope *e, uint
 
 bool hw_frame_unpack(const unsigned char *from, hw_frame *frame, const char **why)
 {
-    *why = "it sent bytes that are no frame";
+    *why = "it sent bytes that are not a frame";
     *frame = (hw_frame){0};
     const unsigned char *at = from;
     if (get32(&at) != FRAME_MAGIC)
@@ -154,7 +154,7 @@ bool hw_frame_unpack(const unsigned char *from, hw_frame *frame, const char **wh
     frame->chunk = get64(&at);
     if (version != HW_WIRE_VERSION || type < HW_FRAME_BEGIN || type > HW_FRAME_GOODBYE)
         return false;
-    *why = "it sent a frame that was damaged on its way";
+    *why = "it sent a frame that was damaged in transit";
     frame->type = (hw_frame_type)type;
     if (check != check_sum(from, hw_frame_size(from)))
         return false;
@@ -162,9 +162,9 @@ bool hw_frame_unpack(const unsigned char *from, hw_frame *frame, const char **wh
     if (type == HW_FRAME_BEGIN)
         *why = unpack_envelope(at, &frame->envelope, frame->chunk);
     else if (type == HW_FRAME_MORE ? frame->chunk == 0 : frame->chunk != 0)
-        *why = "it sent a frame whose length makes no sense";
+        *why = "it sent a frame with an impossible length";
     if (*why == NULL && (frame->flags & ~HW_FRAME_SPREAD) != 0)
-        *why = "it sent a frame with flags that there are not";
+        *why = "it sent a frame with unknown flags";
     return *why == NULL;
 }
 
@@ -254,7 +254,7 @@ static void get_text(reader *in, char *to, size_t size)
         goto unsound;
     for (size_t i = 0; i < length; i++) {
         unsigned char c = in->at[i];
-        to[i] = c < ' ' || c == 0x7f ? '?' : (char)c; /* it will be shown to people */
+        to[i] = c < ' ' || c == 0x7f ? '?' : (char)c; /* it is printed on terminals */
     }
     to[length] = '\0';
     in->at += length;

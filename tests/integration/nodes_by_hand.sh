@@ -57,8 +57,8 @@ done
 manager 2 --interface 127.0.0.1 --json --log-view
 (exec 3<>/dev/tcp/127.0.0.1/$port) # a probe: it comes and goes, which is neither counted nor said
 code 8 "$hawser" node --join 127.0.0.1:$port --key-file other --join-timeout 30
-says "refused: .* does not know the key of job"
-heard first.err '^hawser: turned away .*127.0.0.1.*: .* does not know the key of job "by-hand"$'
+says "refused: .* does not have the key of job"
+heard first.err '^hawser: turned away .*127.0.0.1.*: .* does not have the key of job "by-hand"$'
 for _ in 1 2 3; do (exec 3<>/dev/tcp/127.0.0.1/$port && echo "GET / HTTP/1.0 and something longer than a head" >&3 && cat <&3 >/dev/null 2>&1); done # garbage: one line was said already
 code 8 "$hawser" node --join 127.0.0.1:$port --key-file other --join-timeout 30
 equal "$(grep -c 'turned away' first.err)" 1

@@ -312,7 +312,7 @@ static void a_mirror_gains_nothing(bool disguise)
     hawser_error error;
     uint32_t number;
     assert_int_equal(hw_net_dial(victim.net, card, HW_NET_ANY, TEST_TIMEOUT, &number, &error), HAWSER_PEER_LOST);
-    assert_non_null(strstr(error.text, disguise ? "does not know the key" : "has reached itself"));
+    assert_non_null(strstr(error.text, disguise ? "does not have the key" : "has connected to itself"));
     pthread_join(thread, NULL);
     close(glass.listener);
     hw_net_accept_figures figures = await_refusals(&victim, 1);
@@ -446,7 +446,7 @@ static void a_certificate_is_no_key(void **state)
     hawser_error error;
     uint32_t number;
     assert_int_equal(hw_net_dial(victim.net, card, 9, TEST_TIMEOUT, &number, &error), HAWSER_PEER_LOST);
-    if (strstr(error.text, "does not know the key") == NULL)
+    if (strstr(error.text, "does not have the key") == NULL)
         fail_msg("%s", error.text);
     pthread_join(thread, NULL);
     close(listener);

@@ -121,7 +121,7 @@ static void lose_nodes(void)
 {
     for (int i = 0; i < 3; i++)
         lose_by(SIGKILL, NULL);
-    lose_by(SIGSTOP, "nothing has been heard of it");
+    lose_by(SIGSTOP, "nothing was received from it");
 }
 
 static void a_lost_node_is_noticed(void **state)

@@ -195,7 +195,7 @@ static void a_stopped_peer_is_lost_by_its_silence(void **state)
     assert_int_equal(node_path(&server, 1).bytes_received > quiet.bytes_received, strcmp(quiet.transport, "shm") != 0);
     kill(peer.pid, SIGSTOP);
     assert_true(node_await32(&server, &server.losses, 1));
-    assert_string_equal(server.why, "nothing has been heard of it");
+    assert_string_equal(server.why, "nothing was received from it");
     assert_true(server.silent >= 1.5);
     kill(peer.pid, SIGCONT);
     /* It finds its connection closed. */
@@ -297,7 +297,7 @@ static void cut(bool there, bool back, const char *why_here)
         assert_true(node_await32(&nodes[i], &nodes[i].losses, 1));
     assert_string_equal(nodes[0].why, why_here);
     if (back) {
-        assert_string_equal(nodes[1].why, "nothing has been heard of it");
+        assert_string_equal(nodes[1].why, "nothing was received from it");
         assert_int_equal(nodes[1].arrived, 0);
     }
     proxy_stop(&between);
@@ -309,13 +309,13 @@ static void cut(bool there, bool back, const char *why_here)
 static void cut_both_ways(void **state)
 {
     (void)state;
-    cut(true, true, "nothing has been heard of it");
+    cut(true, true, "nothing was received from it");
 }
 
 static void cut_one_way(void **state)
 {
     (void)state;
-    cut(true, false, "nothing has been heard of it");
+    cut(true, false, "nothing was received from it");
 }
 
 static void expect_lost(const void *bytes, size_t size, const char *why)
@@ -347,7 +347,7 @@ static void bytes_that_are_no_frames_end_the_link(void **state)
     (void)state;
     unsigned char bytes[400];
     memset(bytes, 'x', sizeof bytes);
-    expect_lost(bytes, 200, "it sent bytes that are no frame");
+    expect_lost(bytes, 200, "it sent bytes that are not a frame");
     size_t size = framed(bytes, HW_FRAME_BEGIN, 100, 100);
     expect_lost(bytes, size, "its connection was closed");      /* nothing of the payload */
     expect_lost(bytes, size + 50, "its connection was closed"); /* half of it */
@@ -358,19 +358,19 @@ static void bytes_that_are_no_frames_end_the_link(void **state)
         bytes[i] ^= 4;
     }
     size = framed(bytes, HW_FRAME_BEGIN, (uint64_t)1 << 40, (uint64_t)1 << 40);
-    expect_lost(bytes, size, "longer than any may be");
+    expect_lost(bytes, size, "longer than the limit");
     size = framed(bytes, HW_FRAME_BEGIN, 200, 100);
     expect_lost(bytes, size, "contradict");
     size = framed(bytes, HW_FRAME_MORE, 10, 0);
-    expect_lost(bytes, size, "more of a message than there is");
+    expect_lost(bytes, size, "more of a message than the message has");
     size = framed(bytes, HW_FRAME_BEGIN, 10, 100);
     size += 10 + framed(bytes + size + 10, HW_FRAME_BEGIN, 10, 100);
     expect_lost(bytes, size, "within another");
     size = framed(bytes, HW_FRAME_BEGIN, 10, 100);
     size += 10 + framed(bytes + size + 10, HW_FRAME_MORE, 91, 0);
-    expect_lost(bytes, size, "more of a message than there is");
+    expect_lost(bytes, size, "more of a message than the message has");
     size = framed(bytes, HW_FRAME_ALIVE, 8, 0);
-    expect_lost(bytes, size, "makes no sense");
+    expect_lost(bytes, size, "impossible length");
 }
 
 /* A rogue with whom memory is shared: it does there what it likes. */
@@ -437,15 +437,15 @@ static void memory_that_makes_no_sense_ends_the_link(void **state)
     for (int i = 0; i < 3; i++) {
         open_rogue(&it, HW_SHARED_RING);
         atomic_store(&it.shake->shared->out.control->written, counts[i]);
-        expect_end(&it, "what stands in the memory shared with it makes no sense");
+        expect_end(&it, "the contents of the memory shared with it are invalid");
         open_rogue(&it, HW_SHARED_RING);
         atomic_store(&it.shake->shared->in.control->read, counts[i] / 2); /* more than was written */
         assert_int_equal(hw_net_send(it.server.net, 5, numbered(1, 10), NULL), HAWSER_OK);
-        expect_end(&it, "what stands in the memory shared with it makes no sense");
+        expect_end(&it, "the contents of the memory shared with it are invalid");
     }
     open_rogue(&it, HW_RING_LEAST);
     memset(it.shake->shared->mapping.data, 0xff, it.shake->shared->mapping.size);
-    expect_end(&it, "what stands in the memory shared with it makes no sense");
+    expect_end(&it, "the contents of the memory shared with it are invalid");
 }
 
 /* In another namespace time has another zero: what is new is a sign of life all the same, and what is not new is none. */
@@ -461,7 +461,7 @@ static void signs_of_life_by_another_clock(void **state)
             node_rest(0.2);
         }
         assert_int_equal(node_count(&it.server, &it.server.losses), 0);
-        expect_end(&it, "nothing has been heard of it");
+        expect_end(&it, "nothing was received from it");
         assert_true(it.server.silent >= 1);
     }
 }
@@ -474,11 +474,11 @@ static void frames_in_memory_are_checked(void **state)
     memset(bytes, 'x', sizeof bytes);
     open_rogue(&it, HW_RING_LEAST);
     put_in(&it, bytes, 200);
-    expect_end(&it, "it sent bytes that are no frame");
+    expect_end(&it, "it sent bytes that are not a frame");
     size_t size = framed(bytes, HW_FRAME_BEGIN, (uint64_t)1 << 40, (uint64_t)1 << 40);
     open_rogue(&it, HW_RING_LEAST);
     put_in(&it, bytes, size);
-    expect_end(&it, "longer than any may be");
+    expect_end(&it, "longer than the limit");
     size = framed(bytes, HW_FRAME_BEGIN, 200, 100);
     open_rogue(&it, HW_RING_LEAST);
     put_in(&it, bytes, size);

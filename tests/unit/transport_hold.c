@@ -136,7 +136,7 @@ static void who_takes_nothing(hw_net_way way)
     scene *s = begin(way, true, 0, ASKED);
     unsigned long long waited = 0;
     assert_true(node_await32(&s->keeper.own, &s->keeper.own.losses, 1));
-    if (sscanf(s->keeper.own.why, "it takes nothing of the %llu bytes that wait", &waited) != 1)
+    if (sscanf(s->keeper.own.why, "it has stopped reading: %llu bytes that wait", &waited) != 1)
         fail_msg("%s", s->keeper.own.why);
     assert_in_range(waited, 1, UNREAD + 2 * ANSWER);
     assert_true(node_count(&s->keeper.own, &s->keeper.answered) < ASKED); /* the rest waits at its own end */

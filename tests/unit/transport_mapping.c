@@ -114,10 +114,10 @@ static void what_is_no_sealed_memory_is_refused(void **state)
 {
     (void)state;
     int ends[2], fd, null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    expect_refused(null, 1, SIZE, "no shared memory");
+    expect_refused(null, 1, SIZE, "not shared memory");
     close(null);
     pair(ends);
-    expect_refused(ends[0], 1, SIZE, "no shared memory");
+    expect_refused(ends[0], 1, SIZE, "not shared memory");
     close(ends[0]);
     close(ends[1]);
     int open_ended = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);

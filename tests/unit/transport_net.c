@@ -391,7 +391,7 @@ static void strangers_are_refused_by_name(void **state, bool encrypted)
     options = node_options(1, NULL);
     options.key = (const unsigned char *)"0123456789abcdef0123456789abcdeX";
     node_open(&other, &options);
-    expect_refusal(&other, card, 0, "does not know the key", "\"test\"");
+    expect_refusal(&other, card, 0, "does not have the key", "\"test\"");
     node_close(&other);
 
     options = node_options(1, NULL);
@@ -400,11 +400,11 @@ static void strangers_are_refused_by_name(void **state, bool encrypted)
     expect_refusal(&other, card, 0, "refused: ", "unwanted is not wanted here");
     expect_refusal(&other, card, 3, "node 3 was expected", "node 0");
     node_close(&other);
-    expect_refusal(&server, card, 0, "has reached itself", "");
+    expect_refusal(&server, card, 0, "has connected to itself", "");
 
     options = node_options(0, NULL);
     node_open(&other, &options);
-    expect_refusal(&other, card, 0, "there is a node 0 already", "");
+    expect_refusal(&other, card, 0, "there is already a node 0", "");
     node_close(&other);
 
     hw_net_accept_figures figures;
@@ -495,9 +495,9 @@ static void the_way_asked_for_is_taken(void **state)
     expect_way(best, best, false, "tcp", NULL);
     expect_way(shared, local, true, NULL, "dials asks for shared memory on its host (--transport shm)");
     expect_way(local, shared, true, NULL, "accepts asks for shared memory on its host (--transport shm)");
-    expect_way(shared, tcp, true, NULL, "it goes by TCP");
-    expect_way(tcp, shared, true, NULL, "it goes by TCP");
-    expect_way(shared, shared, false, NULL, "it goes by TCP");
+    expect_way(shared, tcp, true, NULL, "it uses TCP");
+    expect_way(tcp, shared, true, NULL, "it uses TCP");
+    expect_way(shared, shared, false, NULL, "it uses TCP");
     expect_way(local, tcp, true, NULL, "dials asks for Unix sockets on its host (--transport unix)");
     expect_way(tcp, local, true, NULL, "accepts asks for Unix sockets on its host (--transport unix)");
 }

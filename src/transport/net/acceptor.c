@@ -22,18 +22,18 @@ typedef struct half_open {
     double deadline;
     char from[HW_NET_ADDRESS];
     hw_shake shake;
-    bool decided; /* refused or admitted */
+    bool decided; /* the acceptor has rejected or admitted the peer */
 } half_open;
 
 typedef struct net_acceptor {
     hw_net *net;
     half_open *oldest, *newest;
     uint32_t count;
-    double told_at; /* the owner, of one that was turned away; 0: never */
+    double told_at; /* when the owner was last notified of a rejection; 0: never */
     uint64_t untold;
 } net_acceptor;
 
-/* Limits the warnings: a flood of connections causes few of them. */
+/* Limits the notifications: a flood of connections causes few of them. */
 static void tell_owner(net_acceptor *self, const char *from, const char *why)
 {
     const hw_net_events *events = &self->net->events;
@@ -80,7 +80,7 @@ static void unlink_half_open(net_acceptor *self, half_open *one)
     free(one);
 }
 
-/* The peer has proved the key; the owner has the last word. */
+/* The peer has proved the key; the owner admits or rejects it. */
 static hawser_status admit(hw_net *net, hw_shake *shake, hawser_error *error)
 {
     unsigned char message[HW_HANDSHAKE_MOST];
@@ -102,7 +102,7 @@ static void watch(net_acceptor *self, half_open *one, hw_shake_progress progress
     (void)epoll_ctl(self->net->acceptor_poll, EPOLL_CTL_MOD, one->shake.channel.fd, &event);
 }
 
-/* It came and went without a word: a supervisor looks whether the port is open. Nothing was refused. */
+/* Returns false if the peer sent nothing, like a supervisor that checks whether the port is open. Such a connection is not a rejection. */
 static bool has_sent(const half_open *one)
 {
     return one->shake.fault == HW_FAULT_CUT && one->shake.have == 0 && one->shake.own_size == 0;
@@ -146,8 +146,7 @@ static void crowded(net_acceptor *self, const char *from, const char *why)
     tell_owner(self, from, why);
 }
 
-/* Who means well is through in milliseconds: where there is no room, the one who has stood here longest goes. False: all have just
- * come. */
+/* Evicts the oldest half-open connection: a well-behaved peer is done in milliseconds. Returns false if even the oldest one is too new. */
 static bool evict_oldest(net_acceptor *self)
 {
     half_open *oldest = self->oldest;
@@ -158,7 +157,8 @@ static bool evict_oldest(net_acceptor *self)
     return true;
 }
 
-/* No descriptor is left: the spare one serves to close the connection that waits, which would wake us for ever. */
+/* Called when no descriptor is left. Accepts the waiting connection with the spare descriptor and closes it, since it would wake the thread
+ * forever. */
 static void turn_away(net_acceptor *self, int listener)
 {
     close(self->net->spare);
@@ -199,7 +199,7 @@ static void accept_all(net_acceptor *self, int listener)
         int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0) {
             if (hw_unix_socket(fd) && !hw_same_user(fd))
-                close(fd); /* not counted: a dialler of another user sees whose socket this is, too, and goes on by TCP */
+                close(fd); /* not counted: the other user's dialler also sees the owner of this socket, and uses TCP */
             else
                 accept_one(self, fd);
             continue;
@@ -244,7 +244,7 @@ static void *acceptor_main(void *argument)
             else if (!is_listener(net, what))
                 advance(&self, what);
         }
-        for (int i = 0; i < count; i++) /* last: it may close connections that have events above */
+        for (int i = 0; i < count; i++) /* last, because it may close connections that have events above */
             if (is_listener(net, events[i].data.ptr))
                 accept_all(&self, *(int *)events[i].data.ptr);
         expire(&self, hw_seconds());

@@ -112,9 +112,9 @@ void hw_socket_tune(int fd)
 {
     enum { UNSENT_MOST = 256 << 10 };
     int on = 1;
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* a Unix socket has none: no harm */
-    /* What the kernel has not sent yet stays short: it grows its buffer to megabytes a link, seconds on a slow one, in which nothing can
-     * be overtaken, coalesced or counted as waiting. What is on its way is not limited. */
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* fails on a Unix socket, which has no delay */
+    /* Keeps the unsent data of the kernel short. Otherwise it grows its buffer to megabytes per link, which is seconds on a slow one, and
+     * nothing in the buffer can be overtaken, coalesced or counted as waiting. Data in transit are not limited. */
     int unsent = UNSENT_MOST;
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof unsent);
 }
@@ -125,7 +125,8 @@ void hw_socket_near(int fd)
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &any, sizeof any);
 }
 
-/* Does the system's congestion control pace? That is all we have against any: others (DCTCP) want to be there from the first packet on. */
+/* Returns whether the system's congestion control paces. Only such a control is replaced within a host; others (DCTCP) must be set before
+ * the first packet. */
 static bool paces(int fd, char name[64])
 {
     socklen_t length = 63;
@@ -135,7 +136,7 @@ static bool paces(int fd, char name[64])
 
 void hw_socket_begin(int fd)
 {
-    static const char plain[] = "reno"; /* every kernel has it, for everybody */
+    static const char plain[] = "reno"; /* every kernel has it, for every user */
     char usual[64];
     if (paces(fd, usual))
         (void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, plain, sizeof plain - 1);
@@ -179,7 +180,7 @@ void hw_address_text(const struct sockaddr_storage *address, socklen_t length, c
         (void)!snprintf(text, HW_NET_ADDRESS, "an address without text");
         return;
     }
-    const char *plain = strncmp(host, "::ffff:", 7) == 0 ? host + 7 : host; /* IPv4 on an IPv6 socket */
+    const char *plain = strncmp(host, "::ffff:", 7) == 0 ? host + 7 : host; /* an IPv4 address on an IPv6 socket */
     (void)!snprintf(text, HW_NET_ADDRESS, strchr(plain, ':') != NULL ? "tcp:[%s]:%s" : "tcp:%s:%s", plain, port);
 }
 

@@ -1,4 +1,4 @@
-/* address.h - where nodes listen: sockets, addresses, and the way from an address to a connection. */
+/* address.h - where nodes listen: sockets, addresses, and how to connect to an address. */
 #ifndef HW_TRANSPORT_NET_ADDRESS_H
 #define HW_TRANSPORT_NET_ADDRESS_H
 
@@ -10,7 +10,7 @@
 
 struct sockaddr_un;
 
-enum { HW_HOST_ID = 40, HW_UNIX_PATH = 108 /* of sockaddr_un */, HW_CANDIDATES = 16, HW_LISTENERS_MOST = 10 };
+enum { HW_HOST_ID = 40, HW_UNIX_PATH = 108 /* size of sockaddr_un.sun_path */, HW_CANDIDATES = 16, HW_LISTENERS_MOST = 10 };
 
 /* The listening sockets of a net. */
 typedef struct hw_listeners {
@@ -33,35 +33,36 @@ socklen_t hw_unix_address(const char *path, size_t length, struct sockaddr_un *a
 /* The boot id of this kernel's run: two processes with the same one may share a file system. */
 void hw_host_id(char id[HW_HOST_ID]);
 
-/* The incarnation names the Unix socket's file. listen.c. */
+/* Opens the listening sockets. The incarnation is part of the name of the Unix socket's file. listen.c. */
 hawser_status hw_listeners_open(const hw_net_options *options, uint64_t incarnation, hw_listeners *listeners,
                                 hawser_error *error) HAWSER_MUST_USE;
 void hw_listeners_close(hw_listeners *listeners);
 
-/* What an address (or HOST:PORT) names, in the order in which to try: the Unix path first, if `host` is ours; it alone, or
- * not at all, as `way` says. Names are resolved now. */
+/* Lists what an address (or HOST:PORT) names, in the order in which to try it: the Unix path first if `host` is this host, or only it, or
+ * not at all, as `transport` says. Names are resolved on each call. */
 hawser_status hw_address_targets(const char *address, const char *host, hw_net_way way, hw_target targets[HW_CANDIDATES],
                                  int *count, hawser_error *error) HAWSER_MUST_USE;
 
-/* A non-blocking connect; -1: errno. EINPROGRESS is success. Sockets of ours are close-on-exec and send at once. */
+/* Starts a non-blocking connect. Returns -1 on failure, with errno; EINPROGRESS counts as success. The socket is close-on-exec and sends
+ * without delay. */
 int hw_connect_begin(const hw_target *target);
 void hw_socket_tune(int fd);
-/* Of one that listens, or is about to connect. Within a host there is nothing to congest, and a control that paces what it sends (BBR) sets a timer
- * for each piece, which a connection that has begun with it never gives up quite: so all begin without. */
+/* Sets up a socket that will listen or connect. Within a host there is no congestion. A control that paces (BBR) sets a timer for each
+ * piece, and a connection that began with it never quite stops doing so; so every connection begins without. */
 void hw_socket_begin(int fd);
-/* The other end is on another host: congestion is controlled as the system likes it. */
+/* Restores the system's congestion control: the other end is on another host. */
 void hw_socket_far(int fd);
-/* Both ends are on this host: what the kernel holds is there in a moment, however much it is. */
+/* Lifts the limit of unsent data: both ends are on this host, where data leave the kernel at once. */
 void hw_socket_near(int fd);
 
 /* "tcp:ADDRESS:PORT", IPv6 in brackets, or "unix". */
 void hw_address_text(const struct sockaddr_storage *address, socklen_t length, char text[HW_NET_ADDRESS]);
 /* "unix:/path" or "tcp:ADDRESS:PORT" of the other end. */
 void hw_peer_text(int fd, char text[HW_NET_ADDRESS]);
-/* Both ends are on one host: a Unix socket, loopback, or one address that talks to itself. */
+/* Returns whether both ends are on one host: a Unix socket, loopback, or one address connected to itself. */
 bool hw_same_host(int fd);
 bool hw_unix_socket(int fd);
-/* The process at the other end of a Unix socket runs as this one's user. */
+/* Returns whether the process at the other end of a Unix socket runs as the same user. */
 bool hw_same_user(int fd);
 
 #endif

@@ -14,7 +14,7 @@
 
 enum {
     SLICE = 64 << 10,     /* bytes that are written to memory before the other end is woken */
-    WRITE_MOST = 1 << 20, /* that a socket is given at a time: while it takes them it hears nothing of what has arrived */
+    WRITE_MOST = 1 << 20, /* bytes in one write to a socket; the thread does not receive while it writes */
     PIECES_MOST = 64
 };
 
@@ -28,7 +28,7 @@ static ssize_t outcome(hw_net_channel *channel, ssize_t moved)
     return HW_CHANNEL_BROKEN;
 }
 
-/* A full socket has woken the peer already; a broken one is noticed when it is read. */
+/* Wakes the peer by a byte. A full socket has woken it already, and a broken one is found on reading. */
 static void wake_peer(hw_net_channel *channel)
 {
     (void)!send(channel->fd, "!", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -52,7 +52,7 @@ static ssize_t read_shared(hw_net_channel *channel, const struct iovec *pieces, 
     return HW_CHANNEL_BROKEN;
 }
 
-/* In slices, so that both ends copy at the same time. */
+/* Writes in slices, so that both ends copy at the same time. */
 static ssize_t write_shared(hw_net_channel *channel, const struct iovec *pieces, int count)
 {
     ssize_t moved = 1, all = 0;
@@ -130,7 +130,7 @@ ssize_t hw_channel_write(hw_net_channel *channel, const struct iovec *pieces, in
     if (channel->tls != NULL)
         return hw_tls_write(channel->tls, pieces[0].iov_base, pieces[0].iov_len, &channel->failure);
     ssize_t moved = write_socket(channel, pieces, count);
-    if (moved > 0 && channel->handshake_left > 0) /* a piece of its own, and the only one */
+    if (moved > 0 && channel->handshake_left > 0) /* a write of its own, so that no other piece follows */
         channel->handshake_left -= (size_t)moved;
     return moved == 0 ? HW_CHANNEL_AGAIN : moved;
 }
@@ -154,11 +154,11 @@ const char *hw_channel_trouble(const hw_net_channel *channel, char *text, size_t
     if (failure == ECONNRESET || failure == EPIPE)
         return "its connection was reset";
     if (failure == ENOLINK)
-        return "UCX has lost the way to it";
+        return "its connection by UCX was lost";
     if (failure == EBADMSG)
-        return "what stands in the memory shared with it makes no sense";
+        return "the contents of the memory shared with it are invalid";
     if (failure == 0)
-        return "what it sent was not encrypted by the job's key";
+        return "it sent data that are not encrypted with the job's key";
     char buffer[128];
     int written = snprintf(text, size, "its connection failed: %s", strerror_r(failure, buffer, sizeof buffer));
     return written < 0 ? "its connection failed" : text;

@@ -37,13 +37,13 @@ static hw_shake_progress shake_hands(hw_shake *shake, double deadline)
     }
 }
 
-/* Own number as the peer has said it. */
+/* Takes the own number that the peer has sent. */
 static hawser_status take_number(hw_net *net, const hw_shake *shake, hawser_error *error)
 {
     uint32_t before = HW_NET_ANY;
     if (atomic_compare_exchange_strong(&net->self.node, &before, shake->number) || before == shake->number)
         return HAWSER_OK;
-    return hawser_fail(error, HAWSER_PEER_LOST, "%s says that this is node %u, which is node %u", shake->peer.peer.name,
+    return hawser_fail(error, HAWSER_PEER_LOST, "%s reports that this is node %u, but it is node %u", shake->peer.peer.name,
                        shake->number, before);
 }
 
@@ -65,7 +65,7 @@ static hawser_status link_up(hw_net *net, hw_shake *shake, uint32_t *number, haw
     return HAWSER_OK;
 }
 
-/* Tries each target once. HAWSER_STOP: none answered, try again. */
+/* Tries each target once. Returns HAWSER_STOP if none answered: try again. */
 static hawser_status try_all(hw_net *net, const hw_target *targets, int count, hw_shake *shake, double deadline,
                              hawser_error *error)
 {
@@ -73,7 +73,7 @@ static hawser_status try_all(hw_net *net, const hw_target *targets, int count, h
     for (int i = 0; i < count; i++) {
         int fd = hw_connect_begin(&targets[i]);
         if (fd < 0) {
-            bool few = errno == EMFILE || errno == ENFILE; /* that is no fault of the other side's */
+            bool few = errno == EMFILE || errno == ENFILE; /* a lack of descriptors is not the peer's fault */
             (void)hawser_fail(error, HAWSER_PEER_LOST, "%s%s", strerror(errno), hw_machine_advice(errno));
             if (few)
                 return HAWSER_IO;
@@ -118,7 +118,7 @@ hawser_status hw_net_dial(hw_net *net, const char *address, uint32_t node, doubl
     for (;;) {
         hw_target targets[HW_CANDIDATES];
         int count;
-        /* Names are resolved each time: a node may come back with another address. */
+        /* Names are resolved on each try, because a restarted node may have another address. */
         status = hw_address_targets(address, net->host, net->self.way, targets, &count, &last);
         if (status == HAWSER_OK)
             status = try_all(net, targets, count, shake, deadline, &last);

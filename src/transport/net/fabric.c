@@ -12,11 +12,11 @@
 #include <ucp/api/ucp.h>
 
 enum {
-    PIECE = 256 << 10, /* bytes that one call hands over */
-    WINDOW = 2 << 20   /* bytes of an endpoint under way: more wait in the link's queue */
+    PIECE = 256 << 10, /* bytes of one UCX call */
+    WINDOW = 2 << 20   /* bytes of an endpoint in flight; further ones wait in the link's queue */
 };
 
-/* The calls that are used, by name. */
+/* The functions of UCX in use, by name. */
 typedef struct calls {
     ucs_status_t (*config_read)(const char *, const char *, ucp_config_t **);
     ucs_status_t (*config_modify)(ucp_config_t *, const char *, const char *);
@@ -53,11 +53,11 @@ struct hw_fabric {
     hw_fabric_endpoint *endpoints;
 };
 
-/* Bytes on their way: UCX reads them until it says that it has done. */
+/* A send buffer in flight. UCX reads it until it reports completion. */
 typedef struct send_buffer {
     hw_fabric_endpoint *endpoint;
     size_t size;
-    struct send_buffer *next; /* among the endpoint's spare ones */
+    struct send_buffer *next; /* in the endpoint's list of reusable buffers */
     unsigned char bytes[];
 } send_buffer;
 
@@ -67,10 +67,10 @@ struct hw_fabric_endpoint {
     ucp_ep_h handle;
     send_buffer *spare;
     size_t under_way, unsent;
-    unsigned char *came; /* the piece that is being read; UCX's */
+    unsigned char *came; /* the piece that is being read; UCX owns it */
     size_t came_size, came_done;
     bool broken, closed;
-    void *closing; /* request */
+    void *closing; /* request of the close */
 };
 
 static hawser_status load(hw_fabric *self, hawser_error *error)
@@ -114,7 +114,7 @@ static hawser_status load(hw_fabric *self, hawser_error *error)
                                dlerror());
         memcpy(wanted[i].at, &found, sizeof found);
     }
-    /* Faults and the terminal are the program's; what is wrong is said here. */
+    /* Signals and the terminal belong to the program, and Hawser reports UCX's errors. */
     const int faults[] = {SIGSEGV, SIGILL, SIGBUS, SIGFPE, SIGHUP};
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
         ucx->disable_signal(faults[i]);
@@ -133,17 +133,18 @@ static hawser_status make_context(hw_fabric *self, bool trusted, hawser_error *e
     ucp_config_t *config;
     const char *const settings[][2] = {
         {"TLS", trusted ? "all" : "posix,sysv,cma,self"},
-        {"MM_ERROR_HANDLING", "y"}, /* else memory is not used where a peer's death is to be seen */
-        {"TX_SEG_SIZE", "64K"},     /* of TCP: 8 KiB are slow */
+        /* otherwise UCX uses no memory transport for endpoints that must detect a peer's death */
+        {"MM_ERROR_HANDLING", "y"},
+        {"TX_SEG_SIZE", "64K"}, /* for TCP, where the default of 8 KiB is slow */
         {"RX_SEG_SIZE", "128K"},
-        {"KEEPALIVE_INTERVAL", "inf"}, /* signs of life are the link's own */
+        {"KEEPALIVE_INTERVAL", "inf"}, /* the link has its own heartbeats */
     };
     ucs_status_t status = ucx->config_read(NULL, NULL, &config);
     if (status != UCS_OK)
         return failed(self, "read its settings", status, error);
     for (size_t i = 0; i < sizeof settings / sizeof *settings && status == UCS_OK; i++) {
         if (i == 0 && trusted && getenv("UCX_TLS") != NULL)
-            continue; /* who trusts his fabric may choose */
+            continue; /* a user that trusts the fabric may choose the transports */
         status = ucx->config_modify(config, settings[i][0], settings[i][1]);
     }
     const ucp_params_t params = {.field_mask = UCP_PARAM_FIELD_FEATURES,
@@ -283,7 +284,7 @@ hawser_status hw_fabric_open(hw_fabric *fabric, const void *address, hw_fabric_e
     ucs_status_t status = fabric->ucx.ep_create(fabric->worker, &params, &endpoint->handle);
     if (status != UCS_OK) {
         free(endpoint);
-        return failed(fabric, "open a way to the peer", status, error);
+        return failed(fabric, "connect to the peer", status, error);
     }
     endpoint->next = fabric->endpoints;
     endpoint->place = &fabric->endpoints;
@@ -350,7 +351,7 @@ ssize_t hw_fabric_write(hw_fabric_endpoint *endpoint, const struct iovec *pieces
         return 0;
     send_buffer *one = take_buffer(endpoint);
     if (one == NULL)
-        return endpoint->unsent > 0 ? 0 : HW_FABRIC_BROKEN; /* when others have come back */
+        return endpoint->unsent > 0 ? 0 : HW_FABRIC_BROKEN; /* wait until other buffers have returned */
     one->endpoint = endpoint;
     one->size = gather(one->bytes, PIECE, pieces, count);
     endpoint->under_way += one->size;
@@ -366,7 +367,7 @@ ssize_t hw_fabric_write(hw_fabric_endpoint *endpoint, const struct iovec *pieces
     return (ssize_t)size;
 }
 
-/* The next piece that has come. False: none. */
+/* Takes the next piece that has arrived. Returns false if there is none. */
 static bool next_piece(hw_fabric_endpoint *endpoint)
 {
     if (endpoint->came != NULL)
@@ -414,7 +415,7 @@ bool hw_fabric_writable(const hw_fabric_endpoint *endpoint)
     return endpoint->under_way <= WINDOW / 2;
 }
 
-#else /* a build without UCX's header: nobody gets a fabric, so nothing but the first is ever called */
+#else /* A build without UCX's header: no fabric exists, so only the first function is ever called. */
 
 hawser_status hw_fabric_new(bool trusted, hw_fabric **fabric, hawser_error *error)
 {

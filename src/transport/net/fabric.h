@@ -1,11 +1,12 @@
 /*
- * fabric.h - UCX: a pipe of bytes between two nodes over what the network card or the memory of the host can do.
+ * fabric.h - UCX: a pipe of bytes between two nodes over the network card or the memory of the host.
  *
- * The library is loaded when somebody asks for it and not before; no process that does not ask has any part of it. A net has one fabric
- * and each of its links that goes by it one endpoint. The socket over which the nodes have shaken hands stays: its end is the
- * end of the link, since UCX alone sees neither a killed peer nor a cut line. It encrypts nothing.
+ * The library is loaded only on request; other processes have no part of it. A net has one fabric, and each of its links by UCX has one
+ * endpoint. The socket over which the nodes have shaken hands stays: its end is the end of the link, because UCX alone detects neither a
+ * killed peer nor a cut line. UCX does not encrypt.
  *
- * All of it belongs to one thread at a time, the net's, but for new, address and fd, which come before, and free, which comes after.
+ * For one thread at a time: the net's, except for new, address and fd, which are called before that thread starts, and free, which is
+ * called after it ends.
  */
 #ifndef HW_TRANSPORT_NET_FABRIC_H
 #define HW_TRANSPORT_NET_FABRIC_H
@@ -23,29 +24,29 @@ enum { HW_FABRIC_ADDRESS = 1000, HW_FABRIC_BROKEN = -2 };
 typedef struct hw_fabric hw_fabric;
 typedef struct hw_fabric_endpoint hw_fabric_endpoint;
 
-/* trusted: every way there is, RDMA and plain TCP too; else memory of this host alone. HAWSER_IO: this build or this system has no UCX, or
- * it finds no way. */
+/* Loads UCX. If trusted, it may use all transports, RDMA and plain TCP too; otherwise only memory of this host. Returns HAWSER_IO if this
+ * build or this system has no UCX, or UCX finds no transport. */
 hawser_status hw_fabric_new(bool trusted, hw_fabric **fabric, hawser_error *error) HAWSER_MUST_USE;
-void hw_fabric_free(hw_fabric *fabric); /* and its endpoints; NULL is allowed */
-/* What the other side opens an endpoint to; at most HW_FABRIC_ADDRESS bytes. */
+void hw_fabric_free(hw_fabric *fabric); /* frees the endpoints too; NULL is allowed */
+/* Returns the address to which the other side opens an endpoint; at most HW_FABRIC_ADDRESS bytes. */
 const void *hw_fabric_address(const hw_fabric *fabric, size_t *length);
-/* For epoll: readable when there is something to do. */
+/* Returns a descriptor for epoll, readable when there is work. */
 int hw_fabric_fd(const hw_fabric *fabric);
-/* Does what there is to do. True: there was something. */
+/* Makes progress. Returns true if there was any. */
 bool hw_fabric_progress(hw_fabric *fabric);
-/* Before a sleep. False: there is something to do first. */
+/* Arms the descriptor before a sleep. Returns false if there is work first. */
 bool hw_fabric_arm(hw_fabric *fabric);
 
-/* To the fabric that has this address. */
+/* Opens an endpoint to the fabric with this address. */
 hawser_status hw_fabric_open(hw_fabric *fabric, const void *address, hw_fabric_endpoint **endpoint,
                              hawser_error *error) HAWSER_MUST_USE;
-void hw_fabric_close(hw_fabric_endpoint *endpoint); /* what is under way is dropped; NULL is allowed */
-/* Bytes moved; 0: no room, or nothing there; HW_FABRIC_BROKEN. What is written is copied. */
+void hw_fabric_close(hw_fabric_endpoint *endpoint); /* drops the data in flight; NULL is allowed */
+/* Return the number of bytes moved, 0 if there is no space or no data, or HW_FABRIC_BROKEN. Written bytes are copied. */
 ssize_t hw_fabric_write(hw_fabric_endpoint *endpoint, const struct iovec *pieces, int count);
 ssize_t hw_fabric_read(hw_fabric_endpoint *endpoint, const struct iovec *pieces, int count);
-/* There is something to read, if only that the endpoint is broken. */
+/* Returns whether there is something to read, or the endpoint is broken. */
 bool hw_fabric_readable(hw_fabric_endpoint *endpoint);
-/* There is enough room that it is worth going on. */
+/* Returns whether there is enough space to continue writing. */
 bool hw_fabric_writable(const hw_fabric_endpoint *endpoint);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * hold.c - a peer that asks for more than it takes is not read for a while: what waits for it, and what the owner has yet to send it, stays
- * within a bound, and its questions wait at its own end. One that takes nothing meanwhile is lost.
+ * hold.c - pauses reading from a peer that requests more than it receives. So the data that wait for it, and those that the owner has yet
+ * to send it, stay within a bound, and further requests wait on the peer's side. A paused peer that receives nothing for the failure
+ * timeout is lost.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,8 +23,8 @@ static bool eased(const hw_link *link)
 
 void hw_link_watch(hw_link *link)
 {
-    bool socket = link->channel.shared == NULL &&
-                  link->channel.endpoint == NULL; /* what the others' sockets say is heard all the time */
+    bool socket =
+        link->channel.shared == NULL && link->channel.endpoint == NULL; /* the sockets of other links are always read */
     bool space = link->writer == HW_WRITER_BLOCKED && (socket || link->channel.handshake_left > 0);
     uint32_t events = (socket && atomic_load(&link->held) ? 0 : EPOLLIN) | (space ? EPOLLOUT : 0);
     struct epoll_event event = {.events = events, .data.ptr = link};
@@ -53,7 +54,7 @@ const char *hw_link_hold(hw_link *link, const unsigned char *bytes, size_t size)
     memmove(link->put_off, bytes, size);
     link->put_off_size = size;
     hold(link, true);
-    hw_link_ease(link); /* it may have been taken before anybody could see that we hold */
+    hw_link_ease(link); /* it may have been sent before any thread could see that reading is paused */
     return NULL;
 }
 
@@ -73,7 +74,7 @@ bool hw_link_let_go(hw_link *link)
     if (!atomic_load(&link->held) || !eased(link))
         return false;
     hold(link, false);
-    atomic_store(&link->heard, link->taken_at); /* nobody has listened until now */
+    atomic_store(&link->heard, link->taken_at); /* nothing was read until now, so its silence counts from here */
     return true;
 }
 
@@ -84,8 +85,8 @@ void hw_link_let_end(hw_link *link)
         hold(link, false);
 }
 
-/* What has arrived at its end counts, since a socket may swallow much more than its peer takes in that time; and who waits for nothing has
- * nothing to take. */
+/* Returns when the peer last received something. Bytes that have arrived at its end count, because a socket may accept much more than its
+ * peer reads in that time. A peer for which nothing waits is not slow. */
 double hw_link_taken(hw_link *link, double now)
 {
     int64_t taken = (int64_t)atomic_load(&link->bytes_sent) - hw_channel_unread(&link->channel);
@@ -97,7 +98,7 @@ double hw_link_taken(hw_link *link, double now)
 
 const char *hw_link_untaken(const hw_link *link, char *text, size_t size)
 {
-    (void)!snprintf(text, size, "it takes nothing of the %llu bytes that wait for it",
+    (void)!snprintf(text, size, "it has stopped reading: %llu bytes wait for it",
                     (unsigned long long)atomic_load(&link->queued));
     return text;
 }

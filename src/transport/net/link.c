@@ -1,4 +1,4 @@
-/* link.c - writing to a link: whoever sends first writes, others only queue; a burst is left to the reactor, which gathers it. */
+/* link.c - writing to a link: the first sender writes, others only queue. The reactor writes a burst, so that it can gather it. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,13 +11,13 @@
 #include "transport/net/shared.h"
 
 enum {
-    BURST = 16,            /* direct writes in a row; more are gathered */
-    SMALL_CLEAR = 2 << 10, /* a payload up to this is copied next to its head: cheaper than a piece of its own */
-    SMALL_TLS = 16 << 10,  /* a record */
+    BURST = 16,            /* direct writes in a row; further messages are gathered */
+    SMALL_CLEAR = 2 << 10, /* largest payload that is copied next to its head, which is cheaper than an own piece */
+    SMALL_TLS = 16 << 10,  /* of a TLS record */
     DIRECT_MOST = 1 << 18, /* bytes that a sender writes before it leaves the rest to the reactor */
-    REACTOR_MOST = 4 << 20 /* that the reactor writes to one link before it looks at the others */
+    REACTOR_MOST = 4 << 20 /* bytes that the reactor writes to one link before it serves the others */
 };
-#define BURST_RATE 1e5 /* direct writes a second in the long run */
+#define BURST_RATE 1e5 /* direct writes per second in the long run */
 
 void hw_queue_append(hw_queue *queue, hw_message *message)
 {
@@ -29,7 +29,7 @@ void hw_queue_append(hw_queue *queue, hw_message *message)
     queue->last = message;
 }
 
-/* Payload bytes of its frame. */
+/* Returns the payload bytes of the message's frame. */
 static uint64_t chunk_of(const hw_message *message)
 {
     return message->chunk > 0 ? message->chunk : message->envelope.length;
@@ -64,7 +64,7 @@ static void add_piece(hw_link *link, void *base, size_t length)
         link->pieces[link->piece_count++] = (struct iovec){base, length};
 }
 
-/* Packs one message behind `used` bytes of the stage, of which those before *begin are pieces already. */
+/* Packs one message into the stage, after `used` bytes; those before *begin are pieces already. Returns the new `used`. */
 static size_t pack(hw_link *link, hw_message *message, size_t used, size_t *begin)
 {
     uint64_t length = message->envelope.length, chunk = chunk_of(message);
@@ -95,7 +95,7 @@ static size_t pack(hw_link *link, hw_message *message, size_t used, size_t *begi
     add_piece(link, payload, own);
     add_piece(link, (void *)(uintptr_t)message->tail, message->tail_length);
     *begin = used;
-    if (message->tail != NULL) { /* the first of its batch: there is one at most */
+    if (message->tail != NULL) { /* the first message of its batch, so there is at most one tail */
         link->tail = message->tail;
         link->tail_length = message->tail_length;
     }
@@ -104,7 +104,8 @@ static size_t pack(hw_link *link, hw_message *message, size_t used, size_t *begi
     return used;
 }
 
-/* The next batch. False: there is none, and the writer's part is given up; *shut: the socket waits for that. */
+/* Gathers the next batch. Returns false if there is none; the thread is then no longer the writer, and *shut says whether the reactor waits
+ * to close the socket. */
 static bool gather(hw_link *link, bool *shut)
 {
     size_t used = 0, begin = 0, small = link->encrypted ? SMALL_TLS : SMALL_CLEAR;
@@ -127,7 +128,7 @@ static bool gather(hw_link *link, bool *shut)
     if (idle && !say_goodbye && !say_alive) {
         link->writer = HW_WRITER_NONE;
         *shut = link->shut;
-        if (link->bid && !link->by_fabric) /* there it says that the peer's goodbye has been taken */
+        if (link->bid && !link->by_fabric) /* on a UCX link a shutdown means that the peer's goodbye was received */
             shutdown(link->channel.fd, SHUT_WR);
     }
     pthread_mutex_unlock(&link->mutex);
@@ -164,7 +165,7 @@ static void advance(hw_link *link, size_t moved)
     }
 }
 
-/* Room is waited for in memory, not at the socket. */
+/* Returns whether the writer waits for space in memory and not at the socket. */
 static bool by_memory(const hw_link *link)
 {
     return link->channel.shared != NULL && link->channel.handshake_left == 0;
@@ -175,7 +176,7 @@ static bool by_endpoint(const hw_link *link)
     return link->channel.endpoint != NULL && link->channel.handshake_left == 0;
 }
 
-/* What is left of a tail is copied: its sender takes it back. */
+/* Copies the rest of a tail, whose memory its sender gets back. */
 static bool take_over(hw_link *link)
 {
     uintptr_t begin = (uintptr_t)link->tail, end = begin + link->tail_length;
@@ -197,7 +198,7 @@ static bool take_over(hw_link *link)
     return true;
 }
 
-/* Gives the writer's part up; the reactor closes the socket if it has been waiting for that. */
+/* Stops being the writer. If the reactor waits to close the socket, it is woken. */
 static void leave(hw_link *link, hw_writer writer, bool broken, bool more)
 {
     if (!broken && !take_over(link)) {
@@ -210,7 +211,7 @@ static void leave(hw_link *link, hw_writer writer, bool broken, bool more)
     if (writer == HW_WRITER_BLOCKED && by_memory(link)) {
         more |= hw_shared_await_space(link->channel.shared);
     } else if (writer == HW_WRITER_BLOCKED && by_endpoint(link)) {
-        more |= false; /* the reactor looks for room whenever it has made progress */
+        more |= false; /* the reactor checks for space after each progress */
     } else if (writer == HW_WRITER_BLOCKED && !link->shut) {
         hw_link_watch(link);
     }
@@ -220,17 +221,17 @@ static void leave(hw_link *link, hw_writer writer, bool broken, bool more)
         hw_reactor_post(link);
 }
 
-/* As the writer. */
+/* Writes what is queued. For the writer only. */
 static void write_out(hw_link *link, uint64_t most)
 {
     bool shut = false;
     for (uint64_t done = 0;;) {
         bool more = true;
-        while (more && link->piece == link->piece_count) /* all of a batch may have been dropped */
+        while (more && link->piece == link->piece_count) /* all messages of a batch may have been dropped */
             more = gather(link, &shut);
         if (!more)
             break;
-        if (done >= most) { /* whoever has nothing left wakes nobody */
+        if (done >= most) { /* checked after gather: a writer without further data need not wake the reactor */
             leave(link, HW_WRITER_NONE, false, true);
             return;
         }
@@ -251,7 +252,7 @@ static void write_out(hw_link *link, uint64_t most)
         hw_reactor_post(link);
 }
 
-/* With the mutex held: may this thread write? */
+/* With the mutex held: makes this thread the writer if it may be. */
 static bool take_part(hw_link *link)
 {
     if (link->writer != HW_WRITER_NONE || link->broken || link->shut || !link->announced)
@@ -273,14 +274,14 @@ static bool allowed(hw_link *link)
     return true;
 }
 
-/* With the mutex held: would a message be written by its sender, and nothing before it? */
+/* With the mutex held: returns whether the sender would write the message itself, and nothing before it. */
 static bool is_free(const hw_link *link)
 {
     return link->writer == HW_WRITER_NONE && link->queue.first == NULL && link->taken.first == NULL &&
            link->piece == link->piece_count && link->announced && !link->by_fabric && !link->checked && link->net->rate <= 0;
 }
 
-/* Copies a tail that cannot be written at once, since nobody may look at it later. */
+/* Copies a tail that cannot be written at once, because its memory is the sender's after the call. */
 static void join_tail(hw_link *link, hw_message *message)
 {
     if (message->tail == NULL || is_free(link))
@@ -295,8 +296,9 @@ static void join_tail(hw_link *link, hw_message *message)
     }
 }
 
-/* With the mutex held: may the reactor write this one, with others? It is at work, and does so soon: once it has delivered what it has read, if this is an answer to
- * that. Large ones are copied by who has them at hand. */
+/* With the mutex held: returns whether the reactor may write this message, with others. The reactor is running and does so soon; if the
+ * message replies to one that it has just read, after it has delivered all that it has read. A large message is written by the thread that
+ * has it in its cache. */
 static bool may_gather(const hw_link *link, const hw_message *message)
 {
     hw_net *net = link->net;
@@ -325,7 +327,7 @@ bool hw_link_send(hw_link *link, hw_message *message)
     }
     bool idle = link->writer == HW_WRITER_NONE && !more, gathers = may_gather(link, message);
     hw_queue_append(&link->queue, message);
-    /* Into memory it costs no more than to queue it. */
+    /* A write to memory costs no more than queueing. */
     bool direct = idle && !gathers && !link->by_fabric && (link->channel.shared != NULL || has_tail || allowed(link)) &&
                   take_part(link);
     pthread_mutex_unlock(&link->mutex);
@@ -341,14 +343,14 @@ hawser_status hw_link_gone(hw_link *link, hawser_error *error)
     char why[sizeof link->why], text[200];
     pthread_mutex_lock(&link->mutex);
     hw_link_state state = atomic_load(&link->state);
-    bool broken = state == HW_LINK_UP && link->broken; /* the reactor has yet to find out */
+    bool broken = state == HW_LINK_UP && link->broken; /* the reactor has not found out yet */
     bool left = state == HW_LINK_LEFT, ending = state == HW_LINK_UP && link->bidding;
     (void)!snprintf(why, sizeof why, "%s", broken ? hw_channel_trouble(&link->channel, text, sizeof text) : link->why);
     pthread_mutex_unlock(&link->mutex);
     const char *name = link->hello.name;
     if (left || (ending && !broken))
         return hawser_fail(error, HAWSER_PEER_LOST, "node %u (%s) has %s", link->node, name,
-                           left ? "left" : "been told that this node ends");
+                           left ? "left" : "received the end of this node");
     return hawser_fail(error, HAWSER_PEER_LOST, "node %u (%s) was lost: %s", link->node, name, why);
 }
 

@@ -1,4 +1,4 @@
-/* listen.c - the sockets on which a net hears, and the address that says where they are. */
+/* listen.c - the sockets on which a net listens, and the address that names them. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>
@@ -14,7 +14,7 @@
 #include "base/machine.h"
 #include "transport/net/address.h"
 
-/* "@": a name that is in no file system, which nobody has to remove; it is seen in this network namespace alone. */
+/* "@": an abstract name, in no file system, which no process has to remove. It exists in this network namespace only. */
 static bool is_abstract(const hw_net_options *options)
 {
     return strcmp(options->directory, "@") == 0;
@@ -80,7 +80,7 @@ static socklen_t length_of(const struct sockaddr_storage *address)
     return address->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
 }
 
-/* The best address of an interface (NULL: of the first that is up and not loopback): IPv4, else IPv6 beyond the link. */
+/* Finds the best address of an interface (NULL: of the first that is up and not loopback): IPv4, else IPv6 with more than link scope. */
 static bool interface_address(const char *interface, struct sockaddr_storage *address)
 {
     struct ifaddrs *all;
@@ -105,12 +105,12 @@ static bool interface_address(const char *interface, struct sockaddr_storage *ad
     return best > 0;
 }
 
-/* The address of one family from which the default route would leave. Nothing is sent: a datagram socket only looks up its route. */
+/* Finds the source address of the default route for one family. Sends nothing: a datagram socket only looks up its route. */
 static bool route_address(int family, struct sockaddr_storage *address)
 {
     struct sockaddr_in far = {.sin_family = AF_INET, .sin_port = htons(9)};
     struct sockaddr_in6 far6 = {.sin6_family = AF_INET6, .sin6_port = htons(9)};
-    inet_pton(AF_INET, "192.0.2.1", &far.sin_addr); /* addresses for documentation */
+    inet_pton(AF_INET, "192.0.2.1", &far.sin_addr); /* an address reserved for documentation */
     inet_pton(AF_INET6, "2001:db8::1", &far6.sin6_addr);
     bool six = family == AF_INET6;
     const struct sockaddr *target = six ? (const struct sockaddr *)&far6 : (const struct sockaddr *)&far;
@@ -132,11 +132,11 @@ static void parse(const char *text, struct sockaddr_storage *address)
         inet_pton(AF_INET, text, &((struct sockaddr_in *)(void *)address)->sin_addr);
 }
 
-/* The addresses to listen on, and the one that the address names. */
+/* The addresses to listen on, and the one to announce. */
 typedef struct choice {
-    struct sockaddr_storage at[HW_LISTENERS_MOST - 1], told; /* one of the listeners is a Unix socket */
-    int count;                                               /* the first is necessary; a host may lack the others */
-    bool all;                                                /* at[0] stands for every address */
+    struct sockaddr_storage at[HW_LISTENERS_MOST - 1], told; /* one listener is a Unix socket, hence - 1 */
+    int count;                                               /* the first one is required; a host may lack the others */
+    bool all;                                                /* at[0] means all addresses */
 } choice;
 
 static void add(choice *chosen, const struct sockaddr_storage *given)
@@ -157,7 +157,7 @@ static void add_text(choice *chosen, const char *text)
     add(chosen, &address);
 }
 
-/* The addresses of a name. */
+/* Adds the addresses of a name. */
 static void add_name(choice *chosen, const char *name)
 {
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *found = NULL;
@@ -171,7 +171,7 @@ static void add_name(choice *chosen, const char *name)
     freeaddrinfo(found);
 }
 
-/* What others are told where every address is bound, or none was asked for. */
+/* Finds the address to announce if the net listens on all addresses, or none was given. */
 static void find_told(struct sockaddr_storage *told)
 {
     *told = (struct sockaddr_storage){0};
@@ -180,8 +180,8 @@ static void find_told(struct sockaddr_storage *told)
     parse("127.0.0.1", told);
 }
 
-/* The default route's addresses of both families, and those that processes of this host use for it: "localhost" is 127.0.0.1 or ::1, and where
- * Debian knows no better a host's own name is 127.0.1.1. */
+/* Chooses the default route's addresses of both families and those that local processes use: "localhost" is 127.0.0.1 or ::1, and Debian
+ * maps a host's own name to 127.0.1.1 by default. */
 static void choose_default(const hw_net_options *options, choice *chosen)
 {
     struct sockaddr_storage six = {0};
@@ -202,7 +202,7 @@ static bool is_any(const struct sockaddr_storage *address)
     return ((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr == htonl(INADDR_ANY);
 }
 
-/* "::" has the addresses of IPv4, too; a kernel without IPv6 has those alone. */
+/* "::" includes the IPv4 addresses; a kernel without IPv6 has only those. */
 static void choose_all(choice *chosen)
 {
     int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -227,7 +227,7 @@ static hawser_status choose(const hw_net_options *options, choice *chosen, hawse
     if (chosen->count == 0)
         return hawser_fail(error, HAWSER_IO,
                            "\"%s\" is neither an interface that is up nor an address of this host: see `ip address` "
-                           "(\"all\" stands for all addresses)",
+                           "(\"all\" means all addresses)",
                            options->interface);
     if (options->interface != NULL)
         chosen->count = 1;
@@ -239,7 +239,7 @@ static hawser_status choose(const hw_net_options *options, choice *chosen, hawse
     return HAWSER_OK;
 }
 
-/* A socket bound to one port; -1: errno. */
+/* Opens a socket bound to one port. Returns -1 on failure, with errno. */
 static int listen_at(const struct sockaddr_storage *where, uint16_t port)
 {
     struct sockaddr_storage address = *where;
@@ -273,8 +273,8 @@ static void close_from(hw_listeners *listeners, int first)
         close(listeners->fds[--listeners->count]);
 }
 
-/* One port on all of them; 0: that which the system gives the first. The port, or 0: errno, and the address that could not be had. Those that this
- * host lacks are left out. */
+/* Listens on one port on all addresses; with port 0 the system chooses it for the first one. Returns the port, or 0 with errno and the
+ * failing address. Addresses that this host lacks are left out. */
 static uint16_t listen_at_all(const choice *chosen, uint16_t port, hw_listeners *listeners,
                               const struct sockaddr_storage **failed)
 {
@@ -297,7 +297,7 @@ static uint16_t listen_at_all(const choice *chosen, uint16_t port, hw_listeners 
     return port;
 }
 
-/* "ADDRESS:PORT, ..." of the sockets from `first` on. */
+/* Writes "ADDRESS:PORT, ..." of the sockets from `first` on. */
 static void list(hw_listeners *listeners, int first, const choice *chosen, uint16_t port)
 {
     size_t used = 0;
@@ -324,7 +324,7 @@ static hawser_status refuse_ports(const hw_net_options *options, const struct so
 {
     char where[HW_NET_ADDRESS];
     hw_address_text(failed, length_of(failed), where);
-    where[strlen(where) - strlen(":0")] = '\0'; /* its port is none yet */
+    where[strlen(where) - strlen(":0")] = '\0'; /* the port is not known yet */
     if (options->port_low == options->port_high)
         return hawser_fail(error, HAWSER_IO, "cannot listen on %s, port %u: %s%s", where + strlen("tcp:"), options->port_low,
                            strerror(failure), hw_machine_advice(failure));
@@ -335,7 +335,7 @@ static hawser_status refuse_ports(const hw_net_options *options, const struct so
 static hawser_status open_tcp(const hw_net_options *options, hw_listeners *listeners, struct sockaddr_storage *told,
                               hawser_error *error)
 {
-    enum { TRIES = 100 }; /* of ports that the system chooses for the first address, and another address may not have */
+    enum { TRIES = 100 }; /* tries, because a port that the system chose for the first address may be taken on another */
     choice chosen;
     HAWSER_TRY(choose(options, &chosen, error));
     bool any = options->port_low == 0;
@@ -369,7 +369,7 @@ hawser_status hw_listeners_open(const hw_net_options *options, uint64_t incarnat
     bool local = options->directory != NULL && options->way != HW_NET_TCP;
     if (local)
         status = open_local(options, incarnation, listeners, error);
-    /* Where no launcher has given a directory, it has told the others a port. */
+    /* A launcher that gives no directory announces a port to the other nodes. */
     if (status == HAWSER_OK && (!local || is_abstract(options) || !options->local_only)) {
         status = open_tcp(options, listeners, &told, error);
         if (status == HAWSER_OK)

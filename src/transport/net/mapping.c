@@ -13,7 +13,7 @@
 
 enum {
     SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL,
-    DESCRIPTORS = 4 /* that one message may bring before the kernel closes the rest */
+    DESCRIPTORS = 4 /* descriptors accepted with one message; the kernel closes further ones */
 };
 
 static hawser_status map(int fd, size_t size, hw_mapping *mapping, hawser_error *error)
@@ -53,11 +53,11 @@ hawser_status hw_mapping_open(int fd, size_t least, size_t most, hw_mapping *map
     struct stat about;
     int seals = fcntl(fd, F_GET_SEALS);
     if (seals < 0 || fstat(fd, &about) != 0)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "the descriptor that came is no shared memory: %s", strerror(errno));
+        return hawser_fail(error, HAWSER_BAD_INPUT, "the received descriptor is not shared memory: %s", strerror(errno));
     if ((seals & (F_SEAL_SHRINK | F_SEAL_GROW)) != (F_SEAL_SHRINK | F_SEAL_GROW))
-        return hawser_fail(error, HAWSER_BAD_INPUT, "the size of the shared memory that came is not sealed");
+        return hawser_fail(error, HAWSER_BAD_INPUT, "the size of the received shared memory is not sealed");
     if ((uint64_t)about.st_size < least || (uint64_t)about.st_size > most)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "shared memory of %jd bytes came: from %zu to %zu were expected",
+        return hawser_fail(error, HAWSER_BAD_INPUT, "received shared memory of %jd bytes; expected %zu to %zu",
                            (intmax_t)about.st_size, least, most);
     return map(fd, (size_t)about.st_size, mapping, error);
 }
@@ -85,7 +85,7 @@ ssize_t hw_mapping_send(int socket, const struct iovec *bytes, int count, int fd
     return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* Keeps the first descriptor that ever came, closes all others. */
+/* Keeps the first descriptor that was received and closes all others. */
 static void keep(const struct cmsghdr *head, int *fd)
 {
     for (size_t at = 0; CMSG_LEN(at + sizeof(int)) <= head->cmsg_len; at += sizeof(int)) {

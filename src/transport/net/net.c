@@ -1,4 +1,4 @@
-/* net.c - a net from its making to its end. */
+/* net.c - the start and the end of a net. */
 #include "transport/net/net.h"
 
 #include <errno.h>
@@ -28,18 +28,18 @@ hw_link *hw_net_link(const hw_net *net, uint32_t node)
     return page == NULL ? NULL : atomic_load_explicit(&page[node % HW_LINK_PAGE], memory_order_acquire);
 }
 
-/* With the net's mutex held. */
+/* Adds a link to the table. With the net's mutex held. */
 static hawser_status enter(hw_net *net, hw_link *link, hawser_error *error)
 {
     uint32_t node = link->node;
     if (node == atomic_load(&net->self.node))
-        return hawser_fail(error, HAWSER_PEER_LOST, "there is a node %u already: %s", node, net->self.name);
+        return hawser_fail(error, HAWSER_PEER_LOST, "there is already a node %u: %s", node, net->self.name);
     if (node >= HW_LINK_PAGE * HW_LINK_PAGES)
         return hawser_fail(error, HAWSER_PEER_LOST, "node number %u is too large: at most %d", node,
                            HW_LINK_PAGE * HW_LINK_PAGES - 1);
     const hw_link *old = hw_net_link(net, node);
     if (old != NULL)
-        return hawser_fail(error, HAWSER_PEER_LOST, "there is a link to a node %u already: %s", node, old->hello.name);
+        return hawser_fail(error, HAWSER_PEER_LOST, "there is already a link to a node %u: %s", node, old->hello.name);
     if (atomic_load(&net->stopping))
         return hawser_fail(error, HAWSER_PEER_LOST, "%s is about to end", net->self.name);
     _Atomic(hw_link *) *page = atomic_load(&net->pages[node / HW_LINK_PAGE]);
@@ -233,7 +233,7 @@ void hw_net_forget(hw_net *net, uint32_t node)
     hw_link *link = hw_net_link(net, node);
     if (link == NULL)
         return;
-    /* The reactor takes it out of the list under the mutex: not between these two. */
+    /* The reactor removes links from the list under the mutex, so none between these two lines. */
     pthread_mutex_lock(&net->mutex);
     atomic_store(&link->forgotten, true);
     hw_reactor_post(link);
@@ -296,7 +296,7 @@ void hw_net_accepts(hw_net *net, hw_net_accept_figures *figures)
     pthread_mutex_unlock(&net->mutex);
 }
 
-/* Bytes that have arrived at the peers whose links are open, or less by a constant: the kernel, or shared memory, holds the rest. */
+/* Returns the bytes that have arrived at the peers of open links, up to a constant; the rest is in the kernel or in shared memory. */
 static int64_t goodbye_progress(hw_net *net)
 {
     int64_t arrived = 0;
@@ -310,7 +310,7 @@ static int64_t goodbye_progress(hw_net *net)
     return arrived;
 }
 
-/* Until every link is closed, or nothing has moved for so long: how long the last messages take is for their size and the links to say. */
+/* Waits until every link is closed, or nothing has moved for this long. The time for the last messages depends on their size and the links. */
 static void await_closed(hw_net *net, double seconds)
 {
     double still_since = hw_seconds(), step = seconds < 0.4 ? seconds / 4 : 0.1;
@@ -341,7 +341,7 @@ void hw_net_stop(hw_net *net, double seconds)
     hw_acceptor_end(net);
     if (!net->reactor_runs)
         return;
-    /* The reactor takes no link out of the list any more. */
+    /* The reactor removes no links any more. */
     pthread_mutex_lock(&net->mutex);
     pthread_mutex_unlock(&net->mutex);
     for (hw_link *link = atomic_load(&net->links); link != NULL; link = link->next)

@@ -1,15 +1,15 @@
 /*
  * pace.c - the rate limit: a token bucket for the bytes of updates.
  *
- * Updates wait at their links and are let go in small parts, links in turn, so that they flow evenly; all else overtakes them, except
- * what follows an update from the same source to the same destination. Nothing is dropped.
+ * Updates wait at their links and are released in small parts, links in turn, so that they flow evenly. Other messages overtake them,
+ * except those that follow an update with the same source and destination. Nothing is dropped.
  */
 #include "base/clock.h"
 #include "transport/net/parts.h"
 
 enum { PART_LEAST = 1400, PART_MOST = 64 << 10 };
-#define PART_SECONDS  0.004 /* of the rate, in one part */
-#define BURST_SECONDS 0.02  /* of the rate, that may go at once after a rest */
+#define PART_SECONDS  0.004 /* seconds of the rate in one part */
+#define BURST_SECONDS 0.02  /* seconds of the rate that may be sent at once after a pause */
 
 static uint16_t *pair_of(hw_link *link, const hw_envelope *envelope)
 {
@@ -48,7 +48,7 @@ bool hw_pace_hold(hw_link *link, hw_message *message)
     return true;
 }
 
-/* With the mutex held: takes the first of what waits off its list. */
+/* With the mutex held: removes the first waiting message from its list. */
 static void take_first(hw_link *link)
 {
     hw_message *first = link->paced.first;
@@ -59,7 +59,7 @@ static void take_first(hw_link *link)
         atomic_fetch_sub(&link->net->pacing, 1);
 }
 
-/* With the mutex held: the next frame of what waits first goes to the link's queue. What it costs; 0: nothing, for want of memory. */
+/* With the mutex held: moves the next frame of the first waiting message to the link's queue. Returns its cost, or 0 if memory is short. */
 static uint64_t let_go(hw_link *link, uint64_t most)
 {
     hw_message *first = link->paced.first;
@@ -90,7 +90,7 @@ static uint64_t let_go(hw_link *link, uint64_t most)
     return update ? part + HW_FRAME_MESSAGE : 1;
 }
 
-/* One part of one link, if it has nothing else to send. */
+/* Sends one part of one link, if it has nothing else to send. Returns its cost. */
 static uint64_t serve(hw_net *net, hw_link *link)
 {
     double part = net->rate * PART_SECONDS;
@@ -119,13 +119,13 @@ double hw_pace(hw_net *net, double now, double most)
     while (net->tokens > 0 && atomic_load(&net->pacing) > 0 && link != rested) {
         uint64_t cost = serve(net, link);
         net->tokens -= (double)cost;
-        rested = cost > 0 ? NULL : rested == NULL ? link : rested; /* since then nobody had anything */
+        rested = cost > 0 ? NULL : rested == NULL ? link : rested; /* the first link without data since the last cost */
         link = link->next == NULL ? head : link->next;
     }
     net->turn = link;
     if (atomic_load(&net->pacing) == 0)
         return most;
-    /* Without tokens: until there are some. With some: a socket is full, and will say when it is not. */
+    /* Without tokens, waits until there are some. With tokens, a socket is full, and epoll reports when it has space. */
     double wait = net->tokens > 0 ? PART_SECONDS : PART_SECONDS - net->tokens / net->rate;
     return wait < most ? wait : most;
 }

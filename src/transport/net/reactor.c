@@ -1,4 +1,4 @@
-/* reactor.c - the thread that serves the links: reads, writes that did not fit, signs of life. */
+/* reactor.c - the thread that serves the links: reads, writes that did not fit, heartbeats. */
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -19,17 +19,16 @@
 
 enum {
     EVENTS = 64,
-    SUSPENDED = 2, /* heartbeats without one of our own */
-    PAUSES = 16    /* of the processor, between two looks into memory */
+    SUSPENDED = 2, /* heartbeat intervals without a turn of this thread */
+    PAUSES = 16    /* of the processor, between two polls of memory */
 };
-/* Seconds. A peer that answers at once does so within SPIN, or that and BULK_SPIN where it has as much to do as ten thousand keys are,
- * or its program has; waiting that long costs less than a sleep and a wake, which takes the one who wakes WAKE, where a processor that sleeps
- * is the host's to wake. */
+/* Seconds. A peer that replies at once needs at most SPIN; add BULK_SPIN if it, or the own program, has work like that of ten thousand
+ * keys. Polling that long costs less than a sleep and a wakeup. A wakeup takes its sender WAKE if the host must wake a sleeping processor. */
 #define SPIN         60e-6
 #define BULK_SPIN    50e-6
 #define WAKE         60e-6
 #define PARTING_MOST 1.0
-#define LOOK         200e-6 /* how long memory may keep us from looking at the sockets */
+#define LOOK         200e-6 /* longest time of serving memory between two polls of the sockets */
 enum { DUE_MOST = 1024 };
 
 void hw_wakeup_send(int fd)
@@ -71,10 +70,10 @@ static void note_closed(hw_net *net, hw_link *link)
     pthread_mutex_unlock(&net->mutex);
 }
 
-/* `why` is empty where the peer, or we, have said goodbye. */
+/* Ends a link. `why` is empty after a goodbye of either side. */
 static void end_link(hw_net *net, hw_link *link, const char *why)
 {
-    /* First, so that the peer still hears by this link whose fault it is. */
+    /* First, so that the owner can still send the reason to the peer by this link. */
     bool starved = link->starved && net->events.starved != NULL && atomic_load(&link->state) == HW_LINK_UP;
     if (starved)
         net->events.starved(net->events.argument, link->node);
@@ -101,7 +100,7 @@ static void read_link(hw_net *net, hw_link *link)
     net->stirred |= link->channel.shared == NULL && link->channel.endpoint == NULL;
     const char *why = hw_link_read(link, text, sizeof text);
     if (why != NULL && why[0] == '\0' && link->by_fabric) {
-        /* An endpoint that is closed drops what is under way: our goodbye, perhaps. The peer says when it has that. */
+        /* Closing an endpoint drops data in flight, perhaps our goodbye. The peer reports when it has received it. */
         link->parting = hw_seconds();
         shutdown(link->channel.fd, SHUT_WR);
     } else if (why != NULL)
@@ -110,7 +109,7 @@ static void read_link(hw_net *net, hw_link *link)
         hw_reactor_post(link);
 }
 
-/* It is over, in one direction at least: what the peer said before may still be there, and says why. NULL: it does not. */
+/* Reads the rest after a link has failed in at least one direction: the peer may have sent the reason. Returns it, or NULL. */
 static const char *last_words(hw_net *net, hw_link *link, char *text, size_t size)
 {
     uint64_t before;
@@ -125,7 +124,7 @@ static const char *last_words(hw_net *net, hw_link *link, char *text, size_t siz
     return why;
 }
 
-/* A write failed. */
+/* Ends a link after a failed write. */
 static void end_broken(hw_net *net, hw_link *link)
 {
     char text[200];
@@ -133,7 +132,7 @@ static void end_broken(hw_net *net, hw_link *link)
     end_link(net, link, why != NULL ? why : hw_channel_trouble(&link->channel, text, sizeof text));
 }
 
-/* Of a link by shared memory: what presses. */
+/* Serves a link by shared memory. */
 static void attend_to(hw_net *net, hw_link *link)
 {
     hw_shared *shared = link->channel.shared;
@@ -150,7 +149,7 @@ static bool is_attended(hw_link *link)
     return !link->closed && atomic_load(&link->state) == HW_LINK_UP;
 }
 
-/* Of one that is not read only room does. */
+/* Returns whether a link needs service. While reading is paused, only space for writing counts. */
 static bool presses(const hw_link *link)
 {
     const hw_shared *shared = link->channel.shared;
@@ -158,7 +157,7 @@ static bool presses(const hw_link *link)
                                     : hw_shared_presses(shared);
 }
 
-/* All links by shared memory where something presses. */
+/* Serves all links by shared memory that need it. Returns whether there was one. */
 static bool attend(hw_net *net)
 {
     bool pressed = false;
@@ -170,8 +169,8 @@ static bool attend(hw_net *net)
     return pressed;
 }
 
-/* It was in vain: perhaps the peer needed this processor to answer. Sleep at once, until it has come soon after that so often that
- * another trial will do no harm. */
+/* The polling was unsuccessful; perhaps the peer needed this processor to reply. Sleeps at once from now on, until so many messages have
+ * arrived soon after a sleep that another trial does no harm. */
 static void stop_spinning(hw_net *net)
 {
     net->spin_time = 0;
@@ -179,14 +178,14 @@ static void stop_spinning(hw_net *net)
     net->due = net->due < DUE_MOST ? 2 * net->due : DUE_MOST;
 }
 
-/* Something came soon after we had gone to sleep. */
+/* A message arrived soon after the thread had gone to sleep. */
 static void miss(hw_net *net)
 {
     if (net->spin_time_most > 0 && ++net->missed >= net->due)
         net->spin_time = net->spin_time_most;
 }
 
-/* What has come by socket; where nothing has since the last sleep nobody looks. */
+/* Polls the sockets, unless none has received anything since the last sleep. */
 static bool peek(hw_net *net, struct epoll_event *events, int *count)
 {
     *count = net->stirred ? epoll_wait(net->reactor_poll, events, EVENTS, 0) : 0;
@@ -199,8 +198,8 @@ static double spin_time_of(const hw_net *net)
     return bulk ? net->spin_time + BULK_SPIN : net->spin_time;
 }
 
-/* Serves what goes by memory for as long as it goes, and looks on for a little, there and at the sockets: who answers at once, or sends one
- * piece after the other, is heard without a sleep, and need not wake anybody. True: something may still be there; *count events are. */
+/* Serves memory as long as there is data, then polls memory and sockets for a little while. So a peer that replies at once or sends one
+ * piece after another needs no wakeup. Returns true if there may be more; *count is the number of socket events. */
 static bool linger(hw_net *net, struct epoll_event *events, int *count)
 {
     double start = hw_seconds(), now = start, quiet = start;
@@ -227,7 +226,7 @@ static bool linger(hw_net *net, struct epoll_event *events, int *count)
     return true;
 }
 
-/* Before a sleep. False: there is something to do after all. */
+/* Requests wakeups before a sleep. Returns false if there is work after all. */
 static bool arm_all(hw_net *net)
 {
     bool quiet = true;
@@ -241,7 +240,7 @@ static bool arm_all(hw_net *net)
     return quiet;
 }
 
-/* Links by UCX: what has come, and room for which a writer waits. True: there was something. */
+/* Serves UCX links: arrived data, and space for which a writer waits. Returns true if there was any. */
 static bool attend_endpoints(hw_net *net)
 {
     if (net->self.fabric == NULL)
@@ -259,7 +258,7 @@ static bool attend_endpoints(hw_net *net)
     return any;
 }
 
-/* The socket of a link by UCX has nothing to say but that it ends: the peer has taken our goodbye, or is gone. */
+/* Handles the socket of a UCX link, which carries only its end: the peer has received our goodbye, or is gone. */
 static void hear_end(hw_net *net, hw_link *link)
 {
     char bytes[64], text[200];
@@ -267,14 +266,15 @@ static void hear_end(hw_net *net, hw_link *link)
     if (moved < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
         return;
     const char *said = moved > 0 || link->parting > 0 ? NULL : last_words(net, link, text, sizeof text);
-    bool left = link->parting > 0 || (said != NULL && said[0] == '\0'); /* its goodbye was not read while it was held */
+    /* while reading was paused its goodbye was not read */
+    bool left = link->parting > 0 || (said != NULL && said[0] == '\0');
     if (moved > 0)
         end_link(net, link, "it sent bytes where there should be none");
     else
         end_link(net, link, left ? "" : moved == 0 ? "its connection was closed" : "its connection was reset");
 }
 
-/* From the reactor alone, since all of UCX is its. */
+/* Only the reactor uses UCX, so it opens the endpoint. */
 static bool open_endpoint(hw_net *net, hw_link *link, hawser_error *error)
 {
     if (!link->by_fabric)
@@ -295,7 +295,7 @@ static void announce(hw_net *net, hw_link *link)
     double now = hw_seconds();
     atomic_store(&link->heard, now);
     if (link->heartbeat < net->heartbeat)
-        net->beat = true; /* the timer was set for the others */
+        net->beat = true; /* the timer was set for the other links */
     if (link->channel.shared != NULL) {
         link->shared_next = net->shared;
         net->shared = link;
@@ -312,7 +312,7 @@ static void announce(hw_net *net, hw_link *link)
         end_link(net, link, "this process has no resources to serve its connection");
 }
 
-/* The reactor's own lists. */
+/* Removes a link from the reactor's own lists. */
 static void leave_lists(hw_net *net, const hw_link *link)
 {
     for (hw_link **at = &net->shared; *at != NULL; at = &(*at)->shared_next)
@@ -329,11 +329,12 @@ static void leave_lists(hw_net *net, const hw_link *link)
         net->turn = NULL;
 }
 
-/* Nobody else knows of it any more. A net that is about to end keeps it until then: who ends it looks at the list. */
+/* Frees a link that no other thread uses any more. A net that is about to end keeps it until then, because the ending thread reads the
+ * list. */
 static void drop_link(hw_net *net, hw_link *link)
 {
     pthread_mutex_lock(&net->mutex);
-    /* One that wants the reactor once more goes then. */
+    /* a link that is posted once more is freed then */
     bool stays = atomic_load(&net->stopping) || atomic_exchange(&link->todo, true);
     hw_link *before = atomic_load(&net->links);
     if (!stays && before == link) {
@@ -375,7 +376,7 @@ static void look_at(hw_net *net, hw_link *link)
         hw_link_drain(link);
         if (hw_link_let_go(link))
             read_link(net, link);
-        else if (link->encrypted) /* what TLS has decrypted already wakes nobody */
+        else if (link->encrypted) /* epoll does not report bytes that TLS has decrypted already */
             read_link(net, link);
         else if (link->channel.shared != NULL)
             attend_to(net, link);
@@ -406,7 +407,7 @@ static void serve(hw_net *net, const struct epoll_event *event)
         return;
     }
     if (event->data.ptr == net->self.fabric)
-        return; /* it is looked after in each turn */
+        return; /* served in each turn */
     if (link->closed)
         return;
     if (link->by_fabric && (event->events & (EPOLLIN | EPOLLHUP | EPOLLERR))) {
@@ -426,7 +427,8 @@ static void serve(hw_net *net, const struct epoll_event *event)
         hw_link_writable(link);
 }
 
-/* What a peer has said in memory since our last look, at `last`: no earlier than that, whatever its clock says, and not later than now. */
+/* Takes the heartbeat of a peer from memory. Its clock may differ from ours, so the time is limited to between the last check, at `last`,
+ * and now. */
 static void listen_in_memory(hw_link *link, double last, double now)
 {
     double said;
@@ -437,7 +439,7 @@ static void listen_in_memory(hw_link *link, double last, double now)
         atomic_store(&link->heard, said);
 }
 
-/* Says to one peer that we live, and sees whether it does. When to look again at the latest. */
+/* Sends a heartbeat to one peer and checks its own. Returns when to check again at the latest. */
 static double tick_link(hw_net *net, hw_link *link, double last, double now)
 {
     double next = now + link->heartbeat;
@@ -452,17 +454,17 @@ static double tick_link(hw_net *net, hw_link *link, double last, double now)
     double dismissed = atomic_load(&link->dismissed);
     double end = fmin(link->parting > 0 ? link->parting + PARTING_MOST : INFINITY,
                       dismissed > 0 ? dismissed + net->failure_timeout : INFINITY);
-    bool held = atomic_load(&link->held); /* who is not read is judged by what it takes */
+    bool held = atomic_load(&link->held); /* while reading is paused, the peer is judged by what it receives */
     double lost = (held ? hw_link_taken(link, now) : atomic_load(&link->heard)) + net->failure_timeout;
     if (end > now && lost > now)
         return fmin(next, fmin(end, lost));
     char text[200];
-    end_link(net, link, end <= now ? "" : held ? hw_link_untaken(link, text, sizeof text) : "nothing has been heard of it");
+    end_link(net, link, end <= now ? "" : held ? hw_link_untaken(link, text, sizeof text) : "nothing was received from it");
     return next;
 }
 
-/* A clock of our own that has jumped since the last look means that this process, or the whole machine, was stopped: what the others did
- * meanwhile is not known, so everybody's silence counts from now. */
+/* Checks all links. A jump of the own clock since the last check means that this process or the machine was stopped. What the peers sent
+ * meanwhile is unknown, so the silence of all counts from now. */
 static double tick(hw_net *net, double last, double now)
 {
     double next = now + net->heartbeat;
@@ -484,7 +486,7 @@ static bool set_timer(const hw_net *net, double at)
     return timerfd_settime(net->reactor_timer, TFD_TIMER_ABSTIME, &once, NULL) == 0;
 }
 
-/* For how long this process has not run, by the time of the next look; 0: that is no later than a busy machine makes it. */
+/* Returns how long this process has not run, judged by the time of the next check; 0 if the delay is no longer than a busy machine causes. */
 static double pause_of(const hw_net *net, double now)
 {
     double looked = atomic_load(&net->looked), due = atomic_load(&net->look_due);
@@ -504,28 +506,28 @@ static void note_look(hw_net *net, double next)
 
 double hw_net_paused(const hw_net *net)
 {
-    const double just = 1; /* seconds in which a process that goes on learns who has lost it */
+    const double just = 1; /* seconds in which a resumed process learns that peers have lost it */
     double now = hw_boot_seconds(), paused = pause_of(net, now);
     if (paused > 0)
         return paused;
     return now - atomic_load(&net->paused_until) < just ? atomic_load(&net->paused) : 0;
 }
 
-/* When the timer says so, or half a heartbeat after the last time if something has woken us anyway: those who hear a sign of life give theirs
- * in the same wake, so that one node's timer is enough for all. */
+/* Checks the links when the timer is due, or half a heartbeat after the last check if the thread is awake anyway. Nodes that receive a
+ * heartbeat send theirs in the same turn, so one node's timer is enough for all. */
 static void keep_alive(hw_net *net, double *last)
 {
     if (!net->beat && hw_seconds_lately() - *last < 0.5 * net->heartbeat)
         return;
     double now = hw_seconds();
     double next = tick(net, *last, now);
-    (void)set_timer(net, next); /* a time of ours is one that it takes */
+    (void)set_timer(net, next); /* the kernel accepts every time that is used here */
     note_look(net, next - now);
     *last = now;
     net->beat = false;
 }
 
-/* Milliseconds to sleep: what ticks is a timer of its own, since one that is set with each sleep costs more than a message. */
+/* Returns the milliseconds to sleep. Heartbeats have a timer of their own, because setting one for each sleep costs more than a message. */
 static int sleep_of(const hw_net *net, double left)
 {
     return net->rate > 0 ? (int)(left * 1e3) + 1 : -1;

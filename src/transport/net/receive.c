@@ -1,4 +1,4 @@
-/* receive.c - reading from a link: large payloads straight into their message, or to where its owner wants them, small frames many at a time. */
+/* receive.c - reading from a link: large payloads directly into their message or into the owner's memory, small frames many at a time. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -6,14 +6,14 @@
 #include "transport/net/parts.h"
 
 enum {
-    READS = 8,      /* in a row from one link, before the others have their turn */
-    READS_TLS = 64, /* of a record each */
-    /* Where what follows can go straight to its place at little cost: from memory, or behind something large; and where that is likely. */
+    READS = 8,      /* reads in a row from one link, before the others get their turn */
+    READS_TLS = 64, /* the same for TLS, of one record each */
+    /* Bytes of scratch if the following payload can or probably will be read directly at little cost: from memory, or after a large frame. */
     SHORT_SCRATCH = 2 << 10,
     LARGE = 16 << 10
 };
 
-/* Where the next bytes of a payload go, *most of them; NULL: nowhere. Until settle() it is ours. */
+/* Returns where the next bytes of a payload are stored, and their number in *most; NULL: nowhere. The memory is reserved until settle(). */
 static unsigned char *place_of(hw_link *link, size_t *most)
 {
     const hw_net_events *events = &link->net->events;
@@ -41,7 +41,7 @@ static void settle(const hw_link *link)
         events->release(events->argument);
 }
 
-/* The lead is there: does somebody wait for the rest? If not, the message gets memory for it. */
+/* The head has arrived. Asks the owner for memory for the rest; without it, the message gets its own. */
 static const char *ask_owner(hw_link *link)
 {
     const hw_net_events *events = &link->net->events;
@@ -76,22 +76,22 @@ static const char *deliver(hw_link *link)
     uint64_t length = message->envelope.length;
     if (link->checked && length > 0 && hw_hash(message->payload, (size_t)length, 0) != message->envelope.checksum) {
         hw_message_free(message);
-        return "it sent a payload that was damaged on its way";
+        return "it sent a payload that was damaged in transit";
     }
     atomic_fetch_add_explicit(&link->messages_received, 1, memory_order_relaxed);
-    if (link->direct == HW_DIRECT_DROPS) { /* nobody waits for it any more */
+    if (link->direct == HW_DIRECT_DROPS) { /* the owner does not need the message any more */
         hw_message_free(message);
         return NULL;
     }
     uint32_t from = link->node;
     if (message->spread && net->direct) {
         hw_message_free(message);
-        return "it passed a message on, where nobody does";
+        return "it forwarded a message, but nodes of this net do not";
     }
     if (message->spread) {
         from = message->origin;
         hawser_error error;
-        /* A child that is gone is reported by its own link. */
+        /* A lost child is reported by its own link. */
         if (hw_route_forward(net, from, message, &error) == HAWSER_NO_MEMORY) {
             hw_message_free(message);
             return hw_link_starve(link);
@@ -101,7 +101,7 @@ static const char *deliver(hw_link *link)
     return NULL;
 }
 
-/* A frame has begun whose end may go straight to where it is wanted. */
+/* Returns whether the rest of the frame that has begun may be read into the owner's memory. */
 static bool may_receive_directly(const hw_link *link, bool whole)
 {
     const hw_net_events *events = &link->net->events;
@@ -110,7 +110,7 @@ static bool may_receive_directly(const hw_link *link, bool whole)
            frame->envelope.length >= LARGE && (frame->flags & HW_FRAME_SPREAD) == 0;
 }
 
-/* The head of a frame is there. */
+/* Handles the head of a frame. */
 static const char *begin_frame(hw_link *link, const unsigned char *head)
 {
     const char *why;
@@ -122,7 +122,7 @@ static const char *begin_frame(hw_link *link, const unsigned char *head)
     case HW_FRAME_GOODBYE: return "";
     case HW_FRAME_MORE:
         if (link->partial == NULL || frame->chunk > link->partial->envelope.length - link->partial_filled)
-            return "it sent more of a message than there is";
+            return "it sent more of a message than the message has";
         link->incoming = link->partial;
         link->filled = link->partial_filled;
         link->chunk = frame->chunk;
@@ -135,7 +135,7 @@ static const char *begin_frame(hw_link *link, const unsigned char *head)
         atomic_store_explicit(&link->net->bulk, true, memory_order_relaxed);
     bool whole = frame->chunk == frame->envelope.length;
     if (!whole && link->partial != NULL)
-        return "it began a message in parts within another";
+        return "it began a message in parts inside another";
     size_t space = may_receive_directly(link, whole) ? HW_ANSWER_HEAD : (size_t)frame->envelope.length;
     if (hw_pool_message(link->net->pool, space, &link->incoming, NULL) != HAWSER_OK)
         return hw_link_starve(link);
@@ -149,7 +149,7 @@ static const char *begin_frame(hw_link *link, const unsigned char *head)
     return frame->envelope.length == 0 ? deliver(link) : NULL;
 }
 
-/* `moved` more bytes of the payload are in place. */
+/* Counts `moved` more bytes of the payload. */
 static const char *filled(hw_link *link, uint64_t moved)
 {
     link->filled += moved;
@@ -158,14 +158,14 @@ static const char *filled(hw_link *link, uint64_t moved)
         return ask_owner(link);
     if (link->filled == link->incoming->envelope.length)
         return deliver(link);
-    if (link->chunk == 0) { /* a part is there */
+    if (link->chunk == 0) { /* the frame is complete */
         link->partial_filled = link->filled;
         link->incoming = NULL;
     }
     return NULL;
 }
 
-/* Is a whole message there? */
+/* Returns whether the bytes contain a whole message. */
 static bool holds_message(const unsigned char *bytes, size_t size)
 {
     hw_frame frame;
@@ -174,7 +174,7 @@ static bool holds_message(const unsigned char *bytes, size_t size)
            frame.chunk <= size - HW_FRAME_MESSAGE;
 }
 
-/* All of `bytes`; a head that is not whole is kept for the next time, and everything where too much waits for the peer. */
+/* Processes `bytes`. Keeps an incomplete head for the next read, and everything if reading must be paused. */
 static const char *take(hw_link *link, const unsigned char *bytes, size_t size)
 {
     const char *why = NULL;
@@ -207,7 +207,7 @@ static const char *take(hw_link *link, const unsigned char *bytes, size_t size)
     return why;
 }
 
-/* One read. *more: there may be more to read at once. */
+/* Reads once. *more: another read may return data at once. */
 static const char *read_once(hw_link *link, bool *more, char *text, size_t size)
 {
     unsigned char *scratch = link->net->scratch, *place = NULL;
@@ -236,7 +236,7 @@ static const char *read_once(hw_link *link, bool *more, char *text, size_t size)
         return hw_channel_trouble(&link->channel, text, size);
     atomic_store_explicit(&link->heard, hw_seconds_lately(), memory_order_relaxed);
     atomic_fetch_add_explicit(&link->bytes_received, (uint64_t)moved, memory_order_relaxed);
-    /* A read that got less than it asked for has emptied the socket; TLS hands out a record at a time. */
+    /* A read that got less than it asked for has emptied the socket; TLS returns one record at a time. */
     *more = link->encrypted || (size_t)moved == direct + space;
     if (direct > 0) {
         size_t own = (size_t)moved < direct ? (size_t)moved : direct;

@@ -2,15 +2,17 @@
 
 #include <string.h>
 
-_Static_assert(sizeof(hw_ring_control) == 5 * HW_RING_LINE, "the layout is part of what processes agree on");
-_Static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2, "a lock in one process is none in the other");
+_Static_assert(sizeof(hw_ring_control) == 5 * HW_RING_LINE, "the layout is part of the protocol between processes");
+_Static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2,
+               "the atomics must be lock-free, because a lock does not work between processes");
 
 enum {
-    PUBLISH = 32 << 10, /* bytes after which the other side is told, so that both copy at the same time */
-    WRITABLE = 4        /* part of the ring that must be free before a writer that found none goes on */
+    PUBLISH = 32 << 10, /* bytes after which the other side is notified, so that both copy at the same time */
+    WRITABLE = 4        /* 1/WRITABLE of the ring must be free before a writer that found no space continues */
 };
 
-/* Returns whether the other side has requested a wakeup, once per request. Our count has been stored before, in the agreed order. */
+/* Returns whether the other side has requested a wakeup, once per request. The own count was stored before, in the sequentially consistent
+ * order. */
 static bool asked(atomic_uint *asks)
 {
     return atomic_load(asks) != 0 && atomic_exchange(asks, 0) != 0;
@@ -19,7 +21,7 @@ static bool asked(atomic_uint *asks)
 static uint64_t space_of(const hw_shared_ring *ring)
 {
     uint64_t own = atomic_load_explicit(&ring->own, memory_order_relaxed);
-    return ring->size - (own - atomic_load(&ring->control->read)); /* more than size: damaged */
+    return ring->size - (own - atomic_load(&ring->control->read)); /* larger than size: damaged */
 }
 
 static uint64_t there_is(const hw_shared_ring *ring)
@@ -28,7 +30,7 @@ static uint64_t there_is(const hw_shared_ring *ring)
     return (ring->ended ? ring->last : atomic_load(&ring->control->written)) - own;
 }
 
-/* `size` bytes at count `at`, round the end if need be. */
+/* Copies `size` bytes at count `at`, around the end of the ring if necessary. */
 static void copy(const hw_shared_ring *ring, uint64_t at, unsigned char *bytes, size_t size, bool in)
 {
     size_t place = (size_t)at & (ring->size - 1), first = ring->size - place < size ? ring->size - place : size;
@@ -47,7 +49,7 @@ typedef struct side {
     atomic_uint *other_asks;
 } side;
 
-/* Moves what fits into `most`, telling the other side from time to time. */
+/* Moves what fits into `most`, and publishes the count from time to time. */
 static ssize_t move(hw_shared_ring *ring, side self, const struct iovec *pieces, int count, uint64_t most, bool *wakeup)
 {
     uint64_t start = atomic_load_explicit(&ring->own, memory_order_relaxed), at = start, told = start;

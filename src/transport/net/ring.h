@@ -23,26 +23,25 @@ enum {
     HW_RING_LINE = 128,      /* two cache lines, since processors fetch them in pairs */
     HW_RING_LEAST = 4 << 10, /* bytes of a ring: a power of two */
     HW_RING_MOST = 64 << 20,
-    HW_RING_DAMAGED = -2 /* what reading and writing say when the other's count cannot be */
+    HW_RING_DAMAGED = -2 /* returned by reads and writes if the other side's count is impossible */
 };
 
 /* In shared memory; all zero at first. Each field has a line of its own: what one side stores often the other reads often. */
 typedef struct hw_ring_control {
     _Alignas(HW_RING_LINE) atomic_uint_fast64_t written;
     _Alignas(HW_RING_LINE) atomic_uint_fast64_t read;
-    _Alignas(HW_RING_LINE) atomic_uint reader_asks; /* the reader requests a wakeup when there is something to read */
-    _Alignas(HW_RING_LINE) atomic_uint writer_asks; /* when there is room again */
-    _Alignas(HW_RING_LINE)
-        atomic_uint_fast64_t alive; /* the writer's clock when it last said that it lives, in nanoseconds */
+    _Alignas(HW_RING_LINE) atomic_uint reader_asks;    /* the reader requests a wakeup when there is something to read */
+    _Alignas(HW_RING_LINE) atomic_uint writer_asks;    /* the writer requests a wakeup when there is space again */
+    _Alignas(HW_RING_LINE) atomic_uint_fast64_t alive; /* the writer's clock at its last heartbeat, in nanoseconds */
 } hw_ring_control;
 
-/* One side's own view, in its own memory. Reading and writing are for one thread at a time, hw_ring_writable for any. */
+/* The state of one side, in its own memory. Reading and writing are for one thread at a time, hw_ring_writable for any. */
 typedef struct hw_shared_ring {
     hw_ring_control *control;
     unsigned char *bytes;
     size_t size;
-    atomic_uint_fast64_t own; /* the count that is this side's */
-    bool ended;               /* the reader's: nothing beyond `last` counts */
+    atomic_uint_fast64_t own; /* the count of this side */
+    bool ended;               /* reader only: nothing after `last` counts */
     uint64_t last;
 } hw_shared_ring;
 
@@ -50,20 +49,20 @@ typedef struct hw_shared_ring {
 ssize_t hw_ring_write(hw_shared_ring *ring, const struct iovec *pieces, int count, bool *wakeup);
 ssize_t hw_ring_read(hw_shared_ring *ring, const struct iovec *pieces, int count, bool *wakeup);
 
-/* The reader's: is there anything? Damage counts as something: who reads will find it. */
+/* For the reader: returns whether there is data. Damage counts as data, and the read will find it. */
 bool hw_ring_readable(const hw_shared_ring *ring);
-/* The writer's: is there so much room that it is worth going on? Damage counts as room. */
+/* For the writer: returns whether there is enough space to continue. Damage counts as space. */
 bool hw_ring_writable(const hw_shared_ring *ring);
-/* The writer's: bytes that have not been read; at most the ring's size. */
+/* For the writer: returns the bytes that have not been read, at most the ring's size. */
 size_t hw_ring_unread(const hw_shared_ring *ring);
 
-/* The reader's: the writer is gone, and what is there now is all that will be read. */
+/* For the reader: the writer is gone, and only what is in the ring now will be read. */
 void hw_ring_end(hw_shared_ring *ring);
 
 /* Requests a wakeup. The caller checks (readable, writable) once more before it sleeps. */
 void hw_ring_ask_reader(hw_shared_ring *ring);
 void hw_ring_ask_writer(hw_shared_ring *ring);
-/* The reader is awake and needs none. */
+/* Withdraws the reader's request. */
 void hw_ring_unask_reader(hw_shared_ring *ring);
 
 #endif

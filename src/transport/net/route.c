@@ -1,4 +1,4 @@
-/* route.c - messages for everybody: where they go on to. */
+/* route.c - the routes of messages that are sent to all nodes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@ static const hw_route *find(const hw_net *net, uint32_t origin)
     return origin < net->route_count ? net->routes[origin] : NULL;
 }
 
-/* With the lock held for writing. */
+/* Extends the table. With the lock held for writing. */
 static hawser_status make_space(hw_net *net, uint32_t origin, hawser_error *error)
 {
     size_t capacity = net->route_count;
@@ -50,7 +50,7 @@ void hw_route_free(hw_net *net)
     free(net->routes);
 }
 
-/* To one node; the first failure is the one that is told. */
+/* Forwards to one node. Of several failures the first is reported. */
 static void pass_on(hw_link *link, uint32_t node, uint32_t origin, const hw_message *message, hawser_status *status,
                     hawser_error *error)
 {

@@ -92,7 +92,7 @@ static hw_shake_progress broken(hw_shake *shake, ssize_t said)
                 hw_channel_trouble(&shake->channel, text, sizeof text));
 }
 
-/* The proof, with the memory. Where the system hands nothing over, the proof alone. */
+/* Sends the proof with the memory's descriptor, or the proof alone if the system passes no descriptors. */
 static ssize_t give(hw_shake *shake, const struct iovec *piece)
 {
     ssize_t moved = hw_mapping_send(shake->channel.fd, piece, 1, shake->descriptor);
@@ -105,7 +105,7 @@ static ssize_t give(hw_shake *shake, const struct iovec *piece)
     return moved < 0 ? hw_channel_write(&shake->channel, piece, 1) : moved;
 }
 
-/* Writes what is due. DONE: nothing is left. */
+/* Writes what is due. Returns DONE if nothing is left. */
 static hw_shake_progress flush(hw_shake *shake)
 {
     while (shake->out_done < shake->out_size) {
@@ -132,7 +132,7 @@ static ssize_t receive_with_descriptor(hw_shake *shake, const struct iovec *piec
     return HW_CHANNEL_BROKEN;
 }
 
-/* Reads up to `size` bytes of the message and not one more: what follows belongs to the link. */
+/* Reads up to `size` bytes of the message and no more, because the following bytes belong to the link. */
 static hw_shake_progress fill(hw_shake *shake, size_t size)
 {
     while (shake->have < size) {
@@ -162,13 +162,13 @@ static hw_shake_progress read_message(hw_shake *shake, hw_handshake_head *head)
                         "release of Hawser everywhere",
                         head->version, shake->self->name, shake->self->build, HW_WIRE_VERSION);
         hw_shake_refuse(shake, HW_FAULT_HELLO, NULL);
-        return HW_SHAKE_WRITE; /* the next step says it */
+        return HW_SHAKE_WRITE; /* the next step reports it */
     }
     progress = fill(shake, HW_HANDSHAKE_HEAD + (size_t)head->length);
     if (progress != HW_SHAKE_DONE)
         return progress;
     if (!hw_handshake_sound(shake->in, head))
-        return fail(shake, HW_FAULT_HELLO, "a message of the handshake was damaged on its way");
+        return fail(shake, HW_FAULT_HELLO, "a message of the handshake was damaged in transit");
     shake->have = 0;
     return HW_SHAKE_DONE;
 }
@@ -189,7 +189,7 @@ void hw_shake_refuse(hw_shake *shake, hw_shake_fault fault, const char *why)
     shake->state = HW_SHAKE_REFUSING;
 }
 
-/* What can be seen in a hello alone. False: shake->why. */
+/* Checks what a hello alone shows. Returns false with shake->why. */
 static bool hello_fits(hw_shake *shake)
 {
     const hw_identity *self = shake->self;
@@ -204,7 +204,7 @@ static bool hello_fits(hw_shake *shake)
         written = snprintf(why, size, "jobs differ: %s belongs to job \"%s\", %s to job \"%s\"", self->name, self->job,
                            peer->peer.name, peer->job);
     else if (peer->peer.incarnation == self->incarnation)
-        written = snprintf(why, size, "%s has reached itself", self->name);
+        written = snprintf(why, size, "%s has connected to itself", self->name);
     else if (shake->expected != HW_NET_ANY && peer->peer.node != shake->expected)
         written = snprintf(why, size, "node %" PRIu32 " was expected there, not node %" PRIu32 " (%s)", shake->expected,
                            peer->peer.node, peer->peer.name);
@@ -224,7 +224,7 @@ static bool proof_of(hw_shake *shake, unsigned char mac[HW_WIRE_MAC])
     return done;
 }
 
-/* Of a packed reply: all of its body but the place of the proof itself. */
+/* Computes the proof over a packed reply: all of its body except the proof. */
 static bool reply_proof(hw_shake *shake, const unsigned char *message, size_t size, unsigned char mac[HW_WIRE_MAC])
 {
     unsigned char key[HW_SECRET];
@@ -250,7 +250,8 @@ static hw_shake_progress begin_tls(hw_shake *shake)
     return HW_SHAKE_DONE;
 }
 
-/* UCX encrypts nothing: between hosts it is used where neither side asks for that. False: shake->why. */
+/* Checks whether the link can use UCX. UCX does not encrypt, so between hosts it is used only if neither side asks for encryption. Returns
+ * false with shake->why. */
 static bool fabric_fits(hw_shake *shake)
 {
     bool here = shake->self->fabric != NULL, there = shake->peer.fabric_size > 0;
@@ -260,14 +261,14 @@ static bool fabric_fits(hw_shake *shake)
         return true;
     const char *asks = here ? shake->self->name : shake->peer.peer.name;
     int written = snprintf(
-        shake->why, sizeof shake->why, "%s asks for UCX (--transport ucx), and the link of %s with %s cannot be: %s", asks,
-        shake->self->name, shake->peer.peer.name,
+        shake->why, sizeof shake->why, "%s asks for UCX (--transport ucx), but the link of %s with %s cannot use it: %s",
+        asks, shake->self->name, shake->peer.peer.name,
         shake->encrypted ? "it is encrypted"
-                         : "the other does not ask for it; give it to all nodes (servers on their own cannot take it)");
+                         : "the other does not ask for it; give it to all nodes (stand-alone servers cannot use it)");
     return written < 0;
 }
 
-/* By which way this link is to go, now that both wishes are known. False: shake->why. */
+/* Chooses the transport of the link from the options of both sides. Returns false with shake->why. */
 static bool ways_fit(hw_shake *shake)
 {
     const hw_identity *self = shake->self;
@@ -285,19 +286,19 @@ static bool ways_fit(hw_shake *shake)
     if (shake->insists && !shake->shares)
         written =
             snprintf(shake->why, sizeof shake->why,
-                     "%s asks for shared memory on its host (--transport shm), and the link of %s with %s cannot be: %s",
+                     "%s asks for shared memory on its host (--transport shm), but the link of %s with %s cannot use it: %s",
                      asks ? self->name : peer, self->name, peer,
-                     !local             ? "it goes by TCP, not by a Unix socket"
+                     !local             ? "it uses TCP, not a Unix socket"
                      : shake->encrypted ? "it is encrypted"
                                         : "the other asks for --transport unix");
     else if (self->way == HW_NET_UNIX && !local)
         written = snprintf(shake->why, sizeof shake->why,
-                           "%s asks for Unix sockets on its host (--transport unix), and the link with %s goes by TCP",
+                           "%s asks for Unix sockets on its host (--transport unix), but the link with %s uses TCP",
                            self->name, peer);
     return written == 0;
 }
 
-/* Dials: makes what is to be shared, to go with the proof. */
+/* Dialler: makes the shared memory, which is sent with the proof. */
 static bool make_memory(hw_shake *shake)
 {
     hawser_error error;
@@ -308,13 +309,13 @@ static bool make_memory(hw_shake *shake)
     return false;
 }
 
-/* Accepts: takes what came with a proof that was right. */
+/* Acceptor: maps the memory that was received with a correct proof. */
 static hw_shake_progress map_memory(hw_shake *shake)
 {
     hawser_error error;
     hawser_status status = HAWSER_OK;
     if (shake->shares && shake->descriptor < 0)
-        status = hawser_fail(&error, HAWSER_IO, "%s handed no shared memory over", shake->peer.peer.name);
+        status = hawser_fail(&error, HAWSER_IO, "%s passed no shared memory", shake->peer.peer.name);
     else if (shake->shares)
         status = hw_shared_open(shake->descriptor, &shake->shared, &error);
     close_descriptor(shake);
@@ -379,7 +380,7 @@ static hw_shake_progress on_hello(hw_shake *shake)
     if (shake->dials && head.type == HW_HANDSHAKE_REPLY)
         return refused(shake, &head);
     if (head.type != HW_HANDSHAKE_HELLO || !hw_hello_unpack(shake->in + HW_HANDSHAKE_HEAD, head.length, &shake->peer))
-        return fail(shake, HW_FAULT_HELLO, "it sent a hello that is none");
+        return fail(shake, HW_FAULT_HELLO, "it sent a malformed hello");
     if (!hello_fits(shake)) {
         hw_shake_refuse(shake, HW_FAULT_HELLO, NULL);
         return shake->dials ? HW_SHAKE_FAILED : HW_SHAKE_DONE;
@@ -392,7 +393,7 @@ static hw_shake_progress on_hello(hw_shake *shake)
 
 static hw_shake_progress on_tls(hw_shake *shake)
 {
-    if (shake->channel.tls == NULL && begin_tls(shake) != HW_SHAKE_DONE) /* not before our hello is out */
+    if (shake->channel.tls == NULL && begin_tls(shake) != HW_SHAKE_DONE) /* not before our hello is sent */
         return HW_SHAKE_FAILED;
     switch (hw_tls_shake(shake->channel.tls, &shake->channel.failure)) {
     case HW_TLS_READ: return HW_SHAKE_READ;
@@ -400,7 +401,7 @@ static hw_shake_progress on_tls(hw_shake *shake)
     case HW_TLS_FAILED:
         if (shake->channel.failure != 0)
             return broken(shake, HW_CHANNEL_BROKEN);
-        return fail(shake, HW_FAULT_KEY, "%s does not know the key of job \"%s\"", shake->peer.peer.name, shake->self->job);
+        return fail(shake, HW_FAULT_KEY, "%s does not have the key of job \"%s\"", shake->peer.peer.name, shake->self->job);
     case HW_TLS_DONE: break;
     }
     shake->state = shake->dials ? HW_SHAKE_REPLY : HW_SHAKE_OVER;
@@ -415,13 +416,13 @@ static hw_shake_progress on_proof(hw_shake *shake)
     if (progress != HW_SHAKE_DONE)
         return progress;
     if (head.type != HW_HANDSHAKE_PROOF || !hw_proof_unpack(shake->in + HW_HANDSHAKE_HEAD, head.length, said))
-        return fail(shake, HW_FAULT_HELLO, "it sent a proof that is none");
+        return fail(shake, HW_FAULT_HELLO, "it sent a malformed proof");
     if (!proof_of(shake, due)) {
         hw_shake_refuse(shake, HW_FAULT_MEMORY, "not enough memory is left here to check a proof of the key");
         return HW_SHAKE_DONE;
     }
     if (!hw_secret_equal(said, due, sizeof due)) {
-        (void)!snprintf(shake->why, sizeof shake->why, "%s does not know the key of job \"%s\"", shake->peer.peer.name,
+        (void)!snprintf(shake->why, sizeof shake->why, "%s does not have the key of job \"%s\"", shake->peer.peer.name,
                         shake->self->job);
         hw_shake_refuse(shake, HW_FAULT_KEY, NULL);
         return HW_SHAKE_DONE;
@@ -444,9 +445,9 @@ static hw_shake_progress on_reply(hw_shake *shake)
     if (!shake->encrypted && !reply_proof(shake, shake->in, HW_HANDSHAKE_HEAD + (size_t)head.length, due))
         return fail(shake, HW_FAULT_MEMORY, "not enough memory is left here to check a proof of the key");
     if (!shake->encrypted && !hw_secret_equal(reply.mac, due, sizeof due))
-        return fail(shake, HW_FAULT_KEY, "%s does not know the key of job \"%s\"", shake->peer.peer.name, shake->self->job);
+        return fail(shake, HW_FAULT_KEY, "%s does not have the key of job \"%s\"", shake->peer.peer.name, shake->self->job);
     if (reply.shares ? shake->shared == NULL : shake->insists)
-        return fail(shake, HW_FAULT_HELLO, "%s does not share memory as was agreed", shake->peer.peer.name);
+        return fail(shake, HW_FAULT_HELLO, "%s does not share memory although it agreed to", shake->peer.peer.name);
     if (!reply.shares)
         share_nothing(shake);
     shake->number = reply.number;

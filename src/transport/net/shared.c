@@ -7,11 +7,11 @@
 #include "base/memory.h"
 #include "base/thread.h"
 
-enum { CONTROL = 4096 /* bytes before the first ring; both controls are there */ };
+enum { CONTROL = 4096 /* bytes before the first ring, with both controls */ };
 
-_Static_assert(2 * sizeof(hw_ring_control) <= CONTROL, "the rings begin behind their controls");
+_Static_assert(2 * sizeof(hw_ring_control) <= CONTROL, "the rings begin after their controls");
 
-/* The first ring is written by the one who dials. */
+/* Assigns the rings. The dialler writes to the first one. */
 static void lay_out(hw_shared *shared, bool dials)
 {
     unsigned char *data = shared->mapping.data;
@@ -50,8 +50,9 @@ hawser_status hw_shared_open(int fd, hw_shared **out, hawser_error *error)
     hawser_status status = hw_mapping_open(fd, least, most, &made->mapping, error);
     size_t rings = status == HAWSER_OK ? made->mapping.size - CONTROL : 0;
     if (status == HAWSER_OK && (rings & (rings - 1)) != 0)
-        status = hawser_fail(error, HAWSER_BAD_INPUT, "shared memory of %zu bytes came: no pair of rings has that size",
-                             made->mapping.size);
+        status =
+            hawser_fail(error, HAWSER_BAD_INPUT,
+                        "received shared memory of %zu bytes, which is not the size of a pair of rings", made->mapping.size);
     if (status != HAWSER_OK) {
         hw_shared_free(made);
         return status;

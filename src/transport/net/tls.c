@@ -12,7 +12,7 @@
 
 #include "base/memory.h"
 
-/* AES-GCM under one key is safe for some 2^24 full records; a new key long before. */
+/* AES-GCM under one key is safe for about 2^24 full records; the key is changed long before. */
 #define BYTES_A_KEY (UINT64_C(1) << 36)
 
 struct hw_tls_contexts {
@@ -23,14 +23,14 @@ struct hw_tls_contexts {
 struct hw_tls {
     SSL *ssl;
     int fd;
-    pthread_mutex_t mutex; /* an SSL object is for one thread at a time; a call takes one record */
-    int failure;           /* errno of the socket below */
-    uint64_t written;      /* under this key */
+    pthread_mutex_t mutex; /* an SSL object is for one thread at a time; one call moves one record */
+    int failure;           /* errno of the socket */
+    uint64_t written;      /* bytes under this key */
     unsigned char key[HW_SECRET];
     char identity[200];
 };
 
-/* The socket as OpenSSL sees it: its own would raise SIGPIPE. */
+/* The socket for OpenSSL, whose own socket BIO would raise SIGPIPE. */
 static int bio_write(BIO *bio, const char *from, int size)
 {
     hw_tls *tls = BIO_get_data(bio);
@@ -51,7 +51,7 @@ static int bio_read(BIO *bio, char *to, int size)
     if (moved < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
         BIO_set_retry_read(bio);
     else if (moved <= 0)
-        tls->failure = moved == 0 ? ECONNRESET : errno; /* where an end is one, SSL_read says so itself */
+        tls->failure = moved == 0 ? ECONNRESET : errno; /* a regular end is reported by SSL_read itself */
     return (int)moved;
 }
 
@@ -69,7 +69,7 @@ static int bio_create(BIO *bio)
     return 1;
 }
 
-/* A session that holds nothing but the key. */
+/* Makes a session that holds nothing but the key. */
 static SSL_SESSION *session_of(SSL *ssl, const hw_tls *tls)
 {
     static const unsigned char aes_128_gcm_sha256[] = {0x13, 0x01};
@@ -87,7 +87,7 @@ static int use_key(SSL *ssl, const EVP_MD *digest, const unsigned char **identit
     const hw_tls *tls = SSL_get_app_data(ssl);
     *session = NULL;
     if (digest != NULL && !EVP_MD_is_a(digest, "SHA256"))
-        return 1; /* no key for that */
+        return 1; /* no key for that identity */
     *identity = (const unsigned char *)tls->identity;
     *length = strlen(tls->identity);
     *session = session_of(ssl, tls);
@@ -191,7 +191,7 @@ hw_tls_progress hw_tls_shake(hw_tls *tls, atomic_int *failure)
     ERR_clear_error();
     hw_secret_forget(tls->key, sizeof tls->key);
     *failure = tls->failure;
-    /* A server that has some certificate and not the key would pass otherwise. */
+    /* Otherwise a server with some certificate and without the key would pass. */
     return what == SSL_ERROR_NONE && SSL_session_reused(tls->ssl) == 1 ? HW_TLS_DONE : HW_TLS_FAILED;
 }
 
@@ -205,7 +205,7 @@ void hw_tls_free(hw_tls *tls)
     free(tls);
 }
 
-/* With the mutex held. */
+/* Translates a result of OpenSSL. With the mutex held. */
 static ssize_t outcome(hw_tls *tls, int result, atomic_int *failure)
 {
     int what = SSL_get_error(tls->ssl, result);
@@ -234,7 +234,7 @@ ssize_t hw_tls_write(hw_tls *tls, const void *from, size_t size, atomic_int *fai
     size_t moved = 0;
     pthread_mutex_lock(&tls->mutex);
     if (tls->written > BYTES_A_KEY && SSL_key_update(tls->ssl, SSL_KEY_UPDATE_NOT_REQUESTED) == 1)
-        tls->written = 0; /* else a record is half written: the next time */
+        tls->written = 0; /* otherwise a record is half written, and the next write counts */
     ERR_clear_error();
     int result = SSL_write_ex(tls->ssl, from, size, &moved);
     tls->written += moved;
@@ -246,7 +246,7 @@ ssize_t hw_tls_write(hw_tls *tls, const void *from, size_t size, atomic_int *fai
 bool hw_tls_pending(hw_tls *tls)
 {
     pthread_mutex_lock(&tls->mutex);
-    bool pending = SSL_pending(tls->ssl) > 0; /* of a record that is not whole yet epoll says when there is more */
+    bool pending = SSL_pending(tls->ssl) > 0; /* while a record is incomplete, epoll reports further bytes */
     pthread_mutex_unlock(&tls->mutex);
     return pending;
 }

@@ -1,8 +1,8 @@
 /*
- * tls.h - TLS 1.3 by an external pre-shared key over a socket that is not ours to block on.
+ * tls.h - TLS 1.3 with an external pre-shared key, over a non-blocking socket.
  *
- * No certificates, no tickets, no early data, an ephemeral Diffie-Hellman exchange in every handshake. The key is made of the job key
- * and the transcript of both hellos, so that it is good for one connection of one pair of nodes in these two roles.
+ * No certificates, no tickets, no early data; every handshake has an ephemeral Diffie-Hellman exchange. The key is derived from the job key
+ * and the transcript of both hellos, so it is valid for one connection of one pair of nodes in these two roles.
  */
 #ifndef HW_TRANSPORT_NET_TLS_H
 #define HW_TRANSPORT_NET_TLS_H
@@ -16,7 +16,7 @@
 #include "transport/net/moved.h"
 #include "transport/net/secret.h"
 
-typedef struct hw_tls_contexts hw_tls_contexts; /* a net's; shared by its connections */
+typedef struct hw_tls_contexts hw_tls_contexts; /* belongs to a net; its connections share it */
 typedef struct hw_tls hw_tls;
 
 hawser_status hw_tls_contexts_new(hw_tls_contexts **contexts, hawser_error *error) HAWSER_MUST_USE;

@@ -7,24 +7,25 @@
 #include "transport/segment/segment_table.h"
 #include "transport/segment/slot.h"
 
-enum { TRIES = 3 }; /* copies of one slot before a look takes it for torn: a writer that is running is done by then */
+enum { TRIES = 3 }; /* copies of one slot before a read reports it as torn: a running writer is done by then */
 
-/* What a sender has here. */
+/* What the receiver keeps for one sender. */
 typedef struct place {
     uint32_t sender;
-    atomic_uint_fast64_t last; /* sequence of the put that was taken last; written by whoever applies this sender's puts */
+    /* sequence of the last put that took effect; written only by the thread that applies this sender's puts */
+    atomic_uint_fast64_t last;
 } place;
 
-/* Stays in the table until the transport is freed, so that a late put finds that the segment is retired; the slots are freed earlier. */
+/* The struct stays in the table until the transport is freed, so that a late put finds the segment retired. The slots are freed earlier. */
 struct hw_segment {
-    hw_segment *older; /* of the same endpoint */
+    hw_segment *older; /* the previous segment of the same endpoint */
     uint32_t number, generation, sender_count, slots;
     size_t size, words;
     place *places;
-    uint32_t *place_of; /* [endpoint]; UINT32_MAX: none */
+    uint32_t *place_of; /* [endpoint]; UINT32_MAX: may not put */
     uint32_t endpoints;
     atomic_bool retired;
-    atomic_uint users; /* of the memory: the owner until it retires it, and every put under way; 0: it is gone for good */
+    atomic_uint users; /* users of the memory: the owner until it retires it, and each put in progress; 0: freed */
     hw_control *memory;
     atomic_uint_fast64_t puts, bytes, late, backward, torn;
 };
@@ -41,7 +42,7 @@ static void add(atomic_uint_fast64_t *count, uint64_t more)
     atomic_fetch_add_explicit(count, more, memory_order_relaxed);
 }
 
-/* False: the memory is gone. */
+/* Registers a user of the memory. Returns false if it was freed. */
 static bool enter(hw_segment *segment)
 {
     unsigned users = atomic_load_explicit(&segment->users, memory_order_relaxed);
@@ -64,7 +65,7 @@ hw_control *hw_segment_slot(const hw_segment *segment, uint32_t place_number, ui
     return segment->memory + ((size_t)place_number * segment->slots + sequence % segment->slots) * segment->words;
 }
 
-/* In memory that stays until leave(). */
+/* Applies a put. The caller has entered, so the memory exists until it leaves. */
 static void take(hw_segment *segment, uint32_t place_number, const hw_message *message)
 {
     const hw_envelope *envelope = &message->envelope;
@@ -112,13 +113,14 @@ static hawser_status put(hw_segment *segment, const hw_message *message, hawser_
     return HAWSER_OK;
 }
 
-/* The newest put of a sender that lies in [low, high), as far as the slots say; 0: none. */
+/* Returns the newest sequence in [low, high) of a sender according to the slots, or 0. A concurrent put may change the slots. */
 static uint64_t candidate(const hw_segment *segment, uint32_t place_number, uint64_t low, uint64_t high)
 {
     uint64_t best = 0;
     for (uint32_t i = 0; i < segment->slots; i++) {
         uint64_t sequence = hw_slot_sequence(hw_segment_slot(segment, place_number, i), segment->words);
-        if (sequence >= low && sequence < high && sequence > best && sequence % segment->slots == i) /* its own place */
+        /* the slot that belongs to this sequence */
+        if (sequence >= low && sequence < high && sequence > best && sequence % segment->slots == i)
             best = sequence;
     }
     return best;
@@ -134,7 +136,7 @@ static hw_look newest(hw_segment *segment, uint32_t place_number, uint64_t after
             if (!hw_slot_read(slot, segment->words, segment->size, &stamp, to))
                 continue;
             if (stamp.generation != segment->generation || stamp.sequence <= after)
-                break; /* nobody's put for this segment */
+                break; /* no put has used this slot for this segment */
             *found = (hw_fresh){.sender = segment->places[place_number].sender,
                                 .sequence = stamp.sequence,
                                 .missed = stamp.sequence - after - 1,
@@ -234,7 +236,7 @@ static hw_segment *find(const hw_segment_table *segments, uint32_t endpoint, uin
 static hawser_status make(const hw_segment_table *segments, const hw_segment_shape *shape, hw_segment *made,
                           hawser_error *error)
 {
-    size_t count = (size_t)shape->sender_count * shape->slots; /* both are of 32 bits */
+    size_t count = (size_t)shape->sender_count * shape->slots; /* both are 32 bits wide */
     made->words = hw_slot_words(shape->size);
     if (made->words == 0 || count > SIZE_MAX / sizeof(hw_control) / made->words)
         return hawser_fail(error, HAWSER_NO_MEMORY, "a segment of %u senders with %u slots of %zu bytes is too large",

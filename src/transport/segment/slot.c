@@ -14,7 +14,7 @@ size_t hw_slot_words(size_t size)
     return (words + LINE - 1) / LINE * LINE;
 }
 
-/* The digest is that of the stamp as the seed of the data's: with either changed it is another. */
+/* The digest of the stamp is the seed of the digest of the data, so a change of either changes the result. */
 static uint64_t digest(const hw_stamp *stamp, const void *data)
 {
     const uint64_t words[] = {stamp->length, stamp->generation, stamp->sequence};
@@ -39,7 +39,7 @@ void hw_slot_write(hw_control *slot, size_t words, const hw_stamp *stamp, const 
     atomic_store_explicit(&trailer[LENGTH], stamp->length, memory_order_relaxed);
     atomic_store_explicit(&trailer[GENERATION], stamp->generation, memory_order_relaxed);
     atomic_store_explicit(&trailer[SEQUENCE], stamp->sequence, memory_order_relaxed);
-    /* Release: on machines that reorder, whoever sees this word sees the others, and needs no second look. */
+    /* Release: a reader that sees this word also sees the others, even on a machine that reorders, and does not read twice. */
     atomic_store_explicit(&trailer[CHECKSUM], digest(stamp, data), memory_order_release);
 }
 
