@@ -365,7 +365,7 @@ static void bytes_that_are_no_frames_end_the_link(void **state)
     expect_lost(bytes, size, "more of a message than the message has");
     size = framed(bytes, HW_FRAME_BEGIN, 10, 100);
     size += 10 + framed(bytes + size + 10, HW_FRAME_BEGIN, 10, 100);
-    expect_lost(bytes, size, "within another");
+    expect_lost(bytes, size, "inside another");
     size = framed(bytes, HW_FRAME_BEGIN, 10, 100);
     size += 10 + framed(bytes + size + 10, HW_FRAME_MORE, 91, 0);
     expect_lost(bytes, size, "more of a message than the message has");
