@@ -45,15 +45,12 @@ void hw_say_idle_job(const hw_call *call, uint32_t workers)
 
 void hw_say_idle_input(const hw_call *call, hawser_format format)
 {
-    static const struct {
-        const char *key;
-        hawser_format format;
-    } of[] = {{"header", HAWSER_CSV}, {"delimiter", HAWSER_CSV}, {"missing", HAWSER_CSV}, {"index-base", HAWSER_SVMLIGHT}};
-    for (size_t i = 0; i < sizeof of / sizeof *of; i++) /* a cache keeps its base, which is compared with the given one */
-        if (format != of[i].format && !(format == HAWSER_CACHE && of[i].format == HAWSER_SVMLIGHT) &&
-            asked(call->options, of[i].key))
-            fprintf(call->err, "hawser: --%s does nothing here: it is about %s input, and this is %s\n", of[i].key,
-                    hw_format_name(of[i].format), hw_format_name(format));
+    for (const hawser_option *row = hawser_data_rows(); row->key != NULL; row++) {
+        hawser_format of = hw_format_of_option(row->key);
+        if (of != HAWSER_GUESS && !hw_format_has_option(format, row->key) && asked(call->options, row->key))
+            fprintf(call->err, "hawser: --%s does nothing here: it is about %s input, and this is %s\n", row->key,
+                    hw_format_name(of), hw_format_name(format));
+    }
 }
 
 hawser_status hw_refuse_idle(const hw_call *call, const char *key, bool idle, const char *why, hawser_error *error)

@@ -139,18 +139,19 @@ static bool target_was_file(const hawser_model *model, const char *target)
     return stat(target, &facts) == 0 && S_ISREG(facts.st_mode);
 }
 
-/* Takes the options of the training's CSV for new data too, unless the user gives others. */
+/* Takes the target and the options of one format from the training for new data too, unless the user gives others. */
 static hawser_status inherit_options(const hw_call *call, const hawser_model *model, hawser_error *error)
 {
-    static const char *const keys[] = {"target", "header", "delimiter", "missing"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+    for (const hawser_option *row = hawser_data_rows(); row->key != NULL; row++) {
+        bool target = strcmp(row->key, "target") == 0;
         char fact[40];
-        snprintf(fact, sizeof fact, "options.%s", keys[i]);
-        const char *text = hawser_model_text(model, fact);
-        if (text != NULL && i == 3 && strcmp(text, "drop") == 0)
+        snprintf(fact, sizeof fact, "options.%s", row->key);
+        const char *text = target || hw_format_of_option(row->key) != HAWSER_GUESS ? hawser_model_text(model, fact) : NULL;
+        if (text == NULL || (target && target_was_file(model, text)))
+            continue;
+        if (strcmp(row->key, "missing") == 0 && strcmp(text, "drop") == 0)
             continue; /* a dropped row of new data has no prediction, so the user must ask for that */
-        if (text != NULL && !(i == 0 && target_was_file(model, text)))
-            HAWSER_TRY(hawser_options_set(call->options, keys[i], text, HAWSER_FROM_PROGRAM, "model", error));
+        HAWSER_TRY(hawser_options_set(call->options, row->key, text, HAWSER_FROM_PROGRAM, "model", error));
     }
     return HAWSER_OK;
 }
@@ -172,7 +173,7 @@ static void doubt_base(const hw_call *call, const hw_fitted *fitted, const hawse
 {
     const hawser_load_figures *figures = hawser_dataset_figures(data);
     const hawser_matrix *X = hawser_dataset_matrix(data);
-    if (figures->format != HAWSER_SVMLIGHT || figures->index_base != 0 || figures->unseen_columns != 1)
+    if (!hw_format_is(figures->format, HW_FORMAT_NUMBERED) || figures->index_base != 0 || figures->unseen_columns != 1)
         return;
     for (uint64_t k = 0; k < X->stored; k++)
         if (X->indices[k] == 0)

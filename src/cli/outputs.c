@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "cli/input.h"
+#include "data/formats.h"
 #include "history/file.h"
 
 static const char *const OUTPUTS[] = {"output", "plot", "trace", "log-json", "truth", "record-history", "address-file"};
@@ -118,7 +119,7 @@ hawser_status hw_check_spares_data(const hw_call *call, const char *path, hawser
     size_t size = strlen(path) + sizeof ".target";
     HAWSER_TRY(hw_format_of_path(path, &format, error));
     HAWSER_TRY(hw_check_spares(call, "output", path, error));
-    if (format != HAWSER_MATRIX_MARKET)
+    if (!hw_format_is(format, HW_FORMAT_PAIR))
         return HAWSER_OK;
     HAWSER_TRY(HW_NEW(&target, size, "a file name", error));
     (void)snprintf(target, size, "%s.target", path);

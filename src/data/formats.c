@@ -11,6 +11,39 @@ const hw_format_row *hw_format_row_of(hawser_format format)
     return (unsigned)format < COUNT && rows[format].word != NULL ? &rows[format] : NULL;
 }
 
+bool hw_format_is(hawser_format format, unsigned traits)
+{
+    const hw_format_row *row = hw_format_row_of(format);
+    return row != NULL && (row->traits & traits) == traits;
+}
+
+/* Returns whether a list of words, separated by blanks, has `word`. */
+static bool lists(const char *list, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = list; *at != '\0'; at += strspn(at, " ")) {
+        size_t found = strcspn(at, " ");
+        if (found == length && memcmp(at, word, length) == 0)
+            return true;
+        at += found;
+    }
+    return false;
+}
+
+bool hw_format_has_option(hawser_format format, const char *key)
+{
+    const hw_format_row *row = hw_format_row_of(format);
+    return row != NULL && lists(row->options, key);
+}
+
+hawser_format hw_format_of_option(const char *key)
+{
+    for (size_t i = HAWSER_GUESS + 1; i < COUNT; i++)
+        if (hw_format_has_option((hawser_format)i, key))
+            return (hawser_format)i;
+    return HAWSER_GUESS;
+}
+
 const char *hw_format_name(hawser_format format)
 {
     const hw_format_row *row = hw_format_row_of(format);
@@ -28,16 +61,9 @@ hawser_format hw_format_find(const char *word)
 /* Whether `extension` (".svm") is one of the row's. */
 static bool has_extension(const hw_format_row *row, const char *extension)
 {
-    size_t length = strlen(extension);
     if (row->extension[0] != '\0' && extension[0] == '.' && strcmp(row->extension, extension + 1) == 0)
         return true;
-    for (const char *at = row->extensions; *at != '\0'; at += strspn(at, " ")) {
-        size_t word = strcspn(at, " ");
-        if (word == length && memcmp(at, extension, length) == 0)
-            return true;
-        at += word;
-    }
-    return false;
+    return lists(row->extensions, extension);
 }
 
 hawser_format hw_format_of_extension(const char *extension)

@@ -1,7 +1,7 @@
 /* formats.h - the formats of --format. Columns: enumerator (HAWSER_...), the word of --format, what it is, the extension that names it when
- * a file is written, other extensions, its traits, what a file is not if its first bytes say otherwise (NULL: they say nothing for
- * certain), and three functions: do the first bytes look like it, load, write. A new format is an enumerator in hawser/data.h, a
- * row here, and a file in data/format with its functions. */
+ * a file is written, other extensions, its traits, the reader's options that are not about all formats, what a file is not if its first
+ * bytes say otherwise (NULL: they say nothing for certain), and three functions: do the first bytes look like it, load, write. A new
+ * format is an enumerator in hawser/data.h, a row here, and a file in data/format with its functions. */
 #ifndef HW_DATA_FORMATS_H
 #define HW_DATA_FORMATS_H
 
@@ -9,39 +9,41 @@
 #include "data/source/parse.h"
 
 enum {
-    HW_FORMAT_TEXT = 1,    /* text, so that no idx file is one */
-    HW_FORMAT_LINES = 2,   /* a line is a row, and a part of the input is cut at bytes */
-    HW_FORMAT_BINARY = 4,  /* rows of numbers, and a part of the input is a part of the rows */
-    HW_FORMAT_CERTAIN = 8, /* the first bytes belong to this format alone: looked for before the others */
-    HW_FORMAT_SIDES = 16,  /* has a place for example weights and an offset */
-    HW_FORMAT_MISSING = 32 /* values may be missing (--missing) */
+    HW_FORMAT_TEXT = 1,      /* text, so that no idx file is one */
+    HW_FORMAT_LINES = 2,     /* a line is a row, and a part of the input is cut at bytes */
+    HW_FORMAT_BINARY = 4,    /* rows of numbers, and a part of the input is a part of the rows */
+    HW_FORMAT_CERTAIN = 8,   /* the first bytes belong to this format alone: looked for before the others */
+    HW_FORMAT_SIDES = 16,    /* has a place for example weights and an offset */
+    HW_FORMAT_NUMBERED = 32, /* an entry has its column's number, from 0 or 1; nothing gives the number of columns */
+    HW_FORMAT_PAIR = 64      /* written with the target in a second file, FILE.target */
 };
 
 #define HW_WRITTEN_FORMATS(ROW)                                                                                             \
     ROW(SVMLIGHT, "svmlight",                                                                                               \
         "sparse text, one line per row: TARGET INDEX:VALUE ... [# comment]; qid:N is ignored. Whether indices start at 0 "  \
         "or 1 is detected once for the whole input and kept in the model",                                                  \
-        "svm", ".svmlight .libsvm", HW_FORMAT_TEXT | HW_FORMAT_LINES, NULL, hw_is_svmlight, hw_svmlight_load,               \
-        hw_svmlight_write)                                                                                                  \
+        "svm", ".svmlight .libsvm", HW_FORMAT_TEXT | HW_FORMAT_LINES | HW_FORMAT_NUMBERED, "index-base", NULL,              \
+        hw_is_svmlight, hw_svmlight_load, hw_svmlight_write)                                                                \
     ROW(CSV, "csv",                                                                                                         \
         "text with or without a line of column names; fields may be quoted, and are separated by commas, semicolons, tabs " \
         "or any number of blanks",                                                                                          \
-        "csv", "", HW_FORMAT_TEXT | HW_FORMAT_LINES | HW_FORMAT_SIDES | HW_FORMAT_MISSING, NULL, hw_is_csv, hw_csv_load,    \
-        hw_csv_write)                                                                                                       \
+        "csv", "", HW_FORMAT_TEXT | HW_FORMAT_LINES | HW_FORMAT_SIDES, "header delimiter missing", NULL, hw_is_csv,         \
+        hw_csv_load, hw_csv_write)                                                                                          \
     ROW(MATRIX_MARKET, "matrix-market",                                                                                     \
         "coordinate or array, general or symmetric; the target is a separate file (--target FILE). UCI's bags of words "    \
         "(docword) are read too: the numbers of documents, words and entries, one per line, then DOCUMENT WORD COUNT",      \
-        "mtx", "", HW_FORMAT_TEXT | HW_FORMAT_CERTAIN, "Matrix Market", hw_is_market, hw_market_load, hw_market_write)      \
+        "mtx", "", HW_FORMAT_TEXT | HW_FORMAT_CERTAIN | HW_FORMAT_PAIR, "", "Matrix Market", hw_is_market, hw_market_load,  \
+        hw_market_write)                                                                                                    \
     ROW(NPY, "npy", "a matrix as numpy saves it: one or two dimensions, f4 or f8", "npy", "",                               \
-        HW_FORMAT_BINARY | HW_FORMAT_CERTAIN, ".npy", hw_is_npy, hw_npy_load, hw_npy_write)                                 \
+        HW_FORMAT_BINARY | HW_FORMAT_CERTAIN, "", ".npy", hw_is_npy, hw_npy_load, hw_npy_write)                             \
     ROW(CACHE, "cache", "Hawser's own file, written by 'hawser data convert DATA -o FILE.hwc'; mapped, not parsed", "hwc",  \
-        "", HW_FORMAT_CERTAIN | HW_FORMAT_SIDES, "Hawser cache", hw_is_cache, hw_cache_load, hw_cache_write)
+        "", HW_FORMAT_CERTAIN | HW_FORMAT_SIDES, "index-base", "Hawser cache", hw_is_cache, hw_cache_load, hw_cache_write)
 
 #define HW_READ_FORMATS(ROW)                                                                                                \
     ROW(IDX, "idx",                                                                                                         \
         "MNIST's images and labels, all six types of numbers; read, not written. The first dimension gives the rows, the "  \
         "product of the others the columns. The target is a separate file (--target LABELS), or a column by number",        \
-        "", "", HW_FORMAT_BINARY | HW_FORMAT_CERTAIN, NULL, hw_is_idx, hw_idx_load, hw_idx_write)
+        "", "", HW_FORMAT_BINARY | HW_FORMAT_CERTAIN, "", NULL, hw_is_idx, hw_idx_load, hw_idx_write)
 
 #define HW_FORMATS(ROW) HW_WRITTEN_FORMATS(ROW) HW_READ_FORMATS(ROW)
 
@@ -57,7 +59,7 @@ typedef hawser_status (*hw_format_load)(hw_job *job, hawser_dataset *dataset, ha
 typedef hawser_status (*hw_format_write)(const hawser_dataset *whole, hawser_dataset *rows, const char *path,
                                          hawser_error *error);
 
-#define HW_FORMAT_FUNCTIONS(id, word, help, extension, extensions, traits, title, looks, load, write)                       \
+#define HW_FORMAT_FUNCTIONS(id, word, help, extension, extensions, traits, options, title, looks, load, write)              \
     bool looks(const char *text, size_t bytes);                                                                             \
     hawser_status load(hw_job *job, hawser_dataset *dataset, hawser_error *error) HAWSER_MUST_USE;                          \
     hawser_status write(const hawser_dataset *whole, hawser_dataset *rows, const char *path, hawser_error *error)           \
@@ -69,6 +71,7 @@ typedef struct hw_format_row {
     const char *extension;  /* without its dot; "": the format is read, not written */
     const char *extensions; /* others, with their dots, separated by blanks */
     unsigned traits;
+    const char *options; /* their keys, separated by blanks */
     const char *title;
     hw_format_looks looks;
     hw_format_load load;
@@ -77,6 +80,12 @@ typedef struct hw_format_row {
 
 /* The row of a format, or NULL if there is none, as of HAWSER_GUESS. */
 const hw_format_row *hw_format_row_of(hawser_format format);
+/* Returns whether the format has all these traits; false for HAWSER_GUESS. */
+bool hw_format_is(hawser_format format, unsigned traits);
+/* Returns whether the format's row names the option. A cache has the base of the file that it was made from, and compares it. */
+bool hw_format_has_option(hawser_format format, const char *key);
+/* Returns the first format that has the option, or HAWSER_GUESS if the option is about all formats. */
+hawser_format hw_format_of_option(const char *key);
 /* Its word; "none" of HAWSER_GUESS. */
 const char *hw_format_name(hawser_format format);
 /* The format that a word of --format names, or HAWSER_GUESS. */

@@ -67,7 +67,7 @@ hawser_status hw_svmlight_load(hw_job *job, hawser_dataset *dataset, hawser_erro
 /* What is unpacked is looked at where it comes first; the others' first look is when it is their turn. */
 static hawser_status refuse_foreign(hw_job *job, hawser_format format, hawser_error *error)
 {
-    bool is_text = (hw_format_row_of(format)->traits & HW_FORMAT_TEXT) != 0;
+    bool is_text = hw_format_is(format, HW_FORMAT_TEXT);
     for (size_t i = 0; i < job->input.count; i++) {
         const char *head, *what, *advice;
         size_t bytes;

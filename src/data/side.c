@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "data/formats.h"
 #include "data/load.h"
 
 /* One number a row, in any format that holds a single column. */
@@ -40,7 +41,7 @@ static size_t known_width(const hw_job *job, const hawser_dataset *dataset)
     const hawser_load_figures *figures = &dataset->figures;
     if (dataset->matrix.layout == HAWSER_DENSE)
         return dataset->matrix.cols + (size_t)figures->unseen_columns;
-    return figures->format == HAWSER_SVMLIGHT || job->load->columns != 0 ? SIZE_MAX : dataset->matrix.cols;
+    return hw_format_is(figures->format, HW_FORMAT_NUMBERED) || job->load->columns != 0 ? SIZE_MAX : dataset->matrix.cols;
 }
 
 /* One name a line: pointers, then the text with line ends turned to ends of strings. */

@@ -93,6 +93,10 @@ def use(hawser, folder):
     check(done["stop_reason"] == "gap" and done["gap"] < 1e-4, f"lead:2 stopped by {done['stop_reason']}")
     info = json.loads(call(hawser, "data", "info", "image", "--target", "none", "--json", cwd=folder).splitlines()[-1])
     check(info["format"] == "pgm" and (info["rows"], info["columns"]) == (3, 4), f"the image: {info}")
+    done = subprocess.run((hawser, "data", "info", "image", "--target", "none", "--missing", "mean", "--header", "yes"), capture_output=True, text=True,
+                          env=CLEAN, timeout=100, cwd=folder, check=False)
+    check("--header does nothing here: it is about csv input, and this is pgm" in done.stderr, f"an option of csv: {done.stderr}")
+    check("--missing does" not in done.stderr, f"an option that the row of pgm names: {done.stderr}")
     for option, word, help_line in (("filter", "smallest", "the smallest changes first"), ("format", "pgm", "grey images of a byte a pixel"),
                                     ("sync", "lead:N", "leads by at most N clocks")):
         check(word in call(hawser, "help", "train", "lasso"), f"help does not have {word}")

@@ -102,8 +102,7 @@ hawser_status hw_shard_complete(const hw_shard_facts *whole, const char *name, h
 
 bool hw_shard_lacks_values(const hw_shard_facts *whole)
 {
-    const hw_format_row *row = hw_format_row_of((hawser_format)whole->format);
-    return row != NULL && (row->traits & HW_FORMAT_MISSING) != 0;
+    return hw_format_has_option((hawser_format)whole->format, "missing");
 }
 
 uint64_t hw_shard_before(const hw_shard_facts *facts, uint32_t node)
