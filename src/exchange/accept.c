@@ -26,7 +26,7 @@ hawser_status hw_park(hw_replica *replica, const hw_message *message, hawser_err
     return HAWSER_OK;
 }
 
-static void record_block(hw_replica *replica, uint32_t block, uint32_t begin, uint32_t end, uint64_t done)
+static void mark_block(hw_replica *replica, uint32_t block, uint32_t begin, uint32_t end, uint64_t done)
 {
     uint64_t least = UINT64_MAX;
     for (uint32_t k = 0; k < replica->range_count; k++) {
@@ -41,13 +41,13 @@ static void record_block(hw_replica *replica, uint32_t block, uint32_t begin, ui
         replica->clocks.done[block] = least;
 }
 
-void hw_record_done(hw_replica *replica, uint32_t source, uint64_t done)
+void hw_mark_done(hw_replica *replica, uint32_t source, uint64_t done)
 {
     if (replica->spec.sources == 1)
         for (uint32_t block = 0; block < replica->spec.blocks; block++)
-            record_block(replica, block, 0, replica->range_count, done);
+            mark_block(replica, block, 0, replica->range_count, done);
     else
-        record_block(replica, source, 0, replica->range_count, done);
+        mark_block(replica, source, 0, replica->range_count, done);
 }
 
 /* Is this just what its source says of the whole state? */
@@ -178,7 +178,7 @@ static void leave_to_sum(hw_replica *replica, const hw_envelope *envelope)
     }
 }
 
-static void record(hw_replica *replica, const hw_envelope *envelope)
+static void mark_taken(hw_replica *replica, const hw_envelope *envelope)
 {
     uint32_t begin, end;
     ranges_of(replica, envelope, &begin, &end);
@@ -188,12 +188,12 @@ static void record(hw_replica *replica, const hw_envelope *envelope)
         return;
     }
     if (replica->spec.sources == 1) {
-        hw_record_done(replica, envelope->source, envelope->clock + 1);
+        hw_mark_done(replica, envelope->source, envelope->clock + 1);
         return;
     }
     for (uint32_t block = envelope->first; block < envelope->first + envelope->covers; block++)
         if (block != replica->spec.block)
-            record_block(replica, block, begin, end, envelope->clock + 1);
+            mark_block(replica, block, begin, end, envelope->clock + 1);
 }
 
 /* Takes the message; where it is for one range nothing is allocated. */
@@ -213,7 +213,7 @@ static hawser_status park(hw_replica *replica, hw_message *message, hawser_error
     else
         hw_message_free(message);
     if (status == HAWSER_OK) {
-        record(replica, &envelope);
+        mark_taken(replica, &envelope);
         return addend != NULL ? hw_adder_take(replica, addend, error) : HAWSER_OK;
     }
     hw_message_free(addend);
@@ -230,7 +230,7 @@ hawser_status hw_take_update(hw_replica *replica, hw_message *message, hawser_er
     }
     status = is_leaf(&envelope) ? check_order(replica, &envelope, error) : check_sum(replica, &envelope, error);
     if (status == HAWSER_OK)
-        hw_note_seen(replica, message);
+        hw_record_seen(replica, message);
     if (status == HAWSER_OK && hw_parks(replica)) {
         leave_to_sum(replica, &envelope);
         return park(replica, message, error);
@@ -240,7 +240,7 @@ hawser_status hw_take_update(hw_replica *replica, hw_message *message, hawser_er
         hw_apply(replica, message);
     }
     if (status == HAWSER_OK)
-        record(replica, &envelope);
+        mark_taken(replica, &envelope);
     hw_message_free(message);
     return status;
 }

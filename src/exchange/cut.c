@@ -133,7 +133,7 @@ static hawser_status keep_values(hw_replica *replica, hawser_error *error)
             return hw_not_finite(replica, begin + bad, replica->cache[begin + bad], error);
         memcpy(replica->base + begin, replica->cache + begin, (end - begin) * sizeof(double));
         if (hw_records(replica))
-            hw_note_tile(replica, tile);
+            hw_record_tile(replica, tile);
     }
     return HAWSER_OK;
 }
@@ -213,7 +213,7 @@ static void end_cut(hw_replica *replica, uint64_t clock, bool last)
     replica->spent = 0;
     replica->span = 0;
     replica->ended = true;
-    hw_record_done(replica, own, clock + 1);
+    hw_mark_done(replica, own, clock + 1);
 }
 
 /* The own update goes out, or stays here to be added up, or both. */
@@ -254,7 +254,7 @@ hawser_status hw_replica_cut(hw_replica *replica, uint64_t clock, bool last, boo
     replica->fresh = false;
     if (replica->spec.blocks == 1 && sends_values(replica)) {
         HAWSER_TRY(keep_values(replica, error));
-        hw_note_alone(replica, clock, last);
+        hw_record_alone(replica, clock, last);
         end_cut(replica, clock, last);
         return HAWSER_OK;
     }
@@ -267,7 +267,7 @@ hawser_status hw_replica_cut(hw_replica *replica, uint64_t clock, bool last, boo
         memset(replica->touched, 0, hw_words(replica->tiles) * sizeof *replica->touched);
         return HAWSER_OK;
     }
-    hw_note_write(replica, made, flush || replica->plain);
+    hw_record_write(replica, made, flush || replica->plain);
     hawser_status status = take_own(replica, made, error);
     if (status != HAWSER_OK || replica->spec.blocks == 1) {
         hw_message_free(made);

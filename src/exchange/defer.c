@@ -31,8 +31,8 @@ bool hw_replica_defer(hw_replica *replica, uint64_t clock, bool last, uint32_t m
     replica->marked = false;
     replica->span++;
     replica->figures.deferred++;
-    hw_note_defer(replica, clock);
-    hw_record_done(replica, own, clock + 1);
+    hw_record_defer(replica, clock);
+    hw_mark_done(replica, own, clock + 1);
     return true;
 }
 

@@ -49,7 +49,7 @@ typedef struct hw_replica_spec {
     uint32_t sources;        /* how many blocks update the state: 1 for a `one` unit, else blocks */
     uint32_t source;         /* with sources == 1: which; all clocks stand as its clock does, others' cuts say nothing */
     const hw_adding *adding; /* deltas of all blocks alone: who adds up what under BSP; NULL: nobody. Outlives the replica */
-    hw_log *log;             /* where what happens is noted down; NULL: nowhere. Outlives the replica */
+    hw_log *log;             /* the history's events of this replica; NULL: none are recorded. Outlives the replica */
 } hw_replica_spec;
 
 typedef struct hw_replica hw_replica;

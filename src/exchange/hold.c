@@ -22,7 +22,7 @@ static hawser_status check_finite(const hw_replica *replica, hawser_error *error
 }
 
 /* An entry of which nothing waited waits from now on. */
-static void note_change(hw_replica *replica, size_t i, uint64_t clock)
+static void start_waiting(hw_replica *replica, size_t i, uint64_t clock)
 {
     if (hw_filters(replica) && !hw_waits(replica, i))
         replica->since[i] = (uint32_t)clock;
@@ -44,7 +44,7 @@ static void hold_changes(hw_replica *replica, uint64_t clock)
         for (size_t i = begin; i < end; i++) {
             if (hw_double_bits(cache[i]) == hw_double_bits(origin[i]))
                 continue;
-            note_change(replica, i, clock);
+            start_waiting(replica, i, clock);
             held[i] += (cache[i] - origin[i]) / gain;
             changed = true;
         }
@@ -160,5 +160,5 @@ void hw_replica_forget_held(hw_replica *replica)
         return;
     memset(replica->held, 0, replica->spec.count * sizeof(double));
     hw_set_bits(replica->stale, 0, replica->tiles);
-    hw_note_forget(replica);
+    hw_record_forget(replica);
 }

@@ -128,7 +128,7 @@ static hawser_status fold(hw_replica *replica, hawser_error *error)
             if (bits & 1) {
                 HAWSER_TRY(fold_tile(replica, tile, error));
                 if (hw_records(replica))
-                    hw_note_tile(replica, tile);
+                    hw_record_tile(replica, tile);
             }
     }
     replica->apart = hw_holds(replica);
@@ -241,7 +241,7 @@ static hawser_status merge(hw_replica *replica, uint64_t clock, hawser_error *er
 hawser_status hw_replica_merge(hw_replica *replica, uint64_t clock, hawser_error *error)
 {
     HAWSER_TRY(merge(replica, clock, error));
-    hw_note_read(replica, clock);
+    hw_record_read(replica, clock);
     return HAWSER_OK;
 }
 
@@ -276,7 +276,7 @@ hawser_status hw_replica_end(hw_replica *replica, uint64_t clocks, hawser_error 
     hw_replica_rollback(replica);
     replica->ended = true;
     HAWSER_TRY(merge(replica, clocks, error));
-    hw_note_end(replica, clocks);
+    hw_record_end(replica, clocks);
     replica->ended = true;
     replica->begun = false;
     replica->over = true;

@@ -156,7 +156,7 @@ static hawser_status check_ends(const hw_reduction *reduction, uint32_t unit, ui
 
 /* -------------------------------------------------------------------------------------------------------- history ---- */
 
-static void note(const hw_reduction *reduction, hw_event_kind kind, const hw_shares *shares, bool stop, uint64_t digest)
+static void record(const hw_reduction *reduction, hw_event_kind kind, const hw_shares *shares, bool stop, uint64_t digest)
 {
     if (reduction->spec.log != NULL)
         hw_log_put(reduction->spec.log, &(hw_event_record){.kind = (uint8_t)kind,
@@ -172,7 +172,7 @@ static void note(const hw_reduction *reduction, hw_event_kind kind, const hw_sha
                                                            .digest = digest});
 }
 
-static void note_end(const hw_reduction *reduction)
+static void record_end(const hw_reduction *reduction)
 {
     if (reduction->spec.log != NULL)
         hw_log_put(reduction->spec.log, &(hw_event_record){.kind = HW_EVENT_REDUCTIONS,
@@ -373,7 +373,7 @@ hawser_status hw_reduction_put(hw_reduction *reduction, const hw_reduction_call 
     hw_shares *set = &reduction->sets[reduction->number % 2];
     HAWSER_TRY(open_set(reduction, set, call, error));
     HAWSER_TRY(hw_shares_put(set, values, stop, error));
-    note(reduction, HW_EVENT_SHARE, set, stop.stop, hw_share_digest(set->own));
+    record(reduction, HW_EVENT_SHARE, set, stop.stop, hw_share_digest(set->own));
     reduction->latest = set;
     reduction->unit = call->unit;
     reduction->made = ++reduction->number;
@@ -429,7 +429,7 @@ hawser_status hw_reduction_take(hw_reduction *reduction, double *values, hw_stop
                            " of clock %" PRIu64,
                            unit_of(reduction, set->call.unit), values[bad], bad, set->number, set->clock);
     if (reduction->spec.log != NULL)
-        note(reduction, HW_EVENT_REDUCED, set, stop->stop, hw_digest_64(values, set->call.count, 0));
+        record(reduction, HW_EVENT_REDUCED, set, stop->stop, hw_digest_64(values, set->call.count, 0));
     return keep_result(reduction, set, values, *stop, error);
 }
 
@@ -447,7 +447,7 @@ hawser_status hw_reduction_end_clock(hw_reduction *reduction, hawser_error *erro
     reduction->ended[block] = reduction->clock + 1;
     reduction->ends[block] = reduction->number;
     if (!redo)
-        note_end(reduction);
+        record_end(reduction);
     if (reduction->spec.blocks > 1) {
         HAWSER_TRY(hw_message_new(0, &message, error));
         message->envelope.kind = HW_MESSAGE_SHARE;

@@ -132,8 +132,8 @@ hawser_status hw_replica_new(const hw_replica_spec *spec, hw_replica **replica, 
     made->ended = true;
     if (hw_holds(made))
         hw_set_apart(made);
-    hw_note_all_tiles(made);
-    hw_note_state(made);
+    hw_record_all_tiles(made);
+    hw_record_state(made);
     *replica = made;
     return HAWSER_OK;
 }
@@ -245,7 +245,7 @@ void hw_replica_begin(hw_replica *replica, uint64_t epoch, hw_policy policy)
     replica->span = 0;
     replica->begun = replica->fresh = true;
     replica->over = replica->ended = false;
-    hw_note_begin(replica);
+    hw_record_begin(replica);
     hw_replay_early(replica);
 }
 
@@ -274,6 +274,6 @@ void hw_replica_zero(hw_replica *replica)
         replica->apart = true;
     }
     memset(replica->stale, 0, hw_words(replica->tiles) * sizeof *replica->stale);
-    hw_note_all_tiles(replica);
+    hw_record_all_tiles(replica);
     forget_touched(replica);
 }

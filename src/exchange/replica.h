@@ -56,7 +56,7 @@ struct hw_replica {
     uint32_t span;   /* own clocks that are not cut yet */
     double gain, wanted_gain;
     uint64_t digest, *tile_digests; /* of base, where a history is recorded; */
-    uint64_t noted;                 /* and the clock that was read last */
+    uint64_t last_read;             /* and the clock that was read last */
     bool begun;                     /* an epoch is open */
     bool over;                      /* `epoch` has ended */
     bool ended;                     /* between the last cut of a clock and the merge for the next: the unit is not running */
@@ -100,7 +100,7 @@ static inline bool hw_user_merges(const hw_replica *replica)
     return replica->spec.rule.merge != NULL && !replica->plain;
 }
 
-/* Is what happens noted down? */
+/* Returns true if a history records this replica. */
 static inline bool hw_records(const hw_replica *replica)
 {
     return replica->spec.log != NULL;
@@ -165,7 +165,7 @@ hawser_status hw_park(hw_replica *replica, const hw_message *message, hawser_err
 void hw_replay_early(hw_replica *replica);
 /* accept.c: takes a sound update of the open epoch, from wherever it came. */
 hawser_status hw_take_update(hw_replica *replica, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
-void hw_record_done(hw_replica *replica, uint32_t source, uint64_t done);
+void hw_mark_done(hw_replica *replica, uint32_t source, uint64_t done);
 /* Puts a message at the end of a list. */
 void hw_append(hw_message **list, hw_message *message);
 
@@ -195,18 +195,18 @@ void hw_filter_select(hw_replica *replica, uint64_t clock, uint32_t part, hw_cha
 /* round.c: what would be rounded to nothing is not selected after all; and the rounded form of what is held of a selected entry. */
 void hw_round_selected(hw_replica *replica);
 double hw_rounded(const hw_replica *replica, size_t entry);
-/* note.c: what is noted down for a history. A tile's, or all tiles', part of the digest of base is brought up to date; */
-void hw_note_tile(hw_replica *replica, size_t tile);
-void hw_note_all_tiles(hw_replica *replica);
-void hw_note_state(hw_replica *replica);
-void hw_note_begin(hw_replica *replica);
-void hw_note_read(hw_replica *replica, uint64_t clock);
-void hw_note_defer(hw_replica *replica, uint64_t clock);
-void hw_note_write(hw_replica *replica, const hw_message *message, bool flush);
-void hw_note_alone(hw_replica *replica, uint64_t clock, bool last); /* a cut that nobody is told of */
-void hw_note_seen(hw_replica *replica, const hw_message *message);
-void hw_note_forget(hw_replica *replica);
-void hw_note_end(hw_replica *replica, uint64_t clocks);
+/* record.c: events for a history. The first two bring the digest of one tile of base, or of all tiles, up to date. */
+void hw_record_tile(hw_replica *replica, size_t tile);
+void hw_record_all_tiles(hw_replica *replica);
+void hw_record_state(hw_replica *replica);
+void hw_record_begin(hw_replica *replica);
+void hw_record_read(hw_replica *replica, uint64_t clock);
+void hw_record_defer(hw_replica *replica, uint64_t clock);
+void hw_record_write(hw_replica *replica, const hw_message *message, bool flush);
+void hw_record_alone(hw_replica *replica, uint64_t clock, bool last); /* a cut that nobody is told of */
+void hw_record_seen(hw_replica *replica, const hw_message *message);
+void hw_record_forget(hw_replica *replica);
+void hw_record_end(hw_replica *replica, uint64_t clocks);
 
 /* cut.c: the error for a value that cannot be sent. */
 hawser_status hw_not_finite(const hw_replica *replica, size_t entry, double value, hawser_error *error);

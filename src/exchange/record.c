@@ -1,4 +1,4 @@
-/* note.c - what a replica notes down for a history (docs/history.md): begun, read, written, seen, ended. Nothing where nobody records. */
+/* record.c - the events of a replica that a history records (docs/history.md): begun, read, written, seen, ended. Without a log, nothing. */
 #include <string.h>
 
 #include "base/digest.h"
@@ -14,7 +14,7 @@ static void put(const hw_replica *replica, hw_event_record record)
 }
 
 /* A vector's digest is kept tile by tile, so that a merge costs what was updated. */
-void hw_note_tile(hw_replica *replica, size_t tile)
+void hw_record_tile(hw_replica *replica, size_t tile)
 {
     size_t begin = tile * HW_TILE;
     uint64_t digest = hw_digest_64(replica->base + begin, hw_tile_end(replica, tile) - begin, begin);
@@ -22,10 +22,10 @@ void hw_note_tile(hw_replica *replica, size_t tile)
     replica->tile_digests[tile] = digest;
 }
 
-void hw_note_all_tiles(hw_replica *replica)
+void hw_record_all_tiles(hw_replica *replica)
 {
     for (size_t tile = 0; hw_records(replica) && tile < replica->tiles; tile++)
-        hw_note_tile(replica, tile);
+        hw_record_tile(replica, tile);
 }
 
 static uint64_t digest_of(const hw_replica *replica, const hw_message *message)
@@ -44,7 +44,7 @@ static uint64_t digest_of(const hw_replica *replica, const hw_message *message)
     return sum;
 }
 
-void hw_note_state(hw_replica *replica)
+void hw_record_state(hw_replica *replica)
 {
     const hw_replica_spec *spec = &replica->spec;
     hw_event_record name = hw_event_name(spec->state, spec->name);
@@ -66,10 +66,10 @@ void hw_note_state(hw_replica *replica)
                                    .digest = replica->digest});
 }
 
-void hw_note_begin(hw_replica *replica)
+void hw_record_begin(hw_replica *replica)
 {
     hw_policy_kind kind = replica->policy.kind;
-    replica->noted = UINT64_MAX;
+    replica->last_read = UINT64_MAX;
     if (!hw_records(replica))
         return;
     put(replica, (hw_event_record){.kind = HW_EVENT_BEGIN,
@@ -79,40 +79,40 @@ void hw_note_begin(hw_replica *replica)
                                    .digest = replica->digest});
 }
 
-void hw_note_read(hw_replica *replica, uint64_t clock)
+void hw_record_read(hw_replica *replica, uint64_t clock)
 {
     const hw_clock_table *clocks = &replica->clocks;
     if (hw_records(replica))
         put(replica, (hw_event_record){.kind = HW_EVENT_READ,
-                                       .flags = replica->noted == clock ? HW_EVENT_INNER : 0,
+                                       .flags = replica->last_read == clock ? HW_EVENT_INNER : 0,
                                        .clock = clock,
                                        .first = hw_clock_table_least(clocks),
                                        .last = hw_clock_table_most(clocks),
                                        .count = clocks->done[replica->spec.block],
                                        .digest = replica->digest});
-    replica->noted = clock;
+    replica->last_read = clock;
 }
 
-void hw_note_end(hw_replica *replica, uint64_t clocks)
+void hw_record_end(hw_replica *replica, uint64_t clocks)
 {
     if (hw_records(replica))
         put(replica, (hw_event_record){.kind = HW_EVENT_END, .clock = clocks, .digest = replica->digest});
 }
 
-void hw_note_forget(hw_replica *replica)
+void hw_record_forget(hw_replica *replica)
 {
     if (hw_records(replica))
         put(replica, (hw_event_record){.kind = HW_EVENT_FORGET});
 }
 
-void hw_note_defer(hw_replica *replica, uint64_t clock)
+void hw_record_defer(hw_replica *replica, uint64_t clock)
 {
     if (hw_records(replica))
         put(replica, (hw_event_record){.kind = HW_EVENT_DEFER, .clock = clock});
 }
 
 /* How many entries a filter holds back, and since which clock the oldest of them: first and last of the record. */
-static void note_held(const hw_replica *replica, hw_event_record *record)
+static void count_held(const hw_replica *replica, hw_event_record *record)
 {
     record->last = UINT64_MAX;
     for (size_t i = 0; hw_filters(replica) && i < replica->spec.count; i++) {
@@ -124,7 +124,7 @@ static void note_held(const hw_replica *replica, hw_event_record *record)
     }
 }
 
-void hw_note_write(hw_replica *replica, const hw_message *message, bool flush)
+void hw_record_write(hw_replica *replica, const hw_message *message, bool flush)
 {
     const hw_envelope *envelope = &message->envelope;
     if (!hw_records(replica))
@@ -137,11 +137,11 @@ void hw_note_write(hw_replica *replica, const hw_message *message, bool flush)
                               .digest = digest_of(replica, message)};
     record.flags = (uint8_t)((envelope->last ? HW_EVENT_LAST : 0) | (flush ? HW_EVENT_FLUSH : 0) |
                              (envelope->form == HW_FORM_VALUES ? HW_EVENT_VALUES : 0));
-    note_held(replica, &record);
+    count_held(replica, &record);
     put(replica, record);
 }
 
-void hw_note_alone(hw_replica *replica, uint64_t clock, bool last)
+void hw_record_alone(hw_replica *replica, uint64_t clock, bool last)
 {
     if (hw_records(replica))
         put(replica, (hw_event_record){.kind = HW_EVENT_WRITE,
@@ -151,7 +151,7 @@ void hw_note_alone(hw_replica *replica, uint64_t clock, bool last)
                                        .last = UINT64_MAX});
 }
 
-void hw_note_seen(hw_replica *replica, const hw_message *message)
+void hw_record_seen(hw_replica *replica, const hw_message *message)
 {
     const hw_envelope *envelope = &message->envelope;
     if (!hw_records(replica))
