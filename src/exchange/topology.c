@@ -71,18 +71,18 @@ static uint32_t ring_depth(const hw_topology *topology, uint32_t *steps, uint32_
  * it; then those of the next that bring everybody within reach, and within twice as many steps as there are bits in their number. */
 static void make_halton(hw_topology *topology, uint32_t *steps, uint32_t *queue)
 {
-    uint32_t nodes = topology->nodes, wanted = 0, made = 0, depth = UINT32_MAX;
+    uint32_t nodes = topology->nodes, least = 0, made = 0, depth = UINT32_MAX;
     for (uint32_t n = nodes; n > 1; n /= 2)
-        wanted++;
-    for (uint64_t denominator = 2; nodes > 1 && (made < wanted || depth > 2 * wanted); denominator *= 2)
-        for (uint64_t numerator = 1; numerator < denominator && (made < wanted || depth > 2 * wanted); numerator += 2) {
+        least++;
+    for (uint64_t denominator = 2; nodes > 1 && (made < least || depth > 2 * least); denominator *= 2)
+        for (uint64_t numerator = 1; numerator < denominator && (made < least || depth > 2 * least); numerator += 2) {
             uint32_t distance = (uint32_t)(nodes * numerator / denominator);
             if (distance == 0 || *link_at(topology, 0, distance))
                 continue;
             *link_at(topology, 0, distance) = true;
             uint32_t now = ring_depth(topology, steps, queue);
             uint32_t before = common_divisor_of(topology, distance), after = common_divisor_of(topology, 0);
-            if (made >= wanted && now >= depth && before == after &&
+            if (made >= least && now >= depth && before == after &&
                 denominator <= 4 * (uint64_t)nodes) { /* it helps nobody */
                 *link_at(topology, 0, distance) = false;
                 continue;
@@ -124,7 +124,7 @@ static bool read_number(const char **at, uint64_t *number)
     return true;
 }
 
-static hawser_status read_edges(hw_topology *topology, const char *words, const char *at, hawser_error *error)
+static hawser_status read_edges(hw_topology *topology, const char *name, const char *at, hawser_error *error)
 {
     for (size_t line = 1; *at != '\0'; line++) {
         uint64_t from = 0, to = 0;
@@ -133,11 +133,11 @@ static hawser_status read_edges(hw_topology *topology, const char *words, const 
             at++;
         bool ends = *at == '\0' || *at == '\n' || *at == '#';
         if ((one && !two) || !ends)
-            return hawser_fail(error, HAWSER_BAD_INPUT, "topology %s, line %zu: expected two node numbers, FROM TO", words,
+            return hawser_fail(error, HAWSER_BAD_INPUT, "topology %s, line %zu: expected two node numbers, FROM TO", name,
                                line);
         if (two && (from >= topology->nodes || to >= topology->nodes || from == to))
             return hawser_fail(error, HAWSER_BAD_INPUT,
-                               "topology %s, line %zu: no link from node %llu to node %llu among %u nodes (0 to %u)", words,
+                               "topology %s, line %zu: no link from node %llu to node %llu among %u nodes (0 to %u)", name,
                                line, (unsigned long long)from, (unsigned long long)to, topology->nodes, topology->nodes - 1);
         if (two)
             *link_at(topology, (uint32_t)from, (uint32_t)to) = true;
@@ -148,43 +148,42 @@ static hawser_status read_edges(hw_topology *topology, const char *words, const 
 }
 
 /* K of "servers:K"; 0 when it is something else. */
-static uint32_t servers_of(const char *words)
+static uint32_t servers_of(const char *name)
 {
     uint64_t number = 0;
-    if (strncmp(words, "servers:", 8) != 0 || words[8] == ' ' || words[8] == '\t')
+    if (strncmp(name, "servers:", 8) != 0 || name[8] == ' ' || name[8] == '\t')
         return 0;
-    const char *at = words + 8;
+    const char *at = name + 8;
     return read_number(&at, &number) && *at == '\0' && number < UINT32_MAX ? (uint32_t)number : 0;
 }
 
-hawser_status hw_topology_check(const char *words, hawser_error *error)
+hawser_status hw_topology_check(const char *name, hawser_error *error)
 {
-    bool named = strcmp(words, "all") == 0 || strcmp(words, "halton") == 0 || strcmp(words, "tree") == 0;
-    if (named || servers_of(words) > 0 || (strncmp(words, "file:", 5) == 0 && words[5] != '\0'))
+    bool named = strcmp(name, "all") == 0 || strcmp(name, "halton") == 0 || strcmp(name, "tree") == 0;
+    if (named || servers_of(name) > 0 || (strncmp(name, "file:", 5) == 0 && name[5] != '\0'))
         return HAWSER_OK;
     return hawser_fail(error, HAWSER_BAD_OPTION,
-                       "topology = '%s': expected all, halton, tree, servers:K with K >= 1, or file:PATH", words);
+                       "topology = '%s': expected all, halton, tree, servers:K with K >= 1, or file:PATH", name);
 }
 
-static hawser_status make_graph(hw_topology *topology, const char *words, const char *edges, uint32_t *steps,
-                                uint32_t *queue, hawser_error *error)
+static hawser_status make_graph(hw_topology *topology, const char *name, const char *edges, uint32_t *steps, uint32_t *queue,
+                                hawser_error *error)
 {
-    uint32_t nodes = topology->nodes, servers = servers_of(words);
+    uint32_t nodes = topology->nodes, servers = servers_of(name);
     if (edges != NULL)
-        return read_edges(topology, words, edges, error);
+        return read_edges(topology, name, edges, error);
     if (servers > nodes)
-        return hawser_fail(error, HAWSER_BAD_OPTION, "topology = %s: there are only %u nodes", words, nodes);
+        return hawser_fail(error, HAWSER_BAD_OPTION, "topology = %s: there are only %u nodes", name, nodes);
     if (servers > 0) {
         make_servers(topology, servers);
         topology->adding = (hw_adding_shape){HW_ADDING_SERVERS, servers};
-    } else if (strcmp(words, "tree") == 0) {
+    } else if (strcmp(name, "tree") == 0) {
         make_tree(topology);
         topology->adding = (hw_adding_shape){HW_ADDING_TREE, 0};
-    } else if (strcmp(words, "halton") == 0) {
+    } else if (strcmp(name, "halton") == 0) {
         make_halton(topology, steps, queue);
     } else {
-        return hawser_fail(error, HAWSER_BAD_OPTION, "topology = '%s': there is no such topology, and no file of one",
-                           words);
+        return hawser_fail(error, HAWSER_BAD_OPTION, "topology = '%s': there is no such topology, and no file of one", name);
     }
     return HAWSER_OK;
 }
@@ -225,7 +224,7 @@ static void list_links(hw_topology *topology)
         }
 }
 
-static hawser_status check_connected(const hw_topology *topology, const char *words, uint32_t *distance, uint32_t *queue,
+static hawser_status check_connected(const hw_topology *topology, const char *name, uint32_t *distance, uint32_t *queue,
                                      hawser_error *error)
 {
     for (int against = 0; against < 2; against++) {
@@ -234,7 +233,7 @@ static hawser_status check_connected(const hw_topology *topology, const char *wo
             if (distance[node] == UINT32_MAX)
                 return hawser_fail(
                     error, HAWSER_BAD_INPUT,
-                    "topology %s: node %u cannot be reached from node %u; every node has to reach every other", words,
+                    "topology %s: node %u cannot be reached from node %u; every node has to reach every other", name,
                     against ? 0 : node, against ? node : 0);
     }
     return HAWSER_OK;
@@ -289,7 +288,7 @@ static void make_trees(hw_topology *topology, uint32_t *distance, uint32_t *queu
     }
 }
 
-static hawser_status build(hw_topology *topology, const char *words, const char *edges, hawser_error *error)
+static hawser_status build(hw_topology *topology, const char *name, const char *edges, hawser_error *error)
 {
     size_t nodes = topology->nodes;
     uint32_t *distance = NULL, *queue = NULL;
@@ -308,11 +307,11 @@ static hawser_status build(hw_topology *topology, const char *words, const char 
     if (status == HAWSER_OK)
         status = HW_NEW(&load, nodes, "a topology's trees", error);
     if (status == HAWSER_OK)
-        status = make_graph(topology, words, edges, distance, queue, error);
+        status = make_graph(topology, name, edges, distance, queue, error);
     if (status == HAWSER_OK)
         list_links(topology);
     if (status == HAWSER_OK)
-        status = check_connected(topology, words, distance, queue, error);
+        status = check_connected(topology, name, distance, queue, error);
     if (status == HAWSER_OK)
         make_trees(topology, distance, queue, load);
     free(distance);
@@ -321,14 +320,14 @@ static hawser_status build(hw_topology *topology, const char *words, const char 
     return status;
 }
 
-hawser_status hw_topology_new(const char *words, const char *edges, uint32_t nodes, hw_topology **topology,
+hawser_status hw_topology_new(const char *name, const char *edges, uint32_t nodes, hw_topology **topology,
                               hawser_error *error)
 {
-    bool direct = edges == NULL && strcmp(words, "all") == 0;
+    bool direct = edges == NULL && strcmp(name, "all") == 0;
     hw_topology *made = NULL;
     *topology = NULL;
     if (nodes == 0 || (!direct && nodes > HW_TOPOLOGY_NODES_MOST))
-        return hawser_fail(error, HAWSER_BAD_OPTION, "topology %s: at most %d nodes, not %u; take all", words,
+        return hawser_fail(error, HAWSER_BAD_OPTION, "topology %s: at most %d nodes, not %u; take all", name,
                            HW_TOPOLOGY_NODES_MOST, nodes);
     HAWSER_TRY(HW_NEW(&made, 1, "a topology", error));
     made->nodes = nodes;
@@ -338,7 +337,7 @@ hawser_status hw_topology_new(const char *words, const char *edges, uint32_t nod
         *topology = made;
         return HAWSER_OK;
     }
-    hawser_status status = build(made, words, edges, error);
+    hawser_status status = build(made, name, edges, error);
     if (status != HAWSER_OK) {
         hw_topology_free(made);
         return status;

@@ -26,12 +26,12 @@ typedef struct hw_topology_figures {
     uint32_t relaying; /* the node that does */
 } hw_topology_figures;
 
-/* `words`: "all"; "halton" (MALT: log2 N links a node, at distances N/2, N/4, 3N/4, N/8 ..., and as many more as it takes to
+/* `name`: "all"; "halton" (MALT: log2 N links a node, at distances N/2, N/4, 3N/4, N/8 ..., and as many more as it takes to
  * reach everybody within 2 log2 N links); "tree" (binomial, both ways: node n and n without its lowest set bit); "servers:K"
  * (nodes 0 to K - 1 are linked with everybody, the others with them alone); or anything else with `edges`, a text with a
  * link "from to" a line and comments from # on. A graph in which some node cannot be reached from another is refused, and
  * both are named. */
-hawser_status hw_topology_new(const char *words, const char *edges, uint32_t nodes, hw_topology **topology,
+hawser_status hw_topology_new(const char *name, const char *edges, uint32_t nodes, hw_topology **topology,
                               hawser_error *error) HAWSER_MUST_USE;
 void hw_topology_free(hw_topology *topology);
 
@@ -51,6 +51,6 @@ struct hw_net;
 hawser_status hw_topology_routes(const hw_topology *topology, struct hw_net *net, hawser_error *error) HAWSER_MUST_USE;
 
 /* Checks the words alone: what an option's value can be judged by before anybody has joined. */
-hawser_status hw_topology_check(const char *words, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_topology_check(const char *name, hawser_error *error) HAWSER_MUST_USE;
 
 #endif
