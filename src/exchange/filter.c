@@ -88,11 +88,11 @@ static size_t score_entries(hw_replica *replica, uint64_t clock, uint32_t part)
 
 /* The wanted-th largest score's bits, by digits from the top: bits of numbers >= 0 are ordered as the numbers are, and a count of
  * each digit's values says in which of them it lies. *at_least is how many are strictly above it. */
-static uint64_t nth_largest(const double *score, size_t n, size_t wanted, size_t *above)
+static uint64_t nth_largest(const double *score, size_t n, size_t rank, size_t *above)
 {
     enum { DIGIT = 8, VALUES = 1 << DIGIT };
     uint64_t prefix = 0, fixed = 0;
-    size_t left = wanted;
+    size_t left = rank;
     for (int shift = 64 - DIGIT; shift >= 0; shift -= DIGIT) {
         size_t counts[VALUES] = {0};
         for (size_t i = 0; i < n; i++) {
@@ -106,20 +106,20 @@ static uint64_t nth_largest(const double *score, size_t n, size_t wanted, size_t
         prefix |= digit << shift;
         fixed |= (uint64_t)(VALUES - 1) << shift;
     }
-    *above = wanted - left;
+    *above = rank - left;
     return prefix;
 }
 
 /* Selects the `wanted` best scores; of equals those with the lower index. */
-static void select_best(hw_replica *replica, size_t wanted)
+static void select_best(hw_replica *replica, size_t best)
 {
     const double *score = replica->score;
     size_t n = replica->spec.count, above, furthest = 0;
     double lowest = INFINITY;
-    if (wanted == 0)
+    if (best == 0)
         return;
-    uint64_t threshold = nth_largest(score, n, wanted, &above);
-    size_t equals = wanted - above;
+    uint64_t threshold = nth_largest(score, n, best, &above);
+    size_t equals = best - above;
     for (size_t i = 0; i < n; i++) {
         uint64_t key = hw_double_bits(score[i]);
         if (key < threshold || (key == threshold && equals == 0))
@@ -148,10 +148,10 @@ void hw_filter_select(hw_replica *replica, uint64_t clock, uint32_t part, hw_cha
                 hw_set_bit(replica->selected, i);
     } else {
         size_t forced = score_entries(replica, clock, part), free_entries = all.count - forced;
-        size_t wanted = fit > forced ? (size_t)(fit - forced) : 0;
-        wanted = wanted < free_entries ? wanted : free_entries;
-        select_best(replica, wanted);
-        chosen = forced + wanted;
+        size_t best = fit > forced ? (size_t)(fit - forced) : 0;
+        best = best < free_entries ? best : free_entries;
+        select_best(replica, best);
+        chosen = forced + best;
     }
     if (!whole && chosen > fit)
         replica->figures.flushed_over_quota += chosen - fit;
