@@ -204,7 +204,7 @@ static hawser_status park(hw_replica *replica, hw_message *message, hawser_error
     hawser_status status = HAWSER_OK;
     uint32_t begin, end;
     ranges_of(replica, &envelope, &begin, &end);
-    if (hw_adder_wants(replica, message))
+    if (hw_is_addend(replica, message))
         status = hw_message_share(message, &addend, error);
     if (status == HAWSER_OK && end - begin > 1)
         status = hw_park(replica, message, error);
@@ -250,7 +250,7 @@ static hawser_status take(hw_replica *replica, hw_message *message, hawser_error
 {
     if (message->envelope.kind == HW_MESSAGE_UPDATE)
         return hw_take_update(replica, message, error);
-    if (hw_adder_wants(replica, message))
+    if (hw_is_addend(replica, message))
         return hw_adder_take(replica, message, error);
     uint32_t source = message->envelope.source;
     hw_message_free(message);
@@ -284,7 +284,7 @@ void hw_replay_early(hw_replica *replica)
         if (list->envelope.epoch > replica->epoch) {
             hw_append(&replica->early, list);
         } else {
-            hawser_error *error = &replica->trouble;
+            hawser_error *error = &replica->early_error;
             hawser_status status = hw_replica_accept(replica, list, error->status == HAWSER_OK ? error : NULL);
             if (status != HAWSER_OK && error->status == HAWSER_OK)
                 error->status = status;

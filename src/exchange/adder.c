@@ -19,7 +19,7 @@ hawser_status hw_adder_new(hw_replica *replica, hawser_error *error)
     HAWSER_TRY(HW_NEW(&adder, 1, "updates to add up", error));
     replica->adder = adder;
     HAWSER_TRY(HW_NEW(&adder->ranges, adding->range_count, "updates to add up", error));
-    HAWSER_TRY(HW_NEW(&adder->told, adding->range_count, "updates to add up", error));
+    HAWSER_TRY(HW_NEW(&adder->sent, adding->range_count, "updates to add up", error));
     HAWSER_TRY(HW_NEW(&adder->missing, adding->range_count, "updates to add up", error));
     HAWSER_TRY(HW_NEW(&adder->sum, replica->spec.count, "a sum of updates", error));
     for (uint32_t k = 0; k < adding->range_count; k++) {
@@ -39,7 +39,7 @@ void hw_adder_free(hw_replica *replica)
     for (uint32_t k = 0; adder->ranges != NULL && k < replica->spec.adding->range_count; k++)
         hw_range_free(&adder->ranges[k]);
     free(adder->ranges);
-    free(adder->told);
+    free(adder->sent);
     free(adder->missing);
     free(adder->sum);
     free(adder);
@@ -51,17 +51,17 @@ void hw_adder_reset(hw_replica *replica)
     hw_adder *adder = replica->adder;
     for (uint32_t k = 0; adder != NULL && k < replica->spec.adding->range_count; k++) {
         hw_reduce_run run = replica->spec.adding->ranges[k].run;
-        adder->told[k] = 0;
+        adder->sent[k] = 0;
         adder->missing[k] = run.end - run.begin;
         if (adder->ranges[k].blocks > 0)
             hw_range_reset(&adder->ranges[k]);
     }
 }
 
-/* ------------------------------------------------------------------------------------------------------ telling ---- */
+/* ------------------------------------------------------------------------------------------------------ sending ---- */
 
 /* Sends a message on to where the range's sums go. Takes it. */
-static hawser_status tell(hw_replica *replica, uint32_t k, hw_message *message, hawser_error *error)
+static hawser_status send_on(hw_replica *replica, uint32_t k, hw_message *message, hawser_error *error)
 {
     const hw_adding *adding = replica->spec.adding;
     hw_envelope *envelope = &message->envelope;
@@ -106,20 +106,20 @@ static hawser_status pack_sum(const hw_replica *replica, const hw_range *range, 
 }
 
 /* One message as it is, or what of it lies in the range. */
-static hawser_status tell_one(hw_replica *replica, uint32_t k, const hw_message *said, hawser_error *error)
+static hawser_status send_one(hw_replica *replica, uint32_t k, const hw_message *parked, hawser_error *error)
 {
     const hw_range *range = &replica->adder->ranges[k];
-    hw_payload payload = hw_payload_of(said, replica->spec.count);
+    hw_payload payload = hw_payload_of(parked, replica->spec.count);
     size_t begin = hw_payload_seek(&payload, range->begin), end = hw_payload_seek(&payload, range->end);
     hw_message *message;
     if (begin == 0 && end == payload.count) {
-        HAWSER_TRY(hw_message_share(said, &message, error));
-        return tell(replica, k, message, error);
+        HAWSER_TRY(hw_message_share(parked, &message, error));
+        return send_on(replica, k, message, error);
     }
     memset(replica->adder->sum + range->begin, 0, (range->end - range->begin) * sizeof(double));
     hw_add_payload(&payload, begin, end, 1, replica->adder->sum, 0);
-    HAWSER_TRY(pack_sum(replica, range, said, said->envelope.first, said->envelope.covers, &message, error));
-    return tell(replica, k, message, error);
+    HAWSER_TRY(pack_sum(replica, range, parked, parked->envelope.first, parked->envelope.covers, &message, error));
+    return send_on(replica, k, message, error);
 }
 
 /* Bytes that a message takes between nodes. */
@@ -142,25 +142,25 @@ static hawser_status pays(const hw_replica *replica, const hw_range *range, cons
         return HAWSER_OK;
     uint32_t end = sum->envelope.first + sum->envelope.covers;
     for (uint32_t block = sum->envelope.first; block < end;) {
-        const hw_message *said = hw_range_oldest(range, block, sum->envelope.clock);
-        HAWSER_TRY(bytes_of(replica, said, &part, error));
+        const hw_message *parked = hw_range_oldest(range, block, sum->envelope.clock);
+        HAWSER_TRY(bytes_of(replica, parked, &part, error));
         parts += part;
-        block += said->envelope.covers;
+        block += parked->envelope.covers;
     }
     HAWSER_TRY(bytes_of(replica, sum, &whole, error));
     *pays = whole <= parts;
     return HAWSER_OK;
 }
 
-static hawser_status tell_sum(hw_replica *replica, uint32_t k, uint32_t first, uint32_t count, hawser_error *error)
+static hawser_status send_sum(hw_replica *replica, uint32_t k, uint32_t first, uint32_t count, hawser_error *error)
 {
     const hw_range *range = &replica->adder->ranges[k];
-    uint64_t clock = replica->adder->told[k];
-    const hw_message *said = hw_range_oldest(range, first, clock);
+    uint64_t clock = replica->adder->sent[k];
+    const hw_message *parked = hw_range_oldest(range, first, clock);
     hw_message *message;
     bool whole;
-    if (said->envelope.covers == count)
-        return tell_one(replica, k, said, error);
+    if (parked->envelope.covers == count)
+        return send_one(replica, k, parked, error);
     memset(replica->adder->sum + range->begin, 0, (range->end - range->begin) * sizeof(double));
     for (size_t begin = range->begin; begin < range->end; begin += HW_TILE) {
         hw_range_piece where = {begin, hw_tile_end(replica, begin / HW_TILE) - begin, clock};
@@ -168,14 +168,14 @@ static hawser_status tell_sum(hw_replica *replica, uint32_t k, uint32_t first, u
         if (sum != NULL)
             memcpy(replica->adder->sum + begin, sum, where.count * sizeof *sum);
     }
-    HAWSER_TRY(pack_sum(replica, range, said, first, count, &message, error));
+    HAWSER_TRY(pack_sum(replica, range, parked, first, count, &message, error));
     hawser_status status = pays(replica, range, message, &whole, error);
     if (status == HAWSER_OK && whole)
-        return tell(replica, k, message, error);
+        return send_on(replica, k, message, error);
     hw_message_free(message);
-    for (uint32_t block = first; status == HAWSER_OK && block < first + count; block += said->envelope.covers) {
-        said = hw_range_oldest(range, block, clock);
-        status = tell_one(replica, k, said, error);
+    for (uint32_t block = first; status == HAWSER_OK && block < first + count; block += parked->envelope.covers) {
+        parked = hw_range_oldest(range, block, clock);
+        status = send_one(replica, k, parked, error);
     }
     return status;
 }
@@ -190,37 +190,37 @@ static bool in_parts(const hw_message *message)
 /* Is all of a subtree here, nothing of it told before? */
 static bool is_whole(const hw_range *range, uint64_t clock, uint32_t first, uint32_t count)
 {
-    const hw_message *said = hw_range_oldest(range, first, clock);
-    if (count == 1 || (said != NULL && said->envelope.covers == count))
-        return said != NULL;
+    const hw_message *parked = hw_range_oldest(range, first, clock);
+    if (count == 1 || (parked != NULL && parked->envelope.covers == count))
+        return parked != NULL;
     uint32_t left = hw_left_of(count);
     return is_whole(range, clock, first, left) && is_whole(range, clock, first + left, count - left);
 }
 
 /* The largest subtrees of the run that are whole, of those over blocks [first, first + count). */
-static hawser_status tell_subtrees(hw_replica *replica, uint32_t k, uint32_t first, uint32_t count, hawser_error *error)
+static hawser_status send_subtrees(hw_replica *replica, uint32_t k, uint32_t first, uint32_t count, hawser_error *error)
 {
     hw_reduce_run run = replica->spec.adding->ranges[k].run;
     if (first + count <= run.begin || first >= run.end)
         return HAWSER_OK;
     bool inside = first >= run.begin && first + count <= run.end;
-    if (inside && is_whole(&replica->adder->ranges[k], replica->adder->told[k], first, count))
-        return tell_sum(replica, k, first, count, error);
+    if (inside && is_whole(&replica->adder->ranges[k], replica->adder->sent[k], first, count))
+        return send_sum(replica, k, first, count, error);
     if (count == 1)
         return HAWSER_OK;
     uint32_t left = hw_left_of(count);
-    HAWSER_TRY(tell_subtrees(replica, k, first, left, error));
-    return tell_subtrees(replica, k, first + left, count - left, error);
+    HAWSER_TRY(send_subtrees(replica, k, first, left, error));
+    return send_subtrees(replica, k, first + left, count - left, error);
 }
 
 static hawser_status pass_parts(hw_replica *replica, uint32_t k, uint32_t block, hawser_error *error)
 {
     hw_range *range = &replica->adder->ranges[k];
     for (;;) {
-        const hw_message *said = hw_range_oldest(range, block, replica->adder->told[k]);
-        if (said == NULL || !in_parts(said))
+        const hw_message *parked = hw_range_oldest(range, block, replica->adder->sent[k]);
+        if (parked == NULL || !in_parts(parked))
             return HAWSER_OK;
-        HAWSER_TRY(tell_one(replica, k, said, error));
+        HAWSER_TRY(send_one(replica, k, parked, error));
         hw_range_drop_oldest(range, block);
     }
 }
@@ -232,7 +232,7 @@ static uint32_t count_missing(const hw_replica *replica, uint32_t k)
     hw_reduce_run run = replica->spec.adding->ranges[k].run;
     uint32_t missing = 0;
     for (uint32_t block = run.begin; block < run.end; block++)
-        missing += range->done[block] <= replica->adder->told[k];
+        missing += range->done[block] <= replica->adder->sent[k];
     return missing;
 }
 
@@ -246,9 +246,9 @@ static hawser_status advance(hw_replica *replica, uint32_t k, uint32_t first, ui
             HAWSER_TRY(pass_parts(replica, k, block, error));
         if (replica->adder->missing[k] > 0)
             return HAWSER_OK;
-        HAWSER_TRY(tell_subtrees(replica, k, 0, replica->spec.blocks, error));
-        hw_range_drop(range, run.begin, run.end, replica->adder->told[k]);
-        replica->adder->told[k]++;
+        HAWSER_TRY(send_subtrees(replica, k, 0, replica->spec.blocks, error));
+        hw_range_drop(range, run.begin, run.end, replica->adder->sent[k]);
+        replica->adder->sent[k]++;
         replica->adder->missing[k] = count_missing(replica, k);
         first = run.begin; /* what has come early is of this clock now */
         end = run.end;
@@ -277,13 +277,13 @@ static hawser_status take_range(hw_replica *replica, uint32_t k, const hw_messag
     hw_range_park(range, copy);
     for (uint32_t block = envelope->first; block < end; block++) {
         range->parts[block] = envelope->last ? 0 : range->parts[block] + 1;
-        replica->adder->missing[k] -= envelope->last && range->done[block] == replica->adder->told[k];
+        replica->adder->missing[k] -= envelope->last && range->done[block] == replica->adder->sent[k];
         range->done[block] += envelope->last;
     }
     return advance(replica, k, envelope->first, end, error);
 }
 
-bool hw_adder_wants(const hw_replica *replica, const hw_message *message)
+bool hw_is_addend(const hw_replica *replica, const hw_message *message)
 {
     const hw_envelope *envelope = &message->envelope;
     if (replica->adder == NULL || !hw_adds(replica))

@@ -44,14 +44,14 @@ static hw_adding_range at_server(const hw_view *view, uint32_t node, uint32_t se
 
 static void fill_gathered(hw_adding *adding, hw_adding_shape shape, const hw_view *view, uint32_t block, uint32_t state)
 {
-    uint32_t node = hw_view_node(view, block), speaker = blocks_of(view, node).begin;
+    uint32_t node = hw_view_node(view, block), leader = blocks_of(view, node).begin;
     adding->gathers = true;
-    adding->own_to = speaker;
-    adding->adds = block == speaker;
+    adding->own_to = leader;
+    adding->adds = block == leader;
     for (uint32_t k = 0; k < adding->range_count; k++) {
         hw_adding_range *range = &adding->ranges[k];
         size_t begin = range->begin, end = range->end;
-        if (block == speaker)
+        if (block == leader)
             *range = shape.kind == HW_ADDING_TREE ? in_tree(view, node) : at_server(view, node, (k + state) % shape.servers);
         range->begin = begin;
         range->end = end;
@@ -76,13 +76,13 @@ hawser_status hw_adding_new(hw_adding_shape shape, const hw_view *view, uint32_t
     size_t tiles = count / HW_TILE + (count % HW_TILE != 0);
     hw_adding *made = NULL;
     *adding = NULL;
-    HAWSER_TRY(HW_NEW(&made, 1, "who adds up updates", error));
+    HAWSER_TRY(HW_NEW(&made, 1, "the adding up of updates", error));
     made->range_count = 1;
     if (!hw_view_in_order(view))
         shape.kind = HW_ADDING_SPREAD;
     if (shape.kind == HW_ADDING_SERVERS && tiles > 1)
         made->range_count = tiles < shape.servers ? (uint32_t)tiles : shape.servers;
-    hawser_status status = HW_NEW(&made->ranges, made->range_count, "who adds up updates", error);
+    hawser_status status = HW_NEW(&made->ranges, made->range_count, "the adding up of updates", error);
     if (status != HAWSER_OK) {
         hw_adding_free(made);
         return status;

@@ -60,7 +60,7 @@ static hw_changes find_changes(const hw_replica *replica)
 
 /* What is sent for one entry. A gain of 1 divides nothing, so that exact differences stay exact. One of -0.0 changes nothing, and is lost
  * where updates are added up on their way: it is told as +0.0, which counts for nothing in digests either. */
-static inline double told(hw_form form, double cache, double origin, double gain)
+static inline double value_to_send(hw_form form, double cache, double origin, double gain)
 {
     return form == HW_FORM_VALUES ? cache : (cache - origin) / gain + 0.0;
 }
@@ -91,7 +91,7 @@ static void write_sparse(const hw_replica *replica, hw_form form, hw_message *me
         for (size_t i = begin; i < end; i++) {
             if (hw_double_bits(cache[i]) == hw_double_bits(origin[i]))
                 continue;
-            out[position] = told(form, cache[i], origin[i], gain);
+            out[position] = value_to_send(form, cache[i], origin[i], gain);
             hw_packing_index(message, replica->spec.count, position++, i);
         }
     }
@@ -220,7 +220,7 @@ static void end_cut(hw_replica *replica, uint64_t clock, bool last)
 static hawser_status add_own(hw_replica *replica, hw_message *made, hw_message **message, hawser_error *error)
 {
     hw_message *copy = made;
-    if (made == NULL || !hw_adder_wants(replica, made)) {
+    if (made == NULL || !hw_is_addend(replica, made)) {
         *message = made;
         return HAWSER_OK;
     }
@@ -241,7 +241,7 @@ hawser_status hw_replica_cut(hw_replica *replica, uint64_t clock, bool last, boo
     uint32_t own = replica->spec.block;
     hw_message *made = NULL;
     *message = NULL;
-    HAWSER_TRY(hw_told_trouble(replica, error));
+    HAWSER_TRY(hw_early_error(replica, error));
     if (!hw_is_source(replica, own))
         return HAWSER_OK;
     if (!replica->begun || clock != replica->clocks.done[own])

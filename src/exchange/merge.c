@@ -212,22 +212,22 @@ static hawser_status merge_parked(hw_replica *replica, uint64_t clock, hawser_er
     return HAWSER_OK;
 }
 
-hawser_status hw_told_trouble(const hw_replica *replica, hawser_error *error)
+hawser_status hw_early_error(const hw_replica *replica, hawser_error *error)
 {
-    if (replica->trouble.status == HAWSER_OK)
+    if (replica->early_error.status == HAWSER_OK)
         return HAWSER_OK;
-    return hawser_fail(error, replica->trouble.status, "%s", replica->trouble.text);
+    return hawser_fail(error, replica->early_error.status, "%s", replica->early_error.text);
 }
 
 static hawser_status merge(hw_replica *replica, uint64_t clock, hawser_error *error)
 {
-    HAWSER_TRY(hw_told_trouble(replica, error));
+    HAWSER_TRY(hw_early_error(replica, error));
     if (!hw_is_source(replica, replica->spec.block))
         replica->ended = true;
     if (hw_parks(replica))
         HAWSER_TRY(merge_parked(replica, clock, error));
-    if ((replica->ended || replica->fresh) && replica->gain != replica->wanted_gain) {
-        replica->gain = replica->wanted_gain;
+    if ((replica->ended || replica->fresh) && replica->gain != replica->next_gain) {
+        replica->gain = replica->next_gain;
         if (hw_holds(replica))
             hw_set_bits(replica->stale, 0, replica->tiles);
     }
@@ -257,7 +257,7 @@ static hawser_status check_nothing_held(const hw_replica *replica, hawser_error 
 
 hawser_status hw_replica_end(hw_replica *replica, uint64_t clocks, hawser_error *error)
 {
-    HAWSER_TRY(hw_told_trouble(replica, error));
+    HAWSER_TRY(hw_early_error(replica, error));
     HAWSER_TRY(check_nothing_held(replica, error));
     if (replica->span > 0)
         return hawser_fail(error, HAWSER_INTERNAL,
@@ -268,11 +268,11 @@ hawser_status hw_replica_end(hw_replica *replica, uint64_t clocks, hawser_error 
                            replica->spec.name, replica->spec.block, (unsigned long long)clocks,
                            (unsigned long long)hw_clock_table_least(&replica->clocks));
     for (uint32_t k = 0; replica->adder != NULL && hw_adds(replica) && k < replica->range_count; k++)
-        if (replica->adder->ranges[k].blocks > 0 && replica->adder->told[k] != clocks)
+        if (replica->adder->ranges[k].blocks > 0 && replica->adder->sent[k] != clocks)
             return hawser_fail(error, HAWSER_INTERNAL,
                                "state '%s' at block %u: the epoch ends at clock %llu, sums were sent of %llu",
                                replica->spec.name, replica->spec.block, (unsigned long long)clocks,
-                               (unsigned long long)replica->adder->told[k]);
+                               (unsigned long long)replica->adder->sent[k]);
     hw_replica_rollback(replica);
     replica->ended = true;
     HAWSER_TRY(merge(replica, clocks, error));

@@ -108,8 +108,8 @@ static const double *leaf(const hw_range *range, hw_range_piece where, uint32_t 
 
 const double *hw_range_sum(const hw_range *range, hw_range_piece where, uint32_t first, uint32_t count, double *scratch)
 {
-    const hw_message *said = hw_range_oldest(range, first, where.clock);
-    if (count == 1 || (said != NULL && said->envelope.covers == count))
+    const hw_message *parked = hw_range_oldest(range, first, where.clock);
+    if (count == 1 || (parked != NULL && parked->envelope.covers == count))
         return leaf(range, where, first, scratch);
     uint32_t left_count = hw_left_of(count);
     const double *left = hw_range_sum(range, where, first, left_count, scratch);

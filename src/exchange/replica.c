@@ -128,7 +128,7 @@ hawser_status hw_replica_new(const hw_replica_spec *spec, hw_replica **replica, 
         memcpy(made->cache, spec->initial, spec->count * sizeof(double));
     }
     made->spec.initial = NULL;
-    made->gain = made->wanted_gain = spec->rule.gain;
+    made->gain = made->next_gain = spec->rule.gain;
     made->ended = true;
     if (hw_holds(made))
         hw_set_apart(made);
@@ -203,7 +203,7 @@ hawser_status hw_replica_inc(hw_replica *replica, const uint64_t *keys, const do
 
 void hw_replica_set_gain(hw_replica *replica, double gain)
 {
-    replica->wanted_gain = gain;
+    replica->next_gain = gain;
     if ((replica->ended || replica->fresh) &&
         !hw_holds(replica)) /* nothing unsent or held: the cache is the same under any gain */
         replica->gain = gain;

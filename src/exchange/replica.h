@@ -18,8 +18,8 @@
 /* What this block adds up for others; a range of the replica's `adding` each, unused where its run is empty. */
 typedef struct hw_adder {
     hw_range *ranges;
-    uint64_t *told;    /* by range: clocks whose sums are sent */
-    uint32_t *missing; /* by range: blocks that have not done the clock to be told next */
+    uint64_t *sent;    /* by range: clocks whose sums are sent */
+    uint32_t *missing; /* by range: blocks that have not done the clock whose sums are sent next */
     double *sum;       /* of the range and blocks at hand */
 } hw_adder;
 
@@ -54,7 +54,7 @@ struct hw_replica {
     uint64_t epoch;
     uint64_t merged; /* clocks merged, under BSP */
     uint32_t span;   /* own clocks that are not cut yet */
-    double gain, wanted_gain;
+    double gain, next_gain;
     uint64_t digest, *tile_digests; /* of base, where a history is recorded; */
     uint64_t last_read;             /* and the clock that was read last */
     bool begun;                     /* an epoch is open */
@@ -64,7 +64,7 @@ struct hw_replica {
     bool apart;                     /* origin differs from base */
     bool marked;                    /* the unit touches: only touched tiles are diffed */
     bool plain;
-    hawser_error trouble; /* of an early message, told at the next step */
+    hawser_error early_error; /* of an early message; the next step returns it */
     hw_replica_figures figures;
 };
 
@@ -156,7 +156,7 @@ void hw_set_apart(hw_replica *replica);
 /* merge.c: applies a checked update to base at once. */
 void hw_apply(hw_replica *replica, const hw_message *message);
 /* merge.c: what went wrong with an early message. */
-hawser_status hw_told_trouble(const hw_replica *replica, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_early_error(const hw_replica *replica, hawser_error *error) HAWSER_MUST_USE;
 /* merge.c: a tile's cache no longer follows from base and held. */
 void hw_mark_stale(hw_replica *replica, const hw_payload *payload);
 /* accept.c: a share of a message for each range that it is about, kept until the clock is merged. */
@@ -173,7 +173,7 @@ void hw_append(hw_message **list, hw_message *message);
 hawser_status hw_adder_new(hw_replica *replica, hawser_error *error) HAWSER_MUST_USE;
 void hw_adder_free(hw_replica *replica);
 void hw_adder_reset(hw_replica *replica);
-bool hw_adder_wants(const hw_replica *replica, const hw_message *message);
+bool hw_is_addend(const hw_replica *replica, const hw_message *message);
 hawser_status hw_adder_take(hw_replica *replica, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
 
 /* Which entries go out in a cut: how many, and the window they lie in. */
