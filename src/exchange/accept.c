@@ -7,7 +7,7 @@
 #include "exchange/reduce.h"
 #include "exchange/replica.h"
 
-/* Ranges [begin, end) are what a message is about. */
+/* Finds the ranges [begin, end) that a message is about. */
 static void ranges_of(const hw_replica *replica, const hw_envelope *envelope, uint32_t *begin, uint32_t *end)
 {
     *begin = envelope->range == 0 ? 0 : envelope->range - 1;
@@ -50,14 +50,14 @@ void hw_mark_done(hw_replica *replica, uint32_t source, uint64_t done)
         mark_block(replica, source, 0, replica->range_count, done);
 }
 
-/* Is this just what its source says of the whole state? */
+/* Returns true for one block's own update of the whole state. */
 static bool is_leaf(const hw_envelope *envelope)
 {
     return envelope->kind == HW_MESSAGE_UPDATE && envelope->covers == 1 && envelope->first == envelope->source &&
            envelope->range == 0;
 }
 
-/* Whose updates, and of what range, where somebody may add up. */
+/* Returns true if a message may be about these blocks and this range, given which blocks add up updates. */
 static bool fits_adding(const hw_replica *replica, const hw_envelope *envelope)
 {
     const hw_replica_spec *spec = &replica->spec;
@@ -71,7 +71,7 @@ static bool fits_adding(const hw_replica *replica, const hw_envelope *envelope)
            (whole || (spec->adding->range_count > 1 && envelope->range > 0 && envelope->range <= spec->adding->range_count));
 }
 
-/* What was gathered comes back to those who said it, one by one where adding it up did not pay: it is here already. */
+/* Returns true for this block's own update, which comes back from the root if it was not added up. It is parked already. */
 static bool is_own_redo(const hw_replica *replica, const hw_envelope *envelope)
 {
     return envelope->kind == HW_MESSAGE_UPDATE && envelope->covers == 1 && envelope->first == replica->spec.block;
@@ -120,8 +120,8 @@ static hawser_status check_payload(const hw_replica *replica, const hw_message *
     return HAWSER_OK;
 }
 
-/* A source's parts come in order: clock by clock, part by part, all parts of a clock in one form. One that covers earlier clocks too
- * has them all in its span: none is left out, none comes twice. */
+/* Checks that a source's parts arrive in order, clock by clock and part by part, all parts of a clock in one form. The span of an update that
+ * covers earlier clocks too must count all clocks since the last update. */
 static hawser_status check_order(const hw_replica *replica, const hw_envelope *envelope, hawser_error *error)
 {
     uint32_t source = envelope->source;
@@ -142,7 +142,8 @@ static hawser_status check_order(const hw_replica *replica, const hw_envelope *e
     return HAWSER_OK;
 }
 
-/* The same for what others have added up or passed on: of each block that it is about this part is due, and the own one has been cut. */
+/* Checks the order of a sum or of an update that another block has passed on: this part must be due from each block that it is about, and this
+ * block must have cut its own update. */
 static hawser_status check_sum(const hw_replica *replica, const hw_envelope *envelope, hawser_error *error)
 {
     const hw_range *range = &replica->ranges[envelope->range == 0 ? 0 : envelope->range - 1];
@@ -161,7 +162,7 @@ static hawser_status check_sum(const hw_replica *replica, const hw_envelope *env
                        envelope->first, envelope->first + envelope->covers - 1);
 }
 
-/* A sum that the own update is in takes its place. */
+/* Drops this block's own update if the sum includes it. */
 static void leave_to_sum(hw_replica *replica, const hw_envelope *envelope)
 {
     uint32_t own = replica->spec.block, begin, end;
@@ -196,7 +197,7 @@ static void mark_taken(hw_replica *replica, const hw_envelope *envelope)
             mark_block(replica, block, begin, end, envelope->clock + 1);
 }
 
-/* Takes the message; where it is for one range nothing is allocated. */
+/* Takes the message. For one range it allocates nothing. */
 static hawser_status park(hw_replica *replica, hw_message *message, hawser_error *error)
 {
     const hw_envelope envelope = message->envelope;
@@ -293,7 +294,7 @@ void hw_replay_early(hw_replica *replica)
     }
 }
 
-/* What came packed is plain from here on. */
+/* Replaces a packed message by its plain form. */
 static hawser_status unpack(const hw_replica *replica, hw_message **message, hawser_error *error)
 {
     hw_message *plain;

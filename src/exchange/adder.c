@@ -1,8 +1,8 @@
 /*
- * adder.c - others' updates added up and sent on, where `adding` says that this block does so.
+ * adder.c - adds up updates of other blocks and sends the sums on, if `adding` names this block.
  *
- * A clock of a range is told when all of its run is in: as few sums as its subtrees allow. What comes in parts was cut to travel
- * early, and goes on part by part, unadded; its subtrees then are not whole, and smaller ones are told.
+ * A clock of a range is sent when the updates of its whole run have arrived, in as few sums as its subtrees allow. Parts of an update are passed
+ * on one by one and are not added up. The subtrees that contain them then are not whole, so smaller subtrees are sent.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +60,7 @@ void hw_adder_reset(hw_replica *replica)
 
 /* ------------------------------------------------------------------------------------------------------ sending ---- */
 
-/* Sends a message on to where the range's sums go. Takes it. */
+/* Takes a message and sends it to the destination of the range's sums. */
 static hawser_status send_on(hw_replica *replica, uint32_t k, hw_message *message, hawser_error *error)
 {
     const hw_adding *adding = replica->spec.adding;
@@ -83,7 +83,7 @@ static hawser_status send_on(hw_replica *replica, uint32_t k, hw_message *messag
     return HAWSER_OK;
 }
 
-/* What is in adder->sum of a range as a message. */
+/* Makes a message of a range of adder->sum. */
 static hawser_status pack_sum(const hw_replica *replica, const hw_range *range, const hw_message *like, uint32_t first,
                               uint32_t count, hw_message **message, hawser_error *error)
 {
@@ -105,7 +105,7 @@ static hawser_status pack_sum(const hw_replica *replica, const hw_range *range, 
     return HAWSER_OK;
 }
 
-/* One message as it is, or what of it lies in the range. */
+/* Sends the entries of a parked message that lie in the range; the message itself if all do. */
 static hawser_status send_one(hw_replica *replica, uint32_t k, const hw_message *parked, hawser_error *error)
 {
     const hw_range *range = &replica->adder->ranges[k];
@@ -122,7 +122,7 @@ static hawser_status send_one(hw_replica *replica, uint32_t k, const hw_message 
     return send_on(replica, k, message, error);
 }
 
-/* Bytes that a message takes between nodes. */
+/* Stores the bytes that a message takes between nodes. */
 static hawser_status bytes_of(const hw_replica *replica, const hw_message *message, uint64_t *bytes, hawser_error *error)
 {
     hw_message *packed;
@@ -132,7 +132,7 @@ static hawser_status bytes_of(const hw_replica *replica, const hw_message *messa
     return HAWSER_OK;
 }
 
-/* Rounded updates take few bits, and their sum may need all of them: then it is no gain. */
+/* Compares the bytes of a sum with those of its addends. Rounded updates take few bits, and their sum may need all 64. */
 static hawser_status pays(const hw_replica *replica, const hw_range *range, const hw_message *sum, bool *pays,
                           hawser_error *error)
 {
@@ -187,7 +187,7 @@ static bool in_parts(const hw_message *message)
     return message->envelope.part > 0 || message->envelope.last == 0;
 }
 
-/* Is all of a subtree here, nothing of it told before? */
+/* Returns true if updates of a whole subtree are parked. */
 static bool is_whole(const hw_range *range, uint64_t clock, uint32_t first, uint32_t count)
 {
     const hw_message *parked = hw_range_oldest(range, first, clock);
@@ -197,7 +197,7 @@ static bool is_whole(const hw_range *range, uint64_t clock, uint32_t first, uint
     return is_whole(range, clock, first, left) && is_whole(range, clock, first + left, count - left);
 }
 
-/* The largest subtrees of the run that are whole, of those over blocks [first, first + count). */
+/* Sends the largest whole subtrees of the run among those over blocks [first, first + count). */
 static hawser_status send_subtrees(hw_replica *replica, uint32_t k, uint32_t first, uint32_t count, hawser_error *error)
 {
     hw_reduce_run run = replica->spec.adding->ranges[k].run;
@@ -225,7 +225,7 @@ static hawser_status pass_parts(hw_replica *replica, uint32_t k, uint32_t block,
     }
 }
 
-/* How many blocks of the run are not through with the clock that is to be told. */
+/* Returns how many blocks of the run have not completed the clock whose sums are sent next. */
 static uint32_t count_missing(const hw_replica *replica, uint32_t k)
 {
     const hw_range *range = &replica->adder->ranges[k];
@@ -236,7 +236,7 @@ static uint32_t count_missing(const hw_replica *replica, uint32_t k)
     return missing;
 }
 
-/* Tells what can be told now that more is known of blocks [first, end). */
+/* Sends what is complete after an update of blocks [first, end) has arrived. */
 static hawser_status advance(hw_replica *replica, uint32_t k, uint32_t first, uint32_t end, hawser_error *error)
 {
     hw_range *range = &replica->adder->ranges[k];
@@ -250,12 +250,12 @@ static hawser_status advance(hw_replica *replica, uint32_t k, uint32_t first, ui
         hw_range_drop(range, run.begin, run.end, replica->adder->sent[k]);
         replica->adder->sent[k]++;
         replica->adder->missing[k] = count_missing(replica, k);
-        first = run.begin; /* what has come early is of this clock now */
+        first = run.begin; /* parts that arrived early belong to this clock now */
         end = run.end;
     }
 }
 
-/* Each update comes once, clock by clock and part by part. */
+/* Parks an update of a range. Each must arrive once, clock by clock and part by part. */
 static hawser_status take_range(hw_replica *replica, uint32_t k, const hw_message *message, hawser_error *error)
 {
     const hw_envelope *envelope = &message->envelope;

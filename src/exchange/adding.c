@@ -6,7 +6,7 @@
 #include "codec/narrow.h"
 #include "transport/transport.h"
 
-/* The blocks around one that are on the same node. */
+/* Returns the longest run of blocks around `block` on its node. */
 static hw_reduce_run run_of(const hw_view *view, uint32_t block)
 {
     uint32_t node = hw_view_node(view, block);
@@ -18,13 +18,13 @@ static hw_reduce_run run_of(const hw_view *view, uint32_t block)
     return run;
 }
 
-/* All of a node's, where they are in order. */
+/* Returns all blocks of a node, if the view's blocks are in order. */
 static hw_reduce_run blocks_of(const hw_view *view, uint32_t node)
 {
     return run_of(view, hw_view_next(view, node, 0));
 }
 
-/* The tree of make_tree in topology.c: below node n are those up to n + its lowest set bit, above it is n without that bit. */
+/* The tree of make_tree in topology.c: below node n are the nodes up to n + its lowest set bit, and its parent is n without that bit. */
 static hw_adding_range in_tree(const hw_view *view, uint32_t node)
 {
     uint32_t lowest = node & (0 - node);

@@ -24,7 +24,7 @@ bool hw_changed_part(const hw_replica *replica, size_t tile, size_t *begin, size
     return *begin < *end;
 }
 
-/* Bits, not numbers, are compared: -0.0 against 0.0 is a change. */
+/* Compares bits, not numbers: from 0.0 to -0.0 is a change. */
 static size_t count_changed(const double *restrict a, const double *restrict b, size_t n)
 {
     uint64_t count = 0;
@@ -58,8 +58,8 @@ static hw_changes find_changes(const hw_replica *replica)
     return changes;
 }
 
-/* What is sent for one entry. A gain of 1 divides nothing, so that exact differences stay exact. One of -0.0 changes nothing, and is lost
- * where updates are added up on their way: it is told as +0.0, which counts for nothing in digests either. */
+/* Returns the number that is sent for one entry. A difference of -0.0 is sent as +0.0: it changes nothing, adding up on the way would lose its
+ * sign, and +0.0 adds nothing to digests. */
 static inline double value_to_send(hw_form form, double cache, double origin, double gain)
 {
     return form == HW_FORM_VALUES ? cache : (cache - origin) / gain + 0.0;
@@ -97,7 +97,7 @@ static void write_sparse(const hw_replica *replica, hw_form form, hw_message *me
     }
 }
 
-/* Packs own changes, all of them. */
+/* Makes a message of all own changes. */
 static hawser_status pack_changes(hw_replica *replica, hw_form form, hw_message **message, hawser_error *error)
 {
     hw_changes changes = find_changes(replica);
@@ -121,7 +121,7 @@ static hawser_status pack_changes(hw_replica *replica, hw_form form, hw_message 
     return status;
 }
 
-/* One block has nobody to tell: what it computed is the state. */
+/* Takes the cache for the new state: a single block sends nothing. */
 static hawser_status keep_values(hw_replica *replica, hawser_error *error)
 {
     size_t begin, end;
@@ -138,7 +138,8 @@ static hawser_status keep_values(hw_replica *replica, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* One writer's updates travel as values, unless damping, gain, a filter or rounding make the state something else than what it wrote. */
+/* Returns true if updates are sent as values: those of a partitioned state, and those of one writer, unless damping, gain, a merge function, a
+ * filter or rounding make the state differ from the values that it wrote. */
 static bool sends_values(const hw_replica *replica)
 {
     if (replica->spec.values)
@@ -147,7 +148,7 @@ static bool sends_values(const hw_replica *replica)
            hw_damping_now(replica) == 1;
 }
 
-/* What the unit did up to now is cut: from here on origin is what the cache holds. */
+/* Copies the changes that have just been cut from the cache to origin. */
 static void advance_origin(hw_replica *replica)
 {
     size_t begin, end;
@@ -191,7 +192,7 @@ static void count_message(hw_replica *replica, const hw_envelope *envelope)
     figures->sparse_messages += envelope->encoding == HW_SPARSE;
 }
 
-/* Makes the own update count here as it will count at the others. */
+/* Applies or parks the own update, as the other blocks will. */
 static hawser_status take_own(hw_replica *replica, const hw_message *message, hawser_error *error)
 {
     if (!hw_parks(replica)) {
@@ -216,7 +217,7 @@ static void end_cut(hw_replica *replica, uint64_t clock, bool last)
     hw_mark_done(replica, own, clock + 1);
 }
 
-/* The own update goes out, or stays here to be added up, or both. */
+/* Gives the own update to this block's adder, or returns it to be sent, or both. */
 static hawser_status add_own(hw_replica *replica, hw_message *made, hw_message **message, hawser_error *error)
 {
     hw_message *copy = made;

@@ -1,10 +1,10 @@
-/* defer.c - coalescing: a cut that is not made. What a block did stays in its cache as own unsent changes, where later clocks add to it,
- * and one message says it all: there is nothing to queue, and no memory but the cache. */
+/* defer.c - coalescing: leaves a clock uncut. The block's changes stay in its cache as own unsent changes, to which later clocks add, and one
+ * message sends them all. So it needs no queue and no memory except the cache. */
 #include <string.h>
 
 #include "exchange/replica.h"
 
-/* Would somebody wait for this clock before we are through the next? As far as we know, under SSP. */
+/* Returns true if, under SSP, another block may need this clock before this block has done the next one, by the clocks that have arrived. */
 static bool in_demand(const hw_replica *replica, uint64_t clock)
 {
     const hw_policy *policy = &replica->policy;
@@ -22,7 +22,7 @@ bool hw_replica_defer(hw_replica *replica, uint64_t clock, bool last, uint32_t m
                replica->ranges[0].parts[own] == 0;
     if (!may || replica->span >= most || in_demand(replica, clock))
         return false;
-    /* A clock that did not say what it touched may have touched anything. */
+    /* A clock without touched ranges may have changed any entry. */
     if (!replica->marked)
         hw_set_bits(replica->touched, 0, replica->tiles);
     replica->fresh = false;

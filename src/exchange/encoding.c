@@ -25,7 +25,7 @@ void hw_spares_free(hw_spares *spares)
     *spares = (hw_spares){0};
 }
 
-/* A message over a kept payload that nobody else holds any more, else over a new one, which is kept too. */
+/* Makes a message over a kept payload that all receivers have released, or else over a new payload, which it keeps too. */
 static hawser_status spare_or_new(hw_spares *spares, size_t bytes, hw_message **message, hawser_error *error)
 {
     enum { WORTH_KEEPING = 1 << 16 };
@@ -43,7 +43,7 @@ static hawser_status spare_or_new(hw_spares *spares, size_t bytes, hw_message **
     hw_message *keep;
     HAWSER_TRY(hw_message_new(bytes, message, error));
     if (hw_message_share(*message, &keep, NULL) != HAWSER_OK)
-        return HAWSER_OK; /* it works without, only slower */
+        return HAWSER_OK; /* a spare only saves time */
     hw_message_free(spares->kept[spares->next]);
     spares->kept[spares->next] = keep;
     spares->capacity[spares->next] = bytes;

@@ -1,8 +1,8 @@
 /*
- * encoding.h - what an update's payload looks like inside.
+ * encoding.h - the layout of an update's payload.
  *
  * HW_DENSE   a run of consecutive entries: u64 number of the first, then `count` doubles.
- * HW_SPARSE  `count` doubles, then their `count` indices, strictly ascending: u32 where the state has at most 2^32 entries, else u64.
+ * HW_SPARSE  `count` doubles, then their `count` indices, strictly ascending: u32 if the state has fewer than 2^32 entries, else u64.
  * No entries: no payload. All little-endian. Both keep every bit of every double.
  */
 #ifndef HW_EXCHANGE_ENCODING_H
@@ -15,7 +15,7 @@
 #include "codec/narrow.h"
 #include "transport/transport.h"
 
-/* A payload taken apart; points into the message. index32 and index64 are NULL for a dense one. */
+/* The parts of a payload, which point into the message. index32 and index64 are NULL for a dense payload. */
 typedef struct hw_payload {
     size_t count;
     size_t first; /* dense: number of the first entry */
@@ -24,7 +24,7 @@ typedef struct hw_payload {
     const uint64_t *index64;
 } hw_payload;
 
-/* The choice for `count` entries that lie in a window of `window` consecutive ones. */
+/* The encoding that is chosen for some entries. */
 typedef struct hw_packing {
     hw_encoding encoding;
     size_t count; /* entries that the message carries */
@@ -32,9 +32,10 @@ typedef struct hw_packing {
 } hw_packing;
 
 size_t hw_sparse_entry(size_t n); /* bytes of an entry of a state of n: 12 or 16 */
+/* Chooses the smaller encoding for `count` entries of a state of n, which lie within `window` consecutive entries. */
 hw_packing hw_choose_packing(size_t n, size_t count, size_t window);
-/* Large payloads that receivers have let go of, to be filled again: giving them back to the system and taking new pages costs as
- * much as writing them. Two, since a block may be one clock ahead of those who read. Zero-initialise. */
+/* Large payloads for reuse once all receivers have released them: freeing them and taking new pages costs as much as writing them. There are
+ * two, because a block may be one clock ahead of the readers. Zero-initialise. */
 typedef struct hw_spares {
     hw_message *kept[2];
     size_t capacity[2];
@@ -42,15 +43,16 @@ typedef struct hw_spares {
 } hw_spares;
 void hw_spares_free(hw_spares *spares);
 
-/* A message for a packing, envelope's encoding, count and length filled; *values where the doubles go. spares may be NULL. */
+/* Makes a message for a packing, with the envelope's encoding, count and length; *values is the place for the doubles. spares may be NULL. */
 hawser_status hw_packing_message(hw_packing packing, size_t first, hw_spares *spares, hw_message **message, double **values,
                                  hawser_error *error) HAWSER_MUST_USE;
+/* Stores the index of the double at `position` of a sparse message. */
 void hw_packing_index(hw_message *message, size_t n, size_t position, size_t index);
 
-/* Takes apart a payload from anywhere: lengths, ranges, order and finiteness are checked. `what` opens the error's text. */
+/* Checks the lengths, ranges and order of an untrusted payload and finds its parts. `what` begins the error's text. */
 hawser_status hw_payload_check(const hw_message *message, size_t n, const char *what, hw_payload *payload,
                                hawser_error *error) HAWSER_MUST_USE;
-/* The same for a message that has been checked. */
+/* Finds the parts of a payload that has been checked. */
 hw_payload hw_payload_of(const hw_message *message, size_t n);
 
 static inline size_t hw_payload_index(const hw_payload *payload, size_t position)
@@ -59,7 +61,7 @@ static inline size_t hw_payload_index(const hw_payload *payload, size_t position
         return payload->index32[position];
     return payload->index64 != NULL ? (size_t)payload->index64[position] : payload->first + position;
 }
-/* First position whose index is >= index; count when there is none. */
+/* Returns the first position whose index is >= `index`; count if there is none. */
 size_t hw_payload_seek(const hw_payload *payload, size_t index);
 
 #endif

@@ -1,11 +1,11 @@
-/* filter.c - which entries of an update are sent when a quota does not let all of them through. */
+/* filter.c - selects the entries of an update that are sent if they do not all fit the quota. */
 #include <math.h>
 #include <string.h>
 
 #include "exchange/replica.h"
 
-/* An accumulating filter gives every entry that waits a score above 0: the greater it is, the sooner the entry is sent. The
- * quota's worth of the best is found without sorting. Entries that are too old are sent first. */
+/* An accumulating filter scores every waiting entry above 0. Entries that are too old are selected first, then those with the largest scores
+ * until the quota is spent. They are found without sorting. */
 
 typedef double (*hw_score)(const hw_replica *replica, size_t i, uint64_t clock, hw_random *random);
 
@@ -64,7 +64,7 @@ static bool too_old(const hw_replica *replica, size_t i, uint64_t clock)
     return (uint32_t)((uint32_t)clock - replica->since[i]) >= replica->spec.filter.max_held;
 }
 
-/* Scores of entries that may wait, all > 0; 0 for the others, and those too old are selected at once. Gives their number. */
+/* Scores the waiting entries; other entries get 0. Entries that are too old are selected at once instead. Returns their number. */
 static size_t score_entries(hw_replica *replica, uint64_t clock, uint32_t part)
 {
     hw_score score_of = rows[replica->spec.filter.kind].score;
@@ -86,8 +86,8 @@ static size_t score_entries(hw_replica *replica, uint64_t clock, uint32_t part)
     return forced;
 }
 
-/* The wanted-th largest score's bits, by digits from the top: bits of numbers >= 0 are ordered as the numbers are, and a count of
- * each digit's values says in which of them it lies. *at_least is how many are strictly above it. */
+/* Returns the bits of the rank-th largest score, digit by digit from the top: the bits of numbers >= 0 are ordered as the numbers are, and
+ * counts of each digit's values give the next digit. *above is the number of scores that are strictly larger. */
 static uint64_t nth_largest(const double *score, size_t n, size_t rank, size_t *above)
 {
     enum { DIGIT = 8, VALUES = 1 << DIGIT };
@@ -110,7 +110,7 @@ static uint64_t nth_largest(const double *score, size_t n, size_t rank, size_t *
     return prefix;
 }
 
-/* Selects the `wanted` best scores; of equals those with the lower index. */
+/* Selects the entries with the `best` largest scores; of equal scores those with the lower index. */
 static void select_best(hw_replica *replica, size_t best)
 {
     const double *score = replica->score;

@@ -1,5 +1,5 @@
 /* filters.h - the filters of --filter. Columns: enumerator, name, which entries go first, the class that a plan prints, and the function of
- * filter.c that gives an entry its score (NULL: entries are not held back). A new filter is a row here and its function there. */
+ * filter.c that returns an entry's score (NULL: entries are not held back). A new filter is a row here and its function there. */
 #ifndef HW_EXCHANGE_FILTERS_H
 #define HW_EXCHANGE_FILTERS_H
 
@@ -18,9 +18,9 @@
 #define HW_FILTER_KIND(id, ...) HW_FILTER_##id,
 typedef enum hw_filter_kind { HW_FILTERS(HW_FILTER_KIND) } hw_filter_kind;
 
-/* The filter that --filter names. */
+/* Returns the filter that --filter names. */
 hw_filter_kind hw_filter_find(const char *word);
-/* What a plan says of it. */
+/* Returns the class that a plan prints. */
 const char *hw_filter_class(hw_filter_kind kind);
 
 #endif

@@ -1,5 +1,5 @@
-/* hold.c - cuts of states of which a part is held back: own changes join what is held; a filter chooses of it, rounding trims it; what
- * goes out leaves held. */
+/* hold.c - cuts of states with held entries. Own changes are added to `held`, a filter selects entries of it, rounding shortens them, and the
+ * sent values are subtracted from `held`. */
 #include <math.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ static hawser_status check_finite(const hw_replica *replica, hawser_error *error
     return HAWSER_OK;
 }
 
-/* An entry of which nothing waited waits from now on. */
+/* Makes a changed entry wait, from `clock` on if it did not wait before. */
 static void start_waiting(hw_replica *replica, size_t i, uint64_t clock)
 {
     if (hw_filters(replica) && !hw_waits(replica, i))
@@ -30,7 +30,7 @@ static void start_waiting(hw_replica *replica, size_t i, uint64_t clock)
         hw_clear_bit(replica->rest, i);
 }
 
-/* held += own changes since the last cut. */
+/* Adds the own changes since the last cut to `held`. */
 static void hold_changes(hw_replica *replica, uint64_t clock)
 {
     double gain = hw_gain_now(replica);
@@ -89,12 +89,12 @@ static void select_all(hw_replica *replica, bool rests)
             hw_set_bit(replica->selected, i);
 }
 
-/* Moves what goes of an entry out of held. */
+/* Subtracts the value that is sent of an entry from `held`, and returns it. */
 static double take(hw_replica *replica, size_t i, bool exact)
 {
     double *held = &replica->held[i], goes = exact ? *held : hw_rounded(replica, i);
     *held = exact ? 0 : *held - goes;
-    /* What was too large for the bits is no rest: the others lack more than a rounding, and it goes on by itself. */
+    /* If the value was too large for the format, the remainder is more than a rounding error, so the entry keeps waiting. */
     double large = replica->spec.rounding == HW_F16 ? 65504 : 0x1p127;
     if (replica->rest != NULL && *held != 0 && fabs(goes) < large)
         hw_set_bit(replica->rest, i);
@@ -122,7 +122,7 @@ static hawser_status take_selected(hw_replica *replica, bool exact, hw_message *
     return HAWSER_OK;
 }
 
-/* A flush counts against the quota as what it is. */
+/* Counts the entries of a flush that exceed the quota. */
 static void count_flush(hw_replica *replica)
 {
     size_t n = replica->spec.count;

@@ -30,7 +30,7 @@ double hw_merge_damping(const char *word, uint32_t blocks)
     return 1.0;
 }
 
-/* Sums of finite updates may overflow, and a merge function may compute anything: every way to new values of a state passes here. */
+/* Checks the new values of a state, on every path: sums of finite updates may overflow, and a merge function may compute anything. */
 static hawser_status check_finite(const hw_replica *replica, const double *values, size_t begin, size_t n,
                                   hawser_error *error)
 {
@@ -42,7 +42,7 @@ static hawser_status check_finite(const hw_replica *replica, const double *value
                        replica->spec.name, values[bad], begin + bad, replica->spec.block);
 }
 
-/* A sum of zero leaves an entry as it is, its sign too: the bits do not depend on whether somebody said zero or nothing. */
+/* Adds a sum. A zero leaves an entry as it is, even -0.0, so the bits do not depend on whether a block sent zero or nothing. */
 static void add_sum(double *restrict to, const double *restrict sum, double scale, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -97,7 +97,7 @@ void hw_apply(hw_replica *replica, const hw_message *message)
     }
 }
 
-/* Brings a tile of the cache to base + gain * held + own unsent changes. */
+/* Sets a tile of the cache to base + gain * held + own unsent changes. */
 static hawser_status fold_tile(hw_replica *replica, size_t tile, hawser_error *error)
 {
     size_t begin = tile * HW_TILE, n = hw_tile_end(replica, tile) - begin;
@@ -135,7 +135,7 @@ static hawser_status fold(hw_replica *replica, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* One writer: its values replace what was there. */
+/* Applies the clock's updates that are values. Returns false if there are none. */
 static bool take_values(hw_replica *replica, uint64_t clock)
 {
     bool values = false;
@@ -193,7 +193,7 @@ static void drop_clock(hw_replica *replica, uint64_t clock)
         hw_range_drop(&replica->ranges[k], 0, replica->spec.blocks, clock);
 }
 
-/* Merges the clocks before `clock`, each in its turn. */
+/* Merges the clocks before `clock` in order. */
 static hawser_status merge_parked(hw_replica *replica, uint64_t clock, hawser_error *error)
 {
     uint64_t least = hw_clock_table_least(&replica->clocks);
@@ -231,7 +231,7 @@ static hawser_status merge(hw_replica *replica, uint64_t clock, hawser_error *er
         if (hw_holds(replica))
             hw_set_bits(replica->stale, 0, replica->tiles);
     }
-    /* Inside a BSP clock nothing changes: own parts are parked with the rest of the clock, and the cache keeps them. */
+    /* Inside a BSP clock the base does not change: own parts are parked with the rest of the clock, and the cache has them already. */
     if (replica->ended || !hw_parks(replica))
         HAWSER_TRY(fold(replica, error));
     replica->ended = replica->fresh = false;

@@ -8,7 +8,7 @@
 #include "codec/narrow.h"
 
 enum {
-    SMALLEST = 64,     /* payload bytes below which nothing is tried */
+    SMALLEST = 64,     /* payload bytes below which no update is packed */
     SAMPLE = 4096,     /* bytes of a sample for LZ4 */
     LZ4_LEAST = 512,   /* bytes of a body below which LZ4 is not tried */
     LZ4_MOST = 1 << 30 /* and above */
@@ -30,7 +30,7 @@ static size_t value_bytes(hw_width width)
 
 /* ---------------------------------------------------------------------------------------------------- values ---- */
 
-/* How many entries from `begin` on lie in one tile. */
+/* Returns how many entries from `begin` on lie in one tile. */
 static size_t tile_run(const hw_payload *payload, size_t begin)
 {
     size_t tile = hw_payload_index(payload, begin) / HW_TILE, end = begin + 1;
@@ -43,7 +43,7 @@ static size_t tile_run(const hw_payload *payload, size_t begin)
     return end - begin;
 }
 
-/* Do all values fit 8 bits? How many scales that takes. */
+/* Returns true if all values fit 8 bits exactly, with *scales scales. */
 static bool fits_int8(const hw_payload *payload, size_t *scales)
 {
     *scales = 0;
@@ -77,7 +77,7 @@ static hw_width choose_width(const hw_payload *payload, size_t *scales)
     return HW_F64;
 }
 
-/* Scales first, two bytes each, then the values; returns where it ends. */
+/* Writes the scales, two bytes each, then the values; returns the end. */
 static unsigned char *write_int8(const hw_payload *payload, size_t scales, unsigned char *out)
 {
     int8_t *values = (int8_t *)(out + 2 * scales);
@@ -218,7 +218,7 @@ hawser_status hw_pack(const hw_message *plain, size_t n, hw_message **packed, ha
     size_t scales = 0;
     hw_width width = choose_width(&payload, &scales);
     bool sparse = plain->envelope.encoding == HW_SPARSE;
-    /* Then only LZ4 is left, and its samples can be taken where the values lie. */
+    /* If only LZ4 can help, its samples are taken from the message itself. */
     if (!sparse && width == HW_F64 && !compresses((const unsigned char *)payload.values, payload.count * sizeof(double)))
         return HAWSER_OK;
     size_t raw = 2 * scales + payload.count * value_bytes(width) +
@@ -250,7 +250,7 @@ static hawser_status malformed(const char *what, hawser_error *error)
     return hawser_fail(error, HAWSER_BAD_INPUT, "%s is packed in a way that does not fit its entries", what);
 }
 
-/* The head is plausible for `count` entries of n: nothing much larger than the state is ever allocated for it. */
+/* Returns true if the head is plausible for a state of n entries, so that nothing much larger than the state is ever allocated for it. */
 static bool head_fits(const hw_message *packed, const pack_head *head, size_t n)
 {
     uint64_t count = packed->envelope.count, length = packed->envelope.length - sizeof *head;
@@ -280,7 +280,7 @@ static bool read_int8(const hw_payload *payload, const unsigned char *body, size
     return scales == 0;
 }
 
-/* Indices first: they say which 8-bit values share a scale. */
+/* Reads the indices first, because they decide which 8-bit values share a scale. */
 static bool read_body(const pack_head *head, const unsigned char *body, size_t n, hw_message *message, double *values)
 {
     size_t count = (size_t)message->envelope.count, scales = (size_t)head->scales;

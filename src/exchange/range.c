@@ -83,8 +83,8 @@ void hw_add_payload(const hw_payload *payload, size_t begin, size_t end, double 
         to[hw_payload_index(payload, i) - offset] += scale * payload->values[i];
 }
 
-/* What messages about one block, or one sum, say about a piece: NULL when nothing, the payload itself where it covers the piece, else
- * gathered in scratch. */
+/* Returns a piece of one block's update, which may be in parts, or of one sum: NULL if no message updates the piece, the payload itself if it
+ * covers the piece, else the sum of the parts in scratch. */
 static const double *leaf(const hw_range *range, hw_range_piece where, uint32_t block, double *scratch)
 {
     const hw_message *message = range->parked[block].first;

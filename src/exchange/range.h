@@ -1,8 +1,8 @@
 /*
- * range.h - a range of a state's entries, and what blocks say of it in clocks that are not merged yet.
+ * range.h - a range of a state's entries, and the parked updates of it, whose clocks are not merged yet.
  *
- * What is said is a leaf of the canonical tree (one block's update, in parts or whole) or the sum of one of its subtrees, added up on
- * its way: hw_range_sum takes either where it meets it, so that sums come out with the same bits wherever they were begun.
+ * A parked message is a leaf of the canonical tree (one block's update, in parts or whole) or the sum of one of its subtrees, which a block on
+ * the way has added up. hw_range_sum uses both, so a sum has the same bits wherever its subtrees were added up.
  */
 #ifndef HW_EXCHANGE_RANGE_H
 #define HW_EXCHANGE_RANGE_H
@@ -17,11 +17,11 @@ typedef struct hw_parked {
 
 typedef struct hw_range {
     size_t count;      /* entries of the whole state */
-    size_t begin, end; /* those of the range; begin starts a tile */
+    size_t begin, end; /* entries of the range; begin starts a tile */
     uint32_t blocks;
-    hw_parked *parked; /* by the first block of what a message is about */
+    hw_parked *parked; /* by the first block of the message's subtree */
     uint32_t *parts;   /* by block: number of the next part of its clock */
-    uint64_t *done;    /* by block: clocks complete */
+    uint64_t *done;    /* by block: complete clocks */
 } hw_range;
 
 /* A piece of a state: entries [begin, begin + count), within one tile. */
@@ -35,14 +35,16 @@ hawser_status hw_range_new(uint32_t blocks, size_t count, size_t begin, size_t e
 void hw_range_free(hw_range *range);
 void hw_range_reset(hw_range *range); /* clocks at zero; nothing may be parked */
 
-/* Keeps a message until its clock is dropped; the oldest of clock `clock` of a block, or NULL; lets go of it. */
+/* Takes a message and keeps it until it is dropped. */
 void hw_range_park(hw_range *range, hw_message *message);
+/* Returns a block's oldest message if that is of `clock`, else NULL. The range owns it. */
 hw_message *hw_range_oldest(const hw_range *range, uint32_t block, uint64_t clock);
+/* Frees messages: a block's oldest one; those of `clock` of blocks [begin, end). */
 void hw_range_drop_oldest(hw_range *range, uint32_t block);
-void hw_range_drop(hw_range *range, uint32_t begin, uint32_t end, uint64_t clock); /* of blocks [begin, end) */
+void hw_range_drop(hw_range *range, uint32_t begin, uint32_t end, uint64_t clock);
 
-/* The canonical sum of a piece over blocks [first, first + count), a subtree: the tree of reduce.h, a tile at a time, so that what shared
- * payloads hold is only read. NULL when nobody says anything. scratch: a tile for each level of the tree, and one. */
+/* Returns the canonical sum of a piece over the subtree of blocks [first, first + count); NULL if no block has updated it. The result lies in a
+ * payload, which must not be changed, or in `scratch`, which has one tile for each level of the tree (reduce.h) and one more. */
 const double *hw_range_sum(const hw_range *range, hw_range_piece where, uint32_t first, uint32_t count, double *scratch);
 
 /* to += scale * from */

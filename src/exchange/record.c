@@ -1,4 +1,4 @@
-/* record.c - the events of a replica that a history records (docs/history.md): begun, read, written, seen, ended. Without a log, nothing. */
+/* record.c - records the events of a replica for a history (docs/history.md): begun, read, written, seen, ended. */
 #include <string.h>
 
 #include "base/digest.h"
@@ -13,7 +13,7 @@ static void put(const hw_replica *replica, hw_event_record record)
     hw_log_put(replica->spec.log, &record);
 }
 
-/* A vector's digest is kept tile by tile, so that a merge costs what was updated. */
+/* The digest of a vector is kept tile by tile, so that the cost of a merge depends on the updated tiles. */
 void hw_record_tile(hw_replica *replica, size_t tile)
 {
     size_t begin = tile * HW_TILE;
@@ -111,7 +111,7 @@ void hw_record_defer(hw_replica *replica, uint64_t clock)
         put(replica, (hw_event_record){.kind = HW_EVENT_DEFER, .clock = clock});
 }
 
-/* How many entries a filter holds back, and since which clock the oldest of them: first and last of the record. */
+/* Sets `first` of the record to the number of entries that a filter holds back, and `last` to the clock since which the oldest is held. */
 static void count_held(const hw_replica *replica, hw_event_record *record)
 {
     record->last = UINT64_MAX;

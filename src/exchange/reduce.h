@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How many of a range of count >= 2 blocks form the left subtree: the largest power of two below count. */
+/* Returns how many of count >= 2 blocks form the left subtree: the largest power of two below count. */
 static inline uint32_t hw_left_of(uint32_t count)
 {
     uint32_t left = 1;
@@ -19,7 +19,7 @@ typedef struct hw_reduce_run {
     uint32_t begin, end;
 } hw_reduce_run;
 
-/* The largest subtree over `blocks` blocks that `block` is in and that lies within `within` (which it is in as well). */
+/* Returns the largest subtree over `blocks` blocks that contains `block` and lies within `within`, which contains `block` too. */
 static inline hw_reduce_run hw_subtree_in(uint32_t blocks, uint32_t block, hw_reduce_run within)
 {
     hw_reduce_run tree = {0, blocks};
@@ -33,7 +33,7 @@ static inline hw_reduce_run hw_subtree_in(uint32_t blocks, uint32_t block, hw_re
     return tree;
 }
 
-/* Is there a subtree over just these blocks? */
+/* Returns true if these blocks form a subtree. */
 static inline bool hw_is_subtree(uint32_t blocks, uint32_t first, uint32_t count)
 {
     if (first >= blocks || count == 0 || count > blocks - first)
@@ -42,8 +42,8 @@ static inline bool hw_is_subtree(uint32_t blocks, uint32_t first, uint32_t count
     return tree.begin == first && tree.end == first + count;
 }
 
-/* The canonical reduction, of numbers: their sum by one fixed binary tree: the left half of a range is its largest power of two below
- * its size. Replicas add vectors up by the same tree (hw_range_sum), whose aligned subtrees may be added on the way (adding.h). */
+/* Returns the canonical sum of numbers, by one fixed binary tree whose left half is the largest power of two below its size. Replicas add up
+ * vectors by the same tree (hw_range_sum), whose subtrees may be added up on the way (adding.h). */
 double hw_reduce_scalars(const double *parts, uint32_t count);
 
 #endif

@@ -11,7 +11,7 @@
 #include "exchange/replica.h"
 #include "exchange/shares.h"
 
-/* The result of a reduction of this clock. */
+/* The result of a reduction, kept until the next clock begins. */
 typedef struct hw_kept_result {
     hw_reduction_call call;
     hw_stop_request stop;
@@ -23,18 +23,18 @@ struct hw_reduction {
     /* The next reduction's key: */
     uint64_t epoch, clock;
     uint32_t number;
-    uint32_t made;     /* reductions of this clock that have begun, more than `number` where the clock is done over */
-    uint32_t unit;     /* that reduced last */
-    hw_shares sets[2]; /* of the last two reductions, by number: another block is one ahead or behind at most */
-    hw_shares *latest; /* whose result is waited for; NULL: it is kept, as number `kept_number` */
+    uint32_t made;     /* reductions of this clock that have begun; more than `number` if the clock is repeated */
+    uint32_t unit;     /* the unit that reduced last */
+    hw_shares sets[2]; /* of the last two reductions, by number: another block is at most one ahead or behind */
+    hw_shares *latest; /* the set whose result is taken next; NULL: result `kept_number` is taken */
     uint32_t kept_number;
-    hw_kept_result *kept; /* by number, of the clock that is run, or was run last */
+    hw_kept_result *kept; /* results of the current or last clock, by number */
     size_t kept_count, kept_capacity;
     uint64_t kept_bytes, kept_epoch, kept_clock;
-    bool dropped;      /* they took too much memory */
-    uint64_t *ended;   /* by block: clocks of this epoch that it has ended; */
-    uint32_t *ends;    /* with so many reductions in the last of them */
-    hw_message *early; /* of reductions that have not begun here */
+    bool dropped;      /* the results took too much memory */
+    uint64_t *ended;   /* by block: clocks of this epoch that it has ended */
+    uint32_t *ends;    /* by block: reductions in the last clock that it has ended */
+    hw_message *early; /* messages of reductions and epochs that have not begun here */
     hw_message *outgoing;
 };
 
@@ -94,7 +94,7 @@ void hw_reduction_begin_clock(hw_reduction *reduction, uint64_t clock)
     reduction->number = 0;
     reduction->latest = NULL;
     if (reduction->kept_epoch == reduction->epoch && reduction->kept_clock == clock)
-        return; /* once more */
+        return; /* the clock is repeated */
     drop_kept(reduction);
     reduction->made = 0;
     reduction->dropped = false;
@@ -144,7 +144,7 @@ static bool same_call(const hw_reduction_call *a, const hw_reduction_call *b)
     return a->unit == b->unit && a->count == b->count && a->by == b->by;
 }
 
-/* Has a block ended this clock before it came to reduction `number`? */
+/* Fails if another block has ended this clock without reduction `number`. */
 static hawser_status check_ends(const hw_reduction *reduction, uint32_t unit, uint32_t number, hawser_error *error)
 {
     for (uint32_t block = 0; block < reduction->spec.blocks; block++)
@@ -208,7 +208,7 @@ static hawser_status take_share(hw_reduction *reduction, hw_shares *set, hw_mess
     return hw_shares_take(set, message, error);
 }
 
-/* A block has ended a clock. It may say so again where it has done the clock over. */
+/* Takes the report that a block has ended a clock. It arrives again if the block repeats the clock. */
 static hawser_status take_end(hw_reduction *reduction, const hw_envelope *envelope, hawser_error *error)
 {
     uint32_t block = envelope->source;
@@ -225,7 +225,7 @@ static hawser_status take_end(hw_reduction *reduction, const hw_envelope *envelo
     return waits ? fail_count(reduction, reduction->unit, block, reduction->number, error) : HAWSER_OK;
 }
 
-/* The key of a message lies before the next reduction's. */
+/* Returns true if the key of a message lies before that of the next reduction. */
 static bool is_past(const hw_reduction *reduction, const hw_envelope *envelope)
 {
     if (envelope->epoch != reduction->epoch)
@@ -267,7 +267,7 @@ hawser_status hw_reduction_accept(hw_reduction *reduction, hw_message *message, 
     return HAWSER_OK;
 }
 
-/* What arrived before this block came to it. */
+/* Takes the messages that arrived before their reduction or epoch began here. */
 static hawser_status take_early(hw_reduction *reduction, hawser_error *error)
 {
     hw_message **link = &reduction->early;
@@ -340,7 +340,7 @@ static hawser_status fail_repeat(const hw_reduction *reduction, const char *why,
                        reduction->spec.block, reduction->clock, reduction->number, why);
 }
 
-/* A reduction of a clock that is done over. *over: it was made before, and its result or share is there. */
+/* Repeats a reduction of a repeated clock. *over is true if the reduction was made before and its result or share is kept. */
 static hawser_status repeat(hw_reduction *reduction, const hw_reduction_call *call, const double *values, bool *over,
                             hawser_error *error)
 {
@@ -386,7 +386,7 @@ bool hw_reduction_ready(const hw_reduction *reduction)
     return reduction->latest == NULL || hw_shares_complete(reduction->latest);
 }
 
-/* A result that is too much is as good as none: without all of them no clock can be done over. */
+/* Keeps a result. If it takes too much memory, all results are dropped, because a clock can only be repeated with all of them. */
 static hawser_status keep_result(hw_reduction *reduction, const hw_shares *set, const double *values, hw_stop_request stop,
                                  hawser_error *error)
 {

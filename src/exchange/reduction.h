@@ -39,24 +39,24 @@ void hw_reduction_free(hw_reduction *reduction);
 void hw_reduction_begin(hw_reduction *reduction, uint64_t epoch);
 /* Starts a clock: the next one, once hw_reduction_all_ended is true, or the last one again. */
 void hw_reduction_begin_clock(hw_reduction *reduction, uint64_t clock);
-/* Contributes this block's share, and a request to stop that it has seen. Returns HAWSER_NOT_FINITE for NaN, and for an infinity that is to be
- * added; HAWSER_BAD_PROGRAM if another block has ended the clock, calls something else, or if a repeated share is not the same. */
+/* Contributes this block's share, and a request to stop that it has seen. Returns HAWSER_NOT_FINITE for NaN, and for infinity in a sum. Returns
+ * HAWSER_BAD_PROGRAM if another block has ended the clock or makes another call, or if a repeated share is not the same. */
 hawser_status hw_reduction_put(hw_reduction *reduction, const hw_reduction_call *call, const double *values,
                                hw_stop_request stop, hawser_error *error) HAWSER_MUST_USE;
-/* True when the result of the last hw_reduction_put is there. */
+/* Returns true when the result of the last hw_reduction_put can be taken. */
 bool hw_reduction_ready(const hw_reduction *reduction);
 /* Stores the result and what any block has seen of a request to stop. Returns HAWSER_NOT_FINITE if a sum overflowed. */
 hawser_status hw_reduction_take(hw_reduction *reduction, double *values, hw_stop_request *stop,
                                 hawser_error *error) HAWSER_MUST_USE;
 /* Ends the clock: reports the number of reductions to all blocks. */
 hawser_status hw_reduction_end_clock(hw_reduction *reduction, hawser_error *error) HAWSER_MUST_USE;
-/* True when every block has ended all clocks below `clock`. */
+/* Returns true when every block has ended all clocks below `clock`. */
 bool hw_reduction_all_ended(const hw_reduction *reduction, uint64_t clock);
 
 /* Takes a HW_MESSAGE_SHARE of another block and frees it, now or later. A share that arrives twice is compared with the first and counted
  * once. Returns a failure if the message does not fit what this block does. */
 hawser_status hw_reduction_accept(hw_reduction *reduction, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
-/* The next message to send, to the destination in its envelope; NULL: none. Ask after put, accept and end_clock. */
+/* Returns the next message to send to the destination in its envelope; NULL if there is none. Call it after put, accept and end_clock. */
 hw_message *hw_reduction_next(hw_reduction *reduction);
 
 #endif

@@ -38,7 +38,7 @@ static hawser_status check_spec(const hw_replica_spec *spec, hawser_error *error
                        spec->rule.damping, spec->rule.gain);
 }
 
-/* A filter acts on what a block says to others, where there are others, and only under a quota. */
+/* Returns true if a filter has an effect: it acts on deltas for other blocks, and only under a quota. */
 static bool needs_filter(const hw_replica_spec *spec)
 {
     return spec->filter.kind != HW_FILTER_NONE && spec->filter.quota > 0 && spec->blocks > 1 && !spec->values;
@@ -60,7 +60,7 @@ static hawser_status allocate_held(hw_replica *replica, hawser_error *error)
         HAWSER_TRY(HW_NEW(&replica->since, n, "ages of held updates", error));
     }
     if (needs_rounding(spec))
-        HAWSER_TRY(HW_NEW(&replica->rest, hw_words(n), "what rounding leaves", error));
+        HAWSER_TRY(HW_NEW(&replica->rest, hw_words(n), "the remainders of rounding", error));
     if (needs_rounding(spec) && spec->rounding == HW_INT8)
         HAWSER_TRY(HW_NEW(&replica->scales, replica->tiles, "scales of rounded updates", error));
     return HAWSER_OK;

@@ -1,4 +1,4 @@
-/* round.c - deltas in fewer bits, as a property of a state: the same on every way between blocks, so that results do not depend on it. */
+/* round.c - deltas in fewer bits, as a property of a state: rounded alike over every transport, so results do not depend on the transport. */
 #include <math.h>
 
 #include "exchange/replica.h"

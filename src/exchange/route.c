@@ -1,4 +1,4 @@
-/* route.c - a topology's trees as the routes of a net. */
+/* route.c - sets the routes of a net from a topology's trees. */
 #include <stdlib.h>
 
 #include "base/memory.h"

@@ -43,7 +43,7 @@ static bool gathers(const hw_shares *shares)
     return shares->adding != NULL && shares->adding->gathers;
 }
 
-/* Numbers of a range. */
+/* Finds the numbers of a range. */
 static void range_of(const hw_shares *shares, uint32_t range, size_t *begin, size_t *end)
 {
     *begin = shares->adding != NULL ? shares->adding->ranges[range].begin : 0;
@@ -114,7 +114,7 @@ typedef struct window {
     hawser_combine_by by;
 } window;
 
-/* What one share says of a window: NULL if it adds nothing. */
+/* Returns the numbers of one share in a window; NULL if it adds nothing. */
 static const double *leaf(const hw_message *message, window where, double *scratch)
 {
     size_t first = (size_t)hw_share_head_of(message).first, end = first + (size_t)message->envelope.count;
@@ -131,7 +131,7 @@ static const double *leaf(const hw_message *message, window where, double *scrat
     return scratch;
 }
 
-/* No share has NaN or -0.0, so the order of maxima and minima does not matter. */
+/* Combines two windows. No share has NaN or -0.0, so the order of maxima and minima does not matter. */
 static void join(double *to, const double *left, const double *right, window where)
 {
     switch (where.by) {
@@ -149,7 +149,7 @@ static void join(double *to, const double *left, const double *right, window whe
     }
 }
 
-/* The canonical combination over blocks [first, first + count), whose shares have all arrived; NULL if they add nothing. */
+/* Returns the canonical combination over blocks [first, first + count), whose shares have all arrived; NULL if they add nothing. */
 static const double *combine(const hw_shares *shares, uint32_t range, window where, uint32_t first, uint32_t count,
                              double *scratch)
 {
@@ -167,7 +167,7 @@ static const double *combine(const hw_shares *shares, uint32_t range, window whe
     return scratch;
 }
 
-/* Numbers [begin, end) into `values`, which begins with number 0. */
+/* Combines numbers [begin, end) into `values`, which begins with number 0. */
 static void combine_range(const hw_shares *shares, uint32_t range, hw_reduce_run run, size_t begin, size_t end,
                           double *values)
 {
@@ -188,7 +188,7 @@ static void merge_stop(hw_stop_request *stop, const hw_message *share)
     stop->asked = head.asked > stop->asked ? head.asked : stop->asked;
 }
 
-/* What the shares of these blocks say of a request to stop. */
+/* Merges the requests to stop in the shares of these blocks. */
 static hw_stop_request stop_of(const hw_shares *shares, uint32_t range, hw_reduce_run run)
 {
     hw_stop_request stop = {0};
@@ -202,7 +202,7 @@ static hw_stop_request stop_of(const hw_shares *shares, uint32_t range, hw_reduc
 
 /* ------------------------------------------------------------------------------------------------------ messages ---- */
 
-/* A share with numbers [begin, end) of `values`, which begins with number 0. Zeros at both ends are left out, and -0.0 becomes 0.0. */
+/* Makes a share of numbers [begin, end) of `values`, which begins with number 0. Zeros at both ends are left out, and -0.0 becomes 0.0. */
 static hawser_status make(const hw_shares *shares, const double *values, size_t begin, size_t end, hw_share_place place,
                           hw_stop_request stop, hw_message **message, hawser_error *error)
 {
@@ -254,7 +254,7 @@ static hawser_status take_total(hw_shares *shares, uint32_t range, hw_message *m
     return HAWSER_OK;
 }
 
-/* The largest subtrees of a range's run, of those over blocks [first, first + count), each as one message. */
+/* Sends the largest subtrees of a range's run among those over blocks [first, first + count), each as one message. */
 static hawser_status send_subtrees(hw_shares *shares, uint32_t range, uint32_t first, uint32_t count, hawser_error *error)
 {
     const hw_adding_range *of = &shares->adding->ranges[range];
@@ -279,7 +279,7 @@ static hawser_status send_subtrees(hw_shares *shares, uint32_t range, uint32_t f
     return status;
 }
 
-/* Keeps a share in one range. Blocks that it is about have not said anything there yet. */
+/* Keeps a share in one range, where no share of its blocks has arrived yet. */
 static hawser_status keep(hw_shares *shares, uint32_t range, const hw_message *message, hawser_error *error)
 {
     const hw_envelope *envelope = &message->envelope;
@@ -297,7 +297,7 @@ static hawser_status keep(hw_shares *shares, uint32_t range, const hw_message *m
     return shares->missing[range] == 0 ? send_subtrees(shares, range, 0, shares->blocks, error) : HAWSER_OK;
 }
 
-/* The share of that place that has arrived; NULL: none. *clash: others have arrived that have a part of it. */
+/* Returns the arrived share of the same blocks; NULL if there is none. *clash is true if shares of some of these blocks have arrived. */
 static const hw_message *arrived(const hw_shares *shares, uint32_t range, const hw_envelope *envelope, bool *clash)
 {
     size_t at = (size_t)range * shares->blocks;
@@ -312,7 +312,8 @@ static const hw_message *arrived(const hw_shares *shares, uint32_t range, const 
     return NULL;
 }
 
-/* Whether a share can be about that: of other blocks, and where shares are gathered of those that this block combines or of all. */
+/* Returns true if a share may be about its blocks and range: about other blocks, and where shares are gathered, about blocks that this block
+ * combines or about all. */
 static bool fits(const hw_shares *shares, uint32_t range, const hw_message *message)
 {
     const hw_envelope *envelope = &message->envelope;

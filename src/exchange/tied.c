@@ -5,7 +5,7 @@
 
 void hw_tied_commit(double *copy, double *work, size_t count, double damping)
 {
-    if (damping == 1) { /* copy + (work - copy) need not be work */
+    if (damping == 1) { /* copy + (work - copy) may differ from work by rounding */
         memcpy(copy, work, count * sizeof *copy);
         return;
     }

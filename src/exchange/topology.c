@@ -7,8 +7,8 @@
 
 struct hw_topology {
     uint32_t nodes;
-    bool *link;         /* [from * nodes + to]; NULL: all are linked with all */
-    uint32_t *out, *in; /* [node * (nodes + 1)]: how many links, then the nodes at their other ends */
+    bool *link;         /* [from * nodes + to]; NULL: every node is linked with every other */
+    uint32_t *out, *in; /* [node * (nodes + 1)]: the number of links, then the nodes at their other ends */
     uint32_t *parent;   /* [origin * nodes + node] */
     hw_adding_shape adding;
     hw_topology_figures figures;
@@ -36,7 +36,7 @@ static uint32_t common_divisor(uint32_t a, uint32_t b)
     return a;
 }
 
-/* Of the number of nodes and the ring's distances, one of them left out: everybody can be reached when it is 1. */
+/* Returns the common divisor of the number of nodes and the ring's distances except `without`. If it is 1, every node can be reached. */
 static uint32_t common_divisor_of(const hw_topology *topology, uint32_t without)
 {
     uint32_t divisor = topology->nodes;
@@ -46,7 +46,7 @@ static uint32_t common_divisor_of(const hw_topology *topology, uint32_t without)
     return divisor;
 }
 
-/* Most steps from node 0 to a node of the ring, which looks the same from all: UINT32_MAX where some cannot be reached. */
+/* Returns the most steps from node 0, and so from any node, to another node of the ring; UINT32_MAX if a node cannot be reached. */
 static uint32_t ring_depth(const hw_topology *topology, uint32_t *steps, uint32_t *queue)
 {
     uint32_t nodes = topology->nodes, head = 0, tail = 0;
@@ -67,8 +67,8 @@ static uint32_t ring_depth(const hw_topology *topology, uint32_t *steps, uint32_
     return tail == nodes ? steps[queue[tail - 1]] : UINT32_MAX;
 }
 
-/* Distances nodes/2, nodes/4, 3 nodes/4, nodes/8 ...: halves, then the odd quarters, then the odd eighths. log2 of them as MALT has
- * it; then those of the next that bring everybody within reach, and within twice as many steps as there are bits in their number. */
+/* Makes links at distances nodes/2, nodes/4, 3 nodes/4, nodes/8 ...: halves, then the odd quarters, then the odd eighths. The first log2(nodes)
+ * are MALT's. Later distances are added if they help, until every node reaches every other within twice that many steps. */
 static void make_halton(hw_topology *topology, uint32_t *steps, uint32_t *queue)
 {
     uint32_t nodes = topology->nodes, least = 0, made = 0, depth = UINT32_MAX;
@@ -83,7 +83,7 @@ static void make_halton(hw_topology *topology, uint32_t *steps, uint32_t *queue)
             uint32_t now = ring_depth(topology, steps, queue);
             uint32_t before = common_divisor_of(topology, distance), after = common_divisor_of(topology, 0);
             if (made >= least && now >= depth && before == after &&
-                denominator <= 4 * (uint64_t)nodes) { /* it helps nobody */
+                denominator <= 4 * (uint64_t)nodes) { /* neither reach nor depth improves */
                 *link_at(topology, 0, distance) = false;
                 continue;
             }
@@ -95,8 +95,8 @@ static void make_halton(hw_topology *topology, uint32_t *steps, uint32_t *queue)
             *link_at(topology, node, (uint32_t)(((uint64_t)node + distance) % nodes)) = *link_at(topology, 0, distance);
 }
 
-/* Above a node is the one without its lowest set bit: all below a node are consecutive, and as many as a subtree of the canonical
- * reduction has, so that their updates add up to one. */
+/* Links each node with the node without its lowest set bit, its parent. All nodes below a node are consecutive, and their number is that of a
+ * subtree of the canonical reduction, so their updates add up to one sum. */
 static void make_tree(hw_topology *topology)
 {
     for (uint32_t node = 1; node < topology->nodes; node++)
@@ -111,7 +111,7 @@ static void make_servers(hw_topology *topology, uint32_t servers)
                 link_both(topology, server, node);
 }
 
-/* Digits after blanks; false when there are none. Too large a number stays too large. */
+/* Reads digits after blanks; returns false if there are none. A number that is too large stays too large. */
 static bool read_number(const char **at, uint64_t *number)
 {
     while (**at == ' ' || **at == '\t')
@@ -147,7 +147,7 @@ static hawser_status read_edges(hw_topology *topology, const char *name, const c
     return HAWSER_OK;
 }
 
-/* K of "servers:K"; 0 when it is something else. */
+/* Returns K of "servers:K"; 0 for another name. */
 static uint32_t servers_of(const char *name)
 {
     uint64_t number = 0;
@@ -190,7 +190,7 @@ static hawser_status make_graph(hw_topology *topology, const char *name, const c
 
 /* -------------------------------------------------------------------------------------------------------- trees ---- */
 
-/* distance[node] from `origin` over the links in `lists`; UINT32_MAX where there is no way. queue: room for all nodes. */
+/* Finds the distance of each node from `origin` over the links in `lists`; UINT32_MAX without a path. `queue` has space for all nodes. */
 static void find_distances(const hw_topology *topology, uint32_t origin, const uint32_t *lists, uint32_t *distance,
                            uint32_t *queue)
 {
@@ -239,8 +239,8 @@ static hawser_status check_connected(const hw_topology *topology, const char *na
     return HAWSER_OK;
 }
 
-/* Of the nodes one step nearer to the origin the one that has passed on least so far; of equals the next one behind the node, which
- * differs from node to node. */
+/* Returns the node one step nearer to the origin that passes on the fewest messages so far; of equal nodes the next one after `node`, so that
+ * different nodes choose different parents. */
 static uint32_t choose_parent(const hw_topology *topology, uint32_t origin, uint32_t node, const uint32_t *distance,
                               const uint64_t *load)
 {
@@ -365,7 +365,7 @@ bool hw_topology_direct(const hw_topology *topology)
 uint32_t hw_topology_children(const hw_topology *topology, uint32_t origin, uint32_t node, uint32_t *children)
 {
     uint32_t nodes = topology->nodes, count = 0;
-    /* Beginning behind the node: not everybody sends to node 0 first. */
+    /* The list begins after the node itself, so that not all nodes send to node 0 first. */
     for (uint32_t step = 1; step < nodes; step++) {
         uint32_t child = (uint32_t)(((uint64_t)node + step) % nodes);
         bool below = hw_topology_direct(topology)
