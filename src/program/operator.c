@@ -242,14 +242,14 @@ void hawser_scratch_size(hawser_program *program, size_t bytes, void (*release)(
 
 void hawser_scratch_record(hawser_program *program, hawser_scratch_visit *visit)
 {
-    if (program == NULL)
+    if (program == NULL || program->root == NULL)
         return;
     program->scratch_visit = visit;
 }
 
 void hawser_scratch_expect(hawser_program *program, uint64_t block, uint64_t node)
 {
-    if (program == NULL)
+    if (program == NULL || program->root == NULL)
         return;
     program->expected_block = block;
     program->expected_node = node;

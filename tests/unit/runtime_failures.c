@@ -1,4 +1,4 @@
-/* A run again and again, with the n-th allocation failing: it ends with a status on every vehicle, hangs nobody, leaks nothing. */
+/* Runs of a program with the n-th allocation failing: each ends with a status on threads and on fibers, hangs no block and leaks nothing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,6 +39,11 @@ static hawser_status own(hawser_context *context)
     return HAWSER_OK;
 }
 
+static void visit(hawser_record *record, hawser_context *context)
+{
+    hawser_record_bytes(record, hawser_scratch(context), 100);
+}
+
 static bool third(hawser_progress *progress, void *user)
 {
     (void)user;
@@ -53,6 +58,8 @@ static hawser_status train(hawser_job *job, hawser_sync sync, hawser_run **run, 
     hawser_state *alpha = hawser_local_state(program, "alpha", data, 1, NULL);
     hawser_state *p = hawser_partitioned_state(program, "p", 8, data, NULL);
     hawser_scratch_size(program, 100, NULL);
+    hawser_scratch_expect(program, 100, 100);
+    hawser_scratch_record(program, visit);
     hawser_tie(alpha, v);
     hawser_derive(v, rebuild);
     hawser_metric_declare(program, "sum", HAWSER_SUM);
