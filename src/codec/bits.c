@@ -9,11 +9,11 @@
 #include <immintrin.h>
 #endif
 
-/* --------------------------------------------------------------------------------------- what compilers make wide ---- */
+/* --------------------------------------------------------------------------------- loops that compilers vectorise ---- */
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Looks at each number before its bit is set: a list from elsewhere may do anything. */
+/* Checks each number before it sets its bit, because lists from outside are not trusted. */
 INLINE bool set_from(const uint64_t *numbers, size_t from, size_t count, uint64_t first, uint64_t span, uint64_t *words)
 {
     for (size_t i = from; i < count; i++) {
@@ -42,10 +42,10 @@ INLINE size_t list_of(const uint64_t *words, size_t n, uint64_t first, uint64_t 
     return (size_t)(next - numbers);
 }
 
-/* From rows to what lies one behind the other (gathers), or back. */
-INLINE size_t move(unsigned char *rows, size_t size, const uint64_t *words, size_t n, unsigned char *near, bool gathers)
+/* Copies rows with a bit to an array without gaps (gathers), or back. */
+INLINE size_t move(unsigned char *rows, size_t size, const uint64_t *words, size_t n, unsigned char *packed, bool gathers)
 {
-    unsigned char *next = near;
+    unsigned char *next = packed;
     for (size_t w = 0; w < n; w++, rows += 64 * size) {
         if (words[w] == UINT64_MAX) {
             memcpy(gathers ? next : rows, gathers ? rows : next, 64 * size);
@@ -57,10 +57,10 @@ INLINE size_t move(unsigned char *rows, size_t size, const uint64_t *words, size
             memcpy(gathers ? next : row, gathers ? row : next, size);
         }
     }
-    return (size_t)(next - near) / size;
+    return (size_t)(next - packed) / size;
 }
 
-/* A size that the compiler knows makes each copy one move. */
+/* With a constant size, the compiler makes each copy one move. */
 INLINE size_t take_of(const void *rows, size_t size, const uint64_t *words, size_t n, void *out)
 {
     unsigned char *from = (void *)(uintptr_t)rows;
@@ -75,7 +75,7 @@ INLINE size_t put_of(const void *in, size_t size, const uint64_t *words, size_t 
                                     : move(rows, sizeof(uint64_t), words, n, from, false);
 }
 
-/* Without a branch on each, which no processor foresees. */
+/* Has no branch per row, which no processor could predict. */
 #define MARK(T)                                                                                                             \
     for (size_t i = 0; i < count; i += 64) {                                                                                \
         uint64_t word = 0;                                                                                                  \
@@ -98,7 +98,7 @@ INLINE size_t mark_of(const void *rows, size_t size, size_t count, uint64_t *wor
     return count_of(words, (count + 63) / 64);
 }
 
-/* Adds the next number to each row that has a bit, if that makes a good one. */
+/* Adds the next number to each row with a bit, unless the sum is not good. */
 #define ADDED(T, is_good)                                                                                                   \
     for (size_t w = 0; w < n; w++, row += 64 * sizeof(T))                                                                   \
         for (uint64_t bits = words[w]; bits != 0; bits &= bits - 1, next += sizeof(T)) {                                    \
@@ -172,8 +172,8 @@ VARIANT(portable, )
 COMPILED(avx2, AVX2)
 VARIANT(avx2, AVX2)
 
-/* Eight bits at once, counted from the first of them, as long as they span no more than a word: that lies in one or two of `words`, without
- * a branch on which. The word under way is kept out of memory. */
+/* Sets eight bits at once if they span at most 64 numbers. They lie in one or two of `words`; both are written without a branch. The current
+ * word is kept in a register. */
 AVX512 static bool set_avx512(const uint64_t *numbers, size_t count, uint64_t first, uint64_t span, uint64_t *words)
 {
     const __m512i one = _mm512_set1_epi64(1);
@@ -218,8 +218,8 @@ AVX512 static bool set_avx512(const uint64_t *numbers, size_t count, uint64_t fi
 MARKED(32, 16)
 MARKED(64, 8)
 
-/* Rows before the last word that has a bit are there to be read and written as wholes, and updates where as much is still to come: what is
- * masked is slow to come from memory and to go there. */
+/* Masked loads and stores are slow, so whole registers are moved where that is safe: all rows of words before the last with a bit exist, and so do
+ * packed rows while a whole register of them is left. */
 #define TAKE(bits, lanes)                                                                                                   \
     AVX512 static void take_##bits(const unsigned char *from, const uint64_t *words, size_t n, unsigned char *to,           \
                                    size_t left)                                                                             \
@@ -241,8 +241,8 @@ MARKED(64, 8)
 TAKE(32, 16)
 TAKE(64, 8)
 
-/* NAME(from, words, n, to, left): what the rows `old` at the bits `own` become, given the next updates, `those`; but at the bits `stays`, given
- * what they would become, `those` again. Returns the first of these, or SIZE_MAX. */
+/* Defines name(from, words, n, to, left), which changes the rows `old` at the bits `own` by the next updates `those`. `changed` is the new rows,
+ * which become `those`; `stays` are the bits whose rows keep their old value. Returns the first of these bits, or SIZE_MAX. */
 #define CHANGE(name, bits, lanes, changed, stays)                                                                           \
     AVX512 static size_t name(const unsigned char *from, const uint64_t *words, size_t n, unsigned char *to, size_t left)   \
     {                                                                                                                       \
@@ -278,7 +278,7 @@ TAKE(64, 8)
 #define PLUS_F64                                                                                                            \
     _mm512_castpd_si512(                                                                                                    \
         _mm512_mask_add_pd(_mm512_castsi512_pd(old), own, _mm512_castsi512_pd(old), _mm512_castsi512_pd(those)))
-/* All bits of the exponent are set. */
+/* A number is not finite if all bits of its exponent are set. */
 #define NOT_FINITE(bits, exponent)                                                                                          \
     _mm512_mask_cmpeq_epi##bits##_mask(own, _mm512_and_si512(those, _mm512_set1_epi##bits(exponent)),                       \
                                        _mm512_set1_epi##bits(exponent))
@@ -288,7 +288,7 @@ CHANGE(add_f32, 32, 16, PLUS_F32, NOT_FINITE(32, 0x7f800000))
 CHANGE(add_f64, 64, 8, PLUS_F64, NOT_FINITE(64, 0x7ff0000000000000))
 CHANGE(add_i64, 64, 8, _mm512_mask_add_epi64(old, own, old, those), 0)
 
-/* Words up to the last that has a bit. */
+/* Returns the number of words up to the last with a bit. */
 static size_t without_end(const uint64_t *words, size_t n)
 {
     while (n > 0 && words[n - 1] == 0)
@@ -329,7 +329,7 @@ AVX512 static size_t add_avx512(const void *in, hw_bits_number number, const uin
 VARIANT(avx512, AVX512)
 #endif
 
-/* Asked on each call: it is a load and a test, and a remembered answer would be mutable state. */
+/* Tests the processor on each call: that costs a load and a test, and a stored answer would be mutable state. */
 const hw_bits *hw_bits_variant(size_t index)
 {
 #ifdef __x86_64__
@@ -366,7 +366,7 @@ void hw_bits_slice(const uint64_t *words, uint64_t from, size_t n, uint64_t *out
         out[count - 1] &= (UINT64_C(1) << n % 64) - 1;
 }
 
-/* Of word w the bits that lie from .. to. */
+/* Returns the bits of word w that lie within from .. to. */
 static uint64_t within(const uint64_t *words, size_t w, uint64_t from, uint64_t to)
 {
     uint64_t bits = words[w];

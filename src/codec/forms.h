@@ -1,5 +1,5 @@
-/* forms.h - the forms of --encoding and of a table's rounding. Columns: enumerator (HAWSER_...), the word of --encoding, what it means, the width
- * of the numbers that are sent, and what a plan says of it. */
+/* forms.h - the forms of --encoding and of a table's rounding. Columns: enumerator (HAWSER_...), the word of --encoding, help, the width of the
+ * numbers that are sent, and the description in a plan. */
 #ifndef HW_CODEC_FORMS_H
 #define HW_CODEC_FORMS_H
 
@@ -22,9 +22,9 @@ typedef struct hw_form_row {
     const char *plan;
 } hw_form_row;
 
-/* The row of a hawser_form, or NULL if there is none. */
+/* Returns the row of a hawser_form, or NULL if there is none. */
 const hw_form_row *hw_form_row_of(unsigned form);
-/* The number of the form that --encoding names. */
+/* Returns the number of the form that --encoding names. */
 unsigned hw_form_find(const char *word);
 
 #endif

@@ -6,7 +6,7 @@
 #include <immintrin.h>
 #endif
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "gaps are written as they lie");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "gaps are copied from memory");
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -62,7 +62,7 @@ AVX2 static inline __m256i load_four(const unsigned char *in, unsigned width)
     }
 }
 
-/* Sums of the four up to each, in two steps; what is carried waits for one addition alone. */
+/* Computes prefix sums of four gaps in two steps, so that the carried sum waits for only one addition. */
 AVX2 static inline __attribute__((always_inline)) void read_fours(const unsigned char *in, size_t n, unsigned width,
                                                                   uint64_t *numbers)
 {
@@ -134,7 +134,7 @@ TYPED(u64, avx512, AVX512, read_avx512)
 static const hw_gaps *const forms[][3] = {{&gaps_u32_portable, &gaps_u32_avx2, &gaps_u32_avx512},
                                           {&gaps_u64_portable, &gaps_u64_avx2, &gaps_u64_avx512}};
 
-/* Asked on each call: it is a load and a test, and a remembered answer would be mutable state. */
+/* Tests the processor on each call: that costs a load and a test, and a stored answer would be mutable state. */
 static size_t supported(void)
 {
     if (!__builtin_cpu_supports("avx2"))

@@ -15,7 +15,7 @@
 INLINE bool OF(ascend)(const NUMBER *numbers, size_t count)
 {
     NUMBER wrong = 0;
-    for (size_t i = 1; i < count; i++) /* without a way out: many are compared at once */
+    for (size_t i = 1; i < count; i++) /* without an early exit, so that compilers vectorise it */
         wrong |= (NUMBER)(numbers[i - 1] >= numbers[i]);
     return wrong == 0;
 }
@@ -53,8 +53,8 @@ INLINE void OF(read_each)(const unsigned char *in, size_t n, unsigned width, NUM
     }
 }
 
-/* Gaps that are narrower than the numbers pass their end at most once: then the last number is not above the first. Any gap that is as wide may
- * pass it, so each number is checked; such gaps are rare, and take as long to send. */
+/* Gaps narrower than the numbers overflow at most once in a group, and then the last number is not above the first. Gaps of the same width may
+ * overflow anywhere, so each number is checked; such gaps are rare, and the check takes no longer than sending them. */
 INLINE bool OF(read_checked)(const unsigned char *in, size_t n, unsigned width, NUMBER *numbers)
 {
     OF(read_each)(in, n, width, numbers);

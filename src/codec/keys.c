@@ -11,7 +11,7 @@ size_t hw_keys_up_to(const uint64_t *keys, size_t begin, size_t end, uint64_t la
 {
     if (keys[end - 1] <= last)
         return end;
-    for (size_t step = 1; end - begin > step; step *= 2) /* by growing steps, since mostly it is near */
+    for (size_t step = 1; end - begin > step; step *= 2) /* by growing steps, because the end is usually near */
         if (keys[begin + step] > last) {
             end = begin + step;
             break;

@@ -14,21 +14,21 @@
 
 #include "codec/gaps.h"
 
-/* Are keys[0..count) ascending without repetitions?  count > 0. */
+/* Returns true if keys[0..count), count > 0, strictly ascend. */
 bool hw_keys_ascend(const uint64_t *keys, size_t count);
-/* Are they first, first + 1, ...?  Of ascending ones that is a comparison of both ends. */
+/* Returns true if strictly ascending keys are consecutive: then their ends differ by count - 1. */
 static inline bool hw_keys_follow(const uint64_t *keys, size_t count)
 {
     return keys[count - 1] - keys[0] == count - 1;
 }
 
-/* Are bits, one for each key from first to last, as short as gaps of a byte each?  Then they are also quicker, on both sides. */
+/* Returns true if a bitmap of first .. last is at most as long as one byte per key. It is then also faster to write and to read. */
 static inline bool hw_keys_crowded(uint64_t first, uint64_t last, size_t count)
 {
     return (last - first) / 64 < count / 8;
 }
 
-/* Where, from `begin` on, those of ascending keys end that are `last` at most; keys[begin] is one of them. */
+/* Returns the end of the keys <= last among ascending keys[begin..end). keys[begin] must be one of them. */
 size_t hw_keys_up_to(const uint64_t *keys, size_t begin, size_t end, uint64_t last);
 
 /* The type of the keys, and whether the widths of all groups stand before the first group or each before its own. */

@@ -36,7 +36,7 @@ double hw_power_of_two(int exponent)
     return of_bits((uint64_t)(exponent + 1023) << 52);
 }
 
-/* Exponent of a normal number; -1023 for smaller ones. */
+/* Returns the exponent of a normal number; -1023 for smaller ones. */
 static int exponent_of(double value)
 {
     return (int)((hw_double_bits(value) >> 52) & 0x7ff) - 1023;
@@ -83,7 +83,7 @@ double hw_narrowed(double value, hw_width width)
 
 int hw_scale_for(double most)
 {
-    int exponent = exponent_of(most) - 6; /* most lies in [64, 128) of it */
+    int exponent = exponent_of(most) - 6; /* most / 2^exponent is in [64, 128) */
     if (exponent < -1074)
         return -1074;
     if (exponent > HW_SCALE_MOST - 1)
@@ -91,7 +91,7 @@ int hw_scale_for(double most)
     return rint(hw_scaled(most, exponent)) > 127 ? exponent + 1 : exponent;
 }
 
-/* Exponent of the lowest bit that is set in a finite number other than 0. */
+/* Returns the exponent of the lowest set bit of a finite number other than 0. */
 static int lowest_bit(double value)
 {
     uint64_t bits = hw_double_bits(value), fraction = bits & ((UINT64_C(1) << 52) - 1);

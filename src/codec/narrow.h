@@ -1,8 +1,8 @@
 /*
- * narrow.h - doubles in fewer bits: what a state's rounding does to its updates, and how a number that fits is written.
+ * narrow.h - doubles in fewer bits, for the rounding of updates and for numbers that fit fewer bits exactly.
  *
- * Nearest, ties to even, never to infinity: what is too large becomes the largest. 8 bits are whole numbers from -127 to 127 times
- * a power of two that HW_TILE neighbouring entries share, so that a rounded number is a double like any other.
+ * Rounding is to nearest, ties to even, and never to infinity: a number that is too large becomes the largest. 8 bits hold a whole number from
+ * -127 to 127, times a power of two that HW_TILE neighbouring entries share, so that every rounded number is a double.
  */
 #ifndef HW_CODEC_NARROW_H
 #define HW_CODEC_NARROW_H
@@ -11,14 +11,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Entries in a tile: small enough for a merge's tree to stay in the first cache, the grain of touched ranges, and of the 8-bit
- * scales. */
+/* Entries of a tile, the unit of touched ranges and of 8-bit scales. It is small enough for the tree of a merge to stay in the first-level
+ * cache. */
 enum { HW_TILE = 512 };
-enum { HW_SCALE_MOST = 1016 }; /* 127 of its powers are a double */
+enum { HW_SCALE_MOST = 1016 }; /* the largest exponent of a scale: 127 times 2^1016 is a finite double */
 
 typedef enum hw_width { HW_F64, HW_F32, HW_BF16, HW_F16, HW_INT8 } hw_width;
 
-/* The bits of a double, so that -0.0 and 0.0 differ. */
+/* Returns the bits of a double, so that -0.0 and 0.0 differ. */
 static inline uint64_t hw_double_bits(double value)
 {
     union {
@@ -33,23 +33,23 @@ double hw_of_bf16(uint16_t bits);
 uint16_t hw_to_f16(double value);
 double hw_of_f16(uint16_t bits);
 
-/* 2 to the power of `exponent`, -1074 to 1023. */
+/* Returns 2 to the power of `exponent`, which is -1074 to 1023. */
 double hw_power_of_two(int exponent);
-/* The least exponent with `most` <= 127 of its powers, rounded; for 0 the least there is. */
+/* Returns the least exponent so that `most` in units of its power rounds to at most 127, clamped to -1074 .. HW_SCALE_MOST. */
 int hw_scale_for(double most);
-/* The greatest exponent of which every value is a whole multiple from -127 to 127; false when there is none. Bits count: -0.0 is no
- * multiple. */
+/* Finds the greatest exponent so that every value is a whole multiple of its power, from -127 to 127. Returns false if there is none, and for
+ * -0.0, whose sign would be lost. */
 bool hw_scale_of(const double *values, size_t count, int *exponent);
 
-/* value / 2^exponent, rounded. */
+/* Returns value / 2^exponent as a double. */
 static inline double hw_scaled(double value, int exponent)
 {
-    /* In two steps, since 2^-exponent may be out of range. */
+    /* It takes two steps, because 2^-exponent may be out of range. */
     int half = exponent / 2;
     return value * hw_power_of_two(-half) * hw_power_of_two(half - exponent);
 }
 
-/* What is left of `value` in so many bits (not HW_INT8); HW_F64: all. */
+/* Returns `value` rounded to a width, which is not HW_INT8. */
 double hw_narrowed(double value, hw_width width);
 
 #endif

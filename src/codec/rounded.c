@@ -1,4 +1,4 @@
-/* rounded.c - numbers that were rounded to fewer bits, in those. */
+/* rounded.c - writes numbers that were rounded to fewer bits in these bits, and reads them. */
 #include <math.h>
 #include <string.h>
 

@@ -19,15 +19,15 @@ static void copy_number(void *to, const void *from, size_t size)
         memcpy(to, from, sizeof(uint64_t));
 }
 
-enum { PLACES = 32, NEAR = 8, SAMPLED = PLACES * NEAR, SAMPLE_OF = 16 * SAMPLED };
+enum { PLACES = 32, BESIDE = 8, SAMPLED = PLACES * BESIDE, SAMPLE_OF = 16 * SAMPLED };
 
 static const unsigned char *place_at(const unsigned char *numbers, size_t count, size_t size, size_t place)
 {
-    return numbers + (count - NEAR) * place / (PLACES - 1) * size;
+    return numbers + (count - BESIDE) * place / (PLACES - 1) * size;
 }
 
-/* Of many numbers some are looked at: where hardly one is zero, nothing is won by counting them all. Some lie beside each other: each place is
- * a wait for memory, and all are asked for before the first is looked at. */
+/* Returns true if a sample of many numbers has hardly a zero, so that counting all of them would gain nothing. The sample has BESIDE neighbours at
+ * each place. All places are prefetched before the first is read, because each may be a wait for memory. */
 static bool hardly_zero(const unsigned char *numbers, size_t count, size_t size)
 {
     size_t zeros = 0;
@@ -36,7 +36,7 @@ static bool hardly_zero(const unsigned char *numbers, size_t count, size_t size)
     for (size_t p = 0; p < PLACES; p++)
         hw_prefetch(place_at(numbers, count, size, p));
     for (size_t p = 0; p < PLACES; p++)
-        for (size_t i = 0; i < NEAR; i++) {
+        for (size_t i = 0; i < BESIDE; i++) {
             uint64_t number = 0;
             copy_number(&number, place_at(numbers, count, size, p) + i * size, size);
             zeros += number == 0;
@@ -44,7 +44,7 @@ static bool hardly_zero(const unsigned char *numbers, size_t count, size_t size)
     return zeros <= SAMPLED / 64;
 }
 
-enum { WORDS = 64, SLICE = 64 * WORDS /* numbers that are looked at together */ };
+enum { WORDS = 64, SLICE = 64 * WORDS /* numbers that are processed together */ };
 
 static size_t nonzero(const unsigned char *numbers, size_t count, size_t size)
 {
@@ -58,7 +58,7 @@ static size_t nonzero(const unsigned char *numbers, size_t count, size_t size)
     return all;
 }
 
-/* An eighth less is what packing and unpacking cost on a quick network. */
+/* NONZERO must save an eighth of the bytes: on a fast network, packing and unpacking cost as much. */
 hw_values_form hw_values_choose(hw_value_type type, const void *values, size_t count, size_t *bytes)
 {
     size_t size = hw_value_size(type);
@@ -72,7 +72,7 @@ hw_values_form hw_values_choose(hw_value_type type, const void *values, size_t c
     return pays ? HW_VALUES_NONZERO : HW_VALUES_DENSE;
 }
 
-/* Those that are not zero, behind bits for which they are. */
+/* Writes the bitmap of the nonzero numbers, then these numbers. */
 static void encode_nonzero(const unsigned char *from, size_t count, size_t size, unsigned char *out)
 {
     const hw_bits *form = hw_bits_best();
@@ -97,7 +97,7 @@ void hw_values_encode(hw_values_form form, hw_value_type type, const void *value
         encode_nonzero(values, count, size, out);
 }
 
-/* The next of a bitmap's words, for n numbers. False: they speak of more. */
+/* Reads the words of a bitmap for n numbers. Returns false if a bit behind the last number is set. */
 static bool next_words(const unsigned char *bitmap, size_t n, uint64_t words[WORDS])
 {
     size_t bytes = bitmap_bytes(n);
@@ -105,8 +105,8 @@ static bool next_words(const unsigned char *bitmap, size_t n, uint64_t words[WOR
     return n % 64 == 0 || words[bytes / sizeof *words - 1] >> n % 64 == 0;
 }
 
-/* Numbers that a bitmap says are there; SIZE_MAX when it speaks of numbers behind the last. */
-static size_t told(const unsigned char *in, size_t count)
+/* Returns the numbers that a bitmap marks as nonzero; SIZE_MAX if a bit behind the last number is set. */
+static size_t count_marked(const unsigned char *in, size_t count)
 {
     const hw_bits *form = hw_bits_best();
     uint64_t words[WORDS];
@@ -123,8 +123,8 @@ static size_t told(const unsigned char *in, size_t count)
 static bool decode_nonzero(const unsigned char *in, size_t bytes, size_t count, size_t size, unsigned char *to)
 {
     const hw_bits *form = hw_bits_best();
-    size_t bitmap = bitmap_bytes(count), there = bytes < bitmap ? SIZE_MAX : told(in, count);
-    if (there == SIZE_MAX || bytes - bitmap != there * size)
+    size_t bitmap = bitmap_bytes(count), marked = bytes < bitmap ? SIZE_MAX : count_marked(in, count);
+    if (marked == SIZE_MAX || bytes - bitmap != marked * size)
         return false;
     const unsigned char *next = in + bitmap;
     uint64_t words[WORDS];

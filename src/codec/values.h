@@ -1,6 +1,6 @@
 /*
- * values.h - the numbers of a request or a reply as bytes: as they lie, or without zeros: a bit for each number that is there, then
- * those; or in fewer bits where nothing is lost by it. Zero is the number whose bits are all 0, so -0.0 arrives as it was.
+ * values.h - the numbers of a request or a reply as bytes: all of them, or a bitmap of the nonzero numbers and these, or all in fewer bits if that
+ * is exact. A zero has no bit set, so -0.0 is not lost.
  */
 #ifndef HW_CODEC_VALUES_H
 #define HW_CODEC_VALUES_H
@@ -23,24 +23,24 @@ typedef enum hw_values_form {
     HW_VALUES_NONZERO,
     HW_VALUES_BF16,
     HW_VALUES_F16,
-    HW_VALUES_INT8 /* an exponent (i16), then i8 times two to the power of it */
+    HW_VALUES_INT8 /* an exponent (i16), then the factors (i8) of two to its power */
 } hw_values_form;
 
-/* The shorter of the first two forms for `count` numbers, and its length in bytes. */
+/* Returns DENSE or NONZERO for `count` numbers, and stores its length in bytes. NONZERO must save more than an eighth. */
 hw_values_form hw_values_choose(hw_value_type type, const void *values, size_t count, size_t *bytes);
-/* The shortest form of all for numbers that were rounded to a width; what is not a number of that width goes in the others. */
+/* Returns the shortest form for numbers that were rounded to a width; DENSE or NONZERO if a number does not fit that width. */
 hw_values_form hw_values_choose_rounded(hw_value_type type, hw_width width, const void *values, size_t count, size_t *bytes);
 void hw_values_encode(hw_values_form form, hw_value_type type, const void *values, size_t count, unsigned char *out);
-/* False when the bytes are not `count` numbers in that form. */
+/* Returns false if the bytes are not `count` numbers in that form. */
 bool hw_values_decode(hw_values_form form, hw_value_type type, const unsigned char *in, size_t bytes, size_t count,
                       void *values);
 
-/* rounded.c: the two for the other forms. */
+/* rounded.c: the same for the forms of fewer bits. */
 void hw_values_encode_rounded(hw_values_form form, hw_value_type type, const void *values, size_t count, unsigned char *out);
 bool hw_values_decode_rounded(hw_values_form form, hw_value_type type, const unsigned char *in, size_t bytes, size_t count,
                               void *values);
 
-/* Number of the first that is NaN or infinite, or `count`; integers all pass. */
+/* Returns the place of the first NaN or infinity, or `count`; integers are always finite. */
 size_t hw_values_not_finite(hw_value_type type, const void *values, size_t count);
 
 #endif
