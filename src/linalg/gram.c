@@ -1,9 +1,8 @@
-/* hawser_gram: inner products of chosen columns, the heart of working-set solvers.
+/* gram.c - hawser_gram: inner products of listed columns, for working-set solvers.
  *
- * Dense: tiles of packed columns, HW_GRAM_ROWS rows at a time. Sparse: either row by row (each row adds the products of the
- * chosen entries it holds), or LANES fresh columns at a time (they are scattered, the others gather from them), whichever needs
- * less work. Very few fresh columns go one by one in both layouts. The choice looks at counts alone, so it is the same on
- * every machine. */
+ * Dense: tiles of packed columns, HW_GRAM_ROWS rows at a time. Sparse: either row by row (each row adds the products of its listed entries) or
+ * LANES fresh columns at a time (these are scattered, and the others gather from them), whichever needs less work. Very few fresh columns are
+ * processed one by one in both layouts. The choice depends only on counts, so it is the same on every machine. */
 #include "hawser/matrix.h"
 
 #include <assert.h>
@@ -18,12 +17,13 @@
 #include "linalg/sound.h"
 
 enum {
-    FEW_TILES = 32,    /* fresh columns up to which others are read too seldom for packing them to pay */
-    FEW_FRESH = 3,     /* up to here packing all columns costs more than it saves */
-    LANES = 8,         /* sparse fresh columns that others meet at once */
-    BLOCK_ROWS = 4096, /* of sparse rows listed together, with at most BLOCK_ENTRIES and one row's more */
+    FEW_TILES = 32, /* up to this many fresh columns, the others are read too rarely for packing them to pay */
+    FEW_FRESH = 3,  /* up to this many fresh columns, packing all columns costs more than it saves */
+    LANES = 8,      /* sparse fresh columns that are multiplied by the others at once */
+    BLOCK_ROWS =
+        4096, /* sparse rows that are listed together, with at most BLOCK_ENTRIES entries and those of one more row */
     BLOCK_ENTRIES = 32768,
-    PANEL = 64 /* packed columns kept in the second-level cache while the fresh ones stream by: 256 KiB */
+    PANEL = 64 /* packed columns that stay in the second-level cache (256 KiB) while the fresh ones are read */
 };
 
 typedef struct gram {
@@ -35,8 +35,8 @@ typedef struct gram {
     size_t fresh, count;
     const double *weights;
     double *G;
-    size_t ld, top;  /* the first line of G is that of listed column `top` */
-    uint64_t *first; /* sparse: by listed column, its first entry in those rows, then the one behind its last there */
+    size_t ld, top;  /* `top`: the listed column of the first line of G */
+    uint64_t *first; /* sparse: by listed column, the begin and the end of its entries in these rows */
 } gram;
 
 static double *line(const gram *g, size_t a)
@@ -59,7 +59,7 @@ static size_t entries(const gram *g, size_t k)
     return (size_t)(g->first[2 * k + 1] - g->first[2 * k]);
 }
 
-/* The first entry of a column in a row of at least `row`. */
+/* Returns the first entry of a column in a row >= `row`. */
 static uint64_t entry_at(const hawser_matrix *A, uint32_t column, size_t row)
 {
     uint64_t begin = A->offsets[column], end = A->offsets[column + 1];
@@ -97,7 +97,7 @@ static void mirror(const gram *g)
             g->G[b * g->ld + a] = g->G[a * g->ld + b];
 }
 
-/* x = weights * column, dense. */
+/* Writes weights * column to the dense vector x. */
 static void spread(const gram *g, size_t k, double *x)
 {
     const hawser_matrix *A = g->A;
@@ -141,7 +141,7 @@ static hawser_status column_by_column(const gram *g, hawser_error *error)
 
 /* ---- dense ---- */
 
-/* Where a tile's rows of column k are: packed, or where they are stored when that is as good. */
+/* Returns a tile's rows of column k: packed, or (if `direct`) where they are stored. */
 static const double *rows_of(const gram *g, size_t k, size_t row, const double *weights, bool direct, double *packed)
 {
     const void *column = at(g, (uint64_t)g->columns[k] * g->A->stride);
@@ -181,9 +181,9 @@ static hawser_status tile_by_tile(const gram *g, hawser_error *error)
 
 /* ---- sparse, some fresh columns at a time ---- */
 
-/* What the columns up to a + lanes come to in rows [begin, end), x holding the fresh ones of these rows side by side. */
-static void meet_block(const gram *g, size_t a, size_t lanes, size_t begin, size_t end, const double *restrict x,
-                       uint64_t *cursors)
+/* Adds the products of columns [0, a + lanes) with the fresh columns, whose rows [begin, end) are side by side in x. */
+static void add_lanes(const gram *g, size_t a, size_t lanes, size_t begin, size_t end, const double *restrict x,
+                      uint64_t *cursors)
 {
     const uint32_t *restrict rows = g->A->indices;
     for (size_t k = 0; k < a + lanes; k++) {
@@ -221,7 +221,7 @@ static hawser_status lanes_at_once(const gram *g, hawser_error *error)
                     size_t row = g->A->indices[e];
                     x[(row - begin) * LANES + l] = (g->weights != NULL ? g->weights[row] : 1) * value(g, e);
                 }
-            meet_block(g, a, lanes, begin, end, x, cursors);
+            add_lanes(g, a, lanes, begin, end, x, cursors);
         }
     }
     free(x);
@@ -231,12 +231,11 @@ static hawser_status lanes_at_once(const gram *g, hawser_error *error)
 
 /* ---- sparse, row by row ---- */
 
-/* Rows are listed a block at a time, so that the lists stay in the second-level cache and scratch memory does not grow with
- * the stored entries. */
+/* Rows are listed in blocks, so that the lists stay in the second-level cache and scratch memory does not grow with the stored entries. */
 typedef struct row_lists {
-    uint32_t *chosen;  /* by row, from the first of all: chosen entries in it; 0 where no fresh one is */
-    uint32_t *fresh;   /* by row, likewise: how many of them are fresh */
-    uint64_t *cursors; /* by chosen column: its first entry that is in no block yet */
+    uint32_t *chosen;  /* by row from g->begin: its entries of listed columns; 0 if none is of a fresh column */
+    uint32_t *fresh;   /* by row from g->begin: its entries of fresh columns */
+    uint64_t *cursors; /* by listed column: its first entry that is in no block yet */
     uint32_t *ends;    /* by row of the block: end of its list so far */
     uint32_t *which;   /* by entry of the block: position in the list of columns, ascending in a row */
     double *values;
@@ -252,7 +251,7 @@ static void row_lists_free(row_lists *lists)
     free(lists->values);
 }
 
-/* Counts the chosen entries of each row that holds a fresh one. *work is the number of products that going row by row needs. */
+/* Counts the listed entries of each row that has a fresh one. *work is the number of products that row by row takes. */
 static hawser_status count_rows(const gram *g, row_lists *lists, uint64_t *work, hawser_error *error)
 {
     const hawser_matrix *A = g->A;
@@ -273,7 +272,7 @@ static hawser_status count_rows(const gram *g, row_lists *lists, uint64_t *work,
     return HAWSER_OK;
 }
 
-/* Lists rows from `begin` on until the block is full and returns the row behind it. */
+/* Lists rows from `begin` on until the block is full, and returns the row behind it. */
 static size_t list_block(const gram *g, row_lists *lists, size_t begin)
 {
     const hawser_matrix *A = g->A;
@@ -339,7 +338,7 @@ static hawser_status sparse_gram(const gram *g, hawser_error *error)
     size_t fresh = g->count - g->fresh, turns = (fresh + LANES - 1) / LANES;
     for (size_t k = 0; k < g->count; k++)
         stored += entries(g, k);
-    /* In touched numbers: an entry that LANES fresh ones meet costs about two, an entry that is listed four, a product one. */
+    /* Costs in touched numbers: about two for an entry times LANES fresh columns, four for a listed entry, one for a product. */
     double blocks = (double)((g->end - g->begin + BLOCK_ROWS - 1) / BLOCK_ROWS) * (double)g->count;
     double at_once = (double)turns * (2.0 * (double)stored + blocks), one_by_one = (double)stored * (double)fresh;
     if (one_by_one < at_once)
@@ -357,13 +356,13 @@ static hawser_status sparse_gram(const gram *g, hawser_error *error)
 static hawser_status check(const hawser_matrix *A, size_t begin, size_t end, size_t fresh, size_t count, size_t ld,
                            hawser_error *error)
 {
-    const char *wrong = A->layout == HAWSER_CSR ? "lies by rows (CSR)" : hw_matrix_wrong(A);
+    const char *wrong = A->layout == HAWSER_CSR ? "is stored by rows (CSR)" : hw_matrix_wrong(A);
     if (wrong != NULL)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "the matrix of a Gram matrix %s", wrong);
     if (fresh > count || count > ld || begin > end || end > A->rows)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT,
-                           "a Gram matrix of columns %zu to %zu in lines of %zu, of rows %zu to %zu of %zu, cannot be",
-                           fresh, count, ld, begin, end, A->rows);
+                           "impossible Gram matrix: columns %zu to %zu in lines of %zu, rows %zu to %zu of %zu", fresh,
+                           count, ld, begin, end, A->rows);
     return HAWSER_OK;
 }
 

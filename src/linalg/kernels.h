@@ -1,7 +1,7 @@
-/* kernels.h - the inner loops, compiled once for each instruction set from one text.
+/* kernels.h - the inner loops, compiled from one source for each instruction set.
  *
- * All variants give the same bits: the text is written in vectors of eight lanes, entry i always goes to the same lane, lanes
- * are added by one fixed tree, and nothing is contracted. An instruction set decides only how many registers eight lanes take. */
+ * All variants give the same bits: the source uses vectors of eight lanes, entry i is always in the same lane, lanes are added by one fixed
+ * tree, and no multiply and add are contracted. Instruction sets differ only in how many registers eight lanes take. */
 #ifndef HW_LINALG_KERNELS_H
 #define HW_LINALG_KERNELS_H
 
@@ -10,7 +10,7 @@
 
 #include "hawser/matrix.h"
 
-/* Rows that a dense Gram tile adds up before its sum joins the total; part of the result's definition. */
+/* Rows that a dense Gram tile adds up before its sum is added to the total; results depend on this number. */
 enum { HW_GRAM_ROWS = 512 };
 
 typedef struct hw_moments {
@@ -19,19 +19,19 @@ typedef struct hw_moments {
     double weight;  /* sum of w */
 } hw_moments;
 
-/* One set for each type of stored numbers. `weights` may be NULL. */
+/* The kernels for one type of stored numbers. `weights` may be NULL. */
 typedef struct hw_typed_kernels {
     double (*dense_dot)(size_t n, const void *a, const double *x);
     void (*dense_scan)(size_t n, size_t columns, const void *values, size_t stride, const double *x, double *out);
     void (*dense_axpy)(size_t n, const void *a, double step, double *x);
     void (*dense_axpy4)(size_t n, const void *const a[4], const double step[4], double *x);
     void (*dense_moments)(size_t n, const void *a, const double *weights, double centre, hw_moments *out);
-    /* Rows [begin, begin + n) of a column, times weights, into to[HW_GRAM_ROWS], zeros behind. */
+    /* Copies rows [begin, begin + n) of a column, times weights, to to[HW_GRAM_ROWS], and sets the rest to zero. */
     void (*dense_pack)(size_t begin, size_t n, const void *a, const double *weights, double *to);
     double (*sparse_dot)(size_t n, const uint32_t *indices, const void *values, const double *x);
     void (*sparse_scan)(size_t columns, const uint64_t *offsets, const uint32_t *indices, const void *values,
                         const double *x, double *out);
-    /* The same of `count` columns only; out has an entry a column of the matrix. */
+    /* Like sparse_scan for `count` listed columns; `out` has an entry for each column of the matrix. */
     void (*sparse_scan_some)(const uint32_t *columns, size_t count, const uint64_t *offsets, const uint32_t *indices,
                              const void *values, const double *x, double *out);
     void (*sparse_axpy)(size_t n, const uint32_t *indices, const void *values, double step, double *x);
@@ -42,16 +42,16 @@ typedef struct hw_typed_kernels {
 typedef struct hw_kernels {
     const char *name;
     double (*weighted_dot)(size_t n, const double *x, const double *y, const double *weights);
-    /* G[(a - top) ld + b] += dot of left[a] and right[b], HW_GRAM_ROWS numbers each, for a in [from, count), b in
+    /* Adds to G[(a - top) ld + b] the dot of left[a] and right[b], HW_GRAM_ROWS numbers each, for a in [from, count) and b in
      * [right_from, min(right_to, a + 1)). */
     void (*gram_panel)(const double *const *left, const double *const *right, size_t from, size_t count, size_t right_from,
                        size_t right_to, double *G, size_t ld, size_t top);
     hw_typed_kernels typed[2]; /* by hawser_type: HAWSER_F64, HAWSER_F32 */
 } hw_kernels;
 
-/* The best that this processor runs. */
+/* Returns the fastest variant that this processor runs. */
 const hw_kernels *hw_kernels_best(void);
-/* The index-th variant that this processor runs, portable first; NULL past the last. For tests and benches. */
+/* Returns the index-th variant that this processor runs, portable first; NULL past the last. For tests and benchmarks. */
 const hw_kernels *hw_kernels_variant(size_t index);
 
 #endif

@@ -1,4 +1,4 @@
-/* The kernels in 256-bit registers. */
+/* kernels_avx2.c - the kernels with 256-bit registers. */
 #include "linalg/variants.h"
 
 #if defined(__x86_64__)

@@ -1,4 +1,4 @@
-/* The kernels in 512-bit registers. */
+/* kernels_avx512.c - the kernels with 512-bit registers. */
 #include "linalg/variants.h"
 
 #if defined(__x86_64__)

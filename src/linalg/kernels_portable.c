@@ -1,4 +1,4 @@
-/* The kernels for the instruction set that the build targets anyway. */
+/* kernels_portable.c - the kernels for the instruction set of the build. */
 #define HW_TARGET
 #define HW_WIDTH        2
 #define HW_VARIANT      hw_kernels_portable

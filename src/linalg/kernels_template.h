@@ -1,8 +1,8 @@
-/* kernels_template.h - one text for every instruction set. The including file defines
+/* kernels_template.h - the source of the kernels for every instruction set. The including file defines
  *   HW_TARGET   attribute that chooses the instruction set, or nothing
  *   HW_WIDTH    doubles in one register: eight lanes take 8 / HW_WIDTH registers
- *   HW_VARIANT  name of the table that is made, and HW_VARIANT_NAME, its text
- *   HW_COLUMNS  dense columns scanned together, HW_TILE_A x HW_TILE_B columns of a Gram tile: what the registers hold. */
+ *   HW_VARIANT  name of the resulting table, and HW_VARIANT_NAME, the same as text
+ *   HW_COLUMNS  dense columns that are scanned together, and HW_TILE_A x HW_TILE_B, columns of a Gram tile: as many as the registers hold. */
 #include <string.h>
 
 #include "linalg/kernels.h"
@@ -13,7 +13,7 @@ typedef float hw_floats __attribute__((vector_size(4 * HW_WIDTH), aligned(4), ma
 
 enum { HW_PARTS = 8 / HW_WIDTH };
 
-/* Loads one by one: no slower than the instruction that gathers, where there is one. */
+/* Loads numbers one by one, which is not slower than a gather instruction. */
 #if HW_WIDTH == 8
 #define HW_GATHER(x, at) ((hw_register){x[at[0]], x[at[1]], x[at[2]], x[at[3]], x[at[4]], x[at[5]], x[at[6]], x[at[7]]})
 #elif HW_WIDTH == 4
@@ -24,7 +24,7 @@ enum { HW_PARTS = 8 / HW_WIDTH };
 
 #define HW_INLINE __attribute__((always_inline)) HW_TARGET
 #define HW_UNROLL _Pragma("GCC unroll 8")
-/* The one tree by which eight lanes are added. */
+/* Adds eight lanes, always by this tree. */
 #define HW_SUM(v) (((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7])))
 
 #define HW_T              double
@@ -63,7 +63,7 @@ static HW_TARGET double weighted_dot(size_t n, const double *x, const double *y,
     return HW_SUM(lane);
 }
 
-/* Dots of HW_TILE_A packed columns with HW_TILE_B others: every number loaded serves a whole row or column of the tile. */
+/* Computes the dots of HW_TILE_A packed columns with HW_TILE_B others. Each loaded number is used for a whole row or column of the tile. */
 static HW_TARGET void gram_tile(const double *const left[HW_TILE_A], const double *const right[HW_TILE_B],
                                 double sums[HW_TILE_A][HW_TILE_B])
 {
@@ -98,7 +98,7 @@ static HW_TARGET void gram_tile(const double *const left[HW_TILE_A], const doubl
     }
 }
 
-/* Tiles that reach over an edge repeat its last column and drop what they have too much. */
+/* A tile that exceeds an edge repeats the last column and drops the surplus sums. */
 static HW_TARGET void gram_panel(const double *const *left, const double *const *right, size_t from, size_t count,
                                  size_t right_from, size_t right_to, double *G, size_t ld, size_t top)
 {

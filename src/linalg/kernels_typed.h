@@ -1,12 +1,12 @@
-/* kernels_typed.h - the loops over stored numbers of type HW_T; included by kernels_template.h once a type, hence no guard. */
+/* kernels_typed.h - the loops over stored numbers of type HW_T. It has no guard, because kernels_template.h includes it once per type. */
 
-/* HW_WIDTH stored numbers as doubles. */
+/* Loads HW_WIDTH stored numbers as doubles. */
 static inline HW_INLINE void HW_NAME(load)(const HW_T *a, hw_register *out)
 {
     *out = __builtin_convertvector(*(const HW_VECTOR *)a, hw_register);
 }
 
-/* Dots of HW_COLUMNS columns at a time, so that one pass over x serves them all. */
+/* Computes the dots of several columns in one pass over x. */
 static inline HW_INLINE void HW_NAME(dots)(size_t n, const size_t columns, const HW_T *a, size_t stride, const double *x,
                                            double *out)
 {
@@ -179,7 +179,7 @@ static HW_TARGET void HW_NAME(sparse_scan)(size_t columns, const uint64_t *offse
 static HW_TARGET void HW_NAME(sparse_scan_some)(const uint32_t *columns, size_t count, const uint64_t *offsets,
                                                 const uint32_t *indices, const void *values, const double *x, double *out)
 {
-    enum { AHEAD = 8 }; /* columns are short and far apart: no hardware sees the next one coming */
+    enum { AHEAD = 8 }; /* columns are short and far apart, so the hardware does not prefetch the next one */
     const HW_T *a = values;
     for (size_t k = 0; k < count; k++) {
         uint64_t begin = offsets[columns[k]], next = offsets[columns[k + AHEAD < count ? k + AHEAD : count - 1]];

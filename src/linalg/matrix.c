@@ -1,4 +1,4 @@
-/* The kernels of hawser/matrix.h, less the Gram matrix: layout and type are looked at here, once a call. */
+/* matrix.c - the functions of hawser/matrix.h except the Gram matrix. They choose a kernel by layout and type, once per call. */
 #include "hawser/matrix.h"
 
 #include <assert.h>
@@ -7,7 +7,7 @@
 #include "linalg/kernels.h"
 #include "linalg/presence.h"
 
-/* Rows of one pass of a dense combination: the part of `out` stays in the first-level cache while the columns go by. */
+/* Rows of one pass of a dense combination, so few that the part of `out` stays in the first-level cache. */
 enum { COMBINE_ROWS = 2048 };
 
 static const hw_typed_kernels *kernels_of(const hawser_matrix *A)
@@ -31,7 +31,7 @@ size_t hw_presence_column(const hawser_matrix *A, size_t j)
     const hw_presence *presence = (const hw_presence *)A->residence;
     if (A->layout != HAWSER_DENSE)
         return A->first + j;
-    /* `first` may be that of rows. */
+    /* In a dense view, `first` may be the number of the first row. */
     size_t distance = (size_t)((const char *)A->values - (const char *)presence->values);
     return distance / hw_type_size(A->type) / A->stride + j;
 }
@@ -41,7 +41,7 @@ void hw_presence_touch(const hawser_matrix *A, size_t j)
     hw_presence *presence = (hw_presence *)A->residence;
     size_t column = hw_presence_column(A, j);
     if (A->layout != HAWSER_DENSE && A->offsets[j] == A->offsets[j + 1])
-        return; /* it has no entries anywhere */
+        return; /* the column has no entries on any node */
     if (atomic_load_explicit(&presence->state[column], memory_order_relaxed) != HW_HERE)
         atomic_store_explicit(&presence->absent, column + 1, memory_order_relaxed);
 }
@@ -154,8 +154,8 @@ void hawser_scan_some(const hawser_matrix *A, const uint32_t *columns, size_t co
             out[columns[k]] = kernels->dense_dot(A->rows, dense_column(A, columns[k]), x);
 }
 
-/* columns NULL means 0, 1, 2, ... The rows are cut so that `out` is read and written in the cache; each entry still sees the
- * columns in the order of the list, so neither the cut nor the grouping by four shows in the bits. */
+/* Combines the listed columns, or all if `columns` is NULL. Rows are processed in parts so that `out` stays in the cache. Each entry still adds the
+ * columns in the order of the list, so the bits depend neither on the parts nor on the grouping by four. */
 static void combine_dense(const hawser_matrix *A, const uint32_t *columns, const double *coefficients, size_t count,
                           double *out)
 {

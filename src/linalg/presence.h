@@ -1,6 +1,6 @@
 /*
- * presence.h - which columns of a matrix have their entries on this node, as the kernels see it: one that touches a column whose entries
- * are elsewhere reads zeros, and records the column, so that its caller can fail.
+ * presence.h - the columns of a matrix whose entries are on this node. A kernel that touches another column reads zeros and records the column, so
+ * that its caller can fail.
  */
 #ifndef HW_LINALG_PRESENCE_H
 #define HW_LINALG_PRESENCE_H
@@ -14,12 +14,12 @@ typedef enum hw_column_state { HW_ELSEWHERE = 0, HW_ASKED, HW_HERE } hw_column_s
 
 /* The first member of a hawser_residence. */
 typedef struct hw_presence {
-    const _Atomic unsigned char *state; /* hw_column_state of each column of the whole */
-    const void *values;                 /* of the whole */
+    const _Atomic unsigned char *state; /* hw_column_state of each column of the whole matrix */
+    const void *values;                 /* values of the whole matrix */
     _Atomic uint64_t absent; /* 1 + the number of a column that a kernel touched while its entries were elsewhere; 0: none */
 } hw_presence;
 
-/* The number, in the whole, of column j of a view that has a residence. */
+/* Returns the number in the whole matrix of column j of a view that has a residence. */
 size_t hw_presence_column(const hawser_matrix *A, size_t j);
 /* Records column j of the view A if its entries are elsewhere. */
 void hw_presence_touch(const hawser_matrix *A, size_t j);
@@ -30,7 +30,7 @@ static inline void hw_touch_column(const hawser_matrix *A, size_t j)
         hw_presence_touch(A, j);
 }
 
-/* All columns of the view. */
+/* Records all columns of the view whose entries are elsewhere. */
 static inline void hw_touch_columns(const hawser_matrix *A)
 {
     for (size_t j = 0; A->residence != NULL && j < A->cols; j++)

@@ -2,7 +2,7 @@
 
 #include <stdbool.h>
 
-/* Asked on each call: it is one load and a test, and a remembered answer would be mutable state. */
+/* Tests the processor on each call: that costs a load and a test, and a stored answer would be mutable state. */
 static size_t supported(const hw_kernels *variants[3])
 {
     size_t count = 0;

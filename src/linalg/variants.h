@@ -1,4 +1,4 @@
-/* variants.h - the tables that the kernels_*.c files make from one text. */
+/* variants.h - the tables of the kernels_*.c files. */
 #ifndef HW_LINALG_VARIANTS_H
 #define HW_LINALG_VARIANTS_H
 
