@@ -51,7 +51,7 @@ uint64_t hw_clock_table_most(const hw_clock_table *table)
     return most;
 }
 
-/* How many clocks a read may lag: the s of PET. */
+/* Returns by how many clocks a read may lag, PET's s. */
 static uint64_t slack(hw_policy policy)
 {
     return policy.kind == HW_POLICY_SSP || policy.kind == HW_POLICY_DELAY ? policy.staleness : 0;
@@ -68,7 +68,7 @@ static bool reads_at_once(hw_policy policy, const hw_clock_table *table, uint64_
     return true;
 }
 
-/* TAP's window only bounds memory and the way to a stop; it is far above any lead that helps. */
+/* The window of TAP only bounds memory and the time until a stop. It is far above any useful lead. */
 enum { TAP_WINDOW = 256 };
 
 static uint64_t window_widest(hw_policy policy)
@@ -82,14 +82,14 @@ static uint64_t window_of_clocks(hw_policy policy)
     return slack(policy) < UINT64_MAX ? slack(policy) + 1 : UINT64_MAX;
 }
 
-/* One of its clocks is for what is read ahead. */
+/* One clock of the s + 1 is for the clock that is read ahead. */
 static uint64_t window_of_delay(hw_policy policy)
 {
     return policy.staleness;
 }
 
-/* A write of clock a has waited for all reads of clock a - delta, so a block that begins a + 1 leads by delta + 2 at most: more would
- * hold up a stop, less the blocks. */
+/* A write of clock a has waited for all reads of clock a - delta, so a block that begins a + 1 leads by at most delta + 2. A larger window would
+ * delay a stop, and a smaller one the blocks. */
 static uint64_t window_of_chunks(hw_policy policy)
 {
     return policy.staleness < TAP_WINDOW - 2 ? policy.staleness + 2 : TAP_WINDOW;

@@ -1,7 +1,7 @@
 /*
- * consistency.h - who may go on: predicates over clocks. Pure; everything that waits, waits on these.
+ * consistency.h - predicates over clocks that decide whether a block may go on. Pure. Every wait of a block waits for one of them.
  *
- * Clocks here are own iterations of one loop, from 0. "Done" counts complete clocks: done = 3 means clocks 0, 1, 2 are in.
+ * Clocks are iterations of one loop, from 0. "Done" counts complete clocks: done = 3 means that clocks 0, 1 and 2 are complete.
  */
 #ifndef HW_CONSISTENCY_CONSISTENCY_H
 #define HW_CONSISTENCY_CONSISTENCY_H
@@ -12,7 +12,7 @@
 #include "base/policies.h"
 #include "hawser/status.h"
 
-/* The policy in force. Bounded delay and data-centric are for stored states alone: the exchange knows the first three. */
+/* The current policy. Bounded delay and data-centric are for stored states only; the exchange has the first three. */
 #define HW_POLICY_KIND(id, ...) HW_POLICY_##id,
 typedef enum hw_policy_kind { HW_POLICIES(HW_POLICY_KIND) } hw_policy_kind;
 enum { HW_POLICY_COUNT = HW_ROWS_COUNT(HW_POLICIES) };
@@ -25,13 +25,13 @@ typedef struct hw_policy {
 typedef struct hw_clock_table {
     uint64_t *done;
     uint32_t blocks;
-    uint32_t own; /* >= blocks: a reader that updates nothing itself */
+    uint32_t own; /* >= blocks: a reader that updates no state */
 } hw_clock_table;
 
 /* A policy's row (base/policies.h). */
 typedef struct hw_policy_row {
     const char *word;
-    const char *varies; /* why a training under it may give other bits each time; NULL: it does not */
+    const char *varies; /* why two trainings under it may give different bits; NULL: they give the same */
     uint32_t record;    /* its number in histories */
     bool zero_is_bsp, stored_only;
     bool (*reads)(hw_policy policy, const hw_clock_table *table, uint64_t clock);
@@ -40,40 +40,40 @@ typedef struct hw_policy_row {
 } hw_policy_row;
 /* Returns NULL if there is no such policy. */
 const hw_policy_row *hw_policy_row_of(unsigned kind);
-/* Whether its word takes a number: ssp:N. */
+/* Returns true if the word of the policy has a number, as ssp:N. */
 bool hw_policy_counts(hw_policy_kind kind);
 
 hawser_status hw_clock_table_new(uint32_t blocks, uint32_t own, hw_clock_table *table, hawser_error *error) HAWSER_MUST_USE;
 void hw_clock_table_free(hw_clock_table *table);
 void hw_clock_table_reset(hw_clock_table *table);
-/* Records that all updates of `block` with clock < done are applied here. Clocks never run back: false, unchanged, if so. */
+/* Records that all updates of `block` with clock < done are applied here. Returns false, without a change, if `done` is less than before. */
 bool hw_clock_table_advance(hw_clock_table *table, uint32_t block, uint64_t done) HAWSER_MUST_USE;
 uint64_t hw_clock_table_least(const hw_clock_table *table);
 uint64_t hw_clock_table_most(const hw_clock_table *table);
 
-/* May a unit of the table's block read state for clock `clock`?  BSP, SSP(s): all updates with clock <= clock - s - 1 are in
- * (Ho et al. 2013; PET section 2.3); under BSP exactly those, so a later one is parked. TAP: always. */
+/* Returns true if a unit of the table's block may read states for `clock`. Under BSP and SSP(s) all updates of clocks <= clock - s - 1 must have
+ * arrived (Ho et al. 2013; PET section 2.3). Under BSP the unit reads only those, so later updates are parked. Under TAP it is always true. */
 bool hw_admit_read(hw_policy policy, const hw_clock_table *table, uint64_t clock);
-/* May an update of clock `clock`, of another block or the own, be applied while the reader is about to run `reader_clock`? BSP: only clocks before
- * it. SSP, TAP: at once. */
+/* Returns true if an update of `clock`, own or of another block, may be applied before the reader runs `reader_clock`: under BSP if it is of an
+ * earlier clock, else always. */
 bool hw_admit_write(hw_policy policy, uint64_t clock, uint64_t reader_clock);
-/* May clock `clock` start under `credit` (number of clocks that may run)? */
+/* Returns true if `clock` may start under `credit`, the number of clocks that may run. */
 bool hw_admit_clock(uint64_t credit, uint64_t clock);
-/* Data-centric synchronisation (Goel et al. 2015, section 7.1): iterations count from 0, "written" and "read" are how many of a chunk's are
- * done. A read in iteration a needs the write of iteration a - 1 - delay; a write in iteration a needs all reads of iteration a - delay.
- * Delay 0 is the sequential computation (theorem 5), HW_DELAY_NONE no order at all. */
+/* Data-centric synchronisation (Goel et al. 2015, section 7.1). Iterations count from 0; "written" and "read" are the numbers of complete writes
+ * and reads of a chunk. A read in iteration a needs the write of iteration a - 1 - delay; a write in iteration a needs all reads of iteration
+ * a - delay. Delay 0 is the sequential computation (theorem 5), and HW_DELAY_NONE has no order. */
 #define HW_DELAY_NONE UINT64_MAX
 bool hw_admit_chunk_read(uint64_t delay, uint64_t written, uint64_t iteration);
 bool hw_admit_chunk_write(uint64_t delay, uint64_t least_read, uint64_t iteration);
-/* That delay under a policy. */
+/* Returns the delay under a policy. */
 uint64_t hw_chunk_delay(hw_policy policy);
-/* Smallest and default credit window W for a policy: a block may run to t + W, t the last clock whose test said go on. W = s + 1 under
- * BSP and SSP; T under DELAY, where one clock is read ahead. */
+/* Returns the credit window W of a policy: a block may run to t + W, where t is the last clock whose test did not end the loop. W is s + 1 under
+ * BSP and SSP. Under DELAY it is the staleness, because a clock is read ahead. */
 uint64_t hw_credit_window(hw_policy policy);
 
-/* The guarantees of SSP as predicates for a block that runs `clock`, asserted in debug builds and by the exhaustive tests: what
- * admit_read asked for is in, own clocks are all in (read-my-writes), and no block is more than s + 1 clocks done ahead of this
- * one (bounded difference). */
+/* Returns true if the guarantees of SSP hold for a block that runs `clock`; debug builds and exhaustive tests assert it. The updates that
+ * hw_admit_read requires have arrived, all own clocks have (read-my-writes), and no block has done more than s + 1 clocks more than this one
+ * (bounded difference). */
 bool hw_ssp_holds(hw_policy policy, const hw_clock_table *table, uint64_t clock);
 
 #endif
