@@ -1,4 +1,4 @@
-/* compile.c - program -> logical plan: everything about it that can be wrong before it runs is refused here, by name. */
+/* compile.c - compiles a program into a logical plan. It rejects, by name, every mistake that can be found before a run. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static hawser_status check_names(const hawser_operator *unit, hawser_error *erro
     return HAWSER_OK;
 }
 
-/* A reduction takes all blocks, each as often as the others. */
+/* A reduction needs all blocks, and each of them equally often. */
 static hawser_status check_reducing(const hawser_operator *unit, hawser_error *error)
 {
     char sync[HW_SYNC_TEXT];
@@ -82,7 +82,7 @@ static hawser_status check_parallel(const hawser_operator *parallel, hawser_erro
     return HAWSER_OK;
 }
 
-/* Bounded delay and data-centric sync order what the store keeps, and nothing else. */
+/* Bounded delay and data-centric sync order only accesses to the store. */
 static hawser_status check_stored_loop(const hawser_operator *loop, hawser_error *error)
 {
     char sync[HW_SYNC_TEXT];
@@ -92,7 +92,7 @@ static hawser_status check_stored_loop(const hawser_operator *loop, hawser_error
     if (!hw_operator_stores(loop))
         REFUSE("loop '%s' is under %s, which is for stored states, and it has none; use bsp, ssp or tap", loop->name, sync);
     for (const hawser_state *state = loop->program->states; state != NULL; state = state->next)
-        if (hw_state_travels(state) && hw_operator_updates(loop, state))
+        if (hw_state_is_exchanged(state) && hw_operator_updates(loop, state))
             REFUSE("loop '%s' is under %s, which is for stored states, but it updates %s state '%s'; use bsp, ssp or tap",
                    loop->name, sync, hw_state_kind_name(state->kind), state->name);
     return HAWSER_OK;
@@ -119,7 +119,7 @@ static hawser_status check_loop(const hawser_operator *loop, hawser_error *error
     return check_stored_loop(loop, error);
 }
 
-/* A chunk's order is one thing in all loops. */
+/* The chunks of a state are ordered alike in all loops. */
 static hawser_status check_stored(const hawser_state *state, hawser_error *error)
 {
     const hawser_program *program = state->program;
@@ -132,9 +132,10 @@ static hawser_status check_stored(const hawser_state *state, hawser_error *error
         if (!hw_operator_shipped(operator) || !hw_operator_updates(operator, state))
             continue;
         if (state->function != NULL && operator->sync.tightness == HAWSER_CENTRIC)
-            REFUSE("loop '%s' is data-centric, which takes one writer a chunk, but everybody adds to stored state '%s'; use "
-                   "another sync",
-                   operator->name, state->name);
+            REFUSE(
+                "loop '%s' is data-centric, which needs one writer per chunk, but all blocks add to stored state '%s'; use "
+                "another sync",
+                operator->name, state->name);
         if (first != NULL && hw_loop_delay(first->sync) != hw_loop_delay(operator->sync))
             REFUSE("loops '%s' and '%s' update stored state '%s' under policies that order its chunks differently",
                    first->name, operator->name, state->name);
@@ -223,7 +224,7 @@ static void find_life(hw_plan *plan, const hawser_state *state)
         if (life->first == UINT32_MAX)
             life->first = operator->number;
         life->last = operator->number;
-        /* What a loop's body uses lives as long as the outermost loop around it. */
+        /* A state that a loop's body uses lives as long as the outermost loop around it. */
         for (const hawser_operator *above = operator->parent; above != NULL; above = above->parent)
             if (above->kind == HW_LOOP)
                 life->last = above->number;

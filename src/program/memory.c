@@ -1,4 +1,4 @@
-/* memory.c - what a plan needs on the node with most blocks: data, replicas and what travels between them, and what units say they take. */
+/* memory.c - estimates the memory of a plan on the node with the most blocks: data, replicas, updates in flight, and what units declare. */
 #include "base/type.h"
 #include "exchange/reduction.h"
 #include "program/plan.h"
@@ -9,7 +9,7 @@ static uint64_t blocks_of_a_node(const hw_plan_settings *settings)
     return (settings->blocks + nodes - 1) / nodes;
 }
 
-/* Several states may be views of one matrix. Where nodes have shares of it, offsets and owners are of all columns. */
+/* Several states may be views of one matrix, which counts once. If nodes have shares of it, each still has offsets and owners of all columns. */
 static uint64_t data_bytes(const hw_plan *plan, const hawser_state *state)
 {
     const hawser_matrix *A = state->matrix;
@@ -23,7 +23,8 @@ static uint64_t data_bytes(const hw_plan *plan, const hawser_state *state)
     return bytes + (A->layout == HAWSER_DENSE ? 0 : lines * sizeof *A->offsets);
 }
 
-/* Whether updates may arrive while a unit runs: then what it has not told is kept apart. */
+/* Returns true if updates may arrive while a unit runs, so that a replica keeps a copy of its origin (replica.h). *flights is the number of clocks
+ * whose updates may be in flight. */
 static bool is_loose(const hw_plan *plan, const hawser_state *state, uint64_t *flights)
 {
     bool loose = false;
@@ -39,16 +40,16 @@ static bool is_loose(const hw_plan *plan, const hawser_state *state, uint64_t *f
     return loose;
 }
 
-/* Numbers of a stored state that a node keeps for its net: replies to all blocks of other nodes, each of which reads this node's part of the
- * state and may be slow to take it, and the whole once from and once to other nodes. */
-static uint64_t travelling(const hw_plan *plan, uint64_t doubles)
+/* Returns the numbers of a stored state in messages of a node: replies to all blocks of other nodes, which read this node's part of the state and
+ * may be slow to receive it, and the whole state once from and once to other nodes. */
+static uint64_t in_flight(const hw_plan *plan, uint64_t doubles)
 {
     uint64_t others = plan->settings.blocks - blocks_of_a_node(&plan->settings);
     return others * (doubles / plan->settings.nodes + 1) + 2 * doubles;
 }
 
-/* Blocks' own numbers. What is stored is with the servers besides, and on its way there; every block may read all of a stored state, and of
- * several the largest counts, since they are read one after the other. */
+/* Adds the memory of a local or stored state. A stored state has two more copies: the servers' and the one in flight to them. Every block may also
+ * read all of it; of several such states only the largest counts, because blocks read them one after the other. */
 static void of_shares(hw_plan *plan, hw_state_plan *own, uint64_t *read)
 {
     uint64_t doubles = hw_state_count(own->state), here = blocks_of_a_node(&plan->settings), largest = 0;
@@ -65,11 +66,11 @@ static void of_shares(hw_plan *plan, hw_state_plan *own, uint64_t *read)
     uint64_t all = doubles * here * sizeof(double);
     *read = all > *read ? all : *read;
     if (plan->settings.nodes > 1)
-        plan->memory_needed += travelling(plan, doubles) * sizeof(double);
+        plan->memory_needed += in_flight(plan, doubles) * sizeof(double);
 }
 
-/* Numbers of updates that lie in a node at once: one buffer serves all blocks of a process, and from another node it comes as one. Where clocks
- * differ, the node also keeps what it sends, by flight and by link, and freed messages of different ages leave holes: half as much again. */
+/* Returns the numbers in updates that a node has at once. All blocks of a process share one buffer of an update. If clocks differ, the node also
+ * keeps the updates that it sends, for each clock and link, and freed messages of different ages leave holes, about half as much again. */
 static uint64_t of_updates(const hw_plan *plan, uint64_t doubles, uint64_t flights, bool loose, bool values)
 {
     uint64_t blocks = plan->settings.blocks, here = blocks_of_a_node(&plan->settings), links = plan->settings.nodes - 1;
@@ -81,7 +82,7 @@ static uint64_t of_updates(const hw_plan *plan, uint64_t doubles, uint64_t fligh
     return one * blocks + (blocks > here ? one * (here + links) + one * blocks / 2 : 0);
 }
 
-/* Base and cache in each block; what it holds back, or keeps apart; and what is on its way. */
+/* Adds the memory of a replicated or partitioned state: base and cache of each block, held updates or a separate origin, and updates in flight. */
 static void of_replicas(hw_plan *plan, hw_state_plan *own)
 {
     enum { FILTERED = 4, ROUNDED = 2 };
@@ -97,7 +98,8 @@ static void of_replicas(hw_plan *plan, hw_state_plan *own)
     plan->memory_needed += (sent + doubles) * sizeof(double); /* and the result */
 }
 
-/* Shares of two reductions at a time; over nodes a sum, what comes from the others, and results that are kept in a clock. */
+/* Returns the memory of reductions: shares of two at a time, and with several nodes also a sum, the shares of other nodes, and the results that are
+ * kept in a clock. */
 static uint64_t of_reductions(const hw_plan *plan)
 {
     size_t numbers, clock;
@@ -114,7 +116,7 @@ void hw_plan_memory(hw_plan *plan)
     enum {
         THREAD = 1 << 19,
         LINK = 1 << 19
-    }; /* a stack and freed memory that the C library keeps for a thread; messages of another node */
+    }; /* a thread's stack and the freed memory that the C library keeps for it; messages of a link */
     const hawser_program *program = plan->program;
     uint64_t here = blocks_of_a_node(&plan->settings), read = 0;
     plan->memory_data = 0;

@@ -29,7 +29,7 @@ static void free_operator(hawser_operator *operator)
     free(operator);
 }
 
-/* Names may be NULL. */
+/* Makes an operator. `name` may be NULL. */
 static hawser_operator *make(hawser_program *program, hw_operator_kind kind, const char *name)
 {
     hawser_operator *operator= NULL;
@@ -75,7 +75,7 @@ static hawser_operator *add(hawser_operator *parent, hw_operator_kind kind, cons
     return operator;
 }
 
-/* Stands for every program that had no memory. Nothing is added to a program without a root. */
+/* Stands for every program that could not be allocated. No call adds anything to a program without a root. */
 static const hawser_program no_memory = {
     .mistake = {HAWSER_NO_MEMORY, "cannot allocate a program; free memory or use a smaller input"}};
 
@@ -206,7 +206,7 @@ hawser_operator *hawser_unit_one(hawser_operator *parent, const char *name, haws
 
 void hawser_reduces(hawser_operator *unit, size_t most)
 {
-    enum { CLOCK = 1024 }; /* reductions in a clock, where nothing is said of them */
+    enum { CLOCK = 1024 }; /* expected reductions in a clock, unless hawser_reduces_expect sets them */
     if (unit == NULL)
         return;
     if (unit->kind != HW_UNIT)
@@ -273,7 +273,7 @@ void hawser_metric_declare(hawser_program *program, const char *name, hawser_com
         return;
     }
     if ((unsigned)by > HAWSER_LAST) {
-        hw_program_mistake(program, HAWSER_BAD_PROGRAM, "metric '%s': there is no way %d to combine it", name, (int)by);
+        hw_program_mistake(program, HAWSER_BAD_PROGRAM, "metric '%s': there is no hawser_combine_by %d", name, (int)by);
         return;
     }
     if (program->metric_count == HW_METRICS_MOST) {

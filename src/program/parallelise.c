@@ -1,4 +1,4 @@
-/* parallelise.c - logical plan -> physical plan: who owns what, how each state travels, and whether it fits. */
+/* parallelise.c - makes a physical plan of a logical plan: the owner of each part, the form of each state's updates, and the memory needed. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ static void even(size_t count, uint32_t blocks, size_t *bounds)
         bounds[b] = (size_t)((unsigned long long)(count / blocks) * b + (b < count % blocks ? b : count % blocks));
 }
 
-/* Data states over the same columns (or rows) are cut at the same places: those of the one with the most stored entries. */
+/* Returns the data state that decides where `state` is cut: of those over the same columns (or rows), the one with the most stored entries. */
 static const hawser_state *leader(const hawser_state *state)
 {
     const hawser_state *best = state;
@@ -51,7 +51,7 @@ hawser_matrix hw_plan_part(const hw_plan *plan, const hawser_state *state, uint3
         return hawser_matrix_columns(whole, begin, end);
     if (whole->layout == HAWSER_CSR)
         return hawser_matrix_rows(whole, begin, end);
-    /* Rows of a dense matrix: the same columns, begun lower down. */
+    /* A part of a dense matrix by rows has all columns, which begin at its first row. */
     hawser_matrix part = *whole;
     size_t size = hw_type_size(whole->type);
     part.values = (const char *)whole->values + begin * size;
@@ -105,7 +105,8 @@ static hawser_status split_data(hw_plan *plan, hw_state_plan *own, hawser_error 
     return HAWSER_OK;
 }
 
-/* `one` units go where most of what they read is; without split data to block 0, in a parallel to one block after the other. */
+/* Places a `one` unit on the block that has most of the data that it reads; without split data on block 0, and in a parallel each such unit on the
+ * next block. */
 static void place(hw_plan *plan, const hawser_operator *unit)
 {
     uint32_t blocks = plan->settings.blocks, best = 0;
@@ -124,7 +125,7 @@ static void place(hw_plan *plan, const hawser_operator *unit)
     plan->placement[unit->number] = best;
 }
 
-/* Without a second writer there is nothing to sum: the one block's values travel. */
+/* Finds whether a state has a single writing block. That block then sends values, because there is nothing to sum. */
 static void find_sources(const hw_plan *plan, hw_state_plan *own)
 {
     uint32_t blocks = plan->settings.blocks, updater = UINT32_MAX;
@@ -142,7 +143,7 @@ static void find_sources(const hw_plan *plan, hw_state_plan *own)
     own->updater = single ? updater : 0;
 }
 
-/* Staleness of the loosest loop that updates the state: the default bound on how long a filter may hold. */
+/* Returns the greatest staleness of a loop that updates the state. It bounds how long a filter may hold an entry by default. */
 static uint64_t loosest(const hw_plan *plan, const hawser_state *state)
 {
     uint64_t most = 0;
@@ -185,7 +186,7 @@ static void describe(const hw_plan *plan, hw_state_plan *own)
                                      : "all updates that the sync policy promises";
 }
 
-/* ALT table 3.1: every replica would make the same update, and the merge would count it B times. */
+/* Rejects a unit whose blocks would all make the same update, which the merge would count B times (Alt, table 3.1). */
 static hawser_status check_parallel_data(const hw_plan *plan, const hawser_operator *unit, hawser_error *error)
 {
     if (unit->one || plan->settings.blocks == 1)

@@ -1,5 +1,5 @@
 /*
- * plan.h - compile: program -> logical plan (checked, life times, sync attached); parallelise: -> physical plan for B blocks.
+ * plan.h - compiles a program into a logical plan (checked, with life times and sync) and that into a physical plan for B blocks.
  */
 #ifndef HW_PROGRAM_PLAN_H
 #define HW_PROGRAM_PLAN_H
@@ -9,24 +9,24 @@
 #include "exchange/topology.h"
 #include "program/program.h"
 
-/* What a plan decides on: from the job's options and the machine. */
+/* The input of a plan's decisions, from the job's options and the machine. */
 typedef struct hw_plan_settings {
     uint32_t blocks;
-    uint32_t threads; /* how many blocks compute at once */
+    uint32_t threads; /* blocks that compute at once */
     uint32_t processors;
     uint32_t nodes;           /* 1: one process */
-    char topology[300];       /* over which links nodes exchange, in words; empty with one */
-    const hw_topology *graph; /* the same; NULL with one */
-    hw_adding_shape adding;   /* that follows from it */
+    char topology[300];       /* text about the links between nodes; empty with one node */
+    const hw_topology *graph; /* these links; NULL with one node */
+    hw_adding_shape adding;   /* follows from the topology */
     const char *const *names; /* of the nodes; NULL: they have none */
-    uint64_t memory;          /* limit of each process in bytes, without: */
+    uint64_t memory;          /* limit of each process in bytes, without `shared` */
     uint64_t shared;          /* bytes of memory shared with other nodes of this host */
     hw_filter filter;         /* max_held 0: the loop's staleness + 1 */
     uint64_t seed;
-    char chosen[200]; /* the numbers that decided on the blocks; empty: somebody asked for so many */
+    char chosen[200]; /* the numbers that decided on the blocks; empty: the user has set their number */
 } hw_plan_settings;
 
-/* Operators between whose visits (by number in depth-first order) a state lives. */
+/* The operators between which a state lives, from before the first to after the last, in depth-first order. */
 typedef struct hw_life {
     uint32_t first, last; /* operator numbers; UINT32_MAX: never used */
 } hw_life;
@@ -34,7 +34,7 @@ typedef struct hw_life {
 typedef struct hw_state_plan {
     const hawser_state *state;
     hw_life life;
-    const double *costs; /* that data were cut by, besides their entries; NULL: none */
+    const double *costs; /* data: costs by which they were cut, besides their entries; NULL: none */
     size_t *bounds;      /* blocks + 1, in units of the split (columns, rows, numbers); NULL for replicated and whole data */
     uint64_t *stored;    /* per block: stored entries of a data state; NULL otherwise */
     uint64_t block_bytes; /* memory of one block's part, copies included (the largest block) */
@@ -42,7 +42,7 @@ typedef struct hw_state_plan {
     uint32_t updater;     /* the block when sources == 1 */
     hw_filter filter;
     hw_width rounding;                                      /* of deltas */
-    const char *form, *encoding, *filter_class, *guarantee; /* words for the printed plan */
+    const char *form, *encoding, *filter_class, *guarantee; /* text for the printed plan */
 } hw_state_plan;
 
 typedef struct hw_plan {
@@ -52,31 +52,31 @@ typedef struct hw_plan {
     uint32_t *order;        /* operator numbers in depth-first order */
     uint32_t *placement;    /* by operator number: the block of a `one` unit */
     uint64_t memory_data;   /* bytes of the data states' matrices on a node */
-    uint64_t memory_needed; /* estimate for the node with the most blocks, these included */
+    uint64_t memory_needed; /* estimate for the node with the most blocks, memory_data included */
 } hw_plan;
 
-/* Checks the program and attaches life times. The plan borrows the program. */
+/* Checks the program and attaches life times. The program must outlive the plan. */
 hawser_status hw_compile(const hawser_program *program, hw_plan **plan, hawser_error *error) HAWSER_MUST_USE;
-/* Splits a compiled plan over blocks; refuses what is nonsense for so many, and what does not fit the memory. */
+/* Splits a compiled plan over blocks. Fails if the program makes no sense for that many, or if it does not fit the memory. */
 hawser_status hw_parallelise(hw_plan *plan, const hw_plan_settings *settings, hawser_error *error) HAWSER_MUST_USE;
 void hw_plan_free(hw_plan *plan);
 
-/* Bytes of updates of a replicated or partitioned state that leave each node in a clock when every block has changed every entry and
- * nothing is packed: no clock costs more. in_step: under bsp, where updates are added up on their way. Of more than one node; out has
- * room for all. */
+/* Stores, by node, the bytes of a replicated or partitioned state's updates that the node sends in a clock if every block has changed every entry
+ * and nothing is packed: an upper bound. With `in_step` it counts a clock under bsp, where updates are added up on the way. More than one node;
+ * `out` has space for all. */
 hawser_status hw_plan_traffic(const hw_plan *plan, const hw_state_plan *own, bool in_step, uint64_t *out,
                               hawser_error *error) HAWSER_MUST_USE;
 
 void hw_plan_print_logical(const hw_plan *plan, bool dot, FILE *out);
 hawser_status hw_plan_print_physical(const hw_plan *plan, bool dot, FILE *out, hawser_error *error) HAWSER_MUST_USE;
 
-/* Estimates what a plan with its shares needs: block_bytes of the states, memory_data and memory_needed. */
+/* Estimates the memory of a split plan: block_bytes of the states, memory_data and memory_needed. */
 void hw_plan_memory(hw_plan *plan);
 
 hw_policy hw_policy_of(hawser_sync sync);
-/* The part of a data state that a block sees. */
+/* Returns the part of a data state that a block sees. */
 hawser_matrix hw_plan_part(const hw_plan *plan, const hawser_state *state, uint32_t block);
-/* Range of numbers of a local or partitioned state that a block owns. */
+/* Stores the range of numbers of a local, partitioned or stored state that a block owns. */
 void hw_plan_range(const hw_plan *plan, const hawser_state *state, uint32_t block, size_t *begin, size_t *end);
 
 #endif

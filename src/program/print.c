@@ -30,7 +30,7 @@ static void print_until(const hawser_until *until, FILE *out)
         or = " or ";
     }
     if (until->test != NULL)
-        fprintf(out, "%sits test says so", or);
+        fprintf(out, "%sits test returns true", or);
 }
 
 static const char *const kind_names[] = {"sequence", "parallel", "loop", "branch", "unit"};
@@ -95,7 +95,8 @@ static void print_shape(const hawser_state *state, FILE *out)
     case HW_PARTITIONED: fprintf(out, "partitioned %zu", state->rows); break;
     case HW_LOCAL: fprintf(out, "local, width %zu", state->rows); break;
     case HW_STORED:
-        fprintf(out, "stored %zu, %s%s", state->rows, state->function != NULL ? "changed by all by " : "one writer a chunk",
+        fprintf(out, "stored %zu, %s%s", state->rows,
+                state->function != NULL ? "updated by all blocks with " : "one writer per chunk",
                 state->function != NULL ? state->function->name : "");
         break;
     }
@@ -171,12 +172,11 @@ static void print_data_shares(const hw_plan *plan, const hw_state_plan *own, con
         fprintf(out, "%sread whole by every block, one copy in memory", newline);
         return;
     }
-    fprintf(
-        out,
-        "%sviews without copies; largest share / mean = %.3f because entries, and %d for each %s besides, are balanced%s",
-        newline, total != 0 ? (double)most * plan->settings.blocks / (double)total : 1.0, HW_LINE_COST,
-        own->state->split == HAWSER_BY_ROW ? "row" : "column",
-        own->costs != NULL ? ", with what the program says that lines cost besides" : "");
+    fprintf(out,
+            "%sviews without copies; largest share / mean = %.3f because entries, and %d more for each %s, are balanced%s",
+            newline, total != 0 ? (double)most * plan->settings.blocks / (double)total : 1.0, HW_LINE_COST,
+            own->state->split == HAWSER_BY_ROW ? "row" : "column",
+            own->costs != NULL ? ", with the costs that the program adds to lines" : "");
     for (uint32_t b = 0; b < plan->settings.blocks; b++)
         fprintf(out, "%s  block %" PRIu32 ": %zu to %zu, %" PRIu64 " stored", newline, b, own->bounds[b], own->bounds[b + 1],
                 own->stored[b]);
@@ -210,7 +210,7 @@ static void print_physical_state(const hw_plan *plan, const hw_state_plan *own, 
     print_filter(own, newline, out);
 }
 
-/* Of loops that update the state: is there one of which nobody waits for everybody? And one where all do, as outside of loops? */
+/* Finds whether the state is updated under bsp or outside of loops (in_step), and whether it is updated under another policy (apart). */
 static void find_policies(const hw_plan *plan, const hawser_state *state, bool *in_step, bool *apart)
 {
     *in_step = *apart = false;
@@ -226,7 +226,7 @@ static void find_policies(const hw_plan *plan, const hawser_state *state, bool *
     }
 }
 
-/* The most that leaves one node, and all of them. */
+/* Prints the bytes that the busiest node sends, and those of all nodes. */
 static hawser_status print_traffic(const hw_plan *plan, const hw_state_plan *own, bool in_step, FILE *out,
                                    hawser_error *error)
 {
@@ -247,8 +247,8 @@ static hawser_status print_traffic(const hw_plan *plan, const hw_state_plan *own
 static hawser_status print_wire(const hw_plan *plan, const hw_state_plan *own, const char *newline, FILE *out,
                                 hawser_error *error)
 {
-    bool in_step, apart, travels = own->state->kind == HW_REPLICATED || own->state->kind == HW_PARTITIONED;
-    if (plan->settings.nodes <= 1 || !travels)
+    bool in_step, apart;
+    if (plan->settings.nodes <= 1 || !hw_state_is_exchanged(own->state))
         return HAWSER_OK;
     find_policies(plan, own->state, &in_step, &apart);
     if (!in_step && !apart)
@@ -261,7 +261,7 @@ static hawser_status print_wire(const hw_plan *plan, const hw_state_plan *own, c
     return apart ? print_traffic(plan, own, false, out, error) : HAWSER_OK;
 }
 
-/* ": block 3" or ": blocks 0 to 2, 5". */
+/* Prints ": block 3" or ": blocks 0 to 2, 5". */
 static void print_blocks(const hw_view *view, uint32_t node, FILE *out)
 {
     const char *between = hw_view_count(view, node) == 1 ? ": block" : ": blocks";
@@ -275,7 +275,7 @@ static void print_blocks(const hw_view *view, uint32_t node, FILE *out)
     }
 }
 
-/* Which blocks each node has, and how much of the data that is split. */
+/* Prints the blocks of each node and its stored entries of split data. */
 static hawser_status print_nodes(const hw_plan *plan, FILE *out, hawser_error *error)
 {
     const hw_plan_settings *settings = &plan->settings;
@@ -302,7 +302,7 @@ static hawser_status print_nodes(const hw_plan *plan, FILE *out, hawser_error *e
     return HAWSER_OK;
 }
 
-/* What else the limit is for, and what was decided before; each a line, if there is anything to say. */
+/* Prints further facts, each on its line: shared memory, the topology, and why there are this many blocks. */
 static void print_circumstances(const hw_plan_settings *settings, FILE *out)
 {
     if (settings->shared > 0)

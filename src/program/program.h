@@ -1,5 +1,5 @@
 /*
- * program.h - what a program is made of, as the modules below the public header see it. Pure: no threads, no I/O.
+ * program.h - the parts of a program. Pure: no threads, no I/O.
  */
 #ifndef HW_PROGRAM_PROGRAM_H
 #define HW_PROGRAM_PROGRAM_H
@@ -19,15 +19,16 @@ struct hawser_state {
     hw_state_kind kind;
     const hawser_matrix *matrix; /* data */
     hawser_split split;          /* data */
-    const double *costs;         /* data: of each line besides its entries; NULL: none */
-    size_t rows, cols;           /* replicated; rows is the count of a partitioned one, the width of a local one */
+    const double *costs;         /* data: cost of each column or row besides its entries; NULL: none */
+    size_t rows,
+        cols; /* of a replicated state; rows is the count of a partitioned or stored state, the width of a local one */
     const double *initial;
     hawser_rule rule;
-    hawser_form form; /* replicated: in which deltas travel */
+    hawser_form form; /* replicated: the form in which deltas are sent */
     hawser_state *along;
     hawser_state *tied_to;
     hawser_unit_function *rebuild;
-    const struct hw_function *function; /* stored: NULL: one writer a share */
+    const struct hw_function *function; /* stored: combines the updates of all blocks; NULL: each share has one writer */
     double parameters[8];
     size_t expected; /* entries that a run is expected to use; 0: all */
 };
@@ -42,9 +43,9 @@ struct hawser_operator {
     hw_operator_kind kind;
     bool one;                        /* unit: on one block only */
     size_t reduces;                  /* unit: most numbers of one hawser_allreduce; 0: it makes none */
-    size_t expected, expected_clock; /* with that: numbers at a time, and in a clock, that a run is expected to reduce */
+    size_t expected, expected_clock; /* if it reduces: numbers at a time, and in a clock, that a run is expected to reduce */
     hawser_unit_function *function;
-    hawser_state **reads, **updates; /* unit: ended by NULL, never NULL themselves */
+    hawser_state **reads, **updates; /* unit: lists that end with NULL */
     hawser_until until;
     hawser_sync sync;
     bool (*test)(hawser_progress *progress, void *user);
@@ -67,48 +68,48 @@ struct hawser_program {
     hw_metric metrics[HW_METRICS_MOST];
     uint32_t metric_count;
     size_t scratch_bytes;
-    uint64_t expected_block, expected_node; /* bytes besides */
+    uint64_t expected_block, expected_node; /* further bytes of a block and of a node (hawser_scratch_expect) */
     void (*scratch_release)(void *scratch);
     hawser_scratch_visit *scratch_visit; /* NULL: the scratch is a cache */
     hawser_error mistake;                /* the first one made while building; status HAWSER_OK when there is none */
 };
 
-/* Remembers the first mistake of a program that is being built. */
+/* Stores the first mistake of a program that is being built. */
 void hw_program_mistake(hawser_program *program, hawser_status status, const char *format, ...) HAWSER_PRINTF(3, 4);
 
 const char *hw_state_kind_name(hw_state_kind kind);
 hawser_state *hw_program_state(const hawser_program *program, const char *name); /* NULL: none of that name */
-/* Number of a declared metric, UINT32_MAX when there is none. */
+/* Returns the number of a declared metric; UINT32_MAX if there is none. */
 uint32_t hw_program_metric(const hawser_program *program, const char *name);
-/* Doubles of a whole state; 0 for data. */
+/* Returns the number of doubles of a whole state; 0 for data. */
 size_t hw_state_count(const hawser_state *state);
-/* Columns or rows over which a data state is split, or a local state lies. */
+/* Returns the number of columns or rows over which a data state, or the data state of a local one, is split. */
 size_t hw_state_extent(const hawser_state *state);
-/* True for a state whose changes travel between blocks. */
-bool hw_state_travels(const hawser_state *state);
+/* Returns true for a state whose updates blocks exchange: replicated or partitioned. */
+bool hw_state_is_exchanged(const hawser_state *state);
 
 enum { HW_SYNC_TEXT = 32 };
-/* As --sync has it: "bsp", "ssp:2", "dc:0". */
+/* Writes a sync as an argument of --sync: "bsp", "ssp:2", "dc:0". */
 const char *hw_sync_text(hawser_sync sync, char text[HW_SYNC_TEXT]);
-/* Of such a text, which the options have checked. */
+/* Reads such a text, which the options have checked. */
 hawser_sync hw_sync_read(const char *text);
 
 bool hw_unit_reads(const hawser_operator *unit, const hawser_state *state);   /* declared in its reads */
 bool hw_unit_updates(const hawser_operator *unit, const hawser_state *state); /* declared in its updates */
-/* True when `operator` or anything below it updates the state. */
+/* These return true if `operator`, or an operator below it, updates or reads the state. */
 bool hw_operator_updates(const hawser_operator *operator, const hawser_state * state);
 bool hw_operator_reads(const hawser_operator *operator, const hawser_state * state);
-/* True when a unit in it reads or updates a stored state. */
+/* Returns true if a unit in it reads or updates a stored state. */
 bool hw_operator_stores(const hawser_operator *operator);
-/* The most numbers that a unit in it reduces; 0: none does. */
+/* Returns the most numbers that a unit in it reduces; 0: none does. */
 size_t hw_operator_reduces(const hawser_operator *operator);
-/* The most numbers that a unit in it is expected to reduce at a time, and in a clock. */
+/* Stores the most numbers that a unit in it is expected to reduce at a time, and in a clock. */
 void hw_operator_expects(const hawser_operator *operator, size_t * numbers, size_t *clock);
-/* How far chunks of stored states may lag where their order is kept chunk by chunk (consistency.h); HW_DELAY_NONE: it is not. */
+/* Returns how far chunks of stored states may lag under a sync that orders them chunk by chunk (consistency.h); HW_DELAY_NONE for another sync. */
 uint64_t hw_loop_delay(hawser_sync sync);
-/* Of a stored state: that of the loops that update it. */
+/* Returns that delay of the loops that update a stored state. */
 uint64_t hw_state_delay(const hawser_state *state);
-/* A loop that goes to the blocks whole: its body holds only units. */
+/* Returns true for a loop that is sent to the blocks as a whole: its body has only units. */
 bool hw_operator_shipped(const hawser_operator *operator);
 
 #endif

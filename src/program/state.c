@@ -1,4 +1,4 @@
-/* state.c - making the five kinds of state. */
+/* state.c - makes the five kinds of state. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,12 +44,12 @@ size_t hw_state_count(const hawser_state *state)
     return 0;
 }
 
-bool hw_state_travels(const hawser_state *state)
+bool hw_state_is_exchanged(const hawser_state *state)
 {
     return state->kind == HW_REPLICATED || state->kind == HW_PARTITIONED;
 }
 
-/* A new state at the end of the program's list, or NULL with the mistake remembered. */
+/* Adds a state to the end of the program's list. Returns NULL, and stores the mistake, if it cannot. */
 static hawser_state *add(hawser_program *program, const char *name, hw_state_kind kind)
 {
     if (program == NULL || program->root == NULL)
@@ -99,10 +99,10 @@ hawser_state *hawser_data_state(hawser_program *program, const char *name, const
         hw_program_mistake(program, HAWSER_BAD_PROGRAM, "data state '%s': there is no split %d", name, (int)split);
     else if (split == HAWSER_BY_COLUMN && matrix->layout == HAWSER_CSR)
         hw_program_mistake(program, HAWSER_BAD_PROGRAM,
-                           "data state '%s' is split by column, but its matrix lies by rows (CSR)", name);
+                           "data state '%s' is split by column, but its matrix is stored by rows (CSR)", name);
     else if (split == HAWSER_BY_ROW && matrix->layout == HAWSER_CSC)
         hw_program_mistake(program, HAWSER_BAD_PROGRAM,
-                           "data state '%s' is split by row, but its matrix lies by columns (CSC)", name);
+                           "data state '%s' is split by row, but its matrix is stored by columns (CSC)", name);
     return state;
 }
 
@@ -111,8 +111,8 @@ void hawser_data_costs(hawser_state *data, const double *costs)
     if (data == NULL)
         return;
     if (data->kind != HW_DATA || data->split == HAWSER_WHOLE)
-        hw_program_mistake(data->program, HAWSER_BAD_PROGRAM, "state '%s' is given costs of its lines, but is no split data",
-                           data->name);
+        hw_program_mistake(data->program, HAWSER_BAD_PROGRAM,
+                           "state '%s' has costs of columns or rows, but is no split data state", data->name);
     else
         data->costs = costs;
 }
@@ -123,8 +123,8 @@ void hawser_state_expect(hawser_state *state, size_t entries)
         return;
     if (state->kind != HW_REPLICATED && state->kind != HW_PARTITIONED)
         hw_program_mistake(state->program, HAWSER_BAD_PROGRAM,
-                           "state '%s' is said to use %zu entries, but is neither replicated nor partitioned", state->name,
-                           entries);
+                           "state '%s' is expected to use %zu entries, but is neither replicated nor partitioned",
+                           state->name, entries);
     else
         state->expected = entries;
 }
@@ -155,8 +155,8 @@ static bool check_along(hawser_program *program, const char *name, const hawser_
 {
     if (along->program == program && along->kind == HW_DATA)
         return true;
-    hw_program_mistake(program, HAWSER_BAD_PROGRAM, "state '%s' lies along '%s', which is no data state of this program",
-                       name, along->name);
+    hw_program_mistake(program, HAWSER_BAD_PROGRAM, "state '%s' is along '%s', which is no data state of this program", name,
+                       along->name);
     return false;
 }
 
@@ -222,7 +222,7 @@ hawser_state *hawser_local_state(hawser_program *program, const char *name, haws
     state->cols = 1;
     state->initial = initial;
     if (along == NULL) {
-        hw_program_mistake(program, HAWSER_BAD_PROGRAM, "local state '%s' lies along no data state", name);
+        hw_program_mistake(program, HAWSER_BAD_PROGRAM, "local state '%s' is along no data state", name);
         return state;
     }
     if (!check_along(program, name, along))
@@ -230,7 +230,7 @@ hawser_state *hawser_local_state(hawser_program *program, const char *name, haws
     state->along = along;
     if (along->split == HAWSER_WHOLE)
         hw_program_mistake(program, HAWSER_BAD_PROGRAM,
-                           "local state '%s' lies along '%s', which is not split: every block would own all of it", name,
+                           "local state '%s' is along '%s', which is not split: every block would own all of it", name,
                            along->name);
     size_t extent = hw_state_extent(along);
     if (width == 0 || (extent != 0 && width > SIZE_MAX / 16 / extent))

@@ -1,4 +1,4 @@
-/* traffic.c - what of a state's updates leaves each node in a clock, at most: every block changes every entry, and nothing is packed. */
+/* traffic.c - the most bytes of a state's updates that each node sends in a clock: every block changes every entry, and nothing is packed. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,11 +9,11 @@
 typedef struct tally {
     const hw_plan *plan;
     const hw_view *view;
-    uint32_t *sends; /* room for a number a node */
+    uint32_t *sends; /* one number per node */
     uint64_t *out;   /* bytes, by node */
 } tally;
 
-/* One message of a block, of so many entries. */
+/* Counts one message of a block with this many entries. */
 static void send(const tally *t, uint32_t block, uint32_t to, uint64_t entries)
 {
     const hw_plan_settings *settings = &t->plan->settings;
@@ -29,7 +29,7 @@ static void send(const tally *t, uint32_t block, uint32_t to, uint64_t entries)
         t->out[n] += t->sends[n] * entries * sizeof(double);
 }
 
-/* The sums that a block tells of a range: one for each subtree of its run. */
+/* Counts the sums of a range that a block sends: one for each subtree of its run. */
 static void send_sums(const tally *t, uint32_t block, const hw_adding_range *range)
 {
     for (uint32_t b = range->run.begin; b < range->run.end;) {
@@ -77,7 +77,7 @@ hawser_status hw_plan_traffic(const hw_plan *plan, const hw_state_plan *own, boo
     memset(out, 0, settings->nodes * sizeof *out);
     hawser_status status = hw_view_first(settings->blocks, settings->nodes, &view, error);
     if (status == HAWSER_OK)
-        status = HW_NEW(&sends, settings->nodes, "the ways of messages", error);
+        status = HW_NEW(&sends, settings->nodes, "the routes of messages", error);
     if (status == HAWSER_OK)
         status = count(&(tally){plan, &view, sends, out}, own, in_step, error);
     free(sends);

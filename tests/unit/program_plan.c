@@ -137,7 +137,7 @@ static void expected_memory_counts(void **state)
     assert_int_equal(hw_job_plan(test.job, program, &plan, &error), HAWSER_NO_MEMORY);
     hawser_state_expect(hawser_stored_state(program, "w", 10, NULL, NULL, NULL, NULL), 5);
     assert_int_equal(hw_job_plan(test.job, program, &plan, &error), HAWSER_BAD_PROGRAM);
-    assert_non_null(strstr(error.text, "state 'w' is said to use 5 entries"));
+    assert_non_null(strstr(error.text, "state 'w' is expected to use 5 entries"));
     hawser_program_free(program);
     close_job(test);
 }
@@ -230,7 +230,7 @@ static void what_columns_cost_besides(void **state)
         hawser_unit(hawser_root(program), "look", unit, HAWSER_READS(data), NULL);
         char *text = plan_text(test, program, nodes, true, false);
         if (strstr(text, says[nodes - 1]) == NULL ||
-            (strstr(text, "what the program says that lines cost") != NULL) != (nodes == 1))
+            (strstr(text, "the costs that the program adds to lines") != NULL) != (nodes == 1))
             fail_msg("'%s' is not in\n%s", says[nodes - 1], text);
         free(text);
     }

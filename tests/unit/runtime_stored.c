@@ -489,7 +489,7 @@ static void test_refused_before(void **ignored)
     } cases[] = {{unknown_function, "the store has no function 'divide'"},
                  {bad_rate, "the rate must be above 0"},
                  {bad_start, "begins at zero"},
-                 {many_writers, "loop 'loop' is data-centric, which takes one writer a chunk"},
+                 {many_writers, "loop 'loop' is data-centric, which needs one writer per chunk"},
                  {replicated, "loop 'loop' is under dc:1, which is for stored states, and it has none"}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         test_job test = job_of(2);

@@ -409,7 +409,7 @@ hawser_status hawser_yield(hawser_context *context)
     if (context->rebuilds != NULL)
         return refuse(context, "hawser_yield: a rebuild is summed as a whole");
     for (hawser_state *const *item = context->unit->updates; *item != NULL; item++)
-        if (hw_state_travels(*item))
+        if (hw_state_is_exchanged(*item))
             HAWSER_TRY(publish(context, &worker->parts[(*item)->number]));
     HAWSER_TRY(hw_drain(&worker->mailbox));
     /* Under BSP an update that arrives in a clock is merged at its end. */
