@@ -223,7 +223,7 @@ HAWSER_API void hawser_scratch_size(hawser_program *program, size_t bytes, void 
 /** Visits what a block must remember of its scratch from clock to clock, with the functions of record.h. It is called to write the scratch, and to
  *  read it back: hawser_record_reads. When it reads, the scratch is zeroed; it allocates and computes anew what follows from data, and visits the
  *  rest, which depends on the clocks before. Of the context it may call hawser_scratch, hawser_user, hawser_block, hawser_blocks,
- *  hawser_data_view, hawser_data_want and hawser_unit_fail. Which fields are visited may depend on fields that were visited before. */
+ *  hawser_data_view, hawser_data_fetch and hawser_unit_fail. Which fields are visited may depend on fields that were visited before. */
 typedef void hawser_scratch_visit(hawser_record *record, hawser_context *context);
 /** Declares what a block must remember in its scratch. Between two clocks a block's scratch may be written with `visit`, freed (by `release`),
  *  zeroed and read back with `visit`; the run has the same bits with and without this. Memory that `visit` leaves out is a cache: units make it
@@ -242,10 +242,10 @@ HAWSER_API const hawser_matrix *hawser_data_view(hawser_context *context, const 
  *  node. Returns HAWSER_OK, or the status that the unit must return at once.
  *
  *  Entries on other nodes read as zeros. The unit fails, with its name, if a kernel of matrix.h touches such a column, or if the unit takes the
- *  view of a whole matrix that lacks entries on this node before this block has called hawser_data_want for it. A unit that uses only the
+ *  view of a whole matrix that lacks entries on this node before this block has called hawser_data_fetch for it. A unit that uses only the
  *  columns of its own block calls with `count` 0. A unit that walks a column by pointers must name the column here. */
-HAWSER_API hawser_status hawser_data_want(hawser_context *context, const char *state, const uint32_t *columns,
-                                          size_t count) HAWSER_MUST_USE;
+HAWSER_API hawser_status hawser_data_fetch(hawser_context *context, const char *state, const uint32_t *columns,
+                                           size_t count) HAWSER_MUST_USE;
 /** Dense access to a replicated state that the unit updates: change it in place; the difference is the delta. */
 HAWSER_API double *hawser_cache(hawser_context *context, const char *state);
 /** Values of a replicated or partitioned state for reading: the whole. */

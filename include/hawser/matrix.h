@@ -41,7 +41,7 @@ typedef struct hawser_matrix {
     const void *values;
     size_t stride; /**< dense only: elements from one column to the next, >= rows */
     size_t first;  /**< index in the whole matrix of this view's first column, or of its first row in a view of rows */
-    /** NULL: all entries are on this node. Else some columns are on other nodes until they are fetched (hawser_job_load, hawser_data_want) */
+    /** NULL: all entries are on this node. Else some columns are on other nodes until they are fetched (hawser_job_load, hawser_data_fetch) */
     struct hawser_residence *residence;
 } hawser_matrix;
 

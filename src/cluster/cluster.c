@@ -305,7 +305,7 @@ static hawser_status pass_on(hw_cluster *cluster, uint32_t node, hw_message *mes
         hw_message_free(message);
         return HAWSER_OK;
     }
-    if (message->envelope.kind == HW_MESSAGE_WANT && cluster->serve != NULL) {
+    if (message->envelope.kind == HW_MESSAGE_FETCH && cluster->serve != NULL) {
         hawser_status status = hw_envelope_check(&message->envelope, node, error);
         if (status == HAWSER_OK)
             return cluster->serve(cluster->server, message, error);

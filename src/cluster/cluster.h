@@ -79,7 +79,7 @@ hw_net *hw_cluster_net(hw_cluster *cluster);
  * loss that a member notices is reported to the driver. HAWSER_PEER_LOST: a node is lost already. */
 hawser_status hw_cluster_begin(hw_cluster *cluster, uint32_t endpoints, uint32_t blocks, const uint32_t *home,
                                hw_transport **transport, hawser_error *error) HAWSER_MUST_USE;
-/* Sets the function that replies to HW_MESSAGE_WANT of the next run. It is called on the net's thread, because blocks may compute for long. It
+/* Sets the function that replies to HW_MESSAGE_FETCH of the next run. It is called on the net's thread, because blocks may compute for long. It
  * takes the message and must not block. */
 void hw_cluster_serve(hw_cluster *cluster, hawser_status (*serve)(void *argument, hw_message *message, hawser_error *error),
                       void *argument);

@@ -10,7 +10,7 @@
 
 #include "hawser/matrix.h"
 
-typedef enum hw_column_state { HW_ELSEWHERE = 0, HW_ASKED, HW_HERE } hw_column_state;
+typedef enum hw_column_state { HW_ELSEWHERE = 0, HW_REQUESTED, HW_HERE } hw_column_state;
 
 /* The first member of a hawser_residence. */
 typedef struct hw_presence {

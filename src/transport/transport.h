@@ -35,7 +35,7 @@ typedef enum hw_message_kind {
     HW_MESSAGE_LOST,        /* delivered to every local inbox and to the driver when a node is lost; payload: hw_loss */
     HW_MESSAGE_PROGRAM,     /* agent -> driver: what this node is about to run, as text */
     HW_MESSAGE_INTERRUPT,   /* agent -> driver: hw_asked; this node was asked to end the run; to agents: the run is to end */
-    HW_MESSAGE_WANT,        /* block -> agent: columns of a data state that are needed there */
+    HW_MESSAGE_FETCH,       /* block -> agent: columns of a data state that are needed there */
     HW_MESSAGE_COLUMNS,     /* agent -> block: their entries */
     HW_MESSAGE_GATHER,      /* agent -> driver: results and figures of a node's blocks */
     HW_MESSAGE_RESULT,      /* driver -> agent: how the run ended, and the results of all nodes */

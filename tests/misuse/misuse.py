@@ -61,7 +61,7 @@ SPECIAL = {
     ("hawser_local_state", "along"): "f->data", ("hawser_data_costs", "data"): "f->data",
     ("hawser_tie", "local"): "f->local", ("hawser_tie", "replicated"): "f->state",
     ("hawser_unit", "reads"): "NULL", ("hawser_unit_one", "reads"): "NULL",
-    ("hawser_data_view", "state"): '"data"', ("hawser_data_want", "state"): '"data"', ("hawser_data_replace", "state"): '"other"',
+    ("hawser_data_view", "state"): '"data"', ("hawser_data_fetch", "state"): '"data"', ("hawser_data_replace", "state"): '"other"',
     ("hawser_local", "state"): '"local"', ("hawser_part", "state"): '"local"',
     ("hawser_next_chunk", "state"): '"stored"', ("hawser_prefetch", "state"): '"stored"', ("hawser_prefetch_wait", "state"): '"stored"',
     ("hawser_model_get", "name"): '"tensor"', ("hawser_model_text", "key"): '"fact"',

@@ -84,7 +84,7 @@ static hawser_status own_columns(hawser_context *context, const hawser_matrix *A
     double ones[ROWS];
     for (size_t i = 0; i < ROWS; i++)
         ones[i] = 1;
-    HAWSER_TRY(hawser_data_want(context, "data", NULL, 0)); /* says that no others are looked at */
+    HAWSER_TRY(hawser_data_fetch(context, "data", NULL, 0)); /* says that no others are looked at */
     for (size_t j = own->first; j < own->first + own->cols; j++)
         *sum += hawser_column_dot(A, j, ones);
     return HAWSER_OK;
@@ -212,7 +212,7 @@ static hawser_status look(hawser_context *context)
     double sum = 0;
     const hawser_matrix *A = hawser_data_view(context, "data");
     if (what->fetch)
-        HAWSER_TRY(hawser_data_want(context, "data", numbers, A->cols));
+        HAWSER_TRY(hawser_data_fetch(context, "data", numbers, A->cols));
     HAWSER_TRY(what->read(context, A, &sum));
     return hawser_report(context, "sum", sum);
 }
@@ -326,7 +326,7 @@ static void whole_matrices_are_right_or_refused(void **state)
         what.expected = (double)NAN;
         what.words[0] = "unit 'look', block ";
         what.words[1] = "data state 'data'";
-        what.words[2] = "hawser_data_want";
+        what.words[2] = "hawser_data_fetch";
         over_nodes(2, what);
         over_nodes(3, what);
     }
@@ -335,7 +335,7 @@ static void whole_matrices_are_right_or_refused(void **state)
 /* It fetches a column, so it knows that it has to; a kernel still sees the others. */
 static hawser_status after_one_column(hawser_context *context, const hawser_matrix *A, double *sum)
 {
-    HAWSER_TRY(hawser_data_want(context, "data", numbers, 1));
+    HAWSER_TRY(hawser_data_fetch(context, "data", numbers, 1));
     return ((const probe *)hawser_user(context))->kernel(context, A, sum);
 }
 
@@ -358,7 +358,7 @@ static void kernels_record_columns_of_other_nodes(void **state)
             what.expected = (double)NAN;
             what.words[0] = "unit 'look', block ";
             what.words[1] = "of data state 'data'";
-            what.words[2] = "hawser_data_want";
+            what.words[2] = "hawser_data_fetch";
             over_nodes(2, what);
         }
 }

@@ -77,12 +77,12 @@ static hawser_status look(hawser_context *context)
             return hawser_unit_fail(context, HAWSER_BAD_INPUT, "own column %zu differs", j);
     for (uint32_t j = 0; j + 1 < all->cols; j += 2) {
         const uint32_t wanted[2] = {j, j + 1};
-        HAWSER_TRY(hawser_data_want(context, "all", wanted, 2));
+        HAWSER_TRY(hawser_data_fetch(context, "all", wanted, 2));
         if (!same_column(all, truth, j) || !same_column(all, truth, j + 1))
             return hawser_unit_fail(context, HAWSER_BAD_INPUT, "wanted column %u differs", j);
     }
     const uint32_t beyond = (uint32_t)all->cols;
-    return hawser_data_want(context, "all", &beyond, 1) == HAWSER_OK
+    return hawser_data_fetch(context, "all", &beyond, 1) == HAWSER_OK
                ? hawser_unit_fail(context, HAWSER_BAD_INPUT, "a column that is not there was given")
                : HAWSER_BAD_ARGUMENT;
 }

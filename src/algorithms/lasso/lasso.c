@@ -167,7 +167,7 @@ static hawser_status products(hawser_context *context)
     hawser_error error = {0};
     if (hw_lasso_joint_union(block, whole, hawser_view(context, "board"), &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
-    HAWSER_TRY(hawser_data_want(context, "whole", members->columns, members->count));
+    HAWSER_TRY(hawser_data_fetch(context, "whole", members->columns, members->count));
     if (hw_lasso_joint_products(block, hawser_block(context), (hw_linear_stop){hw_linear_must_stop, context}, &error) !=
         HAWSER_OK)
         return hw_linear_fail(context, &error);

@@ -27,7 +27,7 @@ static void visit_joint(hawser_record *record, hawser_context *context, hw_lasso
     if (joint->step == 0)
         return;
     if (hawser_record_reads(record)) {
-        if (hawser_data_want(context, "whole", NULL, 0) != HAWSER_OK)
+        if (hawser_data_fetch(context, "whole", NULL, 0) != HAWSER_OK)
             return;
         hw_lasso_joint_bind(block, hawser_data_view(context, "whole"));
     }

@@ -156,7 +156,7 @@ static hawser_status solve_joint(hawser_context *context, const double *v, hw_li
                                   &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
     *members = hw_logistic_joint_list(block, sets);
-    HAWSER_TRY(hawser_data_want(context, "whole", block->whole_list, *members));
+    HAWSER_TRY(hawser_data_fetch(context, "whole", block->whole_list, *members));
     if (hw_logistic_joint_solve(block, sets, *members, v, hawser_metric(context, "lambda"), &effort, part, &error) !=
         HAWSER_OK)
         return hw_linear_fail(context, &error);

@@ -45,7 +45,7 @@ hawser_status hw_descent_want_all(hawser_context *context, size_t columns)
         return hawser_unit_fail(context, HAWSER_NO_MEMORY, "no memory for a list of %zu columns", columns);
     for (size_t j = 0; j < columns; j++)
         all[j] = (uint32_t)j;
-    hawser_status status = hawser_data_want(context, "whole", all, columns);
+    hawser_status status = hawser_data_fetch(context, "whole", all, columns);
     free(all);
     return status;
 }

@@ -107,9 +107,9 @@ static void check_entries(hawser_context *context)
         uint64_t absent = atomic_load_explicit(&part->residence.presence.absent, memory_order_relaxed);
         if (absent != 0)
             refuse(context,
-                   "column %llu of data state '%s' is on another node; fetch it by hawser_data_want before it is used",
+                   "column %llu of data state '%s' is on another node; fetch it by hawser_data_fetch before it is used",
                    (unsigned long long)absent - 1, part->state->name);
-        if (part->data.residence == NULL || !part->viewed || part->wanted)
+        if (part->data.residence == NULL || !part->viewed || part->fetched)
             continue;
         if (hawser_matrix_whole(&part->data, NULL) == HAWSER_OK)
             part->data.residence = NULL; /* fetched columns stay */
@@ -117,7 +117,7 @@ static void check_entries(hawser_context *context)
             refuse(
                 context,
                 "hawser_data_view gave all of data state '%s', but columns of other nodes are not on this one; name those "
-                "that the unit uses to hawser_data_want first, or split the state by columns",
+                "that the unit uses to hawser_data_fetch first, or split the state by columns",
                 part->state->name);
     }
 }
@@ -231,15 +231,15 @@ const hawser_matrix *hawser_data_view(hawser_context *context, const char *state
     return &part->data;
 }
 
-hawser_status hawser_data_want(hawser_context *context, const char *state, const uint32_t *columns, size_t count)
+hawser_status hawser_data_fetch(hawser_context *context, const char *state, const uint32_t *columns, size_t count)
 {
-    hw_state_part *part = find(context, state, "hawser_data_want", HW_DATA, HW_DATA, false);
+    hw_state_part *part = find(context, state, "hawser_data_fetch", HW_DATA, HW_DATA, false);
     if (part == NULL)
         return failed(context);
     if (columns == NULL && count > 0)
-        return without(context, "hawser_data_want", "columns");
-    part->wanted = true;
-    return hw_fetch_want(&context->worker->mailbox, part->state, columns, count);
+        return without(context, "hawser_data_fetch", "columns");
+    part->fetched = true;
+    return hw_fetch_columns(&context->worker->mailbox, part->state, columns, count);
 }
 
 double *hawser_cache(hawser_context *context, const char *state)

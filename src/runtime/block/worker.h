@@ -23,7 +23,7 @@ typedef struct hw_state_part {
     hw_adding *adding;   /* adds up its updates on the way; NULL: no */
     hawser_matrix data;
     struct hawser_residence residence; /* data over nodes: records the columns that this block's kernels touch */
-    bool viewed, wanted;               /* data over nodes: the running unit views it; an earlier unit has fetched columns */
+    bool viewed, fetched;              /* data over nodes: the running unit views it; an earlier unit has fetched columns */
     struct hw_stored *stored;          /* stored; NULL otherwise */
     /* Local states, and stored shares with one writer; copy: the committed values of a tied state. */
     double *work, *copy;

@@ -68,69 +68,69 @@ hawser_status hw_fetch_take(hw_mailbox *mailbox, hw_message *message)
     return status;
 }
 
-typedef struct wish {
+typedef struct column_wait {
     const struct hawser_residence *residence;
     const uint32_t *columns;
     size_t count, seen; /* the first `seen` are on this node */
-} wish;
+} column_wait;
 
 static bool all_here(void *argument)
 {
-    wish *wanted = argument;
-    while (wanted->seen < wanted->count && hw_is_here(wanted->residence, wanted->columns[wanted->seen]))
-        wanted->seen++;
-    return wanted->seen == wanted->count;
+    column_wait *wait = argument;
+    while (wait->seen < wait->count && hw_is_here(wait->residence, wait->columns[wait->seen]))
+        wait->seen++;
+    return wait->seen == wait->count;
 }
 
 /* Marks and lists the columns of one owner that no block of this node has requested yet. */
-static size_t take_unasked(struct hawser_residence *residence, const uint32_t *columns, size_t count, uint32_t owner,
-                           uint32_t *list)
+static size_t take_unrequested(struct hawser_residence *residence, const uint32_t *columns, size_t count, uint32_t owner,
+                               uint32_t *list)
 {
     size_t found = 0;
     for (size_t k = 0; k < count; k++) {
         unsigned char before = HW_ELSEWHERE;
         if (hw_owner(&residence->owners, columns[k]) == owner &&
-            atomic_compare_exchange_strong(&residence->state[columns[k]], &before, HW_ASKED))
+            atomic_compare_exchange_strong(&residence->state[columns[k]], &before, HW_REQUESTED))
             list[found++] = columns[k];
     }
     return found;
 }
 
-static hawser_status ask(hw_mailbox *mailbox, const hawser_state *state, const uint32_t *columns, size_t count,
-                         uint32_t *list)
+static hawser_status request(hw_mailbox *mailbox, const hawser_state *state, const uint32_t *columns, size_t count,
+                             uint32_t *list)
 {
     const hw_session *session = mailbox->session;
     for (uint32_t node = 0; node < session->nodes; node++) {
-        size_t found = node == session->node ? 0 : take_unasked(state->matrix->residence, columns, count, node, list);
+        size_t found = node == session->node ? 0 : take_unrequested(state->matrix->residence, columns, count, node, list);
         hw_message *message = NULL;
         if (found == 0)
             continue;
         HAWSER_TRY(hw_message_new(found * sizeof *list, &message, mailbox->error));
         memcpy(message->payload, list, found * sizeof *list);
-        message->envelope.kind = HW_MESSAGE_WANT;
+        message->envelope.kind = HW_MESSAGE_FETCH;
         message->envelope.state = state->number;
         HAWSER_TRY(hw_send(mailbox, hw_agent_endpoint(session, node), message));
     }
     return HAWSER_OK;
 }
 
-hawser_status hw_fetch_want(hw_mailbox *mailbox, const hawser_state *state, const uint32_t *columns, size_t count)
+hawser_status hw_fetch_columns(hw_mailbox *mailbox, const hawser_state *state, const uint32_t *columns, size_t count)
 {
     struct hawser_residence *residence = state->matrix->residence;
     uint32_t *list = NULL;
     for (size_t k = 0; k < count; k++)
         if (columns[k] >= state->matrix->cols)
-            return hawser_fail(mailbox->error, HAWSER_BAD_ARGUMENT, "column %u is wanted of state '%s', which has %zu",
+            return hawser_fail(mailbox->error, HAWSER_BAD_ARGUMENT, "column %u is requested of state '%s', which has %zu",
                                columns[k], state->name, state->matrix->cols);
     if (residence == NULL)
         return HAWSER_OK;
-    wish wanted = {.residence = residence, .columns = columns, .count = count};
-    if (all_here(&wanted))
+    column_wait wait = {.residence = residence, .columns = columns, .count = count};
+    if (all_here(&wait))
         return HAWSER_OK;
-    HAWSER_TRY(HW_NEW(&list, count, "wanted columns", mailbox->error));
-    hawser_status status = ask(mailbox, state, columns, count, list);
+    HAWSER_TRY(HW_NEW(&list, count, "columns to fetch", mailbox->error));
+    hawser_status status = request(mailbox, state, columns, count, list);
     free(list);
-    return status == HAWSER_OK ? hw_wait(mailbox, all_here, &wanted) : status;
+    return status == HAWSER_OK ? hw_wait(mailbox, all_here, &wait) : status;
 }
 
 hawser_status hw_fetch_part(hw_mailbox *mailbox, const hawser_state *state, hawser_matrix *part)
@@ -141,7 +141,7 @@ hawser_status hw_fetch_part(hw_mailbox *mailbox, const hawser_state *state, haws
     for (size_t j = part->first; j < part->first + part->cols; j++)
         if (!hw_is_here(part->residence, (uint32_t)j))
             list[count++] = (uint32_t)j;
-    hawser_status status = hw_fetch_want(mailbox, state, list, count);
+    hawser_status status = hw_fetch_columns(mailbox, state, list, count);
     free(list);
     if (status == HAWSER_OK)
         part->residence = NULL; /* fetched columns stay */
@@ -164,19 +164,19 @@ hawser_status hawser_job_fetch(hawser_job *job, const hawser_matrix *matrix, con
     if (residence == NULL || job->cluster == NULL)
         return HAWSER_OK;
     uint32_t nodes = hw_cluster_nodes(job->cluster);
-    hawser_status status = HW_NEW(&mine, count, "wanted columns", error);
+    hawser_status status = HW_NEW(&mine, count, "columns to fetch", error);
     for (size_t k = 0; status == HAWSER_OK && k < count; k++) {
         if (columns[k] >= residence->whole.cols)
-            status = hawser_fail(error, HAWSER_BAD_ARGUMENT, "column %u is wanted of a matrix of %zu", columns[k],
+            status = hawser_fail(error, HAWSER_BAD_ARGUMENT, "column %u is requested of a matrix of %zu", columns[k],
                                  residence->whole.cols);
         else if (hw_owner(&residence->owners, columns[k]) == residence->self)
             mine[held++] = columns[k];
     }
     if (status == HAWSER_OK)
-        status = HW_NEW(&in, nodes, "wanted columns", error);
+        status = HW_NEW(&in, nodes, "columns to fetch", error);
     own.length = status == HAWSER_OK ? hw_columns_bytes(residence, mine, held) : 0;
     if (status == HAWSER_OK)
-        status = hw_new_array(&own.data, own.length, 1, "wanted columns", error);
+        status = hw_new_array(&own.data, own.length, 1, "columns to fetch", error);
     if (status == HAWSER_OK) {
         hw_columns_pack(residence, mine, held, own.data);
         status = hw_cluster_allgather(job->cluster, own, in, error);

@@ -4,13 +4,13 @@
 
 #include "runtime/session/session.h"
 
-/* Replies to a HW_MESSAGE_WANT of this session; called by the cluster. */
+/* Replies to a HW_MESSAGE_FETCH of this session; called by the cluster. */
 hawser_status hw_fetch_serve(void *session, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
 /* Stores received columns; takes the message. */
 hawser_status hw_fetch_take(hw_mailbox *mailbox, hw_message *message) HAWSER_MUST_USE;
 /* Makes sure that columns of a data state are on this node; blocks until they are. */
-hawser_status hw_fetch_want(hw_mailbox *mailbox, const hawser_state *state, const uint32_t *columns,
-                            size_t count) HAWSER_MUST_USE;
+hawser_status hw_fetch_columns(hw_mailbox *mailbox, const hawser_state *state, const uint32_t *columns,
+                               size_t count) HAWSER_MUST_USE;
 /* Makes sure that all columns of a block's part are on this node. A few may be elsewhere if another data state decided the cut. */
 hawser_status hw_fetch_part(hw_mailbox *mailbox, const hawser_state *state, hawser_matrix *part) HAWSER_MUST_USE;
 
