@@ -439,9 +439,10 @@ typedef struct hawser_accept_figures {
     uint32_t node;
     uint64_t admitted;
     uint64_t wrong_key; /**< rejected: another key */
-    uint64_t unfit;     /**< rejected: malformed; another version, build or job; a node that has joined already */
-    uint64_t late;      /**< timed out before the handshake was complete */
-    uint64_t crowded;   /**< evicted because too many connections were open */
+    uint64_t
+        malformed; /**< rejected: a malformed handshake; another version, build or job; a node that has joined already */
+    uint64_t timed_out; /**< rejected: the handshake was not complete in time */
+    uint64_t evicted;   /**< evicted because too many connections were open */
     char last[384];     /**< address and reason of the last rejected connection; "": there was none */
 } hawser_accept_figures;
 /** Traffic of one state's updates, or of one kind of message. A message to several workers or nodes counts for each. */

@@ -104,9 +104,9 @@ static json_t *accepts_json(const hawser_figures *figures, bool *ok)
         hw_json_count(one, "node", accepts->node, ok);
         hw_json_count(one, "admitted", accepts->admitted, ok);
         hw_json_count(one, "wrong_key", accepts->wrong_key, ok);
-        hw_json_count(one, "unfit", accepts->unfit, ok);
-        hw_json_count(one, "late", accepts->late, ok);
-        hw_json_count(one, "crowded", accepts->crowded, ok);
+        hw_json_count(one, "unfit", accepts->malformed, ok);
+        hw_json_count(one, "late", accepts->timed_out, ok);
+        hw_json_count(one, "crowded", accepts->evicted, ok);
         hw_json_text(one, "last", accepts->last[0] != '\0' ? accepts->last : NULL, ok);
         hw_json_append(list, one, ok);
     }

@@ -65,8 +65,8 @@ equal "$(grep -c 'turned away' first.err)" 1
 member second --join 127.0.0.1:$port --interface 127.0.0.1
 ends first 0; ends second 0
 json first.out 'o["accepts"][0]["wrong_key"] == 2 and o["accepts"][0]["unfit"] == 3 and o["accepts"][0]["admitted"] == 1 and "key" in o["accepts"][0]["last"]'
-has first.out '^turned away at node 0: 2 wrong key, 3 unfit, 0 late, 0 crowded out; the last one was .*key'
-lacks first.out 'turned away at node 1'
+has first.out '^rejected at node 0: 2 wrong key, 3 malformed, 0 timed out, 0 evicted; the last one was .*key'
+lacks first.out 'rejected at node 1'
 
 # One too many; a port where nobody listens; a host that is none.
 manager 2 --interface 127.0.0.1 "${endless[@]}"

@@ -53,9 +53,9 @@ hawser_accept_figures hw_session_accepts(const hw_session *session)
     hawser_accept_figures accepts = {.node = session->node,
                                      .admitted = figures.accepted,
                                      .wrong_key = figures.refused_key,
-                                     .unfit = figures.refused_hello,
-                                     .late = figures.timed_out,
-                                     .crowded = figures.crowded_out};
+                                     .malformed = figures.refused_hello,
+                                     .timed_out = figures.timed_out,
+                                     .evicted = figures.crowded_out};
     _Static_assert(sizeof accepts.last == sizeof figures.last_refused, "one text");
     memcpy(accepts.last, figures.last_refused, sizeof accepts.last);
     return accepts;

@@ -34,11 +34,12 @@ static void print_accepts(const hawser_run *run, FILE *out)
 {
     for (size_t i = 0; i < run->figures.accept_count; i++) {
         const hawser_accept_figures *accepts = &run->figures.accepts[i];
-        if (accepts->wrong_key + accepts->unfit + accepts->late + accepts->crowded != 0)
+        if (accepts->wrong_key + accepts->malformed + accepts->timed_out + accepts->evicted != 0)
             fprintf(out,
-                    "\nturned away at node %" PRIu32 ": %" PRIu64 " wrong key, %" PRIu64 " unfit, %" PRIu64 " late, %" PRIu64
-                    " crowded out; the last one was %s\n",
-                    accepts->node, accepts->wrong_key, accepts->unfit, accepts->late, accepts->crowded, accepts->last);
+                    "\nrejected at node %" PRIu32 ": %" PRIu64 " wrong key, %" PRIu64 " malformed, %" PRIu64
+                    " timed out, %" PRIu64 " evicted; the last one was %s\n",
+                    accepts->node, accepts->wrong_key, accepts->malformed, accepts->timed_out, accepts->evicted,
+                    accepts->last);
     }
 }
 
