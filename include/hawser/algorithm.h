@@ -65,7 +65,7 @@ typedef struct hawser_training {
     /** If the training diverged or stalled: the failure that the caller reports after saving the model, which is then the best
      *  certified one. Else its status is HAWSER_OK. Set on all nodes. */
     hawser_error failure;
-    /** What the job's policy gives up compared with bsp, set before the work begins; "" if nothing. */
+    /** The guarantees of bsp that the job's policy lacks, set before the work begins; "" if it lacks none. */
     char policy[400];
     /** Lines that a user must see (a safeguard acted, the policy changed), set when they occur; "" past the last. */
     char notes[HAWSER_NOTES][300];
@@ -82,8 +82,8 @@ typedef struct hawser_algorithm {
      *  certified model is left (see failure). Collective; one call per job at a time. */
     hawser_status (*train)(hawser_job *job, const hawser_training_input *input, hawser_training *training,
                            hawser_error *error);
-    /** Returns what the training will use of a start model, if that is not the whole training: the end of a sentence that begins
-     *  with the model's path. The result is static; NULL: the training starts from the model. The member may be NULL. */
+    /** Returns the use that the training makes of a start model, if it does not simply start from it: the end of a sentence that
+     *  begins with the model's path. The result is static; NULL: the training starts from the model. The member may be NULL. */
     const char *(*init_use)(const hawser_options *options);
     /** Prints the plan that train would run. */
     hawser_status (*plan)(hawser_job *job, const hawser_training_input *input, bool physical, bool dot, FILE *out,

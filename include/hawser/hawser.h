@@ -149,7 +149,7 @@ HAWSER_API hawser_state *hawser_local_state(hawser_program *program, const char 
  *  This keeps v = A alpha true under averaging. */
 HAWSER_API void hawser_tie(hawser_state *local, hawser_state *replicated);
 
-/** Returns HAWSER_OK, the status that a call told the unit to return, or the status of a failure; any other number is HAWSER_BAD_PROGRAM. */
+/** A unit. It returns HAWSER_OK, the status of a call that it must pass on, or the status of a failure; any other number is HAWSER_BAD_PROGRAM. */
 typedef hawser_status hawser_unit_function(hawser_context *context);
 
 /** Declares that a replicated state is a function of other states. `rebuild` runs on each block and adds the block's share to
@@ -183,7 +183,7 @@ HAWSER_API void hawser_reduces(hawser_operator *unit, size_t most);
 HAWSER_API void hawser_reduces_expect(hawser_operator *unit, size_t numbers, size_t clock);
 HAWSER_API hawser_operator *hawser_root(hawser_program *program); /**< a sequence */
 HAWSER_API hawser_operator *hawser_sequence(hawser_operator *parent);
-/** Children may run at the same time; refused when two of them update one state. */
+/** Adds an operator whose children may run at the same time. The plan rejects it if two of them update one state. */
 HAWSER_API hawser_operator *hawser_parallel(hawser_operator *parent);
 /** Runs the first child if `test` returns true, else the second, which may be absent. The driver calls `test` at an agreed clock. */
 HAWSER_API hawser_operator *hawser_branch(hawser_operator *parent, const char *name,
@@ -193,7 +193,7 @@ HAWSER_API hawser_operator *hawser_branch(hawser_operator *parent, const char *n
  *  so it may set the metric that the other conditions read. */
 typedef struct hawser_until {
     uint64_t clocks;    /**< own iterations */
-    double seconds;     /**< wall time in the loop; lifts the promise of equal bits */
+    double seconds;     /**< wall time in the loop; with it, bits may differ from run to run */
     const char *metric; /**< with `below`: the metric's value <= below (a gap); with `change`: relative change <= change */
     double below;
     double change;     /**< |m(t) - m(t-1)| <= change * max(|m(t)|, tiny) */
@@ -246,11 +246,11 @@ HAWSER_API const hawser_matrix *hawser_data_view(hawser_context *context, const 
  *  columns of its own block calls with `count` 0. A unit that walks a column by pointers must name the column here. */
 HAWSER_API hawser_status hawser_data_fetch(hawser_context *context, const char *state, const uint32_t *columns,
                                            size_t count) HAWSER_MUST_USE;
-/** Dense access to a replicated state that the unit updates: change it in place; the difference is the delta. */
+/** Returns the cache of a replicated state that the unit updates. The unit changes it in place; the difference is the delta. */
 HAWSER_API double *hawser_cache(hawser_context *context, const char *state);
-/** Values of a replicated or partitioned state for reading: the whole. */
+/** Returns all values of a replicated or partitioned state, for reading. */
 HAWSER_API const double *hawser_view(hawser_context *context, const char *state);
-/** This block's part of a local, partitioned or stored state with one writer, for change when the unit updates it. */
+/** Returns this block's part of a local, partitioned or stored state with one writer. The unit may change it if it updates the state. */
 HAWSER_API double *hawser_local(hawser_context *context, const char *state);
 /** Returns the size of this part, and stores the index of its first number in the whole state in *first, which may be NULL. */
 HAWSER_API size_t hawser_part(hawser_context *context, const char *state, size_t *first);
@@ -295,10 +295,10 @@ HAWSER_API hawser_status hawser_yield(hawser_context *context) HAWSER_MUST_USE;
  *  In a unit that reduces (hawser_reduces) it returns what all blocks agreed on at the unit's last hawser_allreduce, and false before the
  *  first. So all blocks leave a loop of reductions together. */
 HAWSER_API bool hawser_stopping(const hawser_context *context);
-/** Sends one state's changes, merges nothing. */
+/** Sends one state's changes without merging updates. */
 HAWSER_API hawser_status hawser_publish(hawser_context *context, const char *state) HAWSER_MUST_USE;
 
-/** Random numbers that depend on (seed, unit, block, clock, draw) alone. */
+/** These return random numbers that depend only on (seed, unit, block, clock, draw). */
 HAWSER_API uint64_t hawser_random(hawser_context *context);
 HAWSER_API uint64_t hawser_random_below(hawser_context *context, uint64_t bound); /**< unbiased; bound > 0 */
 HAWSER_API double hawser_random_uniform(hawser_context *context);                 /**< [0, 1) */
@@ -332,7 +332,7 @@ HAWSER_API hawser_status hawser_allreduce(hawser_context *context, double *value
 HAWSER_API void hawser_metric_declare(hawser_program *program, const char *name, hawser_combine_by by);
 /** Reports this block's share; the last report in a clock counts. Returns HAWSER_NOT_FINITE for NaN. */
 HAWSER_API hawser_status hawser_report(hawser_context *context, const char *metric, double value) HAWSER_MUST_USE;
-/** The combined value as of the last trigger or credit; NaN before the first. */
+/** Returns the combined value as of the last trigger or credit; NaN before the first. */
 HAWSER_API double hawser_metric(const hawser_context *context, const char *metric);
 
 /* ----------------------------------------------------------------------------------------- on the driver, in tests ---- */
@@ -372,16 +372,16 @@ HAWSER_API void hawser_job_fit(hawser_job *job, uint64_t entries, uint64_t each)
 HAWSER_API uint32_t hawser_job_nodes(const hawser_job *job);
 HAWSER_API uint32_t hawser_job_node(const hawser_job *job);
 HAWSER_API bool hawser_job_leads(const hawser_job *job);
-HAWSER_API hawser_sync hawser_job_sync(const hawser_job *job); /**< what --sync asks for */
+HAWSER_API hawser_sync hawser_job_sync(const hawser_job *job); /**< the policy of --sync */
 HAWSER_API uint64_t hawser_job_seed(const hawser_job *job);
-/** Returns the damping of each worker's updates that --merge asks for: 1 for add, 1 / workers for average. Returns 0 if job is NULL. */
+/** Returns the damping of each worker's updates by --merge: 1 for add, 1 / workers for average. Returns 0 if job is NULL. */
 HAWSER_API double hawser_job_damping(const hawser_job *job);
 HAWSER_API hawser_form
-hawser_job_encoding(const hawser_job *job); /**< what --encoding asks for; an algorithm says of which state */
+hawser_job_encoding(const hawser_job *job); /**< the form of --encoding; an algorithm applies it to a state */
 /** Loads an input on all nodes. Collective. Each node reads its share of the lines and keeps the entries of the columns of its own blocks; no node
  *  reads the whole input. Sizes, offsets, target, weights and names are those of the whole on every node. A cache file is mapped by every node,
- *  and every node reads a whole Matrix Market array. With one node it is hawser_dataset_load. A failure on one node fails all. The caller frees
- *  the dataset. */
+ *  and every node reads a whole Matrix Market array. With one node it is the same as hawser_dataset_load. If one node fails, all fail. The caller
+ *  frees the dataset. */
 HAWSER_API hawser_status hawser_job_load(hawser_job *job, const char *const *paths, size_t count, const hawser_load *load,
                                          hawser_dataset **dataset, hawser_error *error) HAWSER_MUST_USE;
 /** Fetches the entries of some columns to every node, outside of a run. Collective. */

@@ -20,7 +20,7 @@ extern "C" {
 /** Type of the stored numbers. Arithmetic is always in double. */
 typedef enum hawser_type { HAWSER_F64 = 0, HAWSER_F32 = 1, HAWSER_I64 = 2 } hawser_type;
 
-/** How a matrix lies in memory. */
+/** The memory layout of a matrix. */
 typedef enum hawser_layout {
     HAWSER_DENSE = 0, /**< column-major; column j starts at values + j * stride (in elements) */
     HAWSER_CSC = 1,   /**< offsets has cols + 1 entries, indices are row numbers, ascending in a column */
@@ -45,16 +45,16 @@ typedef struct hawser_matrix {
     struct hawser_residence *residence;
 } hawser_matrix;
 
-/** View of columns [begin, end) of a CSC or dense matrix; no copy. begin <= end <= A->cols. */
+/** Returns a view of columns [begin, end) of a CSC or dense matrix, without a copy. begin <= end <= A->cols. */
 HAWSER_API hawser_matrix hawser_matrix_columns(const hawser_matrix *A, size_t begin, size_t end);
 
-/** View of rows [begin, end) of a CSR or dense matrix; no copy. */
+/** Returns a view of rows [begin, end) of a CSR or dense matrix, without a copy. */
 HAWSER_API hawser_matrix hawser_matrix_rows(const hawser_matrix *A, size_t begin, size_t end);
 
-/** Sum over i of A[i,j] * x[i]. A is CSC or dense, x has A->rows entries. */
+/** Returns sum_i A[i,j] x[i]. A is CSC or dense, x has A->rows entries. */
 HAWSER_API double hawser_column_dot(const hawser_matrix *A, size_t j, const double *x);
 
-/** x[i] += step * A[i,j] for every stored i. A is CSC or dense. */
+/** Adds a multiple of a column: x[i] += step * A[i,j] for every stored i. A is CSC or dense. */
 HAWSER_API void hawser_column_axpy(const hawser_matrix *A, size_t j, double step, double *x);
 
 /** Computes the weighted sum and square sum of a column: *sum = sum_i w_i A[i,j]; *squares = sum_i w_i (A[i,j] - centre)^2 over all rows,
@@ -62,21 +62,21 @@ HAWSER_API void hawser_column_axpy(const hawser_matrix *A, size_t j, double step
 HAWSER_API void hawser_column_moments(const hawser_matrix *A, size_t j, const double *weights, double total_weight,
                                       double centre, double *sum, double *squares);
 
-/** out[j] = sum_i A[i,j] x[i] for all columns of a CSC or dense view: the full scan. out has A->cols entries. */
+/** Computes out[j] = sum_i A[i,j] x[i] for all columns of a CSC or dense view: the full scan. out has A->cols entries. */
 HAWSER_API void hawser_scan(const hawser_matrix *A, const double *x, double *out);
 
 /** Computes hawser_scan for `count` columns only, each < A->cols: stores the same bits in out[columns[k]] and leaves the rest of out unchanged. */
 HAWSER_API void hawser_scan_some(const hawser_matrix *A, const uint32_t *columns, size_t count, const double *x,
                                  double *out);
 
-/** out[i] += sum over the listed columns of coefficient[k] * A[i, columns[k]]; A is CSC or dense, out has A->rows entries. */
+/** Adds a combination of listed columns: out[i] += sum_k coefficients[k] * A[i, columns[k]]. A is CSC or dense, out has A->rows entries. */
 HAWSER_API void hawser_combine(const hawser_matrix *A, const uint32_t *columns, const double *coefficients, size_t count,
                                double *out);
 
-/** out[i] = sum_j A[i,j] w[j] + constant for every row; any layout. out has A->rows entries, w has A->cols. */
+/** Computes out[i] = sum_j A[i,j] w[j] + constant for every row, in any layout. out has A->rows entries, w has A->cols. */
 HAWSER_API void hawser_multiply(const hawser_matrix *A, const double *w, double constant, double *out);
 
-/** Gram entries of listed columns of a CSC or dense view: for a in [fresh, count) and b in [0, a],
+/** Computes Gram entries of listed columns of a CSC or dense view: for a in [fresh, count) and b in [0, a],
  *  G[a * ld + b] = G[b * ld + a] = sum_i w_i A[i, columns[a]] A[i, columns[b]]. Rows below `fresh` are unchanged, so a
  *  growing set computes only its new entries. weights NULL means ones. Returns HAWSER_NO_MEMORY if there is no scratch memory. */
 HAWSER_API hawser_status hawser_gram(const hawser_matrix *A, const uint32_t *columns, size_t fresh, size_t count,

@@ -2,7 +2,7 @@
  * options.h - one row per option; flags, help, manual pages, completion, configuration files, environment and bindings are
  * generated from the rows.
  *
- * A value remembers where it came from. Later sources win: default < program < file < environment < command line.
+ * Each value has a source, and stronger sources replace weaker ones: default < program < file < environment < command line.
  */
 #ifndef HAWSER_OPTIONS_H
 #define HAWSER_OPTIONS_H
@@ -67,7 +67,7 @@ HAWSER_API hawser_status hawser_options_set(hawser_options *options, const char 
 HAWSER_API hawser_status hawser_options_file(hawser_options *options, const char *path, hawser_error *error) HAWSER_MUST_USE;
 
 /** Reads HAWSER_KEY variables; an unknown HAWSER_ variable is an error, like an unknown flag. `environment` is `environ`.
- *  Ignored are HAWSER_BINARY, HAWSER_SOURCE and HAWSER_TEST_... of the test suite, HAWSER_LAUNCH, _NODE, _NODES, _NODE_NAME, _JOB,
+ *  It ignores HAWSER_BINARY, HAWSER_SOURCE and HAWSER_TEST_... of the test suite, HAWSER_LAUNCH, _NODE, _NODES, _NODE_NAME, _JOB,
  *  _SOCKETS and _LOCAL of `hawser run`, and HAWSER_STORE of `hawser store` if there is no such key. */
 HAWSER_API hawser_status hawser_options_environment(hawser_options *options, char *const *environment,
                                                     hawser_error *error) HAWSER_MUST_USE;
@@ -77,11 +77,11 @@ HAWSER_API hawser_status hawser_options_environment(hawser_options *options, cha
 HAWSER_API hawser_status hawser_options_arguments(hawser_options *options, int *argc, char **argv,
                                                   hawser_error *error) HAWSER_MUST_USE;
 
-/** True when the key has a value (a default or a given one). Unknown keys: false. */
+/** Returns true if the key has a value (a default or a given one); false for an unknown key. */
 HAWSER_API bool hawser_options_has(const hawser_options *options, const char *key);
 
-/** Typed reads. The value was checked when it was set, so these cannot fail for a known key of that kind; asking for an
- *  unknown key or another kind, or for an unset one, is a bug and gives 0, false, NULL. */
+/** These return the value of a key. It was checked when it was set, so they cannot fail for a key of that kind. For an unknown or unset key, or
+ *  one of another kind, they return 0, false or NULL; such a call is a bug. */
 HAWSER_API bool hawser_options_flag(const hawser_options *options, const char *key);
 HAWSER_API int64_t hawser_options_integer(const hawser_options *options, const char *key);
 HAWSER_API double hawser_options_number(const hawser_options *options, const char *key); /**< NUMBER, SECONDS */

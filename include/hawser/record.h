@@ -33,12 +33,13 @@ HAWSER_API void hawser_record_array(hawser_record *record, void **array, size_t 
 /** Keeps `status` and its message as the record's error, if it has none: for a visit that finds a field impossible. */
 HAWSER_API void hawser_record_fail(hawser_record *record, hawser_status status, const char *message);
 
-/** Writes `object` with `visit`. *bytes (the caller frees it) has *size bytes. HAWSER_NO_MEMORY; *bytes is NULL after a failure.
- *  Thread-safe for different objects. */
+/** Writes `object` with `visit` to *bytes, which has *size bytes. The caller frees it; it is NULL after a failure. Returns HAWSER_NO_MEMORY, or the
+ *  error of the record. Thread-safe for different objects. */
 HAWSER_API hawser_status hawser_record_save(hawser_record_function *visit, const void *object, void **bytes, size_t *size,
                                             hawser_error *error) HAWSER_MUST_USE;
-/** Fills `object` with what hawser_record_save wrote of an object of the same type. HAWSER_NO_MEMORY; HAWSER_BAD_INPUT if the bytes end early or
- *  are not used up. After a failure the object has the fields that were read until then, and its owner releases it as usual. */
+/** Fills `object` from bytes that hawser_record_save wrote of an object of the same type. Returns HAWSER_NO_MEMORY, HAWSER_BAD_INPUT if the bytes
+ *  end early or are not used up, or the error of the record. After a failure the object has the fields that were read until then, and its owner
+ *  releases it as usual. */
 HAWSER_API hawser_status hawser_record_restore(hawser_record_function *visit, void *object, const void *bytes, size_t size,
                                                hawser_error *error) HAWSER_MUST_USE;
 

@@ -12,8 +12,8 @@
  *               &error);
  *   hawser_store_wait(store, task, &error);
  *
- * Stand-alone servers (hawser serve, hawser_store_serve) run apart from the job: the options `at` and `key_file` say where, and the nodes
- * of the job are then one group of workers among others. Groups may run at the same time or one after the other. Tables and values are
+ * Stand-alone servers (hawser serve, hawser_store_serve) run apart from the job, which finds them by the options `at` and `key_file`. The
+ * nodes of the job are then one group of workers among others. Groups may run at the same time or one after the other. Tables and values are
  * shared by all groups, clocks belong to one: a wait for clocks is a wait for workers of the own group. (Li et al. 2014: worker groups that
  * share a namespace.)
  *
@@ -55,7 +55,7 @@ typedef struct hawser_function {
     const char *name;    /**< 1 to 63 bytes; not a name of a built-in function */
     uint32_t memory;     /**< doubles kept for each number */
     uint32_t parameters; /**< number of parameters, at most 8 */
-    /** Returns NULL if the parameters are valid, else a text that says what is wrong. A NULL pointer accepts all parameters. */
+    /** Returns NULL if the parameters are valid, else a text about the mistake. A NULL pointer accepts all parameters. */
     const char *(*check)(const double *parameters);
     void (*apply)(const hawser_applying *applying);
     /** The types of values that `apply` handles, as a sum of 1 << HAWSER_F64 and the like; 0 means HAWSER_F64 only. A table of another type is
@@ -286,7 +286,7 @@ HAWSER_API hawser_status hawser_store_serve(hawser_store *store, const hawser_se
 typedef struct hawser_store_figures {
     uint64_t tasks, messages, bytes_sent, bytes_received;
     uint64_t rows_held;                 /**< rows that filters left out of pushes */
-    uint64_t bytes_plain;               /**< size of what was sent, without compression of keys and values */
+    uint64_t bytes_plain;               /**< size of the sent messages without compression of keys and values */
     uint64_t lists_known;               /**< requests whose key list was sent as a number */
     uint64_t lists_resent;              /**< of these, requests whose server had forgotten the list */
     uint64_t rows_cached, rows_pulled;  /**< rows that hawser_table_get served from the worker cache, and from servers */

@@ -1,4 +1,4 @@
-/* version.h - which Hawser this is. */
+/* version.h - the version of Hawser. */
 #ifndef HAWSER_VERSION_H
 #define HAWSER_VERSION_H
 
@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-/** Version of the library that is loaded, which may differ from the HAWSER_VERSION compiled against. */
+/** Returns the version of the loaded library, which may differ from the HAWSER_VERSION at compile time. */
 HAWSER_API const char *hawser_version(void);
 
 #ifdef __cplusplus
