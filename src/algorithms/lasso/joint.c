@@ -206,7 +206,7 @@ static hawser_status fill_here(const hw_lasso_joint *joint, hw_linear_stop stop,
     hw_linear_gram *gram = &joint->shared->gram;
     size_t item = 0;
     for (size_t at = joint->shared->fresh, next; at < gram->count; at = next) {
-        next = gram->count - at > HW_LINEAR_LOOK ? at + HW_LINEAR_LOOK : gram->count;
+        next = gram->count - at > HW_LINEAR_POLL ? at + HW_LINEAR_POLL : gram->count;
         if (hw_linear_shared_take(joint->shared, item++))
             HAWSER_TRY(hw_linear_gram_fill(gram, &joint->whole, at, next, stop, error));
     }

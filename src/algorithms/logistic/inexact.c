@@ -99,7 +99,7 @@ static double pass(run *r)
     double violation = 0.0;
     size_t changed = 0;
     for (size_t at = 0; at < members->count; at++) {
-        if (at % HW_LINEAR_LOOK == 0 && hw_linear_stopping(r->round.stop))
+        if (at % HW_LINEAR_POLL == 0 && hw_linear_stopping(r->round.stop))
             return 0.0;
         uint32_t k = draw(r, at);
         hw_linear_term term = members->terms[k];
@@ -223,7 +223,7 @@ static hawser_status search(run *r, bool *enough, hawser_error *error)
     HAWSER_TRY(pack(r, error));
     face->exact = exactness(r);
     hw_linear_face_begin(face, &r->space, &r->image, r->members->gradient, 0.0);
-    face->patience = *settled ? SETTLED_ITERATIONS : ITERATIONS;
+    face->most_iterations = *settled ? SETTLED_ITERATIONS : ITERATIONS;
     HAWSER_TRY(hw_linear_face_search(face, &r->space, UINT64_MAX, error));
     *settled = *settled && face->used > 0;
     if (face->used == 0)
@@ -273,7 +273,7 @@ static hawser_status descend_smooth(run *r, hawser_error *error)
     inexact->first = face->most / r->q->scale;
     double near = inexact->reference > 0.0 ? sqrt(inexact->first / inexact->reference) : 1.0;
     face->target = fmin(SMOOTH_EXACT, near) * face->most;
-    face->patience = inexact->hasty ? HASTY_ITERATIONS : SMOOTH_ITERATIONS;
+    face->most_iterations = inexact->hasty ? HASTY_ITERATIONS : SMOOTH_ITERATIONS;
     HAWSER_TRY(hw_linear_face_search(face, &r->space, UINT64_MAX, error));
     inexact->solved = !inexact->hasty || !(face->most > face->target);
     for (size_t f = 0; inexact->solved && f < face->count; f++)

@@ -60,7 +60,7 @@ static hawser_status solve(void *opaque, const hw_linear_round *round, hawser_er
     double drift = 0.0; /* the residual is that of `residual` plus drift * w: a centred column's dense part */
     uint64_t steps = columns->X.cols > 0 ? round->steps : 0; /* a block may have no columns */
     for (uint64_t step = 0; step < steps; step++) {
-        if (step % HW_LINEAR_LOOK == 0 && hw_linear_stopping(round->stop))
+        if (step % HW_LINEAR_POLL == 0 && hw_linear_stopping(round->stop))
             break;
         size_t j = (size_t)round->draw(round->source, columns->X.cols);
         hw_linear_term term = hw_linear_term_at(columns, j, round->lambda);

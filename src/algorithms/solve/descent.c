@@ -65,7 +65,7 @@ static size_t epoch(descent *d)
     hw_linear_members *members = d->members;
     size_t moved = 0;
     for (size_t k = 0; k < members->count; k++) {
-        if (k % HW_LINEAR_LOOK == 0 && hw_linear_stopping(d->round.stop))
+        if (k % HW_LINEAR_POLL == 0 && hw_linear_stopping(d->round.stop))
             return 0;
         double curvature = d->round.gain * d->round.columns->norm[members->columns[k]];
         double pull = hw_linear_space_pull(&d->space, k, &d->image);
@@ -146,13 +146,14 @@ static void leap(descent *d)
             continue;
         d->epochs = LEAST_EPOCHS;
         if (share == 1.0)
-            d->face.patience = 2 * d->face.patience < MOST_ITERATIONS ? 2 * d->face.patience : MOST_ITERATIONS;
+            d->face.most_iterations =
+                2 * d->face.most_iterations < MOST_ITERATIONS ? 2 * d->face.most_iterations : MOST_ITERATIONS;
         return;
     }
     /* signs are not known yet: descend for longer */
     hw_linear_face_advance(&d->face, &d->space, members->x, &d->image);
     d->epochs = 2 * d->epochs < MOST_EPOCHS ? 2 * d->epochs : MOST_EPOCHS;
-    d->face.patience = LEAST_ITERATIONS;
+    d->face.most_iterations = LEAST_ITERATIONS;
 }
 
 /* Some passes; false: that was all there is to do. */
@@ -202,7 +203,7 @@ static hawser_status begin(descent *d, hw_linear_members *members, const hw_line
                                .direction = members->scratch + 2 * row,
                                .bend = members->scratch + 3 * row,
                                .curve = members->scratch + 4 * row,
-                               .patience = LEAST_ITERATIONS,
+                               .most_iterations = LEAST_ITERATIONS,
                                .exact = 0.01,
                                .move.values = memory + 2 * length};
     d->epochs = LEAST_EPOCHS;

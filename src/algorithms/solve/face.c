@@ -67,7 +67,7 @@ void hw_linear_face_begin(hw_linear_face *face, const hw_linear_space *space, co
 
 static bool is_over(const hw_linear_face *face, const hw_linear_space *space, uint64_t steps)
 {
-    return face->count == 0 || !(face->most > face->target) || face->used >= face->patience * face->count ||
+    return face->count == 0 || !(face->most > face->target) || face->used >= face->most_iterations * face->count ||
            face->used + face->count > steps || hw_linear_stopping(space->round->stop);
 }
 

@@ -18,13 +18,13 @@ typedef struct hw_linear_face {
     double *bend;                       /* sigma' G direction, and the L2 part's */
     hw_linear_image move;               /* image of step */
     size_t count;
-    bool ridge;      /* some have an L2 part */
-    size_t patience; /* iterations at most: few while signs change, more once whole steps are taken */
-    uint64_t used;   /* coordinate steps that it cost */
-    double most;     /* the largest pull; negative where the quadratic turned out flat */
-    double exact;    /* the share of the largest pull that may be left: signs will change yet */
-    double target;   /* the largest pull that may be left */
-    double power;    /* of the last direction */
+    bool ridge;             /* some have an L2 part */
+    size_t most_iterations; /* iterations at most: few while signs change, more once whole steps are taken */
+    uint64_t used;          /* coordinate steps that it cost */
+    double most;            /* the largest pull; negative where the quadratic turned out flat */
+    double exact;           /* the share of the largest pull that may be left: signs will change yet */
+    double target;          /* the largest pull that may be left */
+    double power;           /* of the last direction */
 } hw_linear_face;
 
 /* Begins a search from the point members->x with its image. It is over where the local gap would be well below `tolerance`. `pulls`: of the

@@ -120,7 +120,7 @@ hawser_status hw_linear_gram_fill(hw_linear_gram *gram, const hw_linear_columns 
     size_t ld = gram->capacity;
     double *G = gram->values;
     for (size_t at = begin, next; at < end && !hw_linear_stopping(stop); at = next) {
-        next = end - at > HW_LINEAR_LOOK ? at + HW_LINEAR_LOOK : end;
+        next = end - at > HW_LINEAR_POLL ? at + HW_LINEAR_POLL : end;
         HAWSER_TRY(hawser_gram(&columns->X, gram->columns, at, next, columns->weights, G, ld, error));
         for (size_t a = at; a < next; a++)
             for (size_t b = 0; b <= a; b++)
@@ -132,8 +132,8 @@ hawser_status hw_linear_gram_fill(hw_linear_gram *gram, const hw_linear_columns 
 
 size_t hw_linear_gram_batch(const hw_linear_gram *gram, size_t first, size_t begin)
 {
-    size_t look = first + ((begin - first) / HW_LINEAR_LOOK + 1) * HW_LINEAR_LOOK;
-    size_t last = look < gram->count ? look : gram->count, end = begin, products = 0;
+    size_t poll = first + ((begin - first) / HW_LINEAR_POLL + 1) * HW_LINEAR_POLL;
+    size_t last = poll < gram->count ? poll : gram->count, end = begin, products = 0;
     while (end < last && (end < begin + LEAST_BATCH || products + end + 1 <= HW_LINEAR_GRAM_BATCH))
         products += ++end;
     end -= end < last ? (end - begin) % LEAST_BATCH : 0;

@@ -10,7 +10,7 @@ typedef struct hw_linear_stop {
     void *source;
 } hw_linear_stop;
 
-enum { HW_LINEAR_LOOK = 256 }; /* columns between two looks */
+enum { HW_LINEAR_POLL = 256 }; /* columns between two looks */
 
 static inline bool hw_linear_stopping(hw_linear_stop stop)
 {
