@@ -8,7 +8,9 @@ double hw_linear_scale(const hw_linear_sums *sums)
     double square = sums->square + sums->curved;
     double best = square > 0.0 ? sums->target / square : 1.0;
     double most = sums->ratio > 0.0 ? 1.0 / sums->ratio : best;
-    return best < 0.0 ? 0.0 : best > most ? most : best; /* one-sided bounds constrain one direction only: no s < 0 */
+    return best < 0.0    ? 0.0
+           : best > most ? most
+                         : best; /* s must not be negative: one-sided bounds constrain only one direction */
 }
 
 double hw_linear_dual(const hw_linear_sums *sums, double scale, double conjugate)

@@ -28,7 +28,8 @@ void hw_linear_axpy(const hw_linear_columns *columns, size_t j, double step, dou
 
 void hw_linear_combine(const hawser_matrix *X, const double *alpha, double *image)
 {
-    uint32_t columns[512]; /* many at a time: dense columns then pass through v while it is in the cache */
+    uint32_t
+        columns[512]; /* many at a time, so that a part of the image stays in the cache for all of them if they are dense */
     double coefficients[512];
     size_t held = 0;
     for (size_t j = 0; j < X->cols; j++) {

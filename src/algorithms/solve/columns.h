@@ -1,11 +1,10 @@
 /*
- * columns.h - one block's columns as the lasso sees them: through example weights, an implicit centring (so that sparse
- * data stay sparse) and a penalty for every column. Pure functions, no context.
+ * columns.h - one block's columns with example weights, an implicit centring (so that sparse data stay sparse) and a penalty per column. Pure.
  *
  * With W the sum of the weights w_i, m_j the weighted column means and z the centred target, the problem is
  *     min over alpha of 1/(2W) sum_i w_i (z_i - sum_j (x_ij - m_j) alpha_j)^2 + sum_j h_j(alpha_j),
  *     h_j(t) = lambda (l1_j |t| + l2_j t^2 / 2) for lower_j <= t <= upper_j.
- * Standardising is a penalty too: l1_j = p_j s_j rho, l2_j = p_j s_j^2 (1 - rho), s_j the column's standard deviation.
+ * Standardising is part of the penalty: l1_j = p_j s_j rho, l2_j = p_j s_j^2 (1 - rho), where s_j is the column's standard deviation.
  */
 #ifndef HW_ALGORITHMS_SOLVE_COLUMNS_H
 #define HW_ALGORITHMS_SOLVE_COLUMNS_H
@@ -17,16 +16,16 @@
 
 typedef struct hw_linear_columns {
     hawser_matrix X;
-    const double *weights; /* one a row, NULL for ones */
+    const double *weights; /* one per row; NULL for ones */
     double total;          /* W */
     bool centred;          /* a free intercept */
     double *mean;          /* zeros unless centred */
     double *norm;          /* sum_i w_i (x_ij - m_j)^2 / W */
     double *l1, *l2;
-    double *lower, *upper; /* -inf, inf where free */
+    double *lower, *upper; /* -inf and inf without bounds */
 } hw_linear_columns;
 
-/* What a column's penalty is at one lambda. */
+/* The penalty of a column at one lambda. */
 typedef struct hw_linear_term {
     double l1, l2, lower, upper;
 } hw_linear_term;
@@ -36,7 +35,7 @@ static inline hw_linear_term hw_linear_term_at(const hw_linear_columns *columns,
     return (hw_linear_term){lambda * columns->l1[j], lambda * columns->l2[j], columns->lower[j], columns->upper[j]};
 }
 
-/* argmin over t of curvature/2 t^2 - pull t + h(t). */
+/* Returns the minimiser over t of curvature/2 t^2 - pull t + h(t). */
 static inline double hw_linear_prox(double pull, double curvature, hw_linear_term term)
 {
     double shrunk = pull > term.l1 ? pull - term.l1 : pull < -term.l1 ? pull + term.l1 : 0.0;
@@ -45,23 +44,23 @@ static inline double hw_linear_prox(double pull, double curvature, hw_linear_ter
     return best < term.lower ? term.lower : best > term.upper ? term.upper : best;
 }
 
-/* A mean so large beside the deviation that products centred by subtraction would lose their digits. */
+/* Returns true if the mean is so large beside the deviation that products, which are centred by subtraction, would lose their digits. */
 static inline bool hw_linear_rough(const hw_linear_columns *columns, size_t j)
 {
     return columns->mean[j] * columns->mean[j] > 1e8 * columns->norm[j] && columns->norm[j] > 0.0;
 }
 
-/* h(t) for a t within the bounds. */
+/* Returns h(t) for t within the bounds. */
 static inline double hw_linear_penalty(double t, hw_linear_term term)
 {
     return term.l1 * fabs(t) + 0.5 * term.l2 * t * t;
 }
 
-/* Of `count` columns, each with its term. */
+/* Returns the sum of the penalties of `count` columns. */
 double hw_linear_penalties(const hw_linear_term *terms, const double *x, size_t count);
 
-/* h*(g) = max over t of g t - h(t). Where that would be a constraint (|g| <= l1) rather than a number it is 0: the caller keeps
- * the constraint by scaling (hw_linear_ratio), or by projection for columns without a penalty. */
+/* Returns h*(g) = max over t of g t - h(t). If h* is only a constraint (|g| <= l1), it returns 0: the caller satisfies the constraint by scaling
+ * (hw_linear_ratio), or by projection for columns without a penalty. */
 static inline double hw_linear_conjugate(double gradient, hw_linear_term term)
 {
     double excess = fabs(gradient) - term.l1;
@@ -75,10 +74,10 @@ static inline double hw_linear_conjugate(double gradient, hw_linear_term term)
     return excess * t - 0.5 * term.l2 * t * t;
 }
 
-/* By how much the optimality condition of a column fails: distance of the gradient to the penalty's subdifferential at t. */
+/* Returns the distance of the gradient to the penalty's subdifferential at t, by which the optimality condition of a column fails. */
 static inline double hw_linear_violation(double gradient, double t, hw_linear_term term)
 {
-    double slope = gradient - term.l2 * t; /* has to lie in l1 * sign(t), plus the cone of an active bound */
+    double slope = gradient - term.l2 * t; /* optimal within l1 * sign(t), plus the cone of an active bound */
     bool may_rise = t<term.upper, may_fall = t> term.lower;
     double rise = slope - (t >= 0.0 ? term.l1 : -term.l1);  /* > 0: a larger t is better */
     double fall = -slope - (t <= 0.0 ? term.l1 : -term.l1); /* > 0: a smaller t is better */
@@ -87,7 +86,7 @@ static inline double hw_linear_violation(double gradient, double t, hw_linear_te
     return may_fall && fall > 0.0 ? fall : 0.0;
 }
 
-/* What scaling makes the dual point s r feasible for a column: at most 1/ratio. 0 where the column never constrains. */
+/* Returns the ratio of a column: the dual point s r is feasible for it if s <= 1/ratio. Returns 0 if the column does not constrain s. */
 static inline double hw_linear_ratio(double gradient, double t, hw_linear_term term)
 {
     double slope = gradient - term.l2 * t;
@@ -97,16 +96,16 @@ static inline double hw_linear_ratio(double gradient, double t, hw_linear_term t
     return fabs(slope) / term.l1;
 }
 
-/* sum_i (x_ij - m_j) u_i where u carries the weights and `sum` is sum_i u_i. */
+/* Returns sum_i (x_ij - m_j) u_i. u includes the weights, and `sum` is sum_i u_i. */
 static inline double hw_linear_dot(const hw_linear_columns *columns, size_t j, const double *u, double sum)
 {
     return hawser_column_dot(&columns->X, j, u) - columns->mean[j] * sum;
 }
 
-/* image += X alpha. */
+/* Adds X alpha to the image. */
 void hw_linear_combine(const hawser_matrix *X, const double *alpha, double *image);
 
-/* u_i += step w_i x_ij. */
+/* Adds a weighted column: u_i += step w_i x_ij. */
 void hw_linear_axpy(const hw_linear_columns *columns, size_t j, double step, double *u);
 
 #endif

@@ -5,7 +5,7 @@
 #include "algorithms/solve/solver.h"
 
 typedef struct coordinate_state {
-    double *delta;     /* what this round changed, zero between rounds */
+    double *delta;     /* changes of this round; zero between rounds */
     uint32_t *touched; /* columns with delta != 0, as a list for hawser_combine */
     double *steps;     /* their deltas */
     size_t columns;
@@ -57,7 +57,7 @@ static hawser_status solve(void *opaque, const hw_linear_round *round, hawser_er
     (void)error;
     coordinate_state *state = opaque;
     const hw_linear_columns *columns = round->columns;
-    double drift = 0.0; /* the residual is that of `residual` plus drift * w: a centred column's dense part */
+    double drift = 0.0; /* the residual is `residual` plus drift * w, the dense part of centred columns */
     uint64_t steps = columns->X.cols > 0 ? round->steps : 0; /* a block may have no columns */
     for (uint64_t step = 0; step < steps; step++) {
         if (step % HW_LINEAR_POLL == 0 && hw_linear_stopping(round->stop))
@@ -75,7 +75,7 @@ static hawser_status solve(void *opaque, const hw_linear_round *round, hawser_er
         state->delta[j] += moved;
     }
     if (round->slack != NULL)
-        *round->slack = INFINITY; /* plain descent does not know */
+        *round->slack = INFINITY; /* plain descent does not compute it */
     size_t count = 0;
     for (size_t j = 0; j < state->columns; j++)
         if (state->delta[j] != 0.0) {

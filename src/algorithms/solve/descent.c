@@ -7,9 +7,9 @@
 #include "algorithms/solve/face.h"
 
 enum {
-    LEAST_EPOCHS = 2, /* of coordinate descent, between two steps on the face */
+    LEAST_EPOCHS = 2, /* epochs of coordinate descent between two steps on the face */
     MOST_EPOCHS = 32,
-    LEAST_ITERATIONS = 20, /* of conjugate gradients, for such a step */
+    LEAST_ITERATIONS = 20, /* iterations of conjugate gradients for such a step */
     MOST_ITERATIONS = 160
 };
 
@@ -21,8 +21,8 @@ typedef struct descent {
     hw_linear_face face;
     size_t epochs;    /* before the next step on the face */
     double tolerance; /* of the local gap */
-    double best;      /* local gap so far */
-    unsigned stuck;   /* leaps since then */
+    double best;      /* the smallest local gap so far */
+    unsigned stuck;   /* steps on the face since then */
     uint64_t used;    /* coordinate steps */
     double *memory;
     uint32_t *lists;
@@ -59,7 +59,7 @@ hawser_status hw_linear_members_reserve(hw_linear_members *members, size_t neede
     return HAWSER_OK;
 }
 
-/* One pass over the members; returns the number of coordinates that moved, none where the run is to end. */
+/* Makes one pass over the members. Returns the number of coordinates that moved, or 0 if the run is asked to end. */
 static size_t epoch(descent *d)
 {
     hw_linear_members *members = d->members;
@@ -79,7 +79,7 @@ static size_t epoch(descent *d)
     return moved;
 }
 
-/* Sum of the penalties; INFINITY outside the bounds. */
+/* Returns the sum of the penalties; INFINITY outside the bounds. */
 static double penalty(const hw_linear_members *members, const double *x)
 {
     double sum = 0.0;
@@ -91,7 +91,7 @@ static double penalty(const hw_linear_members *members, const double *x)
     return sum;
 }
 
-/* The local duality gap: the subproblem is itself a lasso, on sqrt(sigma') X with residual r / sqrt(sigma'). */
+/* Returns the local duality gap. The subproblem is itself a lasso, on sqrt(sigma') X with residual r / sqrt(sigma'). */
 static double local_gap(descent *d)
 {
     hw_linear_members *members = d->members;
@@ -120,7 +120,7 @@ static double objective(descent *d, const double *x, const hw_linear_image *imag
     return penalty(d->members, x) + 0.5 * hw_linear_space_square(&d->space, x, image);
 }
 
-/* Jumps to the candidate in blend, given its image, when that has a lower objective. */
+/* Moves to the candidate in blend, given its image, if it has a lower objective. */
 static bool accept(descent *d)
 {
     hw_linear_members *members = d->members;
@@ -133,7 +133,7 @@ static bool accept(descent *d)
     return true;
 }
 
-/* Along the step that was found on the face. */
+/* Moves along the step that was found on the face. */
 static void leap(descent *d)
 {
     hw_linear_members *members = d->members;
@@ -150,13 +150,13 @@ static void leap(descent *d)
                 2 * d->face.most_iterations < MOST_ITERATIONS ? 2 * d->face.most_iterations : MOST_ITERATIONS;
         return;
     }
-    /* signs are not known yet: descend for longer */
+    /* signs have not settled yet: descend for longer */
     hw_linear_face_advance(&d->face, &d->space, members->x, &d->image);
     d->epochs = 2 * d->epochs < MOST_EPOCHS ? 2 * d->epochs : MOST_EPOCHS;
     d->face.most_iterations = LEAST_ITERATIONS;
 }
 
-/* Some passes; false: that was all there is to do. */
+/* Makes some passes. Returns false if no coordinate moved or the steps are used up. */
 static bool pass(descent *d)
 {
     for (size_t at = 0; at < d->epochs && d->used < d->round.steps; at++) {
@@ -189,8 +189,8 @@ static hawser_status begin(descent *d, hw_linear_members *members, const hw_line
     uint32_t *lists = d->lists = calloc(3 * m + 1, sizeof *lists);
     if (memory == NULL || lists == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory to descend over %zu columns and %zu rows", m, X->rows);
-    /* How exact pays: a certificate's scan costs much more than Gram steps. */
-    double wanted = (gram != NULL ? 1e-3 : 0.3) * round->gap;
+    /* In Gram space a smaller gap pays, because the scan of a certificate costs much more than Gram steps. */
+    double least = (gram != NULL ? 1e-3 : 0.3) * round->gap;
     d->members = members;
     d->round = *round;
     d->image.values = gram != NULL ? memory : round->residual;
@@ -207,7 +207,7 @@ static hawser_status begin(descent *d, hw_linear_members *members, const hw_line
                                .exact = 0.01,
                                .move.values = memory + 2 * length};
     d->epochs = LEAST_EPOCHS;
-    d->tolerance = wanted > round->tolerance ? wanted : round->tolerance;
+    d->tolerance = least > round->tolerance ? least : round->tolerance;
     d->best = INFINITY;
     d->space = (hw_linear_space){.members = members,
                                  .round = &d->round,

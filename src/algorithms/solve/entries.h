@@ -1,4 +1,4 @@
-/* entries.h - the entries of a matrix one at a time, of any layout and type; places in lists of ascending indices. */
+/* entries.h - access to single entries of a dense or CSC matrix of any type, and to places in lists of ascending indices. */
 #ifndef HW_ALGORITHMS_SOLVE_ENTRIES_H
 #define HW_ALGORITHMS_SOLVE_ENTRIES_H
 
@@ -12,7 +12,7 @@ static inline double hw_linear_entry(const hawser_matrix *X, uint64_t at)
     return X->type == HAWSER_F32 ? (double)((const float *)X->values)[at] : ((const double *)X->values)[at];
 }
 
-/* Entries of a column, from `begin` to `end`; in which rows they stand hw_linear_row_of says. */
+/* Stores the range of a column's entries. hw_linear_row_of returns their rows. */
 static inline void hw_linear_entries(const hawser_matrix *X, size_t j, uint64_t *begin, uint64_t *end)
 {
     bool dense = X->layout == HAWSER_DENSE;
@@ -25,7 +25,7 @@ static inline size_t hw_linear_row_of(const hawser_matrix *X, uint64_t begin, ui
     return X->layout == HAWSER_DENSE ? at - begin : X->indices[at];
 }
 
-/* The first place in [begin, end) whose index is not below `least`; end where there is none. */
+/* Returns the first place in [begin, end) whose index is not below `least`; end if there is none. */
 static inline uint64_t hw_linear_first_entry(const uint32_t *indices, uint64_t begin, uint64_t end, size_t least)
 {
     while (begin < end) {

@@ -13,7 +13,7 @@ bool hw_linear_extrapolate(size_t differences, double U[HW_LINEAR_HISTORY][HW_LI
     if (!(trace > 0.0) || !isfinite(trace))
         return false;
     for (size_t a = 0; a < k; a++)
-        U[a][a] += 1e-12 * trace;    /* the differences become parallel near the limit */
+        U[a][a] += 1e-12 * trace;    /* near the limit the differences become parallel */
     for (size_t a = 0; a < k; a++) { /* Gaussian elimination; U is positive definite */
         if (!(U[a][a] > 0.0))
             return false;

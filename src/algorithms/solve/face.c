@@ -12,7 +12,7 @@ bool hw_linear_on_face(double x, hw_linear_term term)
     return !(x == 0.0 && term.l1 > 0.0) && x > term.lower && x < term.upper;
 }
 
-/* Fills the face and its pull; returns the largest. */
+/* Fills the face and its pulls. Returns the largest pull. */
 static double find(hw_linear_face *face, const hw_linear_space *space, const hw_linear_image *image, const double *pulls)
 {
     const hw_linear_members *members = space->members;
@@ -38,7 +38,7 @@ static double find(hw_linear_face *face, const hw_linear_space *space, const hw_
     return most;
 }
 
-/* Direction: the pull divided by the curvatures, plus beta times the last one. Returns pull times that division. */
+/* Computes the next direction: the pull divided by the curvatures, plus beta times the last direction. Returns pull times this quotient. */
 static double turn(hw_linear_face *face, double before)
 {
     double now = 0.0;
@@ -71,7 +71,7 @@ static bool is_over(const hw_linear_face *face, const hw_linear_space *space, ui
            face->used + face->count > steps || hw_linear_stopping(space->round->stop);
 }
 
-/* Goes along the direction; face->bend holds sigma' G direction. */
+/* Takes the step along the direction. face->bend is sigma' G direction. */
 static void go(hw_linear_face *face, const hw_linear_space *space)
 {
     const hw_linear_members *members = space->members;

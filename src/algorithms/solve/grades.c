@@ -13,20 +13,20 @@ void hw_linear_grade(const hw_linear_columns *columns, const double *alpha, cons
         int exponent = 0;
         if (!(promise > 0.0))
             continue;
-        if (!isinf(promise)) /* which it is at lambda 0 */
+        if (!isinf(promise)) /* it is infinite at lambda 0 */
             (void)frexp(promise / scale, &exponent);
         int grade = exponent > 0 ? 0 : -exponent / 2;
         counts[grade < HW_LINEAR_GRADES ? grade : HW_LINEAR_GRADES - 1] += 1.0;
     }
 }
 
-size_t hw_linear_entering(const double own[HW_LINEAR_GRADES], const double all[HW_LINEAR_GRADES], double room)
+size_t hw_linear_entering(const double own[HW_LINEAR_GRADES], const double all[HW_LINEAR_GRADES], double most)
 {
     double entering = 0.0;
-    for (int g = 0; g < HW_LINEAR_GRADES && room > 0.0; g++) {
-        if (all[g] > 0.0) /* of a grade for which there is not room enough each block lets in its share, rounded up */
-            entering += all[g] <= room ? own[g] : ceil(own[g] * room / all[g]);
-        room -= all[g];
+    for (int g = 0; g < HW_LINEAR_GRADES && most > 0.0; g++) {
+        if (all[g] > 0.0) /* if a grade does not fit, each block takes its share of it, rounded up */
+            entering += all[g] <= most ? own[g] : ceil(own[g] * most / all[g]);
+        most -= all[g];
     }
     return (size_t)entering;
 }

@@ -1,7 +1,7 @@
 /*
- * grades.h - how many columns of all blocks' together are worth entering the working sets: each block counts its candidates by how
- * much they promise, the counts are added up, and the best are let in wherever they are. So the working sets grow as one
- * block's would, however the columns are split. Pure.
+ * grades.h - chooses how many columns of each block enter the working sets. Each block counts its candidates by grade of promise, the counts of
+ * all blocks are added up, and the best candidates enter on whichever block they are. So the working sets grow as a single block's would,
+ * however the columns are split. Pure.
  */
 #ifndef HW_ALGORITHMS_SOLVE_GRADES_H
 #define HW_ALGORITHMS_SOLVE_GRADES_H
@@ -10,8 +10,8 @@
 
 enum { HW_LINEAR_GRADES = 16 };
 
-/* What a step of a column outside the support gains at least, doubled: violation^2 / curvature. Infinite without an L1 part: such a
- * column is hardly ever zero at the optimum. */
+/* Returns twice the least gain of a step of a column outside the support: violation^2 / curvature. It is infinite without an L1 part, because such
+ * a column is hardly ever zero at the optimum. */
 static inline double hw_linear_promise(const hw_linear_columns *columns, size_t j, double gradient, double lambda)
 {
     hw_linear_term term = hw_linear_term_at(columns, j, lambda);
@@ -19,11 +19,11 @@ static inline double hw_linear_promise(const hw_linear_columns *columns, size_t 
     return term.l1 == 0.0 ? INFINITY : violation * violation / (columns->norm[j] + term.l2);
 }
 
-/* Counts columns with an L1 part that are outside the support by powers of four of what they promise beside `scale`, best first. */
+/* Counts columns with an L1 part outside the support by grade: powers of four of promise / scale, best first. */
 void hw_linear_grade(const hw_linear_columns *columns, const double *alpha, const double *gradient, double lambda,
                      double scale, double counts[HW_LINEAR_GRADES]);
-/* How many of a block's candidates are among the best `room` of all, about: given its counts and the sums of all blocks' counts. */
-size_t hw_linear_entering(const double own[HW_LINEAR_GRADES], const double all[HW_LINEAR_GRADES], double room);
+/* Returns about how many of a block's candidates are among the best `most` of all, given its counts and the sums of all blocks' counts. */
+size_t hw_linear_entering(const double own[HW_LINEAR_GRADES], const double all[HW_LINEAR_GRADES], double most);
 /* How many of these enter a block's working set, `support` columns of which are in anyway, where `board` fit on its share of the board: no
  * more than that, unless the set could hardly grow. */
 size_t hw_linear_on_board(size_t entering, size_t support, size_t board);

@@ -4,8 +4,8 @@
 #include <string.h>
 
 enum {
-    EXPECTED_EPOCHS = 60, /* of a descent, for choosing its space */
-    LEAST_BATCH = 8       /* slots that the kernels take at once */
+    EXPECTED_EPOCHS = 60, /* of a descent, to choose its space */
+    LEAST_BATCH = 8       /* slots that the kernels process at once */
 };
 
 hawser_status hw_linear_gram_new(hw_linear_gram *gram, size_t columns, hawser_error *error)
@@ -37,7 +37,7 @@ void hw_linear_gram_clear(hw_linear_gram *gram)
     gram->count = 0;
 }
 
-/* Keeps only the listed columns that have a slot already; their entries move together. */
+/* Keeps only the listed columns that have a slot, and closes the gaps between their entries. */
 static void compact(hw_linear_gram *gram, const uint32_t *list, size_t count)
 {
     size_t kept = 0, ld = gram->capacity;
@@ -176,9 +176,9 @@ static double entries(const hw_linear_columns *columns, uint32_t j)
     return (double)(columns->X.offsets[j + 1] - columns->X.offsets[j]);
 }
 
-/* Compares costs estimated in touched numbers, which are about nanoseconds. Dense arithmetic streams, from memory three times as slowly
- * as from a processor's own cache; packed rows gather and scatter in a vector as long as the list (packed.h), passes in one as long
- * as the rows, for each column twice: hence the factors. */
+/* Returns the cost of a product with a Gram matrix of m columns. Costs are estimates in touched numbers, about nanoseconds. Dense arithmetic reads
+ * memory in order, three times as slowly as from a processor's own cache. Packed rows gather and scatter in a vector as long as the list (packed.h);
+ * passes do so in one as long as the rows, twice for each column. The factors below follow from this. */
 static double gram_cost(double m)
 {
     return m * m * (m * m > (1 << 18) ? 0.3 : 0.1);
@@ -190,14 +190,15 @@ static double product_cost(const hw_linear_columns *columns, double all)
     return all * (columns->X.layout == HAWSER_DENSE ? 0.8 : packed);
 }
 
-/* Looks at every column and changes the residual by it. */
+/* Returns the cost of a pass, which reads every column and changes the residual by it. */
 static double pass_cost(const hw_linear_columns *columns, double all)
 {
     double gather = columns->X.rows > (1 << 17) ? 2.0 : 0.8;
     return 2.0 * all * (columns->X.layout == HAWSER_DENSE ? 0.4 : gather);
 }
 
-/* The building of `fresh` entries' part counts, and then products or passes over `all` of `m` columns. */
+/* Compares costs over `m` columns with `all` entries. The Gram matrix costs the building of its part with `fresh` entries, and then products; the
+ * residual costs products or passes. */
 static bool pays(const hw_linear_columns *columns, double all, double fresh, double m, double epochs, bool rounds)
 {
     bool dense = columns->X.layout == HAWSER_DENSE;

@@ -4,7 +4,8 @@
 
 void hw_linear_scan_visit(hawser_record *record, hw_linear_scan *scan, const hawser_matrix *X)
 {
-    hawser_record_bytes(record, scan->gradient, 2 * X->cols * sizeof *scan->gradient); /* and the reference's */
+    hawser_record_bytes(record, scan->gradient,
+                        2 * X->cols * sizeof *scan->gradient); /* with reference_gradient behind it */
     hawser_record_bytes(record, scan->screened, X->cols * sizeof *scan->screened);
     hawser_record_bytes(record, scan->reference_dual, X->rows * sizeof *scan->reference_dual);
     HW_LINEAR_REMEMBER(record, scan->screened_at);
@@ -13,7 +14,7 @@ void hw_linear_scan_visit(hawser_record *record, hw_linear_scan *scan, const haw
     HW_LINEAR_REMEMBER(record, scan->grades);
 }
 
-/* Allocates the matrix as large as it was: when a column leaves depends on that. */
+/* Allocates the matrix with the old capacity, on which it depends when columns are dropped. */
 static bool make_gram(hawser_record *record, hw_linear_gram *gram, size_t columns)
 {
     if (gram->count > columns || gram->count > gram->capacity || gram->capacity > 2 * columns + 32) {

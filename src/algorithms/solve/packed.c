@@ -5,13 +5,13 @@
 
 #include "algorithms/solve/entries.h"
 
-/* Who needs memory that stays. */
+/* The arrays whose memory is kept. */
 enum { ROWS, INDICES, VALUES, STAYING };
 
-static const size_t CHUNK = 32768; /* entries that are put in order at a time: they stay in a core's cache */
-static const size_t STRETCH = 8;   /* of a column at a time, on average at least */
+static const size_t CHUNK = 32768; /* entries that are ordered at a time, so that they stay in a core's cache */
+static const size_t STRETCH = 8;   /* entries of a column that are read at a time, at least on average */
 
-/* All but the memory that stays. */
+/* Frees everything except the memory that is kept. */
 static void forget(hw_linear_packed *packed)
 {
     hw_linear_packed kept = {0};
@@ -19,7 +19,7 @@ static void forget(hw_linear_packed *packed)
     free(packed->in);
     free(packed->columns);
     memcpy(kept.memory, packed->memory, sizeof kept.memory);
-    memcpy(kept.room, packed->room, sizeof kept.room);
+    memcpy(kept.capacity, packed->capacity, sizeof kept.capacity);
     *packed = kept;
 }
 
@@ -31,14 +31,14 @@ void hw_linear_packed_free(hw_linear_packed *packed)
     memset(packed, 0, sizeof *packed);
 }
 
-/* NULL where there is none. What it held is lost. */
+/* Returns memory for an array, whose contents are lost if it grows; NULL if there is none. */
 static void *memory_of(hw_linear_packed *packed, size_t which, size_t bytes)
 {
-    if (bytes > packed->room[which]) {
+    if (bytes > packed->capacity[which]) {
         free(packed->memory[which]);
-        packed->room[which] = bytes + bytes / 8;
-        packed->memory[which] = malloc(packed->room[which]);
-        packed->room[which] = packed->memory[which] != NULL ? packed->room[which] : 0;
+        packed->capacity[which] = bytes + bytes / 8;
+        packed->memory[which] = malloc(packed->capacity[which]);
+        packed->capacity[which] = packed->memory[which] != NULL ? packed->capacity[which] : 0;
     }
     return packed->memory[which];
 }
@@ -53,7 +53,7 @@ static double value_at(const void *values, hawser_type type, uint64_t entry)
     return type == HAWSER_F32 ? (double)((const float *)values)[entry] : ((const double *)values)[entry];
 }
 
-/* First entry of column j in a row of at least `row`. */
+/* Returns the first entry of column j in a row >= `row`. */
 static uint64_t entry_at(const hawser_matrix *X, uint32_t j, size_t row)
 {
     if (row == 0 || row >= X->rows)
@@ -61,18 +61,18 @@ static uint64_t entry_at(const hawser_matrix *X, uint32_t j, size_t row)
     return hw_linear_first_entry(X->indices, X->offsets[j], X->offsets[j + 1], row);
 }
 
-/* What packing needs besides its result. */
+/* The input and the scratch of a packing. */
 typedef struct packing {
     const hawser_matrix *X;
     const uint32_t *columns;
     size_t count, begin, end;
-    uint64_t *from, *to; /* entries, by place in the list */
-    uint64_t *cursor;    /* by row: entries, then where the next one goes */
+    uint64_t *from, *to; /* range of entries, by place in the list */
+    uint64_t *cursor;    /* by row: its number of entries, then the place of the next one */
     uint64_t entries;
     size_t longest, rows; /* rows that have entries */
 } packing;
 
-/* Entries of each row, and by length the number of rows. */
+/* Counts the entries of each row, and the rows of each length. */
 static hawser_status count_entries(packing *p, uint64_t **lengths)
 {
     for (size_t k = 0; k < p->count; k++) {
@@ -94,7 +94,7 @@ static hawser_status count_entries(packing *p, uint64_t **lengths)
     return HAWSER_OK;
 }
 
-/* Puts rows in the order of their lengths, and cursors at their first entries. */
+/* Orders rows by length, and sets cursors to their first entries. */
 static hawser_status order_rows(packing *p, hw_linear_packed *packed, uint64_t *lengths)
 {
     uint64_t *entry = lengths + p->longest + 1, row = 0, at = 0;
@@ -125,7 +125,7 @@ static hawser_status order_rows(packing *p, hw_linear_packed *packed, uint64_t *
     return HAWSER_OK;
 }
 
-/* Of rows below `end`, those that have not been moved; inlined for each size of a value. Returns whether all were 1. */
+/* Copies the entries in rows below `end` that have not been copied. Returns true if all were 1. It is inlined for each type of values. */
 static inline __attribute__((always_inline)) bool move_rows(packing *p, hw_linear_packed *packed, size_t end,
                                                             const hawser_type type)
 {
@@ -145,7 +145,7 @@ static inline __attribute__((always_inline)) bool move_rows(packing *p, hw_linea
     return ones;
 }
 
-/* A few rows at a time: each of them is another place in memory to write to. */
+/* Copies entries a few rows at a time, because each row is another place in memory to write to. */
 static hawser_status move_entries(packing *p, hw_linear_packed *packed)
 {
     bool ones = true;
@@ -209,7 +209,7 @@ hawser_status hw_linear_pack(hw_linear_packed *packed, const hawser_matrix *X, c
     return HAWSER_OK;
 }
 
-/* in'x of one row. `values` is NULL for ones; the types are known where this is inlined. */
+/* Returns the product of one row with `in`. `values` is NULL for ones. It is inlined for each type. */
 static inline __attribute__((always_inline)) double dot(size_t length, const uint32_t *index, const void *values,
                                                         const hawser_type type, uint64_t first, const double *in)
 {
@@ -225,7 +225,7 @@ static inline __attribute__((always_inline)) double dot(size_t length, const uin
     return sum[0] + sum[1];
 }
 
-/* What is done with the rows of a run: out += X' W X in, or image = X in. */
+/* The operation on the rows of a run: out += X' W X in, or image = X in. */
 typedef struct use {
     const double *weights, *in;
     double *out, *image; /* one of them is NULL */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Above this share of the entries a full scan, which is a reference for later ones, is the better bargain. */
+/* Above this share of the entries a full scan pays, because it is a reference for later scans. */
 static const double FEW = 0.5;
 
 hawser_status hw_linear_scan_new(hw_linear_scan *scan, const hawser_matrix *X, hawser_error *error)
@@ -11,8 +11,8 @@ hawser_status hw_linear_scan_new(hw_linear_scan *scan, const hawser_matrix *X, h
     scan->screened = calloc(X->cols + 1, sizeof *scan->screened);
     scan->gradient = calloc(2 * X->cols + 1, sizeof *scan->gradient);
     scan->reference_dual = calloc(X->rows + 1, sizeof *scan->reference_dual);
-    scan->wanted = calloc(X->cols + 1, sizeof *scan->wanted);
-    if (scan->screened == NULL || scan->gradient == NULL || scan->reference_dual == NULL || scan->wanted == NULL)
+    scan->listed = calloc(X->cols + 1, sizeof *scan->listed);
+    if (scan->screened == NULL || scan->gradient == NULL || scan->reference_dual == NULL || scan->listed == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a block of %zu rows and %zu columns", X->rows, X->cols);
     scan->reference_gradient = scan->gradient + X->cols;
     hw_linear_scan_reset(scan);
@@ -24,7 +24,7 @@ void hw_linear_scan_free(hw_linear_scan *scan)
     free(scan->gradient);
     free(scan->screened);
     free(scan->reference_dual);
-    free(scan->wanted);
+    free(scan->listed);
     memset(scan, 0, sizeof *scan);
 }
 
@@ -45,7 +45,7 @@ void hw_linear_scan_all(hw_linear_scan *scan, const hw_linear_columns *columns, 
     scan->referenced = true;
 }
 
-/* ||r - reference||_w / sqrt(W). */
+/* Returns ||r - reference||_w / sqrt(W). */
 static double distance(const hw_linear_scan *scan, const hw_linear_columns *columns, const double *dual)
 {
     double sum = 0.0;
@@ -56,25 +56,26 @@ static double distance(const hw_linear_scan *scan, const hw_linear_columns *colu
     return sqrt(sum / columns->total);
 }
 
-/* Lists the columns that may leave the dead zone, their number in *count, and bounds the others' correlations. Returns how many entries
- * the listed ones have. */
-static double want(hw_linear_scan *scan, const hw_linear_columns *columns, double far, const double *alpha, double lambda,
-                   size_t *count)
+/* Lists the columns that may leave the dead zone, with their number in *count, and bounds the correlations of the others. Returns the number of
+ * entries of the listed columns. */
+static double list_unsafe(hw_linear_scan *scan, const hw_linear_columns *columns, double far, const double *alpha,
+                          double lambda, size_t *count)
 {
     const hawser_matrix *X = &columns->X;
-    size_t wanted = 0;
+    size_t listed = 0;
     double entries = 0.0;
     for (size_t j = 0; j < X->cols; j++) { /* the margin covers the rounding of both scans */
         double most = fabs(scan->reference_gradient[j]) + sqrt(columns->norm[j]) * far * (1.0 + 1e-9);
-        /* Where bounds make one sign of the correlation dearer than the other, it has to be known. */
+        /* If bounds differ by sign, the exact correlation is needed, because the bound has only the old sign. */
         bool even = columns->upper[j] == -columns->lower[j];
         bool safe = even & (alpha[j] == 0.0) & (most <= lambda * columns->l1[j] * (1.0 - 1e-9));
         scan->gradient[j] = copysign(most, scan->reference_gradient[j]);
-        scan->wanted[wanted] = (uint32_t)j; /* written over unless it counts: which columns do is hard to predict */
-        wanted += !safe;
+        scan->listed[listed] =
+            (uint32_t)j; /* overwritten by the next column if this one is safe: a branch would be hard to predict */
+        listed += !safe;
         entries += safe ? 0.0 : X->layout == HAWSER_DENSE ? 1.0 : (double)(X->offsets[j + 1] - X->offsets[j]);
     }
-    *count = wanted;
+    *count = listed;
     return entries;
 }
 
@@ -88,13 +89,13 @@ void hw_linear_scan_run(hw_linear_scan *scan, const hw_linear_columns *columns, 
         memcpy(scan->gradient, scan->reference_gradient, p * sizeof(double));
         return;
     }
-    if (!scan->referenced || want(scan, columns, far, alpha, lambda, &count) > FEW * all) {
+    if (!scan->referenced || list_unsafe(scan, columns, far, alpha, lambda, &count) > FEW * all) {
         hw_linear_scan_all(scan, columns, dual, sum);
         return;
     }
-    hawser_scan_some(&columns->X, scan->wanted, count, dual, scan->gradient);
+    hawser_scan_some(&columns->X, scan->listed, count, dual, scan->gradient);
     for (size_t k = 0; k < count; k++) {
-        uint32_t j = scan->wanted[k];
+        uint32_t j = scan->listed[k];
         scan->gradient[j] = (scan->gradient[j] - columns->mean[j] * sum) / columns->total;
     }
 }

@@ -5,7 +5,7 @@
 
 #include "algorithms/solve/face.h"
 
-/* The sums of a reduction stand behind the image: r z, l2 z^2 and m z; of the last one the penalty's growth, nothing, and m step. */
+/* The sums behind the image in a reduction: r z, l2 z^2 and m z. In the last reduction: the growth of the penalty, nothing, and m step. */
 enum { POWER, RIDGE, MEAN, GROWTH = POWER };
 
 void hw_linear_search_free(hw_linear_search *search)
@@ -41,10 +41,10 @@ static hawser_status reserve(hw_linear_search *search, size_t rows, size_t count
     return HAWSER_OK;
 }
 
-/* Curvature along a direction, relative to that along its coordinates, below which the search ends: a longer step leads out of the face. */
+/* The search ends if the curvature along a direction is below this share of that along its coordinates: a longer step would leave the face. */
 static const double FLAT = 1e-3, SMOOTH_FLAT = 1e-13;
-static const double HIDDEN = 1e-24;
-static const double EXACT = 0.1; /* the share of r z that may be left if there are no signs; less near the optimum */
+static const double HIDDEN = 1e-24; /* the share of r z that rounding hides */
+static const double EXACT = 0.1;    /* the share of r z that may be left if there are no signs; less near the optimum */
 
 /* Finds the columns on the face and their pull. */
 static hawser_status begin(hw_linear_search *search, const hw_linear_round *round, const uint32_t *list, size_t count,
@@ -111,7 +111,7 @@ static double centre(const hw_linear_search *search, const hw_linear_columns *co
     return square / columns->total;
 }
 
-/* Returns whether little of r z is left: without signs the less, the nearer the optimum is; else so little that rounding hides it. */
+/* Returns true if little of r z is left: without signs less near the optimum, else so little that rounding hides it. */
 static bool exact_enough(hw_linear_search *search, double power)
 {
     search->first = search->first > 0.0 ? search->first : power;
@@ -122,8 +122,8 @@ static bool exact_enough(hw_linear_search *search, double power)
     return power <= (near < EXACT ? near : EXACT) * search->first;
 }
 
-/* Takes the step along the next direction: p = z + turn p, and H p = H z + turn H p. Returns false at the end of the search, which is also
- * where the objective is nearly flat: signs change long before the end of such a step. */
+/* Takes the step along the next direction: p = z + turn p, and H p = H z + turn H p. Returns false at the end of the search, also if the objective is
+ * nearly flat, because signs change long before the end of such a step. */
 static bool advance(hw_linear_search *search, const hw_linear_round *round)
 {
     const hw_linear_columns *columns = round->columns;
@@ -148,7 +148,7 @@ static bool advance(hw_linear_search *search, const hw_linear_round *round)
     return true;
 }
 
-/* Cuts the step off at zero and at the bounds. Stores its end as the direction. */
+/* Cuts the step off at zero and at the bounds. Stores the end points in `direction`. */
 static void cut(hw_linear_search *search, const hw_linear_round *round, double sums[HW_LINEAR_SEARCH_SUMS])
 {
     memset(sums, 0, HW_LINEAR_SEARCH_SUMS * sizeof *sums);
@@ -163,7 +163,7 @@ static void cut(hw_linear_search *search, const hw_linear_round *round, double s
     }
 }
 
-/* Returns the share of the cut step, in [0, 1], that surely lowers the objective most: convexity bounds the penalty on the way. */
+/* Returns the share of the cut step, in [0, 1], with the largest guaranteed decrease: convexity bounds the penalty along the step. */
 static double reach(const hw_linear_search *search, const hw_linear_round *round)
 {
     const hw_linear_columns *columns = round->columns;

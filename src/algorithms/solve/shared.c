@@ -6,7 +6,7 @@ hawser_status hw_linear_shared_new(hw_linear_shared **out, bool alone, hawser_er
 {
     hw_linear_shared *shared = *out = calloc(1, sizeof *shared);
     if (shared == NULL)
-        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for what blocks share");
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for data that blocks share");
     pthread_mutex_init(&shared->lock, NULL);
     shared->alone = alone;
     return HAWSER_OK;

@@ -1,9 +1,9 @@
 /*
- * solver.h - what solves a block's local subproblem. The distributed algorithm (CoCoA) takes any: one struct of functions.
+ * solver.h - the interface of a solver of a block's local subproblem, a struct of functions. The distributed algorithm (CoCoA) takes any solver.
  *
  * The subproblem of a round (ALT eq. 2.7) is, over this block's coefficients only,
  *     min over delta of -sum_j g_j delta_j + sigma'/2 ||X delta||^2 / W + sum_j h_j(alpha_j + delta_j),
- * sigma' being careful about what the other blocks do at the same time.
+ * where sigma' allows for the changes that other blocks make at the same time.
  */
 #ifndef HW_ALGORITHMS_SOLVE_SOLVER_H
 #define HW_ALGORITHMS_SOLVE_SOLVER_H
@@ -17,44 +17,43 @@ typedef struct hw_linear_round {
     const hw_linear_columns *columns;
     double lambda;
     double gain;            /* sigma' */
-    double *residual;       /* w_i r_i at the round's start, one a row; a solver may use it as scratch */
+    double *residual;       /* w_i r_i at the round's start, by row; a solver may use it as scratch */
     double sum;             /* sum_i w_i r_i: 0 up to rounding when centred */
     double square;          /* sum_i w_i r_i^2 / W */
-    const double *gradient; /* g_j where `fresh`, else stale */
-    bool fresh;             /* the residual has not moved since the gradient was taken */
-    double *alpha;          /* this block's coefficients, moved by delta */
-    double *image;          /* v = X alpha: moved by sigma' X delta; NULL where it is made anew anyway */
-    double *slack;          /* where to put the local duality gap before the round; NULL when it is not wanted */
+    const double *gradient; /* g_j if `fresh`, else stale */
+    bool fresh;             /* the residual has not changed since the gradient was computed */
+    double *alpha;          /* this block's coefficients; the round adds delta */
+    double *image;          /* v = X alpha; the round adds sigma' X delta. NULL: the caller computes it anew */
+    double *slack;          /* receives the local duality gap before the round; may be NULL */
     double gap;             /* of the whole problem at the last certificate */
-    double tolerance;       /* the local duality gap below which more work is in vain */
-    uint64_t steps;         /* coordinate steps at most */
+    double tolerance;       /* the local duality gap below which more work has no effect */
+    uint64_t steps;         /* the most coordinate steps */
     uint64_t (*draw)(void *source, uint64_t below);
     void *source;
     hw_linear_stop stop;
-    const hw_linear_part
-        *part; /* of this block, where several solve the same subproblem together; NULL: it solves its own */
+    const hw_linear_part *part; /* this block's part if several solve one subproblem together; NULL: it solves its own */
 } hw_linear_round;
 
 typedef struct hw_linear_solver {
-    /* Makes the solver's own memory for a block; released by free_state, which takes NULL. */
+    /* Makes the solver's state for a block. free_state frees it and accepts NULL. */
     hawser_status (*new_state)(const hw_linear_columns *columns, void **state, hawser_error *error);
     void (*free_state)(void *state);
-    /* The columns have changed (another fold's weights): forget what was derived from them. */
+    /* Discards everything that was derived from the columns, which have changed (another fold's weights). */
     void (*reset)(void *state);
-    /* Chooses what the next rounds work on, from a fresh gradient: the support, columns without an L1 part, and of the others the most
-     * promising `room`. `screened` columns are known to be zero. */
+    /* Chooses the columns of the next rounds from a fresh gradient: the support, columns without an L1 part, and the `most` most promising of the
+     * others. `screened` columns are known to be zero. */
     hawser_status (*choose)(void *state, const hw_linear_columns *columns, double lambda, const double *alpha,
-                            const double *gradient, const bool *screened, size_t room, hawser_error *error);
+                            const double *gradient, const bool *screened, size_t most, hawser_error *error);
     hawser_status (*solve)(void *state, const hw_linear_round *round, hawser_error *error);
-    /* The columns that rounds change until the next choose; NULL stands for all of them. */
+    /* Returns the columns that rounds change until the next choose; NULL for all columns. */
     const uint32_t *(*members)(const void *state, size_t *count);
-    /* Visits what the state remembers from round to round; the state is new when it is read. NULL: nothing. */
+    /* Visits the fields that the state keeps from round to round; the state is new when it is read. NULL: there are none. */
     void (*visit)(hawser_record *record, void *state, const hw_linear_columns *columns);
 } hw_linear_solver;
 
-/* Working sets, coordinate descent on their Gram matrix or on the residual, with extrapolation: the default. */
+/* Returns the default solver: coordinate descent and conjugate gradients on working sets, by their Gram matrix or the residual. */
 const hw_linear_solver *hw_linear_working_set(void);
-/* Plain randomised coordinate descent, `steps` steps a round: the thesis's solver, and the tests' reference. */
+/* Returns plain randomised coordinate descent with `steps` steps per round: the thesis's solver, and the tests' reference. */
 const hw_linear_solver *hw_linear_coordinate(void);
 
 #endif

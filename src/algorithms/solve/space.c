@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Of centred columns the dense part of an image. */
+/* Returns the dense part of an image of centred columns. */
 static double drift_of(const hw_linear_columns *columns, const uint32_t *places, const double *direction, size_t listed)
 {
     double drift = 0.0;
@@ -31,7 +31,7 @@ static void pack_direction(hw_linear_packed *packed, const uint32_t *parts, cons
         packed->in[parts[f]] = direction[f];
 }
 
-/* The rows that this block sums over. */
+/* Finds the rows that this block sums over. */
 static void own_range(const hw_linear_space *space, size_t *begin, size_t *end)
 {
     const hw_linear_part *part = space->part;
@@ -39,7 +39,7 @@ static void own_range(const hw_linear_space *space, size_t *begin, size_t *end)
     *end = part != NULL ? part->end : space->length;
 }
 
-/* This block's range of the weighted image, in `product`: from rows of its view. */
+/* Computes this block's range of the weighted image in `product`, from the rows of its view. */
 static void own_image(const hw_linear_space *space, const hawser_matrix *view, const uint32_t *parts,
                       const double *direction, size_t listed, hw_linear_image *product)
 {
@@ -57,7 +57,7 @@ static void own_image(const hw_linear_space *space, const hawser_matrix *view, c
         product->values[i] *= weights[i];
 }
 
-/* On the Gram matrix every block makes its slots. */
+/* Computes the bend on the Gram matrix, where every block computes its slots. */
 static hawser_status bend_slots(const hw_linear_space *space, const uint32_t *parts, const uint32_t *places,
                                 const double *direction, size_t listed, hw_linear_image *product, double *bend,
                                 hawser_error *error)
@@ -72,7 +72,7 @@ static hawser_status bend_slots(const hw_linear_space *space, const uint32_t *pa
     return HAWSER_OK;
 }
 
-/* X' W X direction over this block's rows. */
+/* Computes X' W X direction over this block's rows. */
 static void bend_rows(const hw_linear_space *space, const uint32_t *parts, const double *direction, size_t listed,
                       hw_linear_image *product, double *bend)
 {

@@ -1,4 +1,4 @@
-/* stop.h - whether the run has been asked to end; long loops look every so often, and leave what is consistent. */
+/* stop.h - the request to end a run. Long loops poll it, and leave consistent results when they end early. */
 #ifndef HW_ALGORITHMS_SOLVE_STOP_H
 #define HW_ALGORITHMS_SOLVE_STOP_H
 
@@ -6,11 +6,11 @@
 #include <stddef.h>
 
 typedef struct hw_linear_stop {
-    bool (*asked)(void *source); /* NULL: nobody ever asks. Once true it stays true */
+    bool (*asked)(void *source); /* returns true once the run is asked to end, and from then on; NULL: never */
     void *source;
 } hw_linear_stop;
 
-enum { HW_LINEAR_POLL = 256 }; /* columns between two looks */
+enum { HW_LINEAR_POLL = 256 }; /* columns between two polls */
 
 static inline bool hw_linear_stopping(hw_linear_stop stop)
 {

@@ -1,4 +1,4 @@
-/* working_set.c - the default local solver: a small set of columns at a time (Johnson and Guestrin 2015, Massias et al. 2018). */
+/* working_set.c - the default local solver, which works on a small set of columns at a time (Johnson and Guestrin 2015, Massias et al. 2018). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,18 +80,18 @@ static void sift_up(scored *heap, size_t at)
     }
 }
 
-/* Fills the heap with the (at most) `room` columns outside the support whose entering lowers the objective most. Returns their number. */
+/* Fills the heap with at most `most` columns outside the support, those with the largest promise. Returns their number. */
 static size_t best_candidates(working_set *set, const hw_linear_columns *columns, double lambda, const double *alpha,
-                              const double *gradient, const bool *screened, size_t room)
+                              const double *gradient, const bool *screened, size_t most)
 {
     size_t count = 0;
-    for (size_t j = 0; j < columns->X.cols && room > 0; j++) {
+    for (size_t j = 0; j < columns->X.cols && most > 0; j++) {
         if (screened[j] || alpha[j] != 0.0 || columns->norm[j] <= 0.0)
             continue;
         double score = hw_linear_promise(columns, j, gradient[j], lambda);
-        if (score <= 0.0 || (count == room && score <= set->heap[0].score))
+        if (score <= 0.0 || (count == most && score <= set->heap[0].score))
             continue;
-        if (count < room) {
+        if (count < most) {
             set->heap[count] = (scored){score, (uint32_t)j};
             sift_up(set->heap, count++);
         } else {
@@ -103,7 +103,7 @@ static size_t best_candidates(working_set *set, const hw_linear_columns *columns
 }
 
 static hawser_status choose(void *opaque, const hw_linear_columns *columns, double lambda, const double *alpha,
-                            const double *gradient, const bool *screened, size_t room, hawser_error *error)
+                            const double *gradient, const bool *screened, size_t most, hawser_error *error)
 {
     working_set *set = opaque;
     size_t support = 0, always = 0;
@@ -111,15 +111,15 @@ static hawser_status choose(void *opaque, const hw_linear_columns *columns, doub
         support += alpha[j] != 0.0;
         always += alpha[j] == 0.0 && columns->l1[j] == 0.0;
     }
-    room += always;
-    if (room > set->heap_capacity) {
-        scored *heap = realloc(set->heap, 2 * room * sizeof *heap);
+    most += always;
+    if (most > set->heap_capacity) {
+        scored *heap = realloc(set->heap, 2 * most * sizeof *heap);
         if (heap == NULL)
-            return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu candidates", room);
+            return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu candidates", most);
         set->heap = heap;
-        set->heap_capacity = 2 * room;
+        set->heap_capacity = 2 * most;
     }
-    size_t entering = best_candidates(set, columns, lambda, alpha, gradient, screened, room);
+    size_t entering = best_candidates(set, columns, lambda, alpha, gradient, screened, most);
     HAWSER_TRY(hw_linear_members_reserve(&set->members, support + entering, error));
     hw_linear_members *members = &set->members;
     members->count = 0;
@@ -134,7 +134,7 @@ static hawser_status choose(void *opaque, const hw_linear_columns *columns, doub
     return HAWSER_OK;
 }
 
-/* Adds what the round changed to v and to the coefficients. */
+/* Adds the changes of the round to v and to the coefficients. */
 static void apply(hw_linear_members *members, const hw_linear_round *round)
 {
     const hw_linear_columns *columns = round->columns;
@@ -166,7 +166,7 @@ static hawser_status solve(void *opaque, const hw_linear_round *round, hawser_er
         HAWSER_TRY(hw_linear_gram_admit(&set->gram, members->columns, members->count, &fresh, error));
         HAWSER_TRY(hw_linear_gram_fill(&set->gram, columns, fresh, set->gram.count, round->stop, error));
     }
-    if (hw_linear_stopping(round->stop)) /* the matrix may have holes */
+    if (hw_linear_stopping(round->stop)) /* entries of the matrix may be missing */
         return HAWSER_OK;
     HAWSER_TRY(hw_linear_descend(members, set->use_gram ? &set->gram : NULL, round, error));
     apply(members, round);
@@ -179,7 +179,7 @@ static const uint32_t *members_of(const void *opaque, size_t *count)
     return ((const working_set *)opaque)->members.columns;
 }
 
-/* The members are chosen between two certificates; their coefficients are taken from the block in each round. */
+/* Visits the members, which stay the same between two certificates. Each round takes their coefficients from the block. */
 static void visit(hawser_record *record, void *opaque, const hw_linear_columns *columns)
 {
     working_set *set = opaque;
