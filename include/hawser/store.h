@@ -110,9 +110,9 @@ typedef struct hawser_table {
     uint32_t width;   /**< numbers per key; 0 means 1 */
     bool sparse;
     uint64_t first, last; /**< keys of a dense table, both included */
-    /** How a push changes the stored value: "add" (NULL), "assign", "max", "average" (the mean of all pushed values), "adagrad" (rate,
-     *  epsilon), "adam" (rate, beta1, beta2, epsilon), "proximal" (rate, l1, l2, low, high: a proximal gradient step), or a function from
-     *  the store's options; with `at`, a function of the servers. */
+    /** How a push changes the stored value: "add" (NULL; sums of HAWSER_I64 wrap around, as counters do), "assign", "max", "average" (the mean of
+     *  all pushed values), "adagrad" (rate, epsilon), "adam" (rate, beta1, beta2, epsilon), "proximal" (rate, l1, l2, low, high: a proximal
+     *  gradient step), or a function from the store's options; with `at`, a function of the servers. */
     const char *function;
     double parameters[8]; /**< parameters of the function */
     /** Data-centric synchronisation (Goel et al. 2015), for dense tables only. Requests carry their worker and iteration and wait for each other
@@ -239,7 +239,8 @@ HAWSER_API hawser_status hawser_table_clock(hawser_store *store, uint32_t table,
  *  it is sparse and NAME.memory if its function keeps memory; the last tensor is a checksum. Collective; no worker may issue requests meanwhile.
  *  Waits for tasks in progress. Held rows (hawser_store_flush) and increments of clocks that have not ended are not in the file. With stand-alone
  *  servers, `path` names a file in the directory of the first server, and other groups wait meanwhile. Returns HAWSER_NOT_FINITE if the tables are
- *  saved but an earlier push failed for that reason and its status has not been returned. */
+ *  saved but an earlier push failed for that reason and its status has not been returned. Returns HAWSER_BAD_ARGUMENT if a summed table has updates
+ *  of a clock that only some workers have ended; if the sum of a clock has overflowed, later clocks are left out of the file instead. */
 HAWSER_API hawser_status hawser_store_save(hawser_store *store, const char *path, hawser_error *error) HAWSER_MUST_USE;
 /** Replaces the contents of the tables with those of a file that hawser_store_save wrote; node 0 reads it. The number of servers may differ from
  *  that at the save. Each table of the file must exist, with the same type, width, keys and function; parameters may differ. Collective; no

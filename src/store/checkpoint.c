@@ -39,6 +39,14 @@ bool hw_server_between(const hw_server *server, uint32_t table, uint64_t *clock)
     return found;
 }
 
+bool hw_server_overflowed(const hw_server *server)
+{
+    bool any = false;
+    for (const hw_group *group = server->groups; group != NULL; group = group->next)
+        any = any || atomic_load(&group->overflowed);
+    return any;
+}
+
 uint64_t hw_server_rows(const hw_server *server, uint32_t table)
 {
     const hw_served *served = server->tables[table];

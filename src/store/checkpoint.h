@@ -19,6 +19,8 @@ void hw_server_release(hw_server *server, uint32_t table);
 /* Finds the oldest clock of a summed table that has updates and that not all workers of a group have ended. Returns false if there is
  * none. No group may come or go meanwhile. */
 bool hw_server_between(const hw_server *server, uint32_t table, uint64_t *clock);
+/* Returns whether the sum of a clock has overflowed here, after which no worker of its group can end a clock. */
+bool hw_server_overflowed(const hw_server *server);
 uint64_t hw_server_rows(const hw_server *server, uint32_t table);
 
 /* Copies this server's rows among keys first..last of a dense table. Returns their number. */

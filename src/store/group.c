@@ -78,6 +78,7 @@ hawser_status hw_group_new(hw_server *server, uint32_t workers, hw_group **out, 
     group->server = server;
     group->workers = workers;
     atomic_init(&group->over, false);
+    atomic_init(&group->overflowed, false);
     atomic_init(&group->seated, 0);
     atomic_init(&group->put_by, 0);
     hawser_status status = HW_NEW(&group->end_marker, 1, "a group of clients", error);
@@ -124,6 +125,8 @@ void hw_group_refuse(hw_group *group, const hw_client_session *of, const hw_requ
 {
     hw_server *server = group->server;
     char text[HW_REFUSAL_WORDS];
+    if (outcome == HW_CLOCK_OVERFLOWED)
+        atomic_store(&group->overflowed, true);
     atomic_fetch_add_explicit(&server->refused, 1, memory_order_relaxed);
     snprintf(text, sizeof text, "clock %llu of worker %u %s: %s", (unsigned long long)head->clock, head->worker,
              outcome == HW_CLOCK_OVERFLOWED ? "has failed" : "was refused, so requests that wait for it can never complete",

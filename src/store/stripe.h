@@ -59,6 +59,7 @@ struct hw_group {
     uint32_t workers;
     bool ended;
     atomic_bool over;
+    atomic_bool overflowed;                /* the sum of a clock has: no request of the group can go on */
     _Atomic(hw_client_session *) sessions; /* newest first */
     atomic_uint seated;                    /* how many */
     atomic_size_t put_by;                  /* bytes of its sums of clocks that are not over, of all tables */

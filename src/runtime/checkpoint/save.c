@@ -33,35 +33,66 @@ uint64_t hw_store_rows(const hw_table_spec *spec, const uint64_t *rows, uint32_t
     return all;
 }
 
-/* Sends the number of rows of every table on every server to all, and checks that no clock is half done. */
-static hawser_status count_rows(saving *s, uint32_t tables, hawser_error *error)
+/* Stores the number of rows of every table on this server in `own`, and behind them whether the sum of a clock has overflowed here. */
+static void count_own(const hawser_store *store, uint32_t tables, uint64_t *own)
 {
-    hawser_store *store = s->store;
-    uint64_t *own = NULL, clock = 0;
-    hawser_status status = HW_NEW(&own, tables, "a checkpoint", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&s->rows, (size_t)tables * store->servers, "a checkpoint", error);
-    pthread_mutex_lock(&store->making);
-    for (uint32_t t = 0; status == HAWSER_OK && store->server != NULL && t < tables; t++) {
+    for (uint32_t t = 0; t < tables; t++)
         own[t] = hw_server_rows(store->server, t);
-        /* Updates of clients' clocks that have not ended are not in the tables, as when their group is lost. */
-        if (store->listener == NULL && hw_server_between(store->server, t, &clock))
-            status = hawser_fail(error, HAWSER_BAD_ARGUMENT,
-                                 "table '%s' has updates of clock %" PRIu64 ", which not all workers have ended",
-                                 hw_client_table_at(store->client, t)->name, clock);
-    }
-    pthread_mutex_unlock(&store->making);
-    status = hw_cluster_agree(store->job->cluster, status, error);
-    if (status == HAWSER_OK)
-        status = hw_cluster_allgather(store->job->cluster, (hw_bytes){own, tables * sizeof *own}, s->in, error);
-    for (uint32_t n = 0; status == HAWSER_OK && n < store->nodes; n++) {
+    own[tables] = hw_server_overflowed(store->server);
+}
+
+/* Refuses a clock that is half done, since its updates are not in the tables. Clients' clocks may be, as when their group is lost. */
+static hawser_status check_clocks(const hawser_store *store, uint32_t tables, hawser_error *error)
+{
+    uint64_t clock = 0;
+    for (uint32_t t = 0; store->server != NULL && store->listener == NULL && t < tables; t++)
+        if (hw_server_between(store->server, t, &clock))
+            return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                               "table '%s' has updates of clock %" PRIu64 ", which not all workers have ended",
+                               hw_client_table_at(store->client, t)->name, clock);
+    return HAWSER_OK;
+}
+
+/* Stores what all servers have counted in s->rows. Returns whether the sum of a clock has overflowed on one of them. */
+static bool take_counts(saving *s, uint32_t tables)
+{
+    const hawser_store *store = s->store;
+    bool overflowed = false;
+    for (uint32_t n = 0; n < store->nodes; n++) {
+        const uint64_t *counts = s->in[n].data;
         for (uint32_t t = 0; n < store->servers && t < tables; t++)
-            memcpy(&s->rows[(size_t)t * store->servers + n], (uint64_t *)s->in[n].data + t, sizeof *own);
+            s->rows[(size_t)t * store->servers + n] = counts[t];
+        overflowed = overflowed || counts[tables] != 0;
         free(s->in[n].data);
         s->in[n].data = NULL;
     }
+    return overflowed;
+}
+
+/* Sends the number of rows of every table on every server to all, and checks that no clock is half done. After an overflow of a clock's
+ * sum no worker can end its clocks any more: what they have of later clocks is left out of the file, so the tables are not lost. */
+static hawser_status count_rows(saving *s, uint32_t tables, hawser_error *error)
+{
+    hawser_store *store = s->store;
+    hw_cluster *cluster = store->job->cluster;
+    uint64_t *own = NULL;
+    hawser_status status = HW_NEW(&own, tables + 1, "a checkpoint", error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&s->rows, (size_t)tables * store->servers, "a checkpoint", error);
+    pthread_mutex_lock(&store->making);
+    if (status == HAWSER_OK && store->server != NULL)
+        count_own(store, tables, own);
+    hawser_error between = {0};
+    hawser_status clocks = check_clocks(store, tables, &between);
+    pthread_mutex_unlock(&store->making);
+    status = hw_cluster_agree(cluster, status, error);
+    if (status == HAWSER_OK)
+        status = hw_cluster_allgather(cluster, (hw_bytes){own, (tables + 1) * sizeof *own}, s->in, error);
     free(own);
-    return status;
+    HAWSER_TRY(status);
+    if (!take_counts(s, tables) && clocks != HAWSER_OK)
+        status = hawser_fail(error, clocks, "%s", between.text);
+    return hw_cluster_agree(cluster, status, error);
 }
 
 /* Sends each server's part of the next rows to node 0. */
