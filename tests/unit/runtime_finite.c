@@ -150,6 +150,12 @@ static hawser_state *stored(hawser_program *program, hawser_state *along)
     return hawser_stored_state(program, "state", COUNT, NULL, NULL, NULL, NULL);
 }
 
+static hawser_state *summed(hawser_program *program, hawser_state *along)
+{
+    (void)along;
+    return hawser_stored_state(program, "state", COUNT, NULL, NULL, "add", NULL);
+}
+
 static const form forms[] = {
     {"replicated", add_much, plain, "'state'", false},
     {"replicated, by hawser_inc", inc_much, plain, "'state'", false},
@@ -162,6 +168,7 @@ static const form forms[] = {
     {"local", write_infinity, local, "'state'", false},
     {"tied", write_tied, tied, "'state'", false},
     {"stored", write_infinity, stored, "'state'", true},
+    {"stored by a function", inc_much, summed, "'state'", true},
 };
 enum { FORMS = sizeof forms / sizeof *forms };
 
@@ -235,7 +242,8 @@ static void every_form_ends_the_run(void **state)
         if (!forms[f].stored)
             continue;
         every_way((trial){&forms[f], hawser_delay(1)});
-        every_way((trial){&forms[f], hawser_centric(0)});
+        if (forms[f].make != summed) /* data-centric loops need one writer per chunk */
+            every_way((trial){&forms[f], hawser_centric(0)});
     }
 }
 

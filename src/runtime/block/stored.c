@@ -17,6 +17,7 @@ enum {
 /* A request to the store. */
 typedef struct hw_chunk_task {
     hw_worker *worker;
+    const hawser_state *state;
     struct hw_chunk_task *next; /* a push: its values are stored behind it */
     uint64_t number;
     hawser_status status;
@@ -127,12 +128,22 @@ static bool has_ended(const hw_chunk_task *task)
     return atomic_load_explicit(&task->ended, memory_order_acquire);
 }
 
+/* Adds the state's name to the error of a number that is not finite: a program does not know the store's table. */
+static hawser_status name_state(hw_worker *worker, const hawser_state *state, hawser_status status)
+{
+    hawser_error store = worker->error;
+    if (status == HAWSER_NOT_FINITE)
+        (void)hawser_fail(&worker->error, status, "stored state '%s', block %u: %s", state->name, worker->block, store.text);
+    return status;
+}
+
 /* Returns the status of an ended task, with the store's text. */
 static hawser_status outcome(hw_worker *worker, const hw_chunk_task *task)
 {
     if (task->status == HAWSER_OK)
         return HAWSER_OK;
     hawser_status status = hawser_store_wait(worker->session->store, task->number, &worker->error);
+    (void)name_state(worker, task->state, status);
     return hw_loss_reason(&worker->mailbox, status != HAWSER_OK ? status : task->status);
 }
 
@@ -151,6 +162,7 @@ static hawser_request begin_task(hw_worker *worker, const hw_state_part *part, h
 {
     const hw_stored *stored = part->stored;
     task->worker = worker;
+    task->state = part->state;
     atomic_store_explicit(&task->ended, false, memory_order_relaxed);
     return (hawser_request){.table = stored->table,
                             .worker = worker->mailbox.runner,
@@ -224,7 +236,7 @@ static hawser_status push(hw_worker *worker, hw_state_part *part, const uint64_t
         worker->push_count--;
         free(task);
     }
-    return status;
+    return name_state(worker, part->state, status);
 }
 
 /* ------------------------------------------------------------------------------------------------------------ chunks ---- */
