@@ -124,7 +124,7 @@ static hawser_status sparse_clock(test_node *node, hawser_store *store, hawser_e
     return saved == HAWSER_NOT_FINITE ? expect(saved, saved, "; the tables are saved", error) : saved;
 }
 
-/* A node has pushed in the next clock by the time the sum of this one overflows. Nobody can end that clock, and the file leaves it out. */
+/* A node has pushed in the next clock by the time the sum of this one overflows. No worker can end that clock, and the file leaves it out. */
 static hawser_status clock_ahead(test_node *node, hawser_store *store, hawser_error *error)
 {
     uint32_t table;

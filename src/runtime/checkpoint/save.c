@@ -41,7 +41,8 @@ static void count_own(const hawser_store *store, uint32_t tables, uint64_t *own)
     own[tables] = hw_server_overflowed(store->server);
 }
 
-/* Refuses a clock that is half done, since its updates are not in the tables. Clients' clocks may be, as when their group is lost. */
+/* Refuses a clock that is half done, since its updates are not in the tables. Those of remote clients are dropped, as when their group is
+ * lost. */
 static hawser_status check_clocks(const hawser_store *store, uint32_t tables, hawser_error *error)
 {
     uint64_t clock = 0;
@@ -70,7 +71,7 @@ static bool take_counts(saving *s, uint32_t tables)
 }
 
 /* Sends the number of rows of every table on every server to all, and checks that no clock is half done. After an overflow of a clock's
- * sum no worker can end its clocks any more: what they have of later clocks is left out of the file, so the tables are not lost. */
+ * sum no worker can end a later clock. The file then leaves out the updates of later clocks, so the tables are not lost. */
 static hawser_status count_rows(saving *s, uint32_t tables, hawser_error *error)
 {
     hawser_store *store = s->store;
