@@ -180,7 +180,7 @@ def odd_data(folder):
 
 def refusals(folder):
     data, model = os.path.join(folder, "data.csv"), os.path.join(folder, "refused")
-    for options, says in ((["--solver", "sgd", "--exchange", "products", "--sync", "dc:1"], "--exchange products with --solver sgd takes"),
+    for options, says in ((["--solver", "sgd", "--exchange", "products", "--sync", "dc:1"], "--exchange products with --solver sgd needs"),
                           (["--epochs", "3"], "--epochs does nothing with --solver gd"),
                           (["--solver", "sgd", "--tol", "1e-3"], "--tol does nothing with --solver sgd"),
                           (["--solver", "sgd", "--epochs", "1e30"], "--epochs: '1e30' is not within"),

@@ -1,10 +1,10 @@
 /*
  * least_squares.c - linear regression by gradient descent over feature partitions, as states, units and loops.
  *
- * Goel et al. (2015), section 6: every block keeps the weights of its columns up to date, and reads what the others have made of theirs,
- * chunk by chunk as they become admissible. Either *products* travel, of the rows of the next iteration with a block's columns, or the
- * *weights*, from which every block computes all products itself (the paper's form: B times the work). Sums over chunks are made in the
- * order of chunks, so both forms give the same bits, and under bsp and dc:0 those of one thread.
+ * Goel et al. (2015), section 6: every block updates the weights of its columns, and reads the other blocks' chunks one by one as they become
+ * admissible. Blocks send either *products*, of the rows of the next iteration with their columns, or *weights*, from which every block computes
+ * all products itself (the paper's form: B times the work). Sums over chunks are made in the order of chunks, so both forms give the same bits,
+ * and under bsp and dc:0 those of one thread.
  */
 #include <math.h>
 #include <stdio.h>
@@ -20,21 +20,21 @@
 #include "algorithms/sgd/exchange.h"
 #include "algorithms/sgd/options.h"
 
-enum { PATIENCE = 2000 };
+enum { STALLED = 2000 }; /* clocks without a smaller slope after which gd ends */
 
 static const double FAR = 0.1;        /* a slope that is far from an optimum */
 static const double FAR_ABOVE = 10.0; /* times the objective of weights of zero */
 
 /* ------------------------------------------------------------------------------------------------------------- units ---- */
 
-/* Makes the block of its columns, as it is before the first clock. */
+/* Makes the block from its columns, as before the first clock. */
 static hawser_status make_block(hawser_context *context)
 {
     const hw_descent *descent = hawser_user(context);
     hawser_error error = {0};
-    const hawser_matrix *whole = descent->weights_travel ? hawser_data_view(context, "whole") : NULL;
+    const hawser_matrix *whole = descent->sends_weights ? hawser_data_view(context, "whole") : NULL;
     if (whole != NULL)
-        HAWSER_TRY(hw_descent_want_all(context, whole->cols));
+        HAWSER_TRY(hw_descent_fetch_all(context, whole->cols));
     if (hw_descent_block_new(hawser_scratch(context), descent, hawser_data_view(context, "X"), whole, &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
     if (hw_descent_block_weigh(hawser_scratch(context), &error) != HAWSER_OK)
@@ -56,7 +56,7 @@ static void visit(hawser_record *record, hawser_context *context)
 static hawser_status prepare(hawser_context *context)
 {
     HAWSER_TRY(make_block(context));
-    hw_descent_squares(hawser_scratch(context), hawser_local(context, "board"));
+    hw_descent_squares(hawser_scratch(context), hawser_local(context, "row_parts"));
     return HAWSER_OK;
 }
 
@@ -70,7 +70,7 @@ static hawser_status power(hawser_context *context)
     return hw_descent_power(context, hawser_scratch(context));
 }
 
-/* Products of the first batch with the start. */
+/* Computes the products of the first batch with the start. */
 static hawser_status begin(hawser_context *context)
 {
     hw_descent_block *block = hawser_scratch(context);
@@ -85,8 +85,8 @@ static hawser_status descend(hawser_context *context)
     uint64_t clock = hawser_clock(context);
     hw_row_batch batch = hw_descent_batch(block, clock);
     double *theta = hawser_local(context, "theta"), weight = descent->total / (double)descent->X->rows;
-    HAWSER_TRY(descent->weights_travel ? hw_descent_make_products(context, block, "theta", batch)
-                                       : hw_descent_take_products(context, block, "products", batch.count));
+    HAWSER_TRY(descent->sends_weights ? hw_descent_make_products(context, block, "theta", batch)
+                                      : hw_descent_take_products(context, block, "products", batch.count));
     double loss = hw_descent_residual(block, batch), most = hw_descent_gradient(block, batch);
     if (!isfinite(loss))
         return hawser_unit_fail(context, HAWSER_DIVERGED, "the objective is no number any more in clock %llu; lower --step",
@@ -97,7 +97,7 @@ static hawser_status descend(hawser_context *context)
     rate /= (double)batch.count * weight;
     for (size_t j = 0; j < block->own.X.cols; j++)
         theta[j] += rate * block->gradient[j] * block->inverse[j];
-    if (!descent->weights_travel)
+    if (!descent->sends_weights)
         hw_descent_product(block, hw_descent_batch(block, clock + 1), theta, hawser_local(context, "products"));
     double slope = descent->deviation > 0.0 ? most / ((double)batch.count * weight * descent->deviation) : 0.0;
     HAWSER_TRY(hawser_report(context, "slope", slope));
@@ -107,18 +107,18 @@ static hawser_status descend(hawser_context *context)
 static hawser_status post(hawser_context *context)
 {
     hw_descent_block *block = hawser_scratch(context);
-    hw_descent_product(block, hw_descent_all(block), hawser_local(context, "theta"), hawser_local(context, "board"));
+    hw_descent_product(block, hw_descent_all(block), hawser_local(context, "theta"), hawser_local(context, "row_parts"));
     return HAWSER_OK;
 }
 
-/* What the weights are worth on all rows. */
+/* Measures the weights on all rows. */
 static hawser_status certify(hawser_context *context)
 {
     hw_descent_block *block = hawser_scratch(context);
     const hw_descent *descent = block->descent;
     const double *theta = hawser_local(context, "theta");
     hw_row_batch all = hw_descent_all(block);
-    HAWSER_TRY(hw_descent_take_products(context, block, "board", all.count));
+    HAWSER_TRY(hw_descent_take_products(context, block, "row_parts", all.count));
     double loss = hw_descent_residual(block, all) / descent->total, most = hw_descent_gradient(block, all) / descent->total;
     double nonzeros = 0.0;
     for (size_t j = 0; j < block->own.X.cols; j++)
@@ -131,22 +131,22 @@ static hawser_status certify(hawser_context *context)
 
 /* ----------------------------------------------------------------------------------------------------------- program ---- */
 
-/* Margins, moments and gradients; where rows are drawn, the entries by row too, of all columns if weights travel. */
+/* Estimates the memory of units: margins, moments and gradients; if rows are drawn, also the entries by row, of all columns if blocks send weights. */
 static void expect(hawser_program *program, const hw_descent *descent)
 {
-    enum { ENTRY = 12, ROWS = 7 }; /* bytes; numbers for each, those among them that travel */
+    enum { ENTRY = 12, ROWS = 7 }; /* bytes per entry; numbers per row, those in messages included */
     const hawser_matrix *X = descent->X;
     uint64_t rows = X->rows, columns = X->cols, blocks = descent->blocks, drawn = 0;
     if (!descent->all_rows && X->layout != HAWSER_DENSE)
-        drawn = (X->stored * ENTRY + rows * sizeof(double)) / (descent->weights_travel ? 1 : blocks);
+        drawn = (X->stored * ENTRY + rows * sizeof(double)) / (descent->sends_weights ? 1 : blocks);
     uint64_t block = (ROWS * rows + 4 * (columns / blocks + 1)) * sizeof(double) + drawn;
-    if (descent->weights_travel)
+    if (descent->sends_weights)
         block += (columns + descent->batch * blocks) * sizeof(double);
     hawser_scratch_expect(program, block, (4 * rows + 5 * columns) * sizeof(double));
 }
 
-/* `whole_way` false: `descent->start` is only measured. */
-static hawser_program *build(hw_descent *descent, bool whole_way)
+/* Builds the program. If `trains` is false, it only measures `descent->start`. */
+static hawser_program *build(hw_descent *descent, bool trains)
 {
     static const struct {
         const char *name;
@@ -160,32 +160,32 @@ static hawser_program *build(hw_descent *descent, bool whole_way)
     hawser_scratch_record(p, visit);
     expect(p, descent);
     size_t blocks = descent->blocks, rows = descent->X->rows, columns = descent->X->cols;
-    bool travels = descent->weights_travel;
+    bool sends_weights = descent->sends_weights;
     hawser_state *X = hawser_data_state(p, "X", descent->X, HAWSER_BY_COLUMN);
-    hawser_state *whole = travels ? hawser_data_state(p, "whole", descent->X, HAWSER_WHOLE) : NULL;
-    hawser_state *board = hawser_stored_state(p, "board", blocks * rows, NULL, NULL, NULL, NULL);
-    hawser_state *theta = travels ? hawser_stored_state(p, "theta", columns, X, descent->start, NULL, NULL)
-                                  : hawser_local_state(p, "theta", X, 1, descent->start);
+    hawser_state *whole = sends_weights ? hawser_data_state(p, "whole", descent->X, HAWSER_WHOLE) : NULL;
+    hawser_state *row_parts = hawser_stored_state(p, "row_parts", blocks * rows, NULL, NULL, NULL, NULL);
+    hawser_state *theta = sends_weights ? hawser_stored_state(p, "theta", columns, X, descent->start, NULL, NULL)
+                                        : hawser_local_state(p, "theta", X, 1, descent->start);
     hawser_operator *root = hawser_root(p);
-    hawser_unit(root, "prepare", prepare, HAWSER_READS(X, whole), HAWSER_UPDATES(board));
-    if (whole_way) {
+    hawser_unit(root, "prepare", prepare, HAWSER_READS(X, whole), HAWSER_UPDATES(row_parts));
+    if (trains) {
         hawser_until powers = {.test = hw_descent_powers_done}, end = {0};
         if (descent->all_rows)
-            end = (hawser_until){.metric = "slope", .below = descent->tolerance, .patience = PATIENCE};
+            end = (hawser_until){.metric = "slope", .below = descent->tolerance, .patience = STALLED};
         else
             end.clocks = (uint64_t)ceil(descent->epochs * (double)rows / (double)descent->batch);
-        hawser_unit(root, "point", point, HAWSER_READS(X), HAWSER_UPDATES(board));
+        hawser_unit(root, "point", point, HAWSER_READS(X), HAWSER_UPDATES(row_parts));
         hawser_operator *loop = hawser_loop(root, "curvature", powers, hawser_bsp());
-        hawser_unit(loop, "power", power, HAWSER_READS(X), HAWSER_UPDATES(board));
+        hawser_unit(loop, "power", power, HAWSER_READS(X), HAWSER_UPDATES(row_parts));
         hawser_state *products =
-            travels ? NULL : hawser_stored_state(p, "products", blocks * descent->batch, NULL, NULL, NULL, NULL);
-        if (!travels)
+            sends_weights ? NULL : hawser_stored_state(p, "products", blocks * descent->batch, NULL, NULL, NULL, NULL);
+        if (!sends_weights)
             hawser_unit(root, "begin", begin, HAWSER_READS(X, theta), HAWSER_UPDATES(products));
         loop = hawser_loop(root, "descent", end, descent->sync);
         hawser_unit(loop, "descend", descend, HAWSER_READS(X, whole), HAWSER_UPDATES(theta, products));
     }
-    hawser_unit(root, "post", post, HAWSER_READS(X, theta), HAWSER_UPDATES(board));
-    hawser_unit(root, "certify", certify, HAWSER_READS(X, theta, board), NULL);
+    hawser_unit(root, "post", post, HAWSER_READS(X, theta), HAWSER_UPDATES(row_parts));
+    hawser_unit(root, "certify", certify, HAWSER_READS(X, theta, row_parts), NULL);
     return p;
 }
 
@@ -219,8 +219,8 @@ static double count_nonzeros(const hw_descent *descent, const double *theta)
     return (double)count;
 }
 
-/* Batches whose epochs were over while a column still went along with the residual: what to do about it. */
-static void say_how_far(const hw_descent *descent, const hawser_options *options, double slope, hawser_training *training)
+/* Notes that the epochs of batches ended while a column still correlated with the residual, and the remedy. */
+static void note_distance(const hw_descent *descent, const hawser_options *options, double slope, hawser_training *training)
 {
     char cause[100] = "where rows differ much, steps are short";
     if (!(slope > FAR))
@@ -231,13 +231,12 @@ static void say_how_far(const hw_descent *descent, const hawser_options *options
         snprintf(cause, sizeof cause, "--step %g may be too short", descent->rate);
     snprintf(training->notes[0], sizeof training->notes[0],
              "after %g epochs a column still correlates with the residual by %.2g of the target's deviation: %s; --epochs "
-             "%g goes "
-             "on for longer, --solver gd until they do not",
+             "%g trains longer, --solver gd until no column does",
              descent->epochs, slope, cause, 10.0 * descent->epochs);
 }
 
-/* An end that left no time to measure the weights. */
-static void say_unmeasured(const hawser_options *options, hawser_training *training)
+/* Notes that there was no time left to measure the weights. */
+static void note_unmeasured(const hawser_options *options, hawser_training *training)
 {
     snprintf(training->notes[0], sizeof training->notes[0],
              "the weights of the last clock were not measured: that would have taken longer than --grace (%g s); their "
@@ -245,9 +244,9 @@ static void say_unmeasured(const hawser_options *options, hawser_training *train
              hawser_options_number(options, "grace"));
 }
 
-/* `measured`: the run that measured theta last, or that handed it in. */
-static hawser_status tell(const hw_descent *descent, const hawser_training_input *input, const hawser_run *measured,
-                          const double *theta, bool early, hawser_training *training, hawser_error *error)
+/* Fills the result. `measured` is the run that measured theta last, or that collected it. */
+static hawser_status fill_training(const hw_descent *descent, const hawser_training_input *input, const hawser_run *measured,
+                                   const double *theta, bool early, hawser_training *training, hawser_error *error)
 {
     static const hw_linear_kind kind = {.name = "linear"};
     double objective = hawser_result_metric(measured, "objective"), slope = hawser_result_metric(measured, "slope");
@@ -269,21 +268,21 @@ static hawser_status tell(const hw_descent *descent, const hawser_training_input
                            {isnan(curvature) ? NULL : "curvature", curvature}};
     memcpy(training->facts, facts, sizeof facts);
     const char *reason = hawser_run_figures(training->run)->stop_reason;
-    bool epochs = !early && !descent->all_rows; /* what the loop of their clocks ended by */
+    bool epochs = !early && !descent->all_rows; /* the loop ended by its number of clocks */
     snprintf(training->stop_reason, sizeof training->stop_reason, "%s",
              training->failure.status != HAWSER_OK ? "diverged"
              : epochs                              ? "epochs"
              : strcmp(reason, "patience") == 0     ? "progress"
                                                    : reason);
     if (isnan(objective))
-        say_unmeasured(input->options, training);
+        note_unmeasured(input->options, training);
     else if (epochs && training->failure.status == HAWSER_OK)
-        say_how_far(descent, input->options, slope, training);
+        note_distance(descent, input->options, slope, training);
     return hw_linear_model_make(&linear, input, 0, theta, NULL, &training->model, error);
 }
 
-/* What a model lacks that was not measured: the mean of its margins, from the means of own columns. */
-static hawser_status hand_in(hawser_context *context)
+/* Reports the mean of the margins, computed from the means of own columns, which a model needs if it was not measured. */
+static hawser_status report_shift(hawser_context *context)
 {
     const hw_descent *descent = hawser_user(context);
     const double *theta = hawser_local(context, "theta");
@@ -299,37 +298,37 @@ static hawser_status hand_in(hawser_context *context)
     return hawser_report(context, "shift", shift);
 }
 
-/* Brings theta to node 0 where no time is left to measure it. *run becomes that run, which may have been abandoned: its metrics are NAN
- * then. Collective. */
-static hawser_status bring(hw_descent *descent, hawser_job *job, const double *theta, hawser_run **run, hawser_error *error)
+/* Collects theta on node 0 if no time is left to measure it. *run becomes that run; if it was abandoned, its metrics are NAN. Collective. */
+static hawser_status collect(hw_descent *descent, hawser_job *job, const double *theta, hawser_run **run,
+                             hawser_error *error)
 {
     memmove(descent->start, theta, descent->X->cols * sizeof *theta);
-    hawser_program *p = hawser_program_new("hand in", descent);
+    hawser_program *p = hawser_program_new("collect", descent);
     hawser_metric_declare(p, "objective", HAWSER_LAST);
     hawser_metric_declare(p, "slope", HAWSER_MAX);
     hawser_metric_declare(p, "shift", HAWSER_SUM);
     hawser_state *X = hawser_data_state(p, "X", descent->X, HAWSER_BY_COLUMN);
     hawser_state *state = hawser_local_state(p, "theta", X, 1, descent->start);
-    hawser_unit(hawser_root(p), "hand in", hand_in, HAWSER_READS(X, state), NULL);
+    hawser_unit(hawser_root(p), "collect", report_shift, HAWSER_READS(X, state), NULL);
     hawser_observe(job, NULL, NULL);
     hawser_status status = hawser_run_program(job, p, run, error);
     hawser_program_free(p);
     return status == HAWSER_STOP ? HAWSER_OK : status;
 }
 
-/* Measures theta in a program of its own, which becomes *run; HAWSER_STOP: there was no time for that. Collective. */
+/* Measures theta in a program of its own, whose run becomes *run. Returns HAWSER_STOP if there was no time for it. Collective. */
 static hawser_status measure(hw_descent *descent, hawser_job *job, const double *theta, hawser_run **run,
                              hawser_error *error)
 {
-    bool travels = descent->weights_travel;
+    bool sends_weights = descent->sends_weights;
     hawser_run *made = NULL;
     memmove(descent->start, theta, descent->X->cols * sizeof *theta);
-    descent->weights_travel = false;
+    descent->sends_weights = false;
     hawser_program *program = build(descent, false);
     hawser_observe(job, NULL, NULL);
     hawser_status status = hawser_run_program(job, program, &made, error);
     hawser_program_free(program);
-    descent->weights_travel = travels;
+    descent->sends_weights = sends_weights;
     if (status != HAWSER_OK) {
         hawser_run_free(made);
         return status;
@@ -339,8 +338,8 @@ static hawser_status measure(hw_descent *descent, hawser_job *job, const double 
     return HAWSER_OK;
 }
 
-/* Steps that led far above what weights of zero have are no training, unless they began there: the best theta so far is the result. All
- * nodes decide alike. */
+/* Takes the best theta so far if the training failed, or ended far above the objective of weights of zero. The training is reported as diverged if
+ * that theta is better than the last. All nodes decide alike. */
 static hawser_status take_best(hw_descent *descent, hawser_job *job, hawser_status ended, double objective,
                                hawser_run **after, hawser_training *training, hawser_error *error)
 {
@@ -369,7 +368,7 @@ static hawser_status run(hw_descent *descent, hawser_job *job, const hawser_trai
     hawser_observe(job, input->observer, input->observer_user);
     hawser_status status = hawser_run_program(job, program, &training->run, &own);
     hawser_program_free(program);
-    bool early = status == HAWSER_STOP, unmeasured = false; /* a run that was ended has not measured what it left behind */
+    bool early = status == HAWSER_STOP, unmeasured = false; /* a run that ended early has not measured its weights */
     double objective = INFINITY;
     if (status != HAWSER_OK && !early && !overflowed(status))
         return hawser_fail(error, status, "%s", own.text);
@@ -377,7 +376,7 @@ static hawser_status run(hw_descent *descent, hawser_job *job, const hawser_trai
         status = measure(descent, job, hawser_result(training->run, "theta", NULL), after, &own);
         unmeasured = status == HAWSER_STOP;
         if (unmeasured)
-            HAWSER_TRY(bring(descent, job, hawser_result(training->run, "theta", NULL), after, error));
+            HAWSER_TRY(collect(descent, job, hawser_result(training->run, "theta", NULL), after, error));
         else if (status != HAWSER_OK && !overflowed(status))
             return hawser_fail(error, status, "%s", own.text);
     }
@@ -396,7 +395,7 @@ static hawser_status run(hw_descent *descent, hawser_job *job, const hawser_trai
     training->interrupted = early && strcmp(hawser_run_figures(training->run)->stop_reason, "signal") == 0;
     const hawser_run *measured = *after != NULL ? *after : training->run;
     return hawser_job_leads(job)
-               ? tell(descent, input, measured, hawser_result(measured, "theta", NULL), early, training, error)
+               ? fill_training(descent, input, measured, hawser_result(measured, "theta", NULL), early, training, error)
                : HAWSER_OK;
 }
 

@@ -44,8 +44,8 @@ static double inverse_square(const hawser_matrix *X, size_t j, double mean, doub
     return norm > 1e-24 * (mean * mean + norm) && most > 0.0 ? 1.0 / (most * most) : 0.0;
 }
 
-/* Whether weights travel: asked for, or because older products would be those of other rows. */
-static bool weights_travel(const hw_linear *linear)
+/* Returns true if blocks exchange weights: by --exchange, or because stale products would be those of other rows. */
+static bool sends_weights(const hw_linear *linear)
 {
     const hw_linear_settings *settings = &linear->settings;
     return settings->weights || (!settings->products && settings->batch > 0 && hw_linear_lag(linear->sync) > 0.0);
@@ -60,15 +60,15 @@ static hawser_status new_steps(hawser_context *context, hw_logistic_block *block
     steps->descent = (hw_descent){.X = linear->X,
                                   .intercept = linear->settings.intercept,
                                   .all_rows = linear->settings.batch == 0,
-                                  .weights_travel = weights_travel(linear),
+                                  .sends_weights = sends_weights(linear),
                                   .batch = linear->settings.batch > 0 ? linear->settings.batch : linear->X->rows,
                                   .rate = linear->settings.rate,
                                   .seed = linear->seed,
                                   .sync = linear->sync,
                                   .blocks = linear->blocks};
-    const hawser_matrix *whole = steps->descent.weights_travel ? hawser_data_view(context, "whole") : NULL;
+    const hawser_matrix *whole = steps->descent.sends_weights ? hawser_data_view(context, "whole") : NULL;
     if (whole != NULL)
-        HAWSER_TRY(hw_descent_want_all(context, whole->cols));
+        HAWSER_TRY(hw_descent_fetch_all(context, whole->cols));
     return hw_descent_block_new(&steps->block, &steps->descent, &block->columns.X, whole, error);
 }
 
@@ -109,7 +109,7 @@ static hawser_status ready(hawser_context *context)
 static hawser_status lengths(hawser_context *context)
 {
     const hw_logistic_block *block = hawser_scratch(context);
-    hw_descent_squares(&block->steps->block, hawser_local(context, "board"));
+    hw_descent_squares(&block->steps->block, hawser_local(context, "row_parts"));
     return HAWSER_OK;
 }
 
@@ -131,7 +131,7 @@ static hawser_status begin(hawser_context *context)
     hw_logistic_block *block = hawser_scratch(context);
     hw_logistic_steps *steps = block->steps;
     steps->intercept = block->point.intercept + (steps->descent.intercept ? hawser_metric(context, "centre") : 0.0);
-    if (!steps->descent.weights_travel)
+    if (!steps->descent.sends_weights)
         hw_descent_product(&steps->block, hw_descent_batch(&steps->block, steps->iteration), hawser_local(context, "w"),
                            hawser_local(context, "products"));
     return HAWSER_OK;
@@ -203,8 +203,8 @@ static hawser_status descend(hawser_context *context)
     const hw_descent *descent = &steps->descent;
     hw_row_batch batch = hw_descent_batch(&steps->block, steps->iteration);
     double caution = hawser_metric(context, "caution"), share = descent->total / (double)descent->X->rows;
-    HAWSER_TRY(descent->weights_travel ? hw_descent_make_products(context, &steps->block, "w", batch)
-                                       : hw_descent_take_products(context, &steps->block, "products", batch.count));
+    HAWSER_TRY(descent->sends_weights ? hw_descent_make_products(context, &steps->block, "w", batch)
+                                      : hw_descent_take_products(context, &steps->block, "products", batch.count));
     double rate = hw_descent_rate(descent, hawser_metric(context, "curvature"), hawser_metric(context, "row_square"), BEND,
                                   steps->iteration);
     rate /= caution > 1.0 ? caution : 1.0;
@@ -215,7 +215,7 @@ static hawser_status descend(hawser_context *context)
     (void)hw_descent_gradient(&steps->block, batch);
     HAWSER_TRY(move(context, block, rate));
     steps->iteration++;
-    if (!descent->weights_travel)
+    if (!descent->sends_weights)
         hw_descent_product(&steps->block, hw_descent_batch(&steps->block, steps->iteration), hawser_local(context, "w"),
                            hawser_local(context, "products"));
     return HAWSER_OK;
@@ -255,24 +255,24 @@ void hw_logistic_steps_work(const hw_linear_frame *frame, hw_linear *linear)
     hawser_program *p = frame->program;
     hawser_state *X = frame->X, *whole = NULL, *products = NULL;
     size_t rows = linear->X->rows, batch = linear->settings.batch > 0 ? linear->settings.batch : rows;
-    bool travel = weights_travel(linear);
-    hawser_state *board = hawser_stored_state(p, "board", linear->blocks * rows, NULL, NULL, NULL, NULL);
-    hawser_state *w = travel ? hawser_stored_state(p, "w", linear->X->cols, X, linear->alpha, NULL, NULL)
-                             : hawser_local_state(p, "w", X, 1, linear->alpha);
-    if (travel)
+    bool weights_are_sent = sends_weights(linear);
+    hawser_state *row_parts = hawser_stored_state(p, "row_parts", linear->blocks * rows, NULL, NULL, NULL, NULL);
+    hawser_state *w = weights_are_sent ? hawser_stored_state(p, "w", linear->X->cols, X, linear->alpha, NULL, NULL)
+                                       : hawser_local_state(p, "w", X, 1, linear->alpha);
+    if (weights_are_sent)
         whole = hawser_data_state(p, "whole", linear->X, HAWSER_WHOLE);
     else
         products = hawser_stored_state(p, "products", linear->blocks * batch, NULL, NULL, NULL, NULL);
     hawser_unit(frame->work, "ready", ready, HAWSER_READS(X, frame->alpha, whole), HAWSER_UPDATES(w));
     if (!(linear->settings.rate > 0.0)) {
         hawser_operator *uncurved = hawser_sequence(hawser_branch(frame->work, "uncurved", hw_linear_uncurved, linear));
-        hawser_unit(uncurved, "lengths", lengths, HAWSER_READS(X), HAWSER_UPDATES(board));
-        hawser_unit(uncurved, "point", point, HAWSER_READS(X), HAWSER_UPDATES(board));
+        hawser_unit(uncurved, "lengths", lengths, HAWSER_READS(X), HAWSER_UPDATES(row_parts));
+        hawser_unit(uncurved, "point", point, HAWSER_READS(X), HAWSER_UPDATES(row_parts));
         hawser_operator *powers =
             hawser_loop(uncurved, "curvature", (hawser_until){.test = hw_descent_powers_done}, hawser_bsp());
-        hawser_unit(powers, "power", power, HAWSER_READS(X), HAWSER_UPDATES(board));
+        hawser_unit(powers, "power", power, HAWSER_READS(X), HAWSER_UPDATES(row_parts));
     }
-    if (travel)
+    if (weights_are_sent)
         hawser_unit(frame->work, "begin", begin, HAWSER_READS(w), NULL);
     else
         hawser_unit(frame->work, "begin", begin, HAWSER_READS(w), HAWSER_UPDATES(products));

@@ -38,7 +38,7 @@ hawser_status hw_descent_make_products(hawser_context *context, hw_descent_block
     return HAWSER_OK;
 }
 
-hawser_status hw_descent_want_all(hawser_context *context, size_t columns)
+hawser_status hw_descent_fetch_all(hawser_context *context, size_t columns)
 {
     uint32_t *all = calloc(columns + 1, sizeof *all);
     if (all == NULL)
@@ -56,12 +56,12 @@ hawser_status hw_descent_point(hawser_context *context, hw_descent_block *block)
 {
     const hw_descent *descent = block->descent;
     double most = 0.0, usual = descent->total / (double)descent->X->rows;
-    HAWSER_TRY(hw_descent_take_products(context, block, "board", descent->X->rows));
+    HAWSER_TRY(hw_descent_take_products(context, block, "row_parts", descent->X->rows));
     for (size_t i = 0; i < descent->X->rows; i++)
         most = fmax(most, block->margins[i] * (descent->weights != NULL ? descent->weights[i] / usual : 1.0));
     for (size_t j = 0; j < block->own.X.cols; j++)
         block->direction[j] = (hawser_random_uniform(context) - 0.5) * sqrt(block->inverse[j]);
-    hw_descent_product(block, hw_descent_all(block), block->direction, hawser_local(context, "board"));
+    hw_descent_product(block, hw_descent_all(block), block->direction, hawser_local(context, "row_parts"));
     return hawser_report(context, "row_square", most);
 }
 
@@ -70,7 +70,7 @@ hawser_status hw_descent_power(hawser_context *context, hw_descent_block *block)
     const hw_descent *descent = block->descent;
     hw_row_batch all = hw_descent_all(block);
     double scale = hawser_clock(context) > 0 ? hawser_metric(context, "curvature") : 1.0, squares = 0.0;
-    HAWSER_TRY(hw_descent_take_products(context, block, "board", all.count));
+    HAWSER_TRY(hw_descent_take_products(context, block, "row_parts", all.count));
     for (size_t i = 0; i < all.count; i++)
         block->margins[i] *= descent->weights != NULL ? descent->weights[i] : 1.0;
     (void)hw_descent_gradient(block, all);
@@ -80,11 +80,11 @@ hawser_status hw_descent_power(hawser_context *context, hw_descent_block *block)
         if (block->inverse[j] > 0.0)
             squares += block->direction[j] * block->direction[j] / block->inverse[j];
     }
-    hw_descent_product(block, all, block->direction, hawser_local(context, "board"));
+    hw_descent_product(block, all, block->direction, hawser_local(context, "row_parts"));
     return hawser_report(context, "squares", squares);
 }
 
-/* Directions are divided by the length of the one before, so that a length is an estimate of the eigenvalue. */
+/* Each direction is divided by the length of the one before, so its own length is an estimate of the eigenvalue. */
 bool hw_descent_powers_done(hawser_progress *progress, void *user)
 {
     (void)user;

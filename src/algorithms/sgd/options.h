@@ -4,7 +4,7 @@
 
 #include "hawser/options.h"
 
-/* Those that linear and logistic regression have alike. */
+/* The rows that linear and logistic regression share. */
 /* clang-format off */
 #define HW_DESCENT_ROWS \
     {"exchange", HAWSER_WORD, "auto", "auto|products|weights", "WHAT", \

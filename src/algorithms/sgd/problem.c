@@ -10,12 +10,12 @@
 
 enum { WORTH_A_WORKER = 1 << 20 };
 
-/* The power method may fall short of the eigenvalue by a fifth in so many steps. */
+/* After the steps of exchange.c, the power method may be below the eigenvalue by a fifth. */
 static const double CAUTION = 1.25;
 
 /* ---------------------------------------------------------------------------------------------------------- settings ---- */
 
-static bool asked(const hawser_options *options, const char *key)
+static bool is_given(const hawser_options *options, const char *key)
 {
     return hawser_options_has(options, key) && hawser_options_source(options, key, NULL) == HAWSER_FROM_COMMAND_LINE;
 }
@@ -24,18 +24,19 @@ static hawser_status refuse_idle(const hawser_options *options, bool all_rows, b
 {
     static const char *const others[] = {"merge", "filter", "quota", "max-held-clocks", "encoding", "exchange-every"};
     for (size_t k = 0; k < sizeof others / sizeof *others; k++)
-        if (asked(options, others[k]))
+        if (is_given(options, others[k]))
             return hawser_fail(
                 error, HAWSER_BAD_OPTION,
-                "--%s does nothing here: it is about copies of a model, and these weights have one writer each", others[k]);
-    if (all_rows && asked(options, "epochs"))
+                "--%s does nothing here: it applies to copies of a model, and each of these weights has one writer",
+                others[k]);
+    if (all_rows && is_given(options, "epochs"))
         return hawser_fail(error, HAWSER_BAD_OPTION, "--epochs does nothing with --solver gd; see --tol and --max-clocks");
-    if (!all_rows && asked(options, "tol"))
+    if (!all_rows && is_given(options, "tol"))
         return hawser_fail(error, HAWSER_BAD_OPTION, "--tol does nothing with --solver sgd or minibatch; see --epochs");
-    if ((all_rows || one_row) && asked(options, "batch"))
+    if ((all_rows || one_row) && is_given(options, "batch"))
         return hawser_fail(error, HAWSER_BAD_OPTION, "--batch does nothing without --solver minibatch");
-    if (asked(options, "validation"))
-        return hawser_fail(error, HAWSER_BAD_OPTION, "--validation does nothing here: there is nothing to choose");
+    if (is_given(options, "validation"))
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--validation does nothing here: there is no model to choose");
     return HAWSER_OK;
 }
 
@@ -50,8 +51,8 @@ static hawser_status read_settings(hw_descent *descent, const hawser_options *op
     if (stale && strcmp(form, "products") == 0)
         return hawser_fail(
             error, HAWSER_BAD_OPTION,
-            "--exchange products with --solver %s takes --sync bsp or dc:0: an older product is one of other rows", solver);
-    descent->weights_travel = strcmp(form, "weights") == 0 || (stale && strcmp(form, "auto") == 0);
+            "--exchange products with --solver %s needs --sync bsp or dc:0: stale products are those of other rows", solver);
+    descent->sends_weights = strcmp(form, "weights") == 0 || (stale && strcmp(form, "auto") == 0);
     descent->rate = hawser_options_has(options, "step") ? hawser_options_number(options, "step") : 0.0;
     descent->tolerance = hawser_options_number(options, "tol");
     descent->epochs = hawser_options_number(options, "epochs");
@@ -75,7 +76,7 @@ static hawser_status take_target(hw_descent *descent, const hawser_dataset *data
     size_t n = descent->X->rows;
     const double *y = hawser_dataset_target(data), *offset = hawser_dataset_offset(data);
     if (y == NULL)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "the input has no target; say which column it is with --target");
+        return hawser_fail(error, HAWSER_BAD_INPUT, "the input has no target; name its column with --target");
     HAWSER_TRY(hw_linear_new_doubles(&descent->target, n, error));
     double sum = 0.0, squares = 0.0;
     for (size_t i = 0; i < n; i++) {
@@ -129,7 +130,7 @@ void hw_descent_free(hw_descent *descent)
 
 /* ------------------------------------------------------------------------------------------------------------- block ---- */
 
-/* Means, and where asked for one over the variance. */
+/* Computes means, and the inverses of variances unless `inverse` is NULL. */
 static hawser_status moments(const hw_descent *descent, const hawser_matrix *X, double *mean, double *inverse,
                              hawser_error *error)
 {

@@ -37,7 +37,7 @@ void hw_rows_free(hw_rows *rows)
     *rows = (hw_rows){0};
 }
 
-/* The first entry of row i whose column is not below j. */
+/* Returns the first entry of row i whose column is not below j. */
 static uint64_t entry_of(const hw_rows *rows, size_t i, size_t j)
 {
     return hw_linear_first_entry(rows->columns, rows->offsets[i], rows->offsets[i + 1], j);
@@ -87,7 +87,7 @@ void hw_rows_gradient(const hw_rows *rows, hw_row_batch batch, const double *r, 
     }
 }
 
-/* splitmix64 of (seed, number, k). */
+/* Returns a hash of (seed, number, k), with the mixing of splitmix64 twice. */
 static uint64_t mixed(uint64_t seed, uint64_t number, uint64_t k)
 {
     uint64_t z =
