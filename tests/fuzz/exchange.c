@@ -1,8 +1,7 @@
-/* Feeds a replica and the decoder with messages that no honest peer would send. Whatever comes, nothing may be read or written out
- * of bounds, and a refusal names its reason.
+/* Feeds a replica and the decoder with arbitrary messages. No access may be out of bounds, and every rejected message must have a reason.
  *
- * Input: a byte that chooses the replica's form and policy, one that says who adds up, then messages: 16 bytes of envelope, a length, the
- * payload. */
+ * Input: a byte that chooses the replica's form and policy, a byte that chooses the blocks that add up, then messages: 16 bytes of envelope, a
+ * length, the payload. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>

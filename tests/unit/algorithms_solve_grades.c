@@ -1,4 +1,4 @@
-/* Who is let into working sets, over columns that are split in several ways. */
+/* The columns that enter working sets, for columns that are split in several ways. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,14 +17,14 @@ typedef struct columns {
     double alpha[COLUMNS], gradient[COLUMNS];
 } columns;
 
-/* Promises of 4^-0.5, 4^-1.5, ... beside a scale of 1, many of the small ones; some columns that cannot enter. */
+/* Makes columns with promises of 4^-0.5, 4^-1.5, ... relative to a scale of 1, many of them small, and some columns that cannot enter. */
 static void make(columns *c)
 {
     memset(c, 0, sizeof *c);
     for (size_t j = 0; j < COLUMNS; j++) {
         double promise = ldexp(0.5, -2 * (int)((j * 37 % COLUMNS) / 50));
         c->norm[j] = j % 10 == 9 ? 0.0 : 2.0;
-        c->l1[j] = j % 40 == 4 ? 0.0 : 1.0; /* such a one is no candidate: it is in the set anyway */
+        c->l1[j] = j % 40 == 4 ? 0.0 : 1.0; /* without an L1 part a column is no candidate: it is always in the set */
         c->lower[j] = -INFINITY;
         c->upper[j] = INFINITY;
         c->alpha[j] = j % 40 == 7 ? 1.0 : 0.0;
@@ -49,8 +49,8 @@ static bool candidate(const columns *c, size_t j)
     return c->norm[j] > 0.0 && c->l1[j] > 0.0 && c->alpha[j] == 0.0 && fabs(c->gradient[j]) > 1.0;
 }
 
-/* All candidates are counted, each block's own, and the number let in is that of one block, rounded up once a block; nobody who
- * promises a grade less gets in before one who promises more. */
+/* Each block counts its own candidates. As many enter as with one block, rounded up once per block, and no candidate enters before one of a better
+ * grade. */
 static void as_one_block(void **unused)
 {
     (void)unused;
@@ -77,7 +77,7 @@ static void as_one_block(void **unused)
         for (size_t room = 0; room <= COLUMNS; room += 13) {
             size_t wanted = room < candidates ? room : candidates, entering = 0;
             double better = 0.0;
-            size_t full = 0; /* grades that all get in */
+            size_t full = 0; /* grades that enter as a whole */
             while (full < HW_LINEAR_GRADES && better + all[full] <= (double)room)
                 better += all[full++];
             for (size_t b = 0; b < blocks; b++) {

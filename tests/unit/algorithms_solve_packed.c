@@ -1,4 +1,4 @@
-/* Products of packed rows against sums written out from a dense table. */
+/* Products of packed rows are compared with sums over a dense table. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@ enum { ROWS = 97, COLUMNS = 40, LISTED = 23 };
 
 typedef enum stored { DOUBLES, FLOATS, ONES } stored;
 
-/* Every third column is empty, some rows are, and column 1 is in every row that is not. */
+/* A sparse table. Every third column and some rows are empty, and column 1 is in every other row. */
 typedef struct table {
     double dense[COLUMNS][ROWS];
     uint64_t offsets[COLUMNS + 1];
@@ -110,7 +110,7 @@ static void products(void **unused)
     free(t);
 }
 
-/* What is there is used again only where nothing has changed. */
+/* Packed rows are reused only if neither matrix, columns nor rows have changed. */
 static void packed_again(void **unused)
 {
     (void)unused;
@@ -141,7 +141,7 @@ static double tall_value(size_t i, size_t j)
     return (i * (j + 3)) % 5 == 0 ? 0.0 : (double)((i * 13 + j * 5) % 9) - 3.5;
 }
 
-/* So many entries that they are packed a few rows at a time, into memory that held others. Their products are exact. */
+/* Many entries are packed a few rows at a time, into memory that was used before. Their products are exact. */
 static void tall_columns(void **unused)
 {
     (void)unused;

@@ -1,4 +1,4 @@
-/* Every form of bits against bits and rows taken one by one. */
+/* Every variant of bits is compared with loops over single bits and rows. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 
 enum { WORDS = 12, BITS = 64 * WORDS, ROUNDS = 3000 };
 
-/* Ascending numbers from `first` on, with gaps of up to `gap`; how many there are before first + BITS. */
+/* Draws ascending numbers from `first` on, with gaps of up to `gap`. Returns how many are below first + BITS. */
 static size_t draw(hw_random *random, uint64_t first, uint64_t gap, uint64_t *numbers)
 {
     size_t count = 0;
@@ -34,8 +34,8 @@ static uint64_t drawn_first(hw_random *random)
     return hw_random_below(random, 2) ? hw_random_next(random) >> 1 : UINT64_MAX - BITS + 1;
 }
 
-/* In one go, and in two after each other, since lists come in runs. */
-static void what_is_set_are_the_numbers(void **state)
+/* Numbers are set in one call and in two, because lists arrive in runs. */
+static void set_bits_are_the_numbers(void **state)
 {
     (void)state;
     uint64_t numbers[BITS], listed[BITS + 1], words[WORDS];
@@ -64,8 +64,8 @@ static void what_is_set_are_the_numbers(void **state)
     }
 }
 
-/* A number that does not ascend, is far off or comes again, anywhere, is seen, and nothing is written past the words. */
-static void what_is_no_such_list_is_seen(void **state)
+/* A number that does not ascend, is out of range or is repeated is found anywhere, and nothing is written past the words. */
+static void lists_that_do_not_ascend_are_rejected(void **state)
 {
     (void)state;
     uint64_t numbers[BITS];
@@ -82,7 +82,7 @@ static void what_is_no_such_list_is_seen(void **state)
                      (at + 1 == count || other < numbers[at + 1]) && first + span >= first;
         numbers[at] = other;
         for (size_t form = 0; hw_bits_variant(form) != NULL; form++) {
-            uint64_t *words = calloc(n, sizeof *words); /* exactly: sanitizers watch what lies behind */
+            uint64_t *words = calloc(n, sizeof *words); /* exact size, so that sanitizers find accesses behind the end */
             assert_non_null(words);
             assert_int_equal(hw_bits_variant(form)->set(numbers, count, first, span, words), right);
             free(words);
@@ -109,7 +109,7 @@ static void rows_are_taken_and_put_back(void **state)
     for (int round = 0; round < ROUNDS; round++) {
         size_t n = (size_t)hw_random_below(&random, WORDS + 1), size = hw_random_below(&random, 2) ? 4 : 8, count = 0;
         draw_words(&random, words, n);
-        size_t rows_there = 0; /* up to the last that has a bit: what lies behind is not the callee's to touch */
+        size_t rows_there = 0; /* up to the last row with a bit: the functions must not touch rows behind it */
         for (size_t i = 0; i < 64 * n; i++)
             if (has(words, i)) {
                 rows_there = i + 1;
@@ -140,7 +140,7 @@ static void rows_are_taken_and_put_back(void **state)
     }
 }
 
-/* Any number of rows, at any address: what lies behind the last is not looked at. */
+/* Any number of rows, at any address: memory behind the last row is not read. */
 static void rows_that_are_not_zero_are_marked(void **state)
 {
     (void)state;
@@ -168,7 +168,7 @@ static void rows_that_are_not_zero_are_marked(void **state)
     }
 }
 
-/* What a loop over the bits would make of the rows, whose bytes may be any number's. Returns the first row that stays, or SIZE_MAX. */
+/* Computes the new rows by a loop over the bits. Returns the first row that keeps its value, or SIZE_MAX. */
 static size_t add_one_by_one(unsigned char *rows, hw_bits_number number, const uint64_t *words, size_t end,
                              const unsigned char *in)
 {
@@ -198,7 +198,7 @@ static size_t add_one_by_one(unsigned char *rows, hw_bits_number number, const u
     return kept;
 }
 
-/* Finite ones, so that no NaN's own bits are compared; zeros of both signs among them, and some of which two are infinite. */
+/* Draws finite numbers, so that no NaN bits are compared: also zeros of both signs, and numbers of which two add up to infinity. */
 static void draw_numbers(hw_random *random, hw_bits_number number, void *numbers, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -214,7 +214,7 @@ static void draw_numbers(hw_random *random, hw_bits_number number, void *numbers
     }
 }
 
-static void rows_are_added_to(void **state)
+static void numbers_are_added_to_rows(void **state)
 {
     (void)state;
     hw_random random = hw_random_at(5, 0, 0, 0);
@@ -229,7 +229,7 @@ static void rows_are_added_to(void **state)
                 end = i + 1;
                 count++;
             }
-        /* exactly as many as there are: sanitizers watch what lies behind */
+        /* exact sizes, so that sanitizers find accesses behind the end */
         unsigned char *rows = malloc(end * size + 1), *before = malloc(end * size + 1), *right = malloc(end * size + 1);
         unsigned char *in = malloc(count * size + 1);
         assert_true(rows != NULL && before != NULL && right != NULL && in != NULL);
@@ -250,7 +250,7 @@ static void rows_are_added_to(void **state)
     }
 }
 
-static void parts_are_those_of_the_whole(void **state)
+static void slices_and_counts_match_the_whole(void **state)
 {
     (void)state;
     hw_random random = hw_random_at(4, 0, 0, 0);
@@ -281,9 +281,9 @@ static void parts_are_those_of_the_whole(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_set_are_the_numbers), cmocka_unit_test(what_is_no_such_list_is_seen),
+        cmocka_unit_test(set_bits_are_the_numbers),    cmocka_unit_test(lists_that_do_not_ascend_are_rejected),
         cmocka_unit_test(rows_are_taken_and_put_back), cmocka_unit_test(rows_that_are_not_zero_are_marked),
-        cmocka_unit_test(rows_are_added_to),           cmocka_unit_test(parts_are_those_of_the_whole),
+        cmocka_unit_test(numbers_are_added_to_rows),   cmocka_unit_test(slices_and_counts_match_the_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Every form of gaps against sums and differences taken one by one. */
+/* Every variant of gaps is compared with single sums and differences. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@ static uint64_t most_of(size_t bytes)
     return bytes == 0 ? 0 : UINT64_MAX >> (64 - 8 * bytes);
 }
 
-/* Numbers are kept as 64 bits here; copies them to or from the type. */
+/* Copies numbers, which the tests keep in 64 bits, to the type. */
 static void copy_to(hw_gaps_number type, const uint64_t *numbers, size_t count, void *to)
 {
     for (size_t k = 0; k < count; k++)
@@ -35,8 +35,8 @@ static void copy_from(hw_gaps_number type, const void *from, size_t count, uint6
         memcpy(&numbers[k], (const unsigned char *)from + k * type, type);
 }
 
-/* Bytes at any address, of gaps that may well pass the end of the type. */
-static void what_is_read_are_the_sums(void **state)
+/* Gaps at any address, which may overflow the type. */
+static void read_numbers_are_sums_of_gaps(void **state)
 {
     (void)state;
     unsigned char bytes[8 * MOST + 16];
@@ -72,7 +72,7 @@ static void what_is_read_are_the_sums(void **state)
     }
 }
 
-static void what_is_written_are_the_differences(void **state)
+static void written_gaps_are_differences(void **state)
 {
     (void)state;
     unsigned char bytes[8 * MOST + 1];
@@ -84,7 +84,7 @@ static void what_is_written_are_the_differences(void **state)
         size_t n = 1 + (size_t)hw_random_below(&random, MOST);
         uint64_t all = 0, gaps[MOST];
         numbers[0] = hw_random_next(&random);
-        for (size_t k = 0; k < n; k++) { /* they may wrap: it is differences alone that are written */
+        for (size_t k = 0; k < n; k++) { /* they may wrap, because only differences are written */
             gaps[k] = hw_random_next(&random) & most_of(width);
             numbers[k + 1] = numbers[k] + gaps[k] + 1;
             all |= gaps[k];
@@ -108,8 +108,8 @@ static bool ascend(hw_gaps_number type, size_t form, const uint64_t *numbers, si
     return hw_gaps_variant(type, form)->ascend(typed, n);
 }
 
-/* One neighbour that does not ascend, anywhere, on either side of the middle of all numbers. */
-static void one_that_does_not_ascend_is_seen(void **state)
+/* One pair that does not ascend is found anywhere, on either side of the middle of the number range. */
+static void a_number_that_does_not_ascend_is_found(void **state)
 {
     (void)state;
     uint64_t numbers[MOST];
@@ -134,9 +134,9 @@ static void one_that_does_not_ascend_is_seen(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_read_are_the_sums),
-        cmocka_unit_test(what_is_written_are_the_differences),
-        cmocka_unit_test(one_that_does_not_ascend_is_seen),
+        cmocka_unit_test(read_numbers_are_sums_of_gaps),
+        cmocka_unit_test(written_gaps_are_differences),
+        cmocka_unit_test(a_number_that_does_not_ascend_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

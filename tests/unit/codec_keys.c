@@ -1,4 +1,4 @@
-/* Lists of keys and numbers as bytes: there and back, and nothing believed that is not so. */
+/* Lists of keys and numbers as bytes: decoding inverts encoding, and rejects other bytes. */
 #include "codec/keys.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ enum { MOST = 9000 };
 static const hw_keys_layout layouts[] = {
     {HW_GAPS_U64, false}, {HW_GAPS_U64, true}, {HW_GAPS_U32, false}, {HW_GAPS_U32, true}};
 
-/* Ascending, with gaps of every size, now and then up to the last key of all. */
+/* Draws ascending keys with gaps of every size, sometimes up to the last possible key. */
 static size_t draw(hw_random *random, uint64_t last, uint64_t *keys)
 {
     size_t count = 1 + (size_t)hw_random_below(random, MOST);
@@ -35,7 +35,7 @@ static size_t draw(hw_random *random, uint64_t last, uint64_t *keys)
     return count;
 }
 
-static void keys_go_there_and_back(void **state)
+static void decoded_keys_are_those_encoded(void **state)
 {
     (void)state;
     static uint64_t keys[MOST], typed[MOST], back[MOST];
@@ -56,10 +56,10 @@ static void keys_go_there_and_back(void **state)
         assert_true(length <= hw_keys_bound(count) && length == hw_keys_bytes(layout, typed, count));
         assert_true(hw_keys_decode(layout, bytes, length, keys[0], count, back));
         assert_memory_equal(typed, back, count * size);
-        /* One byte less, one more, one key more: no such list. */
+        /* One byte less, one byte more or one key more is not a valid list. */
         assert_false(length > 0 && hw_keys_decode(layout, bytes, length - 1, keys[0], count, back));
         assert_false(hw_keys_decode(layout, bytes, length + 1, keys[0], count, back));
-        /* Whatever else the bytes may say, what comes out ascends. */
+        /* With other bytes, decoded keys still ascend. */
         if (length > 0) {
             bytes[hw_random_below(&random, length)] ^= (unsigned char)(1 + hw_random_below(&random, 255));
             if (hw_keys_decode(layout, bytes, length, keys[0], count, back))
@@ -69,7 +69,7 @@ static void keys_go_there_and_back(void **state)
 }
 
 /* 129 gaps: one of 2 bytes and 127 of 1, then one of 4; the bytes of each layout. */
-static void widths_stand_first_or_before_each_group(void **state)
+static void widths_are_first_or_before_each_group(void **state)
 {
     (void)state;
     enum { COUNT = 130, BYTES = 2 + 128 * 2 + 4 };
@@ -95,7 +95,7 @@ static void widths_stand_first_or_before_each_group(void **state)
     }
 }
 
-static void following_keys_take_no_room(void **state)
+static void consecutive_keys_take_no_bytes(void **state)
 {
     (void)state;
     static uint64_t keys[MOST];
@@ -111,7 +111,7 @@ static void following_keys_take_no_room(void **state)
     assert_false(hw_keys_decode(layouts[0], NULL, 0, 0, 0, keys));
 }
 
-static void values_go_there_and_back(void **state)
+static void decoded_values_are_those_encoded(void **state)
 {
     (void)state;
     static double values[MOST], back[MOST];
@@ -133,7 +133,7 @@ static void values_go_there_and_back(void **state)
         size_t nonzero = 0;
         for (size_t i = 0; i < count; i++)
             nonzero += memcmp(raw + i * size, &(uint64_t){0}, size) != 0;
-        if ((nonzero + 4) * size + count / 8 < count * size * 7 / 8) /* zeros are left out, for a bit each */
+        if ((nonzero + 4) * size + count / 8 < count * size * 7 / 8) /* zeros are left out, and each number costs a bit */
             assert_true(form == HW_VALUES_NONZERO && length == (count + 63) / 64 * 8 + nonzero * size);
         memset(bytes, 0xff, sizeof bytes);
         hw_values_encode(form, type, values, count, bytes);
@@ -151,7 +151,7 @@ static void values_go_there_and_back(void **state)
     }
 }
 
-static void what_is_not_finite_is_found(void **state)
+static void numbers_that_are_not_finite_are_found(void **state)
 {
     (void)state;
     static const double bad[] = {NAN, INFINITY, -INFINITY};
@@ -169,8 +169,8 @@ static void what_is_not_finite_is_found(void **state)
         }
 }
 
-/* Of several, wherever they lie among more numbers than are looked at together. */
-static void the_first_not_finite_of_many_is_found(void **state)
+/* The first of several is found anywhere, among more numbers than are checked together. */
+static void the_first_number_that_is_not_finite_is_found(void **state)
 {
     (void)state;
     enum { MANY = 300000 };
@@ -192,7 +192,7 @@ static void the_first_not_finite_of_many_is_found(void **state)
     }
 }
 
-/* Both sides of a link with little memory: whatever is forgotten by whom, a number never means other keys than the client's. */
+/* Both sides of a link have little memory: whichever side forgets a list, a number always stands for the client's keys. */
 static void numbers_mean_the_same_on_both_sides(void **state)
 {
     (void)state;
@@ -207,7 +207,7 @@ static void numbers_mean_the_same_on_both_sides(void **state)
             keys[l][i] = i * LISTS + (i % 2 == 0 ? 0 : l);
     uint64_t saved = 0, sent = 0, forgotten = 0;
     for (int round = 0; round < 20000; round++) {
-        size_t l = (size_t)hw_random_below(&random, 1 + hw_random_below(&random, LISTS)); /* some far more often */
+        size_t l = (size_t)hw_random_below(&random, 1 + hw_random_below(&random, LISTS)); /* some lists far more often */
         uint32_t table = (uint32_t)hw_random_below(&random, 2);
         bool known;
         const hw_list_of of = {
@@ -232,7 +232,7 @@ static void numbers_mean_the_same_on_both_sides(void **state)
     bool known;
     const hw_list_of three = {.first = keys[0][0], .last = keys[0][2], .count = 3, .size = 3};
     assert_int_equal(hw_lists_number(&client, &three, keys[0], &known), 0); /* not worth a number */
-    for (uint32_t number = 1; number <= HW_LISTS_MOST; number++)            /* a number is of one table */
+    for (uint32_t number = 1; number <= HW_LISTS_MOST; number++)            /* a number belongs to one table */
         if (server.list[number - 1] != NULL)
             assert_null(hw_lists_get(&server, 1 - server.list[number - 1]->of.table, number));
     assert_null(hw_lists_get(&server, 0, 0));
@@ -241,7 +241,7 @@ static void numbers_mean_the_same_on_both_sides(void **state)
     hw_lists_free(&server);
 }
 
-/* Two lists of one signature, as many keys from the same first to the same last: each has its own number, and is known by it. */
+/* Two lists with the same signature, number of keys, first and last key have different numbers. */
 static void lists_of_one_signature_are_told_apart(void **state)
 {
     (void)state;
@@ -253,7 +253,7 @@ static void lists_of_one_signature_are_told_apart(void **state)
     hw_lists_init(&client, 1 << 20);
     for (size_t i = 0; i < COUNT; i++)
         keys[0][i] = keys[1][i] = 2 * i;
-    keys[1][1]++; /* signatures look at some keys of a long list, and not at the second one */
+    keys[1][1]++; /* the signature of a long list includes some of its keys, but not the second one */
     const hw_list_of of = {.first = 0, .last = keys[0][COUNT - 1], .count = COUNT, .size = COUNT};
     for (int l = 0; l < 2; l++)
         do
@@ -272,12 +272,12 @@ static void lists_of_one_signature_are_told_apart(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keys_go_there_and_back),
-        cmocka_unit_test(widths_stand_first_or_before_each_group),
-        cmocka_unit_test(following_keys_take_no_room),
-        cmocka_unit_test(values_go_there_and_back),
-        cmocka_unit_test(what_is_not_finite_is_found),
-        cmocka_unit_test(the_first_not_finite_of_many_is_found),
+        cmocka_unit_test(decoded_keys_are_those_encoded),
+        cmocka_unit_test(widths_are_first_or_before_each_group),
+        cmocka_unit_test(consecutive_keys_take_no_bytes),
+        cmocka_unit_test(decoded_values_are_those_encoded),
+        cmocka_unit_test(numbers_that_are_not_finite_are_found),
+        cmocka_unit_test(the_first_number_that_is_not_finite_is_found),
         cmocka_unit_test(numbers_mean_the_same_on_both_sides),
         cmocka_unit_test(lists_of_one_signature_are_told_apart),
     };

@@ -1,4 +1,4 @@
-/* Data-centric admission against the paper's own histories, and against definition 3 over every interleaving of a small case. */
+/* Data-centric admission is compared with the paper's histories, and with definition 3 over every interleaving of a small case. */
 #include "consistency/consistency.h"
 
 #include <setjmp.h>
@@ -9,7 +9,7 @@
 
 enum { WORKERS = 2, ITERATIONS = 2, CHUNKS = WORKERS };
 
-/* What a server keeps of two chunks: how often each was written, and how often read by whom. */
+/* A server's counters of two chunks: writes of each, and reads by each worker. */
 typedef struct chunks {
     uint64_t written[CHUNKS], read[CHUNKS][WORKERS];
 } chunks;
@@ -39,7 +39,7 @@ static void perform(chunks *c, operation o)
         c->written[o.chunk] = o.iteration + 1;
 }
 
-/* A history as the paper prints it: "r1[1][1]" is a read of chunk 1 by worker 1 in iteration 1. How many operations are admitted in turn. */
+/* Returns how many operations of a history are admitted in order. As in the paper, "r1[1][1]" is a read of chunk 1 by worker 1 in iteration 1. */
 static size_t admitted(const char *history, uint64_t delay)
 {
     chunks c = {0};
@@ -54,7 +54,7 @@ static size_t admitted(const char *history, uint64_t delay)
 }
 
 /* Goel et al. 2015, figure 3. */
-static void histories_of_the_paper(void **state)
+static void histories_of_the_paper_are_admitted_as_printed(void **state)
 {
     (void)state;
     static const char h1[] =
@@ -96,7 +96,7 @@ static bool same(operation x, operation y)
     return x.what == y.what && x.worker == y.worker && x.chunk == y.chunk && x.iteration == y.iteration;
 }
 
-/* Is x before y in the history? */
+/* Returns true if x is before y in the history. */
 static bool before(const search *s, operation x, operation y)
 {
     for (size_t i = 0; i < s->count; i++) {
@@ -108,7 +108,7 @@ static bool before(const search *s, operation x, operation y)
     return false;
 }
 
-/* RC and WC with a delay, from section 7 as they stand: over the finished history, by looking for pairs. */
+/* Checks RC and WC with a delay, as defined in section 7, over all pairs of the finished history. */
 static bool obeys(const search *s)
 {
     for (int i = 0; i < WORKERS; i++)
@@ -122,7 +122,7 @@ static bool obeys(const search *s)
     return true;
 }
 
-/* Some read of an iteration comes before some write of the one before, on any chunk: no barrier admits that. */
+/* Returns true if a read of an iteration is before a write of the last iteration, on any chunks, which no barrier admits. */
 static bool is_beyond_bsp(const search *s)
 {
     for (int i = 0; i < WORKERS; i++)
@@ -158,7 +158,7 @@ static void look(search *s)
         }
 }
 
-static void every_interleaving(void **state)
+static void every_admitted_interleaving_obeys_the_definition(void **state)
 {
     (void)state;
     for (uint64_t delay = 0; delay < 3; delay++) {
@@ -175,8 +175,8 @@ static void every_interleaving(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(histories_of_the_paper),
-        cmocka_unit_test(every_interleaving),
+        cmocka_unit_test(histories_of_the_paper_are_admitted_as_printed),
+        cmocka_unit_test(every_admitted_interleaving_obeys_the_definition),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

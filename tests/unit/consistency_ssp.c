@@ -9,8 +9,8 @@
 
 #include "consistency/consistency.h"
 
-/* Every schedule of a few blocks and clocks. A block runs clock t when admit_read lets it, and its update then reaches each other
- * block at any later time, in order. The promises are checked against the true clocks, not against what the tables say. */
+/* Every schedule of a few blocks and clocks. A block runs clock t when hw_admit_read allows it, and its update reaches each other block at any later
+ * time, in order. The guarantees are checked with the true clocks, not with the clock tables. */
 enum { BLOCKS = 3, CLOCKS = 4 };
 
 typedef struct world {
@@ -93,7 +93,7 @@ static void explore(search *s, world w)
                 moved = true;
             }
     }
-    assert_true(moved || over); /* nobody waits for ever */
+    assert_true(moved || over); /* no block waits for ever */
 }
 
 static search all_schedules(hw_policy policy, uint32_t blocks)
@@ -116,7 +116,7 @@ static void ssp_holds_and_is_tight(void **state)
         for (unsigned staleness = 0; staleness <= 3; staleness++) {
             search s = all_schedules((hw_policy){staleness ? HW_POLICY_SSP : HW_POLICY_BSP, staleness}, blocks);
             assert_int_equal(s.lead, staleness);    /* the fastest can lead by s and no more */
-            assert_int_equal(s.missing, staleness); /* and what it reads can lag by s and no more */
+            assert_int_equal(s.missing, staleness); /* and its reads can lag by s and no more */
             assert_true(s.worlds > 10);
         }
 }
@@ -146,8 +146,8 @@ static void bsp_applies_only_earlier_clocks(void **state)
         }
 }
 
-/* With t the last clock whose test said go on, a block may run clocks below t + 1 + W; W must let it use all of its slack. */
-static void credit_does_not_stand_in_the_way(void **state)
+/* If t is the last clock whose test did not end the loop, a block may run clocks below t + 1 + W. W must allow all of its slack. */
+static void credit_does_not_limit_the_lead(void **state)
 {
     (void)state;
     assert_true(hw_admit_clock(3, 2) && !hw_admit_clock(3, 3) && !hw_admit_clock(0, 0));
@@ -159,7 +159,7 @@ static void credit_does_not_stand_in_the_way(void **state)
     assert_true(hw_credit_window((hw_policy){HW_POLICY_TAP, 0}) < 100000);
 }
 
-static void a_table_never_runs_back(void **state)
+static void a_clock_table_never_decreases(void **state)
 {
     (void)state;
     hawser_error error;
@@ -175,8 +175,8 @@ static void a_table_never_runs_back(void **state)
     hw_clock_table_free(&table);
 }
 
-/* The asserted predicate must be able to say no, for each promise by itself. */
-static void broken_promises_are_seen(void **state)
+/* The asserted predicate must be able to fail for each guarantee separately. */
+static void broken_guarantees_are_found(void **state)
 {
     (void)state;
     const hw_policy ssp2 = {HW_POLICY_SSP, 2};
@@ -186,7 +186,7 @@ static void broken_promises_are_seen(void **state)
     assert_false(hw_ssp_holds(ssp2, &(hw_clock_table){lost, 3, 0}, 5));
     assert_false(hw_ssp_holds(ssp2, &(hw_clock_table){ahead, 3, 0}, 5));
     assert_true(hw_ssp_holds((hw_policy){HW_POLICY_TAP, 0}, &(hw_clock_table){unseen, 3, 0}, 5));
-    assert_true(hw_ssp_holds(ssp2, &(hw_clock_table){ahead, 3, 7}, 5)); /* a mere reader has no clock to be led from */
+    assert_true(hw_ssp_holds(ssp2, &(hw_clock_table){ahead, 3, 7}, 5)); /* a block that only reads has no clock of its own */
 }
 
 int main(void)
@@ -196,9 +196,9 @@ int main(void)
         cmocka_unit_test(ssp_of_zero_is_bsp),
         cmocka_unit_test(tap_never_waits),
         cmocka_unit_test(bsp_applies_only_earlier_clocks),
-        cmocka_unit_test(credit_does_not_stand_in_the_way),
-        cmocka_unit_test(a_table_never_runs_back),
-        cmocka_unit_test(broken_promises_are_seen),
+        cmocka_unit_test(credit_does_not_limit_the_lead),
+        cmocka_unit_test(a_clock_table_never_decreases),
+        cmocka_unit_test(broken_guarantees_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

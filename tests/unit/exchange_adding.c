@@ -1,6 +1,6 @@
 /*
- * Updates added up on their way: for every way to lay up to six blocks on nodes and every shape the bits are those of updates that
- * travel alone; how many messages that takes; and sums that nobody may send.
+ * Updates that are added up on the way. For every placement of up to six blocks on nodes and every shape the bits are those of updates that are
+ * sent separately. Other tests check the number of messages, and sums that no block may send.
  */
 #include "exchange_cluster.h"
 
@@ -12,14 +12,14 @@ enum { CLOCKS = 4, EPOCHS = 2, ENTRIES = 3 * 512 + 7 };
 typedef struct way {
     hw_adding_shape shape;
     uint32_t home[MOST_BLOCKS], blocks, nodes;
-    uint32_t in_parts; /* bit a block: cuts each clock in two parts */
-    bool cancels;      /* block 1 takes back what block 0 does in the first tile, and nobody touches the second */
-    size_t changes;    /* entries that a unit changes; ENTRIES and more: all */
-    bool wide;         /* every other block's changes are tiny: rounded sums need all their bits */
+    uint32_t in_parts; /* one bit per block: it cuts each clock in two parts */
+    bool cancels;      /* block 1 cancels the changes of block 0 in the first tile, and no block changes the second */
+    size_t changes;    /* entries that a unit changes; ENTRIES or more: all */
+    bool wide;         /* every second block's changes are tiny, so that rounded sums need all their bits */
     hw_replica_spec spec;
 } way;
 
-/* What crossed from node to node, packed as it would be, each place counted. */
+/* Messages and packed bytes from node to node; a message to several nodes counts for each. */
 typedef struct traffic {
     uint64_t messages, bytes;
 } traffic;
@@ -46,9 +46,9 @@ static void deliver_to_all(world *w, uint32_t from, hw_message *message)
         if (!is_for(message, w->how->home, from, to))
             continue;
         link_send(&w->links[to][from], message)->envelope.source = from;              /* as a transport does */
-        if (here || w->how->home[to] == counted || message->envelope.clock >= CLOCKS) /* flushes aside */
+        if (here || w->how->home[to] == counted || message->envelope.clock >= CLOCKS) /* except flushes */
             continue;
-        counted = w->how->home[to]; /* once a node */
+        counted = w->how->home[to]; /* once per node */
         w->traffic.messages++;
         w->traffic.bytes += length;
     }
@@ -88,7 +88,7 @@ static void close_world(world *w)
     }
 }
 
-/* Dense where somebody speaks alone, sparse where both are added up. */
+/* Makes changes of blocks 0 and 1 that cancel in their sum. */
 static void cancel(double *cache, uint32_t b)
 {
     for (size_t i = 0; b < 2 && i < 512; i++)
@@ -97,7 +97,7 @@ static void cancel(double *cache, uint32_t b)
         cache[i] += 1;
 }
 
-/* What a unit does depends on what it sees, so that a wrong bit does not stay one. */
+/* Makes changes that depend on the cache, so that a single wrong bit spreads. */
 static void work(world *w, uint32_t b, uint64_t clock)
 {
     hawser_error error = {0};
@@ -150,9 +150,9 @@ static void run_epoch(world *w, uint64_t epoch)
     const hw_policy bsp = {HW_POLICY_BSP, 0};
     hawser_error error = {0};
     uint32_t blocks = w->how->blocks, ended = 0;
-    uint64_t clocks = CLOCKS + holds_back(&w->how->spec); /* one more that flushes */
+    uint64_t clocks = CLOCKS + holds_back(&w->how->spec); /* one more clock, which flushes */
     bool over[MOST_BLOCKS] = {false};
-    /* Some are still in the epoch before when others begin: they are begun when their turn comes. */
+    /* Some blocks are still in the last epoch when others begin: each begins when it is first scheduled. */
     bool begun[MOST_BLOCKS] = {false};
     memset(w->clock, 0, sizeof w->clock);
     for (uint64_t steps = 0; ended < blocks; steps++) {
@@ -185,12 +185,12 @@ static void run_epoch(world *w, uint64_t epoch)
         }
         w->clock[b]++;
     }
-    for (uint32_t b = 0; b < blocks; b++) /* what came round too late to matter */
+    for (uint32_t b = 0; b < blocks; b++) /* messages that no merge needed any more */
         while (receive(w, b))
             continue;
 }
 
-/* Runs it with and without adding up; gives what each cost. */
+/* Runs the case with and without adding up, compares the bits, and stores the traffic of both. */
 static void compare(const way *how, uint64_t seed, traffic *alone, traffic *added)
 {
     world a, b;
@@ -210,7 +210,7 @@ static void compare(const way *how, uint64_t seed, traffic *alone, traffic *adde
     close_world(&b);
 }
 
-/* The layout whose bit b says that block b + 1 lies on the next node. */
+/* Places the blocks on nodes: if bit b is set, block b + 1 is on the next node. */
 static void lay(way *how, uint32_t blocks, uint32_t bits)
 {
     how->blocks = blocks;
@@ -225,7 +225,7 @@ static hw_replica_spec plain(size_t count)
     return (hw_replica_spec){.name = "v", .count = count, .rule = {.damping = 1, .gain = 1}, .seed = 9};
 }
 
-static void every_layout_and_shape(void **state)
+static void every_layout_and_shape_gives_the_same_bits(void **state)
 {
     (void)state;
     const size_t counts[] = {ENTRIES, 40, 0};
@@ -248,8 +248,8 @@ static void every_layout_and_shape(void **state)
             }
 }
 
-/* Blocks that are no neighbours on their nodes: what is added up is less, and the bits are the same. */
-static void every_place_of_blocks(void **state)
+/* If the blocks of a node are not neighbours, fewer of them form subtrees, and the bits are the same. */
+static void blocks_in_any_order_on_nodes_give_the_same_bits(void **state)
 {
     (void)state;
     uint64_t seed = 1;
@@ -270,8 +270,8 @@ static void every_place_of_blocks(void **state)
     assert_true(seed > 300);
 }
 
-/* Sums of zero say nothing, and leave no trace: neither in the sign of a zero nor in the cache of who changed something. */
-static void what_cancels(void **state)
+/* A sum of zero changes neither the sign of a zero in the base nor the cache of a block whose own changes it cancels. */
+static void sums_of_zero_leave_no_trace(void **state)
 {
     (void)state;
     double minus[ENTRIES];
@@ -287,7 +287,7 @@ static void what_cancels(void **state)
         }
 }
 
-static void sums_that_do_not_pay(void **state)
+static void sums_that_do_not_pay_are_not_sent(void **state)
 {
     (void)state;
     const hw_width roundings[] = {HW_F64, HW_BF16};
@@ -307,8 +307,8 @@ static void halve(const hawser_merging *merging)
         merging->state[i] = 0.5 * (merging->state[i] + merging->sum[i]);
 }
 
-/* Everything that may happen to a delta, on each shape. */
-static void every_rule_filter_and_rounding(void **state)
+/* Rules, filters and roundings, on each shape. */
+static void every_rule_filter_and_rounding_gives_the_same_bits(void **state)
 {
     (void)state;
     const hawser_rule rules[] = {{.damping = 1, .gain = 3},
@@ -332,13 +332,13 @@ static void every_rule_filter_and_rounding(void **state)
         how.shape = (hw_adding_shape){(hw_adding_kind)(k % 3), 2};
         traffic alone, added;
         compare(&how, 1000 + 2 * k, &alone, &added);
-        if (how.shape.kind == HW_ADDING_SPREAD) /* rounded or not, what is sent is never more */
+        if (how.shape.kind == HW_ADDING_SPREAD) /* sums never take more bytes, rounded or not */
             assert_true(added.bytes <= alone.bytes + 104 * (alone.messages - added.messages));
     }
 }
 
-/* n - 1 messages up and n - 1 down a clock where nodes' blocks are subtrees; and of a dense state as many bytes as that says. */
-static void as_few_messages_as_there_can_be(void **state)
+/* If the blocks of each node are a subtree, a clock takes n - 1 messages up and n - 1 down, and a dense state as many times its bytes. */
+static void sums_take_the_fewest_messages(void **state)
 {
     (void)state;
     for (uint32_t nodes = 2; nodes <= 8; nodes++)
@@ -357,7 +357,7 @@ static void as_few_messages_as_there_can_be(void **state)
                 uint64_t messages =
                     shape == 0 ? (uint64_t)nodes * (nodes - 1) : 2 * (uint64_t)(nodes - 1) * (servers + (servers == 0));
                 assert_int_equal(added.messages, clocks * messages);
-                uint64_t whole = shape == 0 ? nodes * (nodes - 1) : 2 * (nodes - 1); /* copies of the state that travel */
+                uint64_t whole = shape == 0 ? nodes * (nodes - 1) : 2 * (nodes - 1); /* copies of the state that are sent */
                 assert_int_equal(added.bytes, clocks * (whole * dense + 8 * messages));
             }
 }
@@ -392,16 +392,16 @@ static hawser_status say(hw_replica *replica, claim c, hawser_error *error)
     return hw_replica_accept(replica, message, error);
 }
 
-static void sums_that_nobody_may_send(void **state)
+static void sums_that_no_block_may_send_are_rejected(void **state)
 {
     (void)state;
     enum { UP = HW_MESSAGE_ADDEND, DOWN = HW_MESSAGE_UPDATE, DELTA = HW_FORM_DELTA };
     static const struct {
         uint32_t block, shape, servers, policy;
-        bool fine; /* the first of several that are right, to compare with */
+        bool fine; /* the message is valid; the invalid cases behind it differ from it */
         claim claim;
     } cases[] = {
-        /* Six blocks on three nodes: 0 1 | 2 3 | 4 5; block 2 hears it. */
+        /* Six blocks on three nodes: 0 1 | 2 3 | 4 5; block 2 receives the message. */
         {2, HW_ADDING_SPREAD, 0, 0, true, {DOWN, 4, 4, 2, 0, 0, 0, 1, DELTA, 0}},
         {2, HW_ADDING_SPREAD, 0, 0, true, {DOWN, 3, 3, 1, 0, 0, 0, 1, DELTA, 0}},
         {2, HW_ADDING_SPREAD, 0, 0, false, {DOWN, 4, 3, 2, 0, 0, 0, 1, DELTA, 0}}, /* no subtree */
@@ -412,8 +412,13 @@ static void sums_that_nobody_may_send(void **state)
         {2, HW_ADDING_SPREAD, 0, 0, false, {DOWN, 4, 4, 2, 0, 1, 0, 1, DELTA, 0}}, /* a clock too early */
         {2, HW_ADDING_SPREAD, 0, 0, false, {DOWN, 4, 4, 2, 0, 0, 1, 1, DELTA, 0}}, /* parts of a sum */
         {2, HW_ADDING_SPREAD, 0, 0, false, {DOWN, 4, 4, 2, 0, 0, 0, 0, DELTA, 0}},
-        {2, HW_ADDING_SPREAD, 0, 0, false, {DOWN, 4, 4, 2, 1, 0, 0, 1, DELTA, 0}}, /* a range where there are none */
-        {2, HW_ADDING_SPREAD, 0, 0, false, {UP, 3, 3, 1, 0, 0, 0, 1, DELTA, 0}},   /* to be added up where nobody does */
+        {2, HW_ADDING_SPREAD, 0, 0, false, {DOWN, 4, 4, 2, 1, 0, 0, 1, DELTA, 0}}, /* a range of a state without ranges */
+        {2,
+         HW_ADDING_SPREAD,
+         0,
+         0,
+         false,
+         {UP, 3, 3, 1, 0, 0, 0, 1, DELTA, 0}}, /* an addend for a block that adds up nothing */
         {2, HW_ADDING_SPREAD, 0, 0, false, {DOWN, 4, 4, 2, 0, 0, 0, 1, HW_FORM_VALUES, 0}},
         {2, HW_ADDING_SPREAD, 0, 1, false, {DOWN, 4, 4, 2, 0, 0, 0, 1, DELTA, 0}}, /* SSP has no sums */
         {2,
@@ -421,7 +426,7 @@ static void sums_that_nobody_may_send(void **state)
          0,
          0,
          false,
-         {DOWN, 0, 0, 6, 0, 0, 0, 1, DELTA, 0}}, /* a total without the own one, which is not cut */
+         {DOWN, 0, 0, 6, 0, 0, 0, 1, DELTA, 0}}, /* a total before this block has cut its own update */
         {2, HW_ADDING_TREE, 0, 0, true, {UP, 3, 3, 1, 0, 0, 0, 1, DELTA, 0}},
         {2, HW_ADDING_TREE, 0, 0, false, {UP, 4, 4, 2, 0, 0, 0, 1, DELTA, 0}}, /* not below this node */
         {2, HW_ADDING_TREE, 0, 1, false, {UP, 3, 3, 1, 0, 0, 0, 1, DELTA, 0}},
@@ -460,7 +465,7 @@ static void sums_that_nobody_may_send(void **state)
     }
 }
 
-static void a_sum_too_large_is_told(void **state)
+static void a_sum_that_overflows_is_reported(void **state)
 {
     (void)state;
     way how = {.shape = {HW_ADDING_SPREAD, 0}, .spec = plain(ENTRIES)};
@@ -483,7 +488,7 @@ static void a_sum_too_large_is_told(void **state)
     close_world(&w);
 }
 
-/* The subtrees by their definition, one after another. */
+/* Returns true if the definition of subtrees lists these blocks. */
 static bool listed(uint32_t begin, uint32_t size, uint32_t first, uint32_t count)
 {
     if (begin == first && size == count)
@@ -494,7 +499,7 @@ static bool listed(uint32_t begin, uint32_t size, uint32_t first, uint32_t count
     return listed(begin, left, first, count) || listed(begin + left, size - left, first, count);
 }
 
-static void subtrees(void **state)
+static void subtrees_match_their_definition(void **state)
 {
     (void)state;
     for (uint32_t blocks = 1; blocks <= 33; blocks++)
@@ -506,15 +511,15 @@ static void subtrees(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(subtrees),
-        cmocka_unit_test(every_layout_and_shape),
-        cmocka_unit_test(every_place_of_blocks),
-        cmocka_unit_test(what_cancels),
-        cmocka_unit_test(sums_that_do_not_pay),
-        cmocka_unit_test(every_rule_filter_and_rounding),
-        cmocka_unit_test(as_few_messages_as_there_can_be),
-        cmocka_unit_test(sums_that_nobody_may_send),
-        cmocka_unit_test(a_sum_too_large_is_told),
+        cmocka_unit_test(subtrees_match_their_definition),
+        cmocka_unit_test(every_layout_and_shape_gives_the_same_bits),
+        cmocka_unit_test(blocks_in_any_order_on_nodes_give_the_same_bits),
+        cmocka_unit_test(sums_of_zero_leave_no_trace),
+        cmocka_unit_test(sums_that_do_not_pay_are_not_sent),
+        cmocka_unit_test(every_rule_filter_and_rounding_gives_the_same_bits),
+        cmocka_unit_test(sums_take_the_fewest_messages),
+        cmocka_unit_test(sums_that_no_block_may_send_are_rejected),
+        cmocka_unit_test(a_sum_that_overflows_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

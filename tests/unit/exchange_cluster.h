@@ -45,7 +45,7 @@ static inline void check(hawser_status status, const hawser_error *error)
     assert_int_equal(status, HAWSER_OK);
 }
 
-/* A copy goes under way; returned for who changes what stands on it. */
+/* Sends a copy of a message, and returns it so that the caller can change its envelope. */
 static inline hw_message *link_send(link_queue *link, const hw_message *message)
 {
     hawser_error error = {0};
@@ -59,7 +59,7 @@ static inline hw_message *link_send(link_queue *link, const hw_message *message)
     return copy;
 }
 
-/* What has been under way for longest; NULL: nothing is. */
+/* Takes the oldest message of a link; NULL if there is none. */
 static inline hw_message *link_take(link_queue *link)
 {
     hw_message *message = link->first;
@@ -68,7 +68,7 @@ static inline hw_message *link_take(link_queue *link)
     return message;
 }
 
-/* Whether a block on its node (`home`) is one of those that a message is for. */
+/* Returns true if a message is for block `to`; `home` is the node of each block. */
 static inline bool is_for(const hw_message *message, const uint32_t *home, uint32_t from, uint32_t to)
 {
     uint32_t destination = message->envelope.destination;
@@ -113,7 +113,7 @@ static inline void cluster_close(cluster *c)
     free(c->magnitude);
 }
 
-/* Sends to all others and frees. */
+/* Sends a message to all other blocks and frees it. */
 static inline void cluster_send(cluster *c, uint32_t source, hw_message *message)
 {
     if (message == NULL)
@@ -125,7 +125,7 @@ static inline void cluster_send(cluster *c, uint32_t source, hw_message *message
     hw_message_free(message);
 }
 
-/* Delivers one message of a random link to block b; false when none is under way. */
+/* Delivers one message of a random link to block b. Returns false if there is none. */
 static inline bool cluster_deliver(cluster *c, uint32_t b)
 {
     hawser_error error = {0};
@@ -149,7 +149,7 @@ static inline void cluster_cut(cluster *c, uint32_t b, bool last, bool flush)
     c->clock[b] += last;
 }
 
-/* A change of `delta` to entry i, through the gain, as a unit makes it; counted. */
+/* Changes entry i by `delta`, through the gain, as a unit does, and counts the change. */
 static inline void cluster_change(cluster *c, uint32_t b, size_t i, double delta)
 {
     hw_replica_cache(c->replicas[b])[i] += hw_replica_gain(c->replicas[b]) * delta;
@@ -168,7 +168,7 @@ static inline void cluster_merge(cluster *c, uint32_t b)
     check(hw_replica_merge(c->replicas[b], c->clock[b], &error), &error);
 }
 
-/* Everybody has cut `clocks` clocks: deliver the rest and end the epoch. */
+/* Delivers the remaining messages and ends the epoch, after every block has cut `clocks` clocks. */
 static inline void cluster_end(cluster *c, uint64_t clocks)
 {
     hawser_error error = {0};

@@ -1,4 +1,4 @@
-/* Clocks whose changes go out with those of a later one: every update still counts once, and nobody sees less than he may. */
+/* Clocks whose changes are sent with those of a later clock: every update still counts once, and every block sees the updates that it must. */
 #include "exchange_cluster.h"
 
 enum { N = 900, CLOCKS = 20 };
@@ -8,7 +8,7 @@ static hw_replica_spec spec_of(uint32_t blocks)
     return (hw_replica_spec){.name = "v", .count = N, .blocks = blocks, .sources = blocks, .rule = {1, 1, NULL, NULL}};
 }
 
-/* Whole numbers, so that sums are exact. */
+/* Changes the state by whole numbers, so that sums are exact. */
 static void change(cluster *c, uint32_t b, bool touches)
 {
     if (touches)
@@ -26,7 +26,7 @@ static bool defer(cluster *c, uint32_t b, bool last, uint32_t most)
     return done;
 }
 
-/* What the senders have made up to a clock is there when the policy says so, deferred or not. */
+/* Runs blocks that defer clocks, and checks that the updates that the policy guarantees have arrived. */
 static void run(uint32_t blocks, hw_policy policy, hw_replica_spec spec, uint64_t seed, bool exact)
 {
     cluster c;
@@ -36,7 +36,7 @@ static void run(uint32_t blocks, hw_policy policy, hw_replica_spec spec, uint64_
         uint32_t b = (uint32_t)hw_random_below(&c.random, blocks);
         if (hw_random_below(&c.random, 3) || c.clock[b] == CLOCKS || !cluster_ready(&c, b)) {
             idle = cluster_deliver(&c, b) ? 0 : idle + 1;
-            assert_true(idle < 100000); /* nobody waits for ever for what is deferred */
+            assert_true(idle < 100000); /* no block waits for ever for a deferred clock */
             continue;
         }
         assert_true(hw_ssp_holds(policy, hw_replica_clocks(c.replicas[b]), c.clock[b]));
@@ -101,14 +101,14 @@ static void a_clock_in_demand_is_not_deferred(void **state)
     cluster_merge(&c, 0);
     assert_true(defer(&c, 0, true, 9));
     cluster_merge(&c, 0);
-    assert_false(defer(&c, 0, true, 9)); /* two clocks wait: the third may be all that somebody waits for */
+    assert_false(defer(&c, 0, true, 9)); /* two clocks are deferred: another block may wait for the third */
     cluster_cut(&c, 0, true, false);
     assert_true(c.links[1][0].first->envelope.span == 2 && c.links[1][0].first->envelope.clock == 2);
     for (uint64_t clock = 0; clock < 3; clock++) {
         while (cluster_deliver(&c, 1))
             continue;
         cluster_merge(&c, 1);
-        assert_false(clock == 0 && defer(&c, 1, true, 9)); /* block 0 has done three: it needs clock 0 next */
+        assert_false(clock == 0 && defer(&c, 1, true, 9)); /* block 0 has done three clocks and needs clock 0 next */
         cluster_cut(&c, 1, true, false);
     }
     cluster_end(&c, 3);
@@ -132,7 +132,7 @@ static void refused(cluster *c, uint64_t clock, uint32_t span, uint32_t part)
     assert_non_null(strstr(error.text, "is due"));
 }
 
-static void spans_that_do_not_fit_are_refused(void **state)
+static void spans_that_do_not_fit_are_rejected(void **state)
 {
     (void)state;
     cluster c;
@@ -148,14 +148,14 @@ static void spans_that_do_not_fit_are_refused(void **state)
     cluster_cut(&c, 1, true, false);
     while (cluster_deliver(&c, 0))
         continue;
-    refused(&c, 2, 1, 0); /* clock 1 is in already */
+    refused(&c, 2, 1, 0); /* clock 1 has arrived already */
     cluster_close(&c);
     cluster_open(&c, spec_of(2), (hw_policy){HW_POLICY_BSP, 0}, 1);
     refused(&c, 1, 1, 0);
     cluster_close(&c);
 }
 
-static void the_end_refuses_what_is_not_sent(void **state)
+static void an_epoch_with_unsent_clocks_does_not_end(void **state)
 {
     (void)state;
     cluster c;
@@ -172,9 +172,9 @@ static void the_end_refuses_what_is_not_sent(void **state)
     cluster_close(&c);
 }
 
-/* Two blocks, each with one slot towards the other, and one of them looks into its inbox once in a thousand steps. Nobody may wait
- * for a slot; what does not fit is coalesced, so that little is ever under way. */
-static void full_queues_stop_nobody(void **state)
+/* Two blocks have one slot towards each other, and one of them reads its inbox once in a thousand steps. No block may wait for a slot: clocks that do
+ * not fit are coalesced, so few messages are in flight. */
+static void full_queues_stop_no_block(void **state)
 {
     (void)state;
     const hw_policy policies[] = {{HW_POLICY_SSP, 3}, {HW_POLICY_TAP, 0}};
@@ -209,7 +209,7 @@ static void full_queues_stop_nobody(void **state)
                 most = waiting > most ? waiting : most;
             }
         }
-        assert_true(most <= (policies[p].kind == HW_POLICY_SSP ? 4 : 3)); /* where 400 would be without */
+        assert_true(most <= (policies[p].kind == HW_POLICY_SSP ? 4 : 3)); /* without deferring it would be 400 */
         cluster_end(&c, LONG);
         for (size_t i = 0; i < N; i++)
             assert_true(hw_replica_base(c.replicas[0])[i] == c.computed[i] &&
@@ -221,9 +221,9 @@ static void full_queues_stop_nobody(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_update_counts_once),          cmocka_unit_test(a_clock_in_demand_is_not_deferred),
-        cmocka_unit_test(spans_that_do_not_fit_are_refused), cmocka_unit_test(the_end_refuses_what_is_not_sent),
-        cmocka_unit_test(full_queues_stop_nobody),
+        cmocka_unit_test(every_update_counts_once),           cmocka_unit_test(a_clock_in_demand_is_not_deferred),
+        cmocka_unit_test(spans_that_do_not_fit_are_rejected), cmocka_unit_test(an_epoch_with_unsent_clocks_does_not_end),
+        cmocka_unit_test(full_queues_stop_no_block),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

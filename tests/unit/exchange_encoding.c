@@ -2,7 +2,7 @@
 
 #include "exchange_cluster.h"
 
-/* Every kind of double, NaN payloads, -0.0 and subnormals too, through both encodings: as values all bits must come back. */
+/* Doubles of every kind, also NaN payloads, -0.0 and subnormals, keep all their bits through both encodings. */
 static void every_bit_pattern_survives(void **state)
 {
     (void)state;
@@ -76,10 +76,10 @@ static void refused(hw_message *message, size_t n, const char *words)
     if (strstr(error.text, words) == NULL)
         fail_msg("'%s' does not say '%s'", error.text, words);
     for (int i = 0; i < 64; i++)
-        assert_true(out[i] == 0); /* nothing of it was applied */
+        assert_true(out[i] == 0); /* no part of it was applied */
 }
 
-static void malformed_payloads_are_refused(void **state)
+static void malformed_payloads_are_rejected(void **state)
 {
     (void)state;
     const double values[3] = {1, 2, 3};
@@ -124,7 +124,7 @@ static void dense_runs_stay_inside(void **state)
     }
 }
 
-/* The tree, written from its definition: the left half is the largest power of two below the size. NaN: a block that says nothing. */
+/* Sums by the tree's definition: the left half is the largest power of two below the size. NaN stands for a block without an update. */
 static double tree_of(const double *x, uint32_t count)
 {
     uint32_t left = 1;
@@ -144,7 +144,7 @@ static void sums_have_one_shape(void **state)
     hawser_error error = {0};
     hw_random random = hw_random_at(8, 0, 0, 0);
     for (uint32_t count = 1; count <= MOST; count++)
-        for (int some = 0; some < 2; some++) { /* or all say something */
+        for (int some = 0; some < 2; some++) { /* some or all blocks have updates */
             double values[COUNT], scalars[MOST];
             hw_range range;
             check(hw_range_new(count, COUNT, 0, COUNT, &range, &error), &error);
@@ -177,7 +177,7 @@ static void tied_states_follow_the_damping(void **state)
     assert_true(copy[0] == 1.5 && work[0] == 1.5 && work[1] == copy[1]);
     const double kept = work[1] = 1e17 / 3;
     hw_tied_commit(copy, work, 2, 1);
-    assert_true(copy[1] == kept && work[1] == kept); /* undamped: the very value, without a rounding */
+    assert_true(copy[1] == kept && work[1] == kept); /* without damping the value is exact */
 }
 
 int main(void)
@@ -185,7 +185,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_bit_pattern_survives),
         cmocka_unit_test(deltas_are_added_with_the_scale),
-        cmocka_unit_test(malformed_payloads_are_refused),
+        cmocka_unit_test(malformed_payloads_are_rejected),
         cmocka_unit_test(dense_runs_stay_inside),
         cmocka_unit_test(sums_have_one_shape),
         cmocka_unit_test(tied_states_follow_the_damping),

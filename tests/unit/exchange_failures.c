@@ -1,4 +1,4 @@
-/* Every step of an exchange again and again, with the n-th allocation failing: it ends with a status, and nothing leaks. */
+/* Every step of an exchange with the n-th allocation failing, for each n: it ends with a status, and nothing leaks. */
 #include "exchange_cluster.h"
 
 #include "failing.h"
@@ -31,7 +31,7 @@ static hawser_status open_all(exchange *e, bool values, hw_filter filter, hawser
     return HAWSER_OK;
 }
 
-/* The message is used up, whatever happens. */
+/* Sends a message and frees it, also after a failure. */
 static hawser_status send(exchange *e, uint32_t source, hw_message *message, hawser_error *error)
 {
     hawser_status status = HAWSER_OK;
@@ -48,7 +48,7 @@ static hawser_status send(exchange *e, uint32_t source, hw_message *message, haw
     return status;
 }
 
-/* By turns nothing, a few entries, all; a part in between, and increments that say themselves what they touch. */
+/* Changes no entry, a few or all in turn, with a part in between and with increments, which mark the entries that they touch. */
 static hawser_status one_clock(exchange *e, uint32_t b, uint64_t clock, bool values, hawser_error *error)
 {
     hw_message *message;
@@ -105,7 +105,7 @@ static void fail_each(hw_policy policy, bool values, hw_filter filter)
     }
 }
 
-static void any_failed_allocation_is_told_and_leaks_nothing(void **state)
+static void any_failed_allocation_is_reported_and_leaks_nothing(void **state)
 {
     (void)state;
     const hw_policy policies[] = {{HW_POLICY_BSP, 0}, {HW_POLICY_SSP, 2}, {HW_POLICY_TAP, 0}};
@@ -118,6 +118,6 @@ static void any_failed_allocation_is_told_and_leaks_nothing(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(any_failed_allocation_is_told_and_leaks_nothing)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(any_failed_allocation_is_reported_and_leaks_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

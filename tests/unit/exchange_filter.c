@@ -14,7 +14,7 @@ static hw_replica_spec filtered(hw_filter_kind kind, uint64_t quota, uint64_t ma
 
 static const hw_policy bsp = {HW_POLICY_BSP, 0};
 
-/* Cuts block 0's clock and gives what was sent, spread out, and how much. Block 1 does nothing. */
+/* Cuts block 0's clock, stores the sent entries by index, and returns the payload bytes. Block 1 changes nothing. */
 static size_t cut_and_spread(cluster *c, bool flush, double *sent)
 {
     hawser_error error = {0};
@@ -61,7 +61,7 @@ static void the_quota_counts_bytes(void **state)
                     pending[i] = sent[i] == 0 && (pending[i] || i % (clock % 2 ? 1 : 7) == 0);
                     waiting += pending[i];
                 }
-                assert_true(waiting == 0 || count_nonzero(sent) >= quota / 12); /* and the quota is used */
+                assert_true(waiting == 0 || count_nonzero(sent) >= quota / 12); /* the quota is used up */
             }
             assert_true(hw_replica_figures_of(c.replicas[0])->payload_bytes <= 6 * quota);
             assert_true(hw_replica_figures_of(c.replicas[0])->flushed_over_quota == 0);
@@ -92,7 +92,7 @@ static void parts_of_a_clock_share_the_quota(void **state)
     cluster_close(&c);
 }
 
-static void nothing_is_held_for_longer_than_it_may(void **state)
+static void no_entry_is_held_longer_than_max_held(void **state)
 {
     (void)state;
     for (int kind = HW_FILTER_RANDOM; kind <= HW_FILTER_FIFO; kind++)
@@ -118,9 +118,10 @@ static void nothing_is_held_for_longer_than_it_may(void **state)
                 }
             }
             assert_true(longest <= most);
-            assert_true(longest > 0 || most == 0); /* it does hold, where it may */
+            assert_true(longest > 0 || most == 0); /* entries are held if max_held allows it */
             assert_true(most == 0 || hw_replica_figures_of(c.replicas[0])->entries_held > 0);
-            assert_true(hw_replica_figures_of(c.replicas[0])->flushed_over_quota > 0); /* 100 made, 50 fit */
+            assert_true(hw_replica_figures_of(c.replicas[0])->flushed_over_quota >
+                        0); /* 100 entries have changed, and 50 fit */
             cluster_close(&c);
         }
 }
@@ -142,7 +143,7 @@ static void a_flush_sends_everything(void **state)
     cluster_close(&c);
 }
 
-static void the_end_refuses_what_is_held(void **state)
+static void an_epoch_with_held_entries_does_not_end(void **state)
 {
     (void)state;
     cluster c;
@@ -157,7 +158,7 @@ static void the_end_refuses_what_is_held(void **state)
     cluster_close(&c);
 }
 
-/* 24 bytes: two entries go. Deltas are set so that each kind must choose two others. */
+/* With 24 bytes two entries are sent. Deltas are chosen so that each kind selects two others. */
 static void each_kind_has_its_order(void **state)
 {
     (void)state;
@@ -181,20 +182,20 @@ static void each_kind_has_its_order(void **state)
         assert_int_equal(count_nonzero(sent), 2);
         size_t first = kind == HW_FILTER_ROUND_ROBIN ? 7 : kind == HW_FILTER_ABSOLUTE ? 8 : 400;
         assert_true(sent[first] != 0 && sent[kind == HW_FILTER_RELATIVE ? 500 : first + 1] != 0);
-        cut_and_spread(&c, false, sent); /* what was held goes next, round-robin goes on where it stopped */
+        cut_and_spread(&c, false, sent); /* held entries are sent next, and round-robin continues where it stopped */
         first = kind == HW_FILTER_ROUND_ROBIN ? 9 : kind == HW_FILTER_ABSOLUTE ? 10 : 8;
         assert_true(sent[first] != 0 && sent[kind == HW_FILTER_ABSOLUTE ? 400 : first + 1] != 0);
         cluster_close(&c);
     }
 }
 
-static void the_oldest_go_first(void **state)
+static void the_oldest_entries_are_sent_first(void **state)
 {
     (void)state;
     cluster c;
     double sent[N];
     cluster_open(&c, filtered(HW_FILTER_FIFO, 24, 1000), bsp, 1);
-    for (size_t clock = 0; clock < 3; clock++) { /* five, then two more a clock; two go */
+    for (size_t clock = 0; clock < 3; clock++) { /* five, then two more per clock; two are sent */
         for (size_t i = 0; i < (clock == 0 ? 5 : 2); i++)
             cluster_change(&c, 0, 400 - 100 * clock + i, 1000 * (double)(clock + 1));
         cluster_change(&c, 0, 404, 1); /* changed again: it keeps its age */
@@ -206,8 +207,8 @@ static void the_oldest_go_first(void **state)
     cluster_close(&c);
 }
 
-/* Against sorting, on many sizes, with ties. */
-static void the_largest_are_found(void **state)
+/* Compares with sorting, on many sizes, with ties. */
+static void the_largest_scores_are_found(void **state)
 {
     (void)state;
     hw_random random = hw_random_at(4, 4, 4, 4);
@@ -255,8 +256,8 @@ static void random_is_fair_and_repeatable(void **state)
         assert_true(times[i] > 24 && times[i] < 97);
 }
 
-/* The others' and the own base agree on what was sent; what is held stays in the own cache, through the gain. */
-static void what_is_held_stays_in_the_cache(void **state)
+/* All blocks have the sent entries in their base; held entries stay in the own cache, through the gain. */
+static void held_entries_stay_in_the_cache(void **state)
 {
     (void)state;
     cluster c;
@@ -285,14 +286,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_quota_counts_bytes),
         cmocka_unit_test(parts_of_a_clock_share_the_quota),
-        cmocka_unit_test(nothing_is_held_for_longer_than_it_may),
+        cmocka_unit_test(no_entry_is_held_longer_than_max_held),
         cmocka_unit_test(a_flush_sends_everything),
-        cmocka_unit_test(the_end_refuses_what_is_held),
+        cmocka_unit_test(an_epoch_with_held_entries_does_not_end),
         cmocka_unit_test(each_kind_has_its_order),
-        cmocka_unit_test(the_oldest_go_first),
-        cmocka_unit_test(the_largest_are_found),
+        cmocka_unit_test(the_oldest_entries_are_sent_first),
+        cmocka_unit_test(the_largest_scores_are_found),
         cmocka_unit_test(random_is_fair_and_repeatable),
-        cmocka_unit_test(what_is_held_stays_in_the_cache),
+        cmocka_unit_test(held_entries_stay_in_the_cache),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,10 @@
-/* Packed updates: every bit comes back, they are smaller where they can be, and nothing malformed is read. */
+/* Packed updates keep every bit, are smaller if possible, and are rejected if malformed. */
 #include "codec/narrow.h"
 #include "exchange/pack.h"
 
 #include "exchange_cluster.h"
 
-/* Plain message of the entries that are not +0. */
+/* Makes a plain message of the entries that are not +0. */
 static hw_message *plain_of(const double *values, size_t n)
 {
     hw_message *message;
@@ -20,7 +20,7 @@ static void same_message(const hw_message *a, const hw_message *b)
     assert_memory_equal(a->payload, b->payload, a->envelope.length);
 }
 
-/* Packs and unpacks; bytes of the packed payload, or of the plain one where packing does not pay. */
+/* Packs and unpacks. Returns the bytes of the packed payload, or of the plain one if packing does not pay. */
 static uint64_t round_trip(const double *values, size_t n)
 {
     hawser_error error = {0};
@@ -79,7 +79,7 @@ static void every_bit_comes_back(void **state)
     }
 }
 
-static void it_is_as_small_as_it_should_be(void **state)
+static void packed_updates_have_the_expected_size(void **state)
 {
     (void)state;
     enum { N = 100000, HEAD = 32 };
@@ -88,7 +88,7 @@ static void it_is_as_small_as_it_should_be(void **state)
     static const struct {
         int kind;
         size_t step;
-        double most; /* bytes an entry, head not counted */
+        double most; /* bytes per entry, without the head */
     } cases[] = {
         {0, 1, 8},     {1, 1, 4},     {2, 1, 2},     {3, 1, 2},     {4, 1, 1.01}, /* dense: 2 bytes of scale a tile */
         {0, 10, 9.01}, {1, 10, 5.01}, {2, 10, 3.01}, {4, 10, 2.06}, {0, 1000, 10.03},
@@ -107,7 +107,7 @@ static void it_is_as_small_as_it_should_be(void **state)
     }
 }
 
-static void small_ones_stay_plain(void **state)
+static void small_updates_stay_plain(void **state)
 {
     (void)state;
     double values[5] = {1, 2, 3, 4, 5};
@@ -120,7 +120,7 @@ static void small_ones_stay_plain(void **state)
     hw_message_free(nothing);
 }
 
-/* Of all 16-bit numbers the nearest, ties to the even one; exhaustively what is such a number stays as it is. */
+/* Numbers round to the nearest 16-bit number, ties to even. All 16-bit numbers stay as they are. */
 static void rounding_is_to_the_nearest(void **state)
 {
     (void)state;
@@ -150,7 +150,7 @@ static void rounding_is_to_the_nearest(void **state)
     assert_true(hw_of_bf16(0x3f80) == 1 && hw_of_bf16(0xc040) == -3);
 }
 
-static void scales_hold_what_they_should(void **state)
+static void scales_hold_values_of_8_bits(void **state)
 {
     (void)state;
     hw_random random = hw_random_at(14, 0, 0, 0);
@@ -174,8 +174,8 @@ static void scales_hold_what_they_should(void **state)
     assert_false(hw_scale_of(&(double){NAN}, 1, &exponent));
 }
 
-/* Every byte changed, every length cut: refused, or something that hw_payload_check can judge; never out of bounds (sanitizers). */
-static void malformed_ones_are_refused(void **state)
+/* With any byte changed or any length cut, unpacking fails, or its result passes to hw_payload_check. Sanitizers check the bounds. */
+static void malformed_updates_are_rejected(void **state)
 {
     (void)state;
     enum { N = 4000 };
@@ -220,8 +220,8 @@ static void malformed_ones_are_refused(void **state)
     assert_true(tried > 5000 && refused > tried / 8);
 }
 
-/* A head may not promise more than the state can hold. */
-static void nothing_large_is_made_for_a_lie(void **state)
+/* A head cannot claim more entries than the state has. */
+static void a_false_head_allocates_nothing_large(void **state)
 {
     (void)state;
     const uint64_t sizes[] = {UINT64_MAX, UINT64_MAX - 31, UINT64_C(1) << 40, 1 << 30};
@@ -269,12 +269,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_bit_comes_back),
-        cmocka_unit_test(it_is_as_small_as_it_should_be),
-        cmocka_unit_test(small_ones_stay_plain),
+        cmocka_unit_test(packed_updates_have_the_expected_size),
+        cmocka_unit_test(small_updates_stay_plain),
         cmocka_unit_test(rounding_is_to_the_nearest),
-        cmocka_unit_test(scales_hold_what_they_should),
-        cmocka_unit_test(malformed_ones_are_refused),
-        cmocka_unit_test(nothing_large_is_made_for_a_lie),
+        cmocka_unit_test(scales_hold_values_of_8_bits),
+        cmocka_unit_test(malformed_updates_are_rejected),
+        cmocka_unit_test(a_false_head_allocates_nothing_large),
         cmocka_unit_test(replicas_take_packed_updates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

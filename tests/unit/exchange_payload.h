@@ -1,4 +1,4 @@
-/* exchange_payload.h - payloads as tests make and read them: all of a state at a time. */
+/* exchange_payload.h - makes and reads payloads of whole states, for tests. */
 #ifndef TESTS_EXCHANGE_PAYLOAD_H
 #define TESTS_EXCHANGE_PAYLOAD_H
 
@@ -19,7 +19,7 @@ static inline hawser_status encode(const double *values, size_t n, hw_message **
     return hw_encode_range(values, 0, n, n, message, error);
 }
 
-/* Checks a payload from anywhere, as a replica does, then out[i] += scale * value (a delta) or out[i] = value. */
+/* Checks an untrusted payload, as a replica does, then computes out[i] += scale * value (a delta) or out[i] = value. */
 static inline hawser_status decode(const hw_message *message, double scale, size_t n, double *out, hawser_error *error)
 {
     hw_payload payload;

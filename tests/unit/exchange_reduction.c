@@ -1,7 +1,6 @@
 /*
- * Reductions of blocks laid on nodes in every way, over every shape of adding up, with messages delivered in random orders: results have
- * the bits of the canonical tree. Messages that arrive twice and clocks that are done over change nothing; what no honest block sends is
- * refused.
+ * Reductions over every placement of blocks on nodes and every shape of adding up, with messages in random order: results have the bits of the
+ * canonical tree. Repeated messages and repeated clocks change nothing, and malformed messages are rejected.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +25,7 @@ static const hawser_combine_by operations[STEPS] = {HAWSER_SUM, HAWSER_SUM, HAWS
 typedef struct world {
     uint32_t blocks, nodes, home[BLOCKS_MOST];
     hw_adding_shape shape;
-    bool repeats, doubles; /* clocks are done over; messages arrive twice */
+    bool repeats, doubles; /* clocks are repeated; messages arrive twice */
     uint64_t keep;
     hw_random random;
     hw_view view;
@@ -146,7 +145,7 @@ static void take(world *w, uint32_t b)
     assert_true(stop.stop == asked && stop.asked == (asked ? 77 : 0));
 }
 
-/* A block goes on as far as it can at once. False: it has to wait, or has ended. */
+/* Runs a block until it must wait or has ended. Returns false if it could not advance. */
 static bool advance(world *w, uint32_t b)
 {
     hw_reduction *reduction = w->reductions[b];
@@ -160,7 +159,7 @@ static bool advance(world *w, uint32_t b)
         hw_reduction_begin_clock(reduction, w->clock[b]);
         w->begun[b] = true;
     }
-    if (w->repeats && hw_random_below(&w->random, 12) == 0) { /* the clock is done over */
+    if (w->repeats && hw_random_below(&w->random, 12) == 0) { /* the clock is repeated */
         hw_reduction_begin_clock(reduction, w->clock[b]);
         w->step[b] = 0;
         w->waits[b] = false;
@@ -227,7 +226,7 @@ static void run_world(world *w)
     close_world(w);
 }
 
-/* Lays the blocks on nodes: bit b of `cuts` says that block b + 1 begins one. */
+/* Places the blocks on nodes: if bit b of `cuts` is set, block b + 1 begins a node. */
 static void lay(world *w, uint32_t blocks, uint32_t cuts)
 {
     w->blocks = blocks;
@@ -262,7 +261,7 @@ static void every_layout_gives_the_canonical_bits(void **state)
     assert_true(redone > 100 && doubled > 100);
 }
 
-/* Over nodes long vectors are combined on the way: fewer messages than from each block to each other. */
+/* Between nodes, long vectors are combined on the way, which takes fewer messages than from each block to each other. */
 static void long_vectors_are_combined_on_the_way(void **state)
 {
     (void)state;
@@ -274,7 +273,7 @@ static void long_vectors_are_combined_on_the_way(void **state)
         run_world(&w);
         if (s == 0)
             spread = w.large;
-        /* From each node's two blocks one sum to the four blocks of the others; gathered: two sums up, and the total down to five blocks. */
+        /* Spread, the two blocks of a node send one sum to the four blocks of other nodes. Gathered, two sums are sent up and the total down to five blocks. */
         assert_int_equal(w.large, CLOCKS * (s == 0 ? 3 * 4 : 2 + 4));
     }
     assert_true(spread > 0);
@@ -306,7 +305,7 @@ static void expect(hawser_status status, hawser_status wanted, const hawser_erro
         fail_msg("got %s: %s", hawser_status_name(status), error->text);
 }
 
-static void a_share_with_other_numbers_is_refused(void **state)
+static void a_share_with_other_numbers_is_rejected(void **state)
 {
     (void)state;
     world w = pair();
@@ -361,7 +360,7 @@ static void a_repeated_clock_must_be_the_same(void **state)
             values[i] = share_of(0, 0, 0, (size_t)i);
         hw_reduction_call call = {5, 3, HAWSER_SUM};
         hw_stop_request none = {0};
-        if (what == 0) { /* other numbers in one whose shares are still there, and another call */
+        if (what == 0) { /* other numbers in a reduction whose shares are still kept, and another call */
             assert_int_equal(hw_reduction_put(w.reductions[0], &call, values, none, &error), HAWSER_OK);
             values[1] += 1;
             expect(hw_reduction_put(w.reductions[0], &call, values, none, &error), HAWSER_BAD_PROGRAM, &error,
@@ -370,7 +369,7 @@ static void a_repeated_clock_must_be_the_same(void **state)
             call.by = HAWSER_MIN;
             expect(hw_reduction_put(w.reductions[0], &call, values, none, &error), HAWSER_BAD_PROGRAM, &error,
                    "every block must call the same");
-        } else if (what == 2) { /* it may not end sooner than before */
+        } else if (what == 2) { /* it may not end with fewer reductions than before */
             assert_int_equal(hw_reduction_end_clock(w.reductions[1], &error), HAWSER_OK);
             send_all(&w, 1);
             assert_int_equal(hw_reduction_put(w.reductions[0], &call, values, none, &error), HAWSER_OK);
@@ -394,7 +393,7 @@ static hw_message *forged(const hw_message *like, size_t cut)
     return made;
 }
 
-static void malformed_shares_are_refused(void **state)
+static void malformed_shares_are_rejected(void **state)
 {
     (void)state;
     for (int what = 0; what < 12; what++) {
@@ -431,9 +430,9 @@ static void malformed_shares_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_layout_gives_the_canonical_bits), cmocka_unit_test(long_vectors_are_combined_on_the_way),
-        cmocka_unit_test(a_share_with_other_numbers_is_refused), cmocka_unit_test(a_repeated_clock_must_be_the_same),
-        cmocka_unit_test(malformed_shares_are_refused),
+        cmocka_unit_test(every_layout_gives_the_canonical_bits),  cmocka_unit_test(long_vectors_are_combined_on_the_way),
+        cmocka_unit_test(a_share_with_other_numbers_is_rejected), cmocka_unit_test(a_repeated_clock_must_be_the_same),
+        cmocka_unit_test(malformed_shares_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@ static double spread(hw_random *random)
     return hw_random_normal(random) * pow(10, (double)hw_random_below(random, 12) - 6);
 }
 
-/* What a unit does in a clock is a function of block and clock alone (of `sizes`: dense, sparse, nothing). */
+/* Makes changes that depend only on block and clock: dense, sparse or none. */
 static void work(cluster *c, uint32_t b, uint64_t seed, uint64_t piece)
 {
     hw_random random = hw_random_at(seed, 5 + piece, b, c->clock[b]);
@@ -33,12 +33,12 @@ static void one_step(cluster *c, uint32_t b, schedule plan, uint64_t seed)
             cluster_merge(c, b);
     }
     if (hw_random_below(&c->random, 2))
-        cluster_deliver(c, b); /* an update may come in while a unit runs */
+        cluster_deliver(c, b); /* an update may arrive while a unit runs */
     work(c, b, seed, 99);
     cluster_cut(c, b, true, final);
 }
 
-/* Runs all blocks to the end in an order that the schedule's seed decides; the work depends on `seed` alone. */
+/* Runs all blocks to the end in an order that the schedule's seed decides; the work depends only on `seed`. */
 static void run(cluster *c, schedule plan, uint64_t seed)
 {
     uint64_t left = 0;
@@ -56,7 +56,7 @@ static void run(cluster *c, schedule plan, uint64_t seed)
     cluster_end(c, plan.clocks);
 }
 
-static void one_block_keeps_its_very_values(void **state)
+static void one_block_keeps_its_values_bit_by_bit(void **state)
 {
     (void)state;
     cluster c;
@@ -78,7 +78,7 @@ static void one_block_keeps_its_very_values(void **state)
     cluster_close(&c);
 }
 
-/* Rounding that a value may have gathered: some units in the last place of everything that went through it. */
+/* Checks sums up to rounding: some units in the last place of all numbers that were added. */
 static void assert_sum(const cluster *c, const double *values, double damping, double ulps)
 {
     for (size_t i = 0; i < c->n; i++)
@@ -139,8 +139,8 @@ static void bsp_bits_do_not_depend_on_arrival(void **state)
     }
 }
 
-/* A large payload may be filled again only when nobody reads it any more: here one is kept for the whole run. */
-static void payloads_in_use_are_left_alone(void **state)
+/* A large payload may be reused only when all readers have released it. Here one is kept for the whole run. */
+static void payloads_in_use_are_not_reused(void **state)
 {
     (void)state;
     enum { LARGE = 20000 };
@@ -171,9 +171,9 @@ static void payloads_in_use_are_left_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_block_keeps_its_very_values),
+        cmocka_unit_test(one_block_keeps_its_values_bit_by_bit),
         cmocka_unit_test(every_update_arrives_once),
-        cmocka_unit_test(payloads_in_use_are_left_alone),
+        cmocka_unit_test(payloads_in_use_are_not_reused),
         cmocka_unit_test(bsp_bits_do_not_depend_on_arrival),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

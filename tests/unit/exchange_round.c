@@ -1,4 +1,4 @@
-/* States whose updates are rounded: what is sent fits the bits asked for, what is not sent is not lost, and it stays small. */
+/* States with rounded updates: sent numbers fit the format, and remainders are not lost and stay small. */
 #include "exchange/pack.h"
 
 #include "exchange_cluster.h"
@@ -6,8 +6,8 @@
 enum { N = 2000 };
 static const hw_policy policies[] = {{HW_POLICY_BSP, 0}, {HW_POLICY_SSP, 2}, {HW_POLICY_TAP, 0}};
 static const hw_width widths[] = {HW_BF16, HW_F16, HW_INT8};
-static const double units[] = {0x1p-8, 0x1p-11,
-                               1.0 / 127}; /* half a unit in the last place, of an entry or of its tile's largest */
+static const double units[] = {
+    0x1p-8, 0x1p-11, 1.0 / 127}; /* half a unit in the last place of an entry, or of the largest entry of its tile */
 
 static hw_replica_spec spec_of(hw_width rounding)
 {
@@ -15,7 +15,7 @@ static hw_replica_spec spec_of(hw_width rounding)
         .name = "v", .count = N, .blocks = 2, .sources = 2, .rounding = rounding, .rule = {1, 1, NULL, NULL}};
 }
 
-/* Bytes that the last message to block 1 takes on the wire. */
+/* Returns the bytes of the last message to block 1 on the wire. */
 static uint64_t wire_bytes(const cluster *c)
 {
     hw_message *packed;
@@ -36,8 +36,8 @@ static void let_in(cluster *c)
         cluster_merge(c, b);
 }
 
-/* However long it goes on, the others lack less than one rounding of what was sent last, and nothing once it is flushed. */
-static void the_rest_stays_small(void **state)
+/* After any number of clocks, other blocks lack less than one rounding of the last update, and nothing after a flush. */
+static void remainders_stay_small(void **state)
 {
     (void)state;
     for (size_t w = 0; w < 3; w++)
@@ -70,8 +70,8 @@ static void the_rest_stays_small(void **state)
         }
 }
 
-/* Rests alone are not sent again and again; with the entry's next change they go. */
-static void rests_wait_for_company(void **state)
+/* A remainder is not sent on its own, but with the entry's next change. */
+static void remainders_wait_for_a_change(void **state)
 {
     (void)state;
     for (size_t w = 0; w < 3; w++) {
@@ -94,8 +94,8 @@ static void rests_wait_for_company(void **state)
     }
 }
 
-/* Of a tile with one large entry the small ones wait until they have grown, or until they are flushed. */
-static void small_ones_are_kept(void **state)
+/* In a tile with one large entry, small entries wait until they have grown or are flushed. */
+static void entries_that_round_to_zero_are_held(void **state)
 {
     (void)state;
     cluster c;
@@ -108,12 +108,13 @@ static void small_ones_are_kept(void **state)
         let_in(&c);
         assert_true(hw_replica_base(c.replicas[1])[3] == 127 * (clock + 1));
         assert_true(hw_replica_base(c.replicas[1])[700] == 0.125 * (clock + 1));
-        assert_true(hw_replica_base(c.replicas[1])[4] == (clock < 4 ? 0 : 1)); /* half a unit rounds to even: to nothing */
+        assert_true(hw_replica_base(c.replicas[1])[4] ==
+                    (clock < 4 ? 0 : 1)); /* half a unit rounds to even, which is zero */
     }
     cluster_close(&c);
 }
 
-static void flushed_ones_are_exact(void **state)
+static void flushed_entries_are_exact(void **state)
 {
     (void)state;
     for (size_t w = 0; w < 3; w++) {
@@ -130,8 +131,8 @@ static void flushed_ones_are_exact(void **state)
     }
 }
 
-/* What is too large for the bits goes as the largest number until it is there; one block rounds nothing. */
-static void extremes(void **state)
+/* A delta that is too large for the format is sent in several clocks as its largest number. A single block does not round. */
+static void extreme_values_arrive(void **state)
 {
     (void)state;
     cluster c;
@@ -155,11 +156,11 @@ static void extremes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_rest_stays_small),
-        cmocka_unit_test(rests_wait_for_company),
-        cmocka_unit_test(small_ones_are_kept),
-        cmocka_unit_test(flushed_ones_are_exact),
-        cmocka_unit_test(extremes),
+        cmocka_unit_test(remainders_stay_small),
+        cmocka_unit_test(remainders_wait_for_a_change),
+        cmocka_unit_test(entries_that_round_to_zero_are_held),
+        cmocka_unit_test(flushed_entries_are_exact),
+        cmocka_unit_test(extreme_values_arrive),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

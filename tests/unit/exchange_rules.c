@@ -45,7 +45,7 @@ static void ssp_folds_around_unsent_changes(void **state)
     pass_all(&c);
     const double base[3] = {5, 0, 0}, cache[3] = {9, 0, 0}, after[3] = {5.5, 0, 0};
     assert_true(same_bits(hw_replica_base(c.replicas[0]), base, 3));
-    assert_true(hw_replica_cache(c.replicas[0])[0] == 4); /* contents change at a merge only */
+    assert_true(hw_replica_cache(c.replicas[0])[0] == 4); /* contents change only at a merge */
     cluster_merge(&c, 0);
     assert_true(same_bits(hw_replica_cache(c.replicas[0]), cache, 3));
     cluster_cut(&c, 0, true, false);
@@ -55,7 +55,7 @@ static void ssp_folds_around_unsent_changes(void **state)
     cluster_close(&c);
 }
 
-/* publish: a part is cut, nothing is merged, the unit goes on; what was cut is not sent again. */
+/* hawser_publish cuts a part and merges no update. The unit goes on, and the part is not sent again. */
 static void a_part_is_sent_once(void **state)
 {
     (void)state;
@@ -65,7 +65,7 @@ static void a_part_is_sent_once(void **state)
         cluster_merge(&c, 0);
         cluster_change(&c, 0, 0, 1);
         cluster_cut(&c, 0, false, false);
-        cluster_cut(&c, 0, false, false); /* nothing new: no message */
+        cluster_cut(&c, 0, false, false); /* no further change, no message */
         assert_null(c.links[1][0].first->next);
         cluster_change(&c, 0, 0, 2);
         cluster_cut(&c, 0, true, false);
@@ -96,7 +96,7 @@ static void rollback_returns_to_the_last_cut(void **state)
     cluster_close(&c);
 }
 
-/* One writer: its numbers arrive as they are, where base + (cache - base) would round. */
+/* The numbers of a single writer arrive exactly, although base + (cache - base) would round. */
 static void one_source_sends_values(void **state)
 {
     (void)state;
@@ -116,7 +116,7 @@ static void one_source_sends_values(void **state)
                 hawser_error error = {0};
                 hw_message *message;
                 check(hw_replica_cut(c.replicas[(source + 1) % 3], clock, true, false, &message, &error), &error);
-                assert_null(message); /* the others have nothing to say */
+                assert_null(message); /* other blocks send nothing */
                 cluster_cut(&c, source, true, false);
                 pass_all(&c);
                 for (uint32_t b = 0; b < 3; b++) {
@@ -166,7 +166,7 @@ static void partitioned_ranges_travel_as_values(void **state)
     }
 }
 
-static void only_touched_ranges_are_looked_at(void **state)
+static void only_touched_ranges_are_compared(void **state)
 {
     (void)state;
     cluster c;
@@ -185,7 +185,7 @@ static void only_touched_ranges_are_looked_at(void **state)
     assert_true(hw_replica_cache(c.replicas[1])[4000] == 2 && hw_replica_cache(c.replicas[1])[10] == 0);
     const uint64_t key = 77;
     const double three = 3;
-    hw_replica_touch(c.replicas[0], 0, 0); /* inc tells it all */
+    hw_replica_touch(c.replicas[0], 0, 0); /* only increments change entries */
     check(hw_replica_inc(c.replicas[0], &key, &three, 1, NULL), &(hawser_error){0});
     cluster_cut(&c, 0, true, false);
     cluster_cut(&c, 1, true, false);
@@ -217,7 +217,7 @@ static void increments_go_through_the_gain(void **state)
     cluster_close(&c);
 }
 
-static void numbers_that_are_not_finite_are_refused(void **state)
+static void numbers_that_are_not_finite_are_rejected(void **state)
 {
     (void)state;
     const double bad[] = {NAN, INFINITY, -INFINITY};
@@ -273,7 +273,7 @@ static void the_users_merge_replaces_the_formula(void **state)
     }
 }
 
-/* v = A alpha stays true: the local state is tied, whatever damping, gain and filter do; and a rebuild finds the same v. */
+/* With a tied local state, v = A alpha holds under every damping, gain and filter, and a rebuild computes the same v. */
 static void tied_state_and_rebuild_agree(void **state)
 {
     (void)state;
@@ -383,7 +383,7 @@ static void refuse(hw_replica *replica, hw_message *message, hawser_status statu
         fail_msg("'%s' does not say '%s'", error.text, words);
 }
 
-static void wrong_messages_are_refused(void **state)
+static void wrong_messages_are_rejected(void **state)
 {
     (void)state;
     for (int policy = 0; policy < 2; policy++) {
@@ -412,7 +412,7 @@ static void wrong_messages_are_refused(void **state)
         assert_int_equal(hw_replica_accept(r, m, NULL), HAWSER_OK);
         refuse(r, update(1, 0, 2, 1), HAWSER_BAD_INPUT, "clock 1 is due");
         assert_int_equal(hw_replica_cut(r, 1, true, false, &m, NULL), HAWSER_INTERNAL);
-        assert_int_equal(hw_replica_end(r, 1, NULL), HAWSER_INTERNAL); /* block 2 has not said anything */
+        assert_int_equal(hw_replica_end(r, 1, NULL), HAWSER_INTERNAL); /* no clock of block 2 has arrived */
         if (policy == 0)
             assert_int_equal(hw_replica_merge(r, 1, NULL), HAWSER_INTERNAL);
         cluster_cut(&c, 0, true, false);
@@ -425,7 +425,7 @@ static void wrong_messages_are_refused(void **state)
     }
 }
 
-/* Without a merge between, the cache would be compared with a base that has moved on. */
+/* Without a merge in between, the cache would be compared with a base that has changed. */
 static void a_clock_begins_with_a_merge(void **state)
 {
     (void)state;
@@ -448,7 +448,7 @@ static void the_gain_changes_between_clocks(void **state)
     cluster_merge(&c, 0);
     assert_true(hw_replica_gain(c.replicas[0]) == 2);
     hw_replica_cache(c.replicas[0])[0] = 2;
-    hw_replica_set_gain(c.replicas[0], 8); /* inside a clock: what was done under 2 is sent as done under 2 */
+    hw_replica_set_gain(c.replicas[0], 8); /* inside a clock: changes under gain 2 are sent as such */
     assert_true(hw_replica_gain(c.replicas[0]) == 2);
     cluster_cut(&c, 0, true, false);
     cluster_cut(&c, 1, true, false);
@@ -458,7 +458,7 @@ static void the_gain_changes_between_clocks(void **state)
     cluster_close(&c);
 }
 
-static void owners_values_are_theirs_alone(void **state)
+static void only_the_owner_changes_its_range(void **state)
 {
     (void)state;
     cluster c;
@@ -471,7 +471,7 @@ static void owners_values_are_theirs_alone(void **state)
     cluster_close(&c);
 }
 
-static void specs_that_do_not_fit_are_refused(void **state)
+static void specs_that_do_not_fit_are_rejected(void **state)
 {
     (void)state;
     hw_replica *replica;
@@ -499,17 +499,17 @@ int main(void)
         cmocka_unit_test(rollback_returns_to_the_last_cut),
         cmocka_unit_test(one_source_sends_values),
         cmocka_unit_test(partitioned_ranges_travel_as_values),
-        cmocka_unit_test(only_touched_ranges_are_looked_at),
+        cmocka_unit_test(only_touched_ranges_are_compared),
         cmocka_unit_test(increments_go_through_the_gain),
-        cmocka_unit_test(numbers_that_are_not_finite_are_refused),
+        cmocka_unit_test(numbers_that_are_not_finite_are_rejected),
         cmocka_unit_test(the_users_merge_replaces_the_formula),
         cmocka_unit_test(tied_state_and_rebuild_agree),
         cmocka_unit_test(updates_of_a_coming_epoch_wait),
-        cmocka_unit_test(wrong_messages_are_refused),
+        cmocka_unit_test(wrong_messages_are_rejected),
         cmocka_unit_test(a_clock_begins_with_a_merge),
         cmocka_unit_test(the_gain_changes_between_clocks),
-        cmocka_unit_test(owners_values_are_theirs_alone),
-        cmocka_unit_test(specs_that_do_not_fit_are_refused),
+        cmocka_unit_test(only_the_owner_changes_its_range),
+        cmocka_unit_test(specs_that_do_not_fit_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

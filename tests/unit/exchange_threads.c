@@ -1,4 +1,4 @@
-/* Replicas on threads of their own over the inproc transport: for the thread sanitizer, and that sums come out right there too. */
+/* Replicas on threads of their own over the inproc transport, for the thread sanitizer; sums must be right too. */
 #include <pthread.h>
 #include <sched.h>
 

@@ -1,11 +1,11 @@
-/* Graphs and their trees, by brute force over every number of nodes; and replicas that exchange over them. */
+/* Graphs and their trees, checked by brute force for every number of nodes, and replicas that exchange over them. */
 #include "exchange/topology.h"
 
 #include "exchange_cluster.h"
 
 enum { NODES_MOST = 256 };
 
-/* Which nodes are neighbours, by number: those that a node's own updates reach first. */
+/* The links between nodes: those that a node's own updates reach first. */
 static bool linked[NODES_MOST][NODES_MOST];
 
 static void see_links(const hw_topology *topology)
@@ -28,7 +28,7 @@ static hw_topology *make(const char *words, const char *edges, uint32_t nodes)
     return topology;
 }
 
-/* Passes one update of each origin on as the trees say: every node must get it once, over links of the graph, by a shortest way. */
+/* Passes on one update of each origin along the trees. Every node must get it once, over links of the graph, by a shortest path. */
 static void check_trees(const char *words, const char *edges, uint32_t nodes)
 {
     static uint32_t children[NODES_MOST], queue[NODES_MOST], depth[NODES_MOST], shortest[NODES_MOST];
@@ -41,7 +41,7 @@ static void check_trees(const char *words, const char *edges, uint32_t nodes)
         uint32_t head = 0, tail = 0, got[NODES_MOST] = {0};
         for (uint32_t node = 0; node < nodes; node++)
             shortest[node] = node == origin ? 0 : UINT32_MAX / 2;
-        for (bool changed = true; changed;) { /* Bellman and Ford: slow, but another way than the one under test */
+        for (bool changed = true; changed;) { /* Bellman and Ford: slow, but not the tested algorithm */
             changed = false;
             for (uint32_t a = 0; a < nodes; a++)
                 for (uint32_t b = 0; b < nodes && shortest[a] < nodes; b++)
@@ -90,7 +90,7 @@ static void every_origin_reaches_every_node_once(void **state)
     check_trees("halton", NULL, NODES_MOST);
 }
 
-/* Strongly connected for every number of nodes; as many links a node as MALT has unless those do not connect. */
+/* The graph is strongly connected for every number of nodes, with as many links per node as MALT's unless those do not connect it. */
 static void halton_connects_any_number_of_nodes(void **state)
 {
     (void)state;
@@ -117,7 +117,7 @@ static void halton_connects_any_number_of_nodes(void **state)
     hw_topology_free(six);
 }
 
-static void clients_meet_only_servers(void **state)
+static void clients_are_linked_only_with_servers(void **state)
 {
     (void)state;
     uint32_t children[20];
@@ -126,14 +126,14 @@ static void clients_meet_only_servers(void **state)
         for (uint32_t b = 3; b < 20; b++)
             assert_false(linked[a][b]);
     for (uint32_t origin = 3; origin < 20; origin++)
-        for (uint32_t server = 0; server < 3; server++) { /* the servers share the clients among themselves */
+        for (uint32_t server = 0; server < 3; server++) { /* each server passes on updates of its part of the clients */
             uint32_t count = hw_topology_children(topology, origin, server, children);
             assert_true(count >= 5 && count <= 6);
         }
     hw_topology_free(topology);
 }
 
-static void a_graph_of_ones_own(void **state)
+static void a_graph_of_edges_is_checked(void **state)
 {
     (void)state;
     check_trees("file:ring", "# a ring, one way\n0 1\n1\t2 # comment\r\n\n2 3\n3 0\n0 1", 4);
@@ -161,7 +161,7 @@ static void a_graph_of_ones_own(void **state)
     }
 }
 
-static void words_are_checked(void **state)
+static void names_are_checked(void **state)
 {
     (void)state;
     const char *const good[] = {"all", "halton", "tree", "servers:1", "servers:17", "file:a b"};
@@ -185,8 +185,8 @@ static void words_are_checked(void **state)
 
 /* ------------------------------------------------------------------------------------- replicas over a topology ---- */
 
-/* Nodes of one block each. Messages lie on links of the graph, in order on each, and are handed on when they arrive; which link
- * moves next a seed decides. */
+/* Nodes with one block each. Each link of the graph keeps its messages in order, and a node passes them on when they arrive. A seed decides which
+ * link delivers next. */
 typedef struct net {
     cluster c; /* its links: [to][from] of the graph */
     hw_topology *topology;
@@ -201,7 +201,7 @@ static void pass_on(net *n, uint32_t at, const hw_message *message)
         link_send(&n->c.links[children[i]][at], message);
 }
 
-/* Moves the oldest message of a link; false when there is none. */
+/* Delivers the oldest message of a link. Returns false if there is none. */
 static bool move(net *n, uint32_t to, uint32_t from)
 {
     hawser_error error = {0};
@@ -224,7 +224,7 @@ static bool step(net *n, uint32_t node, uint64_t clocks)
         return false;
     uint64_t clock = c->clock[node], least = hw_clock_table_least(hw_replica_clocks(c->replicas[node]));
     assert_true(hw_ssp_holds(c->policy, hw_replica_clocks(c->replicas[node]), clock));
-    for (uint32_t origin = 0; origin < c->blocks; origin++) /* what the policy promises is truly here */
+    for (uint32_t origin = 0; origin < c->blocks; origin++) /* the updates that the policy guarantees have arrived */
         assert_true(origin == node || n->seen[node][origin] + c->policy.staleness >= clock ||
                     c->policy.kind == HW_POLICY_TAP);
     n->most_late = clock - least > n->most_late ? clock - least : n->most_late;
@@ -246,7 +246,7 @@ static void run(const char *words, uint32_t nodes, hw_policy policy, uint64_t se
     hw_replica_spec spec = {.name = "v", .count = ENTRIES, .blocks = nodes, .sources = nodes, .rule = {1, 1, NULL, NULL}};
     cluster_open(&n.c, spec, policy, seed);
     uint32_t slow_from =
-        (uint32_t)hw_random_below(&n.c.random, nodes); /* links out of one node are slow, one node is lazy */
+        (uint32_t)hw_random_below(&n.c.random, nodes); /* the links out of one node are slow, and one node rarely runs */
     for (uint64_t at = 0, idle = 0; idle < 20000; at++) {
         uint32_t a = (uint32_t)hw_random_below(&n.c.random, nodes), b = (uint32_t)hw_random_below(&n.c.random, nodes);
         bool lazy = at % 7 != 0;
@@ -283,9 +283,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_origin_reaches_every_node_once),
         cmocka_unit_test(halton_connects_any_number_of_nodes),
-        cmocka_unit_test(clients_meet_only_servers),
-        cmocka_unit_test(a_graph_of_ones_own),
-        cmocka_unit_test(words_are_checked),
+        cmocka_unit_test(clients_are_linked_only_with_servers),
+        cmocka_unit_test(a_graph_of_edges_is_checked),
+        cmocka_unit_test(names_are_checked),
         cmocka_unit_test(guarantees_hold_over_several_hops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

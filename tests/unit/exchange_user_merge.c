@@ -1,4 +1,4 @@
-/* A merge of the user's: what it is told, and that it runs where the formula would. */
+/* A merge function of the user gets the right arguments and replaces the formula. */
 #include "exchange_cluster.h"
 
 enum { BLOCKS = 3, ENTRIES = 4, CLOCKS = 3 };
@@ -20,7 +20,7 @@ static double gradient(uint32_t b, size_t i, uint64_t clock)
     return 0.125 * (double)((int)(b * 5 + i * 3 + clock * 7) % 11 - 5); /* eighths: every sum is exact */
 }
 
-static void bsp_runs_it_once_a_clock_on_the_sum(void **state)
+static void bsp_calls_the_merge_function_once_per_clock(void **state)
 {
     (void)state;
     double penalty[ENTRIES] = {0, 0.25, 0.5, 4}, expected[ENTRIES] = {0};
@@ -59,6 +59,6 @@ static void bsp_runs_it_once_a_clock_on_the_sum(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(bsp_runs_it_once_a_clock_on_the_sum)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(bsp_calls_the_merge_function_once_per_clock)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The kernels against plain long double loops, every layout, type and variant; bit equality of the variants. */
+/* The kernels are compared with plain long double loops, for every layout, type and variant, and variants with each other bit by bit. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -91,7 +91,7 @@ static double *numbers(size_t n, uint64_t seed)
     return x;
 }
 
-/* `terms` is the sum of the terms' magnitudes, which bounds what rounding may do. */
+/* Compares numbers up to rounding, which the sum of the terms' magnitudes bounds. */
 static void close_to(double got, long double expected, long double terms)
 {
     assert_true(fabsl((long double)got - expected) <= 1e-14L * terms + 1e-300L);
@@ -101,7 +101,7 @@ static const size_t SHAPES[][2] = {{1, 1},  {3, 5},   {7, 9},   {8, 4},     {15,
                                    {16, 7}, {17, 13}, {33, 70}, {1100, 11}, {2500, 6}};
 enum { SHAPE_COUNT = sizeof SHAPES / sizeof *SHAPES };
 
-/* A scan of every second column puts there what the whole scan did, and leaves the rest. */
+/* A scan of every second column stores the same numbers as the whole scan, and leaves the rest unchanged. */
 static void check_some(const hawser_matrix *V, const double *x, const double *all)
 {
     uint32_t columns[48];
@@ -117,7 +117,7 @@ static void check_some(const hawser_matrix *V, const double *x, const double *al
     free(before);
 }
 
-/* Dot, scan, axpy and moments of columns of a view that does not begin at the first column. */
+/* Checks dot, scan, axpy and moments on a view that does not begin at the first column. */
 static void check_columns(problem *p, const double *x, const double *w)
 {
     size_t rows = p->A.rows, skip = p->A.cols > 1 ? 1 : 0;
@@ -140,7 +140,7 @@ static void check_columns(problem *p, const double *x, const double *w)
         }
         close_to(out[j], dot, terms);
         double alone = hawser_column_dot(&V, j, x);
-        assert_memory_equal(&alone, &out[j], sizeof alone); /* a scan is its dots, bit for bit */
+        assert_memory_equal(&alone, &out[j], sizeof alone); /* a scan has the bits of single dots */
         double got_sum, got_squares;
         hawser_column_moments(&V, j, w, (double)total, 0.3, &got_sum, &got_squares);
         close_to(got_sum, sum, sizes);
@@ -164,7 +164,7 @@ static void check_columns(problem *p, const double *x, const double *w)
     free(start);
 }
 
-static void columns_of_every_layout_and_type(void **state)
+static void column_kernels_match_long_double(void **state)
 {
     (void)state;
     for (size_t s = 0; s < SHAPE_COUNT; s++)
@@ -181,7 +181,7 @@ static void columns_of_every_layout_and_type(void **state)
             }
 }
 
-static void multiply_and_combine(void **state)
+static void multiply_and_combine_match_long_double(void **state)
 {
     (void)state;
     for (size_t s = 0; s < SHAPE_COUNT; s++)
@@ -219,7 +219,7 @@ static void multiply_and_combine(void **state)
             }
 }
 
-static void rows_of_a_csr_view(void **state)
+static void a_csr_view_multiplies_its_rows(void **state)
 {
     (void)state;
     problem p = make(HAWSER_CSR, HAWSER_F64, 20, 9, 0.5, 77);
@@ -234,7 +234,7 @@ static void rows_of_a_csr_view(void **state)
     release(&p);
 }
 
-static void rows_of_a_dense_view(void **state)
+static void a_dense_view_multiplies_its_rows(void **state)
 {
     (void)state;
     for (hawser_type type = HAWSER_F64; type <= HAWSER_F32; type++) {
@@ -255,7 +255,7 @@ static void rows_of_a_dense_view(void **state)
     }
 }
 
-static void dots_with_and_without_weights(void **state)
+static void dots_match_long_double(void **state)
 {
     (void)state;
     for (size_t n = 0; n < 70; n++) {
@@ -336,10 +336,10 @@ static void check_gram(problem *p, const double *weights, const uint32_t *column
     check_gram_rows(p, p->A.rows - 5, p->A.rows, weights, columns, fresh, count);
 }
 
-static void gram_of_every_layout_and_type(void **state)
+static void gram_matches_long_double(void **state)
 {
     (void)state;
-    const double densities[] = {0.02, 0.5}; /* the first goes row by row, the second column by column */
+    const double densities[] = {0.02, 0.5}; /* the first is computed row by row, the second column by column */
     for (int layout = HAWSER_DENSE; layout <= HAWSER_CSC; layout++)
         for (int type = HAWSER_F64; type <= HAWSER_F32; type++)
             for (size_t d = 0; d < 2; d++) {
@@ -358,7 +358,7 @@ static void gram_of_every_layout_and_type(void **state)
             }
 }
 
-/* Every kernel of two variants on the same input. */
+/* Compares every kernel of two variants on the same input. */
 static void same_bits(const hw_kernels *one, const hw_kernels *two, const problem *p, const double *x, const double *w)
 {
     const hw_typed_kernels *a = &one->typed[p->A.type], *b = &two->typed[p->A.type];
@@ -428,9 +428,8 @@ static void variants_agree_to_the_bit(void **state)
     assert_string_equal(hawser_kernels_name(), hw_kernels_variant(v - 1)->name);
 }
 
-/* The lanes are part of the promise: entry i of a dense dot goes to lane i mod 16, of a sparse one to i mod 8, and the tree is
- * written out here a second time. */
-static void lanes_are_as_documented(void **state)
+/* Lanes are documented: entry i of a dense dot is in lane i mod 16, and of a sparse one in lane i mod 8. The tree is written out here again. */
+static void lanes_and_tree_are_as_documented(void **state)
 {
     (void)state;
     enum { N = 59 };
@@ -460,14 +459,10 @@ static void lanes_are_as_documented(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(columns_of_every_layout_and_type),
-        cmocka_unit_test(multiply_and_combine),
-        cmocka_unit_test(rows_of_a_csr_view),
-        cmocka_unit_test(rows_of_a_dense_view),
-        cmocka_unit_test(dots_with_and_without_weights),
-        cmocka_unit_test(gram_of_every_layout_and_type),
-        cmocka_unit_test(variants_agree_to_the_bit),
-        cmocka_unit_test(lanes_are_as_documented),
+        cmocka_unit_test(column_kernels_match_long_double), cmocka_unit_test(multiply_and_combine_match_long_double),
+        cmocka_unit_test(a_csr_view_multiplies_its_rows),   cmocka_unit_test(a_dense_view_multiplies_its_rows),
+        cmocka_unit_test(dots_match_long_double),           cmocka_unit_test(gram_matches_long_double),
+        cmocka_unit_test(variants_agree_to_the_bit),        cmocka_unit_test(lanes_and_tree_are_as_documented),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The printed plans say what will run, and the numbers that decided it. */
+/* Printed plans describe the run and the numbers that decided it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@ static hawser_status unit(hawser_context *context)
     return HAWSER_OK;
 }
 
-/* What a plan over so many nodes says, released by free(); the program goes with its job. */
+/* Returns the text of a plan over `nodes` nodes, which the caller frees. Frees the program and closes the job. */
 static char *plan_text(test_job test, hawser_program *program, uint32_t nodes, bool physical, bool dot)
 {
     char *text = NULL;
@@ -68,7 +68,7 @@ static void expect(bool physical, bool dot, const char *const *wanted)
     free(text);
 }
 
-static void logical(void **state)
+static void logical_plan_has_states_and_operators(void **state)
 {
     (void)state;
     expect(false, false,
@@ -81,7 +81,7 @@ static void logical(void **state)
                                  "unit 'sweep' on each block; reads A, order; updates v, alpha", NULL});
 }
 
-static void physical(void **state)
+static void physical_plan_has_placement_and_memory(void **state)
 {
     (void)state;
     expect(true, false,
@@ -93,14 +93,14 @@ static void physical(void **state)
                                  "unit 'plan' on one block (block 0)", "placed with its part of A", NULL});
 }
 
-static void dot(void **state)
+static void plans_are_printed_as_dot(void **state)
 {
     (void)state;
     expect(false, true, (const char *const[]){"digraph logical {", "o0 -> o1;", "s0 -> o4", "}", NULL});
     expect(true, true, (const char *const[]){"digraph physical {", "3 blocks", "o1 -> o3;", "}", NULL});
 }
 
-static void too_big(void **state)
+static void a_plan_above_the_memory_limit_is_rejected(void **state)
 {
     (void)state;
     test_job test = OPEN_JOB("workers", "4", "memory-limit", "1M");
@@ -114,8 +114,8 @@ static void too_big(void **state)
     close_job(test);
 }
 
-/* What a run is expected to use is counted instead of what a state could hold at most; what units take besides is counted too. */
-static void expected_memory_counts(void **state)
+/* The plan counts the entries that a run is expected to use, instead of all, and the memory of units. */
+static void expected_memory_replaces_the_worst_case(void **state)
 {
     (void)state;
     test_job test = OPEN_JOB("workers", "4", "memory-limit", "8M");
@@ -142,8 +142,8 @@ static void expected_memory_counts(void **state)
     close_job(test);
 }
 
-/* Of reductions the plan counts shares of two at a time: as many numbers as are declared, or fewer where fewer are expected. */
-static void reductions_count(void **state)
+/* The plan counts the shares of two reductions: as many numbers as the unit declares, or as it expects if these are fewer. */
+static void reductions_count_in_memory(void **state)
 {
     (void)state;
     test_job test = OPEN_JOB("workers", "4");
@@ -171,8 +171,8 @@ static void reductions_count(void **state)
     close_job(test);
 }
 
-/* Over nodes, supposed ones: where blocks are, and what a clock costs at most. A message carries 100 numbers, 800 bytes. */
-static void over_nodes(void **state)
+/* Plans for nodes that do not exist: the placement of blocks, and the most bytes of a clock. A message has 100 numbers, 800 bytes. */
+static void a_plan_over_nodes_has_placement_and_traffic(void **state)
 {
     const struct {
         const char *topology, *workers;
@@ -180,14 +180,14 @@ static void over_nodes(void **state)
         hawser_sync sync;
         const char *says[3];
     } cases[] = {
-        /* Two blocks of a node are added up, and one sum goes to the other node. */
+        /* Two blocks of a node are added up, and one sum is sent to the other node. */
         {"all",
          "4",
          2,
          hawser_bsp(),
          {"800 bytes out of node 0, 1600 out of all", "node 1: blocks 2 to 3; 30 stored entries of A"}},
         {"all", "4", 2, hawser_ssp(2), {"1600 bytes out of node 0, 3200 out of all", "on 2 nodes"}},
-        /* Blocks 0 and 1 of three are a subtree, as 2 is by itself: sums of nodes, one message each to two others. */
+        /* Blocks 0 and 1 of three are a subtree, and so is 2 alone: each node sends its sum to two others. */
         {"all",
          "3",
          3,
@@ -195,7 +195,7 @@ static void over_nodes(void **state)
          {"1600 bytes out of node 0, 4800 out of all", "node 2: block 2; 20 stored entries of A"}},
         /* Up from each of three nodes, down to each: six messages, of which node 0 sends two, and node 2 one each way. */
         {"tree", "4", 4, hawser_bsp(), {"1600 bytes out of node 0, 4800 out of all", "added up on their way"}},
-        /* Without adding every node's update goes to three others, over the same tree: twelve messages. */
+        /* Without adding up, every node's update is sent to three others over the same tree: twelve messages. */
         {"tree", "4", 4, hawser_tap(), {"9600 out of all", "topology tree"}},
         {"servers:1", "3", 3, hawser_bsp(), {"1600 bytes out of node 0, 3200 out of all", "topology servers:1"}},
     };
@@ -215,9 +215,9 @@ static void over_nodes(void **state)
     }
 }
 
-/* Twelve columns of five entries, of which one costs as much as all others besides: it has a block nearly to itself. Over nodes the
- * columns were dealt out before anybody could say so. */
-static void what_columns_cost_besides(void **state)
+/* One of twelve columns of five entries costs as much as all others, so it has a block nearly to itself. Several nodes ignore the costs, because
+ * they assigned the columns when they read the input. */
+static void costs_of_columns_change_the_split(void **state)
 {
     static const double costs[12] = {[1] = 143};
     static const char *const says[2] = {"0 to 2, 10 stored", "0 to 6, 30 stored"};
@@ -236,7 +236,7 @@ static void what_columns_cost_besides(void **state)
     }
 }
 
-static void too_many_nodes(void **state)
+static void too_many_nodes_are_rejected(void **state)
 {
     (void)state;
     test_job test = OPEN_JOB("workers", "2");
@@ -248,14 +248,14 @@ static void too_many_nodes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(logical),
-                                       cmocka_unit_test(physical),
-                                       cmocka_unit_test(dot),
-                                       cmocka_unit_test(too_big),
-                                       cmocka_unit_test(expected_memory_counts),
-                                       cmocka_unit_test(reductions_count),
-                                       cmocka_unit_test(over_nodes),
-                                       cmocka_unit_test(too_many_nodes),
-                                       cmocka_unit_test(what_columns_cost_besides)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(logical_plan_has_states_and_operators),
+                                       cmocka_unit_test(physical_plan_has_placement_and_memory),
+                                       cmocka_unit_test(plans_are_printed_as_dot),
+                                       cmocka_unit_test(a_plan_above_the_memory_limit_is_rejected),
+                                       cmocka_unit_test(expected_memory_replaces_the_worst_case),
+                                       cmocka_unit_test(reductions_count_in_memory),
+                                       cmocka_unit_test(a_plan_over_nodes_has_placement_and_traffic),
+                                       cmocka_unit_test(too_many_nodes_are_rejected),
+                                       cmocka_unit_test(costs_of_columns_change_the_split)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

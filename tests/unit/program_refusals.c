@@ -1,4 +1,4 @@
-/* Programs that break the model are refused by name, before or at the first access. */
+/* Programs that break the model are rejected by name, before the run or at the first access. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@ static hawser_status nothing(hawser_context *context)
     return HAWSER_OK;
 }
 
-/* A program with one state of each kind and whatever `build` adds must be refused with all of `words` in the text. */
+/* A program with one state of each kind and the additions of `build` must be rejected with all of `words` in the text. */
 typedef struct fixture {
     hawser_program *program;
     hawser_operator *root;
@@ -58,7 +58,7 @@ static void expect(fixture f, hawser_status wanted, const char *first, const cha
 
 #define BAD HAWSER_BAD_PROGRAM
 
-static void empty_program(void **state)
+static void an_empty_program_is_rejected(void **state)
 {
     (void)state;
     expect(make(), BAD, "broken", "no operators");
@@ -68,7 +68,7 @@ static void empty_program(void **state)
     close_job(test);
 }
 
-static void names(void **state)
+static void wrong_names_are_rejected(void **state)
 {
     (void)state;
     fixture f = make();
@@ -83,7 +83,7 @@ static void names(void **state)
     expect(f, BAD, "'gap'", "twice");
 }
 
-static void states(void **state)
+static void wrong_states_are_rejected(void **state)
 {
     (void)state;
     fixture f = make();
@@ -126,7 +126,7 @@ static void states(void **state)
     expect(f, BAD, "'r'", "by column");
 }
 
-static void units(void **state)
+static void wrong_units_are_rejected(void **state)
 {
     (void)state;
     fixture f = make();
@@ -149,7 +149,7 @@ static void units(void **state)
     expect(f, BAD, "'again'", "inside a loop");
 }
 
-static void operators(void **state)
+static void wrong_operators_are_rejected(void **state)
 {
     (void)state;
     fixture f = make();
@@ -183,7 +183,7 @@ static void operators(void **state)
 static hawser_status undeclared(hawser_context *context)
 {
     assert_null(hawser_cache(context, "v"));
-    return HAWSER_OK; /* overruled */
+    return HAWSER_OK; /* the run fails nevertheless */
 }
 
 static hawser_status unknown(hawser_context *context)
@@ -236,7 +236,7 @@ static hawser_status says_why(hawser_context *context)
     return hawser_block(context) == 1 ? hawser_unit_fail(context, HAWSER_DIVERGED, "step %d is too long", 7) : HAWSER_OK;
 }
 
-static void at_access(void **state)
+static void undeclared_access_fails(void **state)
 {
     (void)state;
     const struct {
@@ -272,8 +272,8 @@ static hawser_status writes_through_a_view(hawser_context *context)
     return HAWSER_OK;
 }
 
-/* Debug builds: what is declared to be read is mapped read-only, so the write is caught where it happens. */
-static void read_only_pages(void **state)
+/* In debug builds states that a unit only reads are mapped read-only, so a write to them is caught at once. */
+static void a_write_to_a_read_state_is_caught(void **state)
 {
     (void)state;
     fflush(stdout);
@@ -287,7 +287,7 @@ static void read_only_pages(void **state)
         test_job test = OPEN_JOB("workers", "1");
         hawser_run *run = NULL;
         hawser_status ended = hawser_run_program(test.job, f.program, &run, NULL);
-        _exit(ended == HAWSER_INTERNAL); /* it should not come here */
+        _exit(ended == HAWSER_INTERNAL); /* not reached if the write is caught */
     }
     int status = 0;
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -298,10 +298,11 @@ static void read_only_pages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(empty_program),   cmocka_unit_test(names),     cmocka_unit_test(states),
-        cmocka_unit_test(units),           cmocka_unit_test(operators), cmocka_unit_test(at_access),
+        cmocka_unit_test(an_empty_program_is_rejected),      cmocka_unit_test(wrong_names_are_rejected),
+        cmocka_unit_test(wrong_states_are_rejected),         cmocka_unit_test(wrong_units_are_rejected),
+        cmocka_unit_test(wrong_operators_are_rejected),      cmocka_unit_test(undeclared_access_fails),
 #ifndef NDEBUG
-        cmocka_unit_test(read_only_pages),
+        cmocka_unit_test(a_write_to_a_read_state_is_caught),
 #endif
 
     };
