@@ -28,7 +28,7 @@ static void certify(play *game, const problem *q)
     double conjugate = 0.0, plain = 0.0;
     for (uint32_t b = 0; b < game->count; b++) {
         hw_linear_sums own;
-        const double *alpha = q->lasso.alpha + game->parts[b].first;
+        const double *alpha = q->lasso.problem.alpha + game->parts[b].first;
         hw_lasso_block_residual(&game->blocks[b], game->v, true);
         hw_lasso_block_scan(&game->blocks[b], alpha, q->lambda);
         hw_lasso_block_sums(&game->blocks[b], alpha, q->lambda, &own);
@@ -47,7 +47,7 @@ static void certify(play *game, const problem *q)
     game->gap = hw_linear_gap(&sums, conjugate, plain, game->blocks[0].zero_objective);
     game->objective = hw_linear_primal(&sums);
     for (uint32_t b = 0; b < game->count; b++)
-        hw_linear_scan_screen(&game->blocks[b].scan, &game->blocks[b].columns, q->lasso.alpha + game->parts[b].first,
+        hw_linear_scan_screen(&game->blocks[b].scan, &game->blocks[b].columns, q->lasso.problem.alpha + game->parts[b].first,
                               q->lambda, scale, sqrt(2.0 * game->gap));
 }
 
@@ -67,15 +67,15 @@ static void round_of_all(play *game, problem *q, uint64_t *seed, bool fresh)
                                  .square = block->square,
                                  .gradient = block->scan.gradient,
                                  .fresh = fresh,
-                                 .alpha = q->lasso.alpha + game->parts[b].first,
+                                 .alpha = q->lasso.problem.alpha + game->parts[b].first,
                                  .image = image,
                                  .gap = game->gap,
-                                 .tolerance = 0.1 * q->lasso.settings.tolerance * block->zero_objective,
-                                 .steps =
-                                     q->lasso.settings.solver == hw_linear_coordinate() ? block->columns.X.cols : UINT64_MAX,
+                                 .tolerance = 0.1 * q->lasso.choices.settings.tolerance * block->zero_objective,
+                                 .steps = q->lasso.choices.settings.solver == hw_linear_coordinate() ? block->columns.X.cols
+                                                                                                     : UINT64_MAX,
                                  .draw = draw,
                                  .source = seed};
-        assert_int_equal(q->lasso.settings.solver->solve(block->solver, &round, NULL), HAWSER_OK);
+        assert_int_equal(q->lasso.choices.settings.solver->solve(block->solver, &round, NULL), HAWSER_OK);
     }
     double *old = malloc(n * sizeof(double));
     memcpy(old, game->v, n * sizeof(double));
@@ -91,9 +91,9 @@ static void accelerate(play *game, problem *q, bool done)
     double before = 0.0, after = 0.0;
     for (uint32_t b = 0; b < game->count; b++) {
         hw_lasso_block *block = &game->blocks[b];
-        const double *alpha = q->lasso.alpha + game->parts[b].first;
+        const double *alpha = q->lasso.problem.alpha + game->parts[b].first;
         size_t count = 0;
-        const uint32_t *members = q->lasso.settings.solver->members(block->solver, &count);
+        const uint32_t *members = q->lasso.choices.settings.solver->members(block->solver, &count);
         double now = 0.0;
         hw_lasso_block_residual(block, game->v, false);
         assert_int_equal(hw_linear_accelerator_keep(&block->accelerator, &block->columns, members, count, game->kept,
@@ -110,9 +110,9 @@ static void accelerate(play *game, problem *q, bool done)
     for (uint32_t b = 0; b < game->count; b++) {
         hw_lasso_block *block = &game->blocks[b];
         size_t count = 0;
-        const uint32_t *members = q->lasso.settings.solver->members(block->solver, &count);
-        hw_linear_accelerator_take(&block->accelerator, &block->columns, members, 1.0, q->lasso.alpha + game->parts[b].first,
-                                   game->v);
+        const uint32_t *members = q->lasso.choices.settings.solver->members(block->solver, &count);
+        hw_linear_accelerator_take(&block->accelerator, &block->columns, members, 1.0,
+                                   q->lasso.problem.alpha + game->parts[b].first, game->v);
     }
     game->taken++;
 }
@@ -126,33 +126,33 @@ static double solve(problem *q, uint32_t count, size_t rounds, double optimum)
     game->v = calloc(q->n, sizeof(double));
     game->images = calloc(q->n * count, sizeof(double));
     uint64_t seed = 5;
-    memset(q->lasso.alpha, 0, q->p * sizeof(double));
+    memset(q->lasso.problem.alpha, 0, q->p * sizeof(double));
     for (uint32_t b = 0; b < count; b++) {
         game->parts[b] = hawser_matrix_columns(&q->matrix, q->p * b / count, q->p * (b + 1) / count);
         assert_int_equal(hw_lasso_block_prepare(&game->blocks[b], &q->lasso, &game->parts[b], 0, NULL), HAWSER_OK);
     }
-    double enough = q->lasso.settings.tolerance * game->blocks[0].zero_objective;
+    double enough = q->lasso.choices.settings.tolerance * game->blocks[0].zero_objective;
     for (certify(game, q); game->gap > enough && game->certificates < 5000; certify(game, q), game->certificates++) {
         assert_true(game->gap >= game->objective - optimum - 1e-13 * fabs(optimum));
         for (uint32_t b = 0; b < count; b++)
-            assert_int_equal(q->lasso.settings.solver->choose(game->blocks[b].solver, &game->blocks[b].columns, q->lambda,
-                                                              q->lasso.alpha + game->parts[b].first,
-                                                              game->blocks[b].scan.gradient, game->blocks[b].scan.screened,
-                                                              100, NULL),
+            assert_int_equal(q->lasso.choices.settings.solver->choose(
+                                 game->blocks[b].solver, &game->blocks[b].columns, q->lambda,
+                                 q->lasso.problem.alpha + game->parts[b].first, game->blocks[b].scan.gradient,
+                                 game->blocks[b].scan.screened, 100, NULL),
                              HAWSER_OK);
-        bool extrapolate = count > 1 && q->lasso.settings.solver != hw_linear_coordinate();
+        bool extrapolate = count > 1 && q->lasso.choices.settings.solver != hw_linear_coordinate();
         game->kept = 0;
         for (size_t k = 0; k < rounds; k++) {
             if (extrapolate)
                 accelerate(game, q, false);
-            round_of_all(game, q, &seed, k == 0 && q->lasso.free_count == 0);
+            round_of_all(game, q, &seed, k == 0 && q->lasso.problem.free_count == 0);
         }
         if (extrapolate)
             accelerate(game, q, true);
     }
     assert_true(game->gap <= enough);
     assert_true(game->gap >= game->objective - optimum - 1e-13 * fabs(optimum));
-    double objective = reference_objective(q, q->lasso.alpha);
+    double objective = reference_objective(q, q->lasso.problem.alpha);
     assert_true(fabs(objective - game->objective) <= 1e-11 * objective);
     for (uint32_t b = 0; b < count; b++)
         hw_lasso_block_release(&game->blocks[b]);
@@ -168,12 +168,12 @@ static void check(problem *q)
     double *alpha = calloc(q->p, sizeof(double)), optimum = reference(q, alpha);
     static const uint32_t counts[] = {1, 2, 3, 8};
     for (size_t k = 0; k < 4; k++) {
-        q->lasso.settings.solver = hw_linear_working_set();
+        q->lasso.choices.settings.solver = hw_linear_working_set();
         double found = solve(q, counts[k], counts[k] == 1 ? 1 : 5, optimum);
         assert_true(found - optimum <= 1.01e-9 * found + 1e-9 * reference_objective(q, (double[512]){0}));
         assert_true(found >= optimum * (1.0 - 1e-12));
     }
-    q->lasso.settings.solver = hw_linear_coordinate();
+    q->lasso.choices.settings.solver = hw_linear_coordinate();
     double found = solve(q, 2, 20, optimum);
     assert_true(found - optimum <= 1e-8 * reference_objective(q, (double[512]){0}));
     free(alpha);
@@ -189,7 +189,7 @@ static void plain_lasso(void **unused)
             for (int intercept = 0; intercept < 2; intercept++) {
                 problem q;
                 make(&q, 80, 40, 0.3, densities[d], 11 + d);
-                q.lasso.settings.intercept = intercept;
+                q.lasso.choices.settings.intercept = intercept;
                 at_fraction(&q, fractions[f]);
                 check(&q);
                 drop(&q);
@@ -224,7 +224,7 @@ static void elastic_net_and_ridge(void **unused)
         problem q;
         make(&q, 60, 50, 0.4, k == 1 ? 0.3 : 1.0, 17);
         at_fraction(&q, 0.05);
-        q.lasso.settings.l1_ratio = ratios[k];
+        q.lasso.choices.settings.l1_ratio = ratios[k];
         check(&q);
         drop(&q);
     }
@@ -239,11 +239,11 @@ static void weights_standardised(void **unused)
     double *weights = calloc(q.n, sizeof(double));
     for (size_t i = 0; i < q.n; i++)
         weights[i] = i % 9 == 0 ? 0.0 : 1.5 + uniform(&seed);
-    q.lasso.weights = weights;
-    q.lasso.settings.standardize = true;
+    q.lasso.problem.weights = weights;
+    q.lasso.choices.settings.standardize = true;
     at_fraction(&q, 0.03);
     check(&q);
-    q.lasso.settings.intercept = false;
+    q.lasso.choices.settings.intercept = false;
     check(&q);
     drop(&q);
 }
@@ -253,13 +253,13 @@ static void bounds_and_factors(void **unused)
     (void)unused;
     problem q;
     make(&q, 70, 28, 0.3, 1.0, 29);
-    q.lasso.lower = calloc(q.p, sizeof(double));
-    q.lasso.upper = calloc(q.p, sizeof(double));
-    q.lasso.factor = calloc(q.p, sizeof(double));
+    q.lasso.problem.lower = calloc(q.p, sizeof(double));
+    q.lasso.problem.upper = calloc(q.p, sizeof(double));
+    q.lasso.problem.factor = calloc(q.p, sizeof(double));
     for (size_t j = 0; j < q.p; j++) {
-        q.lasso.lower[j] = j % 2 ? 0.0 : -0.4;
-        q.lasso.upper[j] = j % 4 == 1 ? INFINITY : 0.5;
-        q.lasso.factor[j] = 0.5 + (double)(j % 4);
+        q.lasso.problem.lower[j] = j % 2 ? 0.0 : -0.4;
+        q.lasso.problem.upper[j] = j % 4 == 1 ? INFINITY : 0.5;
+        q.lasso.problem.factor[j] = 0.5 + (double)(j % 4);
     }
     at_fraction(&q, 0.05);
     check(&q);
@@ -269,16 +269,16 @@ static void bounds_and_factors(void **unused)
 /* Says which columns have no penalty, as the library does for its own input. */
 static void list_free(problem *q, const uint32_t *list, size_t count)
 {
-    q->lasso.free_columns = calloc(count * q->n, sizeof(double));
-    q->lasso.free_side = calloc(count, sizeof *q->lasso.free_side);
-    q->lasso.free_list = calloc(count, sizeof *q->lasso.free_list);
-    q->lasso.free_count = count;
+    q->lasso.problem.free_columns = calloc(count * q->n, sizeof(double));
+    q->lasso.problem.free_side = calloc(count, sizeof *q->lasso.problem.free_side);
+    q->lasso.problem.free_list = calloc(count, sizeof *q->lasso.problem.free_list);
+    q->lasso.problem.free_count = count;
     for (size_t k = 0; k < count; k++) {
-        bool below = q->lasso.lower == NULL || isinf(q->lasso.lower[list[k]]);
-        bool above = q->lasso.upper == NULL || isinf(q->lasso.upper[list[k]]);
-        memcpy(q->lasso.free_columns + k * q->n, q->dense + list[k] * q->n, q->n * sizeof(double));
-        q->lasso.free_list[k] = list[k];
-        q->lasso.free_side[k] = below && above ? 0 : above ? 1 : -1;
+        bool below = q->lasso.problem.lower == NULL || isinf(q->lasso.problem.lower[list[k]]);
+        bool above = q->lasso.problem.upper == NULL || isinf(q->lasso.problem.upper[list[k]]);
+        memcpy(q->lasso.problem.free_columns + k * q->n, q->dense + list[k] * q->n, q->n * sizeof(double));
+        q->lasso.problem.free_list[k] = list[k];
+        q->lasso.problem.free_side[k] = below && above ? 0 : above ? 1 : -1;
     }
 }
 
@@ -288,9 +288,9 @@ static void free_columns(void **unused)
     (void)unused;
     problem q;
     make(&q, 70, 24, 0.5, 1.0, 31);
-    q.lasso.factor = calloc(q.p, sizeof(double));
+    q.lasso.problem.factor = calloc(q.p, sizeof(double));
     for (size_t j = 0; j < q.p; j++)
-        q.lasso.factor[j] = j == 3 || j == 20 ? 0.0 : 1.0;
+        q.lasso.problem.factor[j] = j == 3 || j == 20 ? 0.0 : 1.0;
     list_free(&q, (const uint32_t[]){3, 20}, 2);
     at_fraction(&q, 0.2);
     check(&q);
@@ -305,25 +305,25 @@ static void lambda_max_beside_a_bounded_column(void **unused)
     for (size_t k = 0; k < 2 * sizeof bounds / sizeof *bounds; k++) {
         problem q;
         make(&q, 60, 12, 0.5, 1.0, 77);
-        q.lasso.settings.intercept = false;
-        q.lasso.factor = calloc(q.p, sizeof(double));
-        q.lasso.lower = calloc(q.p, sizeof(double));
-        q.lasso.upper = calloc(q.p, sizeof(double));
+        q.lasso.choices.settings.intercept = false;
+        q.lasso.problem.factor = calloc(q.p, sizeof(double));
+        q.lasso.problem.lower = calloc(q.p, sizeof(double));
+        q.lasso.problem.upper = calloc(q.p, sizeof(double));
         double square = 0.0, pull = 0.0, most = 0.0;
         for (size_t j = 0; j < q.p; j++) {
-            q.lasso.factor[j] = j == 5 ? 0.0 : 1.0;
-            q.lasso.lower[j] = j == 5 && k % 2 == 1 ? -bounds[k / 2] : -INFINITY;
-            q.lasso.upper[j] = j == 5 ? bounds[k / 2] : INFINITY;
+            q.lasso.problem.factor[j] = j == 5 ? 0.0 : 1.0;
+            q.lasso.problem.lower[j] = j == 5 && k % 2 == 1 ? -bounds[k / 2] : -INFINITY;
+            q.lasso.problem.upper[j] = j == 5 ? bounds[k / 2] : INFINITY;
         }
         list_free(&q, (const uint32_t[]){5}, 1);
-        q.lasso.box_count = k % 2 == 1 && !isinf(bounds[k / 2]);
-        q.lasso.free_count = 1 - q.lasso.box_count;
-        const double *free = q.dense + 5 * q.n, *y = q.lasso.target;
+        q.lasso.problem.box_count = k % 2 == 1 && !isinf(bounds[k / 2]);
+        q.lasso.problem.free_count = 1 - q.lasso.problem.box_count;
+        const double *free = q.dense + 5 * q.n, *y = q.lasso.problem.target;
         for (size_t i = 0; i < q.n; i++) {
             square += free[i] * free[i];
             pull += free[i] * y[i];
         }
-        double w = fmin(fmax(pull / square, q.lasso.lower[5]), q.lasso.upper[5]);
+        double w = fmin(fmax(pull / square, q.lasso.problem.lower[5]), q.lasso.problem.upper[5]);
         for (size_t j = 0; j < q.p; j++) {
             double dot = 0.0;
             for (size_t i = 0; i < q.n; i++)
@@ -341,9 +341,9 @@ static double lambda_max_beside(problem *q, size_t count)
 {
     uint32_t list[100];
     hw_lasso_block block = {0};
-    double most, target = hawser_dot(q->n, q->lasso.target, q->lasso.target, NULL);
+    double most, target = hawser_dot(q->n, q->lasso.problem.target, q->lasso.problem.target, NULL);
     for (size_t j = 0; j < q->p; j++)
-        q->lasso.factor[j] = j < count ? 0.0 : 1.0;
+        q->lasso.problem.factor[j] = j < count ? 0.0 : 1.0;
     for (size_t j = 0; j < count; j++)
         list[j] = (uint32_t)j;
     list_free(q, list, count);
@@ -356,9 +356,9 @@ static double lambda_max_beside(problem *q, size_t count)
         assert_true(fabs(pull) <= 1e-10 * sqrt(hawser_dot(q->n, x, x, NULL) * target));
     }
     hw_lasso_block_release(&block);
-    free(q->lasso.free_columns);
-    free(q->lasso.free_side);
-    free(q->lasso.free_list);
+    free(q->lasso.problem.free_columns);
+    free(q->lasso.problem.free_side);
+    free(q->lasso.problem.free_list);
     return most;
 }
 
@@ -373,8 +373,8 @@ static void lambda_max_beside_dependent_columns(void **unused)
         uint64_t seed = 5;
         problem q;
         make(&q, 40, 110, 0.5, 1.0, 91);
-        q.lasso.settings.intercept = k % 2;
-        q.lasso.factor = calloc(q.p, sizeof(double));
+        q.lasso.choices.settings.intercept = k % 2;
+        q.lasso.problem.factor = calloc(q.p, sizeof(double));
         for (size_t at = 0; kind != FULL && at < 10 * q.n; at++) {
             double x = q.dense[at], next_x = q.dense[(at + q.n) % (10 * q.n)];
             q.dense[10 * q.n + at] = kind == CLOSE ? x * (1.0 + 1e-9 * uniform(&seed)) : x - next_x;
@@ -386,7 +386,7 @@ static void lambda_max_beside_dependent_columns(void **unused)
             assert_true(most <= 1e-9);
         else if (kind != CLOSE)
             assert_true(most > 0.01 && fabs(most - lambda_max_beside(&q, 10)) <= 1e-9 * most);
-        q.lasso.free_columns = NULL, q.lasso.free_side = NULL, q.lasso.free_list = NULL;
+        q.lasso.problem.free_columns = NULL, q.lasso.problem.free_side = NULL, q.lasso.problem.free_list = NULL;
         drop(&q);
     }
 }
@@ -395,7 +395,8 @@ static size_t at_bounds(const problem *q, const uint32_t *list, size_t count)
 {
     size_t at = 0;
     for (size_t k = 0; k < count; k++)
-        at += q->lasso.alpha[list[k]] == q->lasso.lower[list[k]] || q->lasso.alpha[list[k]] == q->lasso.upper[list[k]];
+        at += q->lasso.problem.alpha[list[k]] == q->lasso.problem.lower[list[k]] ||
+              q->lasso.problem.alpha[list[k]] == q->lasso.problem.upper[list[k]];
     return at;
 }
 
@@ -409,16 +410,16 @@ static void one_sided_free_columns(void **unused)
         uint32_t list[24];
         size_t count = 0, ends;
         make(&q, 90, 24, 0.4, all ? 0.5 : 1.0, 43);
-        q.lasso.factor = calloc(q.p, sizeof(double));
-        q.lasso.lower = calloc(q.p, sizeof(double));
-        q.lasso.upper = calloc(q.p, sizeof(double));
+        q.lasso.problem.factor = calloc(q.p, sizeof(double));
+        q.lasso.problem.lower = calloc(q.p, sizeof(double));
+        q.lasso.problem.upper = calloc(q.p, sizeof(double));
         for (size_t j = 0; j < q.p; j++) {
             bool is_free = all || j % 3 == 0;
-            q.lasso.factor[j] = is_free ? 0.0 : 1.0;
-            q.lasso.lower[j] = j % 4 == 3 ? -INFINITY : j % 8 == 0 ? -0.1 : 0.0;
-            q.lasso.upper[j] = j % 4 == 3 ? 0.0 : INFINITY;
+            q.lasso.problem.factor[j] = is_free ? 0.0 : 1.0;
+            q.lasso.problem.lower[j] = j % 4 == 3 ? -INFINITY : j % 8 == 0 ? -0.1 : 0.0;
+            q.lasso.problem.upper[j] = j % 4 == 3 ? 0.0 : INFINITY;
             if (!all && j % 12 == 6)
-                q.lasso.lower[j] = -INFINITY;
+                q.lasso.problem.lower[j] = -INFINITY;
             if (is_free)
                 list[count++] = (uint32_t)j;
         }
@@ -436,16 +437,16 @@ static double cut_round(int kind, size_t looks)
 {
     problem q;
     make(&q, 400, 500, 0.4, kind == 1 ? 0.02 : 1.0, 47);
-    q.lasso.settings.solver = kind == 2 ? hw_linear_coordinate() : hw_linear_working_set();
+    q.lasso.choices.settings.solver = kind == 2 ? hw_linear_coordinate() : hw_linear_working_set();
     at_fraction(&q, 0.01);
     hw_lasso_block block = {0};
     double *v = calloc(q.n, sizeof(double));
     uint64_t seed = 3;
     assert_int_equal(hw_lasso_block_prepare(&block, &q.lasso, &q.matrix, 0, NULL), HAWSER_OK);
     hw_lasso_block_residual(&block, v, true);
-    hw_lasso_block_scan(&block, q.lasso.alpha, q.lambda);
-    assert_int_equal(q.lasso.settings.solver->choose(block.solver, &block.columns, q.lambda, q.lasso.alpha,
-                                                     block.scan.gradient, block.scan.screened, 400, NULL),
+    hw_lasso_block_scan(&block, q.lasso.problem.alpha, q.lambda);
+    assert_int_equal(q.lasso.choices.settings.solver->choose(block.solver, &block.columns, q.lambda, q.lasso.problem.alpha,
+                                                             block.scan.gradient, block.scan.screened, 400, NULL),
                      HAWSER_OK);
     hw_linear_round round = {.columns = &block.columns,
                              .lambda = q.lambda,
@@ -455,21 +456,21 @@ static double cut_round(int kind, size_t looks)
                              .square = block.square,
                              .gradient = block.scan.gradient,
                              .fresh = true,
-                             .alpha = q.lasso.alpha,
+                             .alpha = q.lasso.problem.alpha,
                              .image = v,
                              .steps = 1u << 20,
                              .draw = draw,
                              .source = &seed,
                              .stop = {asked_at_last, &looks}};
-    assert_int_equal(q.lasso.settings.solver->solve(block.solver, &round, NULL), HAWSER_OK);
+    assert_int_equal(q.lasso.choices.settings.solver->solve(block.solver, &round, NULL), HAWSER_OK);
     assert_int_equal(looks, 0);
     for (size_t i = 0; i < q.n; i++) {
         double sum = 0.0;
         for (size_t j = 0; j < q.p; j++)
-            sum += q.dense[j * q.n + i] * q.lasso.alpha[j];
+            sum += q.dense[j * q.n + i] * q.lasso.problem.alpha[j];
         assert_true(fabs(sum - v[i]) <= 1e-9 * (1.0 + fabs(sum)));
     }
-    double objective = reference_objective(&q, q.lasso.alpha);
+    double objective = reference_objective(&q, q.lasso.problem.alpha);
     free(v);
     hw_lasso_block_release(&block);
     drop(&q);
@@ -498,7 +499,7 @@ static void large_means(void **unused)
     make(&q, 60, 20, 0.3, 1.0, 37);
     for (size_t k = 0; k < q.n * q.p; k++)
         q.dense[k] += 1e6;
-    q.lasso.settings.tolerance = 1e-7;
+    q.lasso.choices.settings.tolerance = 1e-7;
     at_fraction(&q, 0.05);
     double *alpha = calloc(q.p, sizeof(double)), optimum = reference(&q, alpha);
     hw_lasso_block block = {0};
@@ -528,8 +529,8 @@ static void lazy_scan_is_an_upper_bound(void **unused)
         full.scan.referenced = false;
         hw_lasso_block_residual(&lazy, v, true);
         hw_lasso_block_residual(&full, v, true);
-        hw_lasso_block_scan(&lazy, q.lasso.alpha, q.lambda);
-        hw_lasso_block_scan(&full, q.lasso.alpha, q.lambda);
+        hw_lasso_block_scan(&lazy, q.lasso.problem.alpha, q.lambda);
+        hw_lasso_block_scan(&full, q.lasso.problem.alpha, q.lambda);
         for (size_t j = 0; j < q.p; j++) {
             double a = fabs(lazy.scan.gradient[j]), b = fabs(full.scan.gradient[j]), edge = q.lambda * full.columns.l1[j];
             assert_true(a >= b * (1.0 - 1e-12) - 1e-15);

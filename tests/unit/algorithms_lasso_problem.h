@@ -49,8 +49,8 @@ static inline void make(problem *q, size_t n, size_t p, double correlation, doub
     q->offsets = calloc(p + 1, sizeof *q->offsets);
     q->indices = calloc(n * p, sizeof *q->indices);
     q->values = calloc(n * p, sizeof *q->values);
-    q->lasso.target = calloc(n, sizeof(double));
-    q->lasso.alpha = calloc(p, sizeof(double));
+    q->lasso.problem.target = calloc(n, sizeof(double));
+    q->lasso.problem.alpha = calloc(p, sizeof(double));
     for (size_t i = 0; i < n; i++) {
         double common = uniform(&seed), y = 0.3 * uniform(&seed) + 1.0;
         for (size_t j = 0; j < p; j++) {
@@ -59,7 +59,7 @@ static inline void make(problem *q, size_t n, size_t p, double correlation, doub
             q->dense[j * n + i] = stored ? x * (1.0 + (double)(j % 5)) : 0.0;
             y += j % 7 == 0 ? q->dense[j * n + i] * (j % 2 ? -1.0 : 1.0) : 0.0;
         }
-        q->lasso.target[i] = y;
+        q->lasso.problem.target[i] = y;
     }
     uint64_t at = 0;
     for (size_t j = 0; j < p; j++) {
@@ -80,8 +80,8 @@ static inline void make(problem *q, size_t n, size_t p, double correlation, doub
                                     .indices = q->indices,
                                     .values = q->values,
                                     .stored = at};
-    q->lasso.X = &q->matrix;
-    q->lasso.settings =
+    q->lasso.problem.X = &q->matrix;
+    q->lasso.choices.settings =
         (hw_linear_settings){.l1_ratio = 1.0, .tolerance = 1e-9, .intercept = true, .solver = hw_linear_working_set()};
 }
 
@@ -91,15 +91,15 @@ static inline void drop(problem *q)
                    q->offsets,
                    q->indices,
                    q->values,
-                   q->lasso.target,
-                   q->lasso.alpha,
-                   q->lasso.factor,
-                   q->lasso.lower,
-                   q->lasso.upper,
-                   (void *)(uintptr_t)q->lasso.weights,
-                   q->lasso.free_columns,
-                   q->lasso.free_side,
-                   q->lasso.free_list};
+                   q->lasso.problem.target,
+                   q->lasso.problem.alpha,
+                   q->lasso.problem.factor,
+                   q->lasso.problem.lower,
+                   q->lasso.problem.upper,
+                   (void *)(uintptr_t)q->lasso.problem.weights,
+                   q->lasso.problem.free_columns,
+                   q->lasso.problem.free_side,
+                   q->lasso.problem.free_list};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         free(all[k]);
 }
@@ -108,7 +108,7 @@ static inline void drop(problem *q)
 
 static inline double row_weight(const problem *q, size_t i)
 {
-    return q->lasso.weights != NULL ? q->lasso.weights[i] : 1.0;
+    return q->lasso.problem.weights != NULL ? q->lasso.problem.weights[i] : 1.0;
 }
 
 /* Weighted, centred column (or target) into out; returns the deviation about the mean. */
@@ -122,20 +122,20 @@ static inline double centred(const problem *q, const double *column, double *out
     mean /= total;
     for (size_t i = 0; i < q->n; i++) {
         variance += row_weight(q, i) * (column[i] - mean) * (column[i] - mean) / total;
-        out[i] = column[i] - (q->lasso.settings.intercept ? mean : 0.0);
+        out[i] = column[i] - (q->lasso.choices.settings.intercept ? mean : 0.0);
     }
     return sqrt(variance);
 }
 
 static inline double reference_objective(const problem *q, const double *alpha)
 {
-    const hw_linear_settings *s = &q->lasso.settings;
+    const hw_linear_settings *s = &q->lasso.choices.settings;
     double *residual = malloc(q->n * sizeof(double)), *column = malloc(q->n * sizeof(double)), total = 0.0, loss = 0.0,
            penalty = 0.0;
-    centred(q, q->lasso.target, residual);
+    centred(q, q->lasso.problem.target, residual);
     for (size_t j = 0; j < q->p; j++) {
         double deviation = centred(q, q->dense + j * q->n, column), scale = s->standardize ? deviation : 1.0;
-        double factor = q->lasso.factor != NULL ? q->lasso.factor[j] : 1.0, t = alpha[j] * scale;
+        double factor = q->lasso.problem.factor != NULL ? q->lasso.problem.factor[j] : 1.0, t = alpha[j] * scale;
         for (size_t i = 0; i < q->n; i++)
             residual[i] -= column[i] * alpha[j];
         penalty += q->lambda * factor * (s->l1_ratio * fabs(t) + 0.5 * (1.0 - s->l1_ratio) * t * t);
@@ -152,7 +152,7 @@ static inline double reference_objective(const problem *q, const double *alpha)
 /* Cyclic descent on the centred copy until no coordinate moves by more than 1e-15 of what moves at all. */
 static inline double reference(const problem *q, double *alpha)
 {
-    const hw_linear_settings *s = &q->lasso.settings;
+    const hw_linear_settings *s = &q->lasso.choices.settings;
     double *X = malloc(q->n * q->p * sizeof(double)), *r = malloc(q->n * sizeof(double)),
            *deviation = malloc(q->p * sizeof(double));
     double total = 0.0, most = 1.0, biggest = 0.0;
@@ -160,14 +160,14 @@ static inline double reference(const problem *q, double *alpha)
         total += row_weight(q, i);
     for (size_t j = 0; j < q->p; j++)
         deviation[j] = centred(q, q->dense + j * q->n, X + j * q->n);
-    centred(q, q->lasso.target, r);
+    centred(q, q->lasso.problem.target, r);
     memset(alpha, 0, q->p * sizeof(double));
     for (int epoch = 0; epoch < 200000 && most > 1e-14 * biggest; epoch++) {
         most = 0.0;
         for (size_t j = 0; j < q->p; j++) {
             const double *x = X + j * q->n;
             double dot = 0.0, norm = 0.0, scale = s->standardize ? deviation[j] : 1.0;
-            double factor = q->lambda * (q->lasso.factor != NULL ? q->lasso.factor[j] : 1.0);
+            double factor = q->lambda * (q->lasso.problem.factor != NULL ? q->lasso.problem.factor[j] : 1.0);
             for (size_t i = 0; i < q->n; i++) {
                 dot += row_weight(q, i) * x[i] * r[i] / total;
                 norm += row_weight(q, i) * x[i] * x[i] / total;
@@ -175,10 +175,10 @@ static inline double reference(const problem *q, double *alpha)
             double z = dot + norm * alpha[j], edge = factor * s->l1_ratio * scale;
             double t = z > edge ? z - edge : z < -edge ? z + edge : 0.0;
             t /= norm + factor * (1.0 - s->l1_ratio) * scale * scale;
-            if (q->lasso.lower != NULL && t < q->lasso.lower[j])
-                t = q->lasso.lower[j];
-            if (q->lasso.upper != NULL && t > q->lasso.upper[j])
-                t = q->lasso.upper[j];
+            if (q->lasso.problem.lower != NULL && t < q->lasso.problem.lower[j])
+                t = q->lasso.problem.lower[j];
+            if (q->lasso.problem.upper != NULL && t > q->lasso.problem.upper[j])
+                t = q->lasso.problem.upper[j];
             double step = t - alpha[j];
             for (size_t i = 0; step != 0.0 && i < q->n; i++)
                 r[i] -= step * x[i];

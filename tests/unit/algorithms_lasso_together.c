@@ -33,7 +33,7 @@ static void search_one(adding_block *adding)
                              .lambda = q->lambda,
                              .residual = block.residual,
                              .sum = block.sum,
-                             .alpha = q->lasso.alpha + part.first,
+                             .alpha = q->lasso.problem.alpha + part.first,
                              .stop = {adding_stops, adding},
                              .part = &adds};
     if (s->status == HAWSER_OK)
@@ -68,7 +68,7 @@ static void image_of(const problem *q, double *v)
     memset(v, 0, q->n * sizeof(double));
     for (size_t j = 0; j < q->p; j++)
         for (size_t i = 0; i < q->n; i++)
-            v[i] += q->dense[j * q->n + i] * q->lasso.alpha[j];
+            v[i] += q->dense[j * q->n + i] * q->lasso.problem.alpha[j];
 }
 
 /* On the optimum's own face a search over any number of blocks finds the optimum; from elsewhere it never makes things worse, keeps
@@ -82,37 +82,39 @@ static void search_over_blocks(void **unused)
             problem q;
             uint64_t seed = 53;
             make(&q, 90, 40, kind == 1 ? 0.95 : 0.4, kind == 2 ? 0.3 : 1.0, 59);
-            q.lasso.settings.intercept = kind != 3;
-            q.lasso.settings.l1_ratio = kind == 2 ? 0.7 : 1.0;
-            q.lasso.lower = calloc(q.p, sizeof(double));
-            q.lasso.upper = calloc(q.p, sizeof(double));
+            q.lasso.choices.settings.intercept = kind != 3;
+            q.lasso.choices.settings.l1_ratio = kind == 2 ? 0.7 : 1.0;
+            q.lasso.problem.lower = calloc(q.p, sizeof(double));
+            q.lasso.problem.upper = calloc(q.p, sizeof(double));
             double *weights = calloc(q.n, sizeof(double)), *v = calloc(q.n, sizeof(double)),
                    *again = calloc(q.n, sizeof(double));
             for (size_t i = 0; i < q.n; i++)
                 weights[i] = i % 9 == 0 ? 0.0 : 1.0 + (double)(i % 3);
             for (size_t j = 0; j < q.p; j++)
-                q.lasso.lower[j] = -2.0, q.lasso.upper[j] = j % 5 == 0 ? 0.3 : INFINITY;
-            q.lasso.weights = weights;
+                q.lasso.problem.lower[j] = -2.0, q.lasso.problem.upper[j] = j % 5 == 0 ? 0.3 : INFINITY;
+            q.lasso.problem.weights = weights;
             at_fraction(&q, 0.03);
-            double optimum = reference(&q, q.lasso.alpha);
+            double optimum = reference(&q, q.lasso.problem.alpha);
             for (int wild = 0; wild < 2; wild++) {
                 for (size_t j = 0; j < q.p; j++)
                     if (wild && j % 2 == 0)
-                        q.lasso.alpha[j] = fmin(q.lasso.upper[j], uniform(&seed));
-                    else if (q.lasso.alpha[j] != q.lasso.upper[j] && q.lasso.alpha[j] != q.lasso.lower[j])
-                        q.lasso.alpha[j] *= 1.0 + 0.05 * uniform(&seed);
+                        q.lasso.problem.alpha[j] = fmin(q.lasso.problem.upper[j], uniform(&seed));
+                    else if (q.lasso.problem.alpha[j] != q.lasso.problem.upper[j] &&
+                             q.lasso.problem.alpha[j] != q.lasso.problem.lower[j])
+                        q.lasso.problem.alpha[j] *= 1.0 + 0.05 * uniform(&seed);
                 image_of(&q, v);
-                double before = reference_objective(&q, q.lasso.alpha);
+                double before = reference_objective(&q, q.lasso.problem.alpha);
                 size_t sums = play_search(&q, count, STEPS, wild ? STOP_AFTER : 0, v);
                 assert_true(wild ? sums <= STOP_AFTER + 1 : sums <= STEPS + 1);
-                double after = reference_objective(&q, q.lasso.alpha);
+                double after = reference_objective(&q, q.lasso.problem.alpha);
                 image_of(&q, again);
                 assert_true(wild ? after <= before * (1.0 + 1e-14) : after < before);
                 assert_true(wild || after - optimum <= 1e-9 * optimum);
                 for (size_t i = 0; i < q.n; i++)
                     assert_true(fabs(v[i] - again[i]) <= 1e-9 * (1.0 + fabs(again[i])));
                 for (size_t j = 0; j < q.p; j++)
-                    assert_true(q.lasso.alpha[j] >= q.lasso.lower[j] && q.lasso.alpha[j] <= q.lasso.upper[j]);
+                    assert_true(q.lasso.problem.alpha[j] >= q.lasso.problem.lower[j] &&
+                                q.lasso.problem.alpha[j] <= q.lasso.problem.upper[j]);
             }
             free(v);
             free(again);
@@ -123,20 +125,21 @@ static void search_over_blocks(void **unused)
 /* Blocks that have posted their working sets and computed their parts of the union's Gram matrix, as the runtime would have it. */
 static void enter_joint(problem *q, hw_lasso_block *blocks)
 {
-    uint32_t count = q->lasso.blocks;
+    uint32_t count = q->lasso.choices.blocks;
     size_t share = hw_lasso_joint_share(&q->lasso);
     double *board = calloc(count * share, sizeof *board), *v = calloc(q->n, sizeof *v);
     image_of(q, v);
     for (uint32_t b = 0; b < count; b++) {
         hawser_matrix part = hawser_matrix_columns(&q->matrix, q->p * b / count, q->p * (b + 1) / count);
-        const double *alpha = q->lasso.alpha + part.first;
+        const double *alpha = q->lasso.problem.alpha + part.first;
         hw_lasso_block *block = &blocks[b];
         assert_int_equal(hw_lasso_block_prepare(block, &q->lasso, &part, 0, NULL), HAWSER_OK);
         hw_lasso_block_residual(block, v, true);
         hw_lasso_block_scan(block, alpha, q->lambda);
         block->scan.screened_at = q->lambda;
-        assert_int_equal(q->lasso.settings.solver->choose(block->solver, &block->columns, q->lambda, alpha,
-                                                          block->scan.gradient, block->scan.screened, part.cols, NULL),
+        assert_int_equal(q->lasso.choices.settings.solver->choose(block->solver, &block->columns, q->lambda, alpha,
+                                                                  block->scan.gradient, block->scan.screened, part.cols,
+                                                                  NULL),
                          HAWSER_OK);
         block->fresh = true;
         assert_true(hw_lasso_joint_post(block, alpha, board + b * share) <= share);
@@ -169,7 +172,7 @@ static void solve_one(adding_block *adding)
                              .steps = UINT64_MAX,
                              .stop = {adding_stops, adding}};
     hawser_error error;
-    d->status = hw_lasso_joint_solve(d->block, &round, &part, d->q->lasso.alpha + d->block->columns.X.first, &error);
+    d->status = hw_lasso_joint_solve(d->block, &round, &part, d->q->lasso.problem.alpha + d->block->columns.X.first, &error);
 }
 
 typedef struct way {
@@ -181,7 +184,7 @@ typedef struct way {
 /* A working set chosen, solved together in the wanted space, moved to. Returns how many sums that took. */
 static size_t descend_together(problem *q, hw_lasso_block *blocks, way w)
 {
-    uint32_t count = q->lasso.blocks;
+    uint32_t count = q->lasso.choices.blocks;
     descent each[MOST_BLOCKS];
     void *arguments[MOST_BLOCKS];
     enter_joint(q, blocks);
@@ -208,10 +211,10 @@ static size_t descend_together(problem *q, hw_lasso_block *blocks, way w)
 static void reach_optimum(problem *q, hw_lasso_block *blocks, bool gram, bool divided)
 {
     double zero = reference_objective(q, (double[512]){0}), *alpha = calloc(q->p, sizeof(double));
-    double optimum = reference(q, alpha), found = reference_objective(q, q->lasso.alpha);
+    double optimum = reference(q, alpha), found = reference_objective(q, q->lasso.problem.alpha);
     for (int round = 0; round < 300 && found - optimum > 1e-8 * zero; round++) {
         descend_together(q, blocks, (way){gram, divided, 0, UINT32_MAX});
-        double now = reference_objective(q, q->lasso.alpha);
+        double now = reference_objective(q, q->lasso.problem.alpha);
         assert_true(now <= found * (1.0 + 1e-12));
         found = now;
     }
@@ -237,22 +240,22 @@ static void descent_over_blocks(void **unused)
             double *weights = calloc(q.n, sizeof *weights);
             for (size_t i = 0; i < q.n; i++)
                 weights[i] = i % 7 == 0 ? 0.0 : 1.0 + (double)(i % 3);
-            q.lasso.weights = weights;
-            q.lasso.settings.intercept = count % 2;
-            q.lasso.blocks = count;
+            q.lasso.problem.weights = weights;
+            q.lasso.choices.settings.intercept = count % 2;
+            q.lasso.choices.blocks = count;
             assert_int_equal(hw_linear_shared_new(&q.lasso.shared, count % 2 == 0, NULL), HAWSER_OK);
             at_fraction(&q, 0.01);
             hw_lasso_block blocks[MOST_BLOCKS] = {0};
             double zero = reference_objective(&q, (double[512]){0});
             bool gram = kinds[kind].gram;
             assert_int_equal(descend_together(&q, blocks, (way){gram, true, 0, count - 1}), 1);
-            assert_true(reference_objective(&q, q.lasso.alpha) == zero);
+            assert_true(reference_objective(&q, q.lasso.problem.alpha) == zero);
             for (uint32_t b = 0; b < count; b++)
                 blocks[b].joint_stale = true; /* its products were never added up */
             assert_int_equal(descend_together(&q, blocks, (way){gram, true, STOP_AFTER, UINT32_MAX}), STOP_AFTER);
-            assert_true(reference_objective(&q, q.lasso.alpha) < zero);
+            assert_true(reference_objective(&q, q.lasso.problem.alpha) < zero);
             reach_optimum(&q, blocks, gram, true);
-            memset(q.lasso.alpha, 0, q.p * sizeof *q.lasso.alpha);
+            memset(q.lasso.problem.alpha, 0, q.p * sizeof *q.lasso.problem.alpha);
             reach_optimum(&q, blocks, gram, false);
             for (uint32_t b = 0; b < count; b++)
                 hw_lasso_block_release(&blocks[b]);

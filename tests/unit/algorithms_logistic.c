@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algorithms/glm/fold.h"
-#include "algorithms/glm/model.h"
+#include "algorithms/glm/coefficients.h"
 #include "algorithms/logistic/block.h"
 #include "algorithms/logistic/evaluate.h"
 #include "algorithms/logistic/inexact.h"
@@ -40,7 +39,7 @@ static void test_loss(void **state)
 }
 
 typedef struct problem {
-    hw_linear linear;
+    hw_linear_problem linear;
     hw_logistic_rows rows;
     double sign[ROWS], weights[ROWS], offset[ROWS], v[ROWS], x[ROWS * COLUMNS], pull[ROWS], curve[ROWS];
     int side[FREE];
@@ -63,7 +62,7 @@ static void make(problem *p, uint64_t seed, size_t free_columns, bool intercept)
         .rows = ROWS, .cols = COLUMNS, .stored = ROWS * COLUMNS, .layout = HAWSER_DENSE, .values = p->x, .stride = ROWS};
     for (size_t f = 0; f < free_columns; f++)
         p->side[f] = f == 0 ? 0 : uniform(&seed) < 0.5 ? 1 : -1;
-    p->linear = (hw_linear){
+    p->linear = (hw_linear_problem){
         .kind = hw_logistic_kind(), .X = &p->matrix, .free_columns = p->x, .free_count = free_columns, .free_side = p->side};
     p->rows = (hw_logistic_rows){
         .count = ROWS, .sign = p->sign, .weights = p->weights, .offset = p->offset, .intercept = intercept};
@@ -337,7 +336,7 @@ static void test_facts_in_a_comma_locale(void **state)
         skip();
     hawser_error error;
     hawser_model *model = NULL;
-    const hw_linear linear = {.labels = {0.5, 1.25}, .class_weights = {1, 2.5}};
+    const hw_linear_problem linear = {.labels = {0.5, 1.25}, .class_weights = {1, 2.5}};
     double predictions[] = {0.2, 0.9}, step = 0;
     bool good = hawser_model_new(&model, &error) == HAWSER_OK &&
                 hw_logistic_kind()->model_facts(&linear, model, &error) == HAWSER_OK;

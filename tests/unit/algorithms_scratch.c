@@ -232,7 +232,7 @@ static void lasso_without_set(hawser_record *record, hawser_context *context)
 {
     hw_lasso_block *block = visited(record, context);
     if (block != NULL && block->lasso != NULL)
-        block->lasso->settings.solver->reset(block->solver);
+        block->lasso->choices.settings.solver->reset(block->solver);
 }
 
 static void lasso_without_coefficients(hawser_record *record, hawser_context *context)

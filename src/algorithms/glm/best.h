@@ -1,36 +1,27 @@
 /*
  * best.h - the best certified coefficients of the lambda at hand. They lie outside of the run, so that they outlive a run that fails.
  *
- * At each certificate the driver (driver.c) compares the objective with the least one so far and publishes metric "keep" (1: this is the
- * best point) and "best" (its objective). The unit `choose` runs next and calls hw_linear_keep, so that work never begins from a
- * point better than the kept one. Each process keeps the columns of its own blocks; a program that starts from linear->best
+ * At each certificate the driver (driver.c) compares the objective with the least one so far and publishes metric "keep" (the certificate's number
+ * if this is the best point, else 0) and "best" (its objective). The unit `choose` runs next and calls hw_linear_keep, so that work never begins
+ * from a point better than the kept one. Each process keeps the columns of its own blocks; a program that starts from linear->best.alpha
  * (hw_linear_certificate_program) needs no more.
  */
 #ifndef HW_ALGORITHMS_GLM_BEST_H
 #define HW_ALGORITHMS_GLM_BEST_H
 
-#include "algorithms/glm/program.h"
+#include "algorithms/glm/linear.h"
 
-/* Allocates linear->best, set to zeros, which respect all bounds. For a path it also allocates linear->kept_path; its pages take memory only
- * when they are written. */
-hawser_status hw_linear_best_new(hw_linear *linear, hawser_error *error) HAWSER_MUST_USE;
-void hw_linear_best_free(hw_linear *linear);
 /* Copies this block's coefficients if "keep" asks for it. Called from a unit that reads "alpha". */
 void hw_linear_keep(hawser_context *context);
 /* Copies one coefficient of the finished lambda number `at`. */
 static inline void hw_linear_keep_on_path(const hw_linear *linear, size_t column, size_t at, double coefficient)
 {
-    linear->kept_path[column * linear->lambda_count + at] = coefficient;
+    linear->best.path[column * linear->choices.lambda_count + at] = coefficient;
 }
-/* Adds the state "path", as kept, to a program, if linear->brings_path. */
+/* Adds the state "path", as kept, to a program, if there is a path. */
 void hw_linear_bring_path(const hw_linear *linear, hawser_program *program, hawser_state *X);
 /* Whether a block of this process has kept coefficients: the same on all processes. After a run only. */
 bool hw_linear_has_best(const hw_linear *linear);
-/* A program that only brings coefficients and the kept ones to node 0, for a training that has no time for a certificate. */
-hawser_program *hw_linear_hand_in_program(hw_linear *linear, const double *alpha);
-/* Node 0: makes `rest` of its run, which may have been abandoned: the kept point where all blocks have kept the same after some work; else
- * `alpha`, whose objective and gap are NAN. */
-void hw_linear_take_handed(hw_linear *linear, const hawser_run *run);
 /* Unit of a loop of one clock that updates "v" and "alpha": makes alpha the kept coefficients again; leaving the loop rebuilds v. */
 hawser_status hw_linear_restore(hawser_context *context) HAWSER_MUST_USE;
 

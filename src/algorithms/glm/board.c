@@ -7,8 +7,10 @@ size_t hw_linear_board_share(const hw_linear *linear, size_t fields)
 
 hw_linear_board hw_linear_board_look(const hw_linear *linear, size_t fields, const double *values)
 {
-    return (hw_linear_board){
-        .values = values, .share = hw_linear_board_share(linear, fields), .fields = fields, .blocks = linear->blocks};
+    return (hw_linear_board){.values = values,
+                             .share = hw_linear_board_share(linear, fields),
+                             .fields = fields,
+                             .blocks = linear->choices.blocks};
 }
 
 const double *hw_linear_board_next(hw_linear_board *board)

@@ -5,7 +5,7 @@
 #ifndef HW_ALGORITHMS_GLM_BOARD_H
 #define HW_ALGORITHMS_GLM_BOARD_H
 
-#include "algorithms/glm/problem.h"
+#include "algorithms/glm/linear.h"
 
 /* Doubles of a share. */
 size_t hw_linear_board_share(const hw_linear *linear, size_t fields);

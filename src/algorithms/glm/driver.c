@@ -1,9 +1,11 @@
-/* driver.c - what the driver decides at agreed clocks: lambdas, certificates, when rounds end, and the safeguard. */
+#include "algorithms/glm/driver.h"
+
 #include <float.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
+#include "algorithms/glm/path.h"
 #include "algorithms/glm/policy.h"
 #include "algorithms/solve/extrapolate.h"
 
@@ -25,66 +27,69 @@ static const double COIN =
     0.69314718055994531;     /* log loss of weights of zero; where classes differ in size it may be less */
 enum { MOST_RESTORES = 40 }; /* in a row: averaging goes back by digits */
 
-static void note(hw_linear *linear, const char *text)
+void hw_linear_note(hawser_training *training, const char *format, ...)
 {
-    for (size_t k = 0; linear->training != NULL && k < sizeof linear->training->notes / sizeof *linear->training->notes; k++)
-        if (linear->training->notes[k][0] == '\0') {
-            snprintf(linear->training->notes[k], sizeof linear->training->notes[k], "%s", text);
-            return;
-        }
+    size_t k = 0;
+    va_list arguments;
+    while (training != NULL && k < HAWSER_NOTES && training->notes[k][0] != '\0')
+        k++;
+    if (training == NULL || k == HAWSER_NOTES)
+        return;
+    va_start(arguments, format);
+    vsnprintf(training->notes[k], sizeof training->notes[k], format, arguments);
+    va_end(arguments);
 }
 
-static size_t lambda_index(const hw_linear *linear) /* every second fold goes up again: it starts where the last one ended */
+static size_t lambda_index(
+    const hw_linear_record *record) /* every second fold goes up again: it starts where the last one ended */
 {
-    return linear->fold_at % 2 == 0 ? linear->at : linear->lambda_count - 1 - linear->at;
+    return record->fold_at % 2 == 0 ? record->at : record->lambda_count - 1 - record->at;
 }
 
-double hw_linear_current_lambda(const hw_linear *linear)
+double hw_linear_current_lambda(const hw_linear_record *record)
 {
-    return linear->lambdas[lambda_index(linear)];
+    return record->lambdas[lambda_index(record)];
 }
 
-static void begin_lambda(hw_linear *linear, hawser_progress *progress)
+static void begin_lambda(hw_linear_record *record, hawser_progress *progress)
 {
-    hawser_progress_set(progress, "lambda", hw_linear_current_lambda(linear));
-    hawser_progress_set(progress, "lambda_number", (double)lambda_index(linear));
-    linear->gap = linear->best_gap = linear->objective = linear->best_objective = INFINITY;
-    linear->stale_certificates = 0;
-    linear->certified = linear->at_precision = linear->at_limit = linear->restoring = false;
-    linear->start_objective = INFINITY;
-    linear->work_done = 0;
-    linear->watched = 0;
+    hawser_progress_set(progress, "lambda", hw_linear_current_lambda(record));
+    hawser_progress_set(progress, "lambda_number", (double)lambda_index(record));
+    record->gap = record->best_gap = record->objective = record->best_objective = INFINITY;
+    record->stale_certificates = 0;
+    record->certified = record->at_precision = record->at_limit = record->restoring = false;
+    record->start_objective = INFINITY;
+    record->work_done = 0;
+    record->watched = 0;
     hawser_progress_set(progress, "best", INFINITY);
 }
 
 /* The allowance for rounding in certificates is 16 DBL_EPSILON of the objective: below it no gap is ever found. */
-static void note_unreachable(hw_linear *linear)
+static void note_unreachable(const hw_linear_driver *driver)
 {
-    char text[300];
-    double least = 16.0 * DBL_EPSILON;
-    if (linear->settings.tolerance > least)
-        return;
-    snprintf(
-        text, sizeof text,
-        "--tol %g cannot be reached: rounding alone leaves a gap of %.2g of the objective at zero; the training ends when "
-        "nothing more is gained",
-        linear->settings.tolerance, least);
-    note(linear, text);
+    double least = 16.0 * DBL_EPSILON, tolerance = driver->linear->choices.settings.tolerance;
+    if (tolerance <= least)
+        hw_linear_note(
+            driver->training,
+            "--tol %g cannot be reached: rounding alone leaves a gap of %.2g of the objective at zero; the training "
+            "ends when nothing more is gained",
+            tolerance, least);
 }
 
 bool hw_linear_begin_path(hawser_progress *progress, void *user)
 {
-    hw_linear *linear = user;
-    linear->zero_objective = hawser_progress_metric(progress, "zero_objective");
-    if (linear->fold_at == 0)
-        linear->whole_zero_objective = linear->zero_objective;
-    if (linear->fold_at == 0)
-        hw_linear_grid(linear, hawser_progress_metric(progress, "lambda_max"));
-    if (linear->fold_at == 0)
-        note_unreachable(linear);
-    linear->at = 0;
-    linear->begun = true;
-    begin_lambda(linear, progress);
+    hw_linear_driver *driver = user;
+    hw_linear_record *record = &driver->record;
+    record->zero_objective = hawser_progress_metric(progress, "zero_objective");
+    if (record->fold_at == 0) {
+        record->whole_zero_objective = record->zero_objective;
+        record->lambda_max = hawser_progress_metric(progress, "lambda_max");
+        hw_linear_grid(driver->linear, record->lambda_max, record->lambdas);
+        note_unreachable(driver);
+    }
+    record->at = 0;
+    record->begun = true;
+    begin_lambda(record, progress);
     return true; /* the branch is there for the driver to have a word between the first scan and the path */
 }
 
@@ -94,301 +99,312 @@ static double metric(const void *progress, const char *name)
 }
 
 /* Objective and gap of the point that was just measured. */
-static void certify(hw_linear *linear, hawser_progress *progress)
+static void certify(hw_linear_driver *driver, hawser_progress *progress)
 {
+    hw_linear_record *record = &driver->record;
+    const hw_linear *linear = driver->linear;
     double objective = 0.0, gap = 0.0;
-    linear->kind->certificate(metric, progress, linear->zero_objective, &objective, &gap);
-    bool better = gap < 0.99 * linear->best_gap || objective < linear->best_objective - 1e-14 * linear->zero_objective;
-    bool keep = isfinite(objective) && objective <= linear->best_objective;
-    linear->stale_certificates = better ? 0 : linear->stale_certificates + 1;
-    linear->best_gap = gap < linear->best_gap ? gap : linear->best_gap;
-    linear->objective = objective;
-    linear->best_objective = keep ? objective : linear->best_objective;
-    linear->start_objective = isinf(linear->start_objective) ? objective : linear->start_objective;
-    linear->last_gap = linear->gap;
-    linear->gap = gap;
-    linear->certified = gap <= linear->settings.tolerance * linear->zero_objective;
-    hawser_progress_set(progress, "objective", linear->objective);
+    linear->problem.kind->certificate(metric, progress, record->zero_objective, &objective, &gap);
+    bool better = gap < 0.99 * record->best_gap || objective < record->best_objective - 1e-14 * record->zero_objective;
+    bool keep = isfinite(objective) && objective <= record->best_objective;
+    record->stale_certificates = better ? 0 : record->stale_certificates + 1;
+    record->best_gap = gap < record->best_gap ? gap : record->best_gap;
+    record->objective = objective;
+    record->best_objective = keep ? objective : record->best_objective;
+    record->start_objective = isinf(record->start_objective) ? objective : record->start_objective;
+    record->last_gap = record->gap;
+    record->gap = gap;
+    record->certified = gap <= linear->choices.settings.tolerance * record->zero_objective;
+    hawser_progress_set(progress, "objective", record->objective);
     hawser_progress_set(progress, "gap", gap);
-    linear->last_intercept = hawser_progress_metric(progress, "intercept");
+    record->last_intercept = hawser_progress_metric(progress, "intercept");
     if (keep) {
-        linear->kept_row = (hw_linear_row){.lambda = hw_linear_current_lambda(linear),
+        record->kept_row = (hw_linear_row){.lambda = hw_linear_current_lambda(record),
                                            .objective = objective,
                                            .gap = gap,
                                            .penalty = hawser_progress_metric(progress, "penalty"),
                                            .nonzeros = hawser_progress_metric(progress, "nonzeros"),
-                                           .intercept = linear->last_intercept,
+                                           .intercept = record->last_intercept,
                                            .error = NAN,
                                            .done = true};
-        linear->kept_worked = hawser_progress_clocks(progress) > 0;
-        linear->keeps++;
+        record->kept_worked = hawser_progress_clocks(progress) > 0;
+        record->keeps++;
     }
-    hawser_progress_set(progress, "keep", keep ? linear->keeps : 0.0);
-    hawser_progress_set(progress, "best", linear->best_objective);
+    hawser_progress_set(progress, "keep", keep ? record->keeps : 0.0);
+    hawser_progress_set(progress, "best", record->best_objective);
 }
 
-static double noise_of(const hw_linear *linear, double least) /* batches make the objective rise now and then */
+static double noise_of(const hw_linear_choices *choices, double least) /* batches make the objective rise now and then */
 {
-    return linear->settings.batch > 0 ? NOISE : least;
+    return choices->settings.batch > 0 ? NOISE : least;
 }
 
-static double safe_gain(const hw_linear *linear) /* in step, this much always converges: less can only be asked for */
+static double safe_gain(
+    const hw_linear_choices *choices) /* in step, this much always converges: less can only be asked for */
 {
-    return linear->damping * linear->blocks;
+    return choices->damping * choices->blocks;
 }
 
-bool hw_linear_is_worse(const hw_linear *linear, double objective, double best, double zero_objective)
+bool hw_linear_is_worse(const hw_linear_choices *choices, double objective, double best, double zero_objective)
 {
-    return !isfinite(objective) || objective > best * (1.0 + 1e-6) + noise_of(linear, 1e-9) * zero_objective;
+    return !isfinite(objective) || objective > best * (1.0 + 1e-6) + noise_of(choices, 1e-9) * zero_objective;
 }
 
-bool hw_linear_is_far(const hw_linear *linear, double objective, double start, double zero_objective)
+bool hw_linear_is_far(const hw_linear_choices *choices, double objective, double start, double zero_objective)
 {
-    double least = linear->settings.stored ? fmax(COIN, zero_objective) : zero_objective;
+    double least = choices->settings.stored ? fmax(COIN, zero_objective) : zero_objective;
     return !(objective <= FAR_ABOVE * (isfinite(start) ? fmax(start, least) : least));
 }
 
 /* Staleness beyond what sigma' covers shows as a rising objective: be more careful, and in the end wait for each other. */
-static void safeguard(hw_linear *linear, hawser_progress *progress, double before)
+static void safeguard(hw_linear_driver *driver, hawser_progress *progress, double before)
 {
-    double safe = safe_gain(linear);
-    bool rose = !isfinite(linear->objective) ||
-                linear->objective > before * (1.0 + 1e-9) + noise_of(linear, 1e-12) * linear->zero_objective;
-    if (!rose || (!linear->settings.stored && linear->blocks < 2 && linear->gain >= safe))
+    hw_linear_record *record = &driver->record;
+    const hw_linear_choices *choices = &driver->linear->choices;
+    double safe = safe_gain(choices);
+    bool rose = !isfinite(record->objective) ||
+                record->objective > before * (1.0 + 1e-9) + noise_of(choices, 1e-12) * record->zero_objective;
+    if (!rose || (!choices->settings.stored && choices->blocks < 2 && record->gain >= safe))
         return;
-    char text[300];
-    if (linear->settings.stored) {
-        double caution = ldexp(1.0, (int)++linear->doublings);
+    if (choices->settings.stored) {
+        double caution = ldexp(1.0, (int)++record->doublings);
         hawser_progress_set(progress, "caution", caution);
-        snprintf(text, sizeof text, "the objective rose from %.6g to %.6g: steps are shortened %g times", before,
-                 linear->objective, caution);
-    } else if (linear->doublings++ < DOUBLINGS || linear->gain < safe * linear->flights) {
-        linear->gain *= 2.0;
-        hawser_progress_gain(progress, "v", linear->gain);
-        snprintf(text, sizeof text, "the objective rose from %.6g to %.6g: sigma' doubled to %g", before, linear->objective,
-                 linear->gain);
-    } else if (linear->sync.tightness != HAWSER_BSP) {
-        linear->sync = hawser_bsp();
-        hawser_progress_sync(progress, "rounds", linear->sync);
-        snprintf(text, sizeof text, "the objective rose again to %.6g: the rounds go on under bsp", linear->objective);
+        hw_linear_note(driver->training, "the objective rose from %.6g to %.6g: steps are shortened %g times", before,
+                       record->objective, caution);
+    } else if (record->doublings++ < DOUBLINGS || record->gain < safe * choices->flights) {
+        record->gain *= 2.0;
+        hawser_progress_gain(progress, "v", record->gain);
+        hw_linear_note(driver->training, "the objective rose from %.6g to %.6g: sigma' doubled to %g", before,
+                       record->objective, record->gain);
+    } else if (record->sync.tightness != HAWSER_BSP) {
+        record->sync = hawser_bsp();
+        hawser_progress_sync(progress, "rounds", record->sync);
+        hw_linear_note(driver->training, "the objective rose again to %.6g: the rounds go on under bsp", record->objective);
     } else {
         return;
     }
-    linear->stale_certificates = 0;
-    note(linear, text);
+    record->stale_certificates = 0;
 }
 
 /* Rounds that bring nothing more while the gap is large are tried once more in step, with a sigma' that always converges. */
-static bool tries_safest(hw_linear *linear, hawser_progress *progress)
+static bool tries_safest(hw_linear_driver *driver, hawser_progress *progress)
 {
-    double safe = safe_gain(linear);
-    if (linear->settings.stored || linear->blocks < 2 || (linear->sync.tightness == HAWSER_BSP && linear->gain >= safe))
+    hw_linear_record *record = &driver->record;
+    const hw_linear_choices *choices = &driver->linear->choices;
+    double safe = safe_gain(choices);
+    if (choices->settings.stored || choices->blocks < 2 || (record->sync.tightness == HAWSER_BSP && record->gain >= safe))
         return false;
-    char text[300];
-    linear->gain = fmax(linear->gain, safe);
-    linear->sync = hawser_bsp();
-    hawser_progress_gain(progress, "v", linear->gain);
-    hawser_progress_sync(progress, "rounds", linear->sync);
-    snprintf(text, sizeof text, "no progress at a gap of %.3g: the rounds go on under bsp, with sigma' %g", linear->gap,
-             linear->gain);
-    linear->stale_certificates = 0;
-    note(linear, text);
+    record->gain = fmax(record->gain, safe);
+    record->sync = hawser_bsp();
+    hawser_progress_gain(progress, "v", record->gain);
+    hawser_progress_sync(progress, "rounds", record->sync);
+    hw_linear_note(driver->training, "no progress at a gap of %.3g: the rounds go on under bsp, with sigma' %g", record->gap,
+                   record->gain);
+    record->stale_certificates = 0;
     return true;
 }
 
-static void fail(hw_linear *linear, hawser_progress *progress, hw_linear_failure failure)
+static void fail(hw_linear_record *record, hawser_progress *progress, hw_linear_failure failure)
 {
-    if (linear->failure != HW_LINEAR_SOUND)
+    if (record->failure != HW_LINEAR_SOUND)
         return;
-    linear->failure = failure;
-    linear->failed_lambda = hw_linear_current_lambda(linear);
-    linear->failed_objective = linear->objective;
-    linear->failed_gap = linear->gap;
+    record->failure = failure;
+    record->failed_lambda = hw_linear_current_lambda(record);
+    record->failed_objective = record->objective;
+    record->failed_gap = record->gap;
     hawser_progress_set(progress, "failure", (double)failure);
 }
 
 /* Rounds of several blocks that bring the gap down by less than half over many certificates crawl: says so once, and what helps. */
-static void watch_rounds(hw_linear *linear, const hawser_progress *progress)
+static void watch_rounds(hw_linear_driver *driver, const hawser_progress *progress)
 {
-    if (linear->crawled || linear->settings.stored || linear->blocks < 2 || linear->joint)
+    hw_linear_record *record = &driver->record;
+    const hw_linear_choices *choices = &driver->linear->choices;
+    if (record->crawled || choices->blocks < 2 || choices->route == HW_LINEAR_SERVER || choices->route == HW_LINEAR_JOINT)
         return;
-    if (linear->watched++ == 0) {
-        linear->watched_gap = linear->gap;
-        linear->watched_clock = hawser_progress_clocks(progress);
+    if (record->watched++ == 0) {
+        record->watched_gap = record->gap;
+        record->watched_clock = hawser_progress_clocks(progress);
     }
-    if (linear->watched <= WATCHED)
+    if (record->watched <= WATCHED)
         return;
-    linear->watched = 0;
-    if (!isfinite(linear->watched_gap) || !(linear->gap > 0.5 * linear->watched_gap))
+    record->watched = 0;
+    if (!isfinite(record->watched_gap) || !(record->gap > 0.5 * record->watched_gap))
         return;
-    char text[300], better[200];
-    hw_linear_better_policy(linear, linear->options, better, sizeof better);
-    snprintf(text, sizeof text, "the rounds crawl: in the last %llu clocks the gap went from %.3g to %.3g; %s",
-             (unsigned long long)(hawser_progress_clocks(progress) - linear->watched_clock), linear->watched_gap,
-             linear->gap, better);
-    note(linear, text);
-    linear->crawled = true;
+    char better[200];
+    hw_linear_better_policy(record->sync, driver->options, better, sizeof better);
+    hw_linear_note(driver->training, "the rounds crawl: in the last %llu clocks the gap went from %.3g to %.3g; %s",
+                   (unsigned long long)(hawser_progress_clocks(progress) - record->watched_clock), record->watched_gap,
+                   record->gap, better);
+    record->crawled = true;
 }
 
 /* Whether this lambda ends here though the gap is above the tolerance. Batches come nearer by chance, now and then: they end with their
  * epochs. */
-static void judge(hw_linear *linear, hawser_progress *progress)
+static void judge(hw_linear_driver *driver, hawser_progress *progress)
 {
-    unsigned patience = linear->blocks == 1 ? PATIENCE : BLOCKS_PATIENCE;
-    linear->at_precision = linear->work_most == 0 && linear->stale_certificates >= patience;
-    linear->at_limit = linear->work_most > 0 && linear->work_done++ >= linear->work_most;
-    if (linear->at_precision && linear->gap > STALLED * linear->zero_objective) {
-        linear->at_precision = !tries_safest(linear, progress);
-        if (linear->at_precision)
-            fail(linear, progress, HW_LINEAR_STALLED);
+    hw_linear_record *record = &driver->record;
+    const hw_linear_choices *choices = &driver->linear->choices;
+    unsigned patience = choices->blocks == 1 ? PATIENCE : BLOCKS_PATIENCE;
+    record->at_precision = choices->work_most == 0 && record->stale_certificates >= patience;
+    record->at_limit = choices->work_most > 0 && record->work_done++ >= choices->work_most;
+    if (record->at_precision && record->gap > STALLED * record->zero_objective) {
+        record->at_precision = !tries_safest(driver, progress);
+        if (record->at_precision)
+            fail(record, progress, HW_LINEAR_STALLED);
     }
 }
 
 /* A point that is worse than the best one is left for that one: the work goes on, or ends, from there. */
 bool hw_linear_open(hawser_progress *progress, void *user)
 {
-    hw_linear *linear = user;
-    double before = linear->objective;
-    bool over = linear->at_precision || linear->at_limit;
-    certify(linear, progress);
+    hw_linear_driver *driver = user;
+    hw_linear_record *record = &driver->record;
+    const hw_linear_choices *choices = &driver->linear->choices;
+    double before = record->objective;
+    bool over = record->at_precision || record->at_limit;
+    certify(driver, progress);
     bool worse =
-        !linear->certified && hw_linear_is_worse(linear, linear->objective, linear->best_objective, linear->zero_objective);
-    if (!linear->restoring) {
-        if (!linear->certified)
-            safeguard(linear, progress, before);
-        linear->at_precision = linear->at_limit = over = false;
-        if (!linear->certified) {
-            judge(linear, progress);
-            watch_rounds(linear, progress);
+        !record->certified && hw_linear_is_worse(choices, record->objective, record->best_objective, record->zero_objective);
+    if (!record->restoring) {
+        if (!record->certified)
+            safeguard(driver, progress, before);
+        record->at_precision = record->at_limit = over = false;
+        if (!record->certified) {
+            judge(driver, progress);
+            watch_rounds(driver, progress);
         }
-        over = linear->at_precision || linear->at_limit;
-        if (over && worse && hw_linear_is_far(linear, linear->objective, linear->start_objective, linear->zero_objective))
-            fail(linear, progress, HW_LINEAR_DIVERGED);
+        over = record->at_precision || record->at_limit;
+        if (over && worse && hw_linear_is_far(choices, record->objective, record->start_objective, record->zero_objective))
+            fail(record, progress, HW_LINEAR_DIVERGED);
     }
-    linear->restores = worse ? linear->restores + 1 : 0;
-    linear->restoring = worse && linear->restores <= MOST_RESTORES;
-    return !linear->certified && (!over || linear->restoring);
+    record->restores = worse ? record->restores + 1 : 0;
+    record->restoring = worse && record->restores <= MOST_RESTORES;
+    return !record->certified && (!over || record->restoring);
 }
 
 bool hw_linear_restoring(hawser_progress *progress, void *user)
 {
     (void)progress;
-    return ((const hw_linear *)user)->restoring;
+    return ((const hw_linear_driver *)user)->record.restoring;
 }
 
 bool hw_linear_uncurved(hawser_progress *progress, void *user)
 {
-    hw_linear *linear = user;
+    hw_linear_record *record = &((hw_linear_driver *)user)->record;
     (void)progress;
-    if (linear->curved == linear->fold_at + 1)
+    if (record->curved == record->fold_at + 1)
         return false;
-    linear->curved = linear->fold_at + 1;
+    record->curved = record->fold_at + 1;
     return true;
 }
 
 bool hw_linear_slow(hawser_progress *progress, void *user)
 {
-    const hw_linear *linear = user;
+    const hw_linear_record *record = &((const hw_linear_driver *)user)->record;
     (void)progress;
-    return linear->gap > 0.3 * linear->last_gap;
+    return record->gap > 0.3 * record->last_gap;
 }
 
 bool hw_linear_certified(hawser_progress *progress, void *user)
 {
-    const hw_linear *linear = user;
+    const hw_linear_record *record = &((const hw_linear_driver *)user)->record;
     (void)progress;
-    return linear->certified || (!linear->restoring && (linear->at_precision || linear->at_limit));
+    return record->certified || (!record->restoring && (record->at_precision || record->at_limit));
 }
 
 /* How little the members of the working sets may be from their optimum before the other columns matter more. */
-static double enough(const hw_linear *linear)
+static double enough(const hw_linear_driver *driver)
 {
-    double fraction = 0.02 * linear->gap, least = 0.3 * linear->settings.tolerance * linear->zero_objective;
+    const hw_linear_record *record = &driver->record;
+    double fraction = 0.02 * record->gap, least = 0.3 * driver->linear->choices.settings.tolerance * record->zero_objective;
     return fraction > least ? fraction : least;
 }
 
 bool hw_linear_small(hawser_progress *progress, void *user)
 {
-    const hw_linear *linear = user;
-    return hawser_progress_metric(progress, "largest_set") <= (double)hw_linear_room(linear);
+    const hw_linear_driver *driver = user;
+    return hawser_progress_metric(progress, "largest_set") <= (double)hw_linear_room(driver->linear);
 }
 
 /* Rounds in flight that overshoot: between certificates extrapolation and searches may still bring the objective down, but by no help of
  * theirs. sigma' grows towards what covers the staleness. */
-static void watch_sprint(hw_linear *linear, hawser_progress *progress)
+static void watch_sprint(hw_linear_driver *driver, hawser_progress *progress)
 {
+    hw_linear_record *record = &driver->record;
+    const hw_linear_choices *choices = &driver->linear->choices;
     double before = metric(progress, "sprint_loss") + metric(progress, "sprint_penalty");
     double after = metric(progress, "reached_loss") + metric(progress, "reached_penalty");
-    double most = safe_gain(linear) * linear->flights;
-    if (after <= before * (1.0 + 1e-9) + 1e-12 * linear->zero_objective || linear->gain >= most)
+    double most = safe_gain(choices) * choices->flights;
+    if (after <= before * (1.0 + 1e-9) + 1e-12 * record->zero_objective || record->gain >= most)
         return;
-    char text[300];
-    linear->gain = fmin(2.0 * linear->gain, most);
-    hawser_progress_gain(progress, "v", linear->gain);
-    snprintf(text, sizeof text, "rounds overshoot (the objective rose from %.6g to %.6g): sigma' raised to %g", before,
-             after, linear->gain);
-    note(linear, text);
+    record->gain = fmin(2.0 * record->gain, most);
+    hawser_progress_gain(progress, "v", record->gain);
+    hw_linear_note(driver->training, "rounds overshoot (the objective rose from %.6g to %.6g): sigma' raised to %g", before,
+                   after, record->gain);
 }
 
 bool hw_linear_sprints_done(hawser_progress *progress, void *user)
 {
-    hw_linear *linear = user;
+    hw_linear_driver *driver = user;
     uint64_t sprints = hawser_progress_clock(progress) + 1;
-    if (linear->strided)
-        watch_sprint(linear, progress);
-    return sprints >= (linear->strided ? MOST_STRIDES : MOST_SPRINTS) ||
-           hawser_progress_metric(progress, "slack") <= enough(linear);
+    bool asynchronous = driver->linear->choices.route == HW_LINEAR_ASYNCHRONOUS;
+    if (asynchronous)
+        watch_sprint(driver, progress);
+    return sprints >= (asynchronous ? MOST_STRIDES : MOST_SPRINTS) ||
+           hawser_progress_metric(progress, "slack") <= enough(driver);
 }
 
 bool hw_linear_rounds_done(hawser_progress *progress, void *user)
 {
-    const hw_linear *linear = user;
+    const hw_linear_driver *driver = user;
+    const hw_linear_record *record = &driver->record;
     uint64_t rounds = hawser_progress_clock(progress) + 1;
     double slack = hawser_progress_metric(progress, "slack");
-    bool blind = !(slack < DBL_MAX) || linear->sync.tightness != HAWSER_BSP;
-    return slack <= enough(linear) || rounds >= (blind ? BLIND_ROUNDS : MOST_ROUNDS);
+    bool blind = !(slack < DBL_MAX) || record->sync.tightness != HAWSER_BSP;
+    return slack <= enough(driver) || rounds >= (blind ? BLIND_ROUNDS : MOST_ROUNDS);
 }
 
 bool hw_linear_next_lambda(hawser_progress *progress, void *user)
 {
-    hw_linear *linear = user;
+    hw_linear_record *record = &((hw_linear_driver *)user)->record;
     double weight = hawser_progress_metric(progress, "held_weight"),
            errors = hawser_progress_metric(progress, "held_errors");
-    size_t index = lambda_index(linear);
-    if (linear->fold_at == 0)
-        linear->rows[index] = (hw_linear_row){.lambda = linear->lambdas[index],
-                                              .objective = linear->objective,
-                                              .gap = linear->gap,
+    size_t index = lambda_index(record);
+    if (record->fold_at == 0)
+        record->rows[index] = (hw_linear_row){.lambda = record->lambdas[index],
+                                              .objective = record->objective,
+                                              .gap = record->gap,
                                               .penalty = hawser_progress_metric(progress, "penalty"),
                                               .nonzeros = hawser_progress_metric(progress, "nonzeros"),
                                               .intercept = hawser_progress_metric(progress, "intercept"),
                                               .error = weight > 0.0 ? errors / weight : NAN,
-                                              .precision = linear->at_precision,
-                                              .spent = linear->at_limit,
+                                              .precision = record->at_precision,
+                                              .spent = record->at_limit,
                                               .done = !hawser_progress_stopping(progress)};
     else {
         /* A fold whose rows all weigh nothing says nothing: its error counts with weight zero. */
-        linear->errors[(linear->fold_at - 1) * linear->lambda_count + index] = weight > 0.0 ? errors / weight : 0.0;
-        linear->fold_weights[linear->fold_at - 1] = weight;
+        record->errors[(record->fold_at - 1) * record->lambda_count + index] = weight > 0.0 ? errors / weight : 0.0;
+        record->fold_weights[record->fold_at - 1] = weight;
     }
-    if (++linear->at >= linear->lambda_count)
+    if (++record->at >= record->lambda_count)
         return true;
-    begin_lambda(linear, progress);
+    begin_lambda(record, progress);
     return false;
 }
 
 bool hw_linear_next_fold(hawser_progress *progress, void *user)
 {
-    hw_linear *linear = user;
-    if (linear->fold_at >= linear->settings.folds)
+    hw_linear_record *record = &((hw_linear_driver *)user)->record;
+    if (record->fold_at >= record->folds)
         return true;
-    linear->fold_at++;
-    hawser_progress_set(progress, "fold", (double)linear->fold_at);
+    record->fold_at++;
+    hawser_progress_set(progress, "fold", (double)record->fold_at);
     return false;
 }
 
 bool hw_linear_set_rest(hawser_progress *progress, void *user)
 {
-    hawser_progress_set(progress, "lambda", ((const hw_linear *)user)->rest_lambda);
+    hawser_progress_set(progress, "lambda", ((const hw_linear_driver *)user)->record.rest_lambda);
     return true;
 }

@@ -4,27 +4,27 @@
 
 size_t hw_linear_expected(const hw_linear *linear)
 {
-    size_t least = linear->X->rows < linear->X->cols ? linear->X->rows : linear->X->cols;
+    size_t least = linear->problem.X->rows < linear->problem.X->cols ? linear->problem.X->rows : linear->problem.X->cols;
     return least < HW_LINEAR_EXPECTED ? least : HW_LINEAR_EXPECTED;
 }
 
 size_t hw_linear_expected_board(const hw_linear *linear, size_t fields)
 {
     enum { PAGE = 512 };
-    return hw_linear_expected(linear) * fields + linear->blocks * (size_t)PAGE;
+    return hw_linear_expected(linear) * fields + linear->choices.blocks * (size_t)PAGE;
 }
 
 void hw_linear_expect(hawser_program *program, const hw_linear *linear, const hw_linear_needs *needs)
 {
-    const hawser_matrix *X = linear->X;
+    const hawser_matrix *X = linear->problem.X;
     double n = (double)X->rows, p = (double)X->cols, size = sizeof(double);
     double members = (double)hw_linear_expected(linear);
-    if (!linear->joint &&
-        linear->blocks > 1) /* each block's set also has columns that the other blocks' sets make superfluous */
-        members = fmin(members, 32.0 + 2.0 * members / linear->blocks);
+    if (linear->choices.route != HW_LINEAR_JOINT &&
+        linear->choices.blocks > 1) /* each block's set also has columns that the other blocks' sets make superfluous */
+        members = fmin(members, 32.0 + 2.0 * members / linear->choices.blocks);
     double capacity = 1.25 * members + 32.0; /* as a Gram matrix grows */
-    double block = size * (needs->rows * n + needs->columns * (double)linear->widest) + needs->all * p +
-                   needs->entries * (double)X->stored / linear->blocks;
+    double block = size * (needs->rows * n + needs->columns * (double)linear->choices.widest) + needs->all * p +
+                   needs->entries * (double)X->stored / linear->choices.blocks;
     double gram = size * (capacity * capacity + 16.0 * members);
     if (needs->gram)
         block += gram;

@@ -5,7 +5,7 @@
 #ifndef HW_ALGORITHMS_GLM_EXPECT_H
 #define HW_ALGORITHMS_GLM_EXPECT_H
 
-#include "algorithms/glm/problem.h"
+#include "algorithms/glm/linear.h"
 
 enum { HW_LINEAR_EXPECTED = 350 };
 

@@ -2,31 +2,10 @@
 
 #include <float.h>
 
-bool hw_linear_out(const hw_linear *linear, size_t row, uint32_t fold)
-{
-    return linear->fold != NULL && (linear->fold[row] == HW_LINEAR_ALWAYS_OUT || (fold > 0 && linear->fold[row] == fold));
-}
-
-bool hw_linear_weighted(const hw_linear *linear)
-{
-    return linear->weights != NULL || linear->fold != NULL;
-}
-
-double hw_linear_weigh(const hw_linear *linear, uint32_t fold, double *weights)
-{
-    double total = 0.0;
-    for (size_t i = 0; i < linear->X->rows; i++) {
-        double weight = hw_linear_out(linear, i, fold) ? 0.0 : linear->weights != NULL ? linear->weights[i] : 1.0;
-        if (weights != NULL)
-            weights[i] = weight;
-        total += weight;
-    }
-    return total;
-}
-
 hawser_status hw_linear_measure(const hw_linear *linear, hw_linear_columns *columns, hawser_error *error)
 {
-    const hw_linear_settings *settings = &linear->settings;
+    const hw_linear_problem *problem = &linear->problem;
+    const hw_linear_settings *settings = &linear->choices.settings;
     for (size_t j = 0; j < columns->X.cols; j++) {
         size_t whole = columns->X.first + j;
         double sum = 0.0, squares = 0.0, mean = 0.0;
@@ -43,26 +22,26 @@ hawser_status hw_linear_measure(const hw_linear *linear, hw_linear_columns *colu
         columns->mean[j] = settings->intercept ? mean : 0.0;
         columns->norm[j] = settings->intercept ? (constant ? 0.0 : variance) : raw;
         double deviation = settings->standardize && !constant ? sqrt(variance) : 1.0;
-        double factor = linear->factor != NULL ? linear->factor[whole] : 1.0;
+        double factor = problem->factor != NULL ? problem->factor[whole] : 1.0;
         columns->l1[j] = factor * settings->l1_ratio * deviation;
         columns->l2[j] = factor * (1.0 - settings->l1_ratio) * deviation * deviation;
-        columns->lower[j] = linear->lower != NULL ? linear->lower[whole] : -INFINITY;
-        columns->upper[j] = linear->upper != NULL ? linear->upper[whole] : INFINITY;
+        columns->lower[j] = problem->lower != NULL ? problem->lower[whole] : -INFINITY;
+        columns->upper[j] = problem->upper != NULL ? problem->upper[whole] : INFINITY;
     }
     return HAWSER_OK;
 }
 
-void hw_linear_held_out(const hw_linear *linear, const double *image, double intercept, uint32_t fold, double *weight,
-                        double *errors)
+void hw_linear_held_out(const hw_linear_problem *problem, const double *image, double intercept, uint32_t fold,
+                        double *weight, double *errors)
 {
     *weight = *errors = 0.0;
-    for (size_t i = 0; linear->fold != NULL && i < linear->X->rows; i++) {
-        bool out = fold > 0 ? linear->fold[i] == fold : linear->fold[i] == HW_LINEAR_ALWAYS_OUT;
+    for (size_t i = 0; problem->fold != NULL && i < problem->X->rows; i++) {
+        bool out = fold > 0 ? problem->fold[i] == fold : problem->fold[i] == HW_LINEAR_ALWAYS_OUT;
         if (!out)
             continue;
-        double w = linear->weights != NULL ? linear->weights[i] : 1.0;
-        double margin = image[i] + intercept + (linear->offset != NULL ? linear->offset[i] : 0.0);
+        double w = problem->weights != NULL ? problem->weights[i] : 1.0;
+        double margin = image[i] + intercept + (problem->offset != NULL ? problem->offset[i] : 0.0);
         *weight += w;
-        *errors += w * linear->kind->row_error(linear->target[i], margin);
+        *errors += w * problem->kind->row_error(problem->target[i], margin);
     }
 }

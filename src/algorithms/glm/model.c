@@ -1,6 +1,5 @@
 #include "algorithms/glm/model.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,27 +43,29 @@ static hawser_status fact_names(hawser_model *model, const hawser_dataset *data,
     return status;
 }
 
-static hawser_status facts(hawser_model *model, const hw_linear *linear, const hawser_training_input *input,
-                           const hw_linear_row *row, hawser_error *error)
+static hawser_status facts(hawser_model *model, const hw_linear_fit *fit, const hawser_training_input *input,
+                           hawser_error *error)
 {
+    const hw_linear_row *row = &fit->rows[fit->chosen];
+    const hawser_matrix *X = hawser_dataset_matrix(input->data);
     const hawser_load_figures *figures = hawser_dataset_figures(input->data);
-    HAWSER_TRY(fact_text(model, "algorithm", linear->kind->name, error));
+    HAWSER_TRY(fact_text(model, "algorithm", fit->algorithm, error));
     HAWSER_TRY(fact_text(model, "hawser_version", hawser_version(), error));
-    HAWSER_TRY(fact_number(model, "rows", (double)linear->X->rows, error));
-    HAWSER_TRY(fact_number(model, "columns", (double)linear->X->cols, error));
+    HAWSER_TRY(fact_number(model, "rows", (double)X->rows, error));
+    HAWSER_TRY(fact_number(model, "columns", (double)X->cols, error));
     HAWSER_TRY(fact_number(model, "index_base", figures != NULL ? figures->index_base : -1, error));
     HAWSER_TRY(fact_text(model, "target", hawser_dataset_target_name(input->data), error));
     HAWSER_TRY(fact_text(model, "target_from", figures != NULL && figures->target_file ? "file" : "input", error));
     HAWSER_TRY(fact_names(model, input->data, error));
     HAWSER_TRY(fact_number(model, "lambda", row->lambda, error));
-    HAWSER_TRY(fact_number(model, "l1_ratio", linear->settings.l1_ratio, error));
+    HAWSER_TRY(fact_number(model, "l1_ratio", fit->l1_ratio, error));
     HAWSER_TRY(fact_number(model, "objective", row->objective, error));
     if (!isnan(row->gap))
         HAWSER_TRY(fact_number(model, "gap", row->gap, error));
     HAWSER_TRY(fact_number(model, "penalty", row->penalty, error));
     HAWSER_TRY(fact_number(model, "nonzeros", row->nonzeros, error));
-    if (linear->kind->model_facts != NULL)
-        HAWSER_TRY(linear->kind->model_facts(linear, model, error));
+    if (fit->problem != NULL && fit->problem->kind->model_facts != NULL)
+        HAWSER_TRY(fit->problem->kind->model_facts(fit->problem, model, error));
     for (size_t k = 0; hawser_options_row(input->options, k) != NULL; k++) {
         const char *key = hawser_options_row(input->options, k)->key;
         char name[80];
@@ -108,16 +109,16 @@ static hawser_status put_coefficients(hawser_model *model, const double *alpha, 
     return status;
 }
 
-static hawser_status put_table(hawser_model *model, const hw_linear *linear, size_t done, hawser_error *error)
+static hawser_status put_table(hawser_model *model, const hw_linear_fit *fit, size_t done, hawser_error *error)
 {
     static const char *const names[] = {"path.lambda",    "path.objective", "path.gap",           "path.nonzeros",
                                         "path.intercept", "path.error",     "path.standard_error"};
     double *column = calloc(done + 1, sizeof *column);
     hawser_status status = column != NULL ? HAWSER_OK : hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a path's table");
     for (size_t k = 0; k < 7 && status == HAWSER_OK; k++) {
-        bool measured = k < 5 || (k == 5 && !isnan(linear->rows[0].error)) || (k == 6 && linear->settings.folds > 0);
+        bool measured = k < 5 || (k == 5 && !isnan(fit->rows[0].error)) || (k == 6 && fit->cross_validated);
         for (size_t l = 0; l < done; l++) {
-            const hw_linear_row *row = &linear->rows[l];
+            const hw_linear_row *row = &fit->rows[l];
             const double fields[] = {row->lambda,    row->objective, row->gap,           row->nonzeros,
                                      row->intercept, row->error,     row->standard_error};
             column[l] = fields[k];
@@ -130,10 +131,11 @@ static hawser_status put_table(hawser_model *model, const hw_linear *linear, siz
 }
 
 /* All coefficients of the path, compressed by lambda. */
-static hawser_status put_path(hawser_model *model, const hw_linear *linear, const double *path, size_t done,
+static hawser_status put_path(hawser_model *model, const hw_linear_fit *fit, size_t columns, size_t done,
                               hawser_error *error)
 {
-    size_t columns = linear->X->cols, width = linear->lambda_count, stored = 0, at = 0;
+    const double *path = fit->path;
+    size_t width = fit->lambda_count, stored = 0, at = 0;
     for (size_t k = 0; k < columns * width; k++)
         stored += path[k] != 0.0;
     int64_t *offsets = calloc(done + 1, sizeof *offsets), *index = calloc(stored + 1, sizeof *index);
@@ -161,93 +163,27 @@ static hawser_status put_path(hawser_model *model, const hw_linear *linear, cons
     return status;
 }
 
-hawser_status hw_linear_model_make(const hw_linear *linear, const hawser_training_input *input, size_t chosen,
-                                   const double *alpha, const double *path, hawser_model **model, hawser_error *error)
+hawser_status hw_linear_model_make(const hw_linear_fit *fit, const hawser_training_input *input, hawser_model **model,
+                                   hawser_error *error)
 {
-    const hw_linear_row *row = &linear->rows[chosen];
-    size_t done = 0;
-    while (done < linear->lambda_count && linear->rows[done].done)
+    size_t done = 0, columns = hawser_dataset_matrix(input->data)->cols;
+    while (done < fit->lambda_count && fit->rows[done].done)
         done++;
     HAWSER_TRY(hawser_model_new(model, error));
-    hawser_status status = facts(*model, linear, input, row, error);
-    if (status == HAWSER_OK && path != NULL)
-        status = put_coefficients(*model, path + chosen, linear->lambda_count, linear->X->cols, error);
+    hawser_status status = facts(*model, fit, input, error);
+    if (status == HAWSER_OK && fit->path != NULL)
+        status = put_coefficients(*model, fit->path + fit->chosen, fit->lambda_count, columns, error);
     else if (status == HAWSER_OK)
-        status = put_coefficients(*model, alpha, 1, linear->X->cols, error);
+        status = put_coefficients(*model, fit->alpha, 1, columns, error);
     if (status == HAWSER_OK)
-        status = vector(*model, "intercept", HAWSER_F64, &row->intercept, 1, error);
-    if (status == HAWSER_OK && path != NULL)
-        status = put_table(*model, linear, done, error);
-    if (status == HAWSER_OK && path != NULL)
-        status = put_path(*model, linear, path, done, error);
+        status = vector(*model, "intercept", HAWSER_F64, &fit->rows[fit->chosen].intercept, 1, error);
+    if (status == HAWSER_OK && fit->path != NULL)
+        status = put_table(*model, fit, done, error);
+    if (status == HAWSER_OK && fit->path != NULL)
+        status = put_path(*model, fit, columns, done, error);
     if (status != HAWSER_OK) {
         hawser_model_free(*model);
         *model = NULL;
     }
-    return status;
-}
-
-hawser_status hw_linear_model_coefficients(const hawser_model *model, size_t columns, double *alpha, double *intercept,
-                                           hawser_error *error)
-{
-    size_t dims[2] = {0, 0}, values = 0;
-    hawser_type type = HAWSER_F64;
-    memset(alpha, 0, columns * sizeof *alpha);
-    const double *b = hawser_model_get(model, "intercept", &type, dims);
-    if (b == NULL || type != HAWSER_F64 || dims[0] != 1)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "the model has no intercept: it is not one of a linear model");
-    *intercept = *b;
-    const double *dense = hawser_model_get(model, "coefficients", &type, dims);
-    if (dense != NULL) {
-        if (type != HAWSER_F64 || dims[0] > columns)
-            return hawser_fail(error, HAWSER_BAD_INPUT, "the model has %zu columns, the data %zu", dims[0], columns);
-        memcpy(alpha, dense, dims[0] * sizeof *alpha);
-        return HAWSER_OK;
-    }
-    const double *value = hawser_model_get(model, "coefficients.value", &type, dims);
-    values = dims[0];
-    bool right = value != NULL && type == HAWSER_F64;
-    const int64_t *index = hawser_model_get(model, "coefficients.index", &type, dims);
-    if (!right || index == NULL || type != HAWSER_I64 || dims[0] != values)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "the model has no coefficients: it is not one of a linear model");
-    for (size_t k = 0; k < values; k++) {
-        if (index[k] < 0 || (uint64_t)index[k] >= columns)
-            return hawser_fail(error, HAWSER_BAD_INPUT,
-                               "the model has a coefficient for column %" PRId64 ", the data have %zu columns", index[k],
-                               columns);
-        alpha[index[k]] = value[k];
-    }
-    return HAWSER_OK;
-}
-
-double hw_linear_fact(const hawser_model *model, const char *key, double otherwise)
-{
-    const char *text = hawser_model_text(model, key);
-    double value = otherwise;
-    if (text != NULL)
-        (void)hawser_read_number(text, &value);
-    return value;
-}
-
-hawser_status hw_linear_margins(const hawser_model *model, const hawser_dataset *data, double *margins, hawser_error *error)
-{
-    const hawser_matrix *X = hawser_dataset_matrix(data);
-    double columns = hw_linear_fact(model, "columns", 0.0), intercept = 0.0;
-    HAWSER_TRY(hawser_matrix_whole(X, error));
-    if (!(columns >= 1.0 && columns < 9e15))
-        return hawser_fail(error, HAWSER_BAD_INPUT, "the model does not say how many columns it has");
-    if ((double)X->cols > columns)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "the data have %zu columns, the model only %.0f", X->cols, columns);
-    double *alpha = calloc((size_t)columns, sizeof *alpha);
-    if (alpha == NULL)
-        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %.0f coefficients", columns);
-    hawser_status status = hw_linear_model_coefficients(model, (size_t)columns, alpha, &intercept, error);
-    if (status == HAWSER_OK) { /* columns that the data lack are zeros there */
-        hawser_multiply(X, alpha, intercept, margins);
-        const double *offset = hawser_dataset_offset(data);
-        for (size_t i = 0; offset != NULL && i < X->rows; i++)
-            margins[i] += offset[i];
-    }
-    free(alpha);
     return status;
 }

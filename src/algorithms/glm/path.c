@@ -1,13 +1,7 @@
-/* path.c - which lambdas, and which of them to keep. */
+#include "algorithms/glm/path.h"
+
 #include <math.h>
 #include <string.h>
-
-#include "algorithms/glm/problem.h"
-
-size_t hw_linear_grid_size(const hw_linear_settings *settings)
-{
-    return settings->path_count > 0 ? settings->path_count : 1;
-}
 
 static void sort_falling(double *values, size_t count)
 {
@@ -22,77 +16,77 @@ static void sort_falling(double *values, size_t count)
 
 double hw_linear_one_lambda(const hw_linear *linear, double lambda_max)
 {
-    const hw_linear_settings *settings = &linear->settings;
+    const hw_linear_settings *settings = &linear->choices.settings;
     if (settings->cost > 0.0)
-        return 1.0 / (settings->cost * linear->total);
+        return 1.0 / (settings->cost * linear->problem.total);
     return settings->lambda >= 0.0 ? settings->lambda : settings->lambda_ratio * lambda_max;
 }
 
-void hw_linear_grid(hw_linear *linear, double lambda_max)
+void hw_linear_grid(const hw_linear *linear, double lambda_max, double *lambdas)
 {
-    const hw_linear_settings *settings = &linear->settings;
-    size_t count = linear->lambda_count;
-    linear->lambda_max = lambda_max;
+    const hw_linear_settings *settings = &linear->choices.settings;
+    const hawser_matrix *X = linear->problem.X;
+    size_t count = linear->choices.lambda_count;
     if (settings->path_list != NULL) {
-        memcpy(linear->lambdas, settings->path_list, count * sizeof(double));
-        sort_falling(linear->lambdas, count);
+        memcpy(lambdas, settings->path_list, count * sizeof(double));
+        sort_falling(lambdas, count);
         return;
     }
     if (settings->path_count == 0) {
-        linear->lambdas[0] = hw_linear_one_lambda(linear, lambda_max);
+        lambdas[0] = hw_linear_one_lambda(linear, lambda_max);
         return;
     }
     double least = settings->lambda_min_ratio;
     if (least <= 0.0) /* glmnet's choice */
-        least = linear->X->rows < linear->X->cols ? 1e-2 : 1e-4;
+        least = X->rows < X->cols ? 1e-2 : 1e-4;
     for (size_t k = 0; k < count; k++)
-        linear->lambdas[k] = lambda_max * pow(least, count > 1 ? (double)k / (double)(count - 1) : 0.0);
+        lambdas[k] = lambda_max * pow(least, count > 1 ? (double)k / (double)(count - 1) : 0.0);
 }
 
 /* Mean over the folds, weighted by their rows, and its standard error, as glmnet has them. */
-static void fold_errors(hw_linear *linear)
+static void fold_errors(hw_linear_record *record)
 {
-    uint32_t folds = linear->settings.folds;
-    for (size_t l = 0; l < linear->lambda_count; l++) {
+    uint32_t folds = record->folds;
+    for (size_t l = 0; l < record->lambda_count; l++) {
         double weight = 0.0, mean = 0.0, spread = 0.0;
         for (uint32_t f = 0; f < folds; f++) {
-            weight += linear->fold_weights[f];
-            mean += linear->fold_weights[f] * linear->errors[f * linear->lambda_count + l];
+            weight += record->fold_weights[f];
+            mean += record->fold_weights[f] * record->errors[f * record->lambda_count + l];
         }
         mean /= weight;
         for (uint32_t f = 0; f < folds; f++) {
-            double d = linear->errors[f * linear->lambda_count + l] - mean;
-            spread += linear->fold_weights[f] / weight * d * d;
+            double d = record->errors[f * record->lambda_count + l] - mean;
+            spread += record->fold_weights[f] / weight * d * d;
         }
-        linear->rows[l].error = mean;
-        linear->rows[l].standard_error = sqrt(spread / (folds - 1));
+        record->rows[l].error = mean;
+        record->rows[l].standard_error = sqrt(spread / (folds - 1));
     }
 }
 
-bool hw_linear_folds_done(const hw_linear *linear)
+bool hw_linear_folds_done(const hw_linear_record *record)
 {
-    return linear->fold_at == linear->settings.folds && linear->at == linear->lambda_count;
+    return record->fold_at == record->folds && record->at == record->lambda_count;
 }
 
-size_t hw_linear_select(hw_linear *linear)
+size_t hw_linear_select(hw_linear_record *record, bool one_standard_error)
 {
     size_t done = 0, best = 0;
-    while (done < linear->lambda_count && linear->rows[done].done)
+    while (done < record->lambda_count && record->rows[done].done)
         done++;
     if (done == 0)
         return 0;
-    bool folds = linear->settings.folds > 0 && hw_linear_folds_done(linear);
+    bool folds = record->folds > 0 && hw_linear_folds_done(record);
     if (folds)
-        fold_errors(linear);
-    else if (linear->settings.folds > 0 || isnan(linear->rows[0].error))
+        fold_errors(record);
+    else if (record->folds > 0 || isnan(record->rows[0].error))
         return done - 1;
     for (size_t l = 1; l < done; l++)
-        if (linear->rows[l].error < linear->rows[best].error)
+        if (record->rows[l].error < record->rows[best].error)
             best = l;
-    if (!folds || !linear->settings.one_standard_error)
+    if (!folds || !one_standard_error)
         return best;
     for (size_t l = 0; l < best; l++)
-        if (linear->rows[l].error <= linear->rows[best].error + linear->rows[best].standard_error)
+        if (record->rows[l].error <= record->rows[best].error + record->rows[best].standard_error)
             return l;
     return best;
 }

@@ -33,9 +33,9 @@ void hw_linear_policy(const hw_linear *linear, const hawser_options *options, ch
 {
     const char *sync = hawser_options_text(options, "sync");
     text[0] = '\0';
-    if (linear->settings.stored)
-        hw_linear_policy_of_steps(linear->sync, sync, linear->settings.rate, text, size);
-    else if (linear->blocks > 1 && linear->sync.tightness != HAWSER_BSP)
+    if (linear->choices.settings.stored)
+        hw_linear_policy_of_steps(linear->choices.sync, sync, linear->choices.settings.rate, text, size);
+    else if (linear->choices.blocks > 1 && linear->choices.sync.tightness != HAWSER_BSP)
         snprintf(text, size,
                  "--sync %s: each worker solves its own columns in rounds that the others do not wait for, which takes more "
                  "clocks the more columns of different workers correlate; under --sync bsp the workers solve them as one. "
@@ -48,11 +48,11 @@ static bool differs(const hawser_options *options, const char *key)
     return hawser_options_has(options, key) && hawser_options_source(options, key, NULL) != HAWSER_FROM_DEFAULT;
 }
 
-void hw_linear_better_policy(const hw_linear *linear, const hawser_options *options, char *text, size_t size)
+void hw_linear_better_policy(hawser_sync sync, const hawser_options *options, char *text, size_t size)
 {
     static const char *const keys[] = {"sigma",  "merge", "exchange-every",  "certify-every",
                                        "filter", "quota", "max-held-clocks", "encoding"};
-    bool plain = strcmp(hawser_options_text(options, "solver"), "cd") == 0, bsp = linear->sync.tightness == HAWSER_BSP;
+    bool plain = strcmp(hawser_options_text(options, "solver"), "cd") == 0, bsp = sync.tightness == HAWSER_BSP;
     char others[160] = "";
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
         if (differs(options, keys[k])) {

@@ -57,31 +57,34 @@ static hawser_program *new_program(const char *name, hw_linear *linear, const hw
     return program;
 }
 
-void hw_linear_frame_begin(hw_linear_frame *frame, hw_linear *linear, const hw_linear_units *units)
+void hw_linear_frame_begin(hw_linear_frame *frame, hw_linear_driver *driver, const hw_linear_units *units)
 {
+    hw_linear *linear = driver->linear;
+    const hw_linear_choices *choices = &linear->choices;
+    frame->driver = driver;
     hawser_program *p = frame->program = new_program(units->name, linear, units);
-    hawser_state *X = frame->X = hawser_data_state(p, "X", linear->X, HAWSER_BY_COLUMN);
-    hawser_data_costs(X, linear->costs);
-    hawser_rule rule = {.damping = linear->damping, .gain = linear->gain};
-    hawser_state *v = frame->v = hawser_replicated_state(p, "v", linear->X->rows, 1, linear->image, rule);
-    hawser_state *alpha = frame->alpha = hawser_local_state(p, "alpha", X, 1, linear->alpha);
-    frame->path = linear->lambda_count > 1 ? hawser_local_state(p, "path", X, linear->lambda_count, NULL) : NULL;
+    hawser_state *X = frame->X = hawser_data_state(p, "X", linear->problem.X, HAWSER_BY_COLUMN);
+    hawser_data_costs(X, choices->costs);
+    hawser_rule rule = {.damping = choices->damping, .gain = choices->gain};
+    hawser_state *v = frame->v = hawser_replicated_state(p, "v", linear->problem.X->rows, 1, linear->problem.image, rule);
+    hawser_state *alpha = frame->alpha = hawser_local_state(p, "alpha", X, 1, linear->problem.alpha);
+    frame->path = choices->lambda_count > 1 ? hawser_local_state(p, "path", X, choices->lambda_count, NULL) : NULL;
     hawser_tie(alpha, v);
     hawser_derive(v, hw_linear_rebuild);
-    hawser_encoding(v, linear->form);
+    hawser_encoding(v, choices->form);
 
-    hawser_until certified = {.test = hw_linear_certified, .user = linear};
-    hawser_until path_done = {.test = hw_linear_next_lambda, .user = linear};
-    hawser_until folds_done = {.test = hw_linear_next_fold, .user = linear};
+    hawser_until certified = {.test = hw_linear_certified, .user = driver};
+    hawser_until path_done = {.test = hw_linear_next_lambda, .user = driver};
+    hawser_until folds_done = {.test = hw_linear_next_fold, .user = driver};
     hawser_operator *folds = hawser_loop(hawser_root(p), "folds", folds_done, hawser_bsp());
     hawser_unit(folds, "prepare", units->prepare, HAWSER_READS(X), NULL);
-    hawser_operator *begin = hawser_branch(folds, "begin", hw_linear_begin_path, linear);
+    hawser_operator *begin = hawser_branch(folds, "begin", hw_linear_begin_path, driver);
     frame->lambdas = hawser_loop(begin, "path", path_done, hawser_bsp());
     hawser_operator *certify = hawser_loop(frame->lambdas, "certify", certified, hawser_bsp());
     hawser_unit(certify, "measure", units->measure, HAWSER_READS(X, v, alpha), NULL);
     hawser_unit(certify, "bound", units->bound, HAWSER_READS(X, alpha), NULL);
     hawser_operator *worse =
-        hawser_branch(hawser_branch(certify, "open", hw_linear_open, linear), "worse", hw_linear_restoring, linear);
+        hawser_branch(hawser_branch(certify, "open", hw_linear_open, driver), "worse", hw_linear_restoring, driver);
     hawser_operator *back = hawser_loop(worse, "back", (hawser_until){.clocks = 1}, hawser_bsp());
     hawser_unit(back, "restore", hw_linear_restore, HAWSER_READS(X), HAWSER_UPDATES(v, alpha));
     frame->work = hawser_sequence(worse);
@@ -109,14 +112,17 @@ void hw_linear_settle_work(const hw_linear_frame *frame, hawser_state *weights, 
     hawser_unit(early, "keep", settle, HAWSER_READS(weights), HAWSER_UPDATES(frame->v, frame->alpha));
 }
 
-hawser_program *hw_linear_certificate_program(hw_linear *linear, const hw_linear_units *units, const double *alpha)
+hawser_program *hw_linear_certificate_program(hw_linear_driver *driver, const hw_linear_units *units, const double *alpha,
+                                              bool path)
 {
+    hw_linear *linear = driver->linear;
     hawser_program *p = new_program("certificate", linear, units);
-    hawser_state *X = hawser_data_state(p, "X", linear->X, HAWSER_BY_COLUMN);
-    hawser_state *v = hawser_replicated_state(p, "v", linear->X->rows, 1, NULL, (hawser_rule){0});
+    hawser_state *X = hawser_data_state(p, "X", linear->problem.X, HAWSER_BY_COLUMN);
+    hawser_state *v = hawser_replicated_state(p, "v", linear->problem.X->rows, 1, NULL, (hawser_rule){0});
     hawser_state *a = hawser_local_state(p, "alpha", X, 1, alpha);
-    hw_linear_bring_path(linear, p, X);
-    hawser_operator *all = hawser_sequence(hawser_branch(hawser_root(p), "begin", hw_linear_set_rest, linear));
+    if (path)
+        hw_linear_bring_path(linear, p, X);
+    hawser_operator *all = hawser_sequence(hawser_branch(hawser_root(p), "begin", hw_linear_set_rest, driver));
     hawser_unit(all, "prepare", units->prepare, HAWSER_READS(X), NULL);
     hawser_unit(all, "image", hw_linear_rebuild, HAWSER_READS(X, a), HAWSER_UPDATES(v));
     hawser_unit(all, "measure", units->measure, HAWSER_READS(X, v, a), NULL);
@@ -124,15 +130,16 @@ hawser_program *hw_linear_certificate_program(hw_linear *linear, const hw_linear
     return p;
 }
 
-void hw_linear_search_work(const hw_linear_frame *frame, const hw_linear *linear, hawser_operator *work,
-                           hawser_unit_function *search)
+void hw_linear_search_work(const hw_linear_frame *frame, hawser_operator *work, hawser_unit_function *search)
 {
-    size_t numbers = linear->X->rows + HW_LINEAR_SEARCH_SUMS;
+    const hw_linear *linear = frame->driver->linear;
+    size_t numbers = linear->problem.X->rows + HW_LINEAR_SEARCH_SUMS;
+    bool joint = linear->choices.route == HW_LINEAR_JOINT;
     hawser_operator *unit =
         hawser_unit(work, "search", search, HAWSER_READS(frame->X), HAWSER_UPDATES(frame->v, frame->alpha));
     hw_linear_adds(unit, numbers);
     /* Working sets that are solved as one are seldom too large for that. */
-    hawser_reduces_expect(unit, linear->joint ? 1 : numbers, linear->joint ? 1 : numbers * HW_LINEAR_SEARCH_STEPS);
+    hawser_reduces_expect(unit, joint ? 1 : numbers, joint ? 1 : numbers * HW_LINEAR_SEARCH_STEPS);
 }
 
 /* ------------------------------------------------------------------------------------------------------------ units ---- */
@@ -157,7 +164,7 @@ size_t hw_linear_entering_room(hawser_context *context, const hw_linear_scan *sc
     size_t entering =
                hw_linear_entering(scan->grades, all, fmax(least, support > smallest / 2 ? support : smallest - support)),
            in = 0;
-    if (!linear->joint)
+    if (linear->choices.route != HW_LINEAR_JOINT)
         return entering;
     const double *alpha = hawser_local(context, "alpha");
     for (size_t j = 0; j < columns->X.cols; j++)
@@ -171,23 +178,23 @@ hawser_status hw_linear_rebuild(hawser_context *context)
     return HAWSER_OK;
 }
 
-hawser_status hw_linear_record(hawser_context *context, double intercept)
+hawser_status hw_linear_record_lambda(hawser_context *context, double intercept)
 {
     const hw_linear *linear = hawser_user(context);
     double weight = 0.0, errors = 0.0;
     uint32_t fold = hw_linear_fold_of(context);
-    if (linear->lambda_count > 1 && fold == 0) {
+    if (linear->choices.lambda_count > 1 && fold == 0) {
         const double *alpha = hawser_local(context, "alpha");
         double *path = hawser_local(context, "path");
         size_t at = (size_t)hawser_metric(context, "lambda_number"), first = 0;
         size_t columns = hawser_part(context, "alpha", &first);
         for (size_t j = 0; j < columns; j++)
             if (alpha[j] != 0.0) {
-                path[j * linear->lambda_count + at] = alpha[j];
+                path[j * linear->choices.lambda_count + at] = alpha[j];
                 hw_linear_keep_on_path(linear, first + j, at, alpha[j]);
             }
     }
-    hw_linear_held_out(linear, hawser_view(context, "v"), intercept, fold, &weight, &errors);
+    hw_linear_held_out(&linear->problem, hawser_view(context, "v"), intercept, fold, &weight, &errors);
     HAWSER_TRY(hawser_report(context, "held_weight", weight));
     return hawser_report(context, "held_errors", errors);
 }

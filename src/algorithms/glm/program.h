@@ -5,7 +5,7 @@
 #ifndef HW_ALGORITHMS_GLM_PROGRAM_H
 #define HW_ALGORITHMS_GLM_PROGRAM_H
 
-#include "algorithms/glm/problem.h"
+#include "algorithms/glm/driver.h"
 #include "algorithms/solve/scan.h"
 #include "algorithms/solve/search.h"
 
@@ -23,6 +23,7 @@ typedef struct hw_linear_units {
 } hw_linear_units;
 
 typedef struct hw_linear_frame {
+    hw_linear_driver *driver; /* `user` of its tests */
     hawser_program *program;
     hawser_state *X, *v, *alpha;
     hawser_operator *work; /* where the work between two certificates goes */
@@ -31,17 +32,18 @@ typedef struct hw_linear_frame {
 } hw_linear_frame;
 
 /* Begins a program; the caller adds the work, then hw_linear_frame_end. */
-void hw_linear_frame_begin(hw_linear_frame *frame, hw_linear *linear, const hw_linear_units *units);
+void hw_linear_frame_begin(hw_linear_frame *frame, hw_linear_driver *driver, const hw_linear_units *units);
 hawser_program *hw_linear_frame_end(hw_linear_frame *frame, const hw_linear_units *units);
 /* The end of work on another state than alpha: `settle` makes that state's weights alpha, and v is made anew of them. A run that is being
  * ended has no more clocks, but keeps what was reached since the last certificate. */
 void hw_linear_settle_work(const hw_linear_frame *frame, hawser_state *weights, hawser_unit_function *settle);
-/* A certificate of given coefficients at linear->rest_lambda, and nothing else: the data may lie on several nodes. */
-hawser_program *hw_linear_certificate_program(hw_linear *linear, const hw_linear_units *units, const double *alpha);
+/* A certificate of given coefficients at record->rest_lambda, and nothing else: the data may lie on several nodes. `path`: the kept coefficients of
+ * finished lambdas come along. */
+hawser_program *hw_linear_certificate_program(hw_linear_driver *driver, const hw_linear_units *units, const double *alpha,
+                                              bool path);
 
 /* Adds a unit that searches over all blocks (search.h), from the point where all of them are. Every sum has a number per row. */
-void hw_linear_search_work(const hw_linear_frame *frame, const hw_linear *linear, hawser_operator *work,
-                           hawser_unit_function *search);
+void hw_linear_search_work(const hw_linear_frame *frame, hawser_operator *work, hawser_unit_function *search);
 
 /* What `choose` is told to let into a block's working set, such that those of all blocks together at most double the support, or
  * grow by `least`, and on the board where these are solved as one: `bound` reports the grades of a block's columns, `choose` asks for its room. */
@@ -53,7 +55,7 @@ size_t hw_linear_entering_room(hawser_context *context, const hw_linear_scan *sc
 /* v = X alpha from nothing: what keeps rounding and held-back updates out of certificates. */
 hawser_status hw_linear_rebuild(hawser_context *context) HAWSER_MUST_USE;
 /* Keeps the coefficients of a lambda; measures them on the rows that this fold holds out. */
-hawser_status hw_linear_record(hawser_context *context, double intercept) HAWSER_MUST_USE;
+hawser_status hw_linear_record_lambda(hawser_context *context, double intercept) HAWSER_MUST_USE;
 
 /* hawser_report of a number that may have overflowed: infinity stands for NaN, which would fail the run before the driver can go back. */
 hawser_status hw_linear_report(hawser_context *context, const char *metric, double value) HAWSER_MUST_USE;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algorithms/glm/problem.h"
+#include "algorithms/glm/choices.h"
 
 /* A path is a count or a list; *list is malloc'ed. */
 static hawser_status read_path(const char *text, double **list, size_t *count, hawser_error *error)

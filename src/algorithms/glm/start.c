@@ -1,9 +1,10 @@
-/* start.c - the coefficients that a training starts from, by the names of the columns where model and data have them. */
+#include "algorithms/glm/start.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "algorithms/glm/model.h"
+#include "algorithms/glm/coefficients.h"
 
 typedef struct named {
     const char *name;
@@ -93,7 +94,9 @@ static hawser_status match_names(const hawser_model *init, const hawser_dataset 
         status = hawser_fail(error, HAWSER_BAD_INPUT, "--init: the model has %g columns and names for %zu",
                              hw_linear_fact(init, "columns", 0.0), m.model_count);
     if (status == HAWSER_OK)
-        status = hw_linear_new_doubles(&beta, m.model_count, error);
+        beta = calloc(m.model_count, sizeof *beta);
+    if (status == HAWSER_OK && beta == NULL)
+        status = hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu coefficients", m.model_count);
     if (status == HAWSER_OK)
         status = hw_linear_model_coefficients(init, m.model_count, beta, &intercept, error);
     if (status == HAWSER_OK)

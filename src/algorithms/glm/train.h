@@ -4,7 +4,8 @@
 
 #include "algorithms/glm/program.h"
 
-typedef hawser_program *hw_linear_build(hw_linear *linear);
+/* Makes the program of a training. */
+typedef hawser_program *hw_linear_build(hw_linear_driver *driver);
 
 /* What hawser_algorithm asks for. */
 hawser_status hw_linear_train(const hw_linear_kind *kind, const hw_linear_units *units, hw_linear_build *build,

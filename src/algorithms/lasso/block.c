@@ -12,8 +12,8 @@ static hawser_status no_memory(hawser_error *error, const hawser_matrix *X)
 
 void hw_lasso_block_release(hw_lasso_block *block)
 {
-    if (block->lasso != NULL && block->lasso->settings.solver != NULL)
-        block->lasso->settings.solver->free_state(block->solver);
+    if (block->lasso != NULL && block->lasso->choices.settings.solver != NULL)
+        block->lasso->choices.settings.solver->free_state(block->solver);
     hw_lasso_joint_free(&block->joint);
     hw_linear_accelerator_free(&block->accelerator);
     hw_linear_search_free(&block->search);
@@ -31,17 +31,18 @@ static hawser_status allocate(hw_lasso_block *block, const hawser_matrix *X, haw
     size_t n = X->rows, p = X->cols;
     block->residual = calloc(n + 1, sizeof(double));
     block->column_memory = calloc(6 * p + 1, sizeof(double));
-    if (hw_linear_weighted(lasso))
+    if (hw_linear_weighted(&lasso->problem))
         block->row_weights = calloc(n + 1, sizeof(double));
-    if (block->residual == NULL || block->column_memory == NULL || (hw_linear_weighted(lasso) && block->row_weights == NULL))
+    if (block->residual == NULL || block->column_memory == NULL ||
+        (hw_linear_weighted(&lasso->problem) && block->row_weights == NULL))
         return no_memory(error, X);
-    HAWSER_TRY(hw_lasso_span_new(&block->span, lasso, error));
+    HAWSER_TRY(hw_lasso_span_new(&block->span, &lasso->problem, error));
     HAWSER_TRY(hw_linear_scan_new(&block->scan, X, error));
     double **parts[6] = {&block->columns.mean, &block->columns.norm,  &block->columns.l1,
                          &block->columns.l2,   &block->columns.lower, &block->columns.upper};
     for (size_t k = 0; k < 6; k++)
         *parts[k] = block->column_memory + k * p;
-    return lasso->settings.solver->new_state(&block->columns, &block->solver, error);
+    return lasso->choices.settings.solver->new_state(&block->columns, &block->solver, error);
 }
 
 static double weight_at(const hw_lasso_block *block, size_t i)
@@ -53,26 +54,26 @@ hawser_status hw_lasso_block_prepare(hw_lasso_block *block, const hw_linear *las
                                      hawser_error *error)
 {
     block->columns.X = *X;
-    block->columns.centred = lasso->settings.intercept;
+    block->columns.centred = lasso->choices.settings.intercept;
     if (block->lasso == NULL) {
         block->lasso = lasso;
         HAWSER_TRY(allocate(block, X, error));
     }
     block->fold = fold;
     block->columns.weights = block->row_weights;
-    block->columns.total = hw_linear_weigh(lasso, fold, block->row_weights);
+    block->columns.total = hw_linear_weigh(&lasso->problem, fold, block->row_weights);
     if (!(block->columns.total > 0.0))
         return hawser_fail(error, HAWSER_BAD_INPUT, "all example weights are zero%s", fold > 0 ? " in a fold of --cv" : "");
     HAWSER_TRY(hw_linear_measure(lasso, &block->columns, error));
     hw_lasso_span_reset(&block->span);
-    lasso->settings.solver->reset(block->solver);
+    lasso->choices.settings.solver->reset(block->solver);
     hw_linear_scan_reset(&block->scan);
     block->joint_stale = true;
     double mean = 0.0, squares = 0.0;
     for (size_t i = 0; block->columns.centred && i < X->rows; i++)
-        mean += weight_at(block, i) * lasso->target[i] / block->columns.total;
+        mean += weight_at(block, i) * lasso->problem.target[i] / block->columns.total;
     for (size_t i = 0; i < X->rows; i++)
-        squares += weight_at(block, i) * (lasso->target[i] - mean) * (lasso->target[i] - mean);
+        squares += weight_at(block, i) * (lasso->problem.target[i] - mean) * (lasso->problem.target[i] - mean);
     block->zero_objective = 0.5 * squares / block->columns.total;
     return HAWSER_OK;
 }
@@ -80,7 +81,7 @@ hawser_status hw_lasso_block_prepare(hw_lasso_block *block, const hw_linear *las
 /* From plain residuals to what is kept: weights in, and the sums. */
 static void finish_residual(hw_lasso_block *block)
 {
-    const double *y = block->lasso->target;
+    const double *y = block->lasso->problem.target;
     double *r = block->residual, sum = 0.0, square = 0.0, target = 0.0;
     size_t n = block->columns.X.rows;
     for (size_t i = 0; i < n; i++) {
@@ -97,7 +98,7 @@ static void finish_residual(hw_lasso_block *block)
 
 void hw_lasso_block_residual(hw_lasso_block *block, const double *v, bool dual)
 {
-    const double *y = block->lasso->target;
+    const double *y = block->lasso->problem.target;
     size_t n = block->columns.X.rows;
     double intercept = 0.0;
     if (block->columns.centred) {
@@ -110,7 +111,7 @@ void hw_lasso_block_residual(hw_lasso_block *block, const double *v, bool dual)
     block->intercept = intercept;
     block->loss = 0.5 * hawser_dot(n, block->residual, block->residual, block->row_weights) / block->columns.total;
     if (dual)
-        hw_lasso_span_project(&block->span, block->lasso, &block->columns, block->residual);
+        hw_lasso_span_project(&block->span, &block->lasso->problem, &block->columns, block->residual);
     finish_residual(block);
 }
 
@@ -126,11 +127,11 @@ hawser_status hw_lasso_block_lambda_max(hw_lasso_block *block, double *most, haw
     double mean = 0.0;
     size_t n = columns->X.rows;
     for (size_t i = 0; columns->centred && i < n; i++)
-        mean += weight_at(block, i) * lasso->target[i] / columns->total;
+        mean += weight_at(block, i) * lasso->problem.target[i] / columns->total;
     for (size_t i = 0; i < n; i++)
-        block->residual[i] = lasso->target[i] - mean;
-    if (lasso->free_count + lasso->box_count > 0)
-        HAWSER_TRY(hw_lasso_span_fit(&block->span, lasso, columns, block->residual, error));
+        block->residual[i] = lasso->problem.target[i] - mean;
+    if (lasso->problem.free_count + lasso->problem.box_count > 0)
+        HAWSER_TRY(hw_lasso_span_fit(&block->span, &lasso->problem, columns, block->residual, error));
     finish_residual(block);
     hw_linear_scan_all(&block->scan, columns, block->residual, block->sum);
     *most = hw_linear_scan_most(&block->scan, columns);
@@ -166,7 +167,7 @@ double hw_lasso_block_penalty(const hw_lasso_block *block, const double *alpha, 
 
 static const uint32_t *members(const hw_lasso_block *block, size_t *count)
 {
-    return block->lasso->settings.solver->members(block->solver, count);
+    return block->lasso->choices.settings.solver->members(block->solver, count);
 }
 
 hawser_status hw_lasso_block_remember(hw_lasso_block *block, const double *alpha, size_t at, hawser_error *error)

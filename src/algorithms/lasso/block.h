@@ -5,7 +5,7 @@
 #ifndef HW_ALGORITHMS_LASSO_BLOCK_H
 #define HW_ALGORITHMS_LASSO_BLOCK_H
 
-#include "algorithms/glm/problem.h"
+#include "algorithms/glm/linear.h"
 #include "algorithms/lasso/joint.h"
 #include "algorithms/lasso/span.h"
 #include "algorithms/solve/accelerate.h"
@@ -31,7 +31,7 @@ typedef struct hw_lasso_block {
     hw_linear_search search;
     hw_lasso_joint joint;
     bool joint_stale; /* its Gram matrix is of another fold */
-    void *solver;     /* state of lasso->settings.solver */
+    void *solver;     /* state of lasso->choices.settings.solver */
 } hw_lasso_block;
 
 /* Makes the block ready for a fold; allocates on the first call. */

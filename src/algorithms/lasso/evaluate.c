@@ -1,6 +1,8 @@
 #include "algorithms/lasso/evaluate.h"
 
-#include "algorithms/glm/model.h"
+#include <math.h>
+
+#include "algorithms/glm/coefficients.h"
 
 hawser_status hw_lasso_evaluate(const hawser_model *model, const hawser_dataset *data, const double *predictions,
                                 hawser_fact out[16], hawser_error *error)

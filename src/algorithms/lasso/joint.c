@@ -42,7 +42,7 @@ size_t hw_lasso_joint_post(const hw_lasso_block *block, const double *alpha, dou
 {
     const hw_linear_columns *columns = &block->columns;
     size_t count = 0, room = hw_linear_room(block->lasso);
-    const uint32_t *members = block->lasso->settings.solver->members(block->solver, &count);
+    const uint32_t *members = block->lasso->choices.settings.solver->members(block->solver, &count);
     share[0] = (double)count;
     for (size_t k = 0; k < count && k < room; k++) {
         uint32_t j = members[k];
@@ -73,9 +73,9 @@ static hawser_status take_union(hw_lasso_joint *joint, const hw_linear *lasso, c
         members->columns[at] = (uint32_t)j;
         members->gradient[at] = fields[GRADIENT];
         members->start[at] = members->x[at] = fields[COEFFICIENT];
-        members->terms[at] =
-            (hw_linear_term){lambda * fields[L1], lambda * fields[L2], lasso->lower != NULL ? lasso->lower[j] : -INFINITY,
-                             lasso->upper != NULL ? lasso->upper[j] : INFINITY};
+        members->terms[at] = (hw_linear_term){lambda * fields[L1], lambda * fields[L2],
+                                              lasso->problem.lower != NULL ? lasso->problem.lower[j] : -INFINITY,
+                                              lasso->problem.upper != NULL ? lasso->problem.upper[j] : INFINITY};
     }
     return HAWSER_OK;
 }
@@ -160,10 +160,10 @@ static bool by_rows_pays(double entries, uint32_t blocks, size_t products)
 
 size_t hw_lasso_joint_expected(const hw_linear *lasso, size_t members)
 {
-    const hawser_matrix *X = lasso->X;
+    const hawser_matrix *X = lasso->problem.X;
     size_t products = triangle(0, members);
     double entries = (double)members * (double)X->stored / (double)X->cols;
-    size_t own = by_rows_pays(entries, lasso->blocks, products) ? products : products / lasso->blocks;
+    size_t own = by_rows_pays(entries, lasso->choices.blocks, products) ? products : products / lasso->choices.blocks;
     own = own < HW_LINEAR_GRAM_BATCH ? own : HW_LINEAR_GRAM_BATCH;
     return own > members ? own : members;
 }
@@ -241,7 +241,7 @@ hawser_status hw_lasso_joint_products(hw_lasso_block *block, uint32_t own, hw_li
     joint->divided =
         hw_linear_product_cost(&joint->whole, members->columns, members->count, joint->use_gram) >= WORTH_SHARING;
     if (joint->use_gram)
-        HAWSER_TRY(fill(joint, own, block->lasso->blocks, stop, error));
+        HAWSER_TRY(fill(joint, own, block->lasso->choices.blocks, stop, error));
     joint->broken = hw_linear_stopping(stop);
     return HAWSER_OK;
 }

@@ -11,7 +11,7 @@
 #ifndef HW_ALGORITHMS_LASSO_JOINT_H
 #define HW_ALGORITHMS_LASSO_JOINT_H
 
-#include "algorithms/glm/problem.h"
+#include "algorithms/glm/linear.h"
 #include "algorithms/solve/descent.h"
 #include "algorithms/solve/shared.h"
 

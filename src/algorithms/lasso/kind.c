@@ -3,12 +3,12 @@
 #include "algorithms/lasso/spread.h"
 #include "algorithms/solve/certificate.h"
 
-static hawser_status take_target(hw_linear *lasso, const hawser_training_input *input, hawser_error *error)
+static hawser_status take_target(hw_linear_problem *problem, const hawser_training_input *input, hawser_error *error)
 {
     const double *target = hawser_dataset_target(input->data), *offset = hawser_dataset_offset(input->data);
-    for (size_t i = 0; i < lasso->X->rows; i++)
-        lasso->target[i] = target[i] - (offset != NULL ? offset[i] : 0.0);
-    return hw_linear_check_target(lasso->target, lasso->X->rows, error);
+    for (size_t i = 0; i < problem->X->rows; i++)
+        problem->target[i] = target[i] - (offset != NULL ? offset[i] : 0.0);
+    return hw_linear_check_target(problem->target, problem->X->rows, error);
 }
 
 static double row_error(double target, double margin)

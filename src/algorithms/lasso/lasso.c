@@ -12,10 +12,9 @@
 #include <string.h>
 
 #include "algorithms/glm/best.h"
+#include "algorithms/glm/coefficients.h"
 #include "algorithms/glm/expect.h"
-#include "algorithms/glm/fold.h"
 #include "algorithms/glm/metrics.h"
-#include "algorithms/glm/model.h"
 #include "algorithms/glm/train.h"
 #include "algorithms/lasso/block.h"
 #include "algorithms/lasso/evaluate.h"
@@ -59,7 +58,7 @@ static hawser_status measure(hawser_context *context)
     hw_lasso_block_residual(block, hawser_view(context, "v"), true);
     hw_lasso_block_scan(block, alpha, lambda);
     size_t nonzeros = hw_lasso_block_sums(block, alpha, lambda, &sums);
-    block->fresh = block->lasso->free_count == 0; /* else the gradient is that of a projected residual */
+    block->fresh = block->lasso->problem.free_count == 0; /* else the gradient is that of a projected residual */
     HAWSER_TRY(hw_linear_report(context, "loss", sums.loss));
     HAWSER_TRY(hw_linear_report(context, "square", sums.square));
     HAWSER_TRY(hw_linear_report(context, "target", sums.target));
@@ -94,7 +93,7 @@ static hawser_status bound(hawser_context *context)
 static hawser_status choose(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
-    const hw_linear_solver *solver = block->lasso->settings.solver;
+    const hw_linear_solver *solver = block->lasso->choices.settings.solver;
     const double *alpha = hawser_local(context, "alpha");
     double lambda = hawser_metric(context, "lambda");
     hawser_error error = {0};
@@ -120,14 +119,14 @@ static hawser_status choose(hawser_context *context)
 /* Where one clock is all, leaving the loop derives v from alpha in any case: moving it too would be the same work again. */
 static bool one_clock(const hw_linear *lasso)
 {
-    return lasso->blocks == 1 && lasso->settings.exchange_every <= 0.0 && lasso->settings.certify_every == 0;
+    return lasso->choices.route == HW_LINEAR_SINGLE;
 }
 
 static hw_linear_round make_round(hawser_context *context, hw_lasso_block *block, double *alpha, double *v)
 {
     const hw_linear *lasso = block->lasso;
     /* Exact solutions of subproblems that stale neighbours have changed already are wasted, and blocks' sizes differ. */
-    double every = lasso->strided ? 1.0 : lasso->settings.exchange_every;
+    double every = lasso->choices.route == HW_LINEAR_ASYNCHRONOUS ? 1.0 : lasso->choices.settings.exchange_every;
     double share = every * (double)block->columns.X.cols;
     return (hw_linear_round){.columns = &block->columns,
                              .lambda = hawser_metric(context, "lambda"),
@@ -140,7 +139,7 @@ static hw_linear_round make_round(hawser_context *context, hw_lasso_block *block
                              .alpha = alpha,
                              .image = v,
                              .gap = hawser_metric(context, "gap"),
-                             .tolerance = 0.3 * lasso->settings.tolerance * hawser_metric(context, "zero_objective"),
+                             .tolerance = 0.3 * lasso->choices.settings.tolerance * hawser_metric(context, "zero_objective"),
                              .steps = every > 0.0 ? (uint64_t)ceil(share) : UINT64_MAX,
                              .draw = draw,
                              .source = context,
@@ -195,12 +194,13 @@ static hawser_status sweep(hawser_context *context)
     double *v = hawser_cache(context, "v"), *alpha = hawser_local(context, "alpha"), slack = 0.0;
     hawser_error error = {0};
     hw_lasso_block_residual(block, v, false);
-    if (lasso->accelerated && hw_lasso_block_remember(block, alpha, (size_t)hawser_clock(context), &error) != HAWSER_OK)
+    if (hw_linear_in_step(&lasso->choices) &&
+        hw_lasso_block_remember(block, alpha, (size_t)hawser_clock(context), &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
     hw_linear_round round = make_round(context, block, alpha, one_clock(lasso) ? NULL : v);
-    round.slack = lasso->blocks > 1 ? &slack : NULL;
+    round.slack = lasso->choices.blocks > 1 ? &slack : NULL;
     block->fresh = false;
-    if (lasso->settings.solver->solve(block->solver, &round, &error) != HAWSER_OK)
+    if (lasso->choices.settings.solver->solve(block->solver, &round, &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
     if (one_clock(lasso))
         HAWSER_TRY(hawser_touch(context, "v", 0, 0));
@@ -230,7 +230,7 @@ static hawser_status extrapolate(hawser_context *context)
     double lambda = hawser_metric(context, "lambda"), penalties[2] = {0.0, 0.0};
     hawser_error error = {0};
     hw_lasso_block_residual(block, v, false);
-    if (block->lasso->strided) {
+    if (block->lasso->choices.route == HW_LINEAR_ASYNCHRONOUS) {
         HAWSER_TRY(hw_linear_report(context, "reached_loss", block->loss));
         HAWSER_TRY(hw_linear_report(context, "reached_penalty", hw_lasso_block_penalty(block, alpha, lambda)));
         if ((hawser_clock(context) + 1) % HW_LINEAR_HISTORY != 0)
@@ -253,7 +253,7 @@ static hawser_status search(hawser_context *context)
     double *v = hawser_cache(context, "v");
     hawser_error error = {0};
     size_t count = 0;
-    const uint32_t *list = block->lasso->settings.solver->members(block->solver, &count);
+    const uint32_t *list = block->lasso->choices.settings.solver->members(block->solver, &count);
     hw_lasso_block_residual(block, v, false);
     hw_linear_part part = hw_linear_part_of(context);
     hw_linear_round round = make_round(context, block, hawser_local(context, "alpha"), v);
@@ -267,7 +267,7 @@ static hawser_status search(hawser_context *context)
 static hawser_status record(hawser_context *context)
 {
     const hw_lasso_block *block = hawser_scratch(context);
-    return hw_linear_record(context, block->intercept);
+    return hw_linear_record_lambda(context, block->intercept);
 }
 
 static void declare(hawser_program *program)
@@ -287,14 +287,16 @@ static void release(void *scratch)
 }
 
 /* The branch for working sets that are small enough to be solved as one; returns where the other branch begins. */
-static hawser_operator *joint_work(const hw_linear_frame *frame, hw_linear *lasso)
+static hawser_operator *joint_work(const hw_linear_frame *frame)
 {
+    const hw_linear *lasso = frame->driver->linear;
     hawser_program *p = frame->program;
     hawser_state *X = frame->X, *v = frame->v, *alpha = frame->alpha;
-    hawser_state *whole = hawser_data_state(p, "whole", lasso->X, HAWSER_WHOLE);
-    hawser_state *board = hawser_partitioned_state(p, "board", lasso->blocks * hw_lasso_joint_share(lasso), NULL, NULL);
+    hawser_state *whole = hawser_data_state(p, "whole", lasso->problem.X, HAWSER_WHOLE);
+    hawser_state *board =
+        hawser_partitioned_state(p, "board", lasso->choices.blocks * hw_lasso_joint_share(lasso), NULL, NULL);
     hawser_state_expect(board, hw_linear_expected_board(lasso, HW_LASSO_JOINT_FIELDS));
-    hawser_operator *small = hawser_branch(frame->work, "small", hw_linear_small, lasso);
+    hawser_operator *small = hawser_branch(frame->work, "small", hw_linear_small, frame->driver);
     hawser_operator *joint = hawser_sequence(small);
     hawser_unit(joint, "post", post, HAWSER_READS(v, alpha), HAWSER_UPDATES(board));
     hawser_unit(joint, "products", products, HAWSER_READS(X, whole, board), NULL);
@@ -319,13 +321,14 @@ static const hw_linear_units units = {.name = "lasso",
 
 static void expect(hawser_program *program, const hw_linear *lasso)
 {
-    bool rounds = lasso->strided || (lasso->accelerated && !lasso->joint);
-    hw_linear_needs needs = {.rows = 2.0 + hw_linear_weighted(lasso), .columns = 10.0, .gram = true};
-    if (rounds) { /* residuals and coefficients of some rounds; what a search over all blocks has */
+    hw_linear_route route = lasso->choices.route;
+    hw_linear_needs needs = {.rows = 2.0 + hw_linear_weighted(&lasso->problem), .columns = 10.0, .gram = true};
+    if (route == HW_LINEAR_ACCELERATED ||
+        route == HW_LINEAR_ASYNCHRONOUS) { /* residuals and coefficients of some rounds; what a search over all blocks has */
         needs.rows += HW_LINEAR_HISTORY + 5.5;
         needs.columns += HW_LINEAR_HISTORY + 2.0;
     }
-    if (lasso->joint) {
+    if (route == HW_LINEAR_JOINT) {
         needs.gram = false;
         needs.shared_gram = true;
         needs.summed = (double)HW_LINEAR_GRAM_BATCH;
@@ -333,33 +336,32 @@ static void expect(hawser_program *program, const hw_linear *lasso)
     hw_linear_expect(program, lasso, &needs);
 }
 
-static hawser_program *build(hw_linear *lasso)
+static hawser_program *build(hw_linear_driver *driver)
 {
+    const hw_linear *lasso = driver->linear;
+    const hw_linear_choices *choices = &lasso->choices;
     hw_linear_frame frame;
     hw_linear_shared_reset(lasso->shared);
-    hw_linear_frame_begin(&frame, lasso, &units);
+    hw_linear_frame_begin(&frame, driver, &units);
     hawser_state *X = frame.X, *v = frame.v, *alpha = frame.alpha;
-    uint64_t every = lasso->settings.certify_every;
-    uint64_t clocks = every > 0                              ? every
-                      : one_clock(lasso)                     ? 1
-                      : lasso->accelerated || lasso->strided ? HW_LINEAR_HISTORY
-                                                             : 0;
-    hawser_until rounds_done = {.clocks = clocks, .test = clocks > 0 ? NULL : hw_linear_rounds_done, .user = lasso};
-    hawser_until sprints_done = {.test = hw_linear_sprints_done, .user = lasso};
-    hawser_operator *work = lasso->joint ? joint_work(&frame, lasso) : frame.work;
-    bool extrapolated = lasso->accelerated || lasso->strided;
+    bool extrapolated = hw_linear_extrapolates(choices), asynchronous = choices->route == HW_LINEAR_ASYNCHRONOUS;
+    uint64_t every = choices->settings.certify_every;
+    uint64_t clocks = every > 0 ? every : one_clock(lasso) ? 1 : extrapolated ? HW_LINEAR_HISTORY : 0;
+    hawser_until rounds_done = {.clocks = clocks, .test = clocks > 0 ? NULL : hw_linear_rounds_done, .user = driver};
+    hawser_until sprints_done = {.test = hw_linear_sprints_done, .user = driver};
+    hawser_operator *work = choices->route == HW_LINEAR_JOINT ? joint_work(&frame) : frame.work;
     if (extrapolated)
         work = hawser_loop(work, "sprints", sprints_done, hawser_bsp());
-    if (lasso->strided)
+    if (asynchronous)
         hawser_unit(work, "remember", remember, HAWSER_READS(X, v, alpha), NULL);
-    hawser_operator *rounds = hawser_loop(work, "rounds", rounds_done, lasso->sync);
+    hawser_operator *rounds = hawser_loop(work, "rounds", rounds_done, choices->sync);
     hawser_unit(rounds, "sweep", sweep, HAWSER_READS(X), HAWSER_UPDATES(v, alpha));
     if (extrapolated) {
         hawser_operator *unit = hawser_unit(work, "extrapolate", extrapolate, HAWSER_READS(X), HAWSER_UPDATES(v, alpha));
         hawser_reduces(unit, 2);
     }
-    if (lasso->searched)
-        hw_linear_search_work(&frame, lasso, hawser_branch(work, "slow", hw_linear_slow, lasso), search);
+    if (hw_linear_searches(choices))
+        hw_linear_search_work(&frame, hawser_branch(work, "slow", hw_linear_slow, driver), search);
     expect(frame.program, lasso);
     return hw_linear_frame_end(&frame, &units);
 }

@@ -47,7 +47,7 @@ void hw_lasso_visit(hawser_record *record, hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
     const hw_linear *lasso = hawser_user(context);
-    const hw_linear_solver *solver = lasso->settings.solver;
+    const hw_linear_solver *solver = lasso->choices.settings.solver;
     bool prepared = block->lasso != NULL;
     hawser_error error = {0};
     HW_LINEAR_REMEMBER(record, prepared);

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-hawser_status hw_lasso_span_new(hw_lasso_span *span, const hw_linear *lasso, hawser_error *error)
+hawser_status hw_lasso_span_new(hw_lasso_span *span, const hw_linear_problem *problem, hawser_error *error)
 {
-    size_t n = lasso->X->rows, most = lasso->free_count + lasso->box_count;
+    size_t n = problem->X->rows, most = problem->free_count + problem->box_count;
     if (most == 0)
         return HAWSER_OK;
     span->basis = calloc(n * most + 1, sizeof *span->basis);
@@ -68,7 +68,7 @@ static double reduce(const hw_lasso_span *span, size_t count, const hw_linear_co
 }
 
 /* Adds a free column to the span; the basis of the last time is used as far as the order is the same. */
-static void take_in(hw_lasso_span *span, const hw_linear *lasso, const hw_linear_columns *columns, uint32_t member)
+static void take_in(hw_lasso_span *span, const hw_linear_problem *problem, const hw_linear_columns *columns, uint32_t member)
 {
     size_t k = span->count++;
     if (k < span->made && span->members[k] == member)
@@ -76,17 +76,19 @@ static void take_in(hw_lasso_span *span, const hw_linear *lasso, const hw_linear
     size_t n = columns->X.rows;
     double *q = span->basis + k * n;
     span->members[k] = member;
-    if (!(reduce(span, k, columns, lasso->free_columns + member * n, q) > 0.0))
+    if (!(reduce(span, k, columns, problem->free_columns + member * n, q) > 0.0))
         memset(q, 0, n * sizeof *q);
     span->made = k + 1;
 }
 
 /* Once leaves rounding of the size of what was there; when a second time takes out as much again, nothing but rounding was left,
  * and 0 is feasible. */
-static void take_out(const hw_lasso_span *span, const hw_linear *lasso, const hw_linear_columns *columns, double *residual)
+static void take_out(const hw_lasso_span *span, const hw_linear_problem *problem, const hw_linear_columns *columns,
+                     double *residual)
 {
     size_t n = columns->X.rows;
-    double size = hawser_dot(n, lasso->target, lasso->target, columns->weights); /* measures the residual's own rounding */
+    double size =
+        hawser_dot(n, problem->target, problem->target, columns->weights); /* measures the residual's own rounding */
     project_once(span, span->count, columns, residual);
     double once = hawser_dot(n, residual, residual, columns->weights);
     project_once(span, span->count, columns, residual);
@@ -97,16 +99,16 @@ static void take_out(const hw_lasso_span *span, const hw_linear *lasso, const hw
 
 /* Takes in the one-sided columns whose free side the residual points to; returns whether there are any. They only become more, so
  * that this comes to an end. */
-static bool take_in_violated(hw_lasso_span *span, const hw_linear *lasso, const hw_linear_columns *columns,
+static bool take_in_violated(hw_lasso_span *span, const hw_linear_problem *problem, const hw_linear_columns *columns,
                              const double *residual)
 {
     size_t n = columns->X.rows, before = span->count;
     double sum = 0.0;
     for (size_t i = 0; columns->centred && i < n; i++)
         sum += weight_at(columns, i) * residual[i];
-    for (size_t f = 0; f < lasso->free_count; f++) {
-        const double *x = lasso->free_columns + f * n;
-        bool in = lasso->free_side[f] == 0;
+    for (size_t f = 0; f < problem->free_count; f++) {
+        const double *x = problem->free_columns + f * n;
+        bool in = problem->free_side[f] == 0;
         for (size_t k = 0; k < before && !in; k++)
             in = span->members[k] == f;
         if (in)
@@ -114,22 +116,23 @@ static bool take_in_violated(hw_lasso_span *span, const hw_linear *lasso, const 
         double mean = 0.0;
         for (size_t i = 0; columns->centred && i < n; i++)
             mean += weight_at(columns, i) * x[i] / columns->total;
-        if ((hawser_dot(n, x, residual, columns->weights) - mean * sum) * lasso->free_side[f] > 0.0)
-            take_in(span, lasso, columns, (uint32_t)f);
+        if ((hawser_dot(n, x, residual, columns->weights) - mean * sum) * problem->free_side[f] > 0.0)
+            take_in(span, problem, columns, (uint32_t)f);
     }
     return span->count > before;
 }
 
-void hw_lasso_span_project(hw_lasso_span *span, const hw_linear *lasso, const hw_linear_columns *columns, double *residual)
+void hw_lasso_span_project(hw_lasso_span *span, const hw_linear_problem *problem, const hw_linear_columns *columns,
+                           double *residual)
 {
     span->count = 0;
-    for (size_t f = 0; f < lasso->free_count; f++)
-        if (lasso->free_side[f] == 0)
-            take_in(span, lasso, columns, (uint32_t)f);
+    for (size_t f = 0; f < problem->free_count; f++)
+        if (problem->free_side[f] == 0)
+            take_in(span, problem, columns, (uint32_t)f);
     if (span->count > 0)
-        take_out(span, lasso, columns, residual);
-    while (take_in_violated(span, lasso, columns, residual))
-        take_out(span, lasso, columns, residual);
+        take_out(span, problem, columns, residual);
+    while (take_in_violated(span, problem, columns, residual))
+        take_out(span, problem, columns, residual);
 }
 
 /* ------------------------------------------------------------------------------------------------------------- fit ---- */
@@ -207,45 +210,47 @@ static void box_face(box *b)
 }
 
 /* A bounded column, without what the span explains (which its columns can take over) and of length 1, with its bounds in that scale. */
-static void box_take_in(box *b, hw_lasso_span *span, const hw_linear *lasso, const hw_linear_columns *columns, size_t f,
-                        const double *residual)
+static void box_take_in(box *b, hw_lasso_span *span, const hw_linear_problem *problem, const hw_linear_columns *columns,
+                        size_t f, const double *residual)
 {
     size_t n = columns->X.rows;
-    uint32_t j = lasso->free_list[f];
+    uint32_t j = problem->free_list[f];
     double *q = span->basis + (span->count + b->count) * n;
-    double length = reduce(span, span->count, columns, lasso->free_columns + f * n, q);
+    double length = reduce(span, span->count, columns, problem->free_columns + f * n, q);
     if (!(length > 0.0))
         return;
-    b->lower[b->count] = lasso->lower != NULL ? lasso->lower[j] * length : -INFINITY;
-    b->upper[b->count] = lasso->upper != NULL ? lasso->upper[j] * length : INFINITY;
+    b->lower[b->count] = problem->lower != NULL ? problem->lower[j] * length : -INFINITY;
+    b->upper[b->count] = problem->upper != NULL ? problem->upper[j] * length : INFINITY;
     b->pull[b->count++] = hawser_dot(n, q, residual, columns->weights);
 }
 
 /* Takes the span of the unbounded columns of penalty factor 0 out of the residual; the bounded ones are the box. */
-static void box_fill(box *b, hw_lasso_span *span, const hw_linear *lasso, const hw_linear_columns *columns, double *residual)
+static void box_fill(box *b, hw_lasso_span *span, const hw_linear_problem *problem, const hw_linear_columns *columns,
+                     double *residual)
 {
-    size_t n = columns->X.rows, all = lasso->free_count + lasso->box_count;
-    const double *factor = lasso->factor;
+    size_t n = columns->X.rows, all = problem->free_count + problem->box_count;
+    const double *factor = problem->factor;
     span->count = 0;
-    for (size_t f = 0; f < lasso->free_count; f++)
-        if (factor != NULL && factor[lasso->free_list[f]] == 0.0 && lasso->free_side[f] == 0)
-            take_in(span, lasso, columns, (uint32_t)f);
+    for (size_t f = 0; f < problem->free_count; f++)
+        if (factor != NULL && factor[problem->free_list[f]] == 0.0 && problem->free_side[f] == 0)
+            take_in(span, problem, columns, (uint32_t)f);
     if (span->count > 0)
-        take_out(span, lasso, columns, residual);
+        take_out(span, problem, columns, residual);
     for (size_t f = 0; f < all; f++)
-        if (factor != NULL && factor[lasso->free_list[f]] == 0.0 && (f >= lasso->free_count || lasso->free_side[f] != 0))
-            box_take_in(b, span, lasso, columns, f, residual);
+        if (factor != NULL && factor[problem->free_list[f]] == 0.0 &&
+            (f >= problem->free_count || problem->free_side[f] != 0))
+            box_take_in(b, span, problem, columns, f, residual);
     const double *q = span->basis + span->count * n;
     for (size_t a = 0; a < b->count; a++)
         for (size_t c = 0; c <= a; c++)
             b->gram[a * b->count + c] = b->gram[c * b->count + a] = hawser_dot(n, q + a * n, q + c * n, columns->weights);
 }
 
-hawser_status hw_lasso_span_fit(hw_lasso_span *span, const hw_linear *lasso, const hw_linear_columns *columns,
+hawser_status hw_lasso_span_fit(hw_lasso_span *span, const hw_linear_problem *problem, const hw_linear_columns *columns,
                                 double *residual, hawser_error *error)
 {
     enum { PASSES = 1000 };
-    size_t n = columns->X.rows, most = lasso->free_count + lasso->box_count;
+    size_t n = columns->X.rows, most = problem->free_count + problem->box_count;
     double *memory = calloc(most * (most + 6) + 1, sizeof *memory);
     if (memory == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu columns without a penalty", most);
@@ -253,7 +258,7 @@ hawser_status hw_lasso_span_fit(hw_lasso_span *span, const hw_linear *lasso, con
     double **parts[] = {&b.lower, &b.upper, &b.t, &b.pull, &b.direction, &b.bend};
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
         *parts[k] = memory + most * (most + k);
-    box_fill(&b, span, lasso, columns, residual);
+    box_fill(&b, span, problem, columns, residual);
     for (size_t k = 0; k < PASSES && box_pass(&b) > 1e-26 * b.size; k++)
         box_face(&b);
     for (size_t a = 0; a < b.count; a++)

@@ -15,16 +15,17 @@ typedef struct hw_lasso_span {
     size_t count, made;
 } hw_lasso_span;
 
-hawser_status hw_lasso_span_new(hw_lasso_span *span, const hw_linear *lasso, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_lasso_span_new(hw_lasso_span *span, const hw_linear_problem *problem, hawser_error *error) HAWSER_MUST_USE;
 void hw_lasso_span_free(hw_lasso_span *span);
 /* The weights have changed: the basis has to be made anew. */
 void hw_lasso_span_reset(hw_lasso_span *span);
 /* Makes a (plain, centred) residual a feasible dual point as far as these columns go. */
-void hw_lasso_span_project(hw_lasso_span *span, const hw_linear *lasso, const hw_linear_columns *columns, double *residual);
+void hw_lasso_span_project(hw_lasso_span *span, const hw_linear_problem *problem, const hw_linear_columns *columns,
+                           double *residual);
 
 /* Takes what columns of penalty factor 0 explain within their bounds out of a (plain, centred) residual: what is left where nothing else
  * has entered. The basis has to be made anew afterwards. */
-hawser_status hw_lasso_span_fit(hw_lasso_span *span, const hw_linear *lasso, const hw_linear_columns *columns,
+hawser_status hw_lasso_span_fit(hw_lasso_span *span, const hw_linear_problem *problem, const hw_linear_columns *columns,
                                 double *residual, hawser_error *error) HAWSER_MUST_USE;
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "algorithms/glm/fold.h"
+#include "algorithms/glm/path.h"
 #include "algorithms/solve/entries.h"
 
 /* What a member of a working set costs besides scans, in their entries: descents pass over its own, and over the set's Gram matrix.
@@ -12,23 +12,23 @@ static const double PASSES = 4.0, MEMBER = 1000.0;
 /* r = w (y - mean). */
 static void first_residual(const hw_linear *lasso, double *r)
 {
-    size_t n = lasso->X->rows;
-    double mean = 0.0, total = hw_linear_weigh(lasso, 0, r);
-    for (size_t i = 0; lasso->settings.intercept && i < n; i++)
-        mean += r[i] * lasso->target[i] / total;
+    size_t n = lasso->problem.X->rows;
+    double mean = 0.0, total = hw_linear_weigh(&lasso->problem, 0, r);
+    for (size_t i = 0; lasso->choices.settings.intercept && i < n; i++)
+        mean += r[i] * lasso->problem.target[i] / total;
     for (size_t i = 0; i < n; i++)
-        r[i] *= lasso->target[i] - mean;
+        r[i] *= lasso->problem.target[i] - mean;
 }
 
 /* The L1 part of a column's penalty at lambda 1. */
 static double penalty_of(const hw_linear *lasso, size_t j)
 {
-    double factor = lasso->factor != NULL ? lasso->factor[j] : 1.0, sum = 0.0, squares = 0.0;
-    if (!lasso->settings.standardize)
-        return factor * lasso->settings.l1_ratio;
-    hawser_column_moments(lasso->X, j, lasso->weights, lasso->total, 0.0, &sum, &squares);
-    double mean = sum / lasso->total, variance = squares / lasso->total - mean * mean;
-    return factor * lasso->settings.l1_ratio * sqrt(fmax(0.0, variance));
+    double factor = lasso->problem.factor != NULL ? lasso->problem.factor[j] : 1.0, sum = 0.0, squares = 0.0;
+    if (!lasso->choices.settings.standardize)
+        return factor * lasso->choices.settings.l1_ratio;
+    hawser_column_moments(lasso->problem.X, j, lasso->problem.weights, lasso->problem.total, 0.0, &sum, &squares);
+    double mean = sum / lasso->problem.total, variance = squares / lasso->problem.total - mean * mean;
+    return factor * lasso->choices.settings.l1_ratio * sqrt(fmax(0.0, variance));
 }
 
 static double entries(const hawser_matrix *X, size_t j)
@@ -39,35 +39,33 @@ static double entries(const hawser_matrix *X, size_t j)
 }
 
 /* A column whose correlation with the target is above the smallest lambda will sooner or later be in a working set, as a rule. */
-static void foresee(hw_linear *lasso, double *costs)
+static hawser_status foresee(const hw_linear *lasso, double *costs, hawser_error *error)
 {
-    const hawser_matrix *X = lasso->X;
-    double most = 0.0;
+    const hawser_matrix *X = lasso->problem.X;
+    double most = 0.0, *lambdas = NULL;
+    HAWSER_TRY(hw_linear_new_doubles(&lambdas, lasso->choices.lambda_count, error));
     for (size_t j = 0; j < X->cols; j++) {
         double penalty = penalty_of(lasso, j);
-        costs[j] = penalty > 0.0 ? fabs(costs[j]) / lasso->total / penalty : INFINITY;
+        costs[j] = penalty > 0.0 ? fabs(costs[j]) / lasso->problem.total / penalty : INFINITY;
         most = isinf(costs[j]) ? most : fmax(most, costs[j]);
     }
-    hw_linear_grid(lasso, most);
-    double least = lasso->lambdas[lasso->lambda_count - 1];
+    hw_linear_grid(lasso, most, lambdas);
+    double least = lambdas[lasso->choices.lambda_count - 1];
     for (size_t j = 0; j < X->cols; j++)
         costs[j] = costs[j] > least ? PASSES * entries(X, j) + MEMBER : 0.0;
+    free(lambdas);
+    return HAWSER_OK;
 }
 
-hawser_status hw_lasso_spread(hw_linear *lasso, double **costs, hawser_error *error)
+hawser_status hw_lasso_spread(const hw_linear *lasso, double **costs, hawser_error *error)
 {
-    const hawser_matrix *X = lasso->X;
-    double *r = malloc((X->rows + 1) * sizeof *r), *made = malloc((X->cols + 1) * sizeof *made);
-    *costs = NULL;
-    if (r == NULL || made == NULL) {
-        free(r);
-        free(made);
-        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory to foresee the work on %zu columns", X->cols);
-    }
+    const hawser_matrix *X = lasso->problem.X;
+    double *r = NULL;
+    HAWSER_TRY(hw_linear_new_doubles(costs, X->cols, error));
+    HAWSER_TRY(hw_linear_new_doubles(&r, X->rows, error));
     first_residual(lasso, r);
-    hawser_scan(X, r, made);
-    foresee(lasso, made);
+    hawser_scan(X, r, *costs);
+    hawser_status status = foresee(lasso, *costs, error);
     free(r);
-    *costs = made;
-    return HAWSER_OK;
+    return status;
 }

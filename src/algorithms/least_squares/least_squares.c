@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/glm/coefficients.h"
 #include "algorithms/glm/metrics.h"
 #include "algorithms/glm/model.h"
 #include "algorithms/glm/policy.h"
@@ -248,7 +249,6 @@ static void note_unmeasured(const hawser_options *options, hawser_training *trai
 static hawser_status fill_training(const hw_descent *descent, const hawser_training_input *input, const hawser_run *measured,
                                    const double *theta, bool early, hawser_training *training, hawser_error *error)
 {
-    static const hw_linear_kind kind = {.name = "linear"};
     double objective = hawser_result_metric(measured, "objective"), slope = hawser_result_metric(measured, "slope");
     double zero = 0.5 * descent->deviation * descent->deviation, shift = hawser_result_metric(measured, "shift");
     hw_linear_row row = {.objective = objective,
@@ -258,7 +258,7 @@ static hawser_status fill_training(const hw_descent *descent, const hawser_train
                          .intercept = descent->mean - (descent->intercept && !isnan(shift) ? shift : 0.0),
                          .error = NAN,
                          .done = true};
-    hw_linear linear = {.kind = &kind, .X = descent->X, .rows = &row, .lambda_count = 1};
+    hw_linear_fit fit = {.algorithm = "linear", .rows = &row, .lambda_count = 1, .alpha = theta};
     double curvature = hawser_result_metric(training->run, "curvature"); /* NAN in a run that only measures */
     hawser_fact facts[] = {{"objective", objective},
                            {"nonzeros", row.nonzeros},
@@ -278,7 +278,7 @@ static hawser_status fill_training(const hw_descent *descent, const hawser_train
         note_unmeasured(input->options, training);
     else if (epochs && training->failure.status == HAWSER_OK)
         note_distance(descent, input->options, slope, training);
-    return hw_linear_model_make(&linear, input, 0, theta, NULL, &training->model, error);
+    return hw_linear_model_make(&fit, input, &training->model, error);
 }
 
 /* Reports the mean of the margins, computed from the means of own columns, which a model needs if it was not measured. */

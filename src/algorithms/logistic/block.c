@@ -17,7 +17,7 @@ static hawser_status no_memory(hawser_error *error, const hawser_matrix *X)
 void hw_logistic_block_release(hw_logistic_block *block)
 {
     if (block->linear != NULL)
-        block->linear->settings.solver->free_state(block->solver);
+        block->linear->choices.settings.solver->free_state(block->solver);
     hw_logistic_quadratic_free(&block->own);
     hw_logistic_quadratic_free(&block->whole);
     hw_logistic_dual_free(&block->dual);
@@ -38,9 +38,9 @@ static hawser_status allocate(hw_logistic_block *block, const hawser_matrix *X, 
     const hw_linear *linear = block->linear;
     size_t n = X->rows, p = X->cols;
     block->memory = calloc(6 * p + 2 * n + 1, sizeof(double));
-    if (hw_linear_weighted(linear))
+    if (hw_linear_weighted(&linear->problem))
         block->row_weights = calloc(n + 1, sizeof(double));
-    if (block->memory == NULL || (hw_linear_weighted(linear) && block->row_weights == NULL))
+    if (block->memory == NULL || (hw_linear_weighted(&linear->problem) && block->row_weights == NULL))
         return no_memory(error, X);
     double **parts[6] = {&block->columns.mean, &block->columns.norm,  &block->columns.l1,
                          &block->columns.l2,   &block->columns.lower, &block->columns.upper};
@@ -48,9 +48,9 @@ static hawser_status allocate(hw_logistic_block *block, const hawser_matrix *X, 
         *parts[k] = block->memory + k * p;
     block->point.pull = block->memory + 6 * p;
     block->point.curve = block->point.pull + n;
-    HAWSER_TRY(hw_logistic_dual_new(&block->dual, linear, error));
+    HAWSER_TRY(hw_logistic_dual_new(&block->dual, &linear->problem, error));
     HAWSER_TRY(hw_linear_scan_new(&block->scan, X, error));
-    return linear->settings.solver->new_state(&block->columns, &block->solver, error);
+    return linear->choices.settings.solver->new_state(&block->columns, &block->solver, error);
 }
 
 hawser_status hw_logistic_block_for_rounds(hw_logistic_block *block, hawser_error *error)
@@ -66,7 +66,7 @@ hawser_status hw_logistic_block_for_rounds(hw_logistic_block *block, hawser_erro
     block->there = block->move + n;
     block->residual = block->there + n;
     block->start_alpha = block->residual + n;
-    HAWSER_TRY(hw_logistic_quadratic_new(&block->own, &block->columns.X, block->linear->seed, error));
+    HAWSER_TRY(hw_logistic_quadratic_new(&block->own, &block->columns.X, block->linear->choices.seed, error));
     block->own.columns.l1 = block->columns.l1;
     block->own.columns.l2 = block->columns.l2;
     block->own.columns.lower = block->columns.lower;
@@ -86,7 +86,7 @@ hawser_status hw_logistic_block_for_all(hw_logistic_block *block, const hawser_m
         return no_memory(error, whole);
     block->whole_move = block->whole_v + n;
     block->whole_there = block->whole_move + n;
-    HAWSER_TRY(hw_logistic_quadratic_new(&block->whole, whole, block->linear->seed, error));
+    HAWSER_TRY(hw_logistic_quadratic_new(&block->whole, whole, block->linear->choices.seed, error));
     block->learned_together = block->whole.learned;
     return HAWSER_OK;
 }
@@ -95,16 +95,18 @@ hawser_status hw_logistic_block_for_all(hw_logistic_block *block, const hawser_m
 static hawser_status check_classes(const hw_logistic_block *block, uint32_t fold, hawser_error *error)
 {
     const hw_linear *linear = block->linear;
-    const char *where = fold > 0 ? " in a fold of --cv" : linear->fold != NULL ? " outside of --validation-fraction" : "";
+    const char *where = fold > 0                       ? " in a fold of --cv"
+                        : linear->problem.fold != NULL ? " outside of --validation-fraction"
+                                                       : "";
     double weight[2] = {0.0, 0.0};
     for (size_t i = 0; i < block->rows.count; i++)
-        weight[linear->target[i] > 0.0] += block->rows.weights != NULL ? block->rows.weights[i] : 1.0;
+        weight[linear->problem.target[i] > 0.0] += block->rows.weights != NULL ? block->rows.weights[i] : 1.0;
     if (!(weight[0] + weight[1] > 0.0))
         return hawser_fail(error, HAWSER_BAD_INPUT, "all example weights are zero%s", where);
     for (size_t k = 0; k < 2; k++)
         if (!(weight[k] > 0.0))
             return hawser_fail(error, HAWSER_BAD_INPUT, "no example with label %g has any weight%s: two classes are needed",
-                               linear->labels[k], where);
+                               linear->problem.labels[k], where);
     return HAWSER_OK;
 }
 
@@ -112,31 +114,31 @@ hawser_status hw_logistic_block_prepare(hw_logistic_block *block, const hw_linea
                                         uint32_t fold, double *most, hawser_error *error)
 {
     block->columns.X = *X;
-    block->columns.centred = linear->settings.intercept;
+    block->columns.centred = linear->choices.settings.intercept;
     if (block->linear == NULL) {
         block->linear = linear;
         HAWSER_TRY(allocate(block, X, error));
     }
     block->columns.weights = block->row_weights;
-    block->columns.total = hw_linear_weigh(linear, fold, block->row_weights);
+    block->columns.total = hw_linear_weigh(&linear->problem, fold, block->row_weights);
     block->rows = (hw_logistic_rows){.count = X->rows,
-                                     .sign = linear->target,
+                                     .sign = linear->problem.target,
                                      .weights = block->row_weights,
-                                     .offset = linear->offset,
+                                     .offset = linear->problem.offset,
                                      .total = block->columns.total,
-                                     .intercept = linear->settings.intercept};
+                                     .intercept = linear->choices.settings.intercept};
     HAWSER_TRY(check_classes(block, fold, error));
     HAWSER_TRY(hw_linear_measure(linear, &block->columns, error));
-    linear->settings.solver->reset(block->solver);
+    linear->choices.settings.solver->reset(block->solver);
     hw_linear_scan_reset(&block->scan);
     double *v = calloc(X->rows + 1, sizeof *v);
     if (v == NULL)
         return no_memory(error, X);
-    hw_logistic_dual_start(&block->dual, linear, &block->rows, v, &block->point, &block->zero_objective);
+    hw_logistic_dual_start(&block->dual, &linear->problem, &block->rows, v, &block->point, &block->zero_objective);
     free(v);
     if (most == NULL)
         return HAWSER_OK;
-    hw_logistic_dual_make(&block->dual, linear, &block->rows, &block->point);
+    hw_logistic_dual_make(&block->dual, &linear->problem, &block->rows, &block->point);
     hw_linear_scan_all(&block->scan, &block->columns, block->dual.pull, block->dual.sum);
     *most = hw_linear_scan_most(&block->scan, &block->columns);
     return HAWSER_OK;
@@ -147,7 +149,7 @@ void hw_logistic_block_measure(hw_logistic_block *block, const double *v, const 
 {
     const hw_linear_columns *columns = &block->columns;
     hw_logistic_settle(&block->rows, v, TIGHT, &block->point);
-    hw_logistic_dual_make(&block->dual, block->linear, &block->rows, &block->point);
+    hw_logistic_dual_make(&block->dual, &block->linear->problem, &block->rows, &block->point);
     hw_linear_scan_run(&block->scan, columns, block->dual.pull, block->dual.sum, alpha, lambda);
     *sums = (hw_logistic_sums){0};
     for (size_t j = 0; j < columns->X.cols; j++) {
@@ -163,7 +165,7 @@ void hw_logistic_block_measure(hw_logistic_block *block, const double *v, const 
 
 void hw_logistic_block_rows(const hw_logistic_block *block, uint32_t own, size_t *first, size_t *last)
 {
-    size_t n = block->rows.count, blocks = block->linear->blocks;
+    size_t n = block->rows.count, blocks = block->linear->choices.blocks;
     *first = n / blocks * own + n % blocks * own / blocks;
     *last = n / blocks * (own + 1) + n % blocks * (own + 1) / blocks;
 }

@@ -4,7 +4,7 @@
 #ifndef HW_ALGORITHMS_LOGISTIC_BLOCK_H
 #define HW_ALGORITHMS_LOGISTIC_BLOCK_H
 
-#include "algorithms/glm/problem.h"
+#include "algorithms/glm/linear.h"
 #include "algorithms/logistic/dual.h"
 #include "algorithms/logistic/newton.h"
 #include "algorithms/solve/scan.h"
@@ -25,7 +25,7 @@ typedef struct hw_logistic_block {
     hw_logistic_dual dual;
     hw_linear_scan scan;
     double zero_objective; /* at alpha = 0 */
-    void *solver;          /* state of linear->settings.solver, which chooses working sets */
+    void *solver;          /* state of linear->choices.settings.solver, which chooses working sets */
     double *memory;
 
     /* CoCoA rounds: this block's part of the model, and the point at which it was made */

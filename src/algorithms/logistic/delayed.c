@@ -62,7 +62,7 @@ static hawser_status new_delayed(hw_logistic_block *block, size_t groups, hawser
                                      .curve = calloc(n + 1, sizeof(double)),
                                      .margins = calloc(n + 1, sizeof(double)),
                                      .change = calloc(n + 1, sizeof(double)),
-                                     .part = calloc(block->linear->blocks + 1, sizeof *delayed->part),
+                                     .part = calloc(block->linear->choices.blocks + 1, sizeof *delayed->part),
                                      .keys = calloc(n + 1, sizeof *delayed->keys),
                                      .values = calloc(n + 1, sizeof(double))};
     if (delayed->active == NULL || delayed->bend == NULL || delayed->from == NULL || delayed->share == NULL ||
@@ -86,7 +86,7 @@ void hw_logistic_delayed_free(hw_logistic_delayed *delayed)
 /* Has each block's part of the margins a writer of its own? */
 static bool in_parts(const hw_linear *linear)
 {
-    return linear->sync.tightness == HAWSER_CENTRIC;
+    return linear->choices.sync.tightness == HAWSER_CENTRIC;
 }
 
 /* Neighbouring columns of a block, cut into groups of like size. */
@@ -142,13 +142,13 @@ static hawser_status start(hawser_context *context)
     const double *alpha = hawser_local(context, "alpha");
     double *w = hawser_local(context, "w"), *board = hawser_local(context, "reach");
     hawser_error error = {0};
-    if (block->delayed == NULL && new_delayed(block, linear->settings.groups, &error) != HAWSER_OK)
+    if (block->delayed == NULL && new_delayed(block, linear->choices.settings.groups, &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
     hw_logistic_delayed *delayed = block->delayed;
     /* Twice as far as anybody has wanted to go of late; where few rows bend, that is far less than they may. */
     if (hawser_metric(context, "moved") > 0.0)
         delayed->farthest = fmin(FARTHEST, fmax(0.25 * delayed->farthest, 2.0 * hawser_metric(context, "moved")));
-    double left_out = (double)choose(block, alpha, hawser_metric(context, "lambda"), linear->settings.kkt);
+    double left_out = (double)choose(block, alpha, hawser_metric(context, "lambda"), linear->choices.settings.kkt);
     for (size_t j = 0; j < X->cols; j++) {
         if (alpha[j] != w[j])
             hawser_column_axpy(X, j, alpha[j] - w[j], delayed->change);
@@ -176,16 +176,16 @@ static hawser_status share(hawser_context *context)
     hw_logistic_delayed *delayed = block->delayed;
     const double *own = hawser_local(context, "reach");
     size_t n = delayed->rows, groups = delayed->groups;
-    double lag = hw_linear_lag(block->linear->sync);
+    double lag = hw_linear_lag(block->linear->choices.sync);
     memset(delayed->share, 0, groups * n * sizeof *delayed->share);
-    memset(delayed->part, 0, block->linear->blocks * sizeof *delayed->part);
+    memset(delayed->part, 0, block->linear->choices.blocks * sizeof *delayed->part);
     for (hawser_chunk chunk;;) {
         HAWSER_TRY(hawser_next_chunk(context, "reach", &chunk));
         if (chunk.block == UINT32_MAX)
             break;
         delayed->part[chunk.block] = chunk.values;
     }
-    for (uint32_t b = 0; b < block->linear->blocks; b++) /* in the order of blocks, whichever came first */
+    for (uint32_t b = 0; b < block->linear->choices.blocks; b++) /* in the order of blocks, whichever came first */
         for (size_t i = 0; delayed->part[b] != NULL && i < groups * n; i++)
             delayed->share[i] += delayed->part[b][i];
     for (size_t i = 0; i < n; i++) {
@@ -206,7 +206,7 @@ static hawser_status read_margins(hawser_context *context, const hw_linear *line
 {
     bool parts = in_parts(linear);
     double *margins = delayed->margins;
-    memset(delayed->part, 0, linear->blocks * sizeof *delayed->part);
+    memset(delayed->part, 0, linear->choices.blocks * sizeof *delayed->part);
     for (hawser_chunk chunk;;) {
         HAWSER_TRY(hawser_next_chunk(context, "margins", &chunk));
         if (chunk.block == UINT32_MAX)
@@ -218,7 +218,7 @@ static hawser_status read_margins(hawser_context *context, const hw_linear *line
     }
     if (parts)
         memset(margins, 0, delayed->rows * sizeof *margins);
-    for (uint32_t b = 0; parts && b < linear->blocks; b++) /* in the order of blocks, whichever came first */
+    for (uint32_t b = 0; parts && b < linear->choices.blocks; b++) /* in the order of blocks, whichever came first */
         for (size_t i = 0; delayed->part[b] != NULL && i < delayed->rows; i++)
             margins[i] += delayed->part[b][i];
     return HAWSER_OK;
@@ -276,7 +276,7 @@ static void keep_near(hw_logistic_block *block, size_t begin, size_t end, double
 {
     hw_logistic_delayed *delayed = block->delayed;
     const hw_linear *linear = block->linear;
-    double most = 0.0, flights = (double)linear->blocks * (1.0 + hw_linear_lag(linear->sync)) * caution;
+    double most = 0.0, flights = (double)linear->choices.blocks * (1.0 + hw_linear_lag(linear->choices.sync)) * caution;
     if (block->rows.intercept) /* which follows, by as much at most */
         flights *= 2.0;
     for (size_t i = 0; i < delayed->rows; i++)
@@ -329,21 +329,22 @@ void hw_logistic_delayed_declare(hawser_program *program)
     hawser_metric_declare(program, "moved", HAWSER_MAX);
 }
 
-void hw_logistic_delayed_work(const hw_linear_frame *frame, hw_linear *linear)
+void hw_logistic_delayed_work(const hw_linear_frame *frame)
 {
+    const hw_linear *linear = frame->driver->linear;
     hawser_program *p = frame->program;
     hawser_state *X = frame->X;
-    size_t rows = linear->X->rows, groups = linear->settings.groups;
-    uint64_t every = linear->settings.certify_every;
+    size_t rows = linear->problem.X->rows, groups = linear->choices.settings.groups;
+    uint64_t every = linear->choices.settings.certify_every;
     hawser_until until = {.clocks = every > 0 ? every : CLOCKS * groups};
     bool parts = in_parts(linear); /* these begin at zero, and so does w */
-    hawser_state *w = hawser_local_state(p, "w", X, 1, parts ? NULL : linear->alpha);
-    hawser_state *margins = parts ? hawser_stored_state(p, "margins", linear->blocks * rows, NULL, NULL, NULL, NULL)
-                                  : hawser_stored_state(p, "margins", rows, NULL, linear->image, "add", NULL);
-    hawser_state *reach = hawser_stored_state(p, "reach", linear->blocks * groups * rows, NULL, NULL, NULL, NULL);
+    hawser_state *w = hawser_local_state(p, "w", X, 1, parts ? NULL : linear->problem.alpha);
+    hawser_state *margins = parts ? hawser_stored_state(p, "margins", linear->choices.blocks * rows, NULL, NULL, NULL, NULL)
+                                  : hawser_stored_state(p, "margins", rows, NULL, linear->problem.image, "add", NULL);
+    hawser_state *reach = hawser_stored_state(p, "reach", linear->choices.blocks * groups * rows, NULL, NULL, NULL, NULL);
     hawser_unit(frame->work, "start", start, HAWSER_READS(X, frame->alpha), HAWSER_UPDATES(w, margins, reach));
     hawser_unit(frame->work, "share", share, HAWSER_READS(X, reach), NULL);
-    hawser_operator *steps = hawser_loop(frame->work, "steps", until, linear->sync);
+    hawser_operator *steps = hawser_loop(frame->work, "steps", until, linear->choices.sync);
     hawser_unit(steps, "descend", descend, HAWSER_READS(X), HAWSER_UPDATES(w, margins));
     hw_linear_settle_work(frame, w, settle);
 }

@@ -10,7 +10,7 @@
 struct hw_logistic_delayed;
 
 /* Adds the work between two certificates, for --solver dbpg. */
-void hw_logistic_delayed_work(const hw_linear_frame *frame, hw_linear *linear);
+void hw_logistic_delayed_work(const hw_linear_frame *frame);
 /* Declares its metrics: "suppressed", columns that the KKT filter left out; "caution", the factor by which steps are shortened; "moved", how
  * far the last steps of all blocks together would have moved a margin. */
 void hw_logistic_delayed_declare(hawser_program *program);

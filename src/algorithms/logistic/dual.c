@@ -7,17 +7,17 @@ enum { MOST_STEPS = 50 };
 
 static const double TIGHT = 1e-18; /* of the objective, for the intercept of a point that others are measured by */
 
-hawser_status hw_logistic_dual_new(hw_logistic_dual *dual, const hw_linear *linear, hawser_error *error)
+hawser_status hw_logistic_dual_new(hw_logistic_dual *dual, const hw_linear_problem *problem, hawser_error *error)
 {
-    size_t n = linear->X->rows, f = linear->free_count + 1;
+    size_t n = problem->X->rows, f = problem->free_count + 1;
     dual->theta = calloc(2 * n + 2, sizeof *dual->theta);
-    if (linear->free_count > 0) {
+    if (problem->free_count > 0) {
         dual->matrix = calloc(f * f, sizeof *dual->matrix);
         dual->step = calloc(2 * f, sizeof *dual->step);
         dual->image = calloc(n + 1, sizeof *dual->image);
         dual->used = calloc(f, sizeof *dual->used);
     }
-    if (dual->theta == NULL || (linear->free_count > 0 &&
+    if (dual->theta == NULL || (problem->free_count > 0 &&
                                 (dual->matrix == NULL || dual->step == NULL || dual->image == NULL || dual->used == NULL)))
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the dual point of %zu rows and %zu free columns", n,
                            f - 1);
@@ -62,11 +62,11 @@ static void balance(hw_logistic_dual *dual, const hw_logistic_rows *rows)
 }
 
 /* Entry i of the k-th column that is kept orthogonal; the intercept's comes first. */
-static double entry(const hw_logistic_dual *dual, const hw_linear *linear, bool intercept, size_t k, size_t i)
+static double entry(const hw_logistic_dual *dual, const hw_linear_problem *problem, bool intercept, size_t k, size_t i)
 {
     if (intercept && k == 0)
         return 1.0;
-    return linear->free_columns[dual->used[k - intercept] * linear->X->rows + i];
+    return problem->free_columns[dual->used[k - intercept] * problem->X->rows + i];
 }
 
 /* Cholesky in place, lower triangle; a column that depends on those before it is left out (a zero pivot). */
@@ -102,20 +102,21 @@ static void solve(size_t m, const double *matrix, double *x)
 }
 
 /* Newton's step for the columns in use: dual->step, and its image. */
-static void newton(hw_logistic_dual *dual, const hw_linear *linear, bool intercept, const double *pull, const double *curve)
+static void newton(hw_logistic_dual *dual, const hw_linear_problem *problem, bool intercept, const double *pull,
+                   const double *curve)
 {
-    size_t n = linear->X->rows, m = dual->used_count + intercept;
+    size_t n = problem->X->rows, m = dual->used_count + intercept;
     for (size_t a = 0; a < m; a++) {
         double gradient = 0.0;
         for (size_t i = 0; i < n; i++) {
-            dual->image[i] = entry(dual, linear, intercept, a, i);
+            dual->image[i] = entry(dual, problem, intercept, a, i);
             gradient += dual->image[i] * pull[i];
         }
         dual->step[a] = gradient;
         for (size_t b = 0; b <= a; b++) {
             double sum = 0.0;
             for (size_t i = 0; i < n; i++)
-                sum += dual->image[i] * curve[i] * entry(dual, linear, intercept, b, i);
+                sum += dual->image[i] * curve[i] * entry(dual, problem, intercept, b, i);
             dual->matrix[a * m + b] = sum;
         }
     }
@@ -124,43 +125,43 @@ static void newton(hw_logistic_dual *dual, const hw_linear *linear, bool interce
     for (size_t i = 0; i < n; i++) {
         double sum = 0.0;
         for (size_t a = 0; a < m; a++)
-            sum += dual->step[a] * entry(dual, linear, intercept, a, i);
+            sum += dual->step[a] * entry(dual, problem, intercept, a, i);
         dual->image[i] = sum;
     }
 }
 
 /* pull less what the columns in use have in it; rounding needs the second time. */
-static void take_out(hw_logistic_dual *dual, const hw_linear *linear, const hw_logistic_rows *rows,
+static void take_out(hw_logistic_dual *dual, const hw_linear_problem *problem, const hw_logistic_rows *rows,
                      const hw_logistic_point *point)
 {
     memcpy(dual->pull, point->pull, rows->count * sizeof *dual->pull);
     for (int pass = 0; pass < 2; pass++) {
-        newton(dual, linear, rows->intercept, dual->pull, point->curve);
+        newton(dual, problem, rows->intercept, dual->pull, point->curve);
         for (size_t i = 0; i < rows->count; i++)
             dual->pull[i] -= point->curve[i] * dual->image[i];
     }
 }
 
-static void use_two_sided(hw_logistic_dual *dual, const hw_linear *linear)
+static void use_two_sided(hw_logistic_dual *dual, const hw_linear_problem *problem)
 {
     dual->used_count = 0;
-    for (size_t f = 0; f < linear->free_count; f++)
-        if (linear->free_side[f] == 0)
+    for (size_t f = 0; f < problem->free_count; f++)
+        if (problem->free_side[f] == 0)
             dual->used[dual->used_count++] = (uint32_t)f;
 }
 
 /* Takes in the one-sided columns that are pulled to their free side; returns whether there are any. */
-static bool use_violated(hw_logistic_dual *dual, const hw_linear *linear)
+static bool use_violated(hw_logistic_dual *dual, const hw_linear_problem *problem)
 {
-    size_t n = linear->X->rows, before = dual->used_count;
-    for (size_t f = 0; f < linear->free_count; f++) {
-        bool in = linear->free_side[f] == 0;
+    size_t n = problem->X->rows, before = dual->used_count;
+    for (size_t f = 0; f < problem->free_count; f++) {
+        bool in = problem->free_side[f] == 0;
         double pull = 0.0;
         for (size_t k = 0; k < before && !in; k++)
             in = dual->used[k] == f;
         for (size_t i = 0; i < n && !in; i++)
-            pull += linear->free_columns[f * n + i] * dual->pull[i];
-        if (!in && pull * linear->free_side[f] > 0.0)
+            pull += problem->free_columns[f * n + i] * dual->pull[i];
+        if (!in && pull * problem->free_side[f] > 0.0)
             dual->used[dual->used_count++] = (uint32_t)f;
     }
     return dual->used_count > before;
@@ -179,14 +180,14 @@ static void into_the_box(hw_logistic_dual *dual, const hw_logistic_rows *rows)
         memset(dual->theta, 0, rows->count * sizeof *dual->theta);
 }
 
-void hw_logistic_dual_make(hw_logistic_dual *dual, const hw_linear *linear, const hw_logistic_rows *rows,
+void hw_logistic_dual_make(hw_logistic_dual *dual, const hw_linear_problem *problem, const hw_logistic_rows *rows,
                            const hw_logistic_point *point)
 {
-    if (linear->free_count > 0) {
-        use_two_sided(dual, linear);
+    if (problem->free_count > 0) {
+        use_two_sided(dual, problem);
         do
-            take_out(dual, linear, rows, point);
-        while (use_violated(dual, linear));
+            take_out(dual, problem, rows, point);
+        while (use_violated(dual, problem));
         into_the_box(dual, rows);
     } else {
         for (size_t i = 0; i < rows->count; i++) {
@@ -199,20 +200,20 @@ void hw_logistic_dual_make(hw_logistic_dual *dual, const hw_linear *linear, cons
     finish(dual, rows);
 }
 
-void hw_logistic_dual_start(hw_logistic_dual *dual, const hw_linear *linear, const hw_logistic_rows *rows, double *v,
-                            hw_logistic_point *point, double *zero)
+void hw_logistic_dual_start(hw_logistic_dual *dual, const hw_linear_problem *problem, const hw_logistic_rows *rows,
+                            double *v, hw_logistic_point *point, double *zero)
 {
     size_t n = rows->count;
     memset(v, 0, n * sizeof *v);
     point->intercept = 0.0;
     hw_logistic_settle(rows, v, TIGHT, point);
     *zero = point->loss;
-    if (linear->free_count == 0)
+    if (problem->free_count == 0)
         return;
-    use_two_sided(dual, linear);
+    use_two_sided(dual, problem);
     for (int step = 0; step < MOST_STEPS && dual->used_count > 0; step++) {
         double before = point->loss, share = 1.0, gone = 0.0;
-        newton(dual, linear, rows->intercept, point->pull, point->curve);
+        newton(dual, problem, rows->intercept, point->pull, point->curve);
         do { /* v is always that of the share gone so far */
             for (size_t i = 0; i < n; i++)
                 v[i] += (share - gone) * dual->image[i];

@@ -18,14 +18,15 @@ typedef struct hw_logistic_dual {
     size_t used_count;
 } hw_logistic_dual;
 
-hawser_status hw_logistic_dual_new(hw_logistic_dual *dual, const hw_linear *linear, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_logistic_dual_new(hw_logistic_dual *dual, const hw_linear_problem *problem,
+                                   hawser_error *error) HAWSER_MUST_USE;
 void hw_logistic_dual_free(hw_logistic_dual *dual);
 /* Computes theta, pull and sum from a point's pull and curve. */
-void hw_logistic_dual_make(hw_logistic_dual *dual, const hw_linear *linear, const hw_logistic_rows *rows,
+void hw_logistic_dual_make(hw_logistic_dual *dual, const hw_linear_problem *problem, const hw_logistic_rows *rows,
                            const hw_logistic_point *point);
 /* Computes, by Newton's method, the best point at which only the intercept and the columns that are free on both sides are not zero. Stores in
  * *zero the loss of the best intercept alone. `v` is scratch. */
-void hw_logistic_dual_start(hw_logistic_dual *dual, const hw_linear *linear, const hw_logistic_rows *rows, double *v,
-                            hw_logistic_point *point, double *zero);
+void hw_logistic_dual_start(hw_logistic_dual *dual, const hw_linear_problem *problem, const hw_logistic_rows *rows,
+                            double *v, hw_logistic_point *point, double *zero);
 
 #endif

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "algorithms/glm/model.h"
+#include "algorithms/glm/coefficients.h"
 #include "algorithms/logistic/loss.h"
 
 /* Two numbers of a fact, those of the lower label first. */

@@ -28,7 +28,7 @@ size_t hw_logistic_joint_post(const hw_logistic_block *block, const double *alph
 {
     const hw_linear *linear = block->linear;
     size_t count = 0, room = hw_linear_room(linear);
-    const uint32_t *list = linear->settings.solver->members(block->solver, &count);
+    const uint32_t *list = linear->choices.settings.solver->members(block->solver, &count);
     count = count < room ? count : room;
     share[0] = *members = (double)count;
     *entries = 0.0;
@@ -46,24 +46,24 @@ size_t hw_logistic_joint_post(const hw_logistic_block *block, const double *alph
 
 bool hw_logistic_joint_divides(const hw_linear *linear, double entries, size_t members)
 {
-    return entries >= WORTH_DIVIDING && !hw_logistic_quadratic_on_gram(linear->X, entries, members);
+    return entries >= WORTH_DIVIDING && !hw_logistic_quadratic_on_gram(linear->problem.X, entries, members);
 }
 
 bool hw_logistic_joint_expected(const hw_linear *linear)
 {
-    const hawser_matrix *X = linear->X;
+    const hawser_matrix *X = linear->problem.X;
     size_t members = hw_linear_expected(linear);
     return hw_logistic_joint_divides(linear, (double)members * (double)X->stored / (double)X->cols, members);
 }
 
 size_t hw_logistic_joint_sums(const hw_linear *linear)
 {
-    return hw_logistic_newton_sums(hw_linear_most_members(linear), linear->X->rows);
+    return hw_logistic_newton_sums(hw_linear_most_members(linear), linear->problem.X->rows);
 }
 
 void hw_logistic_joint_expect(hawser_operator *unit, const hw_linear *linear)
 {
-    size_t members = hw_linear_expected(linear), rows = linear->X->rows;
+    size_t members = hw_linear_expected(linear), rows = linear->problem.X->rows;
     bool expected = hw_logistic_joint_expected(linear);
     hawser_reduces_expect(unit, expected ? hw_logistic_newton_sums(members, rows) : 1,
                           expected ? IMAGES * rows + PRODUCTS * members : 1);
@@ -89,9 +89,9 @@ static hawser_status take(hw_logistic_block *block, const double *sets, size_t c
     for (const double *fields; (fields = hw_linear_board_next(&board)) != NULL; at++) {
         size_t j = (size_t)fields[COLUMN];
         whole->members.x[at] = fields[COEFFICIENT];
-        whole->terms[at] =
-            (hw_linear_term){lambda * fields[L1], lambda * fields[L2], linear->lower != NULL ? linear->lower[j] : -INFINITY,
-                             linear->upper != NULL ? linear->upper[j] : INFINITY};
+        whole->terms[at] = (hw_linear_term){lambda * fields[L1], lambda * fields[L2],
+                                            linear->problem.lower != NULL ? linear->problem.lower[j] : -INFINITY,
+                                            linear->problem.upper != NULL ? linear->problem.upper[j] : INFINITY};
     }
     return HAWSER_OK;
 }

@@ -14,10 +14,10 @@ static bool given(const hawser_options *options, const char *key)
 }
 
 /* -1 for the lower label, 1 for the higher one. */
-static hawser_status take_labels(hw_linear *linear, const double *target, hawser_error *error)
+static hawser_status take_labels(hw_linear_problem *problem, const double *target, hawser_error *error)
 {
-    size_t n = linear->X->rows, other = 0;
-    double *labels = linear->labels;
+    size_t n = problem->X->rows, other = 0;
+    double *labels = problem->labels;
     labels[0] = labels[1] = target[0];
     while (other < n && target[other] == target[0])
         other++;
@@ -32,18 +32,18 @@ static hawser_status take_labels(hw_linear *linear, const double *target, hawser
                                "row %zu: the label %g is a third one beside %g and %g; logistic regression tells two apart "
                                "(--target says where labels are)",
                                i + 1, target[i], labels[0], labels[1]);
-        linear->target[i] = target[i] == labels[1] ? 1.0 : -1.0;
+        problem->target[i] = target[i] == labels[1] ? 1.0 : -1.0;
     }
     return HAWSER_OK;
 }
 
 /* --class-weight: what the examples of each class count for, by the options' word. */
-static hawser_status class_weights(hw_linear *linear, const char *text, hawser_error *error)
+static hawser_status class_weights(hw_linear_problem *problem, const char *text, hawser_error *error)
 {
-    double weight[2] = {0.0, 0.0}, *out = linear->class_weights;
-    size_t n = linear->X->rows;
+    double weight[2] = {0.0, 0.0}, *out = problem->class_weights;
+    size_t n = problem->X->rows;
     for (size_t i = 0; i < n; i++)
-        weight[linear->target[i] > 0.0] += linear->weights != NULL ? linear->weights[i] : 1.0;
+        weight[problem->target[i] > 0.0] += problem->weights != NULL ? problem->weights[i] : 1.0;
     if (strcmp(text, "balanced") == 0) {
         for (size_t k = 0; k < 2; k++)
             out[k] = weight[k] > 0.0 ? (weight[0] + weight[1]) / (2.0 * weight[k]) : 1.0;
@@ -55,37 +55,37 @@ static hawser_status class_weights(hw_linear *linear, const char *text, hawser_e
     if (end == NULL || *end != '\0' || !(out[0] > 0.0) || !(out[1] > 0.0) || !isfinite(out[0]) || !isfinite(out[1]))
         return hawser_fail(error, HAWSER_BAD_OPTION,
                            "--class-weight %s: want balanced, or two numbers > 0 as 1:5 (for label %g and label %g)", text,
-                           linear->labels[0], linear->labels[1]);
+                           problem->labels[0], problem->labels[1]);
     return HAWSER_OK;
 }
 
-static hawser_status weigh_classes(hw_linear *linear, const char *text, hawser_error *error)
+static hawser_status weigh_classes(hw_linear_problem *problem, const char *text, hawser_error *error)
 {
-    size_t n = linear->X->rows;
-    HAWSER_TRY(class_weights(linear, text, error));
-    linear->own_weights = calloc(n + 1, sizeof *linear->own_weights);
-    if (linear->own_weights == NULL)
+    size_t n = problem->X->rows;
+    HAWSER_TRY(class_weights(problem, text, error));
+    problem->own_weights = calloc(n + 1, sizeof *problem->own_weights);
+    if (problem->own_weights == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the weights of %zu rows", n);
     for (size_t i = 0; i < n; i++)
-        linear->own_weights[i] =
-            (linear->weights != NULL ? linear->weights[i] : 1.0) * linear->class_weights[linear->target[i] > 0.0];
-    linear->weights = linear->own_weights;
+        problem->own_weights[i] =
+            (problem->weights != NULL ? problem->weights[i] : 1.0) * problem->class_weights[problem->target[i] > 0.0];
+    problem->weights = problem->own_weights;
     return HAWSER_OK;
 }
 
-static hawser_status take_target(hw_linear *linear, const hawser_training_input *input, hawser_error *error)
+static hawser_status take_target(hw_linear_problem *problem, const hawser_training_input *input, hawser_error *error)
 {
-    HAWSER_TRY(take_labels(linear, hawser_dataset_target(input->data), error));
-    linear->offset = hawser_dataset_offset(input->data);
-    linear->class_weights[0] = linear->class_weights[1] = 1.0;
+    HAWSER_TRY(take_labels(problem, hawser_dataset_target(input->data), error));
+    problem->offset = hawser_dataset_offset(input->data);
+    problem->class_weights[0] = problem->class_weights[1] = 1.0;
     if (given(input->options, "class-weight"))
-        HAWSER_TRY(weigh_classes(linear, hawser_options_text(input->options, "class-weight"), error));
+        HAWSER_TRY(weigh_classes(problem, hawser_options_text(input->options, "class-weight"), error));
     return HAWSER_OK;
 }
 
-static double target_of(const hw_linear *linear, double value)
+static double target_of(const hw_linear_problem *problem, double value)
 {
-    return value == linear->labels[1] ? 1.0 : value == linear->labels[0] ? -1.0 : NAN;
+    return value == problem->labels[1] ? 1.0 : value == problem->labels[0] ? -1.0 : NAN;
 }
 
 static double row_error(double target, double margin)
@@ -113,10 +113,10 @@ static hawser_status fact_pair(hawser_model *model, const char *key, const doubl
     return hawser_model_fact(model, key, text, error);
 }
 
-static hawser_status model_facts(const hw_linear *linear, hawser_model *model, hawser_error *error)
+static hawser_status model_facts(const hw_linear_problem *problem, hawser_model *model, hawser_error *error)
 {
-    HAWSER_TRY(fact_pair(model, "labels", linear->labels, error));
-    return fact_pair(model, "class_weights", linear->class_weights, error);
+    HAWSER_TRY(fact_pair(model, "labels", problem->labels, error));
+    return fact_pair(model, "class_weights", problem->class_weights, error);
 }
 
 const hw_linear_kind *hw_logistic_kind(void)

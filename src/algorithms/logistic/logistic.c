@@ -11,7 +11,6 @@
 
 #include "algorithms/glm/best.h"
 #include "algorithms/glm/expect.h"
-#include "algorithms/glm/fold.h"
 #include "algorithms/glm/metrics.h"
 #include "algorithms/glm/train.h"
 #include "algorithms/list.h"
@@ -66,7 +65,7 @@ static hawser_status bound(hawser_context *context)
 {
     hw_logistic_block *block = hawser_scratch(context);
     double ratio = hawser_metric(context, "ratio"), scale = hw_logistic_scale(ratio), scaled = 0.0, plain = 0.0;
-    bool both = scale < 1.0 && block->linear->settings.l1_ratio < 1.0;
+    bool both = scale < 1.0 && block->linear->choices.settings.l1_ratio < 1.0;
     hw_linear_scan_conjugate(&block->scan, &block->columns, hawser_metric(context, "lambda"), scale, &scaled, &plain);
     HAWSER_TRY(hw_linear_report_grades(context, &block->scan, &block->columns));
     HAWSER_TRY(hw_linear_report(context, "conjugate", scaled));
@@ -77,7 +76,7 @@ static hawser_status bound(hawser_context *context)
         hw_linear_report(context, "dual_loss", hw_logistic_entropy(&block->rows, block->dual.theta, scale, first, last)));
     return hw_linear_report(context, "plain_dual_loss",
                             both ? hw_logistic_entropy(&block->rows, block->dual.theta, 1.0, first, last)
-                                 : -NEVER / block->linear->blocks);
+                                 : -NEVER / block->linear->choices.blocks);
 }
 
 /* Chooses the next working set: columns that the certificate does not prove to be zero, most promising first. The entropy bends at least
@@ -85,7 +84,7 @@ static hawser_status bound(hawser_context *context)
 static hawser_status choose(hawser_context *context)
 {
     hw_logistic_block *block = hawser_scratch(context);
-    const hw_linear_solver *solver = block->linear->settings.solver;
+    const hw_linear_solver *solver = block->linear->choices.settings.solver;
     const double *alpha = hawser_local(context, "alpha");
     double lambda = hawser_metric(context, "lambda");
     hawser_error error = {0};
@@ -96,8 +95,8 @@ static hawser_status choose(hawser_context *context)
     hw_linear_scan_screen(&block->scan, &block->columns, alpha, lambda, hw_logistic_scale(hawser_metric(context, "ratio")),
                           sqrt(0.5 * fmax(gap, hawser_metric(context, "gap"))));
     hw_linear_keep(context);
-    size_t room =
-        hw_linear_entering_room(context, &block->scan, &block->columns, (double)(block->linear->X->cols / FULL_SHARE));
+    size_t room = hw_linear_entering_room(context, &block->scan, &block->columns,
+                                          (double)(block->linear->problem.X->cols / FULL_SHARE));
     if (solver->choose(block->solver, &block->columns, lambda, alpha, block->scan.gradient, block->scan.screened, room,
                        &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
@@ -113,13 +112,12 @@ static hawser_status choose(hawser_context *context)
 /* One block, and no option asks for rounds. */
 static bool alone(const hw_linear *linear)
 {
-    const hw_linear_settings *settings = &linear->settings;
-    return linear->blocks == 1 && settings->exchange_every <= 0.0 && settings->certify_every == 0 && settings->sigma <= 0.0;
+    return linear->choices.route == HW_LINEAR_SINGLE && linear->choices.settings.sigma <= 0.0;
 }
 
 static hw_logistic_effort effort_of(hawser_context *context, const hw_linear *linear, double gain)
 {
-    double tolerance = linear->settings.tolerance * hawser_metric(context, "zero_objective");
+    double tolerance = linear->choices.settings.tolerance * hawser_metric(context, "zero_objective");
     return (hw_logistic_effort){.gain = gain,
                                 .gap = hawser_metric(context, "gap"),
                                 .tolerance = 0.3 * tolerance,
@@ -141,7 +139,8 @@ static hawser_status post(hawser_context *context)
 
 static bool divides(hawser_progress *progress, void *user)
 {
-    return hw_logistic_joint_divides(user, hawser_progress_metric(progress, "entries"),
+    const hw_linear_driver *driver = user;
+    return hw_logistic_joint_divides(driver->linear, hawser_progress_metric(progress, "entries"),
                                      (size_t)hawser_progress_metric(progress, "gathered"));
 }
 
@@ -214,7 +213,8 @@ static hawser_status sweep(hawser_context *context)
 {
     hw_logistic_block *block = hawser_scratch(context);
     const hw_linear *linear = block->linear;
-    double slack = 0.0, every = linear->strided ? 1.0 : linear->settings.exchange_every;
+    double slack = 0.0,
+           every = linear->choices.route == HW_LINEAR_ASYNCHRONOUS ? 1.0 : linear->choices.settings.exchange_every;
     hw_logistic_effort effort = effort_of(context, linear, hawser_gain(context, "v"));
     hawser_error error = {0};
     if (every > 0.0)
@@ -262,18 +262,19 @@ static hawser_status back(hawser_context *context)
 /* Ends the models when the last one lowered the objective by little compared with the gap: then the other columns matter more. */
 static bool models_done(hawser_progress *progress, void *user)
 {
-    const hw_linear *linear = user;
+    const hw_linear_driver *driver = user;
+    const hw_linear_settings *settings = &driver->linear->choices.settings;
     uint64_t models = hawser_progress_clock(progress) + 1;
-    double least = 0.3 * linear->settings.tolerance * linear->zero_objective;
-    return linear->settings.certify_every > 0 || models >= MOST_MODELS || hawser_progress_stopping(progress) ||
-           hawser_progress_metric(progress, "fall") <= fmax(0.05 * linear->gap, least);
+    double least = 0.3 * settings->tolerance * driver->record.zero_objective;
+    return settings->certify_every > 0 || models >= MOST_MODELS || hawser_progress_stopping(progress) ||
+           hawser_progress_metric(progress, "fall") <= fmax(0.05 * driver->record.gap, least);
 }
 
 /* Rounds find signs, but are slow on a face. With a squared penalty alone there is only one face. */
 static bool slow(hawser_progress *progress, void *user)
 {
-    const hw_linear *linear = user;
-    return linear->settings.l1_ratio == 0.0 || hw_linear_slow(progress, user);
+    const hw_linear_driver *driver = user;
+    return driver->linear->choices.settings.l1_ratio == 0.0 || hw_linear_slow(progress, user);
 }
 
 /* ------------------------------------------------------------------------------------- rounds without an L1 part ---- */
@@ -281,8 +282,9 @@ static bool slow(hawser_progress *progress, void *user)
 /* Whether each model is solved by one search over all blocks, because no sign and no bound can stop it. */
 static bool smooth(const hw_linear *linear)
 {
-    return (linear->joint || alone(linear)) && linear->settings.l1_ratio == 0.0 && linear->lower == NULL &&
-           linear->upper == NULL && linear->X->stored >= LARGE;
+    const hw_linear_problem *problem = &linear->problem;
+    return (linear->choices.route == HW_LINEAR_JOINT || alone(linear)) && linear->choices.settings.l1_ratio == 0.0 &&
+           problem->lower == NULL && problem->upper == NULL && problem->X->stored >= LARGE;
 }
 
 /* Solves the problem by Newton's method, all blocks together. */
@@ -303,7 +305,7 @@ static hawser_status smooth_newton(hawser_context *context)
 static hawser_status record(hawser_context *context)
 {
     const hw_logistic_block *block = hawser_scratch(context);
-    return hw_linear_record(context, block->point.intercept);
+    return hw_linear_record_lambda(context, block->point.intercept);
 }
 
 static void declare(hawser_program *program)
@@ -332,12 +334,14 @@ static const hw_linear_units units = {.name = "logistic",
                                       .choose = choose,
                                       .record = record};
 
-static void joint_work(const hw_linear_frame *frame, hw_linear *linear, hawser_operator *work)
+static void joint_work(const hw_linear_frame *frame, hawser_operator *work)
 {
+    const hw_linear *linear = frame->driver->linear;
     hawser_program *p = frame->program;
     hawser_state *v = frame->v, *alpha = frame->alpha;
-    hawser_state *whole = hawser_data_state(p, "whole", linear->X, HAWSER_WHOLE);
-    hawser_state *board = hawser_partitioned_state(p, "board", linear->blocks * hw_logistic_joint_share(linear), NULL, NULL);
+    hawser_state *whole = hawser_data_state(p, "whole", linear->problem.X, HAWSER_WHOLE);
+    hawser_state *board =
+        hawser_partitioned_state(p, "board", linear->choices.blocks * hw_logistic_joint_share(linear), NULL, NULL);
     size_t room = hw_linear_most_members(linear);
     hawser_state *solution = hawser_replicated_state(p, "solution", SOLVED + room, 1, NULL, (hawser_rule){0});
     size_t members = hw_linear_expected(linear);
@@ -346,8 +350,8 @@ static void joint_work(const hw_linear_frame *frame, hw_linear *linear, hawser_o
     hawser_unit(work, "post", post, HAWSER_READS(alpha), HAWSER_UPDATES(board));
     hawser_until once = {.clocks = 1};
     hawser_operator *single = work;
-    if (linear->blocks > 1) {
-        hawser_operator *large = hawser_branch(work, "large", divides, linear);
+    if (linear->choices.blocks > 1) {
+        hawser_operator *large = hawser_branch(work, "large", divides, frame->driver);
         hawser_operator *together = hawser_loop(large, "together", once, hawser_bsp());
         hawser_operator *descent =
             hawser_unit(together, "descend", descend, HAWSER_READS(frame->X, whole, board), HAWSER_UPDATES(v, alpha));
@@ -360,24 +364,26 @@ static void joint_work(const hw_linear_frame *frame, hw_linear *linear, hawser_o
     hawser_unit(single, "move", move, HAWSER_READS(board, solution), HAWSER_UPDATES(v, alpha));
 }
 
-static void rounds_work(const hw_linear_frame *frame, hw_linear *linear, hawser_operator *work)
+static void rounds_work(const hw_linear_frame *frame, hawser_operator *work)
 {
+    hw_linear_driver *driver = frame->driver;
+    const hw_linear_choices *choices = &driver->linear->choices;
     hawser_state *X = frame->X, *v = frame->v, *alpha = frame->alpha;
-    uint64_t clocks = linear->settings.certify_every;
-    hawser_until solved = {.test = models_done, .user = linear};
-    hawser_until rounds_done = {.clocks = clocks, .test = clocks > 0 ? NULL : hw_linear_rounds_done, .user = linear};
+    uint64_t clocks = choices->settings.certify_every;
+    hawser_until solved = {.test = models_done, .user = driver};
+    hawser_until rounds_done = {.clocks = clocks, .test = clocks > 0 ? NULL : hw_linear_rounds_done, .user = driver};
     work = hawser_loop(work, "models", solved, hawser_bsp());
     hawser_unit(work, "model", model, HAWSER_READS(X, v, alpha), NULL);
-    hawser_operator *rounds = hawser_loop(work, "rounds", rounds_done, linear->sync);
+    hawser_operator *rounds = hawser_loop(work, "rounds", rounds_done, choices->sync);
     hawser_unit(rounds, "sweep", sweep, HAWSER_READS(X), HAWSER_UPDATES(v, alpha));
-    if (linear->searched)
-        hw_linear_search_work(frame, linear, hawser_branch(work, "slow", slow, linear), search);
+    if (hw_linear_searches(choices))
+        hw_linear_search_work(frame, hawser_branch(work, "slow", slow, driver), search);
     hawser_reduces(hawser_unit(work, "back", back, HAWSER_READS(X), HAWSER_UPDATES(v, alpha)), 2);
 }
 
-static void smooth_work(const hw_linear_frame *frame, const hw_linear *linear)
+static void smooth_work(const hw_linear_frame *frame)
 {
-    size_t numbers = linear->X->rows + HW_LINEAR_SEARCH_SUMS;
+    size_t numbers = frame->driver->linear->problem.X->rows + HW_LINEAR_SEARCH_SUMS;
     hawser_operator *once = hawser_loop(frame->work, "smooth", (hawser_until){.clocks = 1}, hawser_bsp());
     hawser_operator *unit =
         hawser_unit(once, "newton", smooth_newton, HAWSER_READS(frame->X), HAWSER_UPDATES(frame->v, frame->alpha));
@@ -387,17 +393,19 @@ static void smooth_work(const hw_linear_frame *frame, const hw_linear *linear)
 
 static void expect(hawser_program *program, const hw_linear *linear)
 {
-    hw_linear_needs needs = {.rows = 5.0 + hw_linear_weighted(linear), .columns = 10.0, .gram = true};
-    if (linear->settings.steps) {
+    const hw_linear_choices *choices = &linear->choices;
+    const hw_linear_settings *settings = &choices->settings;
+    hw_linear_needs needs = {.rows = 5.0 + hw_linear_weighted(&linear->problem), .columns = 10.0, .gram = true};
+    if (settings->steps) {
         needs.rows += 3.0;
         needs.columns += 4.0;
-        needs.entries = linear->settings.batch > 0 && linear->X->layout != HAWSER_DENSE ? 12.0 : 0.0;
-    } else if (linear->settings.stored) {
-        needs.rows += 6.0 + (double)linear->settings.groups;
+        needs.entries = settings->batch > 0 && linear->problem.X->layout != HAWSER_DENSE ? 12.0 : 0.0;
+    } else if (settings->stored) {
+        needs.rows += 6.0 + (double)settings->groups;
         needs.columns += 3.0;
-    } else if (alone(linear) || linear->joint) {
+    } else if (alone(linear) || choices->route == HW_LINEAR_JOINT) {
         needs.node_rows = 5.0;
-        needs.rows += linear->blocks > 1 && hw_logistic_joint_expected(linear) ? 5.0 : 0.0;
+        needs.rows += choices->blocks > 1 && hw_logistic_joint_expected(linear) ? 5.0 : 0.0;
         needs.all = sizeof(uint32_t);
     } else {
         needs.rows += 11.0;
@@ -406,25 +414,26 @@ static void expect(hawser_program *program, const hw_linear *linear)
     hw_linear_expect(program, linear, &needs);
 }
 
-static hawser_program *build(hw_linear *linear)
+static hawser_program *build(hw_linear_driver *driver)
 {
+    const hw_linear *linear = driver->linear;
     hw_linear_frame frame;
-    hw_linear_frame_begin(&frame, linear, &units);
+    hw_linear_frame_begin(&frame, driver, &units);
     expect(frame.program, linear);
-    if (linear->settings.steps) {
-        hw_logistic_steps_work(&frame, linear);
-    } else if (linear->settings.stored) {
-        hw_logistic_delayed_work(&frame, linear);
+    if (linear->choices.settings.steps) {
+        hw_logistic_steps_work(&frame);
+    } else if (linear->choices.settings.stored) {
+        hw_logistic_delayed_work(&frame);
     } else if (smooth(linear)) {
-        smooth_work(&frame, linear);
+        smooth_work(&frame);
     } else if (alone(linear)) {
-        joint_work(&frame, linear, frame.work);
-    } else if (linear->joint) {
-        hawser_operator *small = hawser_branch(frame.work, "small", hw_linear_small, linear);
-        joint_work(&frame, linear, hawser_sequence(small));
-        rounds_work(&frame, linear, hawser_sequence(small));
+        joint_work(&frame, frame.work);
+    } else if (linear->choices.route == HW_LINEAR_JOINT) {
+        hawser_operator *small = hawser_branch(frame.work, "small", hw_linear_small, driver);
+        joint_work(&frame, hawser_sequence(small));
+        rounds_work(&frame, hawser_sequence(small));
     } else {
-        rounds_work(&frame, linear, frame.work);
+        rounds_work(&frame, frame.work);
     }
     return hw_linear_frame_end(&frame, &units);
 }

@@ -13,7 +13,7 @@ hawser_status hw_logistic_rounds_begin(hw_logistic_block *block, const double *v
     hw_logistic_quadratic *own = &block->own;
     size_t n = block->columns.X.rows, count = 0;
     HAWSER_TRY(hw_logistic_block_for_rounds(block, error));
-    const uint32_t *list = block->linear->settings.solver->members(block->solver, &count);
+    const uint32_t *list = block->linear->choices.settings.solver->members(block->solver, &count);
     HAWSER_TRY(hw_logistic_quadratic_take(own, list, count, error));
     for (size_t k = 0; k < count; k++)
         own->terms[k] = hw_linear_term_at(&block->columns, list[k], lambda);

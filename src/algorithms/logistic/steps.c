@@ -47,8 +47,8 @@ static double inverse_square(const hawser_matrix *X, size_t j, double mean, doub
 /* Returns true if blocks exchange weights: by --exchange, or because stale products would be those of other rows. */
 static bool sends_weights(const hw_linear *linear)
 {
-    const hw_linear_settings *settings = &linear->settings;
-    return settings->weights || (!settings->products && settings->batch > 0 && hw_linear_lag(linear->sync) > 0.0);
+    const hw_linear_settings *settings = &linear->choices.settings;
+    return settings->weights || (!settings->products && settings->batch > 0 && hw_linear_lag(linear->choices.sync) > 0.0);
 }
 
 static hawser_status new_steps(hawser_context *context, hw_logistic_block *block, hawser_error *error)
@@ -57,15 +57,16 @@ static hawser_status new_steps(hawser_context *context, hw_logistic_block *block
     hw_logistic_steps *steps = block->steps = calloc(1, sizeof *steps);
     if (steps == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a block");
-    steps->descent = (hw_descent){.X = linear->X,
-                                  .intercept = linear->settings.intercept,
-                                  .all_rows = linear->settings.batch == 0,
-                                  .sends_weights = sends_weights(linear),
-                                  .batch = linear->settings.batch > 0 ? linear->settings.batch : linear->X->rows,
-                                  .rate = linear->settings.rate,
-                                  .seed = linear->seed,
-                                  .sync = linear->sync,
-                                  .blocks = linear->blocks};
+    steps->descent =
+        (hw_descent){.X = linear->problem.X,
+                     .intercept = linear->choices.settings.intercept,
+                     .all_rows = linear->choices.settings.batch == 0,
+                     .sends_weights = sends_weights(linear),
+                     .batch = linear->choices.settings.batch > 0 ? linear->choices.settings.batch : linear->problem.X->rows,
+                     .rate = linear->choices.settings.rate,
+                     .seed = linear->choices.seed,
+                     .sync = linear->choices.sync,
+                     .blocks = linear->choices.blocks};
     const hawser_matrix *whole = steps->descent.sends_weights ? hawser_data_view(context, "whole") : NULL;
     if (whole != NULL)
         HAWSER_TRY(hw_descent_fetch_all(context, whole->cols));
@@ -237,35 +238,33 @@ void hw_logistic_steps_declare(hawser_program *program)
     hawser_metric_declare(program, "curvature", HAWSER_LAST);
 }
 
-/* Clocks between two certificates: an epoch, unless the user says; and how often, until the epochs are over. */
-static uint64_t clocks_of(hw_linear *linear)
+static uint64_t clocks_of(const hw_linear_choices *choices)
 {
-    const hw_linear_settings *settings = &linear->settings;
-    if (settings->batch == 0)
-        return settings->certify_every > 0 ? settings->certify_every : CLOCKS;
-    double epoch = ceil((double)linear->X->rows / (double)settings->batch);
-    double all = fmax(1.0, ceil(settings->epochs * (double)linear->X->rows / (double)settings->batch));
-    double every = settings->certify_every > 0 ? (double)settings->certify_every : epoch;
-    linear->work_most = (uint64_t)ceil(all / every);
-    return (uint64_t)ceil(all / (double)linear->work_most);
+    if (choices->settings.batch > 0)
+        return choices->step_clocks;
+    return choices->settings.certify_every > 0 ? choices->settings.certify_every : CLOCKS;
 }
 
-void hw_logistic_steps_work(const hw_linear_frame *frame, hw_linear *linear)
+void hw_logistic_steps_work(const hw_linear_frame *frame)
 {
+    const hw_linear *linear = frame->driver->linear;
     hawser_program *p = frame->program;
     hawser_state *X = frame->X, *whole = NULL, *products = NULL;
-    size_t rows = linear->X->rows, batch = linear->settings.batch > 0 ? linear->settings.batch : rows;
+    size_t rows = linear->problem.X->rows,
+           batch = linear->choices.settings.batch > 0 ? linear->choices.settings.batch : rows;
     bool weights_are_sent = sends_weights(linear);
-    hawser_state *row_parts = hawser_stored_state(p, "row_parts", linear->blocks * rows, NULL, NULL, NULL, NULL);
-    hawser_state *w = weights_are_sent ? hawser_stored_state(p, "w", linear->X->cols, X, linear->alpha, NULL, NULL)
-                                       : hawser_local_state(p, "w", X, 1, linear->alpha);
+    hawser_state *row_parts = hawser_stored_state(p, "row_parts", linear->choices.blocks * rows, NULL, NULL, NULL, NULL);
+    hawser_state *w = weights_are_sent
+                          ? hawser_stored_state(p, "w", linear->problem.X->cols, X, linear->problem.alpha, NULL, NULL)
+                          : hawser_local_state(p, "w", X, 1, linear->problem.alpha);
     if (weights_are_sent)
-        whole = hawser_data_state(p, "whole", linear->X, HAWSER_WHOLE);
+        whole = hawser_data_state(p, "whole", linear->problem.X, HAWSER_WHOLE);
     else
-        products = hawser_stored_state(p, "products", linear->blocks * batch, NULL, NULL, NULL, NULL);
+        products = hawser_stored_state(p, "products", linear->choices.blocks * batch, NULL, NULL, NULL, NULL);
     hawser_unit(frame->work, "ready", ready, HAWSER_READS(X, frame->alpha, whole), HAWSER_UPDATES(w));
-    if (!(linear->settings.rate > 0.0)) {
-        hawser_operator *uncurved = hawser_sequence(hawser_branch(frame->work, "uncurved", hw_linear_uncurved, linear));
+    if (!(linear->choices.settings.rate > 0.0)) {
+        hawser_operator *uncurved =
+            hawser_sequence(hawser_branch(frame->work, "uncurved", hw_linear_uncurved, frame->driver));
         hawser_unit(uncurved, "lengths", lengths, HAWSER_READS(X), HAWSER_UPDATES(row_parts));
         hawser_unit(uncurved, "point", point, HAWSER_READS(X), HAWSER_UPDATES(row_parts));
         hawser_operator *powers =
@@ -276,7 +275,8 @@ void hw_logistic_steps_work(const hw_linear_frame *frame, hw_linear *linear)
         hawser_unit(frame->work, "begin", begin, HAWSER_READS(w), NULL);
     else
         hawser_unit(frame->work, "begin", begin, HAWSER_READS(w), HAWSER_UPDATES(products));
-    hawser_operator *steps = hawser_loop(frame->work, "steps", (hawser_until){.clocks = clocks_of(linear)}, linear->sync);
+    hawser_operator *steps =
+        hawser_loop(frame->work, "steps", (hawser_until){.clocks = clocks_of(&linear->choices)}, linear->choices.sync);
     hawser_unit(steps, "descend", descend, HAWSER_READS(X, whole), HAWSER_UPDATES(w, products));
     hw_linear_settle_work(frame, w, settle);
 }

@@ -14,7 +14,7 @@
 struct hw_logistic_steps;
 
 /* Adds the work between two certificates, for --solver gd, sgd or minibatch. */
-void hw_logistic_steps_work(const hw_linear_frame *frame, hw_linear *linear);
+void hw_logistic_steps_work(const hw_linear_frame *frame);
 /* Declares its metrics: those of sgd/exchange.h, and "centre", the sum of the columns' means times their weights. */
 void hw_logistic_steps_declare(hawser_program *program);
 void hw_logistic_steps_free(struct hw_logistic_steps *steps);

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algorithms/glm/model.h"
 #include "algorithms/glm/policy.h"
+#include "algorithms/glm/start.h"
 #include "algorithms/solve/entries.h"
 
 enum { WORTH_A_WORKER = 1 << 20 };

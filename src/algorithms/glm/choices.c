@@ -1,0 +1,92 @@
+#include "algorithms/glm/choices.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+hawser_status hw_linear_check_sync(hawser_sync sync, const char *named, const hw_linear_settings *settings,
+                                   hawser_error *error)
+{
+    bool delay = sync.tightness == HAWSER_DELAY, centric = sync.tightness == HAWSER_CENTRIC;
+    bool stale = sync.tightness != HAWSER_BSP && !(centric && sync.staleness == 0);
+    if ((delay || centric) && !settings->stored)
+        return hawser_fail(error, HAWSER_BAD_OPTION,
+                           "--sync %s is for weights that a parameter server keeps, and here workers have copies of "
+                           "them; use bsp, ssp:N or tap",
+                           named);
+    if (stale && settings->batch > 0 && settings->products)
+        return hawser_fail(error, HAWSER_BAD_OPTION,
+                           "--exchange products with batches of rows takes --sync bsp or dc:0: an older product is one of "
+                           "other rows");
+    return HAWSER_OK;
+}
+
+static hw_linear_route route_of(const hw_linear_choices *choices)
+{
+    const hw_linear_settings *settings = &choices->settings;
+    if (settings->stored)
+        return HW_LINEAR_SERVER;
+    if (settings->exchange_every > 0.0 || settings->certify_every > 0)
+        return HW_LINEAR_ROUNDS;
+    if (choices->blocks == 1)
+        return HW_LINEAR_SINGLE;
+    if (choices->sync.tightness != HAWSER_BSP)
+        return HW_LINEAR_ASYNCHRONOUS;
+    bool as_one = choices->damping == 1.0 && settings->sigma <= 0.0 && !settings->filtered;
+    return as_one ? HW_LINEAR_JOINT : HW_LINEAR_ACCELERATED;
+}
+
+/* Certificates between batches: one per epoch, unless the user says, until the epochs are over. */
+static void count_batches(hw_linear_choices *choices, double rows)
+{
+    const hw_linear_settings *settings = &choices->settings;
+    if (settings->batch == 0)
+        return;
+    double epoch = ceil(rows / (double)settings->batch);
+    double all = fmax(1.0, ceil(settings->epochs * rows / (double)settings->batch));
+    double every = settings->certify_every > 0 ? (double)settings->certify_every : epoch;
+    choices->work_most = (uint64_t)ceil(all / every);
+    choices->step_clocks = (uint64_t)ceil(all / (double)choices->work_most);
+}
+
+/* Splits columns as the plan does: joint working sets are never split by costs. */
+static hawser_status measure_blocks(hw_linear_choices *choices, const hawser_matrix *X, hawser_error *error)
+{
+    size_t *bounds = malloc((choices->blocks + (size_t)1) * sizeof *bounds);
+    if (bounds == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the bounds of %u blocks", choices->blocks);
+    hawser_balance(X, choices->blocks, bounds);
+    for (uint32_t b = 0; b < choices->blocks; b++)
+        if (bounds[b + 1] - bounds[b] > choices->widest)
+            choices->widest = bounds[b + 1] - bounds[b];
+    free(bounds);
+    return HAWSER_OK;
+}
+
+/* sigma' = gamma K is safe in step, gamma K (s + 1) with s + 1 rounds in flight (Ma et al. 2015). Clocks grow with sigma', and columns of
+ * different blocks are seldom so alike that the second is needed: it begins at the first, and the safeguard raises it (driver.c). One
+ * block has no other to be careful about. */
+hawser_status hw_linear_choose_route(hw_linear_choices *choices, const hawser_job *job, const hawser_matrix *X,
+                                     hawser_error *error)
+{
+    const hw_linear_settings *settings = &choices->settings;
+    choices->blocks = hawser_job_workers(job);
+    choices->seed = hawser_job_seed(job);
+    choices->sync = hawser_job_sync(job);
+    choices->form = hawser_job_encoding(job);
+    choices->damping = hawser_job_damping(job);
+    choices->flights = choices->sync.tightness == HAWSER_TAP ? 2.0 : choices->sync.staleness + 1.0;
+    choices->gain = choices->blocks == 1 ? 1.0 : choices->damping * choices->blocks;
+    if (settings->sigma > 0.0)
+        choices->gain = settings->sigma;
+    choices->lambda_count = settings->path_count > 0 ? settings->path_count : 1;
+    choices->route = route_of(choices);
+    count_batches(choices, (double)X->rows);
+    return measure_blocks(choices, X, error);
+}
+
+void hw_linear_choices_free(hw_linear_choices *choices)
+{
+    free(choices->settings.path_list);
+    free(choices->costs);
+    *choices = (hw_linear_choices){0};
+}

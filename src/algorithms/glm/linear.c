@@ -1,0 +1,64 @@
+#include "algorithms/glm/linear.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "algorithms/solve/shared.h"
+
+enum {
+    WORTH_A_WORKER = 1 << 20 /* stored entries: ten passes over them take about as long as a run's waking and waiting */
+};
+
+size_t hw_linear_room(const hw_linear *linear)
+{
+    const hw_linear_choices *choices = &linear->choices;
+    size_t room = HW_LINEAR_JOINT_MOST / (choices->blocks < 4 ? choices->blocks : 4), columns = linear->problem.X->cols;
+    if (choices->widest != 0 && choices->widest < columns)
+        columns = choices->widest;
+    return columns < room || choices->blocks == 1 ? columns : room;
+}
+
+size_t hw_linear_most_members(const hw_linear *linear)
+{
+    size_t room = linear->choices.blocks * hw_linear_room(linear);
+    return linear->problem.X->cols < room ? linear->problem.X->cols : room;
+}
+
+/* Zeros respect all bounds. The pages of a path take memory only when they are written. */
+static hawser_status new_best(hw_linear *linear, hawser_error *error)
+{
+    size_t columns = linear->problem.X->cols, lambdas = linear->choices.lambda_count;
+    HAWSER_TRY(hw_linear_new_doubles(&linear->best.alpha, columns, error));
+    if (lambdas > 1)
+        HAWSER_TRY(hw_linear_new_doubles(&linear->best.path, columns * lambdas, error));
+    return hw_linear_new_doubles(&linear->best.kept, linear->choices.blocks, error);
+}
+
+hawser_status hw_linear_new(hw_linear *linear, const hw_linear_kind *kind, hawser_job *job,
+                            const hawser_training_input *input, hawser_error *error)
+{
+    hw_linear_problem *problem = &linear->problem;
+    hw_linear_choices *choices = &linear->choices;
+    memset(linear, 0, sizeof *linear);
+    HAWSER_TRY(hw_linear_settings_read(input->options, &choices->settings, error));
+    HAWSER_TRY(
+        hw_linear_check_sync(hawser_job_sync(job), hawser_options_text(input->options, "sync"), &choices->settings, error));
+    HAWSER_TRY(hw_linear_problem_new(problem, kind, &choices->settings, job, input, error));
+    hawser_job_fit(job, problem->X->stored, WORTH_A_WORKER);
+    HAWSER_TRY(hw_linear_choose_route(choices, job, problem->X, error));
+    HAWSER_TRY(new_best(linear, error));
+    HAWSER_TRY(hw_linear_shared_new(&linear->shared, hawser_job_nodes(job) == 1, error));
+    bool own = choices->route == HW_LINEAR_ASYNCHRONOUS && hawser_job_nodes(job) == 1 && kind->costs != NULL;
+    return own ? kind->costs(linear, &choices->costs, error) : HAWSER_OK;
+}
+
+void hw_linear_free(hw_linear *linear)
+{
+    free(linear->best.alpha);
+    free(linear->best.path);
+    free(linear->best.kept);
+    hw_linear_shared_free(linear->shared);
+    hw_linear_choices_free(&linear->choices);
+    hw_linear_problem_free(&linear->problem);
+    memset(linear, 0, sizeof *linear);
+}

@@ -1,0 +1,62 @@
+/*
+ * record.h - the driver's record: what its tests (driver.h) keep from one certificate to the next, and the results of the lambdas. Only the driver
+ * has it, on node 0; units do not see it. It has numbers and arrays of numbers, and no pointer to anything else, so that it can be written
+ * between any two tests and read back anywhere.
+ */
+#ifndef HW_ALGORITHMS_GLM_RECORD_H
+#define HW_ALGORITHMS_GLM_RECORD_H
+
+#include "algorithms/glm/choices.h"
+#include "algorithms/glm/model.h"
+#include "hawser/record.h"
+
+/* What the driver found that more work does not mend; published as metric "failure". */
+typedef enum hw_linear_failure {
+    HW_LINEAR_SOUND,
+    HW_LINEAR_DIVERGED, /* ended far above the start */
+    HW_LINEAR_STALLED   /* a gap that rounding does not explain, and no progress */
+} hw_linear_failure;
+
+typedef struct hw_linear_record {
+    double *lambdas;
+    hw_linear_row *rows;  /* by lambda */
+    double *errors;       /* held-out mean error by (fold - 1) * lambda_count + lambda */
+    double *fold_weights; /* of the rows held out, by fold - 1 */
+    /* The visit takes everything from here on as it lies: numbers only. */
+    size_t lambda_count;
+    uint32_t folds;
+    uint32_t fold_at;
+    size_t at;        /* lambdas done in this fold */
+    hawser_sync sync; /* of the rounds: the safeguard may change it, */
+    double gain;      /* and sigma' */
+    double lambda_max, whole_zero_objective, zero_objective, objective, best_objective, gap, best_gap, last_gap;
+    double start_objective;                 /* at the first certificate of a lambda */
+    unsigned stale_certificates, doublings; /* of sigma', or of the caution of stored margins */
+    uint64_t work_done;                     /* how often there was work between two certificates of a lambda */
+    uint32_t curved;                        /* the last fold whose curvature was measured, from 1 on */
+    unsigned restores;                      /* in a row */
+    hw_linear_row rest;                     /* certificate of what a run left behind that did not end by its tests */
+    double rest_lambda;
+    hw_linear_failure failure;
+    double failed_lambda, failed_objective, failed_gap;
+    double watched_gap;     /* when `watched` certificates were counted from, */
+    uint64_t watched_clock; /* and the clock then */
+    unsigned watched;
+    double keeps;           /* the number of the best certificate (best.h); */
+    hw_linear_row kept_row; /* that certificate, */
+    bool kept_worked;       /* and whether work preceded it */
+    bool begun, certified, at_precision, at_limit;
+    bool restoring; /* the next work is to go back to the best certified point */
+    bool crawled;   /* said already */
+    bool handed_in; /* `rest` was not certified: time was up */
+    double last_intercept;
+} hw_linear_record;
+
+/* Makes the record of a training that has not begun. Released by hw_linear_record_free also after a failure. */
+hawser_status hw_linear_record_new(hw_linear_record *record, const hw_linear_choices *choices,
+                                   hawser_error *error) HAWSER_MUST_USE;
+void hw_linear_record_free(hw_linear_record *record);
+/* A hawser_record_function: visits a hw_linear_record, which is zeros when it is read. */
+void hw_linear_record_visit(hawser_record *bytes, void *record);
+
+#endif

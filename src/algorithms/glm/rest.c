@@ -1,0 +1,102 @@
+#include "algorithms/glm/rest.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "algorithms/glm/best.h"
+#include "algorithms/glm/program.h"
+
+/* What a model without a certificate lacks: the mean of its margins, from the means of own columns; and which certificate is kept. */
+static hawser_status hand_in(hawser_context *context)
+{
+    const hw_linear *linear = hawser_user(context);
+    const double *alpha = hawser_local(context, "alpha");
+    const hawser_matrix *X = hawser_data_view(context, "X");
+    double *weights = NULL, shift = 0.0;
+    hawser_error error;
+    if (hw_linear_weighted(&linear->problem)) {
+        if (hw_linear_new_doubles(&weights, X->rows, &error) != HAWSER_OK)
+            return hw_linear_fail(context, &error);
+        (void)hw_linear_weigh(&linear->problem, 0, weights);
+    }
+    for (size_t j = 0; j < X->cols; j++) {
+        double sum = 0.0, squares = 0.0;
+        if (alpha[j] == 0.0)
+            continue;
+        hawser_column_moments(X, j, weights, linear->problem.total, 0.0, &sum, &squares);
+        shift += alpha[j] * (sum / linear->problem.total);
+    }
+    free(weights);
+    HAWSER_TRY(hawser_report(context, "shift", shift));
+    HAWSER_TRY(hawser_report(context, "kept_first", linear->best.kept[hawser_block(context)]));
+    return hawser_report(context, "kept_last", linear->best.kept[hawser_block(context)]);
+}
+
+hawser_program *hw_linear_hand_in_program(hw_linear *linear, const double *alpha, bool path)
+{
+    hawser_program *p = hawser_program_new("hand in", linear);
+    hawser_metric_declare(p, "shift", HAWSER_SUM);
+    hawser_metric_declare(p, "kept_first", HAWSER_MIN);
+    hawser_metric_declare(p, "kept_last", HAWSER_MAX);
+    hawser_state *X = hawser_data_state(p, "X", linear->problem.X, HAWSER_BY_COLUMN);
+    hawser_state *a = hawser_local_state(p, "alpha", X, 1, alpha);
+    (void)hawser_local_state(p, "best", X, 1, linear->best.alpha);
+    if (path)
+        hw_linear_bring_path(linear, p, X);
+    hawser_unit(hawser_root(p), "hand in", hand_in, HAWSER_READS(X, a), NULL);
+    return p;
+}
+
+static double mean_target(const hw_linear_problem *problem)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < problem->X->rows; i++)
+        if (!hw_linear_out(problem, i, 0))
+            sum += (problem->weights != NULL ? problem->weights[i] : 1.0) * problem->target[i];
+    return sum / problem->total;
+}
+
+const double *hw_linear_take_handed(hw_linear_driver *driver, const hawser_run *run)
+{
+    hw_linear_record *record = &driver->record;
+    const hw_linear_problem *problem = &driver->linear->problem;
+    double first = hawser_result_metric(run, "kept_first"), last = hawser_result_metric(run, "kept_last");
+    record->handed_in = true;
+    if (record->kept_worked && first == record->keeps && last == record->keeps) {
+        record->rest = record->kept_row;
+        return hawser_result(run, "best", NULL);
+    }
+    const double *alpha = hawser_result(run, "alpha", NULL);
+    double shift = hawser_result_metric(run, "shift"), nonzeros = 0.0; /* NAN: even that took too long */
+    bool known = problem->kind->centres && driver->linear->choices.settings.intercept && !isnan(shift);
+    for (size_t j = 0; j < problem->X->cols; j++)
+        nonzeros += alpha[j] != 0.0;
+    record->rest = (hw_linear_row){.lambda = record->rest_lambda,
+                                   .objective = NAN,
+                                   .gap = NAN,
+                                   .penalty = NAN,
+                                   .nonzeros = nonzeros,
+                                   .intercept = known ? mean_target(problem) - shift : record->last_intercept,
+                                   .error = NAN,
+                                   .done = true};
+    return alpha;
+}
+
+static double metric(const void *run, const char *name)
+{
+    return hawser_result_metric(run, name);
+}
+
+void hw_linear_take_rest(hw_linear_driver *driver, const hawser_run *run)
+{
+    hw_linear_record *record = &driver->record;
+    double zero = hawser_result_metric(run, "zero_objective");
+    record->whole_zero_objective = zero;
+    record->rest = (hw_linear_row){.lambda = record->rest_lambda,
+                                   .nonzeros = hawser_result_metric(run, "nonzeros"),
+                                   .penalty = hawser_result_metric(run, "penalty"),
+                                   .intercept = hawser_result_metric(run, "intercept"),
+                                   .error = NAN,
+                                   .done = true};
+    driver->linear->problem.kind->certificate(metric, run, zero, &record->rest.objective, &record->rest.gap);
+}
