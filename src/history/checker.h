@@ -3,7 +3,7 @@
 #define HW_HISTORY_CHECKER_H
 
 #include "base/memory.h"
-#include "history/check.h"
+#include "history/verdict.h"
 
 /* A record in an index, with its key. */
 typedef struct hw_indexed {

@@ -8,6 +8,7 @@
 #include "codec/bits.h"
 #include "codec/keys.h"
 #include "store/note.h"
+#include "store/table_check.h"
 
 enum { LIST_BYTES = 16 << 20 };
 

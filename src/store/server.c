@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "store/note.h"
 #include "store/stripe.h"
+#include "store/table_check.h"
 
 enum { STRIPES = 8, LIST_BYTES = 16 << 20 };
 

@@ -101,9 +101,4 @@ static inline size_t hw_table_keys_of(const hw_table_spec *spec, size_t numbers)
     return numbers > spec->width ? numbers / spec->width : 1;
 }
 
-/* Returns HAWSER_BAD_ARGUMENT if the name is none for a table. The text quotes the name only if it is one line. */
-hawser_status hw_table_check_name(const char *name, hawser_error *error) HAWSER_MUST_USE;
-/* Returns HAWSER_BAD_ARGUMENT with a text if the description is invalid. */
-hawser_status hw_table_check(const hw_table_spec *spec, hawser_error *error) HAWSER_MUST_USE;
-
 #endif

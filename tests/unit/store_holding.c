@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "store/holding.h"
+#include "store/table_check.h"
 #include "store_world.h"
 
 enum { KEYS = 60, WIDTH = 3, PUSHES = 40 };

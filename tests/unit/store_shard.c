@@ -12,6 +12,7 @@
 
 #include "base/order.h"
 #include "base/random.h"
+#include "store/table_check.h"
 
 static hw_table_spec table_of(const char *function, hw_value_type type, uint32_t width, bool sparse, uint64_t first,
                               uint64_t last)

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "store/checkpoint.h"
+#include "store/table_check.h"
 #include "store_world.h"
 
 enum { KEYS = 40, WIDTH = 2, WORKERS = 4, CLOCKS = 5, PUSHES = 2 };

@@ -3,7 +3,7 @@
 #ifndef HW_RUNTIME_DRIVE_AGENT_H
 #define HW_RUNTIME_DRIVE_AGENT_H
 
-#include "runtime/drive/run.h"
+#include "runtime/session/session.h"
 
 typedef struct hw_agent {
     hw_session *session;

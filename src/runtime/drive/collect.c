@@ -1,4 +1,5 @@
-/* collect.c - collects results and figures from the blocks of an ended session. */
+#include "runtime/drive/collect.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 #include "base/machine.h"
 #include "base/memory.h"
 #include "runtime/drive/agent.h"
+#include "runtime/drive/driver.h"
 #include "runtime/drive/keep.h"
 
 hawser_worker_figures hw_worker_figures_of(const hw_worker *worker)

@@ -6,6 +6,7 @@
 #include "base/machine.h"
 #include "base/memory.h"
 #include "runtime/drive/agent.h"
+#include "runtime/drive/collect.h"
 #include "runtime/drive/cursor.h"
 #include "runtime/drive/keep.h"
 

@@ -1,5 +1,7 @@
 /* run.c - one execution from its plan to its results: blocks, transport, executor. */
 #include "runtime/drive/agent.h"
+#include "runtime/drive/collect.h"
+#include "runtime/drive/driver.h"
 #include "runtime/drive/keep.h"
 #include "runtime/session/fetch.h"
 #include "runtime/session/status.h"

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "runtime/drive/agent.h"
+#include "runtime/drive/collect.h"
 #include "runtime/drive/cursor.h"
 
 typedef struct head {

@@ -1,7 +1,7 @@
 /* view.c - prints the table of --log-view. */
 #include <inttypes.h>
 
-#include "runtime/drive/run.h"
+#include "runtime/drive/collect.h"
 
 static void print_workers(const hawser_run *run, FILE *out)
 {

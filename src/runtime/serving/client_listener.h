@@ -10,9 +10,22 @@
 #ifndef HW_RUNTIME_SERVING_CLIENT_LISTENER_H
 #define HW_RUNTIME_SERVING_CLIENT_LISTENER_H
 
-#include "runtime/serving/serve.h"
 #include "runtime/store/control.h"
 #include "runtime/store/hub.h"
+
+/* How clients connect. */
+typedef struct hw_client_listener_options {
+    const unsigned char *key;
+    size_t key_length;
+    const char *interface; /* as hw_net_options has these */
+    uint16_t port_low, port_high;
+    bool trust_fabric;
+    double failure_timeout;
+    /* Bytes of replies that a client may have requested and not received before its requests are read; 0: HW_STORE_UNREAD. */
+    uint64_t unread_most;
+    void (*warn)(void *argument, const char *text); /* prints one line; any thread; may be NULL */
+    void *argument;
+} hw_client_listener_options;
 
 typedef struct hw_client_listener hw_client_listener;
 

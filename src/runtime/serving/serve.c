@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "runtime/checkpoint/checkpoint.h"
-#include "runtime/serving/client_listener.h"
 
 #define BEAT  0.25 /* seconds of a round without a command */
 #define RETRY 1.0  /* seconds until tables that could not be written are written again */

@@ -3,21 +3,7 @@
 #define HW_RUNTIME_SERVING_SERVE_H
 
 #include "hawser/store.h"
-#include "runtime/store/control.h"
-
-/* How clients connect. */
-typedef struct hw_client_listener_options {
-    const unsigned char *key;
-    size_t key_length;
-    const char *interface; /* as hw_net_options has these */
-    uint16_t port_low, port_high;
-    bool trust_fabric;
-    double failure_timeout;
-    /* Bytes of replies that a client may have requested and not received before its requests are read; 0: HW_STORE_UNREAD. */
-    uint64_t unread_most;
-    void (*warn)(void *argument, const char *text); /* prints one line; any thread; may be NULL */
-    void *argument;
-} hw_client_listener_options;
+#include "runtime/serving/client_listener.h"
 
 typedef struct hw_serving {
     hw_client_listener_options listener;

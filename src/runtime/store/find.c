@@ -5,6 +5,7 @@
 #include "base/argument.h"
 #include "base/memory.h"
 #include "runtime/store/remote.h"
+#include "store/table_check.h"
 
 static void describe(const hw_table_spec *spec, const char *name, hawser_table *table)
 {

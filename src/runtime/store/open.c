@@ -11,6 +11,7 @@
 #include "runtime/store/hub.h"
 #include "runtime/store/remote.h"
 #include "store/note.h"
+#include "store/table_check.h"
 
 /* The facts that nodes compare before they continue. */
 typedef struct facts {

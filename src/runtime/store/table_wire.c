@@ -4,6 +4,7 @@
 
 #include "hawser/version.h"
 #include "runtime/store/remote.h"
+#include "store/table_check.h"
 
 void hw_store_build(char text[HW_STORE_BUILD])
 {

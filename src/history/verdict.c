@@ -1,9 +1,43 @@
-/* print.c - prints a verdict: what was verified, or the rule and the records that break it. */
+/* verdict.c - the names of the rules, and how a verdict is printed: what was verified, or the rule and the records that break it. */
+#include "history/verdict.h"
+
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/policies.h"
-#include "history/check.h"
+
+static const struct {
+    const char *name, *text;
+} rules[HW_RULES] = {
+    [HW_RULE_RECORD] = {"record", "the records are ones that a job can make"},
+    [HW_RULE_ORDER] = {"order", "clocks and parts of a block come one after the other"},
+    [HW_RULE_DEFINITION] = {"definition-3", "an iteration reads before it writes"},
+    [HW_RULE_READ] = {"read-constraint", "iteration a reads a chunk after its write of a - 1 - delay"},
+    [HW_RULE_WRITE] = {"write-constraint", "iteration a writes a chunk after all reads of a - delay"},
+    [HW_RULE_BSP] = {"bsp", "a clock begins on exactly the updates of all clocks before it"},
+    [HW_RULE_DIFFERENCE] = {"ssp-bounded-difference", "no worker is more than s clocks ahead"},
+    [HW_RULE_TIMESTAMPS] = {"ssp-timestamps", "updates count in the order of their clocks"},
+    [HW_RULE_VISIBLE] = {"ssp-visible", "updates of clocks <= t - s - 1 are in when clock t begins"},
+    [HW_RULE_MINE] = {"read-my-writes", "a read includes all updates of the reader"},
+    [HW_RULE_ONCE] = {"exactly-once", "no update is lost, repeated or made up"},
+    [HW_RULE_VALUE] = {"value", "a read returns what was written"},
+    [HW_RULE_HELD] = {"held", "what a filter holds back is sent in time"},
+    [HW_RULE_CREDIT] = {"credit", "no block runs a clock without credit"},
+    [HW_RULE_WAIT] = {"wait", "no block waits for others without a reason"},
+    [HW_RULE_END] = {"end", "all blocks end at one clock, with everything in"},
+    [HW_RULE_REDUCTION] = {"reduction", "all blocks contribute to each reduction and get the same result"},
+    [HW_RULE_LOSS] = {"loss", "a node sends nothing after its loss"},
+};
+
+const char *hw_rule_name(hw_rule rule)
+{
+    return rules[rule].name;
+}
+
+const char *hw_rule_text(hw_rule rule)
+{
+    return rules[rule].text;
+}
 
 /* Writes the name of a state or table, or its number if the stream has no name for it. */
 static void name_of(const hw_history *history, const hw_counterexample *counterexample, char *name, size_t size)

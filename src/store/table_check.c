@@ -1,4 +1,4 @@
-#include "store/table.h"
+#include "store/table_check.h"
 
 #include <string.h>
 

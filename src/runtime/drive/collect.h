@@ -1,9 +1,8 @@
-/* run.h - the results of a run that has ended. */
-#ifndef HW_RUNTIME_RUN_H
-#define HW_RUNTIME_RUN_H
+/* collect.h - the results of a run that has ended. */
+#ifndef HW_RUNTIME_COLLECT_H
+#define HW_RUNTIME_COLLECT_H
 
 #include "runtime/block/worker.h"
-#include "runtime/drive/driver.h"
 
 typedef struct hw_result {
     char *name;
