@@ -283,7 +283,7 @@ equal "$(cat out)" "key 0 has been counted 300 times, key 999 300 times"
 # The way that is asked for is the way, or none.
 code 0 "$shared" look "$HAWSER_STORE" key --transport unix
 code 1 "$shared" look "$HAWSER_STORE" key --transport ucx
-has err "^shared: .*asks for UCX .*servers on their own cannot|UCX is asked for"
+has err "^shared: .*asks for UCX .*stand-alone servers cannot|UCX is asked for"
 code 1 "$shared" look "$HAWSER_STORE" other
 has err "^shared: .*key"
 ends 0
@@ -315,9 +315,9 @@ code 1 "$probe_named" "$HAWSER_STORE" key unbounded f64 1 3
 has err "there is no function 'unbounded'; there are add, .*, bounded"
 ends 0
 code 1 env HAWSER_RECORD_HISTORY=history "$serving" serve key at
-has err "servers on their own keep none"
+has err "stand-alone servers keep none"
 code 2 env HAWSER_RECORD_HISTORY=history "$hawser" serve --key-file key
-has err "^hawser: HAWSER_RECORD_HISTORY: .*servers on their own keep none"
+has err "^hawser: HAWSER_RECORD_HISTORY: .*stand-alone servers keep none"
 code 4 env HAWSER_RECORD_HISTORY= HAWSER_TIMEOUT= "$hawser" serve --key-file key --load nowhere
 lacks err "passes it over|keep none"
 code 4 env HAWSER_SEED=1 HAWSER_TIMEOUT=9 HAWSER_LAMBDA=1 "$hawser" serve --key-file key --load nowhere

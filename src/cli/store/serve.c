@@ -130,7 +130,7 @@ static hawser_status check_environment(const hw_call *call, hawser_error *error)
         if (strcmp(key, "record-history") == 0)
             return hawser_fail(
                 error, HAWSER_BAD_OPTION,
-                "HAWSER_RECORD_HISTORY: a history is of a store within a job, and servers on their own keep none; unset it");
+                "HAWSER_RECORD_HISTORY: a history is of a store within a job, and stand-alone servers keep none; unset it");
         if (used + length + 3 < sizeof names)
             used +=
                 (size_t)snprintf(names + used, sizeof names - used, "%s%.*s", used > 0 ? ", " : "", (int)length, *variable);

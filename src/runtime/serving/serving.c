@@ -59,11 +59,11 @@ static hawser_status check(const hawser_store *store, hawser_error *error)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "a store with servers elsewhere (`at`) does not serve itself");
     if (store->servers < store->nodes)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT,
-                           "%u of %u nodes serve: of servers on their own every node is one (leave `servers` out)",
+                           "%u of %u nodes serve: every node of stand-alone servers is a server (leave `servers` out)",
                            store->servers, store->nodes);
     if (store->job->recorder != NULL)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT,
-                           "a history (--record-history) is of a store within a job: servers on their own keep none");
+                           "a history (--record-history) is of a store within a job: stand-alone servers keep none");
     return HAWSER_OK;
 }
 
