@@ -20,6 +20,26 @@ extern "C" {
  *  threads may read it. */
 typedef struct hawser_dataset hawser_dataset;
 
+/** The columns of a table with words or dates (CSV): what each holds, and which columns of the matrix it becomes. Read-only once made, so any
+ *  number of threads may read it. */
+typedef struct hawser_schema hawser_schema;
+
+typedef enum hawser_column_kind {
+    HAWSER_NUMERIC = 0, /**< one column of the matrix */
+    HAWSER_CATEGORY, /**< words: one column of 0 and 1 per level, in the order of the levels' UTF-8 bytes; no level is left out */
+    HAWSER_DATE /**< days since 1970-01-01 UTC, then 0 and 1 for each of 12 months, 7 weekdays from Monday on, and 24 hours if the
+                             column has times of day */
+} hawser_column_kind;
+
+/** A column of a table. Pointers are the schema's. */
+typedef struct hawser_schema_column {
+    const char *name; /**< UTF-8; "" if it has none */
+    hawser_column_kind kind;
+    size_t first, count; /**< its columns of the matrix: [first, first + count) */
+    const char *const
+        *levels; /**< category: `count` words; a level "" stands for missing values (missing "level"). Else NULL */
+} hawser_schema_column;
+
 /** The option rows of the readers (format, header, target, missing, index-base, type, memory-limit, threads ...). */
 HAWSER_API const hawser_option *hawser_data_rows(void);
 
@@ -44,15 +64,32 @@ typedef struct hawser_load {
                                 npy, idx: path of a file with the target only. NULL: the first column; for idx, none */
     const char *
         weights; /**< CSV: name or number of the column with example weights; else a file with one number per row; NULL: none */
-    const char *offset;  /**< as `weights`, for an offset that is added to the linear predictor */
-    const char *names;   /**< file of column names, one per line, for formats without names; NULL: names from the input */
-    int header;          /**< CSV: 1 yes, -1 no, 0 detect */
-    char delimiter;      /**< CSV: the separator of fields, or HAWSER_BLANKS; 0 detects , ; tab or blanks */
-    const char *missing; /**< CSV: "refuse" (default), "zero", "mean", "drop" */
+    const char *offset; /**< as `weights`, for an offset that is added to the linear predictor */
+    const char *names;  /**< file of column names, one per line, for formats without names; NULL: names from the input */
+    int header;         /**< CSV: 1 yes, -1 no, 0 detect */
+    char delimiter;     /**< CSV: the separator of fields, or HAWSER_BLANKS; 0 detects , ; tab or blanks */
+    const char
+        *select; /**< CSV: the features, names or numbers separated by commas; NULL: all columns without another role */
+    const char *ignore; /**< CSV: columns that are not read, names or numbers separated by commas; NULL: none */
+    /** CSV: columns that are read as words whatever they look like, names or numbers separated by commas. "auto" (default): a column is a
+     *  category if none of its values is a number. "none": words are refused. */
+    const char *categories;
+    const char *dates; /**< CSV: columns of dates (ISO 8601), names or numbers separated by commas; NULL: none */
+    /** CSV: "refuse" (default), "zero", "mean" (numbers only), "drop", "level" (words only: missing ones are a level of their own), or one for
+     *  numbers and one for words: "mean,level" */
+    const char *missing;
     const double
         *means; /**< missing "mean": the value of a missing entry of each column, `columns` numbers from the training data
                               (hawser_dataset_means); NULL: the means of this input */
     int index_base; /**< 0: detect once for the whole input; else 1 + base (1: base 0, 2: base 1) */
+    /** Of a model (its training data's hawser_dataset_schema, or hawser_schema_read): columns are matched by name if both sides have names,
+     *  else by position, and words have the model's levels. Other columns are counted and ignored. Borrowed; NULL: none */
+    const hawser_schema *schema;
+    bool
+        unseen_zero; /**< with `schema`: a word that it does not have is read as none of its levels, instead of being refused */
+    bool target_optional; /**< with `schema` or `columns`: the input may lack the target */
+    size_t
+        target_place; /**< with these, for an input without names: 1 + the target's column in the training data; 0: unknown */
     size_t
         columns; /**< predict, evaluate: the model's number of columns; columns beyond it are counted and ignored. 0: all columns */
     hawser_type type; /**< HAWSER_F64 or HAWSER_F32 storage */
@@ -95,6 +132,24 @@ HAWSER_API const double *hawser_dataset_means(const hawser_dataset *dataset);
 HAWSER_API const char *hawser_dataset_column(const hawser_dataset *dataset, size_t column);
 HAWSER_API const char *hawser_dataset_target_name(const hawser_dataset *dataset); /**< or NULL */
 
+/** Returns the schema of a dataset, or NULL if its columns are those of the matrix. The dataset owns it. */
+HAWSER_API const hawser_schema *hawser_dataset_schema(const hawser_dataset *dataset);
+/** Returns the number of the table's columns, without target, weights and offset. */
+HAWSER_API size_t hawser_schema_count(const hawser_schema *schema);
+/** Stores a column of the table; returns false if there is none of that number. */
+HAWSER_API bool hawser_schema_at(const hawser_schema *schema, size_t column, hawser_schema_column *out);
+/** Returns the words that are the target's classes, in the order of their bytes, and stores their number; the target's value is the number of
+ *  a word, from 0. NULL: the target has numbers. */
+HAWSER_API const char *const *hawser_schema_target(const hawser_schema *schema, size_t *count);
+/** Writes the name of a column of the matrix as people read it: "weather=clear", "day:month=3". Returns its length, which may be more than
+ *  `size` - 1 (then it is cut), and 0 if there is no such column. */
+HAWSER_API size_t hawser_schema_print(const hawser_schema *schema, size_t column, char *text, size_t size);
+/** Writes the schema as JSON, and reads it. The caller frees *text with free(), *schema with hawser_schema_free. HAWSER_BAD_INPUT for text
+ *  that is no schema. */
+HAWSER_API hawser_status hawser_schema_write(const hawser_schema *schema, char **text, hawser_error *error) HAWSER_MUST_USE;
+HAWSER_API hawser_status hawser_schema_read(const char *text, hawser_schema **schema, hawser_error *error) HAWSER_MUST_USE;
+HAWSER_API void hawser_schema_free(hawser_schema *schema);
+
 /** Facts about a load, for `hawser data info`, --json and the model file. */
 typedef struct hawser_load_figures {
     hawser_format format;
@@ -110,6 +165,7 @@ typedef struct hawser_load_figures {
     bool parted;               /**< only hawser_load.part was read; false: the format has no parts, and the whole was read */
     uint32_t readers;          /**< threads that parsed; 0: a cache file was mapped */
     const uint64_t *rows_read; /**< rows (Matrix Market: entries) per reader, owned by the dataset; NULL without readers */
+    size_t target_column;      /**< CSV: 1 + the target's column; 0: it has none */
     bool target_file;          /**< hawser_load.target was a file and not a column */
 } hawser_load_figures;
 HAWSER_API const hawser_load_figures *hawser_dataset_figures(const hawser_dataset *dataset);
@@ -163,6 +219,10 @@ HAWSER_API const void *hawser_model_get(const hawser_model *model, const char *n
 HAWSER_API const char *hawser_model_text(const hawser_model *model, const char *key); /**< or NULL */
 /** Stores the key and value of a fact by its index; returns false if there is none. */
 HAWSER_API bool hawser_model_fact_at(const hawser_model *model, size_t index, const char **key, const char **value);
+/** Makes the schema of a model's columns: that of its training data, or columns of numbers with the names that it has. *schema (the caller
+ *  frees it) is NULL if the model names no columns. */
+HAWSER_API hawser_status hawser_model_schema(const hawser_model *model, hawser_schema **schema,
+                                             hawser_error *error) HAWSER_MUST_USE;
 /** Writes the file with a checksum, under a temporary name, synced and renamed: a reader sees the old file or the new one. */
 HAWSER_API hawser_status hawser_model_save(const hawser_model *model, const char *path, hawser_error *error) HAWSER_MUST_USE;
 HAWSER_API hawser_status hawser_model_load(const char *path, hawser_model **model, hawser_error *error) HAWSER_MUST_USE;

@@ -8,6 +8,7 @@
 const hawser_option *hw_evaluate_rows(void)
 {
     static const hawser_option rows[] = {
+        HW_UNSEEN_ROW,
         {"json", HAWSER_FLAG, "no", NULL, NULL, "print one JSON object instead of lines", "0.1", 0},
         {"quiet", HAWSER_FLAG, "no", NULL, NULL, "print only errors on standard error", "0.1", 'q'},
         {0},
@@ -37,7 +38,7 @@ hawser_status hw_evaluate(hw_call *call, hawser_error *error)
     hawser_dataset *data;
     double *predictions;
     hawser_fact facts[16] = {{0}};
-    HAWSER_TRY(hw_predict_words(call, &fitted, &data, &predictions, error));
+    HAWSER_TRY(hw_predict_words(call, &fitted, true, &data, &predictions, error));
     hawser_status status = fitted.algorithm->evaluate != NULL
                                ? fitted.algorithm->evaluate(fitted.model, data, predictions, facts, error)
                                : hawser_fail(error, HAWSER_BAD_OPTION, "%s: predictions of %s have no metrics",

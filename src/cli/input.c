@@ -113,6 +113,8 @@ hawser_status hw_fitted_load(const char *path, hw_fitted *fitted, hawser_error *
     else
         status = fact_count(fitted->model, path, "columns", &columns, error);
     fitted->columns = (size_t)(columns > 0 ? columns : 0);
+    if (status == HAWSER_OK)
+        status = hawser_model_schema(fitted->model, &fitted->schema, error);
     if (status != HAWSER_OK)
         hw_fitted_free(fitted);
     return status;
@@ -121,6 +123,7 @@ hawser_status hw_fitted_load(const char *path, hw_fitted *fitted, hawser_error *
 void hw_fitted_free(hw_fitted *fitted)
 {
     hawser_model_free(fitted->model);
+    hawser_schema_free(fitted->schema);
     *fitted = (hw_fitted){0};
 }
 
@@ -142,9 +145,13 @@ static bool target_was_file(const hawser_model *model, const char *target)
 /* Takes the target and the options of one format from the training for new data too, unless the user gives others. */
 static hawser_status inherit_options(const hw_call *call, const hawser_model *model, hawser_error *error)
 {
+    static const char of_schema[] = " columns ignore categories dates "; /* the model's columns say it */
     for (const hawser_option *row = hawser_data_rows(); row->key != NULL; row++) {
         bool target = strcmp(row->key, "target") == 0;
-        char fact[40];
+        char fact[40], word[40];
+        snprintf(word, sizeof word, " %s ", row->key);
+        if (strstr(of_schema, word) != NULL)
+            continue;
         snprintf(fact, sizeof fact, "options.%s", row->key);
         const char *text = target || hw_format_of_option(row->key) != HAWSER_GUESS ? hawser_model_text(model, fact) : NULL;
         if (text == NULL || (target && target_was_file(model, text)))
@@ -153,6 +160,27 @@ static hawser_status inherit_options(const hw_call *call, const hawser_model *mo
             continue; /* a dropped row of new data has no prediction, so the user must ask for that */
         HAWSER_TRY(hawser_options_set(call->options, row->key, text, HAWSER_FROM_PROGRAM, "model", error));
     }
+    return HAWSER_OK;
+}
+
+/* How the columns of new data are matched with the model's. A target that the user has not named may be missing where it is not used. */
+static hawser_status take_columns(const hw_call *call, const hw_fitted *fitted, bool needs_target, hawser_load *how,
+                                  hawser_error *error)
+{
+    const char *name = hawser_model_text(fitted->model, "target"), *unseen = hawser_options_text(call->options, "unseen");
+    long long place = -1;
+    bool named = hawser_options_source(call->options, "target", NULL) > HAWSER_FROM_PROGRAM;
+    how->columns = fitted->columns;
+    how->schema = fitted->schema;
+    how->unseen_zero = unseen != NULL && strcmp(unseen, "zero") == 0;
+    how->target_optional = !needs_target && !named;
+    if (hawser_model_text(fitted->model, "target_column") != NULL)
+        HAWSER_TRY(fact_count(fitted->model, call->words[0], "target_column", &place, error));
+    if (named)
+        return HAWSER_OK;
+    how->target_place = (size_t)(place + 1);
+    if (fitted->schema != NULL && name != NULL && !(how->target != NULL && strcmp(how->target, "none") == 0))
+        how->target = name;
     return HAWSER_OK;
 }
 
@@ -203,34 +231,38 @@ static hawser_status take_means(const hw_call *call, const hw_fitted *fitted, ha
     return HAWSER_OK;
 }
 
-/* Compares names. Columns are matched by position, so different names mean that positions differ, too. */
+/* Compares names where the reader has not matched them: those of a cache, or of a file of names. */
 static hawser_status compare_names(const hw_call *call, const hw_fitted *fitted, const hawser_dataset *data,
                                    hawser_error *error)
 {
-    const char *names = hawser_model_text(fitted->model, "names");
-    size_t columns = hawser_dataset_matrix(data)->cols;
-    for (size_t j = 0; names != NULL && *names != '\0' && j < columns; j++) {
+    size_t columns = hawser_dataset_matrix(data)->cols, size = 0;
+    char *text = NULL;
+    hawser_status status = HAWSER_OK;
+    for (size_t j = 0; fitted->schema != NULL && j < columns && status == HAWSER_OK; j++) {
         const char *name = hawser_dataset_column(data, j);
-        size_t length = strcspn(names, "\n");
-        if (name != NULL && (strlen(name) != length || strncmp(name, names, length) != 0))
-            return hawser_fail(
-                error, HAWSER_BAD_INPUT,
-                "%s: column %zu is named '%.100s', but '%.*s' in the model; bring the columns into the model's order",
-                call->words[1], j, name, (int)(length < 100 ? length : 100), names);
-        names += length + (names[length] == '\n');
+        status = HW_GROW(&text, &size, hawser_schema_print(fitted->schema, j, NULL, 0) + 1, "a column's name", error);
+        if (status != HAWSER_OK || name == NULL)
+            break;
+        (void)hawser_schema_print(fitted->schema, j, text, size);
+        if (strcmp(name, text) != 0)
+            status = hawser_fail(error, HAWSER_BAD_INPUT,
+                                 "%s: column %zu is named '%.100s', but '%.100s' in the model; bring the columns into the "
+                                 "model's order",
+                                 call->words[1], j, name, text);
     }
-    return HAWSER_OK;
+    free(text);
+    return status;
 }
 
 hawser_status hw_load_for_model(const hw_call *call, const hw_fitted *fitted, char *const *words, size_t count,
-                                hawser_dataset **data, hawser_error *error)
+                                bool needs_target, hawser_dataset **data, hawser_error *error)
 {
     hawser_load how;
     HAWSER_TRY(inherit_options(call, fitted->model, error));
     HAWSER_TRY(hawser_load_from_options(call->options, &how, error));
     HAWSER_TRY(take_base(call, fitted, &how, error));
     HAWSER_TRY(take_means(call, fitted, &how, error));
-    how.columns = fitted->columns;
+    HAWSER_TRY(take_columns(call, fitted, needs_target, &how, error));
     how.rows_layout = 1;
     HAWSER_TRY(hw_load_as(call, words, count, &how, data, error));
     doubt_base(call, fitted, *data);
@@ -242,8 +274,8 @@ hawser_status hw_load_for_model(const hw_call *call, const hw_fitted *fitted, ch
     return status;
 }
 
-hawser_status hw_predict_words(const hw_call *call, hw_fitted *fitted, hawser_dataset **data, double **predictions,
-                               hawser_error *error)
+hawser_status hw_predict_words(const hw_call *call, hw_fitted *fitted, bool needs_target, hawser_dataset **data,
+                               double **predictions, hawser_error *error)
 {
     *data = NULL;
     *predictions = NULL;
@@ -253,7 +285,7 @@ hawser_status hw_predict_words(const hw_call *call, hw_fitted *fitted, hawser_da
         status = hawser_fail(error, HAWSER_BAD_OPTION, "%s: a model of %s makes no predictions", call->words[0],
                              fitted->algorithm->name);
     if (status == HAWSER_OK)
-        status = hw_load_for_model(call, fitted, call->words + 1, call->count - 1, data, error);
+        status = hw_load_for_model(call, fitted, call->words + 1, call->count - 1, needs_target, data, error);
     if (status == HAWSER_OK)
         status = HW_NEW(predictions, hawser_dataset_matrix(*data)->rows, "predictions", error);
     if (status == HAWSER_OK)

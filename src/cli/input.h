@@ -35,24 +35,33 @@ hawser_status hw_refuse_idle(const hw_call *call, const char *key, bool idle, co
 /* The tensor with the values that stand for missing values, by column. */
 #define HW_MEANS "missing.means"
 
+/* The option row of --unseen. */
+#define HW_UNSEEN_ROW                                                                                                       \
+    {                                                                                                                       \
+        "unseen", HAWSER_WORD, "error", "error|zero", "HOW",                                                                \
+            "words that the training data did not have: refuse them, or read them as none of the known ones", "0.1", 0      \
+    }
+
 /* A model and its data. */
 typedef struct hw_fitted {
     hawser_model *model;
     const hawser_algorithm *algorithm;
     size_t columns;
+    hawser_schema *schema; /* of its columns; NULL: they have no names */
 } hw_fitted;
 
 hawser_status hw_fitted_load(const char *path, hw_fitted *fitted, hawser_error *error) HAWSER_MUST_USE;
 void hw_fitted_free(hw_fitted *fitted);
 
 /* Loads data like the model's own: index base, columns and CSV settings are the model's. Columns that the model lacks are counted,
- * reported and left out; columns of other names are refused. */
+ * reported and left out. Columns match by name if both sides have names, else by position. Only `needs_target` refuses data without a
+ * target. */
 hawser_status hw_load_for_model(const hw_call *call, const hw_fitted *fitted, char *const *words, size_t count,
-                                hawser_dataset **data, hawser_error *error) HAWSER_MUST_USE;
+                                bool needs_target, hawser_dataset **data, hawser_error *error) HAWSER_MUST_USE;
 
 /* Loads MODEL DATA... of the call's words and predicts; the caller frees all three. */
-hawser_status hw_predict_words(const hw_call *call, hw_fitted *fitted, hawser_dataset **data, double **predictions,
-                               hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_predict_words(const hw_call *call, hw_fitted *fitted, bool needs_target, hawser_dataset **data,
+                               double **predictions, hawser_error *error) HAWSER_MUST_USE;
 
 /* Checks that the files of data that is written to `path`, which may be two in a format, are none that the command reads, and that the
  * second is no output. */

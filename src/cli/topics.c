@@ -53,6 +53,28 @@ static const hawser_topic topics[] = {
      "for a Service named hawser (HAWSER_PORT_7000_TCP and the like) are ignored.\n"
      "Sizes: 4096, 64k, 1.5M, 2GiB (powers of 1024). Durations: 90, 90s, 5m, 2h. Flags:\n"
      "yes or no.\n"},
+    {"tables", "CSV tables: names, words, dates, missing values",
+     "With a header, columns are named: --target price, --ignore id,comment, --columns a,b.\n"
+     "A first line is a header if it has a word, unless words and numbers are in the same\n"
+     "fields of the second line; --header says it.\n\n"
+     "  words    A column without any number is a category: one column of 0 and 1 per word,\n"
+     "           in the order of the words' bytes, and no word is left out. Numbers and words\n"
+     "           in one column, more than 1,000 words, and words that look like dates are\n"
+     "           refused, with the line. --categories NAME reads all values of a column as\n"
+     "           words, --categories none allows no words.\n"
+     "  dates    --dates NAME reads ISO 8601 (2026-11-24, 2026-11-24T18:30:00+01:00; UTC if\n"
+     "           there is no zone): days since 1970 as a number; month, weekday and, if there\n"
+     "           are times, hour as categories.\n"
+     "  missing  An empty field, ?, NA, N/A, NaN, null and none. --missing zero, mean (numbers\n"
+     "           only), drop, or level: missing words are a level of their own. Two, as in\n"
+     "           mean,level, are for numbers and for words.\n"
+     "  target   May have words, which are classes: train logistic, if there are two.\n\n"
+     "A line of --penalty-factors, --lower or --upper belongs to a column of the table, with all\n"
+     "its words. The model keeps columns and words as JSON (its fact schema). predict and\n"
+     "evaluate match columns by name, in any order; further columns are counted and ignored,\n"
+     "a missing one is an error. A word that the training data did not have is refused, or with\n"
+     "--unseen zero read as none of the known ones. predict needs no target. Without names on\n"
+     "both sides columns are matched by position: exactly the model's, or the target besides.\n"},
     {"cluster", "One training on several processes or machines",
      "Every process is a node, and all nodes are one job. With bsp its result has the bits of\n"
      "one process with as many --workers. Node 0 saves the model and prints.\n\n"

@@ -76,6 +76,7 @@ static hawser_status load_validation(const hw_call *call, bool leads, const haws
     hawser_load how;
     HAWSER_TRY(hawser_load_from_options(call->options, &how, error));
     how.columns = hawser_dataset_matrix(data)->cols;
+    how.schema = hawser_dataset_schema(data);
     how.index_base = hawser_dataset_figures(data)->index_base + 1;
     how.means = hawser_dataset_means(data);
     return hawser_dataset_load(&path, 1, &how, validation, error);

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "base/memory.h"
@@ -22,12 +23,36 @@ void hw_dataset_own(hawser_dataset *dataset, void *memory)
     dataset->owned[dataset->owned_count++] = memory;
 }
 
+hawser_status hw_dataset_name_columns(hawser_dataset *dataset, const hawser_schema *schema, hawser_error *error)
+{
+    const char *target = dataset->target_name;
+    size_t cols = dataset->matrix.cols, bytes = target != NULL ? strlen(target) + 1 : 0;
+    char **block;
+    for (size_t j = 0; j < cols; j++)
+        bytes += hawser_schema_print(schema, j, NULL, 0) + 1;
+    HAWSER_TRY(hw_new_array((void **)&block, cols * sizeof *block + bytes, 1, "column names", error));
+    hw_dataset_own(dataset, block);
+    char *text = (char *)(block + cols), *end = text + bytes;
+    for (size_t j = 0; j < cols; j++) {
+        block[j] = text;
+        text += hawser_schema_print(schema, j, text, (size_t)(end - text)) + 1;
+    }
+    if (target != NULL) { /* names move together */
+        memcpy(text, target, strlen(target) + 1);
+        dataset->target_name = text;
+    }
+    dataset->columns = (const char *const *)block;
+    return HAWSER_OK;
+}
+
 void hw_dataset_take_names(hawser_dataset *to, hawser_dataset *from)
 {
     to->columns = from->columns;
     to->target_name = from->target_name;
     from->columns = NULL;
     from->target_name = NULL;
+    to->schema = from->schema;
+    from->schema = NULL;
     for (size_t i = 0; i < from->owned_count; i++)
         if (to->columns != NULL && from->owned[i] == (const void *)to->columns) { /* the names' text is in the same block */
             hw_dataset_own(to, from->owned[i]);
@@ -42,6 +67,9 @@ void hawser_dataset_free(hawser_dataset *dataset)
     for (size_t i = 0; i < dataset->owned_count; i++)
         free(dataset->owned[i]);
     hw_residence_free(dataset->residence);
+    hawser_schema_free(dataset->schema);
+    if (dataset->table != NULL)
+        dataset->free_table(dataset->table);
     if (dataset->mapping != NULL)
         munmap(dataset->mapping, dataset->mapping_bytes);
     free(dataset);
@@ -80,6 +108,11 @@ const double *hawser_dataset_weights(const hawser_dataset *dataset)
 const double *hawser_dataset_offset(const hawser_dataset *dataset)
 {
     return dataset != NULL ? dataset->offset : NULL;
+}
+
+const hawser_schema *hawser_dataset_schema(const hawser_dataset *dataset)
+{
+    return dataset != NULL ? dataset->schema : NULL;
 }
 
 const double *hawser_dataset_means(const hawser_dataset *dataset)

@@ -22,6 +22,9 @@ struct hawser_dataset {
     const double *means;        /* matrix.cols values that stand for missing ones, or NULL */
     const char *const *columns; /* matrix.cols names or NULL */
     const char *target_name;    /* or NULL */
+    struct hw_table *table;     /* of a part of a table: its cells, until all parts are read; or NULL */
+    void (*free_table)(struct hw_table *table);
+    hawser_schema *schema; /* of a table with words or dates, owned; or NULL */
     hawser_load_figures figures;
     void *owned[HW_DATASET_OWNED]; /* each released with free() */
     size_t owned_count;
@@ -43,6 +46,10 @@ void hw_dataset_own(hawser_dataset *dataset, void *memory);
 
 /* Frees the matrix's arrays, as far as they are owned; its shape stays. */
 void hw_dataset_drop_entries(hawser_dataset *dataset);
+
+/* Names the columns by a schema, which may be another one's. */
+hawser_status hw_dataset_name_columns(hawser_dataset *dataset, const hawser_schema *schema,
+                                      hawser_error *error) HAWSER_MUST_USE;
 
 /* Column names and the target's move from one dataset to another. */
 void hw_dataset_take_names(hawser_dataset *to, hawser_dataset *from);

@@ -27,8 +27,8 @@ enum {
     ROW(CSV, "csv",                                                                                                         \
         "text with or without a line of column names; fields may be quoted, and are separated by commas, semicolons, tabs " \
         "or any number of blanks",                                                                                          \
-        "csv", "", HW_FORMAT_TEXT | HW_FORMAT_LINES | HW_FORMAT_SIDES, "header delimiter missing", NULL, hw_is_csv,         \
-        hw_csv_load, hw_csv_write)                                                                                          \
+        "csv", "", HW_FORMAT_TEXT | HW_FORMAT_LINES | HW_FORMAT_SIDES,                                                      \
+        "header delimiter columns ignore categories dates missing", NULL, hw_is_csv, hw_csv_load, hw_csv_write)             \
     ROW(MATRIX_MARKET, "matrix-market",                                                                                     \
         "coordinate or array, general or symmetric; the target is a separate file (--target FILE). UCI's bags of words "    \
         "(docword) are read too: the numbers of documents, words and entries, one per line, then DOCUMENT WORD COUNT",      \

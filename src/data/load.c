@@ -43,7 +43,7 @@ static hawser_status estimate_rows(hw_job *job, bool by_row, hawser_error *error
 hawser_status hw_svmlight_load(hw_job *job, hawser_dataset *dataset, hawser_error *error)
 {
     const char *target = job->load->target;
-    bool in_rows = target == NULL || strcmp(target, "none") == 0 || strcmp(target, "0") == 0;
+    bool in_rows = target == NULL || job->load->target_optional || strcmp(target, "none") == 0 || strcmp(target, "0") == 0;
     if (!in_rows && !hw_is_file(target))
         return hawser_fail(error, HAWSER_BAD_OPTION,
                            "target = %s: svmlight's target is the first word of a line; unset it, or name a "
@@ -121,11 +121,24 @@ hawser_status hw_cache_load(hw_job *job, hawser_dataset *dataset, hawser_error *
     return hawser_fail(error, HAWSER_BAD_ARGUMENT, "a cache cannot be read from here");
 }
 
+/* Options that leave columns out, or give them a kind, must not be passed over. */
+static hawser_status check_selection(const hw_job *job, hawser_format format, hawser_error *error)
+{
+    const hawser_load *load = job->load;
+    const char *const lists[][2] = {{"columns", load->select}, {"ignore", load->ignore}, {"dates", load->dates}};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        if (lists[i][1] != NULL && !hw_format_has_option(format, lists[i][0]))
+            return hawser_fail(error, HAWSER_BAD_OPTION, "--%s %.100s: %s is %s input, whose columns are not read by name",
+                               lists[i][0], lists[i][1], job->input.files[0].name, hw_format_name(format));
+    return HAWSER_OK;
+}
+
 static hawser_status load_opened(hw_job *job, hawser_dataset *dataset, hawser_error *error)
 {
     hawser_format format;
     HAWSER_TRY(find_format(job, &format, error));
     dataset->figures.format = format;
+    HAWSER_TRY(check_selection(job, format, error));
     const hw_format_row *row = hw_format_row_of(format);
     bool in_lines = (row->traits & HW_FORMAT_LINES) != 0, binary = (row->traits & HW_FORMAT_BINARY) != 0;
     dataset->figures.parted = (in_lines || binary) && job->load->parts > 1; /* Matrix Market says so itself */
@@ -138,21 +151,24 @@ static hawser_status load_opened(hw_job *job, hawser_dataset *dataset, hawser_er
     return HAWSER_OK;
 }
 
-static void begin(hw_job *job, const hawser_load *load, uint64_t memory)
+static void begin(hw_job *job, const hawser_load *load, uint64_t memory, bool as_table)
 {
     memset(job, 0, sizeof *job);
     job->load = load;
+    job->as_table = as_table;
     job->threads = load->threads != 0 ? load->threads : hw_machine_processors();
     hw_budget_init(&job->budget, memory);
 }
 
-/* Ends the job whatever happened. */
-static hawser_status finish(hw_job *job, hawser_status opened, double began, hawser_dataset **dataset, hawser_error *error)
+/* Ends the job whatever happened. *again: it has read numbers and met words, so that the input must be read as a table. */
+static hawser_status finish(hw_job *job, hawser_status opened, double began, hawser_dataset **dataset, bool *again,
+                            hawser_error *error)
 {
     hawser_dataset *made = NULL;
     hawser_status status = opened == HAWSER_OK ? hw_dataset_new(&made, error) : opened;
     if (status == HAWSER_OK)
         status = load_opened(job, made, error);
+    *again = status == HAWSER_BAD_INPUT && job->met_words;
     hw_job_free(job);
     if (status != HAWSER_OK) {
         hawser_dataset_free(made);
@@ -194,19 +210,18 @@ hawser_status hawser_dataset_load(const char *const *paths, size_t count, const 
     return hw_load_within(paths, count, load, load->memory_limit, dataset, error);
 }
 
-hawser_status hw_load_within(const char *const *paths, size_t count, const hawser_load *load, uint64_t memory,
-                             hawser_dataset **dataset, hawser_error *error)
+static hawser_status load_once(const char *const *paths, size_t count, const hawser_load *load, uint64_t memory,
+                               bool as_table, hawser_dataset **dataset, bool *again, hawser_error *error)
 {
     hawser_load within = *load;
     hw_job job;
     double began = hw_seconds();
-    *dataset = NULL;
-    HAWSER_TRY(check_asked(paths, count, load, error));
     within.memory_limit = memory;
-    begin(&job, load, memory);
+    *again = false;
+    begin(&job, load, memory, as_table);
     hawser_status status = hw_input_open(&job.input, paths, count, &job.budget, error);
     if (status != HAWSER_OK || !is_cache(&job, load))
-        return finish(&job, status, began, dataset, error);
+        return finish(&job, status, began, dataset, again, error);
     if (job.input.count > 1)
         status =
             hawser_fail(error, HAWSER_BAD_INPUT, "%s: a cache is one file, and %zu were given", paths[0], job.input.count);
@@ -216,10 +231,28 @@ hawser_status hw_load_within(const char *const *paths, size_t count, const hawse
     return status;
 }
 
+hawser_status hw_load_within(const char *const *paths, size_t count, const hawser_load *load, uint64_t memory,
+                             hawser_dataset **dataset, hawser_error *error)
+{
+    bool again;
+    *dataset = NULL;
+    HAWSER_TRY(check_asked(paths, count, load, error));
+    hawser_status status = load_once(paths, count, load, memory, false, dataset, &again, error);
+    return again ? load_once(paths, count, load, memory, true, dataset, &again, error) : status;
+}
+
+hawser_status hw_load_as_table(const char *const *paths, size_t count, const hawser_load *load, uint64_t memory,
+                               hawser_dataset **dataset, hawser_error *error)
+{
+    bool again;
+    *dataset = NULL;
+    return load_once(paths, count, load, memory, true, dataset, &again, error);
+}
+
 hawser_status hw_load_sides(hawser_dataset *dataset, const hawser_load *load, uint64_t memory, hawser_error *error)
 {
     hw_job job;
-    begin(&job, load, memory);
+    begin(&job, load, memory, false);
     hawser_status status = hw_load_side_files(&job, dataset, error);
     hw_job_free(&job);
     return status;
@@ -228,11 +261,16 @@ hawser_status hw_load_sides(hawser_dataset *dataset, const hawser_load *load, ui
 hawser_status hw_load_memory(const char *name, const char *text, size_t bytes, size_t chunk_bytes, const hawser_load *load,
                              hawser_dataset **dataset, hawser_error *error)
 {
-    hw_job job;
-    double began = hw_seconds();
+    hawser_status status = HAWSER_OK;
+    bool again = false;
     *dataset = NULL;
-    begin(&job, load, load->memory_limit);
-    job.chunk_bytes = chunk_bytes;
-    hawser_status status = hw_input_memory(&job.input, name, text, bytes, &job.budget, error);
-    return finish(&job, status, began, dataset, error);
+    for (int round = 0; round == 0 || (round == 1 && again); round++) {
+        hw_job job;
+        double began = hw_seconds();
+        begin(&job, load, load->memory_limit, again);
+        job.chunk_bytes = chunk_bytes;
+        status = hw_input_memory(&job.input, name, text, bytes, &job.budget, error);
+        status = finish(&job, status, began, dataset, &again, error);
+    }
+    return status;
 }

@@ -12,6 +12,10 @@ hawser_status hw_load_memory(const char *name, const char *text, size_t bytes, s
 hawser_status hw_load_within(const char *const *paths, size_t count, const hawser_load *load, uint64_t memory,
                              hawser_dataset **dataset, hawser_error *error) HAWSER_MUST_USE;
 
+/* The same of a CSV input whose cells are kept as a table (dataset->table), whatever they look like. */
+hawser_status hw_load_as_table(const char *const *paths, size_t count, const hawser_load *load, uint64_t memory,
+                               hawser_dataset **dataset, hawser_error *error) HAWSER_MUST_USE;
+
 /* Target, weights, offset and names that lie in files of their own. */
 hawser_status hw_load_side_files(hw_job *job, hawser_dataset *dataset, hawser_error *error) HAWSER_MUST_USE;
 /* The same for a dataset that was put together otherwise. */

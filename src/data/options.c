@@ -22,8 +22,18 @@ static const hawser_option rows[] = {
      "unset, "
      "detected among , ; tab and blanks",
      "0.1", 0},
-    {"missing", HAWSER_WORD, "refuse", "refuse|zero|mean|drop", "HOW",
-     "missing CSV values: refuse the input, read zero, read the mean of its column in the training data, or drop the row",
+    {"columns", HAWSER_TEXT, NULL, NULL, "LIST", "features of a CSV input, by name or number; if unset, all columns", "0.1",
+     0},
+    {"ignore", HAWSER_TEXT, NULL, NULL, "LIST", "CSV columns that are not read, by name or number", "0.1", 0},
+    {"categories", HAWSER_TEXT, "auto", NULL, "LIST",
+     "CSV columns whose values are all read as words; auto: columns without a number are words; none: words are refused",
+     "0.1", 0},
+    {"dates", HAWSER_TEXT, NULL, NULL, "LIST",
+     "CSV columns of dates in ISO 8601: days as a number, month, weekday and hour as categories", "0.1", 0},
+    {"missing", HAWSER_TEXT, "refuse", NULL, "HOW",
+     "missing CSV values: refuse the input, read zero, read the mean of the column in the training data, drop the row, or "
+     "take "
+     "missing words for a level of their own; two (mean,level) for numbers and words",
      "0.1", 0},
     {"index-base", HAWSER_WORD, "guess", "guess|0|1", "BASE",
      "number of the first column in svmlight input; guess: 0 if index 0 occurs anywhere, else 1", "0.1", 0},
@@ -74,6 +84,10 @@ hawser_status hawser_load_from_options(const hawser_options *options, hawser_loa
     load->offset = hawser_options_text(options, "offset");
     load->names = hawser_options_text(options, "names");
     load->missing = hawser_options_text(options, "missing");
+    load->select = hawser_options_text(options, "columns");
+    load->ignore = hawser_options_text(options, "ignore");
+    load->categories = hawser_options_text(options, "categories");
+    load->dates = hawser_options_text(options, "dates");
     load->header = word_is(options, "header", "yes") - word_is(options, "header", "no");
     load->index_base = word_is(options, "index-base", "0") ? 1 : word_is(options, "index-base", "1") ? 2 : 0;
     load->type = word_is(options, "type", "f32") ? HAWSER_F32 : HAWSER_F64;

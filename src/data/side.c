@@ -101,7 +101,7 @@ hawser_status hw_load_side_files(hw_job *job, hawser_dataset *dataset, hawser_er
     const double *in_rows = dataset->weights;
     const double **const out[] = {&dataset->target, &dataset->weights, &dataset->offset};
     for (int i = 0; i < 3; i++) {
-        if (specs[i] == NULL || strcmp(specs[i], "none") == 0 || *out[i] != NULL)
+        if (specs[i] == NULL || strcmp(specs[i], "none") == 0 || *out[i] != NULL || (i == 0 && load->target_optional))
             continue;
         if (!hw_is_file(specs[i]))
             return hawser_fail(error, HAWSER_BAD_INPUT,

@@ -110,9 +110,14 @@ printf '1 0:1\n' >zero.svm
 code 3 "$hawser" predict m.st zero.svm
 code 0 "$hawser" predict m.st small.svm --index-base 0
 says "its columns look as if they were counted from 1"
-sed '1s/a,b/b,a/' small.csv >swapped.csv
-code 3 "$hawser" predict c.st swapped.csv
-says "column 0 is named 'b', but 'a' in the model"
+code 0 "$hawser" predict c.st small.csv
+cp out straight
+awk -F, -v OFS=, '{ print $7, $4, "x", $3, $2, $6, $5 }' small.csv >swapped.csv
+code 0 "$hawser" predict c.st swapped.csv
+cmp -s out straight || complain "columns in another order give other predictions"
+cut -d, -f1,2 small.csv >less.csv
+code 3 "$hawser" predict c.st less.csv
+says "has no column 'b', which the model needs"
 
 # A model to start from, a validation set, several files, standard input.
 code 0 "$hawser" train lasso small.svm --init m.st --lambda 0.05 --quiet --json

@@ -30,6 +30,7 @@ typedef struct fixture {
     hawser_run *run;
     hawser_dataset *dataset;
     hawser_model *model;
+    hawser_schema *schema;
     FILE *out;
     uint64_t task;
     uint32_t near_table, held_table;
@@ -71,6 +72,9 @@ typedef struct fixture {
     hawser_store *made_store;
     hawser_dataset *made_dataset;
     hawser_model *made_model;
+    hawser_schema *made_schema;
+    char *made_text;
+    hawser_schema_column column_out;
     hawser_options *made_options;
     /* Functions: */
     hawser_unit_function *unit;
@@ -242,6 +246,7 @@ static void make_data(fixture *f)
     f->part = f->matrix;
     must(f, hawser_dataset_generate(&what, &f->dataset, NULL, &f->error));
     must(f, hawser_dataset_write(f->dataset, 0, ROWS, HAWSER_SVMLIGHT, f->data_path, &f->error));
+    must(f, hawser_schema_read("{\"columns\": [{\"name\": \"a\"}], \"target\": [\"no\", \"yes\"]}", &f->schema, &f->error));
     must(f, hawser_model_new(&f->model, &f->error));
     must(f, hawser_model_tensor(f->model, "tensor", HAWSER_F64, (const size_t[2]){2, 0}, f->doubles, &f->error));
     must(f, hawser_model_fact(f->model, "fact", "true", &f->error));
@@ -291,6 +296,7 @@ static void close_fixture(fixture *f)
     hawser_run_free(f->run);
     hawser_dataset_free(f->dataset);
     hawser_model_free(f->model);
+    hawser_schema_free(f->schema);
     hawser_close(f->other_job);
     hawser_close(f->job);
     hawser_options_free(f->data_options);
@@ -340,6 +346,8 @@ static void clean(fixture *f)
     hawser_close(f->made_job);
     hawser_dataset_free(f->made_dataset);
     hawser_model_free(f->made_model);
+    hawser_schema_free(f->made_schema);
+    free(f->made_text);
     free(f->bytes_out);
     hawser_options_free(f->made_options);
     free(f->truth);
@@ -349,6 +357,8 @@ static void clean(fixture *f)
     f->made_job = NULL;
     f->made_dataset = NULL;
     f->made_model = NULL;
+    f->made_schema = NULL;
+    f->made_text = NULL;
     f->bytes_out = NULL;
     f->made_options = NULL;
     f->truth = NULL;

@@ -21,6 +21,8 @@ GIVEN = {
     "hawser_context *": "f->context", "const hawser_context *": "f->context",
     "hawser_progress *": "f->progress", "const hawser_progress *": "f->progress",
     "hawser_dataset *": "f->made_dataset", "const hawser_dataset *": "f->dataset",
+    "hawser_schema *": "f->made_schema", "const hawser_schema *": "f->schema", "hawser_schema **": "&f->made_schema",
+    "hawser_schema_column *": "&f->column_out",
     "hawser_model *": "f->model", "const hawser_model *": "f->model",
     "hawser_options *": "f->options", "const hawser_options *": "f->options",
     "hawser_state *": "f->state", "hawser_operator *": "f->parent",
@@ -50,6 +52,7 @@ GIVEN = {
 }
 # What functions are given that others are not.
 SPECIAL = {
+    ("hawser_schema_read", "text"): '"{\\"columns\\": []}"', ("hawser_schema_write", "text"): "&f->made_text",
     ("hawser_data_state", "name"): '"fresh"', ("hawser_replicated_state", "name"): '"fresh"',
     ("hawser_partitioned_state", "name"): '"fresh"', ("hawser_stored_state", "name"): '"fresh"',
     ("hawser_local_state", "name"): '"fresh"', ("hawser_metric_declare", "name"): '"fresh"',
@@ -89,6 +92,7 @@ SPECIAL = {
 OPTIONAL = {
     ("*", "error"), ("*", "user"), ("*", "initial"), ("*", "weights"),
     ("hawser_dataset_from", "target"), ("hawser_dataset_generate", "truth"), ("hawser_model_get", "type"),
+    ("hawser_schema_target", "count"), ("hawser_schema_print", "text"),
     ("hawser_model_get", "dims"), ("hawser_model_fact_at", "key"), ("hawser_model_fact_at", "value"),
     ("hawser_options_environment", "environment"), ("hawser_options_source", "where"), ("hawser_options_numbers", "count"),
     ("hawser_program_new", "name"), ("hawser_stored_state", "function"), ("hawser_stored_state", "parameters"),

@@ -131,7 +131,7 @@ static void files_of_version_1_are_read(void **state)
     hawser_dataset_free(loaded);
     header->version = HW_CACHE_VERSION + 1;
     assert_int_equal(hw_cache_view(bytes, size, "c", true, &loaded, &error), HAWSER_BAD_INPUT);
-    assert_string_equal(error.text, "c: cache version 3; this version of Hawser reads 1 to 2; convert the data again");
+    assert_string_equal(error.text, "c: cache version 4; this version of Hawser reads 1 to 3; convert the data again");
     free(bytes);
 }
 

@@ -159,9 +159,12 @@ static void wrong_text_is_refused_by_place_and_word(void **state)
     static const struct {
         const char *text, *message;
     } cases[] = {
-        {"1,2\n3,x\n", "in:2:3: the value is not a number: \"x\""},
-        {"1,2\n3, cat \n", "in:2:4: the value is not a number: \"cat\""},
-        {"1,2\nyes,3\n", "in:2:1: the target is not a number; classes are numbers too, as 0 and 1: \"yes\""},
+        {"1,2\n3,x\n", "in:2: column 1 has numbers (1) and words (1, as here 'x'); correct the words, or read all as words: "
+                       "--categories 1"},
+        {"1,2\n3, cat \n", "in:2: column 1 has numbers (1) and words (1, as here 'cat'); correct the words, or read all as "
+                           "words: --categories 1"},
+        {"1,2\nyes,3\n", "in:2: column 0 has numbers (1) and words (1, as here 'yes'); correct the words, or read all as "
+                         "words: --categories 0"},
         {"1;2\n3;4,5\n", "in:2:3: a comma is in the number; write a decimal point, and no groups: \"4\""},
         {"1,2\n3,\"1,000\"\n", "in:2:4: a comma is in the number; write a decimal point, and no groups: \"1\""},
         {"1,2\n3,inf\n", "in:2:3: the value is infinite; remove the row or write a number: \"inf\""},
@@ -170,7 +173,7 @@ static void wrong_text_is_refused_by_place_and_word(void **state)
         {"1,2\n3\n", "in:2:2: expected 2 fields, as in the first line, but found 1: end of line"},
         {"1,2\n3,\"4\n", "in:2:3: a quote is not closed on its line: \"\"4\""},
         {"1,2\n3,\"4\"5\n", "in:2:6: something follows a closing quote: \"5\""},
-        {"1,2\n3,4 5\n", "in:2:5: something follows the number: \"5\""},
+        {"1,2\n3,4 5\n", "in:2:3: a separator is in the number; write a decimal point, and no groups: \"4\""},
         {"1,2\n3,-nan\n", "in:2:3: the value is NaN; remove the row or write a number: \"-nan\""},
         {"a,b\n", "in: no rows in the input"},
         {"\n\n", "in: no rows in the input"},
@@ -185,18 +188,22 @@ static void wrong_text_is_refused_by_place_and_word(void **state)
     assert_int_equal(hw_load_memory("in", "1,2\n", 4, 0, &odd, &dataset, NULL), HAWSER_BAD_OPTION);
 }
 
-static void columns_beyond_the_models_are_left_out(void **state)
+static void columns_without_names_are_as_many_as_the_models(void **state)
 {
     (void)state;
-    hawser_load load = {.columns = 1};
-    hawser_dataset *dataset = load_text("1,2,x\n3,4,5\n", (hawser_load){.columns = 1, .header = -1});
-    const double values[] = {2, 4};
-    expect_matrix(dataset, 2, 1, values);
-    assert_int_equal(hawser_dataset_figures(dataset)->unseen_columns, 1);
-    assert_int_equal(hawser_dataset_figures(dataset)->unseen_entries, 2);
+    const double values[] = {2, 7, 4, 5};
+    hawser_dataset *dataset = load_text("1,2,7\n3,4,5\n", (hawser_load){.columns = 2, .header = -1});
+    expect_matrix(dataset, 2, 2, values);
     hawser_dataset_free(dataset);
-    load.columns = 5;
-    refuse_text("1,2,3\n", load, "in: has 2 columns besides target, weights and offset, and 5 are needed");
+    for (size_t columns = 1; columns < 6; columns += 4) {
+        char text[200];
+        snprintf(
+            text, sizeof text,
+            "in: has 2 columns besides target, weights and offset, and the model has %zu; without names on both sides they "
+            "are matched by position",
+            columns);
+        refuse_text("1,2,3\n", (hawser_load){.columns = columns}, text);
+    }
 }
 
 static void threads_and_chunks_change_nothing(void **state)
@@ -273,9 +280,9 @@ static void blank_lines_and_dropped_rows_leave_no_gaps(void **state)
 static void what_was_taken_for_csv_says_so(void **state)
 {
     (void)state;
-    refuse_text(
-        "a b\n5 6\n", (hawser_load){0},
-        "in:2:3: something follows the number: \"6\"; its first line shows no delimiter: see --delimiter and --format");
+    refuse_text("a b\n5 6\n", (hawser_load){0},
+                "in:2:1: a separator is in the number; write a decimal point, and no groups: \"5\"; its first line shows no "
+                "delimiter: see --delimiter and --format");
     refuse_text("1 -1:2\n", (hawser_load){0},
                 "in: no rows in the input; its first line shows no delimiter: see --delimiter and --format");
 }
@@ -309,7 +316,9 @@ static void blanks_are_a_delimiter(void **state)
                 "in:2:5: expected 3 fields, as in the first line, but found 2: end of line");
     refuse_text("1 2\n3  4  5\n", (hawser_load){0},
                 "in:2:7: expected 2 fields, as in the first line, but found more: \"5\"");
-    refuse_text("1 2\n3 x\n", (hawser_load){0}, "in:2:3: the value is not a number: \"x\"");
+    refuse_text("1 2\n3 x\n", (hawser_load){0},
+                "in:2: column 1 has numbers (1) and words (1, as here 'x'); correct the words, or read all as words: "
+                "--categories 1");
 }
 
 /* Between two of them stands an empty field. */
@@ -374,7 +383,7 @@ int main(void)
         cmocka_unit_test(the_delimiter_is_found),
         cmocka_unit_test(missing_values_are_treated_as_asked),
         cmocka_unit_test(wrong_text_is_refused_by_place_and_word),
-        cmocka_unit_test(columns_beyond_the_models_are_left_out),
+        cmocka_unit_test(columns_without_names_are_as_many_as_the_models),
         cmocka_unit_test(threads_and_chunks_change_nothing),
         cmocka_unit_test(blank_lines_and_dropped_rows_leave_no_gaps),
     };

@@ -62,48 +62,34 @@ static hawser_status collect(const hawser_model *model, linear_weight **weights,
     return HAWSER_OK;
 }
 
-/* Fills *names with the start of each name's line, so that a name is found without a walk; NULL if the model has no names. */
-static hawser_status index_names(const hawser_model *model, const char ***names, size_t *count, hawser_error *error)
+/* One line: a number, and the name of a column or its number. */
+static void print_weight(const linear_weight *weight, const hawser_schema *schema, uint64_t base, FILE *out)
 {
-    const char *text = hawser_model_text(model, "names");
-    *names = NULL;
-    *count = 0;
-    if (text == NULL)
-        return HAWSER_OK;
-    size_t lines = 1;
-    for (const char *at = strchr(text, '\n'); at != NULL; at = strchr(at + 1, '\n'))
-        lines++;
-    *names = calloc(lines, sizeof **names);
-    if (*names == NULL)
-        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the names of %zu columns", lines);
-    for (const char *at = text; at != NULL && *count < lines; at = strchr(at, '\n'), at = at != NULL ? at + 1 : NULL)
-        (*names)[(*count)++] = at;
-    return HAWSER_OK;
+    char name[1024];
+    if (hawser_schema_print(schema, weight->column, name, sizeof name) > 0)
+        fprintf(out, "%+.10g\t%s\n", weight->value, name);
+    else
+        fprintf(out, "%+.10g\t%" PRIu64 "\n", weight->value, weight->column + base);
 }
 
 hawser_status hw_linear_print_coefficients(const hawser_model *model, uint64_t most, FILE *out, hawser_error *error)
 {
     linear_weight *weights = NULL;
-    const char **names = NULL;
-    size_t count = 0, name_count = 0;
+    hawser_schema *schema = NULL;
+    size_t count = 0;
     const char *base_text = hawser_model_text(model, "index_base");
     uint64_t base = base_text != NULL && strcmp(base_text, "1") == 0;
     hawser_status status = collect(model, &weights, &count, error);
     if (status == HAWSER_OK)
-        status = index_names(model, &names, &name_count, error);
+        status = hawser_model_schema(model, &schema, error);
     if (status == HAWSER_OK) {
         const double *intercept = hawser_model_get(model, "intercept", NULL, NULL);
         if (intercept != NULL)
             fprintf(out, "%+.10g\t(intercept)\n", *intercept);
-        for (size_t k = 0; k < count && k < most; k++) {
-            if (weights[k].column < name_count)
-                fprintf(out, "%+.10g\t%.*s\n", weights[k].value, (int)strcspn(names[weights[k].column], "\n"),
-                        names[weights[k].column]);
-            else
-                fprintf(out, "%+.10g\t%" PRIu64 "\n", weights[k].value, weights[k].column + base);
-        }
+        for (size_t k = 0; k < count && k < most; k++)
+            print_weight(&weights[k], schema, base, out);
     }
     free(weights);
-    free((void *)names);
+    hawser_schema_free(schema);
     return status;
 }

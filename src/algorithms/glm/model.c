@@ -24,8 +24,16 @@ static hawser_status fact_number(hawser_model *model, const char *key, double va
 static hawser_status fact_names(hawser_model *model, const hawser_dataset *data, hawser_error *error)
 {
     size_t columns = hawser_dataset_matrix(data)->cols, length = 1;
+    const hawser_schema *schema = hawser_dataset_schema(data);
     if (!hawser_model_holds_names(data))
         return HAWSER_OK;
+    if (schema != NULL) {
+        char *json = NULL;
+        HAWSER_TRY(hawser_schema_write(schema, &json, error));
+        hawser_status status = hawser_model_fact(model, "schema", json, error);
+        free(json);
+        return status;
+    }
     for (size_t j = 0; j < columns; j++)
         length += strlen(hawser_dataset_column(data, j)) + 1;
     char *text = malloc(length), *at = text;
@@ -55,6 +63,8 @@ static hawser_status facts(hawser_model *model, const hw_linear_fit *fit, const 
     HAWSER_TRY(fact_number(model, "columns", (double)X->cols, error));
     HAWSER_TRY(fact_number(model, "index_base", figures != NULL ? figures->index_base : -1, error));
     HAWSER_TRY(fact_text(model, "target", hawser_dataset_target_name(input->data), error));
+    if (figures != NULL && figures->target_column > 0)
+        HAWSER_TRY(fact_number(model, "target_column", (double)figures->target_column - 1.0, error));
     HAWSER_TRY(fact_text(model, "target_from", figures != NULL && figures->target_file ? "file" : "input", error));
     HAWSER_TRY(fact_names(model, input->data, error));
     HAWSER_TRY(fact_number(model, "lambda", row->lambda, error));

@@ -80,6 +80,27 @@ static hawser_status read_column_file(const char *key, const char *path, size_t 
     return status;
 }
 
+/* Columns of the table: a file has one line for each, which holds for all columns of the matrix that a table's column becomes. */
+static size_t lines_of(const hawser_dataset *data)
+{
+    const hawser_schema *schema = hawser_dataset_schema(data);
+    return schema != NULL ? hawser_schema_count(schema) : hawser_dataset_matrix(data)->cols;
+}
+
+/* From one value per column of the table to one per column of the matrix, in place: from the last on, so that none is overwritten unread. */
+static void spread(const hawser_dataset *data, double *values)
+{
+    const hawser_schema *schema = hawser_dataset_schema(data);
+    hawser_schema_column column;
+    for (size_t k = hawser_schema_count(schema); k > 0; k--) {
+        if (!hawser_schema_at(schema, k - 1, &column))
+            continue;
+        double value = values[k - 1];
+        for (size_t j = column.count; j > 0; j--)
+            values[column.first + j - 1] = value;
+    }
+}
+
 /* The bound of column j, which stands in line j + 1 of a file, or is that of all columns. */
 static hawser_status excludes_zero(const char *key, const char *path, double sign, size_t j, double bound,
                                    hawser_error *error)
@@ -94,9 +115,10 @@ static hawser_status excludes_zero(const char *key, const char *path, double sig
 }
 
 /* --lower, --upper: a number for all columns or a file; `sign` is that of an allowed bound. */
-static hawser_status read_bound(const hawser_options *options, const char *key, double sign, size_t columns, double **out,
-                                hawser_error *error)
+static hawser_status read_bound(const hawser_options *options, const char *key, double sign, const hawser_dataset *data,
+                                double **out, hawser_error *error)
 {
+    size_t columns = hawser_dataset_matrix(data)->cols, lines = lines_of(data);
     const char *text = hawser_options_text(options, key);
     if (text == NULL)
         return HAWSER_OK;
@@ -108,27 +130,31 @@ static hawser_status read_bound(const hawser_options *options, const char *key, 
         for (size_t j = 0; j < columns; j++)
             (*out)[j] = number;
     else
-        HAWSER_TRY(read_column_file(key, text, columns, *out, error));
-    for (size_t j = 0; j < columns; j++)
+        HAWSER_TRY(read_column_file(key, text, lines, *out, error));
+    for (size_t j = 0; j < lines; j++)
         if (!((*out)[j] * sign >= 0.0))
             return excludes_zero(key, all ? NULL : text, sign, j, (*out)[j], error);
+    if (!all)
+        spread(data, *out);
     return HAWSER_OK;
 }
 
-static hawser_status read_penalties(hw_linear_problem *problem, const hawser_options *options, hawser_error *error)
+static hawser_status read_penalties(hw_linear_problem *problem, const hawser_training_input *input, hawser_error *error)
 {
-    size_t p = problem->X->cols;
-    HAWSER_TRY(read_bound(options, "lower", -1.0, p, &problem->lower, error));
-    HAWSER_TRY(read_bound(options, "upper", 1.0, p, &problem->upper, error));
+    const hawser_options *options = input->options;
+    size_t p = problem->X->cols, lines = lines_of(input->data);
+    HAWSER_TRY(read_bound(options, "lower", -1.0, input->data, &problem->lower, error));
+    HAWSER_TRY(read_bound(options, "upper", 1.0, input->data, &problem->upper, error));
     const char *path = hawser_options_text(options, "penalty-factors");
     if (path == NULL)
         return HAWSER_OK;
     HAWSER_TRY(hw_linear_new_doubles(&problem->factor, p, error));
-    HAWSER_TRY(read_column_file("penalty-factors", path, p, problem->factor, error));
-    for (size_t j = 0; j < p; j++)
+    HAWSER_TRY(read_column_file("penalty-factors", path, lines, problem->factor, error));
+    for (size_t j = 0; j < lines; j++)
         if (!(problem->factor[j] >= 0.0) || isinf(problem->factor[j]))
             return hawser_fail(error, HAWSER_BAD_INPUT, "%s:%zu: a penalty factor must be >= 0 and finite, not %g", path,
                                j + 1, problem->factor[j]);
+    spread(input->data, problem->factor);
     return HAWSER_OK;
 }
 
@@ -234,6 +260,17 @@ static hawser_status deal_folds(hw_linear_problem *problem, const hw_linear_sett
     return HAWSER_OK;
 }
 
+hawser_status hw_linear_check_numeric(const hawser_dataset *data, hawser_error *error)
+{
+    size_t count = 0;
+    const char *const *words = hawser_schema_target(hawser_dataset_schema(data), &count);
+    return words == NULL ? HAWSER_OK
+                         : hawser_fail(error, HAWSER_BAD_INPUT,
+                                       "the target has words ('%.60s'%s), and a regression needs numbers; 'hawser train "
+                                       "logistic' tells two classes apart",
+                                       words[0], count > 1 ? ", ..." : "");
+}
+
 static hawser_status take_target(hw_linear_problem *problem, const hawser_training_input *input, hawser_error *error)
 {
     size_t n = problem->X->rows;
@@ -316,7 +353,7 @@ hawser_status hw_linear_problem_new(hw_linear_problem *problem, const hw_linear_
         return hawser_fail(error, HAWSER_BAD_INPUT, "the input has %zu rows and %zu columns", problem->X->rows,
                            problem->X->cols);
     HAWSER_TRY(take_target(problem, input, error));
-    HAWSER_TRY(read_penalties(problem, input->options, error));
+    HAWSER_TRY(read_penalties(problem, input, error));
     HAWSER_TRY(free_columns(problem, settings, job, error));
     HAWSER_TRY(deal_folds(problem, settings, hawser_job_seed(job), error));
     problem->total = hw_linear_weigh(problem, 0, NULL);

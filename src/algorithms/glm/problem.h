@@ -71,6 +71,8 @@ bool hw_linear_weighted(const hw_linear_problem *problem);
 double hw_linear_weigh(const hw_linear_problem *problem, uint32_t fold, double *weights);
 /* HAWSER_NOT_FINITE for values of which squares, or sums of squares over all rows, would leave the range of numbers. */
 hawser_status hw_linear_check_target(const double *target, size_t count, hawser_error *error) HAWSER_MUST_USE;
+/* HAWSER_BAD_INPUT for a target of words, which are classes and no numbers. */
+hawser_status hw_linear_check_numeric(const hawser_dataset *data, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_linear_check_weights(double total, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_linear_check_square(double mean_square, size_t column, hawser_error *error) HAWSER_MUST_USE;
 /* Zeros, released by free(); one more than asked for, so that none is no failure. */

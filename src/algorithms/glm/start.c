@@ -34,24 +34,24 @@ static hawser_status sort_names(named *names, size_t count, hawser_error *error)
     return HAWSER_OK;
 }
 
-static hawser_status read_names(matching *m, const hawser_dataset *data, const char *names, hawser_error *error)
+/* The names of both sides' columns of the matrix. */
+static hawser_status read_names(matching *m, const hawser_dataset *data, const hawser_schema *schema, size_t columns,
+                                hawser_error *error)
 {
-    size_t length = strlen(names);
+    size_t bytes = 0;
     m->data_count = hawser_dataset_matrix(data)->cols;
-    m->model_count = 1;
-    for (const char *at = names; *at != '\0'; at++)
-        m->model_count += *at == '\n';
-    m->text = malloc(length + 1);
-    m->model = calloc(m->model_count, sizeof *m->model);
-    m->data = calloc(m->data_count, sizeof *m->data);
+    m->model_count = columns;
+    for (size_t k = 0; k < columns; k++)
+        bytes += hawser_schema_print(schema, k, NULL, 0) + 1;
+    m->text = calloc(bytes + 1, 1);
+    m->model = calloc(m->model_count + 1, sizeof *m->model);
+    m->data = calloc(m->data_count + 1, sizeof *m->data);
     if (m->text == NULL || m->model == NULL || m->data == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu column names", m->model_count + m->data_count);
-    memcpy(m->text, names, length + 1);
-    char *at = m->text;
+    char *at = m->text, *end = at + bytes;
     for (size_t k = 0; k < m->model_count; k++) {
         m->model[k] = (named){at, k};
-        at += strcspn(at, "\n");
-        *at++ = '\0';
+        at += hawser_schema_print(schema, k, at, (size_t)(end - at)) + 1;
     }
     for (size_t j = 0; j < m->data_count; j++)
         m->data[j] = (named){hawser_dataset_column(data, j), j};
@@ -84,12 +84,14 @@ static hawser_status match(matching *m, const double *beta, double *alpha, hawse
     return HAWSER_OK;
 }
 
-static hawser_status match_names(const hawser_model *init, const hawser_dataset *data, const char *names, double *alpha,
-                                 hawser_error *error)
+static hawser_status match_names(const hawser_model *init, const hawser_dataset *data, const hawser_schema *schema,
+                                 double *alpha, hawser_error *error)
 {
     matching m = {0};
     double intercept = 0.0, *beta = NULL;
-    hawser_status status = read_names(&m, data, names, error);
+    hawser_schema_column last = {0};
+    (void)hawser_schema_at(schema, hawser_schema_count(schema) - 1, &last);
+    hawser_status status = read_names(&m, data, schema, last.first + last.count, error);
     if (status == HAWSER_OK && hw_linear_fact(init, "columns", 0.0) != (double)m.model_count)
         status = hawser_fail(error, HAWSER_BAD_INPUT, "--init: the model has %g columns and names for %zu",
                              hw_linear_fact(init, "columns", 0.0), m.model_count);
@@ -110,15 +112,17 @@ static hawser_status match_names(const hawser_model *init, const hawser_dataset 
 
 hawser_status hw_linear_model_start(const hawser_model *init, const hawser_dataset *data, double *alpha, hawser_error *error)
 {
-    const char *names = hawser_model_text(init, "names");
     size_t columns = hawser_dataset_matrix(data)->cols;
     double intercept = 0.0;
-    if (names != NULL && hawser_dataset_column(data, 0) != NULL)
-        HAWSER_TRY(match_names(init, data, names, alpha, error));
-    else
-        HAWSER_TRY(hw_linear_model_coefficients(init, columns, alpha, &intercept, error));
-    for (size_t j = 0; j < columns; j++)
+    hawser_schema *schema = NULL;
+    HAWSER_TRY(hawser_model_schema(init, &schema, error));
+    hawser_status status = schema != NULL && hawser_dataset_column(data, 0) != NULL
+                               ? match_names(init, data, schema, alpha, error)
+                               : hw_linear_model_coefficients(init, columns, alpha, &intercept, error);
+    hawser_schema_free(schema);
+    for (size_t j = 0; j < columns && status == HAWSER_OK; j++)
         if (!isfinite(alpha[j]))
-            return hawser_fail(error, HAWSER_BAD_INPUT, "--init: the model's coefficient for column %zu is %g", j, alpha[j]);
-    return HAWSER_OK;
+            status =
+                hawser_fail(error, HAWSER_BAD_INPUT, "--init: the model's coefficient for column %zu is %g", j, alpha[j]);
+    return status;
 }

@@ -13,6 +13,24 @@ static bool given(const hawser_options *options, const char *key)
     return hawser_options_text(options, key) != NULL;
 }
 
+/* Words are classes in the order of their bytes, numbered from 0. */
+static hawser_status check_words(const hawser_dataset *data, hawser_error *error)
+{
+    size_t count = 0;
+    const char *const *words = hawser_schema_target(hawser_dataset_schema(data), &count);
+    if (words == NULL || count == 2)
+        return HAWSER_OK;
+    if (count == 1)
+        return hawser_fail(error, HAWSER_BAD_INPUT,
+                           "all examples have the label '%.60s': a classifier needs two (--target says where labels are)",
+                           words[0]);
+    return hawser_fail(
+        error, HAWSER_BAD_INPUT,
+        "the target has %zu different words ('%.40s', '%.40s', '%.40s'%s); logistic regression tells two apart "
+        "(--target says where labels are)",
+        count, words[0], words[1], words[2], count > 3 ? ", ..." : "");
+}
+
 /* -1 for the lower label, 1 for the higher one. */
 static hawser_status take_labels(hw_linear_problem *problem, const double *target, hawser_error *error)
 {
@@ -75,6 +93,7 @@ static hawser_status weigh_classes(hw_linear_problem *problem, const char *text,
 
 static hawser_status take_target(hw_linear_problem *problem, const hawser_training_input *input, hawser_error *error)
 {
+    HAWSER_TRY(check_words(input->data, error));
     HAWSER_TRY(take_labels(problem, hawser_dataset_target(input->data), error));
     problem->offset = hawser_dataset_offset(input->data);
     problem->class_weights[0] = problem->class_weights[1] = 1.0;

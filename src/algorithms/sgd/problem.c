@@ -77,6 +77,7 @@ static hawser_status take_target(hw_descent *descent, const hawser_dataset *data
     const double *y = hawser_dataset_target(data), *offset = hawser_dataset_offset(data);
     if (y == NULL)
         return hawser_fail(error, HAWSER_BAD_INPUT, "the input has no target; name its column with --target");
+    HAWSER_TRY(hw_linear_check_numeric(data, error));
     HAWSER_TRY(hw_linear_new_doubles(&descent->target, n, error));
     double sum = 0.0, squares = 0.0;
     for (size_t i = 0; i < n; i++) {

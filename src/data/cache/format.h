@@ -9,7 +9,7 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "cache files are little-endian and mapped as they lie");
 
-enum { HW_CACHE_VERSION = 2, HW_CACHE_ALIGNMENT = 64, HW_CACHE_PIECE = 1 << 20 };
+enum { HW_CACHE_VERSION = 3, HW_CACHE_ALIGNMENT = 64, HW_CACHE_PIECE = 1 << 20 };
 
 enum hw_cache_section {
     HW_CACHE_OFFSETS, /* sparse: lines + 1 numbers of 64 bits */
@@ -21,6 +21,7 @@ enum hw_cache_section {
     HW_CACHE_NAMES, /* cols texts, each ended by a zero byte, or empty */
     HW_CACHE_TARGET_NAME,
     HW_CACHE_MEANS, /* cols doubles that stand for missing values, or empty; version 1 ends in front of it */
+    HW_CACHE_SCHEMA, /* a text of JSON (hawser_schema_write) that ends in a zero byte, or empty; version 2 ends in front of it */
     HW_CACHE_SECTIONS
 };
 

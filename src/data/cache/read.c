@@ -16,6 +16,7 @@
 #include "base/utf8.h"
 #include "data/cache/format.h"
 #include "data/layout/flip.h"
+#include "data/table/schema.h"
 
 typedef struct cache_reader {
     const unsigned char *bytes;
@@ -49,10 +50,10 @@ static hawser_status check_header(cache_reader *in, bool verify, hawser_error *e
         return hawser_fail(error, HAWSER_BAD_INPUT,
                            "%s: cache version %u; this version of Hawser reads 1 to %d; convert the data again", in->name,
                            copy.version, HW_CACHE_VERSION);
-    size_t bytes = copy.version == 1 ? offsetof(hw_cache_header, sections[HW_CACHE_MEANS]) : sizeof copy;
-    if (copy.version == 1)
-        copy.sections[HW_CACHE_MEANS] = in->header.sections[HW_CACHE_MEANS] =
-            (hw_cache_span){.digest = hw_hash(in->bytes, 0, 0)};
+    static const int known[] = {0, HW_CACHE_MEANS, HW_CACHE_SCHEMA, HW_CACHE_SECTIONS};
+    size_t bytes = offsetof(hw_cache_header, sections) + (size_t)known[copy.version] * sizeof *copy.sections;
+    for (int s = known[copy.version]; s < HW_CACHE_SECTIONS; s++)
+        copy.sections[s] = in->header.sections[s] = (hw_cache_span){.digest = hw_hash(in->bytes, 0, 0)};
     if (verify && hw_hash(&copy, bytes, 0) != in->header.digest)
         return damaged(in, "the header's checksum does not match", error);
     if (copy.file_size != in->size)
@@ -170,6 +171,21 @@ static hawser_status read_names(cache_reader *in, hawser_error *error)
     return HAWSER_OK;
 }
 
+static hawser_status read_schema(cache_reader *in, hawser_error *error)
+{
+    const char *text = section(in, HW_CACHE_SCHEMA);
+    hawser_error own = {0};
+    if (text == NULL)
+        return HAWSER_OK;
+    if (text[in->header.sections[HW_CACHE_SCHEMA].size - 1] != '\0')
+        return damaged(in, "the columns' description does not end", error);
+    hawser_status status = hawser_schema_read(text, &in->dataset->schema, &own);
+    if (status != HAWSER_OK)
+        return status == HAWSER_NO_MEMORY ? hawser_fail(error, status, "%s", own.text) : damaged(in, own.text, error);
+    return in->dataset->schema->width == in->header.cols ? HAWSER_OK
+                                                         : damaged(in, "its columns' description has other columns", error);
+}
+
 static hawser_status read_all(cache_reader *in, bool verify, hawser_error *error)
 {
     HAWSER_TRY(check_header(in, verify, error));
@@ -196,6 +212,7 @@ static hawser_status read_all(cache_reader *in, bool verify, hawser_error *error
     if (h->layout != HAWSER_DENSE)
         HAWSER_TRY(check_lines(in, &d->matrix, error));
     HAWSER_TRY(check_numbers(in, error));
+    HAWSER_TRY(read_schema(in, error));
     return read_names(in, error);
 }
 

@@ -68,6 +68,17 @@ static hawser_status put_names(cache_writer *out, const hawser_dataset *dataset,
     return HAWSER_OK;
 }
 
+static hawser_status put_schema(cache_writer *out, const hawser_dataset *dataset, hawser_error *error)
+{
+    char *text;
+    if (dataset->schema == NULL)
+        return HAWSER_OK;
+    HAWSER_TRY(hawser_schema_write(dataset->schema, &text, error));
+    hawser_status status = put(out, text, strlen(text) + 1, error);
+    free(text);
+    return status;
+}
+
 static hawser_status put_section(cache_writer *out, const hawser_dataset *dataset, int section, hawser_error *error)
 {
     const hawser_matrix *A = &dataset->matrix;
@@ -81,6 +92,7 @@ static hawser_status put_section(cache_writer *out, const hawser_dataset *datase
     case HW_CACHE_TARGET_NAME:
         return dataset->target_name == NULL ? HAWSER_OK
                                             : put(out, dataset->target_name, strlen(dataset->target_name) + 1, error);
+    case HW_CACHE_SCHEMA: return put_schema(out, dataset, error);
     case HW_CACHE_MEANS:
         return dataset->means == NULL ? HAWSER_OK : put(out, dataset->means, A->cols * sizeof(double), error);
     default:

@@ -110,14 +110,27 @@ static hawser_status put_rows(void *context, uint32_t thread, hawser_error *erro
     return status;
 }
 
-static hawser_status give_roles(const hw_job *job, const hw_binary *f, unsigned char *roles, hawser_load_figures *figures,
-                                hawser_error *error)
+/* The target of new data of a model, which may lack it: then there are exactly the model's columns. */
+static void find_optional_target(const hw_job *job, const hw_binary *f, unsigned char *roles)
+{
+    const hawser_load *load = job->load;
+    uint64_t features = 0;
+    size_t column = load->target_place > 0 ? load->target_place - 1 : 0;
+    for (uint64_t j = 0; j < f->width; j++)
+        features += roles[j] == HW_FEATURE;
+    if (load->target != NULL && load->target_place == 0)
+        column = hw_csv_column(load->target, NULL, f->width);
+    if (features == load->columns + 1 && column < f->width && roles[column] == HW_FEATURE)
+        roles[column] = HW_IGNORED;
+}
+
+static hawser_status give_roles(const hw_job *job, const hw_binary *f, unsigned char *roles, hawser_error *error)
 {
     const char *specs[] = {job->load->target, job->load->weights, job->load->offset};
     static const char *const what[] = {"target", "weights", "offset"};
     if (specs[0] == NULL && f->target_first)
         specs[0] = "0";
-    for (int i = 0; i < 3; i++) {
+    for (int i = job->load->target_optional ? 1 : 0; i < 3; i++) {
         if (specs[i] == NULL || strcmp(specs[i], "none") == 0)
             continue;
         size_t column = hw_csv_column(specs[i], NULL, f->width);
@@ -128,15 +141,17 @@ static hawser_status give_roles(const hw_job *job, const hw_binary *f, unsigned 
                                "%s: the %s '%s' is neither a free column (of %llu, from 0) nor a file", f->name, what[i],
                                specs[i], (unsigned long long)f->width);
     }
+    if (job->load->target_optional)
+        find_optional_target(job, f, roles);
     uint64_t features = 0;
     for (uint64_t j = 0; j < f->width; j++)
-        if (roles[j] == HW_FEATURE && ++features > job->load->columns && job->load->columns != 0)
-            roles[j] = HW_UNSEEN;
-    if (features < job->load->columns)
-        return hawser_fail(error, HAWSER_BAD_INPUT,
-                           "%s: has %llu columns besides target, weights and offset, and %zu are needed", f->name,
-                           (unsigned long long)features, job->load->columns);
-    figures->unseen_columns = job->load->columns != 0 ? features - job->load->columns : 0;
+        features += roles[j] == HW_FEATURE;
+    if (job->load->columns != 0 && features != job->load->columns)
+        return hawser_fail(
+            error, HAWSER_BAD_INPUT,
+            "%s: has %llu columns besides target, weights and offset, and the model has %zu; without names they "
+            "are matched by position",
+            f->name, (unsigned long long)features, job->load->columns);
     return HAWSER_OK;
 }
 
@@ -158,7 +173,7 @@ static hawser_status fill_files(hw_job *job, const hw_binary *files, uint64_t al
     uint32_t part = job->load->part, parts = job->load->parts;
     uint64_t first = parts > 1 ? all * part / parts : 0, last = parts > 1 ? all * (part + 1) / parts : all, before = 0;
     uint64_t rows = last - first;
-    HAWSER_TRY(give_roles(job, &files[0], roles, &dataset->figures, error));
+    HAWSER_TRY(give_roles(job, &files[0], roles, error));
     uint64_t size = hw_type_size(job->load->type);
     uint64_t used = atomic_load(&job->budget.used), scratch = TILE * files[0].width * sizeof(double) * job->threads;
     HAWSER_TRY(hw_budget_estimate(&job->budget, used + scratch + rows * files[0].width * size, error));

@@ -14,60 +14,44 @@
 typedef struct row_place {
     const hw_csv *csv;
     const hw_chunk *chunk;
+    hw_text_part *part;
     double *row;
     bool drop; /* the row has a missing value and goes */
 } row_place;
 
-static hawser_status missing_field(row_place *p, size_t column, const char *at, hawser_error *error)
-{
-    const hw_csv *csv = p->csv;
-    p->row[column] = csv->missing == HW_MEAN ? NAN : 0;
-    if (csv->missing == HW_DROP) {
-        p->drop = true;
-        return HAWSER_OK;
-    }
-    if (csv->roles[column] == HW_UNSEEN)
-        return HAWSER_OK;
-    const char *name = csv->names != NULL ? csv->names[column] : "";
-    if (csv->roles[column] != HW_FEATURE)
-        return hw_chunk_fail(p->chunk, at, error, "the %s is missing in column %zu %s; only --missing drop helps here",
-                             csv->roles[column] == HW_TARGET    ? "target"
-                             : csv->roles[column] == HW_WEIGHTS ? "weight"
-                                                                : "offset",
-                             column, name);
-    if (csv->missing == HW_REFUSE)
-        return hw_chunk_fail(p->chunk, at, error,
-                             "a value is missing in column %zu %s; --missing can say zero, mean or drop", column, name);
-    return HAWSER_OK;
-}
-
-/* Quoted, indented, missing and wrong fields: what the loop below leaves. Returns the field's end or NULL. */
+/* Quoted, indented, missing and wrong fields, words and dates: what the loop below leaves. Returns the field's end or NULL. */
 static const char *odd_field(row_place *p, size_t column, const char *at, hawser_error *error)
 {
-    const char *begin, *stop, *end = hw_csv_field(at, p->chunk->end, p->csv->delimiter, &begin, &stop);
+    const hw_csv *csv = p->csv;
+    const char *begin, *stop, *end = hw_csv_field(at, p->chunk->end, csv->delimiter, &begin, &stop);
     if (end == NULL)
         return (void)hw_chunk_fail(p->chunk, at, error, "a quote is not closed on its line"), NULL;
-    if (*end != '\n' && !hw_csv_splits(*end, p->csv->delimiter))
+    if (*end != '\n' && !hw_csv_splits(*end, csv->delimiter))
         return (void)hw_chunk_fail(p->chunk, end, error, "something follows a closing quote"), NULL;
-    if (p->csv->roles[column] == HW_UNSEEN) {
+    unsigned role = csv->rules.roles[column];
+    hw_text text = csv->rules.texts != NULL ? csv->rules.texts[column] : HW_TEXT_AUTO;
+    if (role >= HW_UNSEEN) {
         p->row[column] = 0;
         return end;
     }
     if (hw_csv_is_missing(begin, stop))
-        return missing_field(p, column, begin, error) == HAWSER_OK ? end : NULL;
+        return hw_csv_missing(csv, p->chunk, p->part, column, begin, &p->row[column], &p->drop, error) == HAWSER_OK ? end
+                                                                                                                    : NULL;
     while (stop > begin && stop[-1] == ' ')
         stop--;
     while (begin < stop && *begin == ' ')
         begin++;
     double value = 0;
-    const char *rest = hw_number(begin, &value);
-    if (rest != NULL && rest < stop && hw_skip_blanks(rest) > rest)
+    const char *rest = text == HW_TEXT_AUTO ? hw_number(begin, &value) : NULL;
+    bool may =
+        (role == HW_FEATURE || role == HW_TARGET) && (text != HW_TEXT_AUTO || (csv->words && csv->rules.known == NULL));
+    if (!may && rest != NULL && rest < stop && hw_skip_blanks(rest) > rest)
         return (void)hw_chunk_fail(p->chunk, hw_skip_blanks(rest), error, "something follows the number"), NULL;
-    if (rest != NULL && rest < stop && *rest == ',')
+    if (!may && rest != NULL && rest < stop && *rest == ',')
         return (void)hw_chunk_fail(p->chunk, begin, error, "a comma is in the number; write a decimal point, and no groups"),
                NULL;
     if (rest != stop)
-        return (void)hw_no_number(p->chunk, begin, p->csv->roles[column] == HW_TARGET ? "target" : "value", error), NULL;
+        return hw_csv_word(csv, p->chunk, p->part, column, begin, stop, &p->row[column], error) == HAWSER_OK ? end : NULL;
     if (value - value != 0)
         return (void)hw_chunk_fail(p->chunk, begin, error, "the value is too large"), NULL;
     p->row[column] = value;
@@ -76,10 +60,11 @@ static const char *odd_field(row_place *p, size_t column, const char *at, hawser
 
 static hawser_status wrong_width(const row_place *p, size_t column, const char *at, hawser_error *error)
 {
-    if (column < p->csv->width)
-        return hw_chunk_fail(p->chunk, at, error, "expected %zu fields, as in the first line, but found %zu", p->csv->width,
-                             column);
-    return hw_chunk_fail(p->chunk, at, error, "expected %zu fields, as in the first line, but found more", p->csv->width);
+    if (column < p->csv->rules.width)
+        return hw_chunk_fail(p->chunk, at, error, "expected %zu fields, as in the first line, but found %zu",
+                             p->csv->rules.width, column);
+    return hw_chunk_fail(p->chunk, at, error, "expected %zu fields, as in the first line, but found more",
+                         p->csv->rules.width);
 }
 
 /* Finds the field again, for its place. */
@@ -94,22 +79,23 @@ static hawser_status too_large(const row_place *p, const char *at, size_t column
 /* Whether the features can be stored; missing ones are NaN here. */
 static hawser_status check_single(const row_place *p, const char *at, hawser_error *error)
 {
-    for (size_t j = 0; j < p->csv->width; j++)
-        if (isinf((float)p->row[j]) && p->csv->roles[j] == HW_FEATURE)
+    for (size_t j = 0; j < p->csv->rules.width; j++)
+        if (isinf((float)p->row[j]) && p->csv->rules.roles[j] == HW_FEATURE)
             return too_large(p, at, j, error);
     return HAWSER_OK;
 }
 
 /* One row into p->row; returns the position behind its line end or NULL. Fields that are a number of a usual form, and nothing else, are
  * read from their ends. */
-static inline const char *read_row(row_place *p, hw_words *w, const char *at, hawser_error *error)
+static inline const char *read_row(row_place *p, hw_words *w, const char *at, const hw_text *texts, hawser_error *error)
 {
-    size_t width = p->csv->width;
+    size_t width = p->csv->rules.width;
     char delimiter = p->csv->delimiter;
     for (size_t column = 0; column < width; column++) {
         uint32_t none;
         double value;
-        if (delimiter != HAWSER_BLANKS && at - w->begin >= HW_WORDS_FRONT && hw_words_reach(w, at)) {
+        bool text = texts != NULL && texts[column] != HW_TEXT_AUTO; /* whatever it looks like */
+        if (!text && delimiter != HAWSER_BLANKS && at - w->begin >= HW_WORDS_FRONT && hw_words_reach(w, at)) {
             const char *stop = w->begin + w->places[w->at];
             if (*stop == (column + 1 < width ? delimiter : '\n') &&
                 hw_number_between(at, 0, at, stop, &none, &p->row[column])) {
@@ -117,7 +103,7 @@ static inline const char *read_row(row_place *p, hw_words *w, const char *at, ha
                 continue;
             }
         }
-        const char *end = hw_number(at, &value);
+        const char *end = text ? NULL : hw_number(at, &value);
         if (end != NULL)
             end = *end == '\r' && end[1] == '\n' ? end + 1 : hw_csv_gap(end, delimiter);
         if (end == NULL || (!hw_csv_splits(*end, delimiter) && *end != '\n') || value - value != 0) {
@@ -154,9 +140,9 @@ hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw
 {
     const hw_csv *csv = context;
     const char *at = chunk->begin;
-    uint64_t lines = hw_count(chunk->begin, chunk->end, '\n'), most = (uint64_t)(chunk->end - at) / csv->width + 1;
+    uint64_t lines = hw_count(chunk->begin, chunk->end, '\n'), most = (uint64_t)(chunk->end - at) / csv->rules.width + 1;
     lines = lines < most ? lines : most; /* a field takes a byte at least, with what ends it: the others are empty */
-    hw_part_sizes sizes = {.value_bytes = lines * csv->width * sizeof(double)};
+    hw_part_sizes sizes = {.value_bytes = lines * csv->rules.width * sizeof(double)};
     HAWSER_TRY(hw_part_reserve(job, part, &sizes, error));
     bool first_file = chunk->file == &job->input.files[0];
     uint64_t bytes = (uint64_t)(chunk->end - at);
@@ -165,7 +151,8 @@ hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw
     else
         at = hw_chunk_text(chunk);
     const double *limit = (double *)part->values + part->capacity.value_bytes / sizeof(double);
-    row_place place = {.csv = csv, .chunk = chunk, .row = part->values};
+    row_place place = {.csv = csv, .chunk = chunk, .part = part, .row = part->values};
+    const hw_text *texts = csv->rules.texts;
     hw_words w;
     hw_words_begin(&w, at, chunk->end, csv->delimiter);
     for (bool fresh = chunk->first && !first_file && csv->header; at < chunk->end;) {
@@ -182,20 +169,21 @@ hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw
             at = hw_skip_blanks(at);
             continue;
         }
-        if ((size_t)(limit - place.row) < csv->width)
+        if ((size_t)(limit - place.row) < csv->rules.width)
             return hw_runs_changed(job, chunk->file, error);
         const char *row = at;
-        if ((at = read_row(&place, &w, at, error)) == NULL)
+        at = texts == NULL ? read_row(&place, &w, at, NULL, error) : read_row(&place, &w, at, texts, error);
+        if (at == NULL)
             return HAWSER_BAD_INPUT;
         if (job->load->type == HAWSER_F32 && !place.drop)
             HAWSER_TRY(check_single(&place, row, error));
         if (place.drop)
             part->dropped++;
         else
-            place.row += csv->width, part->rows++;
+            place.row += csv->rules.width, part->rows++;
         place.drop = false;
     }
-    part->entries = part->rows * csv->width;
+    part->entries = part->rows * csv->rules.width;
     return HAWSER_OK;
 }
 
@@ -203,53 +191,120 @@ hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw
 static hawser_status keep_names(const hw_csv *csv, hawser_dataset *dataset, hawser_error *error)
 {
     size_t bytes = 0, kept = 0;
-    for (size_t j = 0; j < csv->width; j++)
-        bytes += strlen(csv->names[j]) + 1;
+    for (size_t j = 0; j < csv->rules.width; j++)
+        bytes += strlen(csv->rules.names[j]) + 1;
     char **block;
-    HAWSER_TRY(hw_new_array((void **)&block, csv->width * sizeof *block + bytes, 1, "column names", error));
+    HAWSER_TRY(hw_new_array((void **)&block, csv->rules.width * sizeof *block + bytes, 1, "column names", error));
     hw_dataset_own(dataset, block);
-    char *text = (char *)(block + csv->width);
-    for (size_t j = 0; j < csv->width; j++) {
-        size_t length = strlen(csv->names[j]) + 1;
-        if (csv->roles[j] == HW_TARGET)
+    char *text = (char *)(block + csv->rules.width);
+    for (size_t j = 0; j < csv->rules.width; j++) {
+        size_t length = strlen(csv->rules.names[j]) + 1;
+        if (csv->rules.roles[j] == HW_TARGET)
             dataset->target_name = text;
-        else if (csv->roles[j] == HW_FEATURE)
+        else if (csv->rules.roles[j] == HW_FEATURE)
             block[kept++] = text;
         else
             continue;
-        memcpy(text, csv->names[j], length);
+        memcpy(text, csv->rules.names[j], length);
         text += length;
     }
     dataset->columns = (const char *const *)block;
     return HAWSER_OK;
 }
 
-static hawser_status load_rows(hw_job *job, hw_csv *csv, hawser_dataset *dataset, hawser_error *error)
+static hawser_status estimate(hw_job *job, const hw_csv *csv, hawser_error *error)
 {
-    HAWSER_TRY(hw_csv_begin(job, csv, error));
     const char *head;
     size_t bytes;
     HAWSER_TRY(hw_input_head(&job->input, 0, 1 << 16, &head, &bytes, error));
     bytes = bytes > 1 << 20 ? 1 << 20 : bytes;
     double rows = (double)hw_count(head, head + bytes, '\n') + 1, text = (double)hw_input_text_bytes(&job->input);
-    double each = (double)csv->width * sizeof(double), most = (double)bytes / (double)csv->width + 1;
+    double each = (double)csv->rules.width * sizeof(double), most = (double)bytes / (double)csv->rules.width + 1;
     rows = rows < most ? rows : most; /* empty lines are none */
-    HAWSER_TRY(hw_budget_estimate(
-        &job->budget, (uint64_t)(text / (double)bytes * rows * each * 1.1) + (uint64_t)(4 << 20) * job->threads, error));
-    bool done,
-        means = csv->missing == HW_MEAN && (job->load->parts <= 1 || job->load->means != NULL); /* else of all parts */
-    HAWSER_TRY(hw_place_dense(job, hw_csv_parse, csv, csv->header ? csv->skip : 0, csv->width, csv->roles, means, dataset,
-                              &done, error));
+    return hw_budget_estimate(
+        &job->budget, (uint64_t)(text / (double)bytes * rows * each * 1.1) + (uint64_t)(4 << 20) * job->threads, error);
+}
+
+/* Numbers go straight to the matrix, each written once. *done is false if the text must be read as it comes, or if it has words. */
+static hawser_status place_numbers(hw_job *job, hw_csv *csv, bool means, hawser_dataset *dataset, bool *done,
+                                   hawser_error *error)
+{
+    _Atomic bool met = false;
+    *done = false;
+    if (job->as_table)
+        return HAWSER_OK;
+    csv->placing = true;
+    csv->met_words = &met;
+    hawser_status status = hw_place_dense(job, hw_csv_parse, csv, csv->header ? csv->skip : 0, csv->rules.width,
+                                          csv->rules.roles, means, dataset, done, error);
+    csv->placing = false;
+    job->met_words = atomic_load(&met);
+    return status;
+}
+
+/* Whether some part has more than numbers, or a part of the whole may get to know that it has. */
+static bool has_words(const hw_job *job)
+{
+    for (uint64_t p = 0; p < hw_job_parts(job); p++)
+        if (hw_job_part(job, p)->survey != NULL)
+            return true;
+    return false;
+}
+
+/* Makes the matrix of a table. That of a part must wait for the other parts: its table stays with the dataset. */
+static hawser_status take_table(hw_job *job, hw_csv *csv, hawser_dataset *dataset, hawser_error *error)
+{
+    const hawser_load *load = job->load;
+    const hawser_schema *known = csv->rules.known;
+    hawser_schema *schema = NULL;
+    HAWSER_TRY(hw_table_new(job, &csv->rules, &dataset->table, error));
+    struct hw_table *table = dataset->table;
+    dataset->free_table = hw_table_free;
+    if (load->parts > 1 && known == NULL) {
+        dataset->matrix.rows = table->rows;
+        return HAWSER_OK;
+    }
+    hw_table_wishes wishes = {.type = load->type,
+                              .by_row = load->rows_layout != 0 || load->parts > 1,
+                              .keep_missing = load->parts > 1 && load->means == NULL,
+                              .means = load->means,
+                              .threads = job->threads};
+    if (known == NULL)
+        HAWSER_TRY(hw_table_judge(&table->rules, table->input, table->survey, &schema, error));
+    dataset->schema = schema;
+    hawser_status status = hw_table_settle(table, known != NULL ? known : schema, &wishes, dataset, error);
+    bool named = dataset->columns != NULL || schema != NULL;
+    hw_table_free(table);
+    dataset->table = NULL;
+    const hawser_schema *names = known != NULL ? known : schema;
+    return status == HAWSER_OK && named && names != NULL ? hw_dataset_name_columns(dataset, names, error) : status;
+}
+
+static hawser_status load_rows(hw_job *job, hw_csv *csv, hawser_dataset *dataset, hawser_error *error)
+{
+    bool done;
+    HAWSER_TRY(hw_csv_begin(job, csv, error));
+    HAWSER_TRY(estimate(job, csv, error));
+    bool all = job->load->parts <= 1 || job->load->means != NULL; /* else the mean is of all parts */
+    bool means = csv->rules.missing_number == HW_MEAN && all;
+    for (size_t j = 0; j < csv->rules.width; j++)
+        dataset->figures.unseen_columns += csv->rules.roles[j] == HW_UNSEEN;
+    for (size_t j = 0; j < csv->rules.width; j++)
+        if (csv->rules.roles[j] == HW_TARGET)
+            dataset->figures.target_column = j + 1;
+    if (csv->rules.names != NULL)
+        HAWSER_TRY(keep_names(csv, dataset, error));
+    HAWSER_TRY(place_numbers(job, csv, means, dataset, &done, error));
     if (!done) {
         HAWSER_TRY(hw_parse(job, hw_csv_parse, csv, error));
         for (uint64_t p = 0; p < hw_job_parts(job); p++)
             dataset->figures.rows_dropped += hw_job_part(job, p)->dropped;
-        HAWSER_TRY(hw_assemble_dense(job, csv->width, csv->roles, means, dataset, error));
+        HAWSER_TRY(job->as_table || has_words(job)
+                       ? take_table(job, csv, dataset, error)
+                       : hw_assemble_dense(job, csv->rules.width, csv->rules.roles, means, dataset, error));
     }
-    for (size_t j = 0; j < csv->width; j++)
-        dataset->figures.unseen_columns += csv->roles[j] == HW_UNSEEN;
     dataset->figures.unseen_entries = dataset->figures.unseen_columns * dataset->matrix.rows;
-    return csv->names != NULL ? keep_names(csv, dataset, error) : HAWSER_OK;
+    return HAWSER_OK;
 }
 
 /* Text that was taken for CSV only because it is nothing else fails in ways that say little. */
@@ -266,7 +321,7 @@ hawser_status hw_csv_load(hw_job *job, hawser_dataset *dataset, hawser_error *er
 {
     hw_csv csv = {0};
     hawser_status status = load_rows(job, &csv, dataset, error);
-    if (status == HAWSER_BAD_INPUT && csv.width == 1)
+    if (status == HAWSER_BAD_INPUT && csv.rules.width == 1 && !job->met_words)
         status = doubt(job, status, error);
     hw_csv_free(&csv);
     return status;

@@ -1,30 +1,39 @@
-/* csv.h - rows of numbers separated by commas, semicolons, tabs or blanks, with or without a header. */
+/* csv.h - rows of fields separated by commas, semicolons, tabs or blanks, with or without a header. */
 #ifndef HW_DATA_CSV_H
 #define HW_DATA_CSV_H
 
 #include "data/source/parse.h"
+#include "data/table/table.h"
 
-typedef enum hw_missing { HW_REFUSE = 0, HW_ZERO, HW_MEAN, HW_DROP } hw_missing;
-
-/* What the first line settles. Arrays are released by hw_csv_free. */
+/* What the first lines settle. Arrays are released by hw_csv_free. */
 typedef struct hw_csv {
     char delimiter;
-    hw_missing missing;
     bool header;
-    size_t width;         /* fields in a row */
-    unsigned char *roles; /* of each field, as assemble.h has them */
+    bool words;           /* --categories auto: features and the target may have words */
+    bool unseen_zero;     /* known: a word that the model does not have is read as none of its levels */
+    bool placing;         /* numbers go straight to the matrix: a word ends that */
+    hw_table_rules rules; /* width: fields in a row */
     char *line;           /* the header as it stands; the same in front of a later file is passed over */
     size_t line_bytes;
-    uint64_t skip; /* text bytes of the first file up to its rows */
-    char **names;  /* width names, or NULL without header */
+    uint64_t skip;           /* text bytes of the first file up to its rows */
+    _Atomic bool *met_words; /* set when `placing` ends */
 } hw_csv;
 
-/* Looks at the first line: delimiter, header, width, and which column has which role. What of the load's
- * target, weights and offset names no column is taken to be a file by whoever loads. */
+/* Looks at the first lines: delimiter, header, width, which column has which role, and whether words are expected (job->as_table). What of the
+ * load's target, weights and offset names no column is taken to be a file by whoever loads. */
 hawser_status hw_csv_begin(hw_job *job, hw_csv *csv, hawser_error *error) HAWSER_MUST_USE;
 /* hw_parser; the context is the hw_csv. */
 hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw_text_part *part, hawser_error *error);
 void hw_csv_free(hw_csv *csv);
+
+/* csv_roles.c: gives each field its role and its way of reading, by the load's options or the model's columns. */
+hawser_status hw_csv_roles(hw_job *job, hw_csv *csv, hawser_error *error) HAWSER_MUST_USE;
+/* csv_words.c: a field that is no number, or is read as a word or date: puts its cell. HAWSER_BAD_INPUT. */
+hawser_status hw_csv_word(const hw_csv *csv, const hw_chunk *chunk, hw_text_part *part, size_t column, const char *begin,
+                          const char *stop, double *cell, hawser_error *error) HAWSER_MUST_USE;
+/* csv_words.c: a missing value: puts its cell, or *drop. HAWSER_BAD_INPUT where it is refused. */
+hawser_status hw_csv_missing(const hw_csv *csv, const hw_chunk *chunk, hw_text_part *part, size_t column, const char *at,
+                             double *cell, bool *drop, hawser_error *error) HAWSER_MUST_USE;
 
 /* Whether fields are separated by the character. */
 static inline bool hw_csv_splits(char c, char delimiter)

@@ -121,59 +121,12 @@ static hawser_status walk_line(const hw_chunk *line, hw_csv *csv, bool *has_name
         const char *rest = hw_number(begin, &value);
         *has_name |= rest != stop && !hw_csv_is_missing(begin, stop);
         if (copy)
-            HAWSER_TRY(copy_field(&csv->names[count], begin, stop, error));
+            HAWSER_TRY(copy_field(&csv->rules.names[count], begin, stop, error));
         if (ends) {
-            csv->width = count + 1;
+            csv->rules.width = count + 1;
             return HAWSER_OK;
         }
     }
-}
-
-static hawser_status no_column(const hw_job *job, const hw_csv *csv, const char *what, const char *spec, hawser_error *error)
-{
-    char names[200] = "";
-    size_t length = 0;
-    for (size_t j = 0; csv->names != NULL && j < csv->width && length + strlen(csv->names[j]) + 32 < sizeof names; j++)
-        length += (size_t)snprintf(names + length, sizeof names - length, "%s%s", j == 0 ? "; its columns are " : ", ",
-                                   csv->names[j]);
-    return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the %s '%s' is neither a column (of %zu, from 0) nor a file%s",
-                       job->input.files[0].name, what, spec, csv->width, names);
-}
-
-/* Gives a column the role that `spec` asks for; a spec that names none must be a file. */
-static hawser_status give_role(const hw_job *job, hw_csv *csv, const char *what, const char *spec, unsigned char role,
-                               hawser_error *error)
-{
-    if (spec == NULL || strcmp(spec, "none") == 0)
-        return HAWSER_OK;
-    size_t column = hw_csv_column(spec, csv->names, csv->width);
-    if (column == csv->width)
-        return hw_is_file(spec) ? HAWSER_OK : no_column(job, csv, what, spec, error);
-    if (csv->roles[column] != HW_FEATURE)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the %s '%s' names a column that has another role",
-                           job->input.files[0].name, what, spec);
-    csv->roles[column] = role;
-    return HAWSER_OK;
-}
-
-static hawser_status give_roles(const hw_job *job, hw_csv *csv, hawser_error *error)
-{
-    const hawser_load *load = job->load;
-    HAWSER_TRY(HW_NEW(&csv->roles, csv->width, "columns", error));
-    if (load->target == NULL)
-        csv->roles[0] = HW_TARGET; /* the first, whatever it is called: a name may be a number */
-    HAWSER_TRY(give_role(job, csv, "target", load->target, HW_TARGET, error));
-    HAWSER_TRY(give_role(job, csv, "weights", load->weights, HW_WEIGHTS, error));
-    HAWSER_TRY(give_role(job, csv, "offset", load->offset, HW_OFFSET, error));
-    size_t features = 0;
-    for (size_t j = 0; j < csv->width; j++)
-        if (csv->roles[j] == HW_FEATURE && ++features > load->columns && load->columns != 0)
-            csv->roles[j] = HW_UNSEEN;
-    if (load->columns != 0 && features < load->columns)
-        return hawser_fail(error, HAWSER_BAD_INPUT,
-                           "%s: has %zu columns besides target, weights and offset, and %zu are needed",
-                           job->input.files[0].name, features, load->columns);
-    return HAWSER_OK;
 }
 
 typedef struct csv_place {
@@ -192,31 +145,20 @@ static int by_name(const void *a, const void *b)
 static hawser_status check_names(const hw_job *job, const hw_csv *csv, hawser_error *error)
 {
     csv_place *sorted = NULL;
-    HAWSER_TRY(HW_NEW(&sorted, csv->width, "column names", error));
-    for (size_t j = 0; j < csv->width; j++)
-        sorted[j] = (csv_place){csv->names[j], j};
-    qsort(sorted, csv->width, sizeof *sorted, by_name);
+    HAWSER_TRY(HW_NEW(&sorted, csv->rules.width, "column names", error));
+    for (size_t j = 0; j < csv->rules.width; j++)
+        sorted[j] = (csv_place){csv->rules.names[j], j};
+    qsort(sorted, csv->rules.width, sizeof *sorted, by_name);
     hawser_status status = HAWSER_OK;
-    for (size_t j = 0; status == HAWSER_OK && j < csv->width; j++)
-        status = hw_check_name(job->input.files[0].name, csv->names[j], j, error);
-    for (size_t j = 1; status == HAWSER_OK && j < csv->width; j++)
+    for (size_t j = 0; status == HAWSER_OK && j < csv->rules.width; j++)
+        status = hw_check_name(job->input.files[0].name, csv->rules.names[j], j, error);
+    for (size_t j = 1; status == HAWSER_OK && j < csv->rules.width; j++)
         if (sorted[j].name[0] != '\0' && strcmp(sorted[j].name, sorted[j - 1].name) == 0)
             status = hawser_fail(error, HAWSER_BAD_INPUT,
                                  "%s: the header names two columns '%.100s' (numbers %zu and %zu, from 0); rename one",
                                  job->input.files[0].name, sorted[j].name, sorted[j - 1].column, sorted[j].column);
     free(sorted);
     return status;
-}
-
-static hawser_status read_missing(const char *word, hw_missing *missing, hawser_error *error)
-{
-    static const char *const words[] = {"refuse", "zero", "mean", "drop"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (word == NULL || strcmp(word, words[i]) == 0) {
-            *missing = word == NULL ? HW_REFUSE : (hw_missing)i;
-            return HAWSER_OK;
-        }
-    return hawser_fail(error, HAWSER_BAD_OPTION, "--missing: '%s' is none of refuse, zero, mean, drop", word);
 }
 
 /* The first line that is not empty, copied behind which nothing is read. */
@@ -255,29 +197,104 @@ static hawser_status first_line(hw_job *job, hw_csv *csv, hw_chunk *line, hawser
     return HAWSER_OK;
 }
 
+/* What the fields of a line are: 0 missing, 1 a number, 2 a word; at most `width` of them. Returns how many the line has. */
+static size_t kinds_of(const char *at, const char *end, char delimiter, unsigned char *kinds, size_t width)
+{
+    size_t count = 0;
+    at = delimiter == HAWSER_BLANKS ? hw_skip_blanks(at) : at;
+    for (const char *begin, *stop; count < width; at++) {
+        at = hw_csv_field(at, end, delimiter, &begin, &stop);
+        if (at == NULL)
+            return 0;
+        double value;
+        kinds[count++] = hw_csv_is_missing(begin, stop) ? 0 : hw_number(begin, &value) == stop ? 1 : 2;
+        if (at >= end || *at == '\n')
+            return count;
+        if (!hw_csv_splits(*at, delimiter))
+            return 0;
+    }
+    return count;
+}
+
+/* A first line with a word is a header, unless the second line has words and numbers in the same fields: then both are rows. */
+static hawser_status guess_header(const hw_csv *csv, const hw_chunk *line, const char *second, const char *end,
+                                  bool has_name, bool *header, hawser_error *error)
+{
+    size_t width = csv->rules.width, numbers = 0;
+    unsigned char *kinds = NULL;
+    *header = has_name;
+    if (!has_name || !csv->words || second >= end)
+        return HAWSER_OK;
+    HAWSER_TRY(HW_NEW(&kinds, 2 * width, "columns", error));
+    bool same = kinds_of(line->begin, line->end, csv->delimiter, kinds, width) == width &&
+                kinds_of(second, end, csv->delimiter, kinds + width, width) == width;
+    for (size_t j = 0; same && j < width; j++) {
+        same = kinds[j] == 0 || kinds[width + j] == 0 || kinds[j] == kinds[width + j];
+        numbers += kinds[j] == 1 && kinds[width + j] == 1;
+    }
+    free(kinds);
+    *header = !(same && numbers > 0);
+    return HAWSER_OK;
+}
+
+/* Whether the first rows have a word where one is allowed: most tables show all their columns of words there. */
+static hawser_status expect_words(hw_job *job, const hw_csv *csv, const char *at, const char *end, hawser_error *error)
+{
+    enum { ROWS = 200 };
+    size_t width = csv->rules.width;
+    unsigned char *kinds = NULL;
+    HAWSER_TRY(HW_NEW(&kinds, width, "columns", error));
+    for (size_t r = 0; r < ROWS && at < end && !job->as_table; r++) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        if (stop == NULL) /* the head ends within this line */
+            break;
+        size_t count = kinds_of(at, stop, csv->delimiter, kinds, width);
+        for (size_t j = 0; j < count; j++)
+            job->as_table |= kinds[j] == 2 && csv->rules.roles[j] <= HW_TARGET;
+        at = stop + 1;
+    }
+    free(kinds);
+    return HAWSER_OK;
+}
+
+/* Whether the job's cells must be kept until all are read. */
+static hawser_status look_at_rows(hw_job *job, const hw_csv *csv, const char *rows, const char *end, hawser_error *error)
+{
+    const hw_table_rules *rules = &csv->rules;
+    job->as_table |= rules->texts != NULL || rules->missing_word == HW_LEVEL;
+    for (size_t j = 0, next = 0; rules->source != NULL && j < rules->width; j++)
+        job->as_table |= rules->roles[j] == HW_FEATURE && rules->source[j] != next++; /* columns change their order */
+    return csv->words && rules->known == NULL && !job->as_table ? expect_words(job, csv, rows, end, error) : HAWSER_OK;
+}
+
 hawser_status hw_csv_begin(hw_job *job, hw_csv *csv, hawser_error *error)
 {
     const hawser_load *load = job->load;
     hw_chunk line = {0};
+    const char *head;
+    size_t bytes;
     bool has_name;
-    HAWSER_TRY(read_missing(load->missing, &csv->missing, error));
+    csv->words = load->categories == NULL || strcmp(load->categories, "none") != 0;
+    csv->unseen_zero = load->unseen_zero;
     HAWSER_TRY(first_line(job, csv, &line, error));
     csv->delimiter = load->delimiter != 0 ? load->delimiter : hw_csv_delimiter(line.begin, line.end);
     HAWSER_TRY(walk_line(&line, csv, &has_name, false, error));
-    csv->header = load->header > 0 || (load->header == 0 && has_name);
+    HAWSER_TRY(hw_input_head(&job->input, 0, csv->skip + (1 << 16), &head, &bytes, error));
+    const char *second = head + (csv->skip < bytes ? csv->skip : bytes), *end = head + bytes;
+    csv->header = load->header > 0;
+    if (load->header == 0)
+        HAWSER_TRY(guess_header(csv, &line, second, end, has_name, &csv->header, error));
     if (csv->header) {
-        HAWSER_TRY(HW_NEW(&csv->names, csv->width, "column names", error));
+        HAWSER_TRY(HW_NEW(&csv->rules.names, csv->rules.width, "column names", error));
         HAWSER_TRY(walk_line(&line, csv, &has_name, true, error));
         HAWSER_TRY(check_names(job, csv, error));
     }
-    return give_roles(job, csv, error);
+    HAWSER_TRY(hw_csv_roles(job, csv, error));
+    return look_at_rows(job, csv, csv->header ? second : head, end, error);
 }
 
 void hw_csv_free(hw_csv *csv)
 {
-    for (size_t j = 0; csv->names != NULL && j < csv->width; j++)
-        free(csv->names[j]);
-    free(csv->names);
-    free(csv->roles);
+    hw_table_rules_free(&csv->rules);
     free(csv->line);
 }

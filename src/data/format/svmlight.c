@@ -147,10 +147,13 @@ static inline const char *read_entries(const char *at, uint64_t first, hw_words 
 static const char *read_target(const char *at, bool none, double *target, const hw_chunk *chunk, hawser_error *error)
 {
     const char *begin = at;
-    at = hw_number(at, target);
+    while (none && !ends_word(*at))
+        at++;
+    if (none && memchr(begin, ':', (size_t)(at - begin)) != NULL && memcmp(begin, "qid:", 4) != 0)
+        return begin;
+    *target = 0;
+    at = none ? at : hw_number(at, target);
     if (at != NULL && *at == ':') {
-        if (none)
-            return begin;
         return (void)hw_chunk_fail(chunk, begin, error, "the target is missing: the line begins with INDEX:VALUE"), NULL;
     }
     if (at != NULL && *at == ',')

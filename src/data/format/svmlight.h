@@ -25,10 +25,10 @@ static inline const char *hw_svmlight_index(const char *at, uint64_t *index)
     return *colon == ':' && count > 0 ? colon : hw_svmlight_long_index(at, index);
 }
 
-/* Lines begin with an entry. */
+/* Whether the target in the rows is passed over, or lines begin with an entry. */
 static inline bool hw_svmlight_no_target(const hawser_load *load)
 {
-    return load->target != NULL && strcmp(load->target, "none") == 0;
+    return load->target_optional || (load->target != NULL && strcmp(load->target, "none") == 0);
 }
 
 /* Where the next line begins, from a line end or from something in front of it that is passed over. */

@@ -28,7 +28,7 @@ hawser_status hw_sort_entries(uint32_t *indices, void *values, bool single, uint
 hawser_status hw_given_twice(const char *name, uint64_t row, uint64_t column, hawser_error *error) HAWSER_MUST_USE;
 
 /* What a column of dense parts is. */
-enum { HW_FEATURE = 0, HW_TARGET, HW_WEIGHTS, HW_OFFSET, HW_UNSEEN };
+enum { HW_FEATURE = 0, HW_TARGET, HW_WEIGHTS, HW_OFFSET, HW_UNSEEN, HW_IGNORED };
 
 /* Parts of width doubles a row to dense column-major; roles has one entry a column. `means`: NaN stands for a missing value and
  * becomes the mean of its column. */

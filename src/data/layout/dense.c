@@ -20,7 +20,7 @@ static void put_tile(const hw_dense *w, const double *rows, uint64_t first, size
     for (size_t j = 0; j < w->width; j++) {
         const double *from = rows + j;
         if (w->roles[j] != HW_FEATURE) {
-            double *to = w->roles[j] == HW_UNSEEN ? NULL : w->special[w->roles[j]];
+            double *to = w->roles[j] >= HW_UNSEEN ? NULL : w->special[w->roles[j]];
             for (size_t i = 0; to != NULL && i < count; i++)
                 to[first + i] = from[i * w->width];
         } else if (w->single) {
@@ -129,7 +129,7 @@ hawser_status hw_dense_begin(hw_dense *w, hw_job *job, uint64_t rows, size_t wid
     for (size_t j = 0; j < width; j++) {
         unsigned role = roles[j];
         w->features += role == HW_FEATURE;
-        if (role == HW_FEATURE || role == HW_UNSEEN)
+        if (role == HW_FEATURE || role >= HW_UNSEEN)
             continue;
         HAWSER_TRY(hw_budget_array(&job->budget, (void **)&w->special[role], rows, sizeof(double), "a column", error));
         hw_dataset_own(dataset, w->special[role]);

@@ -281,7 +281,7 @@ hawser_status hw_assemble_rows(hw_job *job, hawser_dataset *dataset, hawser_erro
     uint64_t cols = load->columns != 0 ? load->columns : entries > 0 ? (uint64_t)widest.most + 1 - w.base : 0;
     w.majors = rows;
     w.minors = cols;
-    bool targets = load->target == NULL || strcmp(load->target, "none") != 0;
+    bool targets = !load->target_optional && (load->target == NULL || strcmp(load->target, "none") != 0);
     if (status == HAWSER_OK)
         status = hw_check_columns(job, &widest, w.base, dataset, error);
     if (status == HAWSER_OK && entries > 0)

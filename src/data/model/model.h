@@ -47,4 +47,7 @@ struct hawser_model {
     size_t fact_count, fact_capacity;
 };
 
+/* The fact that has the schema of a table, as JSON. */
+#define HW_MODEL_SCHEMA "schema"
+
 #endif

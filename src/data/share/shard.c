@@ -11,6 +11,7 @@
 #include "data/formats.h"
 #include "data/layout/assemble.h"
 #include "data/share/array.h"
+#include "data/table/table.h"
 
 hw_shard_facts hw_shard_facts_of(const hawser_dataset *rows)
 {
@@ -24,6 +25,7 @@ hw_shard_facts hw_shard_facts_of(const hawser_dataset *rows)
                             .rows_dropped = figures->rows_dropped,
                             .bytes_read = figures->bytes_read,
                             .bytes_text = figures->bytes_text,
+                            .target_column = figures->target_column,
                             .index_base = figures->index_base,
                             .base_guessed = figures->base_guessed,
                             .format = figures->format,
@@ -269,6 +271,7 @@ hawser_status hw_shard_new(const hw_shard_facts *whole, uint64_t *offsets, hawse
     dataset->figures = (hawser_load_figures){.format = (hawser_format)whole->format,
                                              .index_base = whole->index_base,
                                              .base_guessed = whole->base_guessed != 0,
+                                             .target_column = whole->target_column,
                                              .bytes_read = whole->bytes_read,
                                              .bytes_text = whole->bytes_text,
                                              .unseen_entries = whole->unseen_entries,
@@ -383,10 +386,12 @@ hawser_status hw_shard_means(hawser_dataset *dataset, const hw_owners *owners, u
     const hawser_matrix *A = &dataset->matrix;
     bool single = A->type == HAWSER_F32;
     for (size_t j = 0; j < A->cols; j++) {
-        if (hw_owner(owners, j) != self)
+        uint64_t first = A->layout == HAWSER_DENSE ? j * A->stride : A->offsets[j];
+        if (hw_owner(owners, j) != self || !hw_schema_has_numbers(dataset->schema, j))
             continue;
-        char *column = (char *)(uintptr_t)A->values + j * A->stride * hw_type_size(A->type);
-        means[j] = hw_fill_mean(column, A->rows, single, NULL);
+        char *column = (char *)(uintptr_t)A->values + first * hw_type_size(A->type);
+        means[j] = A->layout == HAWSER_DENSE ? hw_fill_mean(column, A->rows, single, NULL)
+                                             : hw_fill_sparse_mean(column, A->offsets[j + 1] - first, A->rows, single);
         if (isnan(means[j]))
             return hw_no_mean(name, j, error);
     }

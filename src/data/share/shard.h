@@ -20,8 +20,9 @@ typedef struct hw_shard_facts {
     int32_t index_base;
     uint32_t base_guessed, format, layout, type;
     uint32_t has_target, has_weights, has_offset;
-    uint32_t scattered; /* as in the dataset: rows are those of the whole everywhere */
-    uint32_t symmetric; /* of an array that is scattered */
+    uint32_t scattered;     /* as in the dataset: rows are those of the whole everywhere */
+    uint32_t symmetric;     /* of an array that is scattered */
+    uint64_t target_column; /* as in the figures */
     uint64_t declared, found;
 } hw_shard_facts;
 

@@ -181,6 +181,9 @@ void hw_part_widen(hw_text_part *part, const hw_text_part *other)
 void hw_part_free(hw_job *job, hw_text_part *part)
 {
     hw_pages_free(&job->budget, part->pages, part->bytes);
+    if (part->survey != NULL)
+        part->free_survey(part->survey);
+    part->survey = NULL;
     part->pages = NULL;
     part->bytes = 0;
 }

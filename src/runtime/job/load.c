@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/argument.h"
+#include "base/machine.h"
 #include "base/memory.h"
 #include "base/type.h"
 #include "data/load.h"
@@ -11,12 +12,15 @@
 #include "data/share/shard.h"
 #include "data/source/budget.h"
 #include "data/source/claims.h"
+#include "data/table/table.h"
 #include "runtime/job/job.h"
 
 typedef struct loading {
     hw_cluster *cluster;
     const hawser_job *job;
     const hawser_load *load;
+    const char *const *paths;
+    size_t path_count;
     uint32_t nodes, self;
     uint64_t limit;       /* of memory, in bytes */
     uint64_t estimate;    /* of this, with the columns of all nodes */
@@ -33,14 +37,82 @@ static hawser_status gather(const loading *l, const void *data, size_t length, h
     return hw_cluster_allgather(l->cluster, (hw_bytes){(void *)(uintptr_t)data, length}, *in, error);
 }
 
-static hawser_status read_part(loading *l, const char *const *paths, size_t count, hawser_error *error)
+static hawser_status read_part(loading *l, bool as_table, hawser_error *error)
 {
     hawser_load part = *l->load;
     uint64_t limit = part.memory_limit, shared = l->job->settings.shared;
     l->limit = limit == 0 ? l->job->settings.memory : limit > shared ? limit - shared : 1;
     part.part = l->self;
     part.parts = l->nodes;
-    hawser_status status = hw_load_within(paths, count, &part, l->limit, &l->rows, error);
+    return as_table ? hw_load_as_table(l->paths, l->path_count, &part, l->limit, &l->rows, error)
+                    : hw_load_within(l->paths, l->path_count, &part, l->limit, &l->rows, error);
+}
+
+/* ---- tables: all nodes agree on the kinds and levels of the columns before words become columns ---- */
+
+/* Stores whether some node has met words. A node that has met none reads its part again, now as a table. */
+static hawser_status agree_on_words(loading *l, bool *words, hawser_error *error)
+{
+    unsigned char own = l->rows->table != NULL;
+    hw_bytes *in = NULL;
+    HAWSER_TRY(gather(l, &own, sizeof own, &in, error));
+    *words = false;
+    for (uint32_t i = 0; i < l->nodes; i++)
+        *words |= in[i].length == 1 && *(const unsigned char *)in[i].data != 0;
+    hw_bytes_free(in, l->nodes);
+    hawser_status status = HAWSER_OK;
+    if (*words && own == 0) {
+        hawser_dataset_free(l->rows);
+        l->rows = NULL;
+        status = read_part(l, true, error);
+    }
+    return hw_cluster_agree(l->cluster, status, error);
+}
+
+/* Adds up the surveys of all nodes, in their order. */
+static hawser_status gather_surveys(loading *l, hw_survey **whole, hawser_error *error)
+{
+    const struct hw_table *table = l->rows->table;
+    hw_bytes own = {0}, *in = NULL;
+    hawser_status status = hw_survey_pack(table->survey, &own, error);
+    status = hw_cluster_agree(l->cluster, status, error);
+    if (status == HAWSER_OK)
+        status = gather(l, own.data, own.length, &in, error);
+    if (status == HAWSER_OK)
+        status = hw_survey_new(table->rules.width, whole, error);
+    for (uint32_t i = 0; status == HAWSER_OK && i < l->nodes; i++) {
+        hw_survey *part = NULL;
+        status = hw_survey_unpack(&in[i], table->rules.width, &part, error);
+        if (status == HAWSER_OK)
+            status = hw_survey_add(*whole, part, error);
+        hw_survey_free(part);
+    }
+    hw_bytes_free(in, l->nodes);
+    free(own.data);
+    return status;
+}
+
+static hawser_status settle_table(loading *l, hawser_error *error)
+{
+    hw_survey *whole = NULL;
+    hawser_schema *schema = NULL;
+    struct hw_table *table = l->rows->table;
+    hawser_status status = gather_surveys(l, &whole, error);
+    if (status == HAWSER_OK)
+        status = hw_table_judge(&table->rules, table->input, whole, &schema, error);
+    hw_survey_free(whole);
+    hw_table_wishes wishes = {.type = l->load->type,
+                              .by_row = true,
+                              .keep_missing = true,
+                              .threads = l->load->threads != 0 ? l->load->threads : hw_machine_processors()};
+    if (status == HAWSER_OK) {
+        l->rows->schema = schema;
+        status = hw_table_settle(table, schema, &wishes, l->rows, error);
+        if (status == HAWSER_OK && schema != NULL)
+            status = hw_dataset_name_columns(l->rows, schema, error);
+        hw_table_free(table);
+        l->rows->table = NULL;
+    }
     return hw_cluster_agree(l->cluster, status, error);
 }
 
@@ -260,7 +332,10 @@ static hawser_status fill_means(loading *l, const char *name, hawser_error *erro
 
 static hawser_status load_shares(loading *l, const char *name, hawser_error *error)
 {
-    bool means = l->load->missing != NULL && strcmp(l->load->missing, "mean") == 0 && l->load->means == NULL;
+    bool means = l->load->missing != NULL && strncmp(l->load->missing, "mean", 4) == 0 && l->load->means == NULL, words;
+    HAWSER_TRY(agree_on_words(l, &words, error));
+    if (words)
+        HAWSER_TRY(settle_table(l, error));
     HAWSER_TRY(agree_facts(l, error));
     HAWSER_TRY(hw_shard_complete(&l->whole, name, error));
     HAWSER_TRY(afford_columns(l, error));
@@ -269,6 +344,7 @@ static hawser_status load_shares(loading *l, const char *name, hawser_error *err
     HAWSER_TRY(trade_entries(l, error));
     if (l->whole.scattered && l->whole.layout != HAWSER_DENSE)
         HAWSER_TRY(hw_cluster_agree(l->cluster, hw_shard_sort(l->dataset, &l->owners, l->self, name, error), error));
+    hw_dataset_take_names(l->dataset, l->rows);
     if (means && hw_shard_lacks_values(&l->whole))
         HAWSER_TRY(fill_means(l, name, error));
     HAWSER_TRY(gather_vectors(l, error));
@@ -278,7 +354,6 @@ static hawser_status load_shares(loading *l, const char *name, hawser_error *err
     l->dataset->figures.seconds = l->rows->figures.seconds;
     uint64_t read = l->rows->figures.memory_estimate;
     l->dataset->figures.memory_estimate = read > l->estimate ? read : l->estimate;
-    hw_dataset_take_names(l->dataset, l->rows);
     return hw_load_sides(l->dataset, l->load, l->limit, error);
 }
 
@@ -303,10 +378,12 @@ hawser_status hawser_job_load(hawser_job *job, const char *const *paths, size_t 
     loading l = {.cluster = job->cluster,
                  .job = job,
                  .load = load,
+                 .paths = paths,
+                 .path_count = count,
                  .nodes = hw_cluster_nodes(job->cluster),
                  .self = hw_cluster_self(job->cluster)};
     hw_cluster_set_phase(l.cluster, "reading the input");
-    hawser_status status = read_part(&l, paths, count, error);
+    hawser_status status = hw_cluster_agree(l.cluster, read_part(&l, false, error), error);
     bool whole = status == HAWSER_OK && !l.rows->figures.parted; /* all nodes agree, because it is one input */
     if (status == HAWSER_OK && !whole)
         status = hw_cluster_agree(l.cluster, load_shares(&l, paths[0], error), error);

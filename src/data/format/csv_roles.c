@@ -1,0 +1,304 @@
+/* csv_roles.c - what each field of a table is read as: by the options of the load, or by the columns of a model. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "data/format/csv.h"
+#include "data/layout/assemble.h"
+
+static hawser_status no_column(const hw_job *job, const hw_csv *csv, const char *what, const char *spec, bool file,
+                               hawser_error *error)
+{
+    char names[200] = "";
+    size_t length = 0;
+    for (size_t j = 0; csv->rules.names != NULL && j < csv->rules.width; j++) {
+        if (length + strlen(csv->rules.names[j]) + 32 >= sizeof names)
+            break;
+        length += (size_t)snprintf(names + length, sizeof names - length, "%s%s", j == 0 ? "; its columns are " : ", ",
+                                   csv->rules.names[j]);
+    }
+    return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the %s '%.100s' is %s column (of %zu, from 0)%s%s",
+                       job->input.files[0].name, what, spec, file ? "neither a" : "no", csv->rules.width,
+                       file ? " nor a file" : "", names);
+}
+
+/* Gives a column the role that `spec` asks for; a spec that names none must be a file, unless it need not be there. */
+static hawser_status give_role(const hw_job *job, hw_csv *csv, const char *what, const char *spec, unsigned char role,
+                               bool optional, hawser_error *error)
+{
+    hw_table_rules *rules = &csv->rules;
+    if (spec == NULL || strcmp(spec, "none") == 0)
+        return HAWSER_OK;
+    size_t column = hw_csv_column(spec, rules->names, rules->width);
+    if (column == rules->width)
+        return optional || hw_is_file(spec) ? HAWSER_OK : no_column(job, csv, what, spec, true, error);
+    if (rules->roles[column] != HW_FEATURE)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the %s '%s' names a column that has another role",
+                           job->input.files[0].name, what, spec);
+    rules->roles[column] = role;
+    return HAWSER_OK;
+}
+
+/* Calls `take` for each column of a list, which may be one name with commas in it. */
+static hawser_status each_column(const hw_job *job, hw_csv *csv, const char *what, const char *list,
+                                 hawser_status (*take)(const hw_job *job, hw_csv *csv, const char *what, size_t column,
+                                                       hawser_error *error),
+                                 hawser_error *error)
+{
+    const hw_table_rules *rules = &csv->rules;
+    size_t whole = hw_csv_column(list, rules->names, rules->width);
+    if (whole < rules->width)
+        return take(job, csv, what, whole, error);
+    char *copy;
+    HAWSER_TRY(hw_copy_text(&copy, list, error));
+    hawser_status status = HAWSER_OK;
+    for (char *at = copy, *next; at != NULL && status == HAWSER_OK; at = next) {
+        char *comma = strchr(at, ',');
+        next = comma != NULL ? comma + 1 : NULL;
+        if (comma != NULL)
+            *comma = '\0';
+        size_t column = hw_csv_column(at, rules->names, rules->width);
+        status = column < rules->width ? take(job, csv, what, column, error) : no_column(job, csv, what, at, false, error);
+    }
+    free(copy);
+    return status;
+}
+
+static hawser_status ignore_column(const hw_job *job, hw_csv *csv, const char *what, size_t column, hawser_error *error)
+{
+    (void)what;
+    if (csv->rules.roles[column] != HW_FEATURE && csv->rules.roles[column] != HW_IGNORED)
+        return hawser_fail(
+            error, HAWSER_BAD_OPTION,
+            "--ignore: column %zu of %s is the target, weights or offset; --target none leaves the target out", column,
+            job->input.files[0].name);
+    csv->rules.roles[column] = HW_IGNORED;
+    return HAWSER_OK;
+}
+
+/* While a list of features is read, HW_IGNORED marks the others. */
+static hawser_status select_column(const hw_job *job, hw_csv *csv, const char *what, size_t column, hawser_error *error)
+{
+    (void)what;
+    if (csv->rules.roles[column] == HW_FEATURE)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--columns: names column %zu of %s twice", column,
+                           job->input.files[0].name);
+    if (csv->rules.roles[column] != HW_IGNORED)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--columns: column %zu of %s is the target, weights or offset", column,
+                           job->input.files[0].name);
+    csv->rules.roles[column] = HW_FEATURE;
+    return HAWSER_OK;
+}
+
+static hawser_status read_as(const hw_job *job, hw_csv *csv, const char *what, size_t column, hw_text text,
+                             hawser_error *error)
+{
+    hw_table_rules *rules = &csv->rules;
+    bool target = rules->roles[column] == HW_TARGET;
+    if (rules->texts == NULL)
+        HAWSER_TRY(HW_NEW(&rules->texts, rules->width, "columns", error));
+    if (rules->roles[column] != HW_FEATURE && !(target && text == HW_TEXT_WORDS))
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--%s: column %zu of %s is no feature", what, column,
+                           job->input.files[0].name);
+    if (rules->texts[column] != HW_TEXT_AUTO && rules->texts[column] != text)
+        return hawser_fail(error, HAWSER_BAD_OPTION,
+                           "--%s: column %zu of %s has words (--categories) or dates (--dates), "
+                           "not both",
+                           what, column, job->input.files[0].name);
+    rules->texts[column] = text;
+    return HAWSER_OK;
+}
+
+static hawser_status read_as_words(const hw_job *job, hw_csv *csv, const char *what, size_t column, hawser_error *error)
+{
+    return read_as(job, csv, what, column, HW_TEXT_WORDS, error);
+}
+
+static hawser_status read_as_dates(const hw_job *job, hw_csv *csv, const char *what, size_t column, hawser_error *error)
+{
+    return read_as(job, csv, what, column, HW_TEXT_DATES, error);
+}
+
+/* HOW, or NUMBERS,WORDS. */
+static hawser_status read_missing(const char *spec, hw_table_rules *rules, hawser_error *error)
+{
+    static const char *const words[] = {"refuse", "zero", "mean", "drop", "level"};
+    hw_missing how[2] = {HW_REFUSE, HW_REFUSE};
+    size_t count = 0;
+    for (const char *at = spec; at != NULL && count < 2; count++) {
+        size_t length = strcspn(at, ","), k = 0;
+        while (k < 5 && (strlen(words[k]) != length || strncmp(words[k], at, length) != 0))
+            k++;
+        if (k == 5)
+            break;
+        how[count] = (hw_missing)k;
+        at = at[length] == ',' ? at + length + 1 : NULL;
+        if (at == NULL)
+            spec = NULL;
+    }
+    bool both = count == 2;
+    if (spec != NULL || (both && (how[0] == HW_DROP || how[0] == HW_LEVEL || how[1] == HW_DROP || how[1] == HW_MEAN)))
+        return hawser_fail(
+            error, HAWSER_BAD_OPTION,
+            "--missing: expected refuse, zero, mean, drop or level, or one of refuse, zero and mean for numbers "
+            "and one of refuse, zero and level for words, as mean,level");
+    rules->missing_number = !both && how[0] == HW_LEVEL ? HW_REFUSE : how[0];
+    rules->missing_word = both ? how[1] : how[0] == HW_MEAN ? HW_REFUSE : how[0];
+    return HAWSER_OK;
+}
+
+static hawser_status other_count(const hw_job *job, size_t features, size_t count, hawser_error *error)
+{
+    return hawser_fail(
+        error, HAWSER_BAD_INPUT,
+        "%s: has %zu columns besides target, weights and offset, and the model has %zu; without names on both "
+        "sides they are matched by position",
+        job->input.files[0].name, features, count);
+}
+
+/* Without names, features are the model's columns in its order: exactly these. */
+static hawser_status match_positions(const hw_job *job, hw_csv *csv, size_t count, hawser_error *error)
+{
+    hw_table_rules *rules = &csv->rules;
+    size_t features = 0;
+    for (size_t j = 0; j < rules->width; j++)
+        if (rules->roles[j] == HW_FEATURE)
+            rules->source[j] = features++;
+    return features == count ? HAWSER_OK : other_count(job, features, count, error);
+}
+
+static hawser_status match_names(const hw_job *job, hw_csv *csv, hawser_error *error)
+{
+    hw_table_rules *rules = &csv->rules;
+    const hawser_schema *known = rules->known;
+    hw_levels names = {0};
+    hawser_status status = HAWSER_OK;
+    size_t *field = NULL;
+    uint32_t number;
+    for (size_t k = 0; k < known->count && status == HAWSER_OK; k++) {
+        const char *name = known->columns[k].shape.name;
+        status = hw_levels_put(&names, name, strlen(name), &number, error);
+        if (status == HAWSER_OK && number != k)
+            status = hawser_fail(error, HAWSER_BAD_INPUT,
+                                 "the model has two columns '%.100s', so that columns cannot be matched "
+                                 "by name",
+                                 name);
+    }
+    if (status == HAWSER_OK)
+        status = HW_NEW(&field, known->count + 1, "columns", error);
+    for (size_t j = 0; j < rules->width && status == HAWSER_OK; j++) {
+        if (rules->roles[j] != HW_FEATURE)
+            continue;
+        bool found = hw_levels_find(&names, rules->names[j], strlen(rules->names[j]), &number);
+        if (found)
+            field[rules->source[j] = number] = j + 1;
+        else
+            rules->roles[j] = HW_UNSEEN;
+    }
+    for (size_t k = 0; k < known->count && status == HAWSER_OK; k++)
+        if (field[k] == 0)
+            status = hawser_fail(error, HAWSER_BAD_INPUT, "%s: has no column '%.100s', which the model needs",
+                                 job->input.files[0].name, known->columns[k].shape.name);
+    free(field);
+    hw_levels_free(&names);
+    return status;
+}
+
+static bool is_named(const hawser_schema *schema)
+{
+    for (size_t k = 0; k < schema->count; k++)
+        if (schema->columns[k].shape.name[0] != '\0')
+            return true;
+    return false;
+}
+
+/* How the model's columns are read: words and dates, and the target's words. */
+static hawser_status read_as_known(hw_csv *csv, hawser_error *error)
+{
+    hw_table_rules *rules = &csv->rules;
+    if (hw_schema_is_plain(rules->known) && rules->known->target.count == 0)
+        return HAWSER_OK;
+    HAWSER_TRY(HW_NEW(&rules->texts, rules->width, "columns", error));
+    for (size_t j = 0; j < rules->width; j++) {
+        hawser_column_kind kind = HAWSER_NUMERIC;
+        if (rules->roles[j] == HW_FEATURE)
+            kind = rules->known->columns[rules->source[j]].shape.kind;
+        bool words = kind == HAWSER_CATEGORY || (rules->roles[j] == HW_TARGET && rules->known->target.count > 0);
+        rules->texts[j] = words ? HW_TEXT_WORDS : kind == HAWSER_DATE ? HW_TEXT_DATES : HW_TEXT_AUTO;
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status match_model(const hw_job *job, hw_csv *csv, hawser_error *error)
+{
+    hw_table_rules *rules = &csv->rules;
+    rules->known = job->load->schema;
+    HAWSER_TRY(HW_NEW(&rules->source, rules->width, "columns", error));
+    HAWSER_TRY(rules->names != NULL && is_named(rules->known) ? match_names(job, csv, error)
+                                                              : match_positions(job, csv, rules->known->count, error));
+    return read_as_known(csv, error);
+}
+
+/* A model whose number of columns alone is known. */
+static hawser_status match_count(const hw_job *job, const hw_csv *csv, hawser_error *error)
+{
+    size_t features = 0, count = job->load->columns;
+    for (size_t j = 0; j < csv->rules.width; j++)
+        features += csv->rules.roles[j] == HW_FEATURE;
+    return count == 0 || features == count ? HAWSER_OK : other_count(job, features, count, error);
+}
+
+/* The target in new data of a model. By name it may be missing; by position there are exactly the model's columns, or one more where its
+ * target was. A target that is not needed is not read, so that a damaged one stops nothing. */
+static hawser_status give_target(const hw_job *job, hw_csv *csv, hawser_error *error)
+{
+    const hawser_load *load = job->load;
+    hw_table_rules *rules = &csv->rules;
+    bool by_name = load->schema != NULL && rules->names != NULL && is_named(load->schema);
+    unsigned char role = load->target_optional ? HW_IGNORED : HW_TARGET;
+    size_t features = 0, count = load->schema != NULL ? load->schema->count : load->columns;
+    for (size_t j = 0; j < rules->width; j++)
+        features += rules->roles[j] == HW_FEATURE;
+    if (!by_name && load->target_optional && features == count)
+        return HAWSER_OK;
+    if (!by_name && load->target_place > 0 && load->target_place <= rules->width) {
+        rules->roles[load->target_place - 1] = role;
+        return HAWSER_OK;
+    }
+    if (load->target != NULL)
+        return give_role(job, csv, "target", load->target, role, load->target_optional, error);
+    if (!by_name && rules->roles[0] == HW_FEATURE)
+        rules->roles[0] = role;
+    return HAWSER_OK;
+}
+
+hawser_status hw_csv_roles(hw_job *job, hw_csv *csv, hawser_error *error)
+{
+    const hawser_load *load = job->load;
+    hw_table_rules *rules = &csv->rules;
+    HAWSER_TRY(read_missing(load->missing, rules, error));
+    HAWSER_TRY(HW_NEW(&rules->roles, rules->width, "columns", error));
+    bool known = load->schema != NULL || load->columns != 0;
+    if (!known && load->target == NULL)
+        rules->roles[0] = HW_TARGET; /* the first, whatever it is called: a name may be a number */
+    if (!known)
+        HAWSER_TRY(give_role(job, csv, "target", load->target, HW_TARGET, false, error));
+    HAWSER_TRY(give_role(job, csv, "weights", load->weights, HW_WEIGHTS, false, error));
+    HAWSER_TRY(give_role(job, csv, "offset", load->offset, HW_OFFSET, false, error));
+    if (known)
+        HAWSER_TRY(give_target(job, csv, error));
+    if (load->ignore != NULL)
+        HAWSER_TRY(each_column(job, csv, "ignored column", load->ignore, ignore_column, error));
+    for (size_t j = 0; load->select != NULL && j < rules->width; j++)
+        rules->roles[j] = rules->roles[j] == HW_FEATURE ? HW_IGNORED : rules->roles[j];
+    if (load->select != NULL)
+        HAWSER_TRY(each_column(job, csv, "feature", load->select, select_column, error));
+    if (load->schema != NULL)
+        return match_model(job, csv, error);
+    if (load->dates != NULL)
+        HAWSER_TRY(each_column(job, csv, "dates", load->dates, read_as_dates, error));
+    if (load->categories != NULL && strcmp(load->categories, "auto") != 0 && strcmp(load->categories, "none") != 0)
+        HAWSER_TRY(each_column(job, csv, "categories", load->categories, read_as_words, error));
+    return match_count(job, csv, error);
+}

@@ -1,0 +1,213 @@
+/* csv_words.c - fields that are no numbers: words, dates and missing values. */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "data/format/csv.h"
+#include "data/layout/assemble.h"
+#include "data/table/cells.h"
+#include "data/table/dates.h"
+
+static const char *name_of(const hw_csv *csv, size_t column)
+{
+    return csv->rules.names != NULL ? csv->rules.names[column] : "";
+}
+
+static hw_text text_of(const hw_csv *csv, size_t column)
+{
+    return csv->rules.texts != NULL ? csv->rules.texts[column] : HW_TEXT_AUTO;
+}
+
+static hawser_status survey_of(const hw_csv *csv, hw_text_part *part, size_t column, hw_survey_column **survey,
+                               hawser_error *error)
+{
+    part->free_survey = hw_survey_free;
+    if (part->survey == NULL)
+        HAWSER_TRY(hw_survey_new(csv->rules.width, &part->survey, error));
+    *survey = &part->survey->columns[column];
+    return HAWSER_OK;
+}
+
+/* Groups of three digits, or a decimal comma: a number as people write it, and not as it is read here. */
+static bool has_separators(const char *begin, const char *stop)
+{
+    size_t digits = 0, separators = 0;
+    begin += begin < stop && (*begin == '-' || *begin == '+');
+    for (const char *at = begin; at < stop; at++) {
+        bool digit = *at >= '0' && *at <= '9', between = at > begin && at + 1 < stop;
+        if (!digit && !(between && strchr(",' .", *at) != NULL))
+            return false;
+        digits += digit;
+        separators += !digit && *at != '.';
+    }
+    return digits > 1 && separators > 0;
+}
+
+/* What other software writes for numbers that are not finite. */
+static bool is_not_finite(const char *begin, const char *stop)
+{
+    static const char *const words[] = {"inf", "infinity", "nan"};
+    begin += begin < stop && (*begin == '-' || *begin == '+');
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+        if (strlen(words[k]) == (size_t)(stop - begin) && strncasecmp(words[k], begin, (size_t)(stop - begin)) == 0)
+            return true;
+    return false;
+}
+
+/* Stores the number of a word in the part's survey. Doubled quotes become single. */
+static hawser_status number_of(const hw_csv *csv, hw_text_part *part, size_t column, const char *begin, const char *stop,
+                               uint32_t *number, hawser_error *error)
+{
+    hw_survey_column *survey;
+    HAWSER_TRY(survey_of(csv, part, column, &survey, error));
+    if (memchr(begin, '"', (size_t)(stop - begin)) == NULL)
+        return hw_levels_put(&survey->levels, begin, (size_t)(stop - begin), number, error);
+    char *copy;
+    HAWSER_TRY(HW_NEW(&copy, (size_t)(stop - begin) + 1, "a word", error));
+    size_t length = 0;
+    for (const char *from = begin; from < stop; from++) {
+        copy[length++] = *from;
+        from += *from == '"' && from + 1 < stop && from[1] == '"';
+    }
+    hawser_status status = hw_levels_put(&survey->levels, copy, length, number, error);
+    free(copy);
+    return status;
+}
+
+/* A word that the model's column does not have. */
+static hawser_status unseen(const hw_csv *csv, const hw_chunk *chunk, size_t column, const char *at, double *cell,
+                            hawser_error *error)
+{
+    bool target = csv->rules.roles[column] == HW_TARGET;
+    *cell = hw_word_cell(HW_UNKNOWN_WORD);
+    if (csv->unseen_zero && !target)
+        return HAWSER_OK;
+    return hw_chunk_fail(
+        chunk, at, error,
+        target ? "the target %zu '%.100s' has a word that is no class of the model"
+               : "column %zu '%.100s' has a word that the training data did not have; --unseen zero reads it as "
+                 "none of the known ones",
+        column, name_of(csv, column));
+}
+
+/* The number of a word among the model's. */
+static hawser_status known_word(const hw_csv *csv, const hw_chunk *chunk, hw_text_part *part, size_t column,
+                                const char *begin, const char *stop, double *cell, hawser_error *error)
+{
+    const hw_table_rules *rules = &csv->rules;
+    const hw_levels *levels =
+        rules->roles[column] == HW_TARGET ? &rules->known->target : &rules->known->columns[rules->source[column]].levels;
+    uint32_t number, local;
+    bool found = hw_levels_find(levels, begin, (size_t)(stop - begin), &number);
+    if (!found && memchr(begin, '"', (size_t)(stop - begin)) != NULL) {
+        HAWSER_TRY(number_of(csv, part, column, begin, stop, &local, error));
+        const char *text = part->survey->columns[column].levels.texts[local];
+        found = hw_levels_find(levels, text, strlen(text), &number);
+    }
+    if (!found)
+        return unseen(csv, chunk, column, begin, cell, error);
+    *cell = rules->roles[column] == HW_TARGET ? (double)number : hw_word_cell(number);
+    return HAWSER_OK;
+}
+
+static hawser_status date_cell(const hw_csv *csv, const hw_chunk *chunk, hw_text_part *part, size_t column,
+                               const char *begin, const char *stop, double *cell, hawser_error *error)
+{
+    bool timed;
+    hw_survey_column *survey;
+    if (!hw_date_read(begin, stop, cell, &timed))
+        return hw_chunk_fail(chunk, begin, error,
+                             "column %zu '%.100s' is read as dates, and this is none of ISO 8601 (2026-11-24, "
+                             "2026-11-24T18:30:00Z)",
+                             column, name_of(csv, column));
+    if (!timed || (part->survey != NULL && part->survey->columns[column].hours))
+        return HAWSER_OK;
+    HAWSER_TRY(survey_of(csv, part, column, &survey, error));
+    survey->hours = true;
+    return HAWSER_OK;
+}
+
+hawser_status hw_csv_word(const hw_csv *csv, const hw_chunk *chunk, hw_text_part *part, size_t column, const char *begin,
+                          const char *stop, double *cell, hawser_error *error)
+{
+    hw_text text = text_of(csv, column);
+    hw_survey_column *survey;
+    uint32_t number;
+    if (text == HW_TEXT_DATES)
+        return date_cell(csv, chunk, part, column, begin, stop, cell, error);
+    if (text == HW_TEXT_WORDS && csv->rules.known != NULL)
+        return known_word(csv, chunk, part, column, begin, stop, cell, error);
+    if (text == HW_TEXT_AUTO && has_separators(begin, stop))
+        return hw_chunk_fail(chunk, begin, error, "%s is in the number; write a decimal point, and no groups",
+                             memchr(begin, ',', (size_t)(stop - begin)) != NULL ? "a comma" : "a separator");
+    bool may = text == HW_TEXT_WORDS || (csv->words && csv->rules.known == NULL);
+    if (!may || (text == HW_TEXT_AUTO && is_not_finite(begin, stop)))
+        return hw_no_number(chunk, begin, csv->rules.roles[column] == HW_TARGET ? "target" : "value", error);
+    if (csv->placing) {
+        atomic_store(csv->met_words, true);
+        return hw_chunk_fail(chunk, begin, error, "a word, as in a table");
+    }
+    HAWSER_TRY(number_of(csv, part, column, begin, stop, &number, error));
+    HAWSER_TRY(survey_of(csv, part, column, &survey, error));
+    if (survey->words++ == 0)
+        survey->word_spot = hw_spot_of(chunk, begin);
+    *cell = hw_word_cell(number);
+    return HAWSER_OK;
+}
+
+static hawser_status refuse_missing(const hw_csv *csv, const hw_chunk *chunk, size_t column, const char *at,
+                                    hawser_error *error)
+{
+    unsigned role = csv->rules.roles[column];
+    if (role != HW_FEATURE)
+        return hw_chunk_fail(chunk, at, error, "the %s is missing in column %zu %s; only --missing drop helps here",
+                             role == HW_TARGET    ? "target"
+                             : role == HW_WEIGHTS ? "weight"
+                                                  : "offset",
+                             column, name_of(csv, column));
+    return hw_chunk_fail(chunk, at, error, "a value is missing in column %zu %s; --missing can say zero, mean or drop",
+                         column, name_of(csv, column));
+}
+
+/* A missing word of a column of the model: a level of its own, where the model has it. */
+static hawser_status missing_level(const hw_csv *csv, const hw_chunk *chunk, size_t column, const char *at, double *cell,
+                                   hawser_error *error)
+{
+    uint32_t number;
+    if (!hw_levels_find(&csv->rules.known->columns[csv->rules.source[column]].levels, "", 0, &number))
+        return unseen(csv, chunk, column, at, cell, error);
+    *cell = hw_word_cell(number);
+    return HAWSER_OK;
+}
+
+hawser_status hw_csv_missing(const hw_csv *csv, const hw_chunk *chunk, hw_text_part *part, size_t column, const char *at,
+                             double *cell, bool *drop, hawser_error *error)
+{
+    const hw_table_rules *rules = &csv->rules;
+    hw_text text = text_of(csv, column);
+    hw_survey_column *survey;
+    hw_missing number = rules->missing_number, word = rules->missing_word;
+    *cell = number == HW_ZERO && word == HW_ZERO ? 0 : NAN;
+    if (number == HW_DROP) {
+        *drop = true;
+        return HAWSER_OK;
+    }
+    bool refused = text == HW_TEXT_WORDS ? word == HW_REFUSE
+                   : text == HW_TEXT_DATES
+                       ? number != HW_ZERO
+                       : number == HW_REFUSE && (word == HW_REFUSE || rules->known != NULL || !csv->words);
+    if (rules->roles[column] != HW_FEATURE || refused)
+        return refuse_missing(csv, chunk, column, at, error);
+    if (text == HW_TEXT_WORDS && rules->known != NULL && word == HW_LEVEL)
+        return missing_level(csv, chunk, column, at, cell, error);
+    if (text != HW_TEXT_AUTO)
+        *cell = NAN;
+    if (csv->placing || rules->known != NULL)
+        return HAWSER_OK;
+    HAWSER_TRY(survey_of(csv, part, column, &survey, error));
+    if (survey->missing++ == 0)
+        survey->missing_spot = hw_spot_of(chunk, at);
+    return HAWSER_OK;
+}

@@ -1,0 +1,176 @@
+/* judge.c - what the columns of a table hold: numbers, words or dates. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "data/layout/assemble.h"
+#include "data/table/table.h"
+
+typedef struct judge_work {
+    const hw_table_rules *rules;
+    const char *input;
+    const hw_survey *whole;
+    size_t field;
+} judge_work;
+
+static const char *field_name(const judge_work *w)
+{
+    return w->rules->names != NULL ? w->rules->names[w->field] : "";
+}
+
+/* Writes "column 3 'age'", or "column 3" without a name. */
+static const char *label_of(const judge_work *w, char label[160])
+{
+    const char *name = field_name(w);
+    snprintf(label, 160, name[0] != '\0' ? "column %zu '%.100s'" : "column %zu", w->field, name);
+    return label;
+}
+
+/* What names the column in an option. */
+static const char *option_of(const judge_work *w, char number[24])
+{
+    snprintf(number, 24, "%zu", w->field);
+    return field_name(w)[0] != '\0' ? field_name(w) : number;
+}
+
+static const char *place(const judge_work *w, const char *at)
+{
+    return at != NULL ? at : w->input;
+}
+
+/* Counts the digits at `at`. */
+static size_t digits(const char *at)
+{
+    return strspn(at, "0123456789");
+}
+
+/* A year, month and day in any order, with -, / or . between them. */
+static bool looks_like_date(const char *text)
+{
+    size_t first = digits(text), second, third;
+    char between = text[first];
+    if ((first != 4 && first != 2 && first != 1) || between == '\0' || strchr("-/.", between) == NULL)
+        return false;
+    text += first + 1;
+    second = digits(text);
+    if (second < 1 || second > 2 || text[second] != between)
+        return false;
+    text += second + 1;
+    third = digits(text);
+    if (third < 1 || third > 4 || (first == 4) == (third > 2))
+        return false;
+    return text[third] == '\0' || strchr("Tt ", text[third]) != NULL;
+}
+
+static hawser_status check_words(const judge_work *w, const hw_survey_column *column, bool forced, hawser_error *error)
+{
+    char label[160], number[24];
+    const char *at = place(w, column->word_at), *name = option_of(w, number), *first = column->levels.texts[0];
+    size_t dates = 0;
+    (void)label_of(w, label);
+    for (size_t k = 0; k < column->levels.count; k++) {
+        dates += looks_like_date(column->levels.texts[k]);
+        if (!hw_is_utf8(column->levels.texts[k]))
+            return hawser_fail(error, HAWSER_BAD_INPUT,
+                               "%s: a word in %s is not UTF-8; convert the file, for example: iconv -f ISO-8859-1 -t UTF-8",
+                               at, label);
+    }
+    if (forced)
+        return HAWSER_OK;
+    if (column->numbers > 0)
+        return hawser_fail(error, HAWSER_BAD_INPUT,
+                           "%s: %s has numbers (%" PRIu64 ") and words (%" PRIu64
+                           ", as here '%.60s'); correct the words, or read all as words: --categories %.100s",
+                           at, label, column->numbers, column->words, first, name);
+    if (2 * dates > column->levels.count)
+        return hawser_fail(error, HAWSER_BAD_INPUT,
+                           "%s: %s has dates, as '%.60s'; read them as dates with --dates %.100s (ISO 8601), as words with "
+                           "--categories %.100s, or not at all with --ignore %.100s",
+                           at, label, first, name, name, name);
+    if (column->levels.count > HW_LEVELS_MOST)
+        return hawser_fail(
+            error, HAWSER_BAD_INPUT,
+            "%s: %s has %zu different words, and more than %d are hardly categories; leave it out with --ignore "
+            "%.100s, or read it with --categories %.100s",
+            at, label, column->levels.count, HW_LEVELS_MOST, name, name);
+    return HAWSER_OK;
+}
+
+static hawser_status judge_words(const judge_work *w, const hw_survey_column *column, bool forced, hw_levels *levels,
+                                 hawser_error *error)
+{
+    char label[160], option[24];
+    uint32_t number;
+    bool level = w->rules->missing_word == HW_LEVEL && column->missing > 0;
+    if (column->missing > 0 && w->rules->missing_word == HW_REFUSE)
+        return hawser_fail(
+            error, HAWSER_BAD_INPUT,
+            "%s: a word is missing in %s; --missing can make missing words a level of their own (%slevel), or zero, "
+            "or drop the row",
+            place(w, column->missing_at), label_of(w, label), w->rules->missing_number == HW_MEAN ? "mean," : "");
+    if (column->levels.count == 0 && !level)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: %s has no words; leave it out with --ignore %.100s", w->input,
+                           label_of(w, label), option_of(w, option));
+    if (column->levels.count > 0)
+        HAWSER_TRY(check_words(w, column, forced, error));
+    for (size_t k = 0; k < column->levels.count; k++)
+        HAWSER_TRY(hw_levels_put(levels, column->levels.texts[k], strlen(column->levels.texts[k]), &number, error));
+    if (level)
+        HAWSER_TRY(hw_levels_put(levels, "", 0, &number, error));
+    return hw_levels_sort(levels, error);
+}
+
+static hawser_status judge_feature(const judge_work *w, hawser_schema *schema, size_t k, hawser_error *error)
+{
+    const hw_survey_column *column = &w->whole->columns[w->field];
+    hw_text text = w->rules->texts != NULL ? w->rules->texts[w->field] : HW_TEXT_AUTO;
+    hw_schema_column *to = &schema->columns[k];
+    char label[160];
+    HAWSER_TRY(hw_schema_name(schema, k, field_name(w), error));
+    if (text == HW_TEXT_DATES) {
+        to->shape.kind = HAWSER_DATE;
+        to->shape.count = 1 + HW_DATE_MONTHS + HW_DATE_WEEKDAYS + (column->hours ? HW_DATE_HOURS : 0);
+    } else if (text == HW_TEXT_WORDS || column->words > 0) {
+        to->shape.kind = HAWSER_CATEGORY;
+        return judge_words(w, column, text == HW_TEXT_WORDS, &to->levels, error);
+    } else if (column->missing > 0 && w->rules->missing_number == HW_REFUSE) {
+        return hawser_fail(
+            error, HAWSER_BAD_INPUT,
+            "%s: a number is missing in %s, and --missing level is for words; mean,level or zero,level fill numbers "
+            "too",
+            place(w, column->missing_at), label_of(w, label));
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status judge_all(judge_work *w, hawser_schema *schema, hawser_error *error)
+{
+    size_t k = 0;
+    for (w->field = 0; w->field < w->rules->width; w->field++) {
+        bool words = w->whole->columns[w->field].words > 0;
+        bool forced = w->rules->texts != NULL && w->rules->texts[w->field] == HW_TEXT_WORDS;
+        if (w->rules->roles[w->field] == HW_FEATURE)
+            HAWSER_TRY(judge_feature(w, schema, k++, error));
+        else if (w->rules->roles[w->field] == HW_TARGET && words)
+            HAWSER_TRY(judge_words(w, &w->whole->columns[w->field], forced, &schema->target, error));
+    }
+    return hw_schema_settle(schema, error);
+}
+
+hawser_status hw_table_judge(const hw_table_rules *rules, const char *input, const hw_survey *whole, hawser_schema **schema,
+                             hawser_error *error)
+{
+    judge_work w = {.rules = rules, .input = input, .whole = whole};
+    size_t count = 0;
+    for (size_t j = 0; j < rules->width; j++)
+        count += rules->roles[j] == HW_FEATURE;
+    HAWSER_TRY(hw_schema_new(count, schema, error));
+    hawser_status status = judge_all(&w, *schema, error);
+    bool plain = status == HAWSER_OK && hw_schema_is_plain(*schema) && (*schema)->target.count == 0;
+    if (status != HAWSER_OK || plain) {
+        hawser_schema_free(*schema);
+        *schema = NULL;
+    }
+    return status;
+}

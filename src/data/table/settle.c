@@ -1,0 +1,347 @@
+/* settle.c - from the cells of a table to a matrix: dense if all columns have numbers, else compressed columns or rows. */
+#include <float.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/type.h"
+#include "data/layout/assemble.h"
+#include "data/table/cells.h"
+#include "data/table/dates.h"
+#include "data/table/table.h"
+
+typedef struct settle_work {
+    const struct hw_table *table;
+    const hawser_schema *schema;
+    const hw_table_wishes *wishes;
+    size_t *field;    /* of each column of the table, in the schema's order */
+    uint32_t **words; /* of each column: the levels' numbers by those of the survey; NULL: the cells have them */
+    uint32_t *target; /* the same of the target; NULL */
+    hawser_matrix matrix;
+    uint64_t *offsets;
+    uint32_t *indices;
+    void *values;
+    double *means;
+    bool filling, single;
+} settle_work;
+
+static double cell_of(const settle_work *w, uint64_t row, size_t column)
+{
+    return w->table->cells[row * w->table->rules.width + w->field[column]];
+}
+
+static void put_value(const settle_work *w, uint64_t place, double value)
+{
+    if (w->single)
+        ((float *)w->values)[place] = (float)value;
+    else
+        ((double *)w->values)[place] = value;
+}
+
+/* The entries of one cell: at most four columns of the matrix, ascending, and their values. */
+typedef struct cell_entries {
+    size_t count;
+    size_t columns[4];
+    double values[4];
+} cell_entries;
+
+static void add_entry(cell_entries *e, size_t column, double value)
+{
+    e->columns[e->count] = column;
+    e->values[e->count++] = value;
+}
+
+/* `seconds`: since 1970. The day of a date before 1970 begins at the next lower multiple of a day. */
+static void date_entries(const hawser_schema_column *shape, double seconds, cell_entries *e)
+{
+    hw_date_parts parts;
+    hw_date_split(seconds, &parts);
+    size_t at = shape->first;
+    if (seconds != 0)
+        add_entry(e, at, seconds / 86400.0);
+    add_entry(e, at + 1 + parts.month, 1.0);
+    add_entry(e, at + 1 + HW_DATE_MONTHS + parts.weekday, 1.0);
+    if (shape->count > 1 + HW_DATE_MONTHS + HW_DATE_WEEKDAYS)
+        add_entry(e, at + 1 + HW_DATE_MONTHS + HW_DATE_WEEKDAYS + parts.hour, 1.0);
+}
+
+static void entries_of(const settle_work *w, size_t k, double cell, cell_entries *e)
+{
+    const hw_schema_column *column = &w->schema->columns[k];
+    const hawser_schema_column *shape = &column->shape;
+    uint32_t number;
+    e->count = 0;
+    if (shape->kind == HAWSER_NUMERIC) {
+        if (isnan(cell) && w->means != NULL)
+            cell = w->means[shape->first];
+        else if (isnan(cell) && w->table->rules.missing_number == HW_ZERO)
+            cell = 0;
+        if (cell != 0)
+            add_entry(e, shape->first, cell);
+    } else if (shape->kind == HAWSER_DATE) {
+        if (!isnan(cell))
+            date_entries(shape, cell, e);
+    } else if (hw_cell_word(cell, &number)) {
+        if (number != HW_UNKNOWN_WORD)
+            add_entry(e, shape->first + (w->words[k] != NULL ? w->words[k][number] : number), 1.0);
+    } else if (isnan(cell) && w->table->rules.missing_word == HW_LEVEL && hw_levels_find(&column->levels, "", 0, &number)) {
+        add_entry(e, shape->first + number, 1.0);
+    }
+}
+
+/* Columns of the table, each by one thread: counts their entries, or puts them. */
+static hawser_status work_columns(void *context, uint32_t thread, hawser_error *error)
+{
+    const settle_work *w = context;
+    uint64_t *places = NULL;
+    cell_entries e;
+    if (w->filling)
+        HAWSER_TRY(HW_NEW(&places, w->schema->width + 1, "places of entries", error));
+    for (size_t k = thread; k < w->schema->count; k += w->wishes->threads) {
+        const hawser_schema_column *shape = &w->schema->columns[k].shape;
+        if (w->filling)
+            memcpy(places + shape->first, w->offsets + shape->first, shape->count * sizeof *places);
+        for (uint64_t r = 0; r < w->table->rows; r++) {
+            entries_of(w, k, cell_of(w, r, k), &e);
+            for (size_t i = 0; i < e.count; i++) {
+                if (!w->filling) {
+                    w->offsets[e.columns[i] + 1]++;
+                    continue;
+                }
+                uint64_t place = places[e.columns[i]]++;
+                w->indices[place] = (uint32_t)r;
+                put_value(w, place, e.values[i]);
+            }
+        }
+    }
+    free(places);
+    return HAWSER_OK;
+}
+
+/* The same by rows, in runs of them. */
+static hawser_status work_rows(void *context, uint32_t thread, hawser_error *error)
+{
+    const settle_work *w = context;
+    uint64_t rows = w->table->rows, begin = rows * thread / w->wishes->threads,
+             end = rows * (thread + 1) / w->wishes->threads;
+    cell_entries e;
+    (void)error;
+    for (uint64_t r = begin; r < end; r++) {
+        uint64_t place = w->filling ? w->offsets[r] : 0;
+        for (size_t k = 0; k < w->schema->count; k++) {
+            entries_of(w, k, cell_of(w, r, k), &e);
+            for (size_t i = 0; w->filling && i < e.count; i++) {
+                w->indices[place + i] = (uint32_t)e.columns[i];
+                put_value(w, place + i, e.values[i]);
+            }
+            place += e.count;
+        }
+        if (!w->filling)
+            w->offsets[r + 1] = place;
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status own_array(settle_work *w, void **array, uint64_t count, size_t size, const char *what,
+                               hawser_dataset *dataset, hawser_error *error)
+{
+    hw_budget *budget = (hw_budget *)(uintptr_t)&w->table->budget;
+    HAWSER_TRY(hw_budget_array(budget, array, count, size, what, error));
+    hw_dataset_own(dataset, *array);
+    return HAWSER_OK;
+}
+
+static hawser_status make_sparse(settle_work *w, hawser_dataset *dataset, hawser_error *error)
+{
+    bool by_row = w->wishes->by_row;
+    uint64_t rows = w->table->rows, lines = by_row ? rows : w->schema->width;
+    hw_work work = by_row ? work_rows : work_columns;
+    HAWSER_TRY(own_array(w, (void **)&w->offsets, lines + 1, sizeof *w->offsets, "offsets", dataset, error));
+    memset(w->offsets, 0, (lines + 1) * sizeof *w->offsets);
+    HAWSER_TRY(hw_in_parallel(w->wishes->threads, work, w, error));
+    for (uint64_t k = 0; k < lines; k++)
+        w->offsets[k + 1] += w->offsets[k];
+    uint64_t stored = w->offsets[lines];
+    HAWSER_TRY(own_array(w, (void **)&w->indices, stored, sizeof *w->indices, "indices", dataset, error));
+    HAWSER_TRY(own_array(w, &w->values, stored, w->single ? 4 : 8, "values", dataset, error));
+    w->filling = true;
+    HAWSER_TRY(hw_in_parallel(w->wishes->threads, work, w, error));
+    dataset->matrix = (hawser_matrix){.rows = rows,
+                                      .cols = w->schema->width,
+                                      .stored = stored,
+                                      .layout = by_row ? HAWSER_CSR : HAWSER_CSC,
+                                      .type = w->wishes->type,
+                                      .offsets = w->offsets,
+                                      .indices = w->indices,
+                                      .values = w->values};
+    return HAWSER_OK;
+}
+
+static hawser_status make_dense(settle_work *w, size_t count, hawser_dataset *dataset, hawser_error *error)
+{
+    uint64_t rows = w->table->rows;
+    HAWSER_TRY(own_array(w, &w->values, rows * count, w->single ? 4 : 8, "a dense matrix", dataset, error));
+    for (size_t k = 0; k < count; k++)
+        for (uint64_t r = 0; r < rows; r++) {
+            double cell = cell_of(w, r, k);
+            if (isnan(cell) && w->means != NULL)
+                cell = w->means[k];
+            else if (isnan(cell) && w->table->rules.missing_number != HW_MEAN)
+                cell = 0;
+            put_value(w, k * rows + r, cell);
+        }
+    dataset->matrix = (hawser_matrix){.rows = rows,
+                                      .cols = count,
+                                      .stored = rows * count,
+                                      .layout = HAWSER_DENSE,
+                                      .type = w->wishes->type,
+                                      .values = w->values,
+                                      .stride = rows};
+    return HAWSER_OK;
+}
+
+/* The mean of a column's cells is added up in the order of the rows, as hw_fill_mean does. */
+static hawser_status find_means(settle_work *w, size_t count, size_t width, hawser_dataset *dataset, hawser_error *error)
+{
+    HAWSER_TRY(own_array(w, (void **)&w->means, width, sizeof *w->means, "the columns' means", dataset, error));
+    memset(w->means, 0, width * sizeof *w->means);
+    double *column = NULL;
+    hawser_status status = HW_NEW(&column, w->table->rows, "a column", error);
+    for (size_t k = 0; k < count && status == HAWSER_OK; k++) {
+        const hawser_schema_column *shape = w->schema != NULL ? &w->schema->columns[k].shape : NULL;
+        size_t at = shape != NULL ? shape->first : k;
+        if (shape != NULL && shape->kind != HAWSER_NUMERIC)
+            continue;
+        for (uint64_t r = 0; r < w->table->rows; r++) {
+            double cell = cell_of(w, r, k);
+            column[r] = w->single ? (double)(float)cell : cell;
+        }
+        w->means[at] = hw_fill_mean(column, w->table->rows, false, w->wishes->means != NULL ? &w->wishes->means[at] : NULL);
+        if (isnan(w->means[at]))
+            status = hw_no_mean(w->table->input, at, error);
+        else if (w->single && isinf((float)w->means[at]))
+            status =
+                hawser_fail(error, HAWSER_BAD_INPUT, "%s: the mean %g of feature %zu is too large for type f32; use f64",
+                            w->table->input, w->means[at], at);
+    }
+    free(column);
+    dataset->means = w->means;
+    return status;
+}
+
+static hawser_status take_special(settle_work *w, hawser_dataset *dataset, hawser_error *error)
+{
+    const hw_table_rules *rules = &w->table->rules;
+    const double **to[] = {[HW_TARGET] = &dataset->target, [HW_WEIGHTS] = &dataset->weights, [HW_OFFSET] = &dataset->offset};
+    for (size_t j = 0; j < rules->width; j++) {
+        double *values;
+        if (rules->roles[j] == HW_FEATURE || rules->roles[j] >= HW_UNSEEN)
+            continue;
+        HAWSER_TRY(own_array(w, (void **)&values, w->table->rows, sizeof *values, "a column", dataset, error));
+        for (uint64_t r = 0; r < w->table->rows; r++) {
+            uint32_t number;
+            values[r] = w->table->cells[r * rules->width + j];
+            if (hw_cell_word(values[r], &number))
+                values[r] = w->target != NULL ? w->target[number] : number;
+        }
+        *to[rules->roles[j]] = values;
+    }
+    return HAWSER_OK;
+}
+
+/* The numbers that the schema gives to the words of a survey. */
+static hawser_status map_words(const hw_levels *from, const hw_levels *to, uint32_t **map, hawser_error *error)
+{
+    HAWSER_TRY(HW_NEW(map, from->count + 1, "the levels of a column", error));
+    for (size_t k = 0; k < from->count; k++)
+        if (!hw_levels_find(to, from->texts[k], strlen(from->texts[k]), &(*map)[k]))
+            return hawser_fail(error, HAWSER_INTERNAL, "the word '%.60s' is no level of its column", from->texts[k]);
+    return HAWSER_OK;
+}
+
+/* Finds the field of each column, and its words' numbers. */
+static hawser_status find_fields(settle_work *w, size_t *count, hawser_error *error)
+{
+    const hw_table_rules *rules = &w->table->rules;
+    size_t k = 0;
+    for (size_t j = 0; j < rules->width; j++)
+        k += rules->roles[j] == HW_FEATURE;
+    *count = k;
+    HAWSER_TRY(HW_NEW(&w->field, k + 1, "columns", error));
+    HAWSER_TRY(HW_NEW(&w->words, k + 1, "columns", error));
+    k = 0;
+    for (size_t j = 0; j < rules->width; j++) {
+        const hw_levels *met = &w->table->survey->columns[j].levels;
+        if (rules->roles[j] == HW_TARGET && rules->known == NULL && w->schema != NULL && w->schema->target.count > 0)
+            HAWSER_TRY(map_words(met, &w->schema->target, &w->target, error));
+        if (rules->roles[j] != HW_FEATURE)
+            continue;
+        size_t at = rules->source != NULL ? rules->source[j] : k++;
+        w->field[at] = j;
+        if (rules->known == NULL && w->schema != NULL && w->schema->columns[at].shape.kind == HAWSER_CATEGORY)
+            HAWSER_TRY(map_words(met, &w->schema->columns[at].levels, &w->words[at], error));
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status settle(settle_work *w, size_t *count, hawser_dataset *dataset, hawser_error *error)
+{
+    HAWSER_TRY(find_fields(w, count, error));
+    HAWSER_TRY(take_special(w, dataset, error));
+    bool plain = w->schema == NULL || hw_schema_is_plain(w->schema);
+    size_t width = plain ? *count : w->schema->width;
+    if (w->table->rules.missing_number == HW_MEAN && !w->wishes->keep_missing)
+        HAWSER_TRY(find_means(w, *count, width, dataset, error));
+    return plain ? make_dense(w, *count, dataset, error) : make_sparse(w, dataset, error);
+}
+
+hawser_status hw_table_settle(struct hw_table *table, const hawser_schema *schema, const hw_table_wishes *wishes,
+                              hawser_dataset *dataset, hawser_error *error)
+{
+    settle_work w = {.table = table, .schema = schema, .wishes = wishes, .single = wishes->type == HAWSER_F32};
+    size_t count = 0;
+    hawser_status status = settle(&w, &count, dataset, error);
+    for (size_t k = 0; w.words != NULL && k < count; k++)
+        free(w.words[k]);
+    free(w.words);
+    free(w.target);
+    free(w.field);
+    hw_pages_free(&table->budget, table->cells, table->bytes);
+    table->cells = NULL;
+    table->bytes = 0;
+    return status;
+}
+
+/* See mean_of in dense.c: zeros add nothing, so both give the same bits. */
+static double sparse_mean(const void *values, uint64_t count, bool single, double sum, uint64_t present)
+{
+    const double unit = 0x1p-40;
+    if (!isinf(sum))
+        return sum / (double)present;
+    sum = 0;
+    for (uint64_t e = 0; e < count; e++) {
+        double value = single ? (double)((const float *)values)[e] : ((const double *)values)[e];
+        sum += isnan(value) ? 0 : value * unit;
+    }
+    double mean = sum / (double)present / unit;
+    return isinf(mean) ? copysign(DBL_MAX, mean) : mean;
+}
+
+double hw_fill_sparse_mean(void *values, uint64_t count, uint64_t rows, bool single)
+{
+    double sum = 0, *d = values;
+    float *f = values;
+    uint64_t missing = 0;
+    for (uint64_t e = 0; e < count; e++) {
+        double value = single ? (double)f[e] : d[e];
+        sum += isnan(value) ? 0 : value;
+        missing += isnan(value);
+    }
+    double mean = missing == rows ? NAN : sparse_mean(values, count, single, sum, rows - missing);
+    for (uint64_t e = 0; missing > 0 && e < count; e++)
+        if (single && isnan(f[e]))
+            f[e] = (float)mean;
+        else if (!single && isnan(d[e]))
+            d[e] = mean;
+    return mean;
+}

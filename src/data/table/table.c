@@ -1,0 +1,154 @@
+#include "data/table/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "data/layout/assemble.h"
+#include "data/table/cells.h"
+
+void hw_table_rules_free(hw_table_rules *rules)
+{
+    for (size_t j = 0; rules->names != NULL && j < rules->width; j++)
+        free(rules->names[j]);
+    free(rules->names);
+    free(rules->roles);
+    free(rules->texts);
+    free(rules->source);
+    *rules = (hw_table_rules){0};
+}
+
+void hw_table_free(struct hw_table *table)
+{
+    if (table == NULL)
+        return;
+    hw_pages_free(&table->budget, table->cells, table->bytes);
+    hw_table_rules_free(&table->rules);
+    hw_survey_free(table->survey);
+    free(table->input);
+    free(table);
+}
+
+/* Writes the first places of a part's words and missing values as texts, while the input is open. */
+static hawser_status print_places(hw_survey *survey, hawser_error *error)
+{
+    char where[4096 + 32];
+    for (size_t j = 0; j < survey->width; j++) {
+        hw_survey_column *column = &survey->columns[j];
+        if (column->words > 0) {
+            hw_spot_print(&column->word_spot, where, sizeof where);
+            HAWSER_TRY(hw_copy_text(&column->word_at, where, error));
+        }
+        if (column->missing > 0) {
+            hw_spot_print(&column->missing_spot, where, sizeof where);
+            HAWSER_TRY(hw_copy_text(&column->missing_at, where, error));
+        }
+    }
+    return HAWSER_OK;
+}
+
+/* A word that only dropped rows have is no level: counts each word's cells in field j, and numbers beside words. */
+static void count_cells(const double *cells, uint64_t rows, size_t width, size_t j, uint32_t *used, hw_survey_column *column)
+{
+    uint32_t number;
+    column->words = column->numbers = 0;
+    for (uint64_t r = 0; r < rows; r++) {
+        double cell = cells[r * width + j];
+        if (hw_cell_word(cell, &number)) {
+            column->words++;
+            used[number]++;
+        } else {
+            column->numbers += !isnan(cell);
+        }
+    }
+}
+
+/* Keeps the used words of a part's field alone, and gives the cells their numbers in the whole. */
+static hawser_status take_words(hw_survey *whole, hw_survey_column *part, double *cells, uint64_t rows, size_t j,
+                                hawser_error *error)
+{
+    uint32_t *used = NULL, number;
+    hawser_status status = HW_NEW(&used, part->levels.count + 1, "the levels of a column", error);
+    if (status != HAWSER_OK)
+        return status;
+    count_cells(cells, rows, whole->width, j, used, part);
+    for (size_t k = 0; k < part->levels.count && status == HAWSER_OK; k++) {
+        const char *text = part->levels.texts[k];
+        if (used[k] != 0)
+            status = hw_levels_put(&whole->columns[j].levels, text, strlen(text), &used[k], error);
+    }
+    for (uint64_t r = 0; status == HAWSER_OK && r < rows; r++)
+        if (hw_cell_word(cells[r * whole->width + j], &number))
+            cells[r * whole->width + j] = hw_word_cell(used[number]);
+    free(used);
+    return status;
+}
+
+static hawser_status add_part(struct hw_table *table, hw_text_part *part, uint64_t first, hawser_error *error)
+{
+    size_t width = table->rules.width;
+    double *cells = table->cells + first * width;
+    if (part->rows > 0)
+        memcpy(cells, part->values, part->rows * width * sizeof *cells);
+    if (part->survey == NULL)
+        return HAWSER_OK;
+    HAWSER_TRY(print_places(part->survey, error));
+    for (size_t j = 0; j < width && table->rules.known == NULL; j++)
+        if (part->survey->columns[j].words > 0) {
+            HAWSER_TRY(take_words(table->survey, &part->survey->columns[j], cells, part->rows, j, error));
+            hw_levels_free(&part->survey->columns[j].levels);
+        }
+    return hw_survey_add(table->survey, part->survey, error);
+}
+
+/* Parts without words have numbers, too: counted where another part has words, which of a part of the whole may be another node's. */
+static void count_numbers(struct hw_table *table, const uint64_t *first_rows, uint64_t parts, const hw_job *job)
+{
+    size_t width = table->rules.width;
+    for (size_t j = 0; j < width && table->rules.known == NULL; j++) {
+        hw_survey_column *column = &table->survey->columns[j];
+        bool counts = column->words > 0 || job->load->parts > 1;
+        for (uint64_t p = 0; p < parts && counts; p++) {
+            const hw_survey *own = hw_job_part(job, p)->survey;
+            for (uint64_t r = first_rows[p]; (own == NULL || own->columns[j].words == 0) && r < first_rows[p + 1]; r++)
+                column->numbers += !isnan(table->cells[r * width + j]);
+        }
+        if (table->rules.missing_number == HW_ZERO && counts) /* whose missing cells are zeros */
+            column->numbers -= column->missing < column->numbers ? column->missing : column->numbers;
+    }
+}
+
+static hawser_status fill(struct hw_table *table, hw_job *job, hawser_error *error)
+{
+    uint64_t *first_rows = NULL, parts = hw_job_parts(job);
+    HAWSER_TRY(hw_survey_new(table->rules.width, &table->survey, error));
+    HAWSER_TRY(hw_copy_text(&table->input, job->input.files[0].name, error));
+    HAWSER_TRY(hw_job_rows(job, &table->rows, &first_rows, error));
+    table->bytes = table->rows * table->rules.width * sizeof *table->cells;
+    hawser_status status = hw_pages_new(&table->budget, (void **)&table->cells, table->bytes, error);
+    for (uint64_t p = 0; p < parts && status == HAWSER_OK; p++) {
+        hw_text_part *part = hw_job_part(job, p);
+        status = add_part(table, part, first_rows[p], error);
+        hw_pages_free(&job->budget, part->pages, part->bytes);
+        part->pages = NULL;
+        part->bytes = 0;
+    }
+    if (status == HAWSER_OK)
+        count_numbers(table, first_rows, parts, job);
+    free(first_rows);
+    return status;
+}
+
+hawser_status hw_table_new(hw_job *job, hw_table_rules *rules, struct hw_table **table, hawser_error *error)
+{
+    HAWSER_TRY(HW_NEW(table, 1, "a table", error));
+    (*table)->rules = *rules;
+    *rules = (hw_table_rules){0};
+    hw_budget_init(&(*table)->budget, job->budget.limit);
+    hawser_status status = fill(*table, job, error);
+    if (status != HAWSER_OK) {
+        hw_table_free(*table);
+        *table = NULL;
+    }
+    return status;
+}
