@@ -260,7 +260,7 @@ def the_same_bits(folder):
 
 def refusals(folder):
     data, model = write(folder, small()), os.path.join(folder, "refused")
-    for options, says in ((["--solver", "sgd", "--exchange", "products", "--sync", "dc:1"], "--exchange products with batches of rows takes"),
+    for options, says in ((["--solver", "sgd", "--exchange", "products", "--sync", "dc:1"], "--exchange products with batches of rows needs"),
                           (["--solver", "gd", "--epochs", "3"], "--epochs does nothing without --solver sgd|minibatch"),
                           (["--solver", "sgd", "--batch", "3"], "--batch does nothing without --solver minibatch"),
                           (["--solver", "sgd", "--epochs", "1e30"], "--epochs: '1e30' is not within"),

@@ -43,7 +43,7 @@ for algorithm in logistic lasso; do
     code 0 "${folds[@]}"
     json out 'o["notes"] == [] and o["cv_standard_error"] is not None'
     code 0 "${folds[@]}" --max-clocks "$(python3 -c 'import json; print(json.loads(open("out").readlines()[-1])["clocks"] // 2)')"
-    json out 'o["stop_reason"] == "clocks" and o["notes"][0].startswith("--cv 4 was not over: lambda %.6g is the last" % o["lambda"])'
+    json out 'o["stop_reason"] == "clocks" and o["notes"][0].startswith("--cv 4 did not finish: lambda %.6g is the last" % o["lambda"])'
 done
 
 # Classes that a column separates: without a penalty the objective has no minimum, only a bound of 0.
@@ -84,7 +84,7 @@ done
 code 0 "$hawser" train logistic alike.csv --header no --C 5 --json --tol 1e-10
 json out 'abs(o["lambda"] - 1 / 30) < 1e-15'
 code 2 "$hawser" train logistic alike.csv --header no --C 5 --lambda 1
-has err '\-\-lambda and --C say the same thing in two ways'
+has err '\-\-lambda and --C both set lambda'
 code 2 "$hawser" train logistic alike.csv --header no --C 5 --path 10
 code 2 "$hawser" train logistic alike.csv --header no --l1-ratio 0
 code 0 "$hawser" train logistic alike.csv --header no --l1-ratio 0 --C 1

@@ -127,7 +127,7 @@ static void enter_joint(problem *q, hw_lasso_block *blocks)
 {
     uint32_t count = q->lasso.choices.blocks;
     size_t share = hw_lasso_joint_share(&q->lasso);
-    double *board = calloc(count * share, sizeof *board), *v = calloc(q->n, sizeof *v);
+    double *sets = calloc(count * share, sizeof *sets), *v = calloc(q->n, sizeof *v);
     image_of(q, v);
     for (uint32_t b = 0; b < count; b++) {
         hawser_matrix part = hawser_matrix_columns(&q->matrix, q->p * b / count, q->p * (b + 1) / count);
@@ -142,13 +142,13 @@ static void enter_joint(problem *q, hw_lasso_block *blocks)
                                                                   NULL),
                          HAWSER_OK);
         block->fresh = true;
-        assert_true(hw_lasso_joint_post(block, alpha, board + b * share) <= share);
+        assert_true(hw_lasso_joint_post(block, alpha, sets + b * share) <= share);
     }
     for (uint32_t b = 0; b < count; b++) {
-        assert_int_equal(hw_lasso_joint_union(&blocks[b], &q->matrix, board, NULL), HAWSER_OK);
+        assert_int_equal(hw_lasso_joint_union(&blocks[b], &q->matrix, sets, NULL), HAWSER_OK);
         assert_int_equal(hw_lasso_joint_products(&blocks[b], b, (hw_linear_stop){0}, NULL), HAWSER_OK);
     }
-    free(board);
+    free(sets);
     free(v);
 }
 

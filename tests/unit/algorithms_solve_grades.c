@@ -51,7 +51,7 @@ static bool candidate(const columns *c, size_t j)
 
 /* Each block counts its own candidates. As many enter as with one block, rounded up once per block, and no candidate enters before one of a better
  * grade. */
-static void as_one_block(void **unused)
+static void sets_grow_as_with_one_block(void **unused)
 {
     (void)unused;
     columns c;
@@ -74,40 +74,41 @@ static void as_one_block(void **unused)
         assert_true(counted == (double)candidates);
         for (size_t g = 0; g < HW_LINEAR_GRADES; g++)
             assert_true((all[g] > 0.0) == (g < COLUMNS / 50));
-        for (size_t room = 0; room <= COLUMNS; room += 13) {
-            size_t wanted = room < candidates ? room : candidates, entering = 0;
+        for (size_t most = 0; most <= COLUMNS; most += 13) {
+            size_t expected = most < candidates ? most : candidates, entering = 0;
             double better = 0.0;
             size_t full = 0; /* grades that enter as a whole */
-            while (full < HW_LINEAR_GRADES && better + all[full] <= (double)room)
+            while (full < HW_LINEAR_GRADES && better + all[full] <= (double)most)
                 better += all[full++];
             for (size_t b = 0; b < blocks; b++) {
-                size_t in = hw_linear_entering(own[b], all, (double)room);
+                size_t in = hw_linear_entering(own[b], all, (double)most);
                 double first = 0.0;
                 for (size_t g = 0; g < full; g++)
                     first += own[b][g];
                 assert_true((double)in >= first);
                 entering += in;
             }
-            assert_true(entering >= wanted && entering <= wanted + (blocks > 1 ? blocks : 0));
+            assert_true(entering >= expected && entering <= expected + (blocks > 1 ? blocks : 0));
         }
     }
 }
 
-/* What would spill over the board is cut to it, as long as the set can still grow by half: else another solver has it. */
-static void on_board(void **state)
+/* A set that exceeds its share is cut to it as long as it can still grow by half; else another solver takes it. */
+static void sets_that_can_grow_stay_within_their_share(void **state)
 {
     (void)state;
-    for (size_t board = 0; board < 40; board++)
+    for (size_t share = 0; share < 40; share++)
         for (size_t support = 0; support < 50; support++)
             for (size_t entering = 0; entering < 60; entering++) {
-                size_t in = hw_linear_on_board(entering, support, board);
-                bool fits = support + entering <= board, grows = support + support / 2.0 <= (double)board;
-                assert_true(in == (fits || !grows ? entering : board - support));
+                size_t in = hw_linear_within_share(entering, support, share);
+                bool fits = support + entering <= share, grows = support + support / 2.0 <= (double)share;
+                assert_true(in == (fits || !grows ? entering : share - support));
             }
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(as_one_block), cmocka_unit_test(on_board)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sets_grow_as_with_one_block),
+                                       cmocka_unit_test(sets_that_can_grow_stay_within_their_share)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@ void hw_linear_keep(hawser_context *context)
     linear->best.kept[hawser_block(context)] = hawser_metric(context, "keep");
 }
 
-void hw_linear_bring_path(const hw_linear *linear, hawser_program *program, hawser_state *X)
+void hw_linear_add_path(const hw_linear *linear, hawser_program *program, hawser_state *X)
 {
     if (linear->best.path != NULL)
         (void)hawser_local_state(program, "path", X, linear->choices.lambda_count, linear->best.path);
@@ -28,7 +28,7 @@ bool hw_linear_has_best(const hw_linear *linear)
     return false;
 }
 
-/* Where updates are averaged, the cut takes only that share of what changes. */
+/* Under averaging, the cut takes only the damping's share of a change, so the change is divided by it. */
 hawser_status hw_linear_restore(hawser_context *context)
 {
     const hw_linear *linear = hawser_user(context);

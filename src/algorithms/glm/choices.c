@@ -15,7 +15,7 @@ hawser_status hw_linear_check_sync(hawser_sync sync, const char *named, const hw
                            named);
     if (stale && settings->batch > 0 && settings->products)
         return hawser_fail(error, HAWSER_BAD_OPTION,
-                           "--exchange products with batches of rows takes --sync bsp or dc:0: an older product is one of "
+                           "--exchange products with batches of rows needs --sync bsp or dc:0: stale products are those of "
                            "other rows");
     return HAWSER_OK;
 }
@@ -35,7 +35,7 @@ static hw_linear_route route_of(const hw_linear_choices *choices)
     return as_one ? HW_LINEAR_JOINT : HW_LINEAR_ACCELERATED;
 }
 
-/* Certificates between batches: one per epoch, unless the user says, until the epochs are over. */
+/* Sets the certificates between batches: one per epoch, unless the user has set their distance, until the epochs are over. */
 static void count_batches(hw_linear_choices *choices, double rows)
 {
     const hw_linear_settings *settings = &choices->settings;
@@ -48,7 +48,7 @@ static void count_batches(hw_linear_choices *choices, double rows)
     choices->step_clocks = (uint64_t)ceil(all / (double)choices->work_most);
 }
 
-/* Splits columns as the plan does: joint working sets are never split by costs. */
+/* Finds the widest block by the split that the plan will make. Joint working sets are never split by costs. */
 static hawser_status measure_blocks(hw_linear_choices *choices, const hawser_matrix *X, hawser_error *error)
 {
     size_t *bounds = malloc((choices->blocks + (size_t)1) * sizeof *bounds);
@@ -62,9 +62,9 @@ static hawser_status measure_blocks(hw_linear_choices *choices, const hawser_mat
     return HAWSER_OK;
 }
 
-/* sigma' = gamma K is safe in step, gamma K (s + 1) with s + 1 rounds in flight (Ma et al. 2015). Clocks grow with sigma', and columns of
- * different blocks are seldom so alike that the second is needed: it begins at the first, and the safeguard raises it (driver.c). One
- * block has no other to be careful about. */
+/* sigma' = gamma K is safe in step, and gamma K (s + 1) with s + 1 rounds in flight (Ma et al. 2015). The number of clocks grows with sigma', and
+ * columns of different blocks are rarely so similar that the second is needed. So sigma' begins at the first, and the safeguard raises it
+ * (driver.c). A single block needs none. */
 hawser_status hw_linear_choose_route(hw_linear_choices *choices, const hawser_job *job, const hawser_matrix *X,
                                      hawser_error *error)
 {

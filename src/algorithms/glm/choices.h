@@ -8,9 +8,9 @@
 typedef struct hw_linear_settings {
     double lambda, lambda_ratio; /* lambda < 0: the ratio counts */
     double cost;                 /* C, > 0: lambda is 1 / (C total) */
-    double *path_list;           /* lambdas, as given; NULL: a grid */
+    double *path_list;           /* the listed lambdas; NULL: a grid */
     size_t path_count;           /* 0: one lambda */
-    double lambda_min_ratio;     /* <= 0: as glmnet chooses */
+    double lambda_min_ratio;     /* <= 0: glmnet's choice */
     double l1_ratio, tolerance;
     bool intercept, standardize, one_standard_error;
     bool filtered;  /* updates may be held back or rounded */
@@ -19,64 +19,64 @@ typedef struct hw_linear_settings {
     double sigma;           /* 0: by the rule */
     double exchange_every;  /* H; 0: until the local subproblem is solved */
     uint64_t certify_every; /* clocks; 0: as needed */
-    bool stored;            /* what blocks share is kept by a parameter server: the solvers below */
-    size_t groups;          /* --solver dbpg: of a block's columns */
+    bool stored;            /* a parameter server has the data that blocks share: the solvers below */
+    size_t groups;          /* --solver dbpg: groups of a block's columns */
     bool kkt;               /* --solver dbpg: columns that will likely stay zero are left out */
     bool steps;             /* --solver gd, sgd, minibatch */
-    size_t batch;           /* with that: rows of a step; 0: all */
-    bool weights, products; /* with that: what travels, if said */
-    double rate, epochs;    /* with that; a rate of 0: by the rule */
+    size_t batch;           /* with steps: rows of a step; 0: all */
+    bool weights, products; /* with steps: what --exchange names; neither: auto */
+    double rate, epochs;    /* with steps; a rate of 0: by the rule */
     const hw_linear_solver *solver;
 } hw_linear_settings;
 
-/* How the blocks come to one solution. */
+/* How the blocks find one solution. */
 typedef enum hw_linear_route {
     HW_LINEAR_SERVER,      /* a parameter server has what the blocks share */
     HW_LINEAR_SINGLE,      /* one block has all columns, and solves until the working set is done */
     HW_LINEAR_ROUNDS,      /* CoCoA rounds of the length that options set */
     HW_LINEAR_ACCELERATED, /* CoCoA rounds under BSP, with extrapolation over the last rounds */
-    HW_LINEAR_ASYNCHRONOUS, /* CoCoA rounds under SSP or TAP: blocks agree on residuals only where a loop has ended, so whole loops are
-                               extrapolated over */
-    HW_LINEAR_JOINT /* the working sets of all blocks are solved as one; sets too large for that go through accelerated rounds */
+    HW_LINEAR_ASYNCHRONOUS, /* CoCoA rounds under SSP or TAP: blocks agree on residuals only at the end of a loop, so extrapolation is
+                               over whole loops */
+    HW_LINEAR_JOINT /* the working sets of all blocks are solved as one; larger sets by accelerated rounds */
 } hw_linear_route;
 
 typedef struct hw_linear_choices {
     hw_linear_settings settings;
     hw_linear_route route;
     hawser_sync sync;
-    hawser_form form; /* in which moves of v travel */
+    hawser_form form; /* of the sent changes of v */
     uint32_t blocks;
     uint64_t seed;
-    double gain, damping; /* sigma' at the start; of a merge that averages */
-    double flights;       /* rounds under way at once, as far as the policy bounds them */
+    double gain, damping; /* sigma' at the start; the damping of --merge */
+    double flights;       /* rounds in flight at once, if the policy bounds them */
     size_t lambda_count;
     uint64_t step_clocks; /* --solver sgd, minibatch: clocks between two certificates, */
-    uint64_t work_most;   /* and how often there is such work for a lambda; 0: no limit */
-    size_t widest;        /* columns of the block that has most of them; 0: not known */
-    double *costs;        /* by column: what the kind has said of it; or NULL */
+    uint64_t work_most;   /* and the most times of such work for a lambda; 0: no limit */
+    size_t widest;        /* columns of the block that has the most; 0: unknown */
+    double *costs;        /* by column: the kind's costs; or NULL */
 } hw_linear_choices;
 
-/* Reads the options that rows.h has, and what an algorithm may have besides. */
+/* Reads the options of rows.h, and those that only some algorithms have. */
 hawser_status hw_linear_settings_read(const hawser_options *options, hw_linear_settings *settings,
                                       hawser_error *error) HAWSER_MUST_USE;
-/* Refuses a policy that the settings cannot work under. `named`: the policy, as the user wrote it. */
+/* Fails for a policy that does not work with the settings. `named` is the policy as the user wrote it. */
 hawser_status hw_linear_check_sync(hawser_sync sync, const char *named, const hw_linear_settings *settings,
                                    hawser_error *error) HAWSER_MUST_USE;
-/* Fills what follows from choices->settings, from the job and from the shape of X; not `costs`. */
+/* Fills the fields that follow from choices->settings, from the job and from the shape of X; not `costs`. */
 hawser_status hw_linear_choose_route(hw_linear_choices *choices, const hawser_job *job, const hawser_matrix *X,
                                      hawser_error *error) HAWSER_MUST_USE;
 void hw_linear_choices_free(hw_linear_choices *choices);
-/* Whether rounds go on in step, and are extrapolated over one by one. */
+/* Returns true if rounds are in step, and extrapolation is over single rounds. */
 static inline bool hw_linear_in_step(const hw_linear_choices *choices)
 {
     return choices->route == HW_LINEAR_ACCELERATED || choices->route == HW_LINEAR_JOINT;
 }
-/* Whether rounds, or loops of them, are extrapolated over. */
+/* Returns true if rounds, or loops of rounds, are extrapolated. */
 static inline bool hw_linear_extrapolates(const hw_linear_choices *choices)
 {
     return hw_linear_in_step(choices) || choices->route == HW_LINEAR_ASYNCHRONOUS;
 }
-/* Whether conjugate gradients over all blocks help where rounds make little progress: nothing may be held back. */
+/* Returns true if conjugate gradients over all blocks may follow rounds that make little progress: no update may be held back. */
 static inline bool hw_linear_searches(const hw_linear_choices *choices)
 {
     return hw_linear_extrapolates(choices) && !choices->settings.filtered;

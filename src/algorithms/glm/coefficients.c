@@ -52,14 +52,14 @@ hawser_status hw_linear_margins(const hawser_model *model, const hawser_dataset 
     double columns = hw_linear_fact(model, "columns", 0.0), intercept = 0.0;
     HAWSER_TRY(hawser_matrix_whole(X, error));
     if (!(columns >= 1.0 && columns < 9e15))
-        return hawser_fail(error, HAWSER_BAD_INPUT, "the model does not say how many columns it has");
+        return hawser_fail(error, HAWSER_BAD_INPUT, "the model lacks its number of columns");
     if ((double)X->cols > columns)
         return hawser_fail(error, HAWSER_BAD_INPUT, "the data have %zu columns, the model only %.0f", X->cols, columns);
     double *alpha = calloc((size_t)columns, sizeof *alpha);
     if (alpha == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %.0f coefficients", columns);
     hawser_status status = hw_linear_model_coefficients(model, (size_t)columns, alpha, &intercept, error);
-    if (status == HAWSER_OK) { /* columns that the data lack are zeros there */
+    if (status == HAWSER_OK) { /* columns that the data lack count as zeros */
         hawser_multiply(X, alpha, intercept, margins);
         const double *offset = hawser_dataset_offset(data);
         for (size_t i = 0; offset != NULL && i < X->rows; i++)

@@ -13,19 +13,18 @@ enum {
     MOST_SPRINTS = 4,                     /* of HW_LINEAR_HISTORY rounds and an extrapolation, between two certificates */
     MOST_STRIDES = 2 * HW_LINEAR_HISTORY, /* sprints that are extrapolated over as a whole, between two certificates */
     MOST_ROUNDS = 30,                     /* between two certificates */
-    BLIND_ROUNDS = 10,     /* the same, where the blocks cannot tell how far they are or what they compute on is stale */
-    PATIENCE = 12,         /* certificates without progress: floating point has given what it can */
-    BLOCKS_PATIENCE = 100, /* the same where several blocks bring the gap down slowly and not evenly */
-    WATCHED = 6,           /* certificates over which the gap of rounds that do not crawl falls by half */
-    DOUBLINGS = 4          /* of sigma' before the rounds are run under BSP */
+    BLIND_ROUNDS = 10,                    /* the same, if blocks do not know their local gap or work on stale values */
+    MOST_STALE = 12,                      /* certificates without progress, after which only rounding is left */
+    BLOCKS_MOST_STALE = 100,              /* the same for several blocks, which lower the gap slowly and unevenly */
+    WATCHED = 6,                          /* certificates over which rounds that make progress halve the gap */
+    DOUBLINGS = 4                         /* of sigma' before the rounds are run under BSP */
 };
 
 static const double NOISE = 0.05;
-static const double STALLED = 1e-3;   /* of the objective at zero: a gap above this is not one that rounding leaves */
-static const double FAR_ABOVE = 10.0; /* times the objective of the start or of zero, whichever is larger */
-static const double COIN =
-    0.69314718055994531;     /* log loss of weights of zero; where classes differ in size it may be less */
-enum { MOST_RESTORES = 40 }; /* in a row: averaging goes back by digits */
+static const double STALLED = 1e-3;             /* of the objective at zero: rounding does not explain a larger gap */
+static const double FAR_ABOVE = 10.0;           /* times the objective of the start or of zero, whichever is larger */
+static const double COIN = 0.69314718055994531; /* log loss of weights of zero; less if classes differ in size */
+enum { MOST_RESTORES = 40 };                    /* in a row: under averaging each restores some digits */
 
 void hw_linear_note(hawser_training *training, const char *format, ...)
 {
@@ -41,7 +40,8 @@ void hw_linear_note(hawser_training *training, const char *format, ...)
 }
 
 static size_t lambda_index(
-    const hw_linear_record *record) /* every second fold goes up again: it starts where the last one ended */
+    const hw_linear_record
+        *record) /* every second fold goes through the lambdas upwards, because it starts where the last one ended */
 {
     return record->fold_at % 2 == 0 ? record->at : record->lambda_count - 1 - record->at;
 }
@@ -64,7 +64,7 @@ static void begin_lambda(hw_linear_record *record, hawser_progress *progress)
     hawser_progress_set(progress, "best", INFINITY);
 }
 
-/* The allowance for rounding in certificates is 16 DBL_EPSILON of the objective: below it no gap is ever found. */
+/* Notes a tolerance that no certificate can reach: it allows 16 DBL_EPSILON of the objective for rounding. */
 static void note_unreachable(const hw_linear_driver *driver)
 {
     double least = 16.0 * DBL_EPSILON, tolerance = driver->linear->choices.settings.tolerance;
@@ -72,7 +72,7 @@ static void note_unreachable(const hw_linear_driver *driver)
         hw_linear_note(
             driver->training,
             "--tol %g cannot be reached: rounding alone leaves a gap of %.2g of the objective at zero; the training "
-            "ends when nothing more is gained",
+            "ends when there is no more progress",
             tolerance, least);
 }
 
@@ -90,7 +90,7 @@ bool hw_linear_begin_path(hawser_progress *progress, void *user)
     record->at = 0;
     record->begun = true;
     begin_lambda(record, progress);
-    return true; /* the branch is there for the driver to have a word between the first scan and the path */
+    return true; /* the branch only lets the driver choose the lambdas between the first scan and the path */
 }
 
 static double metric(const void *progress, const char *name)
@@ -98,7 +98,7 @@ static double metric(const void *progress, const char *name)
     return hawser_progress_metric(progress, name);
 }
 
-/* Objective and gap of the point that was just measured. */
+/* Takes the certificate of the point that was just measured, and publishes its objective and gap. */
 static void certify(hw_linear_driver *driver, hawser_progress *progress)
 {
     hw_linear_record *record = &driver->record;
@@ -134,13 +134,13 @@ static void certify(hw_linear_driver *driver, hawser_progress *progress)
     hawser_progress_set(progress, "best", record->best_objective);
 }
 
-static double noise_of(const hw_linear_choices *choices, double least) /* batches make the objective rise now and then */
+static double noise_of(const hw_linear_choices *choices, double least) /* with batches the objective sometimes rises */
 {
     return choices->settings.batch > 0 ? NOISE : least;
 }
 
 static double safe_gain(
-    const hw_linear_choices *choices) /* in step, this much always converges: less can only be asked for */
+    const hw_linear_choices *choices) /* in step this sigma' always converges; only --sigma sets a smaller one */
 {
     return choices->damping * choices->blocks;
 }
@@ -156,7 +156,7 @@ bool hw_linear_is_far(const hw_linear_choices *choices, double objective, double
     return !(objective <= FAR_ABOVE * (isfinite(start) ? fmax(start, least) : least));
 }
 
-/* Staleness beyond what sigma' covers shows as a rising objective: be more careful, and in the end wait for each other. */
+/* If staleness exceeds what sigma' covers, the objective rises: takes smaller steps, and in the end continues under bsp. */
 static void safeguard(hw_linear_driver *driver, hawser_progress *progress, double before)
 {
     hw_linear_record *record = &driver->record;
@@ -186,7 +186,7 @@ static void safeguard(hw_linear_driver *driver, hawser_progress *progress, doubl
     record->stale_certificates = 0;
 }
 
-/* Rounds that bring nothing more while the gap is large are tried once more in step, with a sigma' that always converges. */
+/* Tries rounds without progress at a large gap once more in step, with a sigma' that always converges. */
 static bool tries_safest(hw_linear_driver *driver, hawser_progress *progress)
 {
     hw_linear_record *record = &driver->record;
@@ -215,7 +215,7 @@ static void fail(hw_linear_record *record, hawser_progress *progress, hw_linear_
     hawser_progress_set(progress, "failure", (double)failure);
 }
 
-/* Rounds of several blocks that bring the gap down by less than half over many certificates crawl: says so once, and what helps. */
+/* Notes, once, that rounds of several blocks make little progress, if the gap falls by less than half over many certificates, and a remedy. */
 static void watch_rounds(hw_linear_driver *driver, const hawser_progress *progress)
 {
     hw_linear_record *record = &driver->record;
@@ -239,14 +239,14 @@ static void watch_rounds(hw_linear_driver *driver, const hawser_progress *progre
     record->crawled = true;
 }
 
-/* Whether this lambda ends here though the gap is above the tolerance. Batches come nearer by chance, now and then: they end with their
+/* Decides whether this lambda ends although the gap is above the tolerance. Batches make progress only by chance at times, so they end with their
  * epochs. */
 static void judge(hw_linear_driver *driver, hawser_progress *progress)
 {
     hw_linear_record *record = &driver->record;
     const hw_linear_choices *choices = &driver->linear->choices;
-    unsigned patience = choices->blocks == 1 ? PATIENCE : BLOCKS_PATIENCE;
-    record->at_precision = choices->work_most == 0 && record->stale_certificates >= patience;
+    unsigned most = choices->blocks == 1 ? MOST_STALE : BLOCKS_MOST_STALE;
+    record->at_precision = choices->work_most == 0 && record->stale_certificates >= most;
     record->at_limit = choices->work_most > 0 && record->work_done++ >= choices->work_most;
     if (record->at_precision && record->gap > STALLED * record->zero_objective) {
         record->at_precision = !tries_safest(driver, progress);
@@ -255,7 +255,7 @@ static void judge(hw_linear_driver *driver, hawser_progress *progress)
     }
 }
 
-/* A point that is worse than the best one is left for that one: the work goes on, or ends, from there. */
+/* If a point is worse than the best one, the work continues, or ends, from the best one. */
 bool hw_linear_open(hawser_progress *progress, void *user)
 {
     hw_linear_driver *driver = user;
@@ -313,7 +313,7 @@ bool hw_linear_certified(hawser_progress *progress, void *user)
     return record->certified || (!record->restoring && (record->at_precision || record->at_limit));
 }
 
-/* How little the members of the working sets may be from their optimum before the other columns matter more. */
+/* Returns the distance of working sets from their optimum below which other columns matter more. */
 static double enough(const hw_linear_driver *driver)
 {
     const hw_linear_record *record = &driver->record;
@@ -324,11 +324,11 @@ static double enough(const hw_linear_driver *driver)
 bool hw_linear_small(hawser_progress *progress, void *user)
 {
     const hw_linear_driver *driver = user;
-    return hawser_progress_metric(progress, "largest_set") <= (double)hw_linear_room(driver->linear);
+    return hawser_progress_metric(progress, "largest_set") <= (double)hw_linear_most_of_share(driver->linear);
 }
 
-/* Rounds in flight that overshoot: between certificates extrapolation and searches may still bring the objective down, but by no help of
- * theirs. sigma' grows towards what covers the staleness. */
+/* Raises sigma' towards a value that covers the staleness if rounds in flight overshoot. The objective may fall all the same between certificates, by
+ * extrapolation and searches. */
 static void watch_sprint(hw_linear_driver *driver, hawser_progress *progress)
 {
     hw_linear_record *record = &driver->record;
@@ -383,7 +383,7 @@ bool hw_linear_next_lambda(hawser_progress *progress, void *user)
                                               .spent = record->at_limit,
                                               .done = !hawser_progress_stopping(progress)};
     else {
-        /* A fold whose rows all weigh nothing says nothing: its error counts with weight zero. */
+        /* The error of a fold whose rows all have weight zero counts with weight zero. */
         record->errors[(record->fold_at - 1) * record->lambda_count + index] = weight > 0.0 ? errors / weight : 0.0;
         record->fold_weights[record->fold_at - 1] = weight;
     }

@@ -8,7 +8,7 @@ size_t hw_linear_expected(const hw_linear *linear)
     return least < HW_LINEAR_EXPECTED ? least : HW_LINEAR_EXPECTED;
 }
 
-size_t hw_linear_expected_board(const hw_linear *linear, size_t fields)
+size_t hw_linear_expected_sets(const hw_linear *linear, size_t fields)
 {
     enum { PAGE = 512 };
     return hw_linear_expected(linear) * fields + linear->choices.blocks * (size_t)PAGE;
@@ -20,7 +20,7 @@ void hw_linear_expect(hawser_program *program, const hw_linear *linear, const hw
     double n = (double)X->rows, p = (double)X->cols, size = sizeof(double);
     double members = (double)hw_linear_expected(linear);
     if (linear->choices.route != HW_LINEAR_JOINT &&
-        linear->choices.blocks > 1) /* each block's set also has columns that the other blocks' sets make superfluous */
+        linear->choices.blocks > 1) /* a block's set also has columns that the sets of other blocks make unnecessary */
         members = fmin(members, 32.0 + 2.0 * members / linear->choices.blocks);
     double capacity = 1.25 * members + 32.0; /* as a Gram matrix grows */
     double block = size * (needs->rows * n + needs->columns * (double)linear->choices.widest) + needs->all * p +
@@ -29,7 +29,7 @@ void hw_linear_expect(hawser_program *program, const hw_linear *linear, const hw
     if (needs->gram)
         block += gram;
     block += size * fmin(needs->summed, members * members / 2.0);
-    /* target, and predictions in the end; alpha, the best, the result, and the model that is written */
+    /* the target, and predictions in the end; alpha, the best coefficients, the result, and the written model */
     double node = size * ((needs->node_rows + 5.0) * n + 5.0 * p);
     if (needs->shared_gram)
         node += gram + (2.0 * size + sizeof(uint32_t)) * p; /* and means, norms and slots of the columns */

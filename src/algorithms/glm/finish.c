@@ -10,7 +10,7 @@
 
 static const double FAR = 0.1; /* of the objective at zero */
 
-/* What a user can change: steps, or how careful blocks are. */
+/* Returns advice on the options that help: shorter steps, or a larger sigma'. */
 static const char *advice(const hw_linear_settings *settings, const hawser_options *options)
 {
     if (settings->steps)
@@ -22,7 +22,7 @@ static const char *advice(const hw_linear_settings *settings, const hawser_optio
     return strcmp(hawser_options_text(options, "sync"), "bsp") != 0 ? "; use --sync bsp" : "";
 }
 
-void hw_linear_say_failure(const hw_linear_driver *driver, hawser_error *failure)
+void hw_linear_describe_failure(const hw_linear_driver *driver, hawser_error *failure)
 {
     const hw_linear_record *record = &driver->record;
     const char *hint = advice(&driver->linear->choices.settings, driver->options);
@@ -36,11 +36,11 @@ void hw_linear_say_failure(const hw_linear_driver *driver, hawser_error *failure
                           "zero%s",
                           record->failed_lambda, record->failed_gap, record->failed_gap / record->whole_zero_objective,
                           hint);
-    else /* only node 0 knows more */
+    else /* only node 0 has more details */
         (void)hawser_fail(failure, HAWSER_DIVERGED, "the training diverged or stopped making progress; see node 0");
 }
 
-/* Errors of all lambdas on a data set of the user's. */
+/* Computes the errors of all lambdas on the user's validation data. */
 static hawser_status validate(const hw_linear_problem *problem, hw_linear_record *record, const hawser_dataset *data,
                               const double *alpha, const double *path, hawser_error *error)
 {
@@ -79,7 +79,7 @@ static hawser_status validate(const hw_linear_problem *problem, hw_linear_record
     return status;
 }
 
-static void tell(const hw_linear_driver *driver, const hw_linear_row *row, hawser_training *training)
+static void fill_facts(const hw_linear_driver *driver, const hw_linear_row *row, hawser_training *training)
 {
     const hw_linear_record *record = &driver->record;
     const hw_linear_kind *kind = driver->linear->problem.kind;
@@ -101,8 +101,8 @@ static void tell(const hw_linear_driver *driver, const hw_linear_row *row, hawse
         training->facts[at++] = (hawser_fact){"cv_standard_error", row->standard_error};
 }
 
-/* An end that had no time for a certificate. */
-static void say_handed_in(const hw_linear_driver *driver)
+/* Notes that there was no time for a certificate. */
+static void note_collected(const hw_linear_driver *driver)
 {
     double grace = hawser_options_number(driver->options, "grace");
     if (isnan(driver->record.rest.gap))
@@ -119,8 +119,8 @@ static void say_handed_in(const hw_linear_driver *driver)
             grace);
 }
 
-/* Batches whose epochs were over long before the optimum was near: what to do about it. */
-static void say_how_far(const hw_linear_driver *driver)
+/* Notes that the epochs of batches ended far from the optimum, and the remedy. */
+static void note_distance(const hw_linear_driver *driver)
 {
     const hw_linear_record *record = &driver->record;
     const hw_linear_choices *choices = &driver->linear->choices;
@@ -137,15 +137,15 @@ static void say_how_far(const hw_linear_driver *driver)
         snprintf(cause, sizeof cause, "under --sync %.20s steps are short", hawser_options_text(driver->options, "sync"));
     if (choices->settings.rate > 0.0)
         snprintf(cause, sizeof cause, "--step %g may be too short", choices->settings.rate);
-    hw_linear_note(
-        driver->training,
-        "after %g epochs the objective is %.4g and its optimum at least %.4g: %s; --epochs %g goes on for longer, "
-        "--solver newton finds it whatever the columns' scales",
-        choices->settings.epochs, worst->objective, worst->gap < worst->objective ? worst->objective - worst->gap : 0.0,
-        cause, 10.0 * choices->settings.epochs);
+    hw_linear_note(driver->training,
+                   "after %g epochs the objective is %.4g and its optimum at least %.4g: %s; --epochs %g trains longer, "
+                   "--solver newton finds it whatever the columns' scales",
+                   choices->settings.epochs, worst->objective,
+                   worst->gap < worst->objective ? worst->objective - worst->gap : 0.0, cause,
+                   10.0 * choices->settings.epochs);
 }
 
-static void say_why(const hw_linear_driver *driver, bool early)
+static void fill_reason(const hw_linear_driver *driver, bool early)
 {
     const hw_linear_record *record = &driver->record;
     hawser_training *training = driver->training;
@@ -154,7 +154,7 @@ static void say_why(const hw_linear_driver *driver, bool early)
     for (size_t l = 0; l < record->lambda_count; l++)
         if (record->rows[l].done && (record->rows[l].precision || record->rows[l].spent))
             reason = record->rows[l].spent ? "epochs" : "precision";
-    say_how_far(driver);
+    note_distance(driver);
     if (record->failure == HW_LINEAR_STALLED)
         reason = "progress";
     if (early)
@@ -177,10 +177,10 @@ hawser_status hw_linear_finish(hw_linear_driver *driver, const hawser_training_i
     for (size_t l = 0; l < record->lambda_count; l++)
         if (!record->rows[l].done)
             record->rows[l].error = NAN;
-    if (early && path == NULL) { /* not even the first lambda is complete: the model is what there is */
+    if (early && path == NULL) { /* not even the first lambda is complete: the model is that of the rest */
         record->rows[0] = record->rest;
-        if (record->handed_in)
-            say_handed_in(driver);
+        if (record->collected)
+            note_collected(driver);
     }
     if (input->validation != NULL)
         HAWSER_TRY(validate(problem, record, input->validation, alpha, path, error));
@@ -195,11 +195,12 @@ hawser_status hw_linear_finish(hw_linear_driver *driver, const hawser_training_i
                          .cross_validated = record->folds > 0,
                          .problem = problem};
     HAWSER_TRY(hw_linear_model_make(&fit, input, &training->model, error));
-    if (record->folds > 0 && !hw_linear_folds_done(record)) /* the lambda is no choice of the folds */
-        hw_linear_note(training,
-                       "--cv %u was not over: lambda %.6g is the last of the path that was done, and nothing has chosen it",
-                       (unsigned)record->folds, record->rows[chosen].lambda);
-    tell(driver, &record->rows[chosen], training);
-    say_why(driver, early);
+    if (record->folds > 0 && !hw_linear_folds_done(record)) /* the folds have not chosen the lambda */
+        hw_linear_note(
+            training,
+            "--cv %u did not finish: lambda %.6g is the last finished one of the path, not chosen by cross-validation",
+            (unsigned)record->folds, record->rows[chosen].lambda);
+    fill_facts(driver, &record->rows[chosen], training);
+    fill_reason(driver, early);
     return HAWSER_OK;
 }

@@ -1,4 +1,4 @@
-/* finish.h - from the end of a run to a training: which lambda, its model, the facts. */
+/* finish.h - makes the result of a training from the end of a run: the chosen lambda, its model, the facts. */
 #ifndef HW_ALGORITHMS_GLM_FINISH_H
 #define HW_ALGORITHMS_GLM_FINISH_H
 
@@ -9,7 +9,7 @@
 hawser_status hw_linear_finish(hw_linear_driver *driver, const hawser_training_input *input, const double *alpha, bool early,
                                hawser_error *error) HAWSER_MUST_USE;
 
-/* What a training that diverged or stalled fails with, once its best certified model is saved. */
-void hw_linear_say_failure(const hw_linear_driver *driver, hawser_error *failure);
+/* Fills the failure of a training that diverged or stalled, which the caller reports after saving the best certified model. */
+void hw_linear_describe_failure(const hw_linear_driver *driver, hawser_error *failure);
 
 #endif

@@ -6,25 +6,25 @@
 #include "algorithms/solve/shared.h"
 
 enum {
-    WORTH_A_WORKER = 1 << 20 /* stored entries: ten passes over them take about as long as a run's waking and waiting */
+    WORTH_A_WORKER = 1 << 20 /* stored entries: ten passes over them take about as long as the wakeups and waits of a run */
 };
 
-size_t hw_linear_room(const hw_linear *linear)
+size_t hw_linear_most_of_share(const hw_linear *linear)
 {
     const hw_linear_choices *choices = &linear->choices;
-    size_t room = HW_LINEAR_JOINT_MOST / (choices->blocks < 4 ? choices->blocks : 4), columns = linear->problem.X->cols;
+    size_t most = HW_LINEAR_JOINT_MOST / (choices->blocks < 4 ? choices->blocks : 4), columns = linear->problem.X->cols;
     if (choices->widest != 0 && choices->widest < columns)
         columns = choices->widest;
-    return columns < room || choices->blocks == 1 ? columns : room;
+    return columns < most || choices->blocks == 1 ? columns : most;
 }
 
 size_t hw_linear_most_members(const hw_linear *linear)
 {
-    size_t room = linear->choices.blocks * hw_linear_room(linear);
-    return linear->problem.X->cols < room ? linear->problem.X->cols : room;
+    size_t most = linear->choices.blocks * hw_linear_most_of_share(linear);
+    return linear->problem.X->cols < most ? linear->problem.X->cols : most;
 }
 
-/* Zeros respect all bounds. The pages of a path take memory only when they are written. */
+/* Allocates the best coefficients as zeros, which are within all bounds. The pages of a path take memory only when they are written. */
 static hawser_status new_best(hw_linear *linear, hawser_error *error)
 {
     size_t columns = linear->problem.X->cols, lambdas = linear->choices.lambda_count;

@@ -62,7 +62,7 @@ static hawser_status collect(const hawser_model *model, linear_weight **weights,
     return HAWSER_OK;
 }
 
-/* One line: a number, and the name of a column or its number. */
+/* Prints a line with a number and the name of its column, or the column's number. */
 static void print_weight(const linear_weight *weight, const hawser_schema *schema, uint64_t base, FILE *out)
 {
     char name[1024];

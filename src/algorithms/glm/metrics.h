@@ -1,13 +1,13 @@
-/* metrics.h - the metric rows that linear models have in common, and the printed coefficients. */
+/* metrics.h - the metric rows that linear models share, and the printed coefficients. */
 #ifndef HW_ALGORITHMS_GLM_METRICS_H
 #define HW_ALGORITHMS_GLM_METRICS_H
 
 #include "hawser/algorithm.h"
 
 /* clang-format off */
-/* Certified: with a bound of the distance to the optimum. `target` is that of the gap, or NULL. */
+/* The rows of certified models, with a bound of the distance to the optimum. `of_gap` is the target of the gap, or NULL. */
 #define HW_LINEAR_METRICS(of_gap) \
-    {.name = "objective", .help = "what the training minimises, at the coefficients of the model", .always = true, \
+    {.name = "objective", .help = "the function that the training minimises, at the coefficients of the model", .always = true, \
      .traced = true, .progress = true, .axis = "objective"}, \
     {.name = "gap", .help = "the duality gap: the objective is at most this far above its optimum; null without a certificate", \
      .always = true, .traced = true, .progress = true, .exponent = true, .axis = "duality gap", .log_axis = true, \
@@ -22,7 +22,7 @@
     {.name = "cv_standard_error", .help = "standard error of the error on the held-out rows"}
 /* clang-format on */
 
-/* The gap at which --tol ends a run; NaN for a path, for folds, and for batches, which end with their epochs. */
+/* Returns the gap at which --tol ends a run; NaN for a path, for folds, and for batches, which end with their epochs. */
 double hw_linear_gap_target(const hawser_options *options, const hawser_progress *progress);
 /* The init_use of hawser_algorithm: a path or folds use the start model for the first lambda only. */
 const char *hw_linear_init_use(const hawser_options *options);

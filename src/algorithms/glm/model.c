@@ -10,7 +10,7 @@ static hawser_status fact_text(hawser_model *model, const char *key, const char 
     return value == NULL ? HAWSER_OK : hawser_model_fact(model, key, value, error);
 }
 
-/* What is not known, as the gap of a model without a certificate, is no fact. */
+/* Adds a number as a fact, unless it is unknown (NaN), as the gap of a model without a certificate. */
 static hawser_status fact_number(hawser_model *model, const char *key, double value, hawser_error *error)
 {
     char text[40];
@@ -20,7 +20,7 @@ static hawser_status fact_number(hawser_model *model, const char *key, double va
     return hawser_model_fact(model, key, text, error);
 }
 
-/* Column names, one a line, unless they are too many for the file: then a model is worth more without them than none. */
+/* Adds the column names, one per line, unless they are too long for the file: a model without names is better than none. */
 static hawser_status fact_names(hawser_model *model, const hawser_dataset *data, hawser_error *error)
 {
     size_t columns = hawser_dataset_matrix(data)->cols, length = 1;
@@ -91,7 +91,7 @@ static hawser_status vector(hawser_model *model, const char *name, hawser_type t
     return hawser_model_tensor(model, name, type, (const size_t[2]){count, 0}, values, error);
 }
 
-/* Coefficients as pairs (index, value) where that is smaller; columns of `stride` when they come out of a path. */
+/* Adds coefficients, as pairs (index, value) if that is smaller. `stride` is the distance of two columns, which is not 1 in a path. */
 static hawser_status put_coefficients(hawser_model *model, const double *alpha, size_t stride, size_t columns,
                                       hawser_error *error)
 {
@@ -140,7 +140,7 @@ static hawser_status put_table(hawser_model *model, const hw_linear_fit *fit, si
     return status;
 }
 
-/* All coefficients of the path, compressed by lambda. */
+/* Adds all coefficients of the path, compressed by lambda. */
 static hawser_status put_path(hawser_model *model, const hw_linear_fit *fit, size_t columns, size_t done,
                               hawser_error *error)
 {

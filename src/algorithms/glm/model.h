@@ -4,22 +4,22 @@
 
 #include "algorithms/glm/problem.h"
 
-/* One lambda's line in the table of a path. */
+/* The line of one lambda in the table of a path. */
 typedef struct hw_linear_row {
     double lambda, objective, gap, penalty, nonzeros, intercept, error, standard_error;
     bool precision, spent, done;
 } hw_linear_row;
 
-/* What a model file takes from a training. */
+/* The data of a training that its model file has. */
 typedef struct hw_linear_fit {
     const char *algorithm;
     double l1_ratio;
     const hw_linear_row *rows; /* by lambda */
     size_t lambda_count, chosen;
-    const double *alpha;              /* the coefficients if there is one lambda, */
-    const double *path;               /* else lambda_count of them for each column; or NULL */
+    const double *alpha;              /* with one lambda: its coefficients */
+    const double *path;               /* with several: lambda_count coefficients for each column; or NULL */
     bool cross_validated;             /* rows have a standard error */
-    const hw_linear_problem *problem; /* for the facts that only its kind has; NULL: none */
+    const hw_linear_problem *problem; /* for the facts of its kind; NULL: none */
 } hw_linear_fit;
 
 /* Makes the model of a training on `input`. */

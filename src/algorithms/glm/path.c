@@ -43,7 +43,7 @@ void hw_linear_grid(const hw_linear *linear, double lambda_max, double *lambdas)
         lambdas[k] = lambda_max * pow(least, count > 1 ? (double)k / (double)(count - 1) : 0.0);
 }
 
-/* Mean over the folds, weighted by their rows, and its standard error, as glmnet has them. */
+/* Computes the mean over the folds, weighted by their rows, and its standard error, as glmnet does. */
 static void fold_errors(hw_linear_record *record)
 {
     uint32_t folds = record->folds;

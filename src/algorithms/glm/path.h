@@ -1,15 +1,15 @@
-/* path.h - which lambdas, and which of them to keep. */
+/* path.h - chooses the lambdas of a path, and the lambda of the result. */
 #ifndef HW_ALGORITHMS_GLM_PATH_H
 #define HW_ALGORITHMS_GLM_PATH_H
 
 #include "algorithms/glm/linear.h"
 #include "algorithms/glm/record.h"
 
-/* Fills the choices' lambda_count lambdas, from high to low. */
+/* Fills the lambdas of the path, from high to low. */
 void hw_linear_grid(const hw_linear *linear, double lambda_max, double *lambdas);
-/* The only lambda of a training without a path. */
+/* Returns the only lambda of a training without a path. */
 double hw_linear_one_lambda(const hw_linear *linear, double lambda_max);
-/* Fills error and standard error of the rows from the folds and says which lambda to take. */
+/* Fills error and standard error of the rows from the folds, and returns the chosen lambda. */
 size_t hw_linear_select(hw_linear_record *record, bool one_standard_error);
 bool hw_linear_folds_done(const hw_linear_record *record);
 

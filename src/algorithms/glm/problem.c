@@ -1,4 +1,4 @@
-/* problem.c - from the input of a training to its problem. */
+/* problem.c - makes the problem of a training from its input. */
 #include "algorithms/glm/problem.h"
 
 #include <errno.h>
@@ -50,7 +50,7 @@ hawser_status hw_linear_check_square(double mean_square, size_t column, hawser_e
                        column, mean_square, LARGEST);
 }
 
-/* Exactly `count` numbers, one a line. */
+/* Reads exactly `count` numbers, one per line. */
 static hawser_status read_column_file(const char *key, const char *path, size_t count, double *values, hawser_error *error)
 {
     FILE *file = fopen(path, "r");
@@ -80,14 +80,14 @@ static hawser_status read_column_file(const char *key, const char *path, size_t 
     return status;
 }
 
-/* Columns of the table: a file has one line for each, which holds for all columns of the matrix that a table's column becomes. */
+/* Returns the columns of the table. A file has one line for each, for all columns of the matrix that the table's column becomes. */
 static size_t lines_of(const hawser_dataset *data)
 {
     const hawser_schema *schema = hawser_dataset_schema(data);
     return schema != NULL ? hawser_schema_count(schema) : hawser_dataset_matrix(data)->cols;
 }
 
-/* From one value per column of the table to one per column of the matrix, in place: from the last on, so that none is overwritten unread. */
+/* Copies one value per column of the table to the columns of the matrix, in place, from the last on, so that no value is overwritten unread. */
 static void spread(const hawser_dataset *data, double *values)
 {
     const hawser_schema *schema = hawser_dataset_schema(data);
@@ -101,7 +101,7 @@ static void spread(const hawser_dataset *data, double *values)
     }
 }
 
-/* The bound of column j, which stands in line j + 1 of a file, or is that of all columns. */
+/* Fails for the bound of column j, from line j + 1 of a file or for all columns. */
 static hawser_status excludes_zero(const char *key, const char *path, double sign, size_t j, double bound,
                                    hawser_error *error)
 {
@@ -114,7 +114,7 @@ static hawser_status excludes_zero(const char *key, const char *path, double sig
                        j, key, side);
 }
 
-/* --lower, --upper: a number for all columns or a file; `sign` is that of an allowed bound. */
+/* Reads --lower or --upper: a number for all columns or a file. `sign` is that of an allowed bound. */
 static hawser_status read_bound(const hawser_options *options, const char *key, double sign, const hawser_dataset *data,
                                 double **out, hawser_error *error)
 {
@@ -158,8 +158,8 @@ static hawser_status read_penalties(hw_linear_problem *problem, const hawser_tra
     return HAWSER_OK;
 }
 
-/* Lists the columns that have no penalty and on some side no bound, then, where the kind asks for them, those of penalty factor 0 that have
- * both bounds. Of the latter there may be any number, and only lambda_max is about them: they are left out where they are too many. */
+/* Lists the columns without a penalty that lack a bound on at least one side; then, if the kind needs them, those of penalty factor 0 with both
+ * bounds. Only lambda_max needs the latter, and they are left out if there are too many. */
 static hawser_status list_free(hw_linear_problem *problem, const hw_linear_settings *settings, hawser_error *error)
 {
     uint32_t boxes[MOST_FREE_COLUMNS];
@@ -188,7 +188,7 @@ static hawser_status list_free(hw_linear_problem *problem, const hw_linear_setti
     return HAWSER_OK;
 }
 
-/* Copies them, dense: certificates need their span. */
+/* Copies the free columns as dense ones, because certificates need their span. */
 static hawser_status free_columns(hw_linear_problem *problem, const hw_linear_settings *settings, hawser_job *job,
                                   hawser_error *error)
 {
@@ -213,7 +213,7 @@ static hawser_status free_columns(hw_linear_problem *problem, const hw_linear_se
     return HAWSER_OK;
 }
 
-/* A number in [0, bound) from (seed, row): the same whatever runs. */
+/* Returns a hash of (seed, row), the same on every node and in every run. */
 static uint64_t mix(uint64_t seed, uint64_t row)
 {
     uint64_t z = seed * UINT64_C(0x9e3779b97f4a7c15) + row + UINT64_C(0x632be59bd9b4e019);
@@ -228,7 +228,7 @@ static int by_key(const void *left, const void *right)
     return a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : a[1] < b[1] ? -1 : a[1] > b[1];
 }
 
-/* Deals the rows, shuffled by the seed, to equal folds; or keeps a fraction out. */
+/* Divides the rows, shuffled by the seed, into equal folds, or holds a fraction out. */
 static hawser_status deal_folds(hw_linear_problem *problem, const hw_linear_settings *settings, uint64_t seed,
                                 hawser_error *error)
 {
@@ -275,7 +275,7 @@ static hawser_status take_target(hw_linear_problem *problem, const hawser_traini
 {
     size_t n = problem->X->rows;
     if (hawser_dataset_target(input->data) == NULL)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "the input has no target; say which column it is with --target");
+        return hawser_fail(error, HAWSER_BAD_INPUT, "the input has no target; name its column with --target");
     HAWSER_TRY(hw_linear_new_doubles(&problem->target, n, error));
     problem->weights = hawser_dataset_weights(input->data);
     for (size_t i = 0; problem->weights != NULL && i < n; i++)
@@ -285,7 +285,7 @@ static hawser_status take_target(hw_linear_problem *problem, const hawser_traini
     return problem->kind->take_target(problem, input, error);
 }
 
-/* X alpha needs the columns of the start, wherever they are. */
+/* Fetches the columns of the start, which X alpha needs. */
 static hawser_status fetch_start(const hw_linear_problem *problem, hawser_job *job, hawser_error *error)
 {
     size_t count = 0;
@@ -304,12 +304,12 @@ static hawser_status take_start(hw_linear_problem *problem, hawser_job *job, con
                                 hawser_error *error)
 {
     size_t n = problem->X->rows, p = problem->X->cols;
-    if (input->init == NULL) /* states begin at zero, and cost nothing before they are used */
+    if (input->init == NULL) /* states begin at zero, without memory */
         return HAWSER_OK;
     HAWSER_TRY(hw_linear_new_doubles(&problem->alpha, p, error));
     HAWSER_TRY(hw_linear_new_doubles(&problem->image, n, error));
     HAWSER_TRY(hw_linear_model_start(input->init, input->data, problem->alpha, error));
-    for (size_t j = 0; j < p; j++) { /* the start has to be feasible */
+    for (size_t j = 0; j < p; j++) { /* the start must be feasible */
         if (problem->lower != NULL && problem->alpha[j] < problem->lower[j])
             problem->alpha[j] = problem->lower[j];
         if (problem->upper != NULL && problem->alpha[j] > problem->upper[j])

@@ -2,7 +2,7 @@
  * problem.h - the problem of a penalised linear model: the rows, their folds, the penalties and the bounds. It does not change once it is made, and
  * all blocks read it.
  *
- * A model predicts from margins x w + b + offset. What the algorithms on it differ in is a kind: a handful of functions.
+ * A model predicts from margins x w + b + offset. A kind is the handful of functions in which the algorithms differ.
  */
 #ifndef HW_ALGORITHMS_GLM_PROBLEM_H
 #define HW_ALGORITHMS_GLM_PROBLEM_H
@@ -17,24 +17,24 @@ struct hw_linear;
 struct hw_linear_problem;
 typedef double hw_linear_metric(const void *source, const char *name);
 
-/* What tells one algorithm from another. */
+/* The functions and names of one algorithm. */
 typedef struct hw_linear_kind {
     const char *name;                      /* of the algorithm */
-    const char *cv_name, *validation_name; /* of what is measured on rows that are held out: "cv_mse" */
+    const char *cv_name, *validation_name; /* of the error on held-out rows: "cv_mse" */
     bool centres;                          /* the best intercept leaves residuals of mean zero */
-    bool boxes;                            /* lambda_max is exact beside columns that have no penalty, but both bounds */
-    const char *fit_name;                  /* of the share of the loss at zero that the model takes away: "r2" */
+    bool boxes;                            /* lambda_max is exact even with columns that have no penalty but both bounds */
+    const char *fit_name;                  /* of the share of the loss at zero that the model explains: "r2" */
     /* Makes problem->target and problem->weights. */
     hawser_status (*take_target)(struct hw_linear_problem *problem, const hawser_training_input *input, hawser_error *error);
-    /* What is lost on one row for a margin, offset included unless the target carries it. */
+    /* Returns the error of one row for a margin, which includes the offset unless the target does. */
     double (*row_error)(double target, double margin);
-    /* What the kind makes of a value of the input's target (less the offset), NAN where it has no use for it; NULL: itself. */
+    /* Converts a value of the input's target (less the offset); returns NAN if it is invalid. NULL: the value itself. */
     double (*target_of)(const struct hw_linear_problem *problem, double value);
-    /* Objective and gap from what units reported. */
+    /* Computes objective and gap from the metrics that units reported. */
     void (*certificate)(hw_linear_metric *metric, const void *source, double zero_objective, double *objective, double *gap);
-    /* What each column is likely to cost its block besides scans, where blocks solve subproblems of their own; may be NULL. */
+    /* Estimates each column's cost besides scans, if blocks solve subproblems of their own; may be NULL. */
     hawser_status (*costs)(const struct hw_linear *linear, double **costs, hawser_error *error);
-    /* What only this kind's models say; may be NULL. */
+    /* Adds the facts that only models of this kind have; may be NULL. */
     hawser_status (*model_facts)(const struct hw_linear_problem *problem, hawser_model *model, hawser_error *error);
 } hw_linear_kind;
 
@@ -44,38 +44,38 @@ typedef struct hw_linear_problem {
     const double *weights; /* or NULL */
     double *own_weights;   /* the memory of weights that are not the input's; or NULL */
     double *target;        /* y - offset, or what the kind makes of y */
-    const double *offset;  /* where the target does not carry it; or NULL */
-    double labels[2];      /* the target's values of class -1 and class 1, where there are classes */
+    const double *offset;  /* if the target does not include it; or NULL */
+    double labels[2];      /* the target's values of class -1 and class 1, if there are classes */
     double class_weights[2];
     double total;   /* weight of all rows that are not kept for validation */
     uint32_t *fold; /* by row: the fold (from 1) in which the row is held out, 0: never; NULL: no row ever is */
     double *factor, *lower, *upper; /* by column, or NULL */
-    double *alpha, *image;          /* where to start, and X times that; NULL: zeros */
+    double *alpha, *image;          /* the start, and X times it; NULL: zeros */
     double *free_columns;           /* rows x (free_count + box_count): columns without penalty, dense */
     int *free_side;                 /* of each: 0 free on both sides, 1 above its lower bound, -1 below its upper one */
     uint32_t *free_list;            /* their numbers */
-    size_t free_count;              /* of those that have no bound on some side, */
-    size_t box_count;               /* behind them, of factor 0 and bounded on both; 0: too many, or not asked for */
+    size_t free_count;              /* columns without a bound on at least one side; they come first */
+    size_t box_count; /* columns of factor 0 with both bounds; 0 also if there are too many, or the kind needs none */
 } hw_linear_problem;
 
-/* Makes target, folds, factors, bounds, start. Released by hw_linear_problem_free also after a failure. */
+/* Makes target, folds, factors, bounds and start. The caller calls hw_linear_problem_free, also after a failure. */
 hawser_status hw_linear_problem_new(hw_linear_problem *problem, const hw_linear_kind *kind,
                                     const hw_linear_settings *settings, hawser_job *job, const hawser_training_input *input,
                                     hawser_error *error) HAWSER_MUST_USE;
 void hw_linear_problem_free(hw_linear_problem *problem);
-/* Whether a row is held out in a fold; fold 0 is the whole problem. */
+/* Returns true if a row is held out in a fold; fold 0 is the whole problem. */
 bool hw_linear_out(const hw_linear_problem *problem, size_t row, uint32_t fold);
-/* Whether folds or examples differ in weight at all: else rows need no weights. */
+/* Returns true if rows need weights, because folds or examples differ in weight. */
 bool hw_linear_weighted(const hw_linear_problem *problem);
-/* Fills one weight a row (NULL where rows all weigh alike), and says what they come to. */
+/* Fills one weight per row (NULL if all rows weigh alike), and returns their sum. */
 double hw_linear_weigh(const hw_linear_problem *problem, uint32_t fold, double *weights);
-/* HAWSER_NOT_FINITE for values of which squares, or sums of squares over all rows, would leave the range of numbers. */
+/* Return HAWSER_NOT_FINITE for values whose squares, or sums of squares over all rows, would overflow. */
 hawser_status hw_linear_check_target(const double *target, size_t count, hawser_error *error) HAWSER_MUST_USE;
 /* HAWSER_BAD_INPUT for a target of words, which are classes and no numbers. */
 hawser_status hw_linear_check_numeric(const hawser_dataset *data, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_linear_check_weights(double total, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_linear_check_square(double mean_square, size_t column, hawser_error *error) HAWSER_MUST_USE;
-/* Zeros, released by free(); one more than asked for, so that none is no failure. */
+/* Allocates zeros, which the caller frees: one more than `count`, so that a count of 0 does not fail. */
 hawser_status hw_linear_new_doubles(double **out, size_t count, hawser_error *error) HAWSER_MUST_USE;
 
 #endif

@@ -5,7 +5,7 @@
 #include "algorithms/solve/grades.h"
 
 enum {
-    SMALLEST_SET = 100,  /* columns of all blocks' working sets together, where the support is small */
+    SMALLEST_SET = 100,  /* columns of all blocks' working sets together if the support is small */
     MOST_ADDED = 1 << 16 /* numbers of one reduction: longer sums take several, and less memory */
 };
 
@@ -121,7 +121,7 @@ hawser_program *hw_linear_certificate_program(hw_linear_driver *driver, const hw
     hawser_state *v = hawser_replicated_state(p, "v", linear->problem.X->rows, 1, NULL, (hawser_rule){0});
     hawser_state *a = hawser_local_state(p, "alpha", X, 1, alpha);
     if (path)
-        hw_linear_bring_path(linear, p, X);
+        hw_linear_add_path(linear, p, X);
     hawser_operator *all = hawser_sequence(hawser_branch(hawser_root(p), "begin", hw_linear_set_rest, driver));
     hawser_unit(all, "prepare", units->prepare, HAWSER_READS(X), NULL);
     hawser_unit(all, "image", hw_linear_rebuild, HAWSER_READS(X, a), HAWSER_UPDATES(v));
@@ -138,7 +138,7 @@ void hw_linear_search_work(const hw_linear_frame *frame, hawser_operator *work, 
     hawser_operator *unit =
         hawser_unit(work, "search", search, HAWSER_READS(frame->X), HAWSER_UPDATES(frame->v, frame->alpha));
     hw_linear_adds(unit, numbers);
-    /* Working sets that are solved as one are seldom too large for that. */
+    /* Joint working sets are rarely too large to be solved as one. */
     hawser_reduces_expect(unit, joint ? 1 : numbers, joint ? 1 : numbers * HW_LINEAR_SEARCH_STEPS);
 }
 
@@ -153,7 +153,7 @@ hawser_status hw_linear_report_grades(hawser_context *context, hw_linear_scan *s
     return HAWSER_OK;
 }
 
-size_t hw_linear_entering_room(hawser_context *context, const hw_linear_scan *scan, const hw_linear_columns *columns,
+size_t hw_linear_entering_most(hawser_context *context, const hw_linear_scan *scan, const hw_linear_columns *columns,
                                double least)
 {
     double all[HW_LINEAR_GRADES];
@@ -169,7 +169,7 @@ size_t hw_linear_entering_room(hawser_context *context, const hw_linear_scan *sc
     const double *alpha = hawser_local(context, "alpha");
     for (size_t j = 0; j < columns->X.cols; j++)
         in += alpha[j] != 0.0 || columns->l1[j] == 0.0;
-    return hw_linear_on_board(entering, in, hw_linear_room(linear));
+    return hw_linear_within_share(entering, in, hw_linear_most_of_share(linear));
 }
 
 hawser_status hw_linear_rebuild(hawser_context *context)

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* The fields after the arrays, which the visit takes as they lie. */
+/* The fields after the arrays, which the visit copies as bytes. */
 #define NUMBERS offsetof(hw_linear_record, lambda_count)
 
 hawser_status hw_linear_record_new(hw_linear_record *record, const hw_linear_choices *choices, hawser_error *error)

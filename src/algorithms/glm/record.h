@@ -10,7 +10,7 @@
 #include "algorithms/glm/model.h"
 #include "hawser/record.h"
 
-/* What the driver found that more work does not mend; published as metric "failure". */
+/* A failure that more work does not repair; published as metric "failure". */
 typedef enum hw_linear_failure {
     HW_LINEAR_SOUND,
     HW_LINEAR_DIVERGED, /* ended far above the start */
@@ -22,7 +22,7 @@ typedef struct hw_linear_record {
     hw_linear_row *rows;  /* by lambda */
     double *errors;       /* held-out mean error by (fold - 1) * lambda_count + lambda */
     double *fold_weights; /* of the rows held out, by fold - 1 */
-    /* The visit takes everything from here on as it lies: numbers only. */
+    /* The visit copies the fields from here on as bytes: numbers only. */
     size_t lambda_count;
     uint32_t folds;
     uint32_t fold_at;
@@ -32,10 +32,10 @@ typedef struct hw_linear_record {
     double lambda_max, whole_zero_objective, zero_objective, objective, best_objective, gap, best_gap, last_gap;
     double start_objective;                 /* at the first certificate of a lambda */
     unsigned stale_certificates, doublings; /* of sigma', or of the caution of stored margins */
-    uint64_t work_done;                     /* how often there was work between two certificates of a lambda */
+    uint64_t work_done;                     /* times of work between two certificates of a lambda */
     uint32_t curved;                        /* the last fold whose curvature was measured, from 1 on */
     unsigned restores;                      /* in a row */
-    hw_linear_row rest;                     /* certificate of what a run left behind that did not end by its tests */
+    hw_linear_row rest;                     /* certificate of the rest of a run that did not end by its tests (rest.h) */
     double rest_lambda;
     hw_linear_failure failure;
     double failed_lambda, failed_objective, failed_gap;
@@ -46,13 +46,13 @@ typedef struct hw_linear_record {
     hw_linear_row kept_row; /* that certificate, */
     bool kept_worked;       /* and whether work preceded it */
     bool begun, certified, at_precision, at_limit;
-    bool restoring; /* the next work is to go back to the best certified point */
-    bool crawled;   /* said already */
-    bool handed_in; /* `rest` was not certified: time was up */
+    bool restoring; /* the next work returns to the best certified point */
+    bool crawled;   /* the note about slow rounds has been added */
+    bool collected; /* `rest` was collected without a certificate: time was up */
     double last_intercept;
 } hw_linear_record;
 
-/* Makes the record of a training that has not begun. Released by hw_linear_record_free also after a failure. */
+/* Makes the record of a training that has not begun. The caller calls hw_linear_record_free, also after a failure. */
 hawser_status hw_linear_record_new(hw_linear_record *record, const hw_linear_choices *choices,
                                    hawser_error *error) HAWSER_MUST_USE;
 void hw_linear_record_free(hw_linear_record *record);

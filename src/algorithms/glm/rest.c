@@ -6,8 +6,8 @@
 #include "algorithms/glm/best.h"
 #include "algorithms/glm/program.h"
 
-/* What a model without a certificate lacks: the mean of its margins, from the means of own columns; and which certificate is kept. */
-static hawser_status hand_in(hawser_context *context)
+/* Reports the mean of the margins, from the means of own columns, for a model without a certificate, and the number of the kept certificate. */
+static hawser_status collect(hawser_context *context)
 {
     const hw_linear *linear = hawser_user(context);
     const double *alpha = hawser_local(context, "alpha");
@@ -32,9 +32,9 @@ static hawser_status hand_in(hawser_context *context)
     return hawser_report(context, "kept_last", linear->best.kept[hawser_block(context)]);
 }
 
-hawser_program *hw_linear_hand_in_program(hw_linear *linear, const double *alpha, bool path)
+hawser_program *hw_linear_collect_program(hw_linear *linear, const double *alpha, bool path)
 {
-    hawser_program *p = hawser_program_new("hand in", linear);
+    hawser_program *p = hawser_program_new("collect", linear);
     hawser_metric_declare(p, "shift", HAWSER_SUM);
     hawser_metric_declare(p, "kept_first", HAWSER_MIN);
     hawser_metric_declare(p, "kept_last", HAWSER_MAX);
@@ -42,8 +42,8 @@ hawser_program *hw_linear_hand_in_program(hw_linear *linear, const double *alpha
     hawser_state *a = hawser_local_state(p, "alpha", X, 1, alpha);
     (void)hawser_local_state(p, "best", X, 1, linear->best.alpha);
     if (path)
-        hw_linear_bring_path(linear, p, X);
-    hawser_unit(hawser_root(p), "hand in", hand_in, HAWSER_READS(X, a), NULL);
+        hw_linear_add_path(linear, p, X);
+    hawser_unit(hawser_root(p), "collect", collect, HAWSER_READS(X, a), NULL);
     return p;
 }
 
@@ -56,18 +56,18 @@ static double mean_target(const hw_linear_problem *problem)
     return sum / problem->total;
 }
 
-const double *hw_linear_take_handed(hw_linear_driver *driver, const hawser_run *run)
+const double *hw_linear_take_collected(hw_linear_driver *driver, const hawser_run *run)
 {
     hw_linear_record *record = &driver->record;
     const hw_linear_problem *problem = &driver->linear->problem;
     double first = hawser_result_metric(run, "kept_first"), last = hawser_result_metric(run, "kept_last");
-    record->handed_in = true;
+    record->collected = true;
     if (record->kept_worked && first == record->keeps && last == record->keeps) {
         record->rest = record->kept_row;
         return hawser_result(run, "best", NULL);
     }
     const double *alpha = hawser_result(run, "alpha", NULL);
-    double shift = hawser_result_metric(run, "shift"), nonzeros = 0.0; /* NAN: even that took too long */
+    double shift = hawser_result_metric(run, "shift"), nonzeros = 0.0; /* NAN: there was not even time for the mean */
     bool known = problem->kind->centres && driver->linear->choices.settings.intercept && !isnan(shift);
     for (size_t j = 0; j < problem->X->cols; j++)
         nonzeros += alpha[j] != 0.0;

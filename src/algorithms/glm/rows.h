@@ -9,13 +9,13 @@
      "solution", \
      "0.1", 0}, \
     {"lambda-min-ratio", HAWSER_NUMBER, NULL, "(0,1)", "R", \
-     "Where a path of N lambdas ends, as a fraction of lambda_max; default 0.0001, or 0.01 when there are more columns than " \
+     "End of a path of N lambdas, as a fraction of lambda_max; default 0.0001, or 0.01 if there are more columns than " \
      "rows", \
      "0.1", 0}, \
     {"tol", HAWSER_NUMBER, "1e-6", "(0,1)", "T", "Stop when the duality gap is below T times the objective at zero", "0.1", \
      0}, \
     {"cv", HAWSER_INTEGER, NULL, "[2,1000]", "K", \
-     "Choose lambda on a path (of 100 unless --path says otherwise) by K-fold cross-validation", "0.1", 0}, \
+     "Choose lambda on a path (of 100 lambdas unless --path is set) by K-fold cross-validation", "0.1", 0}, \
     {"cv-rule", HAWSER_WORD, "1se", "1se|min", "RULE", \
      "Take the largest lambda whose error is within one standard error of the least (1se), or the one with the least (min)", \
      "0.1", 0}, \
@@ -27,13 +27,13 @@
      "given", \
      "0.1", 0}, \
     {"penalty-factors", HAWSER_PATH, NULL, NULL, "FILE", \
-     "One factor >= 0 a column, by which its penalty is multiplied; 0 leaves a column free", "0.1", 0}, \
+     "One factor >= 0 per column, by which its penalty is multiplied; 0 leaves a column free", "0.1", 0}, \
     {"lower", HAWSER_TEXT, NULL, NULL, "X|FILE", \
-     "Lower bound of the coefficients (<= 0): a number, or a file of one a column", "0.1", 0}, \
+     "Lower bound of the coefficients (<= 0): a number, or a file with one per column", "0.1", 0}, \
     {"upper", HAWSER_TEXT, NULL, NULL, "X|FILE", \
-     "Upper bound of the coefficients (>= 0): a number, or a file of one a column", "0.1", 0}, \
+     "Upper bound of the coefficients (>= 0): a number, or a file with one per column", "0.1", 0}, \
     {"sigma", HAWSER_NUMBER, NULL, "(0,inf)", "S", \
-     "sigma', how careful a block is about what the others do; default gamma K, doubled when the objective rises", \
+     "sigma', by which a block allows for the changes of other blocks; default gamma K, doubled when the objective rises", \
      "0.1", 0}, \
     {"certify-every", HAWSER_INTEGER, NULL, "[1,inf)", "N", "Clocks between two certificates; default: as needed", "0.1", 0}
 /* clang-format on */

@@ -1,26 +1,27 @@
-/* settings.c - what a linear model's options say together. */
+/* settings.c - reads the options of a linear model and checks their combinations. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "algorithms/glm/choices.h"
 
-/* A path is a count or a list; *list is malloc'ed. */
+/* Reads a path, which is a count or a list; *list is malloc'ed. */
 static hawser_status read_path(const char *text, double **list, size_t *count, hawser_error *error)
 {
     unsigned long long n = strtoull(text, NULL, 10);
     if (strspn(text, "0123456789") == strlen(text)) {
         *count = (size_t)n;
-        return n >= 1 && n <= 100000 ? HAWSER_OK
-                                     : hawser_fail(error, HAWSER_BAD_OPTION, "--path %s: want 1 to 100000 lambdas", text);
+        return n >= 1 && n <= 100000
+                   ? HAWSER_OK
+                   : hawser_fail(error, HAWSER_BAD_OPTION, "--path %s: expected 1 to 100000 lambdas", text);
     }
-    size_t room = 1;
+    size_t most = 1;
     for (const char *at = text; *at != '\0'; at++)
-        room += *at == ',';
-    *list = malloc(room * sizeof **list);
+        most += *at == ',';
+    *list = malloc(most * sizeof **list);
     if (*list == NULL)
-        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu lambdas", room);
-    for (const char *at = text, *end; *count < room; at = end + 1) {
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu lambdas", most);
+    for (const char *at = text, *end; *count < most; at = end + 1) {
         double value = 0;
         end = hawser_read_number(at, &value);
         if (end == NULL || !(value > 0.0) || isinf(value) || (*end != ',' && *end != '\0'))
@@ -38,8 +39,8 @@ static bool given(const hawser_options *options, const char *key)
     return hawser_options_has(options, key) && hawser_options_source(options, key, NULL) != HAWSER_FROM_DEFAULT;
 }
 
-/* An option that can do nothing is a misunderstanding when somebody has typed it; what a file or the environment sets for all calls
- * may lie idle in some. */
+/* Fails for a typed option that has no effect, because that is a misunderstanding. Options that a file or the environment sets for all calls may be
+ * without effect in some. */
 static hawser_status check_idle(const hawser_options *options, hawser_error *error)
 {
     const char *path = hawser_options_text(options, "path");
@@ -50,13 +51,12 @@ static hawser_status check_idle(const hawser_options *options, hawser_error *err
         return hawser_fail(error, HAWSER_BAD_OPTION, "--lambda-min-ratio does nothing without --path N or --cv K%s",
                            list ? ": --path lists its lambdas itself" : "");
     if (given(options, "validation") && (given(options, "cv") || given(options, "validation-fraction")))
-        return hawser_fail(
-            error, HAWSER_BAD_OPTION,
-            "--validation excludes --cv and --validation-fraction: one of them says what lambda is chosen by");
+        return hawser_fail(error, HAWSER_BAD_OPTION,
+                           "--validation excludes --cv and --validation-fraction: only one of them can choose lambda");
     return HAWSER_OK;
 }
 
-/* Is `word` one of those that a list has between bars? */
+/* Returns true if `word` is in a list of words that bars separate. */
 static bool among(const char *list, const char *word)
 {
     size_t length = strlen(word);
@@ -66,7 +66,7 @@ static bool among(const char *list, const char *word)
     return false;
 }
 
-/* Options that mean something to some solvers only. */
+/* Checks options that have an effect only with some solvers. */
 static hawser_status check_solver(const hawser_options *options, bool stored, hawser_error *error)
 {
     static const char *const of_copies[] = {"sigma",           "merge",    "filter",        "quota",
@@ -79,7 +79,7 @@ static hawser_status check_solver(const hawser_options *options, bool stored, ha
     for (size_t k = 0; stored && k < sizeof of_copies / sizeof *of_copies; k++)
         if (hawser_options_source(options, of_copies[k], NULL) == HAWSER_FROM_COMMAND_LINE)
             return hawser_fail(error, HAWSER_BAD_OPTION,
-                               "--%s does nothing with --solver %s: it is about workers' copies of what they share",
+                               "--%s does nothing with --solver %s: it applies to workers' copies of shared states",
                                of_copies[k], solver);
     for (size_t k = 0; k < sizeof of_others / sizeof *of_others; k++)
         if (hawser_options_has(options, of_others[k].option) && !among(of_others[k].solvers, solver) &&
@@ -92,15 +92,14 @@ static hawser_status check_solver(const hawser_options *options, bool stored, ha
 static hawser_status check_together(const hawser_options *options, hawser_error *error)
 {
     HAWSER_TRY(check_idle(options, error));
-    static const char *const ways[] = {"lambda", "lambda-ratio", "C"};
+    static const char *const keys[] = {"lambda", "lambda-ratio", "C"};
     const char *one = NULL;
-    for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
-        if (!given(options, ways[k]))
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+        if (!given(options, keys[k]))
             continue;
         if (one != NULL)
-            return hawser_fail(error, HAWSER_BAD_OPTION, "--%s and --%s say the same thing in two ways; give one", one,
-                               ways[k]);
-        one = ways[k];
+            return hawser_fail(error, HAWSER_BAD_OPTION, "--%s and --%s both set lambda; give one", one, keys[k]);
+        one = keys[k];
     }
     if (one != NULL && (given(options, "path") || given(options, "cv")))
         return hawser_fail(error, HAWSER_BAD_OPTION, "one lambda (--%s) and many (--path, --cv) exclude each other", one);
@@ -113,7 +112,7 @@ static hawser_status check_together(const hawser_options *options, hawser_error 
     return HAWSER_OK;
 }
 
-/* Solvers over a parameter server. */
+/* Reads the settings of solvers over a parameter server. */
 static hawser_status read_stored(const hawser_options *options, hw_linear_settings *settings, hawser_error *error)
 {
     const char *solver = hawser_options_text(options, "solver");

@@ -11,7 +11,7 @@ typedef struct named {
     size_t column;
 } named;
 
-/* Names of a model and of the data, in the order of their columns, then sorted by name. */
+/* The names of a model and of the data, in the order of their columns, then sorted by name. */
 typedef struct matching {
     char *text; /* the model's names, each ended by zero */
     named *model, *data;
@@ -58,7 +58,7 @@ static hawser_status read_names(matching *m, const hawser_dataset *data, const h
     return HAWSER_OK;
 }
 
-/* beta: the model's coefficients. */
+/* Copies the model's coefficients `beta` to the columns with the same names. */
 static hawser_status match(matching *m, const double *beta, double *alpha, hawser_error *error)
 {
     bool same = m->model_count == m->data_count;

@@ -1,11 +1,11 @@
-/* start.h - the coefficients that a training starts from, by the names of the columns where model and data have them. */
+/* start.h - the coefficients that a training starts from, by column name if model and data have names. */
 #ifndef HW_ALGORITHMS_GLM_START_H
 #define HW_ALGORITHMS_GLM_START_H
 
 #include "hawser/algorithm.h"
 
-/* Coefficients of a model to start from, for the columns of `data`: by name where both have names, else by position. Refuses a
- * coefficient of a column that the data lack, or one that is not finite. */
+/* Fills the coefficients of a model for the columns of `data`: by name if both have names, else by position. Fails for a nonzero coefficient of a
+ * column that the data lack, and for one that is not finite. */
 hawser_status hw_linear_model_start(const hawser_model *init, const hawser_dataset *data, double *alpha,
                                     hawser_error *error) HAWSER_MUST_USE;
 

@@ -10,13 +10,13 @@
 #include "algorithms/glm/policy.h"
 #include "algorithms/glm/rest.h"
 
-/* A training in progress. The rest is the program that certifies or hands in what the training's run left behind. */
+/* A training that has ended. The rest (rest.h) is certified or collected by a program of its own. */
 typedef struct ending {
     hawser_job *job;
     hw_linear_driver *driver;
     const hw_linear_units *units;
-    bool failed;         /* the run has no result: finished lambdas come with the rest, too */
-    hawser_run *run;     /* of the rest; NULL: there was none */
+    bool failed;         /* the run has no result: the program of the rest also has the finished lambdas */
+    hawser_run *run;     /* the run of the rest's program; NULL: there was none */
     const double *alpha; /* its result */
 } ending;
 
@@ -61,21 +61,21 @@ static void take_run(ending *rest, hawser_run *run, const double *alpha)
     rest->alpha = alpha;
 }
 
-/* Where time is up, coefficients are only brought to node 0. */
-static hawser_status hand_in(ending *rest, const double *alpha, hawser_error *error)
+/* Collects the coefficients on node 0, without a certificate, if time is up. */
+static hawser_status collect(ending *rest, const double *alpha, hawser_error *error)
 {
     hawser_run *made = NULL;
-    hawser_program *program = hw_linear_hand_in_program(rest->driver->linear, alpha, rest->failed);
+    hawser_program *program = hw_linear_collect_program(rest->driver->linear, alpha, rest->failed);
     hawser_status status = hawser_run_program(rest->job, program, &made, error);
     hawser_program_free(program);
     if (status != HAWSER_OK && status != HAWSER_STOP)
         return status;
-    take_run(rest, made, hw_linear_take_handed(rest->driver, made));
+    take_run(rest, made, hw_linear_take_collected(rest->driver, made));
     return HAWSER_OK;
 }
 
-/* Certifies coefficients at record->rest_lambda in a program of its own, whose run the rest becomes. Collective: only node 0 knows whether it
- * has a certificate already. Coefficients that overflow get none: their objective is infinite. */
+/* Certifies coefficients at record->rest_lambda in a program of its own, whose run becomes rest->run. Collective, because only node 0 knows whether
+ * there is a certificate already. Coefficients that overflow have an infinite objective and get none. */
 static hawser_status certify_rest(ending *rest, const double *alpha, hawser_error *error)
 {
     hawser_run *made = NULL;
@@ -90,7 +90,7 @@ static hawser_status certify_rest(ending *rest, const double *alpha, hawser_erro
     }
     if (status == HAWSER_STOP) {
         hawser_run_free(made);
-        return hand_in(rest, alpha, error);
+        return collect(rest, alpha, error);
     }
     if (status != HAWSER_OK)
         return hawser_fail(error, status, "%s", own.text);
@@ -99,7 +99,7 @@ static hawser_status certify_rest(ending *rest, const double *alpha, hawser_erro
     return HAWSER_OK;
 }
 
-/* After an early end: what was measured last is not what the run left behind. Where that is worse than the best certified point of its
+/* Certifies the coefficients at an early end, which the last certificate does not cover. If they are worse than the best certified point of their
  * lambda, that point is the result. All nodes decide alike, by published metrics. */
 static hawser_status take_better(ending *rest, const hawser_run *ended, hawser_error *error)
 {
@@ -109,7 +109,7 @@ static hawser_status take_better(ending *rest, const hawser_run *ended, hawser_e
     record->rest_lambda = lambda >= 0.0 ? lambda : hw_linear_one_lambda(linear, 0.0);
     HAWSER_TRY(certify_rest(rest, hawser_result(ended, "alpha", NULL), error));
     double objective = record->rest.objective, zero = hawser_result_metric(ended, "zero_objective");
-    if (record->handed_in || !hw_linear_is_worse(&linear->choices, objective, best, zero))
+    if (record->collected || !hw_linear_is_worse(&linear->choices, objective, best, zero))
         return HAWSER_OK;
     if (hw_linear_is_far(&linear->choices, objective, best, zero)) {
         record->failure = HW_LINEAR_DIVERGED;
@@ -119,14 +119,14 @@ static hawser_status take_better(ending *rest, const hawser_run *ended, hawser_e
     return certify_rest(rest, linear->best.alpha, error);
 }
 
-/* A run that failed because numbers overflowed has no result but the best certified point. */
+/* Takes the best certified point as the result of a run that failed because numbers overflowed. */
 static hawser_status take_best(ending *rest, hawser_error *error)
 {
     hw_linear_record *record = &rest->driver->record;
-    record->rest_lambda = record->begun ? hw_linear_current_lambda(record) : 0.0; /* node 0's counts */
+    record->rest_lambda = record->begun ? hw_linear_current_lambda(record) : 0.0; /* node 0's value is used */
     rest->failed = true;
     HAWSER_TRY(certify_rest(rest, rest->driver->linear->best.alpha, error));
-    return record->handed_in || isfinite(record->rest.objective)
+    return record->collected || isfinite(record->rest.objective)
                ? HAWSER_OK
                : hawser_fail(error, HAWSER_NOT_FINITE, "the best model has no certificate: its objective overflows");
 }
@@ -139,8 +139,8 @@ static size_t finished_lambdas(const hw_linear_record *record)
     return done;
 }
 
-/* Each node has the coefficients of its own columns only, also of finished lambdas: without a lost node's columns no lambda has a model. Node 0
- * alone counts lambdas, so it alone reports them. */
+/* Fails after the loss of a node. Each node has only the coefficients of its own columns, also of finished lambdas, so no lambda has a model. Only
+ * node 0 counts lambdas, so only it reports them. */
 static hawser_status fail_without_model(const hw_linear_record *record, hawser_status status, const char *why,
                                         hawser_error *error)
 {
@@ -153,7 +153,7 @@ static hawser_status fail_without_model(const hw_linear_record *record, hawser_s
                        why, done, record->lambda_count);
 }
 
-/* The model of a failed path has the lambdas that were finished; if none was, the best certified coefficients of the first. */
+/* Notes that the model of a failed path has only the finished lambdas, or if there are none, the best certified coefficients of the first. */
 static void note_lost_lambdas(const hw_linear_record *record, hawser_training *training)
 {
     size_t done = finished_lambdas(record), count = record->lambda_count;
@@ -201,9 +201,9 @@ static hawser_status run_and_finish(ending *rest, hw_linear_build *build, const 
         training->failure = own;
         note_lost_lambdas(&driver->record, training);
     } else if (driver->record.failure != HW_LINEAR_SOUND || hawser_result_metric(training->run, "failure") > 0.0) {
-        hw_linear_say_failure(driver, &training->failure);
+        hw_linear_describe_failure(driver, &training->failure);
     }
-    if (!hawser_job_leads(rest->job)) /* what the stop tests saw, only node 0 knows */
+    if (!hawser_job_leads(rest->job)) /* only node 0 has the record of the tests */
         return HAWSER_OK;
     early |= failed;
     const double *alpha = early ? rest->alpha : hawser_result(training->run, "alpha", NULL);

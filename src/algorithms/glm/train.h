@@ -1,4 +1,4 @@
-/* train.h - a linear model's program, run to its end or to what an early end has left behind. */
+/* train.h - runs a linear model's program, and makes a result also after an early end. */
 #ifndef HW_ALGORITHMS_GLM_TRAIN_H
 #define HW_ALGORITHMS_GLM_TRAIN_H
 
@@ -7,7 +7,7 @@
 /* Makes the program of a training. */
 typedef hawser_program *hw_linear_build(hw_linear_driver *driver);
 
-/* What hawser_algorithm asks for. */
+/* The train and plan functions of hawser_algorithm. */
 hawser_status hw_linear_train(const hw_linear_kind *kind, const hw_linear_units *units, hw_linear_build *build,
                               hawser_job *job, const hawser_training_input *input, hawser_training *training,
                               hawser_error *error) HAWSER_MUST_USE;

@@ -78,7 +78,7 @@ hawser_status hw_lasso_block_prepare(hw_lasso_block *block, const hw_linear *las
     return HAWSER_OK;
 }
 
-/* From plain residuals to what is kept: weights in, and the sums. */
+/* Multiplies plain residuals by the weights, and computes the sums. */
 static void finish_residual(hw_lasso_block *block)
 {
     const double *y = block->lasso->problem.target;

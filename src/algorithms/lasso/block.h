@@ -1,5 +1,5 @@
 /*
- * block.h - what one block keeps between units, and the arithmetic on it. No context: the same functions certify a whole
+ * block.h - the data that one block keeps between units, and the arithmetic on it. It needs no context, so the same functions certify a whole
  * problem on one thread.
  */
 #ifndef HW_ALGORITHMS_LASSO_BLOCK_H
@@ -17,15 +17,15 @@ typedef struct hw_lasso_block {
     const hw_linear *lasso;
     uint32_t fold; /* for which it was prepared */
     hw_linear_columns columns;
-    double *row_weights; /* this fold's; NULL while all rows count alike */
+    double *row_weights; /* weights of this fold; NULL: all rows weigh alike */
     hw_lasso_span span;  /* of columns without penalty */
-    double *residual;    /* w_i r_i of the last look at v */
+    double *residual;    /* w_i r_i at the last read of v */
     hw_linear_scan scan;
     double loss;                /* sum w r^2 / 2W */
     double sum, square, target; /* of the dual point: sum w r, sum w r^2 / W, sum w r y / W */
     double intercept;
     double zero_objective; /* at alpha = 0 */
-    bool fresh;            /* the residual has not moved since the gradient was taken */
+    bool fresh;            /* the residual has not changed since the gradient was computed */
     double *column_memory;
     hw_linear_accelerator accelerator;
     hw_linear_search search;
@@ -38,18 +38,19 @@ typedef struct hw_lasso_block {
 hawser_status hw_lasso_block_prepare(hw_lasso_block *block, const hw_linear *lasso, const hawser_matrix *X, uint32_t fold,
                                      hawser_error *error) HAWSER_MUST_USE;
 void hw_lasso_block_release(hw_lasso_block *block);
-/* residual = w (y - v - intercept) with the best intercept, and its sums. `dual`: less what columns without a penalty forbid. */
+/* Computes the residual w (y - v - intercept) with the best intercept, and its sums. `dual` projects it to satisfy the constraints of columns without
+ * a penalty. */
 void hw_lasso_block_residual(hw_lasso_block *block, const double *v, bool dual);
-/* The smallest lambda at which only columns without a penalty enter, as far as this block can tell. */
+/* Computes the smallest lambda at which only columns without a penalty enter, among this block's columns. */
 hawser_status hw_lasso_block_lambda_max(hw_lasso_block *block, double *most, hawser_error *error) HAWSER_MUST_USE;
-/* Correlations of all columns with the residual, as far as they matter (scan.h). */
+/* Computes the correlations of all columns that may matter with the residual (scan.h). */
 void hw_lasso_block_scan(hw_lasso_block *block, const double *alpha, double lambda);
-/* This block's share of the sums; returns the number of nonzeros. */
+/* Computes this block's share of the sums. Returns the number of nonzeros. */
 size_t hw_lasso_block_sums(const hw_lasso_block *block, const double *alpha, double lambda, hw_linear_sums *sums);
-/* Sum of the penalties of this block's coefficients. */
+/* Returns the sum of the penalties of this block's coefficients. */
 double hw_lasso_block_penalty(const hw_lasso_block *block, const double *alpha, double lambda);
-/* Extrapolation over rounds (accelerate.h): the point before round `at`; the candidate's penalty (and that of alpha, in *now);
- * the step to it. */
+/* Extrapolate over rounds (accelerate.h): store the point before round `at`; return the candidate's penalty, and that of alpha in *now; move to the
+ * candidate. */
 hawser_status hw_lasso_block_remember(hw_lasso_block *block, const double *alpha, size_t at,
                                       hawser_error *error) HAWSER_MUST_USE;
 double hw_lasso_block_propose(hw_lasso_block *block, const double *alpha, double lambda, double *now);

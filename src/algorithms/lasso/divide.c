@@ -1,11 +1,11 @@
 #include "algorithms/lasso/divide.h"
 
 enum {
-    BUCKETS = 1024,   /* of rows, for parts that cost the same */
-    SAMPLES = 1 << 13 /* entries that are looked at to find them, and one a column */
+    BUCKETS = 1024,   /* buckets of rows, for parts of equal cost */
+    SAMPLES = 1 << 13 /* entries of the sample, in addition to one per column */
 };
 
-/* Rows at which parts begin that hold equally many entries of the members, from a sample. */
+/* Returns the row at which a block's part begins, so that all parts have about as many entries of the members, by a sample. */
 static size_t row_begin(size_t rows, const double *counts, uint32_t block, uint32_t blocks)
 {
     double total = 0.0, before = 0.0;
@@ -26,7 +26,7 @@ size_t hw_lasso_divide_evenly(size_t length, uint32_t block, uint32_t blocks)
     return length / blocks * block + length % blocks * block / blocks;
 }
 
-/* Of each column a few entries stand for all. */
+/* Counts rows by a few entries of each column. */
 static void count_rows(const hawser_matrix *X, const uint32_t *list, size_t count, double *counts)
 {
     for (size_t k = 0; k < count; k++) {

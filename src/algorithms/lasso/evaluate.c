@@ -11,7 +11,7 @@ hawser_status hw_lasso_evaluate(const hawser_model *model, const hawser_dataset 
     const double *y = hawser_dataset_target(data), *weights = hawser_dataset_weights(data);
     if (y == NULL)
         return hawser_fail(error, HAWSER_BAD_INPUT,
-                           "the input has no target to compare with; say which column it is with --target");
+                           "the input has no target to compare with; name its column with --target");
     double total = 0.0, mean = 0.0, squares = 0.0, absolute = 0.0, spread = 0.0;
     for (size_t i = 0; i < n; i++) {
         total += weights != NULL ? weights[i] : 1.0;
@@ -32,7 +32,7 @@ hawser_status hw_lasso_evaluate(const hawser_model *model, const hawser_dataset 
     out[at++] = (hawser_fact){"rmse", sqrt(squares / total)};
     out[at++] = (hawser_fact){"mae", absolute / total};
     out[at++] = (hawser_fact){"mse", squares / total};
-    double penalty = hw_linear_fact(model, "penalty", NAN); /* of a model that was not certified it is not known */
+    double penalty = hw_linear_fact(model, "penalty", NAN); /* unknown for a model without a certificate */
     if (!isnan(penalty))
         out[at++] = (hawser_fact){"objective", 0.5 * squares / total + penalty};
     out[at] = (hawser_fact){NULL, 0.0};

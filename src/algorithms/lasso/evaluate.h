@@ -1,4 +1,4 @@
-/* evaluate.h - how well a lasso's predictions fit. */
+/* evaluate.h - compares the predictions of a lasso with the target. */
 #ifndef HW_ALGORITHMS_LASSO_EVALUATE_H
 #define HW_ALGORITHMS_LASSO_EVALUATE_H
 

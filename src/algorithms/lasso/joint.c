@@ -3,21 +3,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algorithms/glm/board.h"
+#include "algorithms/glm/sets.h"
 #include "algorithms/lasso/block.h"
 #include "algorithms/lasso/divide.h"
 
-enum { COLUMN, GRADIENT, COEFFICIENT, NORM, MEAN, L1, L2 }; /* fields of a member on the board */
+enum { COLUMN, GRADIENT, COEFFICIENT, NORM, MEAN, L1, L2 }; /* fields of a member */
 
-/* In touched numbers of a product: below, a sum over all blocks takes longer than it saves. */
+/* Cost of a product in touched numbers below which a sum over all blocks takes longer than it saves. */
 static const double WORTH_SHARING = 40e3;
 
 size_t hw_lasso_joint_share(const hw_linear *lasso)
 {
-    return hw_linear_board_share(lasso, HW_LASSO_JOINT_FIELDS);
+    return hw_linear_sets_share(lasso, HW_LASSO_JOINT_FIELDS);
 }
 
-/* New products that are divided at most: to exchange them costs too. */
+/* Returns the most new products that processes divide, because exchanging them costs too. */
 static size_t most_products(const hawser_matrix *whole)
 {
     size_t most = whole->cols < HW_LINEAR_LARGEST_GRAM ? whole->cols : HW_LINEAR_LARGEST_GRAM, all = most * (most + 1) / 2;
@@ -41,10 +41,10 @@ void hw_lasso_joint_free(hw_lasso_joint *joint)
 size_t hw_lasso_joint_post(const hw_lasso_block *block, const double *alpha, double *share)
 {
     const hw_linear_columns *columns = &block->columns;
-    size_t count = 0, room = hw_linear_room(block->lasso);
+    size_t count = 0, most = hw_linear_most_of_share(block->lasso);
     const uint32_t *members = block->lasso->choices.settings.solver->members(block->solver, &count);
     share[0] = (double)count;
-    for (size_t k = 0; k < count && k < room; k++) {
+    for (size_t k = 0; k < count && k < most; k++) {
         uint32_t j = members[k];
         double gradient =
             block->fresh ? block->scan.gradient[j] : hw_linear_dot(columns, j, block->residual, block->sum) / columns->total;
@@ -57,18 +57,18 @@ size_t hw_lasso_joint_post(const hw_lasso_block *block, const double *alpha, dou
                                                       [L2] = columns->l2[j]};
         memcpy(share + 1 + k * HW_LASSO_JOINT_FIELDS, fields, sizeof fields);
     }
-    return 1 + (count < room ? count : room) * HW_LASSO_JOINT_FIELDS;
+    return 1 + (count < most ? count : most) * HW_LASSO_JOINT_FIELDS;
 }
 
-/* The union, in the order of the blocks. */
-static hawser_status take_union(hw_lasso_joint *joint, const hw_linear *lasso, const double *board, double lambda,
+/* Takes the union of the working sets, in the order of the blocks. */
+static hawser_status take_union(hw_lasso_joint *joint, const hw_linear *lasso, const double *sets, double lambda,
                                 hawser_error *error)
 {
     hw_linear_members *members = &joint->members;
-    hw_linear_board shares = hw_linear_board_look(lasso, HW_LASSO_JOINT_FIELDS, board);
-    HAWSER_TRY(hw_linear_members_reserve(members, hw_linear_board_count(&shares), error));
+    hw_linear_sets shares = hw_linear_sets_of(lasso, HW_LASSO_JOINT_FIELDS, sets);
+    HAWSER_TRY(hw_linear_members_reserve(members, hw_linear_sets_count(&shares), error));
     members->count = 0;
-    for (const double *fields; (fields = hw_linear_board_next(&shares)) != NULL;) {
+    for (const double *fields; (fields = hw_linear_sets_next(&shares)) != NULL;) {
         size_t at = members->count++, j = (size_t)fields[COLUMN];
         members->columns[at] = (uint32_t)j;
         members->gradient[at] = fields[GRADIENT];
@@ -82,25 +82,25 @@ static hawser_status take_union(hw_lasso_joint *joint, const hw_linear *lasso, c
 
 typedef struct joint_work {
     hw_lasso_block *block;
-    const double *board;
+    const double *sets;
 } joint_work;
 
-/* Once in a process: norms and means of the union's columns. */
+/* Takes norms and means of the union's columns, once per process. */
 static hawser_status take_columns(void *argument, hawser_error *error)
 {
     const joint_work *work = argument;
     hw_linear_shared *shared = work->block->joint.shared;
-    hw_linear_board shares = hw_linear_board_look(work->block->lasso, HW_LASSO_JOINT_FIELDS, work->board);
+    hw_linear_sets shares = hw_linear_sets_of(work->block->lasso, HW_LASSO_JOINT_FIELDS, work->sets);
     (void)error;
-    for (const double *fields; (fields = hw_linear_board_next(&shares)) != NULL;) {
+    for (const double *fields; (fields = hw_linear_sets_next(&shares)) != NULL;) {
         shared->norm[(size_t)fields[COLUMN]] = fields[NORM];
         shared->mean[(size_t)fields[COLUMN]] = fields[MEAN];
     }
     return HAWSER_OK;
 }
 
-/* First slot of a block's part of the new rows, so that the parts cost about the same: a row costs its column's entries times
- * what they meet. */
+/* Returns the first slot of a block's part of the new rows, so that all parts cost about the same. A row costs its column's entries times the number
+ * of columns that they are multiplied with. */
 static size_t slot_begin(const hw_lasso_joint *joint, uint32_t block, uint32_t blocks)
 {
     const hawser_matrix *X = &joint->whole.X;
@@ -124,7 +124,7 @@ static size_t slot_begin(const hw_lasso_joint *joint, uint32_t block, uint32_t b
     return count;
 }
 
-/* Products of slots [begin, end) with all slots up to each. */
+/* Returns the number of products of slots [begin, end), each with all slots up to itself. */
 static size_t triangle(size_t begin, size_t end)
 {
     return end * (end + 1) / 2 - begin * (begin + 1) / 2;
@@ -141,18 +141,18 @@ void hw_lasso_joint_bind(hw_lasso_block *block, const hawser_matrix *whole)
                                              .norm = shared->norm};
 }
 
-hawser_status hw_lasso_joint_union(hw_lasso_block *block, const hawser_matrix *whole, const double *board,
+hawser_status hw_lasso_joint_union(hw_lasso_block *block, const hawser_matrix *whole, const double *sets,
                                    hawser_error *error)
 {
     hw_lasso_joint *joint = &block->joint;
-    joint_work work = {block, board};
+    joint_work work = {block, sets};
     joint->shared = block->lasso->shared;
     HAWSER_TRY(hw_linear_shared_enter(joint->shared, ++joint->step, whole->cols, take_columns, &work, error));
     hw_lasso_joint_bind(block, whole);
-    return take_union(joint, block->lasso, board, block->scan.screened_at, error);
+    return take_union(joint, block->lasso, sets, block->scan.screened_at, error);
 }
 
-/* Parts by rows are equal, and no two blocks look at the same entry; but each sends all products. */
+/* Returns true if parts by rows pay. They are equal, and no two blocks read the same entry, but each block sends all products. */
 static bool by_rows_pays(double entries, uint32_t blocks, size_t products)
 {
     return (double)blocks * (double)products < entries;
@@ -185,7 +185,7 @@ static void own_rows(const hw_lasso_joint *joint, uint32_t own, uint32_t blocks,
     hw_lasso_divide_rows(&joint->whole.X, joint->members.columns, joint->members.count, own, blocks, begin, end);
 }
 
-/* Once in a process: settles whether there is a Gram matrix, and gives slots in it to the union's columns. */
+/* Decides, once per process, whether there is a Gram matrix, and assigns its slots to the union's columns. */
 static hawser_status admit(void *argument, hawser_error *error)
 {
     const hw_lasso_block *block = ((const joint_work *)argument)->block;
@@ -200,7 +200,7 @@ static hawser_status admit(void *argument, hawser_error *error)
     return shared->use_gram ? hw_linear_gram_admit(&shared->gram, list, count, &shared->fresh, error) : HAWSER_OK;
 }
 
-/* The blocks of a process compute all products of its matrix: each process does so for itself. */
+/* Computes all products of this process's matrix, divided among its blocks. */
 static hawser_status fill_here(const hw_lasso_joint *joint, hw_linear_stop stop, hawser_error *error)
 {
     hw_linear_gram *gram = &joint->shared->gram;
@@ -292,7 +292,7 @@ static hawser_status add_products(const hw_lasso_joint *joint, const hw_linear_p
     return hw_linear_sum(part, broken, 1, error);
 }
 
-/* What this block sums over. */
+/* Sets the range and the view over which this block sums. */
 static void make_part(const hw_lasso_joint *joint, hw_linear_part *part)
 {
     if (joint->use_gram) {
@@ -311,7 +311,7 @@ static hawser_status descend(hw_lasso_joint *joint, const hw_linear_round *round
     hw_linear_members *members = &joint->members;
     hw_linear_round whole = *round;
     whole.columns = &joint->whole;
-    whole.gain = 1.0; /* no other block moves these coefficients */
+    whole.gain = 1.0; /* no other block changes these coefficients */
     if (joint->divided) {
         make_part(joint, part);
         whole.part = part;

@@ -1,4 +1,4 @@
-/* kind.h - what makes a linear model a lasso. */
+/* kind.h - the functions of the lasso as a kind of linear model. */
 #ifndef HW_ALGORITHMS_LASSO_KIND_H
 #define HW_ALGORITHMS_LASSO_KIND_H
 

@@ -1,10 +1,9 @@
 /*
  * lasso.c - lasso and elastic net by CoCoA+ (ALT section 2.1.3, Algorithm 3) as states, units and loops.
  *
- * Columns are split over the blocks. Every block keeps its coefficients alpha to itself and a copy of v = X alpha, which is all
- * that the blocks exchange. A round: solve the local subproblem, move v. Between rounds, at quiescent clocks, a duality gap
- * certifies the result, chooses the next working sets and ends the work. Around that go the path of lambdas and the folds of a
- * cross-validation.
+ * Columns are split over the blocks. Every block keeps its coefficients alpha and a copy of v = X alpha; blocks exchange only v. A round solves the
+ * local subproblem and moves v. Between rounds, at quiescent clocks, a duality gap certifies the result, chooses the next working sets and ends the
+ * work. The path of lambdas and the folds of a cross-validation are loops around this.
  */
 #include <math.h>
 #include <stdio.h>
@@ -23,16 +22,16 @@
 #include "algorithms/lasso/options.h"
 #include "algorithms/list.h"
 
-enum { PRODUCTS = 400 }; /* that conjugate gradients are expected to take in a clock */
+enum { PRODUCTS = 400 }; /* expected products of conjugate gradients in a clock */
 
-static const double NEVER = 1e300; /* a penalty or a slack that nothing has, and that may be added up */
+static const double NEVER = 1e300; /* larger than any penalty or slack, and finite after adding up */
 
 static uint64_t draw(void *context, uint64_t below)
 {
     return hawser_random_below(context, below);
 }
 
-/* Once a fold: weights, means, penalties, and the lambda at which everything is zero. */
+/* Prepares a fold: weights, means, penalties, and the lambda at which all coefficients are zero. */
 static hawser_status prepare(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
@@ -48,7 +47,7 @@ static hawser_status prepare(hawser_context *context)
     return hawser_report(context, "lambda_max", most);
 }
 
-/* The full scan at a quiescent clock: residual, correlations, and this block's share of the certificate's sums. */
+/* Scans at a quiescent clock: computes the residual, correlations, and this block's share of the certificate's sums. */
 static hawser_status measure(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
@@ -77,7 +76,7 @@ static double combined_scale(const hawser_context *context)
                                              .ratio = hawser_metric(context, "ratio")});
 }
 
-/* The dual's part of the certificate, now that the scaling by all blocks' columns is known. */
+/* Computes the dual part of the certificate, once the scaling by all blocks' columns is known. */
 static hawser_status bound(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
@@ -89,7 +88,7 @@ static hawser_status bound(hawser_context *context)
     return hw_linear_report(context, "plain_conjugate", plain);
 }
 
-/* What the next rounds work on: columns that the published certificate does not prove to be zero, most promising first. */
+/* Chooses the columns of the next rounds: those that the published certificate does not prove to be zero, most promising first. */
 static hawser_status choose(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
@@ -98,15 +97,15 @@ static hawser_status choose(hawser_context *context)
     double lambda = hawser_metric(context, "lambda");
     hawser_error error = {0};
     double scale =
-        combined_scale(context); /* the radius is of the gap at this very dual point, which may not be the best one */
+        combined_scale(context); /* the radius is that of the gap at this dual point, which may not be the best one */
     hw_linear_sums sums = {.square = hawser_metric(context, "square"), .target = hawser_metric(context, "target")};
     double primal = hawser_metric(context, "loss") + hawser_metric(context, "penalty");
     double gap = primal - hw_linear_dual(&sums, scale, hawser_metric(context, "conjugate"));
     hw_linear_scan_screen(&block->scan, &block->columns, alpha, lambda, scale,
                           sqrt(2.0 * fmax(gap, hawser_metric(context, "gap"))));
     hw_linear_keep(context);
-    size_t room = hw_linear_entering_room(context, &block->scan, &block->columns, 0.0);
-    if (solver->choose(block->solver, &block->columns, lambda, alpha, block->scan.gradient, block->scan.screened, room,
+    size_t most = hw_linear_entering_most(context, &block->scan, &block->columns, 0.0);
+    if (solver->choose(block->solver, &block->columns, lambda, alpha, block->scan.gradient, block->scan.screened, most,
                        &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
     size_t members = 0;
@@ -116,7 +115,7 @@ static hawser_status choose(hawser_context *context)
     return hawser_report(context, "screened", (double)block->scan.screened_count);
 }
 
-/* Where one clock is all, leaving the loop derives v from alpha in any case: moving it too would be the same work again. */
+/* Returns true if the work has a single clock. Leaving its loop derives v from alpha anyway, so moving v would be double work. */
 static bool one_clock(const hw_linear *lasso)
 {
     return lasso->choices.route == HW_LINEAR_SINGLE;
@@ -125,7 +124,7 @@ static bool one_clock(const hw_linear *lasso)
 static hw_linear_round make_round(hawser_context *context, hw_lasso_block *block, double *alpha, double *v)
 {
     const hw_linear *lasso = block->lasso;
-    /* Exact solutions of subproblems that stale neighbours have changed already are wasted, and blocks' sizes differ. */
+    /* Under SSP and TAP, exact solutions of subproblems that other blocks have changed already are wasted work, and blocks' sizes differ. */
     double every = lasso->choices.route == HW_LINEAR_ASYNCHRONOUS ? 1.0 : lasso->choices.settings.exchange_every;
     double share = every * (double)block->columns.X.cols;
     return (hw_linear_round){.columns = &block->columns,
@@ -146,25 +145,25 @@ static hw_linear_round make_round(hawser_context *context, hw_lasso_block *block
                              .stop = {hw_linear_must_stop, context}};
 }
 
-/* Joint working sets (joint.h): all blocks say what they chose, ... */
+/* Joint working sets (joint.h), first unit: all blocks write the members that they chose. */
 static hawser_status post(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
     if (!block->fresh)
         hw_lasso_block_residual(block, hawser_view(context, "v"), false);
-    size_t first = 0, room = hawser_part(context, "board", &first);
-    size_t posted = hw_lasso_joint_post(block, hawser_local(context, "alpha"), hawser_local(context, "board"));
-    return hawser_touch(context, "board", first, posted < room ? posted : room);
+    size_t first = 0, most = hawser_part(context, "sets", &first);
+    size_t posted = hw_lasso_joint_post(block, hawser_local(context, "alpha"), hawser_local(context, "sets"));
+    return hawser_touch(context, "sets", first, posted < most ? posted : most);
 }
 
-/* ... compute the products of the union's Gram matrix, each a part, ... */
+/* Joint working sets, second unit: each block computes its part of the products of the union's Gram matrix. */
 static hawser_status products(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
     const hawser_matrix *whole = hawser_data_view(context, "whole");
     const hw_linear_members *members = &block->joint.members;
     hawser_error error = {0};
-    if (hw_lasso_joint_union(block, whole, hawser_view(context, "board"), &error) != HAWSER_OK)
+    if (hw_lasso_joint_union(block, whole, hawser_view(context, "sets"), &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
     HAWSER_TRY(hawser_data_fetch(context, "whole", members->columns, members->count));
     if (hw_lasso_joint_products(block, hawser_block(context), (hw_linear_stop){hw_linear_must_stop, context}, &error) !=
@@ -173,7 +172,7 @@ static hawser_status products(hawser_context *context)
     return HAWSER_OK;
 }
 
-/* ... and solve it together. */
+/* Joint working sets, third unit: the blocks solve the union's problem together. */
 static hawser_status solve(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
@@ -186,7 +185,7 @@ static hawser_status solve(hawser_context *context)
     return hawser_touch(context, "v", 0, 0);
 }
 
-/* One CoCoA round: an approximate solution of the local subproblem; alpha is tied to v. */
+/* Makes one CoCoA round: solves the local subproblem approximately. alpha is tied to v. */
 static hawser_status sweep(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
@@ -207,7 +206,7 @@ static hawser_status sweep(hawser_context *context)
     return hawser_report(context, "slack", slack < NEVER ? slack : NEVER);
 }
 
-/* The point before a sprint under SSP or TAP: between sprints all blocks agree on the residual, within one they do not. */
+/* Stores the point before a sprint under SSP or TAP: all blocks agree on the residual between sprints, but not within one. */
 static hawser_status remember(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
@@ -222,7 +221,7 @@ static hawser_status remember(hawser_context *context)
                             hw_lasso_block_penalty(block, alpha, hawser_metric(context, "lambda")));
 }
 
-/* Moves to where the last rounds, or the last sprints, were heading (accelerate.h), if the objective falls: all blocks go there or none. */
+/* Extrapolates over the last rounds or sprints (accelerate.h). If the objective falls, all blocks move to the candidate, else none. */
 static hawser_status extrapolate(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
@@ -286,20 +285,20 @@ static void release(void *scratch)
     hw_lasso_block_release(scratch);
 }
 
-/* The branch for working sets that are small enough to be solved as one; returns where the other branch begins. */
+/* Makes the branch for working sets that are small enough to be solved as one. Returns the operator for the other branch. */
 static hawser_operator *joint_work(const hw_linear_frame *frame)
 {
     const hw_linear *lasso = frame->driver->linear;
     hawser_program *p = frame->program;
     hawser_state *X = frame->X, *v = frame->v, *alpha = frame->alpha;
     hawser_state *whole = hawser_data_state(p, "whole", lasso->problem.X, HAWSER_WHOLE);
-    hawser_state *board =
-        hawser_partitioned_state(p, "board", lasso->choices.blocks * hw_lasso_joint_share(lasso), NULL, NULL);
-    hawser_state_expect(board, hw_linear_expected_board(lasso, HW_LASSO_JOINT_FIELDS));
+    hawser_state *sets =
+        hawser_partitioned_state(p, "sets", lasso->choices.blocks * hw_lasso_joint_share(lasso), NULL, NULL);
+    hawser_state_expect(sets, hw_linear_expected_sets(lasso, HW_LASSO_JOINT_FIELDS));
     hawser_operator *small = hawser_branch(frame->work, "small", hw_linear_small, frame->driver);
     hawser_operator *joint = hawser_sequence(small);
-    hawser_unit(joint, "post", post, HAWSER_READS(v, alpha), HAWSER_UPDATES(board));
-    hawser_unit(joint, "products", products, HAWSER_READS(X, whole, board), NULL);
+    hawser_unit(joint, "post", post, HAWSER_READS(v, alpha), HAWSER_UPDATES(sets));
+    hawser_unit(joint, "products", products, HAWSER_READS(X, whole, sets), NULL);
     hawser_operator *once = hawser_loop(joint, "joint", (hawser_until){.clocks = 1}, hawser_bsp());
     hawser_operator *together = hawser_unit(once, "solve", solve, HAWSER_READS(X), HAWSER_UPDATES(v, alpha));
     size_t members = hw_linear_expected(lasso), products = members * (members + 1) / 2;
@@ -324,7 +323,8 @@ static void expect(hawser_program *program, const hw_linear *lasso)
     hw_linear_route route = lasso->choices.route;
     hw_linear_needs needs = {.rows = 2.0 + hw_linear_weighted(&lasso->problem), .columns = 10.0, .gram = true};
     if (route == HW_LINEAR_ACCELERATED ||
-        route == HW_LINEAR_ASYNCHRONOUS) { /* residuals and coefficients of some rounds; what a search over all blocks has */
+        route ==
+            HW_LINEAR_ASYNCHRONOUS) { /* residuals and coefficients of some rounds; the vectors of a search over all blocks */
         needs.rows += HW_LINEAR_HISTORY + 5.5;
         needs.columns += HW_LINEAR_HISTORY + 2.0;
     }

@@ -1,4 +1,4 @@
-/* memory.h - what a block of the lasso remembers from clock to clock. */
+/* memory.h - visits the fields that a block of the lasso keeps from clock to clock. */
 #ifndef HW_ALGORITHMS_LASSO_MEMORY_H
 #define HW_ALGORITHMS_LASSO_MEMORY_H
 

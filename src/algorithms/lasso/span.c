@@ -33,7 +33,7 @@ static double weight_at(const hw_linear_columns *columns, size_t i)
     return columns->weights != NULL ? columns->weights[i] : 1.0;
 }
 
-/* Takes the first `count` of the basis out. */
+/* Removes the first `count` basis vectors from the residual. */
 static void project_once(const hw_lasso_span *span, size_t count, const hw_linear_columns *columns, double *residual)
 {
     size_t n = columns->X.rows;
@@ -45,8 +45,8 @@ static void project_once(const hw_lasso_span *span, size_t count, const hw_linea
     }
 }
 
-/* q becomes a column, centred, without what the first `count` of the basis explain (Gram-Schmidt, twice, in the inner product of the
- * weights) and of length 1. Returns the length that it had; 0: it depends on them or on the intercept, or is nothing but zeros. */
+/* Sets q to a column, centred, orthogonal to the first `count` basis vectors (Gram-Schmidt, twice, in the inner product of the weights) and of length 1.
+ * Returns its former length, or 0 if the column depends on them or on the intercept, or is zero. */
 static double reduce(const hw_lasso_span *span, size_t count, const hw_linear_columns *columns, const double *column,
                      double *q)
 {
@@ -67,7 +67,7 @@ static double reduce(const hw_lasso_span *span, size_t count, const hw_linear_co
     return length;
 }
 
-/* Adds a free column to the span; the basis of the last time is used as far as the order is the same. */
+/* Adds a free column to the span. The last basis is reused as long as the order of columns is the same. */
 static void take_in(hw_lasso_span *span, const hw_linear_problem *problem, const hw_linear_columns *columns, uint32_t member)
 {
     size_t k = span->count++;
@@ -81,8 +81,8 @@ static void take_in(hw_lasso_span *span, const hw_linear_problem *problem, const
     span->made = k + 1;
 }
 
-/* Once leaves rounding of the size of what was there; when a second time takes out as much again, nothing but rounding was left,
- * and 0 is feasible. */
+/* Removes the span from the residual, twice: one projection leaves rounding errors of the size of the removed part. If the second one removes as much
+ * again, only rounding is left, and the residual becomes 0, which is feasible. */
 static void take_out(const hw_lasso_span *span, const hw_linear_problem *problem, const hw_linear_columns *columns,
                      double *residual)
 {
@@ -97,8 +97,7 @@ static void take_out(const hw_lasso_span *span, const hw_linear_problem *problem
         memset(residual, 0, n * sizeof *residual);
 }
 
-/* Takes in the one-sided columns whose free side the residual points to; returns whether there are any. They only become more, so
- * that this comes to an end. */
+/* Adds the one-sided columns whose free side the residual points to. Returns true if there are any. Their number only grows, so repeated calls end. */
 static bool take_in_violated(hw_lasso_span *span, const hw_linear_problem *problem, const hw_linear_columns *columns,
                              const double *residual)
 {
@@ -137,10 +136,10 @@ void hw_lasso_span_project(hw_lasso_span *span, const hw_linear_problem *problem
 
 /* ------------------------------------------------------------------------------------------------------------- fit ---- */
 
-/* Least squares over `count` columns of length 1 within bounds, by their Gram matrix: t, and what is left of the pull on each. */
+/* Least squares over `count` columns of length 1 within bounds, by their Gram matrix: the coefficients t, and the remaining pull on each. */
 typedef struct box {
     size_t count;
-    double size;  /* the residual's square at the start: what rounding is measured by */
+    double size;  /* the residual's square at the start, the scale of rounding errors */
     double *gram; /* count x count */
     double *lower, *upper, *t, *pull, *direction, *bend;
 } box;
@@ -152,7 +151,7 @@ static void box_move(box *b, size_t a, double step)
         b->pull[k] -= step * b->gram[a * b->count + k];
 }
 
-/* Coordinate descent: returns the sum of the squared steps. */
+/* Makes a pass of coordinate descent. Returns the sum of the squared steps. */
 static double box_pass(box *b)
 {
     double moved = 0.0;
@@ -165,7 +164,7 @@ static double box_pass(box *b)
     return moved;
 }
 
-/* How far the direction leads, at most `length`, before a bound is met. */
+/* Returns the length of a step along the direction, at most `length`, at which the first bound is reached. */
 static double box_reach(const box *b, double length)
 {
     for (size_t a = 0; a < b->count; a++) {
@@ -176,9 +175,9 @@ static double box_reach(const box *b, double length)
     return length;
 }
 
-/* Conjugate gradients over what is at no bound, up to the first one. Among dependent columns pulls that are nothing but rounding lead along
- * directions that bend by nothing but rounding, as far as one likes: there it ends. Columns have length 1, so that the Gram matrix's
- * rounding is of the size of 1, whatever the data's scales. */
+/* Runs conjugate gradients over the coefficients that are not at a bound, up to the first bound. If columns are dependent, directions whose pull and
+ * curvature are only rounding would allow steps of any length, so it ends there. Columns have length 1, so that rounding errors of the Gram matrix
+ * are relative to 1 at any scale of the data. */
 static void box_face(box *b)
 {
     double before = 0.0;
@@ -209,7 +208,7 @@ static void box_face(box *b)
     }
 }
 
-/* A bounded column, without what the span explains (which its columns can take over) and of length 1, with its bounds in that scale. */
+/* Adds a bounded column to the box, orthogonal to the span (whose columns can replace that part) and of length 1, with its bounds in that scale. */
 static void box_take_in(box *b, hw_lasso_span *span, const hw_linear_problem *problem, const hw_linear_columns *columns,
                         size_t f, const double *residual)
 {
@@ -224,7 +223,7 @@ static void box_take_in(box *b, hw_lasso_span *span, const hw_linear_problem *pr
     b->pull[b->count++] = hawser_dot(n, q, residual, columns->weights);
 }
 
-/* Takes the span of the unbounded columns of penalty factor 0 out of the residual; the bounded ones are the box. */
+/* Removes the span of the unbounded columns of penalty factor 0 from the residual, and puts the bounded ones into the box. */
 static void box_fill(box *b, hw_lasso_span *span, const hw_linear_problem *problem, const hw_linear_columns *columns,
                      double *residual)
 {

@@ -5,11 +5,11 @@
 #include "algorithms/glm/path.h"
 #include "algorithms/solve/entries.h"
 
-/* What a member of a working set costs besides scans, in their entries: descents pass over its own, and over the set's Gram matrix.
- * Chosen by measuring problems that lie unevenly: with many members half or twice as much serves as well, with a dozen it does not. */
+/* The cost of a member of a working set besides scans, in entries: descents pass over its entries and over the set's Gram matrix. The numbers were
+ * measured on unevenly split problems: with many members half or twice as much works as well, with a dozen it does not. */
 static const double PASSES = 4.0, MEMBER = 1000.0;
 
-/* r = w (y - mean). */
+/* Computes r = w (y - mean). */
 static void first_residual(const hw_linear *lasso, double *r)
 {
     size_t n = lasso->problem.X->rows;
@@ -20,7 +20,7 @@ static void first_residual(const hw_linear *lasso, double *r)
         r[i] *= lasso->problem.target[i] - mean;
 }
 
-/* The L1 part of a column's penalty at lambda 1. */
+/* Returns the L1 part of a column's penalty at lambda 1. */
 static double penalty_of(const hw_linear *lasso, size_t j)
 {
     double factor = lasso->problem.factor != NULL ? lasso->problem.factor[j] : 1.0, sum = 0.0, squares = 0.0;
@@ -38,7 +38,7 @@ static double entries(const hawser_matrix *X, size_t j)
     return (double)(end - begin);
 }
 
-/* A column whose correlation with the target is above the smallest lambda will sooner or later be in a working set, as a rule. */
+/* Adds the cost of a member for columns whose correlation with the target is above the smallest lambda: most of them will enter a working set. */
 static hawser_status foresee(const hw_linear *lasso, double *costs, hawser_error *error)
 {
     const hawser_matrix *X = lasso->problem.X;

@@ -140,7 +140,7 @@ static hawser_status start(hawser_context *context)
     const hw_linear *linear = block->linear;
     const hawser_matrix *X = &block->columns.X;
     const double *alpha = hawser_local(context, "alpha");
-    double *w = hawser_local(context, "w"), *board = hawser_local(context, "reach");
+    double *w = hawser_local(context, "w"), *reach = hawser_local(context, "reach");
     hawser_error error = {0};
     if (block->delayed == NULL && new_delayed(block, linear->choices.settings.groups, &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
@@ -154,7 +154,7 @@ static hawser_status start(hawser_context *context)
             hawser_column_axpy(X, j, alpha[j] - w[j], delayed->change);
         w[j] = alpha[j];
     }
-    memset(board, 0, delayed->groups * delayed->rows * sizeof *board);
+    memset(reach, 0, delayed->groups * delayed->rows * sizeof *reach);
     for (size_t g = 0; g < delayed->groups; g++) {
         size_t begin, end;
         group_of(delayed, X->cols, g, &begin, &end);
@@ -162,7 +162,7 @@ static hawser_status start(hawser_context *context)
             uint64_t first, last;
             hw_linear_entries(X, j, &first, &last);
             for (uint64_t k = first; delayed->active[j] && k < last; k++)
-                board[g * delayed->rows + hw_linear_row_of(X, first, k)] += fabs(hw_linear_entry(X, k));
+                reach[g * delayed->rows + hw_linear_row_of(X, first, k)] += fabs(hw_linear_entry(X, k));
         }
     }
     HAWSER_TRY(hawser_report(context, "suppressed", left_out));

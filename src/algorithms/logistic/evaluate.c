@@ -114,7 +114,7 @@ hawser_status hw_logistic_evaluate(const hawser_model *model, const hawser_datas
     (void)predictions; /* near 0 and 1 margins tell more */
     if (hawser_dataset_target(data) == NULL)
         return hawser_fail(error, HAWSER_BAD_INPUT,
-                           "the input has no target to compare with; say which column it is with --target");
+                           "the input has no target to compare with; name its column with --target");
     double *margins = calloc(n + 1, sizeof *margins);
     ranked *examples = calloc(n + 1, sizeof *examples);
     hawser_status status = HAWSER_OK;

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "algorithms/glm/board.h"
 #include "algorithms/glm/expect.h"
+#include "algorithms/glm/sets.h"
 
 enum { COLUMN, COEFFICIENT, L1, L2, FIELDS };
 
@@ -15,7 +15,7 @@ enum {
 
 size_t hw_logistic_joint_share(const hw_linear *linear)
 {
-    return hw_linear_board_share(linear, FIELDS);
+    return hw_linear_sets_share(linear, FIELDS);
 }
 
 static double entries_of(const hawser_matrix *X, size_t j)
@@ -27,9 +27,9 @@ size_t hw_logistic_joint_post(const hw_logistic_block *block, const double *alph
                               double *entries)
 {
     const hw_linear *linear = block->linear;
-    size_t count = 0, room = hw_linear_room(linear);
+    size_t count = 0, most = hw_linear_most_of_share(linear);
     const uint32_t *list = linear->choices.settings.solver->members(block->solver, &count);
-    count = count < room ? count : room;
+    count = count < most ? count : most;
     share[0] = *members = (double)count;
     *entries = 0.0;
     for (size_t k = 0; k < count; k++) {
@@ -71,9 +71,9 @@ void hw_logistic_joint_expect(hawser_operator *unit, const hw_linear *linear)
 
 size_t hw_logistic_joint_list(hw_logistic_block *block, const double *sets)
 {
-    hw_linear_board board = hw_linear_board_look(block->linear, FIELDS, sets);
+    hw_linear_sets gathered = hw_linear_sets_of(block->linear, FIELDS, sets);
     size_t count = 0;
-    for (const double *fields; (fields = hw_linear_board_next(&board)) != NULL;)
+    for (const double *fields; (fields = hw_linear_sets_next(&gathered)) != NULL;)
         block->whole_list[count++] = (uint32_t)fields[COLUMN];
     return count;
 }
@@ -84,9 +84,9 @@ static hawser_status take(hw_logistic_block *block, const double *sets, size_t c
     const hw_linear *linear = block->linear;
     hw_logistic_quadratic *whole = &block->whole;
     HAWSER_TRY(hw_logistic_quadratic_take(whole, block->whole_list, count, error));
-    hw_linear_board board = hw_linear_board_look(linear, FIELDS, sets);
+    hw_linear_sets gathered = hw_linear_sets_of(linear, FIELDS, sets);
     size_t at = 0;
-    for (const double *fields; (fields = hw_linear_board_next(&board)) != NULL; at++) {
+    for (const double *fields; (fields = hw_linear_sets_next(&gathered)) != NULL; at++) {
         size_t j = (size_t)fields[COLUMN];
         whole->members.x[at] = fields[COEFFICIENT];
         whole->terms[at] = (hw_linear_term){lambda * fields[L1], lambda * fields[L2],
@@ -155,8 +155,8 @@ void hw_logistic_joint_take(const hw_logistic_block *block, size_t count, double
 void hw_logistic_joint_move(const hw_logistic_block *block, const double *sets, const double *solution, double *alpha)
 {
     size_t first = block->columns.X.first, at = 0;
-    hw_linear_board board = hw_linear_board_look(block->linear, FIELDS, sets);
-    for (const double *fields; (fields = hw_linear_board_next(&board)) != NULL; at++) {
+    hw_linear_sets gathered = hw_linear_sets_of(block->linear, FIELDS, sets);
+    for (const double *fields; (fields = hw_linear_sets_next(&gathered)) != NULL; at++) {
         size_t j = (size_t)fields[COLUMN];
         if (j >= first && j < first + block->columns.X.cols)
             alpha[j - first] = solution[at];

@@ -1,5 +1,5 @@
 /*
- * joint.h - solves the problem over the gathered working sets of all blocks (glm/board.h): on one block, or if it is large on all blocks together,
+ * joint.h - solves the problem over the gathered working sets of all blocks (glm/sets.h): on one block, or if it is large on all blocks together,
  * which then run the same steps. Each of them makes all line searches and all passes, in which each coordinate waits for the one before. The
  * rest is divided: moments and pulls by members; products of conjugate gradients and images of their steps by rows.
  */

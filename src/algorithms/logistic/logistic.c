@@ -95,9 +95,9 @@ static hawser_status choose(hawser_context *context)
     hw_linear_scan_screen(&block->scan, &block->columns, alpha, lambda, hw_logistic_scale(hawser_metric(context, "ratio")),
                           sqrt(0.5 * fmax(gap, hawser_metric(context, "gap"))));
     hw_linear_keep(context);
-    size_t room = hw_linear_entering_room(context, &block->scan, &block->columns,
+    size_t most = hw_linear_entering_most(context, &block->scan, &block->columns,
                                           (double)(block->linear->problem.X->cols / FULL_SHARE));
-    if (solver->choose(block->solver, &block->columns, lambda, alpha, block->scan.gradient, block->scan.screened, room,
+    if (solver->choose(block->solver, &block->columns, lambda, alpha, block->scan.gradient, block->scan.screened, most,
                        &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
     size_t members = 0;
@@ -128,13 +128,13 @@ static hw_logistic_effort effort_of(hawser_context *context, const hw_linear *li
 /* Writes this block's working set to the gathered sets. */
 static hawser_status post(hawser_context *context)
 {
-    size_t first = 0, room = hawser_part(context, "board", &first);
+    size_t first = 0, most = hawser_part(context, "sets", &first);
     double members = 0.0, entries = 0.0;
     size_t posted = hw_logistic_joint_post(hawser_scratch(context), hawser_local(context, "alpha"),
-                                           hawser_local(context, "board"), &members, &entries);
+                                           hawser_local(context, "sets"), &members, &entries);
     HAWSER_TRY(hawser_report(context, "gathered", members));
     HAWSER_TRY(hawser_report(context, "entries", entries));
-    return hawser_touch(context, "board", first, posted < room ? posted : room);
+    return hawser_touch(context, "sets", first, posted < most ? posted : most);
 }
 
 static bool divides(hawser_progress *progress, void *user)
@@ -148,7 +148,7 @@ static bool divides(hawser_progress *progress, void *user)
 static hawser_status solve_joint(hawser_context *context, const double *v, hw_linear_part *part, size_t *members)
 {
     hw_logistic_block *block = hawser_scratch(context);
-    const double *sets = hawser_view(context, "board");
+    const double *sets = hawser_view(context, "sets");
     hw_logistic_effort effort = effort_of(context, block->linear, 1.0);
     hawser_error error = {0};
     if (hw_logistic_block_for_all(block, hawser_data_view(context, "whole"), hw_linear_most_members(block->linear),
@@ -190,7 +190,7 @@ static hawser_status move(hawser_context *context)
 {
     hw_logistic_block *block = hawser_scratch(context);
     const double *solution = hawser_view(context, "solution");
-    hw_logistic_joint_move(block, hawser_view(context, "board"), solution + SOLVED, hawser_local(context, "alpha"));
+    hw_logistic_joint_move(block, hawser_view(context, "sets"), solution + SOLVED, hawser_local(context, "alpha"));
     block->point.intercept = solution[0];    /* where the next certificate begins on all blocks */
     return hawser_touch(context, "v", 0, 0); /* derived when the loop is left */
 }
@@ -340,28 +340,28 @@ static void joint_work(const hw_linear_frame *frame, hawser_operator *work)
     hawser_program *p = frame->program;
     hawser_state *v = frame->v, *alpha = frame->alpha;
     hawser_state *whole = hawser_data_state(p, "whole", linear->problem.X, HAWSER_WHOLE);
-    hawser_state *board =
-        hawser_partitioned_state(p, "board", linear->choices.blocks * hw_logistic_joint_share(linear), NULL, NULL);
-    size_t room = hw_linear_most_members(linear);
-    hawser_state *solution = hawser_replicated_state(p, "solution", SOLVED + room, 1, NULL, (hawser_rule){0});
+    hawser_state *sets =
+        hawser_partitioned_state(p, "sets", linear->choices.blocks * hw_logistic_joint_share(linear), NULL, NULL);
+    size_t most = hw_linear_most_members(linear);
+    hawser_state *solution = hawser_replicated_state(p, "solution", SOLVED + most, 1, NULL, (hawser_rule){0});
     size_t members = hw_linear_expected(linear);
-    hawser_state_expect(board, hw_linear_expected_board(linear, 4));
+    hawser_state_expect(sets, hw_linear_expected_sets(linear, 4));
     hawser_state_expect(solution, SOLVED + members);
-    hawser_unit(work, "post", post, HAWSER_READS(alpha), HAWSER_UPDATES(board));
+    hawser_unit(work, "post", post, HAWSER_READS(alpha), HAWSER_UPDATES(sets));
     hawser_until once = {.clocks = 1};
     hawser_operator *single = work;
     if (linear->choices.blocks > 1) {
         hawser_operator *large = hawser_branch(work, "large", divides, frame->driver);
         hawser_operator *together = hawser_loop(large, "together", once, hawser_bsp());
         hawser_operator *descent =
-            hawser_unit(together, "descend", descend, HAWSER_READS(frame->X, whole, board), HAWSER_UPDATES(v, alpha));
+            hawser_unit(together, "descend", descend, HAWSER_READS(frame->X, whole, sets), HAWSER_UPDATES(v, alpha));
         hw_linear_adds(descent, hw_logistic_joint_sums(linear));
         hw_logistic_joint_expect(descent, linear);
         single = hawser_sequence(large);
     }
-    hawser_unit_one(single, "solve", solve, HAWSER_READS(whole, v, board), HAWSER_UPDATES(solution));
+    hawser_unit_one(single, "solve", solve, HAWSER_READS(whole, v, sets), HAWSER_UPDATES(solution));
     single = hawser_loop(single, "joint", once, hawser_bsp());
-    hawser_unit(single, "move", move, HAWSER_READS(board, solution), HAWSER_UPDATES(v, alpha));
+    hawser_unit(single, "move", move, HAWSER_READS(sets, solution), HAWSER_UPDATES(v, alpha));
 }
 
 static void rounds_work(const hw_linear_frame *frame, hawser_operator *work)

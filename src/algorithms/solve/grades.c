@@ -31,8 +31,8 @@ size_t hw_linear_entering(const double own[HW_LINEAR_GRADES], const double all[H
     return (size_t)entering;
 }
 
-size_t hw_linear_on_board(size_t entering, size_t support, size_t board)
+size_t hw_linear_within_share(size_t entering, size_t support, size_t share)
 {
-    size_t left = board > support ? board - support : 0;
+    size_t left = share > support ? share - support : 0;
     return entering <= left || 2 * left < support ? entering : left;
 }

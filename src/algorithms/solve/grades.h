@@ -24,8 +24,8 @@ void hw_linear_grade(const hw_linear_columns *columns, const double *alpha, cons
                      double scale, double counts[HW_LINEAR_GRADES]);
 /* Returns about how many of a block's candidates are among the best `most` of all, given its counts and the sums of all blocks' counts. */
 size_t hw_linear_entering(const double own[HW_LINEAR_GRADES], const double all[HW_LINEAR_GRADES], double most);
-/* How many of these enter a block's working set, `support` columns of which are in anyway, where `board` fit on its share of the board: no
- * more than that, unless the set could hardly grow. */
-size_t hw_linear_on_board(size_t entering, size_t support, size_t board);
+/* Returns how many of these enter a block's working set, which has `support` columns already, if its share of the gathered sets has `share`: no more
+ * than fit, unless the set could then hardly grow. */
+size_t hw_linear_within_share(size_t entering, size_t support, size_t share);
 
 #endif
