@@ -1,5 +1,5 @@
-/* The lasso through the program API: every sync, several numbers of workers, filters, merges, paths; and real data. The optimum
- * comes from a slow cyclic descent written here. */
+/* The lasso through the program API: every sync, several numbers of workers, filters, merges, paths and real data. A slow cyclic descent in this
+ * file computes the optimum. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -64,7 +64,7 @@ static double mix(uint64_t *state)
     return (double)(*state >> 11) * 0x1p-53 * 2.0 - 1.0;
 }
 
-/* Columns that share a factor; correlation in [0, 1). */
+/* Makes columns that share a factor; correlation is in [0, 1). */
 static hawser_dataset *make(size_t n, size_t p, double correlation, uint64_t seed)
 {
     double *x = calloc(n * p, sizeof(double)), *y = calloc(n, sizeof(double));
@@ -86,7 +86,7 @@ static hawser_dataset *make(size_t n, size_t p, double correlation, uint64_t see
     return data;
 }
 
-/* Optimum of the elastic net with an intercept, by cyclic descent on plain residuals; *zero is the objective at zero. */
+/* Returns the optimum of the elastic net with an intercept, by cyclic descent on plain residuals; *zero is the objective at zero. */
 static double optimum(const hawser_dataset *data, double lambda, double l1_ratio, double *zero)
 {
     const hawser_matrix *X = hawser_dataset_matrix(data);
@@ -144,7 +144,7 @@ static double optimum(const hawser_dataset *data, double lambda, double l1_ratio
     return objective;
 }
 
-/* What the saved model's predictions cost, from the file's tensors alone. */
+/* Returns the objective of the saved model, from the file's tensors alone. */
 static double objective_of_model(const fit *done, const hawser_dataset *data, double lambda, double l1_ratio)
 {
     size_t n = hawser_dataset_matrix(data)->rows, dims[2] = {0, 0};
@@ -180,7 +180,7 @@ static void assert_v_is_true(const fit *done, const hawser_dataset *data)
     free(again);
 }
 
-/* Trained, certified, true of the saved model, and as good as the reference. */
+/* Checks that the training has converged, that its numbers are those of the saved model, and that it is as good as the reference. */
 static void check(const hawser_dataset *data, double lambda, double l1_ratio, double best, double zero, fit done)
 {
     double tolerance = hawser_options_number(done.options, "tol");
@@ -209,7 +209,7 @@ static void every_sync_and_number_of_workers(void **unused)
     hawser_dataset_free(data);
 }
 
-/* Many short columns: their Gram matrix does not pay, so that the blocks' union is solved on the residual. */
+/* The Gram matrix of many short columns does not pay, so the blocks' union is solved on the residual. */
 static void short_columns(void **unused)
 {
     (void)unused;
@@ -246,7 +246,7 @@ static void short_columns(void **unused)
     hawser_dataset_free(data);
 }
 
-/* Blocks without a column have nothing to do, and must not look for it for ever. */
+/* Blocks without columns must end too. */
 static void more_workers_than_columns(void **unused)
 {
     (void)unused;
@@ -382,7 +382,7 @@ static void cross_validation(void **unused)
     while (error[within] > error[best] + spread[best])
         within++;
     assert_true(fabs(fact(&careful, "lambda") - lambda[within]) <= 1e-9 * lambda[within]);
-    assert_true(within < best); /* else the two rules would not be told apart */
+    assert_true(within < best); /* else the test would not tell the two rules apart */
     fit held = TRAIN(data, "validation-fraction", "0.3", "path", "20");
     assert_true(fact(&held, "validation_mse") < 1.0);
     drop(least);

@@ -1,4 +1,4 @@
-/* Logistic regression's pure parts: the loss against long double, dual points that keep their promises, a line search that never rises. */
+/* Pure parts of logistic regression: the loss in long double, feasible dual points, and a line search that never increases the objective. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -71,7 +71,7 @@ static void make(problem *p, uint64_t seed, size_t free_columns, bool intercept)
     p->point = (hw_logistic_point){.pull = p->pull, .curve = p->curve};
 }
 
-/* Objective of the loss alone, in long double. */
+/* Returns the loss in long double. */
 static long double exact_loss(const problem *p, const double *v, double intercept)
 {
     long double sum = 0.0L;
@@ -101,7 +101,7 @@ static void test_look(void **state)
     }
 }
 
-/* A dual point is feasible to rounding, and below every primal value. */
+/* A dual point is feasible up to rounding, and below every primal value. */
 static void test_dual(void **state)
 {
     (void)state;
@@ -141,7 +141,7 @@ static void test_dual(void **state)
         }
 }
 
-/* Gap 0 where only free columns and the intercept have moved, to their best. */
+/* The gap is 0 if only free columns and the intercept have moved, to their optimum. */
 static void test_start(void **state)
 {
     (void)state;
@@ -185,15 +185,15 @@ static void test_line(void **state)
         for (size_t i = 0; i < ROWS; i++)
             assert_true(there[i] == p.v[i] + share * move[i]);
         assert_true(fabsl(p.point.loss - exact_loss(&p, there, p.point.intercept)) < 1e-14L);
-        /* A penalty that rises by more than the loss can fall: nothing is gained, and the point is that of the start again. */
+        /* If the penalty rises by more than the loss can fall, the search gains nothing and returns to the start. */
         hw_logistic_settle(&p.rows, p.v, 1e-18, &p.point);
         assert_true(hw_logistic_line(&p.rows, p.v, move, 0.0, 1e9, 1e-18, &p.point, there) == 0.0);
         assert_true(fabs(p.point.intercept - intercept) < 1e-6 && fabs(p.point.loss - before) < 1e-14);
     }
 }
 
-/* Along any step the quadratic model agrees with the objective to second order, once its whole steps have proved good; before, and
- * after one that had to be cut, it bends more, never less. */
+/* Along any step the quadratic model agrees with the objective to second order once whole steps have succeeded. Before that, and after a step that was
+ * shortened, its curvature is larger, never smaller. */
 static void test_model(void **state)
 {
     (void)state;
@@ -233,7 +233,7 @@ static void test_model(void **state)
             }
             double bend = (loss[0] - 2.0 * loss[1] + loss[2]) / (h * h), slope = (loss[2] - loss[0]) / (2.0 * h);
             assert_true(fabs(bend - q.columns.norm[j] / q.scale) < 1e-4);
-            if (seed % 2 == 1) /* with an intercept the mean moves too */
+            if (seed % 2 == 1) /* with an intercept the mean changes too */
                 assert_true(careful[j] / scale > 1.001 * bend);
             assert_true(fabs(slope + hw_linear_dot(&q.columns, j, q.residual, 0.0) / p.rows.total) < 1e-6);
         }
@@ -241,8 +241,8 @@ static void test_model(void **state)
     }
 }
 
-/* The model's minimum, found by passes and conjugate gradients: no member's optimality condition fails, however it is penalised; a
- * hasty run leaves a model alone that it cannot solve, and who stays zero may leave. */
+/* Passes and conjugate gradients find the model's minimum: every member's optimality condition holds, under every penalty. A hasty run does not change
+ * a model that it cannot solve, and members that stay zero may leave. */
 static void test_inexact(void **state)
 {
     (void)state;
@@ -274,7 +274,7 @@ static void test_inexact(void **state)
         hw_logistic_inexact run = {.target = 1e-13, .reference = smooth ? 1e20 : 0.0};
         assert_int_equal(hw_logistic_inexact_run(&run, &q, NULL, q.residual, &error), HAWSER_OK);
         assert_true(run.solved && run.first > 0.0 && smooth == (run.passes == 0));
-        for (size_t k = 0; k < COLUMNS; k++) /* the model's residual at x, afresh */
+        for (size_t k = 0; k < COLUMNS; k++) /* the model's residual at x, computed anew */
             for (size_t i = 0; i < ROWS; i++)
                 begun[i] -= q.curve[i] * q.members.x[k] * (p.x[list[k] * ROWS + i] - q.columns.mean[list[k]]);
         for (size_t i = 0; i < ROWS; i++) {
@@ -296,7 +296,7 @@ static void test_inexact(void **state)
     }
 }
 
-/* Where all rows are so far on the right side that nothing bends, a model has no scale: its members stay where they are. */
+/* If all rows are so far on the right side that no row has curvature, a model has no scale, and its members do not move. */
 static void test_unbent(void **state)
 {
     (void)state;
@@ -328,7 +328,7 @@ static void test_unbent(void **state)
     }
 }
 
-/* What a model file says, and reading it, do not go by the locale that a program has set. */
+/* Neither the text of a model file nor reading it depends on the locale of the program. */
 static void test_facts_in_a_comma_locale(void **state)
 {
     (void)state;

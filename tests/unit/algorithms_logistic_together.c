@@ -1,4 +1,4 @@
-/* Newton's models, solved by one block and by several that divide what they cost: the same bits on all of those, and the same objective. */
+/* Newton's models, solved by one block and by several that divide the work: the same bits on all of these, and the same objective as on one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@ enum { ROWS = 240, COLUMNS = 320, MOST = ROWS * COLUMNS, BLOCKS = 3, CERTIFICATE
 
 static const double L1 = 3e-4;
 
-/* Sparse columns of few entries, the first of them of more; or all of them full, in fewer rows. */
+/* Sparse columns with few entries, the first ones with more; or dense columns with fewer rows. */
 typedef struct problem {
     hawser_matrix matrix;
     hw_logistic_rows rows;
@@ -67,14 +67,14 @@ typedef struct side {
     hw_linear_part part;
     hw_logistic_newton newton;
     unsigned certificates;
-    size_t sums, dealt; /* so far; those in which no other side has a number that this one has */
+    size_t sums, dealt; /* sums so far; those of them in which each number is computed by one side */
     size_t fails_at;    /* the sum that fails; 0: none */
     hawser_status status;
     double v[ROWS], move[ROWS], there[ROWS], pull[ROWS], curve[ROWS], x[COLUMNS];
     adding_block *block;
 } side;
 
-/* Counts a sum that is dealt: then no side computes much less than its part. */
+/* Counts a sum whose numbers are divided among the sides, and checks that this side computes its part of them. */
 static void count_dealt(side *s, const double *own, const double *sums, size_t count)
 {
     size_t mine = 0, all = 0, shared = 0;
@@ -107,7 +107,7 @@ static void begin(side *s, const problem *p, double l1, bool gram, uint32_t own,
     s->point = (hw_logistic_point){.pull = s->pull, .curve = s->curve};
     hw_logistic_settle(&p->rows, s->v, 1e-20, &s->point);
     assert_int_equal(hw_logistic_quadratic_new(&s->q, &p->matrix, 5, &error), HAWSER_OK);
-    s->q.gram.epochs = gram ? s->q.gram.epochs : 0.0; /* so that it never pays */
+    s->q.gram.epochs = gram ? s->q.gram.epochs : 0.0; /* with 0 epochs it never pays */
     for (size_t k = 0; k < COLUMNS; k++)
         list[k] = (uint32_t)k;
     assert_int_equal(hw_logistic_quadratic_take(&s->q, list, COLUMNS, &error), HAWSER_OK);
@@ -125,7 +125,7 @@ static void begin(side *s, const problem *p, double l1, bool gram, uint32_t own,
         .tolerance = 1e-12, .gap = 1e-6, .move = s->move, .there = s->there, .part = blocks > 1 ? &s->part : NULL};
 }
 
-/* The objective; and where members have come to. */
+/* Ends a side: returns the objective, and stores the members' coefficients in s->x. */
 static double end(side *s)
 {
     double objective = s->point.loss + hw_linear_penalties(s->q.terms, s->q.members.x, s->q.members.count);
@@ -152,8 +152,8 @@ static void run_side(adding_block *block)
     run_alone(s);
 }
 
-/* Runs all sides at the same time, as blocks are. Returns the number of sums, which all of them have made. */
-static size_t run_crew(side *sides, size_t stop_after, hawser_status status)
+/* Runs all sides at the same time, as blocks run. Returns the number of sums, which is the same on all of them. */
+static size_t run_together(side *sides, size_t stop_after, hawser_status status)
 {
     void *arguments[BLOCKS] = {&sides[0], &sides[1], &sides[2]};
     size_t sums = adding_run(BLOCKS, stop_after, run_side, arguments);
@@ -164,7 +164,7 @@ static size_t run_crew(side *sides, size_t stop_after, hawser_status status)
     return sums;
 }
 
-static void together(void **state)
+static void several_blocks_reach_the_objective_of_one(void **state)
 {
     (void)state;
     static side one, sides[BLOCKS];
@@ -177,7 +177,7 @@ static void together(void **state)
         assert_int_equal(one.status, HAWSER_OK);
         for (uint32_t b = 0; b < BLOCKS; b++)
             begin(&sides[b], p, L1, false, b, BLOCKS);
-        size_t sums = run_crew(sides, 0, HAWSER_OK);
+        size_t sums = run_together(sides, 0, HAWSER_OK);
         double objective = end(&one), first = end(&sides[0]);
         assert_true(sums > 50 && sides[0].dealt > 30 && sides[0].dealt < sums); /* moments, pulls and images; and products */
         assert_true(fabs(first - objective) < 1e-9);
@@ -189,7 +189,7 @@ static void together(void **state)
     free(p);
 }
 
-/* Whichever sum fails, the run ends with its status and nothing is left in memory. */
+/* If a sum fails, whichever it is, the run ends with its status and leaks nothing. */
 static void failed_sum_ends_the_run(void **state)
 {
     (void)state;
@@ -202,14 +202,14 @@ static void failed_sum_ends_the_run(void **state)
             begin(&sides[b], p, L1, false, b, BLOCKS);
             sides[b].fails_at = at;
         }
-        assert_int_equal(run_crew(sides, 0, HAWSER_PEER_LOST), at);
+        assert_int_equal(run_together(sides, 0, HAWSER_PEER_LOST), at);
         for (uint32_t b = 0; b < BLOCKS; b++)
             (void)end(&sides[b]);
     }
     free(p);
 }
 
-/* With whichever sum a request to stop comes, all sides end after the same sum at the same point, which is no worse than the start. */
+/* If a request to stop arrives with a sum, whichever it is, all sides end after the same sum at the same point, not worse than the start. */
 static void stop_ends_all_sides_alike(void **state)
 {
     (void)state;
@@ -221,8 +221,8 @@ static void stop_ends_all_sides_alike(void **state)
         for (uint32_t b = 0; b < BLOCKS; b++)
             begin(&sides[b], p, L1, false, b, BLOCKS);
         double start = sides[0].point.loss;
-        size_t sums = run_crew(sides, at, HAWSER_OK);
-        assert_true(sums >= at && sums <= at + 3); /* one more look, and the image of a step */
+        size_t sums = run_together(sides, at, HAWSER_OK);
+        assert_true(sums >= at && sums <= at + 3); /* one more check, and the image of a step */
         double first = end(&sides[0]);
         assert_true(first <= start);
         for (uint32_t b = 1; b < BLOCKS; b++) {
@@ -233,8 +233,8 @@ static void stop_ends_all_sides_alike(void **state)
     free(p);
 }
 
-/* All columns with a penalty leave: what stays is smooth, and so little that on one block its Gram matrix would do. */
-static void left_smooth(void **state)
+/* All columns with a penalty leave, so the rest is smooth, and so small that one block would use its Gram matrix. */
+static void a_smooth_rest_is_solved_on_rows(void **state)
 {
     (void)state;
     static side one, sides[BLOCKS];
@@ -247,7 +247,7 @@ static void left_smooth(void **state)
         assert_int_equal(one.status, HAWSER_OK);
         for (uint32_t b = 0; b < BLOCKS; b++)
             begin(&sides[b], p, 10.0, true, b, BLOCKS);
-        assert_true(run_crew(sides, 0, HAWSER_OK) > 3);
+        assert_true(run_together(sides, 0, HAWSER_OK) > 3);
         for (uint32_t b = 0; b < BLOCKS; b++) {
             assert_int_equal(sides[b].q.members.count, 3);
             assert_true(sides[b].q.use_gram && sides[b].q.members.packed.count == 3);
@@ -259,14 +259,14 @@ static void left_smooth(void **state)
     free(p);
 }
 
-/* The violations of the model that q is, at its members' x, whose residual is left in q->residual. */
+/* Returns the violation of the model's optimality at the members' x, and leaves the residual in q->residual. */
 static double violations(side *s, const problem *p)
 {
     hw_logistic_quadratic *q = &s->q;
     double sum = 0.0, violation = 0.0;
     hw_logistic_quadratic_residual(q, &s->point, s->v, s->v, q->residual);
     for (size_t k = 0; k < q->members.count; k++) {
-        for (size_t i = 0; i < p->matrix.rows; i++) /* the mean alone, of a column that is centred */
+        for (size_t i = 0; i < p->matrix.rows; i++) /* only the mean of a centred column */
             q->residual[i] += q->curve[i] * q->columns.mean[k] * q->members.x[k];
         for (uint64_t e = p->offsets[k]; e < p->offsets[k + 1]; e++)
             q->residual[p->indices[e]] -= q->curve[p->indices[e]] * p->values[e] * q->members.x[k];
@@ -280,8 +280,8 @@ static double violations(side *s, const problem *p)
     return violation;
 }
 
-/* Where signs have settled no pass is made, and who is near enough is left alone; where they only seem to have, passes are made again. */
-static void settled(void **state)
+/* If signs have settled, no pass is made, and a point near enough stays; if they have not, passes are made again. */
+static void settled_signs_take_no_pass(void **state)
 {
     (void)state;
     static side s;
@@ -295,7 +295,7 @@ static void settled(void **state)
         assert_int_equal(hw_logistic_quadratic_at(&s.q, &p->rows, &s.point, NULL, &error), HAWSER_OK);
         hw_logistic_inexact run = {.target = 1e-12};
         double begun = violations(&s, p);
-        s.q.learned.settled = true; /* they have not: all are zero */
+        s.q.learned.settled = true; /* wrong: all coefficients are zero */
         assert_int_equal(hw_logistic_inexact_run(&run, &s.q, NULL, s.q.residual, &error), HAWSER_OK);
         assert_true(run.solved && run.passes > 0 && violations(&s, p) < 1e-5 * begun);
         s.q.learned.settled = true;
@@ -311,7 +311,7 @@ static void settled(void **state)
         memcpy(s.q.members.x, x, sizeof x);
         (void)violations(&s, p);
         s.q.learned.settled = true;
-        run = (hw_logistic_inexact){.target = INFINITY, .missing = 0.005}; /* what is near the end goes there */
+        run = (hw_logistic_inexact){.target = INFINITY, .missing = 0.005}; /* near the optimum, steps go on to it */
         assert_int_equal(hw_logistic_inexact_run(&run, &s.q, NULL, s.q.residual, &error), HAWSER_OK);
         assert_true(run.passes == 0 && violations(&s, p) < 0.2 * left);
         memcpy(s.q.members.x, x, sizeof x);
@@ -327,8 +327,9 @@ static void settled(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(together), cmocka_unit_test(failed_sum_ends_the_run),
-                                       cmocka_unit_test(stop_ends_all_sides_alike), cmocka_unit_test(left_smooth),
-                                       cmocka_unit_test(settled)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(several_blocks_reach_the_objective_of_one), cmocka_unit_test(failed_sum_ends_the_run),
+        cmocka_unit_test(stop_ends_all_sides_alike), cmocka_unit_test(a_smooth_rest_is_solved_on_rows),
+        cmocka_unit_test(settled_signs_take_no_pass)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
