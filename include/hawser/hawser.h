@@ -319,7 +319,7 @@ typedef enum hawser_combine_by { HAWSER_SUM, HAWSER_MAX, HAWSER_MIN, HAWSER_LAST
  *  Zeros at both ends of `values` are not sent: if a block's share is a range of the vector, it sets the rest to zero.
  *
  *  Returns HAWSER_OK, or the status that the unit must return at once: HAWSER_NOT_FINITE for NaN, and for a sum of infinities or one that
- *  overflows; HAWSER_BAD_PROGRAM if blocks do not call it alike. A request to stop does not end it: see hawser_stopping.
+ *  overflows; HAWSER_BAD_PROGRAM if blocks do not make the same calls. A request to stop does not end it: see hawser_stopping.
  *
  *  Collective over the blocks of a unit that hawser_reduces declares: in a clock every block calls it equally often, each time with the same
  *  `count` and `by`. Waits for all blocks. Filters, quotas and encodings do not apply. */

@@ -1,8 +1,8 @@
 /*
  * keys.h - ascending lists of keys as bytes.
  *
- * The first key is stored elsewhere, in a head. The others follow as gaps in groups of 128, each with a byte that says how many bytes a gap of
- * the group takes: 0, 1, 2, 4 or 8. A gap is a key less the one before it, less one. Consecutive keys take no bytes except the group's. Decoding
+ * The first key is stored elsewhere, in a head. The others follow as gaps in groups of 128, each with a byte for the size of its gaps:
+ * 0, 1, 2, 4 or 8 bytes. A gap is a key less the one before it, less one. Consecutive keys take no bytes except the group's. Decoding
  * never reads past the end, and accepts only ascending keys.
  */
 #ifndef HW_CODEC_KEYS_H

@@ -71,7 +71,7 @@ static bool fits_adding(const hw_replica *replica, const hw_envelope *envelope)
            (whole || (spec->adding->range_count > 1 && envelope->range > 0 && envelope->range <= spec->adding->range_count));
 }
 
-/* Returns true for this block's own update, which comes back from the root if it was not added up. It is parked already. */
+/* Returns true for this block's own update, which returns from the root if it was not added up. It is parked already. */
 static bool is_own_redo(const hw_replica *replica, const hw_envelope *envelope)
 {
     return envelope->kind == HW_MESSAGE_UPDATE && envelope->covers == 1 && envelope->first == replica->spec.block;
@@ -82,14 +82,14 @@ static hawser_status check_envelope(const hw_replica *replica, const hw_envelope
     const hw_replica_spec *spec = &replica->spec;
     bool kind = envelope->kind == HW_MESSAGE_UPDATE || envelope->kind == HW_MESSAGE_ADDEND;
     if (!kind || envelope->state != spec->state)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "message of kind %u for state %u came to state '%s' (%u)",
+        return hawser_fail(error, HAWSER_BAD_INPUT, "message of kind %u for state %u arrived at state '%s' (%u)",
                            envelope->kind, envelope->state, spec->name, spec->state);
     if (envelope->source >= spec->blocks || envelope->source == spec->block || !hw_is_source(replica, envelope->source))
         return hawser_fail(error, HAWSER_BAD_INPUT, "block %u may not send updates of state '%s' to block %u",
                            envelope->source, spec->name, spec->block);
     if (!fits_adding(replica, envelope))
         return hawser_fail(error, HAWSER_BAD_INPUT,
-                           "block %u sent an update of state '%s' by %u blocks from %u on, range %u, which nobody adds up",
+                           "block %u sent an update of state '%s' by %u blocks from %u on, range %u, which no block adds up",
                            envelope->source, spec->name, envelope->covers, envelope->first, envelope->range);
     bool form = envelope->form == HW_FORM_VALUES ? spec->values || spec->sources == 1
                                                  : envelope->form == HW_FORM_DELTA && !spec->values;
@@ -256,7 +256,7 @@ static hawser_status take(hw_replica *replica, hw_message *message, hawser_error
     uint32_t source = message->envelope.source;
     hw_message_free(message);
     return hawser_fail(error, HAWSER_BAD_INPUT,
-                       "block %u sent an update of state '%s' to be added up, which nobody does here", source,
+                       "block %u sent an update of state '%s' to be added up, but this block adds up none", source,
                        replica->spec.name);
 }
 

@@ -92,13 +92,13 @@ static void select_all(hw_replica *replica, bool rests)
 /* Subtracts the value that is sent of an entry from `held`, and returns it. */
 static double take(hw_replica *replica, size_t i, bool exact)
 {
-    double *held = &replica->held[i], goes = exact ? *held : hw_rounded(replica, i);
-    *held = exact ? 0 : *held - goes;
+    double *held = &replica->held[i], sent = exact ? *held : hw_rounded(replica, i);
+    *held = exact ? 0 : *held - sent;
     /* If the value was too large for the format, the remainder is more than a rounding error, so the entry keeps waiting. */
     double large = replica->spec.rounding == HW_F16 ? 65504 : 0x1p127;
-    if (replica->rest != NULL && *held != 0 && fabs(goes) < large)
+    if (replica->rest != NULL && *held != 0 && fabs(sent) < large)
         hw_set_bit(replica->rest, i);
-    return goes;
+    return sent;
 }
 
 static hawser_status take_selected(hw_replica *replica, bool exact, hw_message **message, hawser_error *error)
@@ -111,10 +111,10 @@ static hawser_status take_selected(hw_replica *replica, bool exact, hw_message *
     HAWSER_TRY(hw_packing_message(packing, changes.first, &replica->spares, message, &out, error));
     replica->spent += packing.bytes;
     for (size_t i = changes.first; changes.count > 0 && i <= changes.last; i++) {
-        bool goes = hw_bit(replica->selected, i);
+        bool sent = hw_bit(replica->selected, i);
         if (packing.encoding == HW_DENSE) {
-            out[i - changes.first] = goes ? take(replica, i, exact) : 0;
-        } else if (goes) {
+            out[i - changes.first] = sent ? take(replica, i, exact) : 0;
+        } else if (sent) {
             out[position] = take(replica, i, exact);
             hw_packing_index(*message, n, position++, i);
         }

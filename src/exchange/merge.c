@@ -198,10 +198,11 @@ static hawser_status merge_parked(hw_replica *replica, uint64_t clock, hawser_er
 {
     uint64_t least = hw_clock_table_least(&replica->clocks);
     if (replica->merged < clock && least < clock)
-        return hawser_fail(error, HAWSER_INTERNAL, "state '%s' at block %u: clock %llu is asked for when only %llu are in",
+        return hawser_fail(error, HAWSER_INTERNAL,
+                           "state '%s' at block %u: clock %llu was requested, but only %llu have arrived",
                            replica->spec.name, replica->spec.block, (unsigned long long)clock, (unsigned long long)least);
     if (replica->merged < clock && !replica->ended)
-        return hawser_fail(error, HAWSER_INTERNAL, "state '%s' at block %u: clock %llu is asked for inside clock %llu",
+        return hawser_fail(error, HAWSER_INTERNAL, "state '%s' at block %u: clock %llu was requested inside clock %llu",
                            replica->spec.name, replica->spec.block, (unsigned long long)clock,
                            (unsigned long long)replica->merged);
     for (; hw_admit_write(replica->policy, replica->merged, clock); replica->merged++) {
@@ -264,13 +265,14 @@ hawser_status hw_replica_end(hw_replica *replica, uint64_t clocks, hawser_error 
                            "state '%s' at block %u: %u clocks are not sent yet; cut them before the end", replica->spec.name,
                            replica->spec.block, replica->span);
     if (hw_clock_table_least(&replica->clocks) < clocks)
-        return hawser_fail(error, HAWSER_INTERNAL, "state '%s' at block %u: the epoch ends at clock %llu, only %llu are in",
+        return hawser_fail(error, HAWSER_INTERNAL,
+                           "state '%s' at block %u: the epoch ends at clock %llu, but only %llu have arrived",
                            replica->spec.name, replica->spec.block, (unsigned long long)clocks,
                            (unsigned long long)hw_clock_table_least(&replica->clocks));
     for (uint32_t k = 0; replica->adder != NULL && hw_adds(replica) && k < replica->range_count; k++)
         if (replica->adder->ranges[k].blocks > 0 && replica->adder->sent[k] != clocks)
             return hawser_fail(error, HAWSER_INTERNAL,
-                               "state '%s' at block %u: the epoch ends at clock %llu, sums were sent of %llu",
+                               "state '%s' at block %u: the epoch ends at clock %llu, but sums of %llu were sent",
                                replica->spec.name, replica->spec.block, (unsigned long long)clocks,
                                (unsigned long long)replica->adder->sent[k]);
     hw_replica_rollback(replica);

@@ -231,10 +231,9 @@ static hawser_status check_connected(const hw_topology *topology, const char *na
         find_distances(topology, 0, against ? topology->in : topology->out, distance, queue);
         for (uint32_t node = 0; node < topology->nodes; node++)
             if (distance[node] == UINT32_MAX)
-                return hawser_fail(
-                    error, HAWSER_BAD_INPUT,
-                    "topology %s: node %u cannot be reached from node %u; every node has to reach every other", name,
-                    against ? 0 : node, against ? node : 0);
+                return hawser_fail(error, HAWSER_BAD_INPUT,
+                                   "topology %s: node %u cannot be reached from node %u; every node must reach every other",
+                                   name, against ? 0 : node, against ? node : 0);
     }
     return HAWSER_OK;
 }
