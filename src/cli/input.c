@@ -31,7 +31,7 @@ static void say_load(const hw_call *call, const hawser_load_figures *figures)
     if (hawser_options_flag(call->options, "quiet"))
         return;
     hw_say_idle_input(call, figures->format);
-    if (figures->base_guessed)
+    if (figures->base_guessed && figures->format != HAWSER_CACHE) /* which was converted with that line */
         fprintf(call->err, "hawser: cannot tell whether column indices start at 0 or 1; assuming %d (set --index-base)\n",
                 figures->index_base);
     if (figures->rows_dropped > 0)

@@ -223,6 +223,7 @@ static void print_lines(const hw_call *call, const hw_training_outcome *outcome)
                 !hw_outcome_reached(outcome)         ? "none"
                 : hw_path_of(call, "output") != NULL ? "lost"
                                                      : "not kept (-o MODEL keeps it)");
+    hw_say_understood(call, outcome->data);
 }
 
 hawser_status hw_outcome_print_lost(const hw_call *call, const hw_training_outcome *outcome, const char *why,

@@ -26,4 +26,7 @@ hawser_status hw_outcome_print_lost(const hw_call *call, const hw_training_outco
 void hw_outcome_titles(const hw_call *call, const hw_training_outcome *outcome, char *title, size_t title_size,
                        char *subtitle, size_t subtitle_size);
 
+/* Prints what a training has understood of its input, in four lines (understood.c). */
+void hw_say_understood(const hw_call *call, const hawser_dataset *data);
+
 #endif

@@ -83,7 +83,7 @@ done
 printf 'y,a,b\n1,2,3\n2,,4\n3,4,5\n4,5,6\n' >gaps.csv
 code 0 "$hawser" data split gaps.csv --missing drop --parts 2 -o gaps
 has err "^hawser: 1 rows with missing values were dropped$"
-printf '1 1:1 2:2\n2 1:3 2:4\n3 2:1\n4 1:1\n' >guess.svm
+printf '1 2:1 3:2\n2 2:3 3:4\n3 3:1\n4 2:1\n' >guess.svm
 code 0 "$hawser" data split guess.svm --parts 2 -o guess --delimiter ';'
 has err "cannot tell whether column indices start at 0 or 1"
 has err "--delimiter"

@@ -20,7 +20,7 @@ for sync in ssp:2 tap; do
 done
 code 0 "$hawser" train lasso small.svm --index-base 1 --workers 3 --sync tap --quiet --max-clocks 30
 lacks err "sync"
-code 0 "$hawser" train lasso small.svm --index-base 1 --workers 3 --json
+code 0 "$hawser" train lasso small.svm --index-base 1 --workers 3 --lambda-ratio 0.05 --json
 lacks err "sync"
 json out 'o["policy"] is None and o["notes"] == []'
 code 0 "$hawser" train lasso small.svm --index-base 1 --workers 1 --sync ssp:3 # one worker waits for nobody

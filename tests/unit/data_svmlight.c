@@ -31,6 +31,10 @@ static void entries_targets_comments_and_queries_are_read(void **state)
             assert_null(hawser_dataset_weights(dataset));
             assert_null(hawser_dataset_column(dataset, 0));
             assert_int_equal(hawser_dataset_figures(dataset)->index_base, 1);
+            assert_false(hawser_dataset_figures(dataset)->base_guessed); /* column 1 occurs, as it does in most files */
+            hawser_dataset_free(dataset);
+            dataset = load_text("1 2:3\n2 3:1\n", load);
+            assert_int_equal(hawser_dataset_figures(dataset)->index_base, 1);
             assert_true(hawser_dataset_figures(dataset)->base_guessed);
             hawser_dataset_free(dataset);
         }

@@ -7,6 +7,7 @@
 
 typedef struct hw_linear_settings {
     double lambda, lambda_ratio; /* lambda < 0: the ratio counts */
+    bool assumed;                /* the user has said nothing of lambda */
     double cost;                 /* C, > 0: lambda is 1 / (C total) */
     double *path_list;           /* the listed lambdas; NULL: a grid */
     size_t path_count;           /* 0: one lambda */

@@ -76,6 +76,15 @@ static void note_unreachable(const hw_linear_driver *driver)
             tolerance, least);
 }
 
+static void note_assumed(const hw_linear_driver *driver)
+{
+    const hw_linear_settings *settings = &driver->linear->choices.settings;
+    if (settings->assumed)
+        hw_linear_note(driver->training,
+                       "lambda %.4g was assumed, %g of lambda_max; --cv 10 chooses one by the data, --lambda sets one",
+                       driver->record.lambdas[0], settings->lambda_ratio);
+}
+
 bool hw_linear_begin_path(hawser_progress *progress, void *user)
 {
     hw_linear_driver *driver = user;
@@ -86,6 +95,7 @@ bool hw_linear_begin_path(hawser_progress *progress, void *user)
         record->lambda_max = hawser_progress_metric(progress, "lambda_max");
         hw_linear_grid(driver->linear, record->lambda_max, record->lambdas);
         note_unreachable(driver);
+        note_assumed(driver);
     }
     record->at = 0;
     record->begun = true;

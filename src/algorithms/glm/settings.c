@@ -141,6 +141,8 @@ hawser_status hw_linear_settings_read(const hawser_options *options, hw_linear_s
     settings->lambda = hawser_options_has(options, "lambda") ? hawser_options_number(options, "lambda") : -1.0;
     settings->cost = hawser_options_has(options, "C") ? hawser_options_number(options, "C") : 0.0;
     settings->lambda_ratio = hawser_options_number(options, "lambda-ratio");
+    settings->assumed = !given(options, "lambda") && !given(options, "C") && !given(options, "lambda-ratio") &&
+                        !given(options, "path") && !given(options, "cv");
     settings->l1_ratio = hawser_options_number(options, "l1-ratio");
     settings->tolerance = hawser_options_number(options, "tol");
     settings->lambda_min_ratio = hawser_options_number(options, "lambda-min-ratio");

@@ -311,7 +311,7 @@ static hawser_status gather(gather_work *w, hawser_dataset *dataset, hawser_erro
         w->offsets[j] = w->stored;
     w->offsets[w->cols] = w->stored;
     dataset->figures.index_base = (int)w->base;
-    dataset->figures.base_guessed = load->index_base == 0 && w->least != 0;
+    dataset->figures.base_guessed = load->index_base == 0 && w->least > 1;
     dataset->figures.unseen_entries = unseen;
     dataset->figures.unseen_columns = atomic_load(&w->unseen_columns);
     dataset->target = w->target;

@@ -130,7 +130,7 @@ static hawser_status count_and_place(rows_work *w, hawser_dataset *dataset, haws
     HAWSER_TRY(hw_check_columns(w->job, &widest, w->base, dataset, error));
     w->offsets[0] = 0;
     dataset->figures.index_base = (int)w->base;
-    dataset->figures.base_guessed = load->index_base == 0 && least != 0;
+    dataset->figures.base_guessed = load->index_base == 0 && least > 1;
     dataset->target = w->target;
     dataset->matrix = (hawser_matrix){.rows = w->rows,
                                       .cols = w->stored > 0 ? (uint64_t)widest.most + 1 - w->base : 0,

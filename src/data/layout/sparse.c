@@ -276,7 +276,7 @@ hawser_status hw_assemble_rows(hw_job *job, hawser_dataset *dataset, hawser_erro
     }
     hawser_load_figures *figures = &dataset->figures;
     figures->index_base = load->index_base != 0 ? load->index_base - 1 : least != 0;
-    figures->base_guessed = load->index_base == 0 && least != 0;
+    figures->base_guessed = load->index_base == 0 && least > 1; /* in files counted from 0 column 0 is rarely empty */
     w.base = (uint32_t)figures->index_base;
     uint64_t cols = load->columns != 0 ? load->columns : entries > 0 ? (uint64_t)widest.most + 1 - w.base : 0;
     w.majors = rows;

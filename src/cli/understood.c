@@ -1,0 +1,74 @@
+/* understood.c - what a training has understood of its input, in four lines: target, rows, columns by kind, and what was assumed. */
+#include <inttypes.h>
+
+#include "cli/summary.h"
+#include "data/formats.h"
+
+static void print_target(const hw_call *call, const hawser_dataset *data)
+{
+    const hawser_load_figures *figures = hawser_dataset_figures(data);
+    const char *name = hawser_dataset_target_name(data), *spec = hawser_options_text(call->options, "target");
+    size_t count = 0;
+    const char *const *words = hawser_schema_target(hawser_dataset_schema(data), &count);
+    fprintf(call->out, "%-16s ", "target");
+    if (name != NULL && name[0] != '\0')
+        fprintf(call->out, "%s", name);
+    else if (figures->target_file && spec != NULL)
+        fprintf(call->out, "the file %s", spec);
+    else if (figures->target_column > 0)
+        fprintf(call->out, "column %zu", figures->target_column - 1);
+    else
+        fprintf(call->out, "that of the input");
+    for (size_t k = 0; k < count && k < 10; k++)
+        fprintf(call->out, "%s%s", k == 0 ? ": words " : ", ", words[k]);
+    fprintf(call->out, "%s\n", count > 10 ? ", ..." : "");
+}
+
+static void print_columns(const hw_call *call, const hawser_dataset *data)
+{
+    const hawser_schema *schema = hawser_dataset_schema(data);
+    size_t kinds[3] = {0}, levels = 0;
+    hawser_schema_column column;
+    for (size_t k = 0; hawser_schema_at(schema, k, &column); k++) {
+        kinds[column.kind]++;
+        levels += column.kind == HAWSER_CATEGORY ? column.count : 0;
+    }
+    fprintf(call->out, "%-16s %zu", "columns", hawser_dataset_matrix(data)->cols);
+    const char *before = ": ";
+    if (kinds[HAWSER_NUMERIC] > 0)
+        fprintf(call->out, "%s%zu of numbers", before, kinds[HAWSER_NUMERIC]);
+    before = kinds[HAWSER_NUMERIC] > 0 ? ", " : before;
+    if (kinds[HAWSER_CATEGORY] > 0)
+        fprintf(call->out, "%s%zu of words with %zu levels", before, kinds[HAWSER_CATEGORY], levels);
+    before = kinds[HAWSER_CATEGORY] > 0 ? ", " : before;
+    if (kinds[HAWSER_DATE] > 0)
+        fprintf(call->out, "%s%zu of dates", before, kinds[HAWSER_DATE]);
+    fprintf(call->out, "\n");
+}
+
+/* What neither the input nor the user has said. */
+static void print_assumed(const hw_call *call, const hawser_dataset *data)
+{
+    const hawser_load_figures *figures = hawser_dataset_figures(data);
+    bool asked = hawser_options_source(call->options, "target", NULL) != HAWSER_FROM_DEFAULT &&
+                 hawser_options_has(call->options, "target");
+    const char *before = "";
+    fprintf(call->out, "%-16s ", "assumed");
+    if (figures->base_guessed && figures->format != HAWSER_CACHE) {
+        fprintf(call->out, "column indices start at %d (--index-base)", figures->index_base);
+        before = "; ";
+    }
+    if (!asked && figures->target_column == 1) {
+        fprintf(call->out, "%sthe first column is the target (--target)", before);
+        before = "; ";
+    }
+    fprintf(call->out, "%s\n", before[0] == '\0' ? "nothing" : "");
+}
+
+void hw_say_understood(const hw_call *call, const hawser_dataset *data)
+{
+    print_target(call, data);
+    fprintf(call->out, "%-16s %zu\n", "rows", hawser_dataset_matrix(data)->rows);
+    print_columns(call, data);
+    print_assumed(call, data);
+}
