@@ -1,4 +1,4 @@
-/* dataset.h - what a loaded input is made of. Filled once by a reader, a generator or the cache, read-only afterwards. */
+/* dataset.h - the parts of a loaded input. A reader, a generator or the cache fills it once; then it is read-only. */
 #ifndef HW_DATA_DATASET_H
 #define HW_DATA_DATASET_H
 
@@ -6,20 +6,20 @@
 
 enum { HW_DATASET_OWNED = 16 };
 
-/* A part of a Matrix Market array: the matrix is one column, the values of these lines. What it is a part of; first: how many values
- * stand in front of these, which the nodes find out together. */
+/* A part of a Matrix Market array: the matrix has one column, the values of these lines. rows and cols: sizes of the whole; first: number
+ * of values before these, which the nodes find out together. */
 typedef struct hw_array_part {
-    uint64_t rows, cols, first; /* rows 0: it is no such part */
+    uint64_t rows, cols, first; /* rows 0: not such a part */
     bool symmetric;
 } hw_array_part;
 
-/* The pointers are views: what they point into is either `owned` memory or the mapping. */
+/* The pointers are views of `owned` memory or of the mapping. */
 struct hawser_dataset {
     hawser_matrix matrix;
     const double *target;       /* matrix.rows values or NULL */
     const double *weights;      /* matrix.rows values or NULL */
     const double *offset;       /* matrix.rows values or NULL */
-    const double *means;        /* matrix.cols values that stand for missing ones, or NULL */
+    const double *means;        /* matrix.cols values that replace missing ones, or NULL */
     const char *const *columns; /* matrix.cols names or NULL */
     const char *target_name;    /* or NULL */
     struct hw_table *table;     /* of a part of a table: its cells, until all parts are read; or NULL */
@@ -28,12 +28,11 @@ struct hawser_dataset {
     hawser_load_figures figures;
     void *owned[HW_DATASET_OWNED]; /* each released with free() */
     size_t owned_count;
-    const char
-        *widest;    /* of a part of an input: FILE:LINE of the largest column index, where that may be too large; or NULL */
-    bool scattered; /* a part of Matrix Market text: its entries are of any rows of the whole */
-    uint64_t declared, found; /* scattered: entries of the whole as its head says; of these in this part */
+    const char *widest; /* for a part of an input: FILE:LINE of the largest column index if that may be too large; or NULL */
+    bool scattered;     /* a part of Matrix Market text: its entries are of any rows of the whole */
+    uint64_t declared, found; /* scattered: entries that the head of the whole declares; entries found in this part */
     hw_array_part array;
-    struct hawser_residence *residence; /* NULL: everything is here */
+    struct hawser_residence *residence; /* NULL: all entries are on this node */
     void *mapping;                      /* released with munmap(); NULL: none */
     size_t mapping_bytes;
 };
@@ -41,10 +40,10 @@ struct hawser_dataset {
 /* A zeroed dataset with index_base -1. */
 hawser_status hw_dataset_new(hawser_dataset **dataset, hawser_error *error) HAWSER_MUST_USE;
 
-/* From here on `memory` (from malloc, NULL allowed) is released with the dataset. At most HW_DATASET_OWNED calls. */
+/* Makes the dataset own `memory` (from malloc, NULL allowed), which is released with it. At most HW_DATASET_OWNED calls. */
 void hw_dataset_own(hawser_dataset *dataset, void *memory);
 
-/* Frees the matrix's arrays, as far as they are owned; its shape stays. */
+/* Frees the matrix's arrays if they are owned, and keeps its shape. */
 void hw_dataset_drop_entries(hawser_dataset *dataset);
 
 /* Names the columns by a schema, which may be another one's. */

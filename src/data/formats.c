@@ -58,7 +58,7 @@ hawser_format hw_format_find(const char *word)
     return HAWSER_GUESS;
 }
 
-/* Whether `extension` (".svm") is one of the row's. */
+/* Returns whether `extension` (".svm") is one of the row's. */
 static bool has_extension(const hw_format_row *row, const char *extension)
 {
     if (row->extension[0] != '\0' && extension[0] == '.' && strcmp(row->extension, extension + 1) == 0)
@@ -90,7 +90,7 @@ const char *hw_format_extensions(char *text, size_t size)
     return text;
 }
 
-/* The first bytes of some formats leave no doubt; of the others, svmlight's lines are told from any text, which is CSV. */
+/* The first bytes of some formats are unique. Among the others, only svmlight can be told from CSV, which is the default. */
 hawser_format hw_guess_format(const char *text, size_t bytes)
 {
     for (int certain = 1; certain >= 0; certain--)

@@ -1,7 +1,7 @@
-/* formats.h - the formats of --format. Columns: enumerator (HAWSER_...), the word of --format, what it is, the extension that names it when
- * a file is written, other extensions, its traits, the reader's options that are not about all formats, what a file is not if its first
- * bytes say otherwise (NULL: they say nothing for certain), and three functions: do the first bytes look like it, load, write. A new
- * format is an enumerator in hawser/data.h, a row here, and a file in data/format with its functions. */
+/* formats.h - the formats of --format. Columns: enumerator (HAWSER_...), the word of --format, description, the extension of a written
+ * file, other extensions, traits, the reader options that not all formats have, the name used in "is not a ... file" if the first bytes
+ * contradict it (NULL: the first bytes prove nothing), and three functions: do the first bytes look like it, load, write. A new format is an
+ * enumerator in hawser/data.h, a row here, and a file in data/format with its functions. */
 #ifndef HW_DATA_FORMATS_H
 #define HW_DATA_FORMATS_H
 
@@ -9,12 +9,12 @@
 #include "data/source/parse.h"
 
 enum {
-    HW_FORMAT_TEXT = 1,      /* text, so that no idx file is one */
-    HW_FORMAT_LINES = 2,     /* a line is a row, and a part of the input is cut at bytes */
+    HW_FORMAT_TEXT = 1,      /* text, so idx files are not this format */
+    HW_FORMAT_LINES = 2,     /* a line is a row, and a part of the input is a range of bytes */
     HW_FORMAT_BINARY = 4,    /* rows of numbers, and a part of the input is a part of the rows */
-    HW_FORMAT_CERTAIN = 8,   /* the first bytes belong to this format alone: looked for before the others */
-    HW_FORMAT_SIDES = 16,    /* has a place for example weights and an offset */
-    HW_FORMAT_NUMBERED = 32, /* an entry has its column's number, from 0 or 1; nothing gives the number of columns */
+    HW_FORMAT_CERTAIN = 8,   /* the first bytes occur in this format only: tested before the others */
+    HW_FORMAT_SIDES = 16,    /* can store example weights and an offset */
+    HW_FORMAT_NUMBERED = 32, /* entries have column numbers, from 0 or 1; the number of columns is not stored */
     HW_FORMAT_PAIR = 64      /* written with the target in a second file, FILE.target */
 };
 
@@ -51,11 +51,11 @@ enum {
 #define HW_FORMAT_OR_EXTENSION(id, word, help, extension, ...) "|" extension
 #define HW_EXTENSION_BOUNDS                                    (&("" HW_WRITTEN_FORMATS(HW_FORMAT_OR_EXTENSION))[1])
 
-/* Whether a file that begins with `text` looks like the format. */
+/* Returns whether a file that begins with `text` looks like the format. */
 typedef bool (*hw_format_looks)(const char *text, size_t bytes);
 /* Loads the files of the job. */
 typedef hawser_status (*hw_format_load)(hw_job *job, hawser_dataset *dataset, hawser_error *error);
-/* Writes `rows`, sparse ones as CSR, which are a part of `whole`. */
+/* Writes `rows` (sparse ones as CSR), which are a part of `whole`. */
 typedef hawser_status (*hw_format_write)(const hawser_dataset *whole, hawser_dataset *rows, const char *path,
                                          hawser_error *error);
 
@@ -68,8 +68,8 @@ HW_FORMATS(HW_FORMAT_FUNCTIONS)
 
 typedef struct hw_format_row {
     const char *word;
-    const char *extension;  /* without its dot; "": the format is read, not written */
-    const char *extensions; /* others, with their dots, separated by blanks */
+    const char *extension;  /* without its dot; "": the format cannot be written */
+    const char *extensions; /* further ones, with their dots, separated by blanks */
     unsigned traits;
     const char *options; /* their keys, separated by blanks */
     const char *title;
@@ -78,7 +78,7 @@ typedef struct hw_format_row {
     hw_format_write write;
 } hw_format_row;
 
-/* The row of a format, or NULL if there is none, as of HAWSER_GUESS. */
+/* Returns the row of a format, or NULL if there is none, as for HAWSER_GUESS. */
 const hw_format_row *hw_format_row_of(hawser_format format);
 /* Returns whether the format has all these traits; false for HAWSER_GUESS. */
 bool hw_format_is(hawser_format format, unsigned traits);
@@ -86,18 +86,19 @@ bool hw_format_is(hawser_format format, unsigned traits);
 bool hw_format_has_option(hawser_format format, const char *key);
 /* Returns the first format that has the option, or HAWSER_GUESS if the option is about all formats. */
 hawser_format hw_format_of_option(const char *key);
-/* Its word; "none" of HAWSER_GUESS. */
+/* Returns its word; "none" for HAWSER_GUESS. */
 const char *hw_format_name(hawser_format format);
-/* The format that a word of --format names, or HAWSER_GUESS. */
+/* Returns the format with this word of --format, or HAWSER_GUESS. */
 hawser_format hw_format_find(const char *word);
-/* The format of this extension (".svm"), or HAWSER_GUESS. */
+/* Returns the format with this extension (".svm"), or HAWSER_GUESS. */
 hawser_format hw_format_of_extension(const char *extension);
-/* Writes the extension of each format that can be written (".svm, .csv or ..."), and returns `text`. */
+/* Writes the extensions of the formats that can be written (".svm, .csv or ..."), and returns `text`. */
 const char *hw_format_extensions(char *text, size_t size);
 
-/* What the first bytes of an input look like; never HAWSER_GUESS. */
+/* Returns the format that the first bytes of an input look like; never HAWSER_GUESS. */
 hawser_format hw_guess_format(const char *text, size_t bytes);
-/* guess.c: whether an input, by its first bytes, is something known that is not read; what it is and what can be done. */
+/* guess.c: returns whether an input is, by its first bytes, a known format that cannot be read; *what names it, and the other text says
+ * what to do. */
 bool hw_is_foreign(const char *text, size_t bytes, const char **what, const char **advice);
 
 #endif

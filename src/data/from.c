@@ -1,4 +1,4 @@
-/* hawser_dataset_from: a copy of the caller's arrays, checked as a file would be. */
+/* Implements hawser_dataset_from: a copy of the caller's arrays, with the checks that a file gets. */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* Seeded synthetic problems. Every number is a function of (seed, what, which); log and pow are the C library's, so one seed gives the
- * same bits wherever those round alike, and elsewhere a problem that differs in last bits. */
+/* generate.c - seeded synthetic problems. Every number is a function of (seed, purpose, index). log and pow are the C library's, so one
+ * seed gives the same bits where those round alike, and elsewhere a problem that differs in last bits. */
 #include <math.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ static hw_random stream_of(const recipe *r, enum stream stream, uint64_t which)
 
 /* ---- dense: common factors plus own noise, rows of length one ---- */
 
-/* Column j = sum over factors of loading times factor, plus noise of the same variance. */
+/* Makes column j: the sum over factors of loading times factor, plus noise of the same variance. */
 static void dense_column(const recipe *r, size_t j, const double *factors, double *column)
 {
     hw_random random = stream_of(r, STREAM_COLUMN, j);
@@ -83,7 +83,7 @@ static hawser_status make_dense(const recipe *r, hawser_dataset *dataset, hawser
 /* Walker's alias method on whole numbers: exact, so no rounding of a sum can differ between machines. */
 typedef struct zipf {
     size_t count;
-    uint64_t *keep; /* draw below this out of `full`: the slot itself, else its alias */
+    uint64_t *keep; /* a draw below this out of `full` is the slot itself, otherwise its alias */
     uint32_t *alias;
     uint32_t *name; /* column of a popularity rank: ranks are scattered over the columns */
     uint64_t full;
@@ -96,12 +96,12 @@ static void zipf_free(zipf *z)
     free(z->name);
 }
 
-/* Weights are rounded to 2^-30 of the largest; each slot holds count * weight of `full` = the sum of the weights. */
+/* Builds the table. Weights are rounded to 2^-30 of the largest; each slot holds count * weight of `full` = the sum of the weights. */
 static hawser_status zipf_build(zipf *z, hawser_error *error)
 {
     uint32_t *small = NULL;
     HAWSER_TRY(HW_NEW(&small, z->count, "popularity of the columns", error));
-    size_t low = 0, high = z->count; /* slots below their share stack up from the left, the others from the right */
+    size_t low = 0, high = z->count; /* slots below their share are stacked from the left, the others from the right */
     z->full = 0;
     for (size_t r = 0; r < z->count; r++)
         z->full += z->keep[r] = 1 + (uint64_t)(pow((double)(r + 1), -ZIPF_EXPONENT) * 0x1p30);
@@ -151,7 +151,7 @@ static uint32_t zipf_draw(const zipf *z, hw_random *random)
     return z->name[hw_random_below(random, z->full) < z->keep[slot] ? slot : z->alias[slot]];
 }
 
-/* The distinct columns of one row; `seen` remembers the row that a column was last drawn for. */
+/* Draws the distinct columns of one row; `seen` has the row for which a column was last drawn. */
 static size_t draw_row(const recipe *r, const zipf *z, size_t row, hw_random *random, uint32_t *seen, uint32_t *columns)
 {
     *random = stream_of(r, STREAM_ROW, row);
@@ -166,7 +166,7 @@ static size_t draw_row(const recipe *r, const zipf *z, size_t row, hw_random *ra
     return count;
 }
 
-/* Rows are drawn twice, once to count and once to fill, which is cheaper than holding them twice. */
+/* Rows are drawn twice, to count and to fill, which is cheaper than storing them twice. */
 static hawser_status fill_url(const recipe *r, const zipf *z, uint32_t *seen, uint32_t *columns, hawser_dataset *dataset,
                               hawser_error *error)
 {
@@ -198,7 +198,7 @@ static hawser_status fill_url(const recipe *r, const zipf *z, uint32_t *seen, ui
             squares += value * value;
         }
         for (size_t k = 0; k < count; k++) {
-            uint64_t place = offsets[columns[k] + 1]++; /* ends as the start of the next column */
+            uint64_t place = offsets[columns[k] + 1]++; /* becomes the start of the next column */
             indices[place] = (uint32_t)i;
             values[place] = (0.5 + hw_random_uniform(&again)) / sqrt(squares);
         }
@@ -229,9 +229,9 @@ static hawser_status make_url(const recipe *r, const zipf *z, hawser_dataset *da
 
 /* ---- both ---- */
 
-/* Distinct columns with weights of either sign, at least one in size. With z, popular columns are drawn more often: a weight
- * on a column that hardly any row holds could not be found again; and rarer columns weigh more, so that each adds about as much
- * to the target and none drowns the others. */
+/* Draws distinct columns with weights of either sign, of size one or more. With z, popular columns are drawn more often, because a weight
+ * on a column that hardly any row has could not be found again. Rarer columns get larger weights, so that each adds about as much to the
+ * target. */
 static void make_truth(const recipe *r, const zipf *z, const hawser_matrix *matrix, double *truth)
 {
     hw_random random = stream_of(r, STREAM_TRUTH, 0);
@@ -280,7 +280,7 @@ static hawser_status generate(const recipe *r, bool url, hawser_dataset *dataset
     return status;
 }
 
-/* Fills in the defaults and refuses what cannot be made. */
+/* Fills in the defaults and refuses impossible sizes. */
 static hawser_status read_recipe(const hawser_generate *what, bool *url, recipe *r, uint64_t *bytes, hawser_error *error)
 {
     *url = what->kind != NULL && strcmp(what->kind, "url") == 0;

@@ -15,7 +15,7 @@
 
 enum { SAMPLES = 16, SAMPLE_BYTES = 1 << 16 };
 
-/* Entries and rows a byte, from samples all over the input, so that the memory can be told before the text is read. */
+/* Estimates entries and rows per byte from samples of the whole input, so that the memory is known before the text is read. */
 static hawser_status estimate_rows(hw_job *job, bool by_row, hawser_error *error)
 {
     double entries = 0, lines = 0, bytes = 0, text = (double)hw_input_text_bytes(&job->input);
@@ -36,7 +36,7 @@ static hawser_status estimate_rows(hw_job *job, bool by_row, hawser_error *error
     if (!by_row)
         need += (double)hw_buckets_extra(job->threads, (uint64_t)data);
     else if (!job->input.all_mapped || job->load->columns != 0 || job->load->parts > 1)
-        need += data * 1.05; /* parts, of which the rows are made */
+        need += data * 1.05; /* for the parts from which the rows are made */
     return hw_budget_estimate(&job->budget, (uint64_t)need, error);
 }
 
@@ -60,11 +60,12 @@ hawser_status hw_svmlight_load(hw_job *job, hawser_dataset *dataset, hawser_erro
         HAWSER_TRY(hw_assemble_rows(job, dataset, error));
     }
     if (!in_rows)
-        dataset->target = NULL; /* the file's comes in its place */
+        dataset->target = NULL; /* replaced by the file's */
     return HAWSER_OK;
 }
 
-/* What is unpacked is looked at where it comes first; the others' first look is when it is their turn. */
+/* Refuses known formats that cannot be read. Archives are checked here if they come first; the first bytes of later ones are checked in
+ * their turn. */
 static hawser_status refuse_foreign(hw_job *job, hawser_format format, hawser_error *error)
 {
     bool is_text = hw_format_is(format, HW_FORMAT_TEXT);
@@ -96,8 +97,8 @@ static hawser_status find_format(hw_job *job, hawser_format *format, hawser_erro
     HAWSER_TRY(refuse_foreign(job, *format, error));
     const char *title = hw_format_row_of(*format)->title;
     if (title != NULL && found != *format)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: is no %s file: its first bytes say otherwise",
-                           job->input.files[0].name, title);
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: is not a %s file, by its first bytes", job->input.files[0].name,
+                           title);
     return HAWSER_OK;
 }
 
@@ -114,7 +115,7 @@ static void note_figures(hw_job *job, hawser_dataset *dataset)
     job->rows_read = NULL;
 }
 
-/* A cache is mapped by its name (hw_cache_open), before it is read as an input. */
+/* A cache is mapped by its name (hw_cache_open) before it would be read as an input. */
 hawser_status hw_cache_load(hw_job *job, hawser_dataset *dataset, hawser_error *error)
 {
     (void)job, (void)dataset;
@@ -141,7 +142,7 @@ static hawser_status load_opened(hw_job *job, hawser_dataset *dataset, hawser_er
     HAWSER_TRY(check_selection(job, format, error));
     const hw_format_row *row = hw_format_row_of(format);
     bool in_lines = (row->traits & HW_FORMAT_LINES) != 0, binary = (row->traits & HW_FORMAT_BINARY) != 0;
-    dataset->figures.parted = (in_lines || binary) && job->load->parts > 1; /* Matrix Market says so itself */
+    dataset->figures.parted = (in_lines || binary) && job->load->parts > 1; /* Matrix Market sets this itself */
     if (dataset->figures.parted && in_lines)
         hw_input_part(&job->input, job->load->part, job->load->parts);
     HAWSER_TRY(row->load(job, dataset, error));

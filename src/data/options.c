@@ -1,4 +1,4 @@
-/* options.c - the readers' option rows and what they come to. */
+/* options.c - the option rows of the readers, and their conversion to a hawser_load. */
 #include <string.h>
 
 #include "base/argument.h"

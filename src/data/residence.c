@@ -75,7 +75,7 @@ static uint64_t column_entries(const hawser_matrix *whole, size_t column)
     return whole->layout == HAWSER_DENSE ? whole->rows : whole->offsets[column + 1] - whole->offsets[column];
 }
 
-/* A column as bytes: its values, then the numbers of their rows where it is sparse. */
+/* Returns the bytes of a column: its values, and if sparse the numbers of their rows. */
 static size_t column_bytes(const hawser_matrix *whole, size_t column)
 {
     size_t index = whole->layout == HAWSER_DENSE ? 0 : sizeof(uint32_t);
@@ -102,7 +102,7 @@ static hawser_status put_column(const hawser_matrix *whole, size_t column, const
                                 hawser_error *error)
 {
     if (column >= whole->cols || length != column_bytes(whole, column))
-        return hawser_fail(error, HAWSER_INTERNAL, "column %zu came in %zu bytes, which do not fit it", column, length);
+        return hawser_fail(error, HAWSER_INTERNAL, "column %zu arrived in %zu bytes, which do not fit it", column, length);
     uint64_t count = column_entries(whole, column), begin = column_begin(whole, column);
     size_t size = hw_type_size(whole->type);
     if (count == 0)
@@ -114,7 +114,7 @@ static hawser_status put_column(const hawser_matrix *whole, size_t column, const
     memcpy(indices, (const char *)bytes + count * size, count * sizeof *indices);
     for (uint64_t e = 0; e < count; e++)
         if (indices[e] >= whole->rows || (e > 0 && indices[e] <= indices[e - 1]))
-            return hawser_fail(error, HAWSER_INTERNAL, "column %zu came with row numbers that cannot be", column);
+            return hawser_fail(error, HAWSER_INTERNAL, "column %zu arrived with impossible row numbers", column);
     return HAWSER_OK;
 }
 
@@ -155,11 +155,11 @@ hawser_status hw_columns_take(struct hawser_residence *residence, const void *by
     while (length != 0) {
         wanted_entry head;
         if (length < sizeof head)
-            return hawser_fail(error, HAWSER_INTERNAL, "columns came cut off");
+            return hawser_fail(error, HAWSER_INTERNAL, "columns arrived cut off");
         memcpy(&head, at, sizeof head);
         if (head.column >= residence->whole.cols || head.length > length - sizeof head ||
             padded(head.length) > length - sizeof head)
-            return hawser_fail(error, HAWSER_INTERNAL, "column %llu came in a form that cannot be",
+            return hawser_fail(error, HAWSER_INTERNAL, "column %llu arrived in an impossible form",
                                (unsigned long long)head.column);
         if (!hw_is_here(residence, (uint32_t)head.column)) {
             HAWSER_TRY(put_column(&residence->whole, head.column, at + sizeof head, head.length, error));

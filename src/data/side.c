@@ -1,4 +1,4 @@
-/* side.c - what belongs to the rows or columns of an input and lies in files of its own. */
+/* side.c - reads what belongs to the rows or columns of an input but is in files of its own. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "data/formats.h"
 #include "data/load.h"
 
-/* One number a row, in any format that holds a single column. */
+/* Reads one number per row, from any format with a single column. */
 static hawser_status read_vector(hw_job *job, const char *path, const char *what, const double **out,
                                  hawser_dataset *dataset, hawser_error *error)
 {
@@ -16,7 +16,7 @@ static hawser_status read_vector(hw_job *job, const char *path, const char *what
     const hawser_matrix *v = &side->matrix;
     hawser_status status = HAWSER_OK;
     if (v->layout != HAWSER_DENSE || v->cols != 1)
-        status = hawser_fail(error, HAWSER_BAD_INPUT, "%s: a file of the %s has one number a row", path, what);
+        status = hawser_fail(error, HAWSER_BAD_INPUT, "%s: a file of the %s must have one number per row", path, what);
     else if (dataset->figures.rows_dropped > 0)
         status = hawser_fail(error, HAWSER_BAD_INPUT,
                              "%s: rows were dropped, so the rows of the %s file do not belong to them", path, what);
@@ -35,7 +35,7 @@ static hawser_status read_vector(hw_job *job, const char *path, const char *what
     return status;
 }
 
-/* How many columns the input has, those that a model does not know among them; SIZE_MAX: nothing says so. */
+/* Returns the number of columns of the input, including those that a model does not have; SIZE_MAX: unknown. */
 static size_t known_width(const hw_job *job, const hawser_dataset *dataset)
 {
     const hawser_load_figures *figures = &dataset->figures;
@@ -44,7 +44,7 @@ static size_t known_width(const hw_job *job, const hawser_dataset *dataset)
     return hw_format_is(figures->format, HW_FORMAT_NUMBERED) || job->load->columns != 0 ? SIZE_MAX : dataset->matrix.cols;
 }
 
-/* One name a line: pointers, then the text with line ends turned to ends of strings. */
+/* Splits names, one per line: pointers, then the text with line ends replaced by zeros. */
 static hawser_status split_names(const hw_job *job, const char *path, const char *text, size_t bytes,
                                  hawser_dataset *dataset, hawser_error *error)
 {
@@ -75,7 +75,7 @@ static hawser_status read_names(hw_job *job, const char *path, hawser_dataset *d
 {
     hw_input input;
     const char *text;
-    enum { FREE = 64 << 20, EACH = 4096 }; /* bytes that names may be unpacked to */
+    enum { FREE = 64 << 20, EACH = 4096 }; /* limits for unpacked names, in bytes */
     uint64_t most = FREE + (uint64_t)dataset->matrix.cols * EACH;
     void *buffer = NULL;
     size_t bytes, capacity = 0;
@@ -92,7 +92,7 @@ static hawser_status read_names(hw_job *job, const char *path, hawser_dataset *d
     return status;
 }
 
-/* CSV, npy and idx have looked for columns of that name first; svmlight's target is in its rows. */
+/* CSV, npy and idx have searched for a column of that name first; svmlight has its target in the rows. */
 hawser_status hw_load_side_files(hw_job *job, hawser_dataset *dataset, hawser_error *error)
 {
     const hawser_load *load = job->load;
@@ -104,10 +104,11 @@ hawser_status hw_load_side_files(hw_job *job, hawser_dataset *dataset, hawser_er
         if (specs[i] == NULL || strcmp(specs[i], "none") == 0 || *out[i] != NULL || (i == 0 && load->target_optional))
             continue;
         if (!hw_is_file(specs[i]))
-            return hawser_fail(error, HAWSER_BAD_INPUT,
-                               "the %s '%s' is no file, and this format has no columns by name; name a file of one number a "
-                               "row",
-                               what[i], specs[i]);
+            return hawser_fail(
+                error, HAWSER_BAD_INPUT,
+                "the %s '%s' is not a file, and this format has no columns by name; name a file with one number per "
+                "row",
+                what[i], specs[i]);
         HAWSER_TRY(read_vector(job, specs[i], what[i], out[i], dataset, error));
         dataset->figures.target_file |= i == 0;
     }
@@ -118,7 +119,7 @@ hawser_status hw_load_side_files(hw_job *job, hawser_dataset *dataset, hawser_er
         if (dataset->weights[i] < 0)
             return hawser_fail(
                 error, HAWSER_BAD_INPUT,
-                "%s: the weight of row %zu is negative: %g; weights are 0 or more, so remove the row or mend it", name,
+                "%s: the weight of row %zu is negative: %g; weights are 0 or more, so remove the row or correct it", name,
                 i + 1, dataset->weights[i]);
     return load->names != NULL ? read_names(job, load->names, dataset, error) : HAWSER_OK;
 }

@@ -66,12 +66,12 @@ code 3 "$hawser" "${train[@]}" images.idx
 says "target"
 head -c 1000 images.idx >cut.idx
 code 3 "$hawser" "${train[@]}" cut.idx --target labels.idx
-says "cut.idx: the header promises 90 x 20 numbers, and the file has 984 bytes of them"
+says "cut.idx: the header declares 90 x 20 numbers, but the file has 984 bytes of them"
 code 3 "$hawser" run -n 2 -- "${train[@]}" cut.idx --target labels.idx
-has err "cut.idx: the header promises 90 x 20 numbers"
+has err "cut.idx: the header declares 90 x 20 numbers"
 gzip -k cut.idx
 code 3 "$hawser" "${train[@]}" cut.idx.gz --target labels.idx
-says "cut.idx.gz: the header promises 90 x 20 numbers, and the file has 984 bytes of them"
+says "cut.idx.gz: the header declares 90 x 20 numbers, but the file has 984 bytes of them"
 code 3 "$hawser" "${train[@]}" images.idx --target images.idx
-says "images.idx: a file of the target has one number a row"
+says "images.idx: a file of the target must have one number per row"
 finish

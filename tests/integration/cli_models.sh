@@ -67,7 +67,7 @@ code 0 "$hawser" predict from0.st from1.svm --index-base 1
 cmp -s out right || complain "--index-base 1 does not read the file as it is counted"
 lacks err "counted from 1"
 code 3 "$hawser" predict from1.st from0.svm
-says "column index 0, where columns are counted from 1; see --index-base"
+says "column index 0, but columns are counted from 1; see --index-base"
 code 0 "$hawser" predict from1.st from0.svm --index-base 0
 cmp -s out right || complain "--index-base 0 does not read the file as it is counted"
 

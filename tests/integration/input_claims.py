@@ -65,19 +65,19 @@ def endless_rows():
     for kind in ["gz", "xz"] + (["zst"] if shutil.which("zstd") else []):
         name = "x." + kind
         pack(kind, name, (b"\0", TEXT))
-        refused(["data", "info", name], 3, f"hawser: {name}:1:1: is a zero byte, which text does not have")
+        refused(["data", "info", name], 3, f"hawser: {name}:1:1: is a zero byte, which text cannot have")
         pack(kind, name, (b"1,2\n3,4\n", 1), (b"\0", TEXT))
         refused(["data", "info", name], 3, f"hawser: {name}:3:1: is a zero byte")
         if SANITIZED:
             continue
         for row, line in ((b"7", 1), (b"1 1:1\n", 2), (b"\xef\xbb\xbf", 1), (b"\n\n\n", 4))[:4 if kind == "gz" else 1]:
             pack(kind, name, (row, 1), (b" " if b":" in row else b"7", TEXT))
-            refused(["train", "lasso", name], 3, f"{name}:{line}: no row ends within ", "is the archive one of text?", most=200)
+            refused(["train", "lasso", name], 3, f"{name}:{line}: no row ends within ", "is this an archive of text?", most=200)
     if not SANITIZED:
         for rows, lines, line in ((b"1,2\n3,4\n", b"\n", 3), (b"1 1:1\n2 1:2\n", b"# a comment\n", 3), (BANNER + b"2 2 1\n", b"% a comment\n", 3)):
             pack("gz", "x.gz", (rows, 1), (lines, (80 << 20) // len(lines)))
             code, text = call(["data", "info", "x.gz"], 400)
-            found = re.fullmatch(r"hawser: x\.gz:(\d+): no row ends within .*; is the archive one of text\?\n", text)
+            found = re.fullmatch(r"hawser: x\.gz:(\d+): no row ends within .*; is this an archive of text\?\n", text)
             assert code == 3 and found and line <= int(found[1]) <= 1 << 20, (lines, code, text)
         pack("gz", "x.gz", (BANNER, 1), (b"%\n", TEXT // 2))
         refused(["data", "info", "x.gz"], 3, "no row ends within", most=200)
@@ -139,7 +139,7 @@ def claimed_sizes():
     pack("gz", "m.gz", (BANNER + b"2147483647 2147483647 2147483647\n", 1), (b"1 1 1\n", 1))
     refused(["data", "info", "m.gz"], 3, "m.gz:2: makes 2147483647 rows")
     head = b"\x93NUMPY\x01\x00v\x00"
-    for shape, code, words in (("(3, 2)", 3, "something follows the numbers"), ("(4000000000, 4000000000)", 5, "the load needs about")):
+    for shape, code, words in (("(3, 2)", 3, "other data follow the numbers"), ("(4000000000, 4000000000)", 5, "the load needs about")):
         facts = ("{'descr': '<f8', 'fortran_order': False, 'shape': %s, }" % shape).encode().ljust(117) + b"\n"
         pack("gz", "n.gz", (head + facts, 1), (b"\0", TEXT))
         refused(["data", "info", "n.gz"], code, words)

@@ -144,7 +144,7 @@ static void columns_that_dense_data_lack_are_refused(void **state)
     const hawser_load load = {.columns = 5, .rows_layout = 1};
     assert_int_equal(hawser_dataset_save(&d, "c", &error), HAWSER_OK);
     assert_int_equal(hw_cache_open("c", &load, &loaded, &error), HAWSER_BAD_INPUT);
-    assert_string_equal(error.text, "c: has 4 columns besides target, weights and offset, and 5 are needed");
+    assert_string_equal(error.text, "c: has 4 columns besides target, weights and offset, but 5 are needed");
     d = sample(HAWSER_CSC, HAWSER_F64);
     assert_int_equal(hawser_dataset_save(&d, "c", &error), HAWSER_OK);
     assert_int_equal(hw_cache_open("c", &load, &loaded, &error), HAWSER_OK);

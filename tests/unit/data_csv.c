@@ -61,7 +61,7 @@ static void columns_have_roles_by_name_or_number(void **state)
     refuse_text("1,2\n", twice, "in: the weights '0' names a column that has another role");
     hawser_load negative = {.weights = "1"};
     refuse_text("1,2,3\n1,-2,3\n", negative,
-                "in: the weight of row 2 is negative: -2; weights are 0 or more, so remove the row or mend it");
+                "in: the weight of row 2 is negative: -2; weights are 0 or more, so remove the row or correct it");
 }
 
 /* Whatever it is called: that another column's name is a number does not make it the target. */
@@ -144,7 +144,7 @@ static void missing_values_are_treated_as_asked(void **state)
     assert_int_equal(hawser_dataset_figures(dataset)->rows_dropped, 3);
     hawser_dataset_free(dataset);
     load.missing = "refuse";
-    refuse_text(text, load, "in:3:3: a value is missing in column 1 a; --missing can say zero, mean or drop: \",5\"");
+    refuse_text(text, load, "in:3:3: a value is missing in column 1 a; use --missing zero, mean or drop: \",5\"");
     load.missing = "mean";
     refuse_text("y,a\n1,2\n,3\n", load,
                 "in:3:1: the target is missing in column 0 y; only --missing drop helps here: \",3\"");

@@ -107,9 +107,9 @@ static void zeros_may_follow_an_archive(void **state)
     } cases[] = {{GZIP, 1, "", NULL},
                  {GZIP, 512, "", NULL},
                  {GZIP, 300001, "", NULL}, /* more than is read at a time */
-                 {GZIP, 512, "x", "z: the gzip archive is damaged: something else follows its end"},
-                 {GZIP, 300001, "x", "z: the gzip archive is damaged: something else follows its end"},
-                 {GZIP, 0, "xyz", "z: the gzip archive is damaged: something else follows its end"},
+                 {GZIP, 512, "x", "z: the gzip archive is damaged: other data follow its end"},
+                 {GZIP, 300001, "x", "z: the gzip archive is damaged: other data follow its end"},
+                 {GZIP, 0, "xyz", "z: the gzip archive is damaged: other data follow its end"},
                  {XZ, 4, "", NULL},
                  {XZ, 300000, "", NULL},
                  {XZ, 6, "", "z: the xz archive is damaged: wrong data"},
@@ -229,7 +229,7 @@ static void what_is_no_input_is_refused(void **state)
     hawser_dataset *dataset;
     hawser_error error;
     assert_int_equal(load_paths(&path, 1, (hawser_load){.format = HAWSER_NPY}, &dataset, &error), HAWSER_BAD_INPUT);
-    assert_string_equal(error.text, "plain: is no .npy file: its first bytes say otherwise");
+    assert_string_equal(error.text, "plain: is not a .npy file, by its first bytes");
     assert_int_equal(load_paths(&path, 0, (hawser_load){0}, &dataset, &error), HAWSER_BAD_ARGUMENT);
 }
 
@@ -277,14 +277,14 @@ static void side_files_belong_to_the_rows(void **state)
     load.weights = "absent";
     assert_int_equal(load_paths(&path, 1, load, &dataset, &error), HAWSER_BAD_INPUT);
     assert_string_equal(error.text,
-                        "the weights 'absent' is no file, and this format has no columns by name; name a file of "
-                        "one number a row");
+                        "the weights 'absent' is not a file, and this format has no columns by name; name a file with "
+                        "one number per row");
     put_text("below", "2\n-3\n");
     load.weights = "below";
     assert_int_equal(load_paths(&path, 1, load, &dataset, &error), HAWSER_BAD_INPUT);
     assert_string_equal(error.text,
                         "below: the weight of row 2 is negative: -3; weights are 0 or more, so remove the row or "
-                        "mend it");
+                        "correct it");
     load.weights = NULL;
     load.names = "name";
     assert_int_equal(load_paths(&path, 1, load, &dataset, &error), HAWSER_BAD_INPUT);
@@ -530,7 +530,7 @@ static void known_files_of_other_kinds_are_named(void **state)
     } kinds[] = {
         {"BZh91AY&SY\x01\x02", 12, "a bzip2 archive, which is not read here; unpack it"},
         {"PK\3\4\x14\0", 6,
-         "a zip archive, as .npz and .xlsx are, which is not read here; unpack it; of an .npz save each array as .npy"},
+         "a zip archive, as .npz and .xlsx are, which is not read here; unpack it; save each array of an .npz as .npy"},
         {"\x04\x22\x4d\x18", 4, "an lz4 archive, which is not read here; unpack it"},
         {"7z\xbc\xaf\x27\x1c", 6, "a 7-Zip archive, which is not read here; unpack it"},
         {"\x1f\x9d\x90", 3, "a compress (.Z) archive, which is not read here; unpack it"},

@@ -176,13 +176,13 @@ static void damaged_headers_are_refused_with_one_line(void **state)
         {0x08, 0, {0}, "in: has no dimensions; expected one or more"},
         {0x08, 2, {0, 6}, "in: dimension 1 of 2 has size 0, so there are no numbers"},
         {0x08, 3, {6, 1, 0}, "in: dimension 3 of 3 has size 0, so there are no numbers"},
-        {0x08, 1, {5}, "in: something follows the numbers"},
-        {0x08, 1, {7}, "in: the header promises 7 x 1 numbers, and the file has 6 bytes of them"},
-        {0x0b, 2, {2, 2}, "in: the header promises 2 x 2 numbers, and the file has 6 bytes of them"},
+        {0x08, 1, {5}, "in: other data follow the numbers"},
+        {0x08, 1, {7}, "in: the header declares 7 x 1 numbers, but the file has 6 bytes of them"},
+        {0x0b, 2, {2, 2}, "in: the header declares 2 x 2 numbers, but the file has 6 bytes of them"},
         {0x0e,
          2,
          {4294967294, 4294967294},
-         "in: the header promises 4294967294 x 4294967294 numbers, and the file has 6 bytes of them"},
+         "in: the header declares 4294967294 x 4294967294 numbers, but the file has 6 bytes of them"},
         {0x08, 1, {4294967295}, "in: dimension 1 of 1, of size 4294967295, makes more than 4294967294 rows"},
         {0x08, 3, {1, 65536, 65536}, "in: dimension 3 of 3, of size 65536, makes more than 4294967294 columns"},
         {0x08,
@@ -200,12 +200,12 @@ static void damaged_headers_are_refused_with_one_line(void **state)
     bytes b = idx_head(0x07, 1, (uint32_t[]){1});
     refuse_bytes(b.text, b.count, (hawser_load){.format = HAWSER_IDX},
                  "in: idx numbers of type 0x07 are unknown; expected 0x08, 0x09, 0x0b, 0x0c, 0x0d or 0x0e");
-    refuse_bytes("1,2\n", 4, (hawser_load){.format = HAWSER_IDX}, "in: is no idx file: its first bytes say otherwise");
+    refuse_bytes("1,2\n", 4, (hawser_load){.format = HAWSER_IDX}, "in: is not an idx file, by its first bytes");
     b = idx_head(0x08, 3, (uint32_t[]){1, 1, 1});
     for (size_t count = 1; count < b.count; count++)
         refuse_bytes(b.text, count, (hawser_load){.format = HAWSER_IDX}, "in: is cut off in its header");
     refuse_bytes(b.text, b.count, (hawser_load){0},
-                 "in: the header promises 1 x 1 numbers, and the file has 0 bytes of them");
+                 "in: the header declares 1 x 1 numbers, but the file has 0 bytes of them");
     for (hawser_format format = HAWSER_SVMLIGHT; format <= HAWSER_CSV; format++)
         refuse_bytes(b.text, b.count, (hawser_load){.format = format},
                      "in: is an idx file, and the input is read as text; name idx files alone, with format idx or guess");
@@ -227,7 +227,7 @@ static void numbers_that_are_not_finite_are_refused(void **state)
     bytes b = idx_head(0x0e, 1, (uint32_t[]){1});
     put_number(&b, 0x0e, 8, 1e39);
     refuse_bytes(b.text, b.count, (hawser_load){.type = HAWSER_F32},
-                 "in: row 0, column 0 (from 0): the value is 1e+39; that is too large for type f32, use f64");
+                 "in: row 0, column 0 (from 0): the value is 1e+39; it is too large for type f32, use f64");
 }
 
 int main(void)

@@ -69,7 +69,7 @@ static void bags_of_words_are_read(void **state)
         hawser_dataset_free(dataset);
     }
     const hawser_load asked = {.format = HAWSER_MATRIX_MARKET};
-    refuse_text("3\n4\n3\n1 2 2\n1 4 7\n", asked, "in: the line of sizes promises 3 entries, and the file has 2");
+    refuse_text("3\n4\n3\n1 2 2\n1 4 7\n", asked, "in: the line of sizes declares 3 entries, but the file has 2");
     refuse_text("3\n4\n1\n1 5 2\n", asked,
                 "in:4:3: the column number is not in 1 to 4, which the line of sizes gives: \"5\"");
     refuse_text("0\n4\n1\n1 1 2\n", asked,
@@ -119,20 +119,20 @@ static void wrong_text_is_refused_by_place_and_word(void **state)
         {"%%MatrixMarket vector array real general\n1 1\n1\n",
          "in:1:16: a Matrix Market file of this kind is not supported; expected one of: matrix: \"vector\""},
         {REAL "2 2\n1 1 1\n", "in:2:4: expected ROWS COLUMNS ENTRIES: end of line"},
-        {REAL "2 2 1 9\n1 1 1\n", "in:2:7: something follows the sizes: \"9\""},
+        {REAL "2 2 1 9\n1 1 1\n", "in:2:7: other text follows the sizes: \"9\""},
         {REAL "0 2 1\n1 1 1\n", "in:2:1: the matrix has no rows or no columns: \"0\""},
         {REAL "2 2 1\n3 1 1\n", "in:3:1: the row number is not in 1 to 2, which the line of sizes gives: \"3\""},
         {REAL "2 2 1\n1 0 1\n", "in:3:3: the column number is not in 1 to 2, which the line of sizes gives: \"0\""},
         {REAL "2 2 1\n1 1.5 1\n", "in:3:3: expected a column number: \"1.5\""},
         {REAL "2 2 1\n1 1 nan\n", "in:3:5: the value is NaN; remove the row or write a number: \"nan\""},
         {REAL "2 2 1\n1 1\n", "in:3:4: the value is not a number: end of line"},
-        {REAL "2 2 1\n1 1 1 7\n", "in:3:7: something follows the entry: \"7\""},
-        {REAL "2 2 3\n1 1 1\n", "in: the line of sizes promises 3 entries, and the file has 1"},
-        {REAL "2 2 1\n1 1 1\n2 2 2\n", "in: the line of sizes promises 1 entries, and the file has 2"},
-        {REAL "2 2 2\n2 1 1\n2 1 2\n", "in: the entry in row 2 and column 1 is given twice"},
+        {REAL "2 2 1\n1 1 1 7\n", "in:3:7: other text follows the entry: \"7\""},
+        {REAL "2 2 3\n1 1 1\n", "in: the line of sizes declares 3 entries, but the file has 1"},
+        {REAL "2 2 1\n1 1 1\n2 2 2\n", "in: the line of sizes declares 1 entries, but the file has 2"},
+        {REAL "2 2 2\n2 1 1\n2 1 2\n", "in: the entry in row 2 and column 1 occurs twice"},
         {REAL "% only comments\n", "in: ends before the line of sizes"},
         {"%%MatrixMarket matrix array real general\n100000 100000\n1\n",
-         "in: the line of sizes promises 10000000000 entries, and the file has 1"},
+         "in: the line of sizes declares 10000000000 entries, but the file has 1"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         refuse_text(cases[i].text, plain, cases[i].message);

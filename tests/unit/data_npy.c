@@ -127,7 +127,7 @@ static void numbers_too_large_for_f32_are_named(void **state)
     const double wide[] = {1, 2, 3, 4, 5, 1e39};
     bytes b = npy_file(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2), }", wide, sizeof wide);
     refuse_bytes(b.text, b.count, (hawser_load){.type = HAWSER_F32},
-                 "in: row 2, column 1 (from 0): the value is 1e+39; that is too large for type f32, use f64");
+                 "in: row 2, column 1 (from 0): the value is 1e+39; it is too large for type f32, use f64");
 }
 
 static void other_arrays_are_refused_by_name(void **state)
@@ -145,12 +145,12 @@ static void other_arrays_are_refused_by_name(void **state)
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (-6,), }",
          "in: the shape (-6,) is not one or two dimensions of at most 4294967294"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (), }", "in: holds a single number, not a matrix"},
-        {"{'descr': '<f8', 'fortran_order': False, 'shape': (0, 6), }", "in: something follows the numbers"},
-        {"{'descr': '<f8', 'fortran_order': False, 'shape': (5,), }", "in: something follows the numbers"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (0, 6), }", "in: other data follow the numbers"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (5,), }", "in: other data follow the numbers"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (120000, 120000), }",
-         "in: the header promises 120000 x 120000 numbers, and the file has 48 bytes of them"},
+         "in: the header declares 120000 x 120000 numbers, but the file has 48 bytes of them"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (4294967294, 4294967294), }",
-         "in: the header promises 4294967294 x 4294967294 numbers, and the file has 48 bytes of them"},
+         "in: the header declares 4294967294 x 4294967294 numbers, but the file has 48 bytes of them"},
         {"{'descr': '<f8', 'shape': (6,), }", "in: damaged .npy header: {'descr': '<f8', 'shape': (6,), }"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)

@@ -81,8 +81,7 @@ static void a_forced_base_is_kept(void **state)
     expect_matrix(dataset, 1, 2, values);
     assert_false(hawser_dataset_figures(dataset)->base_guessed);
     hawser_dataset_free(dataset);
-    refuse_text("1 1:1\n1 0:1\n", one,
-                "in:2:3: column index 0, where columns are counted from 1; see --index-base: \"0:1\"");
+    refuse_text("1 1:1\n1 0:1\n", one, "in:2:3: column index 0, but columns are counted from 1; see --index-base: \"0:1\"");
 }
 
 static void columns_beyond_the_models_are_counted_and_left_out(void **state)
@@ -117,11 +116,11 @@ static void wrong_text_is_refused_by_place_and_word(void **state)
         {"1 1:1e999\n", "in:1:5: the value is too large for the storage type: \"1e999\""},
         {"NaN 1:1\n", "in:1:1: the target is NaN; remove the row or write a number: \"NaN\""},
         {"1e400 1:1\n", "in:1:1: the target is too large: \"1e400\""},
-        {"cat 1:1\n", "in:1:1: the target is not a number; classes are numbers too, as 0 and 1: \"cat\""},
+        {"cat 1:1\n", "in:1:1: the target is not a number; classes are numbers too, like 0 and 1: \"cat\""},
         {"1 1:1\n\n# c\n1:1 2:1\n", "in:4:1: the target is missing: the line begins with INDEX:VALUE: \"1:1\""},
         {"1,2 1:1\n", "in:1:1: several targets in a line are not supported: \"1\""},
         {"1 3:1 2:1\n", "in:1:7: column index 2 follows 3; indices must ascend in a row: \"2:1\""},
-        {"1 3:1 3:1\n", "in:1:7: column index 3 is given twice in the row: \"3:1\""},
+        {"1 3:1 3:1\n", "in:1:7: column index 3 occurs twice in the row: \"3:1\""},
         {"1 4294967295:1\n", "in:1:3: the column index is larger than 4294967294: \"4294967295:1\""},
         {"1 99999999999999999999999:1\n",
          "in:1:3: the column index is larger than 4294967294: \"99999999999999999999999:1\""},

@@ -145,7 +145,7 @@ static void headers_read_back(void **state)
     d.columns = twice;
     assert_int_equal(hawser_dataset_write(&d, 0, 1, HAWSER_CSV, "d", &error), HAWSER_BAD_INPUT);
     assert_string_equal(error.text,
-                        "d: two columns are named 'b', and a CSV file with both could not be read back; give other "
+                        "d: two columns are named 'b', so a CSV file with both could not be read back; give other "
                         "--names");
     assert_int_equal(access("d", F_OK), -1);
 }

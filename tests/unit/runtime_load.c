@@ -303,7 +303,7 @@ static void refused_by_all(void **state)
     fclose(file);
     all_refuse((refusal){"none.csv", "mean", "none.csv: every value of feature 2 is missing", 0, HAWSER_BAD_INPUT});
     write_market("a.mtx", "real general", 31, "3 3 1\n");
-    all_refuse((refusal){"a.mtx", NULL, "a.mtx: the line of sizes promises 412 entries, and the file has 413", 0,
+    all_refuse((refusal){"a.mtx", NULL, "a.mtx: the line of sizes declares 412 entries, but the file has 413", 0,
                          HAWSER_BAD_INPUT});
     file = fopen("b.mtx", "w");
     assert_non_null(file);
@@ -313,10 +313,10 @@ static void refused_by_all(void **state)
     fclose(file);
     write_array("c.mtx", true, 9, 9, "3\n");
     all_refuse(
-        (refusal){"c.mtx", NULL, "c.mtx: the line of sizes promises 45 entries, and the file has 46", 0, HAWSER_BAD_INPUT});
+        (refusal){"c.mtx", NULL, "c.mtx: the line of sizes declares 45 entries, but the file has 46", 0, HAWSER_BAD_INPUT});
     write_array("c.mtx", false, 9, 9, "3 4\n");
-    all_refuse((refusal){"c.mtx", NULL, "c.mtx:94:3: something follows the entry: \"4\"", 0, HAWSER_BAD_INPUT});
-    all_refuse((refusal){"b.mtx", NULL, "b.mtx: the entry in row 1 and column 1 is given twice", 0, HAWSER_BAD_INPUT});
+    all_refuse((refusal){"c.mtx", NULL, "c.mtx:94:3: other text follows the entry: \"4\"", 0, HAWSER_BAD_INPUT});
+    all_refuse((refusal){"b.mtx", NULL, "b.mtx: the entry in row 1 and column 1 occurs twice", 0, HAWSER_BAD_INPUT});
 }
 
 /* One index makes columns that all nodes keep offsets of, though none of them has entries there. */

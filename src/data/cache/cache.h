@@ -1,4 +1,4 @@
-/* cache.h - Hawser's own mapped file. It starts with HW_CACHE_MAGIC. */
+/* cache.h - Hawser's own mapped file format. A file starts with HW_CACHE_MAGIC. */
 #ifndef HW_DATA_CACHE_H
 #define HW_DATA_CACHE_H
 
@@ -6,9 +6,10 @@
 
 #define HW_CACHE_MAGIC "HWCACHE1"
 
-/* Maps `path` and makes a dataset whose arrays lie in the mapping. Of load's wishes: columns beyond `columns` are left out and counted,
- * and dense data with fewer are refused (of sparse data the missing ones are zeros); a target of "none" is left out; rows_layout turns
- * the matrix, a copy in memory; other targets, weights, offsets, names, an index_base and a type that the file does not hold are refused. */
+/* Maps `path` and makes a dataset whose arrays are in the mapping. Of the load's options: columns from `columns` on are left out and
+ * counted, and dense data with fewer are refused (in sparse data the missing ones are zeros). A target of "none" leaves the target out.
+ * rows_layout converts the matrix, to a copy in memory. Other targets, weights, offsets, names, and an index_base or a type that differs
+ * from the file's are refused. */
 hawser_status hw_cache_open(const char *path, const hawser_load *load, hawser_dataset **dataset,
                             hawser_error *error) HAWSER_MUST_USE;
 

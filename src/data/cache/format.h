@@ -1,5 +1,5 @@
-/* format.h - how the mapped file lies: a header, then sections at multiples of 64 bytes, each with size and digest.
- * Little-endian, as it lies in memory. */
+/* format.h - the layout of the mapped file: a header, then sections at multiples of 64 bytes, each with size and digest. Little-endian, as
+ * in memory. */
 #ifndef HW_DATA_CACHE_FORMAT_H
 #define HW_DATA_CACHE_FORMAT_H
 
@@ -7,7 +7,7 @@
 
 #include "data/cache/cache.h"
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "cache files are little-endian and mapped as they lie");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "cache files are little-endian and mapped without conversion");
 
 enum { HW_CACHE_VERSION = 3, HW_CACHE_ALIGNMENT = 64, HW_CACHE_PIECE = 1 << 20 };
 
@@ -15,10 +15,10 @@ enum hw_cache_section {
     HW_CACHE_OFFSETS, /* sparse: lines + 1 numbers of 64 bits */
     HW_CACHE_INDICES, /* sparse: stored numbers of 32 bits */
     HW_CACHE_VALUES,  /* stored numbers; dense: column after column without gaps */
-    HW_CACHE_TARGET,  /* rows doubles or empty, as the next two */
+    HW_CACHE_TARGET,  /* rows doubles or empty; so are the next two */
     HW_CACHE_WEIGHTS,
     HW_CACHE_OFFSET,
-    HW_CACHE_NAMES, /* cols texts, each ended by a zero byte, or empty */
+    HW_CACHE_NAMES, /* cols texts, each ending in a zero byte, or empty */
     HW_CACHE_TARGET_NAME,
     HW_CACHE_MEANS, /* cols doubles that stand for missing values, or empty; version 1 ends in front of it */
     HW_CACHE_SCHEMA, /* a text of JSON (hawser_schema_write) that ends in a zero byte, or empty; version 2 ends in front of it */
@@ -35,7 +35,7 @@ typedef struct hw_cache_header {
     char magic[8];
     uint32_t version;
     uint32_t layout;
-    uint64_t digest; /* hw_hash of the header with zero here */
+    uint64_t digest; /* hw_hash of the header with zeros in this field */
     uint64_t file_size;
     uint64_t rows;
     uint64_t cols;
@@ -47,10 +47,10 @@ typedef struct hw_cache_header {
     hw_cache_span sections[HW_CACHE_SECTIONS];
 } hw_cache_header;
 
-_Static_assert(sizeof(hw_cache_header) == 72 + 24 * HW_CACHE_SECTIONS, "no padding that could differ");
+_Static_assert(sizeof(hw_cache_header) == 72 + 24 * HW_CACHE_SECTIONS, "padding would make digests differ");
 
-/* Makes a dataset over the bytes of a cache, aligned to HW_CACHE_ALIGNMENT, which must outlive it. Any bytes are allowed. Without
- * `verify` digests are not looked at, so that a fuzzer gets past them; all that memory safety rests on is checked anyway. */
+/* Makes a dataset over the bytes of a cache, which are aligned to HW_CACHE_ALIGNMENT and must outlive it. Any bytes are allowed. Without
+ * `verify` digests are not checked, so that a fuzzer gets past them. Everything that memory safety depends on is always checked. */
 hawser_status hw_cache_view(const unsigned char *bytes, size_t size, const char *name, bool verify, hawser_dataset **dataset,
                             hawser_error *error) HAWSER_MUST_USE;
 

@@ -1,4 +1,4 @@
-/* Opening a cache: the file is mapped and its arrays are used where they lie. */
+/* read.c - opens a cache: the file is mapped, and its arrays are used in place. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@ static hawser_status damaged(const cache_reader *in, const char *what, hawser_er
     return hawser_fail(error, HAWSER_BAD_INPUT, "%s: damaged cache file: %s; convert the data again", in->name, what);
 }
 
-/* An empty section of a matrix is an empty array, of anything else something that the input did not have. */
+/* An empty section of the matrix is an empty array; any other empty section means that the input did not have it. */
 static const void *section(const cache_reader *in, int which)
 {
     if (which <= HW_CACHE_VALUES && in->header.layout != HAWSER_DENSE)
@@ -57,14 +57,14 @@ static hawser_status check_header(cache_reader *in, bool verify, hawser_error *e
     if (verify && hw_hash(&copy, bytes, 0) != in->header.digest)
         return damaged(in, "the header's checksum does not match", error);
     if (copy.file_size != in->size)
-        return damaged(in, "it is not as long as it was written", error);
+        return damaged(in, "its length is not the one that was written", error);
     if (copy.rows == 0 || copy.cols == 0 || copy.rows > UINT32_MAX || copy.cols > UINT32_MAX || copy.layout > HAWSER_CSR ||
         copy.type > HAWSER_F32 || copy.index_base < -1 || copy.index_base > 1)
         return damaged(in, "a field of the header is out of range", error);
     for (int s = 0; s < HW_CACHE_SECTIONS; s++) {
         const hw_cache_span *span = &copy.sections[s];
         if (span->begin % HW_CACHE_ALIGNMENT != 0 || span->begin > in->size || span->size > in->size - span->begin)
-            return damaged(in, "a section reaches beyond the file", error);
+            return damaged(in, "a section extends beyond the file", error);
     }
     return HAWSER_OK;
 }
@@ -83,7 +83,7 @@ static hawser_status check_sizes(const cache_reader *in, hawser_error *error)
     for (int s = HW_CACHE_TARGET; s <= HW_CACHE_OFFSET; s++)
         good = good && (h->sections[s].size == 0 || h->sections[s].size == h->rows * 8);
     good = good && (h->sections[HW_CACHE_MEANS].size == 0 || h->sections[HW_CACHE_MEANS].size == h->cols * 8);
-    return good ? HAWSER_OK : damaged(in, "a section has not the size that rows, columns and entries ask for", error);
+    return good ? HAWSER_OK : damaged(in, "the size of a section does not match rows, columns and entries", error);
 }
 
 static hawser_status check_digests(const cache_reader *in, hawser_error *error)
@@ -100,7 +100,7 @@ static hawser_status check_digests(const cache_reader *in, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* A checksum finds accidents; a file made to deceive must not lead the kernels out of their arrays either. */
+/* A checksum finds accidents, but a file made to deceive must not lead the kernels out of their arrays either. */
 static hawser_status check_lines(const cache_reader *in, const hawser_matrix *A, hawser_error *error)
 {
     size_t lines = A->layout == HAWSER_CSR ? A->rows : A->cols, width = A->layout == HAWSER_CSR ? A->cols : A->rows;
@@ -147,7 +147,7 @@ static hawser_status read_names(cache_reader *in, hawser_error *error)
     if (at == NULL)
         return HAWSER_OK;
     uint64_t left = h->sections[HW_CACHE_NAMES].size;
-    if (left < h->cols) /* before room is made for them: a name takes a byte at least */
+    if (left < h->cols) /* before memory is allocated for them: a name takes one byte or more */
         return damaged(in, "it has fewer names than columns", error);
     const char **names = NULL;
     HAWSER_TRY(HW_NEW(&names, h->cols, "the names of the columns", error));
@@ -231,7 +231,7 @@ hawser_status hw_cache_view(const unsigned char *bytes, size_t size, const char 
     return HAWSER_OK;
 }
 
-/* ---- what the caller asks of it ---- */
+/* ---- checks of the caller's options ---- */
 
 static bool asked(const char *text)
 {
@@ -240,7 +240,7 @@ static bool asked(const char *text)
 
 static hawser_status check_wishes(const hawser_dataset *d, const char *path, const hawser_load *load, hawser_error *error)
 {
-    static const char again[] = "a cache keeps what it was converted with: give this option to `hawser data convert`";
+    static const char again[] = "a cache keeps the options of its conversion: give this one to `hawser data convert`";
     if (asked(load->target) && (d->target_name == NULL || strcmp(load->target, d->target_name) != 0))
         return hawser_fail(error, HAWSER_BAD_OPTION, "%s: target \"%s\" is not its target \"%s\"; %s", path, load->target,
                            d->target_name != NULL ? d->target_name : "", again);
@@ -251,9 +251,10 @@ static hawser_status check_wishes(const hawser_dataset *d, const char *path, con
                                                  : load->names,
                            again);
     if (load->type == HAWSER_F32 && d->matrix.type != HAWSER_F32)
-        return hawser_fail(error, HAWSER_BAD_OPTION, "%s: it holds 64-bit numbers, asked were 32; %s", path, again);
+        return hawser_fail(error, HAWSER_BAD_OPTION, "%s: it has 64-bit numbers, but 32-bit ones were requested; %s", path,
+                           again);
     if (load->index_base != 0 && d->figures.index_base >= 0 && load->index_base - 1 != d->figures.index_base)
-        return hawser_fail(error, HAWSER_BAD_OPTION, "%s: its index base is %d, asked was %d; %s", path,
+        return hawser_fail(error, HAWSER_BAD_OPTION, "%s: its index base is %d, but %d was requested; %s", path,
                            d->figures.index_base, load->index_base - 1, again);
     return HAWSER_OK;
 }
@@ -264,7 +265,7 @@ static hawser_status flip_dataset(hawser_dataset *d, const char *path, const haw
     uint64_t have = load->memory_limit != 0 ? load->memory_limit : hw_machine_memory(1);
     d->figures.memory_estimate = need;
     if (need > have)
-        return hawser_fail(error, HAWSER_NO_MEMORY, "%s: turning it from %s needs %llu MiB, %llu MiB are allowed", path,
+        return hawser_fail(error, HAWSER_NO_MEMORY, "%s: converting %s needs %llu MiB, but %llu MiB are allowed", path,
                            d->matrix.layout == HAWSER_CSC ? "columns into rows" : "rows into columns",
                            (unsigned long long)(need >> 20), (unsigned long long)(have >> 20));
     hw_flipped flipped;
@@ -276,13 +277,13 @@ static hawser_status flip_dataset(hawser_dataset *d, const char *path, const haw
     return HAWSER_OK;
 }
 
-/* Leaves out the columns that a model does not know, and counts what that drops. Of dense data all that it knows must be there; in
- * sparse data the others are zeros. */
+/* Leaves out the columns that a model does not have, and counts the dropped entries. Dense data must have all columns of the model; in
+ * sparse data absent ones are zeros. */
 static hawser_status cut_columns(hawser_dataset *d, const char *path, const hawser_load *load, hawser_error *error)
 {
     if (d->matrix.layout == HAWSER_DENSE && d->matrix.cols < load->columns)
         return hawser_fail(error, HAWSER_BAD_INPUT,
-                           "%s: has %zu columns besides target, weights and offset, and %zu are needed", path,
+                           "%s: has %zu columns besides target, weights and offset, but %zu are needed", path,
                            d->matrix.cols, load->columns);
     if (load->columns == 0 || d->matrix.cols <= load->columns)
         return HAWSER_OK;
@@ -309,7 +310,7 @@ static hawser_status grant_wishes(hawser_dataset *d, const char *path, const haw
     HAWSER_TRY(cut_columns(d, path, load, error));
     if (d->matrix.layout == (load->rows_layout ? HAWSER_CSC : HAWSER_CSR))
         HAWSER_TRY(flip_dataset(d, path, load, error));
-    d->figures.rows_read = NULL; /* mapped: nobody has read a row */
+    d->figures.rows_read = NULL; /* mapped: no thread has read a row */
     d->figures.readers = 0;
     d->figures.format = HAWSER_CACHE;
     return HAWSER_OK;

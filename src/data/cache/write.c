@@ -1,4 +1,4 @@
-/* hawser_dataset_save. The sections are gone through twice: once for sizes and digests, then, behind the header, to write. */
+/* write.c - implements hawser_dataset_save. It walks the sections twice: for sizes and digests, then, after the header, to write. */
 #include <stddef.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "data/cache/format.h"
 
 typedef struct cache_writer {
-    hw_file *file; /* NULL: only count and digest */
+    hw_file *file; /* NULL: only counts and digests */
     hw_cache_span *span;
     unsigned char *piece;
     size_t used;

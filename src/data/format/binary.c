@@ -9,7 +9,7 @@
 #include "data/format/csv.h"
 #include "data/layout/assemble.h"
 
-/* Rows at a time; bytes after which what was read leaves memory, of columns what stands around it too. */
+/* TILE: rows at a time. DONE: bytes after which read pages are released; DONE_COLUMNS for columns, whose neighbours are released too. */
 enum { TILE = 64, DONE = 1 << 20, DONE_COLUMNS = 8 << 20 };
 
 typedef struct binary_work {
@@ -17,35 +17,35 @@ typedef struct binary_work {
     hw_dense dense;
     const hw_binary *file;
     uint64_t begin, end; /* rows of the file */
-    uint64_t first;      /* row of the matrix that `begin` becomes */
+    uint64_t first;      /* row of the matrix for `begin` */
 } binary_work;
 
-/* How many bytes the file should have; INT64_MAX: more than that. */
+/* Returns the bytes that the file should have; INT64_MAX: more than that. */
 static uint64_t declared_bytes(const hw_binary *f)
 {
     bool fits = f->width == 0 || f->rows < (uint64_t)INT64_MAX / f->size / f->width;
     return fits ? f->start + f->rows * f->width * f->size : INT64_MAX;
 }
 
-/* The header's claims are checked against the bytes that are there, so nothing is allocated by them. */
+/* Checks the sizes in the header against the bytes of the file, so that they alone allocate nothing. */
 static hawser_status check_size(hw_binary *f, const char *text, size_t bytes, hawser_error *error)
 {
     f->values = (const unsigned char *)text + f->start;
     uint64_t there = bytes - f->start;
     if (f->width != 0 && there / f->size / f->width < f->rows)
         return hawser_fail(error, HAWSER_BAD_INPUT,
-                           "%s: the header promises %llu x %llu numbers, and the file has %llu bytes of them", f->name,
+                           "%s: the header declares %llu x %llu numbers, but the file has %llu bytes of them", f->name,
                            (unsigned long long)f->rows, (unsigned long long)f->width, (unsigned long long)there);
     return f->rows * f->width * f->size == there
                ? HAWSER_OK
-               : hawser_fail(error, HAWSER_BAD_INPUT, "%s: something follows the numbers", f->name);
+               : hawser_fail(error, HAWSER_BAD_INPUT, "%s: other data follow the numbers", f->name);
 }
 
 static double value_at(const hw_binary *f, uint64_t place)
 {
     const unsigned char *from = f->values + place * f->size;
     uint64_t bits = 0;
-    if (f->size == 8 && !f->big_endian) /* the usual sizes are loaded at once */
+    if (f->size == 8 && !f->big_endian) /* the common sizes use one load */
         memcpy(&bits, from, 8);
     else if (f->size == 4 && !f->big_endian)
         memcpy(&bits, from, 4);
@@ -66,7 +66,7 @@ static double value_at(const hw_binary *f, uint64_t place)
     return f->size == 4 ? (double)narrow : value;
 }
 
-/* Rows, or of columns the place of as many numbers, are not needed any more. */
+/* Releases the pages of rows that were read, or for column order those of as many numbers. */
 static void text_done(const hw_binary *f, uint64_t begin, uint64_t end)
 {
     uint64_t bytes = f->width * f->size;
@@ -94,7 +94,7 @@ static hawser_status put_rows(void *context, uint32_t thread, hawser_error *erro
                 if (value - value != 0 || wide) {
                     status = hawser_fail(error, HAWSER_BAD_INPUT, "%s: row %llu, column %llu (from 0): the value is %g; %s",
                                          f->name, (unsigned long long)(row + i), (unsigned long long)j, value,
-                                         value - value == 0 ? "that is too large for type f32, use f64" : "remove the row");
+                                         value - value == 0 ? "it is too large for type f32, use f64" : "remove the row");
                     break;
                 }
             }
@@ -155,7 +155,7 @@ static hawser_status give_roles(const hw_job *job, const hw_binary *f, unsigned 
     return HAWSER_OK;
 }
 
-/* Of a file's rows [begin, end) are read: its figures are theirs. */
+/* Adds the figures of a file of which rows [begin, end) are read. */
 static void count_bytes(hw_job *job, size_t number, const hw_binary *f, uint64_t begin, uint64_t end)
 {
     hw_input_file *file = &job->input.files[number];
@@ -165,7 +165,7 @@ static void count_bytes(hw_job *job, size_t number, const hw_binary *f, uint64_t
         file->to -= bytes;
 }
 
-/* A part of the input is a run of all files' rows. */
+/* A part of the input is a range of all files' rows. */
 static hawser_status fill_files(hw_job *job, const hw_binary *files, uint64_t all, unsigned char *roles,
                                 hawser_dataset *dataset, hawser_error *error)
 {

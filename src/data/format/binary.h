@@ -1,4 +1,4 @@
-/* binary.h - files of a header and numbers of one type behind it (.npy, idx): the rows of all files become one dense dataset. */
+/* binary.h - files of a header followed by numbers of one type (.npy, idx): the rows of all files become one dense dataset. */
 #ifndef HW_DATA_BINARY_H
 #define HW_DATA_BINARY_H
 
@@ -11,22 +11,22 @@ typedef struct hw_binary {
     const char *name;
     const hw_input_file *input;
     const unsigned char *values; /* not aligned */
-    void *buffer;                /* of an unpacked file */
+    void *buffer;                /* NULL, or the memory of an unpacked file */
     size_t capacity;
 
-    size_t start;         /* of the values in the file; at most as many bytes are in the file */
+    size_t start;         /* offset of the values in the file; at most the file's size */
     uint64_t rows, width; /* each below UINT32_MAX */
     size_t size;          /* bytes of a number: 1, 2, 4 or 8; floating: 4 or 8 */
     hw_number_kind number;
     bool big_endian;
     bool fortran;      /* column by column */
-    bool target_first; /* the first column is the target if none is named */
+    bool target_first; /* the first column is the target by default */
 } hw_binary;
 
 /* Reads the header of file `number` of the input into `f`. */
 typedef hawser_status (*hw_binary_header)(hw_job *job, size_t number, hw_binary *f, hawser_error *error);
 
-/* Loads the files of the job, one below the other. A header's claims are checked against the file before memory is taken by them. */
+/* Loads the files of the job, one below the other. The sizes in a header are checked against the file before memory is allocated for them. */
 hawser_status hw_binary_load(hw_job *job, hw_binary_header header, hawser_dataset *dataset,
                              hawser_error *error) HAWSER_MUST_USE;
 

@@ -16,7 +16,7 @@ typedef struct row_place {
     const hw_chunk *chunk;
     hw_text_part *part;
     double *row;
-    bool drop; /* the row has a missing value and goes */
+    bool drop; /* the row has a missing value and is dropped */
 } row_place;
 
 /* Quoted, indented, missing and wrong fields, words and dates: what the loop below leaves. Returns the field's end or NULL. */
@@ -67,7 +67,7 @@ static hawser_status wrong_width(const row_place *p, size_t column, const char *
                          p->csv->rules.width);
 }
 
-/* Finds the field again, for its place. */
+/* Finds the field again for the message. */
 static hawser_status too_large(const row_place *p, const char *at, size_t column, hawser_error *error)
 {
     const char *begin = at, *stop;
@@ -76,7 +76,7 @@ static hawser_status too_large(const row_place *p, const char *at, size_t column
     return hw_chunk_fail(p->chunk, begin, error, "the value in column %zu is too large for type f32; use f64", column);
 }
 
-/* Whether the features can be stored; missing ones are NaN here. */
+/* Checks that the features can be stored; missing ones are NaN here. */
 static hawser_status check_single(const row_place *p, const char *at, hawser_error *error)
 {
     for (size_t j = 0; j < p->csv->rules.width; j++)
@@ -120,7 +120,7 @@ static inline const char *read_row(row_place *p, hw_words *w, const char *at, co
     return at;
 }
 
-/* The header in front of a further file is passed over; one that differs is an error, none is fine. */
+/* Skips the header of a further file. A header that differs is an error; a missing one is not. */
 static hawser_status pass_header(const hw_csv *csv, const hw_chunk *chunk, const char **at, hawser_error *error)
 {
     if (*at + csv->line_bytes < chunk->end && memcmp(*at, csv->line, csv->line_bytes) == 0 &&
@@ -187,7 +187,7 @@ hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw
     return HAWSER_OK;
 }
 
-/* The names of the features in the order of the matrix's columns, in one block: pointers, then text. */
+/* Keeps the names of the features in the order of the matrix's columns, in one block: pointers, then text. */
 static hawser_status keep_names(const hw_csv *csv, hawser_dataset *dataset, hawser_error *error)
 {
     size_t bytes = 0, kept = 0;
@@ -307,7 +307,7 @@ static hawser_status load_rows(hw_job *job, hw_csv *csv, hawser_dataset *dataset
     return HAWSER_OK;
 }
 
-/* Text that was taken for CSV only because it is nothing else fails in ways that say little. */
+/* Extends the message of text that is CSV only by default, where other messages say little. */
 static hawser_status doubt(const hw_job *job, hawser_status status, hawser_error *error)
 {
     if (job->load->format != HAWSER_GUESS || job->load->delimiter != 0 || error == NULL)

@@ -22,7 +22,7 @@ typedef struct hw_csv {
 /* Looks at the first lines: delimiter, header, width, which column has which role, and whether words are expected (job->as_table). What of the
  * load's target, weights and offset names no column is taken to be a file by whoever loads. */
 hawser_status hw_csv_begin(hw_job *job, hw_csv *csv, hawser_error *error) HAWSER_MUST_USE;
-/* hw_parser; the context is the hw_csv. */
+/* A hw_parser; the context is the hw_csv. */
 hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw_text_part *part, hawser_error *error);
 void hw_csv_free(hw_csv *csv);
 
@@ -41,21 +41,21 @@ static inline bool hw_csv_splits(char c, char delimiter)
     return delimiter == HAWSER_BLANKS ? c == ' ' || c == '\t' || c == '\r' : c == delimiter;
 }
 
-/* Behind a field: with blanks as delimiter the last of them, or the line end if nothing else follows. */
+/* Returns the position after a field: with blanks as delimiter the last of them, or the line end if nothing else follows. */
 static inline const char *hw_csv_gap(const char *at, char delimiter)
 {
     const char *next = delimiter == HAWSER_BLANKS ? hw_skip_blanks(at) : at;
     return next == at || *next == '\n' ? next : next - 1;
 }
 
-/* One field's text: begin..end without blanks and quotes; returns where the field ends (delimiter or line end), NULL when a quote
- * is not closed. Behind `end` is a line end. */
+/* Finds the text of one field: begin..end without blanks and quotes. Returns where the field ends (delimiter or line end), or NULL if a
+ * quote is not closed. A line end must follow `end`. */
 const char *hw_csv_field(const char *at, const char *end, char delimiter, const char **begin, const char **stop);
-/* The field's text stands for a missing value: empty, ?, NA, N/A, NaN, null, none. */
+/* Returns whether the field's text means a missing value: empty, ?, NA, N/A, NaN, null, none. */
 bool hw_csv_is_missing(const char *begin, const char *stop);
-/* A column by its name, or number (negative from the end); width when it is neither. names may be NULL. */
+/* Finds a column by name or number (negative from the end); returns width if there is none. names may be NULL. */
 size_t hw_csv_column(const char *spec, char *const *names, size_t width);
-/* The delimiter that a line, behind which a line end stands, seems to have. */
+/* Guesses the delimiter of a line, which a line end must follow. */
 char hw_csv_delimiter(const char *line, const char *end);
 
 #endif

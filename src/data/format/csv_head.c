@@ -1,4 +1,4 @@
-/* csv_head.c - what the first line of a CSV input settles. */
+/* csv_head.c - evaluates the first line of a CSV input. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,7 +61,7 @@ size_t hw_csv_column(const char *spec, char *const *names, size_t width)
     return (size_t)(number < 0 ? number + (long long)width : number);
 }
 
-/* Words with blanks between them may be one column's name: numbers are none. */
+/* Returns whether there are several words and all are numbers: other words with blanks between them may be one column's name. */
 static bool several_numbers(const char *at, const char *end)
 {
     size_t count = 0;
@@ -103,7 +103,7 @@ static hawser_status copy_field(char **out, const char *begin, const char *stop,
     return HAWSER_OK;
 }
 
-/* Counts the fields of the line, tells whether some field is a name, and copies the fields when asked to. */
+/* Counts the fields of the line, finds whether one is a name, and copies the fields on request. */
 static hawser_status walk_line(const hw_chunk *line, hw_csv *csv, bool *has_name, bool copy, hawser_error *error)
 {
     size_t count = 0;
@@ -116,7 +116,7 @@ static hawser_status walk_line(const hw_chunk *line, hw_csv *csv, bool *has_name
             return hw_chunk_fail(line, field, error, "a quote is not closed on its line");
         bool ends = at >= line->end || *at == '\n';
         if (!ends && !hw_csv_splits(*at, csv->delimiter))
-            return hw_chunk_fail(line, at, error, "something follows a closing quote");
+            return hw_chunk_fail(line, at, error, "other text follows a closing quote");
         double value;
         const char *rest = hw_number(begin, &value);
         *has_name |= rest != stop && !hw_csv_is_missing(begin, stop);
@@ -141,7 +141,7 @@ static int by_name(const void *a, const void *b)
     return order != 0 ? order : x->column < y->column ? -1 : x->column > y->column;
 }
 
-/* A name that two columns have says neither which is the target nor whose weight it is. Columns without a name may be many. */
+/* Refuses a name that two columns have: it would not determine the target, or whose weight it is. Any number of columns may have no name. */
 static hawser_status check_names(const hw_job *job, const hw_csv *csv, hawser_error *error)
 {
     csv_place *sorted = NULL;
@@ -178,7 +178,7 @@ static hawser_status first_line(hw_job *job, hw_csv *csv, hw_chunk *line, hawser
         for (; text < end && (*text == '\n' || *text == '\r'); text++)
             line->line += *text == '\n';
         const char *near =
-            end - text > 1 << 15 ? text + (1 << 15) : end; /* of a large binary file nothing more is looked at */
+            end - text > 1 << 15 ? text + (1 << 15) : end; /* of a large binary file only the beginning is searched */
         stop = memchr(text, '\n', (size_t)(near - text));
         if (stop == NULL)
             HAWSER_TRY(hw_check_text(line->file, line->line, text, near, error));

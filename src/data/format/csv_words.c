@@ -167,8 +167,8 @@ static hawser_status refuse_missing(const hw_csv *csv, const hw_chunk *chunk, si
                              : role == HW_WEIGHTS ? "weight"
                                                   : "offset",
                              column, name_of(csv, column));
-    return hw_chunk_fail(chunk, at, error, "a value is missing in column %zu %s; --missing can say zero, mean or drop",
-                         column, name_of(csv, column));
+    return hw_chunk_fail(chunk, at, error, "a value is missing in column %zu %s; use --missing zero, mean or drop", column,
+                         name_of(csv, column));
 }
 
 /* A missing word of a column of the model: a level of its own, where the model has it. */

@@ -1,4 +1,4 @@
-/* guess.c - the format by the first bytes. */
+/* guess.c - recognises formats by the first bytes. */
 #include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 enum { LINES = 20 };
 
-/* "12:" somewhere behind a blank or at the start, and no comma in front of it. */
+/* Returns whether "12:" is at the start or after a blank, with no comma before it. */
 static bool has_entry(const char *at, const char *end)
 {
     for (bool fresh = true; at < end && *at != '#'; at++) {
@@ -27,7 +27,7 @@ static bool has_entry(const char *at, const char *end)
     return false;
 }
 
-/* One word alone: a row without entries, or a row of one column; it decides nothing. */
+/* Returns whether the line is one word: a row without entries, or a row of one column; it decides nothing. */
 static bool is_bare(const char *at, const char *end)
 {
     while (end > at && isspace((unsigned char)end[-1]))
@@ -42,7 +42,7 @@ static bool starts_with(const char *text, size_t bytes, const char *magic, size_
     return bytes >= length && memcmp(text, magic, length) == 0;
 }
 
-/* Files that people have which are no text. Begins that a line of text could have too go on until they could not. */
+/* Recognises common files that are not text. If text could begin with the same bytes, more of them are compared. */
 bool hw_is_foreign(const char *text, size_t bytes, const char **what, const char **advice)
 {
     static const char unpack[] = "unpack it", export[] = "export it as CSV or .npy",
@@ -52,7 +52,7 @@ bool hw_is_foreign(const char *text, size_t bytes, const char **what, const char
         size_t offset, length;
     } kinds[] = {
         {"a bzip2 archive", unpack, "1AY&SY", 4, 6},
-        {"a zip archive, as .npz and .xlsx are", "unpack it; of an .npz save each array as .npy", "PK\3\4", 0, 4},
+        {"a zip archive, as .npz and .xlsx are", "unpack it; save each array of an .npz as .npy", "PK\3\4", 0, 4},
         {"an lz4 archive", unpack, "\x04\x22\x4d\x18", 0, 4},
         {"a 7-Zip archive", unpack, "7z\xbc\xaf\x27\x1c", 0, 6},
         {"a compress (.Z) archive", unpack, "\x1f\x9d", 0, 2},
@@ -74,7 +74,7 @@ bool hw_is_foreign(const char *text, size_t bytes, const char **what, const char
     return false;
 }
 
-/* The next line's whole numbers, at most four; 0: something else stands there. */
+/* Reads the whole numbers of the next line, at most four; returns 0 if there is anything else. */
 static size_t whole_numbers(const char **at, const char *end)
 {
     size_t count = 0;
@@ -92,7 +92,7 @@ static size_t whole_numbers(const char **at, const char *end)
     return count;
 }
 
-/* UCI's bags of words: documents, words and entries, a line each, then triples. */
+/* Recognises UCI's bags of words: documents, words and entries, one per line, then triples. */
 static bool is_docword(const char *text, const char *end)
 {
     for (int line = 0; line < 3; line++)
@@ -116,7 +116,7 @@ bool hw_is_market(const char *text, size_t bytes)
     return starts_with(text, bytes, "%%MatrixMarket", 14) || is_docword(text, text + bytes);
 }
 
-/* A few lines decide that are more than a word; a comma in front of an entry is no svmlight. */
+/* Decides by a few lines of more than one word; svmlight has no comma before an entry. */
 bool hw_is_svmlight(const char *text, size_t bytes)
 {
     const char *end = text + bytes;

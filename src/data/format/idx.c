@@ -1,5 +1,5 @@
-/* idx.c - idx files, as MNIST's images and labels are: any dimensions, six types of numbers, big-endian. The first dimension is the rows;
- * the product of the others is the columns. Text cannot begin as idx does: it has no zero bytes. */
+/* idx.c - idx files (MNIST's images and labels): any dimensions, six types of numbers, big-endian. The first dimension gives the rows, the
+ * product of the others the columns. No text begins like an idx file, because text has no zero bytes. */
 #include "data/format/binary.h"
 #include "data/formats.h"
 
@@ -55,7 +55,7 @@ static hawser_status read_header(hw_job *job, size_t number, hw_binary *f, hawse
     size_t bytes;
     HAWSER_TRY(hw_input_first(&job->input, number, MAGIC, &text, &bytes, error));
     if (bytes >= 2 && (text[0] != 0 || text[1] != 0))
-        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: is no idx file: its first bytes say otherwise", f->name);
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: is not an idx file, by its first bytes", f->name);
     if (bytes < MAGIC)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: is cut off in its header", f->name);
     unsigned dimensions = (unsigned char)text[3];

@@ -10,16 +10,16 @@
 #include "data/layout/assemble.h"
 #include "data/source/runs.h"
 
-/* What the first lines say. The sizes are claims: of values, nothing is allocated before as many were read; what the rows or columns of a
- * sparse matrix take whatever is in them (offsets and counts) is part of the estimate, which the budget refuses. */
+/* What the first lines declare. The sizes are claims: memory for values is allocated only after as many were read. What rows or columns of
+ * a sparse matrix take even if empty (offsets and counts) is part of the estimate, which the budget can refuse. */
 typedef struct market {
     bool array, symmetric, pattern;
     uint64_t rows, cols, entries;
-    uint64_t lines[2]; /* numbers of those that say rows and columns */
-    uint64_t skip;     /* text bytes up to the first entry */
+    uint64_t lines[2]; /* line numbers of the numbers of rows and columns */
+    uint64_t skip;     /* text bytes before the first entry */
 } market;
 
-/* A whole number and its end, which must be a blank or a line end; NULL when it is none or too large for 32 bits less one. */
+/* Reads a whole number and its end, which must be a blank or a line end; returns NULL if it is not one or too large for 32 bits less one. */
 static inline const char *whole(const char *at, uint64_t *number)
 {
     *number = 0;
@@ -67,7 +67,7 @@ static hawser_status read_sizes(const hw_chunk *line, market *m, hawser_error *e
             return hw_chunk_fail(line, begin, error, "expected %s", m->array ? "ROWS COLUMNS" : "ROWS COLUMNS ENTRIES");
     }
     if (*hw_skip_blanks(at) != '\n')
-        return hw_chunk_fail(line, hw_skip_blanks(at), error, "something follows the sizes");
+        return hw_chunk_fail(line, hw_skip_blanks(at), error, "other text follows the sizes");
     if (m->rows == 0 || m->cols == 0)
         return hw_chunk_fail(line, line->begin, error, "the matrix has no rows or no columns");
     if (m->symmetric && m->rows != m->cols)
@@ -77,7 +77,7 @@ static hawser_status read_sizes(const hw_chunk *line, market *m, hawser_error *e
     return HAWSER_OK;
 }
 
-/* UCI's bags of words (docword) have no banner and a line for each size; the rest is as here. */
+/* UCI's bags of words (docword) have no banner, and one size per line; the rest is the same. */
 static hawser_status read_words_size(const hw_chunk *line, uint64_t number, market *m, hawser_error *error)
 {
     uint64_t *const sizes[3] = {&m->rows, &m->cols, &m->entries};
@@ -89,7 +89,7 @@ static hawser_status read_words_size(const hw_chunk *line, uint64_t number, mark
     return HAWSER_OK;
 }
 
-/* Banner, comments, sizes: read from a copy of each line, behind which nothing is read. */
+/* Reads banner, comments and sizes from a copy of each line, because nothing after a line may be read. */
 static hawser_status read_head(hw_job *job, market *m, hawser_error *error)
 {
     const char *text;
@@ -101,7 +101,7 @@ static hawser_status read_head(hw_job *job, market *m, hawser_error *error)
             least *= 2;
             HAWSER_TRY(hw_input_head(&job->input, 0, least, &text, &bytes, error));
             end = at < bytes ? memchr(text + at, '\n', bytes - at) : NULL;
-            least = job->input.files[0].map != NULL ? SIZE_MAX : least; /* that is all of it */
+            least = job->input.files[0].map != NULL ? SIZE_MAX : least; /* that is the whole file */
         }
         if (at >= bytes)
             return hawser_fail(error, HAWSER_BAD_INPUT, "%s: ends before the line of sizes", job->input.files[0].name);
@@ -211,7 +211,7 @@ static hawser_status parse_lines(void *context, hw_job *job, const hw_chunk *chu
             HAWSER_TRY(read_entry(m, job, chunk, &at, part, error));
             at = hw_skip_blanks(at);
             if (*at != '\n')
-                return hw_chunk_fail(chunk, at, error, "something follows the entry");
+                return hw_chunk_fail(chunk, at, error, "other text follows the entry");
         }
         at++;
     }
@@ -219,7 +219,7 @@ static hawser_status parse_lines(void *context, hw_job *job, const hw_chunk *chu
     return HAWSER_OK;
 }
 
-/* The parts' values one after the other, as many as there is room for. */
+/* Appends the parts' values, up to the capacity. */
 static void append_parts(hw_job *job, void *values, uint64_t capacity, size_t size)
 {
     uint64_t at = 0;
@@ -252,14 +252,15 @@ static void mirror_parts(hw_job *job, uint64_t rows, uint64_t keep, void *values
     }
 }
 
-/* Array: values come column by column; of a symmetric one the lower triangle. Of a part nobody knows yet which ones they are. */
+/* Fills an array, whose values are column by column, or the lower triangle if symmetric. For a part of the input, their places are not
+ * known yet. */
 static hawser_status fill_array(hw_job *job, const market *m, bool part, uint64_t found, hawser_dataset *dataset,
                                 hawser_error *error)
 {
     size_t size = hw_type_size(job->load->type);
     uint64_t keep = job->load->columns != 0 && job->load->columns < m->cols ? job->load->columns : m->cols;
     if (job->load->columns > m->cols)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: has %llu columns, and %zu are needed", job->input.files[0].name,
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: has %llu columns, but %zu are needed", job->input.files[0].name,
                            (unsigned long long)m->cols, job->load->columns);
     uint64_t rows = part ? found : m->rows, cols = part ? 1 : keep;
     void *values;
@@ -286,11 +287,11 @@ static hawser_status fill_array(hw_job *job, const market *m, bool part, uint64_
 
 hawser_status hw_market_sizes(const char *name, uint64_t declared, uint64_t found, hawser_error *error)
 {
-    return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the line of sizes promises %llu entries, and the file has %llu", name,
+    return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the line of sizes declares %llu entries, but the file has %llu", name,
                        (unsigned long long)declared, (unsigned long long)found);
 }
 
-/* Rows and columns take memory whatever is in them; an array's are as many numbers as were read. */
+/* Checks the rows and columns, which take memory even if empty. An array's are bounded by the numbers that were read. */
 static hawser_status check_claims(const hw_job *job, const market *m, uint64_t text, uint64_t slack, hawser_error *error)
 {
     const uint64_t sizes[2] = {m->rows, m->cols};
@@ -313,15 +314,15 @@ hawser_status hw_market_load(hw_job *job, hawser_dataset *dataset, hawser_error 
                            job->input.count);
     HAWSER_TRY(read_head(job, &m, error));
     if (m.entries > UINT64_MAX / 64)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the line of sizes claims %llu entries", name,
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the line of sizes declares %llu entries", name,
                            (unsigned long long)m.entries);
     uint64_t text = hw_input_text_bytes(&job->input), sides = m.symmetric ? 2 : 1, size = hw_type_size(job->load->type);
     bool part = job->load->parts > 1;
-    if (text != 0) /* of an archive it is an estimate, and the last word is after reading */
+    if (text != 0) /* for an archive it is an estimate, and the final check is after reading */
         HAWSER_TRY(check_claims(job, &m, text, job->input.all_mapped ? 1 : 8, error));
     if (part)
         hw_input_part(&job->input, job->load->part, job->load->parts);
-    uint64_t least = m.array ? 2 : m.pattern ? 4 : 6; /* bytes of the shortest entry: more entries cannot be there */
+    uint64_t least = m.array ? 2 : m.pattern ? 4 : 6; /* bytes of the shortest entry: the text cannot have more entries */
     uint64_t entries = text != 0 && text / least < m.entries ? text / least : m.entries;
     if (part)
         entries = entries / job->load->parts + 1;

@@ -4,7 +4,7 @@
 
 #include "data/source/parse.h"
 
-/* Refuses a file that has not as many entries as its line of sizes promises. */
+/* Refuses a file whose number of entries differs from its line of sizes. */
 hawser_status hw_market_sizes(const char *name, uint64_t declared, uint64_t found, hawser_error *error);
 
 #endif

@@ -8,7 +8,7 @@
 #include "data/format/binary.h"
 #include "data/formats.h"
 
-/* The text behind 'key': in the header's dictionary, or NULL. */
+/* Returns the text after 'key': in the header's dictionary, or NULL. */
 static const char *entry(const char *header, const char *key)
 {
     char quoted[32];
@@ -58,14 +58,14 @@ static hawser_status read_facts(hw_binary *f, const char *header, hawser_error *
     return read_shape(f, shape, error);
 }
 
-/* Where the header's text begins, and how long it is. */
+/* Finds the start and the length of the header's text. */
 static hawser_status measure_header(const hw_binary *f, const char *text, size_t bytes, size_t *start, size_t *length,
                                     hawser_error *error)
 {
     const unsigned char *u = (const unsigned char *)text;
     *start = bytes > 8 && u[6] == 1 ? 10 : 12;
     if (bytes < *start || memcmp(text, HW_NPY_MAGIC, 6) != 0)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: is no .npy file, or is cut off in its header", f->name);
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: is not an .npy file, or is cut off in its header", f->name);
     if (u[6] < 1 || u[6] > 3)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: .npy version %d is not supported", f->name, u[6]);
     *length = (size_t)u[8] | (size_t)u[9] << 8;
@@ -99,7 +99,7 @@ hawser_status hw_npy_load(hw_job *job, hawser_dataset *dataset, hawser_error *er
     return hw_binary_load(job, read_header, dataset, error);
 }
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "behind the head numbers are written as they lie");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "after the head numbers are written without conversion");
 
 hawser_status hw_npy_head(hw_file *file, const hw_npy_shape *shape, hawser_error *error)
 {

@@ -23,7 +23,7 @@ static bool reads_back(const char *text, double value, hawser_type type)
     return type == HAWSER_F32 ? hw_number_strtof(text) == (float)value : hw_number_strtod(text) == value;
 }
 
-/* Digits that always survive reading and writing, and digits that always tell two numbers apart. */
+/* Returns the number of digits that always survive reading and writing; enough_digits the number that always distinguishes two numbers. */
 static int few_digits(hawser_type type)
 {
     return type == HAWSER_F32 ? FLT_DIG : DBL_DIG;
@@ -47,15 +47,15 @@ static size_t slow_text(char *text, double value, hawser_type type)
 
 #if LDBL_MANT_DIG >= 64
 enum { MOST_POWER = 21 };
-/* Exact in a significand of 64 bits. */
+/* Powers that are exact in a significand of 64 bits. */
 static const long double POWERS[MOST_POWER + 1] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,  1e7L,
                                                    1e8L,  1e9L,  1e10L, 1e11L, 1e12L, 1e13L, 1e14L, 1e15L,
                                                    1e16L, 1e17L, 1e18L, 1e19L, 1e20L, 1e21L};
 
 typedef enum verdict { OTHER, SAME, UNSURE } verdict;
 
-/* What a correct reader makes of digits / 10^power: one rounding to 64 bits and one to the type give what a single rounding
- * gives, unless the first ends half-way between two numbers of the type. */
+/* Compares with what a correct reader makes of digits / 10^power. One rounding to 64 bits and one to the type give the result of a single
+ * rounding, unless the first ends half-way between two numbers of the type. */
 static verdict compare(uint64_t digits, int power, double value, hawser_type type)
 {
     long double quotient = (long double)digits / POWERS[power];
@@ -67,7 +67,7 @@ static verdict compare(uint64_t digits, int power, double value, hawser_type typ
     return back == value ? SAME : OTHER;
 }
 
-/* digits / 10^power with a point and without zeros at its end. */
+/* Writes digits / 10^power with a point and without trailing zeros. */
 static size_t fixed_text(char *text, uint64_t digits, int power)
 {
     for (; power > 0 && digits % 10 == 0; power--)
@@ -89,12 +89,12 @@ static size_t fixed_text(char *text, uint64_t digits, int power)
     return length;
 }
 
-/* The usual sizes, without the library's printing and reading: 0 when it cannot tell. `size` is positive. */
+/* Writes numbers of usual size without the library's printing and reading; returns 0 if that is not possible. `size` is positive. */
 static size_t quick_text(char *text, double size, hawser_type type)
 {
     if (!(size >= 1e-4 && size < 1e15))
         return 0;
-    int before = -3; /* digits before the point; negative: zeros behind it */
+    int before = -3; /* digits before the point; negative: zeros after it */
     while (before < 15 && (long double)size >= (before >= 0 ? POWERS[before] : 1 / POWERS[-before]))
         before++;
     for (int count = few_digits(type); count <= enough_digits(type); count++) {

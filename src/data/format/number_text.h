@@ -1,4 +1,4 @@
-/* number_text.h - numbers as the shortest text that reads back as the same number. */
+/* number_text.h - writes numbers as the shortest text that reads back as the same number. */
 #ifndef HW_DATA_NUMBER_TEXT_H
 #define HW_DATA_NUMBER_TEXT_H
 
@@ -8,8 +8,8 @@
 
 enum { HW_NUMBER_TEXT = 32 };
 
-/* Writes `value` into text (of HW_NUMBER_TEXT bytes, no ending zero needed) and returns the length. As HAWSER_F32 it is short
- * enough to be the same when read as a float. */
+/* Writes `value` into text (of HW_NUMBER_TEXT bytes, no final zero) and returns the length. With HAWSER_F32 the text only needs to read
+ * back as the same float. */
 size_t hw_number_text(char *text, double value, hawser_type type);
 
 #endif

@@ -8,7 +8,7 @@
 #include "data/format/words.h"
 #include "data/source/runs.h"
 
-/* A word in front of the entries is too: an index without a value, a text, a wrong character behind a number. */
+/* Fails for a wrong entry: an index without a value, a text, a wrong character after a number. A word before the entries is one, too. */
 static hawser_status bad_entry(const hw_chunk *chunk, const char *at, hawser_error *error)
 {
     const char *end = at;
@@ -31,9 +31,9 @@ const char *hw_svmlight_long_index(const char *at, uint64_t *index)
 static hawser_status bad_order(const hw_chunk *chunk, const char *at, uint64_t index, uint64_t least, hawser_error *error)
 {
     if (index == 0)
-        return hw_chunk_fail(chunk, at, error, "column index 0, where columns are counted from 1; see --index-base");
+        return hw_chunk_fail(chunk, at, error, "column index 0, but columns are counted from 1; see --index-base");
     if (index + 1 == least)
-        return hw_chunk_fail(chunk, at, error, "column index %llu is given twice in the row", (unsigned long long)index);
+        return hw_chunk_fail(chunk, at, error, "column index %llu occurs twice in the row", (unsigned long long)index);
     return hw_chunk_fail(chunk, at, error, "column index %llu follows %llu; indices must ascend in a row",
                          (unsigned long long)index, (unsigned long long)least - 1);
 }
@@ -43,7 +43,7 @@ static inline bool ends_word(char c)
     return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '#';
 }
 
-/* Everything that the entries of a row are written to, by number of the entry. */
+/* The arrays to which the entries of a row are written, by number of the entry. */
 typedef struct sink {
     uint32_t *indices;
     void *values;
@@ -68,7 +68,7 @@ static inline bool fits(double value, bool single)
     return stored - stored == 0;
 }
 
-/* An entry whose value is of an unusual form: an exponent, more digits. */
+/* Reads an entry whose value has an unusual form: an exponent, or more digits. */
 static bool read_unusual(const char *colon, size_t length, const char *end, bool single, uint32_t *index, double *value)
 {
     uint64_t both;
@@ -78,8 +78,8 @@ static bool read_unusual(const char *colon, size_t length, const char *end, bool
     return fits(*value, single);
 }
 
-/* Takes the entries of a row that are "index:value" with a blank or line end behind each, and returns where the first other thing stands,
- * which is the line end if there is none. Whatever is odd or wrong is left to the loop behind this one. */
+/* Reads the entries of a row that are "index:value" followed by a blank or line end. Returns the position of the first other thing, which
+ * is the line end if there is none. The loop after this one handles everything unusual or wrong. */
 static inline const char *read_usual(const char *at, hw_words *w, sink *out)
 {
     const char *const begin = w->begin;
@@ -112,7 +112,7 @@ static inline const char *read_usual(const char *at, hw_words *w, sink *out)
     return at;
 }
 
-/* The entries of a row, up to its line end or comment. One body for both storage types. */
+/* Reads the entries of a row, up to its line end or comment. One body for both storage types. */
 static inline const char *read_entries(const char *at, uint64_t first, hw_words *w, hw_text_part *part, bool single,
                                        const hw_job *job, const hw_chunk *chunk, hawser_error *error)
 {
@@ -143,7 +143,7 @@ static inline const char *read_entries(const char *at, uint64_t first, hw_words 
     return at;
 }
 
-/* The target and what may stand between it and the entries. */
+/* Reads the target and what may precede the entries. */
 static const char *read_target(const char *at, bool none, double *target, const hw_chunk *chunk, hawser_error *error)
 {
     const char *begin = at;
@@ -169,7 +169,7 @@ static const char *read_target(const char *at, bool none, double *target, const 
     return hw_skip_blanks(at);
 }
 
-/* The row that has the largest index is looked for once more, since few chunks have a larger one than all before. */
+/* Searches the row of the largest index again, since few chunks exceed all earlier ones. */
 static void note_widest(const hw_chunk *chunk, hw_text_part *part)
 {
     uint64_t row = 0;
@@ -224,7 +224,7 @@ hawser_status hw_svmlight_parse(void *context, hw_job *job, const hw_chunk *chun
 
 hawser_status hw_svmlight_read(hw_job *job, const hw_chunk *chunk, hw_text_part *part, hawser_error *error)
 {
-    enum { ROW = 2, ENTRY = 4 }; /* the shortest of each, and what ends it: "1\n", "1:1 " */
+    enum { ROW = 2, ENTRY = 4 }; /* bytes of the shortest row and entry, with what ends them: "1\n", "1:1 " */
     bool single = job->load->type == HAWSER_F32;
     uint64_t bytes = (uint64_t)(chunk->end - chunk->begin), rows = bytes / ROW + 1, entries = bytes / ENTRY + 1;
     hw_part_sizes sizes = {.ends = rows, .target = rows, .indices = entries, .value_bytes = entries * (single ? 4 : 8)};

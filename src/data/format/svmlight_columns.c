@@ -1,5 +1,5 @@
-/* svmlight_columns.c - svmlight text to compressed columns, read once: every reader deals its entries out into buckets of neighbouring columns;
- * then each bucket is counted by column and put in order while it lies in a cache, and its memory goes as the columns come. */
+/* svmlight_columns.c - reads svmlight text once, into compressed columns. Every reader distributes its entries over buckets of neighbouring
+ * columns. Then each bucket is counted by column and sorted while it is in a cache; its memory is released as the columns take theirs. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,14 +13,14 @@
 typedef struct gather_work {
     hw_job *job;
     hw_buckets *readers;
-    hw_text_part *parts; /* of each reader: the chunk in hand */
-    hw_stretch **order;  /* all readers' stretches as the input has them */
+    hw_text_part *parts; /* of each reader: the current chunk */
+    hw_stretch **order;  /* all readers' stretches in input order */
     uint64_t *places;    /* of each bucket: where its entries begin */
-    _Atomic size_t next; /* bucket that nobody works at */
+    _Atomic size_t next; /* the first bucket that no thread has taken */
     size_t stretches, buckets;
     uint64_t rows, cols, stored;
     uint32_t least;      /* index */
-    hw_text_part widest; /* its most is the largest index, and where that is; nothing else */
+    hw_text_part widest; /* only its largest index and the place of that are used */
     uint32_t base;
     uint64_t *offsets;
     uint32_t *indices;
@@ -91,7 +91,7 @@ static hawser_status read_all(gather_work *w, hawser_error *error)
 
 /* ---------------------------------------------------------------------------------------------------- gathering ---- */
 
-/* The columns of a bucket, as far as the matrix has them. */
+/* The columns of a bucket that the matrix has. */
 typedef struct column_span {
     uint64_t begin; /* index */
     size_t width, seen;
@@ -127,7 +127,7 @@ static void count_entries(const gather_work *w, size_t bucket, uint64_t *counts)
     }
 }
 
-/* Counts become places and offsets; what is beyond the model's columns is counted alone. */
+/* Converts counts to places and offsets. Entries beyond the model's columns are only counted. */
 static void place_columns(gather_work *w, size_t bucket, const column_span *s, uint64_t *counts)
 {
     uint64_t sum = w->places[bucket], entries = 0, columns = 0;
@@ -146,8 +146,8 @@ static void place_columns(gather_work *w, size_t bucket, const column_span *s, u
     atomic_fetch_add(&w->unseen_columns, columns);
 }
 
-/* The places of a batch are found, and their cache lines called for, before anything is written there: stores to memory that is far
- * are waited for one by one. */
+/* Finds the places of a batch and prefetches their cache lines before anything is written there: stores to distant memory would be waited
+ * for one by one. */
 static inline void scatter(const gather_work *w, const char *at, uint64_t count, uint64_t row, size_t seen, uint64_t *places,
                            bool single, bool full)
 {
@@ -182,10 +182,10 @@ static inline void scatter(const gather_work *w, const char *at, uint64_t count,
     }
 }
 
-/* Where a reader's next entries of the bucket stand. */
+/* Where a reader's next entries of the bucket are. */
 typedef struct column_reading {
     const hw_bucket_block *block;
-    uint64_t used; /* entries of it */
+    uint64_t used; /* entries read from it */
 } column_reading;
 
 static void scatter_stretch(const gather_work *w, size_t bucket, const hw_stretch *stretch, column_reading *from,
@@ -209,7 +209,7 @@ static void scatter_stretch(const gather_work *w, size_t bucket, const hw_stretc
     }
 }
 
-/* The arrays' pages are taken about as fast as the buckets' are given back, and are counted that way. */
+/* Counts the arrays' pages, which take memory about as fast as the buckets release it. */
 static hawser_status take_pages(const gather_work *w, size_t bucket, hawser_error *error)
 {
     uint64_t entries = 0;
@@ -257,7 +257,8 @@ static hawser_status gather_some(void *context, uint32_t thread, hawser_error *e
     return status;
 }
 
-/* Where each bucket's entries go. The last bucket that the matrix has columns of may have others too, so its end is found later. */
+/* Computes where each bucket's entries are stored. The last bucket of the matrix may also have columns beyond it, so its end is found
+ * later. */
 static hawser_status place_buckets(gather_work *w, hawser_error *error)
 {
     HAWSER_TRY(HW_NEW(&w->places, w->buckets + 1, "places of columns", error));

@@ -1,5 +1,5 @@
-/* svmlight_rows.c - svmlight text to compressed rows, each entry written once: rows and entries of every thread's run are counted, the
- * counts become places, then the runs are parsed a chunk at a time and put there. */
+/* svmlight_rows.c - reads svmlight text into compressed rows and writes each entry once: the rows and entries of every thread's run are
+ * counted, the counts become places, then the runs are parsed chunk by chunk into them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 typedef struct row_run {
     hw_tally tally;
-    hw_text_part part; /* the chunk in hand */
+    hw_text_part part; /* the current chunk */
     uint64_t row, last_row, entry, last_entry;
 } row_run;
 
@@ -65,7 +65,7 @@ static hawser_status place_chunk(void *context, uint32_t reader, const hw_chunk 
     return HAWSER_OK;
 }
 
-/* Rows and entries of each run, and of all. */
+/* Adds up rows and entries of the runs. */
 static hawser_status sum_runs(rows_work *w, hawser_error *error)
 {
     for (uint32_t k = 0; k < w->readers; k++) {
@@ -102,7 +102,7 @@ static hawser_status make_arrays(rows_work *w, hawser_dataset *dataset, hawser_e
     return HAWSER_OK;
 }
 
-/* Rows were put down as if the base were 1; when index 0 was met it is 0, and what wrapped goes back. */
+/* Indices were stored as if the base were 1. If index 0 occurs, the base is 0, and wrapped indices are corrected. */
 static void correct_base(rows_work *w, uint32_t base)
 {
     for (uint64_t e = 0; w->base != base && e < w->stored; e++)

@@ -6,17 +6,17 @@
 #include "base/number.h"
 #include "data/format/svmlight.h"
 
-/* The next blank, control, line end or #; ! and " too, which no number has. */
+/* Finds the next blank, control character, line end or #; also ! and ", which no number has. */
 static inline const char *past_word(const char *at)
 {
     for (;; at += 8) {
         uint64_t word = hw_eight(at), low = (word - UINT64_C(0x2424242424242424)) & ~word & UINT64_C(0x8080808080808080);
-        if (low != 0) /* borrows reach upwards only: the lowest is right */
+        if (low != 0) /* borrows only propagate upwards, so the lowest bit is right */
             return at + hw_lowest_bit(low) / 8;
     }
 }
 
-/* The entries of a row up to its end, or to what the parser will refuse. */
+/* Counts the entries of a row, up to its end or to text that the parser will refuse. */
 static inline const char *count_entries(const char *at, hw_tally *tally)
 {
     uint64_t entries = 0, index;
@@ -30,7 +30,7 @@ static inline const char *count_entries(const char *at, hw_tally *tally)
     return at;
 }
 
-/* The line's first word is the target, but for an entry where there are no targets. */
+/* Skips the line's first word, the target, unless lines have no targets and it is an entry. */
 static inline const char *pass_target(const char *at, bool none)
 {
     const char *end = past_word(at);
@@ -54,8 +54,8 @@ static void count_rows(const hw_job *job, const hw_chunk *chunk, hw_tally *tally
     }
 }
 
-/* Lines and colons, which are rows and entries unless something odd is about: a comment, a query, a line that begins with a
- * blank, a byte order mark that may hide one. */
+/* Counts lines and colons, which are rows and entries if nothing unusual occurs: a comment, a query, a line that begins with a blank, or a
+ * byte order mark that may hide one. */
 static bool count_plain(const hw_chunk *chunk, hw_tally *tally)
 {
     enum { LANES = 64, MOST = 255 };

@@ -4,12 +4,12 @@
 
 #include "data/source/parse.h"
 
-/* What hw_svmlight_parse will find: exact for text that it accepts, anything for other text. */
+/* What hw_svmlight_parse will find: exact for text that it accepts, undefined for other text. */
 typedef struct hw_tally {
     uint64_t rows, entries;
 } hw_tally;
 
-/* Adds a chunk's. Quick, and several times so where there are no comments and queries. */
+/* Adds the counts of a chunk. Several times faster without comments and queries. */
 void hw_svmlight_count(const hw_job *job, const hw_chunk *chunk, hw_tally *tally);
 
 #endif

@@ -1,4 +1,4 @@
-/* words.h - where the words of a chunk end, a piece of it ahead of who reads them. */
+/* words.h - finds where the words of a chunk end, a piece ahead of the parser. */
 #ifndef HW_DATA_WORDS_H
 #define HW_DATA_WORDS_H
 
@@ -6,14 +6,14 @@
 
 #include "base/marks.h"
 
-/* Bytes that are looked at at a time, and that must be there in front of a word which is read from its end. */
+/* Bytes that are searched at a time, and bytes that must precede a word which is read from its end. */
 enum { HW_WORDS_PIECE = 4096, HW_WORDS_FRONT = 32 };
 
-/* Ends are offsets from the chunk's begin: places[at] is the next. Not cleared by who makes one: only what was found is read. */
+/* Ends are offsets from the chunk's begin; places[at] is the next. The array is not cleared, because only found ends are read. */
 typedef struct hw_words {
-    const char *begin, *next, *end; /* the chunk; what was not looked at yet */
+    const char *begin, *next, *end; /* the chunk; the rest that was not searched yet */
     size_t at, count;
-    char separator; /* ends words as blanks and control characters do */
+    char separator; /* ends a word, in addition to blanks and control characters */
     uint32_t places[HW_WORDS_PIECE + 2 * HW_MARK_BLOCK];
 } hw_words;
 
@@ -25,7 +25,7 @@ static inline void hw_words_begin(hw_words *words, const char *begin, const char
     words->separator = separator;
 }
 
-/* Looks at the next piece. At most HW_MARK_BLOCK ends are left over. */
+/* Searches the next piece. At most HW_MARK_BLOCK ends are left over. */
 static inline void hw_words_more(hw_words *words)
 {
     size_t left = words->count - words->at, some = (size_t)(words->end - words->next);
@@ -38,7 +38,7 @@ static inline void hw_words_more(hw_words *words)
     words->next += some * HW_MARK_BLOCK;
 }
 
-/* Whether that many ends (at most HW_MARK_BLOCK) are known; false near the chunk's end. */
+/* Returns whether that many ends (at most HW_MARK_BLOCK) are known; false near the chunk's end. */
 static inline bool hw_words_ahead(hw_words *words, size_t many)
 {
     while (words->count - words->at < many) {
@@ -49,7 +49,7 @@ static inline bool hw_words_ahead(hw_words *words, size_t many)
     return true;
 }
 
-/* Passes over ends in front of `at`; false near the chunk's end. */
+/* Skips ends before `at`. Returns false near the chunk's end. */
 static inline bool hw_words_reach(hw_words *words, const char *at)
 {
     while (hw_words_ahead(words, 1)) {

@@ -1,4 +1,4 @@
-/* hawser_dataset_write: rows of a dataset in formats that other software reads. Sparse data goes out row by row. */
+/* write.c - implements hawser_dataset_write: rows of a dataset in formats of other software. Sparse data are written row by row. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 
 typedef struct row_writer {
     hw_file file;
-    const hawser_dataset *d; /* the rows asked for, sparse ones as CSR */
+    const hawser_dataset *d; /* the requested rows, sparse ones as CSR */
     hawser_error *error;
 } row_writer;
 
@@ -53,7 +53,7 @@ static hawser_status put_entry(row_writer *out, uint64_t index, double value)
     return hw_file_write(&out->file, text, size, out->error);
 }
 
-/* Columns keep the numbers that they came with, or a model of the original would misread the copy. */
+/* Columns keep the numbers of their input, otherwise a model of the original would misread the copy. */
 static hawser_status write_svmlight(row_writer *out)
 {
     const hawser_matrix *A = &out->d->matrix;
@@ -98,7 +98,7 @@ static bool has_name(const char **sorted, size_t count, const char *name)
     return count > 0 && bsearch(&name, sorted, count, sizeof *sorted, by_text) != NULL;
 }
 
-/* The names that the data came with, sorted, released with free(). Two alike could not be read back. */
+/* Sorts the names of the data, for free(). Refuses equal ones, which could not be read back. */
 static hawser_status sort_names(const hawser_dataset *d, const char *path, const char ***sorted, size_t *count,
                                 hawser_error *error)
 {
@@ -113,13 +113,13 @@ static hawser_status sort_names(const hawser_dataset *d, const char *path, const
     for (size_t j = 1; j < *count; j++)
         if (strcmp((*sorted)[j], (*sorted)[j - 1]) == 0)
             return hawser_fail(error, HAWSER_BAD_INPUT,
-                               "%s: two columns are named '%.100s', and a CSV file with both could not be read back; give "
+                               "%s: two columns are named '%.100s', so a CSV file with both could not be read back; give "
                                "other --names",
                                path, (*sorted)[j]);
     return HAWSER_OK;
 }
 
-/* A column that came without a name: one that no other has. */
+/* Writes a name for a column without one, which no other column has. */
 static hawser_status put_free_name(row_writer *out, const char **sorted, size_t count, const char *name)
 {
     char text[40];
@@ -154,7 +154,7 @@ static hawser_status put_names(row_writer *out, const char **sorted, size_t coun
     return put_text(out, "\n");
 }
 
-/* A header always, so that a reader need not guess whether there is one. */
+/* Always writes a header, so that no reader has to guess whether there is one. */
 static hawser_status write_csv_head(row_writer *out)
 {
     const char **sorted = NULL;
@@ -220,7 +220,7 @@ static hawser_status write_matrix_market(row_writer *out)
     return HAWSER_OK;
 }
 
-/* A writer of the target alone, as a matrix of one column, at `path`.target. */
+/* Opens a writer for the target alone, as a matrix of one column, at `path`.target. */
 static hawser_status begin_target(const hawser_dataset *d, const char *path, hawser_dataset *column, row_writer *out,
                                   hawser_error *error)
 {
@@ -241,8 +241,8 @@ static hawser_status begin_target(const hawser_dataset *d, const char *path, haw
     return status;
 }
 
-/* The format has no place for a target, so it goes into a file of its own, which readers take with --target PATH.target. Neither has
- * its name before both are written: a new target beside an old matrix would pass for its. */
+/* The format has no place for a target, so it is written to a file of its own, for --target PATH.target. Both files get their names only
+ * after both are written: a new target beside an old matrix would be taken for its target. */
 static hawser_status write_market_pair(const hawser_dataset *d, const char *path, hawser_error *error)
 {
     hawser_dataset column;
@@ -278,7 +278,7 @@ static hawser_status put_binary(row_writer *out, double value, bool single)
                   : hw_file_write(&out->file, &value, sizeof value, out->error);
 }
 
-/* The target is the first column. Dense data goes out as it lies, by columns; sparse data by rows. */
+/* Writes the target as the first column. Dense data are written by columns as stored, sparse data by rows. */
 static hawser_status write_npy(row_writer *out)
 {
     const hawser_matrix *A = &out->d->matrix;
@@ -351,7 +351,7 @@ hawser_status hw_idx_write(const hawser_dataset *whole, hawser_dataset *rows, co
     return hawser_fail(error, HAWSER_BAD_ARGUMENT, "%s: idx is read, not written", path);
 }
 
-/* Fills `slice`, a view, with rows [begin, end); sparse data as CSR, which `flipped` holds where it was CSC. */
+/* Fills `slice`, a view, with rows [begin, end); sparse data as CSR, which `flipped` holds if the data are CSC. */
 static hawser_status slice_rows(const hawser_dataset *d, size_t begin, size_t end, hawser_dataset *slice,
                                 hw_flipped *flipped, hawser_error *error)
 {
@@ -370,7 +370,7 @@ static hawser_status slice_rows(const hawser_dataset *d, size_t begin, size_t en
     return HAWSER_OK;
 }
 
-/* A cache keeps the layout of the data: what was turned into rows to be cut is turned back. */
+/* A cache keeps the layout of the data: rows that were made for cutting are converted back. */
 hawser_status hw_cache_write(const hawser_dataset *d, hawser_dataset *slice, const char *path, hawser_error *error)
 {
     hw_flipped back = {0};
@@ -394,7 +394,7 @@ hawser_status hawser_dataset_write(const hawser_dataset *dataset, size_t begin, 
     const hw_format_row *row = hw_format_row_of(format);
     if (row == NULL || row->extension[0] == '\0') {
         char known[100];
-        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "%s: a format that can be written has the extension %s", path,
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "%s: cannot write this format; the extension must be %s", path,
                            hw_format_extensions(known, sizeof known));
     }
     if ((row->traits & HW_FORMAT_SIDES) == 0 && (dataset->weights != NULL || dataset->offset != NULL))

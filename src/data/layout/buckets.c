@@ -9,8 +9,9 @@
 
 enum { STRETCH_ROWS = 1 << 16, HUGE_PAGE = 2 << 20, SMALL_AREA = 1 << 16, GROUPS = 32 };
 
-/* Small pages cost several times what large ones do, and a large one goes back as a whole: so buckets have their memory in groups. Half an
- * area is left over in each, and one group or two are there twice, as entries and as columns: the square root makes the sum least. */
+/* Chooses the size of an area. Small pages cost several times as much as large ones, and a large page is released as a whole, so the
+ * buckets of a group share their memory. Half an area is left over in each group, and one or two groups exist twice, as entries and as
+ * columns; the square root minimises the sum. */
 static size_t area_for(uint64_t expected)
 {
     return expected < (uint64_t)32 * HUGE_PAGE ? SMALL_AREA : HUGE_PAGE;
@@ -66,7 +67,7 @@ static void let_go(hw_buckets *own, uint64_t bytes)
 
 /* ------------------------------------------------------------------------------------------------------- blocks ---- */
 
-/* Address space for areas, twice as much each time. */
+/* Reserves address space for areas, twice as much each time. */
 static hawser_status new_space(hw_buckets *own, hawser_error *error)
 {
     enum { FIRST = 1 << 20, MOST = 1 << 30 };
@@ -93,7 +94,7 @@ static hawser_status new_area(hw_buckets *own, hw_bucket_group *group, hawser_er
     hw_area *area = (hw_area *)(void *)own->space;
     own->space += own->area_bytes;
     if (own->area_bytes != HUGE_PAGE)
-        madvise(area, own->area_bytes, MADV_POPULATE_WRITE); /* all of its pages in one go, where the system knows how */
+        madvise(area, own->area_bytes, MADV_POPULATE_WRITE); /* takes all pages at once if the system can */
     *area = (hw_area){.next = group->areas, .bytes = own->area_bytes};
     group->areas = area;
     group->at = (char *)area + HW_ALIGNMENT;
@@ -119,7 +120,7 @@ static void add_block(hw_buckets *own, size_t number, char *at, size_t bytes)
     cursor->end = cursor->at + (size_t)block->entries * each;
 }
 
-/* Blocks grow with their bucket, so that few are asked for and little of them is left over in the end. */
+/* Adds a block. Blocks grow with their bucket, so that there are few and little is left over at the end. */
 static hawser_status new_block(hw_buckets *own, size_t number, hawser_error *error)
 {
     enum { SHARE = 16, LEAST = 512, MOST = SMALL_AREA / 4 };
@@ -137,7 +138,7 @@ static hawser_status new_block(hw_buckets *own, size_t number, hawser_error *err
     return HAWSER_OK;
 }
 
-/* From here on the bucket's values are kept whole. What is left of its last block becomes one of those, if it is enough. */
+/* From now on the bucket's values are stored in full. The rest of its last block becomes such a block if it is large enough. */
 static void keep_whole(hw_buckets *own, size_t number)
 {
     enum { LEAST = 64 };
@@ -196,7 +197,7 @@ static hawser_status close_stretch(hw_buckets *own, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* The stretch that the next row belongs to. */
+/* Finds the stretch of the next row. */
 static hawser_status find_stretch(hw_buckets *own, uint64_t order, hw_stretch **out, hawser_error *error)
 {
     hw_stretch *last = own->stretch_count > 0 ? &own->stretches[own->stretch_count - 1] : NULL;
@@ -229,7 +230,7 @@ void hw_stretch_drop(hw_buckets *own, hw_stretch *stretch)
 
 /* ------------------------------------------------------------------------------------------------------ dealing ---- */
 
-/* The first rows tell how entries are spread: groups are to have about as many each. Further buckets belong to the last. */
+/* Divides the buckets into groups of about as many entries each, judged by the first rows. Later buckets belong to the last group. */
 static hawser_status make_groups(hw_buckets *own, const hw_text_part *part, hawser_error *error)
 {
     uint64_t *counts, sum = 0;
@@ -259,7 +260,7 @@ static hawser_status more_buckets(hw_buckets *own, size_t needed, hawser_error *
     return HAWSER_OK;
 }
 
-/* Rows [begin, end) of a part, the first of which is number `row` of its stretch. One body for both storage types. */
+/* Distributes rows [begin, end) of a part, the first of which is row `row` of its stretch. One body for both storage types. */
 static inline hawser_status deal_rows(hw_buckets *own, const hw_text_part *part, uint64_t begin, uint64_t end, uint64_t row,
                                       bool single, hawser_error *error)
 {
@@ -291,7 +292,7 @@ static inline hawser_status deal_rows(hw_buckets *own, const hw_text_part *part,
                 memcpy(at + sizeof dealt, (const char *)values + e * size, size);
             else
                 at[sizeof dealt] = (char)count;
-            hw_prefetch_store(at + 64); /* as many lines at a time as there are buckets: no processor foresees that */
+            hw_prefetch_store(at + 64); /* as many write positions as buckets: no processor prefetches that */
         }
     return HAWSER_OK;
 }

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "data/layout/assemble.h"
 
-/* Rows that are turned at a time: their lines stay in the first-level cache while the columns go by. */
+/* Rows that are converted at a time: their lines stay in the first-level cache while the columns are written. */
 enum { TILE = 64 };
 
 typedef struct dense_work {
@@ -35,7 +35,7 @@ static void put_tile(const hw_dense *w, const double *rows, uint64_t first, size
     }
 }
 
-/* The matrix's pages are taken as its rows come, while those of the parts go: counted that way too. */
+/* The matrix's pages take memory as its rows arrive, while those of the parts are released; they are counted accordingly. */
 hawser_status hw_dense_put(const hw_dense *w, const double *rows, uint64_t first, uint64_t count, hawser_error *error)
 {
     HAWSER_TRY(hw_budget_take(&w->job->budget, count * w->features * (w->single ? 4 : 8), error));
@@ -58,10 +58,10 @@ static hawser_status put_parts(void *context, uint32_t thread, hawser_error *err
     return HAWSER_OK;
 }
 
-/* Their sum may be beyond the largest number where no mean can be: then it is added up in units that cannot. */
+/* Computes the mean. If the sum overflows although the mean does not, it is added up in units that cannot overflow. */
 static double mean_of(const void *column, uint64_t rows, bool single, uint64_t count, double sum)
 {
-    const double unit = 0x1p-40; /* rows are fewer */
+    const double unit = 0x1p-40; /* there are fewer rows than 1 / unit */
     if (!isinf(sum))
         return sum / (double)count;
     sum = 0;
@@ -70,7 +70,7 @@ static double mean_of(const void *column, uint64_t rows, bool single, uint64_t c
         sum += isnan(value) ? 0 : value * unit;
     }
     double mean = sum / (double)count / unit;
-    return isinf(mean) ? copysign(DBL_MAX, mean) : mean; /* by rounding alone */
+    return isinf(mean) ? copysign(DBL_MAX, mean) : mean; /* exceeded by rounding only */
 }
 
 double hw_fill_mean(void *column, uint64_t rows, bool single, const double *given)
@@ -136,7 +136,7 @@ hawser_status hw_dense_begin(hw_dense *w, hw_job *job, uint64_t rows, size_t wid
     }
     size_t size = w->single ? sizeof(float) : sizeof(double);
     if (w->features > 0 && rows > SIZE_MAX / 2 / size / w->features)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the matrix is larger than memory can be; split the input",
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the matrix is larger than the address space; split the input",
                            job->input.files[0].name);
     HAWSER_TRY(hw_huge_array(&w->values, rows * w->features, size, "a dense matrix", error));
     hw_dataset_own(dataset, w->values);

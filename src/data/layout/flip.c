@@ -17,7 +17,7 @@ static void place(const hawser_matrix *A, size_t lines, size_t begin, size_t end
         for (uint64_t e = A->offsets[j]; e < A->offsets[j + 1]; e++) {
             if (A->indices[e] < begin || A->indices[e] >= end)
                 continue;
-            uint64_t to = out->offsets[A->indices[e] - begin + 1]++; /* ends as the start of the next line */
+            uint64_t to = out->offsets[A->indices[e] - begin + 1]++; /* becomes the start of the next line */
             out->indices[to] = (uint32_t)j;
             if (A->type == HAWSER_F32)
                 ((float *)out->values)[to] = ((const float *)A->values)[e];

@@ -1,5 +1,5 @@
-/* place_dense.c - text of rows to dense columns, each number written once: lines are counted, then every thread's run is parsed a
- * chunk at a time and turned to where it belongs. Lines that turn out to be no rows leave gaps, which are closed in the end. */
+/* place_dense.c - reads text into dense columns and writes each number once: lines are counted, then every thread's run is parsed chunk by
+ * chunk into its place. Lines that are not rows leave gaps, which are closed at the end. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "data/source/runs.h"
 
 typedef struct line_run {
-    hw_text_part part; /* the chunk in hand */
+    hw_text_part part; /* the current chunk */
     uint64_t lines, first, row, dropped;
 } line_run;
 
@@ -19,7 +19,7 @@ typedef struct place_work {
     line_run *runs;
     hw_dense dense;
     size_t width;
-    uint64_t skip; /* bytes in front of the first file's rows */
+    uint64_t skip; /* bytes before the first file's rows */
 } place_work;
 
 static hawser_status count_chunk(void *context, uint32_t reader, const hw_chunk *chunk, hawser_error *error)
@@ -32,7 +32,7 @@ static hawser_status count_chunk(void *context, uint32_t reader, const hw_chunk 
         at += w->skip - chunk->offset < bytes ? w->skip - chunk->offset : bytes;
     uint64_t lines = hw_count(at, chunk->end, '\n'), most = (uint64_t)(chunk->end - at) / w->width + 1;
     w->runs[reader].lines +=
-        lines < most ? lines : most; /* a number takes two bytes with what ends it: the others are empty */
+        lines < most ? lines : most; /* a number and what ends it take two bytes, so the other lines are empty */
     return HAWSER_OK;
 }
 
@@ -52,7 +52,7 @@ static hawser_status place_chunk(void *context, uint32_t reader, const hw_chunk 
     return HAWSER_OK;
 }
 
-/* Columns move towards the front, each to behind the one before, so nothing is overwritten that is still to move. */
+/* Columns move towards the front, each to the end of the one before, so nothing is overwritten that still has to move. */
 static void close_gaps(const place_work *w, void *values, size_t size, uint64_t columns, uint64_t rows)
 {
     char *to = values;

@@ -1,5 +1,5 @@
-/* sparse.c - parts of parsed entries to compressed rows, and of coordinates to rows or columns: every thread counts the entries of its
- * run of parts by row or column, the counts become places, then every thread puts its entries there. */
+/* sparse.c - converts parts of parsed entries to compressed rows, and parts of coordinates to rows or columns. Every thread counts the
+ * entries of its run of parts by row or column, the counts become places, then every thread stores its entries there. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,12 +11,12 @@ typedef struct scatter_work {
     uint64_t parts;
     uint64_t *first_rows;  /* of each part */
     uint64_t *first_parts; /* of each thread */
-    uint64_t *places;      /* threads x majors: where the thread's next entry of the major goes */
+    uint64_t *places;      /* threads x majors: where the thread's next entry of the major is stored */
     uint64_t *offsets;
     uint32_t *indices;
     void *values;
     double *target;
-    uint64_t majors, minors; /* columns and rows for CSC, the other way round for CSR */
+    uint64_t majors, minors; /* columns and rows for CSC, the reverse for CSR */
     uint32_t threads, base;
     bool single, by_row, coordinates, mirrored, scattering;
 } scatter_work;
@@ -101,7 +101,7 @@ static hawser_status run_of_parts(void *context, uint32_t thread, hawser_error *
     return HAWSER_OK;
 }
 
-/* Rows stay rows: entries are copied, without those beyond the model's columns. */
+/* Copies entries of rows, without those beyond the model's columns. */
 static hawser_status copy_rows(void *context, uint32_t thread, hawser_error *error)
 {
     const scatter_work *w = context;
@@ -132,7 +132,7 @@ static hawser_status copy_rows(void *context, uint32_t thread, hawser_error *err
     return HAWSER_OK;
 }
 
-/* As many threads as parts of about equal entries, and no more than their counts are worth in memory. */
+/* Chooses the threads: parts of about equal entries each, and no more threads than their counts are worth in memory. */
 static hawser_status deal_parts(scatter_work *w, uint64_t entries, hawser_error *error)
 {
     uint64_t capacity = (entries * 4 > 1 << 24 ? entries * 4 : 1 << 24) / (w->majors * sizeof *w->places + 1);
@@ -229,7 +229,7 @@ static hawser_status assemble(scatter_work *w, uint64_t entries, uint64_t target
     return status;
 }
 
-/* A column beyond the model's. */
+/* Marks a column beyond the model's. */
 static void note_unseen(uint64_t column, unsigned char *seen, hawser_load_figures *figures)
 {
     figures->unseen_entries++;
@@ -237,7 +237,8 @@ static void note_unseen(uint64_t column, unsigned char *seen, hawser_load_figure
     seen[column / 8] |= (unsigned char)(1 << column % 8);
 }
 
-/* Entries and different columns beyond the model's; mirrored: an entry off the diagonal is one in the column of its row's number too. */
+/* Counts entries and different columns beyond the model's. Mirrored, an entry off the diagonal also counts for the column with its row's
+ * number. */
 static hawser_status count_unseen(hw_job *job, uint64_t base, uint64_t most, bool mirrored, hawser_load_figures *figures,
                                   hawser_error *error)
 {
@@ -328,11 +329,11 @@ hawser_status hw_sort_entries(uint32_t *indices, void *values, bool single, uint
 
 hawser_status hw_given_twice(const char *name, uint64_t row, uint64_t column, hawser_error *error)
 {
-    return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the entry in row %llu and column %llu is given twice", name,
+    return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the entry in row %llu and column %llu occurs twice", name,
                        (unsigned long long)row + 1, (unsigned long long)column + 1);
 }
 
-/* Sorts one column (row) if it needs it and refuses what is there twice. */
+/* Sorts one column (row) if necessary, and refuses entries that occur twice. */
 static hawser_status sort_major(const scatter_work *w, uint64_t j, hw_sorter *sorter, hawser_error *error)
 {
     uint64_t begin = w->offsets[j];

@@ -1,4 +1,4 @@
-/* Models as safetensors files: eight bytes of header length, a JSON header, the tensors' bytes without gaps. */
+/* file.c - models as safetensors files: eight bytes of header length, a JSON header, the tensors' bytes without gaps. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -15,19 +15,20 @@
 #include "base/type.h"
 #include "data/model/model.h"
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "model and cache files are little-endian and written as they lie");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "model and cache files are little-endian and written without conversion");
 
 static const char *const TYPE_NAMES[] = {[HAWSER_F64] = "F64", [HAWSER_F32] = "F32", [HAWSER_I64] = "I64"};
 
 /* ---- writing ---- */
 
-/* Tensors of eight-byte numbers go first, so that every tensor lies aligned without the gaps that the format forbids. */
+/* Tensors of eight-byte numbers are first, so that every tensor is aligned without the gaps that the format forbids. */
 static bool in_pass(const hw_tensor *tensor, int pass)
 {
     return (tensor->type == HAWSER_F32) == (pass == 1);
 }
 
-/* Takes over `value`, NULL allowed. */
+/* Adds a member. Takes over `value`; NULL is allowed. */
 static bool put(json_t *object, const char *key, json_t *value)
 {
     return json_object_set_new(object, key, value) == 0;
@@ -56,7 +57,7 @@ static bool describe_facts(const hawser_model *model, json_t *facts)
     return good;
 }
 
-/* The header's text, released by free(); NULL for want of memory. */
+/* Returns the header's text, for free(); NULL if memory is short. */
 static char *describe(const hawser_model *model)
 {
     json_t *header = json_object(), *facts = json_object();
@@ -113,10 +114,10 @@ hawser_status hawser_model_save(const hawser_model *model, const char *path, haw
 
 typedef struct source {
     const char *name;
-    const unsigned char *data; /* behind the header */
+    const unsigned char *data; /* after the header */
     size_t size;
     hawser_model *model;
-    const char *format, *checksum; /* of the header, NULL where it has none */
+    const char *format, *checksum; /* of the header; NULL if absent */
 } source;
 
 static hawser_status damaged(const char *name, hawser_error *error, const char *what)
@@ -129,7 +130,7 @@ static hawser_status bad_tensor(const source *in, const char *tensor, const char
     return hawser_fail(error, HAWSER_BAD_INPUT, "%s: not a whole model file: tensor \"%.100s\": %s", in->name, tensor, what);
 }
 
-/* A whole number from 0 to `most`. */
+/* Reads a whole number from 0 to `most`. */
 static bool whole(const json_t *json, size_t most, size_t *out)
 {
     if (!json_is_integer(json) || json_integer_value(json) < 0 || (uint64_t)json_integer_value(json) > most)
@@ -148,7 +149,7 @@ static bool read_type(const json_t *json, hawser_type *type)
     return false;
 }
 
-/* A scalar is taken as one number in one dimension. */
+/* A scalar is read as one number in one dimension. */
 static bool read_shape(const json_t *json, size_t most, size_t dims[2])
 {
     dims[0] = 1;
@@ -162,7 +163,7 @@ static bool read_shape(const json_t *json, size_t most, size_t dims[2])
     return count < 2 || dims[1] > 0;
 }
 
-/* *covered is the number of data bytes that the tensors so far claim; the last check in read_header makes overlaps show. */
+/* Reads a tensor. *covered is the number of data bytes of the tensors so far; the last check in read_header detects overlaps by it. */
 static hawser_status read_tensor(source *in, const char *name, const json_t *json, size_t *covered, hawser_error *error)
 {
     hawser_type type;
@@ -174,7 +175,7 @@ static hawser_status read_tensor(source *in, const char *name, const json_t *jso
         return bad_tensor(in, name, "shape must be one or two sizes that the file can hold", error);
     if (json_array_size(offsets) != 2 || !whole(json_array_get(offsets, 0), in->size, &begin) ||
         !whole(json_array_get(offsets, 1), in->size, &end) || begin > end)
-        return bad_tensor(in, name, "data_offsets must be two places within the file; was it cut short?", error);
+        return bad_tensor(in, name, "data_offsets must be two places within the file; is the file cut off?", error);
     size_t size = hw_type_size(type), columns = dims[1] == 0 ? 1 : dims[1];
     if (dims[0] > in->size / columns || dims[0] * columns != (end - begin) / size || (end - begin) % size != 0)
         return bad_tensor(in, name, "shape and data_offsets disagree", error);
@@ -187,15 +188,15 @@ static hawser_status read_tensor(source *in, const char *name, const json_t *jso
 static hawser_status read_facts(source *in, json_t *facts, hawser_error *error)
 {
     if (!json_is_object(facts))
-        return damaged(in->name, error, "__metadata__ is no object");
+        return damaged(in->name, error, "__metadata__ is not an object");
     if (json_object_size(facts) > HW_MODEL_MOST_NAMES)
-        return damaged(in->name, error, "it has more than 1000 facts, no model of ours");
+        return damaged(in->name, error, "it has more than 1000 facts, so it is not a model of Hawser");
     const char *key;
     json_t *value;
     json_object_foreach(facts, key, value)
     {
         if (!json_is_string(value))
-            return damaged(in->name, error, "__metadata__ may hold texts only");
+            return damaged(in->name, error, "__metadata__ may only have texts");
         if (strcmp(key, HW_MODEL_CHECKSUM) == 0)
             in->checksum = json_string_value(value);
         else if (strcmp(key, HW_MODEL_FORMAT) == 0)
@@ -206,7 +207,7 @@ static hawser_status read_facts(source *in, json_t *facts, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* Without gaps and overlaps, the spans, taken in order, each begin where the one before ended. */
+/* Checks for gaps and overlaps: in order, each span must begin where the one before ended. */
 static hawser_status check_spans(const source *in, json_t *header, hawser_error *error)
 {
     size_t reached = 0, count = json_object_size(header), steps = 0;
@@ -225,8 +226,9 @@ static hawser_status check_spans(const source *in, json_t *header, hawser_error 
             break;
         reached = next;
     }
-    return reached == in->size ? HAWSER_OK
-                               : damaged(in->name, error, "the tensors overlap or do not cover the data; was it cut short?");
+    return reached == in->size
+               ? HAWSER_OK
+               : damaged(in->name, error, "the tensors overlap or do not cover the data; is the file cut off?");
 }
 
 static hawser_status check_digest(const source *in, hawser_error *error)
@@ -255,9 +257,9 @@ static hawser_status read_header(source *in, json_t *header, hawser_error *error
     json_t *value;
     size_t covered = 0;
     if (!json_is_object(header))
-        return damaged(in->name, error, "the header is no object");
+        return damaged(in->name, error, "the header is not an object");
     if (json_object_size(header) > HW_MODEL_MOST_NAMES)
-        return damaged(in->name, error, "it has more than 1000 tensors, no model of ours");
+        return damaged(in->name, error, "it has more than 1000 tensors, so it is not a model of Hawser");
     json_object_foreach(header, key, value)
     {
         if (strcmp(key, "__metadata__") == 0)
@@ -266,7 +268,7 @@ static hawser_status read_header(source *in, json_t *header, hawser_error *error
             HAWSER_TRY(read_tensor(in, key, value, &covered, error));
     }
     if (covered != in->size)
-        return damaged(in->name, error, "the tensors do not cover the data; was it cut short?");
+        return damaged(in->name, error, "the tensors do not cover the data; is the file cut off?");
     HAWSER_TRY(check_spans(in, header, error));
     return check_digest(in, error);
 }
@@ -321,7 +323,7 @@ static hawser_status read_whole(int fd, const char *path, unsigned char **bytes,
         if (got < 0)
             return hawser_fail(error, HAWSER_IO, "%s: cannot read: %s", path, strerror(errno));
         if (got == 0)
-            *size = done; /* somebody cut it while we read; the checks will say so */
+            *size = done; /* the file was truncated meanwhile; the checks will report it */
         done += (size_t)got;
     }
     return HAWSER_OK;

@@ -1,4 +1,4 @@
-/* A model in memory: named tensors and text facts. Few of each, so looking one up walks the list. */
+/* model.c - a model in memory: named tensors and text facts. There are few of each, so a search walks the list. */
 #include "data/model/model.h"
 
 #include <jansson.h>
@@ -92,7 +92,7 @@ hawser_status hawser_model_tensor(hawser_model *model, const char *name, hawser_
     return HAWSER_OK;
 }
 
-/* A path may hold any bytes; in a fact those that are no UTF-8 become question marks. */
+/* Replaces bytes that are not UTF-8 with question marks: a path may have any bytes, a fact may not. */
 static void make_utf8(char *text)
 {
     if (hw_is_utf8(text))
@@ -132,7 +132,7 @@ hawser_status hawser_model_fact(hawser_model *model, const char *key, const char
     return HAWSER_OK;
 }
 
-/* A character of a name in JSON, in bytes, at most. */
+/* Returns the largest number of bytes of a character of a name in JSON. */
 static size_t json_bytes(unsigned char c)
 {
     return c < 0x20 || c == 0x7f ? 6 : c == '"' || c == '\\' || c == '/' ? 2 : 1;
@@ -142,12 +142,12 @@ bool hawser_model_holds_names(const hawser_dataset *dataset)
 {
     if (dataset == NULL)
         return false;
-    const size_t others = 10000000; /* bytes that are left for all other facts */
+    const size_t others = 10000000; /* bytes reserved for all other facts */
     size_t columns = hawser_dataset_matrix(dataset)->cols, bytes = 0;
     if (hawser_dataset_column(dataset, 0) == NULL)
         return false;
     for (size_t j = 0; j < columns && bytes <= HW_MODEL_MOST_HEADER; j++) {
-        bytes += 2; /* a line end */
+        bytes += 2; /* for a line end */
         for (const char *c = hawser_dataset_column(dataset, j); *c != '\0' && bytes <= HW_MODEL_MOST_HEADER; c++)
             bytes += json_bytes((unsigned char)*c);
     }

@@ -1,4 +1,4 @@
-/* model.h - what model files are made of, for the loader's fuzzer. */
+/* model.h - the parts of model files, for the loader's fuzzer. */
 #ifndef HW_DATA_MODEL_H
 #define HW_DATA_MODEL_H
 
@@ -6,14 +6,14 @@
 
 #include "hawser/data.h"
 
-/* Facts that a file of ours holds besides the model's own: a version and a checksum. One without the other is damage, so a
- * hurt key cannot hide the checksum; neither means a file of other software. */
+/* Facts that Hawser adds to a model's own: a version and a checksum. One without the other means damage, so that a damaged key cannot hide
+ * the checksum. A file without both was written by other software. */
 #define HW_MODEL_FORMAT   "hawser.format"
 #define HW_MODEL_VERSION  "1"
 #define HW_MODEL_CHECKSUM "hawser.checksum"
 
-/* Of the format: bytes of a header's length, and how long it may be. Of ours: tensors, the facts' place among them, and facts, the two
- * above among them; names are compared pairwise. */
+/* Of the format: bytes of a header's length, and the longest header. Of Hawser: tensors, the index of the facts among them, and facts
+ * including the two above; names are compared pairwise. */
 enum { HW_MODEL_LENGTH_BYTES = 8, HW_MODEL_MOST_HEADER = 100000000, HW_MODEL_MOST_NAMES = 1000 };
 
 /* Reads a model from the bytes of a file; `name` is for messages. Any bytes are allowed and give a model or an error. */
@@ -23,10 +23,10 @@ hawser_status hw_model_parse(const unsigned char *bytes, size_t size, const char
 /* Reads the bytes of a model file, for hw_model_parse; the caller frees *bytes, also after a failure. */
 hawser_status hw_model_read(const char *path, unsigned char **bytes, size_t *size, hawser_error *error) HAWSER_MUST_USE;
 
-/* A digest of all tensors and facts that does not depend on their order, so software that rewrites a file keeps it true. */
+/* Returns a digest of all tensors and facts that does not depend on their order, so it stays right if software rewrites a file. */
 uint64_t hw_model_digest(const hawser_model *model);
 
-/* What the two halves (model.c in memory, file.c in files) share. */
+/* What model.c (in memory) and file.c (in files) share. */
 typedef struct hw_tensor {
     char *name;
     hawser_type type;

@@ -5,9 +5,9 @@
 
 #include "base/type.h"
 
-/* A piece: how many runs, those, and their values. */
+/* A piece: the number of runs, the runs, and their values. */
 typedef struct array_run {
-    uint32_t column, row; /* of the first value; the others stand below it */
+    uint32_t column, row; /* of the first value; the others are below it */
     uint64_t count;
 } array_run;
 
@@ -29,7 +29,7 @@ static void add_run(array_writer *to, array_run r, const char *values, size_t si
     to->value += r.count * size;
 }
 
-/* A run goes to the node of its column. Mirrored, each value is of the column that its row's number is. Columns beyond those that
+/* Adds values to the piece of their column's node. Mirrored, a value belongs to the column with its row's number. Columns beyond those that
  * are kept have no owner. */
 static void add_values(const hw_array_part *array, const hw_owners *owners, array_run r, const char *values, size_t size,
                        array_writer *writers)
@@ -49,7 +49,7 @@ static void add_values(const hw_array_part *array, const hw_owners *owners, arra
     }
 }
 
-/* Column by column; of a symmetric array each begins on the diagonal. */
+/* Adds all values, column by column; in a symmetric array each column begins on the diagonal. */
 static void add_all(const hawser_dataset *values, const hw_owners *owners, size_t size, array_writer *writers)
 {
     const hw_array_part *array = &values->array;

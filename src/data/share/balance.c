@@ -3,13 +3,13 @@
 #include "base/wide.h"
 #include "hawser/data.h"
 
-/* What the lines before a cut cost together. */
+/* Returns the cost of the lines before a cut. */
 static uint64_t cost(const uint64_t *offsets, size_t cut)
 {
     return offsets[cut] - offsets[0] + (uint64_t)HW_LINE_COST * cut;
 }
 
-/* First cut in [low, high] before which the lines cost at least `wanted`. */
+/* Returns the first cut in [low, high] before which the lines cost at least `wanted`. */
 static size_t first_at_least(const uint64_t *offsets, size_t low, size_t high, uint64_t wanted)
 {
     while (low < high) {
@@ -27,7 +27,7 @@ static size_t lines_of(const hawser_matrix *matrix)
     return matrix->layout == HAWSER_CSR ? matrix->rows : matrix->cols;
 }
 
-/* Every part has a line while there are enough of them. */
+/* Moves a cut so that every part has a line while there are enough of them. */
 static size_t fit(size_t cut, size_t before, size_t left, size_t lines)
 {
     size_t least = before + 1, most = lines - (lines < left ? lines : left);
@@ -51,7 +51,7 @@ void hw_balance_costs(const hawser_matrix *matrix, const double *costs, size_t p
     bounds[0] = 0;
     for (size_t p = 1; p < parts; p++) {
         double wanted = total * (double)p / (double)parts;
-        /* the line that holds the ideal cut goes to the side where it does less harm */
+        /* the line at the ideal cut is put on the side where it does less harm */
         for (double next; cut < lines && before + 0.5 * (next = line_cost(matrix, costs, cut)) < wanted; cut++)
             before += next;
         bounds[p] = fit(cut, bounds[p - 1], parts - p, lines);

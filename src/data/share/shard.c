@@ -40,7 +40,7 @@ hw_shard_facts hw_shard_facts_of(const hawser_dataset *rows)
                             .found = rows->found};
 }
 
-/* A node without rows has nothing to say of their form. */
+/* A node without rows has no form that could differ. */
 static bool same_form(const hw_shard_facts *a, const hw_shard_facts *b)
 {
     return a->format == b->format && a->layout == b->layout && a->type == b->type && a->has_target == b->has_target &&
@@ -115,7 +115,7 @@ uint64_t hw_shard_before(const hw_shard_facts *facts, uint32_t node)
     return before;
 }
 
-/* By how much the columns of these rows lie higher in the whole. */
+/* Returns the shift of these rows' column numbers in the whole. */
 static uint32_t shift_of(const hawser_dataset *rows, const hw_shard_facts *whole)
 {
     return (uint32_t)(rows->figures.index_base - whole->index_base);
@@ -131,7 +131,7 @@ void hw_shard_count(const hawser_dataset *rows, const hw_shard_facts *whole, uin
 
 /* ------------------------------------------------------------------------------------------------------ packing ---- */
 
-/* A sparse piece: head, entries of each row (u32), columns (u32), padding to 8, values. A dense one: head, then column by column. */
+/* A sparse piece: head, entries per row (u32), columns (u32), padding to 8, values. A dense one: head, then column by column. */
 typedef struct shard_head {
     uint64_t rows, entries;
 } shard_head;
@@ -149,7 +149,7 @@ static hawser_status new_piece(hw_bytes *piece, size_t length, const shard_head 
     return HAWSER_OK;
 }
 
-/* Where the next entry of a node's piece goes. */
+/* Where the next entry of a node's piece is written. */
 typedef struct writer {
     uint32_t *counts, *columns;
     char *values;
@@ -281,7 +281,7 @@ hawser_status hw_shard_new(const hw_shard_facts *whole, uint64_t *offsets, hawse
     return HAWSER_OK;
 }
 
-/* Rows from `first` on; places[j] is where column j's next entry goes. */
+/* Stores rows from `first` on; places[j] is where column j's next entry is stored. */
 static hawser_status fill_sparse(const hawser_matrix *A, const hw_shard_facts *whole, const hw_bytes *piece, uint64_t first,
                                  uint64_t *places, uint32_t node, hawser_error *error)
 {

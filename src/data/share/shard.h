@@ -1,10 +1,10 @@
 /*
  * shard.h - an input of which every node has read some rows and needs some columns.
  *
- * A node reads its rows (hawser_load.part), says what it found, and sends each other node the entries of the columns that are that
- * node's. What comes of it is a dataset that looks whole everywhere: sizes, offsets, target, weights and names are of the whole; of
- * the entries only those of own columns are there, and others as they are fetched. The arrays reach over the whole in address space
- * and only what is written takes memory. All functions are pure: bytes out, bytes in; who carries them is not known here.
+ * A node reads its rows (hawser_load.part), reports what it found, and sends each other node the entries of that node's columns. The
+ * resulting dataset looks whole on every node: sizes, offsets, target, weights and names are those of the whole. Of the entries only those
+ * of own columns are present, and others after they were fetched. The arrays cover the whole in address space, but only written pages take
+ * memory. All functions are pure, bytes in and bytes out; the caller sends them.
  */
 #ifndef HW_DATA_SHARD_H
 #define HW_DATA_SHARD_H
@@ -13,7 +13,7 @@
 #include "data/dataset.h"
 #include "data/owners.h"
 
-/* What a node says of the rows that it has read. */
+/* What a node reports about the rows that it has read. */
 typedef struct hw_shard_facts {
     uint64_t rows, cols, stored;
     uint64_t unseen_entries, unseen_columns, rows_dropped, bytes_read, bytes_text;
@@ -28,43 +28,44 @@ typedef struct hw_shard_facts {
 
 hw_shard_facts hw_shard_facts_of(const hawser_dataset *rows);
 
-/* The facts of all nodes together. Nodes that guessed other index bases agree on the smaller; formats, types and the presence of a target
- * have to be the same. */
+/* Combines the facts of all nodes. If the nodes guessed different index bases, the smaller one is used; formats, types and the presence of
+ * a target must be equal. */
 hawser_status hw_shard_agree(const hw_shard_facts *facts, uint32_t nodes, hw_shard_facts *whole,
                              hawser_error *error) HAWSER_MUST_USE;
 
-/* Refuses an input of which the nodes have not read as many entries as its head promises. `name` is the input's. */
+/* Refuses an input if the entries that the nodes have read differ from the number in its head. `name` is the input's. */
 hawser_status hw_shard_complete(const hw_shard_facts *whole, const char *name, hawser_error *error) HAWSER_MUST_USE;
-/* Whether values may be missing in the input's format. */
+/* Returns whether values may be missing in the input's format. */
 bool hw_shard_lacks_values(const hw_shard_facts *whole);
 
-/* How many of the entries that the head promises were found by the nodes in front of `node`. */
+/* Returns how many of the entries that the head declares were found by the nodes before `node`. */
 uint64_t hw_shard_before(const hw_shard_facts *facts, uint32_t node);
 
-/* Entries per column of the rows read here, in the whole's numbering; counts has whole->cols zeroed items. */
+/* Counts the entries per column of the rows read here, in the whole's numbering; counts has whole->cols zeroed items. */
 void hw_shard_count(const hawser_dataset *rows, const hw_shard_facts *whole, uint64_t *counts);
 
-/* What of these rows goes to each node: Owners say which. pieces has room for all nodes; the caller frees them. Dense
- * rows likewise. */
+/* Packs for each node the entries of its columns in these rows. Owners name the node of a column. pieces has one item per node; the caller
+ * frees them. Dense rows likewise. */
 hawser_status hw_shard_pack(const hawser_dataset *rows, const hw_shard_facts *whole, const hw_owners *owners, uint32_t nodes,
                             hw_bytes *pieces, hawser_error *error) HAWSER_MUST_USE;
 
-/* A dataset of the whole's shape without entries: offsets become its own (cols + 1, NULL when dense). */
+/* Makes a dataset of the whole's shape without entries; it takes over offsets (cols + 1, NULL if dense). */
 hawser_status hw_shard_new(const hw_shard_facts *whole, uint64_t *offsets, hawser_dataset **dataset,
                            hawser_error *error) HAWSER_MUST_USE;
-/* Puts the entries of own columns in; pieces come from all nodes in the order of their rows, and each is freed once it was put in.
- * Refuses what does not fit. */
+/* Stores the entries of own columns. Pieces come from all nodes in the order of their rows; each is freed after use. Refuses data that do
+ * not fit. */
 hawser_status hw_shard_fill(hawser_dataset *dataset, const hw_shard_facts *whole, const hw_owners *owners, uint32_t self,
                             hw_bytes *pieces, uint32_t nodes, hawser_error *error) HAWSER_MUST_USE;
 
-/* Of what was scattered: sorts own columns, and refuses what is there twice. `name` is the input's. */
+/* For scattered entries: sorts own columns, and refuses entries that occur twice. `name` is the input's. */
 hawser_status hw_shard_sort(hawser_dataset *dataset, const hw_owners *owners, uint32_t self, const char *name,
                             hawser_error *error) HAWSER_MUST_USE;
-/* NaN in own columns, which stands for missing values, becomes the mean of the column; means[j] of own columns are set. `name` is the input's. */
+/* Replaces NaN in own columns, which marks missing values, with the mean of the column, and sets means[j] of own columns. `name` is the
+ * input's. */
 hawser_status hw_shard_means(hawser_dataset *dataset, const hw_owners *owners, uint32_t self, const char *name,
                              double *means, hawser_error *error) HAWSER_MUST_USE;
 
-/* One of target, weights, offset: all rows' values in order, from the nodes' parts. */
+/* Assembles target, weights or offset: the values of all rows in order, from the nodes' parts. */
 hawser_status hw_shard_vector(hawser_dataset *dataset, const hw_bytes *pieces, uint32_t nodes, const double **out,
                               hawser_error *error) HAWSER_MUST_USE;
 

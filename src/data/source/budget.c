@@ -61,7 +61,8 @@ hawser_status hw_pages_new(hw_budget *budget, void **pages, size_t bytes, hawser
         return hawser_fail(error, HAWSER_NO_MEMORY, "cannot allocate %zu bytes for parsed input; free memory", bytes);
     }
     if (bytes >= HUGE_PAGE)
-        madvise(memory, bytes, MADV_HUGEPAGE); /* otherwise a third of a load goes into taking pages one by one */
+        /* otherwise a third of the time of a load is spent on faulting in small pages */
+        madvise(memory, bytes, MADV_HUGEPAGE);
     *pages = memory;
     return HAWSER_OK;
 }
@@ -110,7 +111,7 @@ hawser_status hw_huge_array(void **array, size_t count, size_t size, const char 
     if (memory == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "cannot allocate %s: %zu items of %zu bytes; free memory", what, count,
                            size);
-    hw_huge_pages(memory, bytes); /* columns are scattered into: page walks would dominate */
+    hw_huge_pages(memory, bytes); /* entries are scattered into columns, so page walks would dominate */
     *array = memory;
     return HAWSER_OK;
 }

@@ -40,14 +40,14 @@ static hawser_status add_file(hw_input *input, const char *name, hw_input_file *
     return HAWSER_OK;
 }
 
-/* A plain regular file is mapped; a pipe becomes a stream; an archive will be one in its turn. Takes fd over. */
+/* Attaches a file: a plain regular file is mapped, a pipe becomes a stream, an archive is opened in its turn. Takes over fd. */
 static hawser_status attach(hw_input *input, hw_input_file *file, const char *path, int fd, hawser_error *error)
 {
     struct stat facts;
     hawser_status status = HAWSER_OK;
     unsigned char first[8];
     if (fstat(fd, &facts) != 0)
-        status = hawser_fail(error, HAWSER_IO, "%s: cannot look at it: %s", file->name, strerror(errno));
+        status = hawser_fail(error, HAWSER_IO, "%s: cannot examine it: %s", file->name, strerror(errno));
     else if (S_ISDIR(facts.st_mode))
         status = hawser_fail(error, HAWSER_BAD_INPUT, "%s: is a directory; name the files in it, for example '%s/*'",
                              file->name, file->name);
@@ -58,7 +58,7 @@ static hawser_status attach(hw_input *input, hw_input_file *file, const char *pa
         return status;
     }
     file->bytes = S_ISREG(facts.st_mode) ? (uint64_t)facts.st_size : 0;
-    bool again = S_ISREG(facts.st_mode) && strcmp(path, "-") != 0; /* it can be opened once more */
+    bool again = S_ISREG(facts.st_mode) && strcmp(path, "-") != 0; /* it can be opened again */
     ssize_t count = S_ISREG(facts.st_mode) && lseek(fd, 0, SEEK_CUR) == 0 ? pread(fd, first, sizeof first, 0) : -1;
     if (count > 0 && hw_packing_of(first, (size_t)count) == HW_PLAIN) {
         void *map = mmap(NULL, (size_t)facts.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -110,7 +110,7 @@ static hawser_status open_one(hw_input *input, const char *path, hawser_error *e
     return attach(input, file, path, fd, error);
 }
 
-/* A name that exists is itself, even with a star in it. */
+/* An existing name is itself, even if it has a star. */
 static hawser_status open_pattern(hw_input *input, const char *path, hawser_error *error)
 {
     if (strcmp(path, "-") == 0 || strpbrk(path, "*?[") == NULL || access(path, F_OK) == 0)
@@ -214,7 +214,7 @@ void hw_input_share(hw_input *input, uint32_t readers, size_t chunk_bytes)
         input->readers = (uint32_t)(total / input->chunk_bytes + 1);
 }
 
-/* Room for `needed` bytes and the slack in a budgeted buffer, whose bytes are kept. */
+/* Enlarges a budgeted buffer to `needed` bytes and the slack, and keeps its bytes. */
 static hawser_status make_space(hw_input *input, char **buffer, size_t *capacity, size_t needed, hawser_error *error)
 {
     size_t wanted = needed + HW_CHUNK_SLACK;
@@ -238,11 +238,11 @@ hawser_status hw_check_text(const hw_input_file *file, uint64_t line, const char
         row--;
     line += hw_count(begin, row, '\n');
     return hawser_fail(error, HAWSER_BAD_INPUT,
-                       "%s:%llu:%llu: is a zero byte, which text does not have; is this a binary file?", file->name,
+                       "%s:%llu:%llu: is a zero byte, which text cannot have; is this a binary file?", file->name,
                        (unsigned long long)line, (unsigned long long)(found - row) + 1);
 }
 
-/* Refuses to gather more text for one row than the input's size can explain: few bytes of an archive come to any number of gigabytes. */
+/* Refuses more text for one row than the input's size explains: a few bytes of an archive can unpack to many gigabytes. */
 static hawser_status check_length(const hw_input_file *file, uint64_t line, uint64_t bytes, hawser_error *error)
 {
     uint64_t packed = hw_stream_consumed(file->stream);
@@ -250,7 +250,7 @@ static hawser_status check_length(const hw_input_file *file, uint64_t line, uint
         return HAWSER_OK;
     return hawser_fail(
         error, HAWSER_BAD_INPUT,
-        "%s:%llu: no row ends within %llu MiB of text, which were unpacked from %llu bytes; is the archive one "
+        "%s:%llu: no row ends within %llu MiB of text, which were unpacked from %llu bytes; is this an archive "
         "of text?",
         file->name, (unsigned long long)line, (unsigned long long)bytes >> 20, (unsigned long long)packed);
 }
@@ -304,7 +304,7 @@ hawser_status hw_input_whole(hw_input *input, size_t number, uint64_t most, cons
     hw_input_file *file = &input->files[number];
     *buffer = NULL;
     *capacity = 0;
-    if (file->map == NULL) { /* the head becomes the whole */
+    if (file->map == NULL) { /* the head becomes the whole file */
         most = most < SIZE_MAX / 4 ? most : SIZE_MAX / 4;
         size_t least = file->head_used > 0 ? file->head_used : 1 << 20, got = 1;
         while (got > 0 && file->head_used <= most) {
@@ -336,13 +336,13 @@ static void close_line(char *buffer, size_t *bytes)
     memset(buffer + *bytes, 0, HW_CHUNK_SLACK - 1);
 }
 
-/* A file's last chunk is copied, because nothing may be read behind a mapping's end. */
+/* Copies a file's last chunk, because nothing after a mapping may be read. */
 hawser_status hw_chunk_cut(hw_input *input, const hw_input_file *file, uint64_t offset, uint64_t limit, hw_chunk *chunk,
                            hawser_error *error)
 {
     enum {
         LONG = 8 << 20
-    }; /* more than any chunk of shorter lines, whatever the threads: the same line is refused by the same check */
+    }; /* more than any chunk of shorter lines, whatever the threads: the same check refuses the same line */
     uint64_t left = limit - offset;
     const char *begin = file->map + offset, *end = begin + left, *whole = file->map + file->bytes;
     if (left > input->chunk_bytes) {
@@ -356,7 +356,7 @@ hawser_status hw_chunk_cut(hw_input *input, const hw_input_file *file, uint64_t 
     chunk->next = (uint64_t)(end - file->map);
     chunk->begin = begin;
     chunk->end = end;
-    /* Only a line that no text has is searched, and only a failure needs its number: lines are counted from the first. */
+    /* Searches only implausibly long lines. The line number is needed only in a failure, so lines are counted from the first. */
     if ((size_t)(end - begin) > LONG && memchr(begin, '\0', (size_t)(end - begin)) != NULL)
         HAWSER_TRY(hw_check_text(file, hw_chunk_line(chunk, begin), begin, end, error));
     if (whole - end <= HW_CHUNK_SLACK) {
@@ -397,7 +397,7 @@ static hawser_status check_rowless(hw_input *input, const hw_input_file *file, c
     return check_length(file, input->rowless_line, input->rowless, error);
 }
 
-/* Takes what is left over from the chunk before, reads on, and leaves over what follows the last line end. */
+/* Takes what the last chunk left over, reads further, and leaves over what follows the last line end. */
 static hawser_status cut_stream(hw_input *input, hw_input_file *file, hw_chunk *chunk, hawser_error *error)
 {
     HAWSER_TRY(need_stream(input, file, error));
@@ -438,7 +438,7 @@ static hawser_status cut_stream(hw_input *input, hw_input_file *file, hw_chunk *
     return check_rowless(input, file, chunk, error);
 }
 
-/* Under the lock, in this reader's turn. */
+/* Cuts a chunk, in this reader's turn and under the lock. */
 static hawser_status cut(hw_input *input, hw_chunk *chunk, bool *more, hawser_error *error)
 {
     *more = false;
@@ -519,7 +519,7 @@ void hw_chunk_release(hw_input *input, hw_chunk *chunk)
     memset(chunk, 0, sizeof *chunk);
 }
 
-/* How many bytes of text a byte of the archives looked at came to. */
+/* Returns how many bytes of text a byte of the archives read so far has unpacked to. */
 static double text_ratio(const hw_input *input)
 {
     double text = 0, packed = 0;

@@ -13,13 +13,13 @@ typedef struct thread_work {
     void *context;
     uint32_t k;
     pthread_mutex_t *gate;
-    const bool *cancelled; /* guarded by the gate */
+    const bool *cancelled; /* guarded by the start gate */
     hawser_status status;
     hawser_error error;
     pthread_t thread;
 } thread_work;
 
-/* Readers take turns, so none may begin before it is known that all are there. */
+/* Waits at the start gate: readers take turns, so none may begin before all exist. */
 static void *run(void *argument)
 {
     thread_work *w = argument;
@@ -31,7 +31,7 @@ static void *run(void *argument)
     return NULL;
 }
 
-/* Starts all but the last, which is the caller's. */
+/* Starts all threads but the last, whose work the caller does. */
 static hawser_status start_all(thread_work *all, uint32_t count, uint32_t *started, bool *cancelled, hawser_error *error)
 {
     int code = 0;
@@ -76,7 +76,7 @@ typedef struct chunks_work {
     hw_job *job;
     hw_chunk_work work;
     void *context;
-    pthread_mutex_t lock; /* guards the three below */
+    pthread_mutex_t lock; /* guards the next three fields */
     uint64_t failed;      /* chunk of the first failure in input order */
     hawser_status status;
     hawser_error error;
@@ -94,7 +94,7 @@ static void fail_at(chunks_work *w, uint64_t sequence, hawser_status status, con
     pthread_mutex_unlock(&w->lock);
 }
 
-/* A failure is kept with its chunk's number, so that the threads' timing cannot choose the message. */
+/* Keeps a failure with its chunk's number, so that timing cannot choose the message. */
 static hawser_status read_chunks(void *context, uint32_t reader, hawser_error *error)
 {
     chunks_work *w = context;
@@ -144,7 +144,7 @@ static hawser_status parse_chunk(void *context, uint32_t reader, const hw_chunk 
     memset(part, 0, sizeof *part);
     part->least = UINT32_MAX;
     HAWSER_TRY(w->parser(w->context, job, chunk, part, error));
-    if (part->rows + part->entries == 0) /* memory was taken for a row per line, and all lines were empty */
+    if (part->rows + part->entries == 0) /* pages were reserved for a row per line, and all lines were empty */
         hw_part_free(job, part);
     job->rows_read[reader] += part->rows + part->dropped;
     return HAWSER_OK;
@@ -209,7 +209,7 @@ hawser_status hw_part_reserve(hw_job *job, hw_text_part *part, const hw_part_siz
     if (bytes > part->bytes) {
         bool again = part->pages != NULL;
         hw_part_free(job, part);
-        bytes += again ? bytes / 4 : 0; /* chunks to come will not be much larger */
+        bytes += again ? bytes / 4 : 0; /* later chunks will not be much larger */
         HAWSER_TRY(hw_pages_new(&job->budget, &part->pages, bytes, error));
         part->bytes = bytes;
     }
@@ -253,7 +253,7 @@ hawser_status hw_no_number(const hw_chunk *chunk, const char *at, const char *wh
     if (strncasecmp(word, "inf", 3) == 0)
         return hw_chunk_fail(chunk, at, error, "the %s is infinite; remove the row or write a number", what);
     return hw_chunk_fail(chunk, at, error, "the %s is not a number%s", what,
-                         strcmp(what, "target") == 0 ? "; classes are numbers too, as 0 and 1" : "");
+                         strcmp(what, "target") == 0 ? "; classes are numbers too, like 0 and 1" : "");
 }
 
 hawser_status hw_check_name(const char *path, const char *name, size_t column, hawser_error *error)

@@ -8,14 +8,14 @@
 #include "data/source/claims.h"
 #include "data/source/input.h"
 
-/* How many items each array of a part has room for. */
+/* Capacity of each array of a part, in items. */
 typedef struct hw_part_sizes {
     uint64_t ends, rows_of, indices, target, value_bytes;
 } hw_part_sizes;
 
-/* What one chunk came to. Arrays lie in one piece of pages, of the size that a count of the chunk's line ends and separators
- * bounds, and go back to the system with the part. Mapped text may be overwritten between that count and its parsing, which therefore holds to
- * the size. */
+/* The result of one chunk. The arrays are in one piece of pages. Its size is a bound from the number of line ends and separators in the
+ * chunk, and it is returned to the system with the part. Mapped text may be overwritten between that count and the parsing, so the parser
+ * checks the size. */
 typedef struct hw_text_part {
     hw_part_sizes capacity;
     uint64_t rows, entries;
@@ -33,13 +33,13 @@ typedef struct hw_text_part {
     size_t bytes;
 } hw_text_part;
 
-/* A chunk's text, without the byte order mark that a file may begin with. */
+/* Returns a chunk's text without the byte order mark that a file may begin with. */
 static inline const char *hw_chunk_text(const hw_chunk *chunk)
 {
     return chunk->first && memcmp(chunk->begin, "\xef\xbb\xbf", 3) == 0 ? chunk->begin + 3 : chunk->begin;
 }
 
-/* Past the blanks within a line, behind which something else stands. */
+/* Skips blanks in a line; some other character follows them. */
 static inline const char *hw_skip_blanks(const char *at)
 {
     while (*at == ' ' || *at == '\t' || *at == '\r')
@@ -47,7 +47,7 @@ static inline const char *hw_skip_blanks(const char *at)
     return at;
 }
 
-/* Everything that a load has in hand. */
+/* The state of a load. */
 typedef struct hw_job {
     const hawser_load *load;
     hw_budget budget;
@@ -61,47 +61,48 @@ typedef struct hw_job {
     bool met_words;      /* CSV: read without that, it has words: it must be read again as a table */
 } hw_job;
 
-/* Parses one chunk into a zeroed part; the part's pages are the job's even after a failure. Called by several threads. */
+/* Parses one chunk into a zeroed part; the job owns the part's pages also after a failure. Called by several threads. */
 typedef hawser_status (*hw_parser)(void *context, hw_job *job, const hw_chunk *chunk, hw_text_part *part,
                                    hawser_error *error);
 
-/* Called with the chunks of a reader in their order, by several readers at a time. */
+/* Called with the chunks of a reader in their order, for several readers at a time. */
 typedef hawser_status (*hw_chunk_work)(void *context, uint32_t reader, const hw_chunk *chunk, hawser_error *error);
 
-/* Sets the job's readers, makes its rows_read, and deals the whole input out to them. Of several failures the first in input order is
- * told, whatever the threads' timing. */
+/* Sets the job's readers, makes its rows_read, and distributes the whole input to them. Of several failures the first in input order is
+ * reported, whatever the timing. */
 hawser_status hw_chunks(hw_job *job, hw_chunk_work work, void *context, hawser_error *error) HAWSER_MUST_USE;
 
-/* Runs `parser` over the whole input; what it makes is kept as the job's parts. Of several failures the first in input order
- * is told, whatever the threads' timing. */
+/* Runs `parser` over the whole input and keeps its results as the job's parts. Of several failures the first in input order is reported,
+ * whatever the timing. */
 hawser_status hw_parse(hw_job *job, hw_parser parser, void *context, hawser_error *error) HAWSER_MUST_USE;
 
-/* Takes over the other's largest index and where it is, if it is larger, or as large and before. */
+/* Takes over the other part's largest index and its place if it is larger, or equal and earlier. */
 void hw_part_widen(hw_text_part *part, const hw_text_part *other);
-/* The part of chunk `sequence`, NULL past the last. */
+/* Returns the part of chunk `sequence`, or NULL after the last. */
 hw_text_part *hw_job_part(const hw_job *job, uint64_t sequence);
-/* Number of parts. */
+/* Returns the number of parts. */
 uint64_t hw_job_parts(const hw_job *job);
 void hw_part_free(hw_job *job, hw_text_part *part);
 void hw_job_free(hw_job *job);
 
-/* Pages for a part, cut into arrays; those of an emptied part serve again if they are enough. Counts of 0 give NULL. */
+/* Allocates pages for a part and divides them into arrays; those of an emptied part are reused if they are large enough. Counts of 0 give
+ * NULL. */
 hawser_status hw_part_reserve(hw_job *job, hw_text_part *part, const hw_part_sizes *sizes,
                               hawser_error *error) HAWSER_MUST_USE;
 
-/* Refuses a column's name (its number is from 0) that is no UTF-8: model files are, so it could not be found again. */
+/* Refuses a column name that is not UTF-8 (column counts from 0): model files are UTF-8, so the name could not be found again. */
 hawser_status hw_check_name(const char *path, const char *name, size_t column, hawser_error *error) HAWSER_MUST_USE;
 
-/* Fails with what is wrong with the word at `at`, which is no finite number: "the WHAT is NaN ...". */
+/* Fails with a description of the word at `at`, which is not a finite number: "the WHAT is NaN ...". */
 hawser_status hw_no_number(const hw_chunk *chunk, const char *at, const char *what, hawser_error *error);
 
-/* Refuses more columns than the input's text may claim; `base` is taken off `part`'s most. Of a part of an input it is kept where that was
- * met, for the nodes to judge together. */
+/* Refuses more columns than the input's text may claim; `base` is subtracted from `part`'s most. For a part of an input the place is kept,
+ * and the nodes decide together. */
 hawser_status hw_check_columns(const hw_job *job, const hw_text_part *widest, uint32_t base, hawser_dataset *dataset,
                                hawser_error *error) HAWSER_MUST_USE;
 
-/* Calls work(context, k) for k = 0 .. count - 1, each on an own thread (the last on this one); returns the failure of the lowest
- * k. Fails where one cannot be started; then none has begun. */
+/* Calls work(context, k) for k = 0 .. count - 1, each on its own thread (the last on this one); returns the failure of the lowest k. Fails
+ * before any call if a thread cannot be started. */
 typedef hawser_status (*hw_work)(void *context, uint32_t k, hawser_error *error);
 hawser_status hw_in_parallel(uint32_t count, hw_work work, void *context, hawser_error *error) HAWSER_MUST_USE;
 

@@ -1,4 +1,4 @@
-/* place.c - where in the input something is, for messages. */
+/* place.c - places in the input, for messages. */
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@ uint64_t hw_count(const char *begin, const char *end, char what)
 {
     enum { LANES = 64, MOST = 255 };
     uint64_t sum = 0;
-    while (end - begin >= LANES) { /* byte counters that the compiler keeps in vectors, emptied before they overflow */
+    while (end - begin >= LANES) { /* byte counters that the compiler keeps in vectors, added up before they overflow */
         unsigned char lanes[LANES] = {0};
         for (int turn = 0; turn < MOST && end - begin >= LANES; turn++, begin += LANES)
             for (int lane = 0; lane < LANES; lane++)
@@ -23,7 +23,7 @@ uint64_t hw_count(const char *begin, const char *end, char what)
     return sum;
 }
 
-/* The word at `at`, up to 40 characters of it, printable. */
+/* Copies the word at `at`, up to 40 characters of it, printable. */
 static void offending(const char *at, const char *end, char *out, size_t size)
 {
     size_t count = 0;

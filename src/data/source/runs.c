@@ -10,21 +10,21 @@ typedef struct runs_work {
     hw_chunk_work work;
     void *context;
     uint64_t total;            /* bytes of all files */
-    _Atomic uint32_t failed;   /* the first reader that failed: those behind it stop, those before it go on */
-    _Atomic uint64_t consumed; /* text */
+    _Atomic uint32_t failed;   /* the first reader that failed: later ones stop, earlier ones continue */
+    _Atomic uint64_t consumed; /* bytes of text */
 } runs_work;
 
 hawser_status hw_runs_begin(hw_job *job, bool *can, hawser_error *error)
 {
-    enum { CHUNK = 1 << 18 };                              /* text and what it is parsed to stay in the second-level cache */
-    *can = job->input.all_mapped && job->load->parts <= 1; /* a part is dealt out in chunks */
+    enum { CHUNK = 1 << 18 }; /* the text and the parsed numbers stay in the second-level cache */
+    *can = job->input.all_mapped && job->load->parts <= 1; /* a part of the input is distributed in chunks */
     if (!*can)
         return HAWSER_OK;
     hw_input_share(&job->input, job->threads, job->chunk_bytes != 0 ? job->chunk_bytes : CHUNK);
     return HW_NEW(&job->rows_read, job->input.readers, "figures", error);
 }
 
-/* Where run k begins: the line start at or behind its share of the bytes. */
+/* Finds where run k begins: the line start at or after its share of the bytes. */
 static void run_begin(const runs_work *w, uint32_t k, size_t *file, uint64_t *offset)
 {
     const hw_input *input = &w->job->input;

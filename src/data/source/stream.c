@@ -16,11 +16,11 @@ struct hw_unpacker {
     int fd;
     const char *name;
     hw_budget *budget;
-    uint64_t taken; /* of it */
+    uint64_t taken; /* bytes of the file read so far */
     hw_archive packing;
-    bool at_end;    /* of the file */
-    bool in_member; /* an archive's member has begun and not ended */
-    bool done;      /* nothing more will come */
+    bool at_end;    /* the file is at its end */
+    bool in_member; /* a member of the archive has begun and not ended */
+    bool done;      /* no more data */
     uint64_t consumed;
     size_t used, filled; /* of input */
     z_stream gzip;
@@ -41,7 +41,7 @@ hw_archive hw_packing_of(const unsigned char *first, size_t count)
     if (count >= 4 && memcmp(first, "\x28\xb5\x2f\xfd", 4) == 0)
         return HW_ZSTD;
     if (count >= 4 && (first[0] & 0xf0) == 0x50 && memcmp(first + 1, "\x2a\x4d\x18", 3) == 0)
-        return HW_ZSTD; /* a skippable frame in front */
+        return HW_ZSTD; /* a skippable frame before the data */
     return HW_PLAIN;
 }
 
@@ -50,7 +50,7 @@ static const char *packing_name(hw_archive packing)
     return packing == HW_GZIP ? "gzip" : packing == HW_XZ ? "xz" : "zstd";
 }
 
-/* Tops the input up; what has not been used moves to the front. */
+/* Refills the input; unused bytes move to the front. */
 static hawser_status fill(hw_unpacker *s, hawser_error *error)
 {
     memmove(s->input, s->input + s->used, s->filled - s->used);
@@ -118,24 +118,24 @@ static hawser_status damaged(const hw_unpacker *s, const char *why, hawser_error
     return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the %s archive is damaged: %s", s->name, packing_name(s->packing), why);
 }
 
-/* Zeros may follow an archive, to fill a block of what it was written to (as gzip(1) has it); nothing else. */
+/* Accepts only zeros after an archive, which fill a block of its medium, as in gzip(1). */
 static hawser_status end_padded(hw_unpacker *s, hawser_error *error)
 {
     do {
         for (; s->used < s->filled; s->used++)
             if (s->input[s->used] != 0)
-                return damaged(s, "something else follows its end", error);
+                return damaged(s, "other data follow its end", error);
         HAWSER_TRY(fill(s, error));
     } while (s->filled > 0);
     s->done = true;
     return HAWSER_OK;
 }
 
-/* One step of each decoder: takes input, writes at most `capacity` bytes, says how many. */
+/* One step of each decoder: reads input, writes at most `capacity` bytes, reports their number. */
 static hawser_status step_gzip(hw_unpacker *s, char *out, size_t capacity, size_t *got, hawser_error *error)
 {
     if (!s->in_member && s->filled - s->used < 3 && !s->at_end)
-        HAWSER_TRY(fill(s, error)); /* enough of the next member to know it by */
+        HAWSER_TRY(fill(s, error)); /* enough of the next member to recognise it */
     if (!s->in_member && s->filled - s->used > 0) {
         if (hw_packing_of(s->input + s->used, s->filled - s->used) != HW_GZIP)
             return end_padded(s, error);
@@ -159,7 +159,7 @@ static hawser_status step_gzip(hw_unpacker *s, char *out, size_t capacity, size_
     return HAWSER_OK;
 }
 
-/* What the decoder has or wants by the header that it is at is counted; one that it may not have is refused as all memory is. */
+/* Counts the memory that the decoder has, or needs by the header that it has read. More than the budget allows is refused as usual. */
 static hawser_status take_xz(hw_unpacker *s, hawser_error *error)
 {
     uint64_t now = lzma_memusage(&s->xz);
@@ -186,7 +186,7 @@ static hawser_status step_xz(hw_unpacker *s, char *out, size_t capacity, size_t 
     } else if (outcome == LZMA_MEM_ERROR || outcome == LZMA_MEMLIMIT_ERROR) {
         return hawser_fail(error, HAWSER_NO_MEMORY, "%s: no memory to unpack", s->name);
     } else if (outcome != LZMA_OK && outcome != LZMA_BUF_ERROR) {
-        return damaged(s, outcome == LZMA_FORMAT_ERROR ? "something else follows its end" : "wrong data", error);
+        return damaged(s, outcome == LZMA_FORMAT_ERROR ? "other data follow its end" : "wrong data", error);
     }
     return HAWSER_OK;
 }
