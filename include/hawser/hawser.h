@@ -215,7 +215,10 @@ HAWSER_API uint32_t hawser_block(const hawser_context *context);  /**< this bloc
 HAWSER_API uint32_t hawser_blocks(const hawser_context *context); /**< B */
 HAWSER_API uint64_t hawser_clock(const hawser_context *context);  /**< own iteration of the innermost loop, from 0 */
 HAWSER_API void *hawser_user(const hawser_context *context);      /**< the program's user pointer: shared, read-only */
-/** Returns this block's scratch, of the size set by hawser_scratch_size; zeroed at the start of the run, kept between units. */
+/** Returns this block's scratch, of the size set by hawser_scratch_size; zeroed at the start of the run. The scratch is a cache. Within a clock it is
+ *  kept from unit to unit. Whenever a block has ended a clock, all of it may be dropped: it is released and zeroed. A unit outside of loops is a
+ *  clock of its own. So a unit that finds zeros makes its scratch anew, from states and data. What cannot be made anew belongs in a state, or in a
+ *  visit (hawser_scratch_record), which is called around the drop. */
 HAWSER_API void *hawser_scratch(const hawser_context *context);
 /** Sets the bytes of scratch per block, before the run. `release` frees memory that units stored in the scratch; it is called on the block's
  *  thread when the block ends, possibly while other blocks still run. May be NULL. */

@@ -189,10 +189,10 @@ static size_t descend_together(problem *q, hw_lasso_block *blocks, way w)
     void *arguments[MOST_BLOCKS];
     enter_joint(q, blocks);
     for (uint32_t b = 0; b < count; b++) {
-        assert_true(blocks[b].joint.use_gram || !w.gram);
-        blocks[b].joint.use_gram = w.gram;
-        blocks[b].joint.divided = w.divided;
-        blocks[b].joint.broken = w.broken == b;
+        assert_true(blocks[b].joint.plan.use_gram || !w.gram);
+        blocks[b].joint.plan.use_gram = w.gram;
+        blocks[b].joint.plan.divided = w.divided;
+        blocks[b].joint.plan.broken = w.broken == b;
         each[b] = (descent){.q = q, .block = &blocks[b]};
         arguments[b] = &each[b];
     }

@@ -217,17 +217,17 @@ static hawser_status fill(hw_lasso_joint *joint, uint32_t own, uint32_t blocks, 
 {
     hw_linear_gram *gram = &joint->shared->gram;
     size_t products = triangle(joint->shared->fresh, gram->count);
-    joint->from = ALL_HERE;
+    joint->plan.from = ALL_HERE;
     if (products > most_products(&joint->whole.X))
         return fill_here(joint, stop, error);
-    joint->from = by_rows(joint, blocks, products) ? ROWS : joint->shared->alone ? ALL_HERE : SLOTS;
-    if (joint->from == ROWS) {
-        own_rows(joint, own, blocks, &joint->begin, &joint->end);
+    joint->plan.from = by_rows(joint, blocks, products) ? ROWS : joint->shared->alone ? ALL_HERE : SLOTS;
+    if (joint->plan.from == ROWS) {
+        own_rows(joint, own, blocks, &joint->plan.begin, &joint->plan.end);
         return HAWSER_OK;
     }
-    joint->begin = slot_begin(joint, own, blocks);
-    joint->end = slot_begin(joint, own + 1, blocks);
-    return hw_linear_gram_fill(gram, &joint->whole, joint->begin, joint->end, stop, error);
+    joint->plan.begin = slot_begin(joint, own, blocks);
+    joint->plan.end = slot_begin(joint, own + 1, blocks);
+    return hw_linear_gram_fill(gram, &joint->whole, joint->plan.begin, joint->plan.end, stop, error);
 }
 
 hawser_status hw_lasso_joint_products(hw_lasso_block *block, uint32_t own, hw_linear_stop stop, hawser_error *error)
@@ -237,12 +237,12 @@ hawser_status hw_lasso_joint_products(hw_lasso_block *block, uint32_t own, hw_li
     joint_work work = {.block = block};
     HAWSER_TRY(hw_linear_shared_enter(joint->shared, ++joint->step, joint->whole.X.cols, admit, &work, error));
     block->joint_stale = false;
-    joint->use_gram = joint->shared->use_gram;
-    joint->divided =
-        hw_linear_product_cost(&joint->whole, members->columns, members->count, joint->use_gram) >= WORTH_SHARING;
-    if (joint->use_gram)
+    joint->plan.use_gram = joint->shared->use_gram;
+    joint->plan.divided =
+        hw_linear_product_cost(&joint->whole, members->columns, members->count, joint->plan.use_gram) >= WORTH_SHARING;
+    if (joint->plan.use_gram)
         HAWSER_TRY(fill(joint, own, block->lasso->choices.blocks, stop, error));
-    joint->broken = hw_linear_stopping(stop);
+    joint->plan.broken = hw_linear_stopping(stop);
     return HAWSER_OK;
 }
 
@@ -252,14 +252,14 @@ static hawser_status add_batch(const hw_lasso_joint *joint, const hw_linear_part
 {
     hw_linear_gram *gram = &joint->shared->gram;
     size_t count = triangle(at, next);
-    if (joint->broken)
+    if (joint->plan.broken)
         memset(list, 0, count * sizeof *list);
-    else if (joint->from == ROWS)
-        HAWSER_TRY(
-            hw_linear_gram_part(gram, &joint->whole, at, next, joint->begin, joint->end, part->block == 0, list, error));
+    else if (joint->plan.from == ROWS)
+        HAWSER_TRY(hw_linear_gram_part(gram, &joint->whole, at, next, joint->plan.begin, joint->plan.end, part->block == 0,
+                                       list, error));
     else
-        hw_linear_gram_list(gram, at, next, joint->begin, joint->end, list);
-    list[count] = joint->broken;
+        hw_linear_gram_list(gram, at, next, joint->plan.begin, joint->plan.end, list);
+    list[count] = joint->plan.broken;
     HAWSER_TRY(hw_linear_sum(part, list, count + 1, error));
     *broken = list[count];
     if (*broken == 0.0 && hw_linear_shared_take(joint->shared, item))
@@ -273,7 +273,7 @@ static hawser_status add_products(const hw_lasso_joint *joint, const hw_linear_p
                                   double *broken, hawser_error *error)
 {
     const hw_linear_gram *gram = &joint->shared->gram;
-    bool adds = joint->use_gram && joint->from != ALL_HERE;
+    bool adds = joint->plan.use_gram && joint->plan.from != ALL_HERE;
     size_t item = 0;
     *broken = 0.0;
     for (size_t at = adds ? joint->shared->fresh : gram->count, next; at < gram->count; at = next) {
@@ -288,14 +288,14 @@ static hawser_status add_products(const hw_lasso_joint *joint, const hw_linear_p
         if (status != HAWSER_OK || *broken > 0.0)
             return status;
     }
-    *broken = joint->broken;
+    *broken = joint->plan.broken;
     return hw_linear_sum(part, broken, 1, error);
 }
 
 /* Sets the range and the view over which this block sums. */
 static void make_part(const hw_lasso_joint *joint, hw_linear_part *part)
 {
-    if (joint->use_gram) {
+    if (joint->plan.use_gram) {
         part->begin = hw_lasso_divide_evenly(joint->shared->gram.count, part->block, part->blocks);
         part->end = hw_lasso_divide_evenly(joint->shared->gram.count, part->block + 1, part->blocks);
         part->view = hawser_matrix_rows(&joint->shared->gram.view, part->begin, part->end);
@@ -312,15 +312,15 @@ static hawser_status descend(hw_lasso_joint *joint, const hw_linear_round *round
     hw_linear_round whole = *round;
     whole.columns = &joint->whole;
     whole.gain = 1.0; /* no other block changes these coefficients */
-    if (joint->divided) {
+    if (joint->plan.divided) {
         make_part(joint, part);
         whole.part = part;
     }
-    if (joint->divided || part->block == 0)
-        HAWSER_TRY(hw_linear_descend(members, joint->use_gram ? &joint->shared->gram : NULL, &whole, error));
+    if (joint->plan.divided || part->block == 0)
+        HAWSER_TRY(hw_linear_descend(members, joint->plan.use_gram ? &joint->shared->gram : NULL, &whole, error));
     else
         memset(members->x, 0, members->count * sizeof *members->x);
-    return joint->divided ? HAWSER_OK : hw_linear_sum(part, members->x, members->count, error);
+    return joint->plan.divided ? HAWSER_OK : hw_linear_sum(part, members->x, members->count, error);
 }
 
 hawser_status hw_lasso_joint_solve(hw_lasso_block *block, const hw_linear_round *round, hw_linear_part *part, double *alpha,

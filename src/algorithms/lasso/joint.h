@@ -22,17 +22,22 @@ enum {
 
 struct hw_lasso_block;
 
+/* How a union is solved: what the unit that computes its products leaves for the unit that solves it. */
+typedef struct hw_lasso_joint_plan {
+    bool use_gram, divided; /* there is a Gram matrix; the descent's products are divided */
+    bool broken;            /* the run was asked to end before this block had its products */
+    /* How the matrix's new products are computed: all in this process; or by slots, of which this block computes [begin, end); or as sums over rows,
+     * of which this block has [begin, end). */
+    enum { ALL_HERE, SLOTS, ROWS } from;
+    size_t begin, end;
+} hw_lasso_joint_plan;
+
 typedef struct hw_lasso_joint {
     hw_linear_columns whole;   /* of the whole data; mean and norm are valid for columns that were members */
     hw_linear_shared *shared;  /* the Gram matrix, which the blocks of a process share */
     uint64_t step;             /* of it (shared.h) */
     hw_linear_members members; /* of the union; numbers of the whole */
-    bool use_gram, divided;    /* there is a Gram matrix; the descent's products are divided */
-    bool broken;               /* the run was asked to end before this block had its products */
-    /* How the matrix's new products are computed: all in this process; or by slots, of which this block computes [begin, end); or as sums over rows,
-     * of which this block has [begin, end). */
-    enum { ALL_HERE, SLOTS, ROWS } from;
-    size_t begin, end;
+    hw_lasso_joint_plan plan;
 } hw_lasso_joint;
 
 void hw_lasso_joint_free(hw_lasso_joint *joint);

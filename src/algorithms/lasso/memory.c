@@ -10,10 +10,8 @@
 static void visit_residual(hawser_record *record, hw_lasso_block *block)
 {
     hawser_record_bytes(record, block->residual, block->columns.X.rows * sizeof *block->residual);
-    HW_LINEAR_REMEMBER(record, block->loss);
     HW_LINEAR_REMEMBER(record, block->sum);
     HW_LINEAR_REMEMBER(record, block->square);
-    HW_LINEAR_REMEMBER(record, block->target);
     HW_LINEAR_REMEMBER(record, block->intercept);
     HW_LINEAR_REMEMBER(record, block->fresh);
 }
@@ -35,12 +33,7 @@ static void visit_joint(hawser_record *record, hawser_context *context, hw_lasso
     hawser_record_bytes(record, members->gradient, members->count * sizeof *members->gradient);
     hawser_record_bytes(record, members->start, members->count * sizeof *members->start);
     hawser_record_bytes(record, members->x, members->count * sizeof *members->x);
-    HW_LINEAR_REMEMBER(record, joint->use_gram);
-    HW_LINEAR_REMEMBER(record, joint->divided);
-    HW_LINEAR_REMEMBER(record, joint->broken);
-    HW_LINEAR_REMEMBER(record, joint->from);
-    HW_LINEAR_REMEMBER(record, joint->begin);
-    HW_LINEAR_REMEMBER(record, joint->end);
+    HW_LINEAR_REMEMBER(record, joint->plan);
 }
 
 void hw_lasso_visit(hawser_record *record, hawser_context *context)

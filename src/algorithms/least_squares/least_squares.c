@@ -46,12 +46,11 @@ static hawser_status make_block(hawser_context *context)
 static void visit(hawser_record *record, hawser_context *context)
 {
     hw_descent_block *block = hawser_scratch(context);
-    hw_descent_memory memory = block->memory;
     bool made = block->descent != NULL;
     hawser_record_bytes(record, &made, sizeof made);
-    hawser_record_bytes(record, &memory, sizeof memory);
-    if (hawser_record_reads(record) && made && make_block(context) == HAWSER_OK)
-        block->memory = memory;
+    if (!made || (hawser_record_reads(record) && make_block(context) != HAWSER_OK))
+        return;
+    hawser_record_bytes(record, &block->memory, sizeof block->memory);
 }
 
 static hawser_status prepare(hawser_context *context)

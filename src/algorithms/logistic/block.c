@@ -119,6 +119,7 @@ hawser_status hw_logistic_block_prepare(hw_logistic_block *block, const hw_linea
         block->linear = linear;
         HAWSER_TRY(allocate(block, X, error));
     }
+    block->fold = fold;
     block->columns.weights = block->row_weights;
     block->columns.total = hw_linear_weigh(&linear->problem, fold, block->row_weights);
     block->rows = (hw_logistic_rows){.count = X->rows,

@@ -18,6 +18,7 @@ typedef struct hw_logistic_sums {
 
 typedef struct hw_logistic_block {
     const hw_linear *linear;
+    uint32_t fold; /* for which it was prepared */
     hw_linear_columns columns;
     hw_logistic_rows rows;
     double *row_weights;     /* of this fold; NULL if all rows have weight 1 */

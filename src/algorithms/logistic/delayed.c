@@ -21,6 +21,7 @@
 #include "algorithms/logistic/block.h"
 #include "algorithms/sgd/problem.h"
 #include "algorithms/solve/entries.h"
+#include "algorithms/solve/memory.h"
 
 enum {
     CLOCKS = 40, /* of each group, between two certificates */
@@ -81,6 +82,25 @@ void hw_logistic_delayed_free(hw_logistic_delayed *delayed)
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         free(all[k]);
     free(delayed);
+}
+
+void hw_logistic_delayed_visit(hawser_record *record, hw_logistic_block *block)
+{
+    bool present = block->delayed != NULL;
+    hawser_error error = {0};
+    HW_LINEAR_REMEMBER(record, present);
+    if (!present)
+        return;
+    if (hawser_record_reads(record) && new_delayed(block, block->linear->choices.settings.groups, &error) != HAWSER_OK) {
+        hawser_record_fail(record, error.status, error.text);
+        return;
+    }
+    hw_logistic_delayed *delayed = block->delayed;
+    hawser_record_bytes(record, delayed->active, block->columns.X.cols * sizeof *delayed->active);
+    hawser_record_bytes(record, delayed->share, delayed->groups * delayed->rows * sizeof *delayed->share);
+    HW_LINEAR_REMEMBER(record, delayed->farthest);
+    HW_LINEAR_REMEMBER(record, delayed->moved);
+    HW_LINEAR_REMEMBER(record, delayed->before);
 }
 
 /* Has each block's part of the margins a writer of its own? */

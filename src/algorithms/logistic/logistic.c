@@ -18,6 +18,7 @@
 #include "algorithms/logistic/evaluate.h"
 #include "algorithms/logistic/joint.h"
 #include "algorithms/logistic/kind.h"
+#include "algorithms/logistic/memory.h"
 #include "algorithms/logistic/options.h"
 #include "algorithms/logistic/rounds.h"
 #include "algorithms/logistic/steps.h"
@@ -327,6 +328,7 @@ static void release(void *scratch)
 static const hw_linear_units units = {.name = "logistic",
                                       .scratch = sizeof(hw_logistic_block),
                                       .release = release,
+                                      .visit = hw_logistic_visit,
                                       .declare = declare,
                                       .prepare = prepare,
                                       .measure = measure,

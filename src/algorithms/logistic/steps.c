@@ -9,6 +9,7 @@
 #include "algorithms/logistic/loss.h"
 #include "algorithms/sgd/exchange.h"
 #include "algorithms/solve/entries.h"
+#include "algorithms/solve/memory.h"
 
 enum { CLOCKS = 100 }; /* on all rows, between two certificates */
 
@@ -85,6 +86,29 @@ static hawser_status weigh(hw_logistic_block *block, uint32_t fold, hawser_error
     for (size_t j = 0; j < columns->X.cols; j++)
         steps->block.inverse[j] = inverse_square(&columns->X, j, steps->block.mean[j], columns->norm[j]);
     return HAWSER_OK;
+}
+
+/* Makes the memory of the steps, with the weights that the block has now. */
+static bool make_again(hawser_record *record, hawser_context *context, hw_logistic_block *block)
+{
+    hawser_error error = {0};
+    if (new_steps(context, block, &error) == HAWSER_OK && weigh(block, 0, &error) == HAWSER_OK)
+        return true;
+    if (error.status != HAWSER_OK) /* else the context has failed */
+        hawser_record_fail(record, error.status, error.text);
+    return false;
+}
+
+void hw_logistic_steps_visit(hawser_record *record, hawser_context *context, hw_logistic_block *block)
+{
+    bool present = block->steps != NULL;
+    HW_LINEAR_REMEMBER(record, present);
+    if (!present || (hawser_record_reads(record) && !make_again(record, context, block)))
+        return;
+    HW_LINEAR_REMEMBER(record, block->steps->fold);
+    HW_LINEAR_REMEMBER(record, block->steps->iteration);
+    HW_LINEAR_REMEMBER(record, block->steps->lambda);
+    HW_LINEAR_REMEMBER(record, block->steps->intercept);
 }
 
 /* From where the last certificate was. */

@@ -9,9 +9,11 @@ void hw_linear_scan_visit(hawser_record *record, hw_linear_scan *scan, const haw
     hawser_record_bytes(record, scan->screened, X->cols * sizeof *scan->screened);
     hawser_record_bytes(record, scan->reference_dual, X->rows * sizeof *scan->reference_dual);
     HW_LINEAR_REMEMBER(record, scan->screened_at);
-    HW_LINEAR_REMEMBER(record, scan->screened_count);
     HW_LINEAR_REMEMBER(record, scan->referenced);
     HW_LINEAR_REMEMBER(record, scan->grades);
+    scan->screened_count = 0;
+    for (size_t j = 0; j < X->cols; j++)
+        scan->screened_count += scan->screened[j];
 }
 
 /* Allocates the matrix with the old capacity, on which it depends when columns are dropped. */
@@ -72,10 +74,7 @@ void hw_linear_members_visit(hawser_record *record, hw_linear_members *members)
 void hw_linear_accelerator_visit(hawser_record *record, hw_linear_accelerator *accelerator)
 {
     HW_LINEAR_REMEMBER(record, accelerator->rows);
-    HW_LINEAR_REMEMBER(record, accelerator->members);
     HW_LINEAR_REMEMBER(record, accelerator->capacity);
-    HW_LINEAR_REMEMBER(record, accelerator->loss);
-    HW_LINEAR_REMEMBER(record, accelerator->usable);
     hawser_record_array(record, (void **)&accelerator->residuals, sizeof *accelerator->residuals,
                         (HW_LINEAR_HISTORY + 1) * (accelerator->rows + 1), 0);
     hawser_record_array(record, (void **)&accelerator->alphas, sizeof *accelerator->alphas,

@@ -20,7 +20,7 @@ void hw_linear_scan_visit(hawser_record *record, hw_linear_scan *scan, const haw
 void hw_linear_gram_visit(hawser_record *record, hw_linear_gram *gram, size_t columns);
 /* Visits the columns of the members, and their terms. */
 void hw_linear_members_visit(hawser_record *record, hw_linear_members *members);
-/* Visits the points of the last rounds. */
+/* Visits the points of the last rounds. The candidate is proposed and taken within one unit. */
 void hw_linear_accelerator_visit(hawser_record *record, hw_linear_accelerator *accelerator);
 
 #endif

@@ -183,9 +183,9 @@ static const uint32_t *members_of(const void *opaque, size_t *count)
 static void visit(hawser_record *record, void *opaque, const hw_linear_columns *columns)
 {
     working_set *set = opaque;
-    hw_linear_members_visit(record, &set->members);
-    hw_linear_gram_visit(record, &set->gram, columns->X.cols);
     HW_LINEAR_REMEMBER(record, set->use_gram);
+    hw_linear_gram_visit(record, &set->gram, columns->X.cols);
+    hw_linear_members_visit(record, &set->members);
 }
 
 const hw_linear_solver *hw_linear_working_set(void)
