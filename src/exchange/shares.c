@@ -1,5 +1,6 @@
 #include "exchange/shares.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,16 @@ uint64_t hw_share_digest(const hw_message *message)
     return hw_digest_64(numbers_of(message), message->envelope.count, hw_share_head_of(message).first);
 }
 
+/* A sum may overflow to NaN on the way; a maximum or minimum never has NaN. */
+static bool has_nan(const hw_message *message)
+{
+    const double *numbers = numbers_of(message);
+    for (uint64_t i = 0; i < message->envelope.count; i++)
+        if (isnan(numbers[i]))
+            return true;
+    return false;
+}
+
 bool hw_share_sound(const hw_message *message, uint32_t blocks)
 {
     const hw_envelope *envelope = &message->envelope;
@@ -35,7 +46,8 @@ bool hw_share_sound(const hw_message *message, uint32_t blocks)
         !hw_is_subtree(blocks, envelope->first, envelope->covers))
         return false;
     head = hw_share_head_of(message);
-    return head.first <= head.count && envelope->count <= head.count - head.first && head.by <= HAWSER_MIN && head.stop <= 1;
+    return head.first <= head.count && envelope->count <= head.count - head.first && head.by <= HAWSER_MIN &&
+           head.stop <= 1 && (head.by == HAWSER_SUM || !has_nan(message));
 }
 
 static bool gathers(const hw_shares *shares)
@@ -313,7 +325,7 @@ static const hw_message *arrived(const hw_shares *shares, uint32_t range, const 
 }
 
 /* Returns true if a share may be about its blocks and range: about other blocks, and where shares are gathered, about blocks that this block
- * combines or about all. */
+ * combines, or about all blocks unless this block makes the total. */
 static bool fits(const hw_shares *shares, uint32_t range, const hw_message *message)
 {
     const hw_envelope *envelope = &message->envelope;
@@ -325,8 +337,8 @@ static bool fits(const hw_shares *shares, uint32_t range, const hw_message *mess
         return false;
     if (!gathers(shares))
         return !own && envelope->range == 0;
-    bool total = envelope->covers == shares->blocks;
-    return total ? envelope->range != 0 || shares->range_count == 1
+    bool total = envelope->covers == shares->blocks, root = run.end - run.begin == shares->blocks;
+    return total ? !root && (envelope->range != 0 || shares->range_count == 1)
                  : !own && envelope->first >= run.begin && envelope->first + envelope->covers <= run.end;
 }
 

@@ -427,12 +427,57 @@ static void malformed_shares_are_rejected(void **state)
     }
 }
 
+/* A maximum of NaN would depend on the order of blocks. */
+static void share_with_nan_is_rejected(void **state)
+{
+    (void)state;
+    world w = pair();
+    hawser_error error = {0};
+    w.step[0] = w.step[1] = 3; /* a minimum */
+    assert_int_equal(put(&w, 0, &error), HAWSER_OK);
+    assert_int_equal(put(&w, 1, &error), HAWSER_OK);
+    send_all(&w, 1);
+    hw_message *share = pop(&w, 0, 1), *made = forged(share, 0);
+    double nan = NAN;
+    memcpy((char *)made->payload + sizeof(hw_share_head), &nan, sizeof nan);
+    expect(hw_reduction_accept(w.reductions[0], made, &error), HAWSER_BAD_INPUT, &error, "malformed");
+    assert_int_equal(hw_reduction_accept(w.reductions[0], share, &error), HAWSER_OK);
+    take(&w, 0);
+    close_world(&w);
+}
+
+/* Where shares are gathered, the root makes the total itself. */
+static void root_rejects_a_total(void **state)
+{
+    (void)state;
+    world w = {.keep = 1 << 20, .shape = {HW_ADDING_TREE, 0}};
+    hawser_error error = {0};
+    lay(&w, 4, 2); /* two and two */
+    open_world(&w);
+    for (uint32_t b = 0; b < 4; b++) {
+        hw_reduction_begin_clock(w.reductions[b], 0);
+        w.step[b] = 1; /* a long sum */
+        assert_int_equal(put(&w, b, &error), HAWSER_OK);
+        send_all(&w, b);
+    }
+    hw_message *share = pop(&w, 0, 1), *made = forged(share, 0);
+    made->envelope.first = 0;
+    made->envelope.covers = 4;
+    expect(hw_reduction_accept(w.reductions[0], made, &error), HAWSER_BAD_INPUT, &error, "does not belong here");
+    hw_message_free(share);
+    close_world(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_layout_gives_the_canonical_bits),  cmocka_unit_test(long_vectors_are_combined_on_the_way),
-        cmocka_unit_test(a_share_with_other_numbers_is_rejected), cmocka_unit_test(a_repeated_clock_must_be_the_same),
+        cmocka_unit_test(every_layout_gives_the_canonical_bits),
+        cmocka_unit_test(long_vectors_are_combined_on_the_way),
+        cmocka_unit_test(a_share_with_other_numbers_is_rejected),
+        cmocka_unit_test(a_repeated_clock_must_be_the_same),
         cmocka_unit_test(malformed_shares_are_rejected),
+        cmocka_unit_test(share_with_nan_is_rejected),
+        cmocka_unit_test(root_rejects_a_total),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
