@@ -84,6 +84,12 @@ hawser_status hw_linear_choose_route(hw_linear_choices *choices, const hawser_jo
     return measure_blocks(choices, X, error);
 }
 
+uint64_t hw_linear_round_steps(const hw_linear_choices *choices, size_t columns)
+{
+    double every = choices->route == HW_LINEAR_ASYNCHRONOUS ? 1.0 : choices->settings.exchange_every;
+    return every > 0.0 ? (uint64_t)ceil(every * (double)columns) : UINT64_MAX;
+}
+
 void hw_linear_choices_free(hw_linear_choices *choices)
 {
     free(choices->settings.path_list);

@@ -67,6 +67,9 @@ hawser_status hw_linear_check_sync(hawser_sync sync, const char *named, const hw
 hawser_status hw_linear_choose_route(hw_linear_choices *choices, const hawser_job *job, const hawser_matrix *X,
                                      hawser_error *error) HAWSER_MUST_USE;
 void hw_linear_choices_free(hw_linear_choices *choices);
+/* Returns the most coordinate steps of a block with so many columns in a round. Under SSP and TAP, exact solutions of subproblems that
+ * other blocks have changed already are wasted work, and blocks' sizes differ, so rounds are short. */
+uint64_t hw_linear_round_steps(const hw_linear_choices *choices, size_t columns);
 /* Returns true if rounds are in step, and extrapolation is over single rounds. */
 static inline bool hw_linear_in_step(const hw_linear_choices *choices)
 {

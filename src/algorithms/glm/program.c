@@ -130,13 +130,23 @@ hawser_program *hw_linear_certificate_program(hw_linear_driver *driver, const hw
     return p;
 }
 
-void hw_linear_search_work(const hw_linear_frame *frame, hawser_operator *work, hawser_unit_function *search)
+void hw_linear_rounds_work(const hw_linear_frame *frame, hawser_operator *work, uint64_t clocks, hawser_unit_function *sweep)
+{
+    hawser_until done = {.clocks = clocks, .test = clocks > 0 ? NULL : hw_linear_rounds_done, .user = frame->driver};
+    hawser_operator *rounds = hawser_loop(work, "rounds", done, frame->driver->linear->choices.sync);
+    hawser_unit(rounds, "sweep", sweep, HAWSER_READS(frame->X), HAWSER_UPDATES(frame->v, frame->alpha));
+}
+
+void hw_linear_search_work(const hw_linear_frame *frame, hawser_operator *work,
+                           bool (*slow)(hawser_progress *progress, void *user), hawser_unit_function *search)
 {
     const hw_linear *linear = frame->driver->linear;
     size_t numbers = linear->problem.X->rows + HW_LINEAR_SEARCH_SUMS;
     bool joint = linear->choices.route == HW_LINEAR_JOINT;
-    hawser_operator *unit =
-        hawser_unit(work, "search", search, HAWSER_READS(frame->X), HAWSER_UPDATES(frame->v, frame->alpha));
+    if (!hw_linear_searches(&linear->choices))
+        return;
+    hawser_operator *unit = hawser_unit(hawser_branch(work, "slow", slow, frame->driver), "search", search,
+                                        HAWSER_READS(frame->X), HAWSER_UPDATES(frame->v, frame->alpha));
     hw_linear_adds(unit, numbers);
     /* Joint working sets are rarely too large to be solved as one. */
     hawser_reduces_expect(unit, joint ? 1 : numbers, joint ? 1 : numbers * HW_LINEAR_SEARCH_STEPS);
@@ -153,8 +163,9 @@ hawser_status hw_linear_report_grades(hawser_context *context, hw_linear_scan *s
     return HAWSER_OK;
 }
 
-size_t hw_linear_entering_most(hawser_context *context, const hw_linear_scan *scan, const hw_linear_columns *columns,
-                               double least)
+/* Returns how many columns may enter this block's working set. */
+static size_t entering_most(hawser_context *context, const hw_linear_scan *scan, const hw_linear_columns *columns,
+                            double least)
 {
     double all[HW_LINEAR_GRADES];
     double support = hawser_metric(context, "nonzeros"), smallest = SMALLEST_SET + 8.0 * hawser_blocks(context);
@@ -170,6 +181,24 @@ size_t hw_linear_entering_most(hawser_context *context, const hw_linear_scan *sc
     for (size_t j = 0; j < columns->X.cols; j++)
         in += alpha[j] != 0.0 || columns->l1[j] == 0.0;
     return hw_linear_within_share(entering, in, hw_linear_most_of_share(linear));
+}
+
+hawser_status hw_linear_choose(hawser_context *context, hw_linear_scan *scan, const hw_linear_columns *columns, void *solver,
+                               double scale, double radius, double least)
+{
+    const hw_linear_solver *functions = ((const hw_linear *)hawser_user(context))->choices.settings.solver;
+    const double *alpha = hawser_local(context, "alpha");
+    double lambda = hawser_metric(context, "lambda");
+    hawser_error error = {0};
+    hw_linear_scan_screen(scan, columns, alpha, lambda, scale, radius);
+    hw_linear_keep(context);
+    size_t most = entering_most(context, scan, columns, least), members = 0;
+    if (functions->choose(solver, columns, lambda, alpha, scan->gradient, scan->screened, most, &error) != HAWSER_OK)
+        return hw_linear_fail(context, &error);
+    (void)functions->members(solver, &members);
+    HAWSER_TRY(hawser_report(context, "working_set", (double)members));
+    HAWSER_TRY(hawser_report(context, "largest_set", (double)members));
+    return hawser_report(context, "screened", (double)scan->screened_count);
 }
 
 hawser_status hw_linear_rebuild(hawser_context *context)

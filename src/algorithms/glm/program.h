@@ -42,15 +42,23 @@ void hw_linear_settle_work(const hw_linear_frame *frame, hawser_state *weights, 
 hawser_program *hw_linear_certificate_program(hw_linear_driver *driver, const hw_linear_units *units, const double *alpha,
                                               bool path);
 
-/* Adds a unit that searches over all blocks (search.h), from the point where all of them are. Every sum has a number per row. */
-void hw_linear_search_work(const hw_linear_frame *frame, hawser_operator *work, hawser_unit_function *search);
+/* Adds the loop of CoCoA rounds. It ends after `clocks` clocks, or if that is 0 by hw_linear_rounds_done. */
+void hw_linear_rounds_work(const hw_linear_frame *frame, hawser_operator *work, uint64_t clocks,
+                           hawser_unit_function *sweep);
+/* Adds a unit that searches over all blocks (search.h), from the point where all of them are, if the choices allow it. It runs where `slow` holds.
+ * Every sum has a number per row. */
+void hw_linear_search_work(const hw_linear_frame *frame, hawser_operator *work,
+                           bool (*slow)(hawser_progress *progress, void *user), hawser_unit_function *search);
 
-/* Limit how many columns enter a block's working set, so that the sets of all blocks together at most double the support, or grow by `least`, and
- * joint sets fit their share. `bound` calls the first, which reports the grades of a block's columns; `choose` calls the second for the limit. */
+/* Reports the grades of a block's columns, from which hw_linear_choose bounds the working sets of all blocks together. Called by `bound`. */
 hawser_status hw_linear_report_grades(hawser_context *context, hw_linear_scan *scan,
                                       const hw_linear_columns *columns) HAWSER_MUST_USE;
-size_t hw_linear_entering_most(hawser_context *context, const hw_linear_scan *scan, const hw_linear_columns *columns,
-                               double least);
+/* Chooses what the next rounds work on, for `choose`: columns that the published certificate, whose dual point has `scale`, does not prove to be zero
+ * within `radius`, most promising first. The sets of all blocks together at most double the support or grow by `least`, and joint sets fit
+ * their share. Keeps the coefficients if they are the best, and reports "working_set", "largest_set" and "screened". `solver` is the
+ * block's state of the solver. */
+hawser_status hw_linear_choose(hawser_context *context, hw_linear_scan *scan, const hw_linear_columns *columns, void *solver,
+                               double scale, double radius, double least) HAWSER_MUST_USE;
 
 /* Computes v = X alpha from zero, so that certificates contain neither rounding errors nor held updates. */
 hawser_status hw_linear_rebuild(hawser_context *context) HAWSER_MUST_USE;

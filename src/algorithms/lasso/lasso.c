@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algorithms/glm/best.h"
 #include "algorithms/glm/coefficients.h"
 #include "algorithms/glm/expect.h"
 #include "algorithms/glm/metrics.h"
@@ -92,27 +91,13 @@ static hawser_status bound(hawser_context *context)
 static hawser_status choose(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
-    const hw_linear_solver *solver = block->lasso->choices.settings.solver;
-    const double *alpha = hawser_local(context, "alpha");
-    double lambda = hawser_metric(context, "lambda");
-    hawser_error error = {0};
     double scale =
         combined_scale(context); /* the radius is that of the gap at this dual point, which may not be the best one */
     hw_linear_sums sums = {.square = hawser_metric(context, "square"), .target = hawser_metric(context, "target")};
     double primal = hawser_metric(context, "loss") + hawser_metric(context, "penalty");
     double gap = primal - hw_linear_dual(&sums, scale, hawser_metric(context, "conjugate"));
-    hw_linear_scan_screen(&block->scan, &block->columns, alpha, lambda, scale,
-                          sqrt(2.0 * fmax(gap, hawser_metric(context, "gap"))));
-    hw_linear_keep(context);
-    size_t most = hw_linear_entering_most(context, &block->scan, &block->columns, 0.0);
-    if (solver->choose(block->solver, &block->columns, lambda, alpha, block->scan.gradient, block->scan.screened, most,
-                       &error) != HAWSER_OK)
-        return hw_linear_fail(context, &error);
-    size_t members = 0;
-    (void)solver->members(block->solver, &members);
-    HAWSER_TRY(hawser_report(context, "working_set", (double)members));
-    HAWSER_TRY(hawser_report(context, "largest_set", (double)members));
-    return hawser_report(context, "screened", (double)block->scan.screened_count);
+    return hw_linear_choose(context, &block->scan, &block->columns, block->solver, scale,
+                            sqrt(2.0 * fmax(gap, hawser_metric(context, "gap"))), 0.0);
 }
 
 /* Returns true if the work has a single clock. Leaving its loop derives v from alpha anyway, so moving v would be double work. */
@@ -124,9 +109,6 @@ static bool one_clock(const hw_linear *lasso)
 static hw_linear_round make_round(hawser_context *context, hw_lasso_block *block, double *alpha, double *v)
 {
     const hw_linear *lasso = block->lasso;
-    /* Under SSP and TAP, exact solutions of subproblems that other blocks have changed already are wasted work, and blocks' sizes differ. */
-    double every = lasso->choices.route == HW_LINEAR_ASYNCHRONOUS ? 1.0 : lasso->choices.settings.exchange_every;
-    double share = every * (double)block->columns.X.cols;
     return (hw_linear_round){.columns = &block->columns,
                              .lambda = hawser_metric(context, "lambda"),
                              .gain = hawser_gain(context, "v"),
@@ -139,7 +121,7 @@ static hw_linear_round make_round(hawser_context *context, hw_lasso_block *block
                              .image = v,
                              .gap = hawser_metric(context, "gap"),
                              .tolerance = 0.3 * lasso->choices.settings.tolerance * hawser_metric(context, "zero_objective"),
-                             .steps = every > 0.0 ? (uint64_t)ceil(share) : UINT64_MAX,
+                             .steps = hw_linear_round_steps(&lasso->choices, block->columns.X.cols),
                              .draw = draw,
                              .source = context,
                              .stop = {hw_linear_must_stop, context}};
@@ -347,21 +329,18 @@ static hawser_program *build(hw_linear_driver *driver)
     bool extrapolated = hw_linear_extrapolates(choices), asynchronous = choices->route == HW_LINEAR_ASYNCHRONOUS;
     uint64_t every = choices->settings.certify_every;
     uint64_t clocks = every > 0 ? every : one_clock(lasso) ? 1 : extrapolated ? HW_LINEAR_HISTORY : 0;
-    hawser_until rounds_done = {.clocks = clocks, .test = clocks > 0 ? NULL : hw_linear_rounds_done, .user = driver};
     hawser_until sprints_done = {.test = hw_linear_sprints_done, .user = driver};
     hawser_operator *work = choices->route == HW_LINEAR_JOINT ? joint_work(&frame) : frame.work;
     if (extrapolated)
         work = hawser_loop(work, "sprints", sprints_done, hawser_bsp());
     if (asynchronous)
         hawser_unit(work, "remember", remember, HAWSER_READS(X, v, alpha), NULL);
-    hawser_operator *rounds = hawser_loop(work, "rounds", rounds_done, choices->sync);
-    hawser_unit(rounds, "sweep", sweep, HAWSER_READS(X), HAWSER_UPDATES(v, alpha));
+    hw_linear_rounds_work(&frame, work, clocks, sweep);
     if (extrapolated) {
         hawser_operator *unit = hawser_unit(work, "extrapolate", extrapolate, HAWSER_READS(X), HAWSER_UPDATES(v, alpha));
         hawser_reduces(unit, 2);
     }
-    if (hw_linear_searches(choices))
-        hw_linear_search_work(&frame, hawser_branch(work, "slow", hw_linear_slow, driver), search);
+    hw_linear_search_work(&frame, work, hw_linear_slow, search);
     expect(frame.program, lasso);
     return hw_linear_frame_end(&frame, &units);
 }

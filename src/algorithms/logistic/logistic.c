@@ -9,7 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "algorithms/glm/best.h"
 #include "algorithms/glm/expect.h"
 #include "algorithms/glm/metrics.h"
 #include "algorithms/glm/train.h"
@@ -85,27 +84,13 @@ static hawser_status bound(hawser_context *context)
 static hawser_status choose(hawser_context *context)
 {
     hw_logistic_block *block = hawser_scratch(context);
-    const hw_linear_solver *solver = block->linear->choices.settings.solver;
-    const double *alpha = hawser_local(context, "alpha");
-    double lambda = hawser_metric(context, "lambda");
-    hawser_error error = {0};
     double primal = hawser_metric(context, "loss") + hawser_metric(context, "penalty");
     double gap = primal - (hawser_metric(context, "dual_loss") - hawser_metric(context, "conjugate"));
-    if (block->scan.screened_at != lambda)
+    if (block->scan.screened_at != hawser_metric(context, "lambda"))
         block->search.reference = 0.0; /* another problem begins */
-    hw_linear_scan_screen(&block->scan, &block->columns, alpha, lambda, hw_logistic_scale(hawser_metric(context, "ratio")),
-                          sqrt(0.5 * fmax(gap, hawser_metric(context, "gap"))));
-    hw_linear_keep(context);
-    size_t most = hw_linear_entering_most(context, &block->scan, &block->columns,
-                                          (double)(block->linear->problem.X->cols / FULL_SHARE));
-    if (solver->choose(block->solver, &block->columns, lambda, alpha, block->scan.gradient, block->scan.screened, most,
-                       &error) != HAWSER_OK)
-        return hw_linear_fail(context, &error);
-    size_t members = 0;
-    (void)solver->members(block->solver, &members);
-    HAWSER_TRY(hawser_report(context, "working_set", (double)members));
-    HAWSER_TRY(hawser_report(context, "largest_set", (double)members));
-    return hawser_report(context, "screened", (double)block->scan.screened_count);
+    return hw_linear_choose(
+        context, &block->scan, &block->columns, block->solver, hw_logistic_scale(hawser_metric(context, "ratio")),
+        sqrt(0.5 * fmax(gap, hawser_metric(context, "gap"))), (double)(block->linear->problem.X->cols / FULL_SHARE));
 }
 
 /* ------------------------------------------------------------------------------------------------ joint problem ---- */
@@ -214,12 +199,10 @@ static hawser_status sweep(hawser_context *context)
 {
     hw_logistic_block *block = hawser_scratch(context);
     const hw_linear *linear = block->linear;
-    double slack = 0.0,
-           every = linear->choices.route == HW_LINEAR_ASYNCHRONOUS ? 1.0 : linear->choices.settings.exchange_every;
+    double slack = 0.0;
     hw_logistic_effort effort = effort_of(context, linear, hawser_gain(context, "v"));
     hawser_error error = {0};
-    if (every > 0.0)
-        effort.steps = (uint64_t)ceil(every * (double)block->columns.X.cols);
+    effort.steps = hw_linear_round_steps(&linear->choices, block->columns.X.cols);
     effort.slack = &slack;
     if (hw_logistic_rounds_sweep(block, &effort, hawser_local(context, "alpha"), hawser_cache(context, "v"), &error) !=
         HAWSER_OK)
@@ -369,17 +352,12 @@ static void joint_work(const hw_linear_frame *frame, hawser_operator *work)
 static void rounds_work(const hw_linear_frame *frame, hawser_operator *work)
 {
     hw_linear_driver *driver = frame->driver;
-    const hw_linear_choices *choices = &driver->linear->choices;
     hawser_state *X = frame->X, *v = frame->v, *alpha = frame->alpha;
-    uint64_t clocks = choices->settings.certify_every;
     hawser_until solved = {.test = models_done, .user = driver};
-    hawser_until rounds_done = {.clocks = clocks, .test = clocks > 0 ? NULL : hw_linear_rounds_done, .user = driver};
     work = hawser_loop(work, "models", solved, hawser_bsp());
     hawser_unit(work, "model", model, HAWSER_READS(X, v, alpha), NULL);
-    hawser_operator *rounds = hawser_loop(work, "rounds", rounds_done, choices->sync);
-    hawser_unit(rounds, "sweep", sweep, HAWSER_READS(X), HAWSER_UPDATES(v, alpha));
-    if (hw_linear_searches(choices))
-        hw_linear_search_work(frame, hawser_branch(work, "slow", slow, driver), search);
+    hw_linear_rounds_work(frame, work, driver->linear->choices.settings.certify_every, sweep);
+    hw_linear_search_work(frame, work, slow, search);
     hawser_reduces(hawser_unit(work, "back", back, HAWSER_READS(X), HAWSER_UPDATES(v, alpha)), 2);
 }
 
