@@ -239,6 +239,19 @@ static bool has_loop(const hawser_program *program)
     return false;
 }
 
+/* Returns the clocks of a failed run: those of the furthest block on this node, or those that the driver has counted. */
+static uint64_t clocks_of(const hw_session *session)
+{
+    uint64_t most = session->driver != NULL ? session->driver->clocks : 0;
+    for (uint32_t i = 0; session->driver != NULL && session->workers != NULL && i < session->local; i++) {
+        const hw_worker *worker = &session->workers[i];
+        bool within = worker->in_phase && !worker->abandoned && worker->operator->kind == HW_LOOP;
+        uint64_t clocks = worker->clocks + (within ? worker->clock : 0);
+        most = clocks > most ? clocks : most;
+    }
+    return most;
+}
+
 hawser_status hawser_run_program(hawser_job *job, hawser_program *program, hawser_run **run, hawser_error *error)
 {
     HW_GIVEN(job);
@@ -269,7 +282,7 @@ hawser_status hawser_run_program(hawser_job *job, hawser_program *program, hawse
     if (status != HAWSER_OK && error != NULL)
         *error = own;
     if (has_loop(program))
-        job->failed_clocks = status < HAWSER_OK && session.driver != NULL ? session.driver->clocks : 0;
+        job->failed_clocks = status < HAWSER_OK ? clocks_of(&session) : 0;
     close_session(&session, &own);
     hw_plan_free(plan);
     if (status < HAWSER_OK)
