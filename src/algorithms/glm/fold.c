@@ -2,6 +2,13 @@
 
 #include <float.h>
 
+/* Returns whether a column has no penalty. The lambdas of a path are above 0. */
+static bool is_free(const hw_linear *linear, size_t column)
+{
+    const double *factor = linear->problem.factor;
+    return linear->choices.settings.lambda == 0.0 || (factor != NULL && factor[column] == 0.0);
+}
+
 hawser_status hw_linear_measure(const hw_linear *linear, hw_linear_columns *columns, hawser_error *error)
 {
     const hw_linear_problem *problem = &linear->problem;
@@ -12,6 +19,8 @@ hawser_status hw_linear_measure(const hw_linear *linear, hw_linear_columns *colu
         hawser_column_moments(&columns->X, j, columns->weights, columns->total, 0.0, &sum, &squares);
         double raw = squares / columns->total;
         HAWSER_TRY(hw_linear_check_square(raw, whole, error));
+        if (settings->standardize || is_free(linear, whole))
+            HAWSER_TRY(hw_linear_check_small(raw, sum, columns->X.rows, whole, error));
         if (settings->intercept || settings->standardize) {
             mean = sum / columns->total;
             if (mean != 0.0)

@@ -50,6 +50,16 @@ hawser_status hw_linear_check_square(double mean_square, size_t column, hawser_e
                        column, mean_square, LARGEST);
 }
 
+hawser_status hw_linear_check_small(double mean_square, double sum, size_t rows, size_t column, hawser_error *error)
+{
+    if (mean_square * (double)rows >= SMALLEST * SMALLEST || (mean_square == 0.0 && sum == 0.0))
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_NOT_FINITE,
+                       "squares of the values of column %zu (counted from 0) leave the range of numbers: their mean is %g; "
+                       "scale the column so that its largest value lies above %g",
+                       column, mean_square, SMALLEST);
+}
+
 /* Reads exactly `count` numbers, one per line. */
 static hawser_status read_column_file(const char *key, const char *path, size_t count, double *values, hawser_error *error)
 {

@@ -75,6 +75,10 @@ hawser_status hw_linear_check_target(const double *target, size_t count, hawser_
 hawser_status hw_linear_check_numeric(const hawser_dataset *data, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_linear_check_weights(double total, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_linear_check_square(double mean_square, size_t column, hawser_error *error) HAWSER_MUST_USE;
+/* Returns HAWSER_NOT_FINITE for a column whose squares vanish although its values do not, since it would count as constant. Callers check columns that are
+ * divided by their deviation and columns without a penalty. A penalty keeps other such columns at zero. */
+hawser_status hw_linear_check_small(double mean_square, double sum, size_t rows, size_t column,
+                                    hawser_error *error) HAWSER_MUST_USE;
 /* Allocates zeros, which the caller frees: one more than `count`, so that a count of 0 does not fail. */
 hawser_status hw_linear_new_doubles(double **out, size_t count, hawser_error *error) HAWSER_MUST_USE;
 

@@ -20,6 +20,7 @@ typedef struct hw_descent {
     double *start;                 /* theta */
     double *best;                  /* the theta of the least loss so far; each block writes its own columns */
     bool intercept;
+    bool by_deviation;  /* a column's unit is its deviation, which must not vanish */
     bool all_rows;      /* gd */
     bool sends_weights; /* blocks send weights, and each computes all products */
     size_t batch;       /* rows of an iteration */
