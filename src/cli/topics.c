@@ -7,7 +7,8 @@
 
 static const hawser_topic topics[] = {
     {"exit-codes", "Exit codes",
-     "  0    done; also if a limit (--max-clocks, --time-limit) ended the training\n"
+     "  0    done; also if a limit (--max-clocks, --time-limit) ended the training, or a signal\n"
+     "       ended servers (hawser serve) and their tables are saved\n"
      "  1    a bug in Hawser; please report it\n"
      "  2    a wrong command, option or value\n"
      "  3    bad input: the content of a data or model file\n"
