@@ -267,11 +267,10 @@ void hw_replica_zero(hw_replica *replica)
     size_t bytes = replica->spec.count * sizeof(double);
     memset(replica->base, 0, bytes);
     memset(replica->cache, 0, bytes);
-    memset(replica->origin, 0, bytes);
-    replica->apart = false;
-    if (hw_holds(replica)) {
+    replica->apart = hw_holds(replica); /* else nothing reads the origin, and its pages stay untouched */
+    if (replica->apart) {
         memset(replica->held, 0, bytes);
-        replica->apart = true;
+        memset(replica->origin, 0, bytes);
     }
     memset(replica->stale, 0, hw_words(replica->tiles) * sizeof *replica->stale);
     hw_record_all_tiles(replica);
