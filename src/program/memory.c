@@ -24,10 +24,11 @@ static uint64_t data_bytes(const hw_plan *plan, const hawser_state *state)
 }
 
 /* Returns true if updates may arrive while a unit runs, so that a replica keeps a copy of its origin (replica.h). *flights is the number of clocks
- * whose updates may be in flight. */
+ * whose updates may be in flight: those by which blocks differ, the current one, and within a process one that the slowest block has yet to take. */
 static bool is_loose(const hw_plan *plan, const hawser_state *state, uint64_t *flights)
 {
     bool loose = false;
+    uint64_t more = plan->settings.nodes > 1 ? 1 : 2;
     *flights = 1;
     for (size_t i = 0; i < plan->program->operator_count; i++) {
         const hawser_operator *loop = plan->program->operators[i];
@@ -35,7 +36,7 @@ static bool is_loose(const hw_plan *plan, const hawser_state *state, uint64_t *f
             continue;
         hw_policy policy = hw_policy_of(loop->sync);
         loose |= policy.kind != HW_POLICY_BSP;
-        *flights = policy.kind == HW_POLICY_SSP && policy.staleness + 1 > *flights ? policy.staleness + 1 : *flights;
+        *flights = policy.kind == HW_POLICY_SSP && policy.staleness + more > *flights ? policy.staleness + more : *flights;
     }
     return loose;
 }
@@ -69,17 +70,15 @@ static void of_shares(hw_plan *plan, hw_state_plan *own, uint64_t *read)
         plan->memory_needed += in_flight(plan, doubles) * sizeof(double);
 }
 
-/* Returns the numbers in updates that a node has at once. All blocks of a process share one buffer of an update. If clocks differ, the node also
- * keeps the updates that it sends, for each clock and link, and freed messages of different ages leave holes, about half as much again. */
+/* Returns the numbers in updates that a node has at once. All blocks of a process share one buffer of an update. Half as much again is in the holes
+ * that freed updates leave. If clocks differ, the node also keeps the updates that it sends, for each clock and link. */
 static uint64_t of_updates(const hw_plan *plan, uint64_t doubles, uint64_t flights, bool loose, bool values)
 {
     uint64_t blocks = plan->settings.blocks, here = blocks_of_a_node(&plan->settings), links = plan->settings.nodes - 1;
-    uint64_t one = blocks > 1 ? doubles * flights : 0;
+    uint64_t one = blocks > 1 ? doubles * flights : 0, updates = loose ? one * blocks : one * here;
     if (values)
         return one;
-    if (!loose)
-        return one * (here + (blocks > here ? links : 0));
-    return one * blocks + (blocks > here ? one * (here + links) + one * blocks / 2 : 0);
+    return updates + updates / 2 + (blocks > here ? one * (links + (loose ? here : 0)) : 0);
 }
 
 /* Adds the memory of a replicated or partitioned state: base and cache of each block, held updates or a separate origin, and updates in flight. */
@@ -114,15 +113,16 @@ static uint64_t of_reductions(const hw_plan *plan)
 void hw_plan_memory(hw_plan *plan)
 {
     enum {
-        THREAD = 1 << 19,
-        LINK = 1 << 19
-    }; /* a thread's stack and the freed memory that the C library keeps for it; messages of a link */
+        THREAD = 1 << 19, /* a thread's stack, and freed memory that the C library keeps for it */
+        LINK = 1 << 19,   /* messages of a link */
+        PROCESS = 1 << 21 /* memory that no data set makes larger */
+    };
     const hawser_program *program = plan->program;
     uint64_t here = blocks_of_a_node(&plan->settings), read = 0;
     plan->memory_data = 0;
     plan->memory_needed = (program->scratch_bytes + program->expected_block) * here + program->expected_node;
     plan->memory_needed += plan->settings.blocks > 1 ? here * THREAD : 0;
-    plan->memory_needed += of_reductions(plan);
+    plan->memory_needed += of_reductions(plan) + PROCESS;
     plan->memory_needed += plan->settings.nodes > 1 ? (plan->settings.nodes - 1) * (uint64_t)LINK : 0;
     for (const hawser_state *state = program->states; state != NULL; state = state->next) {
         hw_state_plan *own = &plan->states[state->number];
@@ -133,5 +133,8 @@ void hw_plan_memory(hw_plan *plan)
         else
             of_replicas(plan, own);
     }
-    plan->memory_needed += plan->memory_data + read;
+    plan->memory_needed += read;
+    /* Holes between other allocations. With several nodes not all of the updates that are counted are in flight at once. */
+    plan->memory_needed += plan->settings.nodes <= 1 ? plan->memory_needed / 16 : 0;
+    plan->memory_needed += plan->memory_data;
 }

@@ -114,6 +114,12 @@ static void a_plan_above_the_memory_limit_is_rejected(void **state)
     close_job(test);
 }
 
+/* Returns what a plan in one process counts for this many bytes, a multiple of 16: a sixteenth more, for holes between allocations. */
+static uint64_t counted(uint64_t bytes)
+{
+    return bytes + bytes / 16;
+}
+
 /* The plan counts the entries that a run is expected to use, instead of all, and the memory of units. */
 static void expected_memory_replaces_the_worst_case(void **state)
 {
@@ -129,9 +135,9 @@ static void expected_memory_replaces_the_worst_case(void **state)
     assert_int_equal(hw_job_plan(test.job, program, &plan, &error), HAWSER_OK);
     uint64_t before = plan->memory_needed;
     hw_plan_free(plan);
-    hawser_scratch_expect(program, 10000, 700);
+    hawser_scratch_expect(program, 10000, 704);
     assert_int_equal(hw_job_plan(test.job, program, &plan, &error), HAWSER_OK);
-    assert_int_equal(plan->memory_needed, before + 4 * 10000 + 700);
+    assert_int_equal(plan->memory_needed, before + counted(4 * 10000 + 704));
     hw_plan_free(plan);
     hawser_scratch_expect(program, 8 << 20, 0);
     assert_int_equal(hw_job_plan(test.job, program, &plan, &error), HAWSER_NO_MEMORY);
@@ -162,8 +168,8 @@ static void reductions_count_in_memory(void **state)
         needed[k] = plan->memory_needed;
         hw_plan_free(plan);
     }
-    assert_int_equal(needed[1] - needed[0], 2 * 4 * 5000 * sizeof(double));
-    assert_int_equal(needed[2] - needed[0], 2 * 4 * 100 * sizeof(double));
+    assert_int_equal(needed[1] - needed[0], counted(2 * 4 * 5000 * sizeof(double)));
+    assert_int_equal(needed[2] - needed[0], counted(2 * 4 * 100 * sizeof(double)));
     hawser_reduces_expect(hawser_unit(hawser_root(program), "other", unit, NULL, HAWSER_UPDATES(v)), 100, 300);
     assert_int_equal(hw_job_plan(test.job, program, &plan, &error), HAWSER_BAD_PROGRAM);
     assert_non_null(strstr(error.text, "'other' declares no reductions"));
