@@ -45,6 +45,37 @@ typedef struct hawser_metric_row {
     double (*target)(const hawser_options *options, const hawser_progress *progress);
 } hawser_metric_row;
 
+/** The most measures of an evaluation. */
+#define HAWSER_MEASURES 24
+
+/** What an evaluation compares. Pointers are borrowed for the call. */
+typedef struct hawser_evaluation_input {
+    const hawser_model *model;
+    const hawser_dataset *data; /**< with a target; its weights count */
+    const double *predictions;  /**< of the algorithm's `predict`, for the rows of data */
+    double threshold;           /**< two classes: the higher label is predicted if its probability is above this */
+} hawser_evaluation_input;
+
+/** One measure of predictions: a number, a table or a matrix. Its name and those of columns are static. */
+typedef struct hawser_measure {
+    const char *name; /**< that of a measure row; NULL past the last measure */
+    double value;     /**< the number; NaN: unknown */
+    char why[120];    /**< why the number is unknown; "" if it is known */
+    double
+        *values; /**< a table or matrix: lines x width numbers, by line, NaN: unknown. The caller frees it. NULL: a number */
+    size_t lines, width;        /**< of values */
+    const char *const *columns; /**< a table: the names of its `width` columns; NULL: a matrix */
+    const double *heads; /**< a matrix: `width` labels of its lines and of its columns, inside the memory of `values` */
+} hawser_measure;
+
+/** Describes a measure for `hawser help measures`. In --json a number is a number or null, a table a list of objects with the names of its
+ *  columns as keys, a matrix a list of lists. */
+typedef struct hawser_measure_row {
+    const char
+        *name; /**< a key of --json; NULL ends the rows. A column of the table before it begins with a dot: ".recall" */
+    const char *help; /**< its definition, as a phrase */
+} hawser_measure_row;
+
 /** A page of the help: `hawser help NAME`. */
 typedef struct hawser_topic {
     const char *name; /**< NULL ends the pages */
@@ -94,10 +125,10 @@ typedef struct hawser_algorithm {
                              hawser_error *error);
     /** Replaces `count` predictions of a model by labels. NULL: the algorithm has no labels. */
     hawser_status (*label)(const hawser_model *model, size_t count, double *predictions, hawser_error *error);
-    /** Compares predictions with data's target (and its weights): "r2", "rmse", "mae", ..., ended by a NULL name.
-     *  NULL: there is nothing to compare. */
-    hawser_status (*evaluate)(const hawser_model *model, const hawser_dataset *data, const double *predictions,
-                              hawser_fact facts[16], hawser_error *error);
+    /** Compares predictions with data's target (and its weights). `measures` has HAWSER_MEASURES zeroed elements. The caller frees
+     *  their values, also after a failure. NULL: there is nothing to compare. */
+    hawser_status (*evaluate)(const hawser_evaluation_input *input, hawser_measure *measures, hawser_error *error);
+    const hawser_measure_row *measures; /**< what evaluate measures; NULL if evaluate is NULL */
     /** Prints the parameters of a model to `out`, one per line, the `most` most important ones first. NULL: there is no such list. */
     hawser_status (*coefficients)(const hawser_model *model, uint64_t most, FILE *out, hawser_error *error);
 } hawser_algorithm;

@@ -36,7 +36,10 @@ static const hw_command commands[] = {
     {.name = "evaluate",
      .words = "MODEL DATA...",
      .summary = "Measure a model on data with a target",
-     .text = "Prints the metrics of the model's predictions against the target of DATA.",
+     .text = "Compares the model's predictions with the target of DATA, with its --weights. For numbers:\n"
+             "R2, RMSE, MAE, and quantiles of the errors. For classes: AUC, accuracy, log loss,\n"
+             "precision, recall, F1, Brier score, the confusion matrix and a table of calibration.\n"
+             "'hawser help measures' defines each of them.",
      .data = true,
      .least = 2,
      .most = SIZE_MAX,

@@ -1,5 +1,6 @@
 /* evaluate.c - hawser evaluate. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "cli/input.h"
@@ -9,6 +10,8 @@ const hawser_option *hw_evaluate_rows(void)
 {
     static const hawser_option rows[] = {
         HW_UNSEEN_ROW,
+        {"threshold", HAWSER_NUMBER, "0.5", "[0,1]", "P",
+         "two classes: predict the higher label if its probability is above P; see 'hawser help measures'", "0.1", 0},
         {"json", HAWSER_FLAG, "no", NULL, NULL, "print one JSON object instead of lines", "0.1", 0},
         {"quiet", HAWSER_FLAG, "no", NULL, NULL, "print only errors on standard error", "0.1", 'q'},
         {0},
@@ -16,20 +19,110 @@ const hawser_option *hw_evaluate_rows(void)
     return rows;
 }
 
+/* Makes a list of objects for a table, and a list of lists for a matrix. */
+static json_t *json_of(const hawser_measure *measure, bool *ok)
+{
+    json_t *lines = json_array();
+    for (size_t i = 0; i < measure->lines; i++) {
+        json_t *line = measure->columns != NULL ? json_object() : json_array();
+        for (size_t j = 0; j < measure->width; j++) {
+            double value = measure->values[i * measure->width + j];
+            if (measure->columns != NULL)
+                hw_json_number(line, measure->columns[j], value, ok);
+            else
+                hw_json_append(line, hw_json_value(value), ok);
+        }
+        hw_json_append(lines, line, ok);
+    }
+    return lines;
+}
+
 static hawser_status print_json(const hw_call *call, const hw_fitted *fitted, const hawser_dataset *data,
-                                const hawser_fact *facts, hawser_error *error)
+                                const hawser_measure *measures, hawser_error *error)
 {
     bool ok = true;
-    json_t *object = json_object();
+    json_t *object = json_object(), *notes = json_array();
     const hawser_load_figures *figures = hawser_dataset_figures(data);
     hw_json_text(object, "algorithm", fitted->algorithm->name, &ok);
     hw_json_text(object, "model", call->words[0], &ok);
     hw_json_count(object, "rows", hawser_dataset_matrix(data)->rows, &ok);
     hw_json_count(object, "unseen_columns", figures->unseen_columns, &ok);
     hw_json_count(object, "unseen_entries", figures->unseen_entries, &ok);
-    for (; facts->name != NULL; facts++)
-        hw_json_number(object, facts->name, facts->value, &ok);
+    for (; measures->name != NULL; measures++) {
+        char note[200];
+        if (measures->values != NULL)
+            hw_json_take(object, measures->name, json_of(measures, &ok), &ok);
+        else
+            hw_json_number(object, measures->name, measures->value, &ok);
+        snprintf(note, sizeof note, "%s is unknown: %s", measures->name, measures->why);
+        if (measures->why[0] != '\0')
+            hw_json_append(notes, hw_json_string(note), &ok);
+    }
+    hw_json_take(object, "notes", notes, &ok);
     return hw_json_line(call->out, object, ok, error);
+}
+
+/* Prints a number of a table, right-aligned after a blank. */
+static void print_cell(FILE *out, double value)
+{
+    if (isnan(value))
+        fprintf(out, " %14s", "-");
+    else
+        fprintf(out, " %14.6g", value);
+}
+
+static void print_table(FILE *out, const hawser_measure *measure)
+{
+    bool matrix = measure->columns == NULL;
+    fprintf(out, "\n%s%s\n", measure->name, matrix ? " (lines: label, columns: predicted label)" : "");
+    if (matrix)
+        fprintf(out, " %14s", "");
+    for (size_t j = 0; j < measure->width; j++)
+        if (matrix)
+            print_cell(out, measure->heads[j]);
+        else
+            fprintf(out, " %14s", measure->columns[j]);
+    fputc('\n', out);
+    for (size_t i = 0; i < measure->lines; i++) {
+        if (matrix)
+            print_cell(out, measure->heads[i]);
+        for (size_t j = 0; j < measure->width; j++)
+            print_cell(out, measure->values[i * measure->width + j]);
+        fputc('\n', out);
+    }
+}
+
+/* Prints the numbers, one per line, then the tables. */
+static void print_lines(FILE *out, const hawser_dataset *data, const hawser_measure *measures)
+{
+    fprintf(out, "%-21s %zu\n", "rows", hawser_dataset_matrix(data)->rows);
+    for (const hawser_measure *one = measures; one->name != NULL; one++)
+        if (one->values == NULL && isnan(one->value))
+            fprintf(out, "%-21s unknown: %s\n", one->name, one->why);
+        else if (one->values == NULL)
+            fprintf(out, "%-21s %.10g\n", one->name, one->value);
+    for (const hawser_measure *one = measures; one->name != NULL; one++)
+        if (one->values != NULL)
+            print_table(out, one);
+}
+
+static hawser_status measure(const hw_call *call, const hw_fitted *fitted, const hawser_dataset *data,
+                             const double *predictions, hawser_measure *measures, hawser_error *error)
+{
+    const char *where;
+    const hawser_algorithm *algorithm = fitted->algorithm;
+    hawser_source source = hawser_options_source(call->options, "threshold", &where);
+    hawser_evaluation_input input = {.model = fitted->model,
+                                     .data = data,
+                                     .predictions = predictions,
+                                     .threshold = hawser_options_number(call->options, "threshold")};
+    if (algorithm->evaluate == NULL)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "%s: predictions of %s have no measures", call->words[0],
+                           algorithm->name);
+    if (algorithm->label == NULL && (source == HAWSER_FROM_FILE || source == HAWSER_FROM_COMMAND_LINE))
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--threshold: a model of %s predicts numbers, not labels",
+                           algorithm->name);
+    return algorithm->evaluate(&input, measures, error);
 }
 
 hawser_status hw_evaluate(hw_call *call, hawser_error *error)
@@ -37,19 +130,15 @@ hawser_status hw_evaluate(hw_call *call, hawser_error *error)
     hw_fitted fitted;
     hawser_dataset *data;
     double *predictions;
-    hawser_fact facts[16] = {{0}};
+    hawser_measure measures[HAWSER_MEASURES] = {{0}};
     HAWSER_TRY(hw_predict_words(call, &fitted, true, &data, &predictions, error));
-    hawser_status status = fitted.algorithm->evaluate != NULL
-                               ? fitted.algorithm->evaluate(fitted.model, data, predictions, facts, error)
-                               : hawser_fail(error, HAWSER_BAD_OPTION, "%s: predictions of %s have no metrics",
-                                             call->words[0], fitted.algorithm->name);
-    if (status == HAWSER_OK && hawser_options_flag(call->options, "json")) {
-        status = print_json(call, &fitted, data, facts, error);
-    } else if (status == HAWSER_OK) {
-        fprintf(call->out, "%-12s %zu\n", "rows", hawser_dataset_matrix(data)->rows);
-        for (const hawser_fact *fact = facts; fact->name != NULL; fact++)
-            fprintf(call->out, "%-12s %.10g\n", fact->name, fact->value);
-    }
+    hawser_status status = measure(call, &fitted, data, predictions, measures, error);
+    if (status == HAWSER_OK && hawser_options_flag(call->options, "json"))
+        status = print_json(call, &fitted, data, measures, error);
+    else if (status == HAWSER_OK)
+        print_lines(call->out, data, measures);
+    for (hawser_measure *one = measures; one->name != NULL; one++)
+        free(one->values);
     free(predictions);
     hawser_dataset_free(data);
     hw_fitted_free(&fitted);

@@ -18,12 +18,16 @@ void hw_json_append(json_t *list, json_t *value, bool *ok)
         *ok = false;
 }
 
-void hw_json_number(json_t *object, const char *key, double value, bool *ok)
+json_t *hw_json_value(double value)
 {
     if (isfinite(value) && fabs(value) < 9e15 && value == floor(value))
-        hw_json_take(object, key, json_integer((json_int_t)value), ok);
-    else
-        hw_json_take(object, key, isfinite(value) ? json_real(value) : json_null(), ok);
+        return json_integer((json_int_t)value);
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+void hw_json_number(json_t *object, const char *key, double value, bool *ok)
+{
+    hw_json_take(object, key, hw_json_value(value), ok);
 }
 
 void hw_json_count(json_t *object, const char *key, uint64_t value, bool *ok)

@@ -7,6 +7,8 @@
 
 #include "cli/cli.h"
 
+/* Makes a JSON number, without a fraction if it has none, or null if it is not finite. Returns NULL without memory. */
+json_t *hw_json_value(double value);
 /* Sets object[key] to a number, or to null if it is not finite. Sets *ok to false without memory. */
 void hw_json_number(json_t *object, const char *key, double value, bool *ok);
 void hw_json_count(json_t *object, const char *key, uint64_t value, bool *ok);

@@ -154,6 +154,13 @@ static const hawser_topic topics[] = {
      "CSV, written during the training. There is a line whenever the clock or a number of the\n"
      "progress line has changed. A field is empty if its number is unknown; numbers that certify\n"
      "the model are those of the last certificate. The columns:\n\n"},
+    {"measures", "What hawser evaluate measures",
+     "Rows count with the weights of --weights, if it is given: an integer weight counts like this\n"
+     "many copies of the row, so 'how many rows' is a sum of weights, and a row of weight 0 is left\n"
+     "out. Without --json, numbers are lines 'name value', and each table has a title. With --json\n"
+     "the object also has algorithm, model, rows, unseen_columns and unseen_entries (columns and\n"
+     "entries that the model does not know), and notes: a line for each number that is unknown,\n"
+     "which is null, with the reason.\n"},
     {"models", "Model files",
      "Models are safetensors files: Python's safetensors library reads them. They hold what the\n"
      "algorithm has fitted (of linear models: the coefficients, all or index and value of those\n"
@@ -203,12 +210,45 @@ static void print_metrics(FILE *out, bool traced)
     fputs("\n'hawser help ALGORITHM' says what its metrics are.\n", out);
 }
 
+/* Prints the algorithms that have these rows: "logistic" or "lasso, linear". Returns false if an earlier algorithm than `first` has them. */
+static bool print_owners(FILE *out, size_t first)
+{
+    const hawser_measure_row *rows = hawser_algorithm_at(first)->measures;
+    for (size_t a = 0; a < first; a++)
+        if (hawser_algorithm_at(a)->measures == rows)
+            return false;
+    fprintf(out, "\n%s", hawser_algorithm_at(first)->name);
+    for (size_t a = first + 1; hawser_algorithm_at(a) != NULL; a++)
+        if (hawser_algorithm_at(a)->measures == rows)
+            fprintf(out, ", %s", hawser_algorithm_at(a)->name);
+    fputs(":\n", out);
+    return true;
+}
+
+/* Prints the measures of all algorithms, each list once; columns of a table are indented. */
+static void print_measures(FILE *out)
+{
+    for (size_t a = 0; hawser_algorithm_at(a) != NULL; a++) {
+        const hawser_measure_row *row = hawser_algorithm_at(a)->measures;
+        if (row == NULL || !print_owners(out, a))
+            continue;
+        for (; row->name != NULL; row++) {
+            bool column = row->name[0] == '.';
+            int at = fprintf(out, column ? "    %-20s " : "  %-22s ", row->name + column);
+            hw_help_wrapped(out, row->help, (size_t)at, (size_t)at);
+            fputc('\n', out);
+        }
+    }
+}
+
 /* Prints the part of a page that is made from rows. */
 static void print_rows(FILE *out, const char *name)
 {
     bool trace = strcmp(name, "trace") == 0;
     if (trace || strcmp(name, "json") == 0)
         print_metrics(out, trace);
+    if (strcmp(name, "measures") == 0)
+        print_measures(out);
     if (strcmp(name, "formats") == 0)
         fputs("\nEvery format may be compressed with gzip, xz or zstd.\n"
               "Several files and globs make one input; - is standard input. Missing, infinite and NaN\n"

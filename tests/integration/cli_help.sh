@@ -45,7 +45,7 @@ for number in 0 1 2 3 4 5 6 7 8 130; do
 done
 code 0 "$hawser" help algorithms
 has out "^lasso: "
-for topic in exit-codes sync options cluster shared-store store formats json trace models; do
+for topic in exit-codes sync options cluster shared-store store formats json trace measures models; do
     code 0 "$hawser" help "$topic"
     (($(wc -l <out) > 3)) || complain "help $topic is short"
 done

@@ -4,7 +4,6 @@
 
 #include "hawser/algorithm.h"
 
-hawser_status hw_lasso_evaluate(const hawser_model *model, const hawser_dataset *data, const double *predictions,
-                                hawser_fact facts[16], hawser_error *error);
+hawser_status hw_lasso_evaluate(const hawser_evaluation_input *input, hawser_measure *measures, hawser_error *error);
 
 #endif

@@ -20,6 +20,7 @@
 #include "algorithms/lasso/memory.h"
 #include "algorithms/lasso/options.h"
 #include "algorithms/list.h"
+#include "algorithms/measures/errors.h"
 
 enum { PRODUCTS = 400 }; /* expected products of conjugate gradients in a clock */
 
@@ -376,6 +377,7 @@ const hawser_algorithm *hw_lasso_algorithm(void)
                                                .train = train,
                                                .plan = plan,
                                                .predict = hw_linear_margins,
-                                               .evaluate = hw_lasso_evaluate};
+                                               .evaluate = hw_lasso_evaluate,
+                                               .measures = hw_error_measures};
     return &algorithm;
 }

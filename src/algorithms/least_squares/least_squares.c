@@ -18,6 +18,7 @@
 #include "algorithms/glm/program.h"
 #include "algorithms/lasso/evaluate.h"
 #include "algorithms/list.h"
+#include "algorithms/measures/errors.h"
 #include "algorithms/sgd/exchange.h"
 #include "algorithms/sgd/options.h"
 
@@ -436,6 +437,7 @@ const hawser_algorithm *hw_least_squares_algorithm(void)
                                                .train = train,
                                                .plan = plan,
                                                .predict = hw_linear_margins,
-                                               .evaluate = hw_lasso_evaluate};
+                                               .evaluate = hw_lasso_evaluate,
+                                               .measures = hw_error_measures};
     return &algorithm;
 }

@@ -21,6 +21,7 @@
 #include "algorithms/logistic/options.h"
 #include "algorithms/logistic/rounds.h"
 #include "algorithms/logistic/steps.h"
+#include "algorithms/measures/classes.h"
 
 enum {
     MOST_MODELS = 4, /* of Newton's, between two certificates, where rounds solve them */
@@ -452,6 +453,7 @@ const hawser_algorithm *hw_logistic_algorithm(void)
                                                .plan = plan,
                                                .predict = hw_logistic_predict,
                                                .label = hw_logistic_label,
-                                               .evaluate = hw_logistic_evaluate};
+                                               .evaluate = hw_logistic_evaluate,
+                                               .measures = hw_class_measures};
     return &algorithm;
 }

@@ -48,8 +48,8 @@ const hawser_topic hw_logistic_topics[] = {
      "              penalty.\n"
      "  --C C       lambda = 1/(C sum c): LIBLINEAR's and scikit-learn's C. LIBLINEAR puts a\n"
      "              penalty on its intercept (-B 1); --no-intercept is its -B -1.\n"
-     "  evaluate    auc (ties count half; absent with one class), accuracy and log_loss, with the\n"
-     "              weights of the data; objective, with the training's formula and class weights.\n"
+     "  evaluate    what 'hawser help measures' lists, with the weights of the data; objective, with\n"
+     "              the training's formula and class weights too.\n"
      "  --cv        chooses by the log loss on the held-out rows, with class weights.\n\n"
      "If a column without a penalty separates the classes, there is no best model: training ends\n"
      "when the objective is as near its bound as --tol asks.\n"},

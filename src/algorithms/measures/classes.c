@@ -1,0 +1,289 @@
+#include "algorithms/measures/classes.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "algorithms/measures/measure.h"
+
+const hawser_measure_row hw_class_measures[] = {
+    {"auc", "area under the ROC curve: probability that a row of the higher label gets a higher score than a row of the "
+            "lower one, ties "
+            "count half; more than two classes: mean over the classes; unknown if the data lack a class"},
+    {"accuracy", "share of the rows whose predicted label is right"},
+    {"log_loss", "mean of -log(probability of the row's label), natural logarithm, not clipped"},
+    {"objective", "what the training minimised, on these data; unknown if the training did not certify the model"},
+    {"precision", "two classes: that of the higher label (see classes)"},
+    {"recall", "likewise"},
+    {"f1", "likewise"},
+    {"brier_score",
+     "two classes: mean of (probability of the higher label - y)^2, y = 1 for the higher label and 0 for the lower; "
+     "more: sum of this over the classes"},
+    {"threshold", "two classes: --threshold; the higher label is predicted if its probability is above this"},
+    {"confusion",
+     "a line per label and a column per predicted label, in the order of classes: how many rows have the one and get "
+     "the other"},
+    {"classes", "a line per class, labels ascending:"},
+    {".label", "value of the target"},
+    {".precision", "share of the rows with this predicted label that have the label; unknown if there are none"},
+    {".recall", "share of the rows with this label that get it as predicted label; unknown if there are none"},
+    {".f1", "2 right / (rows with the label + rows with the predicted label)"},
+    {".auc", "as above, this class against all others"},
+    {".support", "how many rows have this label"},
+    {"calibration", "ten bins of the predicted probability of the label; two classes: of the higher one only:"},
+    {".label", "the label"},
+    {".from", "the bin has the probabilities above this (the first bin also has 0) ..."},
+    {".to", "... and at most this"},
+    {".support", "how many rows are in the bin"},
+    {".predicted", "mean of their predicted probabilities; unknown in an empty bin"},
+    {".observed", "share of them that have the label; unknown in an empty bin"},
+    {NULL, NULL}};
+
+enum { BINS = 10, BIN_COLUMNS = 6, CLASS_COLUMNS = 6 };
+
+/* Sums over the rows of a bin. */
+typedef struct bin {
+    double weight, predicted, observed;
+} bin;
+
+/* Sums over all rows, with weights. */
+typedef struct class_sums {
+    double *confusion; /* count x count */
+    double *areas;     /* count */
+    bin *bins;         /* outputs x BINS */
+    double squares, total;
+} class_sums;
+
+/* Returns the number of probabilities per row. */
+static size_t outputs_of(const hw_classes *classes)
+{
+    return classes->count == 2 ? 1 : classes->count;
+}
+
+/* Returns the class of an output. */
+static size_t class_of_output(const hw_classes *classes, size_t output)
+{
+    return classes->count == 2 ? 1 : output;
+}
+
+/* Returns the index of a label, or `count` if it is not a label of the model. */
+static size_t class_of(const hw_classes *classes, double label)
+{
+    size_t low = 0, high = classes->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (classes->labels[middle] < label)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < classes->count && classes->labels[low] == label ? low : classes->count;
+}
+
+static size_t predicted_class(const hw_classes *classes, const double *probabilities)
+{
+    if (classes->count == 2)
+        return probabilities[0] > classes->threshold;
+    size_t best = 0;
+    for (size_t k = 1; k < classes->count; k++)
+        best = probabilities[k] > probabilities[best] ? k : best;
+    return best;
+}
+
+double *hw_classes_scores(hw_ranked *ranked, size_t rows)
+{
+    return (double *)ranked + rows;
+}
+
+hawser_status hw_classes_check(const hw_classes *classes, double *total, hawser_error *error)
+{
+    size_t n = hawser_dataset_matrix(classes->data)->rows;
+    const double *y = hawser_dataset_target(classes->data);
+    HAWSER_TRY(hw_measure_total(classes->data, total, error));
+    for (size_t i = 0; i < n; i++)
+        if (class_of(classes, y[i]) == classes->count)
+            return hawser_fail(error, HAWSER_BAD_INPUT, "row %zu: the label %g is none of the model's (%g %s %g)", i + 1,
+                               y[i], classes->labels[0], classes->count == 2 ? "and" : "to",
+                               classes->labels[classes->count - 1]);
+    return hw_measure_finite(classes->probabilities, n, outputs_of(classes), "probability", error);
+}
+
+static void add(bin *bins, double probability, double weight, bool observed)
+{
+    size_t k = 0;
+    while (k + 1 < BINS && probability > (double)(k + 1) / BINS)
+        k++;
+    bins[k].weight += weight;
+    bins[k].predicted += weight * probability;
+    bins[k].observed += observed ? weight : 0.0;
+}
+
+static void add_rows(const hw_classes *classes, class_sums *sums)
+{
+    size_t n = hawser_dataset_matrix(classes->data)->rows, outputs = outputs_of(classes);
+    const double *y = hawser_dataset_target(classes->data), *weights = hawser_dataset_weights(classes->data);
+    for (size_t i = 0; i < n; i++) {
+        const double *probabilities = classes->probabilities + i * outputs;
+        size_t own = class_of(classes, y[i]);
+        double w = weights != NULL ? weights[i] : 1.0;
+        sums->total += w;
+        sums->confusion[own * classes->count + predicted_class(classes, probabilities)] += w;
+        for (size_t k = 0; k < outputs; k++) {
+            bool is = own == class_of_output(classes, k);
+            double miss = probabilities[k] - (is ? 1.0 : 0.0);
+            sums->squares += w * miss * miss;
+            add(&sums->bins[k * BINS], probabilities[k], w, is);
+        }
+    }
+}
+
+/* Computes the area under the ROC curve of one class. Element i is written after score i was read, which lies behind it. */
+static double area_of(const hw_classes *classes, size_t output)
+{
+    size_t n = hawser_dataset_matrix(classes->data)->rows, outputs = outputs_of(classes), count = 0;
+    const double *y = hawser_dataset_target(classes->data), *weights = hawser_dataset_weights(classes->data);
+    double label = classes->labels[class_of_output(classes, output)];
+    for (size_t i = 0; i < n; i++) {
+        double score = classes->scores != NULL ? classes->scores[i] : classes->probabilities[i * outputs + output];
+        double w = weights != NULL ? weights[i] : 1.0;
+        if (w > 0.0)
+            classes->ranked[count++] = (hw_ranked){score + 0.0, y[i] == label ? w : -w};
+    }
+    hw_ranked_sort(classes->ranked, count);
+    return hw_ranked_area(classes->ranked, count);
+}
+
+static double support_of(const hw_classes *classes, const class_sums *sums, size_t k)
+{
+    double support = 0.0;
+    for (size_t j = 0; j < classes->count; j++)
+        support += sums->confusion[k * classes->count + j];
+    return support;
+}
+
+static double predictions_of(const hw_classes *classes, const class_sums *sums, size_t k)
+{
+    double predictions = 0.0;
+    for (size_t j = 0; j < classes->count; j++)
+        predictions += sums->confusion[j * classes->count + k];
+    return predictions;
+}
+
+/* Returns the quotient, or NaN if there is nothing to divide by. */
+static double share(double part, double whole)
+{
+    return whole > 0.0 ? part / whole : NAN;
+}
+
+static void put_numbers(const hw_classes *classes, const class_sums *sums, hawser_measure *measures)
+{
+    size_t count = classes->count, missing = 0, present = 0;
+    double area = 0.0, right = 0.0;
+    char why[80] = "";
+    for (size_t k = 0; k < count; k++) {
+        area += sums->areas[k] / (double)count;
+        right += sums->confusion[k * count + k];
+        missing = support_of(classes, sums, k) > 0.0 ? missing : k;
+        present = support_of(classes, sums, k) > 0.0 ? k : present;
+    }
+    if (count == 2)
+        snprintf(why, sizeof why, "all rows have the label %.10g", classes->labels[present]);
+    else
+        snprintf(why, sizeof why, "no row has the label %.10g", classes->labels[missing]);
+    hw_measure_number(measures, "auc", count == 2 ? sums->areas[1] : area, why);
+    hw_measure_number(measures, "accuracy", right / sums->total, NULL);
+    hw_measure_number(measures, "log_loss", classes->log_loss, NULL);
+    hw_measure_number(measures, "objective", classes->objective, "the training did not certify the model");
+    if (count == 2) {
+        double hits = sums->confusion[3], support = support_of(classes, sums, 1),
+               predictions = predictions_of(classes, sums, 1);
+        snprintf(why, sizeof why, "no row gets the predicted label %.10g", classes->labels[1]);
+        hw_measure_number(measures, "precision", share(hits, predictions), why);
+        snprintf(why, sizeof why, "no row has the label %.10g", classes->labels[1]);
+        hw_measure_number(measures, "recall", share(hits, support), why);
+        snprintf(why, sizeof why, "no row has or gets the label %.10g", classes->labels[1]);
+        hw_measure_number(measures, "f1", share(2.0 * hits, support + predictions), why);
+    }
+    hw_measure_number(measures, "brier_score", sums->squares / sums->total, NULL);
+    if (count == 2)
+        hw_measure_number(measures, "threshold", classes->threshold, NULL);
+}
+
+static hawser_status put_confusion(const hw_classes *classes, const class_sums *sums, hawser_measure *measures,
+                                   hawser_error *error)
+{
+    size_t count = classes->count;
+    double *values;
+    HAWSER_TRY(hw_measure_table(measures, "confusion", NULL, count, count, &values, error));
+    for (size_t k = 0; k < count * count; k++)
+        values[k] = sums->confusion[k];
+    for (size_t k = 0; k < count; k++)
+        values[count * count + k] = classes->labels[k];
+    return HAWSER_OK;
+}
+
+static hawser_status put_classes(const hw_classes *classes, const class_sums *sums, hawser_measure *measures,
+                                 hawser_error *error)
+{
+    static const char *const columns[] = {"label", "precision", "recall", "f1", "auc", "support"};
+    double *line;
+    HAWSER_TRY(hw_measure_table(measures, "classes", columns, classes->count, CLASS_COLUMNS, &line, error));
+    for (size_t k = 0; k < classes->count; k++, line += CLASS_COLUMNS) {
+        double hits = sums->confusion[k * classes->count + k];
+        double support = support_of(classes, sums, k), predictions = predictions_of(classes, sums, k);
+        line[0] = classes->labels[k];
+        line[1] = share(hits, predictions);
+        line[2] = share(hits, support);
+        line[3] = share(2.0 * hits, support + predictions);
+        line[4] = sums->areas[k];
+        line[5] = support;
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status put_calibration(const hw_classes *classes, const class_sums *sums, hawser_measure *measures,
+                                     hawser_error *error)
+{
+    static const char *const columns[] = {"label", "from", "to", "support", "predicted", "observed"};
+    size_t lines = outputs_of(classes) * BINS;
+    double *line;
+    HAWSER_TRY(hw_measure_table(measures, "calibration", columns, lines, BIN_COLUMNS, &line, error));
+    for (size_t b = 0; b < lines; b++, line += BIN_COLUMNS) {
+        const bin *one = &sums->bins[b];
+        line[0] = classes->labels[class_of_output(classes, b / BINS)];
+        line[1] = (double)(b % BINS) / BINS;
+        line[2] = (double)(b % BINS + 1) / BINS;
+        line[3] = one->weight;
+        line[4] = share(one->predicted, one->weight);
+        line[5] = share(one->observed, one->weight);
+    }
+    return HAWSER_OK;
+}
+
+hawser_status hw_classes_measure(const hw_classes *classes, hawser_measure *measures, hawser_error *error)
+{
+    size_t count = classes->count, outputs = outputs_of(classes);
+    class_sums sums = {.confusion = calloc(count * count, sizeof(double)),
+                       .areas = calloc(count, sizeof(double)),
+                       .bins = calloc(outputs * BINS, sizeof(bin))};
+    hawser_status status = HAWSER_OK;
+    if (sums.confusion == NULL || sums.areas == NULL || sums.bins == NULL)
+        status = hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the measures of %zu classes", count);
+    if (status == HAWSER_OK) {
+        add_rows(classes, &sums);
+        for (size_t k = 0; k < outputs; k++)
+            sums.areas[class_of_output(classes, k)] = area_of(classes, k);
+        if (count == 2)
+            sums.areas[0] = sums.areas[1]; /* the same pairs, with both scores reversed */
+        put_numbers(classes, &sums, measures);
+        status = put_confusion(classes, &sums, measures, error);
+    }
+    if (status == HAWSER_OK)
+        status = put_classes(classes, &sums, measures, error);
+    if (status == HAWSER_OK)
+        status = put_calibration(classes, &sums, measures, error);
+    free(sums.confusion);
+    free(sums.areas);
+    free(sums.bins);
+    return status;
+}

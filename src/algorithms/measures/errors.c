@@ -1,0 +1,94 @@
+#include "algorithms/measures/errors.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "algorithms/measures/measure.h"
+#include "algorithms/measures/ranked.h"
+
+const hawser_measure_row hw_error_measures[] = {
+    {"r2",
+     "1 - (sum of squared errors) / (sum of squared distances of the target from its mean); 1 is best, 0 is the mean's; "
+     "unknown if all targets are equal"},
+    {"rmse", "square root of mse"},
+    {"mae", "mean of the absolute errors"},
+    {"mse", "mean of the squared errors; an error is target minus prediction"},
+    {"objective", "what the training minimised, on these data; unknown if the training did not certify the model"},
+    {"median_absolute_error", "absolute_error of quantile 0.5"},
+    {"max_error", "the largest absolute error"},
+    {"quantiles", "a line per quantile:"},
+    {".quantile", "Q, from 0 (the smallest error) to 1 (the largest)"},
+    {".error", "the smallest error such that at least a share Q of the rows has this error or a smaller one; if the share "
+               "is exactly Q, "
+               "the mean of this error and the next larger one (as averaged_inverted_cdf of numpy.quantile)"},
+    {".absolute_error", "likewise for the absolute errors"},
+    {NULL, NULL}};
+
+enum { QUANTILES = 11, COLUMNS = 3 };
+static const double quantiles[QUANTILES] = {0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0};
+
+/* Sorts the errors twice, with their signs and without. Rows without weight do not count. */
+static hawser_status spread(const hawser_evaluation_input *input, hw_ranked *errors, hawser_measure *measures,
+                            hawser_error *error)
+{
+    static const char *const columns[] = {"quantile", "error", "absolute_error"};
+    size_t n = hawser_dataset_matrix(input->data)->rows, count = 0;
+    const double *y = hawser_dataset_target(input->data), *weights = hawser_dataset_weights(input->data);
+    double *table, absolute[QUANTILES];
+    for (size_t i = 0; i < n; i++)
+        if (weights == NULL || weights[i] > 0.0)
+            errors[count++] = (hw_ranked){y[i] - input->predictions[i] + 0.0, weights != NULL ? weights[i] : 1.0};
+    double signed_error[QUANTILES];
+    hw_ranked_sort(errors, count);
+    for (size_t q = 0; q < QUANTILES; q++)
+        signed_error[q] = hw_ranked_quantile(errors, count, quantiles[q]);
+    for (size_t i = 0; i < count; i++)
+        errors[i].value = fabs(errors[i].value);
+    hw_ranked_sort(errors, count);
+    for (size_t q = 0; q < QUANTILES; q++)
+        absolute[q] = hw_ranked_quantile(errors, count, quantiles[q]);
+    hw_measure_number(measures, "median_absolute_error", hw_ranked_quantile(errors, count, 0.5), NULL);
+    hw_measure_number(measures, "max_error", errors[count - 1].value, NULL);
+    HAWSER_TRY(hw_measure_table(measures, "quantiles", columns, QUANTILES, COLUMNS, &table, error));
+    for (size_t q = 0; q < QUANTILES; q++) {
+        table[COLUMNS * q] = quantiles[q];
+        table[COLUMNS * q + 1] = signed_error[q];
+        table[COLUMNS * q + 2] = absolute[q];
+    }
+    return HAWSER_OK;
+}
+
+hawser_status hw_errors_measure(const hawser_evaluation_input *input, double penalty, hawser_measure *measures,
+                                hawser_error *error)
+{
+    size_t n = hawser_dataset_matrix(input->data)->rows;
+    const double *y = hawser_dataset_target(input->data), *weights = hawser_dataset_weights(input->data);
+    double total, mean = 0.0, squares = 0.0, absolute = 0.0, variation = 0.0;
+    HAWSER_TRY(hw_measure_total(input->data, &total, error));
+    HAWSER_TRY(hw_measure_finite(input->predictions, n, 1, "prediction", error));
+    double least = INFINITY, most = -INFINITY;
+    for (size_t i = 0; i < n; i++) {
+        double w = weights != NULL ? weights[i] : 1.0;
+        mean += w * y[i] / total;
+        least = w > 0.0 ? fmin(least, y[i]) : least;
+        most = w > 0.0 ? fmax(most, y[i]) : most;
+    }
+    for (size_t i = 0; i < n; i++) {
+        double w = weights != NULL ? weights[i] : 1.0, e = y[i] - input->predictions[i];
+        squares += w * e * e;
+        absolute += w * fabs(e);
+        variation += w * (y[i] - mean) * (y[i] - mean);
+    }
+    bool equal = !(least < most);
+    hw_measure_number(measures, "r2", equal ? NAN : 1.0 - squares / variation, equal ? "all targets are equal" : NULL);
+    hw_measure_number(measures, "rmse", sqrt(squares / total), NULL);
+    hw_measure_number(measures, "mae", absolute / total, NULL);
+    hw_measure_number(measures, "mse", squares / total, NULL);
+    hw_measure_number(measures, "objective", 0.5 * squares / total + penalty, "the training did not certify the model");
+    hw_ranked *errors = calloc(n, sizeof *errors);
+    if (errors == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory to sort the errors of %zu rows", n);
+    hawser_status status = spread(input, errors, measures, error);
+    free(errors);
+    return status;
+}

@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# evaluate: what is unknown and why, what is refused, and that the help defines every key. evaluate_measures.py checks the numbers.
+source "$(dirname "$0")/cli.bash"
+python3 - <<'P'
+import random
+random.seed(3)
+with open("classes.csv", "w") as classes, open("numbers.csv", "w") as numbers:
+    for file in classes, numbers:
+        file.write("y,a,b,w\n")
+    for _ in range(80):
+        a, b = random.gauss(0, 1), random.gauss(0, 1)
+        weight = random.randint(0, 2)
+        classes.write(f"{7 if a - b + random.gauss(0, 1) > 0 else 3},{a},{b},{weight}\n")
+        numbers.write(f"{2 * a - b + random.gauss(0, 1)},{a},{b},{weight}\n")
+P
+code 0 "$hawser" train logistic classes.csv --weights w --lambda 0.01 -q -o classes
+code 0 "$hawser" train lasso numbers.csv --weights w --lambda 0.01 -q -o numbers
+code 0 "$hawser" train linear numbers.csv --weights w -q -o linear
+
+# The help of measures has each key, and the columns of each table.
+for model in classes numbers linear; do
+    code 0 "$hawser" evaluate $model "${model/linear/numbers}.csv" --weights w --json
+    cp out $model.json
+done
+code 0 "$hawser" help measures
+python3 - <<'P' || complain "help measures lacks a key"
+import json, re
+page = open("out").read()
+for model, title in ("classes", "logistic"), ("numbers", "lasso, linear"), ("linear", "lasso, linear"):
+    part = re.search(r"^%s:\n((?:  .*\n)+)" % title, page, re.M).group(1)
+    names, columns = re.findall(r"^  (\w+) ", part, re.M), re.findall(r"^    (\w+) ", part, re.M)
+    found = json.load(open(model + ".json"))
+    keys = [key for key in found if key not in ("algorithm", "model", "rows", "unseen_columns", "unseen_entries", "notes")]
+    assert names == keys, (names, keys)
+    tables = [value for value in found.values() if isinstance(value, list) and value and isinstance(value[0], dict)]
+    assert columns == [key for table in tables for key in table[0]], columns
+P
+code 0 "$hawser" help evaluate
+has out "^  --threshold P$"
+
+# One class, or one target, or nothing predicted to be of the class: unknown, and why.
+printf 'y,a,b\n7,1,2\n7,2,-1\n' >one.csv
+code 0 "$hawser" evaluate classes one.csv
+has out "^auc +unknown: all rows have the label 7$"
+has out "^recall +0.5$"
+code 0 "$hawser" evaluate classes one.csv --json
+json out 'o["auc"] is None and o["notes"] == ["auc is unknown: all rows have the label 7"] and o["classes"][0]["support"] == 0'
+code 0 "$hawser" evaluate classes one.csv --threshold 1 --json
+json out 'o["precision"] is None and o["recall"] == 0 and o["f1"] == 0 and len(o["notes"]) == 2 and o["threshold"] == 1'
+json out 'o["notes"][1] == "precision is unknown: no row gets the predicted label 7"'
+printf 'y,a,b\n0.1,1,2\n0.1,2,-1\n0.1,0,0\n' >level.csv
+code 0 "$hawser" evaluate numbers level.csv --json
+json out 'o["r2"] is None and o["notes"] == ["r2 is unknown: all targets are equal"]'
+
+# A threshold is for labels; the environment may have one for other commands.
+code 2 "$hawser" evaluate numbers numbers.csv --threshold 0.5
+says "--threshold: a model of lasso predicts numbers, not labels"
+code 0 env HAWSER_THRESHOLD=0.3 "$hawser" evaluate numbers numbers.csv --json
+code 0 env HAWSER_THRESHOLD=0.3 "$hawser" evaluate classes classes.csv --json
+json out 'o["threshold"] == 0.3'
+for wrong in -0.1 1.1 nan half; do
+    code 2 "$hawser" evaluate classes classes.csv --threshold $wrong
+    says "threshold"
+done
+
+# Refused: no rows, no weight, no target, numbers that are none, other labels, predictions that are not finite.
+printf 'y,a,b\n' >empty.csv
+printf 'y,a,b,w\n3,1,2,0\n7,2,1,0\n' >light.csv
+printf 'y,a,b\n3,1,2\nnan,2,1\n' >nan.csv
+printf 'y,a,b\n3,1,2\n5,2,1\n' >other.csv
+printf 'y,a,b\n3,1,2\n7,1.7e308,-1.7e308\n' >large.csv
+for model in classes numbers; do
+    code 3 "$hawser" evaluate $model empty.csv
+    code 3 "$hawser" evaluate $model light.csv --weights w
+    says "nothing to evaluate: 2 rows with total weight 0"
+    code 3 "$hawser" evaluate $model nan.csv
+    says "nan.csv:3"
+    code 3 "$hawser" evaluate $model one.csv --target none
+done
+code 3 "$hawser" evaluate classes other.csv
+says "row 2: the label 5 is none of the model's \(3 and 7\)"
+code 7 "$hawser" evaluate numbers large.csv
+says "row 2: the prediction is inf"
+code 7 "$hawser" evaluate classes large.csv
+says "row 2: the margin is inf"
+finish
