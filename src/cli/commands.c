@@ -118,7 +118,7 @@ static const hw_command commands[] = {
      .run = hw_key},
     {.name = "serve",
      .words = "--key-file FILE",
-     .summary = "Keep tables of a store for programs that come and go",
+     .summary = "Keep tables of a store for several programs",
      .text = "Stand-alone servers: this process, or the processes of 'hawser run -n N -- serve', keep\n"
              "the tables until Ctrl-C, SIGTERM or the loss of their terminal. Without a terminal,\n"
              "SIGHUP is logged and ignored. The first line of standard output is HOST:PORT of the\n"

@@ -116,7 +116,7 @@ static hawser_status check_output(const hw_call *call, const char **path, hawser
 {
     *path = hw_path_of(call, "output");
     if (*path == NULL)
-        return hawser_fail(error, HAWSER_BAD_OPTION, "where to? give -o FILE; its extension says the format");
+        return hawser_fail(error, HAWSER_BAD_OPTION, "no output file; give -o FILE, whose extension sets the format");
     HAWSER_TRY(hw_check_spares_data(call, *path, error));
     HAWSER_TRY(hw_check_outputs(call, error));
     return hw_check_writable(*path, error);

@@ -67,8 +67,8 @@ void hw_foreign_print(FILE *out, const char *path, const json_t *header)
     json_t *entry;
     const json_t *facts = json_object_get(header, "__metadata__");
     fprintf(out, "%s: %s; %zu tensors\n", path,
-            json_object_get(facts, "hawser.store") != NULL ? "tables of a store, for 'hawser serve --load', no model"
-                                                           : "a safetensors file of other software, no model of Hawser's",
+            json_object_get(facts, "hawser.store") != NULL ? "tables of a store, for 'hawser serve --load', not a model"
+                                                           : "a safetensors file of other software, not a model of Hawser",
             json_object_size(header) - (facts != NULL));
     json_object_foreach((json_t *)header, key, entry)
     {

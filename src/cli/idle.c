@@ -32,11 +32,11 @@ void hw_say_idle_job(const hw_call *call, uint32_t workers)
         return;
     for (size_t i = 0; workers == 1 && i < sizeof together / sizeof *together; i++)
         if (asked(options, together[i]))
-            fprintf(call->err, "hawser: --%s does nothing here: one worker has nobody to exchange with\n", together[i]);
+            fprintf(call->err, "hawser: --%s does nothing here: one worker has no other to exchange with\n", together[i]);
     if (workers == 1)
         return;
     if (asked(options, "quota") && !filter)
-        fprintf(call->err, "hawser: --quota does nothing here: it needs a --filter to say what is held back\n");
+        fprintf(call->err, "hawser: --quota does nothing here: it needs a --filter, which chooses what is held back\n");
     if (asked(options, "filter") && !quota)
         fprintf(call->err, "hawser: --filter does nothing here: without a --quota everything passes\n");
     if (asked(options, "max-held-clocks") && !(filter && quota))

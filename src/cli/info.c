@@ -57,7 +57,7 @@ hawser_status hw_info(hw_call *call, hawser_error *error)
         json_decref(foreign);
         return !weights ? HAWSER_OK
                         : hawser_fail(error, HAWSER_BAD_INPUT,
-                                      "%s: no model of Hawser's, so that it has no coefficients to print", call->words[0]);
+                                      "%s: not a model of Hawser, so it has no coefficients to print", call->words[0]);
     }
     HAWSER_TRY(hawser_model_load(call->words[0], &model, error));
     hawser_status status = HAWSER_OK;

@@ -86,7 +86,7 @@ static hawser_status fact_count(const hawser_model *model, const char *path, con
     *value = text != NULL ? strtoll(text, &end, 10) : 0;
     if (text == NULL || end == text || *end != '\0' || *value < -1)
         return hawser_fail(error, HAWSER_BAD_INPUT,
-                           "%s: the model's '%s' is '%s', which is no count; was it written by Hawser?", path, key,
+                           "%s: the model's '%s' is '%s', which is not a count; was it written by Hawser?", path, key,
                            text != NULL ? text : "missing");
     return HAWSER_OK;
 }
@@ -99,9 +99,9 @@ hawser_status hw_fitted_load(const char *path, hw_fitted *fitted, hawser_error *
     bool other = foreign != NULL;
     json_decref(foreign);
     if (other)
-        return hawser_fail(error, HAWSER_BAD_INPUT,
-                           "%s: a safetensors file of other software, no model of Hawser's; 'hawser info' lists its tensors",
-                           path);
+        return hawser_fail(
+            error, HAWSER_BAD_INPUT,
+            "%s: a safetensors file of other software, not a model of Hawser; 'hawser info' lists its tensors", path);
     HAWSER_TRY(hawser_model_load(path, &fitted->model, error));
     const char *name = hawser_model_text(fitted->model, "algorithm");
     fitted->algorithm = name != NULL ? hawser_algorithm_find(name) : NULL;
@@ -208,7 +208,7 @@ static void doubt_base(const hw_call *call, const hw_fitted *fitted, const hawse
             return;
     fprintf(call->err,
             "hawser: %s: its columns look as if they were counted from 1 (none is 0, and there is a %zu) and are read as "
-            "counted from 0: all predictions are wrong then; --index-base 1 says that they are\n",
+            "counted from 0: then all predictions are wrong; set --index-base 1\n",
             call->words[1], fitted->columns);
 }
 
@@ -223,7 +223,7 @@ static hawser_status take_means(const hw_call *call, const hw_fitted *fitted, ha
     if (how->means == NULL)
         return hawser_fail(error, HAWSER_BAD_OPTION,
                            "--missing mean: %s does not keep the means of its training data; train with --missing mean, or "
-                           "say zero or drop",
+                           "use zero or drop",
                            call->words[0]);
     if (type != HAWSER_F64 || dims[0] != fitted->columns || dims[1] > 1)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the model has %zu means for %zu columns", call->words[0], dims[0],

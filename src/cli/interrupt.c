@@ -67,7 +67,7 @@ static void take(hw_interrupt *interrupt, int number)
     char name[20], by[40];
     snprintf(by, sizeof by, "ended by %s ", hw_signal_name(number, name, sizeof name));
     if (number == SIGHUP && interrupt->goes_on) {
-        say("SIGHUP is passed over, since there is no terminal to be lost; SIGTERM ends", "", "");
+        say("SIGHUP is ignored, because there is no terminal to lose; SIGTERM ends", "", "");
         return;
     }
     if (interrupt->first != 0 && hw_interrupt_echoes(interrupt->first, number, hw_seconds() - interrupt->first_at))

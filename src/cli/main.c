@@ -11,7 +11,7 @@
 /* Handles a read beyond the end of a mapped input that another program has cut short: the kernel reports it by this signal only. */
 static void lost_page(int number)
 {
-    static const char text[] = "hawser: a file was cut short by another program while it was being read; keep inputs "
+    static const char text[] = "hawser: a file was truncated by another program while it was being read; keep inputs "
                                "unchanged until the end\n";
     (void)number;
     ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);

@@ -33,10 +33,11 @@ static hawser_status make_arguments(const hw_call *call, char **arguments, size_
 {
     FILE *out = open_memstream(arguments, length);
     if (out == NULL)
-        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory to say what the job is");
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the description of the job");
     write_arguments(call, out);
     bool bad = ferror(out) != 0;
-    return fclose(out) == 0 && !bad ? HAWSER_OK : hawser_fail(error, HAWSER_NO_MEMORY, "no memory to say what the job is");
+    return fclose(out) == 0 && !bad ? HAWSER_OK
+                                    : hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the description of the job");
 }
 
 typedef struct opening {
@@ -78,13 +79,13 @@ static hawser_status split(const hw_bytes *heard, char ***argv, int *argc, hawse
                            "the manager's job is a program of its own: start that program here too, with --join");
     for (size_t i = 0; i < heard->length; i++)
         words += text[i] == '\0';
-    HAWSER_TRY(HW_NEW(argv, words + 1, "the manager's words", error));
+    HAWSER_TRY(HW_NEW(argv, words + 1, "the manager's arguments", error));
     (*argv)[(*argc)++] = (char *)"hawser";
     for (char *at = text; at < text + heard->length; at += strlen(at) + 1)
         (*argv)[(*argc)++] = at;
     return strcmp((*argv)[1], "train") == 0
                ? HAWSER_OK
-               : hawser_fail(error, HAWSER_BAD_INPUT, "the manager asks for '%.40s', which is no training", (*argv)[1]);
+               : hawser_fail(error, HAWSER_BAD_INPUT, "the manager asks for '%.40s', which is not a training", (*argv)[1]);
 }
 
 /* The environment of this process counts for the join only; the job's options are the manager's. */
@@ -113,7 +114,7 @@ hawser_status hw_node(hw_call *call, hawser_error *error)
 {
     hw_place place = {0};
     if (!hawser_options_has(call->options, "join"))
-        return hawser_fail(error, HAWSER_BAD_OPTION, "whose node? hawser node --join HOST:PORT --key-file FILE");
+        return hawser_fail(error, HAWSER_BAD_OPTION, "missing manager; usage: hawser node --join HOST:PORT --key-file FILE");
     hawser_status status = work(call, &place, error);
     hw_place_close(&place);
     return status;

@@ -36,8 +36,8 @@ static hawser_status spares_word(const char *key, const char *path, const char *
         status = hw_file_same(path, found.gl_pathv[i], &same, error);
         if (status == HAWSER_OK && same)
             status = hawser_fail(error, HAWSER_BAD_OPTION,
-                                 "--%s: '%s' would overwrite the input '%s', which %s stands for; name another file", key,
-                                 path, found.gl_pathv[i], word);
+                                 "--%s: '%s' would overwrite the input '%s', which %s matches; name another file", key, path,
+                                 found.gl_pathv[i], word);
     }
     globfree(&found);
     return status;

@@ -53,8 +53,7 @@ hawser_status hw_plan(hw_call *call, hawser_error *error)
     hawser_dataset *data = NULL;
     const char *history = hawser_options_text(call->options, "record-history");
     if (history != NULL && *history != '\0')
-        return hawser_fail(error, HAWSER_BAD_OPTION,
-                           "--record-history: plan runs nothing that a history could be of; leave it out");
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--record-history: plan runs nothing to record; leave it out");
     HAWSER_TRY(hawser_open_options(call->options, &job, error));
     hawser_status status = hw_load_shares(call, job, &data, error);
     if (status == HAWSER_OK && hawser_options_has(call->options, "suppose-nodes"))

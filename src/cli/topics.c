@@ -207,7 +207,7 @@ static void print_metrics(FILE *out, bool traced)
             (void)put_word(out, put_word(out, column, "bytes"), "staleness");
         fputc('\n', out);
     }
-    fputs("\n'hawser help ALGORITHM' says what its metrics are.\n", out);
+    fputs("\n'hawser help ALGORITHM' explains its metrics.\n", out);
 }
 
 /* Prints the algorithms that have these rows: "logistic" or "lasso, linear". Returns false if an earlier algorithm than `first` has them. */

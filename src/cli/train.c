@@ -224,7 +224,7 @@ static hawser_status run(hw_call *call, hw_training_outcome *outcome, hawser_err
     if (leads && hawser_dataset_column(outcome->data, 0) != NULL && !hawser_model_holds_names(outcome->data) &&
         !hawser_options_flag(call->options, "quiet"))
         fprintf(call->err,
-                "hawser: the names of %zu columns are longer than what a model file holds; the model goes without them, and "
+                "hawser: the names of %zu columns are longer than a model file allows; the model is saved without them, and "
                 "columns by their numbers\n",
                 hawser_dataset_matrix(outcome->data)->cols);
     if (leads)

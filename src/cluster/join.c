@@ -201,7 +201,7 @@ static void refused(void *argument, const char *from, const char *why, uint64_t 
         return;
     if (more != 0)
         snprintf(others, sizeof others, " (and %" PRIu64 " more since this was last said)", more);
-    snprintf(text, sizeof text, "turned away %.250s: %.300s%s", from, why, others);
+    snprintf(text, sizeof text, "rejected %.250s: %.300s%s", from, why, others);
     cluster->warn(text);
 }
 

@@ -10,7 +10,7 @@ open("other.safetensors", "wb").write(struct.pack("<Q", len(header)) + header + 
 open("bare.safetensors", "wb").write(struct.pack("<Q", 2) + b"{}")
 P
 code 0 "$hawser" info other.safetensors
-has out "^other.safetensors: a safetensors file of other software, no model of Hawser's; 2 tensors$"
+has out "^other.safetensors: a safetensors file of other software, not a model of Hawser; 2 tensors$"
 has out "^embed.weight +BF16 +\[2, 3, 4\]$"
 has out "^scale +F32 +\[\]$"
 code 0 "$hawser" info bare.safetensors
@@ -19,7 +19,7 @@ code 3 "$hawser" info other.safetensors --coefficients
 says "no coefficients to print"
 for command in predict evaluate; do
     code 3 "$hawser" "$command" other.safetensors small.svm
-    says "other.safetensors: a safetensors file of other software, no model of Hawser's; 'hawser info' lists its tensors"
+    says "other.safetensors: a safetensors file of other software, not a model of Hawser; 'hawser info' lists its tensors"
     code 3 "$hawser" "$command" small.svm small.svm
     says "not a whole model file"
 done
@@ -155,7 +155,7 @@ sys.exit(abs(json.loads(open(sys.argv[1]).read())["validation_mse"] - (b + 6 * a
 P
 code 0 "$hawser" train lasso gaps.csv --missing zero --lambda 0.01 -q -o zero.st
 code 2 "$hawser" predict zero.st one.csv --missing mean
-says "--missing mean: zero.st does not keep the means of its training data; train with --missing mean, or say zero or drop"
+says "--missing mean: zero.st does not keep the means of its training data; train with --missing mean, or use zero or drop"
 code 0 "$hawser" predict zero.st one.csv
 code 0 "$hawser" train lasso gaps.csv --missing drop --lambda 0.01 -q -o drop.st
 code 3 "$hawser" predict drop.st one.csv
@@ -163,7 +163,7 @@ says "a value is missing"
 # Names for which a model file has no room are left out, and said before the training: no training is lost for them.
 { head -c 95000000 /dev/zero | tr '\0' a; printf '\nb\nc\nd\ne\nf\n'; } >long.names
 code 0 "$hawser" train lasso small.svm --index-base 1 --names long.names --lambda 0.1 -o long.st
-says "the names of 6 columns are longer than what a model file holds; the model goes without them"
+says "the names of 6 columns are longer than a model file allows; the model is saved without them"
 code 0 "$hawser" predict long.st small.svm -q
 rm long.names
 finish

@@ -33,7 +33,7 @@ done
 # A glob's files are inputs too.
 cp small.svm part1.svm
 code 2 "$hawser" train lasso 'part*.svm' --quiet -o part1.svm
-says "--output: 'part1.svm' would overwrite the input 'part1.svm', which part\*.svm stands for"
+says "--output: 'part1.svm' would overwrite the input 'part1.svm', which part\*.svm matches"
 # Two outputs, there already or not yet, by other names too.
 code 2 "$hawser" train lasso small.svm --quiet -o new --trace sub/../new
 says "--output and --trace would write one file, 'sub/../new'"

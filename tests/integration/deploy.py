@@ -368,7 +368,7 @@ def train(scratch, driver, nodes):
     pods = deploy(scratch, data, secret, driver, nodes, "whole")
     ended(pods, (0,), "a training")
     check(os.path.exists(model), "no model")
-    check("turned away" not in pods[0].said(), f"the probe is taken for an intruder: {pods[0].said()}")
+    check("rejected" not in pods[0].said(), f"the probe is taken for an intruder: {pods[0].said()}")
     with open(os.path.join(data, "log.jsonl"), encoding="utf-8") as log:
         check('"event"' in log.readline(), "no log")
     os.unlink(model)

@@ -188,7 +188,7 @@ def servers_without_a_terminal_log_a_hangup_and_go_on():
         it = serving(*words)
         for count in (1, 2):
             it.send(HUP)
-            until(lambda: text_of("err").count("SIGHUP is passed over") >= count, "line about SIGHUP")
+            until(lambda: text_of("err").count("SIGHUP is ignored") >= count, "line about SIGHUP")
         make_table()
         it.send(TERM)
         it.ends(0)

@@ -87,7 +87,7 @@ for host in unknown:resolve shut:Permission; do
 done
 printf 'ash\nbare\n' >bad
 run 8 --grace 0 --hosts bad -- sleep 1000
-has err "node 1 \(bare\): bare: there is no hawser .* --remote PATH"
+has err "node 1 \(bare\): bare: hawser is not at the path .* --remote PATH"
 printf 'ash\nchatty\n' >bad
 run 8 --grace 0 --hosts bad -- sleep 1000
 has err "node 1 \(chatty\)"
@@ -96,13 +96,13 @@ printf 'unknown\nmute\n' >bad
 run 8 --grace 0 --hosts bad -- sleep 1000
 printf 'babbler%d\n' {1..80} >bad
 code 8 setsid --wait sh -c '"$0" run --grace 0 --hosts bad --ssh "$PWD/ssh-here" -- true; exit $?' "$hawser"
-has err "says much"
+has err "prints text"
 code 8 "$hawser" run --grace 0 --hosts one --ssh ./none -- true
 has err "cannot be executed"
 code 2 "$hawser" run --hosts one --ssh " " -- true
 printf 'ash\n-oProxyCommand=true\n' >bad
 run 3 --hosts bad -- true
-says "bad:2: '-oProxyCommand=true' is no host"
+says "bad:2: '-oProxyCommand=true' is not a host"
 
 # The other end goes with the connection, and the launcher says whose it was.
 cat >waits <<'S'

@@ -98,9 +98,9 @@ for pid in $(cat left.0 left.1); do ! grep -q . "/proc/$pid/cmdline" 2>/dev/null
 code 2 "$hawser" run -n 2
 says "missing argument"
 code 2 "$hawser" run -- ./node
-says "how many"
+says "missing number of processes"
 code 2 "$hawser" run -n 2 -- info x.model
-says "works alone"
+says "runs as one process"
 code 2 "$hawser" run -n 0 -- ./node
 code 0 "$hawser" run -n 2 -- train --help
 equal "$(grep -c '^usage: hawser train' out)" 1

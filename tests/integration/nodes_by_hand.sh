@@ -58,10 +58,10 @@ manager 2 --interface 127.0.0.1 --json --log-view
 (exec 3<>/dev/tcp/127.0.0.1/$port) # a probe: it comes and goes, which is neither counted nor said
 code 8 "$hawser" node --join 127.0.0.1:$port --key-file other --join-timeout 30
 says "refused: .* does not have the key of job"
-heard first.err '^hawser: turned away .*127.0.0.1.*: .* does not have the key of job "by-hand"$'
+heard first.err '^hawser: rejected .*127.0.0.1.*: .* does not have the key of job "by-hand"$'
 for _ in 1 2 3; do (exec 3<>/dev/tcp/127.0.0.1/$port && echo "GET / HTTP/1.0 and something longer than a head" >&3 && cat <&3 >/dev/null 2>&1); done # garbage: one line was said already
 code 8 "$hawser" node --join 127.0.0.1:$port --key-file other --join-timeout 30
-equal "$(grep -c 'turned away' first.err)" 1
+equal "$(grep -c 'hawser: rejected ' first.err)" 1
 member second --join 127.0.0.1:$port --interface 127.0.0.1
 ends first 0; ends second 0
 json first.out 'o["accepts"][0]["wrong_key"] == 2 and o["accepts"][0]["unfit"] == 3 and o["accepts"][0]["admitted"] == 1 and "key" in o["accepts"][0]["last"]'
@@ -82,7 +82,7 @@ code 8 "$hawser" node --join nowhere.invalid:7000 --key-file key --join-timeout 
 says "nowhere.invalid"
 code 8 "$hawser" node --join 127.0.0.1:$port --key-file key --join-timeout 30
 says "has its 2 nodes already"
-heard first.err "turned away .*is one too many"
+heard first.err "rejected .*is one too many"
 
 # The member is lost, then, in another job, the manager.
 kill -9 "$second"

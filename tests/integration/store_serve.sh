@@ -95,7 +95,7 @@ says "keys = '9..3'"
 code 2 "${store[@]}" get nothing
 says "the servers have no table 'nothing'; they have 'w', 'numbers', 'ada'"
 code 2 "${store[@]}" get w 5..12
-says "'5..12' is no key and no range"
+says "'5..12' is neither a key nor a range"
 code 3 "${store[@]}" put w 3=1
 says "key 3: '1': expected 2 finite numbers of type f64"
 code 3 "${store[@]}" put w 3=1,nan
@@ -111,7 +111,7 @@ printf '1 5\nx\n' | code 3 "${store[@]}" put numbers -
 code 8 "${store[@]}" stat --key-file other
 says "key"
 code 2 env -u HAWSER_KEY_FILE "${store[@]}" stat
-says "the servers want their key"
+says "missing key of the servers"
 code 2 env -u HAWSER_STORE "${store[@]}" stat
 says "give --store HOST:PORT"
 code 8 "${store[@]}" stat --store 127.0.0.1:1 --join-timeout 0.2
@@ -122,11 +122,11 @@ code 4 "$hawser" serve --key-file key --dir no/such
 code 2 "${store[@]}" gett w
 says "did you mean 'hawser store get'"
 code 2 "${store[@]}" save ../up
-says "is no name of a file in the servers' directory"
+says "is not a valid file name in the servers' directory"
 cp key key.before
 for other in key lines; do
     code 2 "${store[@]}" save $other
-    says "$other is there and no file of a store's tables: save under another name"
+    says "$other exists and is not a file of a store's tables: save under another name"
 done
 ln -s key link
 code 2 "${store[@]}" save link
@@ -134,13 +134,13 @@ mkdir folder
 code 2 "${store[@]}" save folder
 cmp -s key key.before || complain "save has written over the key"
 [[ -L link && -d folder ]] || complain "save has written over a link or a folder"
-has serve.err "turned away"
+has serve.err "hawser: rejected "
 
 # ---- files, at another number of servers
 code 0 "${store[@]}" save now.safetensors
 code 0 "${store[@]}" save now.safetensors # over itself
 code 0 "$hawser" info now.safetensors
-has out "^now.safetensors: tables of a store, for 'hawser serve --load', no model; [0-9]+ tensors$"
+has out "^now.safetensors: tables of a store, for 'hawser serve --load', not a model; [0-9]+ tensors$"
 code 0 "${store[@]}" put w 3=9,9
 code 0 "${store[@]}" load now.safetensors
 code 0 "${store[@]}" get w
@@ -378,7 +378,7 @@ got=0
 wait $group || got=$?
 ((got != 0)) || complain "a group without a node ended well"
 (($(grep -c 'probe: ' group.err) == 1)) || complain "not one line: $(cat group.err)"
-has group.err "^\[0\] probe: .*(node 1 \(node-1\) was lost|server [01] of the store: this group is over: its node 1)"
+has group.err "^\[0\] probe: .*(node 1 \(node-1\) was lost|server [01] of the store: this group has ended: its node 1)"
 await groups_are 1
 kill -0 $other || complain "the other group has ended: $(cat other.err)"
 code 0 "$shared" count "$HAWSER_STORE" key

@@ -429,7 +429,7 @@ static void test_refused_while_running(void **ignored)
                  {too_many, false, "hawser_prefetch: 2 reads are in progress"},
                  {out_of_nothing, false, "hawser_prefetch_wait: no read was started by hawser_prefetch"},
                  {wrong_way, true, "each share of stored state 'theta' has one writer"},
-                 {no_share, false, "everybody changes stored state 'totals', by hawser_inc"}};
+                 {no_share, false, "every block changes stored state 'totals'; use hawser_inc"}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
         for (uint64_t fibers = 0; fibers < 2; fibers++) {
             test_job test = job_of(3);

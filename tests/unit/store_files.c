@@ -220,7 +220,7 @@ static void what_is_wrong_is_one_line(void **state)
     run(2, &(plan){.push = true, .save_as = "good", .values = &values}, NULL);
     damaged(1, NULL, NULL, "bad is not whole");
     damaged(2000, NULL, NULL, "bad is not whole");
-    damaged(0, "hawser.store", "hawser.stare", "is no file of a store's tables");
+    damaged(0, "hawser.store", "hawser.stare", "is not a file of a store's tables");
     damaged(0, "F32 adagrad", "F64 adagrad",
             "table 'sparse' is 'F64 adagrad width 1' in bad and 'F32 adagrad width 1' here");
     damaged(0, "sparse.memory", "sparse.mamory", "tensor 'sparse.memory' is missing");
@@ -232,7 +232,7 @@ static void what_is_wrong_is_one_line(void **state)
     damaged(0, NULL, NULL, NULL);
     one_byte_is_noticed();
     run(2, &(plan){.path = "none", .values = &values}, "cannot open none");
-    run(1, &(plan){.path = "/dev/null", .values = &values}, "is no safetensors file");
+    run(1, &(plan){.path = "/dev/null", .values = &values}, "is not a safetensors file");
     run(2, &(plan){.path = "good", .wrong = "width", .values = &values}, "'F32 add width 4 keys 7 to 506' here");
     run(3, &(plan){.path = "good", .wrong = "less", .values = &values},
         "a table 'counts' (I64 add width 1), which the store lacks");
@@ -252,7 +252,7 @@ static void no_file_within_a_history(void **state)
     assert_int_equal(hawser_store_table(store, &(hawser_table){.name = "w", .last = 9}, &table, &error), HAWSER_OK);
     assert_int_equal(hawser_store_save(store, "kept", &error), HAWSER_OK);
     assert_int_equal(hawser_store_load(store, "kept", &error), HAWSER_BAD_ARGUMENT);
-    assert_non_null(strstr(error.text, "kept: a history (--record-history) has no record of what a file brings"));
+    assert_non_null(strstr(error.text, "kept: a history (--record-history) cannot record what a file loads"));
     hawser_store_close(store);
     close_job(test);
 }

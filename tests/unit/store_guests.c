@@ -266,7 +266,7 @@ static void what_is_wrong_is_one_line(void **state)
     refused(&set, (group){.act = make, .key_file = "open"}, "others than its owner may use this key file", 1);
     refused(&set, (group){.act = make, .key_file = "none"}, "none: cannot open the key file", 2);
     refused(&set, (group){.act = make, .at = "127.0.0.1:9"}, "cannot join 127.0.0.1:9", 2);
-    refused(&set, (group){.act = save_up}, "'../up' is no name of a file in the servers' directory", 2);
+    refused(&set, (group){.act = save_up}, "'../up' is not a valid file name in the servers' directory", 2);
     refused(&set, (group){.act = load_none}, "cannot open ./none", 2);
     run_group(&looks, 1);
     all_well(&looks);
@@ -416,7 +416,7 @@ static void the_end_is_told(void **state)
     group waits = {.set = &set, .act = wait_for_ever};
     open_servers(&set);
     run_group(&waits, 2);
-    all_say(&waits, "the servers were told to end");
+    all_say(&waits, "the servers were asked to end");
     await_servers(&set);
 }
 

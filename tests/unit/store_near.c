@@ -196,8 +196,8 @@ static hawser_status other_calls(hawser_store *store, hawser_error *error)
     HAWSER_TRY(expect(hawser_table_inc(store, assigned, 0, keys, 2, bad, error), HAWSER_NOT_FINITE, "key 5", error));
     HAWSER_TRY(hawser_store_clock(store, clocked, 0, 0, 0, 9, error));
     HAWSER_TRY(
-        expect(hawser_table_clock(store, clocked, 0, error), HAWSER_BAD_ARGUMENT, "told by hawser_store_clock", error));
-    return expect(hawser_store_clock(store, assigned, 0, 1, 0, 9, error), HAWSER_BAD_ARGUMENT, "told by hawser_table_clock",
+        expect(hawser_table_clock(store, clocked, 0, error), HAWSER_BAD_ARGUMENT, "advanced by hawser_store_clock", error));
+    return expect(hawser_store_clock(store, assigned, 0, 1, 0, 9, error), HAWSER_BAD_ARGUMENT, "advanced by hawser_table_clock",
                   error);
 }
 

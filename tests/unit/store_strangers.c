@@ -182,7 +182,7 @@ static void what_none_says_ends_a_guest(void **state)
             continue;
         stranger_comes(&one, s->set.address);
         stranger_says(&one, (uint16_t)kind, 1, &head, kind % 2 == 0 ? sizeof head : 0);
-        is_dropped(&one, "which is none of a client's");
+        is_dropped(&one, "which clients do not send");
     }
     for (int seated = 0; seated < 2; seated++) {
         const uint32_t words[] = {0, HW_CONTROL_REPLY, HW_CONTROL_ENDED, 77, UINT32_MAX};
@@ -192,7 +192,7 @@ static void what_none_says_ends_a_guest(void **state)
             else
                 stranger_comes(&one, s->set.address);
             stranger_says(&one, HW_MESSAGE_CLIENT, words[i], &head, sizeof head);
-            is_dropped(&one, "has no answer");
+            is_dropped(&one, "does not have");
         }
     }
     stranger_comes(&one, s->set.address);
@@ -359,7 +359,7 @@ static void seats_are_for_one_each(void **state)
     assert_non_null(strstr(one.said, "has a session already"));
     stranger_comes(&other, s->set.address);
     stranger_sits(&other, (hw_register_wire){.group = one.number, .nodes = 1, .workers = 1});
-    assert_non_null(strstr(other.said, "is here already"));
+    assert_non_null(strstr(other.said, "has joined already"));
     stranger_sits(&other, (hw_register_wire){.group = one.number, .node = 1, .nodes = 2, .workers = 1});
     assert_non_null(strstr(other.said, "nodes of a group differ"));
     const hw_register_wire none[] = {{.nodes = 0, .workers = 1},
@@ -419,7 +419,7 @@ static void who_does_not_wait_for_answers_goes(void **state)
     hw_store_hold_all(s->set.store, true);
     for (int i = 0; i < 20; i++)
         stranger_says(&one, HW_MESSAGE_CLIENT, HW_CONTROL_KEYS, &asked, sizeof asked);
-    is_dropped(&one, "does not wait for answers");
+    is_dropped(&one, "without waiting for replies");
     hw_store_release_all(s->set.store);
     end(s);
 }
@@ -638,7 +638,7 @@ static void who_goes_at_once_ends_its_group_alone(void **state)
         hw_net_stop(asks.net, 5); /* its group may go on, if its other node had gone before it could sit down */
         stranger_over(&asks);
         pthread_join(thread, NULL);
-        assert_true(asks.ended[0] == '\0' || strstr(asks.ended, "this group is over") != NULL);
+        assert_true(asks.ended[0] == '\0' || strstr(asks.ended, "this group has ended") != NULL);
         stranger_goes(&asks);
     }
     end(s);

@@ -48,7 +48,7 @@ typedef struct agent {
 
 static hawser_status add_text(char ***list, size_t *count, size_t *capacity, const char *text, hawser_error *error)
 {
-    HAWSER_TRY(HW_GROW(list, capacity, *count + 2, "a list of words", error));
+    HAWSER_TRY(HW_GROW(list, capacity, *count + 2, "a list of arguments", error));
     HAWSER_TRY(hw_copy_text(&(*list)[*count], text, error));
     (*list)[++*count] = NULL;
     return HAWSER_OK;
@@ -207,7 +207,7 @@ static hawser_status take_word(agent *it, const char *word, hawser_error *error)
     if (it->word_count == 0 && word[0] == '\0') {
         ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
         if (length <= 0)
-            return hawser_fail(error, HAWSER_IO, "cannot tell where hawser lies: %s", strerror(errno));
+            return hawser_fail(error, HAWSER_IO, "cannot find the path of hawser: %s", strerror(errno));
         self[length] = '\0';
         word = self;
     }

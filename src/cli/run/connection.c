@@ -98,7 +98,7 @@ hawser_status hw_host_connection_start(hw_launch *launch, hw_host_connection *co
     char *words[SSH_WORDS + 3];
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     if (length <= 0)
-        return hawser_fail(error, HAWSER_IO, "cannot tell where hawser lies: %s", strerror(errno));
+        return hawser_fail(error, HAWSER_IO, "cannot find the path of hawser: %s", strerror(errno));
     self[length] = '\0';
     if (connection->host == NULL) {
         char *const agent[] = {self, (char *)"agent", (char *)"--wire", (char *)"3", NULL};
@@ -126,7 +126,7 @@ static hawser_status send_surroundings(hw_host_connection *connection, hawser_er
 {
     char directory[4096];
     if (getcwd(directory, sizeof directory) == NULL)
-        return hawser_fail(error, HAWSER_IO, "cannot tell in which directory the nodes should work: %s", strerror(errno));
+        return hawser_fail(error, HAWSER_IO, "cannot find the working directory for the nodes: %s", strerror(errno));
     HAWSER_TRY(hw_wire_put_text(&connection->wire, HW_FRAME_DIRECTORY, 0, directory, error));
     for (char **variable = environ; *variable != NULL; variable++)
         if (strncmp(*variable, "HAWSER_", 7) == 0 && !hw_place_variable(*variable) && !hw_kubernetes_variable(*variable))
@@ -176,7 +176,8 @@ static hawser_status greet(hw_launch *launch, hw_host_connection *connection, ha
                  bytes->data[bytes->to - 1] == '\n';
     if (other || (found == NULL && hw_buffer_left(bytes) > GREETING_MOST)) {
         snprintf(connection->last, sizeof connection->last, "%s",
-                 other ? "the hawser there is of another release" : "it says much, but not what an agent of hawser says");
+                 other ? "the hawser there is of another release"
+                       : "it prints text, but not the greeting of an agent of hawser");
         connection->wire.ended = true;
         end_process(connection, SIGKILL); /* no agent runs there, so nothing must be cleaned up */
     }
@@ -243,7 +244,8 @@ static hawser_status take_frame(hw_launch *launch, const hw_host_connection *con
 {
     bool of_node = frame->kind != HW_FRAME_TAKEN && frame->kind != HW_FRAME_ALIVE;
     if (of_node && (frame->number < connection->first || frame->number >= connection->first + connection->count))
-        return hawser_fail(error, HAWSER_BAD_INPUT, "an agent spoke of node %u, which is not its own", frame->number);
+        return hawser_fail(error, HAWSER_BAD_INPUT, "an agent sent a message about node %u, which is not its own",
+                           frame->number);
     switch (frame->kind) {
     case HW_FRAME_STARTED: launch->nodes[frame->number].pid = strtol(frame->payload, NULL, 10); return HAWSER_OK;
     case HW_FRAME_FAILED: return take_failure(launch, frame, error);
@@ -358,11 +360,11 @@ static void why_lost(const hw_launch *launch, const hw_host_connection *connecti
         snprintf(text, size, "the agent of this host did not start");
     else if (code == 127)
         snprintf(text, size,
-                 "%s: there is no hawser at the path that it has here; --remote PATH says where it is there (%s)", host,
+                 "%s: hawser is not at the path that it has on this host; give its path there by --remote PATH (%s)", host,
                  connection->last);
     else
-        snprintf(text, size, "cannot log in to %s by '%s': %s; try it by hand, keys and host keys have to be in place", host,
-                 launch->ssh, connection->last[0] != '\0' ? connection->last : "it ended without a word");
+        snprintf(text, size, "cannot log in to %s by '%s': %s; try it by hand, keys and host keys must be in place", host,
+                 launch->ssh, connection->last[0] != '\0' ? connection->last : "it ended without a message");
 }
 
 hawser_status hw_host_connection_settle(hw_launch *launch, hw_host_connection *connection, hawser_error *error)

@@ -71,7 +71,8 @@ static hawser_status read_line(hw_hosts *hosts, char *line, const char *place, h
     char shown[80];
     snprintf(shown, sizeof shown, "%s", word);
     if (!read_host(word, &host))
-        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: '%s' is no host; write host, host:N or host slots=N", place, shown);
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: '%s' is not a host; write host, host:N or host slots=N", place,
+                           shown);
     while ((word = strtok_r(NULL, blanks, &rest)) != NULL)
         if (strncmp(word, "slots=", 6) != 0 || !read_slots(word + 6, &host.slots))
             return hawser_fail(error, HAWSER_BAD_INPUT, "%s: '%.60s' after a host: expected slots=N with N from 1 to %d",
@@ -99,7 +100,7 @@ hawser_status hw_hosts_read(hw_hosts *hosts, const char *path, hawser_error *err
     if (status == HAWSER_OK && ferror(file))
         status = hawser_fail(error, HAWSER_IO, "%s: cannot read the list of hosts: %s", path, strerror(errno));
     if (status == HAWSER_OK && hosts->count == 0)
-        status = hawser_fail(error, HAWSER_BAD_INPUT, "%s: no host in it; write one a line", path);
+        status = hawser_fail(error, HAWSER_BAD_INPUT, "%s: it has no hosts; write one per line", path);
     free(line);
     (void)fclose(file);
     return status;
@@ -115,7 +116,7 @@ hawser_status hw_hosts_fill(hw_hosts *hosts, uint32_t *nodes, hawser_error *erro
                            HW_PLACE_NODES_MOST);
     if (*nodes > slots)
         return hawser_fail(error, HAWSER_BAD_OPTION,
-                           "%u nodes for hosts with %llu slots; add hosts, or say slots=N behind those that can carry more",
+                           "%u nodes for hosts with %llu slots; add hosts, or write slots=N after hosts that can run more",
                            *nodes, (unsigned long long)slots);
     if (*nodes == 0)
         *nodes = (uint32_t)slots;

@@ -73,10 +73,10 @@ static hawser_status cause_words(hw_call *call, hw_launch *launch, hawser_error 
     launch->serves = command != NULL && command->run == hw_serve;
     if (command == NULL || command->run == hw_train || command->run == hw_serve || command->run == hw_plan)
         return HAWSER_OK;
-    return hawser_fail(
-        error, HAWSER_BAD_OPTION,
-        "hawser %s works alone; hawser run is for 'train', 'serve', 'plan' and programs of your own (./%s, if it is one)",
-        command->name, command->name);
+    return hawser_fail(error, HAWSER_BAD_OPTION,
+                       "hawser %s runs as one process; hawser run is for 'train', 'serve', 'plan' and programs of your own "
+                       "(./%s, if it is one)",
+                       command->name, command->name);
 }
 
 /* Takes the deadlines of the nodes' subcommand for their hosts, too. The nodes report other errors of its arguments. */
@@ -95,7 +95,7 @@ static hawser_status read_deadlines(const hw_call *call, hw_launch *launch, haws
     if (!launch->own)
         return HAWSER_OK;
     const hw_command *command = hw_command_find(call->words, call->count, &used);
-    HAWSER_TRY(HW_NEW(&words, call->count + 1, "a list of words", error));
+    HAWSER_TRY(HW_NEW(&words, call->count + 1, "a list of arguments", error));
     memcpy(words, call->words, call->count * sizeof *words);
     hw_command_tables(command, command->algorithm && count > 1 ? hawser_algorithm_find(words[1]) : NULL, tables);
     hawser_status status = hawser_options_new(tables, &options, error);
@@ -121,7 +121,8 @@ static hawser_status assign(hw_call *call, hw_launch *launch, hw_hosts *hosts, h
         launch->connection_count = 1;
     }
     if (nodes == 0)
-        return hawser_fail(error, HAWSER_BAD_OPTION, "how many? hawser run -n N -- %s ...", call->words[0]);
+        return hawser_fail(error, HAWSER_BAD_OPTION, "missing number of processes; usage: hawser run -n N -- %s ...",
+                           call->words[0]);
     launch->node_count = launch->first_failed = launch->follower = nodes;
     HAWSER_TRY(HW_NEW(&launch->nodes, nodes, "nodes", error));
     for (uint32_t i = 0; i < nodes; i++)
@@ -169,7 +170,7 @@ static hawser_status names_differ(const hw_launch *launch, const char *directory
     for (uint32_t i = 1; i < launch->node_count && status == HAWSER_OK; i++)
         if (by_name(&all[i - 1], &all[i]) == 0)
             status = hawser_fail(error, HAWSER_BAD_INPUT,
-                                 "two nodes would be named %s, and write one file in %s; name their hosts another way",
+                                 "two nodes would be named %s and write one file in %s; use different names for their hosts",
                                  all[i]->name, directory);
     free(all);
     return status;

@@ -159,7 +159,7 @@ static hawser_status get_word(rows *r, const char *word, hawser_error *error)
     uint64_t first = r->table.first, last = r->table.last;
     if (word != NULL && !hw_read_keys(word, &first, &last))
         return hawser_fail(error, HAWSER_BAD_ARGUMENT,
-                           "'%.60s' is no key and no range FIRST..LAST of table '%s', whose keys are %" PRIu64
+                           "'%.60s' is neither a key nor a range FIRST..LAST of table '%s', whose keys are %" PRIu64
                            " to %" PRIu64,
                            word, r->table.name, r->table.first, r->table.last);
     bool one = first == last; /* a single key that was never written reads as zero */

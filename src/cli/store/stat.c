@@ -30,7 +30,7 @@ static hawser_status ask_all(const hw_store_session *session, told *all, uint32_
         HAWSER_TRY(hw_store_stat_of(session->store, s, &one->bytes, error));
         size_t length = one->bytes.length;
         if (length < sizeof one->stat)
-            return hawser_fail(error, HAWSER_BAD_INPUT, "server %u says nothing of itself", s);
+            return hawser_fail(error, HAWSER_BAD_INPUT, "server %u sent no figures", s);
         memcpy(&one->stat, one->bytes.data, sizeof one->stat);
         one->stat.name[HW_NET_NAME - 1] = '\0';
         one->tables = (length - sizeof one->stat) / sizeof(hw_count_wire);
@@ -130,7 +130,7 @@ static hawser_status look(const hw_store_session *session, hawser_error *error)
 {
     uint32_t servers = hw_store_servers(session->store);
     told *all = NULL;
-    HAWSER_TRY(HW_NEW(&all, servers, "what servers say", error));
+    HAWSER_TRY(HW_NEW(&all, servers, "reports of servers", error));
     hawser_status status = ask_all(session, all, servers, error);
     if (status == HAWSER_OK && hawser_options_flag(session->call->options, "json"))
         status = print_json(session->call->out, all, servers, error);

@@ -33,11 +33,12 @@ hawser_status hw_store_session_begin(hw_call *call, hw_store_session *session, h
 {
     *session = (hw_store_session){.call = call};
     if (!hawser_options_has(call->options, "store"))
-        return hawser_fail(error, HAWSER_BAD_OPTION,
-                           "whose? give --store HOST:PORT, as 'hawser serve' says it (or set HAWSER_STORE)");
+        return hawser_fail(
+            error, HAWSER_BAD_OPTION,
+            "missing address of the servers; give --store HOST:PORT, as 'hawser serve' prints it (or set HAWSER_STORE)");
     if (!hawser_options_has(call->options, "key-file"))
         return hawser_fail(error, HAWSER_BAD_OPTION,
-                           "the servers want their key: give --key-file FILE, the one that 'hawser serve' has (or set "
+                           "missing key of the servers; give --key-file FILE, the file of 'hawser serve' (or set "
                            "HAWSER_KEY_FILE)");
     HAWSER_TRY(hw_job_options(call, &session->options, error));
     HAWSER_TRY(hawser_options_set(session->options, "alone", "yes", HAWSER_FROM_PROGRAM, call->command->name, error));

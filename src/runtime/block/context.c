@@ -155,11 +155,11 @@ hawser_status hw_context_run(hw_worker *worker, const hawser_operator *unit, con
         return HAWSER_OK;
     if (status == HAWSER_STOP || status == HAWSER_VIEW_CHANGED)
         return hawser_fail(&worker->error, HAWSER_BAD_PROGRAM,
-                           "unit '%s', block %u: returned '%s' although no call had said so; end a loop by a metric or test",
+                           "unit '%s', block %u: returned '%s' although no call returned it; end a loop by a metric or test",
                            running(&context), worker->block, hawser_status_name(status));
     if (!is_failure(status))
         return hawser_fail(&worker->error, HAWSER_BAD_PROGRAM,
-                           "unit '%s', block %u: returned %d, which is no status of Hawser's; a failure is a negative one",
+                           "unit '%s', block %u: returned %d, which is not a status of Hawser; failures are negative",
                            running(&context), worker->block, (int)status);
     if (worker->error.status == HAWSER_OK)
         return hawser_fail(&worker->error, status, "unit '%s', block %u: returned '%s' in clock %llu", running(&context),
@@ -273,7 +273,7 @@ double *hawser_local(hawser_context *context, const char *state)
     if (part == NULL)
         return NULL;
     if (part->state->kind == HW_STORED && part->state->function != NULL) {
-        refuse(context, "hawser_local: everybody changes stored state '%s', by hawser_inc", state);
+        refuse(context, "hawser_local: every block changes stored state '%s'; use hawser_inc", state);
         return NULL;
     }
     return part->replica != NULL ? hw_replica_cache(part->replica) + part->begin : part->work;
@@ -357,7 +357,7 @@ hawser_status hawser_inc(hawser_context *context, const char *state, const uint6
     if (part->state->kind == HW_REPLICATED)
         return hw_replica_inc(part->replica, keys, values, count, &context->worker->error);
     if (part->state->function == NULL)
-        return refuse(context, "hawser_inc: each share of stored state '%s' has one writer, who changes hawser_local",
+        return refuse(context, "hawser_inc: each share of stored state '%s' has one writer, which changes hawser_local",
                       state);
     return of_store(context, hw_stored_inc(context->worker, part, keys, values, count));
 }

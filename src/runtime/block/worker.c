@@ -78,7 +78,7 @@ static hawser_status accept_update(hw_worker *worker, hw_message *message)
     if (state >= worker->session->program->state_count || worker->parts[state].replica == NULL) {
         hw_message_free(message);
         return hawser_fail(&worker->error, HAWSER_INTERNAL,
-                           "block %u got an update of state number %u, which does not travel", worker->block, state);
+                           "block %u received an update of state number %u, which is not sent", worker->block, state);
     }
     HAWSER_TRY(hw_replica_accept(worker->parts[state].replica, message, &worker->error));
     return hw_worker_send_next(worker, &worker->parts[state]);

@@ -47,8 +47,7 @@ static hawser_status read_at(const restoring *r, uint64_t at, void *out, size_t 
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
-            return hawser_fail(error, HAWSER_IO, "cannot read %s: %s", r->path,
-                               got < 0 ? strerror(errno) : "it is cut short");
+            return hawser_fail(error, HAWSER_IO, "cannot read %s: %s", r->path, got < 0 ? strerror(errno) : "it is cut off");
         done += (size_t)got;
     }
     return HAWSER_OK;
@@ -85,7 +84,7 @@ static hawser_status read_header(restoring *r, char **header, size_t *header_len
     if (r->size >= sizeof length)
         HAWSER_TRY(read_at(r, 0, &length, sizeof length, error));
     if (length == 0 || length > HEADER_MOST || length > r->size - sizeof length)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "%s is no safetensors file, or is cut short", r->path);
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s is not a safetensors file, or is cut off", r->path);
     HAWSER_TRY(HW_NEW(header, (size_t)length, "the header of a file", error));
     *header_length = (size_t)length;
     return read_at(r, sizeof length, *header, (size_t)length, error);
@@ -428,7 +427,7 @@ hawser_status hawser_store_load(hawser_store *store, const char *path, hawser_er
     }
     if (store->job->recorder != NULL)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT,
-                           "%s: a history (--record-history) has no record of what a file brings: load it without one",
+                           "%s: a history (--record-history) cannot record what a file loads: load it without a history",
                            path);
     restoring r = {.store = store, .path = path, .fd = -1};
     hawser_status status = load(&r, error);

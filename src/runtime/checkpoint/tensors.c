@@ -107,7 +107,7 @@ hawser_status hw_store_header(const hawser_store *store, uint32_t tables, const 
     json_decref(header);
     if (line == NULL)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT,
-                           "cannot describe table '%s' for a file: no memory, or a name that is no UTF-8 or taken twice",
+                           "cannot describe table '%s' for a file: no memory, or a name that is not UTF-8 or occurs twice",
                            last);
     size_t length = strlen(line), padded = (length + 7) / 8 * 8;
     char *longer = realloc(line, padded + 1);
@@ -186,7 +186,7 @@ hawser_status hw_store_tables_in(const hawser_store *store, const char *header, 
     *count = 0;
     hawser_status status = HAWSER_OK;
     if (!json_is_string(json_object_get(facts, "hawser.store")))
-        status = hawser_fail(error, HAWSER_BAD_INPUT, "%s is no file of a store's tables", what);
+        status = hawser_fail(error, HAWSER_BAD_INPUT, "%s is not a file of a store's tables", what);
     if (status == HAWSER_OK)
         status = HW_NEW(tables, json_object_size(facts), "the tables of a file", error);
     json_object_foreach(facts, name, fact)
@@ -195,7 +195,7 @@ hawser_status hw_store_tables_in(const hawser_store *store, const char *header, 
         if (status != HAWSER_OK || strcmp(name, "hawser.store") == 0)
             continue;
         if (!read_fact(name, text != NULL ? text : "", &(*tables)[*count]))
-            status = hawser_fail(error, HAWSER_BAD_INPUT, "%s does not say what its table '%.63s' is", what, name);
+            status = hawser_fail(error, HAWSER_BAD_INPUT, "%s has no definition of its table '%.63s'", what, name);
         const hw_table_spec *own = store != NULL ? find(store, name, &number) : NULL;
         if (status == HAWSER_OK && own != NULL)
             status = check_alike(own, text, what, error);
@@ -241,7 +241,7 @@ static hawser_status read_table(const hawser_store *store, const json_t *header,
     *stored = (hw_saved_state){.table = t, .rows = spec->sparse ? 0 : spec->last - spec->first + 1};
     for (int p = HW_PART_KEYS; p >= HW_PART_VALUES; p--)
         if (hw_store_pass_of(spec, (hw_part)p) >= 0 && !read_tensor(header, spec, (hw_part)p, data, file_size, stored))
-            return hawser_fail(error, HAWSER_BAD_INPUT, "%s: tensor '%s%s' is missing or not what its table says", what,
+            return hawser_fail(error, HAWSER_BAD_INPUT, "%s: tensor '%s%s' is missing or does not match its table", what,
                                name, suffixes[p]);
     return HAWSER_OK;
 }
@@ -265,7 +265,7 @@ hawser_status hw_store_tensors(const hawser_store *store, const char *header, si
     *count = 0;
     const char *format = json_string_value(json_object_get(facts, "hawser.store"));
     if (format == NULL)
-        status = hawser_fail(error, HAWSER_BAD_INPUT, "%s is no file of a store's tables", what);
+        status = hawser_fail(error, HAWSER_BAD_INPUT, "%s is not a file of a store's tables", what);
     else if (strcmp(format, FORMAT) != 0)
         status = hawser_fail(error, HAWSER_BAD_INPUT,
                              "%s has a store's tables in format '%.20s'; this Hawser reads format %s", what, format, FORMAT);

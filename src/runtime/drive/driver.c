@@ -26,8 +26,9 @@ static hawser_status keep_heard(hw_driver *driver, hw_message *message)
     const hw_session *session = driver->session;
     uint32_t node = message->envelope.source - session->blocks - 1;
     if (message->envelope.source <= session->blocks || node >= session->nodes || driver->heard[node] != NULL) {
-        hawser_status status = hawser_fail(&driver->error, HAWSER_INTERNAL, "endpoint %u spoke out of turn (kind %u)",
-                                           message->envelope.source, message->envelope.kind);
+        hawser_status status =
+            hawser_fail(&driver->error, HAWSER_INTERNAL, "endpoint %u sent an unexpected message (kind %u)",
+                        message->envelope.source, message->envelope.kind);
         hw_message_free(message);
         return status;
     }
@@ -76,7 +77,7 @@ static hawser_status handle(void *owner, hw_message *message)
     default: break;
     }
     if (source >= driver->session->blocks) {
-        status = hawser_fail(&driver->error, HAWSER_INTERNAL, "endpoint %u, which is no block, sent a message of kind %u",
+        status = hawser_fail(&driver->error, HAWSER_INTERNAL, "endpoint %u, which is not a block, sent a message of kind %u",
                              source, message->envelope.kind);
     } else if (message->envelope.kind == HW_MESSAGE_REPORT) {
         hw_reports *reports = &driver->reports[source];
@@ -122,7 +123,7 @@ hawser_status hw_driver_open(hw_driver *driver, hw_session *session, hawser_erro
     HAWSER_TRY(HW_NEW(&driver->gains, program->state_count, "a driver's gains", error));
     HAWSER_TRY(HW_NEW(&driver->syncs, program->operator_count, "a driver's policies", error));
     HAWSER_TRY(HW_NEW(&driver->aborts, session->blocks, "a driver's abort messages", error));
-    HAWSER_TRY(HW_NEW(&driver->heard, session->nodes, "what nodes say", error));
+    HAWSER_TRY(HW_NEW(&driver->heard, session->nodes, "reports of nodes", error));
     for (uint32_t i = 0; i < session->blocks; i++)
         HAWSER_TRY(hw_message_new(0, &driver->aborts[i], error));
     for (uint32_t i = 0; i < HW_METRICS_MOST; i++)
@@ -400,7 +401,7 @@ static hawser_status compare_program(hw_driver *driver, uint32_t node, const cha
     size_t length = message->envelope.length;
     char here[200] = "nothing", there[200] = "nothing";
     if (length == 0 || other[length - 1] != '\0')
-        return hawser_fail(&driver->error, HAWSER_INTERNAL, "node %u says no program", node);
+        return hawser_fail(&driver->error, HAWSER_INTERNAL, "node %u sent no program", node);
     if (strcmp(own, other) == 0)
         return HAWSER_OK;
     first_difference(own, other, here, there, sizeof here);

@@ -53,7 +53,7 @@ hawser_status hw_session_program(const hw_session *session, char **text, hawser_
     *text = NULL;
     FILE *out = open_memstream(text, &length);
     if (out == NULL)
-        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory to say what this node runs");
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the description of this node's program");
     write_program(session, out);
     write_options(session->job->options, out);
     bool bad = ferror(out) != 0;
@@ -61,5 +61,5 @@ hawser_status hw_session_program(const hw_session *session, char **text, hawser_
         return HAWSER_OK;
     free(*text);
     *text = NULL;
-    return hawser_fail(error, HAWSER_NO_MEMORY, "no memory to say what this node runs");
+    return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the description of this node's program");
 }

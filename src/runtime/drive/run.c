@@ -209,7 +209,7 @@ static hawser_status lead(hw_session *session, hawser_run **run, hawser_error *e
         hawser_status shared = share(session, &own, *run);
         session->agreed = shared == HAWSER_OK;
         if (shared != HAWSER_OK && status == HAWSER_OK)
-            status = hawser_fail(&own, shared, "the result could not be told to the other nodes");
+            status = hawser_fail(&own, shared, "the result could not be sent to the other nodes");
     }
     if (status != HAWSER_OK && error != NULL)
         *error = own;

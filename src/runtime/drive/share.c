@@ -144,7 +144,7 @@ hawser_status hw_share_take(const hw_session *session, const hw_message *message
     hawser_run *run = NULL;
     hw_drive_cursor cursor = {.bytes = message->payload, .size = message->envelope.length};
     if (!hw_get(&cursor, &first, sizeof first) || first.status < HAWSER_INTERNAL || first.status > HAWSER_VIEW_CHANGED)
-        return hawser_fail(error, HAWSER_INTERNAL, "the driver's node ended the run in words that make no sense");
+        return hawser_fail(error, HAWSER_INTERNAL, "the driver's node ended the run with a malformed message");
     first.text[sizeof first.text - 1] = '\0';
     hawser_status status = (hawser_status)first.status;
     if (first.has_run != 0) {

@@ -27,7 +27,7 @@ static void print_flows(const hawser_run *run, FILE *out)
                 flow->state ? 18 : 24, flow->name, flow->messages, flow->bytes_plain, flow->bytes_sent);
     }
     if (figures->coalesced != 0)
-        fprintf(out, "%" PRIu64 " clocks' updates went out with those of a later one\n", figures->coalesced);
+        fprintf(out, "%" PRIu64 " clocks' updates were sent with those of a later one\n", figures->coalesced);
 }
 
 static void print_accepts(const hawser_run *run, FILE *out)

@@ -33,7 +33,7 @@ typedef struct loading {
 
 static hawser_status gather(const loading *l, const void *data, size_t length, hw_bytes **in, hawser_error *error)
 {
-    HAWSER_TRY(HW_NEW(in, l->nodes, "what the nodes say", error));
+    HAWSER_TRY(HW_NEW(in, l->nodes, "reports of the nodes", error));
     return hw_cluster_allgather(l->cluster, (hw_bytes){(void *)(uintptr_t)data, length}, *in, error);
 }
 
@@ -125,7 +125,7 @@ static hawser_status agree_facts(loading *l, hawser_error *error)
         status = HW_NEW(&all, l->nodes, "what the nodes have read", error);
     for (uint32_t i = 0; status == HAWSER_OK && i < l->nodes; i++) {
         if (in[i].length != sizeof own)
-            status = hawser_fail(error, HAWSER_INTERNAL, "node %u says what it has read in %zu bytes", i, in[i].length);
+            status = hawser_fail(error, HAWSER_INTERNAL, "node %u reported what it has read in %zu bytes", i, in[i].length);
         else
             memcpy(&all[i], in[i].data, sizeof own);
     }

@@ -28,7 +28,7 @@ static const hawser_option job_rows[] = {
     {"max-held-clocks", HAWSER_INTEGER, "0", "[0,inf)", "N",
      "clocks for which a filter may hold an entry back; 0: the loop's staleness + 1", "0.1", 0},
     {"encoding", HAWSER_WORD, "exact", HW_ROWS_BOUNDS(HW_FORMS), "FORM",
-     "form in which workers' updates travel: exact, or rounded, with the rest carried over to the next one", "0.1", 0},
+     "form in which workers' updates are sent: exact, or rounded, with the rest carried over to the next one", "0.1", 0},
     {"merge", HAWSER_WORD, "add", HW_ROWS_BOUNDS(HW_MERGES), "RULE", "how workers' updates are merged", "0.1", 0},
     {"max-clocks", HAWSER_INTEGER, "0", "[0,inf)", "N", "end after this many clocks in all; 0: no limit", "0.1", 0},
     {"time-limit", HAWSER_SECONDS, "0", "[0,1e9]", "TIME", "end after this time; 0: no limit", "0.1", 0},
@@ -65,9 +65,9 @@ static const hawser_option job_rows[] = {
      "--trust-fabric",
      "0.1", 0},
     {"trust-fabric", HAWSER_FLAG, "no", NULL, NULL,
-     "do not encrypt links between hosts; nodes still prove the job's key, but anybody who can read the network can "
+     "do not encrypt links between hosts; nodes still prove the job's key, but whoever can read the network can "
      "read "
-     "the data, and anybody who can write to it can change the data; allows RDMA (InfiniBand, RoCE) with --transport "
+     "the data, and whoever can write to it can change the data; allows RDMA (InfiniBand, RoCE) with --transport "
      "ucx",
      "0.1", 0},
     {"failure-timeout", HAWSER_SECONDS, "5", "[0.2,3600]", "TIME", "time without a message after which a node is lost",

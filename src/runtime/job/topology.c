@@ -41,7 +41,7 @@ static hawser_status compare(const hw_bytes *texts, uint32_t nodes, hawser_error
     for (uint32_t node = 0; node < nodes; node++) {
         const char *words = texts[node].data;
         if (texts[node].length < 2 || words[texts[node].length - 1] != '\0')
-            return hawser_fail(error, HAWSER_INTERNAL, "node %u says nothing about the topology", node);
+            return hawser_fail(error, HAWSER_INTERNAL, "node %u sent no topology", node);
         if (strcmp(words, first) != 0)
             return hawser_fail(error, HAWSER_BAD_OPTION, "node %u was given --topology %s, node 0 --topology %s", node,
                                words, first);

@@ -131,8 +131,8 @@ static hawser_status admit(void *argument, const hw_net_hello *hello, uint32_t *
         *number = listener->next_number;
     } else if (hello->node < store->servers || hello->node >= NUMBERS_MOST ||
                hw_client_listener_find(listener, hello->node) != NULL) {
-        status = hawser_fail(error, HAWSER_PEER_LOST, "client %u (%.60s) is no number that server 0 has given", hello->node,
-                             hello->name);
+        status = hawser_fail(error, HAWSER_PEER_LOST, "client %u (%.60s) is not a number that server 0 has assigned",
+                             hello->node, hello->name);
     }
     pthread_mutex_unlock(&listener->mutex);
     return status;
@@ -185,7 +185,7 @@ static bool go(hw_client_listener *listener, uint32_t node, const char *why)
     bool known = one != NULL && !one->dropped;
     if (one != NULL) {
         one->gone = true;
-        snprintf(text, sizeof text, "this group is over: its node %u (%s) %s", one->node, one->name, why);
+        snprintf(text, sizeof text, "this group has ended: its node %u (%s) %s", one->node, one->name, why);
         if (one->connection != NULL)
             hw_group_connection_close(listener, one->connection, text);
         listener->stirred = true;
@@ -219,7 +219,7 @@ static void drop(hw_client_listener *listener, uint32_t node, const char *what)
     bool fresh = one != NULL && !one->gone && !one->dropped;
     if (fresh) {
         one->dropped = true;
-        snprintf(text, sizeof text, "client %u (%s) was sent away: it %.300s", node, one->name, what);
+        snprintf(text, sizeof text, "client %u (%s) was disconnected: it %.300s", node, one->name, what);
         send_word(listener, node, HW_CONTROL_ENDED, 0, HAWSER_PEER_LOST, text, strlen(text));
         if (one->connection != NULL)
             hw_group_connection_close(listener, one->connection, text);
@@ -235,8 +235,8 @@ static void refused(void *argument, const char *from, const char *why, uint64_t 
     const hw_client_listener *listener = argument;
     char text[600], others[80] = "";
     if (more != 0)
-        snprintf(others, sizeof others, " (and %llu more since this was last said)", (unsigned long long)more);
-    snprintf(text, sizeof text, "turned away %.200s: %.300s%s", from, why, others);
+        snprintf(others, sizeof others, " (and %llu more since the last report)", (unsigned long long)more);
+    snprintf(text, sizeof text, "rejected %.200s: %.300s%s", from, why, others);
     warn(listener, text);
 }
 
@@ -314,7 +314,7 @@ static void put_down(hw_client_listener *listener, hw_message *asked)
     if (!heard || too_many)
         hw_message_free(asked);
     if (too_many)
-        drop(listener, node, "asks on and on, and does not wait for answers");
+        drop(listener, node, "sends requests without waiting for replies");
 }
 
 static void hear_word(hw_client_listener *listener, uint32_t node, hw_message *message)
@@ -336,7 +336,7 @@ static void hear_word(hw_client_listener *listener, uint32_t node, hw_message *m
     case HW_CONTROL_REPLY:
     case HW_CONTROL_ENDED: break;
     }
-    snprintf(what, sizeof what, "said word %u, to which server %u has no answer", message->envelope.part,
+    snprintf(what, sizeof what, "sent command %u, which server %u does not have", message->envelope.part,
              listener->store->self);
     hw_message_free(message);
     drop(listener, node, what);
@@ -389,7 +389,7 @@ static void arrived(void *argument, uint32_t node, hw_message *message)
     } else if (kind == HW_MESSAGE_CLIENT) {
         hear_word(listener, node, message);
     } else {
-        snprintf(what, sizeof what, "sent a message of kind %u, which is none of a client's", kind);
+        snprintf(what, sizeof what, "sent a message of kind %u, which clients do not send", kind);
         hw_message_free(message);
         drop(listener, node, what);
     }

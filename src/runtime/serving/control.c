@@ -57,7 +57,7 @@ static hawser_status check_client(hw_client_listener *listener, const hw_remote_
         for (const hw_remote_client *other = listener->clients[b]; other != NULL; other = other->next)
             if (other->connection != NULL && other->connection->registration.group == request->group &&
                 other->node == request->node)
-                return hawser_fail(error, HAWSER_BAD_INPUT, "node %u of group %u is here already", request->node,
+                return hawser_fail(error, HAWSER_BAD_INPUT, "node %u of group %u has joined already", request->node,
                                    request->group);
     return HAWSER_OK;
 }
@@ -68,7 +68,7 @@ static hawser_status register_client(hw_client_listener *listener, const hw_mess
     hw_group_connection *of = NULL;
     hw_client_session *session = NULL;
     if (asked->envelope.length != sizeof request)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "a client has not said who it is");
+        return hawser_fail(error, HAWSER_BAD_INPUT, "a client has not registered");
     memcpy(&request, asked->payload, sizeof request);
     if (request.node >= request.nodes || request.nodes > HW_STORE_WORKERS_MOST || request.workers == 0 ||
         request.workers > HW_STORE_WORKERS_MOST / request.nodes)
@@ -90,7 +90,7 @@ static hawser_status register_client(hw_client_listener *listener, const hw_mess
         of->registered++;
     }
     if (one->gone || one->dropped || of->registered == 0)
-        hw_group_connection_close(listener, of, "this group is over: one of its nodes went at once");
+        hw_group_connection_close(listener, of, "this group has ended: one of its nodes left at once");
     pthread_mutex_unlock(&listener->mutex);
     return status;
 }

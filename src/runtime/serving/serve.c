@@ -71,9 +71,10 @@ static hawser_status path_of(const hw_serving *how, const hw_message *asked, cha
     size_t length = (size_t)asked->envelope.length;
     if (length < 2 || memchr(name, '\0', length) != name + length - 1 || strchr(name, '/') != NULL || name[0] == '.' ||
         name[0] == '-')
-        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
-                           "'%.*s' is no name of a file in the servers' directory: no '/', and no '.' or '-' in front",
-                           (int)(length < 200 ? length : 200), length > 0 ? name : "");
+        return hawser_fail(
+            error, HAWSER_BAD_ARGUMENT,
+            "'%.*s' is not a valid file name in the servers' directory: no '/', and no '.' or '-' at the start",
+            (int)(length < 200 ? length : 200), length > 0 ? name : "");
     int used = snprintf(path, size, "%s/%s", directory, name);
     if (used < 0 || (size_t)used >= size)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "the path of '%.80s' is too long", name);
@@ -92,9 +93,10 @@ static hawser_status check_target(const char *path, hawser_error *error)
     hawser_status status =
         S_ISREG(facts.st_mode) ? hw_store_tables_of(NULL, path, &tables, &count, &ignored) : HAWSER_BAD_INPUT;
     free(tables);
-    return status == HAWSER_OK ? HAWSER_OK
-                               : hawser_fail(error, HAWSER_BAD_ARGUMENT,
-                                             "%s is there and no file of a store's tables: save under another name", path);
+    return status == HAWSER_OK
+               ? HAWSER_OK
+               : hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                             "%s exists and is not a file of a store's tables: save under another name", path);
 }
 
 /* Chooses node 0's command of this round. */
@@ -275,7 +277,7 @@ hawser_status hw_store_serve(hawser_store *store, const hw_serving *how, hawser_
     if (status == HAWSER_OK)
         status = serve(store, how, error);
     if (store->listener != NULL)
-        hw_client_listener_end(store->listener, status == HAWSER_OK ? "the servers were told to end" : error->text);
+        hw_client_listener_end(store->listener, status == HAWSER_OK ? "the servers were asked to end" : error->text);
     if (status == HAWSER_OK && how->save != NULL)
         status = save_in_the_end(store, how, error);
     return status;

@@ -22,7 +22,7 @@ static hawser_status check_columns(const struct hawser_residence *residence, con
 {
     for (size_t k = 0; k < count; k++)
         if (columns[k] >= residence->whole.cols || hw_owner(&residence->owners, columns[k]) != residence->self)
-            return hawser_fail(error, HAWSER_BAD_INPUT, "it asked for column %u, which is not here", columns[k]);
+            return hawser_fail(error, HAWSER_BAD_INPUT, "it requested column %u, which is not on this node", columns[k]);
     return HAWSER_OK;
 }
 
@@ -34,8 +34,7 @@ static hawser_status answer(hw_session *session, const hw_message *message, haws
     size_t count = asked->length / sizeof *columns;
     hw_message *reply = NULL;
     if (residence == NULL || asked->length != count * sizeof *columns || asked->source >= session->blocks)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "it asked for columns of state %u, which has none to give",
-                           asked->state);
+        return hawser_fail(error, HAWSER_BAD_INPUT, "it requested columns of state %u, which has none", asked->state);
     HAWSER_TRY(check_columns(residence, columns, count, error));
     HAWSER_TRY(hw_message_new(hw_columns_bytes(residence, columns, count), &reply, error));
     hw_columns_pack(residence, columns, count, reply->payload);
@@ -58,10 +57,10 @@ hawser_status hw_fetch_take(hw_mailbox *mailbox, hw_message *message)
 {
     struct hawser_residence *residence = residence_of(mailbox->session, message->envelope.state);
     hw_executor *executor = mailbox->session->executor;
-    hawser_status status = residence != NULL
-                               ? hw_columns_take(residence, message->payload, message->envelope.length, mailbox->error)
-                               : hawser_fail(mailbox->error, HAWSER_INTERNAL, "columns came of state %u, which is no data",
-                                             message->envelope.state);
+    hawser_status status =
+        residence != NULL ? hw_columns_take(residence, message->payload, message->envelope.length, mailbox->error)
+                          : hawser_fail(mailbox->error, HAWSER_INTERNAL,
+                                        "received columns of state %u, which is not a data state", message->envelope.state);
     hw_message_free(message);
     for (uint32_t runner = 0; runner < mailbox->session->local; runner++) /* others may wait for the same columns */
         executor->ops->wake(executor, runner);

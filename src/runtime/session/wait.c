@@ -153,13 +153,13 @@ hawser_status hw_fail_loss(hw_mailbox *mailbox, const hw_message *message, const
     const hw_status_table *status_table = speaks_for_node(mailbox) ? mailbox->session->status_table : NULL;
     hw_node_status node_status;
     if (message->envelope.length != sizeof(hw_loss))
-        return hawser_fail(mailbox->error, HAWSER_INTERNAL, "a loss was told in %llu bytes",
+        return hawser_fail(mailbox->error, HAWSER_INTERNAL, "a loss was reported in %llu bytes",
                            (unsigned long long)message->envelope.length);
     hw_loss_text(loss, text, sizeof text);
     if (loss->told != 0)
         return hawser_fail(mailbox->error, hw_loss_status(loss), "%s", text);
     if (loss->node != 0 && hw_status_table_of(status_table, loss->node, &node_status) && node_status.clocks > 0)
-        (void)!snprintf(there, sizeof there, ", and node %u, when it last said so, in clock %llu", loss->node,
+        (void)!snprintf(there, sizeof there, ", and node %u, by its last report, in clock %llu", loss->node,
                         (unsigned long long)node_status.clocks - 1);
     if (at == NULL && hw_status_table_of(status_table, 0, &node_status)) {
         at = node_status.phase;

@@ -53,7 +53,7 @@ static hawser_status find_there(hawser_store *store, const char *name, hw_table_
     hw_table_wire wire = {0};
     hw_message *answer = NULL;
     hw_bytes *in = NULL;
-    hawser_status status = HW_NEW(&in, store->nodes, "what all nodes say", error);
+    hawser_status status = HW_NEW(&in, store->nodes, "reports of all nodes", error);
     if (status == HAWSER_OK && store->self == 0)
         status = hw_remote_ask(store->remote, 0, HW_CONTROL_STAT, NULL, 0, &answer, error);
     if (status == HAWSER_OK && store->self == 0)

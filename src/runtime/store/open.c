@@ -31,7 +31,7 @@ static hawser_status same_on_all(hawser_job *job, const void *own, size_t length
 {
     uint32_t nodes = hawser_job_nodes(job);
     hw_bytes *in = NULL;
-    HAWSER_TRY(HW_NEW(&in, nodes, "what all nodes say", error));
+    HAWSER_TRY(HW_NEW(&in, nodes, "reports of all nodes", error));
     hawser_status status = hw_cluster_allgather(job->cluster, (hw_bytes){(void *)(uintptr_t)own, length}, in, error);
     for (uint32_t i = 0; status == HAWSER_OK && i < nodes; i++)
         if (in[i].length != length || memcmp(in[i].data, own, length) != 0)
@@ -376,12 +376,12 @@ static hawser_status create_there(hawser_store *store, const hw_table_spec *spec
     hw_message *answer = NULL;
     hw_bytes *in = NULL;
     uint32_t there = 0;
-    hawser_status status = HW_NEW(&in, store->nodes, "what all nodes say", error);
+    hawser_status status = HW_NEW(&in, store->nodes, "reports of all nodes", error);
     hw_table_pack(spec, &wire);
     if (status == HAWSER_OK && store->self == 0)
         status = hw_remote_ask(store->remote, 0, HW_CONTROL_TABLE, &wire, sizeof wire, &answer, error);
     if (status == HAWSER_OK && store->self == 0 && answer->envelope.length != sizeof there)
-        status = hawser_fail(error, HAWSER_BAD_INPUT, "the servers have not said the number of table '%s'", spec->name);
+        status = hawser_fail(error, HAWSER_BAD_INPUT, "the servers have not sent the number of table '%s'", spec->name);
     if (status == HAWSER_OK && store->self == 0)
         memcpy(&there, answer->payload, sizeof there);
     hw_message_free(answer);

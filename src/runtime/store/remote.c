@@ -163,7 +163,7 @@ static hawser_status admit(void *argument, const hw_net_hello *hello, uint32_t *
 {
     (void)argument;
     (void)number;
-    return hawser_fail(error, HAWSER_PEER_LOST, "'%.60s' has come to a client of a store, not to a server", hello->name);
+    return hawser_fail(error, HAWSER_PEER_LOST, "'%.60s' connected to a client of a store, not to a server", hello->name);
 }
 
 /* ------------------------------------------------------------------------------------------------------------- words ---- */
@@ -243,7 +243,7 @@ static hawser_status find_manner(const hawser_store *store, manner *how, hawser_
         path = hawser_options_text(job->options, "key-file");
     if (path == NULL)
         return hawser_fail(error, HAWSER_BAD_OPTION,
-                           "the servers at %s want their key: give the file that 'hawser serve' has (--key-file FILE)",
+                           "the servers at %s require their key: give the file of 'hawser serve' (--key-file FILE)",
                            store->options.at);
     HAWSER_TRY(hw_key_read(path, how->key, &how->key_length, error));
     hw_store_build(how->build);
@@ -298,7 +298,7 @@ static hawser_status take_way(hw_remote *remote, const hw_message *answer, hawse
     if (length >= sizeof reply)
         memcpy(&reply, answer->payload, sizeof reply);
     if (reply.servers == 0 || length != sizeof reply + reply.servers * (size_t)HW_NET_ADDRESS)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "%s does not say where the store's servers are",
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s did not send the addresses of the store's servers",
                            remote->store->options.at);
     HAWSER_TRY(HW_NEW(&remote->addresses, reply.servers, "the servers' addresses", error));
     memcpy(remote->addresses, (const char *)answer->payload + sizeof reply, reply.servers * sizeof *remote->addresses);
@@ -352,9 +352,9 @@ static hawser_status share_way(hw_remote *remote, uint32_t *group, hawser_error 
     size_t length = sizeof *group + remote->servers * sizeof *remote->addresses;
     hw_bytes *in = NULL;
     unsigned char *own = NULL;
-    hawser_status status = HW_NEW(&own, length, "the way to the servers", error);
+    hawser_status status = HW_NEW(&own, length, "the connection to the servers", error);
     if (status == HAWSER_OK)
-        status = HW_NEW(&in, store->nodes, "the way to the servers", error);
+        status = HW_NEW(&in, store->nodes, "the connection to the servers", error);
     if (status == HAWSER_OK) {
         memcpy(own, group, sizeof *group);
         if (remote->servers > 0)
@@ -400,7 +400,7 @@ hawser_status hw_remote_open(hawser_store *store, hw_remote **out, hawser_error 
 {
     hw_remote *remote = NULL;
     manner how = {0};
-    hawser_status status = HW_NEW(&remote, 1, "a way to the servers", error);
+    hawser_status status = HW_NEW(&remote, 1, "a connection to the servers", error);
     if (status == HAWSER_OK) {
         remote->store = store;
         pthread_mutex_init(&remote->mutex, NULL);

@@ -73,10 +73,10 @@ hawser_status hw_worker_cache_clocked(hawser_store *store, uint32_t table, enum 
     int was = HW_CLOCKED_NOT;
     if (atomic_compare_exchange_strong(&near->clocks, &was, how) || was == (int)how)
         return HAWSER_OK;
-    return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': its clocks are told by %s, so that %s", near->spec.name,
+    return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': its clocks are advanced by %s, so %s", near->spec.name,
                        was == HW_CLOCKED_BY_CACHE ? "hawser_table_clock" : "hawser_store_clock",
                        was == HW_CLOCKED_BY_CACHE
-                           ? "hawser_store_clock cannot tell them too"
+                           ? "hawser_store_clock cannot advance them too"
                            : "hawser_table_get, hawser_table_inc and hawser_table_clock cannot be used");
 }
 
@@ -207,7 +207,7 @@ static hawser_status await_change(hawser_store *store, hw_worker_cache *near, ha
     if (pthread_cond_timedwait(&near->changed, &near->mutex, &until) != ETIMEDOUT)
         return HAWSER_OK;
     return hawser_fail(error, HAWSER_TIMEOUT,
-                       "table '%s': rows that another worker of this node has asked for have not come for %.3g s",
+                       "table '%s': rows that another worker of this node has requested have not arrived for %.3g s",
                        near->spec.name, store->options.timeout);
 }
 
