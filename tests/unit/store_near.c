@@ -197,8 +197,8 @@ static hawser_status other_calls(hawser_store *store, hawser_error *error)
     HAWSER_TRY(hawser_store_clock(store, clocked, 0, 0, 0, 9, error));
     HAWSER_TRY(
         expect(hawser_table_clock(store, clocked, 0, error), HAWSER_BAD_ARGUMENT, "advanced by hawser_store_clock", error));
-    return expect(hawser_store_clock(store, assigned, 0, 1, 0, 9, error), HAWSER_BAD_ARGUMENT, "advanced by hawser_table_clock",
-                  error);
+    return expect(hawser_store_clock(store, assigned, 0, 1, 0, 9, error), HAWSER_BAD_ARGUMENT,
+                  "advanced by hawser_table_clock", error);
 }
 
 static void call_body(test_node *node)
