@@ -53,7 +53,8 @@ typedef struct hawser_evaluation_input {
     const hawser_model *model;
     const hawser_dataset *data; /**< with a target; its weights count */
     const double *predictions;  /**< of the algorithm's `predict`, for the rows of data */
-    double threshold;           /**< two classes: the higher label is predicted if its probability is above this */
+    const char *const *words; /**< the labels if the target has words: label K is words[K] (hawser_schema_target); or NULL */
+    double threshold;         /**< two classes: the higher label is predicted if its probability is above this */
 } hawser_evaluation_input;
 
 /** One measure of predictions: a number, a table or a matrix. Its name and those of columns are static. */

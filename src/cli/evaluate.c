@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/input.h"
 #include "cli/json.h"
@@ -19,15 +20,24 @@ const hawser_option *hw_evaluate_rows(void)
     return rows;
 }
 
+/* Returns the word of a label in a table's column of that name, or NULL if the number stands for itself. */
+static const char *word_of(const char *const *words, const char *column, double value)
+{
+    return words != NULL && strcmp(column, "label") == 0 ? words[(size_t)value] : NULL;
+}
+
 /* Makes a list of objects for a table, and a list of lists for a matrix. */
-static json_t *json_of(const hawser_measure *measure, bool *ok)
+static json_t *json_of(const hawser_measure *measure, const char *const *words, bool *ok)
 {
     json_t *lines = json_array();
     for (size_t i = 0; i < measure->lines; i++) {
         json_t *line = measure->columns != NULL ? json_object() : json_array();
         for (size_t j = 0; j < measure->width; j++) {
             double value = measure->values[i * measure->width + j];
-            if (measure->columns != NULL)
+            const char *word = measure->columns != NULL ? word_of(words, measure->columns[j], value) : NULL;
+            if (word != NULL)
+                hw_json_text(line, measure->columns[j], word, ok);
+            else if (measure->columns != NULL)
                 hw_json_number(line, measure->columns[j], value, ok);
             else
                 hw_json_append(line, hw_json_value(value), ok);
@@ -43,6 +53,7 @@ static hawser_status print_json(const hw_call *call, const hw_fitted *fitted, co
     bool ok = true;
     json_t *object = json_object(), *notes = json_array();
     const hawser_load_figures *figures = hawser_dataset_figures(data);
+    const char *const *words = hawser_schema_target(fitted->schema, NULL);
     hw_json_text(object, "algorithm", fitted->algorithm->name, &ok);
     hw_json_text(object, "model", call->words[0], &ok);
     hw_json_count(object, "rows", hawser_dataset_matrix(data)->rows, &ok);
@@ -51,7 +62,7 @@ static hawser_status print_json(const hw_call *call, const hw_fitted *fitted, co
     for (; measures->name != NULL; measures++) {
         char note[200];
         if (measures->values != NULL)
-            hw_json_take(object, measures->name, json_of(measures, &ok), &ok);
+            hw_json_take(object, measures->name, json_of(measures, words, &ok), &ok);
         else
             hw_json_number(object, measures->name, measures->value, &ok);
         snprintf(note, sizeof note, "%s is unknown: %s", measures->name, measures->why);
@@ -62,16 +73,18 @@ static hawser_status print_json(const hw_call *call, const hw_fitted *fitted, co
     return hw_json_line(call->out, object, ok, error);
 }
 
-/* Prints a number of a table, right-aligned after a blank. */
-static void print_cell(FILE *out, double value)
+/* Prints a word or number of a table, right-aligned after a blank. */
+static void print_cell(FILE *out, const char *word, double value)
 {
-    if (isnan(value))
+    if (word != NULL)
+        fprintf(out, " %14s", word);
+    else if (isnan(value))
         fprintf(out, " %14s", "-");
     else
         fprintf(out, " %14.6g", value);
 }
 
-static void print_table(FILE *out, const hawser_measure *measure)
+static void print_table(FILE *out, const hawser_measure *measure, const char *const *words)
 {
     bool matrix = measure->columns == NULL;
     fprintf(out, "\n%s%s\n", measure->name, matrix ? " (lines: label, columns: predicted label)" : "");
@@ -79,21 +92,23 @@ static void print_table(FILE *out, const hawser_measure *measure)
         fprintf(out, " %14s", "");
     for (size_t j = 0; j < measure->width; j++)
         if (matrix)
-            print_cell(out, measure->heads[j]);
+            print_cell(out, word_of(words, "label", measure->heads[j]), measure->heads[j]);
         else
             fprintf(out, " %14s", measure->columns[j]);
     fputc('\n', out);
     for (size_t i = 0; i < measure->lines; i++) {
         if (matrix)
-            print_cell(out, measure->heads[i]);
-        for (size_t j = 0; j < measure->width; j++)
-            print_cell(out, measure->values[i * measure->width + j]);
+            print_cell(out, word_of(words, "label", measure->heads[i]), measure->heads[i]);
+        for (size_t j = 0; j < measure->width; j++) {
+            double value = measure->values[i * measure->width + j];
+            print_cell(out, matrix ? NULL : word_of(words, measure->columns[j], value), value);
+        }
         fputc('\n', out);
     }
 }
 
 /* Prints the numbers, one per line, then the tables. */
-static void print_lines(FILE *out, const hawser_dataset *data, const hawser_measure *measures)
+static void print_lines(FILE *out, const hawser_dataset *data, const hawser_measure *measures, const char *const *words)
 {
     fprintf(out, "%-21s %zu\n", "rows", hawser_dataset_matrix(data)->rows);
     for (const hawser_measure *one = measures; one->name != NULL; one++)
@@ -103,7 +118,7 @@ static void print_lines(FILE *out, const hawser_dataset *data, const hawser_meas
             fprintf(out, "%-21s %.10g\n", one->name, one->value);
     for (const hawser_measure *one = measures; one->name != NULL; one++)
         if (one->values != NULL)
-            print_table(out, one);
+            print_table(out, one, words);
 }
 
 static hawser_status measure(const hw_call *call, const hw_fitted *fitted, const hawser_dataset *data,
@@ -115,6 +130,7 @@ static hawser_status measure(const hw_call *call, const hw_fitted *fitted, const
     hawser_evaluation_input input = {.model = fitted->model,
                                      .data = data,
                                      .predictions = predictions,
+                                     .words = hawser_schema_target(fitted->schema, NULL),
                                      .threshold = hawser_options_number(call->options, "threshold")};
     if (algorithm->evaluate == NULL)
         return hawser_fail(error, HAWSER_BAD_OPTION, "%s: predictions of %s have no measures", call->words[0],
@@ -136,7 +152,7 @@ hawser_status hw_evaluate(hw_call *call, hawser_error *error)
     if (status == HAWSER_OK && hawser_options_flag(call->options, "json"))
         status = print_json(call, &fitted, data, measures, error);
     else if (status == HAWSER_OK)
-        print_lines(call->out, data, measures);
+        print_lines(call->out, data, measures, hawser_schema_target(fitted.schema, NULL));
     for (hawser_measure *one = measures; one->name != NULL; one++)
         free(one->values);
     free(predictions);

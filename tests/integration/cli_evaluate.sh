@@ -52,6 +52,19 @@ printf 'y,a,b\n0.1,1,2\n0.1,2,-1\n0.1,0,0\n' >level.csv
 code 0 "$hawser" evaluate numbers level.csv --json
 json out 'o["r2"] is None and o["notes"] == ["r2 is unknown: all targets are equal"]'
 
+# Labels that are words are printed as words.
+printf 'y,a\nspam,1\nham,2\nspam,1.5\nham,3\nham,1.2\n' >words.csv
+code 0 "$hawser" train logistic words.csv --lambda 0.01 -q -o words
+code 0 "$hawser" evaluate words words.csv --json
+json out '[c["label"] for c in o["classes"]] == ["ham", "spam"] and o["calibration"][0]["label"] == "spam"'
+json out '[c["support"] for c in o["classes"]] == [3, 2] and [sum(line) for line in o["confusion"]] == [3, 2]'
+code 0 "$hawser" evaluate words words.csv
+has out "^ +ham +spam$"
+has out "^ +spam +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ +2$"
+printf 'y,a\nham,2\n' >ham.csv
+code 0 "$hawser" evaluate words ham.csv
+has out "^auc +unknown: all rows have the label ham$"
+
 # A threshold is for labels; the environment may have one for other commands.
 code 2 "$hawser" evaluate numbers numbers.csv --threshold 0.5
 says "--threshold: a model of lasso predicts numbers, not labels"

@@ -66,6 +66,7 @@ static hawser_status measure(const hawser_evaluation_input *input, hw_ranked *ra
     hw_classes classes = {.data = input->data,
                           .count = 2,
                           .labels = labels,
+                          .words = input->words,
                           .probabilities = input->predictions,
                           .threshold = input->threshold,
                           .scores = margins,

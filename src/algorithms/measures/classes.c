@@ -175,11 +175,20 @@ static double share(double part, double whole)
     return whole > 0.0 ? part / whole : NAN;
 }
 
+/* Writes "no row has the label 7", with the name of a class behind the text. */
+static void name_class(const hw_classes *classes, const char *text, size_t k, char *out, size_t size)
+{
+    if (classes->words != NULL)
+        snprintf(out, size, "%s %s", text, classes->words[(size_t)classes->labels[k]]);
+    else
+        snprintf(out, size, "%s %.10g", text, classes->labels[k]);
+}
+
 static void put_numbers(const hw_classes *classes, const class_sums *sums, hawser_measure *measures)
 {
     size_t count = classes->count, missing = 0, present = 0;
     double area = 0.0, right = 0.0;
-    char why[80] = "";
+    char why[120] = "";
     for (size_t k = 0; k < count; k++) {
         area += sums->areas[k] / (double)count;
         right += sums->confusion[k * count + k];
@@ -187,9 +196,9 @@ static void put_numbers(const hw_classes *classes, const class_sums *sums, hawse
         present = support_of(classes, sums, k) > 0.0 ? k : present;
     }
     if (count == 2)
-        snprintf(why, sizeof why, "all rows have the label %.10g", classes->labels[present]);
+        name_class(classes, "all rows have the label", present, why, sizeof why);
     else
-        snprintf(why, sizeof why, "no row has the label %.10g", classes->labels[missing]);
+        name_class(classes, "no row has the label", missing, why, sizeof why);
     hw_measure_number(measures, "auc", count == 2 ? sums->areas[1] : area, why);
     hw_measure_number(measures, "accuracy", right / sums->total, NULL);
     hw_measure_number(measures, "log_loss", classes->log_loss, NULL);
@@ -197,11 +206,11 @@ static void put_numbers(const hw_classes *classes, const class_sums *sums, hawse
     if (count == 2) {
         double hits = sums->confusion[3], support = support_of(classes, sums, 1),
                predictions = predictions_of(classes, sums, 1);
-        snprintf(why, sizeof why, "no row gets the predicted label %.10g", classes->labels[1]);
+        name_class(classes, "no row gets the predicted label", 1, why, sizeof why);
         hw_measure_number(measures, "precision", share(hits, predictions), why);
-        snprintf(why, sizeof why, "no row has the label %.10g", classes->labels[1]);
+        name_class(classes, "no row has the label", 1, why, sizeof why);
         hw_measure_number(measures, "recall", share(hits, support), why);
-        snprintf(why, sizeof why, "no row has or gets the label %.10g", classes->labels[1]);
+        name_class(classes, "no row has or gets the label", 1, why, sizeof why);
         hw_measure_number(measures, "f1", share(2.0 * hits, support + predictions), why);
     }
     hw_measure_number(measures, "brier_score", sums->squares / sums->total, NULL);

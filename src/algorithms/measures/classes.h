@@ -10,8 +10,9 @@ extern const hawser_measure_row hw_class_measures[];
 
 typedef struct hw_classes {
     const hawser_dataset *data;
-    size_t count;         /* classes, at least 2 */
-    const double *labels; /* ascending, one per class */
+    size_t count;             /* classes, at least 2 */
+    const double *labels;     /* ascending, one per class */
+    const char *const *words; /* the labels if they are words: label K is words[K]; or NULL */
     /* By row: with two classes the probability of the higher label, else the probability of each class. */
     const double *probabilities;
     double threshold; /* with two classes: the higher label is predicted if its probability is above this; else unused */
