@@ -1,4 +1,4 @@
-"""What the benchmarks and experiments share: finding the command, measuring processes, making data, reading models."""
+"""Functions that the benchmarks and experiments share: they find the command, measure processes, make data and read models."""
 import array
 import json
 import math
@@ -14,11 +14,11 @@ TOP = pathlib.Path(__file__).resolve().parent.parent
 
 
 class Failed(Exception):
-    """A program that was started ended badly; the text says which and how."""
+    """A started program failed; the text says which program, and how."""
 
 
 def find_hawser(given=None):
-    """The command: as given, HAWSER_BINARY, the release build, or the one on PATH."""
+    """The command: the given one, else HAWSER_BINARY, the release build, or the one on PATH."""
     for candidate in (given, os.environ.get("HAWSER_BINARY"), TOP / "build/release/src/hawser", shutil.which("hawser")):
         if candidate and os.access(candidate, os.X_OK):
             return str(candidate)
@@ -34,7 +34,7 @@ class Done:
 
 
 def start(command, environment=None):
-    """HAWSER_ variables are options of the command: what is measured shall not depend on the caller's."""
+    """Without the caller's HAWSER_ variables: they are options of the command, and the measurement must not depend on them."""
     own = {key: value for key, value in os.environ.items() if not key.startswith("HAWSER_")}
     return subprocess.Popen([str(c) for c in command], stdout=subprocess.PIPE, env={**own, **(environment or {})},
                             text=True), time.monotonic()
@@ -56,7 +56,7 @@ def run(command, environment=None, allowed=(0,)):
 
 
 def last_json(text):
-    """The object on the last line: what --json promises."""
+    """The JSON object on the last line, where --json prints it."""
     lines = text.strip().splitlines()
     if not lines:
         raise Failed("no output where a JSON line was expected")
@@ -68,7 +68,7 @@ def say(text):
 
 
 def generate(hawser, kind, rows, columns, seed, path):
-    """A generated problem, made once."""
+    """A generated problem, unless its file exists."""
     path = pathlib.Path(path)
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -78,7 +78,7 @@ def generate(hawser, kind, rows, columns, seed, path):
 
 
 def convert(hawser, source, path):
-    """The same data in the format that the name of `path` stands for, made once."""
+    """Converts the data to the format that the name of `path` stands for, unless the file exists."""
     path = pathlib.Path(path)
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -125,8 +125,8 @@ def median(values):
 def cost_to_reach(target, curve):
     """The cost at which a curve of (cost, error) reaches `target`: straight lines between its points in log-log.
 
-    Points that cost more and are no better than another are left out. A curve that begins below the target answers with its
-    first cost, which is then an upper bound; one that never gets there answers None."""
+    Points that cost more and are no better than another are left out. If a curve begins below the target, the result is its
+    first cost, an upper bound. If it never reaches the target, the result is None."""
     best, reached = math.inf, None
     for cost, error in sorted(curve):
         if error >= best:
@@ -147,7 +147,7 @@ def mebibytes(size):
 
 
 def kernel_ratios(hawser, cache):
-    """What two threads give the kernels that trainings are made of, on these very columns; none without the program."""
+    """The speedup of two threads for each kernel of a training, on these very columns; empty without bench_kernels."""
     program = pathlib.Path(hawser).parent.parent / "bench/bench_kernels"
     if not os.access(program, os.X_OK):
         say(f"kernels left out: no {program}")
@@ -157,7 +157,7 @@ def kernel_ratios(hawser, cache):
 
 
 def dominating_kernel(command, units):
-    """The one that one worker spends most of its time in, by the kernel that each of the training's units is made of."""
+    """The kernel in which one worker spends most of its time. `units` maps each unit of the training to its kernel."""
     done = run(command + ["--workers", 1, "--quiet", "--log-view"])
     rows = (line.split() for line in done.out.splitlines())
     seconds = {row[0]: float(row[2]) for row in rows if row and row[0] in units}
@@ -165,7 +165,7 @@ def dominating_kernel(command, units):
 
 
 def add_kernel_shares(ratios, kernels, dominating, targets):
-    """What two threads give each kernel, and what share of that two workers gain, for the one that dominates."""
+    """Adds the speedup of two threads for each kernel, and the share of it that two workers gain, for the dominating kernel."""
     ratios.update({f"two threads / one, {name} (this machine)": ratio for name, ratio in kernels.items()})
     for target in (f"{t:g}" for t in targets):
         two = ratios.get(f"hawser-1/hawser-2 wall {target}")

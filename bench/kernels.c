@@ -1,5 +1,5 @@
-/* kernels.c - how fast the kernels go on this machine with one thread and with two, beside a plain read of memory: the ratio that
- * two threads give here is what two workers can be measured against.
+/* kernels.c - measures the speed of the kernels on this machine with one thread and with two, beside a plain read of memory. Compare the
+ * speedup of two workers with the speedup of two threads here.
  *
  *   bench_kernels [--json] [--small]
  *   bench_kernels [--json] --data FILE     the kernels of linear models on the columns of a data set (bench/lasso, bench/logistic) */
@@ -21,7 +21,7 @@
 enum { THREADS = 2, ROUNDS = 7, CHOSEN = 200 };
 
 typedef struct inputs {
-    const hawser_matrix *dense, *sparse; /* the same one where there is a data set */
+    const hawser_matrix *dense, *sparse; /* the same matrix if a data set is given */
     const double *x;                     /* as long as either matrix has rows */
     double *out;                         /* as long as both have columns */
     double *image;                       /* as long as the sparse one has rows */
@@ -30,11 +30,11 @@ typedef struct inputs {
     uint32_t chosen[CHOSEN];
     size_t chosen_count;
     double *gram[THREADS];
-    hw_linear_packed *packed[THREADS]; /* by thread, with as many threads as there are; NULL: dense data */
-    double *sums;                      /* results that must not be optimised away, a cache line apart */
+    hw_linear_packed *packed[THREADS]; /* by number of threads - 1, then by thread; NULL: dense data */
+    double *sums;                      /* the compiler must not drop these results; a cache line apart */
 } inputs;
 
-/* One share of a kernel's work. */
+/* Does one share of a kernel's work. */
 typedef void work(const inputs *in, size_t thread, size_t threads);
 
 typedef struct kernel {
@@ -49,7 +49,7 @@ static size_t cut(size_t whole, size_t part, size_t parts)
     return whole / parts * part + whole % parts * part / parts;
 }
 
-/* Sixteen sums, so that loads, not additions, are what is timed. */
+/* Adds up sixteen sums, so that loads are timed and not additions. */
 static void read_memory(const inputs *in, size_t thread, size_t threads)
 {
     const double *at = in->dense->values;
@@ -140,7 +140,7 @@ static void data_gram_rows(const inputs *in, size_t thread, size_t threads)
     }
 }
 
-/* X'X x, by rows: of sparse columns on a copy of the rows, as conjugate gradients take it. */
+/* Computes X'X x by rows, as conjugate gradients do; for sparse columns on a copy of the rows. */
 static void data_product(const inputs *in, size_t thread, size_t threads)
 {
     const hawser_matrix *A = in->sparse;
@@ -166,7 +166,7 @@ typedef struct crew {
     double start[ROUNDS], end[ROUNDS];
 } crew;
 
-/* Every worker holds its own watch: one that waits beside them may wake up late on a busy machine. */
+/* Each thread takes its own times: a separate thread that waited for them might wake up late on a busy machine. */
 static void *labour(void *argument)
 {
     crew *me = argument;
@@ -179,7 +179,7 @@ static void *labour(void *argument)
     return NULL;
 }
 
-/* Seconds of the best round, from the first start to the last end. */
+/* Returns the seconds of the best round, from the first start to the last end. */
 static double best_seconds(const inputs *in, work *run, size_t threads)
 {
     pthread_t ids[THREADS];
@@ -239,7 +239,7 @@ static hawser_dataset *made(const char *kind, size_t rows, size_t cols)
     return dataset;
 }
 
-/* Columns spread over the matrix, those with the most entries of their neighbourhood. */
+/* Chooses columns that are spread over the matrix: in each range of columns the one with the most entries. */
 static void choose(inputs *in)
 {
     const hawser_matrix *A = in->sparse;
@@ -277,7 +277,7 @@ static void prepare(inputs *in, const hawser_matrix *dense, const hawser_matrix 
     choose(in);
 }
 
-/* The chosen columns' rows once for each number of threads. */
+/* Packs the rows of the chosen columns, once for each number of threads. */
 static void pack(inputs *in)
 {
     hawser_error error;
@@ -323,7 +323,7 @@ static void show(const inputs *in, const kernel *kernels, size_t count, bool jso
         printf("}\n");
 }
 
-/* Each thread has its share of the columns, or of the rows, as the blocks of a training have. */
+/* Measures the kernels on a data set. Each thread has its share of the columns, or of the rows, as the blocks of a training have. */
 static void measure_data(const char *path, bool json)
 {
     hawser_error error;

@@ -1,4 +1,4 @@
-/* load.c - reads an input and tells what it took, as one line of JSON: what bench/load.py times against other readers.
+/* load.c - reads an input and prints its cost as one line of JSON. bench/load.py compares it with other readers.
  *
  *   bench_load [--rows] [--f32] [--threads N] [--target T] PATH ... */
 #include <stdio.h>

@@ -34,7 +34,7 @@ TOUCH = ("import mmap\nm = mmap.mmap(-1, %d, mmap.MAP_PRIVATE | mmap.MAP_ANONYMO
          "m.madvise(mmap.MADV_HUGEPAGE)\nfor at in range(0, len(m), 4096):\n    m[at] = 1")
 
 def write_inputs(folder, megabytes):
-    """Rows as text sets have them: power-law columns with six digits, and dense normal numbers. Seeded."""
+    """Makes seeded files: rows like those of text sets (power-law columns, six digits), and dense normal numbers."""
     import random
     chance = random.Random(7)
     svm, csv = os.path.join(folder, "sparse.svm"), os.path.join(folder, "dense.csv")
@@ -71,7 +71,7 @@ def available(name, path):
     return True
 
 def available_bytes():
-    """What the machine has free, so that no touch drives it out of memory."""
+    """The memory that the machine has available; the touch before a reading takes at most half of it."""
     with open("/proc/meminfo") as lines:
         return next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:"))
 

@@ -1,9 +1,10 @@
-/* store.c - what a push and a pull cost: long ranges, many keys, few keys; by one and two servers and workers.
+/* store.c - measures the cost of a push and a pull: long ranges, many keys, few keys; by one and two servers and workers.
  *
- *   bench_store CASE SERVERS WORKERS COUNT [options of a job]     a node of SERVERS + WORKERS; or alone, a server that asks itself
- *   bench_store --bare WAY CASE COUNT     as many bytes there and back over a bare socket: unix, tcp, or reno: tcp that is not paced
+ *   bench_store CASE SERVERS WORKERS COUNT [options of a job]     a node of SERVERS + WORKERS; or alone, server and worker in one
+ *   bench_store --bare WAY CASE COUNT     as many bytes there and back over a bare socket: unix, tcp, or reno (tcp without pacing)
  *
- * One line of numbers, as bench/README.md says of peers. bench/store/run starts it, beside other software, and prints tables. */
+ * It prints one line of numbers, as bench/README.md describes for peers. bench/store/run starts it, beside other software, and prints
+ * tables. */
 #include <signal.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -17,12 +18,12 @@
 typedef struct shape {
     const char *name;
     size_t count;    /* keys of a request, one float each */
-    uint64_t domain; /* of so many */
-    unsigned flight; /* requests under way */
-    unsigned spread; /* keys lie so many bits apart on the average: wide ones */
+    uint64_t domain; /* the keys are drawn from this many */
+    unsigned flight; /* requests in flight */
+    unsigned spread; /* wide keys: those of neighbouring numbers are about 2^spread apart */
     bool range, hashed;
-    bool again;   /* the same keys each time, else other ones */
-    bool latency; /* of single requests is what counts */
+    bool again;   /* the same keys in each request, else others */
+    bool latency; /* measures the latency of single requests */
 } shape;
 
 static const shape shapes[] = {
@@ -80,13 +81,13 @@ typedef struct bench {
     size_t rounds, warm;
     hawser_job *job;
     hawser_store *store;
-    uint32_t table, meeting, notes; /* meeting: where clocks are waited for; notes: what nodes tell each other */
+    uint32_t table, meeting, notes; /* meeting: its clocks are the barrier; notes: numbers that nodes exchange */
     uint64_t met;
-    size_t lists_count, places; /* keys of so many requests, and room for what so many pulls bring */
+    size_t lists_count, places; /* lists of keys, one per request; buffers, one per pull */
     uint64_t **lists;
     float *values, *out;
-    float *expected; /* by number of a key: how often it was pushed, by all workers */
-    double own_cpu;  /* of clearing and checking what was pulled */
+    float *expected; /* by number of a key: how often all workers have pushed it */
+    double own_cpu;  /* CPU seconds of clearing and checking the buffers of pulls */
 } bench;
 
 static void must(hawser_status status, const hawser_error *error)
@@ -103,7 +104,7 @@ static void finish(const bench *b, uint64_t task)
     must(hawser_store_wait(b->store, task, &error), &error);
 }
 
-/* Until all workers have come this far. Servers are said to be there for ever. */
+/* Waits until all workers have called it as often. Servers have ended all clocks of this table in advance. */
 static void meet(bench *b)
 {
     hawser_error error;
@@ -114,7 +115,7 @@ static void meet(bench *b)
     finish(b, task);
 }
 
-/* Numbers that nodes tell each other stand in rows of a table. */
+/* Nodes exchange numbers through these rows of a table. */
 enum { PROCESS, NUMBERS, CHECKING = NUMBERS + 4, ROWS };
 
 static void tell(bench *b, int row, double own)
@@ -156,7 +157,7 @@ static uint64_t number_of(const shape *s, uint64_t key)
     return key >> s->spread;
 }
 
-/* What a worker (of node `node`) asks for in a round: ascending, each once, spread over the domain. Anybody can draw it again. */
+/* Draws the keys of a worker (node `node`) for a round: ascending, each once, spread over the domain. Every node draws the same keys for it. */
 static void draw(const bench *b, uint32_t node, bool push, size_t round, uint64_t *keys)
 {
     const shape *s = b->shape;
@@ -171,14 +172,14 @@ static void draw(const bench *b, uint32_t node, bool push, size_t round, uint64_
     } while (number >= s->domain);
 }
 
-/* All that is asked for in a phase, before any worker is timed. */
+/* Draws all keys of a phase, before any worker is timed. */
 static void draw_lists(bench *b, bool push)
 {
     for (size_t i = 0; i < b->lists_count; i++)
         draw(b, b->self, push, i, b->lists[i]);
 }
 
-/* How often each key has been pushed by then: every worker's pushes are drawn once more. */
+/* Computes how often each key will have been pushed before the pulls: it draws the pushes of every worker once more. */
 static void expect_pushes(bench *b)
 {
     const shape *s = b->shape;
@@ -215,7 +216,7 @@ static uint64_t ask(bench *b, bool push, size_t round)
     return task;
 }
 
-/* So that nothing is found there but what a pull brings. */
+/* Fills the buffer of a pull with NaN, so that a value that the pull does not write is noticed. */
 static void clear(bench *b, size_t round)
 {
     double before = cpu_of_thread();
@@ -242,7 +243,8 @@ static void check(bench *b, size_t round)
     b->own_cpu += cpu_of_thread() - before;
 }
 
-/* One request after the other. Where all pulls go to one place, workers begin each together, so that none is timed while another one checks. */
+/* Measures one request after the other. If all pulls share one buffer, the workers start each request together, so that none is timed while
+ * another one checks. */
 static void measure_each(bench *b, bool push, size_t first, size_t count, double *samples)
 {
     bool together = !push && b->places == 1;
@@ -261,7 +263,7 @@ static void measure_each(bench *b, bool push, size_t first, size_t count, double
     }
 }
 
-/* Several under way; one sample. */
+/* Measures with several requests in flight; gives one sample. */
 static void measure_all(bench *b, bool push, size_t first, size_t count, double *samples)
 {
     const shape *s = b->shape;
@@ -278,7 +280,8 @@ static void measure_all(bench *b, bool push, size_t first, size_t count, double 
     samples[0] = (hw_seconds() - start) / (double)count;
 }
 
-/* Seconds of each request, where one is under way; else of all, as one sample. Workers begin together and go on when all have done. */
+/* Measures the seconds of each request if one is in flight, else their mean as one sample; returns the number of samples. Workers start
+ * together and continue when all have finished. */
 static size_t measure(bench *b, bool push, size_t first, size_t count, double *samples)
 {
     bool apart = !push && b->places > 1;
@@ -295,7 +298,7 @@ static size_t measure(bench *b, bool push, size_t first, size_t count, double *s
     return b->shape->flight == 1 ? count : 1;
 }
 
-/* In the end every key has been pushed as often as it has been drawn. Of a sparse table those are asked for that were. */
+/* Checks at the end that every key has been pushed as often as it was drawn. From a sparse table it pulls only the keys that were pushed. */
 static void expect_all(const bench *b)
 {
     enum { TOGETHER = 1 << 18 };
@@ -332,7 +335,7 @@ static double cpu_of_all(const double *processes, uint32_t count)
     return sum;
 }
 
-/* Room for each pull's values of its own, unless that is too much. */
+/* Gives each pull a buffer of its own, unless that takes too much memory. */
 static void make_buffers(bench *b)
 {
     enum { OUT_MOST = 64 << 20 };
@@ -398,7 +401,7 @@ static void run_case(bench *b)
         checking += b->own_cpu;
         meet(b);
         cpu += cpu_of_all(processes, b->nodes) - before;
-        meet(b); /* nor draws keys */
+        meet(b); /* no worker draws keys before all have read it */
         qsort(samples, kept, sizeof *samples, by_size);
         numbers[push ? 0 : 2] = samples[kept / 2];
         numbers[push ? 1 : 3] = samples[kept * 99 / 100];
@@ -424,7 +427,7 @@ static void run_case(bench *b)
     free(all);
 }
 
-/* CPU seconds of a process in a second in which nothing is asked for. */
+/* Measures the CPU seconds of a process per second without requests. */
 static void run_idle(bench *b)
 {
     double *processes = calloc(b->nodes, sizeof *processes), seconds = 0.1 * (double)b->rounds;
@@ -460,7 +463,7 @@ static void take_part(bench *b)
         b, &(hawser_table){.name = "w", .type = HAWSER_F32, .sparse = s->hashed, .last = s->domain > 0 ? s->domain - 1 : 0},
         &b->table);
     tell(b, PROCESS, (double)getpid());
-    if (b->nodes > 1 && b->self < b->servers) { /* it serves; those who meet do not wait for it */
+    if (b->nodes > 1 && b->self < b->servers) { /* a server; meet() does not wait for it */
         must(hawser_store_clock(b->store, b->meeting, 0, UINT64_MAX - 2, 0, 0, &error), &error);
         return;
     }
@@ -503,7 +506,7 @@ static int run_job(int argc, char **argv)
 
 /* --------------------------------------------------------------------------------------------------------- bare loops ---- */
 
-/* Bytes that a push or pull moves at least: values, and keys of 8 bytes where a case has keys; the rest is 64 bytes. */
+/* Computes the least bytes that a push or pull moves: values, keys of 8 bytes if the case has keys, and 64 bytes for the rest. */
 static void sizes_of(const shape *s, bool push, size_t *up, size_t *down)
 {
     size_t keys = s->range ? 0 : 8 * s->count, values = 4 * s->count;
@@ -513,7 +516,7 @@ static void sizes_of(const shape *s, bool push, size_t *up, size_t *down)
 
 typedef enum bare_way { BARE_UNIX, BARE_TCP, BARE_RENO } bare_way;
 
-/* What a connection begins with it keeps: the control is chosen before. */
+/* Opens a socket. It sets reno before the connection begins, because a connection keeps the congestion control that it starts with. */
 static int bare_socket(bare_way way)
 {
     int fd = socket(way == BARE_UNIX ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -584,7 +587,7 @@ static int run_bare(const char *word, const char *name, size_t rounds)
         if (connect(fd, local ? (struct sockaddr *)&at : (struct sockaddr *)&tcp, local ? sizeof at : sizeof tcp) != 0)
             die("connect");
         ask_bare(fd, rounds, up, down, samples);
-        cpu += cpu_of_process(child) + cpu_of_process(0) - before; /* it is not waited for yet */
+        cpu += cpu_of_process(child) + cpu_of_process(0) - before; /* before waitpid, which ends the child's CPU clock */
         waitpid(child, NULL, 0);
         close(listener);
         unlink(at.sun_path);

@@ -1,12 +1,12 @@
-/* transport.c - what a link costs: latency, messages a second, bandwidth, beside bare loops over the same kinds of socket;
- * for shared memory over a Unix socket, and beside memcpy and a bare ring.
+/* transport.c - measures the cost of a link: latency, messages per second and bandwidth, beside bare loops over the same kinds of socket.
+ * Shared memory is compared with a bare loop over a Unix socket, with memcpy and with a bare ring.
  *
  *   bench_transport [--quick] [--busy] [--only WHAT] [--ring BYTES] [--peer PROGRAM] [WAY]
  *
- * One line of JSON a measurement. Two processes, as in a job: the parent measures, the child answers. "ours" and "bare" take
- * turns, the best of three rounds counts; with --quick there is one, of less. --busy: a thread for each processor computes
- * meanwhile. --only: WHAT is latency, idle, or the bytes of a stream. --peer: other software takes its turn on the way tcp, by a program of the contract in
- * bench/README.md. bench/transport/run prints tables. */
+ * It prints one line of JSON per measurement. There are two processes, as in a job: the parent measures, the child answers. "ours" and
+ * "bare" take turns, and the best of three rounds counts; --quick runs one shorter round. With --busy a thread for each processor computes
+ * meanwhile. --only measures one row: WHAT is latency, idle, or the bytes of a stream. With --peer other software takes its turn on the
+ * transport tcp, by a program that bench/README.md specifies. bench/transport/run prints tables. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -21,12 +21,14 @@
 #include "transport_bare.h"
 #include "transport_ring.h"
 
-typedef enum way { SHARED, UNIX, UCX, TCP, TLS, KINDS } way; /* up to UCX: within a host, beside a Unix socket */
+/* The transports up to UCX stay within a host and are compared with a Unix socket. */
+typedef enum way { SHARED, UNIX, UCX, TCP, TLS, KINDS } way;
 static const char *const kinds[KINDS] = {"shm", "unix", "ucx", "tcp", "tcp+tls"};
 
 typedef struct order { /* from parent to child, through a pipe */
     char
-        what; /* 'n': a net dials `card`; 'p': echo, 's': swallow, over the bare connection at `card`; 'r': reads the bare ring; 'q' */
+        what; /* 'n': dial `card` with a net; 'p': echo, 's': discard, over the bare connection at `card`; 'r': read the bare ring;
+               * 'x': free the net; 'c': report the CPU time; 'q': end */
     way kind;
     size_t ring;
     size_t size;
@@ -89,7 +91,7 @@ static void on_up(void *argument, uint32_t node, const hw_net_hello *hello)
     atomic_store(&((end *)argument)->up, true);
 }
 
-/* The child: echoes a TRIGGER, swallows DATA and answers the last. */
+/* Runs in the child: echoes a TRIGGER, discards DATA and answers the last of them. */
 static void answer(void *argument, uint32_t node, hw_message *message)
 {
     end *self = argument;
@@ -109,7 +111,7 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The parent: the next ping, on the thread that hears the pong, as the bare loop does it. */
+/* Runs in the parent: sends the next ping on the thread that receives the pong, as the bare loop does. */
 static void hear(void *argument, uint32_t node, hw_message *message)
 {
     end *self = argument;
@@ -221,10 +223,10 @@ typedef struct bench {
     end self;
     double scale;
     int rounds;
-    size_t ring; /* of shared memory, bytes each way; 0: the default */
+    size_t ring; /* bytes of shared memory in each direction; 0: the default */
     bare_ring *bare;
     bool busy;
-    const char *what; /* nothing else, or NULL */
+    const char *what; /* measures this alone; NULL: all */
     const char *peer; /* program, or NULL */
 } bench;
 
@@ -250,7 +252,7 @@ static double both_cpu(bench *b)
     return child_cpu(b) + cpu_of(RUSAGE_SELF);
 }
 
-/* The bare connection, the parent's end; the child has been told to come. */
+/* Opens the parent's end of the bare connection, to which the child connects. */
 static bare await_bare(bench *b, order what)
 {
     struct sockaddr_un local = {.sun_family = AF_UNIX};
@@ -309,7 +311,7 @@ static result ping_ours(bench *b, size_t size, uint64_t count)
     self->sent_at = hw_seconds();
     put(self, made(HW_MESSAGE_TRIGGER, size));
     while (!atomic_load(&self->done))
-        rest(0.02); /* seldom, since looking disturbs */
+        rest(0.02); /* rarely, because polling disturbs the measurement */
     result r = percentiles(self->samples, count);
     free(self->samples);
     self->wanted = 0;
@@ -355,7 +357,7 @@ static result stream_ours(bench *b, size_t size, uint64_t count)
     return (result){.seconds = seconds, .cpu = both_cpu(b) - cpu};
 }
 
-/* From this process to the other one: from buffer to ring, from ring to buffer. */
+/* Measures a copy from this process to the other one: from buffer to ring, from ring to buffer. */
 static double ring_seconds(bench *b, size_t size, uint64_t count)
 {
     unsigned char *from = malloc(size);
@@ -371,7 +373,7 @@ static double ring_seconds(bench *b, size_t size, uint64_t count)
     return seconds;
 }
 
-/* Two numbers from the peer program. */
+/* Runs the peer program and reads its two numbers. */
 static void ask_peer(const bench *b, const char *what, size_t size, uint64_t count, double numbers[2])
 {
     char command[1000];
@@ -406,7 +408,7 @@ static result stream_peer(const bench *b, size_t size, uint64_t count)
     return (result){.seconds = seconds[0], .cpu = seconds[1]};
 }
 
-/* From one buffer to another, again and again, as the streams do it. */
+/* Measures copies from one buffer to another, again and again, as the streams do. */
 static double copy_seconds(size_t size, uint64_t count)
 {
     unsigned char *from = malloc(size), *to = malloc(size);

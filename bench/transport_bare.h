@@ -1,5 +1,5 @@
-/* transport_bare.h - the least that could be done: one thread an end, one socket, epoll, no framing; with OpenSSL where asked. What is
- * measured with it is what bench_transport is compared to. */
+/* transport_bare.h - the least work that moves bytes: one thread per end, one socket, epoll, no framing, and OpenSSL on request.
+ * bench_transport and bench_store compare Hawser with it. */
 #ifndef BENCH_TRANSPORT_BARE_H
 #define BENCH_TRANSPORT_BARE_H
 
@@ -54,7 +54,7 @@ static int bare_find(SSL *ssl, const unsigned char *id, size_t length, SSL_SESSI
     return bare_psk(ssl, session);
 }
 
-/* On a connected socket, blocking so far. */
+/* Opens one end on a connected socket that is still blocking. */
 static bare bare_open(int fd, bool encrypted, bool server, size_t capacity)
 {
     bare self = {.fd = fd, .poll = epoll_create1(0), .capacity = capacity, .buffer = calloc(1, capacity)};
@@ -62,7 +62,7 @@ static bare bare_open(int fd, bool encrypted, bool server, size_t capacity)
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     if (self.poll < 0 || self.buffer == NULL)
         die("no memory");
-    memset(self.buffer, 1, capacity); /* pages that nobody has written are all the same one, which no cache ever lacks */
+    memset(self.buffer, 1, capacity); /* unwritten pages would all be one page, which is always in the cache */
     if (encrypted) {
         SSL_CTX *context = SSL_CTX_new(server ? TLS_server_method() : TLS_client_method());
         SSL_CTX_set_ciphersuites(context, "TLS_AES_128_GCM_SHA256");
@@ -98,7 +98,7 @@ static void bare_wait(bare *self)
         continue;
 }
 
-/* Bytes moved, 0 at the end, -1: wait. */
+/* Returns the bytes moved, 0 at the end of the stream, or -1 if the caller must wait. */
 static ssize_t bare_read(bare *self, void *to, size_t size)
 {
     if (self->ssl == NULL)
@@ -115,7 +115,7 @@ static ssize_t bare_write(bare *self, const void *from, size_t size)
     return SSL_write_ex(self->ssl, from, size, &moved) == 1 ? (ssize_t)moved : -1;
 }
 
-/* Each message is read to the same place, over and over: the least that reading can cost. */
+/* Reads each message to the same place, over and over, which is the least that reading can cost. */
 static bool bare_receive(bare *self, size_t size, uint64_t count)
 {
     uint64_t left = size * count;

@@ -1,5 +1,5 @@
-/* transport_ring.h - two processes that copy through memory: one writes a ring, the other reads it, both look until there is something. No
- * framing, no sleep, no checks: what shared memory is compared to. */
+/* transport_ring.h - two processes that copy through memory: one writes a ring, the other reads it, and both poll. It has no framing, no
+ * sleep and no checks. bench_transport compares shared memory with it. */
 #ifndef BENCH_TRANSPORT_RING_H
 #define BENCH_TRANSPORT_RING_H
 
@@ -19,14 +19,14 @@ typedef struct bare_ring {
     _Alignas(128) unsigned char bytes[BARE_RING];
 } bare_ring;
 
-/* To be made before the fork; NULL: no memory. */
+/* Makes a ring, before the fork. Returns NULL if there is no memory. */
 static bare_ring *bare_ring_new(void)
 {
     void *made = mmap(NULL, sizeof(bare_ring), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     return made == MAP_FAILED ? NULL : made;
 }
 
-/* `count` times the same `size` bytes, in or out. */
+/* Copies the same `size` bytes in or out, `count` times. */
 static void bare_ring_move(bare_ring *ring, unsigned char *bytes, size_t size, uint64_t count, bool in)
 {
     uint64_t at = atomic_load(in ? &ring->written : &ring->read);

@@ -1,8 +1,8 @@
 """One lasso under many consistencies: settings, and curves of (clocks, bytes, seconds) against distance to the optimum.
 
-A point of a curve is a training of its own, ended by --max-clocks and certified only at its end: a certificate on the way would
-be a barrier, and bounded staleness would be BSP in disguise. So the objective of a point is that of a saved model, and seconds
-and bytes are those of reaching it.
+A point of a curve is a training of its own, ended by --max-clocks and certified only at its end: a certificate in between would
+be a barrier, and bounded staleness would be BSP in disguise. So the objective of a point is that of the training's result, and
+seconds and bytes are its cost.
 """
 import math
 import os
@@ -13,16 +13,17 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import common  # noqa: E402
 
 BLOCKS = 8
-DIVERGED = 7                  # hawser's exit code for it
+DIVERGED = 7                  # hawser's exit code for a training that diverged
 THESIS_LAMBDA = 1e-5          # of 1/2 ||D a - y||^2 + lambda ||a||_1; ours has 1/(2n), hence lambda / n
-LINK = 125e6                  # bytes a second of the thesis's 1 Gbit/s links
-# A slow worker sleeps; where blocks share processors it must be slower still to be what the others wait for.
+LINK = 125e6                  # bytes per second of the thesis's 1 Gbit/s links
+# A slow worker sleeps. If blocks share processors, it must be slower still, so that the others wait for it.
 SLOW = f"0:{4 * max(1, BLOCKS // len(os.sched_getaffinity(0)))}"
 SYNC_NAMES = {"bsp": "BSP", "ssp:2": "SSP 3", "tap": "TAP"}  # the thesis's names: its tau is s + 1
 
 
 class Setting:
-    """What one curve is trained with. `sigma` None: gamma K (s + 1), which covers the staleness; twice gamma K under tap."""
+    """The options of one curve's trainings. If `sigma` is None, it is gamma K (s + 1), which covers the staleness, or twice gamma K
+    under tap."""
 
     def __init__(self, label, sync="ssp:2", every=1.0, merge="add", filtered="none", share=1.0, held=0, sigma=None, slow=None,
                  dash=""):
@@ -59,7 +60,7 @@ class Problem:
         return common.last_json(done.out)
 
     def reference(self, seconds):
-        """A first estimate of the least objective: working sets, one worker, until certified or for so long."""
+        """A first estimate of the least objective: one worker, default solver, until certified or for this many seconds."""
         said = self.train(["--workers", 1, "--no-intercept", "--lambda", repr(self.penalty), "--tol", "1e-10", "--time-limit",
                            seconds])
         self.best = min(self.best, said["objective"])
@@ -67,9 +68,9 @@ class Problem:
 
 
 def seconds_of(said, sync):
-    """Wall seconds of the last and of the first node to be done, and those of 8 machines with a processor and a link each.
+    """Wall seconds until the last and until the first worker was done, and modelled seconds of 8 machines with a processor and a link each.
 
-    Under BSP a machine computes and then sends; under SSP and TAP it does both at once and the longer of the two counts."""
+    Under BSP a machine computes and then sends. Under SSP and TAP it does both at once, and the longer of the two counts."""
     workers = said["worker"]
     both = sum if sync == "bsp" else max
     modelled = max(both((w["cpu_seconds"], max(w["bytes_sent"], w["bytes_received"]) / LINK)) for w in workers)
@@ -79,7 +80,7 @@ def seconds_of(said, sync):
 
 
 def objective_of(said):
-    """Of a training that diverged hawser gives the best point on the way, and a curve shall show where it ended."""
+    """Infinite if the training diverged: hawser then reports its best point, but the curve must show where it ended."""
     return math.inf if said["stop_reason"] == "diverged" or said["objective"] is None else said["objective"]
 
 
@@ -93,8 +94,8 @@ def point(problem, setting, wanted, seed):
 
 
 def curve(problem, setting, passes, repeat=1):
-    """One point for each number of passes over the columns: of each figure the median over `repeat` seeds. A curve that left for
-    good is not followed further."""
+    """One point for each number of passes over the columns; each figure is the median over `repeat` seeds. A curve that has diverged
+    for good is not followed further."""
     points = []
     for wanted in passes:
         several = [point(problem, setting, wanted, seed + 1) for seed in range(repeat)]
@@ -138,7 +139,7 @@ def filters(every=0.2, share=0.1, held=10):
 
 
 def merges(every=0.2):
-    """The last one averages without taking sigma' back to gamma K = 1: then each block is as careful as if it were added."""
+    """The last setting averages but keeps sigma' = K instead of gamma K = 1: each block is then as careful as under adding."""
     return [Setting("add", every=every), Setting("add, σ′ = γK", every=every, sigma=BLOCKS, dash="6 3"),
             Setting("average", every=every, merge="average"),
             Setting("average, σ′ = γK", every=every, merge="average", sigma=1, dash="6 3"),

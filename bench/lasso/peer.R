@@ -1,5 +1,5 @@
 # glmnet on the arrays that peer.py packed. usage: Rscript peer.R FOLDER LAMBDA OUT STEPS THRESHOLD...
-# STEPS 1 fits the one lambda; more come down to it from lambda_max, which is what glmnet's manual advises.
+# STEPS 1 fits the one lambda; with more, a path leads down to it from lambda_max, as glmnet's manual advises.
 # glmnet's lasso is 1/(2n) ||y - Xw||^2 + lambda ||w||_1 as well; only its elastic net would need lambda scaled by sd(y).
 suppressMessages({library(Matrix); library(glmnet)})
 word <- commandArgs(trailingOnly = TRUE)

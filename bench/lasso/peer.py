@@ -20,7 +20,7 @@ import scipy.sparse as sp
 
 
 def load(folder):
-    """X as its solver wants it (CSC or Fortran order, f64), y, and what `pack` noted."""
+    """X in the form that the solvers use (CSC or Fortran order, f64), y, and the facts that `pack` recorded."""
     folder = pathlib.Path(folder)
     facts = json.loads((folder / "facts.json").read_text())
     y = np.fromfile(folder / "target.bin")
@@ -33,7 +33,7 @@ def load(folder):
 
 
 def read_svmlight(path):
-    """Much quicker than a general reader, for files that are known to be sound: label, then 1-based index:value."""
+    """Reads a file that is known to be sound (label, then 1-based index:value), much more quickly than a general reader."""
     packed = subprocess.Popen(["zstd", "-dc", path], stdout=subprocess.PIPE) if path.endswith(".zst") else None
     columns, values, starts, y = [], [], [0], []
     with packed.stdout if packed else open(path, "rb") as file:
@@ -89,7 +89,7 @@ def solver_of(name, penalty, tolerance, intercept):
 
 
 def warm_up(name, dense, intercept):
-    """Imports and whatever is compiled on first use happen here, not in a fit that counts."""
+    """Takes imports and compilation on first use out of the fits that count."""
     X = np.asfortranarray(np.random.default_rng(1).normal(size=(50, 20)))
     X, y = (X if dense else sp.csc_matrix(X)), X[:, 0] + X[:, 1]
     solver_of(name, 0.01, 1e-4, intercept).fit(X, y)
@@ -114,7 +114,7 @@ def fit(name, folder, penalty, out, tolerances):
 
 
 def evaluate(folder, penalty, paths):
-    """1/(2n) ||y - X w - b||^2 + lambda ||w||_1 in double, for every solver by these same lines."""
+    """Evaluates 1/(2n) ||y - X w - b||^2 + lambda ||w||_1 in double precision, by the same code for every solver."""
     X, y, _ = load(folder)
     results = []
     for path in paths:

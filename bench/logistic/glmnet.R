@@ -1,5 +1,5 @@
 # glmnet on the arrays that peers.py packed. usage: Rscript glmnet.R ALPHA FOLDER C OUT THRESHOLD...
-# Down a path of 20 lambdas, as its manual advises; its objective is mean log loss + lambda (...), lambda = 1 / (C n).
+# It goes down a path of 20 lambdas, as its manual advises. Its objective is mean log loss + lambda (...), lambda = 1 / (C n).
 suppressMessages({library(Matrix); library(glmnet)})
 word <- commandArgs(trailingOnly = TRUE)
 alpha <- as.numeric(word[1]); folder <- word[2]; cost <- as.numeric(word[3]); out <- word[4]

@@ -65,7 +65,7 @@ def fit(name, penalty, folder, cost, out, tolerances):
     warnings.simplefilter("ignore")
     X, y, _ = lasso_peer.load(folder)
     small = sp.csc_matrix(np.random.default_rng(1).normal(size=(50, 20)))
-    solver_of(name, penalty, small, np.sign(small[:, [0]].toarray().ravel()), 1.0)(1e-3)  # imports, and what is compiled on first use
+    solver_of(name, penalty, small, np.sign(small[:, [0]].toarray().ravel()), 1.0)(1e-3)  # imports, and compilation on first use
     solve, points = solver_of(name, penalty, X, y, cost), []
     loaded = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     for tolerance in tolerances:

@@ -1,5 +1,5 @@
-/* reno.c - for LD_PRELOAD: a program's TCP connections begin with the congestion control that Hawser's have within a host where the system's is
- * BBR. BBR paces connections over loopback, and peers would be measured by that. The file BENCH_RENO_SEEN appears once a socket has it. */
+/* reno.c - a library for LD_PRELOAD. It gives a program's TCP connections the congestion control that Hawser uses within a host if the system's is
+ * BBR. BBR paces connections over loopback, which would slow a peer down. The file BENCH_RENO_SEEN appears once a socket has it. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Without this file bench/store/run reports a program that does not call our socket(), as one that is linked statically. */
+/* Writes the file. If it is missing, bench/store/run fails: the program does not call this socket(), for example because it is linked statically. */
 static void leave_mark(void)
 {
     const char *path = getenv("BENCH_RENO_SEEN");
@@ -18,7 +18,7 @@ static void leave_mark(void)
         close(fd);
 }
 
-/* What a listener has its connections inherit. */
+/* Sets it for each TCP socket; connections inherit that of their listener. */
 __attribute__((visibility("default"))) int socket(int domain, int type, int protocol)
 {
     int (*own)(int, int, int) = (int (*)(int, int, int))dlsym(RTLD_NEXT, "socket");
