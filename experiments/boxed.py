@@ -1,10 +1,10 @@
-"""Eight hosts on links of 100 Mbit/s, out of one machine (docs/box.md), and what passes their network cards while a job runs.
+"""Eight hosts on links of 100 Mbit/s on one machine (docs/box.md), and the bytes over their network cards while a job runs.
 
     hosts = Hosts(8, "100mbit")
     did = hosts.run([hawser, "run", *hosts.over(8), "--", "train", "lasso", ...])
     did.said, did.sent, did.got, did.samples
 
-Without root, or where there can be no network namespaces, the script ends with status 77 and says so.
+Without root, or without network namespaces, the script ends with status 77 and a message.
 """
 import argparse
 import atexit
@@ -28,22 +28,22 @@ from boxparts import network, system  # noqa: E402
 
 BOX = TOP / "tests/cluster/box"
 RATE = "100mbit"
-TIMEOUT = 300        # seconds after which a job that should take some is taken for hung
+TIMEOUT = 300        # seconds after which a job counts as hung; it should take a few
 SAMPLE_EVERY = 0.05
 
 
 class Cards:
-    """The counters of all hosts' cards, seen from the switch: what comes in there is what the host sent."""
+    """The counters of all hosts' cards, read on the switch: the bytes that it receives on a port are those that the host sent."""
 
     def __init__(self, box, hosts):
         self.hosts = hosts
-        # The file stays that of the namespace in which it was opened.
+        # The file belongs to the namespace in which it was opened.
         self.file = system.inside(network.namespace(box, "switch"), lambda: open("/proc/thread-self/net/dev", encoding="ascii"))
         self.tcp = [system.inside(network.namespace(box, f"h{i}"), lambda: open("/proc/thread-self/net/snmp", encoding="ascii"))
                     for i in range(hosts)]
 
     def read(self):
-        """([bytes sent by each host], [bytes got by each])."""
+        """([bytes sent by each host], [bytes received by each])."""
         self.file.seek(0)
         found = {}
         for line in self.file.read().splitlines()[2:]:
@@ -55,7 +55,7 @@ class Cards:
 
 
     def resent(self):
-        """Segments that TCP has sent again, all hosts together: what was lost where many sent to one at the same time."""
+        """Segments that TCP has sent again, all hosts together: many hosts that send to one at the same time lose segments."""
         total = 0
         for file in self.tcp:
             file.seek(0)
@@ -65,8 +65,8 @@ class Cards:
 
 
 class Did:
-    """A job that ended: its last line, seconds, and bytes over each card, all in all and (seconds, sent by each) as it went,
-    and segments that TCP had to send again."""
+    """A job that ended: its last line, its seconds, the bytes over each card, samples of (seconds, bytes sent by each host) while it ran,
+    and the segments that TCP sent again."""
 
     def __init__(self, said, seconds, before, after, samples, resent):
         self.said, self.seconds, self.samples, self.resent = said, seconds, samples, resent
@@ -79,7 +79,7 @@ class Did:
 
     @property
     def busiest(self):
-        """Bytes one way over the card that carried most: what a link's rate divides into the least time possible."""
+        """Bytes in one direction over the card that carried the most. Divided by the rate of a link they are the least possible time."""
         return max(self.sent + self.got)
 
 
@@ -105,7 +105,7 @@ class Hosts:
         return subprocess.run([BOX, *words], env=self.environment, capture_output=True, text=True, check=check)
 
     def over(self, nodes):
-        """The words of `hawser run` for one process on each of so many hosts."""
+        """The arguments of `hawser run` for one process on each of the first `nodes` hosts."""
         path = self.scratch / f"hosts.{nodes}"
         path.write_text("".join(f"h{i}\n" for i in range(nodes)), encoding="ascii")
         return ["-n", nodes, "--hosts", path, "--ssh", self.ssh]
@@ -140,7 +140,7 @@ class Hosts:
 
 
 def parser_of(description, here):
-    """What every script here understands."""
+    """A parser of the options that every script here has."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="tiny problems and few points: does it work?")
     parser.add_argument("--out", type=pathlib.Path, default=here, help="where CSV, SVG and page go (here)")
@@ -167,7 +167,7 @@ def write_csv(path, rows):
 
 
 def put(path, mark, lines):
-    """Writes lines between the marks of a page, `<!-- MARK begin -->` and `<!-- MARK end -->`; what stands around them is written by hand."""
+    """Writes lines between the marks of a page, `<!-- MARK begin -->` and `<!-- MARK end -->`; the text around them is written by hand."""
     begin, end = f"<!-- {mark} begin -->", f"<!-- {mark} end -->"
     page = path.read_text(encoding="utf-8") if path.exists() else ""
     if begin not in page:
@@ -177,7 +177,7 @@ def put(path, mark, lines):
 
 
 def main(name, work):
-    """Runs a script's work; failures are one line."""
+    """Runs a script's work; prints a failure as one line."""
     try:
         return work()
     except common.Failed as failed:

@@ -1,4 +1,4 @@
-/* curve.c - what the programs of the experiments say about a run. */
+/* curve.c - records and prints the curve and the figures of a run, for the programs of the experiments. */
 #include "curve.h"
 
 #include <math.h>

@@ -75,7 +75,7 @@ class Panel:
         self.lines = []
 
     def line(self, label, points, dash=""):
-        """`points` in the order in which they are joined. Those above y_most are shown as leaving the picture."""
+        """Adds a line through `points` in this order. A line that goes above y_most leaves the picture."""
         self.lines.append((label, [(x, y) for x, y in points if x is not None and y is not None], dash))
 
 

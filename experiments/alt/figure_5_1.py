@@ -1,7 +1,7 @@
 """Figure 5-1 of Alt's thesis: the framework on eight hosts, one core, and Spark, all on the same lasso.
 
-Hawser runs on hosts with links of their own. scikit-learn and celer run on one core; Spark in its local mode, that is without a network,
-on all processors: where a figure of its time is wanted for eight machines it is a lower bound.
+Hawser runs on hosts with links of their own. scikit-learn and celer run on one core. Spark runs in its local mode, that is without a network,
+on all processors.
 """
 import json
 import os
@@ -20,7 +20,7 @@ LIMIT = 240     # seconds that a peer may take for one problem
 
 
 def hawser_curve(hosts, problem, nodes, passes, label):
-    """CoCoA+ with one block a host, BSP, H = 1: as the thesis. On one host it is coordinate descent."""
+    """CoCoA+ with one block per host, BSP, H = 1, as in the thesis. On one host it is coordinate descent."""
     rows = []
     for count in passes:
         did = hosts.run([problem.hawser, "run", *hosts.over(nodes), "--", "train", "lasso", problem.path.resolve(), "--workers", nodes,
@@ -43,7 +43,7 @@ def lacks(python, modules):
 
 
 def arrays(options, problem):
-    """What the peers read, made once."""
+    """The file that the peers read; it is made once."""
     path = problem.path.resolve().with_suffix(".npz")
     if not path.exists():
         text = common.convert(problem.hawser, problem.path, path.with_suffix(".svm"))
@@ -52,7 +52,7 @@ def arrays(options, problem):
 
 
 def peer(options, problem, solver, points, label, cores=1, every=None):
-    """Its curve, or nothing where it cannot be had: said on the way."""
+    """The curve of a peer; empty, with a message, if the peer fails or takes too long."""
     words = [options.python, HERE / "peers.py", solver, arrays(options, problem), repr(problem.penalty), "--points",
              ",".join(f"{p:g}" for p in points), *(["--every", str(every)] if every else [])]
     limits = {key: str(cores) for key in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}

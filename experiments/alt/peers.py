@@ -47,7 +47,7 @@ def objective(x, y, penalty, w):
 
 
 def timed_fits(x, y, penalty, models):
-    """CPU seconds: one core that waits for nothing, whoever else uses the machine."""
+    """CPU seconds: those of one core, without waits, whatever other programs use the machine."""
     curve = []
     for model in models:
         begun = time.process_time()
@@ -83,7 +83,7 @@ def session(options):
     return spark
 
 
-KEPT = {}   # a Python worker of Spark's lives on: its columns need not be read, or passed to it, again, if it imports this file
+KEPT = {}   # a Python worker of Spark lives on: if it imports this file, its columns are neither read nor passed to it again
 
 
 def part_of(path, part, parts):
@@ -98,7 +98,7 @@ def part_of(path, part, parts):
 
 
 def sweep(mine, norms, residual, alpha, penalty, sigma, every, seed):
-    """Randomised coordinate descent on a block's subproblem; residual is y - X alpha, and moves sigma times as far as the block does."""
+    """Randomised coordinate descent on a block's subproblem. `residual` is y - X alpha and moves sigma times as far as the block."""
     import numpy as np
     n, before = len(residual), alpha.copy()
     sparse = hasattr(mine, "indptr")
@@ -115,7 +115,7 @@ def sweep(mine, norms, residual, alpha, penalty, sigma, every, seed):
 
 
 def spark_cocoa(options, x, y):
-    """As the thesis's: a broadcast of the residual, one task a partition, and what changed comes back to the driver."""
+    """CoCoA as in the thesis: a broadcast of the residual, one task per partition, and the changes are returned to the driver."""
     import numpy as np
     spark = session(options)
     context, parts = spark.sparkContext, options.parts

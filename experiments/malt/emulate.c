@@ -1,10 +1,10 @@
 /*
- * emulate.c - MALT's own dataflows, which Hawser has not: what a node says reaches only the nodes that it has a link to, nobody passes
- * anything on, and each averages the models that it gets with its own. All nodes within this process, one after the other, in step.
+ * emulate.c - MALT's own dataflows, which Hawser does not have. A node's model reaches only the nodes to which it has a link, no node forwards
+ * anything, and each averages the models that it receives with its own. All nodes run in this process, one after the other, in step.
  *
  *     experiment_emulate halton|halved|all DATA BATCH CLOCKS [RATE [PENALTY]]
  *
- * Bytes are counted, 12 for an entry that changed since it was last said or 8 for every entry, whichever is less; seconds are not.
+ * Bytes are counted: 12 for each entry that changed since it was last sent or 8 for every entry, whichever is less. Seconds are not measured.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,8 +14,8 @@
 
 enum { NODES = 8 };
 
-/* To whom node i sends, as distances. MALT: N/2, N/4, 3N/4: log2 N nodes, with eight of which even ones never hear of odd ones.
- * Halving, N/2, N/4, N/8, takes as many links and reaches everybody. */
+/* The distances from node i to the nodes to which it sends. MALT takes N/2, N/4, 3N/4, which are log2 N nodes; with eight nodes even ones
+ * never receive from odd ones. Halving (N/2, N/4, N/8) takes as many links and reaches all nodes. */
 static const int HALTON[] = {NODES / 2, NODES / 4, 3 * NODES / 4}, HALVED[] = {NODES / 2, NODES / 4, NODES / 8};
 static const int ALL[] = {1, 2, 3, 4, 5, 6, 7};
 
@@ -58,7 +58,7 @@ static void drop(cluster *all)
     free(all->mixed);
 }
 
-/* Everybody says his model to those he has a link to; bytes over all links. */
+/* Each node sends its model along its links and averages; returns the bytes over all links. */
 static double mix(cluster *all)
 {
     size_t d = all->svm->matrix.cols;
@@ -87,7 +87,7 @@ static void run(cluster *all)
     double bytes = 0;
     printf("{\"columns\":[\"clock\",\"objective\",\"bytes\"],\"curve\":[");
     for (uint64_t clock = 0; clock < self->clocks; clock++) {
-        double objective = svm_objective(self, all->w[0]); /* of all rows: a node knows its own too well */
+        double objective = svm_objective(self, all->w[0]); /* over all rows: a node's loss on its own rows is too small */
         printf("%s[%llu,%.8g,%.0f]", clock > 0 ? "," : "", (unsigned long long)clock, objective, bytes);
         for (int i = 0; i < NODES; i++)
             svm_learn(self, &all->rows[i], (size_t)(clock * self->batch % all->rows[i].rows),

@@ -27,7 +27,7 @@ static void *room(size_t count, size_t size, hawser_error *error)
     return memory;
 }
 
-/* From columns to rows; entries of a row stay in the order of their columns. */
+/* Turns columns into rows; entries of a row stay in the order of their columns. */
 static hawser_status turn(svm *self, const hawser_matrix *columns, hawser_error *error)
 {
     size_t n = columns->rows, stored = (size_t)columns->stored;

@@ -1,6 +1,6 @@
 /*
  * train.c - a linear SVM by stochastic gradient descent and averaging, as MALT trains it: each block learns from a batch of its own
- * rows, then all blocks' changes are averaged. One line of JSON says how the loss fell with clocks, seconds and bytes.
+ * rows, then all blocks' changes are averaged. It prints the loss over clocks, seconds and bytes as one line of JSON.
  *
  *     hawser run -n 8 -- experiment_svm DATA BATCH CLOCKS [RATE [PENALTY]] --workers 8 --sync bsp --topology halton
  */

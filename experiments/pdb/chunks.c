@@ -1,10 +1,10 @@
 /*
- * chunks.c - a loop over a stored state whose computing is slept, so that more workers than processors can be watched:
+ * chunks.c - a loop over a stored state. Workers sleep in place of computing, so that there may be more of them than processors:
  *
  *     experiment_chunks ready|all even|random|straggler COST CLOCKS --workers B --sync POLICY
  *
  * In a clock a worker reads every chunk and spends COST seconds, less or more by the skew. `ready` spends a share of it on each chunk as it
- * comes; `all` begins when it has all. Prints one line of JSON.
+ * arrives; `all` starts when all chunks have arrived. The program prints one line of JSON.
  */
 #define _POSIX_C_SOURCE 200809L /* clock_nanosleep */
 
@@ -31,7 +31,8 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Short waits are owed and made up for later: a sleep is some 60 us longer than asked for. */
+/* Sleeps until `target`, unless that is less than `least` seconds away: a sleep takes some 60 us longer than requested. As targets are
+ * absolute, a later sleep makes up for the ones that were skipped. */
 static void sleep_until(double target, double least)
 {
     if (target - now() < least)
@@ -41,7 +42,7 @@ static void sleep_until(double target, double least)
         ;
 }
 
-/* In (0, 1], from (block, clock): the same in predict.py. */
+/* Draws a number in (0, 1] from (block, clock); predict.py draws the same one. */
 static double drawn(uint64_t block, uint64_t clock)
 {
     uint64_t z = block * UINT64_C(0x9e3779b97f4a7c15) + clock * UINT64_C(0xd1342543de82ef95) + UINT64_C(0x632be59bd9b4e019);

@@ -1,7 +1,7 @@
-"""What the constraints alone say: when each worker ends each clock, if messages took no time.
+"""Computes from the constraints alone when each worker ends each clock, if messages took no time.
 
-r[j][a] of chunk i waits for w[i][a - 1 - delta], w[i][a] for all r[.][a - delta] of chunk i (Goel et al. 2015, section 7.1). Chunks of
-clock a + 1 are asked for when the own one of clock a is done.
+r[j][a] of chunk i waits for w[i][a - 1 - delta], w[i][a] for all r[.][a - delta] of chunk i (Goel et al. 2015, section 7.1). A worker
+requests the chunks of clock a + 1 when its own chunk of clock a is done.
 """
 import math
 
@@ -30,9 +30,9 @@ def barrier(skew, cost, blocks, clocks):
 
 
 def chunkwise(skew, cost, blocks, clocks, delta, ready):
-    """Data-centric: consumed as ready, or begun when all is there."""
-    began = [0.0] * blocks                       # when a block may begin its clock, and asks for its chunks
-    wrote = [[0.0] for _ in range(blocks)]       # by chunk: when version v was there; version 0 is the start
+    """Data-centric: chunks are consumed as they become ready, or the work starts when all have arrived."""
+    began = [0.0] * blocks                       # when a block may begin its clock, and requests its chunks
+    wrote = [[0.0] for _ in range(blocks)]       # by chunk: when version v was written; version 0 is the start
     reads = []                                   # by clock: by chunk: when its last reader had it
     for a in range(clocks):
         ended, last = [], [0.0] * blocks

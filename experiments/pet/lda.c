@@ -1,6 +1,6 @@
 /*
  * lda.c - latent Dirichlet allocation by collapsed Gibbs sampling, as in PET's figure 10. Documents are split over the blocks, which keep
- * the topics of their words; how often each word has each topic is replicated and exchanged. Documents are generated from the model.
+ * the topics of their words. The counts of each topic of each word are replicated and exchanged. Documents are generated from the model.
  *
  *     hawser run -n 8 -- experiment_lda CLOCKS PARTS PAUSE --workers 8 --sync ssp:2 --filter absolute --quota 16K
  */
@@ -18,12 +18,12 @@ typedef struct model {
     uint64_t offsets[DOCUMENTS + 1];
     uint32_t word[TOKENS];
     double documents[DOCUMENTS], counts[WORDS * TOPICS];
-    uint8_t topic[TOKENS]; /* written by the block of the token's document alone */
+    uint8_t topic[TOKENS]; /* only the block of the token's document writes it */
     hawser_matrix
-        matrix; /* of `documents`, whose values nobody reads: a block's share of the rows is its share of the documents */
+        matrix; /* of `documents`; its values are not used: a block's share of the rows is its share of the documents */
 } model;
 
-/* Each topic likes words around a point of its own, each document few topics. */
+/* Draws a word for a topic: words around a point of its own are likelier. */
 static uint32_t draw_word(uint64_t *state, unsigned topic)
 {
     double away = managed_uniform(state) * managed_uniform(state) * managed_uniform(state);
@@ -55,7 +55,7 @@ static hawser_status make(void *argument, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* Others' counts come late, so that some may be below zero for a while. */
+/* Takes a negative count as zero: counts of other blocks arrive late, so that a count may be negative for a while. */
 static double at_least_zero(double count)
 {
     return count > 0 ? count : 0;
@@ -69,7 +69,7 @@ static void sum_topics(const double *counts, double *all)
             all[k] += at_least_zero(counts[w * TOPICS + k]);
 }
 
-/* Draws new topics for one document's words; returns the log-likelihood of the words before. */
+/* Draws new topics for one document's words; returns the log-likelihood of the words, each before its new topic is drawn. */
 static double document(model *self, hawser_context *context, uint64_t begin, uint64_t end, double *counts, double *all)
 {
     double of[TOPICS] = {0}, likelihood = 0;
@@ -109,7 +109,7 @@ static hawser_status sweep(hawser_context *context)
             likelihood += document(self, context, self->offsets[d], self->offsets[d + 1], counts, all);
         HAWSER_TRY(managed_pace(&self->managed, context, part));
     }
-    return hawser_report(context, "objective", -likelihood / TOKENS); /* per token, as each was met */
+    return hawser_report(context, "objective", -likelihood / TOKENS); /* per token, before its draw */
 }
 
 static hawser_status build(hawser_program *program, hawser_job *job, const managed *how, void *argument)

@@ -22,7 +22,7 @@ typedef struct model {
     hawser_matrix matrix;
 } model;
 
-/* Twelve uniform numbers make a normal one, near enough. */
+/* Draws a nearly normal number from twelve uniform ones. */
 static double normal(uint64_t *state)
 {
     double sum = -6;
@@ -37,7 +37,7 @@ static int ascending(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* EACH different items, ascending. */
+/* Chooses EACH different items, ascending. */
 static void choose(uint32_t *item, uint64_t *state)
 {
     static bool taken[ITEMS];
@@ -87,7 +87,7 @@ static hawser_status make(void *argument, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* One rating: its squared error before the step. */
+/* Takes a step for one rating; returns its squared error before the step. */
 static double step(double rating, double *user, double *item)
 {
     double error = rating;
@@ -114,7 +114,7 @@ static hawser_status sweep(hawser_context *context)
                     step(((const double *)mine->values)[n], users + i * RANK, items + (size_t)mine->indices[n] * RANK);
         HAWSER_TRY(managed_pace(&self->managed, context, part));
     }
-    return hawser_report(context, "objective", squares / RATINGS); /* mean squared error, as each rating was met */
+    return hawser_report(context, "objective", squares / RATINGS); /* mean squared error, before each rating's step */
 }
 
 static hawser_status build(hawser_program *program, hawser_job *job, const managed *how, void *argument)

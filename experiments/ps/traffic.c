@@ -1,11 +1,11 @@
 /*
- * traffic.c - sparse logistic regression by mini-batches over the store API, for its bytes:
+ * traffic.c - measures the bytes of sparse logistic regression by mini-batches over the store API:
  *
  *     experiment_traffic FILE EPOCHS BATCH caching|plain L1 exact|bf16|f16|int8|kkt
  *
- * Weights lie with the servers, which take a proximal step (L1) for what is pushed. Batches are the same in every epoch, so that the same
- * lists of keys come again; `plain` gives the store no room to know them by. What is pushed goes exactly, rounded, or through the store's
- * KKT filter. Prints one line of JSON; alone or under `hawser run`, where every node takes its share of the batches.
+ * The servers store the weights and take a proximal step (L1) for each push. Batches are the same in every epoch, so that lists of keys
+ * repeat; `plain` gives the store no memory to recognise them. Pushes are sent exactly, rounded, or through the store's KKT filter. The
+ * program prints one line of JSON. It runs alone or under `hawser run`, where every node takes its share of the batches.
  */
 #include <hawser/store.h>
 
@@ -81,7 +81,7 @@ static hawser_status make_batch(task *t, batch *b, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* Mean loss on the batch; its gradient. */
+/* Returns the mean loss on the batch and computes its gradient. */
 static double differentiate(const task *t, batch *b)
 {
     const double *y = hawser_dataset_target(t->data);
@@ -100,7 +100,7 @@ static double differentiate(const task *t, batch *b)
     return loss;
 }
 
-/* How pushes go: one of `forms`, or through the filter. */
+/* The forms of pushes, besides that through the filter. */
 static const char *const forms[] = {
     [HAWSER_EXACT] = "exact", [HAWSER_AS_BF16] = "bf16", [HAWSER_AS_F16] = "f16", [HAWSER_AS_INT8] = "int8"};
 enum { FORMS = sizeof forms / sizeof *forms };
