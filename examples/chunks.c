@@ -1,9 +1,9 @@
 /*
- * chunks.c - a linear system by Jacobi's method, its solution kept by servers in one chunk a worker: each worker reads all chunks, whichever is
- * there first, and writes its own. There is no barrier between the steps but with `--sync bsp`.
+ * chunks.c - solves a linear system by Jacobi's method. Servers store the solution in one chunk per worker. Each worker reads all chunks, in
+ * the order in which they become ready, and writes its own. Only `--sync bsp` has a barrier between the steps.
  *
- * Build it as hello.c. `./chunks --workers 4 --sync dc:0` gives the bits of one thread, dc:2 lets chunks be two steps old, `hawser run -n 3 --
- * ./chunks --workers 6 --sync dc:1` runs on three processes. It prints how far the solution is from solving the system.
+ * Build it as hello.c. `./chunks --workers 4 --sync dc:0` gives the bits of one thread, and dc:2 lets chunks be two steps old. `hawser run -n 3
+ * -- ./chunks --workers 6 --sync dc:1` runs on three processes. It prints the residual of the solution.
  */
 #include <hawser/hawser.h>
 
@@ -12,7 +12,7 @@
 
 enum { N = 400, STEPS = 100 };
 
-/* x = 1 + A x, where A is small enough for steps that are a little late. */
+/* The system is x = 1 + A x, where A is small enough for steps on values that are a little old. */
 static double entry(size_t i, size_t j)
 {
     return 0.5 / N * cos((double)(i * j % 1000));
@@ -20,13 +20,13 @@ static double entry(size_t i, size_t j)
 
 static hawser_status step(hawser_context *context)
 {
-    double *own = hawser_local(context, "x"); /* goes out when the clock ends */
+    double *own = hawser_local(context, "x"); /* sent when the clock ends */
     size_t first, count = hawser_part(context, "x", &first);
     uint32_t blocks = hawser_blocks(context);
     double *product = hawser_scratch(context); /* of each chunk */
     for (hawser_chunk chunk;;) {
         HAWSER_TRY(hawser_next_chunk(context, "x", &chunk));
-        if (chunk.block == UINT32_MAX) /* that was the last */
+        if (chunk.block == UINT32_MAX) /* the last chunk was read */
             break;
         for (size_t i = 0; i < count; i++) {
             double *sum = &product[chunk.block * N + i];
@@ -37,7 +37,7 @@ static hawser_status step(hawser_context *context)
     }
     for (size_t i = 0; i < count; i++) {
         own[i] = 1;
-        for (uint32_t b = 0; b < blocks; b++) /* in the order of chunks, whichever came first: the bits stay */
+        for (uint32_t b = 0; b < blocks; b++) /* in the order of chunks, so that the bits do not depend on arrival */
             own[i] += product[b * N + i];
     }
     return HAWSER_OK;
@@ -58,7 +58,7 @@ static double distance(const double *x)
 static hawser_status solve(hawser_job *job, hawser_program *program, hawser_run **run, hawser_error *error)
 {
     hawser_scratch_size(program, (size_t)hawser_job_workers(job) * N * sizeof(double), NULL);
-    hawser_state *x = hawser_stored_state(program, "x", N, NULL, NULL, NULL, NULL); /* zeros, one chunk a worker */
+    hawser_state *x = hawser_stored_state(program, "x", N, NULL, NULL, NULL, NULL); /* zeros, one chunk per worker */
     hawser_operator *loop =
         hawser_loop(hawser_root(program), "jacobi", (hawser_until){.clocks = STEPS}, hawser_job_sync(job));
     hawser_unit(loop, "step", step, NULL, HAWSER_UPDATES(x));

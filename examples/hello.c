@@ -1,8 +1,8 @@
 /*
- * hello.c - least squares by gradient descent on as many workers as there are: two states, one unit, a loop.
+ * hello.c - solves least squares by gradient descent on any number of workers: two states, one unit, a loop.
  *
  * Build it against an installed Hawser with `cc hello.c $(pkg-config --cflags --libs hawser) -lm`, then try
- * `./hello --workers 4`, `--sync ssp:2`, `--help`. It prints the line that the numbers were made from: y = 2 x + 1.
+ * `./hello --workers 4`, `--sync ssp:2`, `--help`. It prints the line from which the numbers were made: y = 2 x + 1.
  */
 #include <hawser/hawser.h>
 
@@ -19,7 +19,7 @@ static hawser_status descend(hawser_context *context)
         slope += error * x[i];
         height += error;
     }
-    w[0] += slope / ROWS; /* what all workers change is added up when the clock ends */
+    w[0] += slope / ROWS; /* the changes of all workers are added up when the clock ends */
     w[1] += height / ROWS;
     return HAWSER_OK;
 }
@@ -49,7 +49,7 @@ int main(int argc, char **argv)
         status = hawser_run_program(job, program, &run, &error);
     }
     if (status == HAWSER_OK &&
-        hawser_job_leads(job)) { /* hawser run -n 4 -- ./hello: the result is everywhere, one says it */
+        hawser_job_leads(job)) { /* under `hawser run -n 4` every node has the result; one prints it */
         const double *w = hawser_result(run, "w", NULL);
         printf("y = %.3f x + %.3f\n", w[0], w[1]);
     }

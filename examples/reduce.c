@@ -1,5 +1,6 @@
 /*
- * reduce.c - least squares by conjugate gradients, written as the method is: a loop inside one unit, with a sum over all workers in each step.
+ * reduce.c - solves least squares by conjugate gradients, in the form of the method: a loop inside one unit, with a sum over all workers in each
+ * step.
  *
  * Each worker has some of the rows. It multiplies by them and hawser_allreduce adds the products up, with the same bits on every worker. So
  * all workers take the same steps and leave the loop together. Try `./reduce --workers 4`, `hawser run -n 3 -- ./reduce --topology tree`
@@ -12,7 +13,7 @@
 
 enum { ROWS = 4000, COLS = 200 };
 
-/* out = A' A in, over the rows of all workers. */
+/* Computes out = A' A in, over the rows of all workers. */
 static hawser_status multiply(hawser_context *context, const double *in, double *out)
 {
     const hawser_matrix *part = hawser_data_view(context, "A");

@@ -1,6 +1,6 @@
 /*
- * serving.c - servers that run on their own with a function of one's own: what is pushed is added, and no number leaves its bounds. The program
- * serves in place of `hawser serve`; who comes to it needs no function, only its name:
+ * serving.c - stand-alone servers with a function of their own: it adds what is pushed, and keeps each number within bounds. The program
+ * serves in place of `hawser serve`. A client does not need the function, only its name:
  *
  *   hawser key secret
  *   ./serving serve secret address           (also: hawser run -n 3 -- ./serving serve secret address)
@@ -13,12 +13,12 @@
 
 enum { KEYS = 100, PUSHES = 30 };
 
-static hawser_job *job; /* the signal handler's */
+static hawser_job *job; /* global for the signal handler */
 
 static void end(int number)
 {
     (void)number;
-    hawser_interrupt(job); /* the servers end together, and save first where they are told to */
+    hawser_interrupt(job); /* all servers end together; they save first if hawser_serving.save is set */
 }
 
 /* ------------------------------------------------------------------------------------------------------------ servers ---- */
@@ -28,7 +28,7 @@ static const char *check_bounds(const double *parameters)
     return parameters[0] <= parameters[1] ? NULL : "the lower bound is above the upper one";
 }
 
-/* Servers call it from several threads, for different keys. */
+/* Servers call this function from several threads, for different keys. */
 static void add_within_bounds(const hawser_applying *given)
 {
     double *values = given->values;
@@ -59,7 +59,7 @@ static hawser_status serve(const char *key_file, const char *address_file, hawse
     return status;
 }
 
-/* ------------------------------------------------------------------------------------------------------------- guests ---- */
+/* ------------------------------------------------------------------------------------------------------------ clients ---- */
 
 static hawser_status push(hawser_store *store, hawser_error *error)
 {

@@ -1,5 +1,5 @@
 /*
- * sgd.c - logistic regression by mini-batches over the store: weights live on the servers, which take AdaGrad steps; every node pulls the
+ * sgd.c - trains logistic regression by mini-batches over the store. The servers store the weights and take AdaGrad steps. Every node pulls the
  * weights that its next batch needs and pushes its gradient, one batch behind (delay 1).
  *
  * Build it as hello.c. `./sgd` runs alone, `hawser run -n 4 -- ./sgd` on four processes.
@@ -16,7 +16,7 @@ typedef struct batch {
     uint64_t keys[BATCH * WORDS];
     size_t count;
     float weights[BATCH * WORDS], gradient[BATCH * WORDS];
-    int row[BATCH][WORDS]; /* which of the keys each row has */
+    int row[BATCH][WORDS]; /* indices of each row's keys in `keys` */
     double label[BATCH];
     uint64_t pulled, pushed; /* tasks */
 } batch;
@@ -27,7 +27,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Rows of a few features each; even ones speak for, odd ones against. */
+/* Makes rows of a few features each; a row with mostly even features has the label 1, else -1. */
 static void make(batch *b, unsigned *seed)
 {
     uint64_t words[BATCH * WORDS];
@@ -49,7 +49,7 @@ static void make(batch *b, unsigned *seed)
     }
 }
 
-/* The mean gradient of the log-loss; returns how many rows the weights get right. */
+/* Computes the mean gradient of the log-loss; returns the number of rows that the weights classify correctly. */
 static int differentiate(batch *b)
 {
     int right = 0;
@@ -77,9 +77,9 @@ static hawser_status train(hawser_store *store, unsigned seed, double *accuracy,
     HAWSER_TRY(hawser_store_table(store, &table, &w, error));
     for (int t = 0; t <= BATCHES; t++) {
         batch *next = &batches[t % 2], *b = &batches[(t + 1) % 2];
-        if (t < BATCHES) { /* asked for while the one before is worked on */
+        if (t < BATCHES) { /* the pull runs while the batch before is processed */
             if (next->pushed > 0)
-                HAWSER_TRY(hawser_store_wait(store, next->pushed, error)); /* its memory is used again */
+                HAWSER_TRY(hawser_store_wait(store, next->pushed, error)); /* its memory is reused */
             make(next, &seed);
             HAWSER_TRY(hawser_pull(
                 store, &(hawser_request){.table = w, .keys = next->keys, .count = next->count, .out = next->weights},

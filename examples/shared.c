@@ -1,12 +1,12 @@
 /*
- * shared.c - two programs on one table: one counts, the other looks on. The table is kept by servers that run on their own:
+ * shared.c - two programs on one table: one counts, the other reads the counts. Stand-alone servers store the table:
  *
  *   hawser key secret && hawser serve --key-file secret
  *   ./shared count HOST:PORT secret          (also: hawser run -n 3 -- ./shared count HOST:PORT secret)
  *   ./shared look HOST:PORT secret
  *
- * Each node of a counting job adds 1 to every key in each of its clocks, and leads the slowest of its job by two clocks at most. Who looks on
- * waits for nobody: clocks are a job's own.
+ * Each node of a counting job adds 1 to every key in each of its clocks, and leads the slowest of its job by two clocks at most. The reading
+ * program waits for no worker, because each job has its own clocks.
  */
 #include <hawser/store.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ static hawser_status count(hawser_store *store, uint32_t table, hawser_error *er
     for (uint64_t t = 0; t < CLOCKS; t++) {
         hawser_request pull = {.table = table, .last = KEYS - 1, .out = seen};
         hawser_request push = {.table = table, .last = KEYS - 1, .values = ones};
-        pull.least = t > STALENESS ? t - STALENESS : 0; /* every worker's clocks that must be in */
+        pull.least = t > STALENESS ? t - STALENESS : 0; /* the clocks of every worker that the pull must contain */
         HAWSER_TRY(hawser_pull(store, &pull, &task, error));
         HAWSER_TRY(hawser_store_wait(store, task, error));
         HAWSER_TRY(hawser_push(store, &push, &task, error));
@@ -47,8 +47,8 @@ static hawser_status run(hawser_job *job, const char *what, const char *at, cons
     hawser_store *store = NULL;
     uint32_t table;
     HAWSER_TRY(hawser_store_open(job, &(hawser_store_options){.at = at, .key_file = key_file}, &store, error));
-    hawser_status status =
-        hawser_store_table(store, &(hawser_table){.name = "counts", .last = KEYS - 1}, &table, error); /* made, or found */
+    hawser_status status = hawser_store_table(store, &(hawser_table){.name = "counts", .last = KEYS - 1}, &table,
+                                              error); /* made unless it exists */
     if (status == HAWSER_OK)
         status = strcmp(what, "count") == 0 ? count(store, table, error) : look(store, table, error);
     hawser_store_close(store);

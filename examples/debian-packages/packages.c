@@ -1,10 +1,10 @@
 /*
- * debian-packages: turns the package index (`apt-cache dumpavail`) into a regression problem: how large is a package once it is
- * installed, judged by what its record says about it?
+ * debian-packages: turns the package index (`apt-cache dumpavail`) into a regression problem: how large is an installed package, by
+ * its record?
  *
- * A row a package: the target is the natural logarithm of Installed-Size (KiB); the features are binary and come from the section,
- * priority, architecture, dependencies, parts of the name and words of the short description. `Size`, that of the archive, stays
- * out: it all but gives the answer away. Every fifth row is for testing.
+ * Each package is a row. The target is the natural logarithm of Installed-Size (KiB). The features are binary and come from the section,
+ * priority, architecture, dependencies, parts of the name and words of the short description. `Size`, that of the archive, is left
+ * out, because it nearly gives the answer away. Every fifth row is for testing.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -20,7 +20,7 @@ enum { TEST_EVERY = 5, LEAST_ROWS = 2 };
 /* All features seen so far: an open hash table of numbers into `items`. */
 typedef struct feature {
     char *name;
-    uint32_t rows, training_rows; /* that have it */
+    uint32_t rows, training_rows; /* numbers of rows that have it */
     uint32_t last_row;            /* 1 + the last row that had it, so that one row counts once */
     uint32_t column;              /* from 1 in the output; 0: left out */
 } feature;
@@ -45,7 +45,7 @@ typedef struct problem {
     size_t without_size, repeated;
 } problem;
 
-/* What a record has said so far. */
+/* The fields of a record that have been read so far. */
 typedef struct record {
     char *package, *section, *priority, *architecture, *depends, *pre_depends, *recommends, *description, *installed_size;
 } record;
@@ -99,7 +99,7 @@ static bool rehash(dictionary *d)
     return true;
 }
 
-/* Number of the item `prefix` + `text`, made when it is new; SIZE_MAX: out of memory. */
+/* Returns the number of the item `prefix` + `text`, which it makes if it is new; SIZE_MAX if there is no memory. */
 static size_t number_of(dictionary *d, const char *prefix, const char *text, size_t length)
 {
     if (2 * d->count >= d->slot_count && !rehash(d))
@@ -133,7 +133,7 @@ static void dictionary_free(dictionary *d)
     free(d->slots);
 }
 
-/* Gives the row that is being made a feature, once. */
+/* Adds a feature to the current row, once. */
 static bool add(problem *p, const char *prefix, const char *text, size_t length)
 {
     if (length == 0)
@@ -151,7 +151,7 @@ static bool add(problem *p, const char *prefix, const char *text, size_t length)
     return true;
 }
 
-/* "libc6 (>= 2.34), awk | gawk:any": each name on its own. */
+/* Adds each name of a list like "libc6 (>= 2.34), awk | gawk:any". */
 static bool add_relations(problem *p, const char *prefix, const char *text)
 {
     while (text && *text) {
@@ -173,7 +173,7 @@ static bool is_stop_word(const char *word, size_t length)
     return false;
 }
 
-/* Runs of letters and digits of the description, in lower case (in place); bytes above ASCII end a word. */
+/* Adds the runs of letters and digits of the description, in lower case (in place). Bytes above ASCII end a word. */
 static bool add_words(problem *p, char *text)
 {
     for (char *c = text; c && *c; c++)
@@ -187,7 +187,7 @@ static bool add_words(problem *p, char *text)
     return true;
 }
 
-/* Runs of letters, and runs of digits, of the name: librust-serde1 has librust, serde and 1. */
+/* Adds the runs of letters and the runs of digits of the name: librust-serde1 has librust, serde and 1. */
 static bool add_name(problem *p, const char *text)
 {
     while (*text) {
@@ -200,7 +200,7 @@ static bool add_name(problem *p, const char *text)
     return true;
 }
 
-/* Makes a row of a complete record. False: out of memory. */
+/* Makes a row of a complete record. Returns false if there is no memory. */
 static bool end_record(problem *p, record *r)
 {
     if (!r->package)
@@ -246,7 +246,7 @@ static void record_clear(record *r)
     *r = (record){0};
 }
 
-/* Keeps a line's value when it is of a field that we use; its first occurrence counts. */
+/* Stores the value of a line if its field is used; the first occurrence counts. */
 static bool take_field(record *r, const char *line)
 {
     const struct {
@@ -273,7 +273,7 @@ static bool take_field(record *r, const char *line)
     return true;
 }
 
-/* Reads all records. A record ends at an empty line; a line that starts with a blank continues a field whose rest we do not use. */
+/* Reads all records. A record ends at an empty line; a line that starts with a blank continues a field whose rest is not used. */
 static bool read_records(problem *p, FILE *in)
 {
     char *line = NULL;
@@ -316,7 +316,7 @@ static FILE *create(const char *directory, const char *name)
     return file;
 }
 
-/* Closes; false when something had not reached the disk. */
+/* Closes a file; returns false if it was not written completely. */
 static bool finish(FILE *file, const char *name)
 {
     bool good = !ferror(file);
@@ -326,7 +326,7 @@ static bool finish(FILE *file, const char *name)
     return good;
 }
 
-/* Numbers the features that are in enough rows, and writes their names and how many training rows have them. */
+/* Numbers the features that are in enough rows, and writes their names and numbers of training rows. */
 static bool write_features(problem *p, const char *directory, uint32_t *columns)
 {
     FILE *names = create(directory, "features.txt");
@@ -350,7 +350,7 @@ static int by_column(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* svmlight: the target, then the columns in rising order. */
+/* Writes svmlight: the target, then the columns in ascending order. */
 static bool write_rows(problem *p, const char *directory)
 {
     FILE *training = create(directory, "train.svm");

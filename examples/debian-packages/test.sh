@@ -1,5 +1,5 @@
 #!/bin/sh
-# The converter against a small index whose outcome was worked out by hand. usage: test.sh CONVERTER
+# Runs the converter on a small index, whose result was worked out by hand. usage: test.sh CONVERTER
 set -eu
 converter=$1
 here=$(cd "$(dirname "$0")" && pwd)
@@ -11,7 +11,7 @@ same() { printf '%s\n' "$2" | diff -u - "$out/$1" >&2 || fail "$1 differs"; }
 said=$("$converter" "$out" <"$here/fixture.txt")
 [ "$said" = "6 packages, 9 features; 2 without a size, 1 of a second architecture left out" ] || fail "said: $said"
 
-# Features of two rows or more, in the order in which they came; libc6 twice in one record counts once, words of continuation
+# Features of two rows or more are listed in the order of their first row. libc6 twice in one record counts once; words of continuation
 # lines and of a second description do not count.
 same features.txt 'sec=libs
 prio=optional
@@ -39,13 +39,13 @@ same train.svm '6.907755 1:1 2:1 3:1 4:1 5:1 6:1 7:1 8:1
 1.945910 2:1 3:1 8:1'
 same test.svm '1.609438 1:1 5:1 7:1 9:1'
 
-# An empty index is an error of its own, which the demo looks for.
+# An empty index is an error of its own, for which the demo checks.
 code=0
 "$converter" "$out" </dev/null 2>"$out/said" || code=$?
 [ "$code" = 3 ] || fail "an empty index gave exit status $code"
 grep -q 'apt-get update' "$out/said" || fail "an empty index is not explained"
 
-# A line longer than any buffer, and a directory that cannot be written.
+# The last inputs are a line longer than any buffer, a missing directory and a full disk.
 { cat "$here/fixture.txt"; printf '\n\nPackage: long\nInstalled-Size: 3\nDepends: '; i=0
   while [ $i -lt 20000 ]; do printf 'dependency%d, ' $i; i=$((i + 1)); done; echo awk; } | "$converter" "$out" >"$out/said"
 grep -q '^7 packages, 9 features' "$out/said" || fail "a long line: $(cat "$out/said")"
