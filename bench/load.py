@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Time to read svmlight and CSV: Hawser and other readers in turn, in one run, on the same file.
+"""Measures the time to read svmlight and CSV: Hawser and other readers in turn, in one run, on the same file.
 
-Every reader runs in an own process, so that peak memory is its own; the file is read once beforehand, so that it comes from
-memory. Just before each another process takes memory and frees it, so that no reader pays for pages that a virtual machine's
-host has taken back while nobody used them. A reader that is not installed is skipped with a message. MB/s are of text per second
+Every reader runs in its own process, so that peak memory is its own. The file is read once beforehand, so that it is in the page
+cache. Before each reading another process allocates memory and frees it, so that no reader pays for unused pages that the host of
+a virtual machine has taken back. A reader that is not installed is skipped with a message. MB/s are of text per second
 of one core (--threads 1).
 
     bench/load.py [--binary build/release/bench/bench_load] [--repeat 5] [--mb 100] [--threads 1] [--quick] [--json] [FILE.svm FILE.csv]

@@ -5,7 +5,7 @@
     panel.line("bsp", [(1, 0.5), (2, 0.1)])
     figure.write("out.svg", columns=3)
 
-A label has one colour and one dash in the whole figure; the legend stands once, on top.
+A label has one colour and one dash in the whole figure; there is one legend, at the top.
 """
 import math
 from xml.sax.saxutils import escape

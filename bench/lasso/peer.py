@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The other solvers of bench/lasso, and the one evaluator that judges all of them. Needs numpy and scipy.
+"""The other solvers of bench/lasso, and the evaluator of all results. Needs numpy and scipy.
 
 usage: peer.py pack DATA FOLDER INTERCEPT     make plain arrays of a .npy (target first) or svmlight file
        peer.py fit SOLVER FOLDER LAMBDA OUT TOLERANCE...
        peer.py evaluate FOLDER LAMBDA COEFFICIENTS...
 
-Each answers with one JSON line. Coefficients are plain little-endian doubles, the intercept last.
+Each command prints one JSON line. Coefficients are plain little-endian doubles, the intercept last.
 """
 import json
 import pathlib

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The other solvers of bench/logistic, and the one evaluator that judges all of them. Needs numpy and scipy.
+"""The other solvers of bench/logistic, and the evaluator of all results. Needs numpy and scipy.
 
 usage: peers.py pack DATA FOLDER               make plain arrays of an svmlight file with labels -1 and 1
        peers.py fit SOLVER PENALTY FOLDER C OUT TOLERANCE...
        peers.py evaluate PENALTY FOLDER C COEFFICIENTS...
 
-PENALTY is l1 or l2. Each answers with one JSON line. Coefficients are plain little-endian doubles; there is no intercept.
+PENALTY is l1 or l2. Each command prints one JSON line. Coefficients are plain little-endian doubles; there is no intercept.
 """
 import importlib.util
 import json

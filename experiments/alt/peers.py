@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""The other curves of figure 5-1: one lasso by scikit-learn, celer, and Spark. One JSON object on the last line.
+"""The other curves of figure 5-1: one lasso by scikit-learn, celer, and Spark. Prints one JSON object on the last line.
 
     peers.py scikit-learn DATA.npz LAMBDA --points 1,4,16           passes of cyclic coordinate descent, one core
     peers.py celer DATA.npz LAMBDA --points 1e-2,1e-3               its tolerances, one core
     peers.py spark-cocoa DATA.npz LAMBDA --points 32 --every 1      rounds of CoCoA+ written for Spark, measured after each
     peers.py spark-mllib DATA.npz LAMBDA --points 4,16              iterations of MLlib's LinearRegression (OWL-QN)
-    peers.py convert DATA.svm DATA.npz                              what the others read
+    peers.py convert DATA.svm DATA.npz                              the file that the others read
 
-The objective is 1/(2n) ||Xw - y||^2 + LAMBDA ||w||_1 without an intercept, of the coefficients that a solver gave. Reading data and
-starting Spark are not in the seconds. Spark is told its master and where it is by --master; there is one partition a worker.
+The objective is 1/(2n) ||Xw - y||^2 + LAMBDA ||w||_1 without an intercept, of the coefficients that a solver returned. Reading data and
+starting Spark are not in the seconds. --master names Spark's master.
 """
 import argparse
 import json
