@@ -258,39 +258,67 @@ static hawser_status expect_words(hw_job *job, const hw_csv *csv, const char *at
 }
 
 /* Whether the job's cells must be kept until all are read. */
-static hawser_status look_at_rows(hw_job *job, const hw_csv *csv, const char *rows, const char *end, hawser_error *error)
+static hawser_status look_at_rows(hw_job *job, const hw_csv *csv, const hw_chunk *line, const char *rows, const char *end,
+                                  hawser_error *error)
 {
     const hw_table_rules *rules = &csv->rules;
     job->as_table |= rules->texts != NULL || rules->missing_word == HW_LEVEL;
     for (size_t j = 0, next = 0; rules->source != NULL && j < rules->width; j++)
         job->as_table |= rules->roles[j] == HW_FEATURE && rules->source[j] != next++; /* columns change their order */
-    return csv->words && rules->known == NULL && !job->as_table ? expect_words(job, csv, rows, end, error) : HAWSER_OK;
+    if (!csv->words || rules->known != NULL || job->as_table)
+        return HAWSER_OK;
+    if (!csv->header)
+        HAWSER_TRY(expect_words(job, csv, line->begin, line->end + 1, error));
+    return expect_words(job, csv, rows, end, error);
+}
+
+/* Copies some lines behind the first one: numbers are read a little beyond the end of their text. */
+static hawser_status copy_rows(hw_job *job, const hw_csv *csv, char **copy, const char **end, hawser_error *error)
+{
+    const char *head;
+    size_t bytes, most = (1 << 16) + 4 * csv->line_bytes;
+    HAWSER_TRY(hw_input_head(&job->input, 0, csv->skip + most, &head, &bytes, error));
+    bytes = bytes > csv->skip ? bytes - csv->skip : 0;
+    bytes = bytes < most ? bytes : most;
+    HAWSER_TRY(HW_NEW(copy, bytes + 1 + HW_CHUNK_SLACK, "the first rows", error));
+    if (bytes > 0)
+        memcpy(*copy, head + csv->skip, bytes);
+    (*copy)[bytes] = '\n';
+    *end = *copy + bytes;
+    return HAWSER_OK;
+}
+
+static hawser_status settle_columns(hw_job *job, hw_csv *csv, const hw_chunk *line, const char *rows, const char *end,
+                                    hawser_error *error)
+{
+    bool has_name;
+    csv->delimiter = job->load->delimiter != 0 ? job->load->delimiter : hw_csv_delimiter(line->begin, line->end);
+    HAWSER_TRY(walk_line(line, csv, &has_name, false, error));
+    csv->header = job->load->header > 0;
+    if (job->load->header == 0)
+        HAWSER_TRY(guess_header(csv, line, rows, end, has_name, &csv->header, error));
+    if (csv->header) {
+        HAWSER_TRY(HW_NEW(&csv->rules.names, csv->rules.width, "column names", error));
+        HAWSER_TRY(walk_line(line, csv, &has_name, true, error));
+        HAWSER_TRY(check_names(job, csv, error));
+    }
+    HAWSER_TRY(hw_csv_roles(job, csv, error));
+    return look_at_rows(job, csv, line, rows, end, error);
 }
 
 hawser_status hw_csv_begin(hw_job *job, hw_csv *csv, hawser_error *error)
 {
     const hawser_load *load = job->load;
     hw_chunk line = {0};
-    const char *head;
-    size_t bytes;
-    bool has_name;
+    const char *end;
+    char *rows = NULL;
     csv->words = load->categories == NULL || strcmp(load->categories, "none") != 0;
     csv->unseen_zero = load->unseen_zero;
     HAWSER_TRY(first_line(job, csv, &line, error));
-    csv->delimiter = load->delimiter != 0 ? load->delimiter : hw_csv_delimiter(line.begin, line.end);
-    HAWSER_TRY(walk_line(&line, csv, &has_name, false, error));
-    HAWSER_TRY(hw_input_head(&job->input, 0, csv->skip + (1 << 16), &head, &bytes, error));
-    const char *second = head + (csv->skip < bytes ? csv->skip : bytes), *end = head + bytes;
-    csv->header = load->header > 0;
-    if (load->header == 0)
-        HAWSER_TRY(guess_header(csv, &line, second, end, has_name, &csv->header, error));
-    if (csv->header) {
-        HAWSER_TRY(HW_NEW(&csv->rules.names, csv->rules.width, "column names", error));
-        HAWSER_TRY(walk_line(&line, csv, &has_name, true, error));
-        HAWSER_TRY(check_names(job, csv, error));
-    }
-    HAWSER_TRY(hw_csv_roles(job, csv, error));
-    return look_at_rows(job, csv, csv->header ? second : head, end, error);
+    HAWSER_TRY(copy_rows(job, csv, &rows, &end, error));
+    hawser_status status = settle_columns(job, csv, &line, rows, end, error);
+    free(rows);
+    return status;
 }
 
 void hw_csv_free(hw_csv *csv)
