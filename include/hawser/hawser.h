@@ -239,6 +239,8 @@ HAWSER_API void hawser_scratch_expect(hawser_program *program, uint64_t block, u
  *  large as the worst case, since entries that never change take no memory. */
 HAWSER_API void hawser_state_expect(hawser_state *state, size_t entries);
 
+/** Views and caches: a call for a state that the unit does not declare (or that is of another kind) returns NULL. The error is printed on standard
+ *  error at once, because a unit that uses NULL ends the process; a unit that returns fails with it. */
 HAWSER_API const hawser_matrix *hawser_data_view(hawser_context *context, const char *state); /**< this block's part */
 /** Fetches the entries of some columns (indices in the whole matrix) of a data state that this unit reads, from the nodes that have them; they
  *  stay on this node. Required before a unit reads columns of other blocks if hawser_job_load read the data; free if all entries are on this

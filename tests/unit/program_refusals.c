@@ -295,12 +295,52 @@ static void a_write_to_a_read_state_is_caught(void **state)
 }
 #endif
 
+static hawser_status uses_what_is_not_declared(hawser_context *context)
+{
+    const volatile double *values = hawser_view(context, "p");
+    return values[0] > 0 ? HAWSER_OK : HAWSER_STOP;
+}
+
+/* The name is printed before the process ends by the use of NULL. */
+static void undeclared_state_is_named_before_a_crash(void **state)
+{
+    (void)state;
+    int ends[2];
+    char text[4096] = "";
+    fflush(stdout);
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        signal(SIGSEGV, SIG_DFL);
+        dup2(ends[1], STDERR_FILENO);
+        fixture f = make();
+        hawser_unit(f.root, "reader", uses_what_is_not_declared, HAWSER_READS(f.v), NULL);
+        test_job test = OPEN_JOB("workers", "1");
+        hawser_run *run = NULL;
+        (void)!hawser_run_program(test.job, f.program, &run, NULL);
+        _exit(0);
+    }
+    close(ends[1]);
+    size_t used = 0;
+    for (ssize_t got; used < sizeof text - 1 && (got = read(ends[0], text + used, sizeof text - 1 - used)) > 0;)
+        used += (size_t)got;
+    close(ends[0]);
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (strstr(text, "hawser: unit 'reader', block 0: hawser_view: state 'p' is not declared by this unit") == NULL)
+        fail_msg("printed: %s", text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_empty_program_is_rejected),      cmocka_unit_test(wrong_names_are_rejected),
-        cmocka_unit_test(wrong_states_are_rejected),         cmocka_unit_test(wrong_units_are_rejected),
-        cmocka_unit_test(wrong_operators_are_rejected),      cmocka_unit_test(undeclared_access_fails),
+        cmocka_unit_test(undeclared_state_is_named_before_a_crash),
+        cmocka_unit_test(an_empty_program_is_rejected),
+        cmocka_unit_test(wrong_names_are_rejected),
+        cmocka_unit_test(wrong_states_are_rejected),
+        cmocka_unit_test(wrong_units_are_rejected),
+        cmocka_unit_test(wrong_operators_are_rejected),
+        cmocka_unit_test(undeclared_access_fails),
 #ifndef NDEBUG
         cmocka_unit_test(a_write_to_a_read_state_is_caught),
 #endif

@@ -85,6 +85,17 @@ static hw_state_part *find(hawser_context *context, const char *name, const char
     return NULL;
 }
 
+/* Like find, for calls that return a pointer: a unit that uses NULL ends the process before it can return the error, so print it now. */
+static hw_state_part *find_view(hawser_context *context, const char *name, const char *call, hw_state_kind kind,
+                                hw_state_kind other, bool for_change)
+{
+    bool sound = context != NULL && context->failed == HAWSER_OK;
+    hw_state_part *part = find(context, name, call, kind, other, for_change);
+    if (part == NULL && sound)
+        fprintf(stderr, "hawser: %s\n", context->worker->error.text);
+    return part;
+}
+
 /* Fetches a block's own columns before a unit that declares them begins. */
 static hawser_status fetch_parts(hawser_context *context)
 {
@@ -224,7 +235,7 @@ void *hawser_scratch(const hawser_context *context)
 
 const hawser_matrix *hawser_data_view(hawser_context *context, const char *state)
 {
-    hw_state_part *part = find(context, state, "hawser_data_view", HW_DATA, HW_DATA, false);
+    hw_state_part *part = find_view(context, state, "hawser_data_view", HW_DATA, HW_DATA, false);
     if (part == NULL)
         return NULL;
     part->viewed = true;
@@ -244,13 +255,13 @@ hawser_status hawser_data_fetch(hawser_context *context, const char *state, cons
 
 double *hawser_cache(hawser_context *context, const char *state)
 {
-    hw_state_part *part = find(context, state, "hawser_cache", HW_REPLICATED, HW_REPLICATED, true);
+    hw_state_part *part = find_view(context, state, "hawser_cache", HW_REPLICATED, HW_REPLICATED, true);
     return part != NULL ? hw_replica_cache(part->replica) : NULL;
 }
 
 const double *hawser_view(hawser_context *context, const char *state)
 {
-    hw_state_part *part = find(context, state, "hawser_view", HW_REPLICATED, HW_PARTITIONED, false);
+    hw_state_part *part = find_view(context, state, "hawser_view", HW_REPLICATED, HW_PARTITIONED, false);
     if (part == NULL)
         return NULL;
     if (updates(context, part->state))
@@ -264,7 +275,7 @@ static hw_state_part *find_own(hawser_context *context, const char *name, const 
     const hawser_state *state =
         context != NULL && name != NULL ? hw_program_state(context->worker->session->program, name) : NULL;
     bool stored = state != NULL && state->kind == HW_STORED;
-    return find(context, name, call, stored ? HW_STORED : HW_LOCAL, stored ? HW_STORED : HW_PARTITIONED, false);
+    return find_view(context, name, call, stored ? HW_STORED : HW_LOCAL, stored ? HW_STORED : HW_PARTITIONED, false);
 }
 
 double *hawser_local(hawser_context *context, const char *state)
