@@ -37,7 +37,7 @@ static void a_slot_gives_back_what_was_put(void **state)
     for (size_t size = 1; size < 200; size++) {
         size_t words = hw_slot_words(size);
         assert_true(words % 8 == 0 && words * 8 >= size + 8 * TRAILER && words * 8 < size + 8 * TRAILER + 8 + 64);
-        hw_control *slot = calloc(words, sizeof *slot);
+        hw_slot_word *slot = calloc(words, sizeof *slot);
         unsigned char data[200], copy[200];
         hw_stamp found;
         assert_false(hw_slot_read(slot, words, size, &found, copy)); /* empty */
@@ -61,7 +61,7 @@ static void no_changed_bit_goes_unseen(void **state)
 {
     (void)state;
     size_t words = hw_slot_words(SIZE);
-    hw_control *slot = calloc(words, sizeof *slot);
+    hw_slot_word *slot = calloc(words, sizeof *slot);
     unsigned char data[SIZE], copy[SIZE];
     const hw_stamp stamp = {SIZE, 1, 12};
     hw_stamp found;
@@ -84,7 +84,7 @@ static void no_mixture_of_two_puts_is_taken(void **state)
 {
     (void)state;
     size_t words = hw_slot_words(SIZE), used[SIZE / 8 + TRAILER], count = 0;
-    hw_control *slots[3], *mixed = calloc(words, sizeof *mixed);
+    hw_slot_word *slots[3], *mixed = calloc(words, sizeof *mixed);
     unsigned char data[SIZE], copy[SIZE];
     hw_stamp found;
     for (uint64_t i = 0; i < 3; i++) {
@@ -98,7 +98,7 @@ static void no_mixture_of_two_puts_is_taken(void **state)
         if (word < SIZE / 8 || word >= words - TRAILER)
             used[count++] = word;
     for (int pair = 0; pair < 3; pair++) {
-        const hw_control *before = slots[pair / 2], *after = slots[pair == 0 ? 1 : 2];
+        const hw_slot_word *before = slots[pair / 2], *after = slots[pair == 0 ? 1 : 2];
         for (uint64_t mask = 0; mask < UINT64_C(1) << count; mask++) {
             bool all_old = true, all_new = true;
             for (size_t k = 0; k < count; k++) {
@@ -167,7 +167,7 @@ static void a_torn_put_is_passed_over(void **state)
         hw_segment_figures figures;
         for (uint64_t i = 1; i <= 6; i++)
             assert_int_equal(put(table, 3, 1, i), HAWSER_OK);
-        hw_control *slot = hw_segment_slot(segment, 0, 6); /* sender 3 stands first in the shape */
+        hw_slot_word *slot = hw_segment_slot(segment, 0, 6); /* sender 3 stands first in the shape */
         assert_int_equal(hw_slot_sequence(slot, words), 6);
         slot[1] ^= 1;
         hw_look look = hw_segment_newest(segment, 3, 2, data, &found);
@@ -214,7 +214,7 @@ static void a_planted_put_is_refused(void **state)
 }
 
 /* Puts i, i + 1, ... into two slots in turn, until it is killed. */
-static _Noreturn void write_for_ever(hw_control *slots, size_t words, unsigned char *data, size_t length, uint64_t i)
+static _Noreturn void write_for_ever(hw_slot_word *slots, size_t words, unsigned char *data, size_t length, uint64_t i)
 {
     for (;; i++) {
         const hw_stamp stamp = {length, 1, i};
@@ -228,10 +228,10 @@ static void a_writer_that_is_killed_leaves_no_torn_put(void **state)
 {
     (void)state;
     enum { LARGE = 64 << 10, KILLS = 30 };
-    size_t words = hw_slot_words(LARGE), bytes = 2 * words * sizeof(hw_control);
+    size_t words = hw_slot_words(LARGE), bytes = 2 * words * sizeof(hw_slot_word);
     unsigned char *data = malloc(LARGE), *wanted = malloc(LARGE);
     uint64_t seen = 0;
-    hw_control *slots = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    hw_slot_word *slots = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(slots != MAP_FAILED);
     for (int kill_number = 0; kill_number < KILLS; kill_number++) {
         uint64_t first = seen + 10; /* past what the last one had begun */

@@ -26,7 +26,7 @@ struct hw_segment {
     uint32_t endpoints;
     atomic_bool retired;
     atomic_uint users; /* users of the memory: the owner until it retires it, and each put in progress; 0: freed */
-    hw_control *memory;
+    hw_slot_word *memory;
     atomic_uint_fast64_t puts, bytes, late, backward, torn;
 };
 
@@ -60,7 +60,7 @@ static void leave(hw_segment *segment)
         free(segment->memory);
 }
 
-hw_control *hw_segment_slot(const hw_segment *segment, uint32_t place_number, uint64_t sequence)
+hw_slot_word *hw_segment_slot(const hw_segment *segment, uint32_t place_number, uint64_t sequence)
 {
     return segment->memory + ((size_t)place_number * segment->slots + sequence % segment->slots) * segment->words;
 }
@@ -130,7 +130,7 @@ static hw_look newest(hw_segment *segment, uint32_t place_number, uint64_t after
 {
     uint64_t high = UINT64_MAX, sequence;
     while ((sequence = candidate(segment, place_number, after + 1, high)) != 0) {
-        const hw_control *slot = hw_segment_slot(segment, place_number, sequence);
+        const hw_slot_word *slot = hw_segment_slot(segment, place_number, sequence);
         hw_stamp stamp;
         for (int i = 0; i < TRIES; i++) {
             if (!hw_slot_read(slot, segment->words, segment->size, &stamp, to))
@@ -238,7 +238,7 @@ static hawser_status make(const hw_segment_table *segments, const hw_segment_sha
 {
     size_t count = (size_t)shape->sender_count * shape->slots; /* both are 32 bits wide */
     made->words = hw_slot_words(shape->size);
-    if (made->words == 0 || count > SIZE_MAX / sizeof(hw_control) / made->words)
+    if (made->words == 0 || count > SIZE_MAX / sizeof(hw_slot_word) / made->words)
         return hawser_fail(error, HAWSER_NO_MEMORY, "a segment of %u senders with %u slots of %zu bytes is too large",
                            shape->sender_count, shape->slots, shape->size);
     HAWSER_TRY(HW_NEW(&made->places, shape->sender_count, "a segment's senders", error));

@@ -21,7 +21,7 @@ hawser_status hw_segment_table_expose(hw_segment_table *segments, uint32_t endpo
 hawser_status hw_segment_table_put(hw_segment_table *segments, const hw_message *message,
                                    hawser_error *error) HAWSER_MUST_USE;
 /* Returns the slot for a sequence of the sender at this place of the shape. Not after retire. */
-hw_control *hw_segment_slot(const hw_segment *segment, uint32_t place, uint64_t sequence);
+hw_slot_word *hw_segment_slot(const hw_segment *segment, uint32_t place, uint64_t sequence);
 /* Turns a received fence into its reply: swaps source and destination, and fills .epoch and .count. */
 void hw_segment_table_answer(hw_segment_table *segments, hw_message *fence);
 

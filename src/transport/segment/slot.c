@@ -21,7 +21,7 @@ static uint64_t digest(const hw_stamp *stamp, const void *data)
     return hw_hash(data, (size_t)stamp->length, hw_hash(words, sizeof words, 0));
 }
 
-void hw_slot_write(hw_control *slot, size_t words, const hw_stamp *stamp, const void *data)
+void hw_slot_write(hw_slot_word *slot, size_t words, const hw_stamp *stamp, const void *data)
 {
     const unsigned char *from = data;
     size_t whole = (size_t)stamp->length / 8, rest = (size_t)stamp->length % 8;
@@ -35,7 +35,7 @@ void hw_slot_write(hw_control *slot, size_t words, const hw_stamp *stamp, const 
         memcpy(&word, from + 8 * whole, rest);
         atomic_store_explicit(&slot[whole], word, memory_order_relaxed);
     }
-    hw_control *trailer = slot + words - TRAILER;
+    hw_slot_word *trailer = slot + words - TRAILER;
     atomic_store_explicit(&trailer[LENGTH], stamp->length, memory_order_relaxed);
     atomic_store_explicit(&trailer[GENERATION], stamp->generation, memory_order_relaxed);
     atomic_store_explicit(&trailer[SEQUENCE], stamp->sequence, memory_order_relaxed);
@@ -43,14 +43,14 @@ void hw_slot_write(hw_control *slot, size_t words, const hw_stamp *stamp, const 
     atomic_store_explicit(&trailer[CHECKSUM], digest(stamp, data), memory_order_release);
 }
 
-uint64_t hw_slot_sequence(const hw_control *slot, size_t words)
+uint64_t hw_slot_sequence(const hw_slot_word *slot, size_t words)
 {
     return atomic_load_explicit(&slot[words - TRAILER + SEQUENCE], memory_order_relaxed);
 }
 
-bool hw_slot_read(const hw_control *slot, size_t words, size_t size, hw_stamp *stamp, void *to)
+bool hw_slot_read(const hw_slot_word *slot, size_t words, size_t size, hw_stamp *stamp, void *to)
 {
-    const hw_control *trailer = slot + words - TRAILER;
+    const hw_slot_word *trailer = slot + words - TRAILER;
     uint64_t checksum = atomic_load_explicit(&trailer[CHECKSUM], memory_order_acquire);
     stamp->length = atomic_load_explicit(&trailer[LENGTH], memory_order_relaxed);
     stamp->generation = atomic_load_explicit(&trailer[GENERATION], memory_order_relaxed);

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef _Atomic(uint64_t) hw_control;
+typedef _Atomic(uint64_t) hw_slot_word;
 
 /* The end of a slot, without the checksum. */
 typedef struct hw_stamp {
@@ -28,11 +28,11 @@ typedef struct hw_stamp {
 /* Returns the words of a slot for up to `size` bytes, rounded up to cache lines so that two senders share none; 0: too large for size_t. */
 size_t hw_slot_words(size_t size);
 /* Writes data and stamp; stamp->length is at most the size that the slot was made for. One writer at a time. */
-void hw_slot_write(hw_control *slot, size_t words, const hw_stamp *stamp, const void *data);
+void hw_slot_write(hw_slot_word *slot, size_t words, const hw_stamp *stamp, const void *data);
 /* Returns the sequence in the slot, whole or not: a hint for the reader. */
-uint64_t hw_slot_sequence(const hw_control *slot, size_t words);
+uint64_t hw_slot_sequence(const hw_slot_word *slot, size_t words);
 /* Copies the data into `to`, which has `size` bytes, the size that the slot was made for. Returns false if the slot is empty or torn; `to`
  * is then undefined. Any number of readers at a time. */
-bool hw_slot_read(const hw_control *slot, size_t words, size_t size, hw_stamp *stamp, void *to);
+bool hw_slot_read(const hw_slot_word *slot, size_t words, size_t size, hw_stamp *stamp, void *to);
 
 #endif
