@@ -181,6 +181,9 @@ def labels_are_words():
     assert set(run("predict", "l0", "l.csv", "--labels").split()) == {"sick", "healthy"}
     measured = dict(line.split() for line in run("evaluate", "l0", "l.csv").splitlines() if len(line.split()) == 2)
     assert float(measured["accuracy"]) > 0.8, measured
+    assert "healthy" in run("evaluate", "l0", "l.csv")
+    classes = json.loads(run("evaluate", "l0", "l.csv", "--json"))["classes"]
+    assert [one["label"] for one in classes] == ["healthy", "sick"], classes
     out = subprocess.run((HAWSER, "train", "lasso", "l.csv", "--target", "class"), capture_output=True, text=True, env=CLEAN, timeout=60)
     assert out.returncode == 3 and "the target has words" in out.stderr, out.stderr
 
