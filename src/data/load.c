@@ -12,6 +12,7 @@
 #include "data/formats.h"
 #include "data/layout/assemble.h"
 #include "data/layout/buckets.h"
+#include "data/table/table.h"
 
 enum { SAMPLES = 16, SAMPLE_BYTES = 1 << 16 };
 
@@ -202,13 +203,41 @@ static hawser_status check_asked(const char *const *paths, size_t count, const h
     return HAWSER_OK;
 }
 
+/* A part of a table that is loaded alone: numbers need no other part, words and dates do. */
+static hawser_status settle_part(hawser_dataset *dataset, const hawser_load *load, hawser_error *error)
+{
+    struct hw_table *table = dataset->table;
+    if (table == NULL)
+        return HAWSER_OK;
+    bool words = table->rules.texts != NULL;
+    for (size_t j = 0; j < table->rules.width; j++)
+        words |= table->survey->columns[j].words > 0;
+    if (words)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                           "%s: part %u of %u has words or dates, and all parts together decide what columns they become; "
+                           "hawser_job_load reads them over nodes",
+                           table->input, load->part, load->parts);
+    hw_table_wishes wishes = {
+        .type = load->type, .keep_missing = true, .threads = load->threads != 0 ? load->threads : hw_machine_processors()};
+    HAWSER_TRY(hw_table_settle(table, NULL, &wishes, dataset, error));
+    hw_table_free(table);
+    dataset->table = NULL;
+    return HAWSER_OK;
+}
+
 hawser_status hawser_dataset_load(const char *const *paths, size_t count, const hawser_load *load, hawser_dataset **dataset,
                                   hawser_error *error)
 {
     HW_GIVEN(paths);
     HW_GIVEN(load);
     HW_GIVEN(dataset);
-    return hw_load_within(paths, count, load, load->memory_limit, dataset, error);
+    HAWSER_TRY(hw_load_within(paths, count, load, load->memory_limit, dataset, error));
+    hawser_status status = settle_part(*dataset, load, error);
+    if (status != HAWSER_OK) {
+        hawser_dataset_free(*dataset);
+        *dataset = NULL;
+    }
+    return status;
 }
 
 static hawser_status load_once(const char *const *paths, size_t count, const hawser_load *load, uint64_t memory,

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "data/table/dates.h"
 
@@ -310,6 +311,41 @@ static void new_data_get_the_models_columns(void **state)
     hawser_dataset_free(train);
 }
 
+/* A part that is loaded alone cannot know the words of the others. */
+static void a_part_with_words_is_refused(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/hawser-table-XXXXXX";
+    const char *paths[] = {path};
+    static const char *const texts[] = {"y,a\n1,x\n2,z\n3,x\n4,z\n", "y,a\n1,5\n2,\n3,7\n4,8\n"};
+    static const double values[] = {5, 0, 7, 8};
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    for (int words = 0; words < 2; words++) {
+        size_t rows = 0;
+        assert_int_equal(pwrite(fd, texts[!words], strlen(texts[!words]), 0), strlen(texts[!words]));
+        assert_int_equal(ftruncate(fd, (off_t)strlen(texts[!words])), 0);
+        for (uint32_t part = 0; part < 2; part++) {
+            hawser_dataset *d;
+            hawser_error error = {0};
+            hawser_load load = {.part = part, .parts = 2, .missing = "zero"};
+            assert_int_equal(hawser_dataset_load(paths, 1, &load, &d, &error), words ? HAWSER_BAD_ARGUMENT : HAWSER_OK);
+            if (words) {
+                assert_null(d);
+                assert_non_null(strstr(error.text, "has words or dates"));
+                continue;
+            }
+            for (size_t i = 0; i < hawser_dataset_matrix(d)->rows; i++)
+                assert_true(entry_at(d, i, 0) == values[rows + i]);
+            rows += hawser_dataset_matrix(d)->rows;
+            hawser_dataset_free(d);
+        }
+        assert_int_equal(rows, words ? 0 : 4);
+    }
+    close(fd);
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -326,6 +362,7 @@ int main(void)
         cmocka_unit_test(words_may_come_late),
         cmocka_unit_test(a_schema_is_json_and_back),
         cmocka_unit_test(new_data_get_the_models_columns),
+        cmocka_unit_test(a_part_with_words_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
