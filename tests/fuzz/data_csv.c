@@ -1,8 +1,13 @@
-/* Any bytes read as CSV text: an error or a dataset that keeps its own rules. */
+/* Any bytes read as CSV text, as numbers, words and dates: an error or a dataset that keeps its own rules. */
 #include "data_fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    fuzz_load(data, size, HAWSER_CSV);
+    static const hawser_load ways[] = {{.format = HAWSER_CSV},
+                                       {.format = HAWSER_CSV, .missing = "mean,level"},
+                                       {.format = HAWSER_CSV, .missing = "zero", .categories = "-1"},
+                                       {.format = HAWSER_CSV, .missing = "drop", .dates = "1"}};
+    for (size_t k = 0; k < sizeof ways / sizeof *ways; k++)
+        fuzz_load_as(data, size, ways[k]);
     return 0;
 }

@@ -41,11 +41,13 @@ static inline void check_dataset(const hawser_dataset *dataset)
 }
 
 /* One thread and the chosen chunk against three threads and tiny chunks. */
-static inline void fuzz_load(const uint8_t *data, size_t size, hawser_format format)
+static inline void fuzz_load_as(const uint8_t *data, size_t size, hawser_load load)
 {
     hawser_dataset *one = NULL, *other = NULL;
     hawser_error first = {0}, second = {0};
-    hawser_load load = {.format = format, .threads = 1, .memory_limit = 64 << 20, .rows_layout = size & 1};
+    load.threads = 1;
+    load.memory_limit = 64 << 20;
+    load.rows_layout = size & 1;
     hawser_status status = hw_load_memory("fuzz", (const char *)data, size, 0, &load, &one, &first);
     load.threads = 3;
     hawser_status again = hw_load_memory("fuzz", (const char *)data, size, 5, &load, &other, &second);
@@ -64,6 +66,11 @@ static inline void fuzz_load(const uint8_t *data, size_t size, hawser_format for
     }
     hawser_dataset_free(one);
     hawser_dataset_free(other);
+}
+
+static inline void fuzz_load(const uint8_t *data, size_t size, hawser_format format)
+{
+    fuzz_load_as(data, size, (hawser_load){.format = format});
 }
 
 #endif
