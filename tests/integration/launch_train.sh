@@ -49,7 +49,7 @@ code 8 timeout 100 "$hawser" "${words[@]}" --listen 2 --port-range $port --key-f
 wait $stranger
 equal $? 8
 code 2 "$hawser" node
-says "whose node"
+says "missing manager; usage: hawser node --join HOST:PORT --key-file FILE"
 code 2 "$hawser" node --join localhost:1
 says "key-file"
 chmod 644 job.key
