@@ -254,6 +254,34 @@ static hawser_status compare_names(const hw_call *call, const hw_fitted *fitted,
     return status;
 }
 
+/* Whether the training had an offset or weights (`key`), and these data have none, and the user has not said so. */
+static bool lacks(const hw_call *call, const hw_fitted *fitted, const char *key, const double *values)
+{
+    char fact[40];
+    snprintf(fact, sizeof fact, "options.%s", key);
+    const char *trained = hawser_model_text(fitted->model, fact);
+    return trained != NULL && strcmp(trained, "none") != 0 && values == NULL &&
+           hawser_options_text(call->options, key) == NULL;
+}
+
+/* Without its offset a prediction is wrong; without weights a measure counts rows in another way than the training. */
+static hawser_status check_sides(const hw_call *call, const hw_fitted *fitted, const hawser_dataset *data, bool measured,
+                                 hawser_error *error)
+{
+    if (lacks(call, fitted, "offset", hawser_dataset_offset(data)))
+        return hawser_fail(
+            error, HAWSER_BAD_OPTION,
+            "%s: the model was trained with --offset %.100s; give --offset for these data, or --offset none to "
+            "predict without it",
+            call->words[0], hawser_model_text(fitted->model, "options.offset"));
+    if (measured && lacks(call, fitted, "weights", hawser_dataset_weights(data)) &&
+        !hawser_options_flag(call->options, "quiet"))
+        fprintf(call->err,
+                "hawser: the model was trained with --weights %.100s, and these data have none: all rows count alike\n",
+                hawser_model_text(fitted->model, "options.weights"));
+    return HAWSER_OK;
+}
+
 hawser_status hw_load_for_model(const hw_call *call, const hw_fitted *fitted, char *const *words, size_t count,
                                 bool needs_target, hawser_dataset **data, hawser_error *error)
 {
@@ -267,6 +295,8 @@ hawser_status hw_load_for_model(const hw_call *call, const hw_fitted *fitted, ch
     HAWSER_TRY(hw_load_as(call, words, count, &how, data, error));
     doubt_base(call, fitted, *data);
     hawser_status status = compare_names(call, fitted, *data, error);
+    if (status == HAWSER_OK)
+        status = check_sides(call, fitted, *data, needs_target, error);
     if (status != HAWSER_OK) {
         hawser_dataset_free(*data);
         *data = NULL;

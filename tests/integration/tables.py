@@ -188,6 +188,20 @@ def labels_are_words():
     assert out.returncode == 3 and "the target has words" in out.stderr, out.stderr
 
 
+def an_offset_is_not_forgotten():
+    """A model that was trained with an offset predicts without one only if that is said."""
+    with open("o.csv", "w") as out:
+        out.write("x,o,w,y\n" + "".join("%d,%d,%d,%d\n" % (i % 7, i % 3, 1 + i % 2, i % 5) for i in range(50)))
+    run("train", "lasso", "o.csv", "--target", "y", "--offset", "o", "--weights", "w", "--lambda-ratio", "0.1", "--quiet", "-o", "m")
+    out = subprocess.run((HAWSER, "predict", "m", "o.csv"), capture_output=True, text=True, env=CLEAN, timeout=60)
+    assert out.returncode == 2 and "the model was trained with --offset o" in out.stderr, out.stderr
+    with_offset = [float(v) for v in run("predict", "m", "o.csv", "--offset", "o").split()]
+    without = [float(v) for v in run("predict", "m", "o.csv", "--offset", "none").split()]
+    assert all(abs(a - b - i % 3) < 1e-12 for i, (a, b) in enumerate(zip(with_offset, without))), (with_offset, without)
+    out = subprocess.run((HAWSER, "evaluate", "m", "o.csv", "--offset", "o"), capture_output=True, text=True, env=CLEAN, timeout=60)
+    assert out.returncode == 0 and "the model was trained with --weights w" in out.stderr, out.stderr
+
+
 def nodes_refuse_alike():
     """A word that one node alone meets in a column of numbers is refused with its line, on any number of nodes."""
     with open("mixed.csv", "w") as out:
@@ -216,6 +230,7 @@ def main():
             check(seed)
         penalties_are_of_the_tables_columns()
         labels_are_words()
+        an_offset_is_not_forgotten()
         nodes_refuse_alike()
         nodes_agree_before_words_are_columns()
 
