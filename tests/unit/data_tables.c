@@ -192,6 +192,9 @@ static void what_is_neither_is_refused(void **state)
                 "in:2:4: a comma is in the number; write a decimal point, and no groups: \"1\"");
     refuse_text("y,a\n1,b\xe9\n", plain,
                 "in:2: a word in column 1 'a' is not UTF-8; convert the file, for example: iconv -f ISO-8859-1 -t UTF-8");
+    refuse_text("y,a,w\n1,b,2\n2,c,heavy\n", (hawser_load){.weights = "w"}, "in:3:5: the value is not a number: \"heavy\"");
+    refuse_text("y,a,o\n1,b,2\n2,c,none at all\n", (hawser_load){.offset = "o"},
+                "in:3:5: the value is not a number: \"none\"");
     refuse_text("y,a\n1,b\n", (hawser_load){.categories = "none"}, "in:2:3: the value is not a number: \"b\"");
 }
 

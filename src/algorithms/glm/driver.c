@@ -393,7 +393,7 @@ bool hw_linear_next_lambda(hawser_progress *progress, void *user)
                                               .spent = record->at_limit,
                                               .done = !hawser_progress_stopping(progress)};
     else {
-        /* The error of a fold whose rows all have weight zero counts with weight zero. */
+        /* If all rows of a fold have weight zero, its error has weight zero, too. */
         record->errors[(record->fold_at - 1) * record->lambda_count + index] = weight > 0.0 ? errors / weight : 0.0;
         record->fold_weights[record->fold_at - 1] = weight;
     }

@@ -69,14 +69,14 @@ bool hw_linear_out(const hw_linear_problem *problem, size_t row, uint32_t fold);
 bool hw_linear_weighted(const hw_linear_problem *problem);
 /* Fills one weight per row (NULL if all rows weigh alike), and returns their sum. */
 double hw_linear_weigh(const hw_linear_problem *problem, uint32_t fold, double *weights);
-/* Return HAWSER_NOT_FINITE for values whose squares, or sums of squares over all rows, would overflow. */
-hawser_status hw_linear_check_target(const double *target, size_t count, hawser_error *error) HAWSER_MUST_USE;
-/* HAWSER_BAD_INPUT for a target of words, which are classes and no numbers. */
+/* Returns HAWSER_BAD_INPUT for a target of words: they are classes, not numbers. */
 hawser_status hw_linear_check_numeric(const hawser_dataset *data, hawser_error *error) HAWSER_MUST_USE;
+/* Return HAWSER_NOT_FINITE for values if their squares, or the sums of these over all rows, would overflow. */
+hawser_status hw_linear_check_target(const double *target, size_t count, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_linear_check_weights(double total, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_linear_check_square(double mean_square, size_t column, hawser_error *error) HAWSER_MUST_USE;
-/* Returns HAWSER_NOT_FINITE for a column whose squares vanish although its values do not, since it would count as constant. Callers check columns that are
- * divided by their deviation and columns without a penalty. A penalty keeps other such columns at zero. */
+/* Returns HAWSER_NOT_FINITE for a column of values so small that their squares are zero: it would count as constant. Callers check columns that
+ * they divide by the deviation, and columns without a penalty. A penalty keeps the other small columns at zero. */
 hawser_status hw_linear_check_small(double mean_square, double sum, size_t rows, size_t column,
                                     hawser_error *error) HAWSER_MUST_USE;
 /* Allocates zeros, which the caller frees: one more than `count`, so that a count of 0 does not fail. */

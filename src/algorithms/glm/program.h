@@ -53,8 +53,8 @@ void hw_linear_search_work(const hw_linear_frame *frame, hawser_operator *work,
 /* Reports the grades of a block's columns, from which hw_linear_choose bounds the working sets of all blocks together. Called by `bound`. */
 hawser_status hw_linear_report_grades(hawser_context *context, hw_linear_scan *scan,
                                       const hw_linear_columns *columns) HAWSER_MUST_USE;
-/* Chooses what the next rounds work on, for `choose`: columns that the published certificate, whose dual point has `scale`, does not prove to be zero
- * within `radius`, most promising first. The sets of all blocks together at most double the support or grow by `least`, and joint sets fit
+/* Chooses the columns that the next rounds work on, for `choose`. The published certificate, at the dual point of this `scale` and within
+ * `radius`, does not prove them to be zero. The most promising columns come first. The sets of all blocks together at most double the support or grow by `least`, and joint sets fit
  * their share. Keeps the coefficients if they are the best, and reports "working_set", "largest_set" and "screened". `solver` is the
  * block's state of the solver. */
 hawser_status hw_linear_choose(hawser_context *context, hw_linear_scan *scan, const hw_linear_columns *columns, void *solver,

@@ -8,7 +8,7 @@
  * finished lambdas. */
 hawser_program *hw_linear_collect_program(hw_linear *linear, const double *alpha, bool path);
 /* Fills the record's `rest` on node 0 from the run of that program, which may have been abandoned, and returns the coefficients. They are the kept
- * point if all blocks have kept the same one after some work; else `alpha`, whose objective and gap are NAN. */
+ * point if all blocks have kept the same one after some work. Else they are `alpha`, and objective and gap are NAN. */
 const double *hw_linear_take_collected(hw_linear_driver *driver, const hawser_run *run);
 /* Stores the certificate of the rest, from the run of its program, for hw_linear_finish. */
 void hw_linear_take_rest(hw_linear_driver *driver, const hawser_run *run);

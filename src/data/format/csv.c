@@ -43,15 +43,9 @@ static const char *odd_field(row_place *p, size_t column, const char *at, hawser
         begin++;
     double value = 0;
     const char *rest = text == HW_TEXT_AUTO ? hw_number(begin, &value) : NULL;
-    bool may =
-        (role == HW_FEATURE || role == HW_TARGET) && (text != HW_TEXT_AUTO || (csv->words && csv->rules.known == NULL));
-    if (!may && rest != NULL && rest < stop && hw_skip_blanks(rest) > rest)
-        return (void)hw_chunk_fail(p->chunk, hw_skip_blanks(rest), error, "something follows the number"), NULL;
-    if (!may && rest != NULL && rest < stop && *rest == ',')
-        return (void)hw_chunk_fail(p->chunk, begin, error, "a comma is in the number; write a decimal point, and no groups"),
-               NULL;
     if (rest != stop)
-        return hw_csv_word(csv, p->chunk, p->part, column, begin, stop, &p->row[column], error) == HAWSER_OK ? end : NULL;
+        return hw_csv_word(csv, p->chunk, p->part, column, begin, stop, rest, &p->row[column], error) == HAWSER_OK ? end
+                                                                                                                   : NULL;
     if (value - value != 0)
         return (void)hw_chunk_fail(p->chunk, begin, error, "the value is too large"), NULL;
     p->row[column] = value;

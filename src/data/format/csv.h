@@ -28,9 +28,10 @@ void hw_csv_free(hw_csv *csv);
 
 /* csv_roles.c: gives each field its role and its way of reading, by the load's options or the model's columns. */
 hawser_status hw_csv_roles(hw_job *job, hw_csv *csv, hawser_error *error) HAWSER_MUST_USE;
-/* csv_words.c: a field that is no number, or is read as a word or date: puts its cell. HAWSER_BAD_INPUT. */
+/* csv_words.c: puts the cell of a field that is no number, or is read as a word or date. `rest`: where the number ends that the field begins
+ * with, or NULL. HAWSER_BAD_INPUT. */
 hawser_status hw_csv_word(const hw_csv *csv, const hw_chunk *chunk, hw_text_part *part, size_t column, const char *begin,
-                          const char *stop, double *cell, hawser_error *error) HAWSER_MUST_USE;
+                          const char *stop, const char *rest, double *cell, hawser_error *error) HAWSER_MUST_USE;
 /* csv_words.c: a missing value: puts its cell, or *drop. HAWSER_BAD_INPUT where it is refused. */
 hawser_status hw_csv_missing(const hw_csv *csv, const hw_chunk *chunk, hw_text_part *part, size_t column, const char *at,
                              double *cell, bool *drop, hawser_error *error) HAWSER_MUST_USE;

@@ -129,22 +129,36 @@ static hawser_status date_cell(const hw_csv *csv, const hw_chunk *chunk, hw_text
     return HAWSER_OK;
 }
 
+/* What is no number where only a number may be; see hw_csv_word for `rest`. */
+static hawser_status refuse_word(const hw_csv *csv, const hw_chunk *chunk, size_t column, const char *begin,
+                                 const char *stop, const char *rest, hawser_error *error)
+{
+    if (rest != NULL && rest < stop && hw_skip_blanks(rest) > rest)
+        return hw_chunk_fail(chunk, hw_skip_blanks(rest), error, "something follows the number");
+    if (rest != NULL && rest < stop && *rest == ',')
+        return hw_chunk_fail(chunk, begin, error, "a comma is in the number; write a decimal point, and no groups");
+    return hw_no_number(chunk, begin, csv->rules.roles[column] == HW_TARGET ? "target" : "value", error);
+}
+
 hawser_status hw_csv_word(const hw_csv *csv, const hw_chunk *chunk, hw_text_part *part, size_t column, const char *begin,
-                          const char *stop, double *cell, hawser_error *error)
+                          const char *stop, const char *rest, double *cell, hawser_error *error)
 {
     hw_text text = text_of(csv, column);
+    unsigned role = csv->rules.roles[column];
     hw_survey_column *survey;
     uint32_t number;
     if (text == HW_TEXT_DATES)
         return date_cell(csv, chunk, part, column, begin, stop, cell, error);
     if (text == HW_TEXT_WORDS && csv->rules.known != NULL)
         return known_word(csv, chunk, part, column, begin, stop, cell, error);
+    bool allowed = csv->words && csv->rules.known == NULL && (role == HW_FEATURE || role == HW_TARGET);
+    if (text == HW_TEXT_AUTO && !allowed)
+        return refuse_word(csv, chunk, column, begin, stop, rest, error);
     if (text == HW_TEXT_AUTO && has_separators(begin, stop))
         return hw_chunk_fail(chunk, begin, error, "%s is in the number; write a decimal point, and no groups",
                              memchr(begin, ',', (size_t)(stop - begin)) != NULL ? "a comma" : "a separator");
-    bool may = text == HW_TEXT_WORDS || (csv->words && csv->rules.known == NULL);
-    if (!may || (text == HW_TEXT_AUTO && is_not_finite(begin, stop)))
-        return hw_no_number(chunk, begin, csv->rules.roles[column] == HW_TARGET ? "target" : "value", error);
+    if (text == HW_TEXT_AUTO && is_not_finite(begin, stop))
+        return hw_no_number(chunk, begin, role == HW_TARGET ? "target" : "value", error);
     if (csv->placing) {
         atomic_store(csv->met_words, true);
         return hw_chunk_fail(chunk, begin, error, "a word, as in a table");

@@ -59,9 +59,9 @@ hawser_status hw_dense_begin(hw_dense *dense, hw_job *job, uint64_t rows, size_t
 /* Puts `count` rows of width numbers, which the storage type can hold, from row `first` on. */
 hawser_status hw_dense_put(const hw_dense *dense, const double *rows, uint64_t first, uint64_t count,
                            hawser_error *error) HAWSER_MUST_USE;
-/* Replaces NaN, which marks missing values of a column, with `given`, or if that is NULL with the mean of the other values. Returns the
- * replacement; NaN if there are no other values, for which hw_no_mean makes the message. */
-double hw_fill_mean(void *column, uint64_t rows, bool single, const double *given);
+/* Replaces NaN, which stands for a missing value, by `given`, or if that is NULL by the mean of the others, which is returned; NaN if there are
+ * none (hw_no_mean). `values` has the `stored` entries of a column; the others of its `rows` rows are zeros. */
+double hw_fill_mean(void *values, uint64_t stored, uint64_t rows, bool single, const double *given);
 hawser_status hw_no_mean(const char *name, uint64_t feature, hawser_error *error);
 /* Replaces NaN, which marks missing values, with the mean of the column. */
 hawser_status hw_dense_means(hw_dense *dense, hawser_dataset *dataset, hawser_error *error) HAWSER_MUST_USE;

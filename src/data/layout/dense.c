@@ -59,32 +59,32 @@ static hawser_status put_parts(void *context, uint32_t thread, hawser_error *err
 }
 
 /* Computes the mean. If the sum overflows although the mean does not, it is added up in units that cannot overflow. */
-static double mean_of(const void *column, uint64_t rows, bool single, uint64_t count, double sum)
+static double mean_of(const void *values, uint64_t stored, bool single, uint64_t present, double sum)
 {
     const double unit = 0x1p-40; /* there are fewer rows than 1 / unit */
     if (!isinf(sum))
-        return sum / (double)count;
+        return sum / (double)present;
     sum = 0;
-    for (uint64_t i = 0; i < rows; i++) {
-        double value = single ? (double)((const float *)column)[i] : ((const double *)column)[i];
+    for (uint64_t i = 0; i < stored; i++) {
+        double value = single ? (double)((const float *)values)[i] : ((const double *)values)[i];
         sum += isnan(value) ? 0 : value * unit;
     }
-    double mean = sum / (double)count / unit;
+    double mean = sum / (double)present / unit;
     return isinf(mean) ? copysign(DBL_MAX, mean) : mean; /* exceeded by rounding only */
 }
 
-double hw_fill_mean(void *column, uint64_t rows, bool single, const double *given)
+double hw_fill_mean(void *values, uint64_t stored, uint64_t rows, bool single, const double *given)
 {
-    float *f = column;
-    double *d = column, sum = 0;
-    uint64_t count = 0;
-    for (uint64_t i = 0; i < rows; i++) {
+    float *f = values;
+    double *d = values, sum = 0;
+    uint64_t missing = 0;
+    for (uint64_t i = 0; i < stored; i++) {
         double value = single ? (double)f[i] : d[i];
         sum += isnan(value) ? 0 : value;
-        count += !isnan(value);
+        missing += isnan(value);
     }
-    double mean = given != NULL ? *given : mean_of(column, rows, single, count, sum);
-    for (uint64_t i = 0; count < rows && i < rows; i++)
+    double mean = given != NULL ? *given : mean_of(values, stored, single, rows - missing, sum);
+    for (uint64_t i = 0; missing > 0 && i < stored; i++)
         if (single && isnan(f[i]))
             f[i] = (float)mean;
         else if (!single && isnan(d[i]))
@@ -104,7 +104,7 @@ static hawser_status fill_means(void *context, uint32_t thread, hawser_error *er
     const double *given = w->job->load->means;
     for (uint64_t j = thread; j < w->features; j += w->job->threads) {
         void *column = (char *)w->values + j * w->rows * (w->single ? sizeof(float) : sizeof(double));
-        w->means[j] = hw_fill_mean(column, w->rows, w->single, given != NULL ? &given[j] : NULL);
+        w->means[j] = hw_fill_mean(column, w->rows, w->rows, w->single, given != NULL ? &given[j] : NULL);
         if (isnan(w->means[j]))
             return hw_no_mean(w->job->input.files[0].name, j, error);
         if (w->single && isinf((float)w->means[j]))

@@ -390,8 +390,8 @@ hawser_status hw_shard_means(hawser_dataset *dataset, const hw_owners *owners, u
         if (hw_owner(owners, j) != self || !hw_schema_has_numbers(dataset->schema, j))
             continue;
         char *column = (char *)(uintptr_t)A->values + first * hw_type_size(A->type);
-        means[j] = A->layout == HAWSER_DENSE ? hw_fill_mean(column, A->rows, single, NULL)
-                                             : hw_fill_sparse_mean(column, A->offsets[j + 1] - first, A->rows, single);
+        uint64_t stored = A->layout == HAWSER_DENSE ? A->rows : A->offsets[j + 1] - first;
+        means[j] = hw_fill_mean(column, stored, A->rows, single, NULL);
         if (isnan(means[j]))
             return hw_no_mean(name, j, error);
     }

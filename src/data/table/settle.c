@@ -1,5 +1,4 @@
 /* settle.c - from the cells of a table to a matrix: dense if all columns have numbers, else compressed columns or rows. */
-#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -216,7 +215,8 @@ static hawser_status find_means(settle_work *w, size_t count, size_t width, haws
             double cell = cell_of(w, r, k);
             column[r] = w->single ? (double)(float)cell : cell;
         }
-        w->means[at] = hw_fill_mean(column, w->table->rows, false, w->wishes->means != NULL ? &w->wishes->means[at] : NULL);
+        w->means[at] = hw_fill_mean(column, w->table->rows, w->table->rows, false,
+                                    w->wishes->means != NULL ? &w->wishes->means[at] : NULL);
         if (isnan(w->means[at]))
             status = hw_no_mean(w->table->input, at, error);
         else if (w->single && isinf((float)w->means[at]))
@@ -310,38 +310,4 @@ hawser_status hw_table_settle(struct hw_table *table, const hawser_schema *schem
     table->cells = NULL;
     table->bytes = 0;
     return status;
-}
-
-/* See mean_of in dense.c: zeros add nothing, so both give the same bits. */
-static double sparse_mean(const void *values, uint64_t count, bool single, double sum, uint64_t present)
-{
-    const double unit = 0x1p-40;
-    if (!isinf(sum))
-        return sum / (double)present;
-    sum = 0;
-    for (uint64_t e = 0; e < count; e++) {
-        double value = single ? (double)((const float *)values)[e] : ((const double *)values)[e];
-        sum += isnan(value) ? 0 : value * unit;
-    }
-    double mean = sum / (double)present / unit;
-    return isinf(mean) ? copysign(DBL_MAX, mean) : mean;
-}
-
-double hw_fill_sparse_mean(void *values, uint64_t count, uint64_t rows, bool single)
-{
-    double sum = 0, *d = values;
-    float *f = values;
-    uint64_t missing = 0;
-    for (uint64_t e = 0; e < count; e++) {
-        double value = single ? (double)f[e] : d[e];
-        sum += isnan(value) ? 0 : value;
-        missing += isnan(value);
-    }
-    double mean = missing == rows ? NAN : sparse_mean(values, count, single, sum, rows - missing);
-    for (uint64_t e = 0; missing > 0 && e < count; e++)
-        if (single && isnan(f[e]))
-            f[e] = (float)mean;
-        else if (!single && isnan(d[e]))
-            d[e] = mean;
-    return mean;
 }

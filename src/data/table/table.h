@@ -58,7 +58,4 @@ typedef struct hw_table_wishes {
 hawser_status hw_table_settle(struct hw_table *table, const hawser_schema *schema, const hw_table_wishes *wishes,
                               hawser_dataset *dataset, hawser_error *error) HAWSER_MUST_USE;
 
-/* hw_fill_mean for one column of a CSC matrix: `values` has its `count` entries, the others of `rows` rows are zeros. */
-double hw_fill_sparse_mean(void *values, uint64_t count, uint64_t rows, bool single);
-
 #endif
