@@ -9,6 +9,7 @@
 #include "cli/plot.h"
 #include "cli/rescue.h"
 #include "cli/summary.h"
+#include "data/table/schema.h"
 #include "runtime/job/enter.h"
 
 const hawser_option *hw_train_rows(void)
@@ -74,12 +75,20 @@ static hawser_status load_validation(const hw_call *call, bool leads, const haws
     if (path == NULL || !leads) /* only node 0 has the result and measures the error on it */
         return HAWSER_OK;
     hawser_load how;
+    hawser_schema *named = NULL;
     HAWSER_TRY(hawser_load_from_options(call->options, &how, error));
+    if (hawser_dataset_schema(data) == NULL)
+        HAWSER_TRY(hw_schema_of_names(data, &named, error));
     how.columns = hawser_dataset_matrix(data)->cols;
-    how.schema = hawser_dataset_schema(data);
+    how.schema = named != NULL ? named : hawser_dataset_schema(data);
+    if (how.target == NULL && how.schema != NULL)
+        how.target = hawser_dataset_target_name(data);
+    how.target_place = hawser_dataset_figures(data)->target_column;
     how.index_base = hawser_dataset_figures(data)->index_base + 1;
     how.means = hawser_dataset_means(data);
-    return hawser_dataset_load(&path, 1, &how, validation, error);
+    hawser_status status = hawser_dataset_load(&path, 1, &how, validation, error);
+    hawser_schema_free(named);
+    return status;
 }
 
 static void log_load(hw_monitor *monitor, const hawser_dataset *data)

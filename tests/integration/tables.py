@@ -202,6 +202,19 @@ def an_offset_is_not_forgotten():
     assert out.returncode == 0 and "the model was trained with --weights w" in out.stderr, out.stderr
 
 
+def validation_data_match_by_name():
+    """With words and without, whatever the order of the columns, and where the target is the first column by default."""
+    chance, rows = random.Random(6), 120
+    for kinds in (("number", "number", "number"), ("number", "word", "number")):
+        columns = [Column(chance, "c%d" % k, kind, rows, False) for k, kind in enumerate(kinds)]
+        y = Column(chance, "y", "number", rows, False)
+        write_csv("v.csv", [y] + columns, None)
+        write_csv("v2.csv", [columns[2], y, columns[0], columns[1]], None)
+        errors = [json.loads(run("train", "lasso", "v.csv", "--lambda-ratio", "0.1", "--quiet", "--json", "--validation", path))["validation_mse"]
+                  for path in ("v.csv", "v2.csv")]
+        assert errors[0] == errors[1], (kinds, errors)
+
+
 def nodes_refuse_alike():
     """A word that one node alone meets in a column of numbers is refused with its line, on any number of nodes."""
     with open("mixed.csv", "w") as out:
@@ -231,6 +244,7 @@ def main():
         penalties_are_of_the_tables_columns()
         labels_are_words()
         an_offset_is_not_forgotten()
+        validation_data_match_by_name()
         nodes_refuse_alike()
         nodes_agree_before_words_are_columns()
 

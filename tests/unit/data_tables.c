@@ -298,6 +298,13 @@ static void new_data_get_the_models_columns(void **state)
     d = load_text("clear,5\nrain,0\n", load); /* no names, and no target */
     assert_true(entry_at(d, 0, 0) == 1 && entry_at(d, 0, 2) == 5 && entry_at(d, 1, 1) == 1);
     hawser_dataset_free(d);
+    hawser_schema *nameless;
+    hawser_error error = {0};
+    assert_int_equal(hawser_schema_read("{\"columns\":[{\"name\":\"\"},{\"name\":\"\"}]}", &nameless, &error), HAWSER_OK);
+    d = load_text("y,,\n1,2,3\n", (hawser_load){.schema = nameless, .columns = 2, .target_optional = true});
+    assert_true(entry_at(d, 0, 0) == 2 && entry_at(d, 0, 1) == 3); /* by position */
+    hawser_dataset_free(d);
+    hawser_schema_free(nameless);
     refuse_text("t,y\n5,1\n", load, "in: has no column 'sky', which the model needs");
     refuse_text(
         "t,sky\n5,hail\n", load,

@@ -205,12 +205,13 @@ static hawser_status match_names(const hw_job *job, hw_csv *csv, hawser_error *e
     return status;
 }
 
+/* Whether each column has a name. Of several columns without one, none could be told from the others. */
 static bool is_named(const hawser_schema *schema)
 {
     for (size_t k = 0; k < schema->count; k++)
-        if (schema->columns[k].shape.name[0] != '\0')
-            return true;
-    return false;
+        if (schema->columns[k].shape.name[0] == '\0')
+            return false;
+    return true;
 }
 
 /* How the model's columns are read: words and dates, and the target's words. */

@@ -33,6 +33,24 @@ hawser_status hw_schema_name(hawser_schema *schema, size_t column, const char *n
     return HAWSER_OK;
 }
 
+hawser_status hw_schema_of_names(const hawser_dataset *dataset, hawser_schema **schema, hawser_error *error)
+{
+    size_t columns = hawser_dataset_matrix(dataset)->cols;
+    *schema = NULL;
+    if (hawser_dataset_column(dataset, 0) == NULL)
+        return HAWSER_OK;
+    hawser_status status = hw_schema_new(columns, schema, error);
+    for (size_t k = 0; k < columns && status == HAWSER_OK; k++)
+        status = hw_schema_name(*schema, k, hawser_dataset_column(dataset, k), error);
+    if (status == HAWSER_OK)
+        status = hw_schema_settle(*schema, error);
+    if (status != HAWSER_OK) {
+        hawser_schema_free(*schema);
+        *schema = NULL;
+    }
+    return status;
+}
+
 static int by_bytes(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b); /* as unsigned bytes, whatever the locale */
