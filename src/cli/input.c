@@ -231,29 +231,6 @@ static hawser_status take_means(const hw_call *call, const hw_fitted *fitted, ha
     return HAWSER_OK;
 }
 
-/* Compares names where the reader has not matched them: those of a cache, or of a file of names. */
-static hawser_status compare_names(const hw_call *call, const hw_fitted *fitted, const hawser_dataset *data,
-                                   hawser_error *error)
-{
-    size_t columns = hawser_dataset_matrix(data)->cols, size = 0;
-    char *text = NULL;
-    hawser_status status = HAWSER_OK;
-    for (size_t j = 0; fitted->schema != NULL && j < columns && status == HAWSER_OK; j++) {
-        const char *name = hawser_dataset_column(data, j);
-        status = HW_GROW(&text, &size, hawser_schema_print(fitted->schema, j, NULL, 0) + 1, "a column's name", error);
-        if (status != HAWSER_OK || name == NULL)
-            break;
-        (void)hawser_schema_print(fitted->schema, j, text, size);
-        if (strcmp(name, text) != 0)
-            status = hawser_fail(error, HAWSER_BAD_INPUT,
-                                 "%s: column %zu is named '%.100s', but '%.100s' in the model; bring the columns into the "
-                                 "model's order",
-                                 call->words[1], j, name, text);
-    }
-    free(text);
-    return status;
-}
-
 /* Whether the training had an offset or weights (`key`), and these data have none, and the user has not said so. */
 static bool lacks(const hw_call *call, const hw_fitted *fitted, const char *key, const double *values)
 {
@@ -294,9 +271,7 @@ hawser_status hw_load_for_model(const hw_call *call, const hw_fitted *fitted, ch
     how.rows_layout = 1;
     HAWSER_TRY(hw_load_as(call, words, count, &how, data, error));
     doubt_base(call, fitted, *data);
-    hawser_status status = compare_names(call, fitted, *data, error);
-    if (status == HAWSER_OK)
-        status = check_sides(call, fitted, *data, needs_target, error);
+    hawser_status status = check_sides(call, fitted, *data, needs_target, error);
     if (status != HAWSER_OK) {
         hawser_dataset_free(*data);
         *data = NULL;

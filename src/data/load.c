@@ -240,6 +240,41 @@ hawser_status hawser_dataset_load(const char *const *paths, size_t count, const 
     return status;
 }
 
+/* Compares the names of the columns and the words of the target with the model's, where the reader has not matched them: those of a cache, or of
+ * a file of names. */
+static hawser_status check_schema(const char *path, const hawser_dataset *dataset, const hawser_load *load,
+                                  hawser_error *error)
+{
+    size_t size = 0, count = 0, expected = 0;
+    char *text = NULL;
+    hawser_status status = HAWSER_OK;
+    for (size_t j = 0; dataset->columns != NULL && j < dataset->matrix.cols && status == HAWSER_OK; j++) {
+        status = HW_GROW(&text, &size, hawser_schema_print(load->schema, j, NULL, 0) + 1, "a column's name", error);
+        if (status != HAWSER_OK)
+            break;
+        (void)hawser_schema_print(load->schema, j, text, size);
+        if (strcmp(dataset->columns[j], text) != 0)
+            status = hawser_fail(
+                error, HAWSER_BAD_INPUT,
+                "%s: column %zu is named '%.100s', but '%.100s' in the model; bring the columns into the model's "
+                "order",
+                path, j, dataset->columns[j], text);
+    }
+    free(text);
+    const char *const *words = hawser_schema_target(dataset->schema, &count);
+    const char *const *known = hawser_schema_target(load->schema, &expected);
+    bool same = count == expected;
+    for (size_t k = 0; same && k < count; k++)
+        same = strcmp(words[k], known[k]) == 0;
+    if (status == HAWSER_OK && dataset->schema != NULL && !load->target_optional && !same)
+        status =
+            hawser_fail(error, HAWSER_BAD_INPUT,
+                        "%s: its target has other words than the model's, so their numbers differ; evaluate the table that "
+                        "it was converted from",
+                        path);
+    return status;
+}
+
 static hawser_status load_once(const char *const *paths, size_t count, const hawser_load *load, uint64_t memory,
                                bool as_table, hawser_dataset **dataset, bool *again, hawser_error *error)
 {
@@ -268,7 +303,15 @@ hawser_status hw_load_within(const char *const *paths, size_t count, const hawse
     *dataset = NULL;
     HAWSER_TRY(check_asked(paths, count, load, error));
     hawser_status status = load_once(paths, count, load, memory, false, dataset, &again, error);
-    return again ? load_once(paths, count, load, memory, true, dataset, &again, error) : status;
+    if (again)
+        status = load_once(paths, count, load, memory, true, dataset, &again, error);
+    if (status == HAWSER_OK && load->schema != NULL)
+        status = check_schema(paths[0], *dataset, load, error);
+    if (status != HAWSER_OK) {
+        hawser_dataset_free(*dataset);
+        *dataset = NULL;
+    }
+    return status;
 }
 
 hawser_status hw_load_as_table(const char *const *paths, size_t count, const hawser_load *load, uint64_t memory,

@@ -215,6 +215,33 @@ def validation_data_match_by_name():
         assert errors[0] == errors[1], (kinds, errors)
 
 
+def caches_keep_their_order():
+    """A cache has the columns and the numbers of words of its conversion: others than the model's are refused, and no target is no obstacle."""
+    with open("k.csv", "w") as out:
+        out.write("a,b,y\n" + "".join("%d,%d,%s\n" % (i % 7, i % 3, "yes" if i % 5 > 2 else "no") for i in range(60)))
+    with open("k3.csv", "w") as out:
+        out.write("a,b,y\n" + "".join("%d,%d,%s\n" % (i % 7, i % 3, ("maybe", "no", "yes")[i % 3]) for i in range(60)))
+    run("train", "logistic", "k.csv", "--target", "y", "--lambda-ratio", "0.1", "--quiet", "-o", "m")
+    for columns, name in (("a,b", "ab"), ("b,a", "ba")):
+        with open(name + ".csv", "w") as out:
+            rows = csv.DictReader(open("k.csv"))
+            out.write(columns + ",y\n" + "".join(",".join(row[c] for c in columns.split(",") + ["y"]) + "\n" for row in rows))
+        run("data", "convert", name + ".csv", "--target", "y", "-o", name + ".hwc")
+    run("data", "convert", "k3.csv", "--target", "y", "-o", "k3.hwc")
+    run("data", "convert", "k.csv", "--target", "none", "--ignore", "y", "-o", "bare.hwc")
+    straight = run("predict", "m", "k.csv")
+    for good in ("ab.hwc", "ab.csv", "ba.csv", "k3.hwc", "bare.hwc"):
+        assert run("predict", "m", good) == straight, good
+    assert run("evaluate", "m", "ab.hwc") == run("evaluate", "m", "k.csv")
+    for words, status, text in ((("predict", "m", "ba.hwc"), 3, "column 0 is named 'b', but 'a' in the model"),
+                                (("evaluate", "m", "k3.hwc"), 3, "its target has other words than the model's"),
+                                (("train", "logistic", "ab.hwc", "--ignore", "a"), 2, "cannot select columns or dates"),
+                                (("train", "logistic", "k.csv", "--target", "y", "--lambda-ratio", "0.1", "--validation", "ba.hwc"), 3,
+                                 "column 0 is named 'b', but 'a' in the model")):
+        out = subprocess.run((HAWSER, *words), capture_output=True, text=True, env=CLEAN, timeout=60)
+        assert out.returncode == status and text in out.stderr, (words, out.returncode, out.stderr)
+
+
 def nodes_refuse_alike():
     """A word that one node alone meets in a column of numbers is refused with its line, on any number of nodes."""
     with open("mixed.csv", "w") as out:
@@ -245,6 +272,7 @@ def main():
         labels_are_words()
         an_offset_is_not_forgotten()
         validation_data_match_by_name()
+        caches_keep_their_order()
         nodes_refuse_alike()
         nodes_agree_before_words_are_columns()
 

@@ -241,7 +241,8 @@ static bool asked(const char *text)
 static hawser_status check_wishes(const hawser_dataset *d, const char *path, const hawser_load *load, hawser_error *error)
 {
     static const char again[] = "a cache keeps the options of its conversion: give this one to `hawser data convert`";
-    if (asked(load->target) && (d->target_name == NULL || strcmp(load->target, d->target_name) != 0))
+    if (asked(load->target) && !load->target_optional &&
+        (d->target_name == NULL || strcmp(load->target, d->target_name) != 0))
         return hawser_fail(error, HAWSER_BAD_OPTION, "%s: target \"%s\" is not its target \"%s\"; %s", path, load->target,
                            d->target_name != NULL ? d->target_name : "", again);
     if (asked(load->weights) || asked(load->offset) || load->names != NULL)
@@ -250,6 +251,11 @@ static hawser_status check_wishes(const hawser_dataset *d, const char *path, con
                            : asked(load->offset) ? load->offset
                                                  : load->names,
                            again);
+    const char *const lists[] = {load->select, load->ignore, load->dates};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        if (lists[i] != NULL)
+            return hawser_fail(error, HAWSER_BAD_OPTION, "%s: cannot select columns or dates (\"%.100s\"); %s", path,
+                               lists[i], again);
     if (load->type == HAWSER_F32 && d->matrix.type != HAWSER_F32)
         return hawser_fail(error, HAWSER_BAD_OPTION, "%s: it has 64-bit numbers, but 32-bit ones were requested; %s", path,
                            again);
