@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "algorithms/glm/driver.h"
+#include "factor_data.h"
 #include "hawser/algorithm.h"
 #include "job.h"
 #include "runtime/drive/driver.h"
@@ -34,49 +35,10 @@ typedef struct outcome {
     hawser_error failure; /* status HAWSER_OK: there is a model */
 } outcome;
 
-static double mix(uint64_t *state)
-{
-    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (double)(*state >> 11) * 0x1p-53 * 2.0 - 1.0;
-}
-
 /* Sparse columns that share a factor, and a target of two labels or of any numbers. */
 static hawser_dataset *make_data(bool labels)
 {
-    static uint64_t offsets[FEATURES + 1];
-    static uint32_t indices[EXAMPLES * FEATURES];
-    static double values[EXAMPLES * FEATURES], y[EXAMPLES], common[EXAMPLES];
-    uint64_t seed = 5, stored = 0;
-    for (size_t i = 0; i < EXAMPLES; i++) {
-        common[i] = mix(&seed);
-        y[i] = 0.5 * mix(&seed) + 0.3;
-    }
-    for (size_t j = 0; j < FEATURES; j++) {
-        offsets[j] = stored;
-        for (uint32_t i = 0; i < EXAMPLES; i++) {
-            double x = 0.6 * common[i] + 0.4 * mix(&seed);
-            if (mix(&seed) > 0.2)
-                continue;
-            indices[stored] = i;
-            values[stored++] = x * (1.0 + (double)(j % 3));
-            y[i] += j % 6 == 0 ? (j % 4 ? -1.0 : 1.5) * x : 0.0;
-        }
-    }
-    offsets[FEATURES] = stored;
-    for (size_t i = 0; labels && i < EXAMPLES; i++)
-        y[i] = y[i] > 0.3 ? 1.0 : 0.0;
-    hawser_matrix matrix = {.rows = EXAMPLES,
-                            .cols = FEATURES,
-                            .stored = stored,
-                            .layout = HAWSER_CSC,
-                            .values = values,
-                            .offsets = offsets,
-                            .indices = indices};
-    hawser_dataset *data = NULL;
-    hawser_error error = {0};
-    if (hawser_dataset_from(&matrix, y, &data, &error) != HAWSER_OK)
-        fail_msg("%s", error.text);
-    return data;
+    return factor_data(EXAMPLES, FEATURES, 0.6, labels);
 }
 
 static uint64_t digest_text(uint64_t digest, const char *text)

@@ -20,12 +20,13 @@
 #include <unistd.h>
 
 #include "algorithms/solve/memory.h"
+#include "factor_data.h"
 #include "hawser/algorithm.h"
 #include "hawser/record.h"
 #include "job.h"
 #include "sanitized.h"
 
-enum { LARGE_EXAMPLES = 1000, LARGE_FEATURES = 560, OPTIONS_MOST = 20, CALLS_MOST = 200, WORKERS = 3, STRUCT_MOST = 64 };
+enum { OPTIONS_MOST = 20, CALLS_MOST = 200, WORKERS = 3, STRUCT_MOST = 64 };
 
 /* The matrix of a training. */
 typedef enum data_shape { SPARSE, DENSE, WIDE, LARGE, SHAPES } data_shape;
@@ -33,7 +34,7 @@ typedef enum data_shape { SPARSE, DENSE, WIDE, LARGE, SHAPES } data_shape;
 static const struct {
     size_t rows, columns;
     double density;
-} shapes[SHAPES] = {{90, 40, 0.6}, {90, 40, 1.0}, {60, 300, 0.06}, {LARGE_EXAMPLES, LARGE_FEATURES, 1.0}};
+} shapes[SHAPES] = {{90, 40, 0.6}, {90, 40, 1.0}, {60, 300, 0.06}, {1000, 560, 1.0}};
 
 /* A training: an algorithm, its data, and option names and values. */
 typedef struct work {
@@ -120,52 +121,10 @@ void __wrap_hawser_record_array(hawser_record *record, void **array, size_t size
 
 /* ---------------------------------------------------------------------------------------------------------- trainings ---- */
 
-static double mix(uint64_t *state)
-{
-    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (double)(*state >> 11) * 0x1p-53 * 2.0 - 1.0;
-}
-
 /* Columns that share a factor, and a target of two labels or of any numbers. */
 static hawser_dataset *make_data(data_shape shape, bool labels)
 {
-    static uint64_t offsets[LARGE_FEATURES + 1];
-    static uint32_t indices[LARGE_EXAMPLES * LARGE_FEATURES];
-    static double values[LARGE_EXAMPLES * LARGE_FEATURES], y[LARGE_EXAMPLES], common[LARGE_EXAMPLES];
-    size_t rows = shapes[shape].rows, columns = shapes[shape].columns;
-    bool dense = shapes[shape].density == 1.0;
-    uint64_t seed = 5, stored = 0;
-    for (size_t i = 0; i < rows; i++) {
-        common[i] = mix(&seed);
-        y[i] = 0.5 * mix(&seed) + 0.3;
-    }
-    for (size_t j = 0; j < columns; j++) {
-        offsets[j] = stored;
-        for (uint32_t i = 0; i < rows; i++) {
-            double x = 0.6 * common[i] + 0.4 * mix(&seed);
-            if (mix(&seed) > 2.0 * shapes[shape].density - 1.0)
-                continue;
-            indices[stored] = i;
-            values[stored++] = x * (1.0 + (double)(j % 3));
-            y[i] += j % 6 == 0 ? (j % 4 ? -1.0 : 1.5) * x : 0.0;
-        }
-    }
-    offsets[columns] = stored;
-    for (size_t i = 0; labels && i < rows; i++)
-        y[i] = y[i] > 0.3 ? 1.0 : 0.0;
-    hawser_matrix matrix = {.rows = rows,
-                            .cols = columns,
-                            .stored = stored,
-                            .layout = dense ? HAWSER_DENSE : HAWSER_CSC,
-                            .values = values,
-                            .stride = dense ? rows : 0,
-                            .offsets = dense ? NULL : offsets,
-                            .indices = dense ? NULL : indices};
-    hawser_dataset *data = NULL;
-    hawser_error error = {0};
-    if (hawser_dataset_from(&matrix, y, &data, &error) != HAWSER_OK)
-        fail_msg("%s", error.text);
-    return data;
+    return factor_data(shapes[shape].rows, shapes[shape].columns, shapes[shape].density, labels);
 }
 
 /* What two equal models have in common. */
