@@ -223,8 +223,8 @@ def signals_come_early():
             it.ends(*({0: (130,), 1: (130,)}.get(turn, (130, 0))))
             err = text_of("err")
             if it.process.returncode == 130 and not os.path.exists("m.st"):
-                # Nodes that had joined already report the lost node with the same signal.
-                said = [line for line in err.split("\n") if "was lost" not in line and
+                # Nodes that had joined already report with the same signal the node that was lost or has left.
+                said = [line for line in err.split("\n") if "was lost" not in line and "has left the job" not in line and
                         (f"ended by {number.name}" in line or "nothing was reached" in line)]
                 check(len(said) == 1, f"{words} {number!r}: {err}")
             check(turn not in (0, 1) or not os.path.exists("m.st") or is_model("m.st"), f"{words}: half a model")
