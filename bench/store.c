@@ -267,16 +267,16 @@ static void measure_each(bench *b, bool push, size_t first, size_t count, double
 static void measure_all(bench *b, bool push, size_t first, size_t count, double *samples)
 {
     const shape *s = b->shape;
-    uint64_t under_way[64] = {0};
+    uint64_t in_flight[64] = {0};
     double start = hw_seconds();
     for (size_t r = 0; r < count; r++) {
-        if (under_way[r % s->flight] != 0)
-            finish(b, under_way[r % s->flight]);
-        under_way[r % s->flight] = ask(b, push, first + r);
+        if (in_flight[r % s->flight] != 0)
+            finish(b, in_flight[r % s->flight]);
+        in_flight[r % s->flight] = ask(b, push, first + r);
     }
     for (size_t k = 0; k < s->flight; k++)
-        if (under_way[k] != 0)
-            finish(b, under_way[k]);
+        if (in_flight[k] != 0)
+            finish(b, in_flight[k]);
     samples[0] = (hw_seconds() - start) / (double)count;
 }
 
@@ -514,22 +514,22 @@ static void sizes_of(const shape *s, bool push, size_t *up, size_t *down)
     *down = 64 + (push ? 0 : values);
 }
 
-typedef enum bare_way { BARE_UNIX, BARE_TCP, BARE_RENO } bare_way;
+typedef enum bare_kind { BARE_UNIX, BARE_TCP, BARE_RENO } bare_kind;
 
 /* Opens a socket. It sets reno before the connection begins, because a connection keeps the congestion control that it starts with. */
-static int bare_socket(bare_way way)
+static int bare_socket(bare_kind kind)
 {
-    int fd = socket(way == BARE_UNIX ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || (way == BARE_RENO && setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4) != 0))
+    int fd = socket(kind == BARE_UNIX ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || (kind == BARE_RENO && setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4) != 0))
         die("socket");
     return fd;
 }
 
-static int listen_bare(bare_way way, struct sockaddr_un *at, struct sockaddr_in *tcp)
+static int listen_bare(bare_kind kind, struct sockaddr_un *at, struct sockaddr_in *tcp)
 {
-    bool local = way == BARE_UNIX;
+    bool local = kind == BARE_UNIX;
     socklen_t length = sizeof *tcp;
-    int listener = bare_socket(way);
+    int listener = bare_socket(kind);
     if (bind(listener, local ? (struct sockaddr *)at : (struct sockaddr *)tcp, local ? sizeof *at : sizeof *tcp) != 0 ||
         listen(listener, 1) != 0)
         die("listen");
@@ -564,8 +564,8 @@ static void ask_bare(int fd, size_t rounds, size_t up, size_t down, double *samp
 static int run_bare(const char *word, const char *name, size_t rounds)
 {
     const shape *s = find_shape(name);
-    bare_way way = strcmp(word, "unix") == 0 ? BARE_UNIX : strcmp(word, "reno") == 0 ? BARE_RENO : BARE_TCP;
-    bool local = way == BARE_UNIX;
+    bare_kind kind = strcmp(word, "unix") == 0 ? BARE_UNIX : strcmp(word, "reno") == 0 ? BARE_RENO : BARE_TCP;
+    bool local = kind == BARE_UNIX;
     double *samples = calloc(rounds + 1, sizeof *samples), numbers[4] = {0}, cpu = 0;
     char directory[] = "/tmp/hawser-bench-XXXXXX";
     struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -576,14 +576,14 @@ static int run_bare(const char *word, const char *name, size_t rounds)
         struct sockaddr_in tcp = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
         size_t up, down;
         sizes_of(s, push, &up, &down);
-        int listener = listen_bare(way, &at, &tcp);
+        int listener = listen_bare(kind, &at, &tcp);
         pid_t child = fork();
         if (child == 0) {
             serve_bare(accept(listener, NULL, NULL), rounds, up, down);
             _exit(0);
         }
         double before = cpu_of_process(0);
-        int fd = bare_socket(way);
+        int fd = bare_socket(kind);
         if (connect(fd, local ? (struct sockaddr *)&at : (struct sockaddr *)&tcp, local ? sizeof at : sizeof tcp) != 0)
             die("connect");
         ask_bare(fd, rounds, up, down, samples);

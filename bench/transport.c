@@ -22,14 +22,14 @@
 #include "transport_ring.h"
 
 /* The transports up to UCX stay within a host and are compared with a Unix socket. */
-typedef enum way { SHARED, UNIX, UCX, TCP, TLS, KINDS } way;
+typedef enum transport { SHARED, UNIX, UCX, TCP, TLS, KINDS } transport;
 static const char *const kinds[KINDS] = {"shm", "unix", "ucx", "tcp", "tcp+tls"};
 
 typedef struct order { /* from parent to child, through a pipe */
     char
         what; /* 'n': dial `card` with a net; 'p': echo, 's': discard, over the bare connection at `card`; 'r': read the bare ring;
                * 'x': free the net; 'c': report the CPU time; 'q': end */
-    way kind;
+    transport kind;
     size_t ring;
     size_t size;
     uint64_t count;
@@ -129,7 +129,7 @@ static void hear(void *argument, uint32_t node, hw_message *message)
     atomic_store(&self->done, true);
 }
 
-static void open_end(end *self, way kind, size_t ring, uint32_t number, const char *directory,
+static void open_end(end *self, transport kind, size_t ring, uint32_t number, const char *directory,
                      void (*arrived)(void *, uint32_t, hw_message *))
 {
     hawser_error error;
@@ -142,7 +142,7 @@ static void open_end(end *self, way kind, size_t ring, uint32_t number, const ch
                               .local_only = true,
                               .failure_timeout = 60};
     options.directory = kind <= UCX ? directory : NULL;
-    options.way = kind == SHARED ? HW_NET_SHARED : kind == UNIX ? HW_NET_UNIX : kind == UCX ? HW_NET_UCX : HW_NET_TCP;
+    options.transport = kind == SHARED ? HW_NET_SHARED : kind == UNIX ? HW_NET_UNIX : kind == UCX ? HW_NET_UCX : HW_NET_TCP;
     options.encrypt_always = kind == TLS;
     options.ring = ring;
     memset(self, 0, sizeof *self);
@@ -232,7 +232,7 @@ typedef struct bench {
 
 static void tell(bench *b, order what)
 {
-    what.kind = (way)b->kind;
+    what.kind = (transport)b->kind;
     what.ring = b->ring;
     if (write(b->orders, &what, sizeof what) != (ssize_t)sizeof what)
         die("order");
@@ -494,7 +494,7 @@ static void idle(bench *b)
 
 static void measure(bench *b)
 {
-    open_end(&b->self, (way)b->kind, b->ring, 0, b->directory, hear);
+    open_end(&b->self, (transport)b->kind, b->ring, 0, b->directory, hear);
     order what = {.what = 'n'};
     (void)!snprintf(what.card, sizeof what.card, "%s", hw_net_address(b->self.net));
     tell(b, what);
@@ -538,7 +538,7 @@ static void *compute(void *argument)
     return NULL;
 }
 
-static bool is_way(const char *name)
+static bool is_transport(const char *name)
 {
     bool is = false;
     for (int kind = 0; kind < KINDS; kind++)
@@ -565,7 +565,7 @@ int main(int argc, char **argv)
         else
             only = argv[i];
     }
-    if (only != NULL && !is_way(only)) {
+    if (only != NULL && !is_transport(only)) {
         fprintf(stderr, "bench_transport: '%s' is no way and no option; see bench/README.md\n", only);
         return 2;
     }

@@ -105,7 +105,7 @@ static const char *const forms[] = {
     [HAWSER_EXACT] = "exact", [HAWSER_AS_BF16] = "bf16", [HAWSER_AS_F16] = "f16", [HAWSER_AS_INT8] = "int8"};
 enum { FORMS = sizeof forms / sizeof *forms };
 
-static hawser_status choose_way(const char *word, hawser_table *table, hawser_error *error)
+static hawser_status choose_form(const char *word, hawser_table *table, hawser_error *error)
 {
     for (int form = 0; form < FORMS; form++)
         if (strcmp(word, forms[form]) == 0) {
@@ -118,7 +118,7 @@ static hawser_status choose_way(const char *word, hawser_table *table, hawser_er
                : hawser_fail(error, HAWSER_BAD_ARGUMENT, "'%s' is not one of exact|bf16|f16|int8|kkt", word);
 }
 
-static hawser_status train(hawser_store *store, task *t, double epochs, double l1, const char *way, hawser_job *job,
+static hawser_status train(hawser_store *store, task *t, double epochs, double l1, const char *form, hawser_job *job,
                            double *loss, hawser_error *error)
 {
     uint32_t w;
@@ -128,7 +128,7 @@ static hawser_status train(hawser_store *store, task *t, double epochs, double l
                           .last = hawser_dataset_matrix(t->data)->cols - 1,
                           .function = "proximal",
                           .parameters = {2.0, l1, 0, -INFINITY, INFINITY}};
-    HAWSER_TRY(choose_way(way, &table, error));
+    HAWSER_TRY(choose_form(form, &table, error));
     HAWSER_TRY(hawser_store_table(store, &table, &w, error));
     for (size_t step = 0; step < (size_t)epochs * t->batch_count; step++) {
         batch *b = &t->batches[step % t->batch_count];

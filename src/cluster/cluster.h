@@ -17,7 +17,7 @@ typedef struct hw_cluster_options {
     const char *build; /* version and build id */
     const char *interface;
     uint16_t port_low, port_high;
-    hw_net_way way; /* within a host */
+    hw_transport_kind transport; /* within a host */
     bool trust_fabric;
     double failure_timeout, join_timeout;
     uint64_t rate;

@@ -539,7 +539,7 @@ static hawser_status open_net(hw_cluster *cluster, const hw_cluster_options *opt
                           .directory = place->directory[0] != '\0' ? place->directory
                                        : place->secluded           ? NULL
                                                                    : "@",
-                          .way = options->way,
+                          .transport = options->transport,
                           .ring = ring_size(place->nodes),
                           .local_only = place->local,
                           .trust_fabric = options->trust_fabric,

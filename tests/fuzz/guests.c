@@ -147,7 +147,7 @@ static hw_net *come(uint32_t *number)
                                     .name = "fuzz",
                                     .build = build,
                                     .dial_only = true,
-                                    .way = HW_NET_TCP,
+                                    .transport = HW_NET_TCP,
                                     .ring = HW_STORE_RING};
     const hw_net_events events = {.arrived = arrived};
     hw_net *net = NULL;

@@ -175,14 +175,14 @@ static void solve_one(adding_block *adding)
     d->status = hw_lasso_joint_solve(d->block, &round, &part, d->q->lasso.problem.alpha + d->block->columns.X.first, &error);
 }
 
-typedef struct way {
+typedef struct variant {
     bool gram, divided;
     size_t stop_after;
     uint32_t broken; /* the block that did not get all its products; none: UINT32_MAX */
-} way;
+} variant;
 
 /* A working set chosen, solved together in the wanted space, moved to. Returns how many sums that took. */
-static size_t descend_together(problem *q, hw_lasso_block *blocks, way w)
+static size_t descend_together(problem *q, hw_lasso_block *blocks, variant w)
 {
     uint32_t count = q->lasso.choices.blocks;
     descent each[MOST_BLOCKS];
@@ -213,7 +213,7 @@ static void reach_optimum(problem *q, hw_lasso_block *blocks, bool gram, bool di
     double zero = reference_objective(q, (double[512]){0}), *alpha = calloc(q->p, sizeof(double));
     double optimum = reference(q, alpha), found = reference_objective(q, q->lasso.problem.alpha);
     for (int round = 0; round < 300 && found - optimum > 1e-8 * zero; round++) {
-        descend_together(q, blocks, (way){gram, divided, 0, UINT32_MAX});
+        descend_together(q, blocks, (variant){gram, divided, 0, UINT32_MAX});
         double now = reference_objective(q, q->lasso.problem.alpha);
         assert_true(now <= found * (1.0 + 1e-12));
         found = now;
@@ -248,11 +248,11 @@ static void descent_over_blocks(void **unused)
             hw_lasso_block blocks[MOST_BLOCKS] = {0};
             double zero = reference_objective(&q, (double[512]){0});
             bool gram = kinds[kind].gram;
-            assert_int_equal(descend_together(&q, blocks, (way){gram, true, 0, count - 1}), 1);
+            assert_int_equal(descend_together(&q, blocks, (variant){gram, true, 0, count - 1}), 1);
             assert_true(reference_objective(&q, q.lasso.problem.alpha) == zero);
             for (uint32_t b = 0; b < count; b++)
                 blocks[b].joint_stale = true; /* its products were never added up */
-            assert_int_equal(descend_together(&q, blocks, (way){gram, true, STOP_AFTER, UINT32_MAX}), STOP_AFTER);
+            assert_int_equal(descend_together(&q, blocks, (variant){gram, true, STOP_AFTER, UINT32_MAX}), STOP_AFTER);
             assert_true(reference_objective(&q, q.lasso.problem.alpha) < zero);
             reach_optimum(&q, blocks, gram, true);
             memset(q.lasso.problem.alpha, 0, q.p * sizeof *q.lasso.problem.alpha);

@@ -9,7 +9,7 @@
 
 enum { CLOCKS = 4, EPOCHS = 2, ENTRIES = 3 * 512 + 7 };
 
-typedef struct way {
+typedef struct setup {
     hw_adding_shape shape;
     uint32_t home[MOST_BLOCKS], blocks, nodes;
     uint32_t in_parts; /* one bit per block: it cuts each clock in two parts */
@@ -17,7 +17,7 @@ typedef struct way {
     size_t changes;    /* entries that a unit changes; ENTRIES or more: all */
     bool wide;         /* every second block's changes are tiny, so that rounded sums need all their bits */
     hw_replica_spec spec;
-} way;
+} setup;
 
 /* Messages and packed bytes from node to node; a message to several nodes counts for each. */
 typedef struct traffic {
@@ -25,7 +25,7 @@ typedef struct traffic {
 } traffic;
 
 typedef struct world {
-    const way *how;
+    const setup *how;
     hw_replica *replicas[MOST_BLOCKS];
     hw_adding *adding[MOST_BLOCKS];
     link_queue links[MOST_BLOCKS][MOST_BLOCKS];
@@ -61,7 +61,7 @@ static void send(world *w, uint32_t from, hw_message *message)
         deliver_to_all(w, from, message);
 }
 
-static void open_world(world *w, const way *how, bool adds, uint64_t seed)
+static void open_world(world *w, const setup *how, bool adds, uint64_t seed)
 {
     hawser_error error = {0};
     *w = (world){.how = how, .random = hw_random_at(seed, 3, 0, 0)};
@@ -191,7 +191,7 @@ static void run_epoch(world *w, uint64_t epoch)
 }
 
 /* Runs the case with and without adding up, compares the bits, and stores the traffic of both. */
-static void compare(const way *how, uint64_t seed, traffic *alone, traffic *added)
+static void compare(const setup *how, uint64_t seed, traffic *alone, traffic *added)
 {
     world a, b;
     open_world(&a, how, false, seed);
@@ -211,7 +211,7 @@ static void compare(const way *how, uint64_t seed, traffic *alone, traffic *adde
 }
 
 /* Places the blocks on nodes: if bit b is set, block b + 1 is on the next node. */
-static void lay(way *how, uint32_t blocks, uint32_t bits)
+static void lay(setup *how, uint32_t blocks, uint32_t bits)
 {
     how->blocks = blocks;
     how->home[0] = 0;
@@ -233,7 +233,7 @@ static void every_layout_and_shape_gives_the_same_bits(void **state)
     for (uint32_t blocks = 2; blocks <= 6; blocks++)
         for (uint32_t bits = 1; bits < 1u << (blocks - 1); bits++)
             for (uint32_t shape = 0; shape < 5; shape++) {
-                way how = {.spec = plain(counts[seed % 3]), .changes = seed % 2 ? ENTRIES : 3};
+                setup how = {.spec = plain(counts[seed % 3]), .changes = seed % 2 ? ENTRIES : 3};
                 lay(&how, blocks, bits);
                 uint32_t servers = shape < 2 ? 0 : shape == 2 ? 1 : shape == 3 ? 2 : how.nodes;
                 how.shape = (hw_adding_shape){shape < 2 ? (hw_adding_kind)shape : HW_ADDING_SERVERS, servers};
@@ -257,7 +257,7 @@ static void blocks_in_any_order_on_nodes_give_the_same_bits(void **state)
         for (uint32_t nodes = 2; nodes <= 3; nodes++)
             for (uint32_t number = 0; number < (nodes == 2 ? 1u << blocks : 243u); number++)
                 for (uint32_t shape = 0; shape < 3; shape++) {
-                    way how = {.spec = plain(40), .changes = 5, .blocks = blocks, .nodes = nodes};
+                    setup how = {.spec = plain(40), .changes = 5, .blocks = blocks, .nodes = nodes};
                     uint32_t rest = number, seen = 0;
                     for (uint32_t b = 0; b < blocks; b++, rest /= nodes)
                         seen |= 1u << (how.home[b] = rest % nodes);
@@ -279,7 +279,7 @@ static void sums_of_zero_leave_no_trace(void **state)
         minus[i] = -0.0;
     for (uint32_t shape = 0; shape < 3; shape++)
         for (uint32_t bits = 1; bits < 8; bits++) {
-            way how = {.shape = {(hw_adding_kind)shape, 1}, .spec = plain(ENTRIES), .cancels = true};
+            setup how = {.shape = {(hw_adding_kind)shape, 1}, .spec = plain(ENTRIES), .cancels = true};
             traffic alone, added;
             how.spec.initial = minus;
             lay(&how, 4, bits);
@@ -292,7 +292,7 @@ static void sums_that_do_not_pay_are_not_sent(void **state)
     (void)state;
     const hw_width roundings[] = {HW_F64, HW_BF16};
     for (int k = 0; k < 2; k++) {
-        way how = {.spec = plain(ENTRIES), .changes = ENTRIES, .wide = true};
+        setup how = {.spec = plain(ENTRIES), .changes = ENTRIES, .wide = true};
         traffic alone, added;
         how.spec.rounding = roundings[k];
         lay(&how, 4, 2);
@@ -322,7 +322,7 @@ static void every_rule_filter_and_rounding_gives_the_same_bits(void **state)
     for (size_t i = 0; i < ENTRIES; i++)
         minus[i] = i % 3 == 0 ? -0.0 : 1e-3 * (double)i;
     for (uint64_t k = 0; k < 4 * 3 * 4 * 5; k++) {
-        way how = {.spec = plain(ENTRIES), .changes = k % 2 ? ENTRIES : 5};
+        setup how = {.spec = plain(ENTRIES), .changes = k % 2 ? ENTRIES : 5};
         how.spec.rule = rules[k % 4];
         how.spec.filter = filters[k / 4 % 3];
         how.spec.rounding = roundings[k / 12 % 4];
@@ -345,7 +345,7 @@ static void sums_take_the_fewest_messages(void **state)
         for (uint32_t each = 1; nodes * each <= MOST_BLOCKS; each *= 2)
             for (uint32_t shape = 0; shape < 4; shape++) {
                 uint32_t servers = shape < 2 ? 0 : shape - 1;
-                way how = {.spec = plain(ENTRIES), .changes = ENTRIES, .blocks = nodes * each, .nodes = nodes};
+                setup how = {.spec = plain(ENTRIES), .changes = ENTRIES, .blocks = nodes * each, .nodes = nodes};
                 how.shape = (hw_adding_shape){shape < 2 ? (hw_adding_kind)shape : HW_ADDING_SERVERS, servers};
                 for (uint32_t b = 0; b < how.blocks; b++)
                     how.home[b] = b / each;
@@ -442,7 +442,7 @@ static void sums_that_no_block_may_send_are_rejected(void **state)
         {0, HW_ADDING_SERVERS, 2, 0, false, {DOWN, 2, 4, 2, 0, 0, 0, 1, DELTA, 0}}, /* of no range */
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        way how = {.shape = {(hw_adding_kind)cases[k].shape, cases[k].servers}, .spec = plain(ENTRIES)};
+        setup how = {.shape = {(hw_adding_kind)cases[k].shape, cases[k].servers}, .spec = plain(ENTRIES)};
         hawser_error error = {0};
         world w;
         lay(&how, 6, 10); /* bits 1 and 3 */
@@ -468,7 +468,7 @@ static void sums_that_no_block_may_send_are_rejected(void **state)
 static void a_sum_that_overflows_is_reported(void **state)
 {
     (void)state;
-    way how = {.shape = {HW_ADDING_SPREAD, 0}, .spec = plain(ENTRIES)};
+    setup how = {.shape = {HW_ADDING_SPREAD, 0}, .spec = plain(ENTRIES)};
     hawser_error error = {0};
     hw_message *message;
     world w;

@@ -262,7 +262,7 @@ static void every_layout_gives_the_canonical_bits(void **state)
 }
 
 /* Between nodes, long vectors are combined on the way, which takes fewer messages than from each block to each other. */
-static void long_vectors_are_combined_on_the_way(void **state)
+static void long_vectors_are_combined_between_nodes(void **state)
 {
     (void)state;
     uint64_t spread = 0;
@@ -472,7 +472,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_layout_gives_the_canonical_bits),
-        cmocka_unit_test(long_vectors_are_combined_on_the_way),
+        cmocka_unit_test(long_vectors_are_combined_between_nodes),
         cmocka_unit_test(a_share_with_other_numbers_is_rejected),
         cmocka_unit_test(a_repeated_clock_must_be_the_same),
         cmocka_unit_test(malformed_shares_are_rejected),

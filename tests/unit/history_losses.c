@@ -166,12 +166,12 @@ static uint32_t node_of_party(const void *of, hw_stream_name name)
                                           : name.number;
 }
 
-static void cut_line(line *way, uint64_t keep)
+static void cut_line(line *queue, uint64_t keep)
 {
-    hw_message **end = &way->first;
+    hw_message **end = &queue->first;
     for (; *end != NULL && keep > 0; keep--)
         end = &(*end)->next;
-    way->end = end;
+    queue->end = end;
     while (*end != NULL) {
         hw_message *next = (*end)->next;
         hw_message_free(*end);

@@ -88,17 +88,17 @@ static inline uint16_t port_of(const char *card)
 }
 
 /* False: this direction is at its end. */
-static inline bool proxy_pass(proxy *self, int way, int from, int to)
+static inline bool proxy_pass(proxy *self, int direction, int from, int to)
 {
     static const size_t most = 64 << 10;
     char *bytes = malloc(most);
     ssize_t moved = recv(from, bytes, most, 0);
     bool on = moved > 0;
-    if (on && self->kept_size[way] + (size_t)moved <= PROXY_KEEP) {
-        memcpy(self->kept[way] + self->kept_size[way], bytes, (size_t)moved);
-        self->kept_size[way] += (size_t)moved;
+    if (on && self->kept_size[direction] + (size_t)moved <= PROXY_KEEP) {
+        memcpy(self->kept[direction] + self->kept_size[direction], bytes, (size_t)moved);
+        self->kept_size[direction] += (size_t)moved;
     }
-    if (!atomic_load(&self->swallow[way])) {
+    if (!atomic_load(&self->swallow[direction])) {
         if (on)
             on = send_all(to, bytes, (size_t)moved);
         else
@@ -124,9 +124,9 @@ static inline void *proxy_main(void *argument)
             ends[1] = connect_to(self->target);
             open[0] = open[1] = ends[0] >= 0 && ends[1] >= 0;
         }
-        for (int way = 0; way < 2; way++)
-            if (open[way] && polls[1 + way].revents != 0)
-                open[way] = proxy_pass(self, way, ends[way], ends[!way]);
+        for (int direction = 0; direction < 2; direction++)
+            if (open[direction] && polls[1 + direction].revents != 0)
+                open[direction] = proxy_pass(self, direction, ends[direction], ends[!direction]);
     }
     for (int i = 0; i < 2; i++)
         if (ends[i] >= 0)

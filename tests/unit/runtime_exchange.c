@@ -170,8 +170,8 @@ static void every_sync_over_several_hops(void **state)
     }
 }
 
-/* A way that takes some thousand bytes a second, and a bound that is passed at once. */
-static void slow_ways_coalesce(void **state)
+/* Links of some hundred thousand bytes per second, and a backlog bound that is passed at once. */
+static void updates_over_slow_links_are_coalesced(void **state)
 {
     (void)state;
     const hawser_sync syncs[] = {hawser_ssp(3), hawser_tap(), hawser_bsp()};
@@ -223,7 +223,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_bits_of_threads),
         cmocka_unit_test(every_sync_over_several_hops),
-        cmocka_unit_test(slow_ways_coalesce),
+        cmocka_unit_test(updates_over_slow_links_are_coalesced),
         cmocka_unit_test_setup_teardown(graphs_from_a_file, make_directory, remove_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

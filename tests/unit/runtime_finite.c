@@ -223,7 +223,7 @@ static void over_nodes(const trial *what, uint32_t count, const char *workers, c
         check(what, "over nodes", nodes[i].status, nodes[i].error.text);
 }
 
-static void every_way(trial what)
+static void run_each_way(trial what)
 {
     in_one_process(&what, "1", "1");
     in_one_process(&what, "3", "1");
@@ -236,14 +236,14 @@ static void every_form_ends_the_run(void **state)
 {
     (void)state;
     for (int f = 0; f < FORMS; f++) {
-        every_way((trial){&forms[f], hawser_bsp()});
-        every_way((trial){&forms[f], hawser_ssp(1)});
-        every_way((trial){&forms[f], hawser_tap()});
+        run_each_way((trial){&forms[f], hawser_bsp()});
+        run_each_way((trial){&forms[f], hawser_ssp(1)});
+        run_each_way((trial){&forms[f], hawser_tap()});
         if (!forms[f].stored)
             continue;
-        every_way((trial){&forms[f], hawser_delay(1)});
+        run_each_way((trial){&forms[f], hawser_delay(1)});
         if (forms[f].make != summed) /* data-centric loops need one writer per chunk */
-            every_way((trial){&forms[f], hawser_centric(0)});
+            run_each_way((trial){&forms[f], hawser_centric(0)});
     }
 }
 

@@ -331,17 +331,17 @@ static void pull_body(test_node *node)
     hawser_store_close(store);
 }
 
-static void ranges_are_exact_by_every_way(void **state)
+static void ranges_are_exact_over_every_transport(void **state)
 {
-    static const char *const ways[] = {"tcp", "unix", "shm", "ucx"};
-    for (size_t way = 0; way < sizeof ways / sizeof *ways - !*(bool *)*state; way++)
+    static const char *const transports[] = {"tcp", "unix", "shm", "ucx"};
+    for (size_t transport = 0; transport < sizeof transports / sizeof *transports - !*(bool *)*state; transport++)
         for (uint32_t servers = 1; servers <= 3; servers++) {
-            const char *const pairs[] = {"workers", "1", "transport", ways[way], NULL};
+            const char *const pairs[] = {"workers", "1", "transport", transports[transport], NULL};
             test_node nodes[NODES_MOST];
             run_nodes(nodes, 3 + (servers == 3), pairs, pull_body, &servers);
             for (uint32_t i = 0; i < 3 + (servers == 3); i++)
                 if (nodes[i].status != HAWSER_OK)
-                    fail_msg("%s, %u servers: node %u: %s", ways[way], servers, i, nodes[i].error.text);
+                    fail_msg("%s, %u servers: node %u: %s", transports[transport], servers, i, nodes[i].error.text);
         }
 }
 
@@ -367,7 +367,7 @@ int main(void)
         cmocka_unit_test(a_tail_that_was_received_elsewhere_is_refused),
         cmocka_unit_test(a_failed_task_has_no_place),
         cmocka_unit_test(a_loss_waits_for_who_reads),
-        cmocka_unit_test_prestate(ranges_are_exact_by_every_way, &ucx),
+        cmocka_unit_test_prestate(ranges_are_exact_over_every_transport, &ucx),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -289,7 +289,7 @@ static void another_release_is_refused(void **state)
                                     .name = "old",
                                     .build = "0.0.1 store 1",
                                     .dial_only = true,
-                                    .way = HW_NET_TCP};
+                                    .transport = HW_NET_TCP};
     assert_int_equal(hw_net_new(&options, &(hw_net_events){.argument = NULL}, &net, &error), HAWSER_OK);
     assert_string_equal(hw_net_address(net), "");
     assert_int_equal(hw_net_dial(net, set.address, HW_NET_ANY, 5, &number, &error), HAWSER_PEER_LOST);
@@ -319,7 +319,7 @@ static void *dial_early(void *argument)
                                     .name = "early",
                                     .build = build,
                                     .dial_only = true,
-                                    .way = HW_NET_TCP};
+                                    .transport = HW_NET_TCP};
     client->status = hw_net_new(&options, &(hw_net_events){.argument = NULL}, &net, &client->error);
     if (client->status == HAWSER_OK)
         client->status = hw_net_dial(net, client->address, HW_NET_ANY, 20, &number, &client->error);

@@ -419,10 +419,10 @@ static void failures_pass_on(void **state)
     close_world(w);
 }
 
-static size_t length_of(const line *way)
+static size_t length_of(const line *queue)
 {
     size_t length = 0;
-    for (const hw_message *at = way->first; at != NULL; at = at->next)
+    for (const hw_message *at = queue->first; at != NULL; at = at->next)
         length++;
     return length;
 }

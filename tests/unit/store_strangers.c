@@ -147,9 +147,9 @@ static void end(scene *s)
 /* ------------------------------------------------------------------------------------------------------ who is not ---- */
 
 /* Seated alone, in a group of its own number. */
-static void come_by_and_sit(stranger *one, hw_net_way way, const char *address)
+static void come_by_and_sit(stranger *one, hw_transport_kind transport, const char *address)
 {
-    stranger_comes_by(one, way, address);
+    stranger_comes_by(one, transport, address);
     stranger_sits(one, (hw_register_wire){.group = one->number, .nodes = 1, .workers = 1});
     assert_int_equal(one->answered, HAWSER_OK);
 }
@@ -471,12 +471,13 @@ static void slow_down(stranger *one, bool stuffed, unsigned rest)
     pthread_mutex_unlock(&one->mutex);
 }
 
-static const hw_net_way ways[] = {HW_NET_TCP, HW_NET_UNIX, HW_NET_SHARED};
+static const hw_transport_kind transports[] = {HW_NET_TCP, HW_NET_UNIX, HW_NET_SHARED};
 
-/* By one of the ways: from now on it takes no replies, or rests after each, and it asks for many. */
-static void come_and_pull(stranger *one, const scene *s, hw_net_way way, bool stuffed, unsigned rest, int pulls)
+/* Connects over one transport and asks for many rows: from now on it takes no replies, or rests after each. */
+static void come_and_pull(stranger *one, const scene *s, hw_transport_kind transport, bool stuffed, unsigned rest, int pulls)
 {
-    come_by_and_sit(one, way, way == HW_NET_TCP ? s->set.address : hw_client_listener_address(s->set.store->listener));
+    come_by_and_sit(one, transport,
+                    transport == HW_NET_TCP ? s->set.address : hw_client_listener_address(s->set.store->listener));
     make_big(one);
     fill_big(one);
     slow_down(one, stuffed, rest);
@@ -489,10 +490,10 @@ static void who_takes_no_answers_is_lost(void **state)
 {
     (void)state;
     scene *s = begin_with((servers){.count = 1, .unread_most = UNREAD, .failure_timeout = 1});
-    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+    for (size_t w = 0; w < sizeof transports / sizeof *transports; w++) {
         stranger one;
         unsigned long long waited = 0;
-        come_and_pull(&one, s, ways[w], true, 0, PULLS);
+        come_and_pull(&one, s, transports[w], true, 0, PULLS);
         assert_int_equal(await_line(), 1);
         const char *bytes = strstr(said, "it has stopped reading: ");
         assert_non_null(bytes);
@@ -510,9 +511,9 @@ static void who_reads_slowly_is_waited_for(void **state)
 {
     (void)state;
     scene *s = begin_with((servers){.count = 1, .unread_most = UNREAD, .failure_timeout = 1});
-    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+    for (size_t w = 0; w < sizeof transports / sizeof *transports; w++) {
         stranger one;
-        come_and_pull(&one, s, ways[w], false, 3000, PULLS);
+        come_and_pull(&one, s, transports[w], false, 3000, PULLS);
         stranger_waits(&one, 0, 1 + PULLS);
         assert_false(stranger_is_over(&one));
         assert_int_equal(one.refusals, 0);
@@ -527,9 +528,9 @@ static void client_that_says_goodbye_while_paused_is_not_lost(void **state)
 {
     (void)state;
     scene *s = begin_with((servers){.count = 1, .unread_most = UNREAD, .failure_timeout = 1});
-    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+    for (size_t w = 0; w < sizeof transports / sizeof *transports; w++) {
         stranger one;
-        come_and_pull(&one, s, ways[w], false, 20000, PULLS / 4);
+        come_and_pull(&one, s, transports[w], false, 20000, PULLS / 4);
         stranger_waits(&one, 0, 2);
         stranger_goes(&one);
         assert_int_equal(lines_said(), 0);

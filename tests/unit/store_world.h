@@ -229,16 +229,16 @@ static bool step(world *w)
             return true;
         }
         uint32_t c = i % lines / w->servers, s = i % w->servers;
-        line *way = i < lines ? &w->there[c][s] : &w->back[c][s];
-        if (way->first == NULL)
+        line *queue = i < lines ? &w->there[c][s] : &w->back[c][s];
+        if (queue->first == NULL)
             continue;
         if (w->gone[i < lines ? s : c]) {
-            hw_message_free(take(way));
+            hw_message_free(take(queue));
             return true;
         }
         hawser_error error = {0};
-        hawser_status status = i < lines ? hw_server_receive(w->server[s], c, take(way), &error)
-                                         : hw_client_receive(w->client[c], s, take(way), &error);
+        hawser_status status = i < lines ? hw_server_receive(w->server[s], c, take(queue), &error)
+                                         : hw_client_receive(w->client[c], s, take(queue), &error);
         if (status != HAWSER_OK)
             fail_msg("%s", error.text);
         return true;

@@ -78,8 +78,8 @@ static void stranger_left(void *argument, uint32_t node)
     stranger_over(argument);
 }
 
-/* By the way that a stranger chooses; by TCP if it does not. */
-static void stranger_comes_by(stranger *one, hw_net_way way, const char *address)
+/* Connects a stranger over the given transport. */
+static void stranger_comes_by(stranger *one, hw_transport_kind transport, const char *address)
 {
     static char build[HW_STORE_BUILD];
     hawser_error error = {0};
@@ -94,7 +94,7 @@ static void stranger_comes_by(stranger *one, hw_net_way way, const char *address
                                     .name = "stranger",
                                     .build = build,
                                     .dial_only = true,
-                                    .way = way,
+                                    .transport = transport,
                                     .ring = HW_STORE_RING};
     const hw_net_events events = {.argument = one, .arrived = stranger_hears, .lost = stranger_lost, .left = stranger_left};
     hawser_status status = hw_net_new(&options, &events, &one->net, &error);

@@ -368,9 +368,10 @@ static void what_travels(bool encrypted)
     node_close(&nodes[1]);
     node_close(&nodes[0]);
     proxy_stop(&between);
-    for (int way = 0; way < 2; way++) {
-        assert_true(between.kept_size[way] > 20 * sizeof pattern);
-        assert_int_equal(contains(between.kept[way], between.kept_size[way], pattern, 2 * sizeof *pattern), !encrypted);
+    for (int transport = 0; transport < 2; transport++) {
+        assert_true(between.kept_size[transport] > 20 * sizeof pattern);
+        assert_int_equal(contains(between.kept[transport], between.kept_size[transport], pattern, 2 * sizeof *pattern),
+                         !encrypted);
     }
     proxy_free(&between);
 }

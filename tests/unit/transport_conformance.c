@@ -1,15 +1,15 @@
-/* One contract, every way: the same tests of hw_transport, messages and puts, within a process, over shared memory, Unix sockets, TCP and
+/* One contract, every transport: the same tests of messages and puts within a process, over shared memory, Unix sockets, TCP and
  * TLS. */
 #include "net_nodes.h"
 #include "transport/segment/segment.h"
 
 enum { NODES = 4, BLOCKS = 8, DRIVER = BLOCKS, ENDPOINTS = BLOCKS + 1 + NODES };
 
-typedef enum way { INPROC, SHARED, SMALL, UNIX, TCP, TLS, UCX } way; /* SMALL: rings that a message seldom fits */
+typedef enum medium { INPROC, SHARED, SMALL, UNIX, TCP, TLS, UCX } medium; /* SMALL: rings that a message seldom fits */
 
 /* Endpoints over a few nodes; within a process there is one. */
 typedef struct world {
-    way way;
+    medium medium;
     uint32_t nodes;
     node node[NODES];
     hw_transport *of[NODES];
@@ -21,12 +21,12 @@ static void begin_session(world *self, uint32_t session)
 {
     for (uint32_t i = 0; i < self->nodes; i++) {
         hawser_error error;
-        hawser_status status = self->way == INPROC ? hw_inproc_new(ENDPOINTS, &self->of[i], &error)
-                                                   : hw_net_transport_new(self->node[i].net, session, ENDPOINTS, BLOCKS,
-                                                                          self->home, &self->of[i], &error);
+        hawser_status status = self->medium == INPROC ? hw_inproc_new(ENDPOINTS, &self->of[i], &error)
+                                                      : hw_net_transport_new(self->node[i].net, session, ENDPOINTS, BLOCKS,
+                                                                             self->home, &self->of[i], &error);
         if (status != HAWSER_OK)
             fail_msg("%s", error.text);
-        if (self->way != INPROC)
+        if (self->medium != INPROC)
             node_run(&self->node[i], self->of[i], session);
     }
     for (uint32_t e = 0; e < ENDPOINTS; e++)
@@ -36,13 +36,13 @@ static void begin_session(world *self, uint32_t session)
 static void open_nodes(world *self, uint64_t rate)
 {
     for (uint32_t i = 0; i < self->nodes; i++) {
-        hw_net_options options = node_options(i, self->way <= UNIX ? "sockets" : NULL);
-        options.way = self->way <= SMALL  ? HW_NET_SHARED
-                      : self->way == UNIX ? HW_NET_UNIX
-                      : self->way == UCX  ? HW_NET_UCX
-                                          : HW_NET_TCP;
-        options.ring = self->way == SMALL ? 4096 : 0;
-        options.encrypt_always = self->way == TLS;
+        hw_net_options options = node_options(i, self->medium <= UNIX ? "sockets" : NULL);
+        options.transport = self->medium <= SMALL  ? HW_NET_SHARED
+                            : self->medium == UNIX ? HW_NET_UNIX
+                            : self->medium == UCX  ? HW_NET_UCX
+                                                   : HW_NET_TCP;
+        options.ring = self->medium == SMALL ? 4096 : 0;
+        options.encrypt_always = self->medium == TLS;
         options.rate = rate;
         node_open(&self->node[i], &options);
         for (uint32_t j = 0; j < i; j++)
@@ -55,14 +55,14 @@ static void open_nodes(world *self, uint64_t rate)
     for (uint32_t i = 0; i < self->nodes; i++)
         for (uint32_t j = 0; j < self->nodes; j++)
             if (i != j)
-                assert_string_equal(node_path(&self->node[i], j).transport, paths[self->way]);
+                assert_string_equal(node_path(&self->node[i], j).transport, paths[self->medium]);
 }
 
-static world *open_world(way chosen)
+static world *open_world(medium chosen)
 {
     world *self = calloc(1, sizeof *self);
     assert_non_null(self);
-    self->way = chosen;
+    self->medium = chosen;
     self->nodes = chosen == INPROC ? 1 : NODES;
     for (uint32_t e = 0; e < ENDPOINTS; e++)
         self->home[e] = e < BLOCKS ? e % self->nodes : e == DRIVER ? 0 : (e - DRIVER - 1) % self->nodes;
@@ -75,7 +75,7 @@ static world *open_world(way chosen)
 static void end_session(world *self)
 {
     for (uint32_t i = 0; i < self->nodes; i++) {
-        if (self->way != INPROC)
+        if (self->medium != INPROC)
             node_run(&self->node[i], NULL, 0);
         self->of[i]->ops->free(self->of[i]);
     }
@@ -84,9 +84,9 @@ static void end_session(world *self)
 static void close_world(world *self)
 {
     end_session(self);
-    for (uint32_t i = 0; i < self->nodes && self->way != INPROC; i++)
+    for (uint32_t i = 0; i < self->nodes && self->medium != INPROC; i++)
         node_close(&self->node[i]);
-    for (uint32_t i = 0; i < self->nodes && self->way != INPROC; i++) {
+    for (uint32_t i = 0; i < self->nodes && self->medium != INPROC; i++) {
         assert_int_equal(self->node[i].losses, 0);
         assert_int_equal(self->node[i].refused, 0);
     }
@@ -333,7 +333,7 @@ static void a_spread_reaches_the_blocks_elsewhere(world *self)
 /* 1 -> 3 -> 0 and 2: each of them sends on what began at 1; nobody gets anything twice. */
 static void a_spread_goes_by_relays(world *self)
 {
-    if (self->way == INPROC)
+    if (self->medium == INPROC)
         return;
     const uint32_t first[] = {3}, then[] = {0, 2};
     assert_int_equal(hw_net_route(self->node[1].net, 1, first, 1, NULL), HAWSER_OK);
@@ -347,7 +347,7 @@ static void a_spread_goes_by_relays(world *self)
         assert_true(hw_net_path_of(self->node[1].net, to, &path));
         assert_int_equal(path.messages_sent, to == 3 ? 300 : 0);
     }
-    assert_int_equal(hw_net_route(self->node[1].net, 1, then, 2, NULL), HAWSER_OK); /* another way, without 3 */
+    assert_int_equal(hw_net_route(self->node[1].net, 1, then, 2, NULL), HAWSER_OK); /* another tree, without 3 */
     spread_all(self, 5, 1);
     for (uint32_t e = 0; e < BLOCKS; e++)
         if (self->home[e] == 0 || self->home[e] == 2)
@@ -357,7 +357,7 @@ static void a_spread_goes_by_relays(world *self)
 /* Messages say which run they are of. */
 static void runs_do_not_mix(world *self)
 {
-    if (self->way == INPROC)
+    if (self->medium == INPROC)
         return; /* one transport a run */
     hw_transport *next;
     assert_int_equal(hw_net_transport_new(self->node[1].net, 2, ENDPOINTS, BLOCKS, self->home, &next, NULL), HAWSER_OK);
@@ -384,7 +384,7 @@ static void another_incarnation_or_view_is_refused(world *self)
     const uint32_t others[][2] = {
         {0, HW_VIEW_FIRST}, {2, HW_VIEW_FIRST}, {HW_INCARNATION_FIRST, 0}, {HW_INCARNATION_FIRST, 2}};
     hawser_error error;
-    for (size_t i = 0; self->way != INPROC && i < sizeof others / sizeof *others; i++) {
+    for (size_t i = 0; self->medium != INPROC && i < sizeof others / sizeof *others; i++) {
         hw_message *message = stamped(1, 4);
         message->envelope.source = 1;
         message->envelope.destination = 0;
@@ -405,7 +405,7 @@ static void another_incarnation_or_view_is_refused(world *self)
 /* A node that speaks for another is not believed. */
 static void a_source_is_believed_only_from_its_home(world *self)
 {
-    if (self->way == INPROC)
+    if (self->medium == INPROC)
         return;
     hawser_error error;
     hw_message *message = stamped(1, 4);
@@ -702,7 +702,7 @@ static void a_put_that_cannot_be_is_refused(world *self)
             message->envelope.clock = bad[i].sequence;
             if (!far) {
                 assert_int_equal(transport->ops->put(transport, bad[i].source, 0, message, &error), HAWSER_BAD_ARGUMENT);
-            } else if (self->way == INPROC) {
+            } else if (self->medium == INPROC) {
                 hw_message_free(message);
                 continue;
             } else {
@@ -717,29 +717,29 @@ static void a_put_that_cannot_be_is_refused(world *self)
     }
     assert_int_equal(transport->ops->put(transport, 4, ENDPOINTS, a_put(4, 1, 1), &error), HAWSER_BAD_ARGUMENT);
     assert_int_equal(transport->ops->fence(transport, 4, ENDPOINTS, STATE, 1, &error), HAWSER_BAD_ARGUMENT);
-    if (self->way != INPROC) /* memory of another node is not ours to expose */
+    if (self->medium != INPROC) /* memory of another node is not ours to expose */
         assert_int_equal(transport->ops->expose(transport, 1, &shape, &segment, &error), HAWSER_BAD_ARGUMENT);
     hw_segment_figures figures;
     hw_segment_figures_of(segment, &figures);
     assert_int_equal(figures.puts + figures.late + figures.backward, 0);
 }
 
-typedef struct way_test {
-    way way;
+typedef struct medium_test {
+    medium medium;
     void (*test)(world *);
-} way_test;
+} medium_test;
 
 static bool has_ucx;
 
 static void run(void **state)
 {
-    const way_test *what = *state;
-    if (what->way == UCX && !has_ucx)
+    const medium_test *what = *state;
+    if (what->medium == UCX && !has_ucx)
         skip();
     char directory[] = "/tmp/hawser-test-XXXXXX", command[100];
     assert_non_null(mkdtemp(directory));
     assert_int_equal(chdir(directory), 0);
-    world *self = open_world(what->way);
+    world *self = open_world(what->medium);
     what->test(self);
     close_world(self);
     assert_int_equal(chdir("/"), 0);
@@ -773,14 +773,14 @@ int main(void)
         {"puts_never_go_backward", puts_never_go_backward},
         {"a_put_that_cannot_be_is_refused", a_put_that_cannot_be_is_refused},
     };
-    static const char *const ways[] = {"inproc", "shm", "shm, small", "unix", "tcp", "tcp+tls", "ucx"};
-    enum { TESTS = sizeof contract / sizeof *contract, WAYS = sizeof ways / sizeof *ways };
-    char names[TESTS * WAYS][80];
-    way_test whats[TESTS * WAYS];
-    struct CMUnitTest tests[TESTS * WAYS];
-    for (size_t i = 0; i < TESTS * WAYS; i++) {
-        (void)!snprintf(names[i], sizeof names[i], "%s: %s", ways[i / TESTS], contract[i % TESTS].name);
-        whats[i] = (way_test){(way)(i / TESTS), contract[i % TESTS].test};
+    static const char *const transports[] = {"inproc", "shm", "shm, small", "unix", "tcp", "tcp+tls", "ucx"};
+    enum { TESTS = sizeof contract / sizeof *contract, TRANSPORTS = sizeof transports / sizeof *transports };
+    char names[TESTS * TRANSPORTS][80];
+    medium_test whats[TESTS * TRANSPORTS];
+    struct CMUnitTest tests[TESTS * TRANSPORTS];
+    for (size_t i = 0; i < TESTS * TRANSPORTS; i++) {
+        (void)!snprintf(names[i], sizeof names[i], "%s: %s", transports[i / TESTS], contract[i % TESTS].name);
+        whats[i] = (medium_test){(medium)(i / TESTS), contract[i % TESTS].test};
         tests[i] = (struct CMUnitTest){names[i], run, NULL, NULL, &whats[i]};
     }
     has_ucx = node_has_ucx();

@@ -185,7 +185,7 @@ static void send_part(receiver *self, int fd, const unsigned char *bytes, size_t
 static receiver *open_for_raw(int *fd)
 {
     hw_net_options options = node_options(0, NULL);
-    options.way = HW_NET_TCP;
+    options.transport = HW_NET_TCP;
     options.failure_timeout = 1000;
     receiver *self = open_quay(&options);
     *fd = shake_hands_raw(&self->own, 5);
@@ -316,20 +316,20 @@ static void nothing_is_written_after_a_loss(void **state)
     }
 }
 
-/* By each way between nodes, with a tail on the sender's side, too. */
-static void lands_by(void **state, const char *transport, hw_net_way way, bool encrypted)
+/* Tests one transport between nodes, also with a tail on the sender's side. */
+static void lands_by(void **state, const char *name, hw_transport_kind transport, bool encrypted)
 {
     (void)state;
     const size_t lengths[] = {LENGTH, PLACE, 16 << 10, 131120, 70001};
     hw_net_options options = node_options(0, "@");
-    options.way = way;
+    options.transport = transport;
     options.encrypt_always = encrypted;
     receiver *self = open_quay(&options);
     node sender;
     options.node = 1;
     node_open(&sender, &options);
     node_dial(&sender, &self->own, 0);
-    assert_string_equal(node_path(&sender, 0).transport, transport);
+    assert_string_equal(node_path(&sender, 0).transport, name);
     for (uint64_t number = 0; number < 100; number++) {
         size_t length = lengths[number % (sizeof lengths / sizeof *lengths)],
                own = number % 2 == 0 ? HW_ANSWER_HEAD : length;

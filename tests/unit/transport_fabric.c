@@ -1,5 +1,5 @@
 /* Links by UCX: nothing is lost at the end, a killed or stopped node is noticed, and whoever cannot take part is refused in words. Skipped
- * where there is no UCX. What all ways have in common is in transport_conformance.c. */
+ * where there is no UCX. What all transports have in common is in transport_conformance.c. */
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -8,7 +8,7 @@
 static hw_net_options with_ucx(uint32_t number)
 {
     hw_net_options options = node_options(number, "sockets");
-    options.way = HW_NET_UCX;
+    options.transport = HW_NET_UCX;
     return options;
 }
 
@@ -131,14 +131,14 @@ static void a_lost_node_is_noticed(void **state)
 }
 
 /* Node 0 by `first`, node 1 by `second`: refused, in words that say what to do. */
-static void refuse(hw_net_way first, hw_net_way second)
+static void refuse(hw_transport_kind first, hw_transport_kind second)
 {
     node nodes[2];
     hawser_error error;
     uint32_t number;
     for (uint32_t i = 0; i < 2; i++) {
         hw_net_options options = with_ucx(i);
-        options.way = i == 0 ? first : second;
+        options.transport = i == 0 ? first : second;
         node_open(&nodes[i], &options);
     }
     assert_int_equal(hw_net_dial(nodes[1].net, hw_net_address(nodes[0].net), 0, 2, &number, &error), HAWSER_PEER_LOST);
@@ -169,7 +169,7 @@ static void a_trusted_fabric_may_use_more(void **state)
     node nodes[2];
     for (uint32_t i = 0; i < 2; i++) {
         hw_net_options options = node_options(i, NULL);
-        options.way = HW_NET_UCX;
+        options.transport = HW_NET_UCX;
         options.trust_fabric = true;
         node_open(&nodes[i], &options);
     }

@@ -18,16 +18,16 @@ typedef struct child {
     int orders, news;
 } child;
 
-/* By which way the nodes of a test are to be linked; before it has children. */
-static hw_net_way way_of(void **state)
+/* Returns the transport that links the nodes of a test. It is called before the test has children. */
+static hw_transport_kind transport_of(void **state)
 {
-    return *state != NULL ? *(const hw_net_way *)*state : HW_NET_TCP;
+    return *state != NULL ? *(const hw_transport_kind *)*state : HW_NET_TCP;
 }
 
-static hw_net_options options_of(uint32_t number, hw_net_way way, double failure_timeout)
+static hw_net_options options_of(uint32_t number, hw_transport_kind transport, double failure_timeout)
 {
     hw_net_options options = node_options(number, "@");
-    options.way = way;
+    options.transport = transport;
     options.failure_timeout = failure_timeout;
     return options;
 }
@@ -43,10 +43,10 @@ static char ordered(int fd)
     return read(fd, &order, 1) == 1 ? order : 0;
 }
 
-static void child_main(int orders, int news, hw_net_way way, double failure_timeout, int (*body)(child_net *))
+static void child_main(int orders, int news, hw_transport_kind transport, double failure_timeout, int (*body)(child_net *))
 {
     child_net self = {.orders = orders, .news = news};
-    hw_net_options options = options_of(1, way, failure_timeout);
+    hw_net_options options = options_of(1, transport, failure_timeout);
     node_open(&self.own, &options);
     char card[HW_NET_ADDRESS] = "";
     for (size_t i = 0; i + 1 < sizeof card; i++) {
@@ -67,7 +67,7 @@ static void child_main(int orders, int news, hw_net_way way, double failure_time
 }
 
 /* To be called before this process has threads. */
-static child breed(hw_net_way way, double failure_timeout, int (*body)(child_net *))
+static child breed(hw_transport_kind transport, double failure_timeout, int (*body)(child_net *))
 {
     int orders[2], news[2];
     assert_int_equal(pipe(orders), 0);
@@ -77,7 +77,7 @@ static child breed(hw_net_way way, double failure_timeout, int (*body)(child_net
     if (made.pid == 0) {
         close(orders[1]);
         close(news[0]);
-        child_main(orders[0], news[1], way, failure_timeout, body);
+        child_main(orders[0], news[1], transport, failure_timeout, body);
     }
     close(orders[0]);
     close(news[1]);
@@ -105,9 +105,9 @@ static int reap(child *one)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 100 + WTERMSIG(status);
 }
 
-static void open_server(node *server, hw_net_way way, double failure_timeout)
+static void open_server(node *server, hw_transport_kind transport, double failure_timeout)
 {
-    hw_net_options options = options_of(0, way, failure_timeout);
+    hw_net_options options = options_of(0, transport, failure_timeout);
     node_open(server, &options);
 }
 
@@ -148,14 +148,14 @@ static void drain(node *one)
 
 static void a_killed_peer_is_lost_at_once(void **state, int (*body)(child_net *))
 {
-    hw_net_way way = way_of(state);
-    child peer = breed(way, NEVER, body);
+    hw_transport_kind transport = transport_of(state);
+    child peer = breed(transport, NEVER, body);
     node server;
-    open_server(&server, way, NEVER);
+    open_server(&server, transport, NEVER);
     order_card(&peer, hw_net_address(server.net));
     if (body == talk_until_ordered)
         assert_true(node_await32(&server, &server.ups, 1));
-    assert_string_equal(node_path(&server, 1).transport, way == HW_NET_TCP ? "tcp" : "shm");
+    assert_string_equal(node_path(&server, 1).transport, transport == HW_NET_TCP ? "tcp" : "shm");
     kill(peer.pid, SIGKILL);
     assert_true(node_await32(&server, &server.losses, 1));
     assert_int_equal(server.lost_node, 1);
@@ -182,10 +182,10 @@ static void killed_while_talking(void **state)
 
 static void a_stopped_peer_is_lost_by_its_silence(void **state)
 {
-    hw_net_way way = way_of(state);
-    child peer = breed(way, 1.5, idle);
+    hw_transport_kind transport = transport_of(state);
+    child peer = breed(transport, 1.5, idle);
     node server;
-    open_server(&server, way, 1.5);
+    open_server(&server, transport, 1.5);
     order_card(&peer, hw_net_address(server.net));
     assert_true(node_await32(&server, &server.ups, 1));
     node_rest(0.2);
@@ -208,10 +208,10 @@ static void a_stopped_peer_is_lost_by_its_silence(void **state)
 /* Each side receives the other's failure timeout and sends heartbeats often enough for it, although its own is longer. */
 static void a_patient_peer_breathes_for_an_impatient_one(void **state)
 {
-    hw_net_way way = way_of(state);
-    child peer = breed(way, 5, idle);
+    hw_transport_kind transport = transport_of(state);
+    child peer = breed(transport, 5, idle);
     node server;
-    open_server(&server, way, 0.9);
+    open_server(&server, transport, 0.9);
     order_card(&peer, hw_net_address(server.net));
     assert_true(node_await32(&server, &server.ups, 1));
     node_rest(3);
@@ -222,10 +222,10 @@ static void a_patient_peer_breathes_for_an_impatient_one(void **state)
 }
 
 /* The server of the next test, in a process of its own. */
-static void serve_main(int orders, int news, hw_net_way way)
+static void serve_main(int orders, int news, hw_transport_kind transport)
 {
     node server;
-    open_server(&server, way, 1.5);
+    open_server(&server, transport, 1.5);
     const char *card = hw_net_address(server.net);
     if (write(news, card, strlen(card)) < 0 || write(news, "\n", 1) < 0)
         _exit(4);
@@ -240,18 +240,18 @@ static void serve_main(int orders, int news, hw_net_way way)
 /* Ctrl-Z, or a suspended machine: pipes are full, nobody hears anything for two timeouts, and nobody is lost. */
 static void all_stopped_together_is_no_death(void **state)
 {
-    hw_net_way way = way_of(state);
+    hw_transport_kind transport = transport_of(state);
     int orders[2], news[2];
     assert_int_equal(pipe(orders), 0);
     assert_int_equal(pipe(news), 0);
     child server = {fork(), orders[1], news[0]};
     if (server.pid == 0) {
         close(orders[1]);
-        serve_main(orders[0], news[1], way);
+        serve_main(orders[0], news[1], transport);
     }
     close(orders[0]);
     close(news[1]);
-    child talker = breed(way, 1.5, talk_until_ordered);
+    child talker = breed(transport, 1.5, talk_until_ordered);
     char card[HW_NET_ADDRESS] = "";
     for (size_t i = 0; (card[i] = ordered(server.news)) != '\n'; i++)
         assert_true(i + 2 < sizeof card && card[i] != 0);
@@ -306,13 +306,13 @@ static void cut(bool there, bool back, const char *why_here)
     node_close(&nodes[1]);
 }
 
-static void cut_both_ways(void **state)
+static void cut_both_directions(void **state)
 {
     (void)state;
     cut(true, true, "nothing was received from it");
 }
 
-static void cut_one_way(void **state)
+static void cut_one_direction(void **state)
 {
     (void)state;
     cut(true, false, "nothing was received from it");
@@ -386,7 +386,7 @@ static void open_rogue_for(rogue *it, size_t ring, double failure_timeout)
                         .build = "1.0 (test)",
                         .key_length = 32,
                         .incarnation = 82,
-                        .way = HW_NET_SHARED,
+                        .transport = HW_NET_SHARED,
                         .ring = ring};
     memcpy(self.key, TEST_KEY, 32);
     atomic_store(&self.node, 5);
@@ -522,7 +522,7 @@ static void who_has_closed_is_heard_no_more(void **state)
 }
 
 /* Most of the time here is silence that is waited for: the groups wait beside each other, each in a process of its own. */
-static hw_net_way shared = HW_NET_SHARED;
+static hw_transport_kind shared = HW_NET_SHARED;
 
 static int stopped_together(void)
 {
@@ -541,8 +541,8 @@ static int silence(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stopped_peer_is_lost_by_its_silence),
-        cmocka_unit_test(cut_both_ways),
-        cmocka_unit_test(cut_one_way),
+        cmocka_unit_test(cut_both_directions),
+        cmocka_unit_test(cut_one_direction),
     };
     return cmocka_run_group_tests_name("silence", tests, NULL, NULL);
 }

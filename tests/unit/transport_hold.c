@@ -1,4 +1,4 @@
-/* A peer that asks for more than it takes is not read for a while, whatever the way: what waits for it stays within a bound, it gets everything
+/* A peer that asks for more than it takes is not read for a while, on every transport: what waits for it stays within a bound, it gets everything
  * if it takes its time, is lost if it takes nothing, and has left if it goes meanwhile. How servers use that is in store_strangers.c. */
 #include "net_nodes.h"
 
@@ -102,11 +102,11 @@ typedef struct scene {
 } scene;
 
 /* All is asked at once, from one who takes nothing, or rests after each. */
-static scene *begin(hw_net_way way, bool stuffed, unsigned rest, uint64_t asked)
+static scene *begin(hw_transport_kind transport, bool stuffed, unsigned rest, uint64_t asked)
 {
     scene *s = calloc(1, sizeof *s);
     hw_net_options options = node_options(0, "@");
-    options.way = way;
+    options.transport = transport;
     options.direct = true;
     options.failure_timeout = TIMEOUT;
     options.unread_most = UNREAD;
@@ -131,9 +131,9 @@ static void end(scene *s)
     free(s);
 }
 
-static void who_takes_nothing(hw_net_way way)
+static void who_takes_nothing(hw_transport_kind transport)
 {
-    scene *s = begin(way, true, 0, ASKED);
+    scene *s = begin(transport, true, 0, ASKED);
     unsigned long long waited = 0;
     assert_true(node_await32(&s->keeper.own, &s->keeper.own.losses, 1));
     if (sscanf(s->keeper.own.why, "it has stopped reading: %llu bytes that wait", &waited) != 1)
@@ -160,9 +160,9 @@ static void await_answers(scene *s, uint32_t least)
                  s->asker.own.why, s->keeper.own.why);
 }
 
-static void who_is_slow(hw_net_way way)
+static void who_is_slow(hw_transport_kind transport)
 {
-    scene *s = begin(way, true, 0, ASKED);
+    scene *s = begin(transport, true, 0, ASKED);
     node_rest(0.5);
     for (int open = 0; open < 2; open++) { /* and then for longer than the keeper is patient */
         assert_in_range(await_queued(s), 1, UNREAD + 2 * ANSWER);
@@ -175,9 +175,9 @@ static void who_is_slow(hw_net_way way)
 }
 
 /* By UCX all questions are on their way when it goes, and most are unread when its socket ends. */
-static void who_goes(hw_net_way way)
+static void who_goes(hw_transport_kind transport)
 {
-    scene *s = begin(way, false, 20000, way == HW_NET_UCX ? ASKED : ASKED / 6);
+    scene *s = begin(transport, false, 20000, transport == HW_NET_UCX ? ASKED : ASKED / 6);
     await_answers(s, 2);
     hw_net_stop(s->asker.own.net, 5);
     if (!node_await32(&s->keeper.own, &s->keeper.left, 1))
@@ -186,27 +186,27 @@ static void who_goes(hw_net_way way)
     end(s);
 }
 
-static const hw_net_way ways[] = {HW_NET_TCP, HW_NET_UNIX, HW_NET_SHARED, HW_NET_UCX};
+static const hw_transport_kind transports[] = {HW_NET_TCP, HW_NET_UNIX, HW_NET_SHARED, HW_NET_UCX};
 
-static void by_every_way(void (*test)(hw_net_way way), bool ucx)
+static void over_every_transport(void (*test)(hw_transport_kind transport), bool ucx)
 {
-    for (size_t i = 0; i < sizeof ways / sizeof *ways - !ucx; i++)
-        test(ways[i]);
+    for (size_t i = 0; i < sizeof transports / sizeof *transports - !ucx; i++)
+        test(transports[i]);
 }
 
 static void what_nobody_takes_is_bounded(void **state)
 {
-    by_every_way(who_takes_nothing, *(bool *)*state);
+    over_every_transport(who_takes_nothing, *(bool *)*state);
 }
 
 static void who_takes_its_time_gets_all(void **state)
 {
-    by_every_way(who_is_slow, *(bool *)*state);
+    over_every_transport(who_is_slow, *(bool *)*state);
 }
 
 static void peer_that_says_goodbye_while_paused_is_not_lost(void **state)
 {
-    by_every_way(who_goes, *(bool *)*state);
+    over_every_transport(who_goes, *(bool *)*state);
 }
 
 int main(void)

@@ -139,10 +139,10 @@ static void a_name_by_which_others_look_is_bound_too(void **state)
 }
 
 /* Joins `card` as another user; 0: by TCP. */
-static int join_as_another(const char *card, hw_net_way way)
+static int join_as_another(const char *card, hw_transport_kind transport)
 {
     hw_net_options options = open_options(1, NULL);
-    options.way = way;
+    options.transport = transport;
     hawser_error error = {0};
     node self;
     uint32_t number;
@@ -150,7 +150,7 @@ static int join_as_another(const char *card, hw_net_way way)
         return 9;
     if (node_try(&self, &options, &error) != HAWSER_OK)
         return 8;
-    hawser_status status = hw_net_dial(self.net, card, 0, way == HW_NET_UNIX ? 0.5 : TEST_TIMEOUT, &number, &error);
+    hawser_status status = hw_net_dial(self.net, card, 0, transport == HW_NET_UNIX ? 0.5 : TEST_TIMEOUT, &number, &error);
     if (status != HAWSER_OK)
         return strstr(error.text, "belongs to another user") != NULL ? 1 : 7;
     return strcmp(node_path(&self, 0).transport, "tcp") == 0 ? 0 : 6;

@@ -36,7 +36,7 @@ static void send_with_tail(node *from, uint32_t to, hw_message *message)
     free(tail);
 }
 
-static void messages_arrive_in_order_and_whole(void **state, const char *way, hw_net_way wish, bool encrypted)
+static void messages_arrive_in_order_and_whole(void **state, const char *transport, hw_transport_kind wish, bool encrypted)
 {
     const size_t lengths[] = {0, 1, 63, 64, 4096, 2049, 70000, 1 << 20, 5};
     const size_t kinds = sizeof lengths / sizeof *lengths;
@@ -45,7 +45,7 @@ static void messages_arrive_in_order_and_whole(void **state, const char *way, hw
     node nodes[2];
     for (uint32_t i = 0; i < 2; i++) {
         hw_net_options options = node_options(i, *state != NULL ? sockets : NULL);
-        options.way = wish;
+        options.transport = wish;
         options.encrypt_always = encrypted;
         node_open(&nodes[i], &options);
     }
@@ -62,7 +62,7 @@ static void messages_arrive_in_order_and_whole(void **state, const char *way, hw
         }
     }
     hw_net_path path = node_path(&nodes[0], 1);
-    assert_string_equal(path.transport, way);
+    assert_string_equal(path.transport, transport);
     assert_int_equal(path.messages_sent, 300);
     assert_int_equal(path.messages_received, 300);
     assert_false(hw_net_path_of(nodes[0].net, 2, &path));
@@ -172,7 +172,7 @@ static void many_nodes_talk_at_once(void **state)
 
 /* A goodbye is not a loss, and what was queued before it arrives. */
 /* Bursts that the reactors gather, both ways, are all there in the end and in order, whether the reactors were awake or asleep. */
-static void bursts_come_back(void **state, hw_net_way wish, bool encrypted)
+static void bursts_come_back(void **state, hw_transport_kind wish, bool encrypted)
 {
     enum { BURSTS = 400, MOST = 40 };
     const struct timespec until_asleep = {0, 2000000};
@@ -181,7 +181,7 @@ static void bursts_come_back(void **state, hw_net_way wish, bool encrypted)
     node nodes[2];
     for (uint32_t i = 0; i < 2; i++) {
         hw_net_options options = node_options(i, *state != NULL ? sockets : NULL);
-        options.way = wish;
+        options.transport = wish;
         options.encrypt_always = encrypted;
         node_open(&nodes[i], &options);
     }
@@ -417,7 +417,8 @@ static void strangers_are_refused_by_name(void **state, bool encrypted)
 }
 
 /* How the link of two nodes comes to be, by what each asks for; NULL: not at all, and `why` says it. */
-static void expect_way(hw_net_way dials, hw_net_way accepts, bool sockets, const char *way, const char *why)
+static void expect_transport(hw_transport_kind dials, hw_transport_kind accepts, bool sockets, const char *transport,
+                             const char *why)
 {
     node nodes[2];
     hawser_error error = {0};
@@ -426,15 +427,15 @@ static void expect_way(hw_net_way dials, hw_net_way accepts, bool sockets, const
         hw_net_options options = node_options(i, sockets ? "@" : NULL);
         options.local_only = false;
         options.interface = "127.0.0.1";
-        options.way = i == 0 ? accepts : dials;
+        options.transport = i == 0 ? accepts : dials;
         options.name = i == 0 ? "accepts" : "dials";
         node_open(&nodes[i], &options);
     }
     hawser_status status = hw_net_dial(nodes[1].net, hw_net_address(nodes[0].net), 0, TEST_TIMEOUT, &number, &error);
-    if (way != NULL && status != HAWSER_OK)
+    if (transport != NULL && status != HAWSER_OK)
         fail_msg("%s", error.text);
-    if (way != NULL)
-        assert_string_equal(node_path(&nodes[1], 0).transport, way);
+    if (transport != NULL)
+        assert_string_equal(node_path(&nodes[1], 0).transport, transport);
     else if (status != HAWSER_PEER_LOST || strstr(error.text, why) == NULL)
         fail_msg("%d \"%s\" lacks \"%s\"", status, error.text, why);
     node_close(&nodes[1]);
@@ -450,7 +451,7 @@ static void who_has_only_a_socket_is_not_reached_by_tcp(void **state)
     uint32_t number;
     for (uint32_t i = 0; i < 2; i++) {
         hw_net_options options = node_options(i, sockets);
-        options.way = i == 0 ? HW_NET_BEST : HW_NET_TCP;
+        options.transport = i == 0 ? HW_NET_BEST : HW_NET_TCP;
         node_open(&nodes[i], &options);
     }
     assert_int_equal(hw_net_dial(nodes[1].net, hw_net_address(nodes[0].net), 0, TEST_TIMEOUT, &number, &error),
@@ -480,26 +481,26 @@ static void who_has_a_name_is_reached_by_its_port_too(void **state)
     node_close(&nodes[0]);
 }
 
-/* Who asks for a way gets it or a word; nobody falls back in silence. */
-static void the_way_asked_for_is_taken(void **state)
+/* A node that asks for a transport gets it, or an error; it never falls back without a message. */
+static void the_requested_transport_is_used_or_refused(void **state)
 {
     (void)state;
-    const hw_net_way best = HW_NET_BEST, shared = HW_NET_SHARED, local = HW_NET_UNIX, tcp = HW_NET_TCP;
-    expect_way(best, best, true, "shm", NULL);
-    expect_way(shared, best, true, "shm", NULL);
-    expect_way(best, shared, true, "shm", NULL);
-    expect_way(best, local, true, "unix", NULL);
-    expect_way(local, best, true, "unix", NULL);
-    expect_way(best, tcp, true, "tcp", NULL);
-    expect_way(tcp, best, true, "tcp", NULL);
-    expect_way(best, best, false, "tcp", NULL);
-    expect_way(shared, local, true, NULL, "dials asks for shared memory on its host (--transport shm)");
-    expect_way(local, shared, true, NULL, "accepts asks for shared memory on its host (--transport shm)");
-    expect_way(shared, tcp, true, NULL, "it uses TCP");
-    expect_way(tcp, shared, true, NULL, "it uses TCP");
-    expect_way(shared, shared, false, NULL, "it uses TCP");
-    expect_way(local, tcp, true, NULL, "dials asks for Unix sockets on its host (--transport unix)");
-    expect_way(tcp, local, true, NULL, "accepts asks for Unix sockets on its host (--transport unix)");
+    const hw_transport_kind best = HW_NET_BEST, shared = HW_NET_SHARED, local = HW_NET_UNIX, tcp = HW_NET_TCP;
+    expect_transport(best, best, true, "shm", NULL);
+    expect_transport(shared, best, true, "shm", NULL);
+    expect_transport(best, shared, true, "shm", NULL);
+    expect_transport(best, local, true, "unix", NULL);
+    expect_transport(local, best, true, "unix", NULL);
+    expect_transport(best, tcp, true, "tcp", NULL);
+    expect_transport(tcp, best, true, "tcp", NULL);
+    expect_transport(best, best, false, "tcp", NULL);
+    expect_transport(shared, local, true, NULL, "dials asks for shared memory on its host (--transport shm)");
+    expect_transport(local, shared, true, NULL, "accepts asks for shared memory on its host (--transport shm)");
+    expect_transport(shared, tcp, true, NULL, "it uses TCP");
+    expect_transport(tcp, shared, true, NULL, "it uses TCP");
+    expect_transport(shared, shared, false, NULL, "it uses TCP");
+    expect_transport(local, tcp, true, NULL, "dials asks for Unix sockets on its host (--transport unix)");
+    expect_transport(tcp, local, true, NULL, "accepts asks for Unix sockets on its host (--transport unix)");
 }
 
 /* The memory cannot be made: --transport shm is refused with the reason, auto goes by the socket. */
@@ -512,7 +513,7 @@ static void without_memory_it_is_said(void **state)
         uint32_t number;
         for (uint32_t i = 0; i < 2; i++) {
             hw_net_options options = node_options(i, "@");
-            options.way = asks ? HW_NET_SHARED : HW_NET_BEST;
+            options.transport = asks ? HW_NET_SHARED : HW_NET_BEST;
             options.ring = 12345; /* such a ring cannot be made */
             node_open(&nodes[i], &options);
         }
@@ -651,7 +652,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(over_unix, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(over_tls_on_a_unix_socket, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(over_tcp_though_there_are_sockets, make_directory, remove_directory),
-        cmocka_unit_test(the_way_asked_for_is_taken),
+        cmocka_unit_test(the_requested_transport_is_used_or_refused),
         cmocka_unit_test(without_memory_it_is_said),
         cmocka_unit_test(who_has_a_name_is_reached_by_its_port_too),
         cmocka_unit_test_setup_teardown(who_has_only_a_socket_is_not_reached_by_tcp, make_directory, remove_directory),

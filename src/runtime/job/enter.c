@@ -34,15 +34,15 @@ static void warn(const char *text)
     fprintf(stderr, "hawser: %s\n", text);
 }
 
-hw_net_way hw_read_way(const hawser_options *options)
+hw_transport_kind hw_transport_option(const hawser_options *options)
 {
     const char *word = hawser_options_text(options, "transport");
     static const char *const words[] = {
         [HW_NET_BEST] = "auto", [HW_NET_SHARED] = "shm", [HW_NET_UNIX] = "unix", [HW_NET_TCP] = "tcp", [HW_NET_UCX] = "ucx"};
-    int way = HW_NET_UCX;
-    while (way > HW_NET_BEST && strcmp(word, words[way]) != 0)
-        way--;
-    return (hw_net_way)way;
+    int transport = HW_NET_UCX;
+    while (transport > HW_NET_BEST && strcmp(word, words[transport]) != 0)
+        transport--;
+    return (hw_transport_kind)transport;
 }
 
 /* Sends the arguments of the job to nodes that were started by hand; all other nodes have them and skip this. */
@@ -70,7 +70,7 @@ hawser_status hw_enter(const hawser_options *options, hw_place *place, hw_cluste
     hw_build(build);
     hw_cluster_options how = {.build = build,
                               .interface = hawser_options_text(options, "interface"),
-                              .way = hw_read_way(options),
+                              .transport = hw_transport_option(options),
                               .trust_fabric = hawser_options_flag(options, "trust-fabric"),
                               .failure_timeout = hawser_options_number(options, "failure-timeout"),
                               .join_timeout = hawser_options_number(options, "join-timeout"),

@@ -25,7 +25,7 @@ hawser_status hw_enter(const hawser_options *options, hw_place *place, hw_cluste
 hawser_status hw_read_ports(const hawser_options *options, uint16_t *low, uint16_t *high,
                             hawser_error *error) HAWSER_MUST_USE;
 /* Reads --transport. */
-hw_net_way hw_read_way(const hawser_options *options);
+hw_transport_kind hw_transport_option(const hawser_options *options);
 /* rows.c: returns whether an option belongs to one node, or to node 0 only: it may differ between nodes and is not sent to nodes that
  * are started by hand. */
 bool hw_option_of_one_node(const char *key);

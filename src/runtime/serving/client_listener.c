@@ -242,7 +242,7 @@ static void refused(void *argument, const char *from, const char *why, uint64_t 
 
 /* ------------------------------------------------------------------------------------------------------------- words ---- */
 
-static void tell_way(hw_client_listener *listener, hw_message *asked)
+static void send_addresses(hw_client_listener *listener, hw_message *asked)
 {
     const hw_locate_wire reply = {.servers = listener->store->servers, .self = listener->store->self};
     size_t length = sizeof reply + reply.servers * sizeof *listener->addresses;
@@ -322,7 +322,7 @@ static void hear_word(hw_client_listener *listener, uint32_t node, hw_message *m
     char what[100];
     message->origin = node;
     switch ((hw_control_message)message->envelope.part) {
-    case HW_CONTROL_LOCATE: tell_way(listener, message); return;
+    case HW_CONTROL_LOCATE: send_addresses(listener, message); return;
     case HW_CONTROL_STAT: tell_stat(listener, message); return;
     case HW_CONTROL_REGISTER:
     case HW_CONTROL_KEYS: put_down(listener, message); return;

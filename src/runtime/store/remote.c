@@ -29,7 +29,7 @@ typedef struct manner {
     unsigned char key[HW_NET_KEY_MOST];
     size_t key_length;
     char build[HW_STORE_BUILD], name[HW_NET_NAME];
-    hw_net_way way;
+    hw_transport_kind transport;
     double join_timeout;
 } manner;
 
@@ -248,12 +248,12 @@ static hawser_status find_manner(const hawser_store *store, manner *how, hawser_
     HAWSER_TRY(hw_key_read(path, how->key, &how->key_length, error));
     hw_store_build(how->build);
     snprintf(how->name, sizeof how->name, "%.50s/%u", job->place.name, (unsigned)getpid() % 10000000);
-    how->way = hw_read_way(job->options);
+    how->transport = hw_transport_option(job->options);
     how->join_timeout = hawser_options_number(job->options, "join-timeout");
     return HAWSER_OK;
 }
 
-static hawser_status open_net(hw_remote *remote, const manner *how, hw_net_way way, hawser_error *error)
+static hawser_status open_net(hw_remote *remote, const manner *how, hw_transport_kind transport, hawser_error *error)
 {
     const hawser_options *options = remote->store->job->options;
     const hw_net_options net = {
@@ -264,7 +264,7 @@ static hawser_status open_net(hw_remote *remote, const manner *how, hw_net_way w
         .name = how->name,
         .build = how->build,
         .dial_only = true,
-        .way = way,
+        .transport = transport,
         .ring = HW_STORE_RING,
         .trust_fabric = hawser_options_flag(options, "trust-fabric"),
         .failure_timeout = hawser_options_number(options, "failure-timeout"),
@@ -291,7 +291,7 @@ static void close_net(hw_remote *remote)
 }
 
 /* Takes the reply of one server with the addresses of all. */
-static hawser_status take_way(hw_remote *remote, const hw_message *answer, hawser_error *error)
+static hawser_status take_addresses(hw_remote *remote, const hw_message *answer, hawser_error *error)
 {
     hw_locate_wire reply = {0};
     size_t length = (size_t)answer->envelope.length;
@@ -308,8 +308,8 @@ static hawser_status take_way(hw_remote *remote, const hw_message *answer, hawse
     return HAWSER_OK;
 }
 
-/* Asks over a connection of its own: the links that stay choose the best transport, which an address alone does not tell. */
-static hawser_status ask_way(hw_remote *remote, const manner *how, hawser_error *error)
+/* Locates the servers over a connection of its own: the lasting links choose the best transport, and a single address does not show it. */
+static hawser_status ask_addresses(hw_remote *remote, const manner *how, hawser_error *error)
 {
     uint32_t number = 0;
     hw_message *answer = NULL;
@@ -319,7 +319,7 @@ static hawser_status ask_way(hw_remote *remote, const manner *how, hawser_error 
     if (status == HAWSER_OK)
         status = hw_remote_ask(remote, remote->met, HW_CONTROL_LOCATE, NULL, 0, &answer, error);
     if (status == HAWSER_OK)
-        status = take_way(remote, answer, error);
+        status = take_addresses(remote, answer, error);
     hw_message_free(answer);
     close_net(remote);
     remote->lost = false;
@@ -329,7 +329,7 @@ static hawser_status ask_way(hw_remote *remote, const manner *how, hawser_error 
 static hawser_status dial_first(hw_remote *remote, const manner *how, uint32_t *number, hawser_error *error)
 {
     HAWSER_TRY(HW_NEW(&remote->names, remote->servers, "the servers' names", error));
-    HAWSER_TRY(open_net(remote, how, how->way, error));
+    HAWSER_TRY(open_net(remote, how, how->transport, error));
     return hw_net_dial(remote->net, remote->addresses[0], 0, how->join_timeout, number, error);
 }
 
@@ -346,7 +346,7 @@ static hawser_status dial_others(hw_remote *remote, const manner *how, const hw_
 }
 
 /* Sends node 0's addresses and group number to all nodes of the group. */
-static hawser_status share_way(hw_remote *remote, uint32_t *group, hawser_error *error)
+static hawser_status share_addresses(hw_remote *remote, uint32_t *group, hawser_error *error)
 {
     const hawser_store *store = remote->store;
     size_t length = sizeof *group + remote->servers * sizeof *remote->addresses;
@@ -381,14 +381,14 @@ static hawser_status join(hw_remote *remote, const manner *how, hawser_error *er
     uint32_t number = 0;
     hawser_status status = HAWSER_OK;
     if (store->self == 0) {
-        status = ask_way(remote, how, error);
+        status = ask_addresses(remote, how, error);
         if (status == HAWSER_OK)
             status = dial_first(remote, how, &number, error);
     }
     HAWSER_TRY(hw_cluster_agree(store->job->cluster, status, error));
     hw_register_wire session = {
         .group = number, .node = store->self, .nodes = store->nodes, .workers = store->options.workers};
-    status = share_way(remote, &session.group, error);
+    status = share_addresses(remote, &session.group, error);
     if (status == HAWSER_OK && store->self > 0)
         status = dial_first(remote, how, &number, error);
     if (status == HAWSER_OK)

@@ -80,8 +80,8 @@ static hawser_status tcp_targets(char *entry, const char *address, hw_target *ta
     return HAWSER_OK;
 }
 
-hawser_status hw_address_targets(const char *address, const char *host, hw_net_way way, hw_target targets[HW_CANDIDATES],
-                                 int *count, hawser_error *error)
+hawser_status hw_address_targets(const char *address, const char *host, hw_transport_kind transport,
+                                 hw_target targets[HW_CANDIDATES], int *count, hawser_error *error)
 {
     *count = 0;
     char copy[HW_NET_ADDRESS + HW_NUMBER_SLACK] = {0}; /* digits are read by eight */
@@ -94,12 +94,12 @@ hawser_status hw_address_targets(const char *address, const char *host, hw_net_w
     while ((entry = strsep(&rest, ",")) != NULL) {
         if (strncmp(entry, "unix:", 5) == 0) {
             local = true;
-            *count += way != HW_NET_TCP && *count < HW_CANDIDATES && unix_target(entry + 5, host, &targets[*count]);
-        } else if (*count == 0 || way == HW_NET_BEST || way == HW_NET_UCX) {
+            *count += transport != HW_NET_TCP && *count < HW_CANDIDATES && unix_target(entry + 5, host, &targets[*count]);
+        } else if (*count == 0 || transport == HW_NET_BEST || transport == HW_NET_UCX) {
             HAWSER_TRY(tcp_targets(strncmp(entry, "tcp:", 4) == 0 ? entry + 4 : entry, address, targets, count, error));
         }
     }
-    if (*count == 0 && local && way == HW_NET_TCP)
+    if (*count == 0 && local && transport == HW_NET_TCP)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "\"%s\" listens on no TCP port, which --transport tcp asks for",
                            address);
     if (*count == 0)

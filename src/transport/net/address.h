@@ -40,8 +40,8 @@ void hw_listeners_close(hw_listeners *listeners);
 
 /* Lists what an address (or HOST:PORT) names, in the order in which to try it: the Unix path first if `host` is this host, or only it, or
  * not at all, as `transport` says. Names are resolved on each call. */
-hawser_status hw_address_targets(const char *address, const char *host, hw_net_way way, hw_target targets[HW_CANDIDATES],
-                                 int *count, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_address_targets(const char *address, const char *host, hw_transport_kind transport,
+                                 hw_target targets[HW_CANDIDATES], int *count, hawser_error *error) HAWSER_MUST_USE;
 
 /* Starts a non-blocking connect. Returns -1 on failure, with errno; EINPROGRESS counts as success. The socket is close-on-exec and sends
  * without delay. */

@@ -119,7 +119,7 @@ hawser_status hw_net_dial(hw_net *net, const char *address, uint32_t node, doubl
         hw_target targets[HW_CANDIDATES];
         int count;
         /* Names are resolved on each try, because a restarted node may have another address. */
-        status = hw_address_targets(address, net->host, net->self.way, targets, &count, &last);
+        status = hw_address_targets(address, net->host, net->self.transport, targets, &count, &last);
         if (status == HAWSER_OK)
             status = try_all(net, targets, count, shake, deadline, &last);
         else if (status == HAWSER_PEER_LOST)

@@ -66,7 +66,7 @@ struct hw_fabric_endpoint {
     hw_fabric_endpoint *next, **place;
     ucp_ep_h handle;
     send_buffer *spare;
-    size_t under_way, unsent;
+    size_t in_flight, unsent;
     unsigned char *came; /* the piece that is being read; UCX owns it */
     size_t came_size, came_done;
     bool broken, closed;
@@ -314,7 +314,7 @@ static void on_sent(void *request, ucs_status_t status, void *argument)
     send_buffer *one = argument;
     hw_fabric_endpoint *endpoint = one->endpoint;
     endpoint->broken |= status != UCS_OK;
-    endpoint->under_way -= one->size;
+    endpoint->in_flight -= one->size;
     endpoint->unsent--;
     one->next = endpoint->spare;
     endpoint->spare = one;
@@ -347,14 +347,14 @@ ssize_t hw_fabric_write(hw_fabric_endpoint *endpoint, const struct iovec *pieces
 {
     if (endpoint->broken)
         return HW_FABRIC_BROKEN;
-    if (endpoint->under_way >= WINDOW)
+    if (endpoint->in_flight >= WINDOW)
         return 0;
     send_buffer *one = take_buffer(endpoint);
     if (one == NULL)
         return endpoint->unsent > 0 ? 0 : HW_FABRIC_BROKEN; /* wait until other buffers have returned */
     one->endpoint = endpoint;
     one->size = gather(one->bytes, PIECE, pieces, count);
-    endpoint->under_way += one->size;
+    endpoint->in_flight += one->size;
     endpoint->unsent++;
     const ucp_request_param_t param = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA, .cb.send = on_sent, .user_data = one};
@@ -412,7 +412,7 @@ bool hw_fabric_readable(hw_fabric_endpoint *endpoint)
 
 bool hw_fabric_writable(const hw_fabric_endpoint *endpoint)
 {
-    return endpoint->under_way <= WINDOW / 2;
+    return endpoint->in_flight <= WINDOW / 2;
 }
 
 #else /* A build without UCX's header: no fabric exists, so only the first function is ever called. */

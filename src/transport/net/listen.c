@@ -366,7 +366,7 @@ hawser_status hw_listeners_open(const hw_net_options *options, uint64_t incarnat
     struct sockaddr_storage told;
     char host[HW_HOST_ID], text[HW_NET_ADDRESS] = "";
     hw_host_id(host);
-    bool local = options->directory != NULL && options->way != HW_NET_TCP;
+    bool local = options->directory != NULL && options->transport != HW_NET_TCP;
     if (local)
         status = open_local(options, incarnation, listeners, error);
     /* A launcher that gives no directory announces a port to the other nodes. */

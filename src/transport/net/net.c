@@ -61,15 +61,15 @@ static double heartbeat_of(double failure_timeout)
 
 static void describe(hw_link *link, const hw_shake *shake)
 {
-    const char *way = link->channel.shared != NULL       ? "shm"
-                      : link->by_fabric                  ? "ucx"
-                      : hw_unix_socket(link->channel.fd) ? "unix"
-                                                         : "tcp";
+    const char *transport = link->channel.shared != NULL       ? "shm"
+                            : link->by_fabric                  ? "ucx"
+                            : hw_unix_socket(link->channel.fd) ? "unix"
+                                                               : "tcp";
     link->encrypted = shake->encrypted;
     bool near = hw_same_host(link->channel.fd);
     link->checked = !link->encrypted && !near;
     (near ? hw_socket_near : hw_socket_far)(link->channel.fd);
-    (void)!snprintf(link->transport, sizeof link->transport, "%s%s", way, link->encrypted ? "+tls" : "");
+    (void)!snprintf(link->transport, sizeof link->transport, "%s%s", transport, link->encrypted ? "+tls" : "");
     hw_peer_text(link->channel.fd, link->peer);
     link->hello = shake->peer.peer;
     link->hello.node = link->node;
@@ -158,7 +158,7 @@ static hawser_status prepare(hw_net *net, const hw_net_options *options, const h
     self->key_length = options->key_length;
     self->trust_fabric = options->trust_fabric;
     self->encrypt_always = options->encrypt_always;
-    self->way = options->way;
+    self->transport = options->transport;
     net->direct = options->direct;
     self->ring = options->ring > 0 ? options->ring : HW_SHARED_RING;
     atomic_store(&self->node, options->node);
@@ -166,7 +166,7 @@ static hawser_status prepare(hw_net *net, const hw_net_options *options, const h
         return hawser_fail(error, HAWSER_IO, "OpenSSL has no random numbers");
     HAWSER_TRY(hw_tls_contexts_new(&self->contexts, error));
     HAWSER_TRY(hw_pool_new(&net->pool, error));
-    if (options->way == HW_NET_UCX)
+    if (options->transport == HW_NET_UCX)
         HAWSER_TRY(hw_fabric_new(options->trust_fabric, &self->fabric, error));
     HAWSER_TRY(hw_listeners_open(options, self->incarnation, &net->listeners, error));
     memcpy(self->address, net->listeners.address, sizeof self->address);

@@ -25,14 +25,14 @@ typedef struct hw_net_hello {
     char address[HW_NET_ADDRESS]; /* the address on which it listens */
 } hw_net_hello;
 
-/* How nodes of one host reach each other; between hosts it is always TCP. */
-typedef enum hw_net_way {
+/* The transport between nodes of one host. Between hosts it is always TCP, or UCX if that is asked for. */
+typedef enum hw_transport_kind {
     HW_NET_BEST,   /* shared memory if both sides can, otherwise a Unix socket if there is one, otherwise TCP */
     HW_NET_SHARED, /* shared memory; any other link within this host is an error */
     HW_NET_UNIX,   /* Unix sockets, no shared memory; any other link within this host is an error */
     HW_NET_TCP,    /* no Unix socket */
     HW_NET_UCX     /* UCX, or it is an error; also between hosts if the fabric is trusted, otherwise TCP there */
-} hw_net_way;
+} hw_transport_kind;
 
 /* Zero fields mean the default. Texts and key are copied. */
 typedef struct hw_net_options {
@@ -50,7 +50,7 @@ typedef struct hw_net_options {
     /* Also listens on a Unix socket in this directory (mode 0700), for this user's processes on the same host. "@": an abstract socket, for
      * those in the same network namespace. */
     const char *directory;
-    hw_net_way way;
+    hw_transport_kind transport;
     size_t ring;         /* bytes of shared memory per direction of a link within the host: a power of two; default 1 MiB */
     bool dial_only;      /* does not listen; the address is empty */
     bool direct;         /* no messages are spread on this net: a peer that does so is lost */

@@ -33,9 +33,10 @@ static void pack_hello(hw_shake *shake)
     hello.peer.incarnation = self->incarnation;
     hello.failure_timeout = self->failure_timeout;
     bool encrypt = self->encrypt_always || !(self->trust_fabric || hw_same_host(shake->channel.fd));
-    bool shares = !encrypt && hw_unix_socket(shake->channel.fd) && (self->way == HW_NET_BEST || self->way == HW_NET_SHARED);
+    bool shares = !encrypt && hw_unix_socket(shake->channel.fd) &&
+                  (self->transport == HW_NET_BEST || self->transport == HW_NET_SHARED);
     hello.flags = (encrypt ? HW_HELLO_ENCRYPT : 0) | (shares ? HW_HELLO_SHARES : 0) |
-                  (self->way == HW_NET_SHARED ? HW_HELLO_INSISTS : 0);
+                  (self->transport == HW_NET_SHARED ? HW_HELLO_INSISTS : 0);
     shake->encrypted = encrypt;
     shake->shares = shares;
     if (self->fabric != NULL && !encrypt) {
@@ -269,14 +270,14 @@ static bool fabric_fits(hw_shake *shake)
 }
 
 /* Chooses the transport of the link from the options of both sides. Returns false with shake->why. */
-static bool ways_fit(hw_shake *shake)
+static bool transports_fit(hw_shake *shake)
 {
     const hw_identity *self = shake->self;
     const char *peer = shake->peer.peer.name;
     if (!fabric_fits(shake))
         return false;
     bool local = hw_unix_socket(shake->channel.fd), offered = (shake->peer.flags & HW_HELLO_SHARES) != 0;
-    bool asks = self->way == HW_NET_SHARED;
+    bool asks = self->transport == HW_NET_SHARED;
     if (!hw_same_host(shake->channel.fd))
         return true;
     shake->insists = asks || (shake->peer.flags & HW_HELLO_INSISTS) != 0;
@@ -291,7 +292,7 @@ static bool ways_fit(hw_shake *shake)
                      !local             ? "it uses TCP, not a Unix socket"
                      : shake->encrypted ? "it is encrypted"
                                         : "the other asks for --transport unix");
-    else if (self->way == HW_NET_UNIX && !local)
+    else if (self->transport == HW_NET_UNIX && !local)
         written = snprintf(shake->why, sizeof shake->why,
                            "%s asks for Unix sockets on its host (--transport unix), but the link with %s uses TCP",
                            self->name, peer);
@@ -334,7 +335,7 @@ static hw_shake_progress after_hellos(hw_shake *shake, const unsigned char *peer
     if (!done)
         return fail(shake, HW_FAULT_MEMORY, "OpenSSL could not make a digest");
     shake->encrypted |= (shake->peer.flags & HW_HELLO_ENCRYPT) != 0;
-    if (!ways_fit(shake)) {
+    if (!transports_fit(shake)) {
         hw_shake_refuse(shake, HW_FAULT_HELLO, NULL);
         return shake->dials ? HW_SHAKE_FAILED : HW_SHAKE_DONE;
     }

@@ -35,7 +35,7 @@ typedef struct hw_identity {
     size_t key_length;
     uint32_t failure_timeout; /* milliseconds: see hw_handshake_hello */
     bool trust_fabric, encrypt_always;
-    hw_net_way way;
+    hw_transport_kind transport;
     size_t ring;       /* bytes of shared memory per direction; only the dialling thread reads and sets it */
     hw_fabric *fabric; /* NULL: none */
     hw_tls_contexts *contexts;
