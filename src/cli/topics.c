@@ -163,12 +163,30 @@ static const hawser_topic topics[] = {
      "entries that the model does not know), and notes: a line for each number that is unknown,\n"
      "which is null, with the reason.\n"},
     {"models", "Model files",
-     "Models are safetensors files: Python's safetensors library reads them. They hold what the\n"
-     "algorithm has fitted (of linear models: the coefficients, all or index and value of those\n"
-     "other than 0, and the intercept), and as metadata the index base, names of columns, the\n"
-     "metrics at the end, and every option of the training. 'hawser info MODEL' prints the\n"
-     "metadata, --coefficients the rest. A file is written under another name and\n"
-     "renamed: a reader sees the old model or the new one.\n"},
+     "Models are safetensors files: Python's safetensors library reads them. As metadata they have\n"
+     "the index base, the names of the columns, the numbers at the end of the training and all of\n"
+     "its options; 'hawser info MODEL' prints these, --coefficients the coefficients by name. A\n"
+     "file is written under another name and renamed: a reader sees the old model or the new one.\n\n"
+     "The tensors of a linear model, where k columns have a coefficient other than 0:\n"
+     "  coefficients.index   k columns of the data, counted from 0, ascending\n"
+     "  coefficients.value   outputs x k; most models have one output. If k is 0, its shape is [0]\n"
+     "  intercept            one number per output\n"
+     "and of a path (--path, --cv), with one entry per point of it unless another size is named:\n"
+     "  path.intercept       points x outputs; of one output, points\n"
+     "  path.offsets         one more than points: the coefficients of point l are at the places\n"
+     "                       from path.offsets[l] up to, not including, path.offsets[l + 1] of\n"
+     "  path.index           columns of the data, and\n"
+     "  path.value           outputs x places, as coefficients.value\n"
+     "  path.*               the penalty's weight of each point, and what was measured there\n\n"
+     "Predictions for rows X, an array with the training data's columns, in Python:\n\n"
+     "  import numpy, safetensors.numpy\n"
+     "  m = safetensors.numpy.load_file(\"model.safetensors\")\n"
+     "  w = numpy.zeros((len(m[\"intercept\"]), X.shape[1]))\n"
+     "  w[:, m[\"coefficients.index\"]] = m[\"coefficients.value\"]\n"
+     "  p = X @ w.T + m[\"intercept\"]\n\n"
+     "p has a column per output: predictions of lasso and linear, log odds of the higher label of\n"
+     "logistic. Files of version 0.1.0 before this layout have all columns as 'coefficients', or\n"
+     "coefficients.value without the dimension of outputs; they can be used as before.\n"},
 };
 
 const hawser_topic *hw_topic_at(size_t index)

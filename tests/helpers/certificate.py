@@ -5,7 +5,8 @@ import math
 import struct
 
 
-def read_model(path):
+def read_tensors(path):
+    """The tensors of a model file: (shape, values) by name."""
     with open(path, "rb") as file:
         length = struct.unpack("<Q", file.read(8))[0]
         header = json.loads(file.read(length))
@@ -14,7 +15,14 @@ def read_model(path):
     for name, entry in header.items():
         if name != "__metadata__":
             begin, end = entry["data_offsets"]
-            tensors[name] = struct.unpack("<%d%s" % ((end - begin) // 8, {"F64": "d", "I64": "q"}[entry["dtype"]]), body[begin:end])
+            code = "<%d%s" % ((end - begin) // 8, {"F64": "d", "I64": "q"}[entry["dtype"]])
+            tensors[name] = entry["shape"], struct.unpack(code, body[begin:end])
+    return tensors
+
+
+def read_model(path):
+    """The nonzero coefficients by column, and the intercept."""
+    tensors = {name: values for name, (_, values) in read_tensors(path).items()}
     if "coefficients" in tensors:
         return {j: w for j, w in enumerate(tensors["coefficients"]) if w}, tensors["intercept"][0]
     return dict(zip(tensors["coefficients.index"], tensors["coefficients.value"])), tensors["intercept"][0]

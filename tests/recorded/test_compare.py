@@ -63,7 +63,7 @@ if training and "--threads" in words:
 # Name, change, options of compare.py, what it must print.
 CASES = [("another setting", "if training: words += ['--seed', '2']", ("--only", "lasso.tap"), "1 comparisons of 1 trainings: 0 differ"),
          ("another setting", "if training: words += ['--seed', '2']", ("--only", "lasso.tall.1"), "DIFFERENT: fact 'options.seed'"),
-         ("a looser end", "if training: words += ['--tol', '1e-2']", ("--only", "lasso.tall.3"), "DIFFERENT: coefficients["),
+         ("a looser end", "if training: words += ['--tol', '1e-2']", ("--only", "lasso.tall.3"), "DIFFERENT: coefficients.value["),
          ("a bit of a model", TENSOR, ("--only", "linear.tall"), "DIFFERENT: intercept[0]"),
          ("a printed figure", FIGURE, ("--only", "lasso.tall.1"), "DIFFERENT: figure 'nonzeros'"),
          ("a certificate", TRACE, ("--only", "lasso.tall.1"), "DIFFERENT: traced certificates"),

@@ -155,10 +155,8 @@ static double objective_of_model(const fit *done, const hawser_dataset *data, do
         fail_msg("%s", error.text);
     for (size_t i = 0; i < n; i++)
         sum += 0.5 * pow(hawser_dataset_target(data)[i] - predictions[i], 2.0) / (double)n;
-    const double *w = hawser_model_get(done->training.model, "coefficients", NULL, dims);
-    if (w == NULL)
-        w = hawser_model_get(done->training.model, "coefficients.value", NULL, dims);
-    for (size_t k = 0; k < dims[0]; k++)
+    const double *w = hawser_model_get(done->training.model, "coefficients.value", NULL, dims);
+    for (size_t k = 0; k < dims[0] * dims[1]; k++)
         sum += lambda * (l1_ratio * fabs(w[k]) + 0.5 * (1.0 - l1_ratio) * w[k] * w[k]);
     free(predictions);
     return sum;

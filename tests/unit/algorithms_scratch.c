@@ -130,14 +130,15 @@ static hawser_dataset *make_data(data_shape shape, bool labels)
 /* What two equal models have in common. */
 static uint64_t digest_of(const hawser_model *model)
 {
-    static const char *const names[] = {"intercept",          "coefficients",   "coefficients.index",
-                                        "coefficients.value", "path.objective", "path.intercept",
-                                        "path.value",         "path.index",     "path.error"};
+    static const char *const names[] = {"intercept",      "coefficients.index", "coefficients.value",
+                                        "path.objective", "path.intercept",     "path.offsets",
+                                        "path.value",     "path.index",         "path.error"};
     uint64_t digest = 0;
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         size_t dims[2] = {0};
         const uint64_t *values = hawser_model_get(model, names[k], NULL, dims); /* all of 64 bits */
-        for (size_t at = 0; values != NULL && at < dims[0]; at++)
+        size_t count = dims[0] * (dims[1] > 0 ? dims[1] : 1);
+        for (size_t at = 0; values != NULL && at < count; at++)
             digest = hw_mix(digest ^ values[at]);
     }
     const char *key, *value;

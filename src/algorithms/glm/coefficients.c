@@ -4,35 +4,60 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Finds a tensor of numbers of 64 bits. */
+static const void *find(const hawser_model *model, const char *name, hawser_type type, size_t dims[2])
+{
+    hawser_type found = type;
+    const void *values = hawser_model_get(model, name, &found, dims);
+    return found == type ? values : NULL;
+}
+
+static hawser_status check_index(const hw_linear_weights *weights, hawser_error *error)
+{
+    for (size_t k = 0; weights->index != NULL && k < weights->count; k++)
+        if (weights->index[k] < 0 || (k > 0 && weights->index[k] <= weights->index[k - 1]))
+            return hawser_fail(error, HAWSER_BAD_INPUT,
+                               "the columns of the model's coefficients do not ascend: number %zu is %" PRId64, k,
+                               weights->index[k]);
+    return HAWSER_OK;
+}
+
+hawser_status hw_linear_weights_of(const hawser_model *model, hw_linear_weights *weights, hawser_error *error)
+{
+    size_t outputs[2] = {0}, index[2] = {0}, value[2] = {0};
+    *weights = (hw_linear_weights){.intercept = find(model, "intercept", HAWSER_F64, outputs)};
+    if (weights->intercept == NULL || outputs[0] == 0 || outputs[1] != 0)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "the model has no intercept: it is not one of a linear model");
+    weights->outputs = outputs[0];
+    weights->value = find(model, "coefficients", HAWSER_F64, value); /* all columns of one output */
+    if (weights->value == NULL) {
+        weights->index = find(model, "coefficients.index", HAWSER_I64, index);
+        weights->value = find(model, "coefficients.value", HAWSER_F64, value);
+    }
+    bool dense = weights->index == NULL, vector = value[1] == 0;
+    weights->count = dense ? value[0] : index[0];
+    bool right = vector ? value[0] == weights->count && (weights->outputs == 1 || weights->count == 0)
+                        : value[0] == weights->outputs && value[1] == weights->count;
+    if (weights->value == NULL || index[1] != 0 || (dense && !vector) || !right)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "the model has no coefficients: it is not one of a linear model");
+    return check_index(weights, error);
+}
+
 hawser_status hw_linear_model_coefficients(const hawser_model *model, size_t columns, double *alpha, double *intercept,
                                            hawser_error *error)
 {
-    size_t dims[2] = {0, 0}, values = 0;
-    hawser_type type = HAWSER_F64;
+    hw_linear_weights weights;
     memset(alpha, 0, columns * sizeof *alpha);
-    const double *b = hawser_model_get(model, "intercept", &type, dims);
-    if (b == NULL || type != HAWSER_F64 || dims[0] != 1)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "the model has no intercept: it is not one of a linear model");
-    *intercept = *b;
-    const double *dense = hawser_model_get(model, "coefficients", &type, dims);
-    if (dense != NULL) {
-        if (type != HAWSER_F64 || dims[0] > columns)
-            return hawser_fail(error, HAWSER_BAD_INPUT, "the model has %zu columns, the data %zu", dims[0], columns);
-        memcpy(alpha, dense, dims[0] * sizeof *alpha);
-        return HAWSER_OK;
-    }
-    const double *value = hawser_model_get(model, "coefficients.value", &type, dims);
-    values = dims[0];
-    bool right = value != NULL && type == HAWSER_F64;
-    const int64_t *index = hawser_model_get(model, "coefficients.index", &type, dims);
-    if (!right || index == NULL || type != HAWSER_I64 || dims[0] != values)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "the model has no coefficients: it is not one of a linear model");
-    for (size_t k = 0; k < values; k++) {
-        if (index[k] < 0 || (uint64_t)index[k] >= columns)
+    HAWSER_TRY(hw_linear_weights_of(model, &weights, error));
+    if (weights.outputs != 1)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "the model has %zu outputs instead of one", weights.outputs);
+    *intercept = weights.intercept[0];
+    for (size_t k = 0; k < weights.count; k++) {
+        size_t column = hw_linear_weights_column(&weights, k);
+        if (column >= columns)
             return hawser_fail(error, HAWSER_BAD_INPUT,
-                               "the model has a coefficient for column %" PRId64 ", the data have %zu columns", index[k],
-                               columns);
-        alpha[index[k]] = value[k];
+                               "the model has a coefficient for column %zu, the data have %zu columns", column, columns);
+        alpha[column] = weights.value[k];
     }
     return HAWSER_OK;
 }

@@ -2,9 +2,28 @@
 #ifndef HW_ALGORITHMS_GLM_COEFFICIENTS_H
 #define HW_ALGORITHMS_GLM_COEFFICIENTS_H
 
+#include <stdint.h>
+
 #include "hawser/algorithm.h"
 
-/* Stores the coefficients of a model in `columns` places, and its intercept. Fails if the model has more columns. */
+/* The coefficients of a model, as its file has them. Pointers are the model's. */
+typedef struct hw_linear_weights {
+    size_t outputs, count;
+    const int64_t *index;    /* `count` columns, ascending; NULL: columns 0 to count - 1, in a file of an older version */
+    const double *value;     /* outputs x count, by output */
+    const double *intercept; /* by output */
+} hw_linear_weights;
+
+/* Finds the coefficients of a model and checks them. */
+hawser_status hw_linear_weights_of(const hawser_model *model, hw_linear_weights *weights,
+                                   hawser_error *error) HAWSER_MUST_USE;
+/* Returns the column of the k-th coefficient of each output. */
+static inline size_t hw_linear_weights_column(const hw_linear_weights *weights, size_t k)
+{
+    return weights->index != NULL ? (size_t)weights->index[k] : k;
+}
+
+/* Stores the coefficients of a model of one output in `columns` places, and its intercept. Fails if the model has more columns. */
 hawser_status hw_linear_model_coefficients(const hawser_model *model, size_t columns, double *alpha, double *intercept,
                                            hawser_error *error) HAWSER_MUST_USE;
 /* Computes margins = X w + b + offset, one per row of `data`. Columns that the data lack count as zeros. */

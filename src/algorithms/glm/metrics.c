@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/glm/coefficients.h"
+
 double hw_linear_gap_target(const hawser_options *options, const hawser_progress *progress)
 {
     const char *solver = hawser_options_text(options, "solver");
@@ -37,26 +39,15 @@ static int larger_first(const void *a, const void *b)
     return x->column < y->column ? -1 : x->column > y->column;
 }
 
-static hawser_status collect(const hawser_model *model, linear_weight **weights, size_t *count, hawser_error *error)
+static hawser_status collect(const hw_linear_weights *from, linear_weight **weights, size_t *count, hawser_error *error)
 {
-    hawser_type type = HAWSER_F64, index_type = HAWSER_I64;
-    size_t dims[2] = {0}, index_dims[2] = {0};
-    const double *values = hawser_model_get(model, "coefficients", &type, dims);
-    const int64_t *index = NULL;
-    if (values == NULL) {
-        values = hawser_model_get(model, "coefficients.value", &type, dims);
-        index = hawser_model_get(model, "coefficients.index", &index_type, index_dims);
-    }
-    bool sparse_right = index == NULL || (index_type == HAWSER_I64 && index_dims[0] == dims[0]);
-    if (values == NULL || type != HAWSER_F64 || dims[1] > 1 || !sparse_right)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "the model has no list of coefficients");
-    *weights = calloc(dims[0] + 1, sizeof **weights);
+    *weights = calloc(from->count + 1, sizeof **weights);
     if (*weights == NULL)
-        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu coefficients", dims[0]);
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu coefficients", from->count);
     *count = 0;
-    for (size_t k = 0; k < dims[0]; k++)
-        if (values[k] != 0)
-            (*weights)[(*count)++] = (linear_weight){index != NULL ? (uint64_t)index[k] : k, values[k]};
+    for (size_t k = 0; k < from->count; k++)
+        if (from->value[k] != 0)
+            (*weights)[(*count)++] = (linear_weight){hw_linear_weights_column(from, k), from->value[k]};
     if (*count > 1)
         qsort(*weights, *count, sizeof **weights, larger_first);
     return HAWSER_OK;
@@ -77,15 +68,15 @@ hawser_status hw_linear_print_coefficients(const hawser_model *model, uint64_t m
     linear_weight *weights = NULL;
     hawser_schema *schema = NULL;
     size_t count = 0;
+    hw_linear_weights from;
+    HAWSER_TRY(hw_linear_weights_of(model, &from, error));
     const char *base_text = hawser_model_text(model, "index_base");
     uint64_t base = base_text != NULL && strcmp(base_text, "1") == 0;
-    hawser_status status = collect(model, &weights, &count, error);
+    hawser_status status = collect(&from, &weights, &count, error);
     if (status == HAWSER_OK)
         status = hawser_model_schema(model, &schema, error);
     if (status == HAWSER_OK) {
-        const double *intercept = hawser_model_get(model, "intercept", NULL, NULL);
-        if (intercept != NULL)
-            fprintf(out, "%+.10g\t(intercept)\n", *intercept);
+        fprintf(out, "%+.10g\t(intercept)\n", from.intercept[0]);
         for (size_t k = 0; k < count && k < most; k++)
             print_weight(&weights[k], schema, base, out);
     }

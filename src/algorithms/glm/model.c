@@ -91,29 +91,35 @@ static hawser_status vector(hawser_model *model, const char *name, hawser_type t
     return hawser_model_tensor(model, name, type, (const size_t[2]){count, 0}, values, error);
 }
 
-/* Adds coefficients, as pairs (index, value) if that is smaller. `stride` is the distance of two columns, which is not 1 in a path. */
+/* Adds values, by output, of the columns that a tensor of indices names. With no column the tensor has one dimension, of size 0. */
+static hawser_status by_output(hawser_model *model, const char *name, const double *values, size_t outputs, size_t count,
+                               hawser_error *error)
+{
+    return hawser_model_tensor(model, name, HAWSER_F64, count > 0 ? (const size_t[2]){outputs, count} : (const size_t[2]){0},
+                               values, error);
+}
+
+/* Adds the nonzero coefficients. `stride` is the distance of two columns, which is not 1 in a path. */
 static hawser_status put_coefficients(hawser_model *model, const double *alpha, size_t stride, size_t columns,
                                       hawser_error *error)
 {
-    size_t nonzeros = 0, at = 0;
+    size_t count = 0, at = 0;
     for (size_t j = 0; j < columns; j++)
-        nonzeros += alpha[j * stride] != 0.0;
-    bool sparse = 2 * nonzeros < columns;
-    size_t count = sparse ? nonzeros : columns;
+        count += alpha[j * stride] != 0.0;
     int64_t *index = calloc(count + 1, sizeof *index);
     double *value = calloc(count + 1, sizeof *value);
     hawser_status status = HAWSER_OK;
     if (index == NULL || value == NULL)
         status = hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu coefficients", count);
     for (size_t j = 0; status == HAWSER_OK && j < columns; j++)
-        if (!sparse || alpha[j * stride] != 0.0) {
+        if (alpha[j * stride] != 0.0) {
             index[at] = (int64_t)j;
             value[at++] = alpha[j * stride];
         }
-    if (status == HAWSER_OK && sparse)
+    if (status == HAWSER_OK)
         status = vector(model, "coefficients.index", HAWSER_I64, index, count, error);
     if (status == HAWSER_OK)
-        status = vector(model, sparse ? "coefficients.value" : "coefficients", HAWSER_F64, value, count, error);
+        status = by_output(model, "coefficients.value", value, 1, count, error);
     free(index);
     free(value);
     return status;
@@ -166,7 +172,7 @@ static hawser_status put_path(hawser_model *model, const hw_linear_fit *fit, siz
     if (status == HAWSER_OK)
         status = vector(model, "path.index", HAWSER_I64, index, at, error);
     if (status == HAWSER_OK)
-        status = vector(model, "path.value", HAWSER_F64, value, at, error);
+        status = by_output(model, "path.value", value, 1, at, error);
     free(offsets);
     free(index);
     free(value);
