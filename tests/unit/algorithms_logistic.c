@@ -11,10 +11,11 @@
 #include <string.h>
 
 #include "algorithms/glm/coefficients.h"
-#include "algorithms/logistic/block.h"
 #include "algorithms/logistic/evaluate.h"
-#include "algorithms/logistic/inexact.h"
 #include "algorithms/logistic/kind.h"
+#include "algorithms/logistic/loss.h"
+#include "algorithms/newton/block.h"
+#include "algorithms/newton/inexact.h"
 #include "comma_locale.h"
 
 enum { ROWS = 60, COLUMNS = 7, FREE = 3 };
@@ -40,11 +41,11 @@ static void test_loss(void **state)
 
 typedef struct problem {
     hw_linear_problem linear;
-    hw_logistic_rows rows;
+    hw_newton_rows rows;
     double sign[ROWS], weights[ROWS], offset[ROWS], v[ROWS], x[ROWS * COLUMNS], pull[ROWS], curve[ROWS];
     int side[FREE];
     hawser_matrix matrix;
-    hw_logistic_point point;
+    hw_newton_point point;
 } problem;
 
 static void make(problem *p, uint64_t seed, size_t free_columns, bool intercept)
@@ -64,11 +65,15 @@ static void make(problem *p, uint64_t seed, size_t free_columns, bool intercept)
         p->side[f] = f == 0 ? 0 : uniform(&seed) < 0.5 ? 1 : -1;
     p->linear = (hw_linear_problem){
         .kind = hw_logistic_kind(), .X = &p->matrix, .free_columns = p->x, .free_count = free_columns, .free_side = p->side};
-    p->rows = (hw_logistic_rows){
-        .count = ROWS, .sign = p->sign, .weights = p->weights, .offset = p->offset, .intercept = intercept};
+    p->rows = (hw_newton_rows){.loss = &hw_logistic_losses,
+                               .count = ROWS,
+                               .target = p->sign,
+                               .weights = p->weights,
+                               .offset = p->offset,
+                               .intercept = intercept};
     for (size_t i = 0; i < ROWS; i++)
         p->rows.total += p->weights[i];
-    p->point = (hw_logistic_point){.pull = p->pull, .curve = p->curve};
+    p->point = (hw_newton_point){.pull = p->pull, .curve = p->curve};
 }
 
 /* Returns the loss in long double. */
@@ -108,12 +113,12 @@ static void test_dual(void **state)
     for (uint64_t seed = 1; seed < 60; seed++)
         for (size_t free_columns = 0; free_columns <= FREE; free_columns++) {
             problem p;
-            hw_logistic_dual dual = {0};
+            hw_newton_dual dual = {0};
             hawser_error error = {0};
             make(&p, seed, free_columns, seed % 2 == 0);
             hw_logistic_settle(&p.rows, p.v, 1e-18, &p.point);
-            assert_int_equal(hw_logistic_dual_new(&dual, &p.linear, &error), HAWSER_OK);
-            hw_logistic_dual_make(&dual, &p.linear, &p.rows, &p.point);
+            assert_int_equal(hw_newton_dual_new(&dual, &p.linear, &error), HAWSER_OK);
+            hw_newton_dual_make(&dual, &p.linear, &p.rows, &p.point);
             double sum = 0.0, size = 0.0;
             for (size_t i = 0; i < ROWS; i++) {
                 assert_true(dual.theta[i] >= 0.0 && dual.theta[i] <= 1.0);
@@ -137,7 +142,7 @@ static void test_dual(void **state)
                 }
                 assert_true((long double)bound <= exact_loss(&p, v, b) + 1e-12L);
             }
-            hw_logistic_dual_free(&dual);
+            hw_newton_dual_free(&dual);
         }
 }
 
@@ -147,19 +152,19 @@ static void test_start(void **state)
     (void)state;
     for (uint64_t seed = 1; seed < 30; seed++) {
         problem p;
-        hw_logistic_dual dual = {0};
+        hw_newton_dual dual = {0};
         hawser_error error = {0};
         double zero = 0.0, v[ROWS];
         make(&p, seed, 1, seed % 2 == 0);
-        assert_int_equal(hw_logistic_dual_new(&dual, &p.linear, &error), HAWSER_OK);
-        hw_logistic_dual_start(&dual, &p.linear, &p.rows, v, &p.point, &zero);
-        hw_logistic_dual_make(&dual, &p.linear, &p.rows, &p.point);
+        assert_int_equal(hw_newton_dual_new(&dual, &p.linear, &error), HAWSER_OK);
+        hw_newton_dual_start(&dual, &p.linear, &p.rows, v, &p.point, &zero);
+        hw_newton_dual_make(&dual, &p.linear, &p.rows, &p.point);
         assert_true(p.point.loss <= zero);
         double parts =
             hw_logistic_entropy(&p.rows, dual.theta, 1.0, 0, 23) + hw_logistic_entropy(&p.rows, dual.theta, 1.0, 23, 60);
         assert_true(fabs(p.point.loss - hw_logistic_entropy(&p.rows, dual.theta, 1.0, 0, p.rows.count)) < 1e-12);
         assert_true(fabs(p.point.loss - parts) < 1e-12);
-        hw_logistic_dual_free(&dual);
+        hw_newton_dual_free(&dual);
     }
 }
 
@@ -179,7 +184,7 @@ static void test_line(void **state)
         for (size_t i = 0; i < ROWS && slope > 0.0; i++)
             move[i] = -move[i];
         double before = p.point.loss, intercept = p.point.intercept;
-        double share = hw_logistic_line(&p.rows, p.v, move, 0.0, 0.0, 1e-18, &p.point, there);
+        double share = hw_newton_line(&p.rows, p.v, move, 0.0, 0.0, 1e-18, &p.point, there);
         assert_true(share > 0.0 && share <= 1.0);
         assert_true(p.point.loss < before);
         for (size_t i = 0; i < ROWS; i++)
@@ -187,7 +192,7 @@ static void test_line(void **state)
         assert_true(fabsl(p.point.loss - exact_loss(&p, there, p.point.intercept)) < 1e-14L);
         /* If the penalty rises by more than the loss can fall, the search gains nothing and returns to the start. */
         hw_logistic_settle(&p.rows, p.v, 1e-18, &p.point);
-        assert_true(hw_logistic_line(&p.rows, p.v, move, 0.0, 1e9, 1e-18, &p.point, there) == 0.0);
+        assert_true(hw_newton_line(&p.rows, p.v, move, 0.0, 1e9, 1e-18, &p.point, there) == 0.0);
         assert_true(fabs(p.point.intercept - intercept) < 1e-6 && fabs(p.point.loss - before) < 1e-14);
     }
 }
@@ -199,32 +204,32 @@ static void test_model(void **state)
     (void)state;
     for (uint64_t seed = 1; seed < 20; seed++) {
         problem p;
-        hw_logistic_quadratic q = {0};
+        hw_newton_quadratic q = {0};
         hawser_error error = {0};
         uint32_t list[COLUMNS];
         make(&p, seed, 0, seed % 2 == 0);
         hw_logistic_settle(&p.rows, p.v, 1e-20, &p.point);
-        assert_int_equal(hw_logistic_quadratic_new(&q, &p.matrix, seed, &error), HAWSER_OK);
+        assert_int_equal(hw_newton_quadratic_new(&q, &p.matrix, seed, &error), HAWSER_OK);
         for (uint32_t j = 0; j < COLUMNS; j++)
             list[j] = j;
-        assert_int_equal(hw_logistic_quadratic_take(&q, list, COLUMNS, &error), HAWSER_OK);
+        assert_int_equal(hw_newton_quadratic_take(&q, list, COLUMNS, &error), HAWSER_OK);
         for (size_t k = 0; k < COLUMNS; k++) {
             q.terms[k] = (hw_linear_term){0.0, 1e-3, -INFINITY, INFINITY};
             q.members.x[k] = 0.0;
         }
-        assert_int_equal(hw_logistic_quadratic_at(&q, &p.rows, &p.point, NULL, &error), HAWSER_OK);
+        assert_int_equal(hw_newton_quadratic_at(&q, &p.rows, &p.point, NULL, &error), HAWSER_OK);
         double careful[COLUMNS], scale = q.scale;
         memcpy(careful, q.columns.norm, sizeof careful);
         for (int step = 0; step < 20; step++)
-            hw_logistic_quadratic_judge(&q, 1.0);
-        assert_int_equal(hw_logistic_quadratic_at(&q, &p.rows, &p.point, NULL, &error), HAWSER_OK);
-        hw_logistic_quadratic_residual(&q, &p.point, p.v, p.v, q.residual);
+            hw_newton_quadratic_judge(&q, 1.0);
+        assert_int_equal(hw_newton_quadratic_at(&q, &p.rows, &p.point, NULL, &error), HAWSER_OK);
+        hw_newton_quadratic_residual(&q, &p.point, p.v, p.v, q.residual);
         for (size_t j = 0; j < COLUMNS; j++) { /* second difference of the loss at its best intercept */
             double h = 1e-4, v[3][ROWS], loss[3];
             for (int s = 0; s < 3; s++) {
                 memcpy(v[s], p.v, sizeof p.v);
                 hawser_column_axpy(&p.matrix, j, (s - 1) * h, v[s]);
-                hw_logistic_point there = p.point;
+                hw_newton_point there = p.point;
                 double pull[ROWS], curve[ROWS];
                 there.pull = pull;
                 there.curve = curve;
@@ -237,7 +242,7 @@ static void test_model(void **state)
                 assert_true(careful[j] / scale > 1.001 * bend);
             assert_true(fabs(slope + hw_linear_dot(&q.columns, j, q.residual, 0.0) / p.rows.total) < 1e-6);
         }
-        hw_logistic_quadratic_free(&q);
+        hw_newton_quadratic_free(&q);
     }
 }
 
@@ -252,27 +257,27 @@ static void test_inexact(void **state)
         {0.02, 0.0, INFINITY}, {0.02, 0.01, INFINITY}, {0.0, 1e-3, INFINITY}, {0.005, 0.0, 0.1}, {0.0, 0.01, 0.2}};
     for (uint64_t seed = 1; seed < 40; seed++) {
         problem p;
-        hw_logistic_quadratic q = {0};
+        hw_newton_quadratic q = {0};
         hawser_error error = {0};
         uint32_t list[COLUMNS] = {4, 2, 0, 6, 1, 3, 5};
         size_t which = seed % (sizeof penalties / sizeof *penalties);
         make(&p, seed, 0, seed % 2 == 0);
         hw_logistic_settle(&p.rows, p.v, 1e-20, &p.point);
-        assert_int_equal(hw_logistic_quadratic_new(&q, &p.matrix, seed, &error), HAWSER_OK);
-        assert_int_equal(hw_logistic_quadratic_take(&q, list, COLUMNS, &error), HAWSER_OK);
+        assert_int_equal(hw_newton_quadratic_new(&q, &p.matrix, seed, &error), HAWSER_OK);
+        assert_int_equal(hw_newton_quadratic_take(&q, list, COLUMNS, &error), HAWSER_OK);
         for (size_t k = 0; k < COLUMNS; k++) {
             q.terms[k] =
                 (hw_linear_term){penalties[which].l1, penalties[which].l2, -penalties[which].bound, penalties[which].bound};
             q.members.x[k] = 0.0;
         }
-        bool smooth = hw_logistic_smooth(&q);
+        bool smooth = hw_newton_smooth(&q);
         assert_int_equal(smooth, which == 2);
-        assert_int_equal(hw_logistic_quadratic_at(&q, &p.rows, &p.point, NULL, &error), HAWSER_OK);
-        hw_logistic_quadratic_residual(&q, &p.point, p.v, p.v, q.residual);
+        assert_int_equal(hw_newton_quadratic_at(&q, &p.rows, &p.point, NULL, &error), HAWSER_OK);
+        hw_newton_quadratic_residual(&q, &p.point, p.v, p.v, q.residual);
         double begun[ROWS], left = 0.0, sum = 0.0;
         memcpy(begun, q.residual, sizeof begun);
-        hw_logistic_inexact run = {.target = 1e-13, .reference = smooth ? 1e20 : 0.0};
-        assert_int_equal(hw_logistic_inexact_run(&run, &q, NULL, q.residual, &error), HAWSER_OK);
+        hw_newton_inexact run = {.target = 1e-13, .reference = smooth ? 1e20 : 0.0};
+        assert_int_equal(hw_newton_inexact_run(&run, &q, NULL, q.residual, &error), HAWSER_OK);
         assert_true(run.solved && run.first > 0.0 && smooth == (run.passes == 0));
         for (size_t k = 0; k < COLUMNS; k++) /* the model's residual at x, computed anew */
             for (size_t i = 0; i < ROWS; i++)
@@ -287,12 +292,12 @@ static void test_inexact(void **state)
         }
         assert_true(left < 1e-8 * run.first * q.scale);
         double kept[COLUMNS] = {0.0};
-        hw_logistic_quadratic_leave(&q);
+        hw_newton_quadratic_leave(&q);
         for (size_t k = 0; k < q.members.count; k++)
             kept[q.at[k]] = list[q.at[k]] == q.members.columns[k] ? 1.0 : NAN;
         for (size_t k = 0; k < COLUMNS && !smooth; k++)
             assert_true(kept[k] == 1.0 || kept[k] == 0.0);
-        hw_logistic_quadratic_free(&q);
+        hw_newton_quadratic_free(&q);
     }
 }
 
@@ -302,7 +307,7 @@ static void test_unbent(void **state)
     (void)state;
     for (size_t which = 0; which < 4; which++) {
         problem p;
-        hw_logistic_quadratic q = {0};
+        hw_newton_quadratic q = {0};
         hawser_error error = {0};
         uint32_t list[COLUMNS] = {0, 1, 2, 3, 4, 5, 6};
         make(&p, 3, 0, which % 2 == 1);
@@ -312,19 +317,19 @@ static void test_unbent(void **state)
             p.rows.total += p.weights[i] *= 1e-20;
         }
         hw_logistic_look(&p.rows, p.v, &p.point);
-        assert_int_equal(hw_logistic_quadratic_new(&q, &p.matrix, 1, &error), HAWSER_OK);
-        assert_int_equal(hw_logistic_quadratic_take(&q, list, COLUMNS, &error), HAWSER_OK);
+        assert_int_equal(hw_newton_quadratic_new(&q, &p.matrix, 1, &error), HAWSER_OK);
+        assert_int_equal(hw_newton_quadratic_take(&q, list, COLUMNS, &error), HAWSER_OK);
         for (size_t k = 0; k < COLUMNS; k++) {
             q.terms[k] = (hw_linear_term){which < 2 ? 0.1 : 0.0, which < 2 ? 0.0 : 0.1, -INFINITY, INFINITY};
             q.members.x[k] = 0.5;
         }
-        assert_int_equal(hw_logistic_quadratic_at(&q, &p.rows, &p.point, NULL, &error), HAWSER_OK);
-        hw_logistic_quadratic_residual(&q, &p.point, p.v, p.v, q.residual);
-        hw_logistic_inexact run = {.target = INFINITY};
-        assert_int_equal(hw_logistic_inexact_run(&run, &q, NULL, q.residual, &error), HAWSER_OK);
+        assert_int_equal(hw_newton_quadratic_at(&q, &p.rows, &p.point, NULL, &error), HAWSER_OK);
+        hw_newton_quadratic_residual(&q, &p.point, p.v, p.v, q.residual);
+        hw_newton_inexact run = {.target = INFINITY};
+        assert_int_equal(hw_newton_inexact_run(&run, &q, NULL, q.residual, &error), HAWSER_OK);
         for (size_t k = 0; k < COLUMNS; k++)
             assert_true(q.members.x[k] == 0.5);
-        hw_logistic_quadratic_free(&q);
+        hw_newton_quadratic_free(&q);
     }
 }
 

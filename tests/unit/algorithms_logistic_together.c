@@ -10,8 +10,9 @@
 #include <string.h>
 
 #include "adding_blocks.h"
-#include "algorithms/logistic/inexact.h"
-#include "algorithms/logistic/newton.h"
+#include "algorithms/logistic/loss.h"
+#include "algorithms/newton/inexact.h"
+#include "algorithms/newton/run.h"
 
 enum { ROWS = 240, COLUMNS = 320, MOST = ROWS * COLUMNS, BLOCKS = 3, CERTIFICATES = 8, MOST_SUMS = 2 * COLUMNS };
 
@@ -20,7 +21,7 @@ static const double L1 = 3e-4;
 /* Sparse columns with few entries, the first ones with more; or dense columns with fewer rows. */
 typedef struct problem {
     hawser_matrix matrix;
-    hw_logistic_rows rows;
+    hw_newton_rows rows;
     uint64_t offsets[COLUMNS + 1];
     uint32_t indices[MOST];
     double values[MOST], sign[ROWS];
@@ -56,16 +57,17 @@ static void make(problem *p, uint64_t seed, bool dense, bool intercept)
                                 .indices = p->indices,
                                 .values = p->values,
                                 .stride = n};
-    p->rows = (hw_logistic_rows){.count = n, .sign = p->sign, .total = (double)n, .intercept = intercept};
+    p->rows = (hw_newton_rows){
+        .loss = &hw_logistic_losses, .count = n, .target = p->sign, .total = (double)n, .intercept = intercept};
 }
 
 /* One block's side of a run from zero. */
 typedef struct side {
     const problem *problem;
-    hw_logistic_quadratic q;
-    hw_logistic_point point;
+    hw_newton_quadratic q;
+    hw_newton_point point;
     hw_linear_part part;
-    hw_logistic_newton newton;
+    hw_newton newton;
     unsigned certificates;
     size_t sums, dealt; /* sums so far; those of them in which each number is computed by one side */
     size_t fails_at;    /* the sum that fails; 0: none */
@@ -91,7 +93,7 @@ static hawser_status add(void *source, double *values, size_t count, hawser_erro
 {
     side *s = source;
     double own[MOST_SUMS];
-    assert_true(count <= hw_logistic_newton_sums(COLUMNS, s->q.columns.X.rows) && count <= MOST_SUMS);
+    assert_true(count <= hw_newton_sums(COLUMNS, s->q.columns.X.rows) && count <= MOST_SUMS);
     memcpy(own, values, count * sizeof *own);
     HAWSER_TRY(adding_add(s->block, values, count, error));
     count_dealt(s, own, values, count);
@@ -104,13 +106,13 @@ static void begin(side *s, const problem *p, double l1, bool gram, uint32_t own,
     uint32_t list[COLUMNS];
     size_t n = p->matrix.rows;
     memset(s, 0, sizeof *s);
-    s->point = (hw_logistic_point){.pull = s->pull, .curve = s->curve};
+    s->point = (hw_newton_point){.pull = s->pull, .curve = s->curve};
     hw_logistic_settle(&p->rows, s->v, 1e-20, &s->point);
-    assert_int_equal(hw_logistic_quadratic_new(&s->q, &p->matrix, 5, &error), HAWSER_OK);
+    assert_int_equal(hw_newton_quadratic_new(&s->q, &p->matrix, 5, &error), HAWSER_OK);
     s->q.gram.epochs = gram ? s->q.gram.epochs : 0.0; /* with 0 epochs it never pays */
     for (size_t k = 0; k < COLUMNS; k++)
         list[k] = (uint32_t)k;
-    assert_int_equal(hw_logistic_quadratic_take(&s->q, list, COLUMNS, &error), HAWSER_OK);
+    assert_int_equal(hw_newton_quadratic_take(&s->q, list, COLUMNS, &error), HAWSER_OK);
     for (size_t k = 0; k < COLUMNS; k++) { /* the first ones without a penalty */
         s->q.terms[k] =
             (hw_linear_term){k < 3 ? 0.0 : l1, p->matrix.layout == HAWSER_DENSE ? 0.1 : 0.0, -INFINITY, INFINITY};
@@ -121,7 +123,7 @@ static void begin(side *s, const problem *p, double l1, bool gram, uint32_t own,
         .begin = n * own / blocks, .end = n * (own + 1) / blocks, .block = own, .blocks = blocks, .add = add, .source = s};
     if (p->matrix.layout == HAWSER_DENSE)
         s->part.view = hawser_matrix_rows(&p->matrix, s->part.begin, s->part.end);
-    s->newton = (hw_logistic_newton){
+    s->newton = (hw_newton){
         .tolerance = 1e-12, .gap = 1e-6, .move = s->move, .there = s->there, .part = blocks > 1 ? &s->part : NULL};
 }
 
@@ -131,7 +133,7 @@ static double end(side *s)
     double objective = s->point.loss + hw_linear_penalties(s->q.terms, s->q.members.x, s->q.members.count);
     for (size_t k = 0; k < s->q.members.count; k++)
         s->x[s->q.at[k]] = s->q.members.x[k];
-    hw_logistic_quadratic_free(&s->q);
+    hw_newton_quadratic_free(&s->q);
     return objective;
 }
 
@@ -141,7 +143,7 @@ static void run_alone(side *s)
     hawser_error error;
     s->status = HAWSER_OK;
     for (unsigned c = 0; c < CERTIFICATES && s->status == HAWSER_OK; c++)
-        s->status = hw_logistic_newton_run(&s->newton, &s->q, &s->problem->rows, s->v, &s->point, &error);
+        s->status = hw_newton_run(&s->newton, &s->q, &s->problem->rows, s->v, &s->point, &error);
 }
 
 static void run_side(adding_block *block)
@@ -262,9 +264,9 @@ static void a_smooth_rest_is_solved_on_rows(void **state)
 /* Returns the violation of the model's optimality at the members' x, and leaves the residual in q->residual. */
 static double violations(side *s, const problem *p)
 {
-    hw_logistic_quadratic *q = &s->q;
+    hw_newton_quadratic *q = &s->q;
     double sum = 0.0, violation = 0.0;
-    hw_logistic_quadratic_residual(q, &s->point, s->v, s->v, q->residual);
+    hw_newton_quadratic_residual(q, &s->point, s->v, s->v, q->residual);
     for (size_t k = 0; k < q->members.count; k++) {
         for (size_t i = 0; i < p->matrix.rows; i++) /* only the mean of a centred column */
             q->residual[i] += q->curve[i] * q->columns.mean[k] * q->members.x[k];
@@ -292,32 +294,32 @@ static void settled_signs_take_no_pass(void **state)
         double x[COLUMNS];
         make(p, seed, false, seed % 2 == 0);
         begin(&s, p, L1, false, 0, 1);
-        assert_int_equal(hw_logistic_quadratic_at(&s.q, &p->rows, &s.point, NULL, &error), HAWSER_OK);
-        hw_logistic_inexact run = {.target = 1e-12};
+        assert_int_equal(hw_newton_quadratic_at(&s.q, &p->rows, &s.point, NULL, &error), HAWSER_OK);
+        hw_newton_inexact run = {.target = 1e-12};
         double begun = violations(&s, p);
         s.q.learned.settled = true; /* wrong: all coefficients are zero */
-        assert_int_equal(hw_logistic_inexact_run(&run, &s.q, NULL, s.q.residual, &error), HAWSER_OK);
+        assert_int_equal(hw_newton_inexact_run(&run, &s.q, NULL, s.q.residual, &error), HAWSER_OK);
         assert_true(run.solved && run.passes > 0 && violations(&s, p) < 1e-5 * begun);
         s.q.learned.settled = true;
         for (size_t k = 0; k < COLUMNS; k++)
             s.q.members.x[k] *= 1.01;
         begun = violations(&s, p);
         memcpy(x, s.q.members.x, sizeof x);
-        run = (hw_logistic_inexact){.target = INFINITY};
-        assert_int_equal(hw_logistic_inexact_run(&run, &s.q, NULL, s.q.residual, &error), HAWSER_OK);
+        run = (hw_newton_inexact){.target = INFINITY};
+        assert_int_equal(hw_newton_inexact_run(&run, &s.q, NULL, s.q.residual, &error), HAWSER_OK);
         assert_true(run.solved && run.passes == 0 && fabs(run.first - begun) < 1e-9 * begun);
         double left = violations(&s, p);
         assert_true(left < 0.5 * begun);
         memcpy(s.q.members.x, x, sizeof x);
         (void)violations(&s, p);
         s.q.learned.settled = true;
-        run = (hw_logistic_inexact){.target = INFINITY, .missing = 0.005}; /* near the optimum, steps go on to it */
-        assert_int_equal(hw_logistic_inexact_run(&run, &s.q, NULL, s.q.residual, &error), HAWSER_OK);
+        run = (hw_newton_inexact){.target = INFINITY, .missing = 0.005}; /* near the optimum, steps go on to it */
+        assert_int_equal(hw_newton_inexact_run(&run, &s.q, NULL, s.q.residual, &error), HAWSER_OK);
         assert_true(run.passes == 0 && violations(&s, p) < 0.2 * left);
         memcpy(s.q.members.x, x, sizeof x);
         begun = violations(&s, p);
-        run = (hw_logistic_inexact){.target = 0.5 * begun, .reference = 100.0 * begun, .idle = 2.0 * begun};
-        assert_int_equal(hw_logistic_inexact_run(&run, &s.q, NULL, s.q.residual, &error), HAWSER_OK);
+        run = (hw_newton_inexact){.target = 0.5 * begun, .reference = 100.0 * begun, .idle = 2.0 * begun};
+        assert_int_equal(hw_newton_inexact_run(&run, &s.q, NULL, s.q.residual, &error), HAWSER_OK);
         assert_true(run.solved && run.passes == 0);
         assert_memory_equal(s.q.members.x, x, sizeof x);
         (void)end(&s);

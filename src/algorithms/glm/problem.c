@@ -373,9 +373,9 @@ hawser_status hw_linear_problem_new(hw_linear_problem *problem, const hw_linear_
 
 void hw_linear_problem_free(hw_linear_problem *problem)
 {
-    void *all[] = {problem->own_weights,  problem->target,    problem->fold,     problem->factor,
-                   problem->lower,        problem->upper,     problem->alpha,    problem->image,
-                   problem->free_columns, problem->free_side, problem->free_list};
+    void *all[] = {problem->own_weights,  problem->target,    problem->fold,      problem->factor,
+                   problem->lower,        problem->upper,     problem->alpha,     problem->image,
+                   problem->free_columns, problem->free_side, problem->free_list, problem->target_log};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         free(all[k]);
     *problem = (hw_linear_problem){0};

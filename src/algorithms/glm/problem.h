@@ -23,7 +23,8 @@ typedef struct hw_linear_kind {
     const char *cv_name, *validation_name; /* of the error on held-out rows: "cv_mse" */
     bool centres;                          /* the best intercept leaves residuals of mean zero */
     bool boxes;                            /* lambda_max is exact even with columns that have no penalty but both bounds */
-    const char *fit_name;                  /* of the share of the loss at zero that the model explains: "r2" */
+    const struct hw_newton_loss *loss; /* that Newton's models approximate (newton/loss.h); NULL: the loss is quadratic */
+    const char *fit_name;              /* of the share of the loss at zero that the model explains: "r2" */
     /* Makes problem->target and problem->weights. */
     hawser_status (*take_target)(struct hw_linear_problem *problem, const hawser_training_input *input, hawser_error *error);
     /* Returns the error of one row for a margin, which includes the offset unless the target does. */
@@ -44,6 +45,7 @@ typedef struct hw_linear_problem {
     const double *weights; /* or NULL */
     double *own_weights;   /* the memory of weights that are not the input's; or NULL */
     double *target;        /* y - offset, or what the kind makes of y */
+    double *target_log;    /* log of the target, 0 where that is 0, if the kind's loss needs it; or NULL */
     const double *offset;  /* if the target does not include it; or NULL */
     double labels[2];      /* the target's values of class -1 and class 1, if there are classes */
     double class_weights[2];

@@ -1,65 +1,13 @@
-/*
- * block.h - what one block keeps between units, and the arithmetic on it. Nothing here needs a context.
- */
+/* block.h - what one block of the logistic regression keeps between units: Newton's, and what each solver over a parameter server adds. */
 #ifndef HW_ALGORITHMS_LOGISTIC_BLOCK_H
 #define HW_ALGORITHMS_LOGISTIC_BLOCK_H
 
-#include "algorithms/glm/linear.h"
-#include "algorithms/logistic/dual.h"
-#include "algorithms/logistic/newton.h"
-#include "algorithms/solve/scan.h"
-#include "algorithms/solve/search.h"
-
-/* This block's part of the sums of a certificate. */
-typedef struct hw_logistic_sums {
-    double penalty, ratio; /* sum_j h_j(alpha_j); max_j hw_linear_ratio */
-    size_t nonzeros;
-} hw_logistic_sums;
+#include "algorithms/newton/block.h"
 
 typedef struct hw_logistic_block {
-    const hw_linear *linear;
-    uint32_t fold; /* for which it was prepared */
-    hw_linear_columns columns;
-    hw_logistic_rows rows;
-    double *row_weights;     /* of this fold; NULL if all rows have weight 1 */
-    hw_logistic_point point; /* at the v that was evaluated last */
-    hw_logistic_dual dual;
-    hw_linear_scan scan;
-    double zero_objective; /* at alpha = 0 */
-    void *solver;          /* state of linear->choices.settings.solver, which chooses working sets */
-    double *memory;
-
-    /* CoCoA rounds: this block's part of the model, and the point at which it was made */
-    hw_logistic_quadratic own;
-    double *start, *start_alpha, *move, *there, *residual;
-    double *rounds_memory;
-    hw_linear_search search;
-
+    hw_newton_block newton;              /* first: units of newton/program.h take the scratch for it */
     struct hw_logistic_delayed *delayed; /* --solver dbpg; else NULL */
     struct hw_logistic_steps *steps;     /* --solver gd, sgd or minibatch; else NULL */
-
-    /* the problem over the working sets of all blocks: see joint.h */
-    hw_logistic_quadratic whole;
-    double *whole_v, *whole_move, *whole_there;
-    uint32_t *whole_list;
-    hw_logistic_learned learned_together; /* from the models that all blocks solved together: the same on each block */
 } hw_logistic_block;
-
-/* Prepares the block for a fold; allocates on the first call. Stores in *most (which may be NULL) the smallest lambda at which, among the
- * columns of this block, only those without a penalty enter. */
-hawser_status hw_logistic_block_prepare(hw_logistic_block *block, const hw_linear *linear, const hawser_matrix *X,
-                                        uint32_t fold, double *most, hawser_error *error) HAWSER_MUST_USE;
-void hw_logistic_block_release(hw_logistic_block *block);
-/* Evaluates the loss at v, makes a dual point and scans the columns. */
-void hw_logistic_block_measure(hw_logistic_block *block, const double *v, const double *alpha, double lambda,
-                               hw_logistic_sums *sums);
-/* Finds the rows [*first, *last) over which block `own` sums. */
-void hw_logistic_block_rows(const hw_logistic_block *block, uint32_t own, size_t *first, size_t *last);
-/* Returns the scaling that makes the dual point feasible, given the largest ratio of all blocks. */
-double hw_logistic_scale(double ratio);
-/* Allocates what CoCoA rounds need, and what the joint problem needs (with at most `room` members). Later calls do nothing. */
-hawser_status hw_logistic_block_for_rounds(hw_logistic_block *block, hawser_error *error) HAWSER_MUST_USE;
-hawser_status hw_logistic_block_for_all(hw_logistic_block *block, const hawser_matrix *whole, size_t room,
-                                        hawser_error *error) HAWSER_MUST_USE;
 
 #endif

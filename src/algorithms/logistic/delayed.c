@@ -19,6 +19,7 @@
 
 #include "algorithms/glm/policy.h"
 #include "algorithms/logistic/block.h"
+#include "algorithms/logistic/loss.h"
 #include "algorithms/sgd/problem.h"
 #include "algorithms/solve/entries.h"
 #include "algorithms/solve/memory.h"
@@ -46,11 +47,17 @@ typedef struct hw_logistic_delayed {
     double *values;
 } hw_logistic_delayed;
 
-static hawser_status new_delayed(hw_logistic_block *block, size_t groups, hawser_error *error)
+/* Newton's part of a block is its first member. */
+static hw_logistic_block *logistic_of(hw_newton_block *block)
+{
+    return (hw_logistic_block *)block;
+}
+
+static hawser_status new_delayed(hw_newton_block *block, size_t groups, hawser_error *error)
 {
     size_t n = block->columns.X.rows, p = block->columns.X.cols;
     hw_logistic_delayed *delayed = calloc(1, sizeof *delayed);
-    block->delayed = delayed;
+    logistic_of(block)->delayed = delayed;
     if (delayed == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a block");
     *delayed = (hw_logistic_delayed){.rows = n,
@@ -84,9 +91,9 @@ void hw_logistic_delayed_free(hw_logistic_delayed *delayed)
     free(delayed);
 }
 
-void hw_logistic_delayed_visit(hawser_record *record, hw_logistic_block *block)
+void hw_logistic_delayed_visit(hawser_record *record, hw_newton_block *block)
 {
-    bool present = block->delayed != NULL;
+    bool present = logistic_of(block)->delayed != NULL;
     hawser_error error = {0};
     HW_LINEAR_REMEMBER(record, present);
     if (!present)
@@ -95,7 +102,7 @@ void hw_logistic_delayed_visit(hawser_record *record, hw_logistic_block *block)
         hawser_record_fail(record, error.status, error.text);
         return;
     }
-    hw_logistic_delayed *delayed = block->delayed;
+    hw_logistic_delayed *delayed = logistic_of(block)->delayed;
     hawser_record_bytes(record, delayed->active, block->columns.X.cols * sizeof *delayed->active);
     hawser_record_bytes(record, delayed->share, delayed->groups * delayed->rows * sizeof *delayed->share);
     HW_LINEAR_REMEMBER(record, delayed->farthest);
@@ -120,9 +127,9 @@ static void group_of(const hw_logistic_delayed *delayed, size_t columns, size_t 
 
 /* The KKT filter: a column that is zero, and whose gradient is further within the penalty's dead zone than any column is from where it
  * should be, is left out until the next certificate has looked at it. */
-static size_t choose(hw_logistic_block *block, const double *alpha, double lambda, bool filter)
+static size_t choose(hw_newton_block *block, const double *alpha, double lambda, bool filter)
 {
-    hw_logistic_delayed *delayed = block->delayed;
+    hw_logistic_delayed *delayed = logistic_of(block)->delayed;
     const hw_linear_columns *columns = &block->columns;
     double worst = 0.0;
     size_t left_out = 0;
@@ -156,15 +163,15 @@ static hawser_status add_change(hawser_context *context, const hw_linear *linear
 /* From where the last certificate was; a new fold or lambda may have begun elsewhere than this solver has ended. */
 static hawser_status start(hawser_context *context)
 {
-    hw_logistic_block *block = hawser_scratch(context);
+    hw_newton_block *block = hawser_scratch(context);
     const hw_linear *linear = block->linear;
     const hawser_matrix *X = &block->columns.X;
     const double *alpha = hawser_local(context, "alpha");
     double *w = hawser_local(context, "w"), *reach = hawser_local(context, "reach");
     hawser_error error = {0};
-    if (block->delayed == NULL && new_delayed(block, linear->choices.settings.groups, &error) != HAWSER_OK)
+    if (logistic_of(block)->delayed == NULL && new_delayed(block, linear->choices.settings.groups, &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
-    hw_logistic_delayed *delayed = block->delayed;
+    hw_logistic_delayed *delayed = logistic_of(block)->delayed;
     /* Twice as far as anybody has wanted to go of late; where few rows bend, that is far less than they may. */
     if (hawser_metric(context, "moved") > 0.0)
         delayed->farthest = fmin(FARTHEST, fmax(0.25 * delayed->farthest, 2.0 * hawser_metric(context, "moved")));
@@ -192,8 +199,8 @@ static hawser_status start(hawser_context *context)
 /* How much of each row's curvature is for this block, now that it is known what all work on. */
 static hawser_status share(hawser_context *context)
 {
-    hw_logistic_block *block = hawser_scratch(context);
-    hw_logistic_delayed *delayed = block->delayed;
+    hw_newton_block *block = hawser_scratch(context);
+    hw_logistic_delayed *delayed = logistic_of(block)->delayed;
     const double *own = hawser_local(context, "reach");
     size_t n = delayed->rows, groups = delayed->groups;
     double lag = hw_linear_lag(block->linear->choices.sync);
@@ -245,9 +252,9 @@ static hawser_status read_margins(hawser_context *context, const hw_linear *line
 }
 
 /* The curvature of the block's model: by row, and by column of the group. */
-static void make_model(hw_logistic_block *block, size_t group, size_t begin, size_t end, double caution)
+static void make_model(hw_newton_block *block, size_t group, size_t begin, size_t end, double caution)
 {
-    hw_logistic_delayed *delayed = block->delayed;
+    hw_logistic_delayed *delayed = logistic_of(block)->delayed;
     const hawser_matrix *X = &block->columns.X;
     const double *share = delayed->share + group * delayed->rows, *weights = block->rows.weights;
     double r = delayed->farthest, grows = 1.0 + r + r * r; /* e^r at least, up to 1, and the same on every machine */
@@ -266,9 +273,9 @@ static void make_model(hw_logistic_block *block, size_t group, size_t begin, siz
 }
 
 /* Once through the columns of a group, each at its best on the model as the others before it have left it. */
-static void sweep(hw_logistic_block *block, size_t begin, size_t end, double lambda, double *w)
+static void sweep(hw_newton_block *block, size_t begin, size_t end, double lambda, double *w)
 {
-    hw_logistic_delayed *delayed = block->delayed;
+    hw_logistic_delayed *delayed = logistic_of(block)->delayed;
     const hawser_matrix *X = &block->columns.X;
     const double *pull = block->point.pull;
     for (size_t j = begin; j < end; j++) {
@@ -292,9 +299,9 @@ static void sweep(hw_logistic_block *block, size_t begin, size_t end, double lam
 }
 
 /* Goes back towards where the clock began as far as the block's share of r asks. */
-static void keep_near(hw_logistic_block *block, size_t begin, size_t end, double caution, double *w)
+static void keep_near(hw_newton_block *block, size_t begin, size_t end, double caution, double *w)
 {
-    hw_logistic_delayed *delayed = block->delayed;
+    hw_logistic_delayed *delayed = logistic_of(block)->delayed;
     const hw_linear *linear = block->linear;
     double most = 0.0, flights = (double)linear->choices.blocks * (1.0 + hw_linear_lag(linear->choices.sync)) * caution;
     if (block->rows.intercept) /* which follows, by as much at most */
@@ -313,8 +320,8 @@ static void keep_near(hw_logistic_block *block, size_t begin, size_t end, double
 
 static hawser_status descend(hawser_context *context)
 {
-    hw_logistic_block *block = hawser_scratch(context);
-    hw_logistic_delayed *delayed = block->delayed;
+    hw_newton_block *block = hawser_scratch(context);
+    hw_logistic_delayed *delayed = logistic_of(block)->delayed;
     double *w = hawser_local(context, "w"), lambda = hawser_metric(context, "lambda");
     double caution = fmax(hawser_metric(context, "caution"), 1.0);
     size_t begin, end, group = hawser_clock(context) % delayed->groups;
@@ -336,8 +343,9 @@ static hawser_status descend(hawser_context *context)
 /* What comes of it becomes the coefficients; v is made anew of them. */
 static hawser_status settle(hawser_context *context)
 {
-    const hw_logistic_block *block = hawser_scratch(context);
-    HAWSER_TRY(hawser_report(context, "moved", fmax(block->delayed->before, block->delayed->moved)));
+    hw_newton_block *block = hawser_scratch(context);
+    HAWSER_TRY(
+        hawser_report(context, "moved", fmax(logistic_of(block)->delayed->before, logistic_of(block)->delayed->moved)));
     memcpy(hawser_local(context, "alpha"), hawser_local(context, "w"), hawser_part(context, "w", NULL) * sizeof(double));
     return hawser_touch(context, "v", 0, 0);
 }

@@ -7,7 +7,7 @@
 
 #include "algorithms/glm/program.h"
 
-struct hw_logistic_block;
+struct hw_newton_block;
 struct hw_logistic_delayed;
 
 /* Adds the work between two certificates, for --solver dbpg. */
@@ -16,7 +16,7 @@ void hw_logistic_delayed_work(const hw_linear_frame *frame);
  * far the last steps of all blocks together would have moved a margin. */
 void hw_logistic_delayed_declare(hawser_program *program);
 /* Visits what a block remembers of it from clock to clock. */
-void hw_logistic_delayed_visit(hawser_record *record, struct hw_logistic_block *block);
+void hw_logistic_delayed_visit(hawser_record *record, struct hw_newton_block *block);
 void hw_logistic_delayed_free(struct hw_logistic_delayed *delayed);
 
 #endif

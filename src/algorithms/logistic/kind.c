@@ -144,6 +144,7 @@ const hw_linear_kind *hw_logistic_kind(void)
                                         .cv_name = "cv_log_loss",
                                         .validation_name = "validation_log_loss",
                                         .fit_name = "deviance_ratio",
+                                        .loss = &hw_logistic_losses,
                                         .take_target = take_target,
                                         .row_error = row_error,
                                         .target_of = target_of,

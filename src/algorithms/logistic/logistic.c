@@ -1,382 +1,57 @@
-/*
- * logistic.c - logistic regression with an L1, elastic-net or squared penalty, as states, units and loops: Newton's method on
- * working sets of columns, between certificates of all of them.
- *
- * Columns are split over the blocks; they exchange v = X alpha. If all blocks work in step, the problem over the working sets
- * of all blocks is solved as one: by one block, or if it is large by all of them (joint.h). Otherwise (under SSP or TAP, with filters, or if the
- * sets are too large to be gathered) all blocks solve each of Newton's quadratic models in CoCoA rounds, as the lasso does.
- */
-#include <math.h>
-#include <string.h>
-
-#include "algorithms/glm/expect.h"
+/* logistic.c - logistic regression with an L1, elastic-net or squared penalty: by Newton's method, or by steps over a parameter server. */
 #include "algorithms/glm/metrics.h"
 #include "algorithms/glm/train.h"
 #include "algorithms/list.h"
+#include "algorithms/logistic/block.h"
 #include "algorithms/logistic/delayed.h"
 #include "algorithms/logistic/evaluate.h"
-#include "algorithms/logistic/joint.h"
 #include "algorithms/logistic/kind.h"
-#include "algorithms/logistic/memory.h"
 #include "algorithms/logistic/options.h"
-#include "algorithms/logistic/rounds.h"
 #include "algorithms/logistic/steps.h"
 #include "algorithms/measures/classes.h"
-
-enum {
-    MOST_MODELS = 4, /* of Newton's, between two certificates, where rounds solve them */
-    LARGE = 1 << 19, /* stored entries from which on a product is worth an exchange */
-    SOLVED = 1,      /* where members begin in a solution, after the intercept */
-    FULL_SHARE = 8   /* a working set of that share of the columns costs no more than a certificate */
-};
-
-static const double NEVER = 1e300; /* stands for no slack or no bound; sums of it stay finite */
-
-/* Prepares a fold: weights, means, penalties, the loss at zero and the lambda at which all coefficients are zero. */
-static hawser_status prepare(hawser_context *context)
-{
-    hw_logistic_block *block = hawser_scratch(context);
-    const hw_linear *linear = hawser_user(context);
-    double most = 0.0;
-    hawser_error error = {0};
-    uint32_t fold = hw_linear_fold_of(context);
-    if (hw_logistic_block_prepare(block, linear, hawser_data_view(context, "X"), fold, fold == 0 ? &most : NULL, &error) !=
-        HAWSER_OK)
-        return hw_linear_fail(context, &error);
-    HAWSER_TRY(hawser_report(context, "zero_objective", block->zero_objective));
-    return hawser_report(context, "lambda_max", most);
-}
-
-/* Scans all columns at a quiescent clock, and reports this block's part of the certificate's sums. */
-static hawser_status measure(hawser_context *context)
-{
-    hw_logistic_block *block = hawser_scratch(context);
-    hw_logistic_sums sums;
-    hw_logistic_block_measure(block, hawser_view(context, "v"), hawser_local(context, "alpha"),
-                              hawser_metric(context, "lambda"), &sums);
-    HAWSER_TRY(hw_linear_report(context, "loss", block->point.loss));
-    HAWSER_TRY(hw_linear_report(context, "intercept", block->point.intercept));
-    HAWSER_TRY(hw_linear_report(context, "penalty", sums.penalty));
-    HAWSER_TRY(hw_linear_report(context, "ratio", sums.ratio));
-    return hawser_report(context, "nonzeros", (double)sums.nonzeros);
-}
-
-/* Reports the dual's part of the certificate: the scaling by the columns of all blocks is known now. With an L2 part any scaling is feasible. */
-static hawser_status bound(hawser_context *context)
-{
-    hw_logistic_block *block = hawser_scratch(context);
-    double ratio = hawser_metric(context, "ratio"), scale = hw_logistic_scale(ratio), scaled = 0.0, plain = 0.0;
-    bool both = scale < 1.0 && block->linear->choices.settings.l1_ratio < 1.0;
-    hw_linear_scan_conjugate(&block->scan, &block->columns, hawser_metric(context, "lambda"), scale, &scaled, &plain);
-    HAWSER_TRY(hw_linear_report_grades(context, &block->scan, &block->columns));
-    HAWSER_TRY(hw_linear_report(context, "conjugate", scaled));
-    HAWSER_TRY(hw_linear_report(context, "plain_conjugate", both ? plain : 0.0));
-    size_t first, last;
-    hw_logistic_block_rows(block, hawser_block(context), &first, &last);
-    HAWSER_TRY(
-        hw_linear_report(context, "dual_loss", hw_logistic_entropy(&block->rows, block->dual.theta, scale, first, last)));
-    return hw_linear_report(context, "plain_dual_loss",
-                            both ? hw_logistic_entropy(&block->rows, block->dual.theta, 1.0, first, last)
-                                 : -NEVER / block->linear->choices.blocks);
-}
-
-/* Chooses the next working set: columns that the certificate does not prove to be zero, most promising first. The entropy bends at least
- * four times as much as the square of the distance, hence the radius. */
-static hawser_status choose(hawser_context *context)
-{
-    hw_logistic_block *block = hawser_scratch(context);
-    double primal = hawser_metric(context, "loss") + hawser_metric(context, "penalty");
-    double gap = primal - (hawser_metric(context, "dual_loss") - hawser_metric(context, "conjugate"));
-    if (block->scan.screened_at != hawser_metric(context, "lambda"))
-        block->search.reference = 0.0; /* another problem begins */
-    return hw_linear_choose(
-        context, &block->scan, &block->columns, block->solver, hw_logistic_scale(hawser_metric(context, "ratio")),
-        sqrt(0.5 * fmax(gap, hawser_metric(context, "gap"))), (double)(block->linear->problem.X->cols / FULL_SHARE));
-}
-
-/* ------------------------------------------------------------------------------------------------ joint problem ---- */
-
-/* One block, and no option asks for rounds. */
-static bool alone(const hw_linear *linear)
-{
-    return linear->choices.route == HW_LINEAR_SINGLE && linear->choices.settings.sigma <= 0.0;
-}
-
-static hw_logistic_effort effort_of(hawser_context *context, const hw_linear *linear, double gain)
-{
-    double tolerance = linear->choices.settings.tolerance * hawser_metric(context, "zero_objective");
-    return (hw_logistic_effort){.gain = gain,
-                                .gap = hawser_metric(context, "gap"),
-                                .tolerance = 0.3 * tolerance,
-                                .steps = UINT64_MAX,
-                                .stop = {hw_linear_must_stop, context}};
-}
-
-/* Writes this block's working set to the gathered sets. */
-static hawser_status post(hawser_context *context)
-{
-    size_t first = 0, most = hawser_part(context, "sets", &first);
-    double members = 0.0, entries = 0.0;
-    size_t posted = hw_logistic_joint_post(hawser_scratch(context), hawser_local(context, "alpha"),
-                                           hawser_local(context, "sets"), &members, &entries);
-    HAWSER_TRY(hawser_report(context, "gathered", members));
-    HAWSER_TRY(hawser_report(context, "entries", entries));
-    return hawser_touch(context, "sets", first, posted < most ? posted : most);
-}
-
-static bool divides(hawser_progress *progress, void *user)
-{
-    const hw_linear_driver *driver = user;
-    return hw_logistic_joint_divides(driver->linear, hawser_progress_metric(progress, "entries"),
-                                     (size_t)hawser_progress_metric(progress, "gathered"));
-}
-
-/* Solves the problem over the gathered sets from v. Stores the number of their members. */
-static hawser_status solve_joint(hawser_context *context, const double *v, hw_linear_part *part, size_t *members)
-{
-    hw_logistic_block *block = hawser_scratch(context);
-    const double *sets = hawser_view(context, "sets");
-    hw_logistic_effort effort = effort_of(context, block->linear, 1.0);
-    hawser_error error = {0};
-    if (hw_logistic_block_for_all(block, hawser_data_view(context, "whole"), hw_linear_most_members(block->linear),
-                                  &error) != HAWSER_OK)
-        return hw_linear_fail(context, &error);
-    *members = hw_logistic_joint_list(block, sets);
-    HAWSER_TRY(hawser_data_fetch(context, "whole", block->whole_list, *members));
-    if (hw_logistic_joint_solve(block, sets, *members, v, hawser_metric(context, "lambda"), &effort, part, &error) !=
-        HAWSER_OK)
-        return hw_linear_fail(context, &error);
-    return HAWSER_OK;
-}
-
-/* Solves a large problem together with all blocks. Each block takes its own coefficients from the solution. */
-static hawser_status descend(hawser_context *context)
-{
-    hw_logistic_block *block = hawser_scratch(context);
-    hw_linear_part part = hw_linear_part_of(context);
-    size_t members = 0;
-    HAWSER_TRY(solve_joint(context, hawser_cache(context, "v"), &part, &members));
-    hw_logistic_joint_take(block, members, hawser_local(context, "alpha"));
-    return hawser_touch(context, "v", 0, 0); /* derived when the loop is left */
-}
-
-/* Solves a smaller problem on one block. */
-static hawser_status solve(hawser_context *context)
-{
-    hw_logistic_block *block = hawser_scratch(context);
-    double *solution = hawser_cache(context, "solution");
-    size_t members = 0;
-    HAWSER_TRY(solve_joint(context, hawser_view(context, "v"), NULL, &members));
-    solution[0] = block->point.intercept;
-    hw_logistic_joint_solution(block, members, solution + SOLVED);
-    return hawser_touch(context, "solution", 0, SOLVED + members);
-}
-
-/* Takes this block's coefficients from the solution of the block that solved it. */
-static hawser_status move(hawser_context *context)
-{
-    hw_logistic_block *block = hawser_scratch(context);
-    const double *solution = hawser_view(context, "solution");
-    hw_logistic_joint_move(block, hawser_view(context, "sets"), solution + SOLVED, hawser_local(context, "alpha"));
-    block->point.intercept = solution[0];    /* where the next certificate begins on all blocks */
-    return hawser_touch(context, "v", 0, 0); /* derived when the loop is left */
-}
-
-/* ------------------------------------------------------------------------------------------------- CoCoA rounds ---- */
-
-static hawser_status model(hawser_context *context)
-{
-    hw_logistic_block *block = hawser_scratch(context);
-    hawser_error error = {0};
-    double tolerance = effort_of(context, block->linear, 1.0).tolerance;
-    if (hw_logistic_rounds_begin(block, hawser_view(context, "v"), hawser_local(context, "alpha"),
-                                 hawser_metric(context, "lambda"), 0.01 * tolerance, &error) != HAWSER_OK)
-        return hw_linear_fail(context, &error);
-    return HAWSER_OK;
-}
-
-/* Runs one CoCoA round: solves the local subproblem approximately. alpha is tied to v. */
-static hawser_status sweep(hawser_context *context)
-{
-    hw_logistic_block *block = hawser_scratch(context);
-    const hw_linear *linear = block->linear;
-    double slack = 0.0;
-    hw_logistic_effort effort = effort_of(context, linear, hawser_gain(context, "v"));
-    hawser_error error = {0};
-    effort.steps = hw_linear_round_steps(&linear->choices, block->columns.X.cols);
-    effort.slack = &slack;
-    if (hw_logistic_rounds_sweep(block, &effort, hawser_local(context, "alpha"), hawser_cache(context, "v"), &error) !=
-        HAWSER_OK)
-        return hw_linear_fail(context, &error);
-    return hawser_report(context, "slack", slack < NEVER ? slack : NEVER);
-}
-
-/* Searches over all blocks on the model, from the point where all of them are. */
-static hawser_status search(hawser_context *context)
-{
-    hw_logistic_block *block = hawser_scratch(context);
-    double *v = hawser_cache(context, "v");
-    hw_linear_part part = hw_linear_part_of(context);
-    hawser_error error = {0};
-    if (hw_logistic_rounds_search(block, &part, v, hawser_local(context, "alpha"), hawser_metric(context, "lambda"),
-                                  HW_LINEAR_SEARCH_STEPS, (hw_linear_stop){hw_linear_must_stop, context},
-                                  &error) != HAWSER_OK)
-        return hw_linear_fail(context, &error);
-    hw_linear_search_move(&block->search, hawser_gain(context, "v"), v);
-    return HAWSER_OK;
-}
-
-/* Moves all blocks back as far as a line search on the objective requires, because the model only approximates it. */
-static hawser_status back(hawser_context *context)
-{
-    hw_logistic_block *block = hawser_scratch(context);
-    double *v = hawser_cache(context, "v"), *alpha = hawser_local(context, "alpha"), share = 0.0, fall = 0.0;
-    double tolerance = 0.01 * effort_of(context, block->linear, 1.0).tolerance;
-    hw_linear_part part = hw_linear_part_of(context);
-    hawser_error error = {0};
-    for (size_t i = 0; i < block->rows.count; i++)
-        block->move[i] = v[i] - block->start[i];
-    if (hw_logistic_rounds_line(block, &part, alpha, hawser_metric(context, "lambda"), tolerance, &share, &fall, &error) !=
-        HAWSER_OK)
-        return hw_linear_fail(context, &error);
-    if (share < 1.0)
-        hw_logistic_rounds_back(block, share, hawser_gain(context, "v"), hawser_damping(context, "v"), alpha, v);
-    return hawser_report(context, "fall", fall);
-}
-
-/* Ends the models when the last one lowered the objective by little compared with the gap: then the other columns matter more. */
-static bool models_done(hawser_progress *progress, void *user)
-{
-    const hw_linear_driver *driver = user;
-    const hw_linear_settings *settings = &driver->linear->choices.settings;
-    uint64_t models = hawser_progress_clock(progress) + 1;
-    double least = 0.3 * settings->tolerance * driver->record.zero_objective;
-    return settings->certify_every > 0 || models >= MOST_MODELS || hawser_progress_stopping(progress) ||
-           hawser_progress_metric(progress, "fall") <= fmax(0.05 * driver->record.gap, least);
-}
-
-/* Rounds find signs, but are slow on a face. With a squared penalty alone there is only one face. */
-static bool slow(hawser_progress *progress, void *user)
-{
-    const hw_linear_driver *driver = user;
-    return driver->linear->choices.settings.l1_ratio == 0.0 || hw_linear_slow(progress, user);
-}
-
-/* ------------------------------------------------------------------------------------- rounds without an L1 part ---- */
-
-/* Whether each model is solved by one search over all blocks, because no sign and no bound can stop it. */
-static bool smooth(const hw_linear *linear)
-{
-    const hw_linear_problem *problem = &linear->problem;
-    return (linear->choices.route == HW_LINEAR_JOINT || alone(linear)) && linear->choices.settings.l1_ratio == 0.0 &&
-           problem->lower == NULL && problem->upper == NULL && problem->X->stored >= LARGE;
-}
-
-/* Solves the problem by Newton's method, all blocks together. */
-static hawser_status smooth_newton(hawser_context *context)
-{
-    hw_logistic_block *block = hawser_scratch(context);
-    hw_linear_part part = hw_linear_part_of(context);
-    hw_logistic_effort effort = effort_of(context, block->linear, 1.0);
-    hawser_error error = {0};
-    if (hw_logistic_rounds_smooth(block, &part, hawser_cache(context, "v"), hawser_local(context, "alpha"),
-                                  hawser_metric(context, "lambda"), &effort, &error) != HAWSER_OK)
-        return hw_linear_fail(context, &error);
-    return hawser_touch(context, "v", 0, 0); /* derived when the loop is left */
-}
-
-/* ------------------------------------------------------------------------------------------------------ program ---- */
-
-static hawser_status record(hawser_context *context)
-{
-    const hw_logistic_block *block = hawser_scratch(context);
-    return hw_linear_record_lambda(context, block->point.intercept);
-}
+#include "algorithms/newton/memory.h"
+#include "algorithms/newton/program.h"
 
 static void declare(hawser_program *program)
 {
-    hawser_metric_declare(program, "dual_loss", HAWSER_SUM);
-    hawser_metric_declare(program, "plain_dual_loss", HAWSER_SUM);
-    hawser_metric_declare(program, "fall", HAWSER_LAST);
-    hawser_metric_declare(program, "gathered", HAWSER_SUM);
-    hawser_metric_declare(program, "entries", HAWSER_SUM);
+    hw_newton_declare(program);
     hw_logistic_delayed_declare(program);
     hw_logistic_steps_declare(program);
 }
 
 static void release(void *scratch)
 {
-    hw_logistic_block_release(scratch);
+    hw_logistic_block *block = scratch;
+    hw_logistic_delayed_free(block->delayed);
+    hw_logistic_steps_free(block->steps);
+    hw_newton_release(&block->newton);
+    *block = (hw_logistic_block){0};
+}
+
+static void visit(hawser_record *record, hawser_context *context)
+{
+    hw_logistic_block *block = hawser_scratch(context);
+    if (!hw_newton_visit(record, context))
+        return;
+    hw_logistic_delayed_visit(record, &block->newton);
+    hw_logistic_steps_visit(record, context, &block->newton);
 }
 
 static const hw_linear_units units = {.name = "logistic",
                                       .scratch = sizeof(hw_logistic_block),
                                       .release = release,
-                                      .visit = hw_logistic_visit,
+                                      .visit = visit,
                                       .declare = declare,
-                                      .prepare = prepare,
-                                      .measure = measure,
-                                      .bound = bound,
-                                      .choose = choose,
-                                      .record = record};
-
-static void joint_work(const hw_linear_frame *frame, hawser_operator *work)
-{
-    const hw_linear *linear = frame->driver->linear;
-    hawser_program *p = frame->program;
-    hawser_state *v = frame->v, *alpha = frame->alpha;
-    hawser_state *whole = hawser_data_state(p, "whole", linear->problem.X, HAWSER_WHOLE);
-    hawser_state *sets =
-        hawser_partitioned_state(p, "sets", linear->choices.blocks * hw_logistic_joint_share(linear), NULL, NULL);
-    size_t most = hw_linear_most_members(linear);
-    hawser_state *solution = hawser_replicated_state(p, "solution", SOLVED + most, 1, NULL, (hawser_rule){0});
-    size_t members = hw_linear_expected(linear);
-    hawser_state_expect(sets, hw_linear_expected_sets(linear, 4));
-    hawser_state_expect(solution, SOLVED + members);
-    hawser_unit(work, "post", post, HAWSER_READS(alpha), HAWSER_UPDATES(sets));
-    hawser_until once = {.clocks = 1};
-    hawser_operator *single = work;
-    if (linear->choices.blocks > 1) {
-        hawser_operator *large = hawser_branch(work, "large", divides, frame->driver);
-        hawser_operator *together = hawser_loop(large, "together", once, hawser_bsp());
-        hawser_operator *descent =
-            hawser_unit(together, "descend", descend, HAWSER_READS(frame->X, whole, sets), HAWSER_UPDATES(v, alpha));
-        hw_linear_adds(descent, hw_logistic_joint_sums(linear));
-        hw_logistic_joint_expect(descent, linear);
-        single = hawser_sequence(large);
-    }
-    hawser_unit_one(single, "solve", solve, HAWSER_READS(whole, v, sets), HAWSER_UPDATES(solution));
-    single = hawser_loop(single, "joint", once, hawser_bsp());
-    hawser_unit(single, "move", move, HAWSER_READS(sets, solution), HAWSER_UPDATES(v, alpha));
-}
-
-static void rounds_work(const hw_linear_frame *frame, hawser_operator *work)
-{
-    hw_linear_driver *driver = frame->driver;
-    hawser_state *X = frame->X, *v = frame->v, *alpha = frame->alpha;
-    hawser_until solved = {.test = models_done, .user = driver};
-    work = hawser_loop(work, "models", solved, hawser_bsp());
-    hawser_unit(work, "model", model, HAWSER_READS(X, v, alpha), NULL);
-    hw_linear_rounds_work(frame, work, driver->linear->choices.settings.certify_every, sweep);
-    hw_linear_search_work(frame, work, slow, search);
-    hawser_reduces(hawser_unit(work, "back", back, HAWSER_READS(X), HAWSER_UPDATES(v, alpha)), 2);
-}
-
-static void smooth_work(const hw_linear_frame *frame)
-{
-    size_t numbers = frame->driver->linear->problem.X->rows + HW_LINEAR_SEARCH_SUMS;
-    hawser_operator *once = hawser_loop(frame->work, "smooth", (hawser_until){.clocks = 1}, hawser_bsp());
-    hawser_operator *unit =
-        hawser_unit(once, "newton", smooth_newton, HAWSER_READS(frame->X), HAWSER_UPDATES(frame->v, frame->alpha));
-    hw_linear_adds(unit, numbers);
-    hawser_reduces_expect(unit, numbers, numbers * HW_LOGISTIC_SMOOTH_PRODUCTS);
-}
+                                      .prepare = hw_newton_prepare,
+                                      .measure = hw_newton_measure,
+                                      .bound = hw_newton_bound,
+                                      .choose = hw_newton_choose,
+                                      .record = hw_newton_record};
 
 static void expect(hawser_program *program, const hw_linear *linear)
 {
-    const hw_linear_choices *choices = &linear->choices;
-    const hw_linear_settings *settings = &choices->settings;
-    hw_linear_needs needs = {.rows = 5.0 + hw_linear_weighted(&linear->problem), .columns = 10.0, .gram = true};
+    const hw_linear_settings *settings = &linear->choices.settings;
+    hw_linear_needs needs = hw_newton_needs(linear);
     if (settings->steps) {
         needs.rows += 3.0;
         needs.columns += 4.0;
@@ -384,13 +59,6 @@ static void expect(hawser_program *program, const hw_linear *linear)
     } else if (settings->stored) {
         needs.rows += 6.0 + (double)settings->groups;
         needs.columns += 3.0;
-    } else if (alone(linear) || choices->route == HW_LINEAR_JOINT) {
-        needs.node_rows = 5.0;
-        needs.rows += choices->blocks > 1 && hw_logistic_joint_expected(linear) ? 5.0 : 0.0;
-        needs.all = sizeof(uint32_t);
-    } else {
-        needs.rows += 11.0;
-        needs.columns += 5.0;
     }
     hw_linear_expect(program, linear, &needs);
 }
@@ -401,21 +69,12 @@ static hawser_program *build(hw_linear_driver *driver)
     hw_linear_frame frame;
     hw_linear_frame_begin(&frame, driver, &units);
     expect(frame.program, linear);
-    if (linear->choices.settings.steps) {
+    if (linear->choices.settings.steps)
         hw_logistic_steps_work(&frame);
-    } else if (linear->choices.settings.stored) {
+    else if (linear->choices.settings.stored)
         hw_logistic_delayed_work(&frame);
-    } else if (smooth(linear)) {
-        smooth_work(&frame);
-    } else if (alone(linear)) {
-        joint_work(&frame, frame.work);
-    } else if (linear->choices.route == HW_LINEAR_JOINT) {
-        hawser_operator *small = hawser_branch(frame.work, "small", hw_linear_small, driver);
-        joint_work(&frame, hawser_sequence(small));
-        rounds_work(&frame, hawser_sequence(small));
-    } else {
-        rounds_work(&frame, frame.work);
-    }
+    else
+        hw_newton_work(&frame);
     return hw_linear_frame_end(&frame, &units);
 }
 

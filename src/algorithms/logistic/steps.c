@@ -24,6 +24,12 @@ typedef struct hw_logistic_steps {
     double lambda, intercept; /* of centred columns */
 } hw_logistic_steps;
 
+/* Newton's part of a block is its first member. */
+static hw_logistic_block *logistic_of(hw_newton_block *block)
+{
+    return (hw_logistic_block *)block;
+}
+
 void hw_logistic_steps_free(hw_logistic_steps *steps)
 {
     if (steps == NULL)
@@ -52,10 +58,10 @@ static bool sends_weights(const hw_linear *linear)
     return settings->weights || (!settings->products && settings->batch > 0 && hw_linear_lag(linear->choices.sync) > 0.0);
 }
 
-static hawser_status new_steps(hawser_context *context, hw_logistic_block *block, hawser_error *error)
+static hawser_status new_steps(hawser_context *context, hw_newton_block *block, hawser_error *error)
 {
     const hw_linear *linear = block->linear;
-    hw_logistic_steps *steps = block->steps = calloc(1, sizeof *steps);
+    hw_logistic_steps *steps = logistic_of(block)->steps = calloc(1, sizeof *steps);
     if (steps == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a block");
     steps->descent =
@@ -75,9 +81,9 @@ static hawser_status new_steps(hawser_context *context, hw_logistic_block *block
 }
 
 /* Another fold: other weights, other means. */
-static hawser_status weigh(hw_logistic_block *block, uint32_t fold, hawser_error *error)
+static hawser_status weigh(hw_newton_block *block, uint32_t fold, hawser_error *error)
 {
-    hw_logistic_steps *steps = block->steps;
+    hw_logistic_steps *steps = logistic_of(block)->steps;
     const hw_linear_columns *columns = &block->columns;
     steps->fold = fold;
     steps->descent.weights = block->row_weights;
@@ -89,7 +95,7 @@ static hawser_status weigh(hw_logistic_block *block, uint32_t fold, hawser_error
 }
 
 /* Makes the memory of the steps, with the weights that the block has now. */
-static bool make_again(hawser_record *record, hawser_context *context, hw_logistic_block *block)
+static bool make_again(hawser_record *record, hawser_context *context, hw_newton_block *block)
 {
     hawser_error error = {0};
     if (new_steps(context, block, &error) == HAWSER_OK && weigh(block, 0, &error) == HAWSER_OK)
@@ -99,29 +105,29 @@ static bool make_again(hawser_record *record, hawser_context *context, hw_logist
     return false;
 }
 
-void hw_logistic_steps_visit(hawser_record *record, hawser_context *context, hw_logistic_block *block)
+void hw_logistic_steps_visit(hawser_record *record, hawser_context *context, hw_newton_block *block)
 {
-    bool present = block->steps != NULL;
+    bool present = logistic_of(block)->steps != NULL;
     HW_LINEAR_REMEMBER(record, present);
     if (!present || (hawser_record_reads(record) && !make_again(record, context, block)))
         return;
-    HW_LINEAR_REMEMBER(record, block->steps->fold);
-    HW_LINEAR_REMEMBER(record, block->steps->iteration);
-    HW_LINEAR_REMEMBER(record, block->steps->lambda);
-    HW_LINEAR_REMEMBER(record, block->steps->intercept);
+    HW_LINEAR_REMEMBER(record, logistic_of(block)->steps->fold);
+    HW_LINEAR_REMEMBER(record, logistic_of(block)->steps->iteration);
+    HW_LINEAR_REMEMBER(record, logistic_of(block)->steps->lambda);
+    HW_LINEAR_REMEMBER(record, logistic_of(block)->steps->intercept);
 }
 
 /* From where the last certificate was. */
 static hawser_status ready(hawser_context *context)
 {
-    hw_logistic_block *block = hawser_scratch(context);
+    hw_newton_block *block = hawser_scratch(context);
     const double *alpha = hawser_local(context, "alpha");
     double *w = hawser_local(context, "w"), lambda = hawser_metric(context, "lambda");
     uint32_t fold = hw_linear_fold_of(context) + 1;
     hawser_error error = {0};
-    if (block->steps == NULL && new_steps(context, block, &error) != HAWSER_OK)
+    if (logistic_of(block)->steps == NULL && new_steps(context, block, &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
-    hw_logistic_steps *steps = block->steps;
+    hw_logistic_steps *steps = logistic_of(block)->steps;
     if (steps->fold != fold || steps->lambda != lambda)
         steps->iteration = 0;
     if (steps->fold != fold && weigh(block, fold, &error) != HAWSER_OK)
@@ -133,28 +139,28 @@ static hawser_status ready(hawser_context *context)
 
 static hawser_status lengths(hawser_context *context)
 {
-    const hw_logistic_block *block = hawser_scratch(context);
-    hw_descent_squares(&block->steps->block, hawser_local(context, "row_parts"));
+    hw_newton_block *block = hawser_scratch(context);
+    hw_descent_squares(&logistic_of(block)->steps->block, hawser_local(context, "row_parts"));
     return HAWSER_OK;
 }
 
 static hawser_status point(hawser_context *context)
 {
-    hw_logistic_block *block = hawser_scratch(context);
-    return hw_descent_point(context, &block->steps->block);
+    hw_newton_block *block = hawser_scratch(context);
+    return hw_descent_point(context, &logistic_of(block)->steps->block);
 }
 
 static hawser_status power(hawser_context *context)
 {
-    hw_logistic_block *block = hawser_scratch(context);
-    return hw_descent_power(context, &block->steps->block);
+    hw_newton_block *block = hawser_scratch(context);
+    return hw_descent_power(context, &logistic_of(block)->steps->block);
 }
 
 /* The best intercept that the certificate has found, of centred columns; products of the first batch. */
 static hawser_status begin(hawser_context *context)
 {
-    hw_logistic_block *block = hawser_scratch(context);
-    hw_logistic_steps *steps = block->steps;
+    hw_newton_block *block = hawser_scratch(context);
+    hw_logistic_steps *steps = logistic_of(block)->steps;
     steps->intercept = block->point.intercept + (steps->descent.intercept ? hawser_metric(context, "centre") : 0.0);
     if (!steps->descent.sends_weights)
         hw_descent_product(&steps->block, hw_descent_batch(&steps->block, steps->iteration), hawser_local(context, "w"),
@@ -165,9 +171,9 @@ static hawser_status begin(hawser_context *context)
 /* ------------------------------------------------------------------------------------------------------------- steps ---- */
 
 /* Makes pulls of the margins of all rows, at the intercept that is best for them. */
-static void pull_all(hw_logistic_block *block)
+static void pull_all(hw_newton_block *block)
 {
-    hw_logistic_steps *steps = block->steps;
+    hw_logistic_steps *steps = logistic_of(block)->steps;
     block->point.intercept = steps->intercept;
     hw_logistic_settle(&block->rows, steps->block.margins, 1e-12 * block->zero_objective, &block->point);
     memcpy(steps->block.margins, block->point.pull, block->rows.count * sizeof(double));
@@ -175,16 +181,16 @@ static void pull_all(hw_logistic_block *block)
 }
 
 /* The same for a batch; `rate`: by which the intercept follows. */
-static void pull_batch(hw_logistic_block *block, hw_row_batch batch, double rate)
+static void pull_batch(hw_newton_block *block, hw_row_batch batch, double rate)
 {
-    const hw_logistic_rows *rows = &block->rows;
-    hw_logistic_steps *steps = block->steps;
+    const hw_newton_rows *rows = &block->rows;
+    hw_logistic_steps *steps = logistic_of(block)->steps;
     double *margins = steps->block.margins, sum = 0.0;
     for (size_t k = 0; k < batch.count; k++) {
         size_t i = batch.list[k];
         double margin = margins[k] + steps->intercept + (rows->offset != NULL ? rows->offset[i] : 0.0);
         double weight = rows->weights != NULL ? rows->weights[i] : 1.0;
-        margins[k] = weight * rows->sign[i] * hw_logistic_probability(-rows->sign[i] * margin);
+        margins[k] = weight * rows->target[i] * hw_logistic_probability(-rows->target[i] * margin);
         sum += margins[k];
     }
     if (rows->intercept)
@@ -199,9 +205,9 @@ static double intercept_rate(const hw_descent *descent, double rate, uint64_t it
     return fmin(rate, own / (1.0 + (double)iteration / (2.0 * epoch)));
 }
 
-static hawser_status move(hawser_context *context, hw_logistic_block *block, double rate)
+static hawser_status move(hawser_context *context, hw_newton_block *block, double rate)
 {
-    hw_logistic_steps *steps = block->steps;
+    hw_logistic_steps *steps = logistic_of(block)->steps;
     const hw_linear_columns *columns = &block->columns;
     double *w = hawser_local(context, "w"), lambda = hawser_metric(context, "lambda"), usual = steps->descent.total;
     usual /= (double)steps->descent.X->rows;
@@ -223,8 +229,8 @@ static hawser_status move(hawser_context *context, hw_logistic_block *block, dou
 
 static hawser_status descend(hawser_context *context)
 {
-    hw_logistic_block *block = hawser_scratch(context);
-    hw_logistic_steps *steps = block->steps;
+    hw_newton_block *block = hawser_scratch(context);
+    hw_logistic_steps *steps = logistic_of(block)->steps;
     const hw_descent *descent = &steps->descent;
     hw_row_batch batch = hw_descent_batch(&steps->block, steps->iteration);
     double caution = hawser_metric(context, "caution"), share = descent->total / (double)descent->X->rows;

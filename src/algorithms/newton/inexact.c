@@ -1,4 +1,4 @@
-#include "algorithms/logistic/inexact.h"
+#include "algorithms/newton/inexact.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +22,8 @@ static const double SMOOTH_EXACT = 0.3; /* the same where there are none: at mos
 
 /* The state of one solution. */
 typedef struct run {
-    hw_logistic_inexact *inexact;
-    hw_logistic_quadratic *q;
+    hw_newton_inexact *inexact;
+    hw_newton_quadratic *q;
     hw_linear_members *members;
     hw_linear_round round;
     hw_linear_space space;
@@ -35,7 +35,7 @@ typedef struct run {
     uint32_t *lists;
 } run;
 
-bool hw_logistic_smooth(const hw_logistic_quadratic *q)
+bool hw_newton_smooth(const hw_newton_quadratic *q)
 {
     bool smooth = true;
     for (size_t k = 0; k < q->members.count && smooth; k++)
@@ -172,7 +172,7 @@ static hawser_status look(run *r, hawser_error *error)
 {
     double *pulls = r->members->gradient;
     size_t begin, end;
-    hw_logistic_quadratic_section(r->q, r->space.part, &begin, &end);
+    hw_newton_quadratic_section(r->q, r->space.part, &begin, &end);
     memset(pulls, 0, r->members->count * sizeof *pulls);
     for (size_t k = begin; k < end; k++)
         pulls[k] = hw_linear_space_pull(&r->space, k, &r->image);
@@ -183,7 +183,7 @@ static hawser_status look(run *r, hawser_error *error)
 /* Returns whether the pulls that a look found are so small that the model is solved. Also decides whether signs are still settled. */
 static bool near_enough(run *r)
 {
-    hw_logistic_inexact *inexact = r->inexact;
+    hw_newton_inexact *inexact = r->inexact;
     const hw_linear_members *members = r->members;
     double violation = 0.0, stray = 0.0;
     for (size_t k = 0; k < members->count; k++) {
@@ -210,7 +210,7 @@ static double remaining(const run *r)
  * certificate may be the last. */
 static double exactness(const run *r)
 {
-    const hw_logistic_inexact *inexact = r->inexact;
+    const hw_newton_inexact *inexact = r->inexact;
     bool first = r->q->learned.settled && inexact->passes == 0 && r->looks == 1;
     return first && inexact->missing >= CLOSE ? fmin(inexact->missing, EXACT) : EXACT;
 }
@@ -237,7 +237,7 @@ static hawser_status search(run *r, bool *enough, hawser_error *error)
 /* Passes until signs are about right, then searches on the face. Passes again if a search changes signs. */
 static hawser_status descend(run *r, hawser_error *error)
 {
-    hw_logistic_inexact *inexact = r->inexact;
+    hw_newton_inexact *inexact = r->inexact;
     const bool *settled = &r->q->learned.settled;
     bool enough = false;
     while (!enough && inexact->passes + r->looks < MOST_PASSES) {
@@ -264,7 +264,7 @@ static hawser_status descend(run *r, hawser_error *error)
 /* Runs conjugate gradients once, on the only face. */
 static hawser_status descend_smooth(run *r, hawser_error *error)
 {
-    hw_logistic_inexact *inexact = r->inexact;
+    hw_newton_inexact *inexact = r->inexact;
     hw_linear_face *face = &r->face;
     HAWSER_TRY(look(r, error));
     if (!inexact->hasty || r->space.part != NULL) /* a part of sparse rows has no other view */
@@ -288,8 +288,8 @@ static void end(run *r)
         r->image.values[i] += r->image.drift * r->q->curve[i];
 }
 
-hawser_status hw_logistic_inexact_run(hw_logistic_inexact *inexact, hw_logistic_quadratic *q, const hw_linear_part *part,
-                                      double *residual, hawser_error *error)
+hawser_status hw_newton_inexact_run(hw_newton_inexact *inexact, hw_newton_quadratic *q, const hw_linear_part *part,
+                                    double *residual, hawser_error *error)
 {
     run r = {.inexact = inexact, .q = q, .members = &q->members};
     inexact->first = 0.0;
@@ -300,7 +300,7 @@ hawser_status hw_logistic_inexact_run(hw_logistic_inexact *inexact, hw_logistic_
         return HAWSER_OK;
     hawser_status status = begin(&r, part, residual, error);
     if (status == HAWSER_OK)
-        status = hw_logistic_smooth(q) ? descend_smooth(&r, error) : descend(&r, error);
+        status = hw_newton_smooth(q) ? descend_smooth(&r, error) : descend(&r, error);
     if (status == HAWSER_OK)
         end(&r);
     free(r.memory);

@@ -1,11 +1,9 @@
-#include "algorithms/logistic/block.h"
+#include "algorithms/newton/block.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "algorithms/glm/fold.h"
-#include "algorithms/logistic/delayed.h"
-#include "algorithms/logistic/steps.h"
 
 static const double TIGHT = 1e-18; /* of the objective, for the intercept that is saved */
 
@@ -14,17 +12,15 @@ static hawser_status no_memory(hawser_error *error, const hawser_matrix *X)
     return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a block of %zu rows and %zu columns", X->rows, X->cols);
 }
 
-void hw_logistic_block_release(hw_logistic_block *block)
+void hw_newton_block_release(hw_newton_block *block)
 {
     if (block->linear != NULL)
         block->linear->choices.settings.solver->free_state(block->solver);
-    hw_logistic_quadratic_free(&block->own);
-    hw_logistic_quadratic_free(&block->whole);
-    hw_logistic_dual_free(&block->dual);
+    hw_newton_quadratic_free(&block->own);
+    hw_newton_quadratic_free(&block->whole);
+    hw_newton_dual_free(&block->dual);
     hw_linear_scan_free(&block->scan);
     hw_linear_search_free(&block->search);
-    hw_logistic_delayed_free(block->delayed);
-    hw_logistic_steps_free(block->steps);
     free(block->row_weights);
     free(block->rounds_memory);
     free(block->whole_v);
@@ -33,7 +29,7 @@ void hw_logistic_block_release(hw_logistic_block *block)
     memset(block, 0, sizeof *block);
 }
 
-static hawser_status allocate(hw_logistic_block *block, const hawser_matrix *X, hawser_error *error)
+static hawser_status allocate(hw_newton_block *block, const hawser_matrix *X, hawser_error *error)
 {
     const hw_linear *linear = block->linear;
     size_t n = X->rows, p = X->cols;
@@ -48,12 +44,12 @@ static hawser_status allocate(hw_logistic_block *block, const hawser_matrix *X, 
         *parts[k] = block->memory + k * p;
     block->point.pull = block->memory + 6 * p;
     block->point.curve = block->point.pull + n;
-    HAWSER_TRY(hw_logistic_dual_new(&block->dual, &linear->problem, error));
+    HAWSER_TRY(hw_newton_dual_new(&block->dual, &linear->problem, error));
     HAWSER_TRY(hw_linear_scan_new(&block->scan, X, error));
     return linear->choices.settings.solver->new_state(&block->columns, &block->solver, error);
 }
 
-hawser_status hw_logistic_block_for_rounds(hw_logistic_block *block, hawser_error *error)
+hawser_status hw_newton_block_for_rounds(hw_newton_block *block, hawser_error *error)
 {
     size_t n = block->columns.X.rows, p = block->columns.X.cols;
     if (block->rounds_memory != NULL)
@@ -66,7 +62,7 @@ hawser_status hw_logistic_block_for_rounds(hw_logistic_block *block, hawser_erro
     block->there = block->move + n;
     block->residual = block->there + n;
     block->start_alpha = block->residual + n;
-    HAWSER_TRY(hw_logistic_quadratic_new(&block->own, &block->columns.X, block->linear->choices.seed, error));
+    HAWSER_TRY(hw_newton_quadratic_new(&block->own, &block->columns.X, block->linear->choices.seed, error));
     block->own.columns.l1 = block->columns.l1;
     block->own.columns.l2 = block->columns.l2;
     block->own.columns.lower = block->columns.lower;
@@ -74,8 +70,7 @@ hawser_status hw_logistic_block_for_rounds(hw_logistic_block *block, hawser_erro
     return HAWSER_OK;
 }
 
-hawser_status hw_logistic_block_for_all(hw_logistic_block *block, const hawser_matrix *whole, size_t room,
-                                        hawser_error *error)
+hawser_status hw_newton_block_for_all(hw_newton_block *block, const hawser_matrix *whole, size_t room, hawser_error *error)
 {
     size_t n = whole->rows;
     if (block->whole_v != NULL)
@@ -86,32 +81,24 @@ hawser_status hw_logistic_block_for_all(hw_logistic_block *block, const hawser_m
         return no_memory(error, whole);
     block->whole_move = block->whole_v + n;
     block->whole_there = block->whole_move + n;
-    HAWSER_TRY(hw_logistic_quadratic_new(&block->whole, whole, block->linear->choices.seed, error));
+    HAWSER_TRY(hw_newton_quadratic_new(&block->whole, whole, block->linear->choices.seed, error));
     block->learned_together = block->whole.learned;
     return HAWSER_OK;
 }
 
-/* Without examples of both kinds there is nothing to tell apart. */
-static hawser_status check_classes(const hw_logistic_block *block, uint32_t fold, hawser_error *error)
+static hawser_status check_rows(const hw_newton_block *block, uint32_t fold, hawser_error *error)
 {
     const hw_linear *linear = block->linear;
     const char *where = fold > 0                       ? " in a fold of --cv"
                         : linear->problem.fold != NULL ? " outside of --validation-fraction"
                                                        : "";
-    double weight[2] = {0.0, 0.0};
-    for (size_t i = 0; i < block->rows.count; i++)
-        weight[linear->problem.target[i] > 0.0] += block->rows.weights != NULL ? block->rows.weights[i] : 1.0;
-    if (!(weight[0] + weight[1] > 0.0))
+    if (!(block->rows.total > 0.0))
         return hawser_fail(error, HAWSER_BAD_INPUT, "all example weights are zero%s", where);
-    for (size_t k = 0; k < 2; k++)
-        if (!(weight[k] > 0.0))
-            return hawser_fail(error, HAWSER_BAD_INPUT, "no example with label %g has any weight%s: two classes are needed",
-                               linear->problem.labels[k], where);
-    return HAWSER_OK;
+    return block->rows.loss->check(&linear->problem, &block->rows, where, error);
 }
 
-hawser_status hw_logistic_block_prepare(hw_logistic_block *block, const hw_linear *linear, const hawser_matrix *X,
-                                        uint32_t fold, double *most, hawser_error *error)
+hawser_status hw_newton_block_prepare(hw_newton_block *block, const hw_linear *linear, const hawser_matrix *X, uint32_t fold,
+                                      double *most, hawser_error *error)
 {
     block->columns.X = *X;
     block->columns.centred = linear->choices.settings.intercept;
@@ -122,37 +109,39 @@ hawser_status hw_logistic_block_prepare(hw_logistic_block *block, const hw_linea
     block->fold = fold;
     block->columns.weights = block->row_weights;
     block->columns.total = hw_linear_weigh(&linear->problem, fold, block->row_weights);
-    block->rows = (hw_logistic_rows){.count = X->rows,
-                                     .sign = linear->problem.target,
-                                     .weights = block->row_weights,
-                                     .offset = linear->problem.offset,
-                                     .total = block->columns.total,
-                                     .intercept = linear->choices.settings.intercept};
-    HAWSER_TRY(check_classes(block, fold, error));
+    block->rows = (hw_newton_rows){.loss = linear->problem.kind->loss,
+                                   .count = X->rows,
+                                   .target = linear->problem.target,
+                                   .target_log = linear->problem.target_log,
+                                   .weights = block->row_weights,
+                                   .offset = linear->problem.offset,
+                                   .total = block->columns.total,
+                                   .intercept = linear->choices.settings.intercept};
+    HAWSER_TRY(check_rows(block, fold, error));
     HAWSER_TRY(hw_linear_measure(linear, &block->columns, error));
     linear->choices.settings.solver->reset(block->solver);
     hw_linear_scan_reset(&block->scan);
     double *v = calloc(X->rows + 1, sizeof *v);
     if (v == NULL)
         return no_memory(error, X);
-    hw_logistic_dual_start(&block->dual, &linear->problem, &block->rows, v, &block->point, &block->zero_objective);
+    hw_newton_dual_start(&block->dual, &linear->problem, &block->rows, v, &block->point, &block->zero_objective);
     free(v);
     if (most == NULL)
         return HAWSER_OK;
-    hw_logistic_dual_make(&block->dual, &linear->problem, &block->rows, &block->point);
+    hw_newton_dual_make(&block->dual, &linear->problem, &block->rows, &block->point);
     hw_linear_scan_all(&block->scan, &block->columns, block->dual.pull, block->dual.sum);
     *most = hw_linear_scan_most(&block->scan, &block->columns);
     return HAWSER_OK;
 }
 
-void hw_logistic_block_measure(hw_logistic_block *block, const double *v, const double *alpha, double lambda,
-                               hw_logistic_sums *sums)
+void hw_newton_block_measure(hw_newton_block *block, const double *v, const double *alpha, double lambda,
+                             hw_newton_measured *sums)
 {
     const hw_linear_columns *columns = &block->columns;
-    hw_logistic_settle(&block->rows, v, TIGHT, &block->point);
-    hw_logistic_dual_make(&block->dual, &block->linear->problem, &block->rows, &block->point);
+    block->rows.loss->settle(&block->rows, v, TIGHT, &block->point);
+    hw_newton_dual_make(&block->dual, &block->linear->problem, &block->rows, &block->point);
     hw_linear_scan_run(&block->scan, columns, block->dual.pull, block->dual.sum, alpha, lambda);
-    *sums = (hw_logistic_sums){0};
+    *sums = (hw_newton_measured){0};
     for (size_t j = 0; j < columns->X.cols; j++) {
         hw_linear_term term = hw_linear_term_at(columns, j, lambda);
         double ratio = hw_linear_ratio(block->scan.gradient[j], alpha[j], term);
@@ -164,14 +153,14 @@ void hw_logistic_block_measure(hw_logistic_block *block, const double *v, const 
     }
 }
 
-void hw_logistic_block_rows(const hw_logistic_block *block, uint32_t own, size_t *first, size_t *last)
+void hw_newton_block_rows(const hw_newton_block *block, uint32_t own, size_t *first, size_t *last)
 {
     size_t n = block->rows.count, blocks = block->linear->choices.blocks;
     *first = n / blocks * own + n % blocks * own / blocks;
     *last = n / blocks * (own + 1) + n % blocks * (own + 1) / blocks;
 }
 
-double hw_logistic_scale(double ratio)
+double hw_newton_scale(double ratio)
 {
     return ratio > 1.0 ? 1.0 / ratio : 1.0; /* theta may not leave [0, 1] */
 }

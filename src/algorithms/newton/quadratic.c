@@ -1,4 +1,4 @@
-#include "algorithms/logistic/quadratic.h"
+#include "algorithms/newton/quadratic.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,13 +9,13 @@ enum { EPOCHS = 40 }; /* on one model: the next one needs another Gram matrix */
 static const double IDLE = 0.9; /* of the penalty: a member pulled less stays zero until the next certificate */
 static const double FIRST_LEAST = 0.2, MOST_LEAST = 0.25, LEAST_LEAST = 1e-4; /* steps along one row are below 1 / least */
 
-void hw_logistic_quadratic_forget(hw_logistic_quadratic *q, uint64_t seed)
+void hw_newton_quadratic_forget(hw_newton_quadratic *q, uint64_t seed)
 {
-    q->learned = (hw_logistic_learned){.least = FIRST_LEAST,
-                                       .random = UINT64_C(0x9e3779b97f4a7c15) * (2 * seed + 1)}; /* odd: never zero */
+    q->learned = (hw_newton_learned){.least = FIRST_LEAST,
+                                     .random = UINT64_C(0x9e3779b97f4a7c15) * (2 * seed + 1)}; /* odd: never zero */
 }
 
-hawser_status hw_logistic_quadratic_new(hw_logistic_quadratic *q, const hawser_matrix *X, uint64_t seed, hawser_error *error)
+hawser_status hw_newton_quadratic_new(hw_newton_quadratic *q, const hawser_matrix *X, uint64_t seed, hawser_error *error)
 {
     q->columns.X = *X;
     q->memory = calloc(2 * X->cols + 2 * X->rows + 1, sizeof *q->memory);
@@ -25,13 +25,13 @@ hawser_status hw_logistic_quadratic_new(hw_logistic_quadratic *q, const hawser_m
     q->columns.norm = q->memory + X->cols;
     q->residual = q->memory + 2 * X->cols;
     q->curve = q->residual + X->rows;
-    hw_logistic_quadratic_forget(q, seed);
+    hw_newton_quadratic_forget(q, seed);
     HAWSER_TRY(hw_linear_gram_new(&q->gram, X->cols, error));
     q->gram.epochs = EPOCHS;
     return HAWSER_OK;
 }
 
-void hw_logistic_quadratic_free(hw_logistic_quadratic *q)
+void hw_newton_quadratic_free(hw_newton_quadratic *q)
 {
     hw_linear_gram_free(&q->gram);
     hw_linear_members_free(&q->members);
@@ -42,7 +42,7 @@ void hw_logistic_quadratic_free(hw_logistic_quadratic *q)
     memset(q, 0, sizeof *q);
 }
 
-hawser_status hw_logistic_quadratic_take(hw_logistic_quadratic *q, const uint32_t *list, size_t count, hawser_error *error)
+hawser_status hw_newton_quadratic_take(hw_newton_quadratic *q, const uint32_t *list, size_t count, hawser_error *error)
 {
     HAWSER_TRY(hw_linear_members_reserve(&q->members, count, error));
     if (count > q->terms_capacity) {
@@ -67,12 +67,12 @@ hawser_status hw_logistic_quadratic_take(hw_logistic_quadratic *q, const uint32_
 }
 
 /* Returns whether a member is zero and its pull far below its penalty. */
-static bool idle(const hw_logistic_quadratic *q, size_t k)
+static bool idle(const hw_newton_quadratic *q, size_t k)
 {
     return q->members.x[k] == 0.0 && fabs(q->members.gradient[k]) < IDLE * q->members.terms[k].l1;
 }
 
-void hw_logistic_quadratic_leave(hw_logistic_quadratic *q)
+void hw_newton_quadratic_leave(hw_newton_quadratic *q)
 {
     hw_linear_members *members = &q->members;
     size_t count = 0, kept = 0;
@@ -108,7 +108,7 @@ static void measure(hw_linear_columns *columns, size_t j)
 }
 
 /* Sets each row's curvature, and the model's scale. */
-static void bend_rows(hw_logistic_quadratic *q, const hw_logistic_rows *rows, const hw_logistic_point *point)
+static void bend_rows(hw_newton_quadratic *q, const hw_newton_rows *rows, const hw_newton_point *point)
 {
     hw_linear_columns *columns = &q->columns;
     double bend = 0.0;
@@ -128,7 +128,7 @@ static double entries_of(const hawser_matrix *X, uint32_t j)
     return X->layout == HAWSER_DENSE ? (double)X->rows : (double)(X->offsets[j + 1] - X->offsets[j]);
 }
 
-void hw_logistic_quadratic_section(const hw_logistic_quadratic *q, const hw_linear_part *part, size_t *begin, size_t *end)
+void hw_newton_quadratic_section(const hw_newton_quadratic *q, const hw_linear_part *part, size_t *begin, size_t *end)
 {
     const hw_linear_members *members = &q->members;
     double all = 0.0, before = 0.0;
@@ -144,7 +144,7 @@ void hw_logistic_quadratic_section(const hw_logistic_quadratic *q, const hw_line
 }
 
 /* Computes means and norms of the members, weighted by curvature. */
-static hawser_status measure_members(hw_logistic_quadratic *q, const hw_linear_part *part, hawser_error *error)
+static hawser_status measure_members(hw_newton_quadratic *q, const hw_linear_part *part, hawser_error *error)
 {
     hw_linear_columns *columns = &q->columns;
     const hw_linear_members *members = &q->members;
@@ -152,7 +152,7 @@ static hawser_status measure_members(hw_logistic_quadratic *q, const hw_linear_p
     size_t begin, end;
     if (members->count == 0)
         return HAWSER_OK;
-    hw_logistic_quadratic_section(q, part, &begin, &end);
+    hw_newton_quadratic_section(q, part, &begin, &end);
     memset(moments, 0, 2 * members->count * sizeof *moments);
     for (size_t k = begin; k < end; k++) {
         uint32_t j = members->columns[k];
@@ -168,8 +168,8 @@ static hawser_status measure_members(hw_logistic_quadratic *q, const hw_linear_p
     return HAWSER_OK;
 }
 
-hawser_status hw_logistic_quadratic_at(hw_logistic_quadratic *q, const hw_logistic_rows *rows,
-                                       const hw_logistic_point *point, const hw_linear_part *part, hawser_error *error)
+hawser_status hw_newton_quadratic_at(hw_newton_quadratic *q, const hw_newton_rows *rows, const hw_newton_point *point,
+                                     const hw_linear_part *part, hawser_error *error)
 {
     hw_linear_members *members = &q->members;
     bend_rows(q, rows, point);
@@ -183,22 +183,22 @@ hawser_status hw_logistic_quadratic_at(hw_logistic_quadratic *q, const hw_logist
     return HAWSER_OK;
 }
 
-bool hw_logistic_quadratic_on_gram(const hawser_matrix *X, double entries, size_t count)
+bool hw_newton_quadratic_on_gram(const hawser_matrix *X, double entries, size_t count)
 {
     hw_linear_columns columns = {.X = *X};
     return hw_linear_gram_would_pay(&columns, entries, count, EPOCHS);
 }
 
-void hw_logistic_quadratic_judge(hw_logistic_quadratic *q, double share)
+void hw_newton_quadratic_judge(hw_newton_quadratic *q, double share)
 {
-    hw_logistic_learned *learned = &q->learned;
+    hw_newton_learned *learned = &q->learned;
     double least = share == 1.0 ? 0.5 * learned->least : 4.0 * learned->least;
     learned->least = least > MOST_LEAST ? MOST_LEAST : least < LEAST_LEAST ? LEAST_LEAST : least;
     learned->settled = learned->settled && share == 1.0;
 }
 
-void hw_logistic_quadratic_residual(const hw_logistic_quadratic *q, const hw_logistic_point *point, const double *v,
-                                    const double *from, double *residual)
+void hw_newton_quadratic_residual(const hw_newton_quadratic *q, const hw_newton_point *point, const double *v,
+                                  const double *from, double *residual)
 {
     size_t n = q->columns.X.rows;
     const double *curve = q->curve;
@@ -211,8 +211,8 @@ void hw_logistic_quadratic_residual(const hw_logistic_quadratic *q, const hw_log
         residual[i] -= curve[i] * (drift / q->columns.total);
 }
 
-hawser_status hw_logistic_quadratic_solve(hw_logistic_quadratic *q, const hw_logistic_effort *effort, double *residual,
-                                          hawser_error *error)
+hawser_status hw_newton_quadratic_solve(hw_newton_quadratic *q, const hw_newton_effort *effort, double *residual,
+                                        hawser_error *error)
 {
     const hw_linear_columns *columns = &q->columns;
     hw_linear_members *members = &q->members;

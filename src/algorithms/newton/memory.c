@@ -2,14 +2,12 @@
  * memory.c - the visit of a block. Weights, moments and penalties are computed anew from the data, and so are Gram matrices: each model has its own.
  * The problem over the working sets of all blocks is made and solved within one unit; what the block has learned from its models remains.
  */
-#include "algorithms/logistic/memory.h"
+#include "algorithms/newton/memory.h"
 
-#include "algorithms/logistic/block.h"
-#include "algorithms/logistic/delayed.h"
-#include "algorithms/logistic/steps.h"
+#include "algorithms/newton/block.h"
 #include "algorithms/solve/memory.h"
 
-static void visit_point(hawser_record *record, hw_logistic_point *point, size_t rows)
+static void visit_point(hawser_record *record, hw_newton_point *point, size_t rows)
 {
     hawser_record_bytes(record, point->pull, rows * sizeof *point->pull);
     hawser_record_bytes(record, point->curve, rows * sizeof *point->curve);
@@ -20,7 +18,7 @@ static void visit_point(hawser_record *record, hw_logistic_point *point, size_t 
 }
 
 /* Visits the model of the rounds. Members, moments and curvature are those of the point at which it was made. */
-static void visit_model(hawser_record *record, hw_logistic_quadratic *own, const hw_logistic_rows *rows)
+static void visit_model(hawser_record *record, hw_newton_quadratic *own, const hw_newton_rows *rows)
 {
     hw_linear_columns *columns = &own->columns;
     columns->weights = own->curve;
@@ -35,7 +33,7 @@ static void visit_model(hawser_record *record, hw_logistic_quadratic *own, const
     hw_linear_members_visit(record, &own->members);
 }
 
-static void visit_rounds(hawser_record *record, hw_logistic_block *block)
+static void visit_rounds(hawser_record *record, hw_newton_block *block)
 {
     size_t n = block->columns.X.rows, p = block->columns.X.cols;
     bool present = block->rounds_memory != NULL;
@@ -43,7 +41,7 @@ static void visit_rounds(hawser_record *record, hw_logistic_block *block)
     HW_LINEAR_REMEMBER(record, present);
     if (!present)
         return;
-    if (hawser_record_reads(record) && hw_logistic_block_for_rounds(block, &error) != HAWSER_OK) {
+    if (hawser_record_reads(record) && hw_newton_block_for_rounds(block, &error) != HAWSER_OK) {
         hawser_record_fail(record, error.status, error.text);
         return;
     }
@@ -53,14 +51,14 @@ static void visit_rounds(hawser_record *record, hw_logistic_block *block)
     visit_model(record, &block->own, &block->rows);
 }
 
-static void visit_learned(hawser_record *record, hw_logistic_learned *learned)
+static void visit_learned(hawser_record *record, hw_newton_learned *learned)
 {
     HW_LINEAR_REMEMBER(record, learned->least);
     HW_LINEAR_REMEMBER(record, learned->random);
     HW_LINEAR_REMEMBER(record, learned->settled);
 }
 
-static void visit_all(hawser_record *record, hawser_context *context, hw_logistic_block *block)
+static void visit_all(hawser_record *record, hawser_context *context, hw_newton_block *block)
 {
     bool present = block->whole_v != NULL;
     hawser_error error = {0};
@@ -70,8 +68,8 @@ static void visit_all(hawser_record *record, hawser_context *context, hw_logisti
     if (hawser_record_reads(record)) {
         if (hawser_data_fetch(context, "whole", NULL, 0) != HAWSER_OK)
             return;
-        if (hw_logistic_block_for_all(block, hawser_data_view(context, "whole"), hw_linear_most_members(block->linear),
-                                      &error) != HAWSER_OK) {
+        if (hw_newton_block_for_all(block, hawser_data_view(context, "whole"), hw_linear_most_members(block->linear),
+                                    &error) != HAWSER_OK) {
             hawser_record_fail(record, error.status, error.text);
             return;
         }
@@ -80,9 +78,9 @@ static void visit_all(hawser_record *record, hawser_context *context, hw_logisti
     visit_learned(record, &block->learned_together);
 }
 
-void hw_logistic_visit(hawser_record *record, hawser_context *context)
+bool hw_newton_visit(hawser_record *record, hawser_context *context)
 {
-    hw_logistic_block *block = hawser_scratch(context);
+    hw_newton_block *block = hawser_scratch(context);
     const hw_linear *linear = hawser_user(context);
     const hw_linear_solver *solver = linear->choices.settings.solver;
     bool prepared = block->linear != NULL;
@@ -90,19 +88,18 @@ void hw_logistic_visit(hawser_record *record, hawser_context *context)
     HW_LINEAR_REMEMBER(record, prepared);
     HW_LINEAR_REMEMBER(record, block->fold);
     if (!prepared)
-        return;
+        return false;
     if (hawser_record_reads(record) &&
-        hw_logistic_block_prepare(block, linear, hawser_data_view(context, "X"), block->fold, NULL, &error) != HAWSER_OK) {
+        hw_newton_block_prepare(block, linear, hawser_data_view(context, "X"), block->fold, NULL, &error) != HAWSER_OK) {
         hawser_record_fail(record, error.status, error.text);
-        return;
+        return false;
     }
     visit_point(record, &block->point, block->rows.count);
     hawser_record_bytes(record, block->dual.theta, block->rows.count * sizeof *block->dual.theta);
     hw_linear_scan_visit(record, &block->scan, &block->columns.X);
     visit_rounds(record, block);
     visit_all(record, context, block);
-    hw_logistic_delayed_visit(record, block);
-    hw_logistic_steps_visit(record, context, block);
     if (solver->visit != NULL)
         solver->visit(record, block->solver, &block->columns);
+    return true;
 }

@@ -1,8 +1,8 @@
-#include "algorithms/logistic/newton.h"
+#include "algorithms/newton/run.h"
 
 #include <string.h>
 
-#include "algorithms/logistic/inexact.h"
+#include "algorithms/newton/inexact.h"
 
 enum { MOST_STEPS = 50, MOST_HALVINGS = 40 };
 
@@ -13,8 +13,8 @@ static const double ENOUGH = 0.1; /* of the violations: the other columns matter
 /* Near the optimum steps lower the gap although the objective does not change within its digits. */
 static const double ROUNDING = 4e-15;
 
-double hw_logistic_line(const hw_logistic_rows *rows, const double *v, const double *move, double before, double after,
-                        double tolerance, hw_logistic_point *point, double *there)
+double hw_newton_line(const hw_newton_rows *rows, const double *v, const double *move, double before, double after,
+                      double tolerance, hw_newton_point *point, double *there)
 {
     size_t n = rows->count;
     double start = point->loss + before, slope = after - before, intercept = point->intercept, drift = 0.0, share = 1.0;
@@ -30,24 +30,24 @@ double hw_logistic_line(const hw_logistic_rows *rows, const double *v, const dou
         for (size_t i = 0; i < n; i++)
             there[i] = v[i] + share * move[i];
         point->intercept = intercept + share * drift;
-        hw_logistic_settle(rows, there, tolerance, point);
+        rows->loss->settle(rows, there, tolerance, point);
         if (point->loss + (1.0 - share) * before + share * after <= start + 0.01 * share * slope + ROUNDING * start)
             return share;
     }
     point->intercept = intercept;
-    hw_logistic_settle(rows, v, tolerance, point);
+    rows->loss->settle(rows, v, tolerance, point);
     return 0.0;
 }
 
 /* Returns the members' penalty at x, in the objective's scale. */
-static double penalty(const hw_logistic_quadratic *q, const double *x)
+static double penalty(const hw_newton_quadratic *q, const double *x)
 {
     return hw_linear_penalties(q->terms, x, q->members.count);
 }
 
 /* Computes move = X (x - origin), and the step itself in members.blend. Returns false if the step is zero. If the model's residual was updated with
  * x, the image follows from it, exactly enough for pulls; rows without curvature are then left out. */
-static bool image_of_step(hw_logistic_quadratic *q, const hw_logistic_point *point, bool followed, double *move)
+static bool image_of_step(hw_newton_quadratic *q, const hw_newton_point *point, bool followed, double *move)
 {
     const hw_linear_columns *columns = &q->columns;
     hw_linear_members *members = &q->members;
@@ -81,27 +81,27 @@ typedef struct effort {
     bool followed; /* the model's residual has moved along with its solution */
 } effort;
 
-size_t hw_logistic_newton_sums(size_t room, size_t rows)
+size_t hw_newton_sums(size_t room, size_t rows)
 {
     return 2 * room > rows ? 2 * room : rows;
 }
 
 /* The state of one solution. */
 typedef struct newton_run {
-    const hw_logistic_newton *newton;
-    hw_logistic_quadratic *q;
-    const hw_logistic_rows *rows;
+    const hw_newton *newton;
+    hw_newton_quadratic *q;
+    const hw_newton_rows *rows;
     double *v;
-    hw_logistic_point *point;
+    hw_newton_point *point;
     effort effort;
 } newton_run;
 
 /* Makes the model at the point. */
 static hawser_status make_model(newton_run *r, hawser_error *error)
 {
-    hw_logistic_quadratic *q = r->q;
-    HAWSER_TRY(hw_logistic_quadratic_at(q, r->rows, r->point, r->newton->part, error));
-    hw_logistic_quadratic_residual(q, r->point, r->v, r->v, q->residual);
+    hw_newton_quadratic *q = r->q;
+    HAWSER_TRY(hw_newton_quadratic_at(q, r->rows, r->point, r->newton->part, error));
+    hw_newton_quadratic_residual(q, r->point, r->v, r->v, q->residual);
     memcpy(q->origin, q->members.x, q->members.count * sizeof *q->origin);
     return HAWSER_OK;
 }
@@ -110,42 +110,42 @@ static hawser_status make_model(newton_run *r, hawser_error *error)
  * is solved on the Gram matrix. */
 static hawser_status solve_model(newton_run *r, hawser_error *error)
 {
-    const hw_logistic_newton *newton = r->newton;
-    hw_logistic_quadratic *q = r->q;
+    const hw_newton *newton = r->newton;
+    hw_newton_quadratic *q = r->q;
     effort *e = &r->effort;
-    hw_logistic_inexact inexact = {.target = e->begun > 0.0 ? e->share * e->begun : INFINITY,
-                                   .reference = e->begun,
-                                   .idle = ENOUGH * e->begun,
-                                   .missing = newton->gap > 0.0 ? newton->tolerance / newton->gap : 0.0,
-                                   .hasty = q->use_gram,
-                                   .stop = newton->stop};
-    HAWSER_TRY(hw_logistic_inexact_run(&inexact, q, newton->part, q->residual, error));
+    hw_newton_inexact inexact = {.target = e->begun > 0.0 ? e->share * e->begun : INFINITY,
+                                 .reference = e->begun,
+                                 .idle = ENOUGH * e->begun,
+                                 .missing = newton->gap > 0.0 ? newton->tolerance / newton->gap : 0.0,
+                                 .hasty = q->use_gram,
+                                 .stop = newton->stop};
+    HAWSER_TRY(hw_newton_inexact_run(&inexact, q, newton->part, q->residual, error));
     e->first = inexact.first;
     e->begun = e->begun > 0.0 ? e->begun : inexact.first;
     e->passed = inexact.passes > 0 && inexact.solved;
     e->single = inexact.passes == 1 && inexact.solved;
-    e->followed = inexact.solved && !hw_logistic_smooth(q);
+    e->followed = inexact.solved && !hw_newton_smooth(q);
     e->share *= e->single ? SHARPER : 1.0;
     if (inexact.solved)
         return HAWSER_OK;
-    hw_logistic_effort exact = {
+    hw_newton_effort exact = {
         .gain = 1.0, .gap = e->gap, .tolerance = 0.3 * newton->tolerance, .steps = UINT64_MAX, .stop = newton->stop};
-    return hw_logistic_quadratic_solve(q, &exact, q->residual, error);
+    return hw_newton_quadratic_solve(q, &exact, q->residual, error);
 }
 
 /* Searches along the step to the model's solution. Returns whether another model is worth its cost. */
 static bool advance(newton_run *r)
 {
-    const hw_logistic_newton *newton = r->newton;
-    hw_logistic_quadratic *q = r->q;
+    const hw_newton *newton = r->newton;
+    hw_newton_quadratic *q = r->q;
     hw_linear_members *members = &q->members;
     effort *e = &r->effort;
     if (!image_of_step(q, r->point, e->followed, newton->move))
         return false;
     double before = penalty(q, q->origin), after = penalty(q, members->x), objective = r->point->loss + before;
     double share =
-        hw_logistic_line(r->rows, r->v, newton->move, before, after, 0.01 * newton->tolerance, r->point, newton->there);
-    hw_logistic_quadratic_judge(q, share);
+        hw_newton_line(r->rows, r->v, newton->move, before, after, 0.01 * newton->tolerance, r->point, newton->there);
+    hw_newton_quadratic_judge(q, share);
     for (size_t k = 0; k < members->count && share < 1.0; k++)
         members->x[k] = q->origin[k] + share * members->blend[k];
     if (share == 0.0)
@@ -156,15 +156,15 @@ static bool advance(newton_run *r)
         return false;
     e->gap = fall < e->gap ? fall : e->gap;
     if (e->passed && share == 1.0)
-        hw_logistic_quadratic_leave(q);
+        hw_newton_quadratic_leave(q);
     return true;
 }
 
-hawser_status hw_logistic_newton_run(const hw_logistic_newton *newton, hw_logistic_quadratic *q,
-                                     const hw_logistic_rows *rows, double *v, hw_logistic_point *point, hawser_error *error)
+hawser_status hw_newton_run(const hw_newton *newton, hw_newton_quadratic *q, const hw_newton_rows *rows, double *v,
+                            hw_newton_point *point, hawser_error *error)
 {
     newton_run r = {newton, q,     rows,
-                    v,      point, {.share = 1.0, .gap = newton->gap, .little = hw_logistic_smooth(q) ? 1.0 : LITTLE}};
+                    v,      point, {.share = 1.0, .gap = newton->gap, .little = hw_newton_smooth(q) ? 1.0 : LITTLE}};
     bool more = true;
     for (int step = 0; more && step < MOST_STEPS && q->members.count > 0 && !hw_linear_stopping(newton->stop); step++) {
         HAWSER_TRY(make_model(&r, error));

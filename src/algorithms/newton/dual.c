@@ -1,4 +1,4 @@
-#include "algorithms/logistic/dual.h"
+#include "algorithms/newton/dual.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@ enum { MOST_STEPS = 50 };
 
 static const double TIGHT = 1e-18; /* of the objective, for the intercept of a point that others are measured by */
 
-hawser_status hw_logistic_dual_new(hw_logistic_dual *dual, const hw_linear_problem *problem, hawser_error *error)
+hawser_status hw_newton_dual_new(hw_newton_dual *dual, const hw_linear_problem *problem, hawser_error *error)
 {
     size_t n = problem->X->rows, f = problem->free_count + 1;
     dual->theta = calloc(2 * n + 2, sizeof *dual->theta);
@@ -25,7 +25,7 @@ hawser_status hw_logistic_dual_new(hw_logistic_dual *dual, const hw_linear_probl
     return HAWSER_OK;
 }
 
-void hw_logistic_dual_free(hw_logistic_dual *dual)
+void hw_newton_dual_free(hw_newton_dual *dual)
 {
     free(dual->theta);
     free(dual->matrix);
@@ -35,34 +35,8 @@ void hw_logistic_dual_free(hw_logistic_dual *dual)
     memset(dual, 0, sizeof *dual);
 }
 
-static double weight_at(const hw_logistic_rows *rows, size_t i)
-{
-    return rows->weights != NULL ? rows->weights[i] : 1.0;
-}
-
-static void finish(hw_logistic_dual *dual, const hw_logistic_rows *rows)
-{
-    dual->sum = 0.0;
-    for (size_t i = 0; i < rows->count; i++) {
-        dual->pull[i] = weight_at(rows, i) * rows->sign[i] * dual->theta[i];
-        dual->sum += dual->pull[i];
-    }
-}
-
-/* Both classes have to pull alike on the intercept. */
-static void balance(hw_logistic_dual *dual, const hw_logistic_rows *rows)
-{
-    double side[2] = {0.0, 0.0};
-    for (size_t i = 0; i < rows->count; i++)
-        side[rows->sign[i] > 0.0] += weight_at(rows, i) * dual->theta[i];
-    double least = side[0] < side[1] ? side[0] : side[1];
-    double factor[2] = {side[0] > 0.0 ? least / side[0] : 0.0, side[1] > 0.0 ? least / side[1] : 0.0};
-    for (size_t i = 0; i < rows->count; i++)
-        dual->theta[i] *= factor[rows->sign[i] > 0.0];
-}
-
 /* Entry i of the k-th column that is kept orthogonal; the intercept's comes first. */
-static double entry(const hw_logistic_dual *dual, const hw_linear_problem *problem, bool intercept, size_t k, size_t i)
+static double entry(const hw_newton_dual *dual, const hw_linear_problem *problem, bool intercept, size_t k, size_t i)
 {
     if (intercept && k == 0)
         return 1.0;
@@ -102,7 +76,7 @@ static void solve(size_t m, const double *matrix, double *x)
 }
 
 /* Newton's step for the columns in use: dual->step, and its image. */
-static void newton(hw_logistic_dual *dual, const hw_linear_problem *problem, bool intercept, const double *pull,
+static void newton(hw_newton_dual *dual, const hw_linear_problem *problem, bool intercept, const double *pull,
                    const double *curve)
 {
     size_t n = problem->X->rows, m = dual->used_count + intercept;
@@ -131,8 +105,8 @@ static void newton(hw_logistic_dual *dual, const hw_linear_problem *problem, boo
 }
 
 /* pull less what the columns in use have in it; rounding needs the second time. */
-static void take_out(hw_logistic_dual *dual, const hw_linear_problem *problem, const hw_logistic_rows *rows,
-                     const hw_logistic_point *point)
+static void take_out(hw_newton_dual *dual, const hw_linear_problem *problem, const hw_newton_rows *rows,
+                     const hw_newton_point *point)
 {
     memcpy(dual->pull, point->pull, rows->count * sizeof *dual->pull);
     for (int pass = 0; pass < 2; pass++) {
@@ -142,7 +116,7 @@ static void take_out(hw_logistic_dual *dual, const hw_linear_problem *problem, c
     }
 }
 
-static void use_two_sided(hw_logistic_dual *dual, const hw_linear_problem *problem)
+static void use_two_sided(hw_newton_dual *dual, const hw_linear_problem *problem)
 {
     dual->used_count = 0;
     for (size_t f = 0; f < problem->free_count; f++)
@@ -151,7 +125,7 @@ static void use_two_sided(hw_logistic_dual *dual, const hw_linear_problem *probl
 }
 
 /* Takes in the one-sided columns that are pulled to their free side; returns whether there are any. */
-static bool use_violated(hw_logistic_dual *dual, const hw_linear_problem *problem)
+static bool use_violated(hw_newton_dual *dual, const hw_linear_problem *problem)
 {
     size_t n = problem->X->rows, before = dual->used_count;
     for (size_t f = 0; f < problem->free_count; f++) {
@@ -167,46 +141,31 @@ static bool use_violated(hw_logistic_dual *dual, const hw_linear_problem *proble
     return dual->used_count > before;
 }
 
-/* Where the columns in use ask for more than the rows can give, zero is feasible always. */
-static void into_the_box(hw_logistic_dual *dual, const hw_logistic_rows *rows)
-{
-    bool inside = true;
-    for (size_t i = 0; i < rows->count; i++) {
-        double weight = weight_at(rows, i), theta = weight > 0.0 ? rows->sign[i] * dual->pull[i] / weight : 0.0;
-        inside = inside && theta >= -1e-16 && theta <= 1.0 + 1e-16;
-        dual->theta[i] = theta < 0.0 ? 0.0 : theta > 1.0 ? 1.0 : theta;
-    }
-    if (!inside)
-        memset(dual->theta, 0, rows->count * sizeof *dual->theta);
-}
-
-void hw_logistic_dual_make(hw_logistic_dual *dual, const hw_linear_problem *problem, const hw_logistic_rows *rows,
-                           const hw_logistic_point *point)
+void hw_newton_dual_make(hw_newton_dual *dual, const hw_linear_problem *problem, const hw_newton_rows *rows,
+                         const hw_newton_point *point)
 {
     if (problem->free_count > 0) {
         use_two_sided(dual, problem);
         do
             take_out(dual, problem, rows, point);
         while (use_violated(dual, problem));
-        into_the_box(dual, rows);
+        if (!rows->loss->theta(rows, dual->pull, dual->theta)) /* zero is always feasible */
+            memset(dual->theta, 0, rows->count * sizeof *dual->theta);
     } else {
-        for (size_t i = 0; i < rows->count; i++) {
-            double weight = weight_at(rows, i);
-            dual->theta[i] = weight > 0.0 ? rows->sign[i] * point->pull[i] / weight : 0.0;
-        }
+        (void)rows->loss->theta(rows, point->pull, dual->theta);
         if (rows->intercept)
-            balance(dual, rows);
+            rows->loss->balance(rows, dual->theta);
     }
-    finish(dual, rows);
+    dual->sum = rows->loss->pull(rows, dual->theta, dual->pull);
 }
 
-void hw_logistic_dual_start(hw_logistic_dual *dual, const hw_linear_problem *problem, const hw_logistic_rows *rows,
-                            double *v, hw_logistic_point *point, double *zero)
+void hw_newton_dual_start(hw_newton_dual *dual, const hw_linear_problem *problem, const hw_newton_rows *rows, double *v,
+                          hw_newton_point *point, double *zero)
 {
     size_t n = rows->count;
     memset(v, 0, n * sizeof *v);
     point->intercept = 0.0;
-    hw_logistic_settle(rows, v, TIGHT, point);
+    rows->loss->settle(rows, v, TIGHT, point);
     *zero = point->loss;
     if (problem->free_count == 0)
         return;
@@ -218,7 +177,7 @@ void hw_logistic_dual_start(hw_logistic_dual *dual, const hw_linear_problem *pro
             for (size_t i = 0; i < n; i++)
                 v[i] += (share - gone) * dual->image[i];
             gone = share;
-            hw_logistic_settle(rows, v, TIGHT, point);
+            rows->loss->settle(rows, v, TIGHT, point);
             share *= 0.5;
         } while (point->loss > before && share > 1e-6);
         if (!(point->loss < before * (1.0 - 1e-15)))

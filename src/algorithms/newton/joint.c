@@ -1,4 +1,4 @@
-#include "algorithms/logistic/joint.h"
+#include "algorithms/newton/joint.h"
 
 #include <string.h>
 
@@ -13,7 +13,7 @@ enum {
     PRODUCTS = 60
 };
 
-size_t hw_logistic_joint_share(const hw_linear *linear)
+size_t hw_newton_joint_share(const hw_linear *linear)
 {
     return hw_linear_sets_share(linear, FIELDS);
 }
@@ -23,8 +23,8 @@ static double entries_of(const hawser_matrix *X, size_t j)
     return X->layout == HAWSER_DENSE ? (double)X->rows : (double)(X->offsets[j + 1] - X->offsets[j]);
 }
 
-size_t hw_logistic_joint_post(const hw_logistic_block *block, const double *alpha, double *share, double *members,
-                              double *entries)
+size_t hw_newton_joint_post(const hw_newton_block *block, const double *alpha, double *share, double *members,
+                            double *entries)
 {
     const hw_linear *linear = block->linear;
     size_t count = 0, most = hw_linear_most_of_share(linear);
@@ -44,32 +44,32 @@ size_t hw_logistic_joint_post(const hw_logistic_block *block, const double *alph
     return 1 + count * FIELDS;
 }
 
-bool hw_logistic_joint_divides(const hw_linear *linear, double entries, size_t members)
+bool hw_newton_joint_divides(const hw_linear *linear, double entries, size_t members)
 {
-    return entries >= WORTH_DIVIDING && !hw_logistic_quadratic_on_gram(linear->problem.X, entries, members);
+    return entries >= WORTH_DIVIDING && !hw_newton_quadratic_on_gram(linear->problem.X, entries, members);
 }
 
-bool hw_logistic_joint_expected(const hw_linear *linear)
+bool hw_newton_joint_expected(const hw_linear *linear)
 {
     const hawser_matrix *X = linear->problem.X;
     size_t members = hw_linear_expected(linear);
-    return hw_logistic_joint_divides(linear, (double)members * (double)X->stored / (double)X->cols, members);
+    return hw_newton_joint_divides(linear, (double)members * (double)X->stored / (double)X->cols, members);
 }
 
-size_t hw_logistic_joint_sums(const hw_linear *linear)
+size_t hw_newton_joint_sums(const hw_linear *linear)
 {
-    return hw_logistic_newton_sums(hw_linear_most_members(linear), linear->problem.X->rows);
+    return hw_newton_sums(hw_linear_most_members(linear), linear->problem.X->rows);
 }
 
-void hw_logistic_joint_expect(hawser_operator *unit, const hw_linear *linear)
+void hw_newton_joint_expect(hawser_operator *unit, const hw_linear *linear)
 {
     size_t members = hw_linear_expected(linear), rows = linear->problem.X->rows;
-    bool expected = hw_logistic_joint_expected(linear);
-    hawser_reduces_expect(unit, expected ? hw_logistic_newton_sums(members, rows) : 1,
+    bool expected = hw_newton_joint_expected(linear);
+    hawser_reduces_expect(unit, expected ? hw_newton_sums(members, rows) : 1,
                           expected ? IMAGES * rows + PRODUCTS * members : 1);
 }
 
-size_t hw_logistic_joint_list(hw_logistic_block *block, const double *sets)
+size_t hw_newton_joint_list(hw_newton_block *block, const double *sets)
 {
     hw_linear_sets gathered = hw_linear_sets_of(block->linear, FIELDS, sets);
     size_t count = 0;
@@ -79,11 +79,11 @@ size_t hw_logistic_joint_list(hw_logistic_block *block, const double *sets)
 }
 
 /* Makes block->whole the problem over the gathered sets. */
-static hawser_status take(hw_logistic_block *block, const double *sets, size_t count, double lambda, hawser_error *error)
+static hawser_status take(hw_newton_block *block, const double *sets, size_t count, double lambda, hawser_error *error)
 {
     const hw_linear *linear = block->linear;
-    hw_logistic_quadratic *whole = &block->whole;
-    HAWSER_TRY(hw_logistic_quadratic_take(whole, block->whole_list, count, error));
+    hw_newton_quadratic *whole = &block->whole;
+    HAWSER_TRY(hw_newton_quadratic_take(whole, block->whole_list, count, error));
     hw_linear_sets gathered = hw_linear_sets_of(linear, FIELDS, sets);
     size_t at = 0;
     for (const double *fields; (fields = hw_linear_sets_next(&gathered)) != NULL; at++) {
@@ -97,46 +97,45 @@ static hawser_status take(hw_logistic_block *block, const double *sets, size_t c
 }
 
 /* The rows over which this block sums. */
-static void take_rows(const hw_logistic_block *block, hw_linear_part *part)
+static void take_rows(const hw_newton_block *block, hw_linear_part *part)
 {
     const hawser_matrix *X = &block->whole.columns.X;
-    hw_logistic_block_rows(block, part->block, &part->begin, &part->end);
+    hw_newton_block_rows(block, part->block, &part->begin, &part->end);
     if (X->layout == HAWSER_DENSE)
         part->view = hawser_matrix_rows(X, part->begin, part->end);
 }
 
-hawser_status hw_logistic_joint_solve(hw_logistic_block *block, const double *sets, size_t count, const double *v,
-                                      double lambda, const hw_logistic_effort *effort, hw_linear_part *part,
-                                      hawser_error *error)
+hawser_status hw_newton_joint_solve(hw_newton_block *block, const double *sets, size_t count, const double *v, double lambda,
+                                    const hw_newton_effort *effort, hw_linear_part *part, hawser_error *error)
 {
-    hw_logistic_quadratic *whole = &block->whole;
-    hw_logistic_newton newton = {.tolerance = effort->tolerance,
-                                 .gap = effort->gap,
-                                 .move = block->whole_move,
-                                 .there = block->whole_there,
-                                 .stop = effort->stop,
-                                 .part = part};
+    hw_newton_quadratic *whole = &block->whole;
+    hw_newton newton = {.tolerance = effort->tolerance,
+                        .gap = effort->gap,
+                        .move = block->whole_move,
+                        .there = block->whole_there,
+                        .stop = effort->stop,
+                        .part = part};
     HAWSER_TRY(take(block, sets, count, lambda, error));
     memcpy(block->whole_v, v, block->rows.count * sizeof *v);
     if (part != NULL) {
         take_rows(block, part);
         whole->learned = block->learned_together; /* what the block has learned alone the others do not know */
     }
-    HAWSER_TRY(hw_logistic_newton_run(&newton, whole, &block->rows, block->whole_v, &block->point, error));
+    HAWSER_TRY(hw_newton_run(&newton, whole, &block->rows, block->whole_v, &block->point, error));
     if (part != NULL)
         block->learned_together = whole->learned;
     return HAWSER_OK;
 }
 
-void hw_logistic_joint_solution(const hw_logistic_block *block, size_t count, double *solution)
+void hw_newton_joint_solution(const hw_newton_block *block, size_t count, double *solution)
 {
-    const hw_logistic_quadratic *whole = &block->whole;
+    const hw_newton_quadratic *whole = &block->whole;
     memset(solution, 0, count * sizeof *solution);
     for (size_t k = 0; k < whole->members.count; k++)
         solution[whole->at[k]] = whole->members.x[k];
 }
 
-void hw_logistic_joint_take(const hw_logistic_block *block, size_t count, double *alpha)
+void hw_newton_joint_take(const hw_newton_block *block, size_t count, double *alpha)
 {
     const hw_linear_members *members = &block->whole.members;
     size_t first = block->columns.X.first, cols = block->columns.X.cols;
@@ -152,7 +151,7 @@ void hw_logistic_joint_take(const hw_logistic_block *block, size_t count, double
     }
 }
 
-void hw_logistic_joint_move(const hw_logistic_block *block, const double *sets, const double *solution, double *alpha)
+void hw_newton_joint_move(const hw_newton_block *block, const double *sets, const double *solution, double *alpha)
 {
     size_t first = block->columns.X.first, at = 0;
     hw_linear_sets gathered = hw_linear_sets_of(block->linear, FIELDS, sets);
