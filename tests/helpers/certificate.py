@@ -1,5 +1,6 @@
 """Objective and duality gap of a lasso or a logistic regression, from a model file and the text of the data; shares nothing with Hawser but
 the formula."""
+import array
 import json
 import math
 import struct
@@ -15,8 +16,7 @@ def read_tensors(path):
     for name, entry in header.items():
         if name != "__metadata__":
             begin, end = entry["data_offsets"]
-            code = "<%d%s" % ((end - begin) // 8, {"F64": "d", "I64": "q"}[entry["dtype"]])
-            tensors[name] = entry["shape"], struct.unpack(code, body[begin:end])
+            tensors[name] = entry["shape"], array.array({"F64": "d", "I64": "q"}[entry["dtype"]], body[begin:end])
     return tensors
 
 
