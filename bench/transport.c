@@ -52,10 +52,10 @@ typedef struct result {
     double seconds, cpu, p50, p99;
 } result;
 
-static double cpu_of(int who)
+static double cpu_of(int processes)
 {
     struct rusage use;
-    getrusage(who, &use);
+    getrusage(processes, &use);
     return (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
            1e-6 * (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
 }

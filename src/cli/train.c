@@ -191,7 +191,7 @@ static hawser_status report_failure(const hw_training_outcome *outcome, hawser_e
 }
 
 /* The node that got the signal itself has printed a line at that time. */
-static void say_who_was_asked(const hw_call *call, const hw_training_outcome *outcome)
+static void report_interrupted_node(const hw_call *call, const hw_training_outcome *outcome)
 {
     char name[20];
     const hawser_figures *figures = outcome->training.run != NULL ? hawser_run_figures(outcome->training.run) : NULL;
@@ -207,7 +207,7 @@ static hawser_status train_and_conclude(hw_call *call, hw_training_outcome *outc
 {
     hw_interrupt_begin(call->interrupt, outcome->job, "ending at the next agreed clock");
     hawser_status status = train(call, outcome, error);
-    say_who_was_asked(call, outcome);
+    report_interrupted_node(call, outcome);
     if (status == HAWSER_OK && hawser_job_leads(outcome->job))
         status = conclude(call, outcome, error);
     if (status == HAWSER_OK && hawser_job_leads(outcome->job))

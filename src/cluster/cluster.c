@@ -109,7 +109,7 @@ static void name_others(const hw_cluster *cluster, hawser_error *error)
     }
 }
 
-static bool somebody_is_left(const hw_cluster *cluster)
+static bool any_other_is_linked(const hw_cluster *cluster)
 {
     bool any = false;
     for (uint32_t node = 0; node < cluster->nodes; node++)
@@ -122,7 +122,7 @@ void hw_cluster_await_losses(hw_cluster *cluster)
     const double together = 0.2; /* seconds within which the losses of nodes that were killed at once are noticed */
     double until = cluster->lost_at + together;
     struct timespec deadline = hw_timespec(until);
-    while (!hw_net_is_own_thread(cluster->net) && somebody_is_left(cluster) && hw_seconds() < until)
+    while (!hw_net_is_own_thread(cluster->net) && any_other_is_linked(cluster) && hw_seconds() < until)
         (void)pthread_cond_timedwait(&cluster->changed, &cluster->mutex, &deadline);
 }
 

@@ -243,7 +243,7 @@ static bool wait_until(hw_cluster *cluster, double deadline)
 }
 
 /* Returns the node itself if it has left, else a node that has left with a reason: it has failed, and no collective call can complete. */
-static uint32_t who_gave_up(const hw_cluster *cluster, uint32_t node)
+static uint32_t node_that_left(const hw_cluster *cluster, uint32_t node)
 {
     if (cluster->members[node].left)
         return node;
@@ -272,7 +272,7 @@ hawser_status hw_cluster_wait(hw_cluster *cluster, bool (*ready)(const hw_cluste
 {
     double begun = hw_seconds(), deadline = begun + seconds, pause = fmin(TELL_SECONDS, TELL_PART * seconds), now = begun;
     while (!ready(cluster, node)) {
-        uint32_t gone = who_gave_up(cluster, node);
+        uint32_t gone = node_that_left(cluster, node);
         if (gone < cluster->nodes)
             return hw_cluster_has_left(cluster, gone, error);
         if (cluster->is_lost) {

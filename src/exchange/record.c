@@ -8,7 +8,7 @@
 static void put(const hw_replica *replica, hw_event_record record)
 {
     record.object = replica->spec.state;
-    record.who = replica->spec.block;
+    record.actor = replica->spec.block;
     record.epoch = replica->epoch;
     hw_log_put(replica->spec.log, &record);
 }
@@ -50,14 +50,14 @@ void hw_record_state(hw_replica *replica)
     hw_event_record name = hw_event_name(spec->state, spec->name);
     if (!hw_records(replica))
         return;
-    name.who = spec->block;
+    name.actor = spec->block;
     hw_log_put(spec->log, &name);
     unsigned flags = (spec->values ? HW_EVENT_VALUES : 0) | (hw_filters(replica) ? HW_EVENT_HOLDS : 0) |
                      (replica->rest != NULL ? HW_EVENT_ROUNDS : 0);
     put(replica, (hw_event_record){.kind = HW_EVENT_STATE,
                                    .flags = (uint8_t)flags,
                                    .range = (uint16_t)replica->range_count,
-                                   .from = spec->sources == 1 ? spec->source : HW_HISTORY_NOBODY,
+                                   .from = spec->sources == 1 ? spec->source : HW_HISTORY_NONE,
                                    .part = spec->blocks,
                                    .clock = hw_filters(replica) ? spec->filter.max_held : 0,
                                    .first = spec->own_begin,

@@ -162,7 +162,7 @@ static void record(const hw_reduction *reduction, hw_event_kind kind, const hw_s
         hw_log_put(reduction->spec.log, &(hw_event_record){.kind = (uint8_t)kind,
                                                            .flags = stop ? HW_EVENT_STOPS : 0,
                                                            .object = shares->call.unit,
-                                                           .who = reduction->spec.block,
+                                                           .actor = reduction->spec.block,
                                                            .from = (uint32_t)shares->call.by,
                                                            .covers = reduction->spec.blocks,
                                                            .part = shares->number,
@@ -176,7 +176,7 @@ static void record_end(const hw_reduction *reduction)
 {
     if (reduction->spec.log != NULL)
         hw_log_put(reduction->spec.log, &(hw_event_record){.kind = HW_EVENT_REDUCTIONS,
-                                                           .who = reduction->spec.block,
+                                                           .actor = reduction->spec.block,
                                                            .covers = reduction->spec.blocks,
                                                            .part = reduction->number,
                                                            .epoch = reduction->epoch,

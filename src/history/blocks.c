@@ -51,7 +51,7 @@ static const hw_event_record *here(const walk *w)
 
 static bool is_source(const walker *k, uint32_t block)
 {
-    return k->state->from == HW_HISTORY_NOBODY || k->state->from == block;
+    return k->state->from == HW_HISTORY_NONE || k->state->from == block;
 }
 
 /* Records that an update which may change the state has been merged. Under BSP it counts from the start of the next clock; updates of later
@@ -138,11 +138,11 @@ static uint32_t node_of(const walk *w, uint32_t block)
     const hw_history *history = w->checker->history;
     const hw_stream *stream = hw_history_stream(history, HW_STREAM_BLOCK, w->stream->name.run, block);
     if (stream != NULL || history->cut != 1)
-        return stream != NULL ? stream->node : HW_HISTORY_NOBODY;
+        return stream != NULL ? stream->node : HW_HISTORY_NONE;
     for (uint32_t node = 0; node < history->nodes; node++)
         if (!history->parts[node].read || history->parts[node].trouble != NULL)
             return node;
-    return HW_HISTORY_NOBODY;
+    return HW_HISTORY_NONE;
 }
 
 /* Returns whether a lost block may have made this clock's update after its last written record, that is, whether its last record of this
@@ -173,7 +173,7 @@ static bool check_after_loss(walk *w)
         size_t count;
         const hw_indexed *losses = hw_index_find(&w->checker->losses, (uint64_t[5]){node}, &count);
         hw_applied(w->checker, HW_RULE_LOSS);
-        for (size_t i = 0; i < count && node != HW_HISTORY_NOBODY; i++)
+        for (size_t i = 0; i < count && node != HW_HISTORY_NONE; i++)
             if (losses[i].stream == w->stream && losses[i].number < w->at)
                 return WITH(w, HW_RULE_LOSS, w->stream, losses[i].number,
                             "block %" PRIu32 " sees an update of block %" PRIu32 ", whose node %" PRIu32
@@ -189,7 +189,7 @@ static bool check_from_beyond(walk *w, const hw_indexed *written)
     size_t count;
     const uint64_t key[5] = {w->stream->node, 0, 0, 0, 0};
     const hw_indexed *losses = hw_index_find(&w->checker->losses, key, &count);
-    for (size_t i = 0; i < count && w->stream->node != HW_HISTORY_NOBODY; i++) {
+    for (size_t i = 0; i < count && w->stream->node != HW_HISTORY_NONE; i++) {
         hw_applied(w->checker, HW_RULE_LOSS);
         if (losses[i].stream == written->stream && losses[i].number < written->number)
             return hw_violation(
@@ -207,7 +207,7 @@ static bool walk_state(walk *w)
 {
     const hw_event_record *r = here(w);
     if (r->part != w->blocks || r->range < 1 || r->range > w->blocks || r->object > UINT16_MAX ||
-        (r->from != HW_HISTORY_NOBODY && r->from >= w->blocks))
+        (r->from != HW_HISTORY_NONE && r->from >= w->blocks))
         return ALONE(w, HW_RULE_RECORD, "a state of %" PRIu32 " blocks and %u ranges where %" PRIu32 " blocks have streams",
                      r->part, r->range, w->blocks);
     size_t before = w->count;
@@ -373,7 +373,7 @@ static bool ahead(walk *w, const walker *k, uint32_t source, uint64_t due, uint3
 static bool check_lead(walk *w, const walker *k)
 {
     const hw_event_record *r = here(w);
-    bool bounded = k->policy != HW_EVENT_TAP && k->state->from == HW_HISTORY_NOBODY;
+    bool bounded = k->policy != HW_EVENT_TAP && k->state->from == HW_HISTORY_NONE;
     if (!bounded)
         return true;
     hw_rule rule = k->policy == HW_EVENT_BSP ? HW_RULE_BSP : HW_RULE_DIFFERENCE;
@@ -603,8 +603,8 @@ static bool walk_record(walk *w)
     const hw_event_record *r = here(w);
     if (r->kind == HW_EVENT_NAME)
         return true;
-    if (r->who != w->block)
-        return ALONE(w, HW_RULE_RECORD, "a record of block %" PRIu32 " in the stream of block %" PRIu32, r->who, w->block);
+    if (r->actor != w->block)
+        return ALONE(w, HW_RULE_RECORD, "a record of block %" PRIu32 " in the stream of block %" PRIu32, r->actor, w->block);
     if (r->kind == HW_EVENT_STATE)
         return walk_state(w);
     if (r->kind == HW_EVENT_WAIT)

@@ -90,8 +90,9 @@ static hawser_status make_index(hw_checker *checker, hawser_error *error)
         for (size_t i = 0; i < stream->count; i++) {
             const hw_event_record *r = &stream->records[i];
             if (r->kind == HW_EVENT_WRITE)
-                HAWSER_TRY(hw_index_add(&checker->writes, (uint64_t[]){run | r->object, r->epoch, r->clock, r->part, r->who},
-                                        stream, i, error));
+                HAWSER_TRY(hw_index_add(&checker->writes,
+                                        (uint64_t[]){run | r->object, r->epoch, r->clock, r->part, r->actor}, stream, i,
+                                        error));
             else if (r->kind == HW_EVENT_GIVEN || r->kind == HW_EVENT_TAKEN || r->kind == HW_EVENT_CLOCK)
                 HAWSER_TRY(
                     hw_index_add(&checker->served, (uint64_t[]){run | r->from, r->epoch, r->kind, 0, 0}, stream, i, error));

@@ -94,7 +94,7 @@ static hawser_status find_stream(hw_history *history, hw_stream_name name, hw_st
     size_t *place = place_of(history, &name);
     if (*place == 0) {
         HAWSER_TRY(HW_GROW(&history->streams, &history->capacity, history->count + 1, "the streams of a history", error));
-        history->streams[history->count++] = (hw_stream){.name = name, .node = HW_HISTORY_NOBODY};
+        history->streams[history->count++] = (hw_stream){.name = name, .node = HW_HISTORY_NONE};
         *place = history->count;
     }
     *stream = &history->streams[*place - 1];
@@ -186,7 +186,7 @@ static hawser_status keep(reading *r, const hw_batch_head *head, const unsigned 
 {
     hw_stream *stream = NULL;
     HAWSER_TRY(find_stream(r->history, head->stream, &stream, error));
-    if (stream->node == HW_HISTORY_NOBODY)
+    if (stream->node == HW_HISTORY_NONE)
         stream->node = r->node;
     if (stream->node != r->node)
         return damaged(r, "is of a stream of another node", error);

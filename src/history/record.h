@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 enum { HW_HISTORY_NAME = 40 };
-#define HW_HISTORY_NOBODY UINT32_MAX
+#define HW_HISTORY_NONE UINT32_MAX
 
 typedef enum hw_event_kind {
     /* Recorded by blocks: */
@@ -83,7 +83,7 @@ typedef struct hw_event_record {
     uint8_t kind, flags;
     uint16_t range;
     uint32_t object; /* number of the state or table */
-    uint32_t who;    /* block; worker */
+    uint32_t actor;  /* block; worker */
     uint32_t from;   /* the block whose update it is; client */
     uint32_t covers, part, span, zero;
     union {

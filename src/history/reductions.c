@@ -44,7 +44,7 @@ static bool begin_clock(reduction_reader *r)
     bool later = !r->any || e->epoch > r->epoch;
     if ((r->any && !r->ended) || (later ? e->clock != 0 : e->epoch != r->epoch || e->clock != r->clock + 1))
         return ALONE(r, HW_RULE_ORDER, "block %" PRIu32 " reduces in clock %" PRIu64 " of epoch %" PRIu64 " out of order",
-                     e->who, e->clock, e->epoch);
+                     e->actor, e->clock, e->epoch);
     r->any = true;
     r->ended = false;
     r->epoch = e->epoch;
@@ -58,7 +58,7 @@ static bool read_share(reduction_reader *r)
     const hw_event_record *e = here(r);
     if (r->open || e->part != r->next)
         return ALONE(r, HW_RULE_ORDER, "block %" PRIu32 " contributes to reduction %" PRIu32 " where %" PRIu32 " is %s",
-                     e->who, e->part, r->next, r->open ? "not over" : "next");
+                     e->actor, e->part, r->next, r->open ? "not over" : "next");
     r->open = true;
     r->share = r->at;
     return true;
@@ -69,11 +69,11 @@ static bool read_result(reduction_reader *r)
     const hw_event_record *e = here(r);
     if (!r->open || e->part != r->next)
         return ALONE(r, HW_RULE_ORDER, "block %" PRIu32 " has the result of reduction %" PRIu32 " without contributing",
-                     e->who, e->part);
+                     e->actor, e->part);
     hw_applied(r->checker, HW_RULE_LOSS);
     if (r->heard)
         return AFTER(r, HW_RULE_LOSS, r->loss,
-                     "block %" PRIu32 " has the result of a reduction, although it recorded a loss", e->who);
+                     "block %" PRIu32 " has the result of a reduction, although it recorded a loss", e->actor);
     r->open = false;
     r->next++;
     return true;
@@ -83,10 +83,10 @@ static bool read_end(reduction_reader *r)
 {
     const hw_event_record *e = here(r);
     if (r->open)
-        return AFTER(r, HW_RULE_ORDER, r->share, "block %" PRIu32 " ends a clock within a reduction", e->who);
+        return AFTER(r, HW_RULE_ORDER, r->share, "block %" PRIu32 " ends a clock within a reduction", e->actor);
     if (e->part != r->next)
         return ALONE(r, HW_RULE_ORDER, "block %" PRIu32 " ends a clock after %" PRIu32 " reductions, and has made %" PRIu32,
-                     e->who, e->part, r->next);
+                     e->actor, e->part, r->next);
     r->ended = true;
     return true;
 }
@@ -96,7 +96,7 @@ static hawser_status add(reductions *all, const reduction_reader *r, hawser_erro
     const hw_event_record *e = here(r);
     uint64_t run = r->stream->name.run;
     if (e->kind == HW_EVENT_SHARE)
-        return hw_index_add(&all->shares, (uint64_t[]){run, e->epoch, e->clock, e->part, e->who}, r->stream, r->at, error);
+        return hw_index_add(&all->shares, (uint64_t[]){run, e->epoch, e->clock, e->part, e->actor}, r->stream, r->at, error);
     if (e->kind == HW_EVENT_REDUCED)
         return hw_index_add(&all->results, (uint64_t[]){run, e->epoch, e->clock, e->part, 0}, r->stream, r->at, error);
     return hw_index_add(&all->ends, (uint64_t[]){run, e->epoch, e->clock, 0, 0}, r->stream, r->at, error);
@@ -113,7 +113,7 @@ static hawser_status read_stream(hw_checker *checker, const hw_stream *stream, r
         }
         if (e->kind != HW_EVENT_SHARE && e->kind != HW_EVENT_REDUCED && e->kind != HW_EVENT_REDUCTIONS)
             continue;
-        if (e->who >= e->covers || e->from > 2) {
+        if (e->actor >= e->covers || e->from > 2) {
             (void)ALONE(&r, HW_RULE_RECORD, "a reduction of %" PRIu32 " blocks by operation %" PRIu32, e->covers, e->from);
             return HAWSER_OK;
         }
@@ -160,12 +160,12 @@ static bool find_shares(hw_checker *checker, const reductions *all, const hw_ind
             return hw_violation(checker, HW_RULE_REDUCTION, &(hw_at){result->stream, result->number}, 1,
                                 "block %" PRIu32 " has the result of a reduction to which block %" PRIu32
                                 " never contributed",
-                                e->who, block);
+                                e->actor, block);
         const hw_event_record *made = hw_record_of(share);
         if (made->object != e->object || made->count != e->count || made->from != e->from || made->covers != e->covers)
-            return hw_violation(checker, HW_RULE_REDUCTION,
-                                (hw_at[]){{share->stream, share->number}, {result->stream, result->number}}, 2,
-                                "blocks %" PRIu32 " and %" PRIu32 " take two calls for one reduction", made->who, e->who);
+            return hw_violation(
+                checker, HW_RULE_REDUCTION, (hw_at[]){{share->stream, share->number}, {result->stream, result->number}}, 2,
+                "blocks %" PRIu32 " and %" PRIu32 " take two calls for one reduction", made->actor, e->actor);
         of->stops = of->stops || (made->flags & HW_EVENT_STOPS) != 0;
         first = block == 0 ? made->digest : first;
         of->equal = of->equal && made->digest == first;

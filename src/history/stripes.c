@@ -113,7 +113,7 @@ static bool is_past(const stripe_walk *w, const hw_event_record *r)
 {
     span s = span_of(w, r);
     for (size_t p = s.begin; p < s.end; p++)
-        if (w->own[p] && w->read[(size_t)r->who * w->pieces + p] > r->clock + 1)
+        if (w->own[p] && w->read[(size_t)r->actor * w->pieces + p] > r->clock + 1)
             return true;
     return false;
 }
@@ -229,13 +229,13 @@ static hawser_status walk_wait(stripe_walk *w, bool *going, hawser_error *error)
 /* ----------------------------------------------------------------------------------------------------- reads, writes ---- */
 
 /* Returns the next record that provides what was missing; SIZE_MAX: none. */
-static size_t find_later(const stripe_walk *w, unsigned kinds, uint32_t who, uint64_t clock)
+static size_t find_later(const stripe_walk *w, unsigned kinds, uint32_t actor, uint64_t clock)
 {
     const hw_event_record *r = record(w, w->at);
     for (size_t i = w->at + 1; i < w->stream->count; i++) {
         const hw_event_record *later = record(w, i);
         if ((kinds >> later->kind & 1) && overlap(later, r) && later->clock >= clock &&
-            (who == HW_HISTORY_NOBODY || later->who == who))
+            (actor == HW_HISTORY_NONE || later->actor == actor))
             return i;
     }
     return SIZE_MAX;
@@ -282,7 +282,7 @@ static bool check_assigned(stripe_walk *w, span s)
     hw_applied(w->checker, HW_RULE_VALUE);
     if (digest == r->digest)
         return true;
-    return ALONE(w, HW_RULE_VALUE, "what worker %" PRIu32 " reads%s is not what was written last", r->who,
+    return ALONE(w, HW_RULE_VALUE, "what worker %" PRIu32 " reads%s is not what was written last", r->actor,
                  r->flags & HW_EVENT_REREAD ? " again, as a reread by its iteration," : "");
 }
 
@@ -296,10 +296,10 @@ static bool check_reread(stripe_walk *w, span s)
         lacks |= w->own[p] && sees_before(w, r, p);
     hw_applied(w->checker, HW_RULE_READ);
     if ((r->flags & HW_EVENT_FAILED) && !past && !lacks)
-        return ALONE(w, HW_RULE_READ, "worker %" PRIu32 " may read iteration %" PRIu64 " again and is refused", r->who,
+        return ALONE(w, HW_RULE_READ, "worker %" PRIu32 " may read iteration %" PRIu64 " again and is refused", r->actor,
                      r->clock);
     if (past && (r->flags & HW_EVENT_FAILED) == 0)
-        return ALONE(w, HW_RULE_READ, "worker %" PRIu32 " reads iteration %" PRIu64 " again after a later one", r->who,
+        return ALONE(w, HW_RULE_READ, "worker %" PRIu32 " reads iteration %" PRIu64 " again after a later one", r->actor,
                      r->clock);
     return true;
 }
@@ -311,10 +311,10 @@ static bool check_read(stripe_walk *w, span s)
         hw_applied(w->checker, HW_RULE_READ);
         if (may_read(w, r))
             return ((r->flags & HW_EVENT_REREAD) == 0 || check_reread(w, s)) && check_assigned(w, s);
-        size_t later = find_later(w, 1u << HW_EVENT_TAKEN, HW_HISTORY_NOBODY, hw_beyond(r->clock, w->table->clock + 1));
+        size_t later = find_later(w, 1u << HW_EVENT_TAKEN, HW_HISTORY_NONE, hw_beyond(r->clock, w->table->clock + 1));
         if (later != SIZE_MAX)
-            return WITH(w, HW_RULE_READ, later, "worker %" PRIu32 " reads before what it must see is written", r->who);
-        return ALONE(w, HW_RULE_READ, "worker %" PRIu32 " reads before what it must see is written", r->who);
+            return WITH(w, HW_RULE_READ, later, "worker %" PRIu32 " reads before what it must see is written", r->actor);
+        return ALONE(w, HW_RULE_READ, "worker %" PRIu32 " reads before what it must see is written", r->actor);
     } else if (r->clock > 0) {
         hw_applied(w->checker, HW_RULE_VISIBLE);
         if (!clocks_are_in(w, r))
@@ -354,7 +354,7 @@ static bool check_turn(stripe_walk *w)
             return hw_violation(w->checker, rule, (hw_at[]){{w->stream, w->due_at}, {w->stream, w->at}}, 2,
                                 "worker %" PRIu32 " changes in iteration %" PRIu64
                                 " what had to be complete by then: all below %" PRIu64,
-                                r->who, iteration, w->due);
+                                r->actor, iteration, w->due);
     }
     uint32_t policy;
     uint64_t due =
@@ -388,8 +388,8 @@ static hawser_status walk_given(stripe_walk *w, bool *going, hawser_error *error
     *going = check_read(w, s) && check_turn(w);
     for (size_t p = s.begin; p < s.end; p++) {
         uint64_t *asked = &w->asked[(size_t)r->from * w->pieces + p];
-        if (centric(w) && w->read[(size_t)r->who * w->pieces + p] < r->clock + 1)
-            w->read[(size_t)r->who * w->pieces + p] = r->clock + 1;
+        if (centric(w) && w->read[(size_t)r->actor * w->pieces + p] < r->clock + 1)
+            w->read[(size_t)r->actor * w->pieces + p] = r->clock + 1;
         *asked = *asked < place ? place : *asked;
     }
     return note_read(w, s, error);
@@ -405,15 +405,16 @@ static bool check_write(stripe_walk *w, span s)
     if (!may_write(w, r, &j)) {
         size_t later = find_later(w, 1u << HW_EVENT_GIVEN | 1u << HW_EVENT_CLOCK, j, hw_beyond(r->clock, w->table->clock));
         if (later != SIZE_MAX)
-            return WITH(w, HW_RULE_WRITE, later, "worker %" PRIu32 " writes before worker %" PRIu32 " has read", r->who, j);
-        return ALONE(w, HW_RULE_WRITE, "worker %" PRIu32 " writes before worker %" PRIu32 " has read", r->who, j);
+            return WITH(w, HW_RULE_WRITE, later, "worker %" PRIu32 " writes before worker %" PRIu32 " has read", r->actor,
+                        j);
+        return ALONE(w, HW_RULE_WRITE, "worker %" PRIu32 " writes before worker %" PRIu32 " has read", r->actor, j);
     }
     for (size_t p = s.begin; p < s.end; p++) {
         hw_applied(w->checker, HW_RULE_TIMESTAMPS);
         size_t before = w->changed[p];
-        if (before > 0 && record(w, before - 1)->who == r->who && record(w, before - 1)->clock > r->clock)
+        if (before > 0 && record(w, before - 1)->actor == r->actor && record(w, before - 1)->clock > r->clock)
             return hw_violation(w->checker, HW_RULE_TIMESTAMPS, (hw_at[]){{w->stream, before - 1}, {w->stream, w->at}}, 2,
-                                "worker %" PRIu32 " writes iteration %" PRIu64 " after %" PRIu64, r->who, r->clock,
+                                "worker %" PRIu32 " writes iteration %" PRIu64 " after %" PRIu64, r->actor, r->clock,
                                 record(w, before - 1)->clock);
     }
     return true;
@@ -447,10 +448,10 @@ static bool walk_clock(stripe_walk *w)
     const hw_event_record *r = record(w, w->at);
     span s = span_of(w, r);
     for (size_t p = s.begin; p < s.end; p++) {
-        uint64_t *read = &w->read[(size_t)r->who * w->pieces + p];
+        uint64_t *read = &w->read[(size_t)r->actor * w->pieces + p];
         hw_applied(w->checker, HW_RULE_TIMESTAMPS);
         if (!centric(w) && *read > r->clock + 1)
-            return ALONE(w, HW_RULE_TIMESTAMPS, "worker %" PRIu32 " ends clock %" PRIu64 " after clock %" PRIu64, r->who,
+            return ALONE(w, HW_RULE_TIMESTAMPS, "worker %" PRIu32 " ends clock %" PRIu64 " after clock %" PRIu64, r->actor,
                          r->clock, *read - 1);
         *read = *read < r->clock + 1 ? r->clock + 1 : *read;
     }
@@ -466,7 +467,7 @@ static hawser_status walk_record(stripe_walk *w, bool *going, hawser_error *erro
     const hw_event_record *r = record(w, w->at);
     if (r->kind == HW_EVENT_NAME || r->kind == HW_EVENT_TABLE)
         return HAWSER_OK;
-    bool whose = r->who < w->workers || (!centric(w) && r->kind != HW_EVENT_CLOCK && w->workers > 0);
+    bool whose = r->actor < w->workers || (!centric(w) && r->kind != HW_EVENT_CLOCK && w->workers > 0);
     if (!has_keys(r) || r->object != w->table->object || r->first > r->last || r->first < w->first || r->last > w->last ||
         !whose || r->from >= w->clients || r->clock == UINT64_MAX) {
         *going = ALONE(w, HW_RULE_RECORD, "a record of keys or workers that the table does not have");

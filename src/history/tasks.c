@@ -150,7 +150,7 @@ static bool is_passed_over(const task *t, const hw_stream *stripe, hw_indexed *l
         size_t count;
         const uint64_t key[5] = {(uint64_t)stripe->name.run << 32 | r->from, r->epoch, 0, 0, 0};
         const hw_indexed *begun = hw_index_find(&t->checker->asked, key, &count);
-        if (passed || r->who != asked->who || begun == NULL || begun->number < t->number)
+        if (passed || r->actor != asked->actor || begun == NULL || begun->number < t->number)
             continue;
         *later = (hw_indexed){.stream = stripe, .number = i};
         passed = true;
@@ -222,7 +222,7 @@ static bool check_task(task *t)
 
 /* A worker's progress in a data-centric table. */
 typedef struct task_place {
-    uint32_t object, who;
+    uint32_t object, actor;
     uint64_t written;  /* iterations */
     size_t last_write; /* index of the record */
 } task_place;
@@ -260,13 +260,13 @@ static hawser_status place_of(client *c, const hw_event_record *r, task_place **
 {
     *found = NULL;
     for (size_t i = 0; i < c->count && *found == NULL; i++)
-        if (c->places[i].object == r->object && c->places[i].who == r->who)
+        if (c->places[i].object == r->object && c->places[i].actor == r->actor)
             *found = &c->places[i];
     if (*found != NULL)
         return HAWSER_OK;
     HAWSER_TRY(HW_GROW(&c->places, &c->capacity, c->count + 1, "the workers of a history", error));
     *found = &c->places[c->count++];
-    **found = (task_place){.object = r->object, .who = r->who};
+    **found = (task_place){.object = r->object, .actor = r->actor};
     return HAWSER_OK;
 }
 
@@ -366,9 +366,9 @@ static bool check_push(client *c, size_t number)
     hw_applied(c->checker, HW_RULE_DEFINITION);
     for (size_t i = 0; i < c->open_count; i++) {
         const hw_event_record *pull = &c->stream->records[c->open[i]];
-        if (pull->object == r->object && pull->who == r->who && pull->clock == r->clock)
+        if (pull->object == r->object && pull->actor == r->actor && pull->clock == r->clock)
             return hw_violation(c->checker, HW_RULE_DEFINITION, (hw_at[]){{c->stream, c->open[i]}, {c->stream, number}}, 2,
-                                "worker %" PRIu32 " writes in iteration %" PRIu64 " before its read has come", r->who,
+                                "worker %" PRIu32 " writes in iteration %" PRIu64 " before its read has come", r->actor,
                                 r->clock);
     }
     return true;
@@ -394,7 +394,7 @@ static hawser_status walk_asked(client *c, size_t number, bool *going, hawser_er
     bool pulls = (r->flags & HW_EVENT_PULLS) != 0, pushes = (r->flags & HW_EVENT_PUSHES) != 0;
     if (pulls && p->written > r->clock && !may_reread(c, p, r)) {
         *going = hw_violation(c->checker, HW_RULE_DEFINITION, (hw_at[]){{c->stream, p->last_write}, {c->stream, number}}, 2,
-                              "worker %" PRIu32 " reads in iteration %" PRIu64 " after it has written", r->who, r->clock);
+                              "worker %" PRIu32 " reads in iteration %" PRIu64 " after it has written", r->actor, r->clock);
         return HAWSER_OK;
     }
     if (pushes) {

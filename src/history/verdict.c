@@ -68,7 +68,7 @@ static void print_wait(const hw_counterexample *counterexample, const char *name
 {
     const hw_event_record *r = &counterexample->record;
     if (counterexample->stream.kind == HW_STREAM_BLOCK)
-        fprintf(out, "block %" PRIu32 " waits for %s before clock %" PRIu64, r->who,
+        fprintf(out, "block %" PRIu32 " waits for %s before clock %" PRIu64, r->actor,
                 r->flags & HW_EVENT_INPUT ? "others" : "credit", r->clock);
     else
         fprintf(out, "task %" PRIu64 " of client %" PRIu32 " on %s %" PRIu64 "..%" PRIu64 " is set aside", r->epoch, r->from,
@@ -80,34 +80,34 @@ static void print_block_record(const hw_counterexample *counterexample, const ch
     const hw_event_record *r = &counterexample->record;
     switch ((hw_event_kind)r->kind) {
     case HW_EVENT_STATE:
-        fprintf(out, "block %" PRIu32 " of %" PRIu32 " has %s, %" PRIu64 " entries", r->who, r->part, name, r->count);
+        fprintf(out, "block %" PRIu32 " of %" PRIu32 " has %s, %" PRIu64 " entries", r->actor, r->part, name, r->count);
         break;
     case HW_EVENT_BEGIN:
-        fprintf(out, "block %" PRIu32 " begins epoch %" PRIu64 " of %s under ", r->who, r->epoch, name);
+        fprintf(out, "block %" PRIu32 " begins epoch %" PRIu64 " of %s under ", r->actor, r->epoch, name);
         print_policy(r, out);
         break;
     case HW_EVENT_READ:
-        fprintf(out, "r%" PRIu32 "[%s][%" PRIu64 "]  clocks in: own %" PRIu64 ", least %" PRIu64, r->who, name, r->clock,
+        fprintf(out, "r%" PRIu32 "[%s][%" PRIu64 "]  clocks in: own %" PRIu64 ", least %" PRIu64, r->actor, name, r->clock,
                 r->count, r->first);
         break;
     case HW_EVENT_WRITE:
-        fprintf(out, "w%" PRIu32 "[%s][%" PRIu64 "]  part %" PRIu32 ", %" PRIu64 " entries", r->who, name, r->clock, r->part,
-                r->count);
+        fprintf(out, "w%" PRIu32 "[%s][%" PRIu64 "]  part %" PRIu32 ", %" PRIu64 " entries", r->actor, name, r->clock,
+                r->part, r->count);
         break;
     case HW_EVENT_DEFER:
-        fprintf(out, "block %" PRIu32 " leaves clock %" PRIu64 " of %s to the next", r->who, r->clock, name);
+        fprintf(out, "block %" PRIu32 " leaves clock %" PRIu64 " of %s to the next", r->actor, r->clock, name);
         break;
     case HW_EVENT_SEEN:
-        fprintf(out, "block %" PRIu32 " sees w%" PRIu32 "[%s][%" PRIu64 "]  part %" PRIu32 ", %" PRIu64 " entries", r->who,
+        fprintf(out, "block %" PRIu32 " sees w%" PRIu32 "[%s][%" PRIu64 "]  part %" PRIu32 ", %" PRIu64 " entries", r->actor,
                 r->from, name, r->clock, r->part, r->count);
         break;
-    case HW_EVENT_FORGET: fprintf(out, "block %" PRIu32 " drops its held-back updates of %s", r->who, name); break;
+    case HW_EVENT_FORGET: fprintf(out, "block %" PRIu32 " drops its held-back updates of %s", r->actor, name); break;
     case HW_EVENT_END:
-        fprintf(out, "block %" PRIu32 " ends epoch %" PRIu64 " of %s after %" PRIu64 " clocks", r->who, r->epoch, name,
+        fprintf(out, "block %" PRIu32 " ends epoch %" PRIu64 " of %s after %" PRIu64 " clocks", r->actor, r->epoch, name,
                 r->clock);
         break;
     case HW_EVENT_TURN:
-        fprintf(out, "block %" PRIu32 " begins a loop over table %" PRIu32 " in iteration %" PRIu64 " under ", r->who,
+        fprintf(out, "block %" PRIu32 " begins a loop over table %" PRIu32 " in iteration %" PRIu64 " under ", r->actor,
                 r->object, r->clock);
         print_policy(r, out);
         break;
@@ -115,16 +115,16 @@ static void print_block_record(const hw_counterexample *counterexample, const ch
     case HW_EVENT_REDUCED:
         fprintf(out,
                 "block %" PRIu32 " %s reduction %" PRIu32 " of clock %" PRIu64 " in unit %" PRIu32 ", %" PRIu64 " numbers%s",
-                r->who, r->kind == HW_EVENT_SHARE ? "contributes to" : "has the result of", r->part, r->clock, r->object,
+                r->actor, r->kind == HW_EVENT_SHARE ? "contributes to" : "has the result of", r->part, r->clock, r->object,
                 r->count, r->flags & HW_EVENT_STOPS ? ", with a request to stop" : "");
         break;
     case HW_EVENT_REDUCTIONS:
-        fprintf(out, "block %" PRIu32 " ends clock %" PRIu64 " after %" PRIu32 " reductions", r->who, r->clock, r->part);
+        fprintf(out, "block %" PRIu32 " ends clock %" PRIu64 " after %" PRIu32 " reductions", r->actor, r->clock, r->part);
         break;
-    case HW_EVENT_CREDIT: fprintf(out, "block %" PRIu32 " may run clocks below %" PRIu64, r->who, r->count); break;
+    case HW_EVENT_CREDIT: fprintf(out, "block %" PRIu32 " may run clocks below %" PRIu64, r->actor, r->count); break;
     case HW_EVENT_LOST:
         fprintf(out, "recorded: ");
-        if (r->from == HW_HISTORY_NOBODY)
+        if (r->from == HW_HISTORY_NONE)
             fprintf(out, "the job is over");
         else
             fprintf(out, "node %" PRIu32 " is lost", r->from);
@@ -145,11 +145,11 @@ static void print_record(const hw_counterexample *counterexample, const char *na
         fprintf(out,
                 "%c%" PRIu32 "[%s %" PRIu64 "..%" PRIu64 "][%" PRIu64 "]  task %" PRIu64 " of client %" PRIu32 ", %" PRIu64
                 " rows%s%s",
-                r->kind == HW_EVENT_GIVEN ? 'r' : 'w', r->who, name, r->first, r->last, r->clock, r->epoch, r->from,
+                r->kind == HW_EVENT_GIVEN ? 'r' : 'w', r->actor, name, r->first, r->last, r->clock, r->epoch, r->from,
                 r->count, r->flags & HW_EVENT_REREAD ? ", reread" : "", r->flags & HW_EVENT_FAILED ? ": refused" : "");
         break;
     case HW_EVENT_CLOCK:
-        fprintf(out, "worker %" PRIu32 " has ended clock %" PRIu64 " on %s %" PRIu64 "..%" PRIu64, r->who, r->clock, name,
+        fprintf(out, "worker %" PRIu32 " has ended clock %" PRIu64 " on %s %" PRIu64 "..%" PRIu64, r->actor, r->clock, name,
                 r->first, r->last);
         break;
     case HW_EVENT_ASKED:

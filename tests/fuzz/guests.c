@@ -211,17 +211,17 @@ static hw_message *word_of(const uint8_t *body, size_t size, const uint32_t *num
 
 static void step(hw_net **nets, uint32_t *numbers, uint8_t what, const uint8_t *body, size_t size)
 {
-    uint32_t who = what / 8 % GUESTS;
+    uint32_t client = what / 8 % GUESTS;
     hw_message *message = NULL;
     if (what % 8 == 0) {
-        if (nets[who] != NULL)
-            hw_net_stop(nets[who], size > 0 ? 1 : 0);
-        hw_net_free(nets[who]);
-        nets[who] = NULL;
+        if (nets[client] != NULL)
+            hw_net_stop(nets[client], size > 0 ? 1 : 0);
+        hw_net_free(nets[client]);
+        nets[client] = NULL;
         return;
     }
-    if (nets[who] == NULL)
-        nets[who] = come(&numbers[who]);
+    if (nets[client] == NULL)
+        nets[client] = come(&numbers[client]);
     if (what % 8 < 4) {
         message = word_of(body, size, numbers);
     } else if (what % 8 < 7) {
@@ -230,7 +230,7 @@ static void step(hw_net **nets, uint32_t *numbers, uint8_t what, const uint8_t *
         message = message_of(NULL, 0, body, size);
         message->envelope.kind = (uint16_t)(1 + what / 32 % (HW_MESSAGE_KINDS - 1));
     }
-    (void)!hw_net_send(nets[who], 0, message, NULL);
+    (void)!hw_net_send(nets[client], 0, message, NULL);
 }
 
 static void ask_witness(void)

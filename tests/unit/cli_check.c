@@ -17,7 +17,7 @@
 /* A history of one block that has a second copy of a state of that name. */
 static void write_history(const char *name)
 {
-    const hw_event_record state = {.kind = HW_EVENT_STATE, .range = 1, .from = HW_HISTORY_NOBODY, .part = 1};
+    const hw_event_record state = {.kind = HW_EVENT_STATE, .range = 1, .from = HW_HISTORY_NONE, .part = 1};
     hw_event_record records[3] = {state, hw_event_name(0, name), state}, last;
     const hw_log log = {.name = {.kind = HW_STREAM_BLOCK}, .records = records, .count = 3};
     hw_history_head head;
@@ -26,7 +26,7 @@ static void write_history(const char *name)
     assert_non_null(file);
     hw_history_head_make(0, 1, 7, &head);
     hw_batch_head_make(&log, &batch);
-    hw_close_make(1, 3, HAWSER_OK, HW_HISTORY_NOBODY, &close, &last);
+    hw_close_make(1, 3, HAWSER_OK, HW_HISTORY_NONE, &close, &last);
     assert_true(fwrite(&head, sizeof head, 1, file) == 1 && fwrite(&batch, sizeof batch, 1, file) == 1 &&
                 fwrite(records, sizeof *records, 3, file) == 3 && fwrite(&close, sizeof close, 1, file) == 1 &&
                 fwrite(&last, sizeof last, 1, file) == 1);

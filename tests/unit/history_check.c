@@ -34,7 +34,7 @@ static hw_history paper(const char *text, uint64_t delay)
         uint32_t worker = (uint32_t)(at[1] - '1');
         uint64_t chunk = (uint64_t)(at[2] - '0');
         records[count] = (hw_event_record){.kind = at[0] == 'r' ? HW_EVENT_GIVEN : HW_EVENT_TAKEN,
-                                           .who = worker,
+                                           .actor = worker,
                                            .epoch = count,
                                            .clock = (uint64_t)(at[3] - '1'),
                                            .first = chunk,

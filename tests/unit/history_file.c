@@ -271,7 +271,7 @@ static void end_otherwise(const char *from, const char *to, uint32_t lost)
     FILE *out = fopen(to, "wb");
     assert_non_null(out);
     assert_int_equal(fwrite(bytes, 1, last, out), last);
-    if (lost != HW_HISTORY_NOBODY)
+    if (lost != HW_HISTORY_NONE)
         assert_int_equal(fwrite(&head, 1, sizeof head, out) + fwrite(&record, 1, sizeof record, out),
                          sizeof head + sizeof record);
     assert_int_equal(fclose(out), 0);
@@ -300,8 +300,8 @@ static void the_lost_may_leave_less(void **state)
     run_nodes(nodes, COUNT, pairs, run_and_ask, NULL);
     end_otherwise("h", "l0", 2);
     end_otherwise("h.1", "l1", 2);
-    end_otherwise("h.1", "c1", HW_HISTORY_NOBODY);
-    end_otherwise("h.2", "c2", HW_HISTORY_NOBODY);
+    end_otherwise("h.1", "c1", HW_HISTORY_NONE);
+    end_otherwise("h.2", "c2", HW_HISTORY_NONE);
     assert_int_equal(read_three(&history, "l0", "l1", "c2", &error), HAWSER_OK);
     assert_true(history.ended == HAWSER_PEER_LOST && history.cut == 1 && history.parts[2].lost);
     for (size_t s = 0; s < history.count; s++)
@@ -349,7 +349,7 @@ static void many_streams_are_told_apart(void **state)
         log.batches = i / STREAMS;
         record.clock = i;
         if (i == 2 * STREAMS)
-            hw_close_make(i, i, HAWSER_OK, HW_HISTORY_NOBODY, &batch, &record);
+            hw_close_make(i, i, HAWSER_OK, HW_HISTORY_NONE, &batch, &record);
         else
             hw_batch_head_make(&log, &batch);
         memcpy(end, &batch, sizeof batch);

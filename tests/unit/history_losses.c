@@ -25,7 +25,7 @@ typedef struct doom {
 
 static doom draw_doom(hw_random *random, uint32_t nodes, uint64_t most)
 {
-    doom d = {.moves = 10 + hw_random_below(random, most), .lost = HW_HISTORY_NOBODY};
+    doom d = {.moves = 10 + hw_random_below(random, most), .lost = HW_HISTORY_NONE};
     d.death = hw_random_below(random, d.moves);
     if (nodes > 1 && !one_in(random, 8))
         d.lost = (uint32_t)hw_random_below(random, nodes);
@@ -57,9 +57,9 @@ static hw_history cut_history(doom *d, notes *n, hw_random *random, uint32_t (*n
     return history;
 }
 
-static hw_event_record loss_of(const doom *d, uint32_t who)
+static hw_event_record loss_of(const doom *d, uint32_t actor)
 {
-    return (hw_event_record){.kind = HW_EVENT_LOST, .who = who, .from = d->lost};
+    return (hw_event_record){.kind = HW_EVENT_LOST, .actor = actor, .from = d->lost};
 }
 
 /* ----------------------------------------------------------------------------------------------------------- replicas ---- */
@@ -124,7 +124,7 @@ static void run_doomed_epoch(cluster *c, const shape *s, doom *d, const blocks_o
     }
     for (uint64_t move = 0; move < d->moves; move++) {
         uint32_t b = (uint32_t)hw_random_below(&c->random, c->blocks);
-        if (move == d->death && d->lost != HW_HISTORY_NOBODY)
+        if (move == d->death && d->lost != HW_HISTORY_NONE)
             kill_blocks(c, d, on, n);
         if (is_lost(d, on, b))
             continue;
@@ -220,7 +220,7 @@ static void run_doomed_market(market *m, doom *d, const notes *n, void (*go)(mar
     for (uint64_t move = 0; move < d->moves; move++) {
         asker *a = &m->askers[hw_random_below(&m->w->random, m->workers)];
         uint32_t client = (uint32_t)hw_random_below(&m->w->random, m->w->clients);
-        if (move == d->death && d->lost != HW_HISTORY_NOBODY)
+        if (move == d->death && d->lost != HW_HISTORY_NONE)
             kill_node(m, d, n);
         if (d->dead && client != d->lost && !d->told[client] && one_in(&m->w->random, 8))
             tell_client(m, d, n, client);
@@ -299,7 +299,7 @@ static bool is_newest_of_living(const hw_history *history, spot s)
     for (size_t b = 0; b < history->count; b++)
         for (size_t i = 0; i < history->streams[b].count; i++) {
             const hw_event_record *other = &history->streams[b].records[i];
-            seen = seen || (other->kind == HW_EVENT_SEEN && other->from == r->who && is_same_part(other, r));
+            seen = seen || (other->kind == HW_EVENT_SEEN && other->from == r->actor && is_same_part(other, r));
         }
     return !s.stream->cut && seen && next == SIZE_MAX;
 }
@@ -368,7 +368,7 @@ static bool comes_after_its_death(hw_history *history, hw_random *random)
     hear_before(s);
     if (one_in(random, 2))
         insert((spot){s.stream, s.at + 1},
-               (hw_event_record){.kind = HW_EVENT_LOST, .who = s.stream->name.number, .from = HW_HISTORY_NOBODY});
+               (hw_event_record){.kind = HW_EVENT_LOST, .actor = s.stream->name.number, .from = HW_HISTORY_NONE});
     return true;
 }
 
@@ -382,7 +382,7 @@ static bool seen_by_the_dead(const hw_history *history, spot s)
     for (size_t b = 0; b < history->count && told; b++)
         for (size_t i = 0; i < history->streams[b].count && history->streams[b].cut; i++) {
             const hw_event_record *other = &history->streams[b].records[i];
-            if (other->kind == HW_EVENT_SEEN && other->from == r->who && is_same_part(other, r))
+            if (other->kind == HW_EVENT_SEEN && other->from == r->actor && is_same_part(other, r))
                 return true;
         }
     return false;
@@ -460,7 +460,7 @@ static bool is_clock_before_next(const hw_history *history, spot s)
     const hw_event_record *r = record_at(s);
     for (size_t i = s.at + 1; i < s.stream->count; i++) {
         const hw_event_record *next = &s.stream->records[i];
-        if (next->kind == HW_EVENT_CLOCK && next->who == r->who && next->from == r->from && next->epoch > r->epoch)
+        if (next->kind == HW_EVENT_CLOCK && next->actor == r->actor && next->from == r->from && next->epoch > r->epoch)
             return !hw_history_stream(history, HW_STREAM_CLIENT, 0, r->from)->cut && (table_of(s)->flags & 1) == 0;
     }
     return false;
@@ -579,9 +579,9 @@ static hw_history two_changes(uint64_t first, uint64_t second)
     const hw_event_record table = {.kind = HW_EVENT_TABLE, .part = 2};
     hw_event_record others[2] = {turns[0], turns[1]}, stripe[3] = {table};
     hw_history history = {.ended = HAWSER_PEER_LOST};
-    others[0].who = others[1].who = 1;
+    others[0].actor = others[1].actor = 1;
     for (uint32_t j = 0; j < 2; j++)
-        stripe[1 + j] = (hw_event_record){.kind = HW_EVENT_TAKEN, .who = j, .from = j, .epoch = 1, .count = 1};
+        stripe[1 + j] = (hw_event_record){.kind = HW_EVENT_TAKEN, .actor = j, .from = j, .epoch = 1, .count = 1};
     add_stream(&history, HW_STREAM_BLOCK, 0, false, turns, 1);
     add_stream(&history, HW_STREAM_BLOCK, 1, true, others, 2);
     add_stream(&history, HW_STREAM_STRIPE, 0, false, stripe, 3);
@@ -589,7 +589,7 @@ static hw_history two_changes(uint64_t first, uint64_t second)
         const hw_event_record asked[] = {table,
                                          {.kind = HW_EVENT_ASKED,
                                           .flags = HW_EVENT_PUSHES,
-                                          .who = j,
+                                          .actor = j,
                                           .from = j,
                                           .epoch = 1,
                                           .clock = j == 0 ? first : second,
@@ -625,12 +625,12 @@ static void more_blocks_than_a_job_has_are_refused(void **state)
     (void)state;
     for (int i = 0; i < 3; i++) {
         const hw_event_record record = {.kind = i == 2 ? HW_EVENT_WAIT : HW_EVENT_STATE,
-                                        .who = i == 2 ? UINT32_MAX : 0,
+                                        .actor = i == 2 ? UINT32_MAX : 0,
                                         .range = 1,
                                         .part = 65536 + (uint32_t)i,
-                                        .from = i == 2 ? 0 : HW_HISTORY_NOBODY};
+                                        .from = i == 2 ? 0 : HW_HISTORY_NONE};
         hw_history history = {.ended = HAWSER_BAD_PROGRAM};
-        add_stream(&history, HW_STREAM_BLOCK, record.who, false, &record, 1);
+        add_stream(&history, HW_STREAM_BLOCK, record.actor, false, &record, 1);
         hw_verdict verdict = judge(&history);
         assert_int_equal(verdict.broken, i > 0);
         if (i > 0) {
@@ -655,7 +655,7 @@ static void memory_goes_by_what_is_there(void **state)
     (void)state;
     const uint16_t ranges = 16384;
     const hw_event_record records[] = {
-        {.kind = HW_EVENT_STATE, .range = ranges, .part = 65536, .from = HW_HISTORY_NOBODY},
+        {.kind = HW_EVENT_STATE, .range = ranges, .part = 65536, .from = HW_HISTORY_NONE},
         {.kind = HW_EVENT_BEGIN, .part = HW_EVENT_BSP},
         {.kind = HW_EVENT_READ},
         {.kind = HW_EVENT_WRITE, .flags = HW_EVENT_LAST},

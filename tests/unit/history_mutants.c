@@ -49,7 +49,7 @@ static bool changed_update(hw_history *history, hw_random *random)
     spot s = draw(history, random, one_in(random, 2) ? HW_EVENT_SEEN : HW_EVENT_WRITE, NULL);
     if (s.stream == NULL || state_of(s)->part == 1)
         return false;
-    if (record_at(s)->kind == HW_EVENT_WRITE && state_of(s)->from != HW_HISTORY_NOBODY && state_of(s)->part == 1)
+    if (record_at(s)->kind == HW_EVENT_WRITE && state_of(s)->from != HW_HISTORY_NONE && state_of(s)->part == 1)
         return false;
     record_at(s)->digest ^= UINT64_C(1) << hw_random_below(random, 64);
     return true;
@@ -103,7 +103,7 @@ static bool is_own(const hw_history *history, spot s)
 {
     (void)history;
     const hw_event_record *state = state_of(s), *r = record_at(s);
-    return (state->from == HW_HISTORY_NOBODY || state->from == r->who) && r->clock > 0;
+    return (state->from == HW_HISTORY_NONE || state->from == r->actor) && r->clock > 0;
 }
 
 static bool lost_own_write(hw_history *history, hw_random *random)
@@ -137,7 +137,7 @@ static bool is_tied(const hw_history *history, spot s)
     (void)history;
     const hw_event_record *begin = begin_of(s), *r = record_at(s);
     size_t before = near(s, -1, BIT(HW_EVENT_WRITE) | BIT(HW_EVENT_SEEN) | BIT(HW_EVENT_DEFER) | BIT(HW_EVENT_BEGIN));
-    return begin->part != HW_EVENT_TAP && state_of(s)->from == HW_HISTORY_NOBODY && before != SIZE_MAX &&
+    return begin->part != HW_EVENT_TAP && state_of(s)->from == HW_HISTORY_NONE && before != SIZE_MAX &&
            s.stream->records[before].kind == HW_EVENT_WRITE && (s.stream->records[before].flags & HW_EVENT_LAST) &&
            r->clock == s.stream->records[before].clock + 1 + begin->count;
 }
@@ -178,7 +178,7 @@ static bool idle_wait(hw_history *history, hw_random *random)
     const hw_event_record *r = record_at(s);
     insert((spot){s.stream, s.at + 1},
            (hw_event_record){
-               .kind = HW_EVENT_WAIT, .flags = HW_EVENT_INPUT, .who = r->who, .epoch = r->epoch, .clock = r->clock});
+               .kind = HW_EVENT_WAIT, .flags = HW_EVENT_INPUT, .actor = r->actor, .epoch = r->epoch, .clock = r->clock});
     return true;
 }
 
@@ -206,7 +206,7 @@ static bool without_credit(hw_history *history, hw_random *random)
     const hw_event_record *r = record_at(s);
     if (r->flags & HW_EVENT_FLUSH)
         return false;
-    insert(s, (hw_event_record){.kind = HW_EVENT_CREDIT, .who = r->who, .epoch = r->epoch, .count = r->clock});
+    insert(s, (hw_event_record){.kind = HW_EVENT_CREDIT, .actor = r->actor, .epoch = r->epoch, .count = r->clock});
     return true;
 }
 
@@ -217,7 +217,7 @@ static bool made_up_update(hw_history *history, hw_random *random)
         return false;
     hw_event_record r = *record_at(s);
     record_at(s)->kind = HW_EVENT_SEEN; /* its own block says that somebody else has made it */
-    record_at(s)->from = (r.who + 1) % state_of(s)->part;
+    record_at(s)->from = (r.actor + 1) % state_of(s)->part;
     record_at(s)->covers = 1;
     record_at(s)->clock = 1000000;
     return true;
@@ -244,7 +244,7 @@ static bool given_up(hw_history *history, hw_random *random)
     spot s = draw(history, random, HW_EVENT_BEGIN, is_plain_begin);
     if (s.stream == NULL)
         return false;
-    insert(s, (hw_event_record){.kind = HW_EVENT_FORGET, .object = record_at(s)->object, .who = record_at(s)->who});
+    insert(s, (hw_event_record){.kind = HW_EVENT_FORGET, .object = record_at(s)->object, .actor = record_at(s)->actor});
     return true;
 }
 
@@ -325,7 +325,7 @@ static bool is_only(spot s, unsigned kinds, size_t enabling)
     for (size_t i = 0; i < s.at; i++) {
         const hw_event_record *r = &s.stream->records[i];
         if (i != enabling && (kinds >> r->kind & 1) && r->clock >= e->clock && overlap(r, record_at(s)) && !is_refused(r) &&
-            (e->kind == HW_EVENT_TAKEN || r->who == e->who))
+            (e->kind == HW_EVENT_TAKEN || r->actor == e->actor))
             return false;
     }
     return true;
@@ -551,7 +551,7 @@ static bool has_written(const hw_history *history, spot s)
     bool written = false;
     for (size_t i = 0; i < s.stream->count; i++) {
         const hw_event_record *other = &s.stream->records[i];
-        if (i < s.at && other->kind == HW_EVENT_ASKED && (other->flags & HW_EVENT_PUSHES) && other->who == r->who)
+        if (i < s.at && other->kind == HW_EVENT_ASKED && (other->flags & HW_EVENT_PUSHES) && other->actor == r->actor)
             written |= other->clock == r->clock;
         if (other->kind == HW_EVENT_ANSWER && other->epoch == r->epoch)
             answer = other;
@@ -592,7 +592,7 @@ static bool has_clock_before(const hw_history *history, spot s)
     (void)history;
     for (size_t i = 0; i < s.at && !is_centric(s); i++) {
         const hw_event_record *r = &s.stream->records[i];
-        if (r->kind == HW_EVENT_CLOCK && r->who == record_at(s)->who && r->clock > 0)
+        if (r->kind == HW_EVENT_CLOCK && r->actor == record_at(s)->actor && r->clock > 0)
             return true;
     }
     return false;
@@ -621,7 +621,7 @@ static bool is_first_push(const hw_history *history, spot s)
         return false;
     for (size_t i = s.at; i-- > 0;) {
         const hw_event_record *before = &s.stream->records[i];
-        if (is_plain_pull(before) && before->who == r->who && before->clock == r->clock)
+        if (is_plain_pull(before) && before->actor == r->actor && before->clock == r->clock)
             return true;
     }
     return false;
@@ -635,7 +635,7 @@ static bool writes_before_it_reads(hw_history *history, hw_random *random)
     const hw_event_record r = *record_at(s);
     for (size_t i = s.at; i-- > 0;) {
         const hw_event_record *before = &s.stream->records[i];
-        if (is_plain_pull(before) && before->who == r.who && before->clock == r.clock) {
+        if (is_plain_pull(before) && before->actor == r.actor && before->clock == r.clock) {
             move_up(s, one_in(random, 2) ? i : i + 1);
             return true;
         }
@@ -738,7 +738,7 @@ static bool of_no_worker(hw_history *history, hw_random *random)
     spot s = draw(history, random, HW_EVENT_CLOCK, NULL);
     if (s.stream == NULL)
         return false;
-    record_at(s)->who = table_of(s)->part + (uint32_t)hw_random_below(random, 3);
+    record_at(s)->actor = table_of(s)->part + (uint32_t)hw_random_below(random, 3);
     return true;
 }
 

@@ -14,7 +14,7 @@ static inline void put_stream(hw_history *history, hw_stream_name name, hw_event
     history->streams = streams;
     history->capacity = history->count + 1;
     streams[history->count++] =
-        (hw_stream){.name = name, .records = records, .count = count, .capacity = count, .node = HW_HISTORY_NOBODY};
+        (hw_stream){.name = name, .records = records, .count = count, .capacity = count, .node = HW_HISTORY_NONE};
     history->records += count;
 }
 

@@ -50,7 +50,7 @@ static size_t write_block(const shape *s, uint32_t block, hw_event_record *recor
 {
     size_t count = 0;
     for (uint32_t c = 0; c < CLOCKS; c++) {
-        hw_event_record base = {.who = block, .covers = s->blocks, .epoch = EPOCH, .clock = c};
+        hw_event_record base = {.actor = block, .covers = s->blocks, .epoch = EPOCH, .clock = c};
         for (uint32_t n = 0; n < s->reductions[c]; n++) {
             hw_event_record share = base;
             share.kind = HW_EVENT_SHARE;
@@ -348,7 +348,7 @@ static void a_lost_node_breaks_nothing(void **state)
             fail_msg("seed %llu: %s", (unsigned long long)seed, verdict.text);
         hw_stream *knows = &history.streams[0];
         memmove(knows->records + 1, knows->records, knows->count * sizeof *knows->records);
-        knows->records[0] = (hw_event_record){.kind = HW_EVENT_LOST, .who = 0, .from = 2};
+        knows->records[0] = (hw_event_record){.kind = HW_EVENT_LOST, .actor = 0, .from = 2};
         knows->count++;
         verdict = judge(&history);
         assert_true(verdict.broken && verdict.rule == HW_RULE_LOSS);

@@ -171,7 +171,7 @@ static bool repeated_sum(hw_history *history, hw_random *random)
 static bool ends_in_another(const hw_history *history, spot s)
 {
     const hw_event_record *r = record_at(s);
-    return of_several(history, s) && r->from + r->covers - 1 != r->who;
+    return of_several(history, s) && r->from + r->covers - 1 != r->actor;
 }
 
 static bool lacks_a_block(hw_history *history, hw_random *random)
@@ -186,7 +186,7 @@ static bool lacks_a_block(hw_history *history, hw_random *random)
 static bool is_followed_by_another(const hw_history *history, spot s)
 {
     const hw_event_record *r = record_at(s);
-    return is_sum(history, s) && r->from + r->covers < state_of(s)->part && r->from + r->covers != r->who;
+    return is_sum(history, s) && r->from + r->covers < state_of(s)->part && r->from + r->covers != r->actor;
 }
 
 static bool has_a_block_more(hw_history *history, hw_random *random)
@@ -218,7 +218,7 @@ static bool comes_alone_too(hw_history *history, hw_random *random)
         return false;
     hw_event_record leaf = *record_at(s);
     leaf.from += (uint32_t)hw_random_below(random, leaf.covers);
-    if (leaf.from == leaf.who)
+    if (leaf.from == leaf.actor)
         return false;
     const hw_event_record *written = write_of(history, leaf.from, &leaf);
     if (written->part != 0)

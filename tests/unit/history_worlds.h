@@ -487,7 +487,7 @@ static void begin_loop(market *m, uint64_t epoch)
         hw_log_put(m->blocks[j], &(hw_event_record){.kind = HW_EVENT_TURN,
                                                     .flags = HW_EVENT_MOVES,
                                                     .object = m->table,
-                                                    .who = j,
+                                                    .actor = j,
                                                     .part = m->policy,
                                                     .epoch = epoch,
                                                     .clock = m->loop,

@@ -227,7 +227,7 @@ static void another_program_is_refused(void **state)
     }
 }
 
-static void who_leaves_is_missed(void **state)
+static void a_node_that_leaves_is_missed(void **state)
 {
     (void)state;
     for (uint32_t quits = 0; quits < 3; quits++) {
@@ -457,7 +457,7 @@ int main(void)
         cmocka_unit_test(every_sync_and_filter),
         cmocka_unit_test(a_failing_unit_ends_all),
         cmocka_unit_test(another_program_is_refused),
-        cmocka_unit_test(who_leaves_is_missed),
+        cmocka_unit_test(a_node_that_leaves_is_missed),
         cmocka_unit_test(too_few_workers),
         cmocka_unit_test(everybody_to_everybody),
         cmocka_unit_test(results_go_where_they_are_not),

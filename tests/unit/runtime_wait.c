@@ -231,7 +231,7 @@ static void body(void *argument, uint32_t number)
         }
 }
 
-static void who_is_woken_is_busy_at_once(void **state)
+static void a_woken_worker_is_busy_at_once(void **state)
 {
     (void)state;
     hawser_error error = {0};
@@ -246,6 +246,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(mail_at_the_last_moment_is_heard),
                                        cmocka_unit_test(a_job_in_which_no_node_works_ends),
-                                       cmocka_unit_test(who_is_woken_is_busy_at_once)};
+                                       cmocka_unit_test(a_woken_worker_is_busy_at_once)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -282,8 +282,9 @@ static uint32_t next_in_turn(const walk *w, uint32_t among)
     return next % w->runners;
 }
 
-/* Whose step after the one before this would have been walked there in vain is asleep until something of what it touches is touched. */
-static uint32_t who_sleeps(const walk *w, step *s)
+/* Returns the runners that sleep: a runner whose step was walked before the previous one sleeps until something that it touches is touched,
+ * because its step would lead to the same states. */
+static uint32_t sleeping_runners(const walk *w, step *s)
 {
     uint32_t asleep = 0;
     if (w->every || w->delays > 0 || w->draws > 0 || w->at == 0)
@@ -298,11 +299,11 @@ static uint32_t who_sleeps(const walk *w, step *s)
     return asleep;
 }
 
-/* A point at which nobody has been before. */
+/* Begins a step at a point of the walk that is new. */
 static void begin_step(walk *w, step *s, uint32_t ready)
 {
     *s = (step){.ready = ready, .delays = w->at > 0 ? w->steps[w->at - 1].delays : 0};
-    s->asleep = who_sleeps(w, s);
+    s->asleep = sleeping_runners(w, s);
     uint32_t awake = ready & ~s->asleep;
     if (awake == 0) { /* every way on has been walked from elsewhere */
         w->repeats = true;

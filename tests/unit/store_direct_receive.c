@@ -248,7 +248,7 @@ static void lost_body(test_node *node)
     hawser_store_close(store);
 }
 
-static void a_loss_waits_for_who_reads(void **state)
+static void a_loss_waits_for_the_reader(void **state)
 {
     (void)state;
     test_node nodes[NODES_MOST];
@@ -366,7 +366,7 @@ int main(void)
         cmocka_unit_test(only_what_was_asked_for_has_a_place),
         cmocka_unit_test(a_tail_that_was_received_elsewhere_is_refused),
         cmocka_unit_test(a_failed_task_has_no_place),
-        cmocka_unit_test(a_loss_waits_for_who_reads),
+        cmocka_unit_test(a_loss_waits_for_the_reader),
         cmocka_unit_test_prestate(ranges_are_exact_over_every_transport, &ucx),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -422,7 +422,7 @@ static void wait_body(test_node *node)
     hawser_store_close(store);
 }
 
-static void nobody_waits_for_ever(void **state)
+static void no_request_waits_forever(void **state)
 {
     (void)state;
     static const char *const soon[] = {"workers", "1", "timeout", "0.3", NULL};
@@ -434,9 +434,9 @@ static void nobody_waits_for_ever(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_are_fresh_enough), cmocka_unit_test(calls_are_checked),
-        cmocka_unit_test(own_functions_see_sums), cmocka_unit_test(lacking_functions_are_named),
-        cmocka_unit_test(nobody_waits_for_ever),  cmocka_unit_test(increments_are_bounded),
+        cmocka_unit_test(reads_are_fresh_enough),   cmocka_unit_test(calls_are_checked),
+        cmocka_unit_test(own_functions_see_sums),   cmocka_unit_test(lacking_functions_are_named),
+        cmocka_unit_test(no_request_waits_forever), cmocka_unit_test(increments_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

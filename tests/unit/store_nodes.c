@@ -601,7 +601,7 @@ static void a_callback_does_not_keep_the_net(void **state)
         fail_msg("%s", nodes[0].error.text);
 }
 
-static void nobody_waits_for_ever(void **state)
+static void no_request_waits_forever(void **state)
 {
     (void)state;
     static const char *const soon[] = {"workers", "1", "timeout", "0.3", NULL};
@@ -615,7 +615,7 @@ int main(void)
         cmocka_unit_test(staleness_is_bounded),
         cmocka_unit_test(nodes_must_call_alike),
         cmocka_unit_test(every_failure_is_told),
-        cmocka_unit_test(nobody_waits_for_ever),
+        cmocka_unit_test(no_request_waits_forever),
         cmocka_unit_test(a_hot_range_holds_up_no_other),
         cmocka_unit_test(tasks_are_taken_as_they_come),
         cmocka_unit_test(a_refused_clock_ends_the_store),

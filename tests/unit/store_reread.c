@@ -505,7 +505,7 @@ static void memory_goes_back(void **state)
 }
 
 /* Where there is no order, or all may see the newest, nothing is kept. */
-static void nothing_is_kept_for_nobody(void **state)
+static void nothing_is_kept_without_a_reader(void **state)
 {
     (void)state;
     for (int k = 0; k < 2; k++) {
@@ -708,7 +708,7 @@ int main(void)
         cmocka_unit_test(an_iteration_is_done_over),
         cmocka_unit_test(every_key_by_itself),
         cmocka_unit_test(memory_goes_back),
-        cmocka_unit_test(nothing_is_kept_for_nobody),
+        cmocka_unit_test(nothing_is_kept_without_a_reader),
         cmocka_unit_test(a_version_over_the_quota_is_refused),
         cmocka_unit_test(what_is_wrong_is_refused),
         cmocka_unit_test(the_store_api_rereads),

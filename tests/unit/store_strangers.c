@@ -300,7 +300,7 @@ static void a_wrong_clock_is_told_to_its_group(void **state)
 }
 
 /* A short request for more than memory has, though each number of it may be asked for. */
-static void nobody_asks_for_all_memory(void **state)
+static void a_client_cannot_ask_for_all_memory(void **state)
 {
     (void)state;
     enum { WIDTH = 1 << 24, MANY = 128 };
@@ -332,7 +332,7 @@ static void nobody_asks_for_all_memory(void **state)
     end(s);
 }
 
-static void nobody_speaks_for_another(void **state)
+static void a_client_cannot_use_the_session_of_another(void **state)
 {
     (void)state;
     scene *s = begin(1);
@@ -380,7 +380,7 @@ static void seats_are_for_one_each(void **state)
 /* ------------------------------------------------------------------------------------------------- what takes time ---- */
 
 /* While a file is written keys are listed and clients come; while one is read, clients come. */
-static void nobody_waits_for_a_disk(void **state)
+static void no_client_waits_for_a_disk(void **state)
 {
     (void)state;
     scene *s = begin(1);
@@ -409,7 +409,7 @@ static void nobody_waits_for_a_disk(void **state)
     end(s);
 }
 
-static void who_does_not_wait_for_answers_goes(void **state)
+static void a_client_that_does_not_wait_for_replies_is_disconnected(void **state)
 {
     (void)state;
     scene *s = begin(1);
@@ -486,7 +486,7 @@ static void come_and_pull(stranger *one, const scene *s, hw_transport_kind trans
 }
 
 /* It is lost with what it was owed, which is little more than the bound, whatever it had asked for. */
-static void who_takes_no_answers_is_lost(void **state)
+static void a_client_that_takes_no_replies_is_lost(void **state)
 {
     (void)state;
     scene *s = begin_with((servers){.count = 1, .unread_most = UNREAD, .failure_timeout = 1});
@@ -507,7 +507,7 @@ static void who_takes_no_answers_is_lost(void **state)
 }
 
 /* One that takes its time gets everything, in whatever pieces it asks. */
-static void who_reads_slowly_is_waited_for(void **state)
+static void a_client_that_reads_slowly_is_waited_for(void **state)
 {
     (void)state;
     scene *s = begin_with((servers){.count = 1, .unread_most = UNREAD, .failure_timeout = 1});
@@ -571,7 +571,7 @@ static void what_waits_for_clocks_is_bounded(void **state)
     end(s);
 }
 
-static void who_begins_pushes_without_end_goes(void **state)
+static void a_client_that_begins_pushes_without_end_is_disconnected(void **state)
 {
     (void)state;
     scene *s = begin(1);
@@ -621,7 +621,7 @@ static void *ask_on_and_on(void *argument)
 }
 
 /* Of a group of two one asks on and on, and the other wants its session and goes at once. */
-static void who_goes_at_once_ends_its_group_alone(void **state)
+static void a_client_that_leaves_at_once_ends_only_its_group(void **state)
 {
     (void)state;
     scene *s = begin(1);
@@ -652,17 +652,17 @@ int main(void)
         cmocka_unit_test(what_is_no_request_ends_a_guest),
         cmocka_unit_test(what_is_wrong_in_a_request_is_refused),
         cmocka_unit_test(a_wrong_clock_is_told_to_its_group),
-        cmocka_unit_test(nobody_asks_for_all_memory),
-        cmocka_unit_test(nobody_speaks_for_another),
+        cmocka_unit_test(a_client_cannot_ask_for_all_memory),
+        cmocka_unit_test(a_client_cannot_use_the_session_of_another),
         cmocka_unit_test(seats_are_for_one_each),
-        cmocka_unit_test(nobody_waits_for_a_disk),
-        cmocka_unit_test(who_does_not_wait_for_answers_goes),
-        cmocka_unit_test(who_goes_at_once_ends_its_group_alone),
-        cmocka_unit_test(who_takes_no_answers_is_lost),
-        cmocka_unit_test(who_reads_slowly_is_waited_for),
+        cmocka_unit_test(no_client_waits_for_a_disk),
+        cmocka_unit_test(a_client_that_does_not_wait_for_replies_is_disconnected),
+        cmocka_unit_test(a_client_that_leaves_at_once_ends_only_its_group),
+        cmocka_unit_test(a_client_that_takes_no_replies_is_lost),
+        cmocka_unit_test(a_client_that_reads_slowly_is_waited_for),
         cmocka_unit_test(client_that_says_goodbye_while_paused_is_not_lost),
         cmocka_unit_test(what_waits_for_clocks_is_bounded),
-        cmocka_unit_test(who_begins_pushes_without_end_goes),
+        cmocka_unit_test(a_client_that_begins_pushes_without_end_is_disconnected),
     };
     return cmocka_run_group_tests(tests, prepare_servers, remove_directory);
 }

@@ -46,7 +46,7 @@ static hw_net_accept_figures await_refusals(node *one, uint64_t least)
 }
 
 /* A thousand who say nothing: links work, newcomers are let in, more of them make the oldest go. */
-static void half_open_connections_hold_up_nobody(void **state)
+static void half_open_connections_delay_no_other(void **state)
 {
     (void)state;
     node nodes[2], late;
@@ -108,7 +108,7 @@ static pid_t crowd(int count, int *orders)
 }
 
 /* More strangers than there are descriptors: links work on, and newcomers are let in as soon as there is one. */
-static void a_lack_of_descriptors_holds_up_nobody(void **state)
+static void a_lack_of_descriptors_delays_no_link(void **state)
 {
     (void)state;
     int orders;
@@ -142,7 +142,7 @@ static void a_lack_of_descriptors_holds_up_nobody(void **state)
     assert_int_equal(nodes[0].losses, 0);
 }
 
-static void who_is_late_is_sent_away(void **state)
+static void a_late_connection_is_closed(void **state)
 {
     (void)state;
     node server;
@@ -491,9 +491,9 @@ static void dialler_that_is_rejected_for_now_gives_up_in_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(half_open_connections_hold_up_nobody),
-        cmocka_unit_test(a_lack_of_descriptors_holds_up_nobody),
-        cmocka_unit_test(who_is_late_is_sent_away),
+        cmocka_unit_test(half_open_connections_delay_no_other),
+        cmocka_unit_test(a_lack_of_descriptors_delays_no_link),
+        cmocka_unit_test(a_late_connection_is_closed),
         cmocka_unit_test(garbage_is_refused),
         cmocka_unit_test(another_wire_format_is_refused_by_name),
         cmocka_unit_test(dialler_tries_again_while_it_is_rejected_for_now),

@@ -240,7 +240,7 @@ static void everybody_talks_to_everybody(world *self)
 }
 
 /* Senders are not held up by one who does not look, nor does anything get lost. */
-static void a_slow_receiver_holds_up_nobody(world *self)
+static void a_slow_receiver_delays_no_other(world *self)
 {
     enum { MANY = 200, LENGTH = 100000 };
     for (uint64_t i = 0; i < MANY; i++)
@@ -756,7 +756,7 @@ int main(void)
         {"envelopes_arrive_whole", envelopes_arrive_whole},
         {"payloads_of_any_size_arrive", payloads_of_any_size_arrive},
         {"everybody_talks_to_everybody", everybody_talks_to_everybody},
-        {"a_slow_receiver_holds_up_nobody", a_slow_receiver_holds_up_nobody},
+        {"a_slow_receiver_delays_no_other", a_slow_receiver_delays_no_other},
         {"both_full_and_neither_looks", both_full_and_neither_looks},
         {"a_delivery_wakes_its_receiver", a_delivery_wakes_its_receiver},
         {"a_closed_endpoint_takes_no_more", a_closed_endpoint_takes_no_more},

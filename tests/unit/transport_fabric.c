@@ -156,7 +156,7 @@ static void refuse_others(void)
     refuse(HW_NET_SHARED, HW_NET_UCX);
 }
 
-static void who_does_not_ask_for_it_is_refused(void **state)
+static void a_peer_that_does_not_ask_for_it_is_refused(void **state)
 {
     (void)state;
     inside(refuse_others);
@@ -193,7 +193,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_sent_before_leaving_arrives),
         cmocka_unit_test(a_lost_node_is_noticed),
-        cmocka_unit_test(who_does_not_ask_for_it_is_refused),
+        cmocka_unit_test(a_peer_that_does_not_ask_for_it_is_refused),
         cmocka_unit_test(a_trusted_fabric_may_use_more),
     };
     if (!node_has_ucx())

@@ -504,7 +504,7 @@ static void half_a_frame_is_dropped(void **state)
 }
 
 /* A peer that has closed has nothing more to say, though it can still write there. */
-static void who_has_closed_is_heard_no_more(void **state)
+static void nothing_is_read_from_a_peer_that_has_closed(void **state)
 {
     (void)state;
     rogue it;
@@ -563,7 +563,7 @@ static int all_else(void)
         cmocka_unit_test(signs_of_life_by_another_clock),
         cmocka_unit_test(frames_in_memory_are_checked),
         cmocka_unit_test(half_a_frame_is_dropped),
-        cmocka_unit_test(who_has_closed_is_heard_no_more),
+        cmocka_unit_test(nothing_is_read_from_a_peer_that_has_closed),
     };
     return cmocka_run_group_tests_name("all else", tests, NULL, NULL);
 }

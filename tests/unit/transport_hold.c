@@ -131,7 +131,7 @@ static void end(scene *s)
     free(s);
 }
 
-static void who_takes_nothing(hw_transport_kind transport)
+static void take_nothing(hw_transport_kind transport)
 {
     scene *s = begin(transport, true, 0, ASKED);
     unsigned long long waited = 0;
@@ -160,7 +160,7 @@ static void await_answers(scene *s, uint32_t least)
                  s->asker.own.why, s->keeper.own.why);
 }
 
-static void who_is_slow(hw_transport_kind transport)
+static void take_slowly(hw_transport_kind transport)
 {
     scene *s = begin(transport, true, 0, ASKED);
     node_rest(0.5);
@@ -175,7 +175,7 @@ static void who_is_slow(hw_transport_kind transport)
 }
 
 /* By UCX all questions are on their way when it goes, and most are unread when its socket ends. */
-static void who_goes(hw_transport_kind transport)
+static void leave(hw_transport_kind transport)
 {
     scene *s = begin(transport, false, 20000, transport == HW_NET_UCX ? ASKED : ASKED / 6);
     await_answers(s, 2);
@@ -194,19 +194,19 @@ static void over_every_transport(void (*test)(hw_transport_kind transport), bool
         test(transports[i]);
 }
 
-static void what_nobody_takes_is_bounded(void **state)
+static void bytes_that_are_not_read_are_bounded(void **state)
 {
-    over_every_transport(who_takes_nothing, *(bool *)*state);
+    over_every_transport(take_nothing, *(bool *)*state);
 }
 
-static void who_takes_its_time_gets_all(void **state)
+static void a_slow_peer_gets_everything(void **state)
 {
-    over_every_transport(who_is_slow, *(bool *)*state);
+    over_every_transport(take_slowly, *(bool *)*state);
 }
 
 static void peer_that_says_goodbye_while_paused_is_not_lost(void **state)
 {
-    over_every_transport(who_goes, *(bool *)*state);
+    over_every_transport(leave, *(bool *)*state);
 }
 
 int main(void)
@@ -214,8 +214,8 @@ int main(void)
     static bool ucx;
     ucx = node_has_ucx();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_prestate(what_nobody_takes_is_bounded, &ucx),
-        cmocka_unit_test_prestate(who_takes_its_time_gets_all, &ucx),
+        cmocka_unit_test_prestate(bytes_that_are_not_read_are_bounded, &ucx),
+        cmocka_unit_test_prestate(a_slow_peer_gets_everything, &ucx),
         cmocka_unit_test_prestate(peer_that_says_goodbye_while_paused_is_not_lost, &ucx),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

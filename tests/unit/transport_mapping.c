@@ -88,7 +88,7 @@ static void two_processes_see_one_memory(void **state)
     assert_int_equal(descriptors(), before);
 }
 
-static void nobody_can_change_its_size(void **state)
+static void no_process_can_change_its_size(void **state)
 {
     (void)state;
     int fd;
@@ -201,7 +201,7 @@ static void descriptors_too_many_are_closed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_processes_see_one_memory),        cmocka_unit_test(nobody_can_change_its_size),
+        cmocka_unit_test(two_processes_see_one_memory),        cmocka_unit_test(no_process_can_change_its_size),
         cmocka_unit_test(what_is_no_sealed_memory_is_refused), cmocka_unit_test(too_much_is_refused),
         cmocka_unit_test(bytes_may_come_without_a_descriptor), cmocka_unit_test(descriptors_too_many_are_closed),
     };

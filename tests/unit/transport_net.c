@@ -346,7 +346,7 @@ static void nothing_is_paced_within_a_host(void **state)
     node_close(&nodes[0]);
 }
 
-static void nobody_can_send_without_a_link(void **state)
+static void no_message_is_sent_without_a_link(void **state)
 {
     (void)state;
     node alone;
@@ -442,7 +442,7 @@ static void expect_transport(hw_transport_kind dials, hw_transport_kind accepts,
     node_close(&nodes[0]);
 }
 
-static void who_has_only_a_socket_is_not_reached_by_tcp(void **state)
+static void a_node_with_only_a_socket_is_not_reached_by_tcp(void **state)
 {
     char sockets[200];
     (void)!snprintf(sockets, sizeof sockets, "%s/s", *state == NULL ? "" : (char *)*state);
@@ -462,7 +462,7 @@ static void who_has_only_a_socket_is_not_reached_by_tcp(void **state)
 }
 
 /* A launcher that gives no directory may have told a port, on one host too. */
-static void who_has_a_name_is_reached_by_its_port_too(void **state)
+static void a_node_with_a_name_is_reached_by_its_port_too(void **state)
 {
     (void)state;
     node nodes[2];
@@ -654,15 +654,15 @@ int main(void)
         cmocka_unit_test_setup_teardown(over_tcp_though_there_are_sockets, make_directory, remove_directory),
         cmocka_unit_test(the_requested_transport_is_used_or_refused),
         cmocka_unit_test(without_memory_it_is_said),
-        cmocka_unit_test(who_has_a_name_is_reached_by_its_port_too),
-        cmocka_unit_test_setup_teardown(who_has_only_a_socket_is_not_reached_by_tcp, make_directory, remove_directory),
+        cmocka_unit_test(a_node_with_a_name_is_reached_by_its_port_too),
+        cmocka_unit_test_setup_teardown(a_node_with_only_a_socket_is_not_reached_by_tcp, make_directory, remove_directory),
         cmocka_unit_test(over_tcp),
         cmocka_unit_test(over_tls),
         cmocka_unit_test_setup_teardown(many_nodes_talk_at_once, make_directory, remove_directory),
         cmocka_unit_test(what_is_queued_arrives_before_the_goodbye),
         cmocka_unit_test(little_is_handed_over_before_it_can_be_sent),
         cmocka_unit_test(nothing_is_paced_within_a_host),
-        cmocka_unit_test(nobody_can_send_without_a_link),
+        cmocka_unit_test(no_message_is_sent_without_a_link),
         cmocka_unit_test(refused_in_clear),
         cmocka_unit_test(refused_under_tls),
         cmocka_unit_test(a_dial_waits_for_the_listener),

@@ -22,15 +22,15 @@ static void describe_end(const hw_launch *launch, uint32_t number, const char *w
 {
     const hw_run_node *node = &launch->nodes[number];
     const char *signal_name = node->signal != 0 ? sigabbrev_np(node->signal) : NULL;
-    char who[160];
-    describe(launch, number, who, sizeof who);
+    char name[160];
+    describe(launch, number, name, sizeof name);
     if (why != NULL)
-        snprintf(text, size, "%s): %s", who, why);
+        snprintf(text, size, "%s): %s", name, why);
     else if (node->signal != 0)
-        snprintf(text, size, "%s) was killed by signal %d (%s)", who, node->signal,
+        snprintf(text, size, "%s) was killed by signal %d (%s)", name, node->signal,
                  signal_name != NULL ? signal_name : "unknown");
     else
-        snprintf(text, size, "%s) ended with code %d%s", who, node->code,
+        snprintf(text, size, "%s) ended with code %d%s", name, node->code,
                  launch->own && node->code == HW_EXIT_SIGNAL ? " (a signal)" : "");
 }
 
@@ -138,9 +138,9 @@ void hw_launch_find_first_cause(hw_launch *launch)
     if (node == launch->node_count) {
         name_failure(launch, launch->follower, NULL);
     } else if (launch->interrupts == 0) {
-        char who[160];
-        describe(launch, node, who, sizeof who);
-        fprintf(launch->stream_err, "hawser run: %s) failed first, as node %u saw it: %s\n", who, teller,
+        char name[160];
+        describe(launch, node, name, sizeof name);
+        fprintf(launch->stream_err, "hawser run: %s) failed first, as node %u saw it: %s\n", name, teller,
                 launch->nodes[teller].why);
         (void)fflush(launch->stream_err);
     }

@@ -225,7 +225,7 @@ static hawser_status wait_to_go_on(hw_worker *worker)
     if (worker->log != NULL && !may_go_on(worker) && !(has_credit && inputs_are_in(worker)))
         hw_log_put(worker->log, &(hw_event_record){.kind = HW_EVENT_WAIT,
                                                    .flags = has_credit ? HW_EVENT_INPUT : 0,
-                                                   .who = worker->block,
+                                                   .actor = worker->block,
                                                    .epoch = worker->epoch + worker->session->program->state_count,
                                                    .clock = worker->clock});
     return hw_wait(&worker->mailbox, may_go_on, worker);

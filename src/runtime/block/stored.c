@@ -437,7 +437,7 @@ static void note_turn(hw_worker *worker, const hw_stored *stored)
     hw_log_put(worker->log, &(hw_event_record){.kind = HW_EVENT_TURN,
                                                .flags = stored->turns ? HW_EVENT_MOVES : 0,
                                                .object = stored->table,
-                                               .who = worker->block,
+                                               .actor = worker->block,
                                                .from = worker->session->store->run,
                                                .part = hw_policy_row_of(worker->policy.kind)->record,
                                                .epoch = worker->epoch,

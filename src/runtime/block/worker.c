@@ -30,7 +30,7 @@ void hw_worker_obey(hw_worker *worker, const hw_message *message)
     worker->limit = control->limit;
     if (worker->log != NULL)
         hw_log_put(worker->log, &(hw_event_record){.kind = HW_EVENT_CREDIT,
-                                                   .who = worker->block,
+                                                   .actor = worker->block,
                                                    .epoch = worker->epoch + worker->session->program->state_count,
                                                    .count = control->limit});
 }
@@ -116,7 +116,7 @@ static hawser_status handle(void *owner, hw_message *message)
     case HW_MESSAGE_LOST: {
         if (worker->log != NULL)
             hw_log_put(worker->log, &(hw_event_record){.kind = HW_EVENT_LOST,
-                                                       .who = worker->block,
+                                                       .actor = worker->block,
                                                        .from = hw_recorder_lost(worker->session->job->cluster),
                                                        .epoch = worker->epoch + worker->session->program->state_count,
                                                        .clock = worker->clock});

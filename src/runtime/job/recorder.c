@@ -191,7 +191,7 @@ hawser_status hw_recorder_open(const char *path, hw_cluster *cluster, hw_recorde
 uint32_t hw_recorder_lost(hw_cluster *cluster)
 {
     uint32_t node = cluster != NULL ? hw_cluster_lost_node(cluster) : HW_NET_ANY;
-    return node != HW_NET_ANY ? node : HW_HISTORY_NOBODY;
+    return node != HW_NET_ANY ? node : HW_HISTORY_NONE;
 }
 
 void hw_recorder_close(hw_recorder *recorder, hw_cluster *cluster)
@@ -201,7 +201,7 @@ void hw_recorder_close(hw_recorder *recorder, hw_cluster *cluster)
     if (recorder == NULL)
         return;
     if (recorder->fd >= 0) {
-        uint32_t lost = recorder->ended != HAWSER_OK ? hw_recorder_lost(cluster) : HW_HISTORY_NOBODY;
+        uint32_t lost = recorder->ended != HAWSER_OK ? hw_recorder_lost(cluster) : HW_HISTORY_NONE;
         hw_close_make(recorder->batches, recorder->records, recorder->ended, lost, &head, &record);
         write_batch(recorder, &head, &record);
         (void)!fsync(recorder->fd);

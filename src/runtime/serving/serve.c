@@ -136,7 +136,7 @@ static hawser_status obey(hawser_store *store, const hw_serving *how, const said
     return fatal ? status : HAWSER_OK;
 }
 
-static void say_who_was_asked(const hawser_store *store, const hw_serving *how, uint32_t node)
+static void report_interrupted_node(const hawser_store *store, const hw_serving *how, uint32_t node)
 {
     char text[200];
     const hw_member *member = hw_cluster_member(store->job->cluster, node);
@@ -156,7 +156,7 @@ static hawser_status one_round(hawser_store *store, const hw_serving *how, hw_by
             memcpy(&other, in[n].data, sizeof other);
             *ends |= other.ends != 0;
             if (other.ends != 0 && own.ends == 0)
-                say_who_was_asked(store, how, n);
+                report_interrupted_node(store, how, n);
         }
         if (status == HAWSER_OK && n == 0)
             order = other;

@@ -166,7 +166,7 @@ static void turn_away(net_acceptor *self, int listener)
     if (fd >= 0)
         close(fd);
     self->net->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    crowded(self, "somebody", "no descriptor is left here; see `ulimit -n`");
+    crowded(self, "an unknown peer", "no descriptor is left here; see `ulimit -n`");
 }
 
 static void accept_one(net_acceptor *self, int fd)
@@ -178,7 +178,7 @@ static void accept_one(net_acceptor *self, int fd)
     if (one == NULL || epoll_ctl(net->acceptor_poll, EPOLL_CTL_ADD, fd, &event) != 0) {
         free(one);
         close(fd);
-        crowded(self, "somebody", TOO_MANY);
+        crowded(self, "an unknown peer", TOO_MANY);
         return;
     }
     hw_socket_tune(fd);

@@ -2,7 +2,7 @@
  * shake.h - the handshake, as steps over a non-blocking socket; both sides, in clear and under TLS.
  *
  *   dials                                accepts
- *   HELLO (who, build, job, nonce)  ->
+ *   HELLO (node, build, job, nonce) ->
  *                                   <-   HELLO, or REPLY: rejected
  *   [TLS 1.3 with a key derived from the job key and both hellos]
  *   PROOF (in clear only), memory   ->
