@@ -118,7 +118,7 @@ static void meet(bench *b)
 /* Nodes exchange numbers through these rows of a table. */
 enum { PROCESS, NUMBERS, CHECKING = NUMBERS + 4, ROWS };
 
-static void tell(bench *b, int row, double own)
+static void share_put(bench *b, int row, double own)
 {
     hawser_error error;
     uint64_t task, key = (uint64_t)row * b->nodes + b->self;
@@ -128,7 +128,7 @@ static void tell(bench *b, int row, double own)
     finish(b, task);
 }
 
-static void hear(bench *b, int row, double *all)
+static void share_get(bench *b, int row, double *all)
 {
     hawser_error error;
     uint64_t task, key = (uint64_t)row * b->nodes;
@@ -387,7 +387,7 @@ static void run_case(bench *b)
     double *processes = calloc(b->nodes, sizeof *processes), checking = 0;
     if (samples == NULL || all == NULL || processes == NULL)
         die("no memory");
-    hear(b, PROCESS, processes);
+    share_get(b, PROCESS, processes);
     for (int push = 1; push >= 0; push--) {
         draw_lists(b, push);
         if (!push)
@@ -409,14 +409,14 @@ static void run_case(bench *b)
     if (b->self + 1 == b->nodes)
         expect_all(b);
     for (int i = 0; i < 4; i++)
-        tell(b, NUMBERS + i, numbers[i]);
-    tell(b, CHECKING, checking);
+        share_put(b, NUMBERS + i, numbers[i]);
+    share_put(b, CHECKING, checking);
     meet(b);
-    hear(b, CHECKING, all);
+    share_get(b, CHECKING, all);
     for (uint32_t n = 0; n < b->nodes; n++)
         cpu -= all[n];
     for (int i = 0; i < 4; i++) { /* the mean of the workers */
-        hear(b, NUMBERS + i, all);
+        share_get(b, NUMBERS + i, all);
         numbers[i] = 0;
         for (uint32_t w = 0; w < b->nodes; w++)
             numbers[i] += all[w] / b->workers;
@@ -433,7 +433,7 @@ static void run_idle(bench *b)
     double *processes = calloc(b->nodes, sizeof *processes), seconds = 0.1 * (double)b->rounds;
     if (processes == NULL)
         die("no memory");
-    hear(b, PROCESS, processes);
+    share_get(b, PROCESS, processes);
     meet(b);
     double before = cpu_of_all(processes, b->nodes);
     rest(seconds);
@@ -462,7 +462,7 @@ static void take_part(bench *b)
     add_table(
         b, &(hawser_table){.name = "w", .type = HAWSER_F32, .sparse = s->hashed, .last = s->domain > 0 ? s->domain - 1 : 0},
         &b->table);
-    tell(b, PROCESS, (double)getpid());
+    share_put(b, PROCESS, (double)getpid());
     if (b->nodes > 1 && b->self < b->servers) { /* a server; meet() does not wait for it */
         must(hawser_store_clock(b->store, b->meeting, 0, UINT64_MAX - 2, 0, 0, &error), &error);
         return;

@@ -230,7 +230,7 @@ typedef struct bench {
     const char *peer; /* program, or NULL */
 } bench;
 
-static void tell(bench *b, order what)
+static void order_child(bench *b, order what)
 {
     what.kind = (transport)b->kind;
     what.ring = b->ring;
@@ -248,7 +248,7 @@ static double child_cpu(bench *b)
 
 static double both_cpu(bench *b)
 {
-    tell(b, (order){.what = 'c'});
+    order_child(b, (order){.what = 'c'});
     return child_cpu(b) + cpu_of(RUSAGE_SELF);
 }
 
@@ -272,7 +272,7 @@ static bare await_bare(bench *b, order what)
         getsockname(listener, (struct sockaddr *)&tcp, &length);
         (void)!snprintf(what.card, sizeof what.card, "%u", ntohs(tcp.sin_port));
     }
-    tell(b, what);
+    order_child(b, what);
     int fd = accept(listener, NULL, NULL);
     close(listener);
     return bare_open(fd, b->kind == TLS, false, what.size);
@@ -365,7 +365,7 @@ static double ring_seconds(bench *b, size_t size, uint64_t count)
         die("no memory");
     memset(from, 1, size);
     double start = hw_seconds();
-    tell(b, (order){.what = 'r', .size = size, .count = count});
+    order_child(b, (order){.what = 'r', .size = size, .count = count});
     bare_ring_move(b->bare, from, size, count, true);
     (void)child_cpu(b);
     double seconds = hw_seconds() - start;
@@ -497,7 +497,7 @@ static void measure(bench *b)
     open_end(&b->self, (transport)b->kind, b->ring, 0, b->directory, hear);
     order what = {.what = 'n'};
     (void)!snprintf(what.card, sizeof what.card, "%s", hw_net_address(b->self.net));
-    tell(b, what);
+    order_child(b, what);
     while (!atomic_load(&b->self.up))
         rest(0.001);
     (void)child_cpu(b);
@@ -512,7 +512,7 @@ static void measure(bench *b)
             throughput(b, streams[i].size, streams[i].bytes);
     if (!b->busy && (b->what == NULL || strcmp(b->what, "idle") == 0))
         idle(b);
-    tell(b, (order){.what = 'x'});
+    order_child(b, (order){.what = 'x'});
     hw_net_stop(b->self.net, 5);
     hw_net_free(b->self.net);
     (void)child_cpu(b);
@@ -591,7 +591,7 @@ int main(int argc, char **argv)
     for (b.kind = 0; b.kind < KINDS; b.kind++)
         if ((only == NULL || strcmp(only, kinds[b.kind]) == 0) && can_be_had(b.kind))
             measure(&b);
-    tell(&b, (order){.what = 'q'});
+    order_child(&b, (order){.what = 'q'});
     waitpid(child, NULL, 0);
     atomic_store(&enough, true);
     for (long i = 0; i < threads; i++)

@@ -84,8 +84,8 @@ static void take(hw_interrupt *interrupt, int number)
         say(by, "at once; what was not saved by then is lost", "");
     else if (!interrupt->silent)
         say(by, interrupt->words, "");
-    if (!again && interrupt->told != NULL)
-        hw_job_abort_by(interrupt->told, number);
+    if (!again && interrupt->open_job != NULL)
+        hw_job_abort_by(interrupt->open_job, number);
     _exit(HW_EXIT_SIGNAL);
 }
 
@@ -156,12 +156,12 @@ void hw_interrupt_words(hw_interrupt *interrupt, const char *words)
     set(interrupt, NULL, words);
 }
 
-void hw_interrupt_tell(hw_interrupt *interrupt, hawser_job *job)
+void hw_interrupt_set_job(hw_interrupt *interrupt, hawser_job *job)
 {
     if (interrupt == NULL)
         return;
     pthread_mutex_lock(&interrupt->mutex);
-    interrupt->told = job;
+    interrupt->open_job = job;
     pthread_mutex_unlock(&interrupt->mutex);
 }
 

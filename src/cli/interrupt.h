@@ -15,11 +15,11 @@ typedef struct hw_interrupt {
     bool watching, silent;
     pthread_mutex_t mutex; /* guards the next fields */
     bool closing;
-    hawser_job *job;   /* the run in progress; NULL: a signal ends the process */
-    const char *words; /* what a signal does, behind "ended by SIGTERM " without a run */
-    hawser_job *told;  /* whose other nodes receive the reason when a signal ends the process; NULL: none */
-    bool goes_on;      /* SIGHUP is logged and ignored */
-    int first;         /* the signal that asked for the end; 0: none yet */
+    hawser_job *job;      /* the run in progress; NULL: a signal ends the process */
+    const char *words;    /* what a signal does, behind "ended by SIGTERM " without a run */
+    hawser_job *open_job; /* its other nodes receive the reason when a signal ends the process; NULL: none */
+    bool goes_on;         /* SIGHUP is logged and ignored */
+    int first;            /* the signal that asked for the end; 0: none yet */
     double first_at;
 } hw_interrupt;
 
@@ -33,7 +33,7 @@ void hw_interrupt_close(hw_interrupt *interrupt);
 /* Sets the text for a signal that ends the process before a run begins; a literal: "before the training began". */
 void hw_interrupt_words(hw_interrupt *interrupt, const char *words);
 /* Until the next call, the other nodes of this job receive the name of the signal that ends this node. NULL: no job. */
-void hw_interrupt_tell(hw_interrupt *interrupt, hawser_job *job);
+void hw_interrupt_set_job(hw_interrupt *interrupt, hawser_job *job);
 /* From now on SIGHUP is logged and ignored: the process has no terminal that it could lose. */
 void hw_interrupt_pass_over_hangups(hw_interrupt *interrupt);
 /* From now on a signal ends the job's run, and a second one the process. `words` are printed at the first: "ending at the next agreed

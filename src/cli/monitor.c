@@ -200,18 +200,18 @@ static void log_clock(hw_monitor *monitor, const hawser_progress *progress, cons
     hw_monitor_log(monitor, event, ok);
 }
 
-void hw_monitor_tell(hw_monitor *monitor)
+void hw_monitor_print_notes(hw_monitor *monitor)
 {
     const hawser_training *training = monitor->training;
     const hw_progress_line *progress = &monitor->progress;
     const char *clear = progress->bar ? "\r\033[K" : "";
     if (training == NULL)
         return;
-    if (!monitor->told_policy && training->policy[0] != '\0' && (progress->bar || progress->lines))
+    if (!monitor->printed_policy && training->policy[0] != '\0' && (progress->bar || progress->lines))
         fprintf(progress->err, "%shawser: %s\n", clear, training->policy);
-    monitor->told_policy = true;
-    for (; monitor->told < HAWSER_NOTES && training->notes[monitor->told][0] != '\0'; monitor->told++)
-        fprintf(progress->err, "%shawser: %s\n", clear, training->notes[monitor->told]);
+    monitor->printed_policy = true;
+    for (; monitor->printed < HAWSER_NOTES && training->notes[monitor->printed][0] != '\0'; monitor->printed++)
+        fprintf(progress->err, "%shawser: %s\n", clear, training->notes[monitor->printed]);
 }
 
 void hw_monitor_observe(const hawser_progress *progress, void *user)
@@ -227,7 +227,7 @@ void hw_monitor_observe(const hawser_progress *progress, void *user)
         sample.value[k] = hawser_progress_metric(progress, watched->row[k]->name);
     if (watched->ends < watched->count)
         sample.target = watched->row[watched->ends]->target(monitor->options, progress);
-    hw_monitor_tell(monitor);
+    hw_monitor_print_notes(monitor);
     hw_progress_show(&monitor->progress, &sample, false);
     if (!differs(sample.clock, monitor->last.clock) && !is_news(monitor, &sample))
         return;

@@ -58,8 +58,8 @@ typedef struct hw_monitor {
     hw_sample last;
     double started;                  /* hw_seconds() when the call began */
     const hawser_training *training; /* its policy and notes are printed as they come; NULL: none yet */
-    size_t told;                     /* notes that have been printed */
-    bool told_policy;
+    size_t printed;                  /* notes that have been printed */
+    bool printed_policy;
     hawser_error error; /* the first failure; the training goes on, the call fails at its end */
 } hw_monitor;
 
@@ -73,7 +73,7 @@ hawser_status hw_monitor_begin(hw_monitor *monitor, const hw_call *call, hawser_
 /* The hawser_observer; user is the hw_monitor. */
 void hw_monitor_observe(const hawser_progress *progress, void *user);
 /* Prints the policy's line (unless quiet) and new notes while the training runs, so that a user learns early why it takes long. */
-void hw_monitor_tell(hw_monitor *monitor);
+void hw_monitor_print_notes(hw_monitor *monitor);
 /* Draws for the last time. */
 void hw_monitor_rest(hw_monitor *monitor);
 /* Closes the files and returns the first failure, if any. What the plot needs stays. */

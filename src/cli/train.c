@@ -138,7 +138,7 @@ static hawser_status train(hw_call *call, hw_training_outcome *outcome, hawser_e
     if (!hawser_job_leads(outcome->job))
         return status;
     hw_monitor_rest(&outcome->monitor);
-    hw_monitor_tell(&outcome->monitor);
+    hw_monitor_print_notes(&outcome->monitor);
     if (status == HAWSER_OK)
         log_end(&outcome->monitor, &outcome->training);
     return status;
@@ -221,7 +221,7 @@ static hawser_status run(hw_call *call, hw_training_outcome *outcome, hawser_err
 {
     beginning b = {call, &outcome->monitor};
     HAWSER_TRY(hw_open_job(call, begin_outputs, &b, &outcome->job, error));
-    hw_interrupt_tell(call->interrupt, outcome->job);
+    hw_interrupt_set_job(call->interrupt, outcome->job);
     bool leads = hawser_job_leads(outcome->job);
     double started = hw_seconds();
     if (leads)
@@ -267,7 +267,7 @@ hawser_status hw_train(hw_call *call, hawser_error *error)
     hawser_model_free(outcome.init);
     hawser_dataset_free(outcome.validation);
     hawser_dataset_free(outcome.data);
-    hw_interrupt_tell(call->interrupt, NULL);
+    hw_interrupt_set_job(call->interrupt, NULL);
     hawser_close(outcome.job);
     hw_monitor_free(&outcome.monitor);
     free(outcome.rescued);

@@ -58,7 +58,7 @@ void hw_cluster_release(void *argument)
     pthread_rwlock_unlock(&cluster->beside);
 }
 
-void hw_cluster_tell_channel(hw_cluster *cluster)
+void hw_cluster_notify_channel(hw_cluster *cluster)
 {
     hawser_error error = {0};
     pthread_mutex_lock(&cluster->mutex);

@@ -140,7 +140,7 @@ hawser_status hw_cluster_fail_lost(const hw_cluster *cluster, hawser_error *erro
 {
     char text[700];
     hw_loss_text(&cluster->loss, text, sizeof text);
-    hawser_status status = cluster->loss.told != 0
+    hawser_status status = cluster->loss.reported != 0
                                ? hawser_fail(error, hw_loss_status(&cluster->loss), "%s", text)
                                : hawser_fail(error, HAWSER_PEER_LOST, "%s; the job was %s", text, cluster->doing);
     if (error != NULL)
@@ -150,12 +150,12 @@ hawser_status hw_cluster_fail_lost(const hw_cluster *cluster, hawser_error *erro
 
 hawser_status hw_loss_status(const hw_loss *loss)
 {
-    return loss->told == HW_LOSS_OWN ? HAWSER_NO_MEMORY : HAWSER_PEER_LOST;
+    return loss->reported == HW_LOSS_OWN ? HAWSER_NO_MEMORY : HAWSER_PEER_LOST;
 }
 
 void hw_loss_text(const hw_loss *loss, char *text, size_t size)
 {
-    if (loss->node == HW_NET_ANY || loss->told != 0)
+    if (loss->node == HW_NET_ANY || loss->reported != 0)
         snprintf(text, size, "%s", loss->why);
     else
         snprintf(text, size, "node %u (%s) was lost: %s; last heard %.1f s ago", loss->node, loss->name, loss->why,
@@ -165,7 +165,7 @@ void hw_loss_text(const hw_loss *loss, char *text, size_t size)
 /* ------------------------------------------------------------------------------------------------------- losses ---- */
 
 /* Puts the loss into every local inbox. The messages were allocated when the run began, so lack of memory cannot hide a loss. */
-static void tell_inboxes(hw_cluster *cluster, const hw_loss *loss)
+static void notify_inboxes(hw_cluster *cluster, const hw_loss *loss)
 {
     for (uint32_t i = 0; cluster->transport != NULL && i < cluster->endpoints; i++) {
         hw_message *message = cluster->loss_messages[i];
@@ -183,11 +183,11 @@ static void tell_inboxes(hw_cluster *cluster, const hw_loss *loss)
 }
 
 /* Reports the loss to the manager, whose own link to that node may still be good. */
-static void tell_driver(hw_cluster *cluster, const hw_loss *loss)
+static void notify_driver(hw_cluster *cluster, const hw_loss *loss)
 {
     hw_message *message = NULL;
     hawser_error ignored;
-    if (cluster->self == 0 || loss->node == 0 || loss->told == HW_LOSS_OWN || cluster->transport == NULL ||
+    if (cluster->self == 0 || loss->node == 0 || loss->reported == HW_LOSS_OWN || cluster->transport == NULL ||
         hw_message_new(sizeof *loss, &message, &ignored) != HAWSER_OK)
         return;
     memcpy(message->payload, loss, sizeof *loss);
@@ -221,16 +221,16 @@ void hw_cluster_note_loss(hw_cluster *cluster, const hw_loss *loss)
     }
     pthread_cond_broadcast(&cluster->changed);
     if (first) {
-        tell_inboxes(cluster, loss);
-        tell_driver(cluster, loss);
+        notify_inboxes(cluster, loss);
+        notify_driver(cluster, loss);
     }
     pthread_mutex_unlock(&cluster->mutex);
-    hw_cluster_tell_channel(cluster);
+    hw_cluster_notify_channel(cluster);
 }
 
 void hw_cluster_give_up(hw_cluster *cluster, const char *words)
 {
-    hw_loss loss = {.node = cluster->self, .told = HW_LOSS_OWN};
+    hw_loss loss = {.node = cluster->self, .reported = HW_LOSS_OWN};
     memcpy(loss.name, cluster->members[cluster->self].member.name, sizeof loss.name);
     snprintf(loss.why, sizeof loss.why, "%.*s", (int)sizeof loss.why - 1, words);
     pthread_mutex_lock(&cluster->mutex);
@@ -382,7 +382,7 @@ static void drop_loss_messages(hw_cluster *cluster)
     cluster->loss_messages = NULL;
 }
 
-static hawser_status told_loss(hw_cluster *cluster, hawser_error *error)
+static hawser_status fail_with_loss(hw_cluster *cluster, hawser_error *error)
 {
     for (uint32_t i = 0; i < cluster->nodes; i++)
         if (cluster->members[i].left && cluster->members[i].runs < cluster->session)
@@ -420,7 +420,7 @@ hawser_status hw_cluster_attach(hw_cluster *cluster, hawser_error *error)
     pthread_mutex_lock(&cluster->mutex);
     cluster->session++;
     cluster->transport = cluster->begun;
-    hawser_status status = told_loss(cluster, error);
+    hawser_status status = fail_with_loss(cluster, error);
     if (status == HAWSER_OK)
         status = replay_early(cluster, error);
     pthread_mutex_unlock(&cluster->mutex);

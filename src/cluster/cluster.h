@@ -39,9 +39,9 @@ typedef struct hw_member {
 enum { HW_LOSS_OWN = 2 };
 /* Payload of HW_MESSAGE_LOST. */
 typedef struct hw_loss {
-    uint32_t node; /* the lost node */
-    uint32_t told; /* 1: another node has reported it, and `why` is the whole text; HW_LOSS_OWN: this node */
-    double silent; /* seconds since its last heartbeat, when the loss was noticed */
+    uint32_t node;     /* the lost node */
+    uint32_t reported; /* 1: another node has reported it, and `why` is the whole text; HW_LOSS_OWN: this node */
+    double silent;     /* seconds since its last heartbeat, when the loss was noticed */
     char name[HW_NET_NAME];
     char why[480];
 } hw_loss;

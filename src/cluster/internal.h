@@ -13,9 +13,9 @@ enum { HW_CLUSTER_NODES_MOST = 4096 };
 typedef struct hw_joiner {
     hw_member member;
     char host_id[64];
-    bool taken;  /* the manager has assigned this number */
-    bool linked; /* our link to it is up */
-    bool told;   /* the manager has its address */
+    bool taken;      /* the manager has assigned this number */
+    bool linked;     /* our link to it is up */
+    bool registered; /* the manager has its address */
     bool ready;
     hw_message *data, *data_last; /* received blocks of alltoalls, in order */
     bool lost;
@@ -75,14 +75,14 @@ void hw_cluster_keep_data(hw_cluster *cluster, uint32_t node, hw_message *messag
 void hw_cluster_drop_data(hw_cluster *cluster);
 /* channel.c: handles a message that belongs to no run; reports the recorded loss to the channel. */
 void hw_cluster_beside(hw_cluster *cluster, uint32_t node, hw_message *message);
-void hw_cluster_tell_channel(hw_cluster *cluster);
+void hw_cluster_notify_channel(hw_cluster *cluster);
 /* Events of the net. The channel cannot be closed between the two. */
 void *hw_cluster_acquire(void *cluster, uint32_t node, const hw_message *message);
 void hw_cluster_release(void *cluster);
 /* Waits until ready(cluster, node); the mutex is held. HAWSER_PEER_LOST: a node was lost, or this node has left. HAWSER_TIMEOUT:
- * `seconds` have passed (may be infinity). tells: warns now and then which node is waited for. */
+ * `seconds` have passed (may be infinity). warns: warns now and then which node it waits for. */
 hawser_status hw_cluster_wait(hw_cluster *cluster, bool (*ready)(const hw_cluster *cluster, uint32_t node), uint32_t node,
-                              double seconds, bool tells, hawser_error *error) HAWSER_MUST_USE;
+                              double seconds, bool warns, hawser_error *error) HAWSER_MUST_USE;
 /* Waits until a moment after the first loss, or until no node is left; the mutex is held. Not on the net thread, which receives the
  * losses. */
 void hw_cluster_await_losses(hw_cluster *cluster);

@@ -26,8 +26,8 @@ typedef enum word {
 } word;
 
 #define REASON_SECONDS 5.0
-#define TELL_SECONDS   10.0 /* of waiting for one node, doubled after each warning; less if --timeout is short: */
-#define TELL_PART      0.25
+#define WARN_SECONDS   10.0 /* of waiting for one node, doubled after each warning; less if --timeout is short: */
+#define WARN_PART      0.25
 
 typedef struct join_request {
     hw_member member;
@@ -46,8 +46,8 @@ static hawser_status make_word(const hw_cluster *cluster, word what, const void 
     return HAWSER_OK;
 }
 
-static hawser_status tell(hw_cluster *cluster, uint32_t node, word what, const void *payload, size_t length,
-                          hawser_error *error)
+static hawser_status send_message(hw_cluster *cluster, uint32_t node, word what, const void *payload, size_t length,
+                                  hawser_error *error)
 {
     hw_message *message = NULL;
     HAWSER_TRY(make_word(cluster, what, payload, length, &message, error));
@@ -77,7 +77,7 @@ static bool take_request(hw_cluster *cluster, uint32_t node, const hw_message *m
     joiner->member = request->member;
     joiner->member.node = node;
     memcpy(joiner->host_id, request->host_id, sizeof joiner->host_id);
-    joiner->told = true;
+    joiner->registered = true;
     return true;
 }
 
@@ -131,9 +131,9 @@ static void take_leave(hw_cluster *cluster, uint32_t node, const hw_message *mes
     if (message->envelope.length != 0)
         snprintf(joiner->words, sizeof joiner->words, "%.*s", (int)message->envelope.length, (const char *)message->payload);
     hw_loss loss = {.node = hw_cluster_about(cluster, node, joiner->words)};
-    loss.told = loss.node != node;
+    loss.reported = loss.node != node;
     memcpy(loss.name, cluster->members[loss.node].member.name, sizeof loss.name);
-    snprintf(loss.why, sizeof loss.why, "%s%s", loss.told != 0 ? "" : "it left the job before the run had ended: ",
+    snprintf(loss.why, sizeof loss.why, "%s%s", loss.reported != 0 ? "" : "it left the job before the run had ended: ",
              joiner->words[0] != '\0' ? joiner->words : "its own words say why");
     bool missing = cluster->transport != NULL && message->envelope.session < cluster->session;
     pthread_cond_broadcast(&cluster->changed);
@@ -253,9 +253,9 @@ static uint32_t node_that_left(const hw_cluster *cluster, uint32_t node)
     return i;
 }
 
-/* A node that reads for long may be at work, so nothing ends before --timeout. But the user is told which node the others wait for: by
- * node 0, or by node 1 if node 0 is that one. */
-static void tell_delay(const hw_cluster *cluster, uint32_t node, double waited, double most)
+/* A node that reads for long may be at work, so nothing ends before --timeout. But a line names the node that the others wait for. Node 0
+ * prints it, or node 1 if node 0 is that one. */
+static void warn_of_delay(const hw_cluster *cluster, uint32_t node, double waited, double most)
 {
     char text[400];
     if (cluster->warn == NULL || cluster->self != (node == 0))
@@ -268,9 +268,9 @@ static void tell_delay(const hw_cluster *cluster, uint32_t node, double waited, 
 }
 
 hawser_status hw_cluster_wait(hw_cluster *cluster, bool (*ready)(const hw_cluster *cluster, uint32_t node), uint32_t node,
-                              double seconds, bool tells, hawser_error *error)
+                              double seconds, bool warns, hawser_error *error)
 {
-    double begun = hw_seconds(), deadline = begun + seconds, pause = fmin(TELL_SECONDS, TELL_PART * seconds), now = begun;
+    double begun = hw_seconds(), deadline = begun + seconds, pause = fmin(WARN_SECONDS, WARN_PART * seconds), now = begun;
     while (!ready(cluster, node)) {
         uint32_t gone = node_that_left(cluster, node);
         if (gone < cluster->nodes)
@@ -288,8 +288,8 @@ hawser_status hw_cluster_wait(hw_cluster *cluster, bool (*ready)(const hw_cluste
                                seconds, node, cluster->members[node].member.name, cluster->doing);
         }
         if (now - begun >= pause) {
-            if (tells)
-                tell_delay(cluster, node, now - begun, seconds);
+            if (warns)
+                warn_of_delay(cluster, node, now - begun, seconds);
             pause *= 2;
         }
         (void)wait_until(cluster, fmin(deadline, begun + pause));
@@ -298,10 +298,10 @@ hawser_status hw_cluster_wait(hw_cluster *cluster, bool (*ready)(const hw_cluste
     return HAWSER_OK;
 }
 
-static bool all_told(const hw_cluster *cluster)
+static bool all_registered(const hw_cluster *cluster)
 {
     for (uint32_t i = 1; i < cluster->nodes; i++)
-        if (!cluster->members[i].told)
+        if (!cluster->members[i].registered)
             return false;
     return true;
 }
@@ -339,7 +339,7 @@ static void missing(const hw_cluster *cluster, char *text, size_t size)
     text[0] = '\0';
     for (uint32_t i = 0; i < cluster->nodes && used + 80 < size; i++) {
         const hw_joiner *joiner = &cluster->members[i];
-        bool here = cluster->self == 0 ? joiner->told && (joiner->ready || !all_told(cluster)) : joiner->linked;
+        bool here = cluster->self == 0 ? joiner->registered && (joiner->ready || !all_registered(cluster)) : joiner->linked;
         if (i == cluster->self || here)
             continue;
         used += (size_t)snprintf(text + used, size - used, "%snode %u%s%.40s%s", used != 0 ? ", " : "", i,
@@ -416,7 +416,7 @@ static hawser_status send_members(hw_cluster *cluster, hawser_error *error)
     pthread_mutex_unlock(&cluster->mutex);
     hawser_status status = HAWSER_OK;
     for (uint32_t i = 1; i < cluster->nodes && status == HAWSER_OK; i++)
-        status = tell(cluster, i, WORD_MEMBERS, list, cluster->nodes * sizeof *list, error);
+        status = send_message(cluster, i, WORD_MEMBERS, list, cluster->nodes * sizeof *list, error);
     free(list);
     return status;
 }
@@ -440,7 +440,7 @@ static void launcher_sent(void *argument, const void *bytes, size_t length)
         pthread_mutex_lock(&cluster->mutex);
         bool joining = !cluster->formed;
         pthread_mutex_unlock(&cluster->mutex);
-        hw_loss loss = {.node = end.node, .told = 1};
+        hw_loss loss = {.node = end.node, .reported = 1};
         snprintf(loss.why, sizeof loss.why, "%s before the job's nodes had joined", end.text);
         if (joining && end.node != cluster->self)
             hw_cluster_note_loss(cluster, &loss);
@@ -469,11 +469,11 @@ static hawser_status lead(hw_cluster *cluster, const hw_cluster_options *options
     cluster->place->listening = hw_net_listening(cluster->net);
     HAWSER_TRY(cluster->place->ops->publish(cluster->place, hw_net_address(cluster->net), error));
     HAWSER_TRY(watch_launcher(cluster, error));
-    HAWSER_TRY(wait_for(cluster, all_told, deadline, "not all nodes have joined", error));
+    HAWSER_TRY(wait_for(cluster, all_registered, deadline, "not all nodes have joined", error));
     HAWSER_TRY(send_members(cluster, error));
     HAWSER_TRY(wait_for(cluster, all_ready, deadline, "not all nodes have reached each other", error));
     for (uint32_t i = 1; i < cluster->nodes; i++)
-        HAWSER_TRY(tell(cluster, i, WORD_GO, NULL, 0, error));
+        HAWSER_TRY(send_message(cluster, i, WORD_GO, NULL, 0, error));
     return HAWSER_OK;
 }
 
@@ -482,7 +482,8 @@ static void refuse_all(hw_cluster *cluster, const char *why)
 {
     hawser_error ignored;
     for (uint32_t i = 1; i < cluster->nodes; i++)
-        if (hw_net_linked(cluster->net, i) && tell(cluster, i, WORD_REFUSED, why, strlen(why) + 1, &ignored) != HAWSER_OK)
+        if (hw_net_linked(cluster->net, i) &&
+            send_message(cluster, i, WORD_REFUSED, why, strlen(why) + 1, &ignored) != HAWSER_OK)
             continue;
 }
 
@@ -510,7 +511,7 @@ static hawser_status follow(hw_cluster *cluster, const hw_cluster_options *optio
     cluster->self = number;
     pthread_mutex_unlock(&cluster->mutex);
     join_request own = own_request(cluster, options);
-    HAWSER_TRY(tell(cluster, 0, WORD_REQUEST, &own, sizeof own, error));
+    HAWSER_TRY(send_message(cluster, 0, WORD_REQUEST, &own, sizeof own, error));
     HAWSER_TRY(wait_for(cluster, has_members, deadline, "the manager has not heard of all nodes", error));
     HAWSER_TRY(see_to_descriptors(cluster->nodes, error));
     hw_net_set_ring(cluster->net, ring_size(cluster->nodes));
@@ -518,7 +519,7 @@ static hawser_status follow(hw_cluster *cluster, const hw_cluster_options *optio
         HAWSER_TRY(
             hw_net_dial(cluster->net, cluster->members[i].member.address, i, deadline - hw_seconds(), &number, error));
     HAWSER_TRY(wait_for(cluster, all_linked, deadline, "not all nodes have reached this one", error));
-    HAWSER_TRY(tell(cluster, 0, WORD_READY, NULL, 0, error));
+    HAWSER_TRY(send_message(cluster, 0, WORD_READY, NULL, 0, error));
     return wait_for(cluster, has_go, deadline, "not all nodes have reached each other", error);
 }
 

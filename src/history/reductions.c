@@ -132,19 +132,19 @@ static hawser_status read_stream(hw_checker *checker, const hw_stream *stream, r
 /* ----------------------------------------------------------------------------------------------------- agreement ---- */
 
 /* What the shares of one reduction say about its result. */
-typedef struct foretold {
+typedef struct prediction {
     bool stops, known;    /* known: all shares are recorded */
     uint32_t changing;    /* shares that are not all zeros; */
     bool equal;           /* all shares are equal; */
     uint64_t digest;      /* of the last share that is not all zeros */
     const hw_indexed *by; /* that share */
-} foretold;
+} prediction;
 
 /* Finds the shares of a result. Returns false after a violation. */
-static bool find_shares(hw_checker *checker, const reductions *all, const hw_indexed *result, foretold *of)
+static bool find_shares(hw_checker *checker, const reductions *all, const hw_indexed *result, prediction *of)
 {
     const hw_event_record *e = hw_record_of(result);
-    *of = (foretold){.known = true, .equal = true};
+    *of = (prediction){.known = true, .equal = true};
     uint64_t first = 0;
     for (uint32_t block = 0; block < e->covers; block++) {
         size_t count;
@@ -179,13 +179,13 @@ static bool find_shares(hw_checker *checker, const reductions *all, const hw_ind
 }
 
 /* Digests predict a sum only if at most one share is not all zeros, and a maximum or minimum only if all shares are equal. */
-static bool check_value(hw_checker *checker, const hw_indexed *result, const foretold *of)
+static bool check_value(hw_checker *checker, const hw_indexed *result, const prediction *of)
 {
     const hw_event_record *e = hw_record_of(result);
-    bool sum = e->from == 0, foretells = of->known && (sum ? of->changing <= 1 : of->equal);
+    bool sum = e->from == 0, predicts = of->known && (sum ? of->changing <= 1 : of->equal);
     const hw_at both[] = {{of->by != NULL ? of->by->stream : result->stream, of->by != NULL ? of->by->number : 0},
                           {result->stream, result->number}};
-    if (foretells) {
+    if (predicts) {
         hw_applied(checker, HW_RULE_VALUE);
         if (e->digest != of->digest)
             return hw_violation(checker, HW_RULE_VALUE, both, 2, "the result of a reduction differs from its contributions");
@@ -243,7 +243,7 @@ hawser_status hw_check_reductions(hw_checker *checker, hawser_error *error)
     bool sound = status == HAWSER_OK && !checker->verdict->broken && check_same(checker, &all.results, false) &&
                  check_same(checker, &all.ends, true);
     for (size_t i = 0; sound && i < all.results.count; i++) {
-        foretold of;
+        prediction of;
         sound =
             find_shares(checker, &all, &all.results.entries[i], &of) && check_value(checker, &all.results.entries[i], &of);
     }

@@ -42,7 +42,7 @@ typedef struct task {
     const hw_event_record *asked;
 } task;
 
-static bool told(const task *t, hw_rule rule, const sums *sum, const char *what)
+static bool violation(const task *t, hw_rule rule, const sums *sum, const char *what)
 {
     hw_at at[2] = {{t->stream, t->number}};
     size_t count = 1;
@@ -101,12 +101,12 @@ static bool check_pieces(const task *t, hw_event_kind kind, uint64_t digest, boo
     sums sum = add_pieces(t->checker, key, t->asked->object);
     hw_applied(t->checker, HW_RULE_ONCE);
     if (sum.twice || sum.rows > t->asked->count)
-        return told(t, HW_RULE_ONCE, &sum, "is done more than once");
+        return violation(t, HW_RULE_ONCE, &sum, "is done more than once");
     if (sum.rereads != (t->asked->flags & HW_EVENT_REREAD ? sum.pieces : 0))
-        return told(t, HW_RULE_VALUE, &sum, "is reread, or not, unlike its request");
+        return violation(t, HW_RULE_VALUE, &sum, "is reread, or not, unlike its request");
     if (sum.rows < t->asked->count) {
         if (!hw_is_cut(t->checker) || (answered && rows_of_living(t->checker, key) < least_rows(t)))
-            return told(t, HW_RULE_ONCE, NULL, "was not done on all of its keys");
+            return violation(t, HW_RULE_ONCE, NULL, "was not done on all of its keys");
         t->checker->verdict->unrecorded += answered;
         return true;
     }
@@ -114,9 +114,9 @@ static bool check_pieces(const task *t, hw_event_kind kind, uint64_t digest, boo
         return true; /* the values that were read have not arrived */
     hw_applied(t->checker, HW_RULE_VALUE);
     if (sum.digest != digest)
-        return told(t, HW_RULE_VALUE, &sum,
-                    kind == HW_EVENT_TAKEN ? "sent values that differ from those applied"
-                                           : "got values that differ from those read");
+        return violation(t, HW_RULE_VALUE, &sum,
+                         kind == HW_EVENT_TAKEN ? "sent values that differ from those applied"
+                                                : "got values that differ from those read");
     return true;
 }
 
@@ -168,7 +168,7 @@ static bool check_last_ticks(const task *t)
         const sums sum = {.last = &later};
         if (stream->name.kind == HW_STREAM_STRIPE && stream->name.run == t->stream->name.run && meets(stream, t->asked) &&
             is_passed_over(t, stream, &later))
-            return told(t, HW_RULE_ONCE, &sum, "ends a clock that a stripe does not receive before the next");
+            return violation(t, HW_RULE_ONCE, &sum, "ends a clock that a stripe does not receive before the next");
     }
     return true;
 }
@@ -190,8 +190,8 @@ static bool check_ticks(const task *t)
         return true;
     if (hw_is_cut(t->checker) && sum.pieces < wanted && !sum.twice)
         return check_last_ticks(t);
-    return told(t, HW_RULE_ONCE, &sum,
-                sum.pieces < wanted ? "ends a clock that not all stripes receive" : "ends a clock twice");
+    return violation(t, HW_RULE_ONCE, &sum,
+                     sum.pieces < wanted ? "ends a clock that not all stripes receive" : "ends a clock twice");
 }
 
 static bool check_task(task *t)
@@ -202,13 +202,13 @@ static bool check_task(task *t)
     const uint64_t ask[5] = {key[0], key[1], 0, 0, 0};
     (void)hw_index_find(&t->checker->asked, ask, &own);
     if (own > 1)
-        return told(t, HW_RULE_ONCE, NULL, "is begun twice");
+        return violation(t, HW_RULE_ONCE, NULL, "is begun twice");
     if (asked->flags & HW_EVENT_TICKS)
         return check_ticks(t);
     const hw_indexed *answer = hw_index_find(&t->checker->asked, key, &count);
     hw_applied(t->checker, HW_RULE_ONCE);
     if (count > 1 || (count == 0 && !hw_is_cut(t->checker)))
-        return told(t, HW_RULE_ONCE, NULL, count == 0 ? "is never answered" : "is answered twice");
+        return violation(t, HW_RULE_ONCE, NULL, count == 0 ? "is never answered" : "is answered twice");
     const hw_event_record *came = count == 1 ? hw_record_of(answer) : NULL;
     bool failed = came != NULL && (came->flags & HW_EVENT_FAILED) != 0, answered = came != NULL && !failed;
     if (failed && !hw_is_cut(t->checker))

@@ -194,15 +194,15 @@ void hw_counterexample_print(const hw_counterexample *counterexample, const hw_h
 /* Prints ", up to the loss of nodes 1 and 2". */
 static void print_losses(const hw_history *history, FILE *out)
 {
-    uint32_t left = 0, told = 0;
+    uint32_t left = 0, printed = 0;
     for (uint32_t node = 0; node < history->nodes; node++)
         left += history->parts[node].lost;
     if (left == 0)
         fprintf(out, " up to its end");
     for (uint32_t node = 0; node < history->nodes; node++)
         if (history->parts[node].lost) {
-            told++;
-            fprintf(out, "%s%" PRIu32, told == 1 ? " up to the loss of node " : told == left ? " and " : ", ", node);
+            printed++;
+            fprintf(out, "%s%" PRIu32, printed == 1 ? " up to the loss of node " : printed == left ? " and " : ", ", node);
         }
 }
 

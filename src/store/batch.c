@@ -70,14 +70,14 @@ static void free_batch(hw_batch *batch)
     free(batch);
 }
 
-void hw_batch_done(hw_server *server, uint32_t client, hw_batch *batch, bool told)
+void hw_batch_done(hw_server *server, uint32_t client, hw_batch *batch, bool replied)
 {
-    if (batch != NULL && !told)
-        atomic_store_explicit(&batch->untold, true, memory_order_relaxed);
+    if (batch != NULL && !replied)
+        atomic_store_explicit(&batch->unreplied, true, memory_order_relaxed);
     if (batch == NULL || atomic_fetch_sub_explicit(&batch->left, 1, memory_order_acq_rel) > 1)
         return;
     hw_message *reply = batch->reply;
-    if (atomic_load_explicit(&batch->untold, memory_order_relaxed))
+    if (atomic_load_explicit(&batch->unreplied, memory_order_relaxed))
         hw_reply_to_refusal(reply);
     batch->reply = NULL;
     free_batch(batch);

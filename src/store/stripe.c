@@ -433,14 +433,14 @@ static bool refuse(hw_inflight *inflight, int failed, hw_message **reply)
     hw_outcome outcome = failed == HAWSER_NO_MEMORY || failed == IS_NOT_KEPT ? HW_OUT_OF_MEMORY
                          : failed == HAWSER_NOT_FINITE                       ? HW_NOT_FINITE
                                                                              : HW_REFUSED;
-    bool told = hw_refusal_write(&inflight->request.head, outcome, words, &refusal, NULL) == HAWSER_OK;
-    if (told) {
+    bool replied = hw_refusal_write(&inflight->request.head, outcome, words, &refusal, NULL) == HAWSER_OK;
+    if (replied) {
         hw_message_free(*reply);
         *reply = refusal;
     } else if (*reply != NULL) {
         hw_reply_to_refusal(*reply);
     }
-    return told;
+    return replied;
 }
 
 /* Sends the reply when the last piece of a request in flight is done. */
@@ -453,10 +453,10 @@ static void finish(hw_piece *piece)
     hw_message *reply = inflight->reply;
     hw_batch *batch = inflight->batch;
     hw_reply_head head;
-    bool told = true;
+    bool replied = true;
     int failed = atomic_load_explicit(&inflight->failed, memory_order_relaxed);
     if (failed != HAWSER_OK) {
-        told = refuse(inflight, failed, &reply);
+        replied = refuse(inflight, failed, &reply);
     } else if (reply != NULL) {
         memcpy(&head, reply->payload, sizeof head);
         head.clock = atomic_load_explicit(&inflight->least, memory_order_relaxed);
@@ -473,7 +473,7 @@ static void finish(hw_piece *piece)
     hw_inflight_free(inflight);
     if (reply != NULL)
         server->options.reply(server->options.argument, session->client, reply);
-    hw_batch_done(server, session->client, batch, told);
+    hw_batch_done(server, session->client, batch, replied);
     hw_client_session_relieve(session, bytes, waited);
 }
 

@@ -27,8 +27,8 @@ typedef struct hw_batch {
     struct hw_batch *next; /* of the client's batches; in this list until all parts have arrived */
     uint64_t task;
     uint32_t parts, heard;
-    atomic_uint left;   /* parts that are not done */
-    atomic_bool untold; /* a part failed, and there was no memory for the refusal */
+    atomic_uint left;      /* parts that are not done */
+    atomic_bool unreplied; /* a part failed, and there was no memory for the refusal */
     hw_message *reply;
 } hw_batch;
 
@@ -162,7 +162,7 @@ hawser_status hw_batch_join(hw_client_session *session, const hw_request_head *h
 /* Counts a part that has arrived. */
 void hw_batch_arrived(hw_client_session *session, hw_batch *batch);
 /* Counts a part that is done, or refused with the client informed (`told`); the last one sends the reply. Any thread. */
-void hw_batch_done(hw_server *server, uint32_t client, hw_batch *batch, bool told);
+void hw_batch_done(hw_server *server, uint32_t client, hw_batch *batch, bool replied);
 /* Drops a part that will never be done, because the server ends. */
 void hw_batch_drop(hw_batch *batch);
 void hw_batches_free(hw_batch *first);

@@ -44,16 +44,16 @@ static void start(node *it, unsigned number, unsigned count)
     it->options.environment = it->environment;
 }
 
-static void tell(const node *it, const char *text)
+static void send_line(const node *it, const char *text)
 {
     assert_int_equal(write(it->launcher, text, strlen(text)), strlen(text));
 }
 
-static void tell_key(const node *it)
+static void send_key(const node *it)
 {
     char line[100];
     snprintf(line, sizeof line, "key %s\n", key_digits);
-    tell(it, line);
+    send_line(it, line);
 }
 
 static void finish(node *it)
@@ -68,7 +68,7 @@ static void key_and_place_come_by_the_channel(void **state)
     (void)state;
     node it;
     start(&it, 2, 4);
-    tell_key(&it);
+    send_key(&it);
     assert_int_equal(hw_place_find(&it.options, &it.place, &it.error), HAWSER_OK);
     assert_non_null(it.place.ops);
     assert_string_equal(it.place.ops->how, "hawser run");
@@ -93,7 +93,7 @@ static void an_address_travels_to_the_launcher_and_to_the_others(void **state)
     node it;
     char address[HW_NET_ADDRESS], line[100] = "";
     start(&it, 0, 2);
-    tell_key(&it);
+    send_key(&it);
     assert_int_equal(hw_place_find(&it.options, &it.place, &it.error), HAWSER_OK);
     assert_int_equal(it.place.ops->publish(&it.place, "tcp:[::1]:7070", &it.error), HAWSER_OK);
     assert_int_equal(read(it.launcher, line, sizeof line - 1), 23);
@@ -101,10 +101,10 @@ static void an_address_travels_to_the_launcher_and_to_the_others(void **state)
     finish(&it);
 
     start(&it, 1, 2);
-    tell_key(&it);
-    tell(&it, "manager tcp:[::1]:"); /* a line may come in pieces, or with others */
+    send_key(&it);
+    send_line(&it, "manager tcp:[::1]:"); /* a line may come in pieces, or with others */
     assert_int_equal(hw_place_find(&it.options, &it.place, &it.error), HAWSER_OK);
-    tell(&it, "7070\nmanager x\n");
+    send_line(&it, "7070\nmanager x\n");
     assert_int_equal(it.place.ops->fetch(&it.place, 5, address, &it.error), HAWSER_OK);
     assert_string_equal(address, "tcp:[::1]:7070");
     finish(&it);
@@ -116,17 +116,17 @@ static void a_missing_address_passes_its_deadline(void **state)
     node it;
     char address[HW_NET_ADDRESS];
     start(&it, 1, 2);
-    tell_key(&it);
+    send_key(&it);
     assert_int_equal(hw_place_find(&it.options, &it.place, &it.error), HAWSER_OK);
     assert_int_equal(it.place.ops->fetch(&it.place, 0.05, address, &it.error), HAWSER_TIMEOUT);
     assert_non_null(strstr(it.error.text, "address of node 0"));
-    tell(&it, "nonsense\n");
+    send_line(&it, "nonsense\n");
     assert_int_equal(it.place.ops->fetch(&it.place, 5, address, &it.error), HAWSER_BAD_INPUT);
     assert_non_null(strstr(it.error.text, "nonsense"));
     char longest[600];
     memset(longest, 'x', sizeof longest);
     longest[sizeof longest - 1] = '\0';
-    tell(&it, longest);
+    send_line(&it, longest);
     assert_int_equal(it.place.ops->fetch(&it.place, 5, address, &it.error), HAWSER_BAD_INPUT);
     finish(&it);
 }
@@ -144,7 +144,7 @@ static void a_launcher_that_is_gone_is_said(void **state)
     finish(&it);
 
     start(&it, 0, 2);
-    tell_key(&it);
+    send_key(&it);
     assert_int_equal(hw_place_find(&it.options, &it.place, &it.error), HAWSER_OK);
     shutdown(it.launcher, SHUT_RDWR);
     assert_int_equal(it.place.ops->publish(&it.place, "x", &it.error), HAWSER_PEER_LOST); /* and no SIGPIPE */
@@ -159,7 +159,7 @@ static void a_wrong_key_line_is_refused_and_not_repeated(void **state)
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         node it;
         start(&it, 1, 2);
-        tell(&it, lines[i]);
+        send_line(&it, lines[i]);
         assert_int_equal(hw_place_find(&it.options, &it.place, &it.error), HAWSER_BAD_INPUT);
         assert_null(strstr(it.error.text, "00"));
         finish(&it);
@@ -183,7 +183,7 @@ static void a_wrong_channel_is_refused(void **state)
     }
     node it;
     start(&it, 3, 2); /* node 3 of 2 */
-    tell_key(&it);
+    send_key(&it);
     assert_int_equal(hw_place_find(&it.options, &it.place, &it.error), HAWSER_BAD_OPTION);
     finish(&it);
 }

@@ -242,7 +242,7 @@ static void numbers_mean_the_same_on_both_sides(void **state)
 }
 
 /* Two lists with the same signature, number of keys, first and last key have different numbers. */
-static void lists_of_one_signature_are_told_apart(void **state)
+static void lists_of_one_signature_are_distinguished(void **state)
 {
     (void)state;
     enum { COUNT = 5000 };
@@ -279,7 +279,7 @@ int main(void)
         cmocka_unit_test(numbers_that_are_not_finite_are_found),
         cmocka_unit_test(the_first_number_that_is_not_finite_is_found),
         cmocka_unit_test(numbers_mean_the_same_on_both_sides),
-        cmocka_unit_test(lists_of_one_signature_are_told_apart),
+        cmocka_unit_test(lists_of_one_signature_are_distinguished),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

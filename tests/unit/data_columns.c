@@ -23,7 +23,7 @@ static void buckets_follow_each_other(void **state)
     assert_true(hw_bucket_begin(last + 1) == (uint64_t)UINT32_MAX + 1);
 }
 
-static void counts_are_told_from_other_values(void **state)
+static void counts_are_distinguished_from_other_values(void **state)
 {
     (void)state;
     unsigned char count;
@@ -187,7 +187,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(buckets_follow_each_other),
-        cmocka_unit_test(counts_are_told_from_other_values),
+        cmocka_unit_test(counts_are_distinguished_from_other_values),
         cmocka_unit_test(columns_are_what_was_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

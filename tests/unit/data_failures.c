@@ -31,7 +31,7 @@ static void fail_each(const char *path, hawser_load load)
     }
 }
 
-static void any_failed_allocation_is_told_and_leaks_nothing(void **state)
+static void any_failed_allocation_is_reported_and_leaks_nothing(void **state)
 {
     (void)state;
     put_file("s.svm", "1 1:1 9:2\n2 2:1\n");
@@ -110,7 +110,7 @@ static void text_that_changes_between_two_looks_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_failed_allocation_is_told_and_leaks_nothing),
+        cmocka_unit_test(any_failed_allocation_is_reported_and_leaks_nothing),
         cmocka_unit_test(text_that_changes_between_two_looks_is_refused),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);

@@ -58,7 +58,7 @@ static void a_target_of_words_has_the_numbers_of_its_levels(void **state)
     hawser_dataset_free(d);
 }
 
-static void a_table_without_a_header_is_told_from_one_with(void **state)
+static void a_table_without_a_header_is_recognised(void **state)
 {
     (void)state;
     hawser_dataset *d = load_text("M,0.5,1\nF,0.25,2\nM,1,3\n", (hawser_load){.target = "-1"});
@@ -361,7 +361,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_become_a_column_per_level),
         cmocka_unit_test(a_target_of_words_has_the_numbers_of_its_levels),
-        cmocka_unit_test(a_table_without_a_header_is_told_from_one_with),
+        cmocka_unit_test(a_table_without_a_header_is_recognised),
         cmocka_unit_test(columns_are_left_out_by_name),
         cmocka_unit_test(dates_become_days_and_categories),
         cmocka_unit_test(the_calendar_is_right),

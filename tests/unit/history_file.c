@@ -331,7 +331,7 @@ static void the_lost_may_leave_less(void **state)
 }
 
 /* As many streams as records, each in two batches, whose turns go round: found again, and in order. */
-static void many_streams_are_told_apart(void **state)
+static void many_streams_are_distinguished(void **state)
 {
     (void)state;
     enum { STREAMS = 20000, EACH = sizeof(hw_batch_head) + sizeof(hw_event_record) };
@@ -406,7 +406,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_lost_may_leave_less, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(disks_say_no, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(nodes_write_their_parts, make_directory, remove_directory),
-        cmocka_unit_test(many_streams_are_told_apart),
+        cmocka_unit_test(many_streams_are_distinguished),
         cmocka_unit_test(digests_add_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,8 +19,8 @@
 typedef struct doom {
     uint64_t moves, death;
     uint32_t lost;
-    bool dead, told[MOST_BLOCKS]; /* by block; by client */
-    size_t written[512];          /* by log: what its node had noted down when it died */
+    bool dead, notified[MOST_BLOCKS]; /* by block; by client */
+    size_t written[512];              /* by log: what its node had noted down when it died */
 } doom;
 
 static doom draw_doom(hw_random *random, uint32_t nodes, uint64_t most)
@@ -105,10 +105,10 @@ static void kill_blocks(cluster *c, doom *d, const blocks_on_nodes *on, const no
 }
 
 /* A block hears of the loss: nothing of the lost comes after that. */
-static void tell_block(cluster *c, doom *d, const blocks_on_nodes *on, notes *n, uint32_t b)
+static void notify_block(cluster *c, doom *d, const blocks_on_nodes *on, notes *n, uint32_t b)
 {
     hw_event_record loss = loss_of(d, b);
-    d->told[b] = true;
+    d->notified[b] = true;
     hw_log_put(n->logs[b], &loss);
     for (uint32_t s = 0; s < c->blocks; s++)
         if (is_lost(d, on, s))
@@ -128,8 +128,8 @@ static void run_doomed_epoch(cluster *c, const shape *s, doom *d, const blocks_o
             kill_blocks(c, d, on, n);
         if (is_lost(d, on, b))
             continue;
-        if (d->dead && !d->told[b] && one_in(&c->random, 8))
-            tell_block(c, d, on, n, b);
+        if (d->dead && !d->notified[b] && one_in(&c->random, 8))
+            notify_block(c, d, on, n, b);
         else if (c->clock[b] == s->clocks || !cluster_ready(c, b) || one_in(&c->random, 3))
             cluster_deliver(c, b);
         else
@@ -191,11 +191,11 @@ static void kill_node(market *m, doom *d, const notes *n)
 }
 
 /* A client hears of the loss, and fails all that it has begun. */
-static void tell_client(market *m, doom *d, const notes *n, uint32_t client)
+static void notify_client(market *m, doom *d, const notes *n, uint32_t client)
 {
     hawser_error error = {HAWSER_PEER_LOST, "a node was lost"};
     hw_event_record loss = loss_of(d, 0);
-    d->told[client] = true;
+    d->notified[client] = true;
     for (size_t i = 0; i < n->count; i++)
         if (n->logs[i]->name.kind == HW_STREAM_CLIENT && n->logs[i]->name.number == client)
             hw_log_put(n->logs[i], &loss);
@@ -222,9 +222,9 @@ static void run_doomed_market(market *m, doom *d, const notes *n, void (*go)(mar
         uint32_t client = (uint32_t)hw_random_below(&m->w->random, m->w->clients);
         if (move == d->death && d->lost != HW_HISTORY_NONE)
             kill_node(m, d, n);
-        if (d->dead && client != d->lost && !d->told[client] && one_in(&m->w->random, 8))
-            tell_client(m, d, n, client);
-        if ((d->dead && a->client == d->lost) || d->told[a->client])
+        if (d->dead && client != d->lost && !d->notified[client] && one_in(&m->w->random, 8))
+            notify_client(m, d, n, client);
+        if ((d->dead && a->client == d->lost) || d->notified[a->client])
             step(m->w);
         else
             move_worker(m, a, end, go);
@@ -376,10 +376,10 @@ static bool comes_after_its_death(hw_history *history, hw_random *random)
 static bool seen_by_the_dead(const hw_history *history, spot s)
 {
     const hw_event_record *r = record_at(s);
-    bool told = false;
+    bool notified = false;
     for (size_t i = s.at; i < s.stream->count; i++)
-        told = told || s.stream->records[i].kind == HW_EVENT_LOST;
-    for (size_t b = 0; b < history->count && told; b++)
+        notified = notified || s.stream->records[i].kind == HW_EVENT_LOST;
+    for (size_t b = 0; b < history->count && notified; b++)
         for (size_t i = 0; i < history->streams[b].count && history->streams[b].cut; i++) {
             const hw_event_record *other = &history->streams[b].records[i];
             if (other->kind == HW_EVENT_SEEN && other->from == r->actor && is_same_part(other, r))
@@ -600,7 +600,7 @@ static hw_history two_changes(uint64_t first, uint64_t second)
 }
 
 /* Where the lost came furthest its loops count, too; but what it did in the last that is written may be of one that is not. */
-static void loops_that_the_lost_tells_of_count(void **state)
+static void loops_that_the_lost_node_recorded_count(void **state)
 {
     (void)state;
     static const struct {
@@ -677,7 +677,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_losses),
         cmocka_unit_test(every_mutant_is_refused),
-        cmocka_unit_test(loops_that_the_lost_tells_of_count),
+        cmocka_unit_test(loops_that_the_lost_node_recorded_count),
         cmocka_unit_test(more_blocks_than_a_job_has_are_refused),
         cmocka_unit_test(memory_goes_by_what_is_there),
     };

@@ -410,7 +410,7 @@ static bool is_assigned(const hw_history *history, spot s)
 }
 
 /* Server and client agree that something else was read. */
-static void tell_both(hw_history *history, spot s, uint64_t less)
+static void set_both_digests(hw_history *history, spot s, uint64_t less)
 {
     const hw_event_record r = *record_at(s);
     for (size_t k = 0; k < history->count; k++)
@@ -422,13 +422,13 @@ static void tell_both(hw_history *history, spot s, uint64_t less)
     record_at(s)->digest -= less;
 }
 
-/* A read of what was there before the last write, told alike by server and client. */
+/* A read of the version before the last write, recorded alike by server and client. */
 static bool stale_version(hw_history *history, hw_random *random)
 {
     spot s = draw(history, random, HW_EVENT_GIVEN, is_assigned);
     if (s.stream == NULL)
         return false;
-    tell_both(history, s, 1 + hw_random_below(random, 1 << 20));
+    set_both_digests(history, s, 1 + hw_random_below(random, 1 << 20));
     return true;
 }
 
@@ -470,7 +470,7 @@ static bool newest_again(hw_history *history, hw_random *random)
     spot s = draw(history, random, HW_EVENT_GIVEN, is_older);
     if (s.stream == NULL)
         return false;
-    tell_both(history, s, record_at(s)->digest - assigned(s, 0)->digest);
+    set_both_digests(history, s, record_at(s)->digest - assigned(s, 0)->digest);
     return true;
 }
 
@@ -719,7 +719,7 @@ static bool two_truths(hw_history *history, hw_random *random)
     spot s = draw(history, random, HW_EVENT_GIVEN, is_read_again);
     if (s.stream == NULL)
         return false;
-    tell_both(history, s, 1 + hw_random_below(random, 1 << 20));
+    set_both_digests(history, s, 1 + hw_random_below(random, 1 << 20));
     return true;
 }
 

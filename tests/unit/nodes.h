@@ -80,16 +80,16 @@ static void *node_main(void *argument)
     return NULL;
 }
 
-/* Runs `body` on every node of `count`, each with the options `pairs`; all of `nodes` are filled when it returns. told: all but node 0
- * hear who they are, and how many, from that one, as by hand. */
-static inline void run_nodes_told(test_node *nodes, uint32_t count, bool told, const char *const *pairs,
-                                  void (*body)(test_node *node), void *user)
+/* Runs `body` on every node of `count`, each with the options `pairs`; all of `nodes` are filled when it returns. by_hand: all but node 0
+ * receive their number and the number of nodes from node 0, as if they were started by hand. */
+static inline void run_nodes_launched(test_node *nodes, uint32_t count, bool by_hand, const char *const *pairs,
+                                      void (*body)(test_node *node), void *user)
 {
     const hawser_option *const tables[] = {hawser_job_rows(), hw_machine_rows(), NULL};
     test_launcher launcher = {.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
     pthread_t threads[NODES_MOST];
     for (uint32_t i = 0; i < count; i++) {
-        bool knows = !told || i == 0;
+        bool knows = !by_hand || i == 0;
         nodes[i] = (test_node){.node = knows ? i : HW_NET_ANY,
                                .nodes = knows ? count : 0,
                                .launcher = &launcher,
@@ -114,7 +114,7 @@ static inline void run_nodes_told(test_node *nodes, uint32_t count, bool told, c
 static inline void run_nodes(test_node *nodes, uint32_t count, const char *const *pairs, void (*body)(test_node *node),
                              void *user)
 {
-    run_nodes_told(nodes, count, false, pairs, body, user);
+    run_nodes_launched(nodes, count, false, pairs, body, user);
 }
 
 static inline void check_all(const test_node *nodes, uint32_t count, const char *what)

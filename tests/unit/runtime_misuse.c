@@ -57,15 +57,15 @@ static void a_unit_returns_a_status(void **state)
 {
     (void)state;
     static const int numbers[] = {77, 3, -12, -1000};
-    char told[20];
+    char expected[20];
     for (int i = 0; i < 4; i++) {
         hawser_error error = {0};
-        snprintf(told, sizeof told, "returned %d,", numbers[i]);
+        snprintf(expected, sizeof expected, "returned %d,", numbers[i]);
         assert_int_equal(run_unit(return_number, NULL, numbers[i], &error), HAWSER_BAD_PROGRAM);
-        if (strstr(error.text, told) == NULL || strstr(error.text, "unit 'unit', block ") == NULL)
+        if (strstr(error.text, expected) == NULL || strstr(error.text, "unit 'unit', block ") == NULL)
             fail_msg("%s", error.text);
         assert_int_equal(run_unit(add_one, rebuild_with_number, numbers[i], &error), HAWSER_BAD_PROGRAM);
-        assert_non_null(strstr(error.text, told));
+        assert_non_null(strstr(error.text, expected));
         assert_int_equal(run_unit(fail_with_number, NULL, numbers[i], &error), HAWSER_BAD_PROGRAM);
         assert_non_null(strstr(error.text, "words of its own"));
     }

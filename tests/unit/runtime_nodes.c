@@ -341,10 +341,10 @@ static void links_share_what_their_number_allows(void **state)
     (void)state;
     static const char *const pairs[] = {"threads", "1", "transport", "shm", NULL};
     enum { CONTROL = 4096, LEAST = 64 << 10, MOST = 512 << 10 };
-    for (int told = 0; told < 2; told++) {
+    for (int by_hand = 0; by_hand < 2; by_hand++) {
         test_node nodes[4];
-        shares wanted = {CONTROL + 2 * (told ? LEAST : MOST), CONTROL + 2 * MOST};
-        run_nodes_told(nodes, 4, told, pairs, look_at_links, &wanted);
+        shares wanted = {CONTROL + 2 * (by_hand ? LEAST : MOST), CONTROL + 2 * MOST};
+        run_nodes_launched(nodes, 4, by_hand, pairs, look_at_links, &wanted);
         for (uint32_t i = 0; i < 4; i++)
             if (nodes[i].status != HAWSER_OK)
                 fail_msg("%s", nodes[i].error.text);

@@ -18,13 +18,13 @@ enum { KEYS = 40, PARTS_SEED = 1 }; /* ten parts of four keys */
 /* What waits for the server is heard and worked. False: the server could not even refuse it, and gives the client up. */
 static bool serve_all(world *w, hawser_error *error)
 {
-    bool told = true;
-    while (told && w->there[0][0].first != NULL) {
-        told = hw_server_receive(w->server[0], 0, take(&w->there[0][0]), error) == HAWSER_OK;
+    bool replied = true;
+    while (replied && w->there[0][0].first != NULL) {
+        replied = hw_server_receive(w->server[0], 0, take(&w->there[0][0]), error) == HAWSER_OK;
         while (w->ready_count > 0)
             hw_stripe_work(w->ready[--w->ready_count]);
     }
-    return told;
+    return replied;
 }
 
 static void settle(world *w)
@@ -65,11 +65,11 @@ static bool push_without_memory(long n, bool all_after, bool sparse, bool known)
         ;
     atomic_store(&for_good, all_after);
     atomic_store(&countdown, n);
-    bool told = serve_all(w, &error);
+    bool replied = serve_all(w, &error);
     bool failed = atomic_load(&countdown) <= 0;
     atomic_store(&for_good, false);
     atomic_store(&countdown, 0);
-    if (told) {
+    if (replied) {
         settle(w);
         assert_true(w->ended[0][task] > 0);
         uint64_t pull = ask(w, table, HW_PULL, keys, out);
@@ -144,7 +144,7 @@ static bool clock_without_memory(long n)
         ;
     atomic_store(&for_good, true);
     atomic_store(&countdown, n);
-    bool told = serve_all(w, &error), failed = atomic_load(&countdown) <= 0;
+    bool replied = serve_all(w, &error), failed = atomic_load(&countdown) <= 0;
     atomic_store(&for_good, false);
     atomic_store(&countdown, 0);
     memset(w->ended, 0, sizeof w->ended); /* a clock that has left has ended, and fails now */
@@ -157,7 +157,7 @@ static bool clock_without_memory(long n)
             assert_non_null(strstr(error.text, "no memory left"));
             refusals[c]++;
         }
-    if (told || refusals[0] > 0)
+    if (replied || refusals[0] > 0)
         assert_true(refusals[0] == failed && refusals[1] == failed && (w->moment > KEYS) == failed);
     else
         assert_int_equal(error.status, HAWSER_NO_MEMORY);
@@ -165,7 +165,7 @@ static bool clock_without_memory(long n)
     return failed;
 }
 
-static void a_clock_that_is_refused_is_told_to_all(void **state)
+static void a_refused_clock_is_reported_to_all(void **state)
 {
     (void)state;
     long n = 1;
@@ -242,9 +242,9 @@ static bool write_without_memory(long n, int *missed)
         while (hw_client_more(w->client[0]))
             continue;
         atomic_store(&countdown, a == 0 ? n : 0);
-        bool told = serve_all(w, NULL), reached = atomic_exchange(&countdown, 0) <= 0;
+        bool replied = serve_all(w, NULL), reached = atomic_exchange(&countdown, 0) <= 0;
         settle(w);
-        if (!told || w->status[0][task] != HAWSER_OK) {
+        if (!replied || w->status[0][task] != HAWSER_OK) {
             close_world(w);
             return true;
         }
@@ -278,7 +278,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(versions_without_memory), cmocka_unit_test(what_failed_is_not_said_to_be_done),
-        cmocka_unit_test(what_was_made_before_a_failure_leaves), cmocka_unit_test(a_clock_that_is_refused_is_told_to_all),
+        cmocka_unit_test(what_was_made_before_a_failure_leaves), cmocka_unit_test(a_refused_clock_is_reported_to_all),
         cmocka_unit_test(lookup_of_missing_keys_does_not_wait_for_growth)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -409,7 +409,7 @@ static hawser_status wait_for_ever(test_node *node, hawser_store *store, group *
     return hawser_store_wait(store, task, error);
 }
 
-static void the_end_is_told(void **state)
+static void the_end_is_announced(void **state)
 {
     (void)state;
     servers set = {.count = 2};
@@ -542,7 +542,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(groups_after_each_other),    cmocka_unit_test(groups_at_once),
         cmocka_unit_test(what_is_wrong_is_one_line),  cmocka_unit_test(another_release_is_refused),
-        cmocka_unit_test(files_at_any_number),        cmocka_unit_test(the_end_is_told),
+        cmocka_unit_test(files_at_any_number),        cmocka_unit_test(the_end_is_announced),
         cmocka_unit_test(many_come_and_go),           cmocka_unit_test(a_refused_clock_ends_its_group_alone),
         cmocka_unit_test(tables_are_bounded_for_all), cmocka_unit_test(client_waits_until_the_tables_are_open),
     };

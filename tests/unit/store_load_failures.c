@@ -52,10 +52,10 @@ static bool load_without_memory(hawser_store *store, uint32_t table, long n, boo
     bool failed = atomic_load(&countdown) <= 0;
     atomic_store(&for_good, false);
     atomic_store(&countdown, 0);
-    bool told = strstr(error.text, "; its tables are in the store in part") != NULL;
+    bool explained = strstr(error.text, "; its tables are in the store in part") != NULL;
     assert_true(status == HAWSER_OK || (failed && status == HAWSER_NO_MEMORY));
-    assert_true(told || has_rows(store, table, status == HAWSER_OK ? NEW : OLD));
-    *half += told;
+    assert_true(explained || has_rows(store, table, status == HAWSER_OK ? NEW : OLD));
+    *half += explained;
     return failed;
 }
 

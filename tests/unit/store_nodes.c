@@ -30,14 +30,14 @@ enum { N = 3000, ROUNDS = 20, THREADS = 3 };
 typedef struct sums {
     uint32_t servers;
     bool sparse;
-    atomic_uint told;
+    atomic_uint completed;
 } sums;
 
-static void told(void *user, uint64_t task, hawser_status status)
+static void completed(void *user, uint64_t task, hawser_status status)
 {
     sums *how = user;
     if (task > 0 && status == HAWSER_OK)
-        atomic_fetch_add(&how->told, 1);
+        atomic_fetch_add(&how->completed, 1);
 }
 
 static uint64_t key_of(bool sparse, uint64_t i)
@@ -67,7 +67,7 @@ static void *push_all(void *argument)
         for (uint64_t i = 0; i < everything; i += 3)
             keys[count++] = key_of(p->how->sparse, i);
         hawser_request request = {
-            .table = p->table, .keys = keys, .count = count, .values = one, .done = told, .user = p->how};
+            .table = p->table, .keys = keys, .count = count, .values = one, .done = completed, .user = p->how};
         p->status = hawser_push(p->store, &request, &task, &p->error);
         if (p->status == HAWSER_OK)
             p->status = hawser_store_wait(p->store, task, &p->error);
@@ -145,7 +145,7 @@ static void sums_over(uint32_t count, uint32_t servers, bool sparse)
     sums how = {.servers = servers, .sparse = sparse};
     run_nodes(nodes, count, plain, sum_body, &how);
     check_all(nodes, count, "sums");
-    assert_int_equal(atomic_load(&how.told), count * THREADS * ROUNDS);
+    assert_int_equal(atomic_load(&how.completed), count * THREADS * ROUNDS);
 }
 
 static void sums_are_whole(void **state)
@@ -404,7 +404,7 @@ static void fail_body(test_node *node)
     hawser_store_close(store);
 }
 
-static void every_failure_is_told(void **state)
+static void every_failure_is_reported(void **state)
 {
     (void)state;
     test_node nodes[NODES_MOST];
@@ -614,7 +614,7 @@ int main(void)
         cmocka_unit_test(sums_are_whole),
         cmocka_unit_test(staleness_is_bounded),
         cmocka_unit_test(nodes_must_call_alike),
-        cmocka_unit_test(every_failure_is_told),
+        cmocka_unit_test(every_failure_is_reported),
         cmocka_unit_test(no_request_waits_forever),
         cmocka_unit_test(a_hot_range_holds_up_no_other),
         cmocka_unit_test(tasks_are_taken_as_they_come),

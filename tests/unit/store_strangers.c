@@ -262,7 +262,7 @@ static void what_is_wrong_in_a_request_is_refused(void **state)
 }
 
 /* Nobody waits for an answer to a clock, but others for the clock: the first that is wrong is told to every client of the group, and to no other. */
-static void a_wrong_clock_is_told_to_its_group(void **state)
+static void a_wrong_clock_is_reported_to_its_group(void **state)
 {
     (void)state;
     scene *s = begin(1);
@@ -307,10 +307,10 @@ static void a_client_cannot_ask_for_all_memory(void **state)
     scene *s = begin(1);
     stranger one;
     uint32_t number = 0;
-    const hw_table_wire told = {
+    const hw_table_wire wire = {
         .name = "wide", .function = "add", .type = HW_VALUE_F64, .width = WIDTH, .sparse = 1, .last = UINT64_MAX};
     come_and_sit(&one, s);
-    stranger_says(&one, HW_MESSAGE_CLIENT, HW_CONTROL_TABLE, &told, sizeof told);
+    stranger_says(&one, HW_MESSAGE_CLIENT, HW_CONTROL_TABLE, &wire, sizeof wire);
     stranger_waits(&one, 2, 0);
     assert_int_equal(one.answered, HAWSER_OK);
     number = 2;
@@ -431,9 +431,9 @@ enum { BIG = 1 << 15, BIG_BYTES = 8 * BIG, UNREAD = 4 * BIG_BYTES, PULLS = 400 }
 /* Makes a table of which a pull of all brings BIG_BYTES, unless it is there. */
 static void make_big(stranger *one)
 {
-    const hw_table_wire told = {.name = "big", .function = "add", .type = HW_VALUE_F64, .width = 1, .last = BIG - 1};
+    const hw_table_wire wire = {.name = "big", .function = "add", .type = HW_VALUE_F64, .width = 1, .last = BIG - 1};
     uint32_t before = one->answers;
-    stranger_says(one, HW_MESSAGE_CLIENT, HW_CONTROL_TABLE, &told, sizeof told);
+    stranger_says(one, HW_MESSAGE_CLIENT, HW_CONTROL_TABLE, &wire, sizeof wire);
     stranger_waits(one, before + 1, 0);
     assert_int_equal(one->answered, HAWSER_OK);
 }
@@ -651,7 +651,7 @@ int main(void)
         cmocka_unit_test(what_none_says_ends_a_guest),
         cmocka_unit_test(what_is_no_request_ends_a_guest),
         cmocka_unit_test(what_is_wrong_in_a_request_is_refused),
-        cmocka_unit_test(a_wrong_clock_is_told_to_its_group),
+        cmocka_unit_test(a_wrong_clock_is_reported_to_its_group),
         cmocka_unit_test(a_client_cannot_ask_for_all_memory),
         cmocka_unit_test(a_client_cannot_use_the_session_of_another),
         cmocka_unit_test(seats_are_for_one_each),

@@ -38,7 +38,7 @@ static hw_net_options open_options(uint32_t number, const char *interface)
 }
 
 /* The address that the card names; "10.0.0.1" of "tcp:10.0.0.1:7000". */
-static void told_address(const node *one, char address[64])
+static void announced_address(const node *one, char address[64])
 {
     const char *card = strstr(hw_net_address(one->net), "tcp:");
     assert_non_null(card);
@@ -51,15 +51,15 @@ static void route_and_loopback_are_bound_by_default_and_nothing_else(void **stat
     node one;
     hw_net_options options = open_options(0, NULL);
     node_open(&one, &options);
-    char told[64], entry[100];
-    told_address(&one, told);
+    char announced[64], entry[100];
+    announced_address(&one, announced);
     const char *listening = hw_net_listening(one.net);
-    (void)!snprintf(entry, sizeof entry, "%s:%u", told, port_of(&one));
+    (void)!snprintf(entry, sizeof entry, "%s:%u", announced, port_of(&one));
     assert_ptr_equal(strstr(listening, entry), listening); /* the first of the list */
     (void)!snprintf(entry, sizeof entry, "127.0.0.1:%u", port_of(&one));
     assert_non_null(strstr(listening, entry));
-    if (strchr(told, ':') == NULL)
-        assert_true(answers(told, port_of(&one)));
+    if (strchr(announced, ':') == NULL)
+        assert_true(answers(announced, port_of(&one)));
     assert_true(answers("127.0.0.1", port_of(&one)));
     assert_true(answers("127.0.1.1", port_of(&one))); /* a host's own name on Debian */
     assert_false(answers("127.0.0.2", port_of(&one)));
@@ -83,10 +83,10 @@ static void all_addresses_are_bound_when_asked(void **state)
         node_open(&plain, &usual);
         assert_true(answers("127.0.0.2", port_of(&one)));
         assert_non_null(strstr(hw_net_listening(one.net), "all addresses"));
-        char told[64], usually[64];
-        told_address(&one, told);
-        told_address(&plain, usually);
-        assert_string_equal(told, usually); /* nobody can connect to 0.0.0.0 */
+        char announced[64], usually[64];
+        announced_address(&one, announced);
+        announced_address(&plain, usually);
+        assert_string_equal(announced, usually); /* nobody can connect to 0.0.0.0 */
         node_close(&one);
         node_close(&plain);
     }

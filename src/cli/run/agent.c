@@ -171,22 +171,22 @@ static hawser_status go(agent *it, hawser_error *error)
 
 /* ------------------------------------------------------------------------------------------------- the nodes ---- */
 
-static hawser_status tell_manager(agent *it, const char *address, hawser_error *error)
+static hawser_status send_manager(agent *it, const char *address, hawser_error *error)
 {
     for (size_t i = 0; i < it->count; i++)
         if (it->children[i].node != 0 && it->children[i].channel >= 0)
-            HAWSER_TRY(hw_child_tell(&it->children[i], "manager", address, error));
+            HAWSER_TRY(hw_child_send(&it->children[i], "manager", address, error));
     return HAWSER_OK;
 }
 
 /* Reports the failure of a node to the nodes here, one of which may wait for it to join. */
-static hawser_status tell_ending(agent *it, const hw_launch_frame *frame, hawser_error *error)
+static hawser_status send_ending(agent *it, const hw_launch_frame *frame, hawser_error *error)
 {
     char line[400];
     snprintf(line, sizeof line, "%u %.300s", frame->number, frame->payload);
     for (size_t i = 0; i < it->count; i++)
         if (it->children[i].node != frame->number && it->children[i].channel >= 0)
-            HAWSER_TRY(hw_child_tell(&it->children[i], "ended", line, error));
+            HAWSER_TRY(hw_child_send(&it->children[i], "ended", line, error));
     return HAWSER_OK;
 }
 
@@ -230,8 +230,8 @@ static hawser_status take_frame(agent *it, const hw_launch_frame *frame, hawser_
         for (size_t i = 0; i < it->count; i++)
             hw_child_signal(&it->children[i], (int)frame->number);
         return HAWSER_OK;
-    case HW_FRAME_MANAGER: return tell_manager(it, frame->payload, error);
-    case HW_FRAME_ENDING: return tell_ending(it, frame, error);
+    case HW_FRAME_MANAGER: return send_manager(it, frame->payload, error);
+    case HW_FRAME_ENDING: return send_ending(it, frame, error);
     case HW_FRAME_INPUT: return take_input(it, frame, error);
     default: return hawser_fail(error, HAWSER_BAD_INPUT, "hawser run sent a frame that only an agent sends");
     }
@@ -257,7 +257,7 @@ static const char *after(const char *line, const char *word)
 }
 
 /* Reads lines of the node's channel: "address ADDRESS" of node 0, and "lost N WHY". */
-static hawser_status hear(agent *it, hw_child *child, hawser_error *error)
+static hawser_status receive(agent *it, hw_child *child, hawser_error *error)
 {
     char piece[LONGEST_LINE];
     ssize_t got = read(child->channel, piece, sizeof piece);
@@ -266,18 +266,19 @@ static hawser_status hear(agent *it, hw_child *child, hawser_error *error)
             hw_close_fd(&child->channel);
         return HAWSER_OK;
     }
-    HAWSER_TRY(hw_buffer_add(&child->heard, piece, (size_t)got, error));
-    for (char *end; (end = memchr(child->heard.data + child->heard.from, '\n', hw_buffer_left(&child->heard))) != NULL;) {
-        const char *line = child->heard.data + child->heard.from;
+    HAWSER_TRY(hw_buffer_add(&child->incoming, piece, (size_t)got, error));
+    for (char *end;
+         (end = memchr(child->incoming.data + child->incoming.from, '\n', hw_buffer_left(&child->incoming))) != NULL;) {
+        const char *line = child->incoming.data + child->incoming.from;
         *end = '\0';
         const char *address = after(line, "address "), *lost = after(line, "lost ");
         if (child->node == 0 && address != NULL)
             HAWSER_TRY(hw_wire_put_text(&it->wire, HW_FRAME_ADDRESS, 0, address, error));
         else if (lost != NULL)
             HAWSER_TRY(hw_wire_put_text(&it->wire, HW_FRAME_LOST, child->node, lost, error));
-        hw_buffer_drop(&child->heard, (size_t)(end - line) + 1);
+        hw_buffer_drop(&child->incoming, (size_t)(end - line) + 1);
     }
-    if (hw_buffer_left(&child->heard) > LONGEST_LINE)
+    if (hw_buffer_left(&child->incoming) > LONGEST_LINE)
         hw_close_fd(&child->channel);
     return HAWSER_OK;
 }
@@ -316,7 +317,7 @@ static hawser_status reap(agent *it, hw_child *child, hawser_error *error)
             HAWSER_TRY(pass_on(it, child, &child->err, HW_FRAME_ERR, error));
     }
     if (child->channel >= 0)
-        HAWSER_TRY(hear(it, child, error));
+        HAWSER_TRY(receive(it, child, error));
     if (WIFSIGNALED(result))
         snprintf(text, sizeof text, "signal %d", WTERMSIG(result));
     else
@@ -371,8 +372,9 @@ static size_t watch_all(agent *it, struct pollfd *set)
     size_t n = 3;
     for (size_t i = 0; i < it->count && it->going; i++, n += WATCHED) {
         hw_child *child = &it->children[i];
-        bool told = hw_buffer_left(&child->told) > 0, input = hw_buffer_left(&child->input) > 0 || child->input_ended;
-        set[n] = hw_watch(child->channel, (short)(POLLIN | (told ? POLLOUT : 0)));
+        bool outgoing = hw_buffer_left(&child->outgoing) > 0,
+             input = hw_buffer_left(&child->input) > 0 || child->input_ended;
+        set[n] = hw_watch(child->channel, (short)(POLLIN | (outgoing ? POLLOUT : 0)));
         set[n + 1] = hw_watch(child->in, input ? POLLOUT : 0);
         set[n + 2] = hw_watch(child->out, full ? 0 : POLLIN);
         set[n + 3] = hw_watch(child->err, full ? 0 : POLLIN);
@@ -382,10 +384,10 @@ static size_t watch_all(agent *it, struct pollfd *set)
 
 static hawser_status serve_child(agent *it, hw_child *child, const struct pollfd *set, hawser_error *error)
 {
-    if ((set[0].revents & POLLOUT) != 0 && !hw_buffer_write(&child->told, child->channel))
-        hw_buffer_drop(&child->told, hw_buffer_left(&child->told));
+    if ((set[0].revents & POLLOUT) != 0 && !hw_buffer_write(&child->outgoing, child->channel))
+        hw_buffer_drop(&child->outgoing, hw_buffer_left(&child->outgoing));
     if ((set[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0)
-        HAWSER_TRY(hear(it, child, error));
+        HAWSER_TRY(receive(it, child, error));
     if (set[1].revents != 0)
         HAWSER_TRY(feed(it, child, error));
     if (set[2].revents != 0 && child->out >= 0)

@@ -111,7 +111,7 @@ static void keep(int *mine, int *theirs)
 hawser_status hw_child_start(hw_child *child, const hw_child_job *job, int *code, hawser_error *error)
 {
     ends all = {{-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}};
-    HAWSER_TRY(hw_child_tell(child, "key", job->key, error));
+    HAWSER_TRY(hw_child_send(child, "key", job->key, error));
     pid_t pid = make_ends(child, job, &all) ? fork() : -1;
     if (pid == 0)
         become(job, &all);
@@ -142,12 +142,12 @@ void hw_child_signal(const hw_child *child, int number)
         (void)kill(-child->pid, number);
 }
 
-hawser_status hw_child_tell(hw_child *child, const char *word, const char *text, hawser_error *error)
+hawser_status hw_child_send(hw_child *child, const char *word, const char *text, hawser_error *error)
 {
-    HAWSER_TRY(hw_buffer_add(&child->told, word, strlen(word), error));
-    HAWSER_TRY(hw_buffer_add(&child->told, " ", 1, error));
-    HAWSER_TRY(hw_buffer_add(&child->told, text, strlen(text), error));
-    return hw_buffer_add(&child->told, "\n", 1, error);
+    HAWSER_TRY(hw_buffer_add(&child->outgoing, word, strlen(word), error));
+    HAWSER_TRY(hw_buffer_add(&child->outgoing, " ", 1, error));
+    HAWSER_TRY(hw_buffer_add(&child->outgoing, text, strlen(text), error));
+    return hw_buffer_add(&child->outgoing, "\n", 1, error);
 }
 
 void hw_child_close(hw_child *child)
@@ -156,7 +156,7 @@ void hw_child_close(hw_child *child)
     hw_close_fd(&child->in);
     hw_close_fd(&child->out);
     hw_close_fd(&child->err);
-    hw_buffer_free(&child->told);
-    hw_buffer_free(&child->heard);
+    hw_buffer_free(&child->outgoing);
+    hw_buffer_free(&child->incoming);
     hw_buffer_free(&child->input);
 }

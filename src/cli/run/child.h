@@ -14,8 +14,8 @@ typedef struct hw_child {
     bool ended;  /* and its end was reported */
     int channel; /* place.h describes it; -1: closed */
     int in, out, err;
-    hw_buffer told;  /* waits to be written to the channel */
-    hw_buffer heard; /* part of a line from the channel */
+    hw_buffer outgoing; /* waits to be written to the channel */
+    hw_buffer incoming; /* part of a line from the channel */
     hw_buffer input;
     bool input_ended;
 } hw_child;
@@ -36,7 +36,7 @@ hawser_status hw_child_start(hw_child *child, const hw_child_job *job, int *code
 /* Sends a signal to its whole group. */
 void hw_child_signal(const hw_child *child, int number);
 /* Queues a line for its channel. */
-hawser_status hw_child_tell(hw_child *child, const char *word, const char *text, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_child_send(hw_child *child, const char *word, const char *text, hawser_error *error) HAWSER_MUST_USE;
 void hw_child_close(hw_child *child);
 
 #endif

@@ -99,17 +99,17 @@ hawser_status hw_launch_ended(hw_launch *launch, uint32_t number, int code, int 
     return spread_ending(launch, number, why, error);
 }
 
-void hw_launch_count_losses(hw_launch *launch, uint32_t teller, uint32_t node, const char *why)
+void hw_launch_count_losses(hw_launch *launch, uint32_t reporter, uint32_t node, const char *why)
 {
-    if (teller == node || launch->nodes[teller].blamed != launch->node_count)
+    if (reporter == node || launch->nodes[reporter].blamed != launch->node_count)
         return;
-    launch->nodes[teller].blamed = node;
-    launch->nodes[teller].blamed_at = hw_seconds();
-    snprintf(launch->nodes[teller].why, sizeof launch->nodes[teller].why, "%s", why);
+    launch->nodes[reporter].blamed = node;
+    launch->nodes[reporter].blamed_at = hw_seconds();
+    snprintf(launch->nodes[reporter].why, sizeof launch->nodes[reporter].why, "%s", why);
 }
 
 /* Returns the node that most nodes blame, and in *teller the first of these; among equals it is the one that was blamed first. */
-static uint32_t most_blamed(const hw_launch *launch, uint32_t *teller)
+static uint32_t most_blamed(const hw_launch *launch, uint32_t *reporter)
 {
     uint32_t best = launch->node_count, most = 0;
     for (uint32_t i = 0; i < launch->node_count; i++) {
@@ -118,11 +118,11 @@ static uint32_t most_blamed(const hw_launch *launch, uint32_t *teller)
         for (uint32_t k = 0; k < launch->node_count; k++)
             votes += launch->nodes[k].blamed == one->blamed;
         if (one->blamed == launch->node_count || votes < most ||
-            (votes == most && one->blamed_at >= launch->nodes[*teller].blamed_at))
+            (votes == most && one->blamed_at >= launch->nodes[*reporter].blamed_at))
             continue;
         most = votes;
         best = one->blamed;
-        *teller = i;
+        *reporter = i;
     }
     return best;
 }
@@ -132,7 +132,7 @@ void hw_launch_find_first_cause(hw_launch *launch)
     if (launch->name_at == 0)
         return;
     launch->name_at = 0;
-    uint32_t teller = 0, node = most_blamed(launch, &teller);
+    uint32_t reporter = 0, node = most_blamed(launch, &reporter);
     launch->inferred = true;
     launch->first_failed = node < launch->node_count ? node : launch->follower;
     if (node == launch->node_count) {
@@ -140,8 +140,8 @@ void hw_launch_find_first_cause(hw_launch *launch)
     } else if (launch->interrupts == 0) {
         char name[160];
         describe(launch, node, name, sizeof name);
-        fprintf(launch->stream_err, "hawser run: %s) failed first, as node %u saw it: %s\n", name, teller,
-                launch->nodes[teller].why);
+        fprintf(launch->stream_err, "hawser run: %s) failed first, as node %u saw it: %s\n", name, reporter,
+                launch->nodes[reporter].why);
         (void)fflush(launch->stream_err);
     }
 }

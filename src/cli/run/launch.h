@@ -124,7 +124,7 @@ hawser_status hw_launch_loop(hw_launch *launch, hawser_error *error) HAWSER_MUST
 hawser_status hw_launch_ended(hw_launch *launch, uint32_t node, int code, int number, const char *why,
                               hawser_error *error) HAWSER_MUST_USE;
 /* Records that a node ends because of another's failure. */
-void hw_launch_count_losses(hw_launch *launch, uint32_t teller, uint32_t node, const char *why);
+void hw_launch_count_losses(hw_launch *launch, uint32_t reporter, uint32_t node, const char *why);
 /* Called when all nodes have ended, or at name_at: if all failed because of others, names the node that most of them blame. */
 void hw_launch_find_first_cause(hw_launch *launch);
 /* Returns the exit code of hawser run. Prints a line if a signal has ended all nodes before they began. */

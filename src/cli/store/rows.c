@@ -115,13 +115,13 @@ static hawser_status list_keys(rows *r, uint64_t first, uint64_t last, uint64_t 
     *count = 0;
     *more = false;
     for (uint32_t s = 0; s < hw_store_servers(store); s++) {
-        hw_bytes told;
-        HAWSER_TRY(hw_store_keys_of(store, s, r->number, first, last, KEYS_MOST, &told, error));
-        size_t got = told.length / sizeof **keys;
+        hw_bytes listed;
+        HAWSER_TRY(hw_store_keys_of(store, s, r->number, first, last, KEYS_MOST, &listed, error));
+        size_t got = listed.length / sizeof **keys;
         hawser_status status = HW_GROW(keys, &capacity, *count + got + 1, "the keys of a table", error);
         if (status == HAWSER_OK && got > 0)
-            memcpy(*keys + *count, told.data, got * sizeof **keys);
-        free(told.data);
+            memcpy(*keys + *count, listed.data, got * sizeof **keys);
+        free(listed.data);
         HAWSER_TRY(status);
         *count += got;
         if (got == KEYS_MOST) {

@@ -55,7 +55,7 @@ typedef struct serving {
 } serving;
 
 /* Prints the address as one line on standard output, for scripts that start clients. */
-static void tell(void *argument, const char *address)
+static void print_address(void *argument, const char *address)
 {
     serving *s = argument;
     fprintf(s->call->out, "%s\n", address);
@@ -101,7 +101,7 @@ static void warn(void *argument, const char *text)
 }
 
 /* Returns the key of the job or data option that the variable is about and servers do not have; NULL: none. */
-static const char *foreign_key(const hw_call *call, const char *variable)
+static const char *key_of_other_command(const hw_call *call, const char *variable)
 {
     const hawser_option *const tables[] = {hawser_job_rows(), hawser_data_rows()}, *row;
     const char *found = NULL;
@@ -122,7 +122,7 @@ static hawser_status check_environment(const hw_call *call, hawser_error *error)
     char names[300] = "";
     size_t used = 0;
     for (char *const *variable = call->environment; variable != NULL && *variable != NULL; variable++) {
-        const char *key = foreign_key(call, *variable);
+        const char *key = key_of_other_command(call, *variable);
         size_t length = strcspn(*variable, "=");
         /* An empty variable counts as unset. */
         if (key == NULL || (*variable)[length] == '\0' || (*variable)[length + 1] == '\0')
@@ -167,7 +167,7 @@ static hawser_status serve(serving *s, hawser_error *error)
                                 .directory = hawser_options_text(call->options, "dir"),
                                 .load = hw_path_of(call, "load"),
                                 .save = hw_path_of(call, "output"),
-                                .ready = tell,
+                                .ready = print_address,
                                 .listening = hawser_options_flag(call->options, "quiet") ? NULL : listening,
                                 .unsaved = unsaved,
                                 .damaged = damaged,

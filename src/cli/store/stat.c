@@ -9,13 +9,13 @@
 #include "runtime/store/asking.h"
 
 /* The figures of one server. */
-typedef struct told {
+typedef struct server_stat {
     hw_bytes bytes;
     hw_stat_wire stat;
     size_t tables;
-} told;
+} server_stat;
 
-static hw_count_wire count_at(const told *one, size_t table)
+static hw_count_wire count_at(const server_stat *one, size_t table)
 {
     hw_count_wire count;
     memcpy(&count, (const char *)one->bytes.data + sizeof one->stat + table * sizeof count, sizeof count);
@@ -23,10 +23,10 @@ static hw_count_wire count_at(const told *one, size_t table)
     return count;
 }
 
-static hawser_status ask_all(const hw_store_session *session, told *all, uint32_t servers, hawser_error *error)
+static hawser_status ask_all(const hw_store_session *session, server_stat *all, uint32_t servers, hawser_error *error)
 {
     for (uint32_t s = 0; s < servers; s++) {
-        told *one = &all[s];
+        server_stat *one = &all[s];
         HAWSER_TRY(hw_store_stat_of(session->store, s, &one->bytes, error));
         size_t length = one->bytes.length;
         if (length < sizeof one->stat)
@@ -45,7 +45,7 @@ static const char *type_name(uint32_t type)
     return type == HW_VALUE_F32 ? "f32" : type == HW_VALUE_F64 ? "f64" : "i64";
 }
 
-static void print_text(FILE *out, const told *all, uint32_t servers)
+static void print_text(FILE *out, const server_stat *all, uint32_t servers)
 {
     fprintf(out, "%-7s %-20s %12s %14s %12s %9s %9s %14s %14s\n", "server", "name", "keys", "bytes", "requests", "refused",
             "deferred", "counted", "limit");
@@ -76,7 +76,7 @@ static void print_text(FILE *out, const told *all, uint32_t servers)
     }
 }
 
-static json_t *table_json(const told *all, uint32_t servers, size_t t, bool *ok)
+static json_t *table_json(const server_stat *all, uint32_t servers, size_t t, bool *ok)
 {
     const hw_count_wire count = count_at(&all[0], t);
     json_t *object = json_object(), *keys = json_array(), *bytes = json_array();
@@ -99,7 +99,7 @@ static json_t *table_json(const told *all, uint32_t servers, size_t t, bool *ok)
     return object;
 }
 
-static hawser_status print_json(FILE *out, const told *all, uint32_t servers, hawser_error *error)
+static hawser_status print_json(FILE *out, const server_stat *all, uint32_t servers, hawser_error *error)
 {
     bool ok = true;
     json_t *root = json_object(), *list = json_array(), *tables = json_array();
@@ -129,7 +129,7 @@ static hawser_status print_json(FILE *out, const told *all, uint32_t servers, ha
 static hawser_status look(const hw_store_session *session, hawser_error *error)
 {
     uint32_t servers = hw_store_servers(session->store);
-    told *all = NULL;
+    server_stat *all = NULL;
     HAWSER_TRY(HW_NEW(&all, servers, "reports of servers", error));
     hawser_status status = ask_all(session, all, servers, error);
     if (status == HAWSER_OK && hawser_options_flag(session->call->options, "json"))

@@ -58,7 +58,7 @@ static hw_stop_request request_here(const hw_worker *worker)
 }
 
 /* Passes a request to stop to the driver, which may not have received it yet, or may be about to see the time limit. */
-static void tell_driver(hw_session *session, hw_stop_request stop)
+static void send_stop_request(hw_session *session, hw_stop_request stop)
 {
     if (session->driver == NULL || !stop.stop)
         return;
@@ -112,7 +112,7 @@ hawser_status hawser_allreduce(hawser_context *context, double *values, size_t c
         status = hw_wait(&worker->mailbox, result_is_there, worker);
     if (status == HAWSER_OK)
         status = hw_reduction_take(worker->reduction, values, &stop, &worker->error);
-    tell_driver(worker->session, stop);
+    send_stop_request(worker->session, stop);
     context->stopping = stop.stop;
     context->failed = status;
     return status;

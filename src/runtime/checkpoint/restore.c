@@ -321,7 +321,7 @@ static hawser_status run_rounds(restoring *r, hawser_error *error)
 }
 
 /* Adds to a failure that some rows are loaded already, as when the file, which was read to its end before, cannot be read any more. */
-static hawser_status tell_half(hawser_status status, hawser_error *error)
+static hawser_status say_loaded_in_part(hawser_status status, hawser_error *error)
 {
     if (error == NULL || status == HAWSER_PEER_LOST)
         return status;
@@ -354,7 +354,7 @@ static hawser_status replace(restoring *r, hawser_error *error)
         hw_server_forget(server, coming, count);
     pthread_mutex_unlock(&store->making);
     if (status == HAWSER_OK && (status = run_rounds(r, error)) != HAWSER_OK)
-        status = tell_half(status, error);
+        status = say_loaded_in_part(status, error);
     if (server != NULL)
         hw_server_loaded(server, coming, count, reserved);
     free(coming);

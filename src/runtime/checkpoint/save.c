@@ -236,7 +236,7 @@ static hawser_status wait_for_all(hawser_store *store, hawser_error *overflow, h
 }
 
 /* Reports the overflow, after the tables were saved. */
-static hawser_status tell_overflow(const hawser_store *store, const hawser_error *overflow, hawser_error *error)
+static hawser_status report_overflow(const hawser_store *store, const hawser_error *overflow, hawser_error *error)
 {
     hawser_status status = HAWSER_OK;
     if (overflow->status != HAWSER_OK)
@@ -266,7 +266,7 @@ static hawser_status save(saving *s, const char *path, hawser_error *error)
     hw_store_hold_all(store, false);
     status = save_held(s, path, tables, error);
     hw_store_release_all(store);
-    return status == HAWSER_OK ? tell_overflow(store, &overflow, error) : status;
+    return status == HAWSER_OK ? report_overflow(store, &overflow, error) : status;
 }
 
 hawser_status hw_store_ask_file(hawser_store *store, hw_control_message word, const char *name, hawser_error *error)
@@ -282,7 +282,7 @@ hawser_status hw_store_ask_file(hawser_store *store, hw_control_message word, co
         status = hw_remote_ask(store->remote, 0, word, name, strlen(name) + 1, &answer, error);
     hw_message_free(answer);
     HAWSER_TRY(hw_cluster_agree(store->job->cluster, status, error));
-    return tell_overflow(store, &overflow, error);
+    return report_overflow(store, &overflow, error);
 }
 
 hawser_status hawser_store_save(hawser_store *store, const char *path, hawser_error *error)

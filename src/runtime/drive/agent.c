@@ -67,13 +67,13 @@ static void pass_interrupt(hw_agent *agent)
 {
     hawser_job *job = agent->session->job;
     hw_message *message = NULL;
-    if (agent->told || !atomic_load(&job->interrupted))
+    if (agent->sent_interrupt || !atomic_load(&job->interrupted))
         return;
     uint64_t asked = atomic_load(&job->asked);
     if (hw_message_new(sizeof asked, &message, &agent->error) != HAWSER_OK) /* it tries again at the next check */
         return;
     memcpy(message->payload, &asked, sizeof asked);
-    agent->told = say(agent, message, HW_MESSAGE_INTERRUPT) == HAWSER_OK;
+    agent->sent_interrupt = say(agent, message, HW_MESSAGE_INTERRUPT) == HAWSER_OK;
 }
 
 static bool blocks_have_ended(void *argument)

@@ -9,8 +9,8 @@ typedef struct hw_agent {
     hw_session *session;
     hw_mailbox mailbox;
     hawser_error error;
-    hw_message *result; /* the driver's last message */
-    bool told;          /* the driver has received that this node was interrupted */
+    hw_message *result;  /* the driver's last message */
+    bool sent_interrupt; /* the driver has received that this node was interrupted */
 } hw_agent;
 
 void hw_agent_open(hw_agent *agent, hw_session *session);

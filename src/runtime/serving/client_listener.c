@@ -256,7 +256,7 @@ static void send_addresses(hw_client_listener *listener, hw_message *asked)
     free(text);
 }
 
-static void tell_stat(hw_client_listener *listener, hw_message *asked)
+static void send_stat(hw_client_listener *listener, hw_message *asked)
 {
     hawser_store *store = listener->store;
     hw_server_figures figures;
@@ -323,7 +323,7 @@ static void hear_word(hw_client_listener *listener, uint32_t node, hw_message *m
     message->origin = node;
     switch ((hw_control_message)message->envelope.part) {
     case HW_CONTROL_LOCATE: send_addresses(listener, message); return;
-    case HW_CONTROL_STAT: tell_stat(listener, message); return;
+    case HW_CONTROL_STAT: send_stat(listener, message); return;
     case HW_CONTROL_REGISTER:
     case HW_CONTROL_KEYS: put_down(listener, message); return;
     case HW_CONTROL_TABLE:

@@ -9,17 +9,17 @@
 #include "runtime/serving/serve.h"
 #include "runtime/store/hub.h"
 
-typedef struct telling {
+typedef struct announcement {
     hawser_store *store;
     const hawser_serving *given;
     hawser_status status;
     hawser_error *error;
-} telling;
+} announcement;
 
 /* Scripts that start clients read this file: it appears only when it is complete. */
-static void tell(void *argument, const char *address)
+static void announce(void *argument, const char *address)
 {
-    telling *t = argument;
+    announcement *t = argument;
     hw_file file = {.fd = -1};
     if (t->given->address_file != NULL) {
         t->status = hw_file_begin(&file, t->given->address_file, t->error);
@@ -37,19 +37,19 @@ static void tell(void *argument, const char *address)
 
 static void listening(void *argument, const char *addresses)
 {
-    const telling *t = argument;
+    const announcement *t = argument;
     t->given->listening(t->given->argument, addresses);
 }
 
 static bool unsaved(void *argument, const char *text)
 {
-    const telling *t = argument;
+    const announcement *t = argument;
     return t->given->unsaved(t->given->argument, text);
 }
 
 static void damaged(void *argument, const char *text)
 {
-    const telling *t = argument;
+    const announcement *t = argument;
     t->given->damaged(t->given->argument, text);
 }
 
@@ -105,14 +105,14 @@ hawser_status hawser_store_serve(hawser_store *store, const hawser_serving *serv
     HW_GIVEN(store);
     static const hawser_serving plain = {0};
     unsigned char key[HW_NET_KEY_MOST] = {0};
-    hawser_error telling_error = {0};
+    hawser_error announcement_error = {0};
     const hawser_options *options = store->job->options;
-    telling t = {.store = store, .given = serving != NULL ? serving : &plain, .error = &telling_error};
+    announcement t = {.store = store, .given = serving != NULL ? serving : &plain, .error = &announcement_error};
     hw_serving how = {.memory = store->job->settings.memory,
                       .directory = t.given->directory,
                       .load = t.given->load,
                       .save = t.given->save,
-                      .ready = tell,
+                      .ready = announce,
                       .listening = t.given->listening != NULL ? listening : NULL,
                       .unsaved = t.given->unsaved != NULL ? unsaved : NULL,
                       .damaged = t.given->damaged != NULL ? damaged : NULL,
@@ -137,6 +137,6 @@ hawser_status hawser_store_serve(hawser_store *store, const hawser_serving *serv
         status = hw_store_serve(store, &how, error);
     explicit_bzero(key, sizeof key);
     if (status == HAWSER_OK && t.status != HAWSER_OK)
-        return hawser_fail(error, t.status, "%s", telling_error.text);
+        return hawser_fail(error, t.status, "%s", announcement_error.text);
     return status;
 }

@@ -19,8 +19,8 @@ struct hw_status_table {
     hw_node_status *all; /* [node] */
     bool *known;         /* [node] */
     uint64_t sequence;   /* of the last put */
-    hw_node_status told; /* the status that was sent with it */
-    double told_at;
+    hw_node_status sent; /* the status that was sent with it */
+    double sent_at;
     double quiet_since; /* on the driver's node; < 0: not quiet */
 };
 
@@ -186,11 +186,11 @@ void hw_status_table_tick(hw_status_table *status_table, double now)
         keep(&eyes, 0, &node_status);
         judge(status_table, eyes.moved, now);
     }
-    bool told = status_table->sequence > 0 && memcmp(&status_table->told, &node_status, sizeof node_status) == 0;
-    if (told || now - status_table->told_at < EVERY + EVERY_NODE * status_table->session->nodes)
+    bool sent = status_table->sequence > 0 && memcmp(&status_table->sent, &node_status, sizeof node_status) == 0;
+    if (sent || now - status_table->sent_at < EVERY + EVERY_NODE * status_table->session->nodes)
         return;
-    status_table->told = node_status;
-    status_table->told_at = now;
+    status_table->sent = node_status;
+    status_table->sent_at = now;
     say(status_table, &node_status);
 }
 

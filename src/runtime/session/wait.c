@@ -156,7 +156,7 @@ hawser_status hw_fail_loss(hw_mailbox *mailbox, const hw_message *message, const
         return hawser_fail(mailbox->error, HAWSER_INTERNAL, "a loss was reported in %llu bytes",
                            (unsigned long long)message->envelope.length);
     hw_loss_text(loss, text, sizeof text);
-    if (loss->told != 0)
+    if (loss->reported != 0)
         return hawser_fail(mailbox->error, hw_loss_status(loss), "%s", text);
     if (loss->node != 0 && hw_status_table_of(status_table, loss->node, &node_status) && node_status.clocks > 0)
         (void)!snprintf(there, sizeof there, ", and node %u, by its last report, in clock %llu", loss->node,

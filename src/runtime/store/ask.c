@@ -210,8 +210,8 @@ static hawser_status failure_of(hawser_store *store, uint64_t task, hawser_error
         store->failures[i] = store->failures[--store->failure_count];
         return hawser_fail(error, found.status, "%s", found.text);
     }
-    if (store->untold.status != HAWSER_OK)
-        return hawser_fail(error, store->untold.status, "a task failed: %.900s", store->untold.text);
+    if (store->unreported.status != HAWSER_OK)
+        return hawser_fail(error, store->unreported.status, "a task failed: %.900s", store->unreported.text);
     return HAWSER_OK;
 }
 

@@ -26,7 +26,7 @@ hawser_status hw_hub_send(void *argument, uint32_t server, hw_message *message, 
 /* Keeps the status until a thread waits for the task. Without memory for it, no later task reports success. */
 static void keep_failure(hawser_store *store, uint64_t task, hawser_status status, const hawser_error *error)
 {
-    hawser_error *kept = &store->untold;
+    hawser_error *kept = &store->unreported;
     if (HW_GROW(&store->failures, &store->failure_capacity, store->failure_count + 1, "failed tasks", NULL) == HAWSER_OK) {
         hw_failure *failure = &store->failures[store->failure_count++];
         failure->task = task;

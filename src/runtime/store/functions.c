@@ -11,9 +11,9 @@ static const hawser_type types[] = {[HW_VALUE_F32] = HAWSER_F32, [HW_VALUE_F64] 
 
 static uint32_t types_of(const hawser_function *own)
 {
-    uint32_t told = own->types != 0 ? own->types : 1U << HAWSER_F64, all = 0;
+    uint32_t declared = own->types != 0 ? own->types : 1U << HAWSER_F64, all = 0;
     for (unsigned i = HW_VALUE_F32; i <= HW_VALUE_I64; i++)
-        all |= (told >> types[i] & 1) << i;
+        all |= (declared >> types[i] & 1) << i;
     return all;
 }
 

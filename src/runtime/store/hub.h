@@ -122,7 +122,7 @@ struct hawser_store {
     hw_completion *completions, **completions_end;
     hw_failure *failures; /* for which no thread has waited yet */
     size_t failure_count, failure_capacity;
-    hawser_error untold; /* a failure that could not be kept for lack of memory */
+    hawser_error unreported; /* a failure that could not be kept for lack of memory */
     bool lost;
     hawser_error loss;
     uint32_t run;                   /* number of this store in the job's history */

@@ -39,13 +39,13 @@ typedef struct manner {
 static void note_loss(hw_remote *remote, const hawser_error *loss)
 {
     pthread_mutex_lock(&remote->mutex);
-    bool first = !remote->lost, tell = first && remote->begun;
+    bool first = !remote->lost, notify = first && remote->begun;
     remote->lost = true;
     if (first)
         remote->loss = *loss;
     pthread_cond_broadcast(&remote->changed);
     pthread_mutex_unlock(&remote->mutex);
-    if (tell)
+    if (notify)
         hw_hub_lost(remote->store, loss);
 }
 
@@ -57,7 +57,7 @@ static void name_of(hw_remote *remote, uint32_t server, char text[HW_NET_NAME])
 }
 
 /* Returns true and names this client if it was stopped so long that it is the one that was lost; false: this process ran. */
-static bool tell_pause(hw_remote *remote, uint32_t server, hawser_error *error)
+static bool notify_pause(hw_remote *remote, uint32_t server, hawser_error *error)
 {
     char name[HW_NET_NAME];
     double paused = hw_net_paused(remote->net);
@@ -78,7 +78,7 @@ static void lost(void *argument, uint32_t node, const char *why, double silent)
     hawser_error error = {0};
     char name[HW_NET_NAME];
     name_of(remote, node, name);
-    if (!tell_pause(remote, node, &error))
+    if (!notify_pause(remote, node, &error))
         (void)!hawser_fail(&error, HAWSER_PEER_LOST, "server %u of the store (%s) was lost: %s; last heard %.1f s ago", node,
                            name, why, silent);
     note_loss(remote, &error);
@@ -172,7 +172,7 @@ hawser_status hw_remote_send(hw_remote *remote, uint32_t server, hw_message *mes
 {
     hawser_status status = hw_net_send(remote->net, server, message, error);
     if (status == HAWSER_PEER_LOST)
-        (void)tell_pause(remote, server, error);
+        (void)notify_pause(remote, server, error);
     return status;
 }
 
@@ -218,7 +218,7 @@ hawser_status hw_remote_ask(hw_remote *remote, uint32_t server, hw_control_messa
             status = hawser_fail(error, remote->loss.status, "%s", remote->loss.text);
         pthread_mutex_unlock(&remote->mutex);
         if (!known && status == HAWSER_PEER_LOST)
-            (void)tell_pause(remote, server, error);
+            (void)notify_pause(remote, server, error);
         return status;
     }
     HAWSER_TRY(await_answer(remote, &found, error));

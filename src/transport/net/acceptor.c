@@ -29,24 +29,24 @@ typedef struct net_acceptor {
     hw_net *net;
     half_open *oldest, *newest;
     uint32_t count;
-    double told_at; /* when the owner was last notified of a rejection; 0: never */
-    uint64_t untold;
+    double notified_at; /* when the owner was last notified of a rejection; 0: never */
+    uint64_t unreported;
 } net_acceptor;
 
 /* Limits the notifications: a flood of connections causes few of them. */
-static void tell_owner(net_acceptor *self, const char *from, const char *why)
+static void notify_owner(net_acceptor *self, const char *from, const char *why)
 {
     const hw_net_events *events = &self->net->events;
     double now = hw_seconds();
     if (events->refused == NULL)
         return;
-    if (self->told_at != 0 && now < self->told_at + HW_NET_REFUSED_SECONDS) {
-        self->untold++;
+    if (self->notified_at != 0 && now < self->notified_at + HW_NET_REFUSED_SECONDS) {
+        self->unreported++;
         return;
     }
-    events->refused(events->argument, from, why, self->untold);
-    self->told_at = now;
-    self->untold = 0;
+    events->refused(events->argument, from, why, self->unreported);
+    self->notified_at = now;
+    self->unreported = 0;
 }
 
 static void count_refusal(net_acceptor *self, const char *from, hw_shake_fault fault, bool late, const char *why)
@@ -62,7 +62,7 @@ static void count_refusal(net_acceptor *self, const char *from, hw_shake_fault f
         figures->refused_hello++;
     (void)!snprintf(figures->last_refused, sizeof figures->last_refused, "%.*s: %.200s", HW_NET_ADDRESS / 2, from, why);
     pthread_mutex_unlock(&net->mutex);
-    tell_owner(self, from, why);
+    notify_owner(self, from, why);
 }
 
 static void unlink_half_open(net_acceptor *self, half_open *one)
@@ -143,7 +143,7 @@ static void crowded(net_acceptor *self, const char *from, const char *why)
     figures->crowded_out++;
     (void)!snprintf(figures->last_refused, sizeof figures->last_refused, "%.*s: %s", HW_NET_ADDRESS / 2, from, why);
     pthread_mutex_unlock(&self->net->mutex);
-    tell_owner(self, from, why);
+    notify_owner(self, from, why);
 }
 
 /* Evicts the oldest half-open connection: a well-behaved peer is done in milliseconds. Returns false if even the oldest one is too new. */

@@ -134,9 +134,9 @@ static void parse(const char *text, struct sockaddr_storage *address)
 
 /* The addresses to listen on, and the one to announce. */
 typedef struct choice {
-    struct sockaddr_storage at[HW_LISTENERS_MOST - 1], told; /* one listener is a Unix socket, hence - 1 */
-    int count;                                               /* the first one is required; a host may lack the others */
-    bool all;                                                /* at[0] means all addresses */
+    struct sockaddr_storage at[HW_LISTENERS_MOST - 1], announced; /* one listener is a Unix socket, hence - 1 */
+    int count;                                                    /* the first one is required; a host may lack the others */
+    bool all;                                                     /* at[0] means all addresses */
 } choice;
 
 static void add(choice *chosen, const struct sockaddr_storage *given)
@@ -172,12 +172,12 @@ static void add_name(choice *chosen, const char *name)
 }
 
 /* Finds the address to announce if the net listens on all addresses, or none was given. */
-static void find_told(struct sockaddr_storage *told)
+static void find_announced(struct sockaddr_storage *announced)
 {
-    *told = (struct sockaddr_storage){0};
-    if (route_address(AF_INET, told) || route_address(AF_INET6, told) || interface_address(NULL, told))
+    *announced = (struct sockaddr_storage){0};
+    if (route_address(AF_INET, announced) || route_address(AF_INET6, announced) || interface_address(NULL, announced))
         return;
-    parse("127.0.0.1", told);
+    parse("127.0.0.1", announced);
 }
 
 /* Chooses the default route's addresses of both families and those that local processes use: "localhost" is 127.0.0.1 or ::1, and Debian
@@ -185,8 +185,8 @@ static void find_told(struct sockaddr_storage *told)
 static void choose_default(const hw_net_options *options, choice *chosen)
 {
     struct sockaddr_storage six = {0};
-    find_told(&chosen->told);
-    add(chosen, &chosen->told);
+    find_announced(&chosen->announced);
+    add(chosen, &chosen->announced);
     if (route_address(AF_INET6, &six))
         add(chosen, &six);
     add_text(chosen, "127.0.0.1");
@@ -220,8 +220,8 @@ static hawser_status choose(const hw_net_options *options, choice *chosen, hawse
         choose_default(options, chosen);
     else if (strcmp(options->interface, "all") == 0)
         choose_all(chosen);
-    else if (interface_address(options->interface, &chosen->told))
-        add(chosen, &chosen->told);
+    else if (interface_address(options->interface, &chosen->announced))
+        add(chosen, &chosen->announced);
     else
         add_name(chosen, options->interface);
     if (chosen->count == 0)
@@ -233,9 +233,9 @@ static hawser_status choose(const hw_net_options *options, choice *chosen, hawse
         chosen->count = 1;
     chosen->all = is_any(&chosen->at[0]);
     if (chosen->all)
-        find_told(&chosen->told);
+        find_announced(&chosen->announced);
     else
-        chosen->told = chosen->at[0];
+        chosen->announced = chosen->at[0];
     return HAWSER_OK;
 }
 
@@ -332,7 +332,7 @@ static hawser_status refuse_ports(const hw_net_options *options, const struct so
                        options->port_low, options->port_high, strerror(failure));
 }
 
-static hawser_status open_tcp(const hw_net_options *options, hw_listeners *listeners, struct sockaddr_storage *told,
+static hawser_status open_tcp(const hw_net_options *options, hw_listeners *listeners, struct sockaddr_storage *announced,
                               hawser_error *error)
 {
     enum { TRIES = 100 }; /* tries, because a port that the system chose for the first address may be taken on another */
@@ -351,8 +351,8 @@ static hawser_status open_tcp(const hw_net_options *options, hw_listeners *liste
     if (found == 0)
         return refuse_ports(options, failed, errno, error);
     list(listeners, first, &chosen, found);
-    *told = chosen.told;
-    set_port(told, found);
+    *announced = chosen.announced;
+    set_port(announced, found);
     return HAWSER_OK;
 }
 
@@ -363,7 +363,7 @@ hawser_status hw_listeners_open(const hw_net_options *options, uint64_t incarnat
     hawser_status status = HAWSER_OK;
     if (options->dial_only)
         return HAWSER_OK;
-    struct sockaddr_storage told;
+    struct sockaddr_storage announced;
     char host[HW_HOST_ID], text[HW_NET_ADDRESS] = "";
     hw_host_id(host);
     bool local = options->directory != NULL && options->transport != HW_NET_TCP;
@@ -371,9 +371,9 @@ hawser_status hw_listeners_open(const hw_net_options *options, uint64_t incarnat
         status = open_local(options, incarnation, listeners, error);
     /* A launcher that gives no directory announces a port to the other nodes. */
     if (status == HAWSER_OK && (!local || is_abstract(options) || !options->local_only)) {
-        status = open_tcp(options, listeners, &told, error);
+        status = open_tcp(options, listeners, &announced, error);
         if (status == HAWSER_OK)
-            hw_address_text(&told, length_of(&told), text);
+            hw_address_text(&announced, length_of(&announced), text);
     }
     if (status != HAWSER_OK) {
         hw_listeners_close(listeners);

@@ -52,7 +52,7 @@ typedef struct side {
 /* Moves what fits into `most`, and publishes the count from time to time. */
 static ssize_t move(hw_shared_ring *ring, side self, const struct iovec *pieces, int count, uint64_t most, bool *wakeup)
 {
-    uint64_t start = atomic_load_explicit(&ring->own, memory_order_relaxed), at = start, told = start;
+    uint64_t start = atomic_load_explicit(&ring->own, memory_order_relaxed), at = start, published = start;
     for (int i = 0; i < count && most > 0; i++)
         for (size_t done = 0; done < pieces[i].iov_len && most > 0;) {
             size_t size = pieces[i].iov_len - done;
@@ -62,9 +62,9 @@ static ssize_t move(hw_shared_ring *ring, side self, const struct iovec *pieces,
             at += size;
             done += size;
             most -= size;
-            if (at - told >= PUBLISH) {
+            if (at - published >= PUBLISH) {
                 atomic_store_explicit(self.count, at, memory_order_release);
-                told = at;
+                published = at;
             }
         }
     if (at != start) {
