@@ -112,7 +112,7 @@ static int by_size(const void *a, const void *b)
 }
 
 /* Runs in the parent: sends the next ping on the thread that receives the pong, as the bare loop does. */
-static void hear(void *argument, uint32_t node, hw_message *message)
+static void receive(void *argument, uint32_t node, hw_message *message)
 {
     end *self = argument;
     (void)node;
@@ -494,7 +494,7 @@ static void idle(bench *b)
 
 static void measure(bench *b)
 {
-    open_end(&b->self, (transport)b->kind, b->ring, 0, b->directory, hear);
+    open_end(&b->self, (transport)b->kind, b->ring, 0, b->directory, receive);
     order what = {.what = 'n'};
     (void)!snprintf(what.card, sizeof what.card, "%s", hw_net_address(b->self.net));
     order_child(b, what);

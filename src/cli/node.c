@@ -70,18 +70,18 @@ hawser_status hw_open_job(hw_call *call, hawser_status (*first)(void *argument, 
 }
 
 /* Splits the manager's text at its zeros. argv[0] is the command's name. */
-static hawser_status split(const hw_bytes *heard, char ***argv, int *argc, hawser_error *error)
+static hawser_status split(const hw_bytes *received_arguments, char ***argv, int *argc, hawser_error *error)
 {
-    char *text = heard->data;
+    char *text = received_arguments->data;
     size_t words = 1;
-    if (heard->length == 0 || text[heard->length - 1] != '\0')
+    if (received_arguments->length == 0 || text[received_arguments->length - 1] != '\0')
         return hawser_fail(error, HAWSER_BAD_INPUT,
                            "the manager's job is a program of its own: start that program here too, with --join");
-    for (size_t i = 0; i < heard->length; i++)
+    for (size_t i = 0; i < received_arguments->length; i++)
         words += text[i] == '\0';
     HAWSER_TRY(HW_NEW(argv, words + 1, "the manager's arguments", error));
     (*argv)[(*argc)++] = (char *)"hawser";
-    for (char *at = text; at < text + heard->length; at += strlen(at) + 1)
+    for (char *at = text; at < text + received_arguments->length; at += strlen(at) + 1)
         (*argv)[(*argc)++] = at;
     return strcmp((*argv)[1], "train") == 0
                ? HAWSER_OK
@@ -93,12 +93,13 @@ static hawser_status work(hw_call *call, hw_place *place, hawser_error *error)
 {
     char *const nothing[] = {NULL};
     hw_cluster *cluster = NULL;
-    hw_bytes heard = {0};
+    hw_bytes received_arguments = {0};
     char **argv = NULL;
     int argc = 0;
-    hawser_status status = hw_enter(call->options, place, &cluster, &(hw_entry){.heard = &heard}, error);
+    hawser_status status =
+        hw_enter(call->options, place, &cluster, &(hw_entry){.received_arguments = &received_arguments}, error);
     if (status == HAWSER_OK)
-        status = split(&heard, &argv, &argc, error);
+        status = split(&received_arguments, &argv, &argc, error);
     if (status == HAWSER_OK) {
         hw_call job = {
             .environment = nothing, .out = call->out, .err = call->err, .joined = &cluster, .interrupt = call->interrupt};
@@ -106,7 +107,7 @@ static hawser_status work(hw_call *call, hw_place *place, hawser_error *error)
     }
     hw_cluster_leave(cluster);
     free(argv);
-    free(heard.data);
+    free(received_arguments.data);
     return status;
 }
 

@@ -31,7 +31,7 @@ static hawser_status say(hw_place *place, const char *line, hawser_error *error)
 }
 
 /* Reads one line. The process manager sends nothing that was not requested. */
-static hawser_status hear(hw_place *place, double seconds, hawser_error *error)
+static hawser_status read_reply(hw_place *place, double seconds, hawser_error *error)
 {
     pmi_store *it = place->state;
     size_t used = 0;
@@ -75,7 +75,7 @@ static hawser_status ask(hw_place *place, const char *line, const char *expected
 {
     pmi_store *it = place->state;
     HAWSER_TRY(say(place, line, error));
-    HAWSER_TRY(hear(place, seconds, error));
+    HAWSER_TRY(read_reply(place, seconds, error));
     size_t length = strlen(expected);
     bool right = strncmp(it->answer, "cmd=", 4) == 0 && strncmp(it->answer + 4, expected, length) == 0;
     const char *rc = strstr(it->answer, " rc=");

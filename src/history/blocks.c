@@ -30,7 +30,7 @@ typedef struct walk {
     bool credited;
     uint64_t credit_epoch, credit;
     size_t at;
-    bool heard;      /* has recorded the loss of a node */
+    bool saw_loss;   /* has recorded the loss of a node */
     hw_index *agree; /* records that must agree: all of one key have the same digest, or end at the same clock */
     hawser_error *error;
     hawser_status status;
@@ -168,7 +168,7 @@ static bool is_unrecorded(const walk *w, uint32_t source, uint64_t clock, uint32
 static bool check_after_loss(walk *w)
 {
     const hw_event_record *r = here(w);
-    for (uint32_t j = r->from; w->heard && j < r->from + r->covers; j++) {
+    for (uint32_t j = r->from; w->saw_loss && j < r->from + r->covers; j++) {
         uint32_t node = node_of(w, j);
         size_t count;
         const hw_indexed *losses = hw_index_find(&w->checker->losses, (uint64_t[5]){node}, &count);
@@ -615,7 +615,7 @@ static bool walk_record(walk *w)
     if (r->kind == HW_EVENT_LOST) {
         if (!hw_is_cut(w->checker))
             return ALONE(w, HW_RULE_LOSS, "block %" PRIu32 " recorded a loss, but the job ended successfully", w->block);
-        w->heard = true;
+        w->saw_loss = true;
         return true;
     }
     if (r->kind == HW_EVENT_CREDIT) {

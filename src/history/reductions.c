@@ -14,7 +14,7 @@ typedef struct reduction_reader {
     uint32_t next;         /* number of the next reduction */
     bool open;             /* a share without its result, at: */
     size_t share;
-    bool heard; /* the loss of a node was recorded, at: */
+    bool saw_loss; /* the loss of a node was recorded, at: */
     size_t loss;
 } reduction_reader;
 
@@ -71,7 +71,7 @@ static bool read_result(reduction_reader *r)
         return ALONE(r, HW_RULE_ORDER, "block %" PRIu32 " has the result of reduction %" PRIu32 " without contributing",
                      e->actor, e->part);
     hw_applied(r->checker, HW_RULE_LOSS);
-    if (r->heard)
+    if (r->saw_loss)
         return AFTER(r, HW_RULE_LOSS, r->loss,
                      "block %" PRIu32 " has the result of a reduction, although it recorded a loss", e->actor);
     r->open = false;
@@ -107,8 +107,8 @@ static hawser_status read_stream(hw_checker *checker, const hw_stream *stream, r
     reduction_reader r = {.checker = checker, .stream = stream};
     for (; r.at < stream->count; r.at++) {
         const hw_event_record *e = here(&r);
-        if (e->kind == HW_EVENT_LOST && !r.heard) {
-            r.heard = true;
+        if (e->kind == HW_EVENT_LOST && !r.saw_loss) {
+            r.saw_loss = true;
             r.loss = r.at;
         }
         if (e->kind != HW_EVENT_SHARE && e->kind != HW_EVENT_REDUCED && e->kind != HW_EVENT_REDUCTIONS)

@@ -55,7 +55,7 @@ hawser_status hw_batch_join(hw_client_session *session, const hw_request_head *h
 
 void hw_batch_arrived(hw_client_session *session, hw_batch *batch)
 {
-    if (batch == NULL || ++batch->heard < batch->parts)
+    if (batch == NULL || ++batch->parts_arrived < batch->parts)
         return;
     hw_batch **place = &session->batches;
     while (*place != batch)

@@ -26,7 +26,7 @@ typedef struct hw_piece {
 typedef struct hw_batch {
     struct hw_batch *next; /* of the client's batches; in this list until all parts have arrived */
     uint64_t task;
-    uint32_t parts, heard;
+    uint32_t parts, parts_arrived;
     atomic_uint left;      /* parts that are not done */
     atomic_bool unreplied; /* a part failed, and there was no memory for the refusal */
     hw_message *reply;

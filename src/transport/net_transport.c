@@ -205,7 +205,7 @@ static hawser_status apply_put(net_transport *self, uint32_t node, const hw_mess
 }
 
 /* Replies to a fence. No reply is needed if the asking node is lost: its link reports the loss. */
-static hawser_status hear_fence(net_transport *self, hw_message *fence, hawser_error *error)
+static hawser_status receive_fence(net_transport *self, hw_message *fence, hawser_error *error)
 {
     hawser_status status = answer_fence(self, fence, error);
     return status == HAWSER_PEER_LOST ? HAWSER_OK : status;
@@ -231,7 +231,7 @@ hawser_status hw_net_transport_arrived(hw_transport *transport, uint32_t node, h
     else if (envelope->kind == HW_MESSAGE_PUT && !all)
         status = apply_put(self, node, message, error);
     else if (envelope->kind == HW_MESSAGE_FENCE && !all)
-        return hear_fence(self, message, error);
+        return receive_fence(self, message, error);
     else if (all)
         status = to_blocks(self, message, error);
     else if (hw_inbox_put(&self->inboxes[destination], message))

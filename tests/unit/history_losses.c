@@ -352,7 +352,7 @@ static bool comes_from_lost(const hw_history *history, spot s)
 }
 
 /* The next loss that its stream hears of, moved up to stand in front of it. */
-static void hear_before(spot s)
+static void record_loss_before(spot s)
 {
     spot loss = s;
     while (record_at(loss)->kind != HW_EVENT_LOST)
@@ -365,7 +365,7 @@ static bool comes_after_its_death(hw_history *history, hw_random *random)
     spot s = draw(history, random, HW_EVENT_SEEN, comes_from_lost);
     if (s.stream == NULL)
         return false;
-    hear_before(s);
+    record_loss_before(s);
     if (one_in(random, 2))
         insert((spot){s.stream, s.at + 1},
                (hw_event_record){.kind = HW_EVENT_LOST, .actor = s.stream->name.number, .from = HW_HISTORY_NONE});
@@ -393,7 +393,7 @@ static bool sees_after_its_death(hw_history *history, hw_random *random)
     spot s = draw(history, random, HW_EVENT_WRITE, seen_by_the_dead);
     if (s.stream == NULL)
         return false;
-    hear_before(s);
+    record_loss_before(s);
     return true;
 }
 

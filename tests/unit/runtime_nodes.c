@@ -398,8 +398,8 @@ static void results_go_where_they_are_not(void **state)
 
 typedef struct blame {
     char words[200];
-    atomic_uint opened; /* nodes whose job is open */
-    atomic_bool heard;  /* by node 3 */
+    atomic_uint opened;   /* nodes whose job is open */
+    atomic_bool received; /* by node 3 */
 } blame;
 
 /* Node 1 leaves because of node 2; so does node 0, when it finds node 1 gone; node 3 waits for all, and node 2, who lives, until it has heard. */
@@ -425,8 +425,8 @@ static void blame_body(test_node *node)
     if (node->node > 1)
         node->status = hw_cluster_agree(cluster, HAWSER_OK, &node->error);
     if (node->node == 3)
-        atomic_store(&how->heard, true);
-    while (node->node == 2 && !atomic_load(&how->heard))
+        atomic_store(&how->received, true);
+    while (node->node == 2 && !atomic_load(&how->received))
         sched_yield();
 }
 

@@ -43,19 +43,19 @@ static void late_park(hw_executor *super, uint32_t number, double deadline)
     ((late_executor *)super)->time = deadline;
 }
 
-static hawser_status hear(void *owner, hw_message *message)
+static hawser_status handle(void *owner, hw_message *message)
 {
     *(bool *)owner = true;
     hw_message_free(message);
     return HAWSER_OK;
 }
 
-static bool heard(void *argument)
+static bool has_message(void *argument)
 {
     return *(bool *)argument;
 }
 
-static void mail_at_the_last_moment_is_heard(void **state)
+static void a_message_at_the_last_moment_is_received(void **state)
 {
     (void)state;
     static const hw_executor_ops ops = {.now = late_now, .busy = late_busy, .park = late_park};
@@ -66,8 +66,8 @@ static void mail_at_the_last_moment_is_heard(void **state)
         late_executor executor = {.super = {&ops}, .sends = sends};
         assert_int_equal(hw_inproc_new(2, &executor.transport, &error), HAWSER_OK);
         hw_session session = {.job = test.job, .transport = executor.transport, .executor = &executor.super, .blocks = 1};
-        hw_mailbox mailbox = {.session = &session, .owner = &came, .handle = hear, .error = &error};
-        assert_int_equal(hw_wait(&mailbox, heard, &came), sends ? HAWSER_OK : HAWSER_TIMEOUT);
+        hw_mailbox mailbox = {.session = &session, .owner = &came, .handle = handle, .error = &error};
+        assert_int_equal(hw_wait(&mailbox, has_message, &came), sends ? HAWSER_OK : HAWSER_TIMEOUT);
         assert_true(sends || strstr(error.text, "timed out after 50 s") != NULL);
         executor.transport->ops->free(executor.transport);
         close_job(test);
@@ -133,7 +133,7 @@ static void says_nothing(far_executor *executor)
 static void rests_from_10(far_executor *executor)
 {
     if (executor->sequence == 0 && executor->time >= 10)
-        far_put(executor, &(hw_node_status){.heard = 3});
+        far_put(executor, &(hw_node_status){.received = 3});
 }
 
 static void works_until_200(far_executor *executor)
@@ -148,10 +148,10 @@ static void sends_until_200(far_executor *executor)
         far_put(executor, &(hw_node_status){.queued = executor->sequence == 0 ? 1000 : 0});
 }
 
-static void hears_now_and_then_until_300(far_executor *executor)
+static void receives_until_300(far_executor *executor)
 {
     if (executor->time <= 300 && (double)executor->sequence * 30 <= executor->time)
-        far_put(executor, &(hw_node_status){.heard = executor->sequence});
+        far_put(executor, &(hw_node_status){.received = executor->sequence});
 }
 
 static void works_here_until_400(far_executor *executor)
@@ -173,8 +173,9 @@ static double waits(uint32_t node, void (*step)(far_executor *), hawser_status w
     session.executor = &executor.super;
     assert_int_equal(hw_inproc_new(4, &session.transport, &error), HAWSER_OK);
     assert_int_equal(hw_status_table_open(&session, &session.status_table, &error), HAWSER_OK);
-    hw_mailbox mailbox = {.session = &session, .endpoint = 1, .owner = &came, .handle = hear, .poll = 0.5, .error = &error};
-    assert_int_equal(hw_wait(&mailbox, heard, &came), wanted);
+    hw_mailbox mailbox = {
+        .session = &session, .endpoint = 1, .owner = &came, .handle = handle, .poll = 0.5, .error = &error};
+    assert_int_equal(hw_wait(&mailbox, has_message, &came), wanted);
     assert_true(wanted == HAWSER_OK || strstr(error.text, "all workers on all nodes were waiting") != NULL);
     hw_status_table_close(session.status_table);
     session.transport->ops->free(session.transport);
@@ -192,7 +193,7 @@ static void a_job_in_which_no_node_works_ends(void **state)
     } cases[] = {{rests_from_10, 10},
                  {works_until_200, 200},
                  {sends_until_200, 200},
-                 {hears_now_and_then_until_300, 300},
+                 {receives_until_300, 300},
                  {works_here_until_400, 400}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         double waited = waits(0, cases[i].step, HAWSER_TIMEOUT);
@@ -244,7 +245,7 @@ static void a_woken_worker_is_busy_at_once(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(mail_at_the_last_moment_is_heard),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_message_at_the_last_moment_is_received),
                                        cmocka_unit_test(a_job_in_which_no_node_works_ends),
                                        cmocka_unit_test(a_woken_worker_is_busy_at_once)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,8 +29,8 @@ static void come(world *w, uint32_t workers, visitors *v)
     }
 }
 
-/* What the guest has sent is heard from its session. */
-static void hear_guest(world *w, visitors *v)
+/* The servers receive what the guest has sent, by its session. */
+static void receive_from_client(world *w, visitors *v)
 {
     while (hw_client_more(w->client[GUEST]))
         continue;
@@ -88,13 +88,13 @@ static void a_group_waits_for_itself(void **state)
             (void)submit(w, GUEST, clock);
         (void)submit(w, GUEST, push);
         uint64_t guests = submit(w, GUEST, pull);
-        hear_guest(w, &v);
+        receive_from_client(w, &v);
         assert_true(hw_client_ended(w->client[GUEST], guests) && !hw_client_ended(w->client[0], hosts));
         for (uint64_t i = 0; i < KEYS; i++)
             assert_true(out[i] == 2);
         pull.least = 9; /* never */
         uint64_t never = submit(w, GUEST, pull);
-        hear_guest(w, &v);
+        receive_from_client(w, &v);
         assert_false(hw_client_ended(w->client[GUEST], never));
         go_away(w, &v);
         assert_int_equal(w->status[GUEST][never], HAWSER_BAD_INPUT);
@@ -131,7 +131,7 @@ static void sums_are_of_a_group(void **state)
         (void)submit(w, GUEST, (hw_order){.operation = HW_CLOCK, .table = t, .last = KEYS - 1});
         push.clock = 1;
         (void)submit(w, GUEST, push);
-        hear_guest(w, &v);
+        receive_from_client(w, &v);
         uint64_t task = submit(w, 0, (hw_order){.operation = HW_PULL, .table = t, .last = KEYS - 1, .out = out});
         run_dry(w);
         assert_true(hw_client_ended(w->client[0], task));
@@ -153,17 +153,17 @@ static void any_order_of_coming(void **state)
     int64_t out[3] = {9, 9, 9}, put[3] = {4, 5, -6};
     (void)submit(w, GUEST, (hw_order){.operation = HW_PUT, .table = t, .first = 7, .last = 7, .values = put});
     uint64_t task = submit(w, GUEST, (hw_order){.operation = HW_PULL, .table = t, .first = 7, .last = 7, .out = out});
-    hear_guest(w, &early);
+    receive_from_client(w, &early);
     assert_true(hw_client_ended(w->client[GUEST], task));
     assert_memory_equal(out, put, sizeof put);
     go_away(w, &early);
     come(w, 1, &late);
     (void)submit(w, GUEST, (hw_order){.operation = HW_PUSH, .table = t, .first = 7, .last = 7, .values = put});
     (void)submit(w, GUEST, (hw_order){.operation = HW_PULL, .table = t, .first = 7, .last = 7, .out = out});
-    hear_guest(w, &late);
+    receive_from_client(w, &late);
     assert_true(out[0] == 8 && out[1] == 10 && out[2] == -12);
     (void)submit(w, GUEST, (hw_order){.operation = HW_PULL, .table = t, .last = 9, .out = (int64_t[30]){0}, .least = 5});
-    hear_guest(w, &late);
+    receive_from_client(w, &late);
     for (uint32_t s = 0; s < w->servers; s++)
         hw_group_end(late.group[s]); /* nobody works the stripes any more */
     close_world(w);

@@ -524,14 +524,14 @@ static void a_refused_clock_ends_the_store(void **state)
 /* ------------------------------------------------------------------------------------- losses, where they are heard ---- */
 
 /* What a callback on the net's thread does: it hears that node 2 is lost, and asks for something. */
-typedef struct hearing {
+typedef struct watch {
     hawser_store *store;
     uint32_t table;
     hawser_status status;
     hawser_error error;
     bool own, at_once;
-    atomic_bool heard;
-} hearing;
+    atomic_bool called;
+} watch;
 
 static double shift_loss(hw_cluster *cluster, double seconds)
 {
@@ -541,10 +541,10 @@ static double shift_loss(hw_cluster *cluster, double seconds)
     return at;
 }
 
-static void hear_of_a_loss(void *user, uint64_t task, hawser_status status)
+static void note_loss(void *user, uint64_t task, hawser_status status)
 {
     const double window = 30;
-    hearing *h = user;
+    watch *h = user;
     hw_cluster *cluster = h->store->job->cluster;
     double one = 1;
     h->own = hw_net_is_own_thread(cluster->net);
@@ -555,22 +555,22 @@ static void hear_of_a_loss(void *user, uint64_t task, hawser_status status)
         h->at_once = hw_seconds() < until;
         shift_loss(cluster, -window);
     }
-    atomic_store(&h->heard, true);
+    atomic_store(&h->called, true);
 }
 
 /* Until another node's answer is heard on the net's thread, and not by who asks, who may look for it. */
-static hawser_status hear_one(hearing *h, const hw_arcs *arcs, hawser_error *error)
+static hawser_status watch_one(watch *h, const hw_arcs *arcs, hawser_error *error)
 {
     double out;
     uint64_t task, key = 0;
     while (arcs->arcs[hw_arcs_find(arcs, key)].server != 1)
         key++;
     for (int i = 0; i < 1000 && !h->own; i++) {
-        atomic_store(&h->heard, false);
+        atomic_store(&h->called, false);
         const hawser_request request = {
-            .table = h->table, .first = key, .last = key, .out = &out, .done = hear_of_a_loss, .user = h};
+            .table = h->table, .first = key, .last = key, .out = &out, .done = note_loss, .user = h};
         HAWSER_TRY(hawser_pull(h->store, &request, &task, error));
-        while (!atomic_load(&h->heard))
+        while (!atomic_load(&h->called))
             sched_yield();
     }
     return HAWSER_OK;
@@ -578,11 +578,11 @@ static hawser_status hear_one(hearing *h, const hw_arcs *arcs, hawser_error *err
 
 static void loss_body(test_node *node)
 {
-    hearing h = {.status = HAWSER_INTERNAL};
+    watch h = {.status = HAWSER_INTERNAL};
     MUST(node->status = hawser_store_open(node->job, NULL, &h.store, &node->error));
     node->status = hawser_store_table(h.store, &(hawser_table){.name = "t", .last = N - 1}, &h.table, &node->error);
     if (node->status == HAWSER_OK && node->node == 0)
-        node->status = hear_one(&h, hw_client_arcs(h.store->client, h.table), &node->error);
+        node->status = watch_one(&h, hw_client_arcs(h.store->client, h.table), &node->error);
     if (node->status == HAWSER_OK && node->node == 0 &&
         (!h.own || !h.at_once || h.status != HAWSER_PEER_LOST || strstr(h.error.text, "node 2") == NULL))
         node->status =

@@ -438,7 +438,7 @@ static uint64_t bytes_of(const world *w)
 enum { GUEST = 1, ROWS = 3000 };
 
 /* All a guest's client has sent is heard from its session. */
-static void hear_guest(world *w, hw_client_session *session)
+static void receive_from_client(world *w, hw_client_session *session)
 {
     while (hw_client_more(w->client[GUEST]))
         continue;
@@ -463,7 +463,7 @@ static uint64_t two_iterations(world *w, uint32_t table, hw_client_session *sess
         order.operation = HW_PULL, order.out = out, order.values = NULL, order.reread = true;
         task = submit(w, GUEST, order);
     }
-    hear_guest(w, session);
+    receive_from_client(w, session);
     for (size_t i = 0; i < ROWS && w->status[GUEST][task] == HAWSER_OK; i++)
         assert_true(out[i] == 1); /* what the first iteration wrote */
     return task;
@@ -521,7 +521,7 @@ static void nothing_is_kept_without_a_reader(void **state)
             order.operation = HW_PUSH, order.values = ones;
             (void)submit(w, GUEST, order);
         }
-        hear_guest(w, session);
+        receive_from_client(w, session);
         assert_int_equal(quota_used_of(w), used);
         end_guests(w, group);
         close_world(w);
@@ -543,7 +543,7 @@ static void a_version_over_the_quota_is_refused(void **state)
     assert_non_null(strstr(w->error.text, "was not kept, for want of memory (--memory-limit"));
     hw_order order = {.operation = HW_PULL, .table = table, .last = ROWS - 1, .out = out, .clock = 2};
     task = submit(w, GUEST, order);
-    hear_guest(w, session);
+    receive_from_client(w, session);
     assert_true(w->status[GUEST][task] == HAWSER_OK && out[0] == 2 && out[ROWS - 1] == 2);
     hw_server_limit(w->server[0], 0);
     order.reread = true; /* what nobody has written since is there without any version */
@@ -552,7 +552,7 @@ static void a_version_over_the_quota_is_refused(void **state)
     (void)submit(w, GUEST, order);
     order.reread = true, order.operation = HW_PULL, order.out = out, order.values = NULL;
     uint64_t later = submit(w, GUEST, order);
-    hear_guest(w, session);
+    receive_from_client(w, session);
     assert_true(w->status[GUEST][task] == HAWSER_OK && w->status[GUEST][later] == HAWSER_OK && out[0] == 2);
     end_guests(w, group);
     close_world(w);

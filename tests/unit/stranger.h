@@ -20,7 +20,7 @@ typedef struct stranger {
     unsigned rest;                       /* microseconds that it rests after each */
 } stranger;
 
-static void stranger_hears(void *argument, uint32_t node, hw_message *message)
+static void stranger_receives(void *argument, uint32_t node, hw_message *message)
 {
     stranger *one = argument;
     const hw_envelope *envelope = &message->envelope;
@@ -96,7 +96,8 @@ static void stranger_comes_by(stranger *one, hw_transport_kind transport, const 
                                     .dial_only = true,
                                     .transport = transport,
                                     .ring = HW_STORE_RING};
-    const hw_net_events events = {.argument = one, .arrived = stranger_hears, .lost = stranger_lost, .left = stranger_left};
+    const hw_net_events events = {
+        .argument = one, .arrived = stranger_receives, .lost = stranger_lost, .left = stranger_left};
     hawser_status status = hw_net_new(&options, &events, &one->net, &error);
     if (status == HAWSER_OK)
         status = hw_net_dial(one->net, address, HW_NET_ANY, 20, &one->number, &error);

@@ -46,11 +46,11 @@ typedef struct asker {
     node own;
     bool stuffed; /* changed with the mutex held */
     unsigned rest;
-    uint32_t heard;
+    uint32_t received;
     uint64_t wrong;
 } asker;
 
-static void hear(void *argument, uint32_t number, hw_message *message)
+static void receive(void *argument, uint32_t number, hw_message *message)
 {
     asker *self = argument;
     const unsigned char *bytes = message->payload;
@@ -59,9 +59,9 @@ static void hear(void *argument, uint32_t number, hw_message *message)
     while (self->stuffed)
         pthread_cond_wait(&self->own.changed, &self->own.mutex);
     unsigned rest = self->rest;
-    self->wrong += message->envelope.clock != self->heard || message->envelope.length != ANSWER ||
-                   bytes[0] != self->heard % 251 || bytes[ANSWER - 1] != self->heard % 251;
-    self->heard++;
+    self->wrong += message->envelope.clock != self->received || message->envelope.length != ANSWER ||
+                   bytes[0] != self->received % 251 || bytes[ANSWER - 1] != self->received % 251;
+    self->received++;
     pthread_cond_broadcast(&self->own.changed);
     pthread_mutex_unlock(&self->own.mutex);
     hw_message_free(message);
@@ -116,7 +116,7 @@ static scene *begin(hw_transport_kind transport, bool stuffed, unsigned rest, ui
     options.unread_most = 0;
     s->asker.stuffed = stuffed;
     s->asker.rest = rest;
-    open_node(&s->asker.own, &options, (hw_net_events){.arrived = hear});
+    open_node(&s->asker.own, &options, (hw_net_events){.arrived = receive});
     node_dial(&s->asker.own, &s->keeper.own, 0);
     for (uint64_t i = 0; i < asked; i++)
         assert_int_equal(hw_net_send(s->asker.own.net, 0, message_of(HW_MESSAGE_ASK, i, 8), NULL), HAWSER_OK);
@@ -155,8 +155,8 @@ static uint64_t await_queued(scene *s)
 
 static void await_answers(scene *s, uint32_t least)
 {
-    if (!node_await32(&s->asker.own, &s->asker.heard, least))
-        fail_msg("%u of %u answers; the asker: %s; the keeper: %s", node_count(&s->asker.own, &s->asker.heard), least,
+    if (!node_await32(&s->asker.own, &s->asker.received, least))
+        fail_msg("%u of %u answers; the asker: %s; the keeper: %s", node_count(&s->asker.own, &s->asker.received), least,
                  s->asker.own.why, s->keeper.own.why);
 }
 

@@ -286,8 +286,8 @@ static hawser_status collect_others(hawser_run *run, const hw_session *session, 
         hawser_link link;
         if (node != session->node && hw_session_link(session, node, &link))
             HAWSER_TRY(hw_run_add_link(run, &link, error));
-        if (session->driver->heard[node] != NULL)
-            HAWSER_TRY(hw_gather_take(session, session->driver->heard[node], run, error));
+        if (session->driver->node_reports[node] != NULL)
+            HAWSER_TRY(hw_gather_take(session, session->driver->node_reports[node], run, error));
     }
     return HAWSER_OK;
 }

@@ -21,30 +21,30 @@ static const double GIVE_UP = 0.75, GIVE_UP_LATE = 0.3, LEAST_RUN = 0.5;
 static const double LEAST_GATHER = 5.0;
 
 /* Keeps a message that each node sends once before and once after the run. */
-static hawser_status keep_heard(hw_driver *driver, hw_message *message)
+static hawser_status keep_node_report(hw_driver *driver, hw_message *message)
 {
     const hw_session *session = driver->session;
     uint32_t node = message->envelope.source - session->blocks - 1;
-    if (message->envelope.source <= session->blocks || node >= session->nodes || driver->heard[node] != NULL) {
+    if (message->envelope.source <= session->blocks || node >= session->nodes || driver->node_reports[node] != NULL) {
         hawser_status status =
             hawser_fail(&driver->error, HAWSER_INTERNAL, "endpoint %u sent an unexpected message (kind %u)",
                         message->envelope.source, message->envelope.kind);
         hw_message_free(message);
         return status;
     }
-    driver->heard[node] = message;
-    driver->heard_count++;
+    driver->node_reports[node] = message;
+    driver->node_report_count++;
     return HAWSER_OK;
 }
 
-static hawser_status hear_loss(hw_driver *driver, hw_message *message)
+static hawser_status receive_loss(hw_driver *driver, hw_message *message)
 {
     hawser_status status = hw_fail_loss(&driver->mailbox, message, driver->progress.name, driver->progress.clock);
     hw_message_free(message);
     return status;
 }
 
-static hawser_status hear_interrupt(hw_driver *driver, hw_message *message)
+static hawser_status receive_interrupt(hw_driver *driver, hw_message *message)
 {
     uint64_t asked = hw_asked(0, 0);
     if (message->envelope.length == sizeof asked)
@@ -70,10 +70,10 @@ static hawser_status handle(void *owner, hw_message *message)
     uint32_t source = message->envelope.source;
     hawser_status status = HAWSER_OK;
     switch (message->envelope.kind) {
-    case HW_MESSAGE_LOST: return hear_loss(driver, message);
+    case HW_MESSAGE_LOST: return receive_loss(driver, message);
     case HW_MESSAGE_PROGRAM:
-    case HW_MESSAGE_GATHER: return keep_heard(driver, message);
-    case HW_MESSAGE_INTERRUPT: return hear_interrupt(driver, message);
+    case HW_MESSAGE_GATHER: return keep_node_report(driver, message);
+    case HW_MESSAGE_INTERRUPT: return receive_interrupt(driver, message);
     default: break;
     }
     if (source >= driver->session->blocks) {
@@ -123,7 +123,7 @@ hawser_status hw_driver_open(hw_driver *driver, hw_session *session, hawser_erro
     HAWSER_TRY(HW_NEW(&driver->gains, program->state_count, "a driver's gains", error));
     HAWSER_TRY(HW_NEW(&driver->syncs, program->operator_count, "a driver's policies", error));
     HAWSER_TRY(HW_NEW(&driver->aborts, session->blocks, "a driver's abort messages", error));
-    HAWSER_TRY(HW_NEW(&driver->heard, session->nodes, "reports of nodes", error));
+    HAWSER_TRY(HW_NEW(&driver->node_reports, session->nodes, "reports of nodes", error));
     for (uint32_t i = 0; i < session->blocks; i++)
         HAWSER_TRY(hw_message_new(0, &driver->aborts[i], error));
     for (uint32_t i = 0; i < HW_METRICS_MOST; i++)
@@ -141,9 +141,9 @@ void hw_driver_close(hw_driver *driver)
         hw_messages_free(driver->reports[i].first);
     for (uint32_t i = 0; driver->aborts != NULL && i < driver->session->blocks; i++)
         hw_message_free(driver->aborts[i]);
-    for (uint32_t i = 0; driver->heard != NULL && i < driver->session->nodes; i++)
-        hw_message_free(driver->heard[i]);
-    free(driver->heard);
+    for (uint32_t i = 0; driver->node_reports != NULL && i < driver->session->nodes; i++)
+        hw_message_free(driver->node_reports[i]);
+    free(driver->node_reports);
     free(driver->reports);
     free(driver->parts);
     free(driver->gains);
@@ -376,7 +376,7 @@ static hawser_status interpret(hw_driver *driver, const hawser_operator *operato
 static bool all_arrived(void *argument)
 {
     hw_driver *driver = argument;
-    return driver->heard_count + 1 == driver->session->nodes;
+    return driver->node_report_count + 1 == driver->session->nodes;
 }
 
 /* Finds the first line in which two texts differ. */
@@ -396,7 +396,7 @@ static void first_difference(const char *a, const char *b, char *line_a, char *l
 
 static hawser_status compare_program(hw_driver *driver, uint32_t node, const char *own)
 {
-    const hw_message *message = driver->heard[node];
+    const hw_message *message = driver->node_reports[node];
     const char *other = message->payload;
     size_t length = message->envelope.length;
     char here[200] = "nothing", there[200] = "nothing";
@@ -411,13 +411,13 @@ static hawser_status compare_program(hw_driver *driver, uint32_t node, const cha
                        node, hw_cluster_member(driver->session->cluster, node)->name, there, here);
 }
 
-static void drop_heard(hw_driver *driver)
+static void drop_node_reports(hw_driver *driver)
 {
     for (uint32_t i = 0; i < driver->session->nodes; i++) {
-        hw_message_free(driver->heard[i]);
-        driver->heard[i] = NULL;
+        hw_message_free(driver->node_reports[i]);
+        driver->node_reports[i] = NULL;
     }
-    driver->heard_count = 0;
+    driver->node_report_count = 0;
 }
 
 hawser_status hw_driver_greet(hw_driver *driver)
@@ -429,7 +429,7 @@ hawser_status hw_driver_greet(hw_driver *driver)
     for (uint32_t i = 1; i < driver->session->nodes && status == HAWSER_OK; i++)
         status = compare_program(driver, i, own);
     free(own);
-    drop_heard(driver);
+    drop_node_reports(driver);
     return status;
 }
 
@@ -437,7 +437,7 @@ hawser_status hw_driver_greet(hw_driver *driver)
 static hawser_status fail_late(hw_driver *driver)
 {
     uint32_t node = 1;
-    while (node + 1 < driver->session->nodes && driver->heard[node] != NULL)
+    while (node + 1 < driver->session->nodes && driver->node_reports[node] != NULL)
         node++;
     return hawser_fail(
         &driver->error, HAWSER_TIMEOUT,

@@ -16,12 +16,12 @@ typedef struct hw_driver {
     hawser_error error;
     hawser_progress progress;
     double metrics[HW_METRICS_MOST];
-    double bytes, staleness; /* of all blocks so far, as of the last combined clock */
-    double *gains;           /* by state number */
-    hawser_sync *syncs;      /* by operator number */
-    hw_message **aborts;     /* one per block, preallocated */
-    hw_message **heard;      /* by node: its program before the run, its results after; NULL: not received yet */
-    uint32_t heard_count;
+    double bytes, staleness;   /* of all blocks so far, as of the last combined clock */
+    double *gains;             /* by state number */
+    hawser_sync *syncs;        /* by operator number */
+    hw_message **aborts;       /* one per block, preallocated */
+    hw_message **node_reports; /* by node: its program before the run, its results after; NULL: not received yet */
+    uint32_t node_report_count;
     /* The phase: */
     hw_reports *reports; /* by block */
     uint32_t done;       /* blocks that have ended the phase */

@@ -55,8 +55,8 @@ static hawser_status share_arguments(hw_cluster *cluster, const hw_entry *entry,
         bytes[i] = (hw_bytes){(void *)entry->arguments, entry->arguments_length};
     hawser_status status = hw_cluster_alltoall(cluster, bytes, bytes + nodes, error);
     for (uint32_t i = 0; i < nodes && status == HAWSER_OK; i++)
-        if (i == 0 && entry->heard != NULL)
-            *entry->heard = bytes[nodes];
+        if (i == 0 && entry->received_arguments != NULL)
+            *entry->received_arguments = bytes[nodes];
         else
             free(bytes[nodes + i].data);
     free(bytes);

@@ -12,7 +12,7 @@ typedef struct hw_entry {
     hw_cluster **joined;   /* a cluster that was joined already; the job takes it and sets it to NULL */
     const char *arguments; /* by hand: the arguments that the manager sends to the others */
     size_t arguments_length;
-    hw_bytes *heard; /* by hand: the arguments that the manager has sent; the caller frees its data */
+    hw_bytes *received_arguments; /* by hand: the arguments that the manager has sent; the caller frees its data */
     /* Called on every node before the job opens a file; if it fails on one node, the job ends on all. */
     hawser_status (*check)(void *argument, uint32_t node, hawser_error *error);
     void *argument;

@@ -304,20 +304,20 @@ static void put_down(hw_client_listener *listener, hw_message *asked)
     uint32_t node = asked->origin;
     pthread_mutex_lock(&listener->mutex);
     hw_remote_client *one = hw_client_listener_find(listener, node);
-    bool heard = one != NULL && !one->dropped, too_many = heard && one->asking >= ASKING_MOST;
-    if (heard && !too_many) {
+    bool known = one != NULL && !one->dropped, too_many = known && one->asking >= ASKING_MOST;
+    if (known && !too_many) {
         one->asking++;
         hw_control_queue_put(common ? &listener->common : &listener->local, asked);
         pthread_cond_signal(common ? &listener->common_filled : &listener->local_filled);
     }
     pthread_mutex_unlock(&listener->mutex);
-    if (!heard || too_many)
+    if (!known || too_many)
         hw_message_free(asked);
     if (too_many)
         drop(listener, node, "sends requests without waiting for replies");
 }
 
-static void hear_word(hw_client_listener *listener, uint32_t node, hw_message *message)
+static void receive_control(hw_client_listener *listener, uint32_t node, hw_message *message)
 {
     char what[100];
     message->origin = node;
@@ -351,12 +351,12 @@ static hw_client_session *session_of(hw_client_listener *listener, uint32_t node
     *stranger = one != NULL && !one->sat;
     hw_client_session *session = *of != NULL && !(*of)->closed && !one->dropped ? one->session : NULL;
     if (session != NULL)
-        atomic_fetch_add(&(*of)->hearing, 1);
+        atomic_fetch_add(&(*of)->receiving, 1);
     pthread_mutex_unlock(&listener->mutex);
     return session;
 }
 
-static void hear_request(hw_client_listener *listener, uint32_t node, hw_message *message)
+static void receive_request(hw_client_listener *listener, uint32_t node, hw_message *message)
 {
     hawser_error error = {0};
     hw_group_connection *of = NULL;
@@ -376,7 +376,7 @@ static void hear_request(hw_client_listener *listener, uint32_t node, hw_message
         hw_group_connection_close(listener, of, error.text);
         pthread_mutex_unlock(&listener->mutex);
     }
-    atomic_fetch_sub(&of->hearing, 1);
+    atomic_fetch_sub(&of->receiving, 1);
 }
 
 static void arrived(void *argument, uint32_t node, hw_message *message)
@@ -385,9 +385,9 @@ static void arrived(void *argument, uint32_t node, hw_message *message)
     uint16_t kind = message->envelope.kind;
     char what[100];
     if (kind == HW_MESSAGE_ASK) {
-        hear_request(listener, node, message);
+        receive_request(listener, node, message);
     } else if (kind == HW_MESSAGE_CLIENT) {
-        hear_word(listener, node, message);
+        receive_control(listener, node, message);
     } else {
         snprintf(what, sizeof what, "sent a message of kind %u, which clients do not send", kind);
         hw_message_free(message);

@@ -17,8 +17,8 @@ typedef struct hw_group_connection {
     hw_register_wire registration; /* of its first client; .group is its number */
     hw_group *group;
     uint32_t registered;
-    atomic_uint hearing; /* requests that are being received: raised under the mutex while the group is not closed */
-    bool closed, ended;  /* no request is received any more; the group has left the server */
+    atomic_uint receiving; /* requests that are being received: raised under the mutex while the group is not closed */
+    bool closed, ended;    /* no request is received any more; the group has left the server */
     char why[300];
 } hw_group_connection;
 

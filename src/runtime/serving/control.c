@@ -188,7 +188,7 @@ static hw_group_connection *take_over(hw_client_listener *listener)
 /* Returns whether no thread receives a request of the closed group any more. */
 static bool may_end(hw_group_connection *of)
 {
-    return of->closed && !of->ended && atomic_load(&of->hearing) == 0;
+    return of->closed && !of->ended && atomic_load(&of->receiving) == 0;
 }
 
 /* Ends closed groups and frees ended ones; true: some have not ended yet. */

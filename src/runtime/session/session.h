@@ -33,7 +33,7 @@ typedef struct hw_session {
     atomic_uint ended;                      /* local blocks that have ended */
     atomic_bool ending;                     /* the driver was asked to end the run */
     atomic_bool late;                       /* blocks have agreed that the time limit is over */
-    atomic_uint_fast64_t heard;             /* messages that this node's mailboxes have received */
+    atomic_uint_fast64_t received;          /* messages that this node's mailboxes have received */
     double began;
     bool led;     /* the driver has ended */
     bool agreed;  /* all nodes have the run's result, or it has been sent to them */

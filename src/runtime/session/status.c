@@ -94,7 +94,7 @@ static hw_node_status own(const hw_status_table *status_table)
     const hawser_progress *progress = session->progress;
     hw_node_status node_status;
     memset(&node_status, 0, sizeof node_status); /* clears the padding, too, because it is compared */
-    node_status.heard = atomic_load_explicit(&session->heard, memory_order_relaxed);
+    node_status.received = atomic_load_explicit(&session->received, memory_order_relaxed);
     node_status.queued = session->transport->ops->pending(session->transport);
     node_status.busy = session->executor->ops->busy(session->executor) - 1;
     node_status.clocks = progress != NULL ? progress->clock : slowest(session);
@@ -139,7 +139,7 @@ typedef struct look {
 
 static bool at_rest(const hw_node_status *before, const hw_node_status *now)
 {
-    return before->heard == now->heard && now->busy == 0 && now->queued == 0;
+    return before->received == now->received && now->busy == 0 && now->queued == 0;
 }
 
 static void keep(look *eyes, uint32_t node, const hw_node_status *node_status)

@@ -14,8 +14,8 @@ typedef struct hw_status_table hw_status_table;
 
 /* The status of a node, from its latest put. */
 typedef struct hw_node_status {
-    uint64_t heard;  /* messages that its endpoints have received */
-    uint64_t queued; /* bytes that wait to be sent */
+    uint64_t received; /* messages that its endpoints have received */
+    uint64_t queued;   /* bytes that wait to be sent */
     /* On the driver's node: clocks of its loop that it has combined; elsewhere: clocks begun by the slowest block. 0: none yet. */
     uint64_t clocks;
     uint32_t busy;  /* runners at work, without the one that reports */

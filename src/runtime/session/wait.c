@@ -15,7 +15,7 @@ hawser_status hw_drain(hw_mailbox *mailbox)
         mailbox->failed = mailbox->handle(mailbox->owner, message);
     }
     if (count > 0)
-        atomic_fetch_add_explicit(&mailbox->session->heard, count, memory_order_relaxed);
+        atomic_fetch_add_explicit(&mailbox->session->received, count, memory_order_relaxed);
     return mailbox->failed;
 }
 

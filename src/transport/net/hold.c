@@ -74,7 +74,7 @@ bool hw_link_let_go(hw_link *link)
     if (!atomic_load(&link->held) || !eased(link))
         return false;
     hold(link, false);
-    atomic_store(&link->heard, link->taken_at); /* nothing was read until now, so its silence counts from here */
+    atomic_store(&link->last_received, link->taken_at); /* nothing was read until now, so its silence counts from here */
     return true;
 }
 

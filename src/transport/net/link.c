@@ -243,7 +243,7 @@ static void write_out(hw_link *link, uint64_t most)
             return;
         }
         advance(link, (size_t)moved);
-        atomic_store_explicit(&link->spoke, hw_seconds_lately(), memory_order_relaxed);
+        atomic_store_explicit(&link->last_sent, hw_seconds_lately(), memory_order_relaxed);
         done += (uint64_t)moved;
         if (moved >= HW_NET_BULK)
             atomic_store_explicit(&link->net->bulk, true, memory_order_relaxed);

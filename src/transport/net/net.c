@@ -98,8 +98,8 @@ hawser_status hw_net_add(hw_net *net, hw_shake *shake, uint32_t node, const unsi
     describe(link, shake);
     link->heartbeat = fmin(net->heartbeat, heartbeat_of(fmax(shake->peer.failure_timeout / 1e3, TIMEOUT_LEAST)));
     double now = hw_seconds();
-    atomic_store(&link->heard, now);
-    atomic_store(&link->spoke, now);
+    atomic_store(&link->last_received, now);
+    atomic_store(&link->last_sent, now);
     if (first_size > 0) {
         memcpy(link->stage, first, first_size);
         link->pieces[0] = (struct iovec){link->stage, first_size};
@@ -285,7 +285,7 @@ double hw_net_silence(hw_net *net, uint32_t node)
     hw_link *link = hw_net_link(net, node);
     if (node == hw_net_number(net))
         return 0;
-    double silent = link == NULL ? HUGE_VAL : hw_seconds() - atomic_load(&link->heard);
+    double silent = link == NULL ? HUGE_VAL : hw_seconds() - atomic_load(&link->last_received);
     return silent < 0 ? 0 : silent;
 }
 

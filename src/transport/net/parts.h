@@ -57,11 +57,11 @@ typedef struct hw_link {
     atomic_bool todo;             /* is in that list */
     _Atomic(hw_link_state) state; /* the reactor alone changes it, and only once from UP */
     atomic_uint_fast64_t messages_sent, messages_received, bytes_sent, bytes_received, queued;
-    _Atomic(double) dismissed;    /* time of hw_net_dismiss; 0: not called */
-    atomic_uint_fast64_t owed;    /* bytes that the owner is expected to send (hw_net_account) */
-    atomic_bool held;             /* reading is paused because too much waits for the peer; only the reactor changes it */
-    double heartbeat;             /* interval of own heartbeats, short enough for the peer's failure timeout */
-    _Atomic(double) heard, spoke; /* time of the last heartbeat received; time of the last byte sent */
+    _Atomic(double) dismissed; /* time of hw_net_dismiss; 0: not called */
+    atomic_uint_fast64_t owed; /* bytes that the owner is expected to send (hw_net_account) */
+    atomic_bool held;          /* reading is paused because too much waits for the peer; only the reactor changes it */
+    double heartbeat;          /* interval of own heartbeats, short enough for the peer's failure timeout */
+    _Atomic(double) last_received, last_sent; /* time of the last heartbeat received; time of the last byte sent */
 
     pthread_mutex_t mutex; /* guards the next group */
     hw_queue queue;

@@ -89,7 +89,7 @@ static void end_link(hw_net *net, hw_link *link, const char *why)
     if (hw_link_close(link))
         note_closed(net, link);
     if (before == HW_LINK_UP && lost && !starved && net->events.lost != NULL)
-        net->events.lost(net->events.argument, link->node, why, hw_seconds() - atomic_load(&link->heard));
+        net->events.lost(net->events.argument, link->node, why, hw_seconds() - atomic_load(&link->last_received));
     else if (before == HW_LINK_UP && !lost && net->events.left != NULL)
         net->events.left(net->events.argument, link->node);
 }
@@ -259,7 +259,7 @@ static bool attend_endpoints(hw_net *net)
 }
 
 /* Handles the socket of a UCX link, which carries only its end: the peer has received our goodbye, or is gone. */
-static void hear_end(hw_net *net, hw_link *link)
+static void receive_end(hw_net *net, hw_link *link)
 {
     char bytes[64], text[200];
     ssize_t moved = recv(link->channel.fd, bytes, sizeof bytes, MSG_DONTWAIT);
@@ -293,7 +293,7 @@ static void announce(hw_net *net, hw_link *link)
     bool open = open_endpoint(net, link, &error);
     bool added = epoll_ctl(net->reactor_poll, EPOLL_CTL_ADD, link->channel.fd, &event) == 0;
     double now = hw_seconds();
-    atomic_store(&link->heard, now);
+    atomic_store(&link->last_received, now);
     if (link->heartbeat < net->heartbeat)
         net->beat = true; /* the timer was set for the other links */
     if (link->channel.shared != NULL) {
@@ -411,11 +411,11 @@ static void serve(hw_net *net, const struct epoll_event *event)
     if (link->closed)
         return;
     if (link->by_fabric && (event->events & (EPOLLIN | EPOLLHUP | EPOLLERR))) {
-        hear_end(net, link);
+        receive_end(net, link);
         return;
     }
     if (link->channel.shared != NULL && hw_channel_listen(&link->channel))
-        atomic_store(&link->heard, hw_seconds());
+        atomic_store(&link->last_received, hw_seconds());
     bool ended = link->channel.shared != NULL ? link->channel.shared->in.ended : event->events & (EPOLLHUP | EPOLLERR);
     if (ended)
         hw_link_let_end(link);
@@ -435,8 +435,8 @@ static void listen_in_memory(hw_link *link, double last, double now)
     if (!hw_shared_lives(link->channel.shared, &said))
         return;
     said = said < last ? last : said < now ? said : now;
-    if (said > atomic_load(&link->heard))
-        atomic_store(&link->heard, said);
+    if (said > atomic_load(&link->last_received))
+        atomic_store(&link->last_received, said);
 }
 
 /* Sends a heartbeat to one peer and checks its own. Returns when to check again at the latest. */
@@ -446,16 +446,16 @@ static double tick_link(hw_net *net, hw_link *link, double last, double now)
     if (link->channel.shared != NULL) {
         hw_shared_breathe(link->channel.shared, now);
         listen_in_memory(link, last, now);
-    } else if (now - atomic_load(&link->spoke) >= 0.5 * link->heartbeat) {
+    } else if (now - atomic_load(&link->last_sent) >= 0.5 * link->heartbeat) {
         hw_link_breathe(link);
     } else {
-        next = atomic_load(&link->spoke) + link->heartbeat;
+        next = atomic_load(&link->last_sent) + link->heartbeat;
     }
     double dismissed = atomic_load(&link->dismissed);
     double end = fmin(link->parting > 0 ? link->parting + PARTING_MOST : INFINITY,
                       dismissed > 0 ? dismissed + net->failure_timeout : INFINITY);
     bool held = atomic_load(&link->held); /* while reading is paused, the peer is judged by what it receives */
-    double lost = (held ? hw_link_taken(link, now) : atomic_load(&link->heard)) + net->failure_timeout;
+    double lost = (held ? hw_link_taken(link, now) : atomic_load(&link->last_received)) + net->failure_timeout;
     if (end > now && lost > now)
         return fmin(next, fmin(end, lost));
     char text[200];
@@ -472,7 +472,7 @@ static double tick(hw_net *net, double last, double now)
         if (link->closed || !link->announced || atomic_load(&link->state) != HW_LINK_UP)
             continue;
         if (now - last > SUSPENDED * net->heartbeat) {
-            atomic_store(&link->heard, now);
+            atomic_store(&link->last_received, now);
             link->taken_at = now;
         }
         next = fmin(next, tick_link(net, link, last, now));

@@ -234,7 +234,7 @@ static const char *read_once(hw_link *link, bool *more, char *text, size_t size)
         return "its connection was closed";
     if (moved < 0)
         return hw_channel_trouble(&link->channel, text, size);
-    atomic_store_explicit(&link->heard, hw_seconds_lately(), memory_order_relaxed);
+    atomic_store_explicit(&link->last_received, hw_seconds_lately(), memory_order_relaxed);
     atomic_fetch_add_explicit(&link->bytes_received, (uint64_t)moved, memory_order_relaxed);
     /* A read that got less than it asked for has emptied the socket; TLS returns one record at a time. */
     *more = link->encrypted || (size_t)moved == direct + space;
