@@ -24,14 +24,14 @@ static hawser_status fetch(hw_place *place, double seconds, char address[HW_NET_
     return HAWSER_OK;
 }
 
-static void let_go(hw_place *place)
+static void close_place(hw_place *place)
 {
     (void)place;
 }
 
 hawser_status hw_place_hand(const hw_place_options *options, hw_place *place, hawser_error *error)
 {
-    static const hw_place_ops ops = {"by hand", publish, fetch, NULL, NULL, let_go};
+    static const hw_place_ops ops = {"by hand", publish, fetch, NULL, NULL, close_place};
     if (options->join == NULL && options->listen < 2)
         return HAWSER_OK;
     if (options->join != NULL && strlen(options->join) >= sizeof place->manager)

@@ -133,7 +133,7 @@ static hawser_status fetch(hw_place *place, double seconds, char address[HW_NET_
 }
 
 /* Sends finalize: mpirun takes a process that ends without it for dead, and ends the others. */
-static void let_go(hw_place *place)
+static void close_place(hw_place *place)
 {
     hawser_error ignored;
     pmi_store *it = place->state;
@@ -168,7 +168,7 @@ static hawser_status exchange_key(hw_place *place, hawser_error *error)
 
 hawser_status hw_place_pmi(const hw_place_options *options, hw_place *place, hawser_error *error)
 {
-    static const hw_place_ops ops = {"mpirun (PMI)", publish, fetch, NULL, NULL, let_go};
+    static const hw_place_ops ops = {"mpirun (PMI)", publish, fetch, NULL, NULL, close_place};
     uint64_t fd, node, nodes;
     if (!hw_variable_number(options->environment, "PMI_FD", 3, 1 << 20, &fd) ||
         !hw_variable_number(options->environment, "PMI_SIZE", 2, HW_PLACE_NODES_MOST, &nodes) ||

@@ -157,7 +157,7 @@ static hawser_status fetch(hw_place *place, double seconds, char address[HW_NET_
 }
 
 /* The library is not unloaded: its threads may outlive PMIx_Finalize for a moment, and the program may use it, too. */
-static void let_go(hw_place *place)
+static void close_place(hw_place *place)
 {
     store *it = place->state;
     if (it == NULL)
@@ -217,7 +217,7 @@ static hawser_status exchange_key(hw_place *place, hawser_error *error)
 
 hawser_status hw_place_pmix(const hw_place_options *options, hw_place *place, hawser_error *error)
 {
-    static const hw_place_ops ops = {"PMIx", publish, fetch, NULL, NULL, let_go};
+    static const hw_place_ops ops = {"PMIx", publish, fetch, NULL, NULL, close_place};
     if (hw_variable(options->environment, "PMIX_RANK") == NULL ||
         hw_variable(options->environment, "PMIX_NAMESPACE") == NULL)
         return HAWSER_OK;
@@ -240,7 +240,7 @@ hawser_status hw_place_pmix(const hw_place_options *options, hw_place *place, ha
     if (!get_count(it, PMIX_JOB_SIZE, &nodes) || nodes > HW_PLACE_NODES_MOST)
         return hawser_fail(error, HAWSER_PEER_LOST, "PMIx does not say how many processes the job has");
     if (nodes == 1) {
-        let_go(place);
+        close_place(place);
         place->ops = NULL;
         return HAWSER_OK;
     }

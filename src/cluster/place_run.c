@@ -150,7 +150,7 @@ static void say_lost(hw_place *place, uint32_t node, const char *why)
         return;
 }
 
-static void let_go(hw_place *place)
+static void close_place(hw_place *place)
 {
     if (place->channel[0] >= 0)
         (void)close(place->channel[0]);
@@ -223,7 +223,7 @@ static hawser_status read_place(const hw_place_options *options, hw_place *place
 
 hawser_status hw_place_run(const hw_place_options *options, hw_place *place, hawser_error *error)
 {
-    static const hw_place_ops ops = {"hawser run", publish, fetch, say_lost, take, let_go};
+    static const hw_place_ops ops = {"hawser run", publish, fetch, say_lost, take, close_place};
     const char *launch = hw_variable(options->environment, "HAWSER_LAUNCH");
     if (launch == NULL)
         return HAWSER_OK;

@@ -23,7 +23,7 @@ static hawser_status fetch(hw_place *place, double seconds, char address[HW_NET_
     return HAWSER_OK;
 }
 
-static void let_go(hw_place *place)
+static void close_place(hw_place *place)
 {
     (void)place;
 }
@@ -38,7 +38,7 @@ static uint16_t port_of(const hw_place_options *options, uint64_t job, uint64_t 
 
 hawser_status hw_place_slurm(const hw_place_options *options, hw_place *place, hawser_error *error)
 {
-    static const hw_place_ops ops = {"srun", publish, fetch, NULL, NULL, let_go};
+    static const hw_place_ops ops = {"srun", publish, fetch, NULL, NULL, close_place};
     char *const *environment = options->environment;
     uint64_t node, nodes, job = 0, step = 0, hosts = 0;
     const char *list = hw_variable(environment, "SLURM_STEP_NODELIST"), *name = hw_variable(environment, "SLURMD_NODENAME");

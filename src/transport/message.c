@@ -51,7 +51,7 @@ hawser_status hw_message_share(const hw_message *message, hw_message **copy, haw
 }
 
 /* Drops a reference to the payload. */
-static void let_go(hw_message *message)
+static void drop_payload(hw_message *message)
 {
     /* Release orders this holder's reads before the free; acquire lets the last holder see that all reads are done. */
     if (message->shared == NULL || atomic_fetch_sub_explicit(message->shared, 1, memory_order_acq_rel) > 1)
@@ -73,7 +73,7 @@ hawser_status hw_message_join(hw_pool *pool, hw_message *message, hawser_error *
     if (own > 0)
         memcpy(whole->payload, message->payload, own);
     memcpy((unsigned char *)whole->payload + own, message->tail, message->tail_length);
-    let_go(message);
+    drop_payload(message);
     message->shared = whole->shared;
     message->payload = whole->payload;
     message->tail = NULL;
@@ -86,7 +86,7 @@ void hw_message_free(hw_message *message)
 {
     if (message == NULL)
         return;
-    let_go(message);
+    drop_payload(message);
     free(message);
 }
 

@@ -53,7 +53,7 @@ static void free_all(hw_block *block)
     }
 }
 
-static void let_go(hw_pool *pool)
+static void drop_holder(hw_pool *pool)
 {
     if (atomic_fetch_sub_explicit(&pool->holders, 1, memory_order_acq_rel) > 1)
         return;
@@ -72,7 +72,7 @@ void hw_pool_free(hw_pool *pool)
     pthread_mutex_unlock(&pool->mutex);
     free_all(small.first);
     free_all(large.first);
-    let_go(pool);
+    drop_holder(pool);
 }
 
 /* Returns a block that is large enough and not much too large, or NULL. */
@@ -130,5 +130,5 @@ void hw_pool_give(hw_block *block)
     }
     pthread_mutex_unlock(&pool->mutex);
     free(dropped);
-    let_go(pool);
+    drop_holder(pool);
 }

@@ -437,7 +437,7 @@ static uint64_t bytes_of(const world *w)
 
 enum { GUEST = 1, ROWS = 3000 };
 
-/* All a guest's client has sent is heard from its session. */
+/* The server receives everything that a guest has sent, by its session. */
 static void receive_from_client(world *w, hw_client_session *session)
 {
     while (hw_client_more(w->client[GUEST]))

@@ -41,7 +41,7 @@ void hw_buckets_begin(hw_buckets *own, hw_budget *budget, uint32_t reader, bool 
     own->value_bytes = single ? sizeof(float) : sizeof(double);
     own->area_bytes = area_for(expected);
     own->group_count = groups_for(expected);
-    atomic_init(&own->held, 0);
+    atomic_init(&own->reserved, 0);
 }
 
 uint64_t hw_bucket_begin(size_t bucket)
@@ -52,16 +52,16 @@ uint64_t hw_bucket_begin(size_t bucket)
     return (uint64_t)(bucket - (shift << HW_BUCKET_BITS)) << shift;
 }
 
-static hawser_status hold(hw_buckets *own, uint64_t bytes, hawser_error *error)
+static hawser_status reserve(hw_buckets *own, uint64_t bytes, hawser_error *error)
 {
     HAWSER_TRY(hw_budget_take(own->budget, bytes, error));
-    atomic_fetch_add(&own->held, bytes);
+    atomic_fetch_add(&own->reserved, bytes);
     return HAWSER_OK;
 }
 
-static void let_go(hw_buckets *own, uint64_t bytes)
+static void unreserve(hw_buckets *own, uint64_t bytes)
 {
-    atomic_fetch_sub(&own->held, bytes);
+    atomic_fetch_sub(&own->reserved, bytes);
     hw_budget_give(own->budget, bytes);
 }
 
@@ -90,7 +90,7 @@ static hawser_status new_area(hw_buckets *own, hw_bucket_group *group, hawser_er
 {
     if (own->spaces == NULL || (size_t)(own->space_end - own->space) < own->area_bytes)
         HAWSER_TRY(new_space(own, error));
-    HAWSER_TRY(hold(own, own->area_bytes, error));
+    HAWSER_TRY(reserve(own, own->area_bytes, error));
     hw_area *area = (hw_area *)(void *)own->space;
     own->space += own->area_bytes;
     if (own->area_bytes != HUGE_PAGE)
@@ -166,7 +166,7 @@ void hw_bucket_done(hw_buckets *own, size_t number)
         hw_area *area = group->areas;
         group->areas = area->next;
         madvise(area, own->area_bytes, MADV_DONTNEED);
-        let_go(own, own->area_bytes);
+        unreserve(own, own->area_bytes);
     }
 }
 
@@ -186,7 +186,7 @@ static hawser_status close_stretch(hw_buckets *own, hawser_error *error)
     if (own->stretch_count == 0)
         return HAWSER_OK;
     hw_stretch *stretch = &own->stretches[own->stretch_count - 1];
-    HAWSER_TRY(hold(own, own->count * sizeof *stretch->counts, error));
+    HAWSER_TRY(reserve(own, own->count * sizeof *stretch->counts, error));
     stretch->counted = own->count;
     HAWSER_TRY(HW_NEW(&stretch->counts, own->count, "counts of entries", error));
     for (size_t b = 0; b < own->count; b++) {
@@ -214,7 +214,7 @@ static hawser_status find_stretch(hw_buckets *own, uint64_t order, hw_stretch **
 static hawser_status keep_target(hw_buckets *own, hw_stretch *stretch, const double *target, uint64_t rows,
                                  hawser_error *error)
 {
-    HAWSER_TRY(hold(own, rows * sizeof *target, error));
+    HAWSER_TRY(reserve(own, rows * sizeof *target, error));
     HAWSER_TRY(HW_GROW(&stretch->target, &stretch->target_capacity, stretch->rows + rows, "the target", error));
     memcpy(stretch->target + stretch->rows, target, rows * sizeof *target);
     return HAWSER_OK;
@@ -223,7 +223,7 @@ static hawser_status keep_target(hw_buckets *own, hw_stretch *stretch, const dou
 void hw_stretch_drop(hw_buckets *own, hw_stretch *stretch)
 {
     if (stretch->target != NULL)
-        let_go(own, stretch->rows * sizeof *stretch->target);
+        unreserve(own, stretch->rows * sizeof *stretch->target);
     free(stretch->target);
     stretch->target = NULL;
 }
@@ -345,5 +345,5 @@ void hw_buckets_free(hw_buckets *own)
     free(own->cursors);
     free(own->buckets);
     if (own->budget != NULL)
-        hw_budget_give(own->budget, atomic_load(&own->held));
+        hw_budget_give(own->budget, atomic_load(&own->reserved));
 }

@@ -91,7 +91,7 @@ typedef struct hw_buckets {
     size_t stretch_count, stretch_capacity;
     char *space, *space_end; /* address space from which the next area is cut */
     hw_area *spaces;
-    _Atomic uint64_t held; /* bytes taken from the budget */
+    _Atomic uint64_t reserved; /* bytes taken from the budget */
 } hw_buckets;
 
 /* Starts buckets for about `expected` bytes of entries. */

@@ -320,7 +320,7 @@ bool hw_link_send(hw_link *link, hw_message *message)
     }
     bool has_tail = message->tail != NULL, more = message->more && !has_tail && link->channel.shared == NULL;
     atomic_fetch_add_explicit(&link->queued, hw_queued_bytes(message), memory_order_relaxed);
-    if (link->net->rate > 0 && hw_pace_hold(link, message)) {
+    if (link->net->rate > 0 && hw_pace_delay(link, message)) {
         pthread_mutex_unlock(&link->mutex);
         hw_reactor_wake(link->net);
         return true;

@@ -59,8 +59,9 @@ typedef struct hw_net_options {
     bool encrypt_always; /* encrypts within a host too; for tests and measurements */
     double failure_timeout;   /* seconds of silence; default 5 */
     double handshake_timeout; /* default 5 */
-    uint64_t
-        unread_most; /* bytes queued for a peer, or expected to be sent to it (hw_net_account), above which reading from it is paused until half of them are sent. A paused peer that receives nothing for the failure timeout is lost. 0: no limit */
+    /* Bytes queued for a peer, or expected to be sent to it (hw_net_account), above which reading from it is paused until half of them are
+     * sent. A paused peer that receives nothing for the failure timeout is lost. 0: no limit. */
+    uint64_t unread_most;
     /* bytes per second that this node sends in updates, evenly; 0: no limit. Other messages overtake updates, except those with the same
      * source and destination. */
     uint64_t rate;

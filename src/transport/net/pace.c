@@ -36,7 +36,7 @@ void hw_net_drop_updates(hw_net *net, uint32_t session)
     hw_reactor_wake(net);
 }
 
-bool hw_pace_hold(hw_link *link, hw_message *message)
+bool hw_pace_delay(hw_link *link, hw_message *message)
 {
     uint16_t *pair = pair_of(link, &message->envelope);
     if (!is_update(&message->envelope) && *pair == 0)
@@ -60,7 +60,7 @@ static void take_first(hw_link *link)
 }
 
 /* With the mutex held: moves the next frame of the first waiting message to the link's queue. Returns its cost, or 0 if memory is short. */
-static uint64_t let_go(hw_link *link, uint64_t most)
+static uint64_t release_frame(hw_link *link, uint64_t most)
 {
     hw_message *first = link->paced.first;
     hw_envelope *envelope = &first->envelope;
@@ -99,7 +99,7 @@ static uint64_t serve(hw_net *net, hw_link *link)
     pthread_mutex_lock(&link->mutex);
     if (link->paced.first != NULL && link->queue.first == NULL && link->writer == HW_WRITER_NONE && !link->shut &&
         !link->broken)
-        cost = let_go(link, most);
+        cost = release_frame(link, most);
     pthread_mutex_unlock(&link->mutex);
     if (cost > 0)
         hw_link_drain(link);

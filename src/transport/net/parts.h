@@ -57,10 +57,10 @@ typedef struct hw_link {
     atomic_bool todo;             /* is in that list */
     _Atomic(hw_link_state) state; /* the reactor alone changes it, and only once from UP */
     atomic_uint_fast64_t messages_sent, messages_received, bytes_sent, bytes_received, queued;
-    _Atomic(double) dismissed; /* time of hw_net_dismiss; 0: not called */
-    atomic_uint_fast64_t owed; /* bytes that the owner is expected to send (hw_net_account) */
-    atomic_bool held;          /* reading is paused because too much waits for the peer; only the reactor changes it */
-    double heartbeat;          /* interval of own heartbeats, short enough for the peer's failure timeout */
+    _Atomic(double) dismissed;      /* time of hw_net_dismiss; 0: not called */
+    atomic_uint_fast64_t accounted; /* bytes that the owner is expected to send (hw_net_account) */
+    atomic_bool read_paused;        /* reading is paused because too much waits for the peer; only the reactor changes it */
+    double heartbeat;               /* interval of own heartbeats, short enough for the peer's failure timeout */
     _Atomic(double) last_received, last_sent; /* time of the last heartbeat received; time of the last byte sent */
 
     pthread_mutex_t mutex; /* guards the next group */
@@ -198,17 +198,17 @@ void hw_link_bid(hw_link *link);
 /* Reads what has arrived. Returns NULL, or why the link is lost; "" after a goodbye. `text` is space for the clause. */
 const char *hw_link_read(hw_link *link, char *text, size_t size);
 
-/* hold.c */
+/* backpressure.c */
 /* Returns whether so much waits for the peer that reading from it must be paused. This and the next four: reactor only. */
-bool hw_link_crowded(const hw_link *link);
+bool hw_link_must_pause(const hw_link *link);
 /* Pauses reading. Keeps what has been read, at most HW_SCRATCH bytes. Returns NULL, or why the link is lost. */
-const char *hw_link_hold(hw_link *link, const unsigned char *bytes, size_t size);
+const char *hw_link_pause(hw_link *link, const unsigned char *bytes, size_t size);
 /* Returns why the link is lost: there is no memory here. */
 const char *hw_link_starve(hw_link *link);
 /* Resumes reading if it was paused and can be resumed. Returns whether it did. */
-bool hw_link_let_go(hw_link *link);
+bool hw_link_resume(hw_link *link);
 /* Resumes reading for good: the peer has closed, and what is left is read. */
-void hw_link_let_end(hw_link *link);
+void hw_link_read_to_end(hw_link *link);
 /* Returns when the peer of a paused link last received something. */
 double hw_link_taken(hw_link *link, double now);
 /* Writes a clause: the peer receives nothing. */
@@ -222,7 +222,7 @@ void hw_link_watch(hw_link *link);
 /* Returns whether a message is an update of a run whose updates are dropped, and no part of it was sent. */
 bool hw_pace_drops(const hw_net *net, const hw_message *message);
 /* With the link's mutex held: takes the message if the rate limit delays it. */
-bool hw_pace_hold(hw_link *link, hw_message *message);
+bool hw_pace_delay(hw_link *link, hw_message *message);
 /* Sends what the limit allows. Returns the seconds until it must be called again, at most `most`. Reactor only. */
 double hw_pace(hw_net *net, double now, double most);
 

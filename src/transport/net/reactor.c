@@ -105,7 +105,7 @@ static void read_link(hw_net *net, hw_link *link)
         shutdown(link->channel.fd, SHUT_WR);
     } else if (why != NULL)
         end_link(net, link, why);
-    else if (hw_channel_pending(&link->channel) && !atomic_load(&link->held))
+    else if (hw_channel_pending(&link->channel) && !atomic_load(&link->read_paused))
         hw_reactor_post(link);
 }
 
@@ -114,7 +114,7 @@ static const char *last_words(hw_net *net, hw_link *link, char *text, size_t siz
 {
     uint64_t before;
     const char *why;
-    hw_link_let_end(link);
+    hw_link_read_to_end(link);
     do {
         before = atomic_load(&link->bytes_received);
         if (link->channel.endpoint != NULL)
@@ -153,8 +153,8 @@ static bool is_attended(hw_link *link)
 static bool presses(const hw_link *link)
 {
     const hw_shared *shared = link->channel.shared;
-    return atomic_load(&link->held) ? atomic_load(&shared->waits) && hw_ring_writable(&shared->out)
-                                    : hw_shared_presses(shared);
+    return atomic_load(&link->read_paused) ? atomic_load(&shared->waits) && hw_ring_writable(&shared->out)
+                                           : hw_shared_presses(shared);
 }
 
 /* Serves all links by shared memory that need it. Returns whether there was one. */
@@ -247,7 +247,7 @@ static bool attend_endpoints(hw_net *net)
         return false;
     bool any = hw_fabric_progress(net->self.fabric);
     for (hw_link *link = net->fabric_links; link != NULL; link = link->fabric_next) {
-        if (is_attended(link) && link->parting == 0 && !atomic_load(&link->held) &&
+        if (is_attended(link) && link->parting == 0 && !atomic_load(&link->read_paused) &&
             hw_fabric_readable(link->channel.endpoint)) {
             read_link(net, link);
             any = true;
@@ -374,7 +374,7 @@ static void look_at(hw_net *net, hw_link *link)
         end_broken(net, link);
     } else {
         hw_link_drain(link);
-        if (hw_link_let_go(link))
+        if (hw_link_resume(link))
             read_link(net, link);
         else if (link->encrypted) /* epoll does not report bytes that TLS has decrypted already */
             read_link(net, link);
@@ -418,7 +418,7 @@ static void serve(hw_net *net, const struct epoll_event *event)
         atomic_store(&link->last_received, hw_seconds());
     bool ended = link->channel.shared != NULL ? link->channel.shared->in.ended : event->events & (EPOLLHUP | EPOLLERR);
     if (ended)
-        hw_link_let_end(link);
+        hw_link_read_to_end(link);
     if (link->channel.shared != NULL && is_attended(link))
         attend_to(net, link);
     else if (event->events & (EPOLLIN | EPOLLHUP | EPOLLERR))
@@ -454,12 +454,15 @@ static double tick_link(hw_net *net, hw_link *link, double last, double now)
     double dismissed = atomic_load(&link->dismissed);
     double end = fmin(link->parting > 0 ? link->parting + PARTING_MOST : INFINITY,
                       dismissed > 0 ? dismissed + net->failure_timeout : INFINITY);
-    bool held = atomic_load(&link->held); /* while reading is paused, the peer is judged by what it receives */
-    double lost = (held ? hw_link_taken(link, now) : atomic_load(&link->last_received)) + net->failure_timeout;
+    bool paused = atomic_load(&link->read_paused); /* while reading is paused, the peer is judged by what it receives */
+    double lost = (paused ? hw_link_taken(link, now) : atomic_load(&link->last_received)) + net->failure_timeout;
     if (end > now && lost > now)
         return fmin(next, fmin(end, lost));
     char text[200];
-    end_link(net, link, end <= now ? "" : held ? hw_link_untaken(link, text, sizeof text) : "nothing was received from it");
+    end_link(net, link,
+             end <= now ? ""
+             : paused   ? hw_link_untaken(link, text, sizeof text)
+                        : "nothing was received from it");
     return next;
 }
 

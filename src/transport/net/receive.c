@@ -179,8 +179,8 @@ static const char *take(hw_link *link, const unsigned char *bytes, size_t size)
 {
     const char *why = NULL;
     while (size > 0 && why == NULL) {
-        if (hw_link_crowded(link))
-            return hw_link_hold(link, bytes, size);
+        if (hw_link_must_pause(link))
+            return hw_link_pause(link, bytes, size);
         size_t used;
         if (link->chunk > 0) {
             unsigned char *place = place_of(link, &used);
@@ -252,11 +252,11 @@ const char *hw_link_read(hw_link *link, char *text, size_t size)
     bool more = true;
     size_t put_off = link->put_off_size;
     int most = link->encrypted ? READS_TLS : READS;
-    if (atomic_load(&link->held))
+    if (atomic_load(&link->read_paused))
         return NULL;
     link->put_off_size = 0;
     const char *why = take(link, link->put_off, put_off);
-    for (int i = 0; more && why == NULL && i < most && !atomic_load(&link->held); i++)
+    for (int i = 0; more && why == NULL && i < most && !atomic_load(&link->read_paused); i++)
         why = read_once(link, &more, text, size);
     return why;
 }
