@@ -50,11 +50,11 @@ hawser_status hw_info(hw_call *call, hawser_error *error)
 {
     hawser_model *model;
     bool weights = hawser_options_flag(call->options, "coefficients") || hawser_options_has(call->options, "top");
-    json_t *foreign;
-    HAWSER_TRY(hw_foreign_header(call->words[0], &foreign, error));
-    if (foreign != NULL) {
-        hw_foreign_print(call->out, call->words[0], foreign);
-        json_decref(foreign);
+    json_t *other_header;
+    HAWSER_TRY(hw_tensor_file_header(call->words[0], &other_header, error));
+    if (other_header != NULL) {
+        hw_tensor_file_print(call->out, call->words[0], other_header);
+        json_decref(other_header);
         return !weights ? HAWSER_OK
                         : hawser_fail(error, HAWSER_BAD_INPUT,
                                       "%s: not a model of Hawser, so it has no coefficients to print", call->words[0]);

@@ -94,10 +94,10 @@ static hawser_status fact_count(const hawser_model *model, const char *path, con
 hawser_status hw_fitted_load(const char *path, hw_fitted *fitted, hawser_error *error)
 {
     *fitted = (hw_fitted){0};
-    json_t *foreign;
-    HAWSER_TRY(hw_foreign_header(path, &foreign, error));
-    bool other = foreign != NULL;
-    json_decref(foreign);
+    json_t *other_header;
+    HAWSER_TRY(hw_tensor_file_header(path, &other_header, error));
+    bool other = other_header != NULL;
+    json_decref(other_header);
     if (other)
         return hawser_fail(
             error, HAWSER_BAD_INPUT,

@@ -99,6 +99,6 @@ const char *hw_format_extensions(char *text, size_t size);
 hawser_format hw_guess_format(const char *text, size_t bytes);
 /* guess.c: returns whether an input is, by its first bytes, a known format that cannot be read; *what names it, and the other text says
  * what to do. */
-bool hw_is_foreign(const char *text, size_t bytes, const char **what, const char **advice);
+bool hw_is_unsupported(const char *text, size_t bytes, const char **what, const char **advice);
 
 #endif

@@ -67,7 +67,7 @@ hawser_status hw_svmlight_load(hw_job *job, hawser_dataset *dataset, hawser_erro
 
 /* Refuses known formats that cannot be read. Archives are checked here if they come first; the first bytes of later ones are checked in
  * their turn. */
-static hawser_status refuse_foreign(hw_job *job, hawser_format format, hawser_error *error)
+static hawser_status refuse_unsupported(hw_job *job, hawser_format format, hawser_error *error)
 {
     bool is_text = hw_format_is(format, HW_FORMAT_TEXT);
     for (size_t i = 0; i < job->input.count; i++) {
@@ -76,7 +76,7 @@ static hawser_status refuse_foreign(hw_job *job, hawser_format format, hawser_er
         if (i > 0 && job->input.files[i].map == NULL)
             continue;
         HAWSER_TRY(hw_input_first(&job->input, i, SAMPLE_BYTES, &head, &bytes, error));
-        if (hw_is_foreign(head, bytes, &what, &advice))
+        if (hw_is_unsupported(head, bytes, &what, &advice))
             return hawser_fail(error, HAWSER_BAD_INPUT, "%s: is %s, which is not read here; %s", job->input.files[i].name,
                                what, advice);
         if (is_text && hw_is_idx(head, bytes))
@@ -95,7 +95,7 @@ static hawser_status find_format(hw_job *job, hawser_format *format, hawser_erro
     HAWSER_TRY(hw_input_first(&job->input, 0, SAMPLE_BYTES, &head, &bytes, error));
     hawser_format found = hw_guess_format(head, bytes < SAMPLE_BYTES ? bytes : SAMPLE_BYTES);
     *format = job->load->format == HAWSER_GUESS ? found : job->load->format;
-    HAWSER_TRY(refuse_foreign(job, *format, error));
+    HAWSER_TRY(refuse_unsupported(job, *format, error));
     const char *title = hw_format_row_of(*format)->title;
     if (title != NULL && found != *format)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: is not a %s file, by its first bytes", job->input.files[0].name,

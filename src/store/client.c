@@ -349,7 +349,7 @@ static hawser_status send_followed(hw_client *client, bool more, hawser_error *e
 }
 
 /* With several open tasks no thread waits for the reply to one of them alone. */
-static bool is_patient(const hw_client *client)
+static bool may_coalesce(const hw_client *client)
 {
     enum { OPEN = 4 };
     return client->open >= OPEN;
@@ -380,7 +380,7 @@ static hawser_status send_slice(hw_client *client, const hw_task *t, hw_slice *p
     HAWSER_TRY(keys_of(client, t, part, &keys, error));
     choose_keys(client, t, part, keys, resend, &request);
     HAWSER_TRY(hw_request_write(spec, &request, client->pool, &message, error));
-    message->patient = is_patient(client);
+    message->may_coalesce = may_coalesce(client);
     client->figures.messages++;
     client->figures.bytes_sent += message->envelope.length;
     client->figures.bytes_plain += sizeof request.head + (order->keys != NULL ? part->count * sizeof *keys : 0) +

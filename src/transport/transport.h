@@ -113,9 +113,9 @@ typedef struct hw_message {
     size_t tail_length;
     /* the tail is in memory that hw_net_events.acquire returned; no other code may read it */
     bool tail_received;
-    bool quiet;   /* the receiver need not wake for it, because a message that it waits for will follow */
-    bool more;    /* it may stay queued until the next message to the same node, which follows at once */
-    bool patient; /* other messages follow: if the net thread is awake, it may write this one with them */
+    bool quiet;        /* the receiver need not wake for it, because a message that it waits for will follow */
+    bool more;         /* it may stay queued until the next message to the same node, which follows at once */
+    bool may_coalesce; /* other messages follow: if the net thread is awake, it may write this one with them */
     /* For the net, in flight: */
     uint32_t origin;        /* node where a spread message began */
     uint32_t spread;        /* 1 if it is a spread message */

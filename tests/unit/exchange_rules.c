@@ -159,9 +159,9 @@ static void partitioned_ranges_travel_as_values(void **state)
         }
         assert_true(hw_replica_figures_of(c.replicas[0])->sparse_messages == 1);
         hawser_error error = {0};
-        const uint64_t foreign = 334;
+        const uint64_t absent = 334;
         const double one = 1;
-        assert_int_equal(hw_replica_inc(c.replicas[0], &foreign, &one, 1, &error), HAWSER_BAD_ARGUMENT);
+        assert_int_equal(hw_replica_inc(c.replicas[0], &absent, &one, 1, &error), HAWSER_BAD_ARGUMENT);
         cluster_close(&c);
     }
 }

@@ -404,7 +404,7 @@ static hawser_status out_of_nothing(hawser_context *context)
     return hawser_prefetch_wait(context, "totals", &values);
 }
 
-static hawser_status write_foreign_share(hawser_context *context)
+static hawser_status write_share_of_another(hawser_context *context)
 {
     const uint64_t key = 1;
     const double one = 1;
@@ -428,7 +428,7 @@ static void test_refused_while_running(void **ignored)
                  {too_far, false, "numbers 22 to 24 of state 'totals', which has 23"},
                  {too_many, false, "hawser_prefetch: 2 reads are in progress"},
                  {out_of_nothing, false, "hawser_prefetch_wait: no read was started by hawser_prefetch"},
-                 {write_foreign_share, true, "each share of stored state 'theta' has one writer"},
+                 {write_share_of_another, true, "each share of stored state 'theta' has one writer"},
                  {no_share, false, "every block changes stored state 'totals'; use hawser_inc"}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
         for (uint64_t fibers = 0; fibers < 2; fibers++) {

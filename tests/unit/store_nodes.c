@@ -323,10 +323,10 @@ static void hot_body(test_node *node)
 static void a_hot_range_holds_up_no_other(void **state)
 {
     (void)state;
-    static const char *const patient[] = {"workers", "1", "timeout", "30", NULL};
+    static const char *const with_timeout[] = {"workers", "1", "timeout", "30", NULL};
     for (uint32_t count = 1; count <= 2; count++) {
         test_node nodes[NODES_MOST];
-        run_nodes(nodes, count, patient, hot_body, NULL);
+        run_nodes(nodes, count, with_timeout, hot_body, NULL);
         check_all(nodes, count, "a hot range");
     }
 }

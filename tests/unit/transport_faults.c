@@ -206,7 +206,7 @@ static void a_stopped_peer_is_lost_by_its_silence(void **state)
 }
 
 /* Each side receives the other's failure timeout and sends heartbeats often enough for it, although its own is longer. */
-static void a_patient_peer_breathes_for_an_impatient_one(void **state)
+static void a_peer_sends_heartbeats_for_the_shorter_timeout(void **state)
 {
     hw_transport_kind transport = transport_of(state);
     child peer = breed(transport, 5, idle);
@@ -457,7 +457,7 @@ static void signs_of_life_by_another_clock(void **state)
     for (int i = 0; i < 2; i++) {
         open_rogue_for(&it, HW_RING_LEAST, 1);
         for (int k = 1; k <= 12; k++) {
-            hw_shared_breathe(it.shake->shared, zeros[i] + 0.2 * k);
+            hw_shared_send_heartbeat(it.shake->shared, zeros[i] + 0.2 * k);
             node_rest(0.2);
         }
         assert_int_equal(node_count(&it.server, &it.server.losses), 0);
@@ -555,9 +555,9 @@ static int all_else(void)
         cmocka_unit_test(bytes_that_are_no_frames_end_the_link),
         {"by memory: killed_while_idle", killed_while_idle, NULL, NULL, &shared},
         {"by memory: killed_while_talking", killed_while_talking, NULL, NULL, &shared},
-        cmocka_unit_test(a_patient_peer_breathes_for_an_impatient_one),
-        {"by memory: a_patient_peer_breathes_for_an_impatient_one", a_patient_peer_breathes_for_an_impatient_one, NULL, NULL,
-         &shared},
+        cmocka_unit_test(a_peer_sends_heartbeats_for_the_shorter_timeout),
+        {"by memory: a_peer_sends_heartbeats_for_the_shorter_timeout", a_peer_sends_heartbeats_for_the_shorter_timeout, NULL,
+         NULL, &shared},
         {"by memory: a_stopped_peer_is_lost_by_its_silence", a_stopped_peer_is_lost_by_its_silence, NULL, NULL, &shared},
         cmocka_unit_test(memory_that_makes_no_sense_ends_the_link),
         cmocka_unit_test(signs_of_life_by_another_clock),

@@ -29,7 +29,7 @@ static void send_with_tail(node *from, uint32_t to, hw_message *message)
         message->tail_length = length - own;
     }
     message->more = message->envelope.clock % 5 == 0 && message->envelope.clock < LAST;
-    message->patient = message->envelope.clock % 7 < 4;
+    message->may_coalesce = message->envelope.clock % 7 < 4;
     assert_int_equal(hw_net_send(from->net, to, message, NULL), HAWSER_OK);
     if (tail != NULL)
         memset(tail, 0xdd, length - own);
@@ -196,7 +196,7 @@ static void bursts_come_back(void **state, hw_transport_kind wish, bool encrypte
         for (uint64_t i = 0; i < count; i++, sent++) {
             lengths[i] = (size_t)hw_random_below(&random, hw_random_below(&random, 20) ? 2100 : 100000);
             hw_message *message = numbered(sent, lengths[i]);
-            message->patient = hw_random_below(&random, 4) > 0;
+            message->may_coalesce = hw_random_below(&random, 4) > 0;
             assert_int_equal(hw_net_send(nodes[1].net, 0, message, NULL), HAWSER_OK);
         }
         for (uint64_t i = 0; i < count; i++) {

@@ -43,7 +43,7 @@ static bool starts_with(const char *text, size_t bytes, const char *magic, size_
 }
 
 /* Recognises common files that are not text. If text could begin with the same bytes, more of them are compared. */
-bool hw_is_foreign(const char *text, size_t bytes, const char **what, const char **advice)
+bool hw_is_unsupported(const char *text, size_t bytes, const char **what, const char **advice)
 {
     static const char unpack[] = "unpack it", export[] = "export it as CSV or .npy",
                       utf8[] = "convert it: iconv -f UTF-16 -t UTF-8";

@@ -70,7 +70,7 @@ hawser_status hw_hub_function_there(hawser_store *store, const char *name, const
     *function = hw_hub_function(store, name);
     if (*function != NULL || store->remote == NULL)
         return HAWSER_OK;
-    hw_remote_function **at = &store->foreign;
+    hw_remote_function **at = &store->remote_functions;
     while (*at != NULL && strcmp((*at)->name, name) != 0)
         at = &(*at)->next;
     if (*at == NULL) {
@@ -85,7 +85,7 @@ hawser_status hw_hub_function_there(hawser_store *store, const char *name, const
 
 void hw_hub_functions_free(hawser_store *store)
 {
-    for (hw_remote_function *one = store->foreign, *next; one != NULL; one = next) {
+    for (hw_remote_function *one = store->remote_functions, *next; one != NULL; one = next) {
         next = one->next;
         free(one);
     }

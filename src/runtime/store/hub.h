@@ -131,7 +131,7 @@ struct hawser_store {
     hw_own_function *own_functions; /* likewise */
     hw_watched_filter *own_filters; /* the user's, options.filter_count entries */
     hw_call_place *calls;           /* at which the watchdog sees calls of the user's functions */
-    hw_remote_function *foreign;
+    hw_remote_function *remote_functions;
     _Atomic(hw_worker_cache *) near[HW_TABLES_MOST]; /* by table */
 };
 

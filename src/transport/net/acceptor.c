@@ -159,7 +159,7 @@ static bool evict_oldest(net_acceptor *self)
 
 /* Called when no descriptor is left. Accepts the waiting connection with the spare descriptor and closes it, since it would wake the thread
  * forever. */
-static void turn_away(net_acceptor *self, int listener)
+static void reject_connection(net_acceptor *self, int listener)
 {
     close(self->net->spare);
     int fd = accept(listener, NULL, NULL);
@@ -207,7 +207,7 @@ static void accept_all(net_acceptor *self, int listener)
         if ((errno == EMFILE || errno == ENFILE) && evict_oldest(self))
             continue;
         if (errno == EMFILE || errno == ENFILE)
-            turn_away(self, listener);
+            reject_connection(self, listener);
         return;
     }
 }

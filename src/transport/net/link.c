@@ -306,7 +306,7 @@ static bool may_gather(const hw_link *link, const hw_message *message)
         return false;
     if (hw_net_is_own_thread(net))
         return net->behind;
-    return message->patient && !atomic_load(&net->asleep);
+    return message->may_coalesce && !atomic_load(&net->asleep);
 }
 
 bool hw_link_send(hw_link *link, hw_message *message)
@@ -399,7 +399,7 @@ bool hw_link_close(hw_link *link)
     return now;
 }
 
-void hw_link_breathe(hw_link *link)
+void hw_link_send_heartbeat(hw_link *link)
 {
     pthread_mutex_lock(&link->mutex);
     link->alive_due = true;

@@ -190,7 +190,7 @@ void hw_link_writable(hw_link *link);
 /* Closes the socket. Returns false if a thread is writing; that thread will post the link to the reactor. Reactor only. */
 bool hw_link_close(hw_link *link);
 /* Sends a heartbeat if nothing else is sent. */
-void hw_link_breathe(hw_link *link);
+void hw_link_send_heartbeat(hw_link *link);
 /* Makes a goodbye the last frame. */
 void hw_link_bid(hw_link *link);
 

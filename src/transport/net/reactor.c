@@ -110,7 +110,7 @@ static void read_link(hw_net *net, hw_link *link)
 }
 
 /* Reads the rest after a link has failed in at least one direction: the peer may have sent the reason. Returns it, or NULL. */
-static const char *last_words(hw_net *net, hw_link *link, char *text, size_t size)
+static const char *read_rest(hw_net *net, hw_link *link, char *text, size_t size)
 {
     uint64_t before;
     const char *why;
@@ -128,7 +128,7 @@ static const char *last_words(hw_net *net, hw_link *link, char *text, size_t siz
 static void end_broken(hw_net *net, hw_link *link)
 {
     char text[200];
-    const char *why = last_words(net, link, text, sizeof text);
+    const char *why = read_rest(net, link, text, sizeof text);
     end_link(net, link, why != NULL ? why : hw_channel_trouble(&link->channel, text, sizeof text));
 }
 
@@ -265,7 +265,7 @@ static void receive_end(hw_net *net, hw_link *link)
     ssize_t moved = recv(link->channel.fd, bytes, sizeof bytes, MSG_DONTWAIT);
     if (moved < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
         return;
-    const char *said = moved > 0 || link->parting > 0 ? NULL : last_words(net, link, text, sizeof text);
+    const char *said = moved > 0 || link->parting > 0 ? NULL : read_rest(net, link, text, sizeof text);
     /* while reading was paused its goodbye was not read */
     bool left = link->parting > 0 || (said != NULL && said[0] == '\0');
     if (moved > 0)
@@ -429,10 +429,10 @@ static void serve(hw_net *net, const struct epoll_event *event)
 
 /* Takes the heartbeat of a peer from memory. Its clock may differ from ours, so the time is limited to between the last check, at `last`,
  * and now. */
-static void listen_in_memory(hw_link *link, double last, double now)
+static void receive_heartbeat(hw_link *link, double last, double now)
 {
     double said;
-    if (!hw_shared_lives(link->channel.shared, &said))
+    if (!hw_shared_receive_heartbeat(link->channel.shared, &said))
         return;
     said = said < last ? last : said < now ? said : now;
     if (said > atomic_load(&link->last_received))
@@ -444,10 +444,10 @@ static double tick_link(hw_net *net, hw_link *link, double last, double now)
 {
     double next = now + link->heartbeat;
     if (link->channel.shared != NULL) {
-        hw_shared_breathe(link->channel.shared, now);
-        listen_in_memory(link, last, now);
+        hw_shared_send_heartbeat(link->channel.shared, now);
+        receive_heartbeat(link, last, now);
     } else if (now - atomic_load(&link->last_sent) >= 0.5 * link->heartbeat) {
-        hw_link_breathe(link);
+        hw_link_send_heartbeat(link);
     } else {
         next = atomic_load(&link->last_sent) + link->heartbeat;
     }

@@ -114,12 +114,12 @@ void hw_shared_disarm(hw_shared *shared)
     shared->asked = false;
 }
 
-void hw_shared_breathe(hw_shared *shared, double now)
+void hw_shared_send_heartbeat(hw_shared *shared, double now)
 {
     atomic_store_explicit(&shared->out.control->alive, (uint64_t)(now * 1e9), memory_order_relaxed);
 }
 
-bool hw_shared_lives(hw_shared *shared, double *said)
+bool hw_shared_receive_heartbeat(hw_shared *shared, double *said)
 {
     uint64_t alive = atomic_load_explicit(&shared->in.control->alive, memory_order_relaxed);
     bool new = alive != shared->alive;

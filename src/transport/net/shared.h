@@ -45,8 +45,8 @@ void hw_shared_arm(hw_shared *shared);
 void hw_shared_disarm(hw_shared *shared);
 
 /* Sends a heartbeat without a wakeup: the other side reads it at its next check. */
-void hw_shared_breathe(hw_shared *shared, double now);
+void hw_shared_send_heartbeat(hw_shared *shared, double now);
 /* Returns whether there is a new heartbeat since the last call. *said is its time by the other side's clock, which may have another zero. */
-bool hw_shared_lives(hw_shared *shared, double *said);
+bool hw_shared_receive_heartbeat(hw_shared *shared, double *said);
 
 #endif

@@ -1,4 +1,4 @@
-/* foreign.c - recognises safetensors files that other software wrote, by their header; nothing else of them is read. */
+/* tensor_file.c - recognises safetensors files that other software wrote, by their header; nothing else of them is read. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static hawser_status read_header(FILE *file, json_t **header, hawser_error *erro
 }
 
 /* Returns true if every entry describes a tensor and the facts lack one that every model of Hawser has. */
-static bool is_foreign(json_t *header)
+static bool is_other_model(json_t *header)
 {
     const char *key;
     json_t *entry;
@@ -46,7 +46,7 @@ static bool is_foreign(json_t *header)
     return json_is_object(header);
 }
 
-hawser_status hw_foreign_header(const char *path, json_t **header, hawser_error *error)
+hawser_status hw_tensor_file_header(const char *path, json_t **header, hawser_error *error)
 {
     FILE *file = fopen(path, "re");
     *header = NULL;
@@ -54,14 +54,14 @@ hawser_status hw_foreign_header(const char *path, json_t **header, hawser_error 
         return HAWSER_OK;
     hawser_status status = read_header(file, header, error);
     fclose(file);
-    if (*header != NULL && !is_foreign(*header)) {
+    if (*header != NULL && !is_other_model(*header)) {
         json_decref(*header);
         *header = NULL;
     }
     return status;
 }
 
-void hw_foreign_print(FILE *out, const char *path, const json_t *header)
+void hw_tensor_file_print(FILE *out, const char *path, const json_t *header)
 {
     const char *key;
     json_t *entry;
