@@ -188,7 +188,7 @@ bool hw_terminal_is_lost(FILE *out)
     return isatty(fileno(out)) == 0 && errno == EIO;
 }
 
-/* If the terminal is lost, the summary cannot be printed. This is no failure of the command, and the exit code tells what happened. */
+/* If the terminal is lost, the summary cannot be printed. This is no failure of the command, and the exit code says what happened. */
 static bool ended_with_terminal(const hw_call *call)
 {
     return (call->interrupted || call->code == HW_EXIT_SIGNAL) && hw_terminal_is_lost(call->out);

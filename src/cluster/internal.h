@@ -37,7 +37,7 @@ struct hw_cluster {
     bool is_lost;
     bool leaving;            /* the others were sent a goodbye */
     bool gave_up;            /* the last run has not ended on this node */
-    bool blamed;             /* the launcher was told whose failure ends this node */
+    bool blamed;             /* the launcher has received whose failure ends this node */
     hw_loss loss;            /* the first one, */
     double lost_at;          /* the time at which it was noticed */
     const char *doing;       /* the phase of the job outside of runs */
@@ -93,7 +93,7 @@ hawser_status hw_cluster_fail_lost(const hw_cluster *cluster, hawser_error *erro
 hawser_status hw_cluster_has_left(hw_cluster *cluster, uint32_t node, hawser_error *error) HAWSER_MUST_USE;
 /* Reports to the launcher, once, whose failure will end this node. The mutex is held. */
 void hw_cluster_blame(hw_cluster *cluster, uint32_t node, const char *why);
-/* join.c: tells the others that this node takes part in no further run. */
+/* join.c: notifies the others that this node takes part in no further run. */
 void hw_cluster_say_leave(hw_cluster *cluster);
 /* host.c: writes a text that is equal for processes that share memory and clock. */
 void hw_cluster_host_id(char *text, size_t size);

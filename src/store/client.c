@@ -337,7 +337,7 @@ static bool followed(const hw_task *t, const hw_slice *part)
            part[1].server == part->server && number % HW_FOLLOWED + 1 < HW_FOLLOWED;
 }
 
-/* Sends the message that was held back for the next one to the same server. `more` tells the transport that the next one follows. */
+/* Sends the message that was held back for the next one to the same server. `more`: the next one follows at once. */
 static hawser_status send_followed(hw_client *client, bool more, hawser_error *error)
 {
     hw_message *message = client->followed;

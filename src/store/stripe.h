@@ -161,7 +161,7 @@ hawser_status hw_batch_join(hw_client_session *session, const hw_request_head *h
                             hawser_error *error) HAWSER_MUST_USE;
 /* Counts a part that has arrived. */
 void hw_batch_arrived(hw_client_session *session, hw_batch *batch);
-/* Counts a part that is done, or refused with the client informed (`told`); the last one sends the reply. Any thread. */
+/* Counts a part that is done, or whose refusal is in the reply (`replied`). The last part sends the reply. Any thread. */
 void hw_batch_done(hw_server *server, uint32_t client, hw_batch *batch, bool replied);
 /* Drops a part that will never be done, because the server ends. */
 void hw_batch_drop(hw_batch *batch);

@@ -11,9 +11,9 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 from nodes import BOX, HAWSER, Box, Job, Scratch, check, finish, hawser, read, tensors, until  # noqa: E402
 
-NODES, STRANGERS = 3, 1000
+NODES, CONNECTIONS = 3, 1000
 PORT = 21000
-SLOW = ["--slow", "1:300", "--tol", "1e-13", "--exchange-every", "1"]  # long enough that strangers are thrown out and come again
+SLOW = ["--slow", "1:300", "--tol", "1e-13", "--exchange-every", "1"]  # long enough that half-open connections are evicted and come again
 WORDS = ["train", "lasso", "t.svm", "--index-base", "1", "--workers", "3", "-q", "-o", "got.model"]
 
 
@@ -82,23 +82,23 @@ def alone(scratch):
     os.unlink("got.model")
 
 
-def strangers(scratch, box, nodes):
+def half_open(scratch, box, nodes):
     """They connect to the manager's port, say nothing or half a word, and come again when they are thrown out."""
-    print(f"{STRANGERS} half-open connections", flush=True)
+    print(f"{CONNECTIONS} half-open connections", flush=True)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     jobs = [nodes.start(0, more=("--json", *SLOW))]
     ready = os.path.join(scratch.path, "ready")
-    holder = Job(scratch, [BOX, "run", "h3", "--", sys.executable, "-c", CROWD, box.address(0), str(PORT), str(STRANGERS), ready],
+    holder = Job(scratch, [BOX, "run", "h3", "--", sys.executable, "-c", CROWD, box.address(0), str(PORT), str(CONNECTIONS), ready],
                  TMPDIR=os.environ.get("TMPDIR", "/tmp"))
     until(lambda: os.path.exists(ready), "crowd")
     jobs += [nodes.start(i, more=SLOW) for i in range(1, NODES)]
     for job in jobs:
-        check(job.wait() == 0, f"strangers: {job.say()}")
+        check(job.wait() == 0, f"half-open connections: {job.say()}")
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     spent = usage.ru_utime + usage.ru_stime - before.ru_utime - before.ru_stime
-    check(jobs[0].figures().get("stop_reason") == "gap", f"strangers: {jobs[0].say()}")
+    check(jobs[0].figures().get("stop_reason") == "gap", f"half-open connections: {jobs[0].say()}")
     lasted = jobs[0].figures().get("seconds_train", 0)
-    check(tensors("got.model") == tensors("alone.model"), "strangers: another model")
+    check(tensors("got.model") == tensors("alone.model"), "half-open connections: another model")
     os.unlink("got.model")
     holder.process.terminate()
     holder.wait()
@@ -147,7 +147,7 @@ def main():
     odd_one(nodes, "another build", "build", command=another_build(os.path.join(scratch.path, "hawser")))
     twice(nodes)
     alone(scratch)
-    strangers(scratch, box, nodes)
+    half_open(scratch, box, nodes)
     finish()
 
 

@@ -11,7 +11,7 @@ sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 from nodes import BOX, HAWSER, Box, Job, Scratch, check, finish, hawser, nothing_left, read, until  # noqa: E402
 
 PROBE = os.path.join(os.path.dirname(HAWSER), "..", "tests", "store_probe")
-KEYS, GUESTS = 20000, 2  # as the probe has them; nodes of a group
+KEYS, CLIENTS = 20000, 2  # as the probe has them; nodes of a group
 PATTERN = 1234.5678901234567
 
 
@@ -34,7 +34,7 @@ def ends(servers, name):
 
 
 def group(scratch, host, name, address):
-    return on(scratch, host, HAWSER, "run", "-n", str(GUESTS), "--", PROBE, "count", name, address, "key")
+    return on(scratch, host, HAWSER, "run", "-n", str(CLIENTS), "--", PROBE, "count", name, address, "key")
 
 
 def answered(name, node):
@@ -47,25 +47,25 @@ def one_is_killed(scratch, box):
     check(address.rsplit(":", 1)[0] == box.address(0), f"the servers say that they are at '{address}'")
     groups = {name: group(scratch, host, name, address) for host, name in ((1, "stays"), (2, "dies"))}
     for name in groups:
-        for node in range(GUESTS):
+        for node in range(CLIENTS):
             until(lambda n=name, i=node: answered(n, i) > 5, f"5 answers for node {node} of '{name}'")
     os.kill(groups["dies"].node(1), signal.SIGKILL)
     check(groups["dies"].wait() not in (0, None), f"killed: {groups['dies'].say()}")
     said = [line for line in groups["dies"].err.split("\n") if "probe: " in line]
     check(len(said) == 1 and "node 1" in said[0], f"killed: not one line that names it: {groups['dies'].say()}")
-    before = [answered("stays", node) for node in range(GUESTS)]
-    for node in range(GUESTS):
+    before = [answered("stays", node) for node in range(CLIENTS)]
+    for node in range(CLIENTS):
         until(lambda i=node: answered("stays", i) > before[i] + 20, f"20 more answers for node {node}")
     check(groups["stays"].process.poll() is None, f"stays: {groups['stays'].say()}")
     os.kill(groups["stays"].node(0), signal.SIGKILL)
     check(groups["stays"].wait() not in (0, None), f"stays, in the end: {groups['stays'].say()}")
-    least = sum(answered(name, node) for name in groups for node in range(GUESTS))
+    least = sum(answered(name, node) for name in groups for node in range(CLIENTS))
     got = on(scratch, 1, HAWSER, "store", "get", "dense", "--store", address, "--key-file", "key")
     check(got.wait() == 0, f"get: {got.say()}")
     values = [float(line.split()[1]) for line in got.out.split("\n") if line]
     check(len(values) == KEYS, f"{len(values)} keys")
     # A push of each node may have been applied and not answered any more.
-    check(all(v == int(v) and least <= v <= least + 2 * GUESTS for v in values),
+    check(all(v == int(v) and least <= v <= least + 2 * CLIENTS for v in values),
           f"{least} pushes were answered, and keys have {min(values)} to {max(values)}")
     lines = [line for line in servers.err.split("\n") if "was lost" in line]
     check(len(lines) >= 2, f"the servers do not say who was lost: {servers.say()}")

@@ -43,7 +43,7 @@ def stop(job):
     victims = job.victims(job.trial.victim)
     signal_victims(job, signal.SIGSTOP)
     ended = lambda: job.front.poll() is not None  # noqa: E731
-    if job.trial.victim == "guest":
+    if job.trial.victim == "client":
         time.sleep(3)  # the server ends its group, and serves on
     elif job.front.pid not in [p.pid for p in victims] and not until(lambda: ended() or alone(job, victims)):
         job.complaints.append(f"what is stopped ({job.trial.victim}) is waited for without an end: " + "; ".join(map(str, job.members())))

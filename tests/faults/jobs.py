@@ -1,4 +1,4 @@
-"""The jobs that trials do harm to: one process, nodes by hawser run, over two hosts (a stand-in for ssh), by hand, servers with a guest."""
+"""The jobs that trials do harm to: one process, nodes by hawser run, over two hosts (a stand-in for ssh), by hand, servers with a client."""
 import json
 import os
 import resource
@@ -167,7 +167,7 @@ class Job:
         if os.path.exists(at):
             port = read(at).decode().strip().rpartition(":")[2]
             own = [self.log("counted"), f"127.0.0.1:{port}", self.world.key, "--join-timeout", "10"]
-            self.helpers.append(self.start("guest", [PROBE, "count", *own], limited=False))
+            self.helpers.append(self.start("client", [PROBE, "count", *own], limited=False))
 
     def settled(self):
         """All processes that there will be are there, and work."""
@@ -188,13 +188,13 @@ class Job:
             return sorted((p for p in found if p.role == "agent"), key=lambda p: p.pid)[-1:]
         if name == "joiner":
             return [p for p in found if self.helpers and p.pid == self.helpers[0].pid]
-        if name == "guest":
-            return [p for p in found if p.role == "guest"]
+        if name == "client":
+            return [p for p in found if p.role == "client"]
         if name.startswith("node "):
             return [p for p in found if p.node == int(name.split()[1])]
         return [p for p in found if p.pid == self.front.pid]
 
-    def guests_counted(self):
+    def clients_counted(self):
         return int(read(self.log("counted.0")).split()[0] if read(self.log("counted.0")).split() else 0)
 
     def figures(self):

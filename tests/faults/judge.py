@@ -28,14 +28,14 @@ def expected(job):
     if fault == "kill":
         if victim in ("front", "launcher"):
             return {-signal.SIGKILL, 0}
-        if victim == "guest":
+        if victim == "client":
             return {0}
         return {8, 0} if victim == "joiner" or victim == "agent" and front == "hosts" else {KILLED, 0}
     if fault == "stop":
-        return {0} if victim == "guest" or job.last_stopped else {8, 0}
+        return {0} if victim == "client" or job.last_stopped else {8, 0}
     if fault == "pause":
         # On a busy machine a process may be kept waiting for a second beside the pause; the failure timeout is two.
-        patient = victim == "suspend" or front in ("one", "serve") or job.trial.pause < 0.5 or victim == "guest"
+        patient = victim == "suspend" or front in ("one", "serve") or job.trial.pause < 0.5 or victim == "client"
         return {0} if patient else {8, 0}
     if fault == "early" and not job.reached_main:  # servers that a hang-up found before main get SIGTERM behind it
         return {0, 130, -getattr(signal, f"SIG{job.trial.signal}"), -signal.SIGTERM if job.serves else 0}
@@ -196,18 +196,18 @@ class Judge:
     def servers(self):
         """Each push that was answered is in the tables, whole; of the one that was under way, any part."""
         if not os.path.exists(self.job.model):
-            self.check(self.code not in (0, 130) or not self.job.guests_counted(), f"exit {self.code}, and no tables were saved")
+            self.check(self.code not in (0, 130) or not self.job.clients_counted(), f"exit {self.code}, and no tables were saved")
             return
         self.whole(self.job.model)
         whole = read(self.job.model)
         length, header = struct.unpack("<Q", whole[:8])[0], header_of(whole)
         entry = next((v for k, v in header.items() if "dense" in k and v.get("shape", [0])[0] == KEYS and v["dtype"] == "F64"), None)
         if entry is None:
-            self.check(self.job.guests_counted() == 0, f"no table 'dense' in {sorted(header)}")
+            self.check(self.job.clients_counted() == 0, f"no table 'dense' in {sorted(header)}")
             return
         begin, end = (8 + length + offset for offset in entry["data_offsets"])
         values = struct.unpack(f"<{(end - begin) // 8}d", whole[begin:end])
-        counted = self.job.guests_counted()
+        counted = self.job.clients_counted()
         self.check(counted <= min(values) and max(values) <= counted + 1, f"{counted} pushes were answered, and values are {min(values)} to {max(values)}")
 
     # ------------------------------------------------------------------------------------------------------------ all ----

@@ -53,7 +53,7 @@ def role_of(words):
     """What a process is in its job, by its command line."""
     names = [os.path.basename(word) for word in words[:3]]
     if "store_probe" in names[:1]:
-        return "guest"
+        return "client"
     if names[:1] != ["hawser"]:
         return "other"
     return {"run": "launcher", "agent": "agent", "serve": "node", "train": "node", "node": "node"}.get(names[1] if len(names) > 1 else "", "other")

@@ -1,4 +1,4 @@
-/* A stranger's program on the installed headers: the versions agree, and something inside the library runs. */
+/* A separate program on the installed headers: the versions agree, and something inside the library runs. */
 #include <stdio.h>
 #include <string.h>
 

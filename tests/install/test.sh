@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the build into an empty prefix and builds a stranger's program on it: by pkg-config and by find_package, shared and
+# Installs the build into an empty prefix and builds a separate program on it: by pkg-config and by find_package, shared and
 # static. usage: test.sh BUILD COMPILER GENERATOR
 set -eu
 build=$1 compiler=$2 generator=$3

@@ -339,9 +339,9 @@ def folders(scratch, name, key):
 def serve(scratch, store):
     """The server's pod twice: the second one has the tables of the first."""
     data, secret = folders(scratch, "store", "store.key")
-    shutil.copy(f"{secret}/store.key", f"{scratch}/guest.key")
-    os.chmod(f"{scratch}/guest.key", 0o400)
-    at = ("--store", "127.0.0.1:7000", "--key-file", f"{scratch}/guest.key")
+    shutil.copy(f"{secret}/store.key", f"{scratch}/client.key")
+    os.chmod(f"{scratch}/client.key", 0o400)
+    at = ("--store", "127.0.0.1:7000", "--key-file", f"{scratch}/client.key")
     for name in ("first", "second"):
         pod = Pod(scratch, f"store-{name}", store, data, secret)
         pod.initialise()

@@ -43,10 +43,10 @@ done
 same hand.model env HAWSER_SEED=1 "$hawser" "${words[@]}" --listen 3 --port-range $port --key-file job.key
 for pid in "${pids[@]}"; do wait "$pid" || complain "a node by hand ended with $?: $(cat birch.out cedar.out)"; done
 has err '^hawser: waiting for 2 more at .*:'$port
-timeout 100 "$hawser" node --join localhost:$port --key-file other.key --join-timeout 5 >stranger.out 2>&1 &
-stranger=$!
+timeout 100 "$hawser" node --join localhost:$port --key-file other.key --join-timeout 5 >other.out 2>&1 &
+other=$!
 code 8 timeout 100 "$hawser" "${words[@]}" --listen 2 --port-range $port --key-file job.key --join-timeout 3
-wait $stranger
+wait $other
 equal $? 8
 code 2 "$hawser" node
 says "missing manager; usage: hawser node --join HOST:PORT --key-file FILE"

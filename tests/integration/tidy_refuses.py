@@ -15,7 +15,7 @@ WRONG = [  # file, content, what is said
     ("src/store/a.c", '#include "exchange/exchange.h"\n', "what both need belongs below them"),
     ("src/algorithms/a.c", '#include "base/memory.h"\n', "public headers only"),
     ("src/base/a.c", '#include "memory.h"\n', "not a bare name"),
-    ("src/attic/a.c", "int x(void);\n", "attic is no room"),
+    ("src/attic/a.c", "int x(void);\n", "attic is no known module"),
     ("src/base/a.c", "void f(char *a)\n{\n    strcpy(a, a);\n}\n", "strcpy(): use"),
     ("examples/a.c", "int f(char *a)\n{\n    return atoi(a);\n}\n", "atoi(): use"),
     ("src/data/a.c", "void f(void)\n{\n    exit(1);\n}\n", "exit(): use"),

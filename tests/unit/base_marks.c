@@ -11,7 +11,7 @@
 #include "base/marks.h"
 
 /* Texts from all marks to hardly any, at any address. */
-static void marks_agree_with_a_look_at_each_character(void **state)
+static void marks_agree_with_each_character(void **state)
 {
     (void)state;
     enum { BLOCKS = 5, BYTES = BLOCKS * HW_MARK_BLOCK };
@@ -42,6 +42,6 @@ static void marks_agree_with_a_look_at_each_character(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(marks_agree_with_a_look_at_each_character)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(marks_agree_with_each_character)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -190,7 +190,7 @@ static void hard_cases_round_as_strtod(void **state)
     }
 }
 
-static void what_is_no_number_is_refused(void **state)
+static void text_that_is_not_a_number_is_refused(void **state)
 {
     (void)state;
     static const char *const cases[] = {"",
@@ -251,7 +251,7 @@ static void random_decimals_round_as_strtod(void **state)
 }
 
 /* Every double, printed with 17 digits, comes back. */
-static void any_double_comes_back(void **state)
+static void every_double_is_read_back(void **state)
 {
     (void)state;
     hw_random random = hw_random_at(12, 0, 0, 0);
@@ -330,8 +330,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(usual_numbers_read_as_strtod_reads), cmocka_unit_test(usual_words_are_read_by_their_ends),
-        cmocka_unit_test(hard_cases_round_as_strtod),         cmocka_unit_test(what_is_no_number_is_refused),
-        cmocka_unit_test(random_decimals_round_as_strtod),    cmocka_unit_test(any_double_comes_back),
+        cmocka_unit_test(hard_cases_round_as_strtod),         cmocka_unit_test(text_that_is_not_a_number_is_refused),
+        cmocka_unit_test(random_decimals_round_as_strtod),    cmocka_unit_test(every_double_is_read_back),
         cmocka_unit_test(halfway_cases_round_as_strtod),      cmocka_unit_test(another_locale_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -438,7 +438,7 @@ static void wrong_reads_give_nothing(void **state)
     assert_null(hawser_options_row(f->options, 1000));
 }
 
-static void bad_rows_are_our_bugs(void **state)
+static void invalid_option_rows_are_internal_errors(void **state)
 {
     (void)state;
     static const hawser_option end = {NULL, HAWSER_FLAG, NULL, NULL, NULL, NULL, NULL, 0};
@@ -507,7 +507,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(bad_arguments_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(files_are_read_line_by_line, setup, teardown),
         cmocka_unit_test_setup_teardown(wrong_reads_give_nothing, setup, teardown),
-        cmocka_unit_test(bad_rows_are_our_bugs),
+        cmocka_unit_test(invalid_option_rows_are_internal_errors),
         cmocka_unit_test(distance_equals_its_definition),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,7 +70,7 @@ static void release(outer *made)
     free(made->none);
 }
 
-static void what_is_written_is_read_back(void **state)
+static void a_written_record_is_read_back(void **state)
 {
     (void)state;
     outer before = example(), after = {0};
@@ -158,7 +158,7 @@ static void the_first_error_is_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_written_is_read_back),
+        cmocka_unit_test(a_written_record_is_read_back),
         cmocka_unit_test(wrong_lengths_are_refused),
         cmocka_unit_test(an_object_without_fields_has_a_record),
         cmocka_unit_test(the_first_error_is_kept),

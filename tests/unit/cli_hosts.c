@@ -67,7 +67,7 @@ static void fewer_nodes_fill_hosts_in_order(void **state)
 }
 
 /* The usual list of MPI says a host once a slot; under two users one host has two agents, and every node a name of its own. */
-static void a_host_that_is_there_again_is_the_same(void **state)
+static void a_repeated_host_is_the_same_host(void **state)
 {
     (void)state;
     hw_hosts hosts;
@@ -92,7 +92,7 @@ static void a_host_that_is_there_again_is_the_same(void **state)
     hw_hosts_free(&hosts);
 }
 
-static void what_is_no_list_is_refused_by_line(void **state)
+static void an_invalid_host_list_is_refused_by_line(void **state)
 {
     (void)state;
     static const char *const texts[] = {"ok\n-oProxyCommand=x\n", "ok\na;b\n",  "ok\na:0\n",       "ok\na:x\n",
@@ -119,8 +119,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_form_is_read),
         cmocka_unit_test(fewer_nodes_fill_hosts_in_order),
-        cmocka_unit_test(a_host_that_is_there_again_is_the_same),
-        cmocka_unit_test(what_is_no_list_is_refused_by_line),
+        cmocka_unit_test(a_repeated_host_is_the_same_host),
+        cmocka_unit_test(an_invalid_host_list_is_refused_by_line),
     };
     return cmocka_run_group_tests_name("cli hosts", tests, make_directory, remove_directory);
 }

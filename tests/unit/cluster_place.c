@@ -63,7 +63,7 @@ static void finish(node *it)
     close(it->launcher);
 }
 
-static void key_and_place_come_by_the_channel(void **state)
+static void key_and_place_are_received_over_the_channel(void **state)
 {
     (void)state;
     node it;
@@ -87,7 +87,7 @@ static void key_and_place_come_by_the_channel(void **state)
     assert_int_equal(it.place.lifeline, -1);
 }
 
-static void an_address_travels_to_the_launcher_and_to_the_others(void **state)
+static void an_address_is_sent_to_the_launcher_and_the_other_nodes(void **state)
 {
     (void)state;
     node it;
@@ -131,7 +131,7 @@ static void a_missing_address_passes_its_deadline(void **state)
     finish(&it);
 }
 
-static void a_launcher_that_is_gone_is_said(void **state)
+static void a_lost_launcher_is_reported(void **state)
 {
     (void)state;
     node it;
@@ -284,7 +284,7 @@ static void a_key_that_others_may_read_is_refused(void **state)
     assert_int_equal(hw_key_read("open.key", back, &length, &error), HAWSER_OK);
 }
 
-static void what_is_no_key_file_is_refused(void **state)
+static void an_invalid_key_file_is_refused(void **state)
 {
     (void)state;
     unsigned char back[HW_NET_KEY_MOST];
@@ -354,7 +354,7 @@ static hawser_status find_slurm(const char *job, const char *step, uint16_t low,
     return hw_place_find(&options, place, &error);
 }
 
-static void slurm_says_number_job_and_meeting_point(void **state)
+static void slurm_gives_number_job_and_meeting_point(void **state)
 {
     (void)state;
     unsigned char key[32] = {7};
@@ -416,20 +416,20 @@ static void nodes_started_by_hand_need_a_key_and_a_manager(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(key_and_place_come_by_the_channel),
-        cmocka_unit_test(an_address_travels_to_the_launcher_and_to_the_others),
+        cmocka_unit_test(key_and_place_are_received_over_the_channel),
+        cmocka_unit_test(an_address_is_sent_to_the_launcher_and_the_other_nodes),
         cmocka_unit_test(a_missing_address_passes_its_deadline),
-        cmocka_unit_test(a_launcher_that_is_gone_is_said),
+        cmocka_unit_test(a_lost_launcher_is_reported),
         cmocka_unit_test(a_wrong_key_line_is_refused_and_not_repeated),
         cmocka_unit_test(a_wrong_channel_is_refused),
         cmocka_unit_test(one_of_several_that_cannot_find_the_others_is_refused),
         cmocka_unit_test(one_process_of_a_job_with_several_tasks_is_in_doubt),
         cmocka_unit_test(the_first_host_of_slurms_list),
-        cmocka_unit_test(slurm_says_number_job_and_meeting_point),
+        cmocka_unit_test(slurm_gives_number_job_and_meeting_point),
         cmocka_unit_test(nodes_started_by_hand_need_a_key_and_a_manager),
         cmocka_unit_test(keys_are_written_and_read_again),
         cmocka_unit_test(a_key_that_others_may_read_is_refused),
-        cmocka_unit_test(what_is_no_key_file_is_refused),
+        cmocka_unit_test(an_invalid_key_file_is_refused),
     };
     return cmocka_run_group_tests_name("cluster place", tests, make_directory, remove_directory);
 }

@@ -145,7 +145,7 @@ static void expect(const known *k, const hawser_dataset *dataset, size_t limit)
     free(next);
 }
 
-static void columns_are_what_was_written(void **state)
+static void columns_equal_the_written_ones(void **state)
 {
     (void)state;
     known k = make();
@@ -188,7 +188,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(buckets_follow_each_other),
         cmocka_unit_test(counts_are_distinguished_from_other_values),
-        cmocka_unit_test(columns_are_what_was_written),
+        cmocka_unit_test(columns_equal_the_written_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

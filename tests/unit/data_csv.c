@@ -153,7 +153,7 @@ static void missing_values_are_treated_as_asked(void **state)
     refuse_text("y,a\n1,\n2,?\n", load, "in: no rows in the input");
 }
 
-static void wrong_text_is_refused_by_place_and_word(void **state)
+static void wrong_text_is_refused_with_place_and_text(void **state)
 {
     (void)state;
     static const struct {
@@ -277,7 +277,7 @@ static void blank_lines_and_dropped_rows_leave_no_gaps(void **state)
     free(gaps);
 }
 
-static void what_was_taken_for_csv_says_so(void **state)
+static void an_error_names_the_guessed_csv_format(void **state)
 {
     (void)state;
     refuse_text("a b\n5 6\n", (hawser_load){0},
@@ -334,7 +334,7 @@ static void one_blank_is_a_delimiter(void **state)
 }
 
 /* Values of all forms, some quoted or with blanks around them: what each is was printed and read by the C library. */
-static void every_field_is_what_was_written(void **state)
+static void every_field_equals_the_written_one(void **state)
 {
     (void)state;
     enum { ROWS = 300, WIDTH = 13, BYTES = 1 << 18 };
@@ -371,8 +371,8 @@ static void every_field_is_what_was_written(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_field_is_what_was_written),
-        cmocka_unit_test(what_was_taken_for_csv_says_so),
+        cmocka_unit_test(every_field_equals_the_written_one),
+        cmocka_unit_test(an_error_names_the_guessed_csv_format),
         cmocka_unit_test(blanks_are_a_delimiter),
         cmocka_unit_test(one_blank_is_a_delimiter),
         cmocka_unit_test(a_header_gives_names),
@@ -382,7 +382,7 @@ int main(void)
         cmocka_unit_test(a_header_must_be_utf8),
         cmocka_unit_test(the_delimiter_is_found),
         cmocka_unit_test(missing_values_are_treated_as_asked),
-        cmocka_unit_test(wrong_text_is_refused_by_place_and_word),
+        cmocka_unit_test(wrong_text_is_refused_with_place_and_text),
         cmocka_unit_test(columns_without_names_are_as_many_as_the_models),
         cmocka_unit_test(threads_and_chunks_change_nothing),
         cmocka_unit_test(blank_lines_and_dropped_rows_leave_no_gaps),

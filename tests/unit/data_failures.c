@@ -97,7 +97,7 @@ static void expect_changed(const char *head, const char *before, const char *aft
     assert_true(changed > 0);
 }
 
-static void text_that_changes_between_two_looks_is_refused(void **state)
+static void text_that_changes_between_two_reads_is_refused(void **state)
 {
     (void)state;
     expect_changed("1\n", "1", "1\n", (hawser_load){.format = HAWSER_CSV, .target = "none", .header = -1});
@@ -111,7 +111,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_failed_allocation_is_reported_and_leaks_nothing),
-        cmocka_unit_test(text_that_changes_between_two_looks_is_refused),
+        cmocka_unit_test(text_that_changes_between_two_reads_is_refused),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

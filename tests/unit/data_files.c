@@ -213,7 +213,7 @@ static void several_files_are_one_input(void **state)
     refuse_path("[ad].csv", HAWSER_BAD_INPUT, "d.csv:1:1: this file's header differs from the first file's: \"y\"");
 }
 
-static void what_is_no_input_is_refused(void **state)
+static void an_invalid_input_is_refused(void **state)
 {
     (void)state;
     assert_int_equal(mkdir("folder", 0700), 0);
@@ -376,7 +376,7 @@ static void put_large(const char *path, int rows, int columns)
     assert_int_equal(fclose(file), 0);
 }
 
-static void what_cannot_fit_is_refused_before_it_is_read(void **state)
+static void input_that_cannot_fit_is_refused_before_it_is_read(void **state)
 {
     (void)state;
     put_large("large", 20000, 30);
@@ -492,7 +492,7 @@ static void more_archives_than_descriptors_are_read(void **state)
 }
 
 /* Readers take turns: were the missing ones' turns awaited, the load would never end. */
-static void threads_that_cannot_start_are_said(void **state)
+static void threads_that_cannot_start_are_reported(void **state)
 {
     (void)state;
     if (SANITIZED)
@@ -572,18 +572,19 @@ int main(void)
         cmocka_unit_test_setup_teardown(every_cut_of_an_archive_is_refused, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(errors_in_archives_name_the_line, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(several_files_are_one_input, make_directory, remove_directory),
-        cmocka_unit_test_setup_teardown(what_is_no_input_is_refused, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(an_invalid_input_is_refused, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(known_files_of_other_kinds_are_named, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(standard_input_is_read, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(side_files_belong_to_the_rows, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(a_long_first_line_is_not_all, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(an_archive_cannot_take_more_than_is_allowed, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(names_are_as_many_as_columns, make_directory, remove_directory),
-        cmocka_unit_test_setup_teardown(what_cannot_fit_is_refused_before_it_is_read, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(input_that_cannot_fit_is_refused_before_it_is_read, make_directory,
+                                        remove_directory),
         cmocka_unit_test_setup_teardown(readers_share_the_rows, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(readers_share_rows_of_uneven_length, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(more_archives_than_descriptors_are_read, make_directory, remove_directory),
-        cmocka_unit_test(threads_that_cannot_start_are_said),
+        cmocka_unit_test(threads_that_cannot_start_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,7 +69,7 @@ static void the_target_is_the_truth_and_a_tenth_of_noise(void **state)
     }
 }
 
-static void popularity_falls_as_zipf_says(void **state)
+static void popularity_falls_by_zipfs_law(void **state)
 {
     (void)state;
     const hawser_generate what = {.kind = "url", .rows = 20000, .cols = 5000, .per_row = 1, .nonzeros = 1, .seed = 4};
@@ -328,7 +328,7 @@ int main(void)
         cmocka_unit_test(lines_that_cost_more),
         cmocka_unit_test(rows_have_length_one),
         cmocka_unit_test(the_target_is_the_truth_and_a_tenth_of_noise),
-        cmocka_unit_test(popularity_falls_as_zipf_says),
+        cmocka_unit_test(popularity_falls_by_zipfs_law),
         cmocka_unit_test(a_seed_gives_one_problem),
         cmocka_unit_test(impossible_problems_are_refused),
         cmocka_unit_test(a_dataset_from_a_view_is_a_copy),

@@ -105,7 +105,7 @@ static void columns_beyond_the_models_are_counted(void **state)
 
 #define REAL "%%MatrixMarket matrix coordinate real general\n"
 
-static void wrong_text_is_refused_by_place_and_word(void **state)
+static void wrong_text_is_refused_with_place_and_text(void **state)
 {
     (void)state;
     static const struct {
@@ -146,7 +146,7 @@ int main(void)
         cmocka_unit_test(arrays_are_read_by_columns),
         cmocka_unit_test(bags_of_words_are_read),
         cmocka_unit_test(columns_beyond_the_models_are_counted),
-        cmocka_unit_test(wrong_text_is_refused_by_place_and_word),
+        cmocka_unit_test(wrong_text_is_refused_with_place_and_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -103,7 +103,7 @@ static void columns_beyond_the_models_are_counted_and_left_out(void **state)
     }
 }
 
-static void wrong_text_is_refused_by_place_and_word(void **state)
+static void wrong_text_is_refused_with_place_and_text(void **state)
 {
     (void)state;
     static const struct {
@@ -212,7 +212,7 @@ static void threads_and_chunks_change_nothing(void **state)
 
 /* Values of all lengths and forms behind indices of all lengths, with all that may stand between them: what each is was printed and
  * read by the C library. */
-static void every_entry_is_what_was_written(void **state)
+static void every_entry_equals_the_written_one(void **state)
 {
     (void)state;
     enum { ROWS = 400, MOST = 60, BYTES = 1 << 20 };
@@ -349,10 +349,10 @@ int main(void)
         cmocka_unit_test(one_index_zero_anywhere_decides_the_base),
         cmocka_unit_test(a_forced_base_is_kept),
         cmocka_unit_test(columns_beyond_the_models_are_counted_and_left_out),
-        cmocka_unit_test(wrong_text_is_refused_by_place_and_word),
+        cmocka_unit_test(wrong_text_is_refused_with_place_and_text),
         cmocka_unit_test(rows_without_target_are_read_when_none_is_asked_for),
         cmocka_unit_test(threads_and_chunks_change_nothing),
-        cmocka_unit_test(every_entry_is_what_was_written),
+        cmocka_unit_test(every_entry_equals_the_written_one),
         cmocka_unit_test(every_row_is_read_once),
         cmocka_unit_test(a_file_that_changes_is_refused_or_read),
         cmocka_unit_test(a_far_column_is_read),

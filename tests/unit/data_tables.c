@@ -148,7 +148,7 @@ static void the_calendar_is_right(void **state)
     }
 }
 
-static void missing_words_go_by_the_second_word(void **state)
+static void missing_words_follow_the_second_policy(void **state)
 {
     (void)state;
     static const char text[] = "y,a,b\n1,x,2\n2,,4\n3,z,\n";
@@ -175,7 +175,7 @@ static void missing_words_go_by_the_second_word(void **state)
                 "numbers too");
 }
 
-static void what_is_neither_is_refused(void **state)
+static void a_cell_that_is_neither_number_nor_word_is_refused(void **state)
 {
     (void)state;
     refuse_text("y,age\n1,30\n2,3o\n3,40\n", plain,
@@ -198,7 +198,7 @@ static void what_is_neither_is_refused(void **state)
     refuse_text("y,a\n1,b\n", (hawser_load){.categories = "none"}, "in:2:3: the value is not a number: \"b\"");
 }
 
-static void numbers_are_words_if_asked_for(void **state)
+static void numbers_are_categories_if_forced(void **state)
 {
     (void)state;
     hawser_dataset *d = load_text("y,zip,n\n1,10115,1\n2,020,2\n3,20,3\n", (hawser_load){.categories = "zip"});
@@ -208,7 +208,7 @@ static void numbers_are_words_if_asked_for(void **state)
     hawser_dataset_free(d);
 }
 
-static void too_many_words_are_no_categories(void **state)
+static void too_many_levels_are_refused(void **state)
 {
     (void)state;
     char *text = malloc(1 << 16);
@@ -225,7 +225,7 @@ static void too_many_words_are_no_categories(void **state)
 }
 
 /* Words that come late, after what is looked at first: the input is read once more. */
-static void words_may_come_late(void **state)
+static void words_after_many_numbers_are_levels(void **state)
 {
     (void)state;
     enum { ROWS = 3000 };
@@ -365,11 +365,11 @@ int main(void)
         cmocka_unit_test(columns_are_left_out_by_name),
         cmocka_unit_test(dates_become_days_and_categories),
         cmocka_unit_test(the_calendar_is_right),
-        cmocka_unit_test(missing_words_go_by_the_second_word),
-        cmocka_unit_test(what_is_neither_is_refused),
-        cmocka_unit_test(numbers_are_words_if_asked_for),
-        cmocka_unit_test(too_many_words_are_no_categories),
-        cmocka_unit_test(words_may_come_late),
+        cmocka_unit_test(missing_words_follow_the_second_policy),
+        cmocka_unit_test(a_cell_that_is_neither_number_nor_word_is_refused),
+        cmocka_unit_test(numbers_are_categories_if_forced),
+        cmocka_unit_test(too_many_levels_are_refused),
+        cmocka_unit_test(words_after_many_numbers_are_levels),
         cmocka_unit_test(a_schema_is_json_and_back),
         cmocka_unit_test(new_data_get_the_models_columns),
         cmocka_unit_test(a_part_with_words_is_refused),

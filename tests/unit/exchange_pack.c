@@ -62,7 +62,7 @@ static double of_kind(hw_random *random, int kind)
     }
 }
 
-static void every_bit_comes_back(void **state)
+static void every_bit_is_restored(void **state)
 {
     (void)state;
     enum { N = 9000 };
@@ -268,7 +268,7 @@ static void replicas_take_packed_updates(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_bit_comes_back),
+        cmocka_unit_test(every_bit_is_restored),
         cmocka_unit_test(packed_updates_have_the_expected_size),
         cmocka_unit_test(small_updates_stay_plain),
         cmocka_unit_test(rounding_is_to_the_nearest),

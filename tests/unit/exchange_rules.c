@@ -131,7 +131,7 @@ static void one_source_sends_values(void **state)
         }
 }
 
-static void partitioned_ranges_travel_as_values(void **state)
+static void partitioned_ranges_are_sent_as_values(void **state)
 {
     (void)state;
     for (int policy = 0; policy < 2; policy++) {
@@ -498,7 +498,7 @@ int main(void)
         cmocka_unit_test(a_part_is_sent_once),
         cmocka_unit_test(rollback_returns_to_the_last_cut),
         cmocka_unit_test(one_source_sends_values),
-        cmocka_unit_test(partitioned_ranges_travel_as_values),
+        cmocka_unit_test(partitioned_ranges_are_sent_as_values),
         cmocka_unit_test(only_touched_ranges_are_compared),
         cmocka_unit_test(increments_go_through_the_gain),
         cmocka_unit_test(numbers_that_are_not_finite_are_rejected),

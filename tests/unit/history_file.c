@@ -34,7 +34,7 @@ static void record_one(const char *path, uint64_t clocks)
     close_job(test);
 }
 
-static void everything_is_there(void **state)
+static void every_record_is_in_the_file(void **state)
 {
     (void)state;
     hawser_error error = {0};
@@ -144,7 +144,7 @@ static void other_versions_are_named(void **state)
     free(bytes);
 }
 
-static void failed_jobs_say_so_and_mixtures_are_refused(void **state)
+static void failed_jobs_are_marked_and_mixtures_are_refused(void **state)
 {
     (void)state;
     hawser_error error = {0};
@@ -174,7 +174,7 @@ static void failed_jobs_say_so_and_mixtures_are_refused(void **state)
 }
 
 /* A history that cannot be written is said before the run where it can be known then, and ends the run where not. */
-static void disks_say_no(void **state)
+static void failed_writes_are_reported(void **state)
 {
     (void)state;
     hawser_error error = {0};
@@ -289,7 +289,7 @@ static hawser_status read_three(hw_history *history, const char *a, const char *
 }
 
 /* What is left of a node that others have lost may end anywhere, or be nothing; of all others it has to be whole. */
-static void the_lost_may_leave_less(void **state)
+static void a_lost_node_may_leave_a_prefix(void **state)
 {
     (void)state;
     enum { COUNT = 3 };
@@ -397,14 +397,14 @@ static void digests_add_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(everything_is_there, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(every_record_is_in_the_file, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(a_part_is_no_history, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(a_missing_batch_is_seen, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(damage_is_seen, make_directory, remove_directory),
-        cmocka_unit_test_setup_teardown(failed_jobs_say_so_and_mixtures_are_refused, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(failed_jobs_are_marked_and_mixtures_are_refused, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(other_versions_are_named, make_directory, remove_directory),
-        cmocka_unit_test_setup_teardown(the_lost_may_leave_less, make_directory, remove_directory),
-        cmocka_unit_test_setup_teardown(disks_say_no, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(a_lost_node_may_leave_a_prefix, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(failed_writes_are_reported, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(nodes_write_their_parts, make_directory, remove_directory),
         cmocka_unit_test(many_streams_are_distinguished),
         cmocka_unit_test(digests_add_up),

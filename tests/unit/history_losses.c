@@ -650,7 +650,7 @@ static long most_memory(void)
 }
 
 /* What a few records claim, of which most are missing, costs what the few are worth. */
-static void memory_goes_by_what_is_there(void **state)
+static void memory_is_allocated_by_the_records_in_the_file(void **state)
 {
     (void)state;
     const uint16_t ranges = 16384;
@@ -679,7 +679,7 @@ int main(void)
         cmocka_unit_test(every_mutant_is_refused),
         cmocka_unit_test(loops_that_the_lost_node_recorded_count),
         cmocka_unit_test(more_blocks_than_a_job_has_are_refused),
-        cmocka_unit_test(memory_goes_by_what_is_there),
+        cmocka_unit_test(memory_is_allocated_by_the_records_in_the_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -299,7 +299,7 @@ static const mutant mutants[] = {
 };
 enum { MUTANTS = sizeof mutants / sizeof *mutants };
 
-static void honest_sums_are_taken(void **state)
+static void honest_sums_are_accepted(void **state)
 {
     (void)state;
     size_t sums = 0, ranges = 0;
@@ -344,7 +344,7 @@ static void every_mutant_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(honest_sums_are_taken),
+        cmocka_unit_test(honest_sums_are_accepted),
         cmocka_unit_test(every_mutant_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -416,7 +416,7 @@ static void use_outside(test_node *node)
     hawser_dataset_free(data);
 }
 
-static void nothing_is_written_from_entries_that_are_elsewhere(void **state)
+static void nothing_is_written_from_entries_on_other_nodes(void **state)
 {
     (void)state;
     write_sparse("a.svm", 0);
@@ -435,8 +435,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(kernels_record_columns_of_other_nodes, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(own_columns_of_a_whole_matrix_are_right, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(two_inputs_of_the_same_columns_are_cut_alike, make_directory, remove_directory),
-        cmocka_unit_test_setup_teardown(nothing_is_written_from_entries_that_are_elsewhere, make_directory,
-                                        remove_directory),
+        cmocka_unit_test_setup_teardown(nothing_is_written_from_entries_on_other_nodes, make_directory, remove_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -255,7 +255,7 @@ static hawser_status do_nothing(hawser_context *context)
     return HAWSER_OK;
 }
 
-static void what_begins_so_is_refused(void **state)
+static void data_that_are_not_finite_are_refused_at_the_start(void **state)
 {
     (void)state;
     static const char *const kinds[] = {"replicated", "partitioned", "local", "stored", "stored by a function"};
@@ -326,7 +326,7 @@ static void replaced_data_are_finite(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_form_ends_the_run),
-                                       cmocka_unit_test(what_begins_so_is_refused),
+                                       cmocka_unit_test(data_that_are_not_finite_are_refused_at_the_start),
                                        cmocka_unit_test(replaced_data_are_finite)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

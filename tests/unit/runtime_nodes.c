@@ -288,7 +288,7 @@ static void trade(test_node *node)
         node->status = hw_cluster_agree(node->job->cluster, own, &node->error);
 }
 
-static void everybody_to_everybody(void **state)
+static void messages_from_all_nodes_to_all_nodes(void **state)
 {
     (void)state;
     test_node nodes[NODES_MOST];
@@ -336,7 +336,7 @@ static void look_at_links(test_node *node)
 }
 
 /* Who is told how many there are makes memory for as many, and little before. */
-static void links_share_what_their_number_allows(void **state)
+static void shared_memory_is_divided_among_links(void **state)
 {
     (void)state;
     static const char *const pairs[] = {"threads", "1", "transport", "shm", NULL};
@@ -371,7 +371,7 @@ static void run_large(test_node *node)
     hawser_program_free(program);
 }
 
-static void results_go_where_they_are_not(void **state)
+static void results_reach_the_nodes_without_them(void **state)
 {
     (void)state;
     large *how = calloc(1, sizeof *how);
@@ -430,7 +430,7 @@ static void blame_body(test_node *node)
         sched_yield();
 }
 
-static void the_first_cause_is_said_once(void **state)
+static void the_first_cause_is_printed_once(void **state)
 {
     (void)state;
     static const char *const pairs[] = {"workers", "4", NULL};
@@ -459,10 +459,10 @@ int main(void)
         cmocka_unit_test(another_program_is_refused),
         cmocka_unit_test(a_node_that_leaves_is_missed),
         cmocka_unit_test(too_few_workers),
-        cmocka_unit_test(everybody_to_everybody),
-        cmocka_unit_test(results_go_where_they_are_not),
-        cmocka_unit_test(links_share_what_their_number_allows),
-        cmocka_unit_test(the_first_cause_is_said_once),
+        cmocka_unit_test(messages_from_all_nodes_to_all_nodes),
+        cmocka_unit_test(results_reach_the_nodes_without_them),
+        cmocka_unit_test(shared_memory_is_divided_among_links),
+        cmocka_unit_test(the_first_cause_is_printed_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

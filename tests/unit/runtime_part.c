@@ -140,7 +140,7 @@ static hawser_status run_long(hawser_unit_function *function, hawser_run **run, 
     return status;
 }
 
-static void touched_numbers_of_a_part_travel(void **unused)
+static void touched_numbers_of_a_part_are_sent(void **unused)
 {
     (void)unused;
     hawser_error error = {0};
@@ -158,7 +158,7 @@ static void touched_numbers_of_a_part_travel(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(parts_make_up_the_whole),
-                                       cmocka_unit_test(touched_numbers_of_a_part_travel),
+                                       cmocka_unit_test(touched_numbers_of_a_part_are_sent),
                                        cmocka_unit_test(a_part_of_an_undeclared_state_is_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -313,7 +313,7 @@ static bool loosen(hawser_progress *progress, void *user)
     return hawser_progress_clock(progress) >= 50;
 }
 
-static void the_plan_refuses_what_cannot_reduce(void **state)
+static void the_plan_refuses_units_that_cannot_reduce(void **state)
 {
     (void)state;
     hawser_state *v;
@@ -505,7 +505,7 @@ int main(void)
         cmocka_unit_test(every_topology_gives_the_canonical_bits),
         cmocka_unit_test(wrong_calls_fail_by_name),
         cmocka_unit_test(wrong_calls_fail_on_every_node),
-        cmocka_unit_test(the_plan_refuses_what_cannot_reduce),
+        cmocka_unit_test(the_plan_refuses_units_that_cannot_reduce),
         cmocka_unit_test(the_plan_counts_the_buffers),
         cmocka_unit_test(infinities_pass_and_zeros_are_positive),
         cmocka_unit_test(all_blocks_leave_together),

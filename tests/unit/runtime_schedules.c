@@ -608,7 +608,7 @@ static uint64_t *outcomes_of(walk *w, const job_case *c, size_t *count)
 }
 
 /* What schedules drawn at random come to, step by step as fine as threads have it, the walk has come to as well. */
-static void random_schedules_say_nothing_new(void **state)
+static void random_schedules_find_nothing_new(void **state)
 {
     (void)state;
     if (SANITIZED) /* what the walk may leave out is the same there */
@@ -693,7 +693,7 @@ static void random_jobs(void **state)
 }
 
 /* The smallest job there is between blocks, with every look a step: as many orders as runs, and the outcomes of the shorter walk. */
-static void every_look_a_step(void **state)
+static void every_poll_is_a_step(void **state)
 {
     (void)state;
     static const job_case c = JOB(REPLICATED, 2, .clocks = 1);
@@ -866,8 +866,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_schedule),
-        cmocka_unit_test(every_look_a_step),
-        cmocka_unit_test(random_schedules_say_nothing_new),
+        cmocka_unit_test(every_poll_is_a_step),
+        cmocka_unit_test(random_schedules_find_nothing_new),
         cmocka_unit_test(random_jobs),
         cmocka_unit_test(copies),
         cmocka_unit_test(stored),

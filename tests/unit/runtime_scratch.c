@@ -177,7 +177,7 @@ static bool same(const outcome *a, const outcome *b)
 
 static const char *const workers[] = {"1", "2", "4"};
 
-static void what_is_remembered_survives_drops(void **state)
+static void recorded_scratch_survives_drops(void **state)
 {
     (void)state;
     for (size_t w = 0; w < 3; w++) {
@@ -290,7 +290,7 @@ static void wrong_visits_fail_the_run(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_remembered_survives_drops),
+        cmocka_unit_test(recorded_scratch_survives_drops),
         cmocka_unit_test(field_that_is_left_out_changes_bits),
         cmocka_unit_test(scratch_without_a_record_is_a_cache),
         cmocka_unit_test(wrong_visits_fail_the_run),

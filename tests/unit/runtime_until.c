@@ -22,7 +22,7 @@ static bool set_gap(hawser_progress *progress, void *user)
 }
 
 /* The gap is 1/4 at clock 3, so four clocks are judged; a bound that looked before the test would ask for a fifth. */
-static void a_test_sets_the_metric_that_the_bound_looks_at(void **state)
+static void a_test_sets_the_metric_of_the_bound(void **state)
 {
     (void)state;
     const double zeros[4] = {0};
@@ -51,6 +51,6 @@ static void a_test_sets_the_metric_that_the_bound_looks_at(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_test_sets_the_metric_that_the_bound_looks_at)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_test_sets_the_metric_of_the_bound)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

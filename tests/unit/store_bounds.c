@@ -12,7 +12,7 @@
 #include "store/checkpoint.h"
 #include "store/server.h"
 
-enum { GUEST = 1, WORKERS = 2, KEYS = 512, KIB = 1 << 10 };
+enum { REMOTE = 1, WORKERS = 2, KEYS = 512, KIB = 1 << 10 };
 
 /* One server, one session of a client's, and what it was answered. */
 typedef struct scene {
@@ -35,7 +35,7 @@ static void reply(void *argument, uint32_t client, hw_message *message)
 {
     scene *s = argument;
     hw_reply_head head;
-    assert_int_equal(client, GUEST);
+    assert_int_equal(client, REMOTE);
     assert_true(hw_reply_head_of(message, &head));
     s->replies++;
     if (head.outcome == HW_REFUSED || head.outcome == HW_OUT_OF_MEMORY) {
@@ -69,7 +69,7 @@ static scene *begin(hw_table_spec spec, size_t waiting_bytes)
     assert_int_equal(hw_server_new(&options, &s->server, NULL), HAWSER_OK);
     assert_int_equal(hw_server_create(s->server, &spec, &number, NULL), HAWSER_OK);
     assert_int_equal(hw_group_new(s->server, WORKERS, &s->group, NULL), HAWSER_OK);
-    assert_int_equal(hw_client_session_new(s->group, GUEST, &s->session, NULL), HAWSER_OK);
+    assert_int_equal(hw_client_session_new(s->group, REMOTE, &s->session, NULL), HAWSER_OK);
     return s;
 }
 
@@ -144,7 +144,7 @@ static void fill_up(scene *s, uint64_t clock, uint64_t least)
 }
 
 /* In a data-centric table and in any other: what may be done at once is done, and clocks free what waits. */
-static void only_what_would_wait_is_refused(void **state)
+static void only_requests_that_would_wait_are_refused(void **state)
 {
     (void)state;
     enum { AT = 5 };
@@ -198,7 +198,7 @@ static void lists_that_wait_are_counted(void **state)
     end(s);
 }
 
-static void sums_of_clocks_to_come_are_bounded(void **state)
+static void sums_of_later_clocks_are_bounded(void **state)
 {
     (void)state;
     scene *s = begin((hw_table_spec){.last = KEYS - 1, .summed = true}, 256 * KIB);
@@ -357,7 +357,7 @@ static void nothing_is_counted_twice(void **state)
 }
 
 /* What a clock will bring counts until it is over, once for each worker who pushed it; no clock waits for memory. */
-static void rows_of_clocks_to_come_are_bounded(void **state)
+static void rows_of_later_clocks_are_bounded(void **state)
 {
     (void)state;
     scene *s = begin((hw_table_spec){.last = UINT64_MAX, .sparse = true, .summed = true}, 0);
@@ -384,7 +384,7 @@ static void rows_of_clocks_to_come_are_bounded(void **state)
 }
 
 /* Rows that a file replaces count no more, and no more lie in memory: tables that are filled and emptied in turn take no more than one. */
-static void what_is_forgotten_takes_no_memory(void **state)
+static void forgotten_groups_take_no_memory(void **state)
 {
     (void)state;
     scene *s = begin((hw_table_spec){.last = UINT64_MAX, .sparse = true}, 0);
@@ -408,14 +408,14 @@ static void what_is_forgotten_takes_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_what_would_wait_is_refused),
+        cmocka_unit_test(only_requests_that_would_wait_are_refused),
         cmocka_unit_test(lists_that_wait_are_counted),
-        cmocka_unit_test(sums_of_clocks_to_come_are_bounded),
+        cmocka_unit_test(sums_of_later_clocks_are_bounded),
         cmocka_unit_test(ranges_of_clocks_are_bounded),
         cmocka_unit_test(rows_are_bounded),
         cmocka_unit_test(nothing_is_counted_twice),
-        cmocka_unit_test(rows_of_clocks_to_come_are_bounded),
-        cmocka_unit_test(what_is_forgotten_takes_no_memory),
+        cmocka_unit_test(rows_of_later_clocks_are_bounded),
+        cmocka_unit_test(forgotten_groups_take_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -410,7 +410,7 @@ static bool get(hw_cache *cache, uint64_t key)
 }
 
 /* Who has to go is who was not used for longest, not who came first. */
-static void what_is_used_stays(void **state)
+static void used_rows_stay_cached(void **state)
 {
     (void)state;
     enum { BYTES = 1000, MOST = 100 };
@@ -445,7 +445,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_cases_in_every_order),
         cmocka_unit_test(larger_cases_at_random),
-        cmocka_unit_test(what_is_used_stays),
+        cmocka_unit_test(used_rows_stay_cached),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

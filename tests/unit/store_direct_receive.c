@@ -79,7 +79,7 @@ static void distrust(const world *w, uint32_t server, const hw_message *reply, c
     }
 }
 
-static void only_what_was_asked_for_has_a_place(void **state)
+static void only_requested_rows_have_a_receive_buffer(void **state)
 {
     (void)state;
     static double values[KEYS], out[KEYS];
@@ -113,7 +113,7 @@ static void only_what_was_asked_for_has_a_place(void **state)
 }
 
 /* What has been read to another place than the one that counts now is not what the task waits for. */
-static void a_tail_that_was_received_elsewhere_is_refused(void **state)
+static void a_tail_in_another_buffer_is_refused(void **state)
 {
     (void)state;
     static double values[KEYS], out[KEYS];
@@ -134,7 +134,7 @@ static void a_tail_that_was_received_elsewhere_is_refused(void **state)
     close_world(w);
 }
 
-static void a_failed_task_has_no_place(void **state)
+static void a_failed_task_has_no_receive_buffer(void **state)
 {
     (void)state;
     static double values[KEYS], out[KEYS];
@@ -363,9 +363,9 @@ int main(void)
     static bool ucx;
     ucx = has_ucx();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_what_was_asked_for_has_a_place),
-        cmocka_unit_test(a_tail_that_was_received_elsewhere_is_refused),
-        cmocka_unit_test(a_failed_task_has_no_place),
+        cmocka_unit_test(only_requested_rows_have_a_receive_buffer),
+        cmocka_unit_test(a_tail_in_another_buffer_is_refused),
+        cmocka_unit_test(a_failed_task_has_no_receive_buffer),
         cmocka_unit_test(a_loss_waits_for_the_reader),
         cmocka_unit_test_prestate(ranges_are_exact_over_every_transport, &ucx),
     };

@@ -86,7 +86,7 @@ static bool push_without_memory(long n, bool all_after, bool sparse, bool known)
     return failed;
 }
 
-static void what_failed_is_not_said_to_be_done(void **state)
+static void a_failed_request_is_not_acknowledged(void **state)
 {
     (void)state;
     for (int kind = 0; kind < 8; kind++) {
@@ -120,7 +120,7 @@ static bool pull_without_memory(long n, bool all_after)
     return failed;
 }
 
-static void what_was_made_before_a_failure_leaves(void **state)
+static void rows_made_before_a_failure_are_removed(void **state)
 {
     (void)state;
     for (int kind = 0; kind < 2; kind++) {
@@ -277,8 +277,8 @@ static void versions_without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(versions_without_memory), cmocka_unit_test(what_failed_is_not_said_to_be_done),
-        cmocka_unit_test(what_was_made_before_a_failure_leaves), cmocka_unit_test(a_refused_clock_is_reported_to_all),
+        cmocka_unit_test(versions_without_memory), cmocka_unit_test(a_failed_request_is_not_acknowledged),
+        cmocka_unit_test(rows_made_before_a_failure_are_removed), cmocka_unit_test(a_refused_clock_is_reported_to_all),
         cmocka_unit_test(lookup_of_missing_keys_does_not_wait_for_growth)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

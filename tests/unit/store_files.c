@@ -213,7 +213,7 @@ static void one_byte_is_noticed(void)
     }
 }
 
-static void what_is_wrong_is_one_line(void **state)
+static void each_wrong_input_is_one_line(void **state)
 {
     (void)state;
     static unsigned char values[TABLES][KEYS * 24];
@@ -261,7 +261,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_number_of_servers),
-        cmocka_unit_test(what_is_wrong_is_one_line),
+        cmocka_unit_test(each_wrong_input_is_one_line),
         cmocka_unit_test(no_file_within_a_history),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);

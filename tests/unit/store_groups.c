@@ -7,7 +7,7 @@
 
 #include "store_world.h"
 
-enum { KEYS = 400, GUEST = 1 };
+enum { KEYS = 400, REMOTE = 1 };
 
 static void run_dry(world *w)
 {
@@ -25,18 +25,18 @@ static void come(world *w, uint32_t workers, visitors *v)
 {
     for (uint32_t s = 0; s < w->servers; s++) {
         assert_int_equal(hw_group_new(w->server[s], workers, &v->group[s], NULL), HAWSER_OK);
-        assert_int_equal(hw_client_session_new(v->group[s], GUEST, &v->session[s], NULL), HAWSER_OK);
+        assert_int_equal(hw_client_session_new(v->group[s], REMOTE, &v->session[s], NULL), HAWSER_OK);
     }
 }
 
-/* The servers receive what the guest has sent, by its session. */
+/* The servers receive what the client has sent, by its session. */
 static void receive_from_client(world *w, visitors *v)
 {
-    while (hw_client_more(w->client[GUEST]))
+    while (hw_client_more(w->client[REMOTE]))
         continue;
     for (uint32_t s = 0; s < w->servers; s++)
-        while (w->there[GUEST][s].first != NULL)
-            assert_int_equal(hw_client_session_receive(v->session[s], take(&w->there[GUEST][s]), NULL), HAWSER_OK);
+        while (w->there[REMOTE][s].first != NULL)
+            assert_int_equal(hw_client_session_receive(v->session[s], take(&w->there[REMOTE][s]), NULL), HAWSER_OK);
     run_dry(w);
 }
 
@@ -85,19 +85,19 @@ static void a_group_waits_for_itself(void **state)
         uint64_t hosts = submit(w, 0, pull); /* the hosts' own two workers have ended no clock */
         run_dry(w);
         for (clock.clock = 0; clock.clock < 2; clock.clock++)
-            (void)submit(w, GUEST, clock);
-        (void)submit(w, GUEST, push);
-        uint64_t guests = submit(w, GUEST, pull);
+            (void)submit(w, REMOTE, clock);
+        (void)submit(w, REMOTE, push);
+        uint64_t clients = submit(w, REMOTE, pull);
         receive_from_client(w, &v);
-        assert_true(hw_client_ended(w->client[GUEST], guests) && !hw_client_ended(w->client[0], hosts));
+        assert_true(hw_client_ended(w->client[REMOTE], clients) && !hw_client_ended(w->client[0], hosts));
         for (uint64_t i = 0; i < KEYS; i++)
             assert_true(out[i] == 2);
         pull.least = 9; /* never */
-        uint64_t never = submit(w, GUEST, pull);
+        uint64_t never = submit(w, REMOTE, pull);
         receive_from_client(w, &v);
-        assert_false(hw_client_ended(w->client[GUEST], never));
+        assert_false(hw_client_ended(w->client[REMOTE], never));
         go_away(w, &v);
-        assert_int_equal(w->status[GUEST][never], HAWSER_BAD_INPUT);
+        assert_int_equal(w->status[REMOTE][never], HAWSER_BAD_INPUT);
         assert_string_equal(strstr(w->error.text, "its group"), "its group has ended");
         assert_int_equal(ranges(w), before);
         assert_false(hw_client_ended(w->client[0], hosts));
@@ -127,10 +127,10 @@ static void sums_are_of_a_group(void **state)
         hw_order push = {.operation = HW_PUSH, .table = t, .last = KEYS - 1, .values = ones};
         (void)submit(w, 0, push); /* in clock 0 of three workers, which never ends */
         run_dry(w);
-        (void)submit(w, GUEST, push);
-        (void)submit(w, GUEST, (hw_order){.operation = HW_CLOCK, .table = t, .last = KEYS - 1});
+        (void)submit(w, REMOTE, push);
+        (void)submit(w, REMOTE, (hw_order){.operation = HW_CLOCK, .table = t, .last = KEYS - 1});
         push.clock = 1;
-        (void)submit(w, GUEST, push);
+        (void)submit(w, REMOTE, push);
         receive_from_client(w, &v);
         uint64_t task = submit(w, 0, (hw_order){.operation = HW_PULL, .table = t, .last = KEYS - 1, .out = out});
         run_dry(w);
@@ -143,7 +143,7 @@ static void sums_are_of_a_group(void **state)
 }
 
 /* A group may be there before a table and after it, and a server may end before a group. */
-static void any_order_of_coming(void **state)
+static void groups_may_attach_in_any_order(void **state)
 {
     (void)state;
     world *w = open_world(5, 3, 2, 1, 0);
@@ -151,18 +151,18 @@ static void any_order_of_coming(void **state)
     come(w, 2, &early);
     uint32_t t = create(w, spec_of("t", HW_VALUE_I64, 3, false, 0, KEYS - 1));
     int64_t out[3] = {9, 9, 9}, put[3] = {4, 5, -6};
-    (void)submit(w, GUEST, (hw_order){.operation = HW_PUT, .table = t, .first = 7, .last = 7, .values = put});
-    uint64_t task = submit(w, GUEST, (hw_order){.operation = HW_PULL, .table = t, .first = 7, .last = 7, .out = out});
+    (void)submit(w, REMOTE, (hw_order){.operation = HW_PUT, .table = t, .first = 7, .last = 7, .values = put});
+    uint64_t task = submit(w, REMOTE, (hw_order){.operation = HW_PULL, .table = t, .first = 7, .last = 7, .out = out});
     receive_from_client(w, &early);
-    assert_true(hw_client_ended(w->client[GUEST], task));
+    assert_true(hw_client_ended(w->client[REMOTE], task));
     assert_memory_equal(out, put, sizeof put);
     go_away(w, &early);
     come(w, 1, &late);
-    (void)submit(w, GUEST, (hw_order){.operation = HW_PUSH, .table = t, .first = 7, .last = 7, .values = put});
-    (void)submit(w, GUEST, (hw_order){.operation = HW_PULL, .table = t, .first = 7, .last = 7, .out = out});
+    (void)submit(w, REMOTE, (hw_order){.operation = HW_PUSH, .table = t, .first = 7, .last = 7, .values = put});
+    (void)submit(w, REMOTE, (hw_order){.operation = HW_PULL, .table = t, .first = 7, .last = 7, .out = out});
     receive_from_client(w, &late);
     assert_true(out[0] == 8 && out[1] == 10 && out[2] == -12);
-    (void)submit(w, GUEST, (hw_order){.operation = HW_PULL, .table = t, .last = 9, .out = (int64_t[30]){0}, .least = 5});
+    (void)submit(w, REMOTE, (hw_order){.operation = HW_PULL, .table = t, .last = 9, .out = (int64_t[30]){0}, .least = 5});
     receive_from_client(w, &late);
     for (uint32_t s = 0; s < w->servers; s++)
         hw_group_end(late.group[s]); /* nobody works the stripes any more */
@@ -210,7 +210,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_group_waits_for_itself),
         cmocka_unit_test(sums_are_of_a_group),
-        cmocka_unit_test(any_order_of_coming),
+        cmocka_unit_test(groups_may_attach_in_any_order),
         cmocka_unit_test(put_sets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

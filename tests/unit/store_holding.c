@@ -172,7 +172,7 @@ static size_t passed_of(hw_table_spec spec)
 }
 
 /* The level says what a filter lets go: a probability, a size, or how far within the penalty's dead zone. */
-static void levels_mean_what_they_say(void **state)
+static void filter_levels_follow_their_definition(void **state)
 {
     (void)state;
     hw_table_spec spec = spec_of("t", HW_VALUE_F64, 1, false, 0, 999);
@@ -234,7 +234,7 @@ static void refused(hw_table_spec spec, const char *words)
         fail_msg("no '%s' in: %s", words, error.text);
 }
 
-static void what_is_wrong_is_refused(void **state)
+static void wrong_requests_are_refused(void **state)
 {
     (void)state;
     hw_table_spec spec = spec_of("t", HW_VALUE_I64, 1, false, 0, 9);
@@ -273,9 +273,11 @@ static void what_is_wrong_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_lost),           cmocka_unit_test(kkt_changes_no_bit),
-        cmocka_unit_test(levels_mean_what_they_say), cmocka_unit_test(rounding_saves_bytes),
-        cmocka_unit_test(what_is_wrong_is_refused),
+        cmocka_unit_test(nothing_is_lost),
+        cmocka_unit_test(kkt_changes_no_bit),
+        cmocka_unit_test(filter_levels_follow_their_definition),
+        cmocka_unit_test(rounding_saves_bytes),
+        cmocka_unit_test(wrong_requests_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,7 +59,7 @@ static bool load_without_memory(hawser_store *store, uint32_t table, long n, boo
     return failed;
 }
 
-static void a_load_is_whole_or_says_so(void **state)
+static void a_load_is_complete_or_reports_what_is_missing(void **state)
 {
     (void)state;
     enum { SAVED = 2 }; /* files, whose headers jansson allocates, which nobody counts, and Hawser frees */
@@ -91,6 +91,6 @@ static void a_load_is_whole_or_says_so(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_load_is_whole_or_says_so, make_directory, remove_directory)};
+        cmocka_unit_test_setup_teardown(a_load_is_complete_or_reports_what_is_missing, make_directory, remove_directory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -320,7 +320,7 @@ static void hot_body(test_node *node)
     hawser_store_close(store);
 }
 
-static void a_hot_range_holds_up_no_other(void **state)
+static void a_hot_range_delays_no_other(void **state)
 {
     (void)state;
     static const char *const with_timeout[] = {"workers", "1", "timeout", "30", NULL};
@@ -365,7 +365,7 @@ static void expect(const char *how, const char *const *pairs, hawser_status stat
         fail_msg("%s: no '%s' in: %s", how, words, nodes[0].error.text);
 }
 
-static void nodes_must_call_alike(void **state)
+static void calls_are_collective(void **state)
 {
     (void)state;
     expect("servers", plain, HAWSER_BAD_ARGUMENT, "node 0 and node 1 differ in servers");
@@ -478,7 +478,7 @@ static void any_body(test_node *node)
     hawser_store_close(store);
 }
 
-static void tasks_are_taken_as_they_come(void **state)
+static void tasks_complete_in_any_order(void **state)
 {
     (void)state;
     test_node nodes[NODES_MOST];
@@ -613,11 +613,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_are_whole),
         cmocka_unit_test(staleness_is_bounded),
-        cmocka_unit_test(nodes_must_call_alike),
+        cmocka_unit_test(calls_are_collective),
         cmocka_unit_test(every_failure_is_reported),
         cmocka_unit_test(no_request_waits_forever),
-        cmocka_unit_test(a_hot_range_holds_up_no_other),
-        cmocka_unit_test(tasks_are_taken_as_they_come),
+        cmocka_unit_test(a_hot_range_delays_no_other),
+        cmocka_unit_test(tasks_complete_in_any_order),
         cmocka_unit_test(a_refused_clock_ends_the_store),
         cmocka_unit_test(a_callback_does_not_keep_the_net),
     };

@@ -121,7 +121,7 @@ static void sums_of_sparse_tables(void **state)
 }
 
 /* Lists whose parts have thousands of keys in each of several arcs of several servers, in one message and in several. */
-static void long_lists_lie_over_many_arcs(void **state)
+static void long_lists_span_many_arcs(void **state)
 {
     (void)state;
     enum { LONG = 20000, ALL = 2 * LONG, ROUNDS = 3 };
@@ -280,7 +280,7 @@ static void lists_that_do_not_ascend_are_refused(void **state)
 }
 
 /* Bits that are not those of the keys that they say, or that name another server's keys, do nothing; right ones do, under their number too. */
-static void bits_that_lie_are_refused(void **state)
+static void wrong_key_bits_are_refused(void **state)
 {
     (void)state;
     enum { ALL = 2000, WORDS = ALL / 64 + 1, CHANGES = 9 };
@@ -357,7 +357,7 @@ static void bits_that_lie_are_refused(void **state)
     close_world(w);
 }
 
-static void tasks_wait_for_those_they_name(void **state)
+static void tasks_wait_for_named_tasks(void **state)
 {
     (void)state;
     enum { TASKS = 200 };
@@ -391,7 +391,7 @@ static void tasks_wait_for_those_they_name(void **state)
 }
 
 /* A long chain fails from its first task on, without a stack as long as the chain. */
-static void failures_pass_on(void **state)
+static void failures_reach_dependent_tasks(void **state)
 {
     (void)state;
     world *w = open_world(1, 2, 1, 0, 0);
@@ -428,7 +428,7 @@ static size_t length_of(const line *queue)
 }
 
 /* A server answers the parts of a push once, when the last is done; what is wrong with one of them is said by itself. */
-static void parts_of_a_push_are_answered_together(void **state)
+static void parts_of_a_push_have_one_reply(void **state)
 {
     (void)state;
     for (int wrong = 0; wrong < 2; wrong++) {
@@ -457,7 +457,7 @@ static void parts_of_a_push_are_answered_together(void **state)
 
 /* SSP on the server: a pull for clock t under staleness s comes back with every worker's updates of clocks <= t - s - 1. Each worker adds
  * 1 to every key in every clock. */
-static void clocks_are_waited_for(void **state)
+static void requests_wait_for_clocks(void **state)
 {
     (void)state;
     enum { WORKERS = 3, CLOCKS = 12, N = 64 };
@@ -676,7 +676,7 @@ static void chunks_wait_for_each_other(void **state)
 }
 
 /* What was set aside and may be done by the same word is done in the order in which it came: a worker's writes of two iterations, then a read. */
-static void what_waits_is_done_in_order(void **state)
+static void waiting_requests_run_in_order(void **state)
 {
     (void)state;
     for (uint64_t seed = 0; seed < 20; seed++) {
@@ -703,7 +703,7 @@ static void what_waits_is_done_in_order(void **state)
     }
 }
 
-static void what_is_wrong_is_refused(void **state)
+static void wrong_requests_are_refused(void **state)
 {
     (void)state;
     world *w = open_world(1, 2, 1, 1, 0);
@@ -782,7 +782,7 @@ static void a_list_sent_again_takes_no_number_of_another(void **state)
 }
 
 /* Keys that go as a number may have been forgotten, once; keys that go as such, and ranges in parts, cannot be. */
-static void only_what_goes_by_number_is_forgotten(void **state)
+static void only_numbered_lists_are_forgotten(void **state)
 {
     (void)state;
     enum { COUNT = 32, ALL = 1000 };
@@ -826,18 +826,18 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_of_dense_tables),
         cmocka_unit_test(sums_of_sparse_tables),
-        cmocka_unit_test(tasks_wait_for_those_they_name),
-        cmocka_unit_test(failures_pass_on),
-        cmocka_unit_test(clocks_are_waited_for),
+        cmocka_unit_test(tasks_wait_for_named_tasks),
+        cmocka_unit_test(failures_reach_dependent_tasks),
+        cmocka_unit_test(requests_wait_for_clocks),
         cmocka_unit_test(chunks_wait_for_each_other),
-        cmocka_unit_test(long_lists_lie_over_many_arcs),
+        cmocka_unit_test(long_lists_span_many_arcs),
         cmocka_unit_test(a_list_sent_again_takes_no_number_of_another),
-        cmocka_unit_test(only_what_goes_by_number_is_forgotten),
-        cmocka_unit_test(what_is_wrong_is_refused),
-        cmocka_unit_test(parts_of_a_push_are_answered_together),
-        cmocka_unit_test(bits_that_lie_are_refused),
+        cmocka_unit_test(only_numbered_lists_are_forgotten),
+        cmocka_unit_test(wrong_requests_are_refused),
+        cmocka_unit_test(parts_of_a_push_have_one_reply),
+        cmocka_unit_test(wrong_key_bits_are_refused),
         cmocka_unit_test(lists_that_do_not_ascend_are_refused),
-        cmocka_unit_test(what_waits_is_done_in_order),
+        cmocka_unit_test(waiting_requests_run_in_order),
         cmocka_unit_test(parts_of_ranges_are_sent_without_a_copy),
         cmocka_unit_test(parts_of_ranges_go_to_servers_in_turn),
     };

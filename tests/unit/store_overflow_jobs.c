@@ -377,7 +377,7 @@ static hawser_status load_bad(test_node *node, hawser_store *store, hawser_error
     return node->node > 0 ? HAWSER_OK : expect_sound(store, numbers, 0, error);
 }
 
-static hawser_status guest(test_node *node, hawser_store *store, hawser_error *error)
+static hawser_status client(test_node *node, hawser_store *store, hawser_error *error)
 {
     uint32_t numbers[FILED];
     (void)node;
@@ -396,7 +396,7 @@ static void visit(test_node *node)
     node->status = hawser_store_open(node->job, &(hawser_store_options){.at = at, .key_file = "key", .timeout = 60}, &store,
                                      &node->error);
     if (node->status == HAWSER_OK)
-        node->status = guest(node, store, &node->error);
+        node->status = client(node, store, &node->error);
     hawser_store_close(store);
 }
 
@@ -420,11 +420,11 @@ static void files_lose_no_sound_row(void **state)
     run(1, load_bad);
     run(3, load_bad);
     servers set = {.count = 2, .load = "bad", .save = "end", .damaged = complain};
-    test_node guests[1];
+    test_node clients[1];
     open_servers(&set);
     assert_non_null(strstr(complaint, "1 row of table 'a' (key 3)"));
-    run_nodes(guests, 1, plain_pairs, visit, set.address);
-    check_all(guests, 1, "a guest");
+    run_nodes(clients, 1, plain_pairs, visit, set.address);
+    check_all(clients, 1, "a client");
     end_servers(&set);
     servers next = {.count = 1, .load = "end"};
     open_servers(&next);

@@ -27,7 +27,7 @@ static void check_shape(const hw_range_clock *clock)
                     clock->ranges[i].time != clock->ranges[i - 1].time);
 }
 
-static void like_a_number_a_key(void **state)
+static void a_range_clock_equals_a_clock_per_key(void **state)
 {
     (void)state;
     for (uint64_t seed = 0; seed < 300; seed++) {
@@ -89,7 +89,7 @@ static void memory_follows_messages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(like_a_number_a_key),
+        cmocka_unit_test(a_range_clock_equals_a_clock_per_key),
         cmocka_unit_test(memory_follows_messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

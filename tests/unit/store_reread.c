@@ -256,7 +256,7 @@ static size_t run_program(uint64_t seed, uint64_t delay)
     return p.replaced;
 }
 
-static void an_iteration_is_done_over(void **state)
+static void an_iteration_is_repeated(void **state)
 {
     (void)state;
     for (uint64_t delay = 0; delay <= 3; delay++) {
@@ -388,7 +388,7 @@ static void pull_some(model *m, const asked *q, bool reread)
     have_read(m, q);
 }
 
-static void every_key_by_itself(void **state)
+static void each_key_follows_the_model(void **state)
 {
     (void)state;
     size_t refused = 0, older = 0;
@@ -435,15 +435,15 @@ static uint64_t bytes_of(const world *w)
     return figures.bytes;
 }
 
-enum { GUEST = 1, ROWS = 3000 };
+enum { REMOTE = 1, ROWS = 3000 };
 
-/* The server receives everything that a guest has sent, by its session. */
+/* The server receives everything that a client has sent, by its session. */
 static void receive_from_client(world *w, hw_client_session *session)
 {
-    while (hw_client_more(w->client[GUEST]))
+    while (hw_client_more(w->client[REMOTE]))
         continue;
-    while (w->there[GUEST][0].first != NULL)
-        assert_int_equal(hw_client_session_receive(session, take(&w->there[GUEST][0]), NULL), HAWSER_OK);
+    while (w->there[REMOTE][0].first != NULL)
+        assert_int_equal(hw_client_session_receive(session, take(&w->there[REMOTE][0]), NULL), HAWSER_OK);
     run_dry(w);
 }
 
@@ -457,28 +457,28 @@ static uint64_t two_iterations(world *w, uint32_t table, hw_client_session *sess
     for (uint64_t a = 0; a < 2; a++) {
         hw_order order = {.table = table, .last = ROWS - 1, .clock = a};
         order.operation = HW_PULL, order.out = out;
-        (void)submit(w, GUEST, order);
+        (void)submit(w, REMOTE, order);
         order.operation = HW_PUSH, order.out = NULL, order.values = ones;
-        (void)submit(w, GUEST, order);
+        (void)submit(w, REMOTE, order);
         order.operation = HW_PULL, order.out = out, order.values = NULL, order.reread = true;
-        task = submit(w, GUEST, order);
+        task = submit(w, REMOTE, order);
     }
     receive_from_client(w, session);
-    for (size_t i = 0; i < ROWS && w->status[GUEST][task] == HAWSER_OK; i++)
+    for (size_t i = 0; i < ROWS && w->status[REMOTE][task] == HAWSER_OK; i++)
         assert_true(out[i] == 1); /* what the first iteration wrote */
     return task;
 }
 
-static world *open_guests(uint64_t delay, uint32_t *table, hw_group **group, hw_client_session **session)
+static world *open_remote(uint64_t delay, uint32_t *table, hw_group **group, hw_client_session **session)
 {
     world *w = open_world_of((world_shape){.seed = 3, .servers = 1, .clients = 2, .workers = 1});
     *table = create(w, centric_spec(HW_VALUE_F64, 1, ROWS - 1, delay, "add"));
     assert_int_equal(hw_group_new(w->server[0], 1, group, NULL), HAWSER_OK);
-    assert_int_equal(hw_client_session_new(*group, GUEST, session, NULL), HAWSER_OK);
+    assert_int_equal(hw_client_session_new(*group, REMOTE, session, NULL), HAWSER_OK);
     return w;
 }
 
-static void end_guests(world *w, hw_group *group)
+static void end_remote(world *w, hw_group *group)
 {
     hw_group_end(group);
     run_dry(w);
@@ -486,19 +486,19 @@ static void end_guests(world *w, hw_group *group)
     hw_group_free(group);
 }
 
-static void memory_goes_back(void **state)
+static void memory_is_returned(void **state)
 {
     (void)state;
     uint32_t table;
     hw_group *group;
     hw_client_session *session;
-    world *w = open_guests(0, &table, &group, &session);
+    world *w = open_remote(0, &table, &group, &session);
     uint64_t used = quota_used_of(w), bytes = bytes_of(w);
-    assert_int_equal(w->status[GUEST][two_iterations(w, table, session)], HAWSER_OK);
+    assert_int_equal(w->status[REMOTE][two_iterations(w, table, session)], HAWSER_OK);
     uint64_t kept = quota_used_of(w) - used; /* once each row, and a bit */
     assert_true(kept >= ROWS * sizeof(double) && kept <= ROWS * sizeof(double) + ROWS / 8 + 3 * sizeof(uint64_t));
     assert_int_equal(bytes_of(w) - bytes, kept);
-    end_guests(w, group);
+    end_remote(w, group);
     assert_int_equal(quota_used_of(w), used);
     assert_int_equal(bytes_of(w), bytes);
     close_world(w);
@@ -512,18 +512,18 @@ static void nothing_is_kept_without_a_reader(void **state)
         uint32_t table;
         hw_group *group;
         hw_client_session *session;
-        world *w = open_guests(k == 0 ? UINT64_MAX : 5, &table, &group, &session);
+        world *w = open_remote(k == 0 ? UINT64_MAX : 5, &table, &group, &session);
         uint64_t used = quota_used_of(w);
         static double ones[ROWS];
         for (uint64_t a = 0; a < 4; a++) {
             hw_order order = {.operation = HW_CLOCK, .table = table, .last = ROWS - 1, .clock = a};
-            (void)submit(w, GUEST, order);
+            (void)submit(w, REMOTE, order);
             order.operation = HW_PUSH, order.values = ones;
-            (void)submit(w, GUEST, order);
+            (void)submit(w, REMOTE, order);
         }
         receive_from_client(w, session);
         assert_int_equal(quota_used_of(w), used);
-        end_guests(w, group);
+        end_remote(w, group);
         close_world(w);
     }
 }
@@ -536,29 +536,29 @@ static void a_version_over_the_quota_is_refused(void **state)
     hw_group *group;
     hw_client_session *session;
     static double out[ROWS], ones[ROWS];
-    world *w = open_guests(0, &table, &group, &session);
+    world *w = open_remote(0, &table, &group, &session);
     hw_server_limit(w->server[0], quota_used_of(w) + 100);
     uint64_t task = two_iterations(w, table, session);
-    assert_int_equal(w->status[GUEST][task], HAWSER_NO_MEMORY);
+    assert_int_equal(w->status[REMOTE][task], HAWSER_NO_MEMORY);
     assert_non_null(strstr(w->error.text, "was not kept, for want of memory (--memory-limit"));
     hw_order order = {.operation = HW_PULL, .table = table, .last = ROWS - 1, .out = out, .clock = 2};
-    task = submit(w, GUEST, order);
+    task = submit(w, REMOTE, order);
     receive_from_client(w, session);
-    assert_true(w->status[GUEST][task] == HAWSER_OK && out[0] == 2 && out[ROWS - 1] == 2);
+    assert_true(w->status[REMOTE][task] == HAWSER_OK && out[0] == 2 && out[ROWS - 1] == 2);
     hw_server_limit(w->server[0], 0);
     order.reread = true; /* what nobody has written since is there without any version */
-    task = submit(w, GUEST, order);
+    task = submit(w, REMOTE, order);
     order.reread = false, order.operation = HW_PUSH, order.out = NULL, order.values = ones;
-    (void)submit(w, GUEST, order);
+    (void)submit(w, REMOTE, order);
     order.reread = true, order.operation = HW_PULL, order.out = out, order.values = NULL;
-    uint64_t later = submit(w, GUEST, order);
+    uint64_t later = submit(w, REMOTE, order);
     receive_from_client(w, session);
-    assert_true(w->status[GUEST][task] == HAWSER_OK && w->status[GUEST][later] == HAWSER_OK && out[0] == 2);
-    end_guests(w, group);
+    assert_true(w->status[REMOTE][task] == HAWSER_OK && w->status[REMOTE][later] == HAWSER_OK && out[0] == 2);
+    end_remote(w, group);
     close_world(w);
 }
 
-static void what_is_wrong_is_refused(void **state)
+static void wrong_requests_are_refused(void **state)
 {
     (void)state;
     world *w = open_world_of((world_shape){.seed = 1, .servers = 1, .clients = 1, .workers = 1, .part = 100});
@@ -705,12 +705,12 @@ static void a_reread_returns_loaded_values(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_iteration_is_done_over),
-        cmocka_unit_test(every_key_by_itself),
-        cmocka_unit_test(memory_goes_back),
+        cmocka_unit_test(an_iteration_is_repeated),
+        cmocka_unit_test(each_key_follows_the_model),
+        cmocka_unit_test(memory_is_returned),
         cmocka_unit_test(nothing_is_kept_without_a_reader),
         cmocka_unit_test(a_version_over_the_quota_is_refused),
-        cmocka_unit_test(what_is_wrong_is_refused),
+        cmocka_unit_test(wrong_requests_are_refused),
         cmocka_unit_test(the_store_api_rereads),
         cmocka_unit_test(a_reread_returns_loaded_values),
     };

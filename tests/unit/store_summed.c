@@ -166,7 +166,7 @@ static void bits_do_not_depend_on_order(void **state)
     }
 }
 
-static void what_is_wrong_is_refused(void **state)
+static void wrong_requests_are_refused(void **state)
 {
     (void)state;
     world *w = open_world(1, 1, 2, 2, 0);
@@ -229,7 +229,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bits_do_not_depend_on_order),
-        cmocka_unit_test(what_is_wrong_is_refused),
+        cmocka_unit_test(wrong_requests_are_refused),
         cmocka_unit_test(a_refused_clock_reaches_all_servers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

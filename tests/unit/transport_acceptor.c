@@ -1,4 +1,4 @@
-/* What strangers try: silence, garbage, replay, reflection, standing in between; and what can be read on the way. */
+/* What unknown peers try: silence, garbage, replay, reflection, standing in between; and what can be read on the way. */
 #include <openssl/evp.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
@@ -50,15 +50,15 @@ static void half_open_connections_delay_no_other(void **state)
 {
     (void)state;
     node nodes[2], late;
-    int *strangers = calloc(HALF_OPEN + 200, sizeof *strangers);
+    int *connections = calloc(HALF_OPEN + 200, sizeof *connections);
     open_two(nodes, false, 1000);
     node_dial(&nodes[1], &nodes[0], 0);
     uint16_t port = port_of(hw_net_address(nodes[0].net));
     for (int i = 0; i < HALF_OPEN; i++) {
-        strangers[i] = connect_to(port);
-        assert_true(strangers[i] >= 0);
+        connections[i] = connect_to(port);
+        assert_true(connections[i] >= 0);
         if (i % 2 == 0)
-            assert_true(send_all(strangers[i], "HWSR", 4)); /* a good beginning */
+            assert_true(send_all(connections[i], "HWSR", 4)); /* a good beginning */
     }
     for (uint64_t i = 0; i < MESSAGES; i++)
         assert_int_equal(hw_net_send(nodes[1].net, 0, numbered(i, 64), NULL), HAWSER_OK);
@@ -73,18 +73,18 @@ static void half_open_connections_delay_no_other(void **state)
     assert_int_equal(figures_of(&nodes[0]).crowded_out, 0);
     node_rest(0.6);
     for (int i = HALF_OPEN; i < HALF_OPEN + 200; i++)
-        strangers[i] = connect_to(port);
+        connections[i] = connect_to(port);
     hw_net_accept_figures figures = await_refusals(&nodes[0], HALF_OPEN + 200 - HW_NET_HALF_OPEN_MOST);
     assert_int_equal(figures.crowded_out, HALF_OPEN + 200 - HW_NET_HALF_OPEN_MOST);
     assert_int_equal(figures.accepted, 2);
     char byte;
-    assert_true(recv(strangers[1], &byte, 1, 0) <= 0); /* of the oldest */
+    assert_true(recv(connections[1], &byte, 1, 0) <= 0); /* of the oldest */
     node_close(&late);
     node_close(&nodes[1]);
     node_close(&nodes[0]);
     for (int i = 0; i < HALF_OPEN + 200; i++)
-        close(strangers[i]);
-    free(strangers);
+        close(connections[i]);
+    free(connections);
     assert_int_equal(nodes[0].losses + nodes[1].losses, 0);
 }
 
@@ -107,12 +107,12 @@ static pid_t crowd(int count, int *orders)
     return made;
 }
 
-/* More strangers than there are descriptors: links work on, and newcomers are let in as soon as there is one. */
+/* More connections than there are descriptors: links work on, and newcomers are let in as soon as there is one. */
 static void a_lack_of_descriptors_delays_no_link(void **state)
 {
     (void)state;
     int orders;
-    pid_t strangers = crowd(100, &orders);
+    pid_t connections = crowd(100, &orders);
     node nodes[2], late;
     struct rlimit before, few;
     open_two(nodes, false, 1000);
@@ -138,7 +138,7 @@ static void a_lack_of_descriptors_delays_no_link(void **state)
     node_close(&nodes[1]);
     node_close(&nodes[0]);
     close(orders);
-    assert_int_equal(waitpid(strangers, NULL, 0), strangers);
+    assert_int_equal(waitpid(connections, NULL, 0), connections);
     assert_int_equal(nodes[0].losses, 0);
 }
 
@@ -162,7 +162,7 @@ static void a_late_connection_is_closed(void **state)
 static size_t good_hello(unsigned char message[HW_HANDSHAKE_MOST])
 {
     hw_handshake_hello hello = {
-        .job = "test", .build = "1.0 (test)", .peer = {.node = 9, .name = "stranger", .incarnation = 5}};
+        .job = "test", .build = "1.0 (test)", .peer = {.node = 9, .name = "unknown", .incarnation = 5}};
     return hw_hello_pack(message, &hello);
 }
 
@@ -376,13 +376,13 @@ static void what_travels(bool encrypted)
     proxy_free(&between);
 }
 
-static void in_clear_it_can_be_read(void **state)
+static void a_message_in_clear_can_be_read(void **state)
 {
     (void)state;
     what_travels(false);
 }
 
-static void under_tls_it_cannot(void **state)
+static void a_message_under_tls_cannot_be_read(void **state)
 {
     (void)state;
     what_travels(true);
@@ -502,8 +502,8 @@ int main(void)
         cmocka_unit_test(replayed_under_tls),
         cmocka_unit_test(reflected),
         cmocka_unit_test(reflected_in_disguise),
-        cmocka_unit_test(in_clear_it_can_be_read),
-        cmocka_unit_test(under_tls_it_cannot),
+        cmocka_unit_test(a_message_in_clear_can_be_read),
+        cmocka_unit_test(a_message_under_tls_cannot_be_read),
         cmocka_unit_test(a_certificate_is_no_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

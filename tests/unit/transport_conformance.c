@@ -287,7 +287,7 @@ static void a_delivery_wakes_its_receiver(world *self)
     self->at[4]->ops->on_delivery(self->at[4], 4, NULL, NULL);
 }
 
-static void a_closed_endpoint_takes_no_more(world *self)
+static void a_closed_endpoint_takes_no_messages(world *self)
 {
     assert_int_equal(send_from(self, 6, 2, numbered(1, 10)), HAWSER_OK);
     hw_message *message = await_message(self, 2);
@@ -759,7 +759,7 @@ int main(void)
         {"a_slow_receiver_delays_no_other", a_slow_receiver_delays_no_other},
         {"both_full_and_neither_looks", both_full_and_neither_looks},
         {"a_delivery_wakes_its_receiver", a_delivery_wakes_its_receiver},
-        {"a_closed_endpoint_takes_no_more", a_closed_endpoint_takes_no_more},
+        {"a_closed_endpoint_takes_no_messages", a_closed_endpoint_takes_no_messages},
         {"a_spread_reaches_the_blocks_elsewhere", a_spread_reaches_the_blocks_elsewhere},
         {"a_spread_goes_by_relays", a_spread_goes_by_relays},
         {"runs_do_not_mix", runs_do_not_mix},

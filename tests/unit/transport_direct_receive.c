@@ -210,7 +210,7 @@ static size_t next_split(size_t split, size_t size)
                                                                     : size - 20;
 }
 
-static void in_whatever_pieces_it_comes(void **state)
+static void a_tail_in_any_pieces_is_received(void **state)
 {
     (void)state;
     static unsigned char bytes[HEAD + LENGTH];
@@ -236,7 +236,7 @@ static void in_whatever_pieces_it_comes(void **state)
 }
 
 /* What else comes is nobody's business: other kinds, small ones, and what comes in parts. */
-static void what_is_no_large_answer_comes_as_ever(void **state)
+static void other_messages_are_received_as_usual(void **state)
 {
     (void)state;
     static unsigned char bytes[2 * (HEAD + LENGTH)];
@@ -265,7 +265,7 @@ static void what_is_no_large_answer_comes_as_ever(void **state)
 }
 
 /* The one who waits gives up in the middle, or wants it elsewhere by then: nothing more is written, nothing arrives, what follows does. */
-static void a_place_that_is_taken_away_is_left_alone(void **state)
+static void a_released_receive_buffer_is_not_written(void **state)
 {
     (void)state;
     static unsigned char bytes[HEAD + LENGTH], next[HEAD + LENGTH];
@@ -383,9 +383,9 @@ int main(void)
     static bool ucx;
     ucx = node_has_ucx();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(in_whatever_pieces_it_comes),
-        cmocka_unit_test(what_is_no_large_answer_comes_as_ever),
-        cmocka_unit_test(a_place_that_is_taken_away_is_left_alone),
+        cmocka_unit_test(a_tail_in_any_pieces_is_received),
+        cmocka_unit_test(other_messages_are_received_as_usual),
+        cmocka_unit_test(a_released_receive_buffer_is_not_written),
         cmocka_unit_test(nothing_is_written_after_a_loss),
         cmocka_unit_test(by_tcp),
         cmocka_unit_test(by_tls),

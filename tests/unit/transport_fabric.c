@@ -58,7 +58,7 @@ static void leaving_loses_nothing(void)
     }
 }
 
-static void what_was_sent_before_leaving_arrives(void **state)
+static void messages_sent_before_leaving_arrive(void **state)
 {
     (void)state;
     inside(leaving_loses_nothing);
@@ -191,7 +191,7 @@ static void a_trusted_fabric_may_use_more(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_sent_before_leaving_arrives),
+        cmocka_unit_test(messages_sent_before_leaving_arrive),
         cmocka_unit_test(a_lost_node_is_noticed),
         cmocka_unit_test(a_peer_that_does_not_ask_for_it_is_refused),
         cmocka_unit_test(a_trusted_fabric_may_use_more),

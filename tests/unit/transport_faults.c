@@ -238,7 +238,7 @@ static void serve_main(int orders, int news, hw_transport_kind transport)
 }
 
 /* Ctrl-Z, or a suspended machine: pipes are full, nobody hears anything for two timeouts, and nobody is lost. */
-static void all_stopped_together_is_no_death(void **state)
+static void nodes_that_stop_together_are_not_lost(void **state)
 {
     hw_transport_kind transport = transport_of(state);
     int orders[2], news[2];
@@ -429,7 +429,7 @@ static void expect_end(rogue *it, const char *why)
     free(it->shake);
 }
 
-static void memory_that_makes_no_sense_ends_the_link(void **state)
+static void invalid_shared_memory_ends_the_link(void **state)
 {
     (void)state;
     rogue it;
@@ -449,7 +449,7 @@ static void memory_that_makes_no_sense_ends_the_link(void **state)
 }
 
 /* In another namespace time has another zero: what is new is a sign of life all the same, and what is not new is none. */
-static void signs_of_life_by_another_clock(void **state)
+static void heartbeats_by_another_clock(void **state)
 {
     (void)state;
     const double zeros[] = {0, 1e9};
@@ -526,14 +526,14 @@ static hw_transport_kind shared = HW_NET_SHARED;
 
 static int stopped_together(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_stopped_together_is_no_death)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(nodes_that_stop_together_are_not_lost)};
     return cmocka_run_group_tests_name("stopped together", tests, NULL, NULL);
 }
 
 static int stopped_together_by_memory(void)
 {
     const struct CMUnitTest tests[] = {
-        {"by memory: all_stopped_together_is_no_death", all_stopped_together_is_no_death, NULL, NULL, &shared}};
+        {"by memory: nodes_that_stop_together_are_not_lost", nodes_that_stop_together_are_not_lost, NULL, NULL, &shared}};
     return cmocka_run_group_tests_name("stopped together, by memory", tests, NULL, NULL);
 }
 
@@ -559,8 +559,8 @@ static int all_else(void)
         {"by memory: a_peer_sends_heartbeats_for_the_shorter_timeout", a_peer_sends_heartbeats_for_the_shorter_timeout, NULL,
          NULL, &shared},
         {"by memory: a_stopped_peer_is_lost_by_its_silence", a_stopped_peer_is_lost_by_its_silence, NULL, NULL, &shared},
-        cmocka_unit_test(memory_that_makes_no_sense_ends_the_link),
-        cmocka_unit_test(signs_of_life_by_another_clock),
+        cmocka_unit_test(invalid_shared_memory_ends_the_link),
+        cmocka_unit_test(heartbeats_by_another_clock),
         cmocka_unit_test(frames_in_memory_are_checked),
         cmocka_unit_test(half_a_frame_is_dropped),
         cmocka_unit_test(nothing_is_read_from_a_peer_that_has_closed),

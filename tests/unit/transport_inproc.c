@@ -69,7 +69,7 @@ static void count_wake(void *argument)
     atomic_fetch_add((atomic_int *)argument, 1);
 }
 
-static void messages_arrive_once_in_order_whole(void **state)
+static void messages_arrive_once_in_order_and_complete(void **state)
 {
     (void)state;
     hw_transport *transport;
@@ -106,7 +106,7 @@ static hw_message *empty(void)
     return message;
 }
 
-static void a_closed_endpoint_takes_no_more(void **state)
+static void a_closed_endpoint_takes_no_messages(void **state)
 {
     (void)state;
     hawser_error error;
@@ -165,8 +165,8 @@ static void payloads_are_aligned_and_sized(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(messages_arrive_once_in_order_whole),
-        cmocka_unit_test(a_closed_endpoint_takes_no_more),
+        cmocka_unit_test(messages_arrive_once_in_order_and_complete),
+        cmocka_unit_test(a_closed_endpoint_takes_no_messages),
         cmocka_unit_test(sequences_count_per_pair),
         cmocka_unit_test(payloads_are_aligned_and_sized),
     };

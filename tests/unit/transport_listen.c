@@ -92,7 +92,7 @@ static void all_addresses_are_bound_when_asked(void **state)
     }
 }
 
-static void one_address_that_was_asked_for_is_bound_alone(void **state)
+static void a_requested_address_is_bound_alone(void **state)
 {
     (void)state;
     node one;
@@ -105,7 +105,7 @@ static void one_address_that_was_asked_for_is_bound_alone(void **state)
 }
 
 /* All addresses have one port: one that loopback has not is passed over, or refused by name. */
-static void a_port_that_loopback_lacks_is_not_taken(void **state)
+static void a_port_that_loopback_lacks_is_not_used(void **state)
 {
     (void)state;
     node loopback, other;
@@ -126,7 +126,7 @@ static void a_port_that_loopback_lacks_is_not_taken(void **state)
     node_close(&loopback);
 }
 
-static void a_name_by_which_others_look_is_bound_too(void **state)
+static void an_announced_name_is_bound_too(void **state)
 {
     (void)state;
     node one;
@@ -186,7 +186,7 @@ static pid_t another(int card[2], int what)
                       : speak_as_another(text));
 }
 
-static void another_user_comes_by_tcp_and_not_by_the_unix_socket(void **state)
+static void another_user_connects_by_tcp_and_not_by_the_unix_socket(void **state)
 {
     (void)state;
     if (geteuid() != 0) {
@@ -219,10 +219,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(route_and_loopback_are_bound_by_default_and_nothing_else),
         cmocka_unit_test(all_addresses_are_bound_when_asked),
-        cmocka_unit_test(one_address_that_was_asked_for_is_bound_alone),
-        cmocka_unit_test(a_port_that_loopback_lacks_is_not_taken),
-        cmocka_unit_test(a_name_by_which_others_look_is_bound_too),
-        cmocka_unit_test(another_user_comes_by_tcp_and_not_by_the_unix_socket),
+        cmocka_unit_test(a_requested_address_is_bound_alone),
+        cmocka_unit_test(a_port_that_loopback_lacks_is_not_used),
+        cmocka_unit_test(an_announced_name_is_bound_too),
+        cmocka_unit_test(another_user_connects_by_tcp_and_not_by_the_unix_socket),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -110,7 +110,7 @@ static void expect_refused(int fd, size_t least, size_t most, const char *why)
     assert_null(mapped.data);
 }
 
-static void what_is_no_sealed_memory_is_refused(void **state)
+static void memory_that_is_not_sealed_is_refused(void **state)
 {
     (void)state;
     int ends[2], fd, null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -148,7 +148,7 @@ static void too_much_is_refused(void **state)
     assert_int_equal(descriptors(), before);
 }
 
-static void bytes_may_come_without_a_descriptor(void **state)
+static void bytes_may_arrive_without_a_descriptor(void **state)
 {
     (void)state;
     int ends[2], fd = -1;
@@ -165,7 +165,7 @@ static void bytes_may_come_without_a_descriptor(void **state)
 }
 
 /* One is kept, whatever comes, in however many messages. */
-static void descriptors_too_many_are_closed(void **state)
+static void surplus_descriptors_are_closed(void **state)
 {
     (void)state;
     enum { MANY = 20 };
@@ -201,9 +201,9 @@ static void descriptors_too_many_are_closed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_processes_see_one_memory),        cmocka_unit_test(no_process_can_change_its_size),
-        cmocka_unit_test(what_is_no_sealed_memory_is_refused), cmocka_unit_test(too_much_is_refused),
-        cmocka_unit_test(bytes_may_come_without_a_descriptor), cmocka_unit_test(descriptors_too_many_are_closed),
+        cmocka_unit_test(two_processes_see_one_memory),          cmocka_unit_test(no_process_can_change_its_size),
+        cmocka_unit_test(memory_that_is_not_sealed_is_refused),  cmocka_unit_test(too_much_is_refused),
+        cmocka_unit_test(bytes_may_arrive_without_a_descriptor), cmocka_unit_test(surplus_descriptors_are_closed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

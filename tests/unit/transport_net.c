@@ -128,7 +128,7 @@ static void *send_to_all(void *argument)
 }
 
 /* All to all, everybody at once; node 0 hands out the numbers. */
-static void many_nodes_talk_at_once(void **state)
+static void many_nodes_send_at_once(void **state)
 {
     char sockets[200];
     (void)!snprintf(sockets, sizeof sockets, "%s/s", *state == NULL ? "" : (char *)*state);
@@ -230,7 +230,7 @@ static void bursts_come_back_over_shared_memory(void **state)
     bursts_come_back(state, HW_NET_SHARED, false);
 }
 
-static void what_is_queued_arrives_before_the_goodbye(void **state)
+static void queued_messages_arrive_before_the_goodbye(void **state)
 {
     (void)state;
     node nodes[2];
@@ -271,7 +271,7 @@ static int most_unsent(void)
 }
 
 /* What waits for a slow peer waits with us, where it is counted and can be overtaken, and not in a buffer of the kernel's. */
-static void little_is_handed_over_before_it_can_be_sent(void **state)
+static void few_messages_are_handed_over_before_they_can_be_sent(void **state)
 {
     enum { MESSAGES = 48, MEBIBYTE = 1 << 20 };
     (void)state;
@@ -367,7 +367,7 @@ static void expect_refusal(node *one, const char *card, uint32_t expected, const
         fail_msg("\"%s\" lacks \"%s\" or \"%s\"", error.text, first, second);
 }
 
-static void strangers_are_refused_by_name(void **state, bool encrypted)
+static void unknown_peers_are_refused_by_name(void **state, bool encrypted)
 {
     (void)state;
     node server, other;
@@ -504,7 +504,7 @@ static void the_requested_transport_is_used_or_refused(void **state)
 }
 
 /* The memory cannot be made: --transport shm is refused with the reason, auto goes by the socket. */
-static void without_memory_it_is_said(void **state)
+static void lack_of_memory_is_reported(void **state)
 {
     (void)state;
     for (int asks = 0; asks < 2; asks++) {
@@ -530,12 +530,12 @@ static void without_memory_it_is_said(void **state)
 
 static void refused_in_clear(void **state)
 {
-    strangers_are_refused_by_name(state, false);
+    unknown_peers_are_refused_by_name(state, false);
 }
 
 static void refused_under_tls(void **state)
 {
-    strangers_are_refused_by_name(state, true);
+    unknown_peers_are_refused_by_name(state, true);
 }
 
 static void a_dial_waits_for_the_listener(void **state)
@@ -608,7 +608,7 @@ static void addresses_of_both_families_work(void **state)
     }
 }
 
-static void what_cannot_be_had_is_said(void **state)
+static void unusable_addresses_are_reported(void **state)
 {
     node one;
     hawser_error error;
@@ -653,21 +653,21 @@ int main(void)
         cmocka_unit_test_setup_teardown(over_tls_on_a_unix_socket, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(over_tcp_though_there_are_sockets, make_directory, remove_directory),
         cmocka_unit_test(the_requested_transport_is_used_or_refused),
-        cmocka_unit_test(without_memory_it_is_said),
+        cmocka_unit_test(lack_of_memory_is_reported),
         cmocka_unit_test(a_node_with_a_name_is_reached_by_its_port_too),
         cmocka_unit_test_setup_teardown(a_node_with_only_a_socket_is_not_reached_by_tcp, make_directory, remove_directory),
         cmocka_unit_test(over_tcp),
         cmocka_unit_test(over_tls),
-        cmocka_unit_test_setup_teardown(many_nodes_talk_at_once, make_directory, remove_directory),
-        cmocka_unit_test(what_is_queued_arrives_before_the_goodbye),
-        cmocka_unit_test(little_is_handed_over_before_it_can_be_sent),
+        cmocka_unit_test_setup_teardown(many_nodes_send_at_once, make_directory, remove_directory),
+        cmocka_unit_test(queued_messages_arrive_before_the_goodbye),
+        cmocka_unit_test(few_messages_are_handed_over_before_they_can_be_sent),
         cmocka_unit_test(nothing_is_paced_within_a_host),
         cmocka_unit_test(no_message_is_sent_without_a_link),
         cmocka_unit_test(refused_in_clear),
         cmocka_unit_test(refused_under_tls),
         cmocka_unit_test(a_dial_waits_for_the_listener),
         cmocka_unit_test(addresses_of_both_families_work),
-        cmocka_unit_test_setup_teardown(what_cannot_be_had_is_said, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(unusable_addresses_are_reported, make_directory, remove_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -61,7 +61,7 @@ static void updates_flow_at_the_rate_and_others_overtake(void **state)
 }
 
 /* At 100 kB a second these updates would take 40 s. */
-static void dropped_updates_hold_up_nothing(void **state)
+static void dropped_updates_delay_nothing(void **state)
 {
     (void)state;
     node nodes[2];
@@ -99,7 +99,7 @@ static void dropped_updates_hold_up_nothing(void **state)
     assert_int_equal(nodes[0].losses + nodes[1].losses, 0);
 }
 
-static void what_waits_arrives_before_the_goodbye(void **state)
+static void paced_messages_arrive_before_the_goodbye(void **state)
 {
     (void)state;
     node nodes[2];
@@ -132,7 +132,7 @@ static void stop_lasts_while_messages_still_move(void **state)
 }
 
 /* Updates that wait for a node that is gone hold up nobody. */
-static void a_lost_link_gives_up_its_turn(void **state)
+static void a_lost_link_frees_its_turn(void **state)
 {
     (void)state;
     node nodes[3];
@@ -160,10 +160,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(updates_flow_at_the_rate_and_others_overtake),
-        cmocka_unit_test(dropped_updates_hold_up_nothing),
-        cmocka_unit_test(what_waits_arrives_before_the_goodbye),
+        cmocka_unit_test(dropped_updates_delay_nothing),
+        cmocka_unit_test(paced_messages_arrive_before_the_goodbye),
         cmocka_unit_test(stop_lasts_while_messages_still_move),
-        cmocka_unit_test(a_lost_link_gives_up_its_turn),
+        cmocka_unit_test(a_lost_link_frees_its_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,7 +67,7 @@ static void fill(unsigned char *to, uint64_t from, size_t size)
 }
 
 /* Pieces of any sizes, in any order of writing and reading, against plain counting. */
-static void bytes_come_out_as_they_went_in(void **state)
+static void bytes_are_read_as_written(void **state)
 {
     (void)state;
     both it = open_both();
@@ -136,7 +136,7 @@ static void a_wakeup_is_sent_once(void **state)
 }
 
 /* Whatever the other side has put where its count should be. */
-static void counts_that_cannot_be_are_found(void **state)
+static void impossible_counts_are_found(void **state)
 {
     (void)state;
     both it = open_both();
@@ -240,7 +240,7 @@ static void *read_all(void *argument)
     return NULL;
 }
 
-static void no_wake_is_lost(void **state)
+static void no_wakeup_is_lost(void **state)
 {
     (void)state;
     enum { TOTAL = 30 << 20 };
@@ -313,11 +313,11 @@ static void a_pair_of_another_size_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bytes_come_out_as_they_went_in),
+        cmocka_unit_test(bytes_are_read_as_written),
         cmocka_unit_test(a_wakeup_is_sent_once),
-        cmocka_unit_test(counts_that_cannot_be_are_found),
+        cmocka_unit_test(impossible_counts_are_found),
         cmocka_unit_test(an_ended_ring_stays_as_it_was),
-        cmocka_unit_test(no_wake_is_lost),
+        cmocka_unit_test(no_wakeup_is_lost),
         cmocka_unit_test(a_pair_is_two_rings),
         cmocka_unit_test(a_pair_of_another_size_is_refused),
     };

@@ -31,7 +31,7 @@ static void rest(double seconds)
     nanosleep(&time, NULL);
 }
 
-static void a_slot_gives_back_what_was_put(void **state)
+static void a_slot_returns_the_last_put(void **state)
 {
     (void)state;
     for (size_t size = 1; size < 200; size++) {
@@ -57,7 +57,7 @@ static void a_slot_gives_back_what_was_put(void **state)
 }
 
 /* Every bit of every word that counts. */
-static void no_changed_bit_goes_unseen(void **state)
+static void every_changed_bit_is_detected(void **state)
 {
     (void)state;
     size_t words = hw_slot_words(SIZE);
@@ -80,7 +80,7 @@ static void no_changed_bit_goes_unseen(void **state)
 }
 
 /* A put that is under way, in any order of its words, over nothing or over another: any mixture of old words and new ones is refused. */
-static void no_mixture_of_two_puts_is_taken(void **state)
+static void no_mixture_of_two_puts_is_accepted(void **state)
 {
     (void)state;
     size_t words = hw_slot_words(SIZE), used[SIZE / 8 + TRAILER], count = 0;
@@ -155,7 +155,7 @@ static bool is_put(const hw_fresh *found, const unsigned char *data)
 }
 
 /* A sender that died in the middle of put 6: what was there before is found while its slot is, else that there is something torn. */
-static void a_torn_put_is_passed_over(void **state)
+static void a_torn_put_is_skipped(void **state)
 {
     (void)state;
     for (uint32_t slots = 1; slots <= 3; slots++) {
@@ -351,7 +351,7 @@ static void a_segment_may_be_freed_during_puts(void **state)
     hw_segment_table_free(table);
 }
 
-static void what_cannot_be_exposed_is_refused(void **state)
+static void impossible_segments_are_refused(void **state)
 {
     (void)state;
     hw_segment_table *table = new_table();
@@ -375,10 +375,10 @@ static void what_cannot_be_exposed_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_slot_gives_back_what_was_put),     cmocka_unit_test(no_changed_bit_goes_unseen),
-        cmocka_unit_test(no_mixture_of_two_puts_is_taken),    cmocka_unit_test(a_torn_put_is_passed_over),
+        cmocka_unit_test(a_slot_returns_the_last_put),        cmocka_unit_test(every_changed_bit_is_detected),
+        cmocka_unit_test(no_mixture_of_two_puts_is_accepted), cmocka_unit_test(a_torn_put_is_skipped),
         cmocka_unit_test(a_planted_put_is_refused),           cmocka_unit_test(a_writer_that_is_killed_leaves_no_torn_put),
-        cmocka_unit_test(a_segment_may_be_freed_during_puts), cmocka_unit_test(what_cannot_be_exposed_is_refused),
+        cmocka_unit_test(a_segment_may_be_freed_during_puts), cmocka_unit_test(impossible_segments_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

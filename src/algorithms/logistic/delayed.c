@@ -1,7 +1,7 @@
 /*
  * The margins v = X w are a stored state: of sums to which all add, or under dc:D of one chunk a block, its own columns' products. In a clock a
  * block takes one group of its columns, the same of all blocks' groups, reads the margins, goes a few times through the columns of the group on a
- * model of the loss, and tells what that changes.
+ * model of the loss, and says what that changes.
  *
  * The model holds whatever the others do meanwhile. In row i all columns that may move at once change the margin by a sum over blocks of what
  * each block k makes of it, and with R_ki = sum over its columns of |x_ij|, R_i of all blocks,

@@ -167,7 +167,7 @@ static double radius_of(const hw_newton_rows *rows, const double *theta, double 
     return sqrt(0.5 * gap);
 }
 
-/* Without examples of both kinds there is nothing to tell apart. */
+/* Examples of only one kind have no boundary to learn. */
 static hawser_status check(const hw_linear_problem *problem, const hw_newton_rows *rows, const char *where,
                            hawser_error *error)
 {

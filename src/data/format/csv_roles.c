@@ -205,7 +205,7 @@ static hawser_status match_names(const hw_job *job, hw_csv *csv, hawser_error *e
     return status;
 }
 
-/* Whether each column has a name. Of several columns without one, none could be told from the others. */
+/* Returns whether each column has a name. Several columns without a name could not be distinguished. */
 static bool is_named(const hawser_schema *schema)
 {
     for (size_t k = 0; k < schema->count; k++)

@@ -300,7 +300,7 @@ static hawser_status read_counts(loading *l, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* From here on the matrix tells which of its columns are on this node. */
+/* From here on the matrix has which of its columns are on this node. */
 static hawser_status settle(loading *l, hawser_error *error)
 {
     hawser_dataset *dataset = l->dataset;

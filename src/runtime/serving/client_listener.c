@@ -343,12 +343,13 @@ static void receive_control(hw_client_listener *listener, uint32_t node, hw_mess
 }
 
 /* Finds the session of a registered client; its group stays while its request is worked on. */
-static hw_client_session *session_of(hw_client_listener *listener, uint32_t node, hw_group_connection **of, bool *stranger)
+static hw_client_session *session_of(hw_client_listener *listener, uint32_t node, hw_group_connection **of,
+                                     bool *unregistered)
 {
     pthread_mutex_lock(&listener->mutex);
     const hw_remote_client *one = hw_client_listener_find(listener, node);
     *of = one != NULL ? one->connection : NULL;
-    *stranger = one != NULL && !one->sat;
+    *unregistered = one != NULL && !one->registered;
     hw_client_session *session = *of != NULL && !(*of)->closed && !one->dropped ? one->session : NULL;
     if (session != NULL)
         atomic_fetch_add(&(*of)->receiving, 1);
@@ -360,11 +361,11 @@ static void receive_request(hw_client_listener *listener, uint32_t node, hw_mess
 {
     hawser_error error = {0};
     hw_group_connection *of = NULL;
-    bool stranger;
-    hw_client_session *session = session_of(listener, node, &of, &stranger);
+    bool unregistered;
+    hw_client_session *session = session_of(listener, node, &of, &unregistered);
     if (session == NULL) { /* its group is over, and it has received that or will */
         hw_message_free(message);
-        if (stranger)
+        if (unregistered)
             drop(listener, node, "asked for numbers before it had a session");
         return;
     }

@@ -27,7 +27,7 @@ typedef struct hw_remote_client {
     uint32_t number, node;
     char name[HW_NET_NAME];
     hw_group_connection *connection; /* NULL: not registered, */
-    bool sat;                        /* or no longer */
+    bool registered;                 /* or no longer */
     hw_client_session *session;
     uint32_t asking; /* its control messages that wait */
     bool gone, dropped;

@@ -51,7 +51,7 @@ static hawser_status check_client(hw_client_listener *listener, const hw_remote_
 {
     if (one == NULL || one->gone || one->dropped)
         return hawser_fail(error, HAWSER_PEER_LOST, "client %u has gone, or there was no memory for it", asked->origin);
-    if (one->sat)
+    if (one->registered)
         return hawser_fail(error, HAWSER_BAD_INPUT, "client %u has a session already", asked->origin);
     for (uint32_t b = 0; b < HW_CLIENT_BUCKETS; b++)
         for (const hw_remote_client *other = listener->clients[b]; other != NULL; other = other->next)
@@ -84,7 +84,7 @@ static hawser_status register_client(hw_client_listener *listener, const hw_mess
     pthread_mutex_lock(&listener->mutex);
     if (status == HAWSER_OK) {
         one->connection = of;
-        one->sat = true;
+        one->registered = true;
         one->session = session;
         one->node = request.node;
         of->registered++;

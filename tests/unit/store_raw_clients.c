@@ -1,4 +1,4 @@
-/* Guests with the right key that break the protocol: they are sent away with one line, and everybody else goes on. */
+/* Clients with the right key that break the protocol: the server disconnects them with one line and serves the others. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,9 +8,9 @@
 #include <stdlib.h>
 
 #include "codec/keys.h"
+#include "raw_client.h"
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/serving/client_listener.h"
-#include "stranger.h"
 
 enum { KEYS = 500, ASKED_MOST = 50 };
 
@@ -147,41 +147,41 @@ static void end(scene *s)
 /* ------------------------------------------------------------------------------------------------------ who is not ---- */
 
 /* Seated alone, in a group of its own number. */
-static void come_by_and_sit(stranger *one, hw_transport_kind transport, const char *address)
+static void come_by_and_sit(raw_client *one, hw_transport_kind transport, const char *address)
 {
-    stranger_comes_by(one, transport, address);
-    stranger_sits(one, (hw_register_wire){.group = one->number, .nodes = 1, .workers = 1});
+    raw_client_comes_by(one, transport, address);
+    raw_client_sits(one, (hw_register_wire){.group = one->number, .nodes = 1, .workers = 1});
     assert_int_equal(one->answered, HAWSER_OK);
 }
 
-static void come_and_sit(stranger *one, const scene *s)
+static void come_and_sit(raw_client *one, const scene *s)
 {
     come_by_and_sit(one, HW_NET_TCP, s->set.address);
 }
 
 /* It is sent away, with a line here and one there. */
-static void is_dropped(stranger *one, const char *words)
+static void is_dropped(raw_client *one, const char *words)
 {
-    stranger_waits(one, UINT32_MAX, UINT32_MAX);
+    raw_client_waits(one, UINT32_MAX, UINT32_MAX);
     if (strstr(one->ended, words) == NULL)
         fail_msg("no '%s' in: '%s'", words, one->ended);
-    stranger_goes(one);
+    raw_client_goes(one);
     int lines = await_line();
     if (lines != 1 || strstr(said, words) == NULL)
         fail_msg("%d lines, not one with '%s': %s", lines, words, said);
 }
 
-static void what_none_says_ends_a_guest(void **state)
+static void an_unknown_message_disconnects_a_client(void **state)
 {
     (void)state;
     scene *s = begin(1);
-    stranger one;
+    raw_client one;
     hw_request_head head = {.operation = HW_PULL, .table = 0};
     for (unsigned kind = 1; kind < HW_MESSAGE_KINDS; kind++) {
         if (kind == HW_MESSAGE_ASK || kind == HW_MESSAGE_CLIENT)
             continue;
-        stranger_comes(&one, s->set.address);
-        stranger_says(&one, (uint16_t)kind, 1, &head, kind % 2 == 0 ? sizeof head : 0);
+        raw_client_comes(&one, s->set.address);
+        raw_client_says(&one, (uint16_t)kind, 1, &head, kind % 2 == 0 ? sizeof head : 0);
         is_dropped(&one, "which clients do not send");
     }
     for (int seated = 0; seated < 2; seated++) {
@@ -190,22 +190,22 @@ static void what_none_says_ends_a_guest(void **state)
             if (seated == 1)
                 come_and_sit(&one, s);
             else
-                stranger_comes(&one, s->set.address);
-            stranger_says(&one, HW_MESSAGE_CLIENT, words[i], &head, sizeof head);
+                raw_client_comes(&one, s->set.address);
+            raw_client_says(&one, HW_MESSAGE_CLIENT, words[i], &head, sizeof head);
             is_dropped(&one, "does not have");
         }
     }
-    stranger_comes(&one, s->set.address);
-    stranger_says(&one, HW_MESSAGE_ASK, 0, &head, sizeof head);
+    raw_client_comes(&one, s->set.address);
+    raw_client_says(&one, HW_MESSAGE_ASK, 0, &head, sizeof head);
     is_dropped(&one, "before it had a session");
     end(s);
 }
 
-static void what_is_no_request_ends_a_guest(void **state)
+static void an_invalid_request_disconnects_a_client(void **state)
 {
     (void)state;
     scene *s = begin(1);
-    stranger one;
+    raw_client one;
     const hw_request_head heads[] = {{.key_bytes = 1},
                                      {.key_bytes = UINT64_MAX},
                                      {.key_bytes = UINT64_MAX - 6, .value_bytes = 7},
@@ -213,23 +213,23 @@ static void what_is_no_request_ends_a_guest(void **state)
                                      {.value_bytes = UINT64_MAX}};
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
         come_and_sit(&one, s);
-        stranger_says(&one, HW_MESSAGE_ASK, 0, &heads[i], sizeof heads[i]);
+        raw_client_says(&one, HW_MESSAGE_ASK, 0, &heads[i], sizeof heads[i]);
         is_dropped(&one, "what is no request to a store");
     }
     for (size_t length = 0; length < sizeof *heads; length += 29) {
         come_and_sit(&one, s);
-        stranger_says(&one, HW_MESSAGE_ASK, 0, &heads[0], length);
+        raw_client_says(&one, HW_MESSAGE_ASK, 0, &heads[0], length);
         is_dropped(&one, "what is no request to a store");
     }
     end(s);
 }
 
 /* Requests that are requests, and wrong, are refused to who made them; it may go on. */
-static void what_is_wrong_in_a_request_is_refused(void **state)
+static void wrong_fields_of_a_request_are_refused(void **state)
 {
     (void)state;
     scene *s = begin(1);
-    stranger one;
+    raw_client one;
     come_and_sit(&one, s);
     const uint64_t far = UINT64_MAX;
     const hw_request_head wrong[] = {
@@ -247,16 +247,16 @@ static void what_is_wrong_in_a_request_is_refused(void **state)
     };
     uint32_t count = sizeof wrong / sizeof *wrong;
     for (uint32_t i = 0; i < count; i++)
-        stranger_says(&one, HW_MESSAGE_ASK, 0, &wrong[i], sizeof wrong[i]);
-    stranger_waits(&one, 0, count);
-    assert_false(stranger_is_over(&one));
+        raw_client_says(&one, HW_MESSAGE_ASK, 0, &wrong[i], sizeof wrong[i]);
+    raw_client_waits(&one, 0, count);
+    assert_false(raw_client_is_over(&one));
     assert_int_equal(one.refusals, count);
     const hw_request_head right = {.operation = HW_PULL, .keys = HW_KEYS_RANGE, .last = KEYS - 1, .count = KEYS};
-    stranger_says(&one, HW_MESSAGE_ASK, 0, &right, sizeof right);
-    stranger_waits(&one, 0, count + 1);
-    assert_false(stranger_is_over(&one));
+    raw_client_says(&one, HW_MESSAGE_ASK, 0, &right, sizeof right);
+    raw_client_waits(&one, 0, count + 1);
+    assert_false(raw_client_is_over(&one));
     assert_int_equal(one.refusals, count);
-    stranger_goes(&one);
+    raw_client_goes(&one);
     assert_int_equal(lines_said(), 0);
     end(s);
 }
@@ -272,28 +272,28 @@ static void a_wrong_clock_is_reported_to_its_group(void **state)
         {.operation = HW_CLOCK, .keys = HW_KEYS_RANGE, .last = KEYS},
         {.operation = HW_CLOCK, .keys = HW_KEYS_RANGE, .table = 77}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        stranger two[2], other;
+        raw_client two[2], other;
         come_and_sit(&other, s);
         for (uint32_t g = 0; g < 2; g++) {
-            stranger_comes(&two[g], s->set.address);
-            stranger_sits(&two[g], (hw_register_wire){.group = two[0].number, .node = g, .nodes = 2, .workers = 1});
+            raw_client_comes(&two[g], s->set.address);
+            raw_client_sits(&two[g], (hw_register_wire){.group = two[0].number, .node = g, .nodes = 2, .workers = 1});
             assert_int_equal(two[g].answered, HAWSER_OK);
         }
         for (int again = 0; again < 2; again++)
-            stranger_says(&two[1], HW_MESSAGE_ASK, 0, &wrong[i], sizeof wrong[i]);
+            raw_client_says(&two[1], HW_MESSAGE_ASK, 0, &wrong[i], sizeof wrong[i]);
         for (uint32_t g = 0; g < 2; g++) {
-            stranger_waits(&two[g], 0, 1);
+            raw_client_waits(&two[g], 0, 1);
             assert_int_equal(two[g].refusals, 1);
         }
         const hw_request_head right = {.operation = HW_PULL, .keys = HW_KEYS_RANGE, .last = KEYS - 1, .count = KEYS};
-        stranger_says(&two[1], HW_MESSAGE_ASK, 0, &right, sizeof right);
-        stranger_waits(&two[1], 0, 2); /* the second one would have come before */
-        stranger_says(&other, HW_MESSAGE_ASK, 0, &right, sizeof right);
-        stranger_waits(&other, 0, 1);
+        raw_client_says(&two[1], HW_MESSAGE_ASK, 0, &right, sizeof right);
+        raw_client_waits(&two[1], 0, 2); /* the second one would have come before */
+        raw_client_says(&other, HW_MESSAGE_ASK, 0, &right, sizeof right);
+        raw_client_waits(&other, 0, 1);
         assert_true(two[1].refusals == 1 && two[0].replies == 1 && other.refusals == 0);
-        stranger_goes(&two[0]);
-        stranger_goes(&two[1]);
-        stranger_goes(&other);
+        raw_client_goes(&two[0]);
+        raw_client_goes(&two[1]);
+        raw_client_goes(&other);
     }
     assert_int_equal(lines_said(), 0);
     end(s);
@@ -305,13 +305,13 @@ static void a_client_cannot_ask_for_all_memory(void **state)
     (void)state;
     enum { WIDTH = 1 << 24, MANY = 128 };
     scene *s = begin(1);
-    stranger one;
+    raw_client one;
     uint32_t number = 0;
     const hw_table_wire wire = {
         .name = "wide", .function = "add", .type = HW_VALUE_F64, .width = WIDTH, .sparse = 1, .last = UINT64_MAX};
     come_and_sit(&one, s);
-    stranger_says(&one, HW_MESSAGE_CLIENT, HW_CONTROL_TABLE, &wire, sizeof wire);
-    stranger_waits(&one, 2, 0);
+    raw_client_says(&one, HW_MESSAGE_CLIENT, HW_CONTROL_TABLE, &wire, sizeof wire);
+    raw_client_waits(&one, 2, 0);
     assert_int_equal(one.answered, HAWSER_OK);
     number = 2;
     struct {
@@ -325,10 +325,10 @@ static void a_client_cannot_ask_for_all_memory(void **state)
     pull.head.key_bytes = hw_keys_encode(HW_REQUEST_KEYS, keys, MANY, gaps);
     assert_true(pull.head.key_bytes <= sizeof pull.keys);
     memcpy(pull.keys, gaps, (size_t)pull.head.key_bytes);
-    stranger_says(&one, HW_MESSAGE_ASK, 0, &pull, sizeof pull);
-    stranger_waits(&one, 0, 1);
+    raw_client_says(&one, HW_MESSAGE_ASK, 0, &pull, sizeof pull);
+    raw_client_waits(&one, 0, 1);
     assert_int_equal(one.refusals, 1);
-    stranger_goes(&one);
+    raw_client_goes(&one);
     end(s);
 }
 
@@ -336,31 +336,31 @@ static void a_client_cannot_use_the_session_of_another(void **state)
 {
     (void)state;
     scene *s = begin(1);
-    stranger one;
+    raw_client one;
     come_and_sit(&one, s);
     const hw_request_head head = {.operation = HW_PULL, .keys = HW_KEYS_RANGE, .last = KEYS - 1, .count = KEYS};
     /* As a message that it passes on for somebody else. */
-    (void)!hw_net_spread(one.net, stranger_message(HW_MESSAGE_ASK, 0, &head, sizeof head), NULL);
-    stranger_waits(&one, UINT32_MAX, UINT32_MAX);
-    stranger_goes(&one);
+    (void)!hw_net_spread(one.net, raw_client_message(HW_MESSAGE_ASK, 0, &head, sizeof head), NULL);
+    raw_client_waits(&one, UINT32_MAX, UINT32_MAX);
+    raw_client_goes(&one);
     assert_int_equal(await_line(), 1);
     assert_non_null(strstr(said, "was lost: it forwarded a message"));
     end(s);
 }
 
 /* As somebody who is there already, or with numbers that make no group. */
-static void seats_are_for_one_each(void **state)
+static void a_session_belongs_to_one_client(void **state)
 {
     (void)state;
     scene *s = begin(1);
-    stranger one, other;
+    raw_client one, other;
     come_and_sit(&one, s);
-    stranger_sits(&one, (hw_register_wire){.group = one.number, .nodes = 1, .workers = 1});
+    raw_client_sits(&one, (hw_register_wire){.group = one.number, .nodes = 1, .workers = 1});
     assert_non_null(strstr(one.said, "has a session already"));
-    stranger_comes(&other, s->set.address);
-    stranger_sits(&other, (hw_register_wire){.group = one.number, .nodes = 1, .workers = 1});
+    raw_client_comes(&other, s->set.address);
+    raw_client_sits(&other, (hw_register_wire){.group = one.number, .nodes = 1, .workers = 1});
     assert_non_null(strstr(other.said, "has joined already"));
-    stranger_sits(&other, (hw_register_wire){.group = one.number, .node = 1, .nodes = 2, .workers = 1});
+    raw_client_sits(&other, (hw_register_wire){.group = one.number, .node = 1, .nodes = 2, .workers = 1});
     assert_non_null(strstr(other.said, "nodes of a group differ"));
     const hw_register_wire none[] = {{.nodes = 0, .workers = 1},
                                      {.node = 1, .nodes = 1, .workers = 1},
@@ -368,12 +368,12 @@ static void seats_are_for_one_each(void **state)
                                      {.nodes = 1, .workers = UINT32_MAX},
                                      {.nodes = UINT32_MAX, .workers = UINT32_MAX}};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
-        stranger_sits(&other, none[i]);
+        raw_client_sits(&other, none[i]);
         assert_non_null(strstr(other.said, "a group has 1 to"));
     }
-    stranger_goes(&other);
-    assert_false(stranger_is_over(&one));
-    stranger_goes(&one);
+    raw_client_goes(&other);
+    assert_false(raw_client_is_over(&one));
+    raw_client_goes(&one);
     end(s);
 }
 
@@ -384,28 +384,28 @@ static void no_client_waits_for_a_disk(void **state)
 {
     (void)state;
     scene *s = begin(1);
-    stranger lists, comes;
+    raw_client lists, comes;
     const hw_keys_wire asked = {.table = 1, .last = UINT64_MAX, .most = UINT64_MAX};
     come_and_sit(&lists, s);
     hw_store_hold_all(s->set.store, false); /* as who saves */
-    stranger_says(&lists, HW_MESSAGE_CLIENT, HW_CONTROL_KEYS, &asked, sizeof asked);
-    stranger_waits(&lists, 2, 0);
+    raw_client_says(&lists, HW_MESSAGE_CLIENT, HW_CONTROL_KEYS, &asked, sizeof asked);
+    raw_client_waits(&lists, 2, 0);
     assert_int_equal(lists.answered, HAWSER_OK);
     come_and_sit(&comes, s);
-    stranger_goes(&comes);
+    raw_client_goes(&comes);
     hw_store_release_all(s->set.store);
 
     hw_store_hold_all(s->set.store, true); /* as who loads */
-    stranger_says(&lists, HW_MESSAGE_CLIENT, HW_CONTROL_KEYS, &asked, sizeof asked);
+    raw_client_says(&lists, HW_MESSAGE_CLIENT, HW_CONTROL_KEYS, &asked, sizeof asked);
     for (int i = 0; i < 3; i++) {
         come_and_sit(&comes, s);
-        stranger_goes(&comes);
+        raw_client_goes(&comes);
     }
     assert_int_equal(lists.answers, 2); /* keys that come and go */
     hw_store_release_all(s->set.store);
-    stranger_waits(&lists, 3, 0);
+    raw_client_waits(&lists, 3, 0);
     assert_int_equal(lists.answered, HAWSER_OK);
-    stranger_goes(&lists);
+    raw_client_goes(&lists);
     end(s);
 }
 
@@ -413,12 +413,12 @@ static void a_client_that_does_not_wait_for_replies_is_disconnected(void **state
 {
     (void)state;
     scene *s = begin(1);
-    stranger one;
+    raw_client one;
     const hw_keys_wire asked = {.table = 1, .last = UINT64_MAX, .most = 1};
     come_and_sit(&one, s);
     hw_store_hold_all(s->set.store, true);
     for (int i = 0; i < 20; i++)
-        stranger_says(&one, HW_MESSAGE_CLIENT, HW_CONTROL_KEYS, &asked, sizeof asked);
+        raw_client_says(&one, HW_MESSAGE_CLIENT, HW_CONTROL_KEYS, &asked, sizeof asked);
     is_dropped(&one, "without waiting for replies");
     hw_store_release_all(s->set.store);
     end(s);
@@ -429,12 +429,12 @@ static void a_client_that_does_not_wait_for_replies_is_disconnected(void **state
 enum { BIG = 1 << 15, BIG_BYTES = 8 * BIG, UNREAD = 4 * BIG_BYTES, PULLS = 400 };
 
 /* Makes a table of which a pull of all brings BIG_BYTES, unless it is there. */
-static void make_big(stranger *one)
+static void make_big(raw_client *one)
 {
     const hw_table_wire wire = {.name = "big", .function = "add", .type = HW_VALUE_F64, .width = 1, .last = BIG - 1};
     uint32_t before = one->answers;
-    stranger_says(one, HW_MESSAGE_CLIENT, HW_CONTROL_TABLE, &wire, sizeof wire);
-    stranger_waits(one, before + 1, 0);
+    raw_client_says(one, HW_MESSAGE_CLIENT, HW_CONTROL_TABLE, &wire, sizeof wire);
+    raw_client_waits(one, before + 1, 0);
     assert_int_equal(one->answered, HAWSER_OK);
 }
 
@@ -442,7 +442,7 @@ static const hw_request_head pull_big = {
     .operation = HW_PULL, .keys = HW_KEYS_RANGE, .table = 2, .last = BIG - 1, .count = BIG};
 
 /* Values, so that a reply does not shrink to its zeros. */
-static void fill_big(stranger *one)
+static void fill_big(raw_client *one)
 {
     static struct {
         hw_request_head head;
@@ -456,13 +456,13 @@ static void fill_big(stranger *one)
                        .value_bytes = BIG_BYTES}};
     for (int i = 0; i < BIG; i++)
         push.values[i] = i + 1;
-    stranger_says(one, HW_MESSAGE_ASK, 0, &push, sizeof push);
-    stranger_waits(one, 0, 1);
+    raw_client_says(one, HW_MESSAGE_ASK, 0, &push, sizeof push);
+    raw_client_waits(one, 0, 1);
     assert_int_equal(one->refusals, 0);
 }
 
 /* From now on it takes no replies (stuffed), or rests after each. */
-static void slow_down(stranger *one, bool stuffed, unsigned rest)
+static void slow_down(raw_client *one, bool stuffed, unsigned rest)
 {
     pthread_mutex_lock(&one->mutex);
     one->stuffed = stuffed;
@@ -474,7 +474,8 @@ static void slow_down(stranger *one, bool stuffed, unsigned rest)
 static const hw_transport_kind transports[] = {HW_NET_TCP, HW_NET_UNIX, HW_NET_SHARED};
 
 /* Connects over one transport and asks for many rows: from now on it takes no replies, or rests after each. */
-static void come_and_pull(stranger *one, const scene *s, hw_transport_kind transport, bool stuffed, unsigned rest, int pulls)
+static void come_and_pull(raw_client *one, const scene *s, hw_transport_kind transport, bool stuffed, unsigned rest,
+                          int pulls)
 {
     come_by_and_sit(one, transport,
                     transport == HW_NET_TCP ? s->set.address : hw_client_listener_address(s->set.store->listener));
@@ -482,7 +483,7 @@ static void come_and_pull(stranger *one, const scene *s, hw_transport_kind trans
     fill_big(one);
     slow_down(one, stuffed, rest);
     for (int i = 0; i < pulls; i++)
-        stranger_says(one, HW_MESSAGE_ASK, 0, &pull_big, sizeof pull_big);
+        raw_client_says(one, HW_MESSAGE_ASK, 0, &pull_big, sizeof pull_big);
 }
 
 /* It is lost with what it was owed, which is little more than the bound, whatever it had asked for. */
@@ -491,7 +492,7 @@ static void a_client_that_takes_no_replies_is_lost(void **state)
     (void)state;
     scene *s = begin_with((servers){.count = 1, .unread_most = UNREAD, .failure_timeout = 1});
     for (size_t w = 0; w < sizeof transports / sizeof *transports; w++) {
-        stranger one;
+        raw_client one;
         unsigned long long waited = 0;
         come_and_pull(&one, s, transports[w], true, 0, PULLS);
         assert_int_equal(await_line(), 1);
@@ -500,7 +501,7 @@ static void a_client_that_takes_no_replies_is_lost(void **state)
         assert_int_equal(sscanf(bytes, "it has stopped reading: %llu bytes", &waited), 1);
         assert_in_range(waited, 1, UNREAD + 2 * BIG_BYTES);
         slow_down(&one, false, 0);
-        stranger_goes(&one);
+        raw_client_goes(&one);
         (void)lines_said();
     }
     end(s);
@@ -512,12 +513,12 @@ static void a_client_that_reads_slowly_is_waited_for(void **state)
     (void)state;
     scene *s = begin_with((servers){.count = 1, .unread_most = UNREAD, .failure_timeout = 1});
     for (size_t w = 0; w < sizeof transports / sizeof *transports; w++) {
-        stranger one;
+        raw_client one;
         come_and_pull(&one, s, transports[w], false, 3000, PULLS);
-        stranger_waits(&one, 0, 1 + PULLS);
-        assert_false(stranger_is_over(&one));
+        raw_client_waits(&one, 0, 1 + PULLS);
+        assert_false(raw_client_is_over(&one));
         assert_int_equal(one.refusals, 0);
-        stranger_goes(&one);
+        raw_client_goes(&one);
         assert_int_equal(lines_said(), 0);
     }
     end(s);
@@ -529,22 +530,22 @@ static void client_that_says_goodbye_while_paused_is_not_lost(void **state)
     (void)state;
     scene *s = begin_with((servers){.count = 1, .unread_most = UNREAD, .failure_timeout = 1});
     for (size_t w = 0; w < sizeof transports / sizeof *transports; w++) {
-        stranger one;
+        raw_client one;
         come_and_pull(&one, s, transports[w], false, 20000, PULLS / 4);
-        stranger_waits(&one, 0, 2);
-        stranger_goes(&one);
+        raw_client_waits(&one, 0, 2);
+        raw_client_goes(&one);
         assert_int_equal(lines_said(), 0);
     }
     end(s);
 }
 
 /* Requests that wait for a clock hold up nothing, that clock least of all; those that would hold too much are refused. */
-static void what_waits_for_clocks_is_bounded(void **state)
+static void requests_that_wait_for_clocks_are_bounded(void **state)
 {
     (void)state;
     enum { FEW = 40, GIB = 1 << 30, MOST = GIB / BIG_BYTES, MORE = 10, OTHERS = MOST / 32 /* what else a request holds */ };
     scene *s = begin_with((servers){.count = 1, .unread_most = UNREAD, .failure_timeout = 1});
-    stranger one;
+    raw_client one;
     hw_request_head waits = pull_big;
     const hw_request_head clock = {.operation = HW_CLOCK, .keys = HW_KEYS_RANGE, .table = 2, .last = BIG - 1};
     come_and_sit(&one, s);
@@ -552,21 +553,21 @@ static void what_waits_for_clocks_is_bounded(void **state)
     fill_big(&one);
     waits.least = 1;
     for (int i = 0; i < FEW; i++)
-        stranger_says(&one, HW_MESSAGE_ASK, 0, &waits, sizeof waits);
-    stranger_says(&one, HW_MESSAGE_ASK, 0, &clock, sizeof clock);
-    stranger_waits(&one, 0, 1 + FEW);
+        raw_client_says(&one, HW_MESSAGE_ASK, 0, &waits, sizeof waits);
+    raw_client_says(&one, HW_MESSAGE_ASK, 0, &clock, sizeof clock);
+    raw_client_waits(&one, 0, 1 + FEW);
     assert_int_equal(one.refusals, 0);
     waits.least = 2; /* never */
     for (int i = 0; i < MOST + MORE; i++)
-        stranger_says(&one, HW_MESSAGE_ASK, 0, &waits, sizeof waits);
+        raw_client_says(&one, HW_MESSAGE_ASK, 0, &waits, sizeof waits);
     uint32_t answers = one.answers;
-    stranger_says(&one, HW_MESSAGE_CLIENT, HW_CONTROL_STAT, NULL, 0); /* answered behind all refusals */
-    stranger_waits(&one, answers + 1, 0);
+    raw_client_says(&one, HW_MESSAGE_CLIENT, HW_CONTROL_STAT, NULL, 0); /* answered behind all refusals */
+    raw_client_waits(&one, answers + 1, 0);
     assert_in_range(one.refusals, 1, MORE + OTHERS);
-    stranger_says(&one, HW_MESSAGE_ASK, 0, &pull_big, sizeof pull_big);
-    stranger_waits(&one, 0, one.replies + 1);
-    assert_false(stranger_is_over(&one));
-    stranger_goes(&one);
+    raw_client_says(&one, HW_MESSAGE_ASK, 0, &pull_big, sizeof pull_big);
+    raw_client_waits(&one, 0, one.replies + 1);
+    assert_false(raw_client_is_over(&one));
+    raw_client_goes(&one);
     assert_int_equal(lines_said(), 0);
     end(s);
 }
@@ -575,7 +576,7 @@ static void a_client_that_begins_pushes_without_end_is_disconnected(void **state
 {
     (void)state;
     scene *s = begin(1);
-    stranger one;
+    raw_client one;
     const double value = 1;
     struct {
         hw_request_head head;
@@ -590,27 +591,27 @@ static void a_client_that_begins_pushes_without_end_is_disconnected(void **state
     come_and_sit(&one, s);
     for (uint64_t i = 1; i <= 5000; i++) {
         part.head.task = i;
-        stranger_says(&one, HW_MESSAGE_ASK, 0, &part, sizeof part);
+        raw_client_says(&one, HW_MESSAGE_ASK, 0, &part, sizeof part);
     }
     is_dropped(&one, "began 4096 pushes in parts, and one more");
     come_and_sit(&one, s); /* who ends them may have any number */
     for (uint64_t i = 2; i <= 2 * 5000 + 1; i++) {
         part.head.task = i / 2;
-        stranger_says(&one, HW_MESSAGE_ASK, 0, &part, sizeof part);
+        raw_client_says(&one, HW_MESSAGE_ASK, 0, &part, sizeof part);
     }
-    stranger_waits(&one, 0, 5000);
-    assert_false(stranger_is_over(&one));
-    stranger_goes(&one);
+    raw_client_waits(&one, 0, 5000);
+    assert_false(raw_client_is_over(&one));
+    raw_client_goes(&one);
     end(s);
 }
 
 static void *ask_on_and_on(void *argument)
 {
     static const hw_request_head pull = {.operation = HW_PULL, .keys = HW_KEYS_RANGE, .last = KEYS - 1, .count = KEYS};
-    stranger *one = argument;
+    raw_client *one = argument;
     bool goes_on = true;
     for (uint32_t asked = 1; goes_on; asked++) {
-        stranger_says(one, HW_MESSAGE_ASK, 0, &pull, sizeof pull);
+        raw_client_says(one, HW_MESSAGE_ASK, 0, &pull, sizeof pull);
         pthread_mutex_lock(&one->mutex);
         while (one->ended[0] == '\0' && !one->over && asked - one->replies > ASKED_MOST)
             pthread_cond_wait(&one->changed, &one->mutex);
@@ -626,21 +627,21 @@ static void a_client_that_leaves_at_once_ends_only_its_group(void **state)
     (void)state;
     scene *s = begin(1);
     for (int round = 0; round < 60; round++) {
-        stranger asks, goes;
+        raw_client asks, goes;
         pthread_t thread;
-        stranger_comes(&asks, s->set.address);
-        stranger_sits(&asks, (hw_register_wire){.group = asks.number, .nodes = 2, .workers = 1});
+        raw_client_comes(&asks, s->set.address);
+        raw_client_sits(&asks, (hw_register_wire){.group = asks.number, .nodes = 2, .workers = 1});
         assert_int_equal(asks.answered, HAWSER_OK);
         assert_int_equal(pthread_create(&thread, NULL, ask_on_and_on, &asks), 0);
-        stranger_comes(&goes, s->set.address);
+        raw_client_comes(&goes, s->set.address);
         const hw_register_wire session = {.group = asks.number, .node = 1, .nodes = 2, .workers = 1};
-        stranger_says(&goes, HW_MESSAGE_CLIENT, HW_CONTROL_REGISTER, &session, sizeof session);
-        stranger_goes(&goes);
+        raw_client_says(&goes, HW_MESSAGE_CLIENT, HW_CONTROL_REGISTER, &session, sizeof session);
+        raw_client_goes(&goes);
         hw_net_stop(asks.net, 5); /* its group may go on, if its other node had gone before it could sit down */
-        stranger_over(&asks);
+        raw_client_over(&asks);
         pthread_join(thread, NULL);
         assert_true(asks.ended[0] == '\0' || strstr(asks.ended, "this group has ended") != NULL);
-        stranger_goes(&asks);
+        raw_client_goes(&asks);
     }
     end(s);
 }
@@ -648,20 +649,20 @@ static void a_client_that_leaves_at_once_ends_only_its_group(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_none_says_ends_a_guest),
-        cmocka_unit_test(what_is_no_request_ends_a_guest),
-        cmocka_unit_test(what_is_wrong_in_a_request_is_refused),
+        cmocka_unit_test(an_unknown_message_disconnects_a_client),
+        cmocka_unit_test(an_invalid_request_disconnects_a_client),
+        cmocka_unit_test(wrong_fields_of_a_request_are_refused),
         cmocka_unit_test(a_wrong_clock_is_reported_to_its_group),
         cmocka_unit_test(a_client_cannot_ask_for_all_memory),
         cmocka_unit_test(a_client_cannot_use_the_session_of_another),
-        cmocka_unit_test(seats_are_for_one_each),
+        cmocka_unit_test(a_session_belongs_to_one_client),
         cmocka_unit_test(no_client_waits_for_a_disk),
         cmocka_unit_test(a_client_that_does_not_wait_for_replies_is_disconnected),
         cmocka_unit_test(a_client_that_leaves_at_once_ends_only_its_group),
         cmocka_unit_test(a_client_that_takes_no_replies_is_lost),
         cmocka_unit_test(a_client_that_reads_slowly_is_waited_for),
         cmocka_unit_test(client_that_says_goodbye_while_paused_is_not_lost),
-        cmocka_unit_test(what_waits_for_clocks_is_bounded),
+        cmocka_unit_test(requests_that_wait_for_clocks_are_bounded),
         cmocka_unit_test(a_client_that_begins_pushes_without_end_is_disconnected),
     };
     return cmocka_run_group_tests(tests, prepare_servers, remove_directory);

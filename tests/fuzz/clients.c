@@ -1,9 +1,9 @@
 /*
- * Guests with the right key that say anything, in any order, over real links to a server that runs on its own. Whatever comes, the server goes on
- * and serves a guest that says what it should.
+ * Clients with the right key send any message, in any order, over real links to a stand-alone server. Whatever arrives, the server goes on and
+ * serves a correct client.
  *
- * Input: steps of two bytes (what, length) and a body: a guest comes, leaves, or says a word or a request, most of whose fields are near what
- * they may be.
+ * Input: steps of two bytes (what, length) and a body: a client attaches, leaves, or sends a control message or a request, most of whose fields
+ * are near valid values.
  */
 #include <dirent.h>
 #include <pthread.h>
@@ -20,12 +20,12 @@
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { GUESTS = 3, STEPS = 60 };
+enum { CLIENTS = 3, STEPS = 60 };
 
 static const unsigned char key[32] = "0123456789abcdef0123456789abcde";
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static char address[HW_NET_ADDRESS], folder[] = "/tmp/fuzz-guests-XXXXXX", key_file[64];
+static char address[HW_NET_ADDRESS], folder[] = "/tmp/fuzz-clients-XXXXXX", key_file[64];
 static hawser_store *witness;
 static uint32_t own_table;
 
@@ -128,7 +128,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     return 0;
 }
 
-/* ----------------------------------------------------------------------------------------------------------- guests ---- */
+/* ----------------------------------------------------------------------------------------------------------- clients ---- */
 
 static void arrived(void *argument, uint32_t node, hw_message *message)
 {
@@ -181,8 +181,10 @@ static hw_message *word_of(const uint8_t *body, size_t size, const uint32_t *num
     body += taken, size -= taken;
     uint32_t word = f[0] % 12;
     char name[4] = {(char)(f[1] % 128), f[2] % 2 == 0 ? '\0' : 'x', '\0'};
-    const hw_register_wire session = {
-        .group = numbers[f[1] % GUESTS], .node = f[2] % 3, .nodes = f[3] % 3, .workers = f[4] < 250 ? f[4] % 4 : UINT32_MAX};
+    const hw_register_wire session = {.group = numbers[f[1] % CLIENTS],
+                                      .node = f[2] % 3,
+                                      .nodes = f[3] % 3,
+                                      .workers = f[4] < 250 ? f[4] % 4 : UINT32_MAX};
     const hw_keys_wire keys = {.table = f[1] % 6, .first = f[2], .last = f[3] < 100 ? UINT64_MAX : f[3], .most = f[4]};
     hw_table_wire table = {.type = f[1] % 5,
                            .width = f[2] % 8,
@@ -211,7 +213,7 @@ static hw_message *word_of(const uint8_t *body, size_t size, const uint32_t *num
 
 static void step(hw_net **nets, uint32_t *numbers, uint8_t what, const uint8_t *body, size_t size)
 {
-    uint32_t client = what / 8 % GUESTS;
+    uint32_t client = what / 8 % CLIENTS;
     hw_message *message = NULL;
     if (what % 8 == 0) {
         if (nets[client] != NULL)
@@ -249,8 +251,8 @@ static void ask_witness(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    hw_net *nets[GUESTS] = {NULL};
-    uint32_t numbers[GUESTS] = {0};
+    hw_net *nets[CLIENTS] = {NULL};
+    uint32_t numbers[CLIENTS] = {0};
     for (int steps = 0; size >= 2 && steps < STEPS; steps++) {
         size_t length = data[1] < size - 2 ? data[1] : size - 2;
         step(nets, numbers, data[0], data + 2, length);
@@ -258,7 +260,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         size -= 2 + length;
     }
     ask_witness();
-    for (int i = 0; i < GUESTS; i++)
+    for (int i = 0; i < CLIENTS; i++)
         hw_net_free(nets[i]);
     return 0;
 }

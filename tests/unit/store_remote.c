@@ -28,7 +28,7 @@ struct group {
     pthread_t thread;
 };
 
-static void guest_body(test_node *node)
+static void client_body(test_node *node)
 {
     group *how = node->user;
     hawser_store *store = NULL;
@@ -45,7 +45,7 @@ static void run_group(group *how, uint32_t nodes)
 {
     static const char *const hasty[] = {"workers", "1", "join-timeout", "1", NULL};
     how->count = nodes;
-    run_nodes(how->nodes, nodes, how->at != NULL ? hasty : plain_pairs, guest_body, how);
+    run_nodes(how->nodes, nodes, how->at != NULL ? hasty : plain_pairs, client_body, how);
 }
 
 static void *group_main(void *argument)
@@ -233,7 +233,7 @@ static void refused(servers *set, group how, const char *words, uint32_t nodes)
 }
 
 /* One line each, on every node, and the servers go on. */
-static void what_is_wrong_is_one_line(void **state)
+static void each_wrong_input_is_one_line(void **state)
 {
     (void)state;
     servers set = {.count = 2};
@@ -521,7 +521,7 @@ static hawser_status nothing(test_node *node, hawser_store *store, group *how, h
     return HAWSER_OK;
 }
 
-static void many_come_and_go(void **state)
+static void many_clients_attach_and_detach(void **state)
 {
     (void)state;
     servers set = {.count = 2};
@@ -540,11 +540,16 @@ static void many_come_and_go(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(groups_after_each_other),    cmocka_unit_test(groups_at_once),
-        cmocka_unit_test(what_is_wrong_is_one_line),  cmocka_unit_test(another_release_is_refused),
-        cmocka_unit_test(files_at_any_number),        cmocka_unit_test(the_end_is_announced),
-        cmocka_unit_test(many_come_and_go),           cmocka_unit_test(a_refused_clock_ends_its_group_alone),
-        cmocka_unit_test(tables_are_bounded_for_all), cmocka_unit_test(client_waits_until_the_tables_are_open),
+        cmocka_unit_test(groups_after_each_other),
+        cmocka_unit_test(groups_at_once),
+        cmocka_unit_test(each_wrong_input_is_one_line),
+        cmocka_unit_test(another_release_is_refused),
+        cmocka_unit_test(files_at_any_number),
+        cmocka_unit_test(the_end_is_announced),
+        cmocka_unit_test(many_clients_attach_and_detach),
+        cmocka_unit_test(a_refused_clock_ends_its_group_alone),
+        cmocka_unit_test(tables_are_bounded_for_all),
+        cmocka_unit_test(client_waits_until_the_tables_are_open),
     };
     return cmocka_run_group_tests(tests, prepare_servers, remove_directory);
 }

@@ -1,28 +1,28 @@
-/* stranger.h - a client of a store's servers that has their key and says what it likes. For test files that begin with cmocka's includes. */
-#ifndef HW_TESTS_UNIT_STRANGER_H
-#define HW_TESTS_UNIT_STRANGER_H
+/* raw_client.h - a client of a store's servers that has their key and sends any bytes. For test files that begin with cmocka's includes. */
+#ifndef HW_TESTS_UNIT_RAW_CLIENT_H
+#define HW_TESTS_UNIT_RAW_CLIENT_H
 
 #include "base/clock.h"
 #include "runtime/store/control.h"
 #include "servers.h"
 #include "store/request.h"
 
-typedef struct stranger {
+typedef struct raw_client {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     hw_net *net;
     uint32_t number;
-    uint32_t answers, replies, refusals; /* to words; to requests, of which refused */
-    hawser_status answered;              /* the last word's */
-    char said[1000], ended[1000];        /* in it; why the client was sent away */
+    uint32_t answers, replies, refusals; /* to control messages; to requests; refusals among them */
+    hawser_status answered;              /* of the last control message */
+    char said[1000], ended[1000];        /* its text; why the client was disconnected */
     bool over;                           /* the link is gone */
     bool stuffed;                        /* it takes no reply; changed with the mutex held */
     unsigned rest;                       /* microseconds that it rests after each */
-} stranger;
+} raw_client;
 
-static void stranger_receives(void *argument, uint32_t node, hw_message *message)
+static void raw_client_receives(void *argument, uint32_t node, hw_message *message)
 {
-    stranger *one = argument;
+    raw_client *one = argument;
     const hw_envelope *envelope = &message->envelope;
     hw_reply_head head;
     (void)node;
@@ -50,7 +50,7 @@ static void stranger_receives(void *argument, uint32_t node, hw_message *message
         usleep(rest);
 }
 
-static void stranger_over(stranger *one)
+static void raw_client_over(raw_client *one)
 {
     pthread_mutex_lock(&one->mutex);
     one->over = true;
@@ -58,7 +58,7 @@ static void stranger_over(stranger *one)
     pthread_mutex_unlock(&one->mutex);
 }
 
-static bool stranger_is_over(stranger *one)
+static bool raw_client_is_over(raw_client *one)
 {
     pthread_mutex_lock(&one->mutex);
     bool over = one->over;
@@ -66,24 +66,24 @@ static bool stranger_is_over(stranger *one)
     return over;
 }
 
-static void stranger_lost(void *argument, uint32_t node, const char *why, double silent)
+static void raw_client_lost(void *argument, uint32_t node, const char *why, double silent)
 {
     (void)node, (void)why, (void)silent;
-    stranger_over(argument);
+    raw_client_over(argument);
 }
 
-static void stranger_left(void *argument, uint32_t node)
+static void raw_client_left(void *argument, uint32_t node)
 {
     (void)node;
-    stranger_over(argument);
+    raw_client_over(argument);
 }
 
-/* Connects a stranger over the given transport. */
-static void stranger_comes_by(stranger *one, hw_transport_kind transport, const char *address)
+/* Connects a raw client over the given transport. */
+static void raw_client_comes_by(raw_client *one, hw_transport_kind transport, const char *address)
 {
     static char build[HW_STORE_BUILD];
     hawser_error error = {0};
-    *one = (stranger){0};
+    *one = (raw_client){0};
     pthread_mutex_init(&one->mutex, NULL);
     pthread_cond_init(&one->changed, NULL);
     hw_store_build(build);
@@ -91,26 +91,26 @@ static void stranger_comes_by(stranger *one, hw_transport_kind transport, const 
                                     .key = server_key,
                                     .key_length = sizeof server_key,
                                     .node = HW_NET_ANY,
-                                    .name = "stranger",
+                                    .name = "raw_client",
                                     .build = build,
                                     .dial_only = true,
                                     .transport = transport,
                                     .ring = HW_STORE_RING};
     const hw_net_events events = {
-        .argument = one, .arrived = stranger_receives, .lost = stranger_lost, .left = stranger_left};
+        .argument = one, .arrived = raw_client_receives, .lost = raw_client_lost, .left = raw_client_left};
     hawser_status status = hw_net_new(&options, &events, &one->net, &error);
     if (status == HAWSER_OK)
         status = hw_net_dial(one->net, address, HW_NET_ANY, 20, &one->number, &error);
     if (status != HAWSER_OK)
-        fail_msg("a stranger does not come in: %s", error.text);
+        fail_msg("a raw client is not accepted: %s", error.text);
 }
 
-static void stranger_comes(stranger *one, const char *address)
+static void raw_client_comes(raw_client *one, const char *address)
 {
-    stranger_comes_by(one, HW_NET_TCP, address);
+    raw_client_comes_by(one, HW_NET_TCP, address);
 }
 
-static void stranger_goes(stranger *one)
+static void raw_client_goes(raw_client *one)
 {
     hw_net_stop(one->net, 5);
     hw_net_free(one->net);
@@ -118,7 +118,7 @@ static void stranger_goes(stranger *one)
     pthread_mutex_destroy(&one->mutex);
 }
 
-static hw_message *stranger_message(uint16_t kind, uint32_t part, const void *data, size_t length)
+static hw_message *raw_client_message(uint16_t kind, uint32_t part, const void *data, size_t length)
 {
     hw_message *message = NULL;
     assert_int_equal(hw_message_new(length, &message, NULL), HAWSER_OK);
@@ -129,14 +129,14 @@ static hw_message *stranger_message(uint16_t kind, uint32_t part, const void *da
     return message;
 }
 
-/* False: the server has ended the link. */
-static bool stranger_says(stranger *one, uint16_t kind, uint32_t part, const void *data, size_t length)
+/* Returns false if the server has ended the link. */
+static bool raw_client_says(raw_client *one, uint16_t kind, uint32_t part, const void *data, size_t length)
 {
-    return hw_net_send(one->net, 0, stranger_message(kind, part, data, length), NULL) == HAWSER_OK;
+    return hw_net_send(one->net, 0, raw_client_message(kind, part, data, length), NULL) == HAWSER_OK;
 }
 
-/* Until so many answers and replies are there, or the link is gone. */
-static void stranger_waits(stranger *one, uint32_t answers, uint32_t replies)
+/* Waits until this many answers and replies have arrived, or the link has ended. */
+static void raw_client_waits(raw_client *one, uint32_t answers, uint32_t replies)
 {
     pthread_mutex_lock(&one->mutex);
     while (!one->over && (one->answers < answers || one->replies < replies))
@@ -144,11 +144,11 @@ static void stranger_waits(stranger *one, uint32_t answers, uint32_t replies)
     pthread_mutex_unlock(&one->mutex);
 }
 
-static void stranger_sits(stranger *one, hw_register_wire session)
+static void raw_client_sits(raw_client *one, hw_register_wire session)
 {
     uint32_t before = one->answers;
-    stranger_says(one, HW_MESSAGE_CLIENT, HW_CONTROL_REGISTER, &session, sizeof session);
-    stranger_waits(one, before + 1, 0);
+    raw_client_says(one, HW_MESSAGE_CLIENT, HW_CONTROL_REGISTER, &session, sizeof session);
+    raw_client_waits(one, before + 1, 0);
 }
 
 #endif
