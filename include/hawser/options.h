@@ -44,9 +44,9 @@ typedef struct hawser_option {
     const char *value;  /**< default as text; NULL: unset unless given */
     const char *bounds; /**< numbers: "[0,1]", "(0,inf)"; HAWSER_WORD: the words; else NULL */
     const char *unit;   /**< name of the argument in help: "H", "FILE"; NULL for flags */
-    const char *help;   /**< one or two sentences, no final full stop needed */
-    const char *since;  /**< version that introduced it */
-    char letter;        /**< short form, or 0 */
+    const char *help;  /**< one or two sentences, no final full stop needed; the short help is its part before ";" or ". " */
+    const char *group; /**< title under which the long help lists it, "Solver"; NULL: the short help lists it, too */
+    char letter;       /**< short form, or 0 */
 } hawser_option;
 
 /** A set of values over one or more tables. Owned by the caller; one thread at a time. */

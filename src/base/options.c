@@ -84,7 +84,9 @@ static hawser_status unknown_flag(const hawser_options *options, const char *key
     if (known != NULL)
         return hawser_fail(error, HAWSER_BAD_OPTION, "unknown option %s; did you mean --%s?", where, known);
     return hawser_fail(error, HAWSER_BAD_OPTION, "unknown option %s%s", where,
-                       find(options, "help") != NULL ? "; --help lists those that there are" : "");
+                       find(options, "help-all") != NULL ? "; --help-all lists all"
+                       : find(options, "help") != NULL   ? "; --help lists all"
+                                                         : "");
 }
 
 static hawser_status unknown_key(const hawser_options *options, const char *key, hawser_source source, const char *where,

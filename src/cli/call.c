@@ -143,37 +143,44 @@ static hawser_status parse_and_run(hw_call *call, int argc, char **argv, hawser_
     return call->command->run(call, error);
 }
 
-static bool wants_help(int argc, char **argv)
+/* The help that a call asks for. */
+typedef enum wanted { NOTHING, USUAL, ALL } wanted;
+
+static wanted wanted_help(int argc, char **argv)
 {
-    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
-            return true;
-    return false;
+            return USUAL;
+        if (strcmp(argv[i], "--help-all") == 0)
+            return ALL;
+    }
+    return NOTHING;
 }
 
 static hawser_status run(hw_call *call, int argc, char **argv, hawser_error *error)
 {
     size_t used = 0;
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
-        return hw_help_topic(call->out, "", error);
+    wanted help = wanted_help(argc, argv);
+    if (argv[1][0] == '-' && help != NOTHING && wanted_help(2, argv) == help)
+        return hw_help_topic(call->out, help == ALL ? "options" : "", error);
     if (strcmp(argv[1], "--version") == 0)
         return hw_version(call, error);
     call->command = hw_command_find(argv + 1, (size_t)argc - 1, &used);
-    if (call->command == NULL && hw_command_is_family(argv[1]) && wants_help(argc, argv))
+    if (call->command == NULL && hw_command_is_family(argv[1]) && help != NOTHING)
         return hw_help_topic(call->out, argv[1], error);
     if (call->command == NULL)
         return unknown_command(argv + 1, (size_t)argc - 1, error);
     argc -= (int)used;
     argv += used;
-    if (call->command->algorithm && wants_help(argc, argv) && (argc < 2 || argv[1][0] == '-'))
-        return hw_help_command(call->out, call->command, NULL, error);
+    if (call->command->algorithm && help != NOTHING && (argc < 2 || argv[1][0] == '-'))
+        return hw_help_command(call->out, call->command, NULL, help == ALL, error);
     if (call->command->algorithm) {
         HAWSER_TRY(find_algorithm(call, argc, argv, error));
         argc--;
         argv++;
     }
-    if (wants_help(argc, argv))
-        return hw_help_command(call->out, call->command, call->algorithm, error);
+    if (help != NOTHING)
+        return hw_help_command(call->out, call->command, call->algorithm, help == ALL, error);
     return parse_and_run(call, argc, argv, error);
 }
 

@@ -14,7 +14,7 @@
 const hawser_option *hw_check_history_rows(void)
 {
     static const hawser_option rows[] = {
-        {"json", HAWSER_FLAG, "no", NULL, NULL, "print one JSON object instead of lines", "0.1", 0},
+        {"json", HAWSER_FLAG, "no", NULL, NULL, "print one JSON object instead of lines", NULL, 0},
         {0},
     };
     return rows;

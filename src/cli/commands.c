@@ -1,11 +1,12 @@
 /* commands.c - the list of subcommands, and which option rows each of them takes. */
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/help.h"
 
 static const hawser_option common_rows[] = {
-    {"config", HAWSER_PATH, NULL, NULL, "FILE", "read options from a file of lines key = value", "0.1", 'c'},
-    {"help", HAWSER_FLAG, "no", NULL, NULL, "print the help of this command", "0.1", 'h'},
+    {"config", HAWSER_PATH, NULL, NULL, "FILE", "read options from a file of lines key = value", HW_EVERY_COMMAND, 'c'},
+    {"help", HAWSER_FLAG, "no", NULL, NULL, "print the usual options of this command", HW_EVERY_COMMAND, 'h'},
+    {"help-all", HAWSER_FLAG, "no", NULL, NULL, "print all options of this command, by group", HW_EVERY_COMMAND, 0},
     {0},
 };
 
@@ -14,8 +15,8 @@ static const hw_command commands[] = {
      .words = "ALGORITHM DATA...",
      .summary = "Train a model",
      .text = "Loads DATA (files, globs, or - for standard input), trains with ALGORITHM and saves\n"
-             "the model to -o. Ctrl-C ends the training at an agreed clock and saves the model\n"
-             "that was reached; a second Ctrl-C ends at once.",
+             "the model to -o. Ctrl-C ends the training and saves the model that was reached; a\n"
+             "second Ctrl-C ends at once.",
      .job = true,
      .data = true,
      .algorithm = true,
@@ -57,10 +58,9 @@ static const hw_command commands[] = {
     {.name = "plan",
      .words = "ALGORITHM DATA...",
      .summary = "Print the plan that train would run",
-     .text = "The logical plan is the tree of units with states, life times and sync; the physical\n"
-             "plan adds blocks, placement, memory and the numbers that decided. Over nodes (hawser run\n"
-             "-n 4 -- plan ..., or --suppose-nodes 4) it also prints the blocks of each node, and the\n"
-             "most bytes that a clock sends.",
+     .text = "Prints the logical plan (units with states, life times and sync) and the physical plan\n"
+             "(blocks, placement, memory and the numbers that decided). Over nodes ('hawser run -n 4\n"
+             "-- plan ...') it adds the blocks of each node and the most bytes that a clock sends.",
      .job = true,
      .data = true,
      .algorithm = true,

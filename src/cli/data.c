@@ -9,33 +9,33 @@
 #include "data/formats.h"
 
 static const hawser_option info_rows[] = {
-    {"json", HAWSER_FLAG, "no", NULL, NULL, "print one JSON object instead of lines", "0.1", 0},
-    {"quiet", HAWSER_FLAG, "no", NULL, NULL, "print only errors on standard error", "0.1", 'q'},
+    {"json", HAWSER_FLAG, "no", NULL, NULL, "print one JSON object instead of lines", NULL, 0},
+    {"quiet", HAWSER_FLAG, "no", NULL, NULL, "print only errors on standard error", NULL, 'q'},
     {0},
 };
 
 static const hawser_option convert_rows[] = {
-    {"output", HAWSER_PATH, NULL, NULL, "FILE", "the file to write; its extension sets the format", "0.1", 'o'},
-    {"quiet", HAWSER_FLAG, "no", NULL, NULL, "print only errors on standard error", "0.1", 'q'},
+    {"output", HAWSER_PATH, NULL, NULL, "FILE", "the file to write; its extension sets the format", NULL, 'o'},
+    {"quiet", HAWSER_FLAG, "no", NULL, NULL, "print only errors on standard error", NULL, 'q'},
     {0},
 };
 
 static const hawser_option generate_rows[] = {
-    {"output", HAWSER_PATH, NULL, NULL, "FILE", "the file to write; its extension sets the format", "0.1", 'o'},
-    {"rows", HAWSER_INTEGER, "10000", "[1,4294967294]", "N", "number of rows", "0.1", 0},
-    {"cols", HAWSER_INTEGER, "1000", "[1,1073741822]", "N", "number of columns", "0.1", 0},
+    {"output", HAWSER_PATH, NULL, NULL, "FILE", "the file to write; its extension sets the format", NULL, 'o'},
+    {"rows", HAWSER_INTEGER, "10000", "[1,4294967294]", "N", "number of rows", NULL, 0},
+    {"cols", HAWSER_INTEGER, "1000", "[1,1073741822]", "N", "number of columns", NULL, 0},
     {"per-row", HAWSER_NUMBER, NULL, "[1,inf)", "X",
      "url: mean of stored entries per row, up to half the columns; if unset 115, or a quarter of the columns if that is "
      "less",
-     "0.1", 0},
+     NULL, 0},
     {"nonzeros", HAWSER_INTEGER, NULL, "[1,inf)", "N",
      "nonzero weights of the truth, up to all; if unset 100, or half the columns if that is less, or for url a 300th of the "
      "columns if that is more",
-     "0.1", 0},
+     NULL, 0},
     {"noise", HAWSER_NUMBER, NULL, "(0,inf)", "X", "standard deviation of the noise, relative to the signal; 0.1 if unset",
-     "0.1", 0},
-    {"seed", HAWSER_INTEGER, "0", "[0,inf)", "N", "seed of the random numbers", "0.1", 0},
-    {"truth", HAWSER_PATH, NULL, NULL, "FILE", "also write the true weights, one per line", "0.1", 0},
+     NULL, 0},
+    {"seed", HAWSER_INTEGER, "0", "[0,inf)", "N", "seed of the random numbers", NULL, 0},
+    {"truth", HAWSER_PATH, NULL, NULL, "FILE", "also write the true weights, one per line", NULL, 0},
     {0},
 };
 

@@ -12,9 +12,9 @@ const hawser_option *hw_evaluate_rows(void)
     static const hawser_option rows[] = {
         HW_UNSEEN_ROW,
         {"threshold", HAWSER_NUMBER, "0.5", "[0,1]", "P",
-         "two classes: predict the higher label if its probability is above P; see 'hawser help measures'", "0.1", 0},
-        {"json", HAWSER_FLAG, "no", NULL, NULL, "print one JSON object instead of lines", "0.1", 0},
-        {"quiet", HAWSER_FLAG, "no", NULL, NULL, "print only errors on standard error", "0.1", 'q'},
+         "two classes: predict the higher label if its probability is above P; see 'hawser help measures'", NULL, 0},
+        {"json", HAWSER_FLAG, "no", NULL, NULL, "print one JSON object instead of lines", NULL, 0},
+        {"quiet", HAWSER_FLAG, "no", NULL, NULL, "print only errors on standard error", NULL, 'q'},
         {0},
     };
     return rows;

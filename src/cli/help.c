@@ -7,7 +7,7 @@
 
 #include "base/distance.h"
 
-enum { WIDTH = 90, INDENT = 6 };
+enum { WIDTH = 80 };
 
 bool hw_help_variable_is(const char *key, const char *variable)
 {
@@ -71,76 +71,6 @@ void hw_help_wrapped(FILE *out, const char *text, size_t column, size_t indent)
     }
 }
 
-static void print_row(FILE *out, const hawser_option *row)
-{
-    char flag[120], limits[200], tail[300];
-    hw_help_flag(row, flag, sizeof flag);
-    hw_help_limits(row, limits, sizeof limits);
-    snprintf(tail, sizeof tail, "%s%s%s(since %s)", limits[0] != '\0' ? "[" : "", limits, limits[0] != '\0' ? "] " : "",
-             row->since);
-    fprintf(out, "  %s\n%*s", flag, INDENT, "");
-    hw_help_wrapped(out, row->help, INDENT, INDENT);
-    fprintf(out, "\n%*s", INDENT, "");
-    hw_help_wrapped(out, tail, INDENT, INDENT);
-    fputc('\n', out);
-}
-
-static void print_rows(FILE *out, const char *title, const hawser_option *rows)
-{
-    if (rows == NULL || rows->key == NULL)
-        return;
-    fprintf(out, "\n%s:\n", title);
-    for (; rows->key != NULL; rows++)
-        print_row(out, rows);
-}
-
-static void print_metrics(FILE *out, const hawser_metric_row *rows)
-{
-    if (rows == NULL || rows->name == NULL)
-        return;
-    fputs("\nMetrics, in the closing lines and --json:\n", out);
-    for (; rows->name != NULL; rows++) {
-        size_t column = (size_t)fprintf(out, "  %-20s ", rows->name);
-        hw_help_wrapped(out, rows->help, column, column);
-        fputc('\n', out);
-    }
-}
-
-/* The title of the last table of every command, whose rows all commands have. */
-#define EVERY "Options of every command"
-
-/* Returns the title of a table. */
-static const char *title_of(const hawser_option *table, const hawser_algorithm *algorithm)
-{
-    if (algorithm != NULL && table == algorithm->rows)
-        return "Options of the algorithm";
-    if (table == hawser_job_rows())
-        return "Options of the job";
-    return table == hawser_data_rows() ? "Options of the input" : "Options";
-}
-
-hawser_status hw_help_command(FILE *out, const hw_command *command, const hawser_algorithm *algorithm, hawser_error *error)
-{
-    (void)error;
-    const hawser_option *tables[HW_TABLES];
-    hw_command_tables(command, algorithm, tables);
-    if (algorithm != NULL)
-        fprintf(out, "usage: hawser %s %s DATA... [options]\n\n%s\n\n%s\n", command->name, algorithm->name,
-                algorithm->summary, command->text);
-    else
-        fprintf(out, "usage: hawser %s %s%s[options]\n\n%s\n", command->name, command->words,
-                command->words[0] != '\0' ? " " : "", command->text);
-    if (command->algorithm && algorithm == NULL)
-        for (size_t i = 0; hawser_algorithm_at(i) != NULL; i++)
-            fprintf(out, "%s  %-12s %s (its options: hawser help %s)\n", i == 0 ? "\nAlgorithms:\n" : "",
-                    hawser_algorithm_at(i)->name, hawser_algorithm_at(i)->summary, hawser_algorithm_at(i)->name);
-    for (size_t t = 0; tables[t] != NULL; t++)
-        print_rows(out, tables[t + 1] == NULL ? EVERY : title_of(tables[t], algorithm), tables[t]);
-    if (algorithm != NULL && command->run == hw_train)
-        print_metrics(out, algorithm->metrics);
-    return HAWSER_OK;
-}
-
 static void print_overview(FILE *out)
 {
     fprintf(out,
@@ -184,7 +114,7 @@ static void print_all_rows(FILE *out)
     for (size_t i = 0; hawser_algorithm_at(i) != NULL; i++) {
         char title[80];
         snprintf(title, sizeof title, "Options of %s", hawser_algorithm_at(i)->name);
-        print_rows(out, title, hawser_algorithm_at(i)->rows);
+        hw_help_rows(out, title, hawser_algorithm_at(i)->rows);
     }
     for (size_t c = 0; hw_command_at(c) != NULL; c++) {
         const hawser_option *tables[HW_TABLES];
@@ -192,12 +122,13 @@ static void print_all_rows(FILE *out)
         for (size_t t = 0; tables[t] != NULL; t++) {
             char title[80];
             bool last = tables[t + 1] == NULL;
-            snprintf(title, sizeof title, last ? EVERY : "Options of hawser %s", hw_command_at(c)->name);
+            snprintf(title, sizeof title, last ? HW_EVERY_COMMAND : "Options of hawser %s", hw_command_at(c)->name);
             if (!seen_before(tables[t], hw_command_at(c)))
-                print_rows(out,
-                           tables[t] == hawser_job_rows() || tables[t] == hawser_data_rows() ? title_of(tables[t], NULL)
-                                                                                             : title,
-                           tables[t]);
+                hw_help_rows(out,
+                             tables[t] == hawser_job_rows() || tables[t] == hawser_data_rows()
+                                 ? hw_help_title(tables[t], NULL)
+                                 : title,
+                             tables[t]);
         }
     }
 }
@@ -217,7 +148,7 @@ static bool print_option(FILE *out, const char *key)
                         bool own = hw_command_at(c)->algorithm && tables[t] == hawser_algorithm_at(a)->rows;
                         fprintf(out, "hawser %s%s%s:\n", hw_command_at(c)->name, own ? " " : "",
                                 own ? hawser_algorithm_at(a)->name : "");
-                        print_row(out, row);
+                        hw_help_row(out, row);
                         found = true;
                     }
         }
@@ -265,7 +196,7 @@ hawser_status hw_help_topic(FILE *out, const char *topic, hawser_error *error)
     for (size_t i = 0; hw_command_at(i) != NULL; i++) {
         const hw_command *command = hw_command_at(i);
         if (strcmp(command->name, topic) == 0 || (algorithm != NULL && command->run == hw_train))
-            return hw_help_command(out, command, algorithm, error);
+            return hw_help_command(out, command, algorithm, false, error);
         if (strncmp(command->name, topic, length) == 0 && command->name[length] == ' ') {
             fprintf(out, "hawser %s%s%s\n      %s\n", command->name, command->words[0] != '\0' ? " " : "", command->words,
                     command->summary);
@@ -298,7 +229,7 @@ hawser_status hw_help(hw_call *call, hawser_error *error)
     size_t used;
     const hw_command *command = hw_command_find(call->words, call->count, &used);
     if (algorithm != NULL && command != NULL && command->algorithm)
-        return hw_help_command(call->out, command, algorithm, error);
+        return hw_help_command(call->out, command, algorithm, false, error);
     if (call->count == 1)
         return hw_help_topic(call->out, call->words[0], error);
     snprintf(topic, sizeof topic, "%.45s %.45s", call->words[0], call->words[1]);

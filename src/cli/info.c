@@ -9,8 +9,8 @@ const hawser_option *hw_info_rows(void)
 {
     static const hawser_option rows[] = {
         {"coefficients", HAWSER_FLAG, "no", NULL, NULL,
-         "print the coefficients of the model by name, largest first, instead of its facts", "0.1", 0},
-        {"top", HAWSER_INTEGER, NULL, "[1,inf)", "N", "print only the N largest coefficients; implies --coefficients", "0.1",
+         "print the coefficients of the model by name, largest first, instead of its facts", NULL, 0},
+        {"top", HAWSER_INTEGER, NULL, "[1,inf)", "N", "print only the N largest coefficients; implies --coefficients", NULL,
          0},
         {0},
     };

@@ -39,7 +39,8 @@ hawser_status hw_refuse_idle(const hw_call *call, const char *key, bool idle, co
 #define HW_UNSEEN_ROW                                                                                                       \
     {                                                                                                                       \
         "unseen", HAWSER_WORD, "error", "error|zero", "HOW",                                                                \
-            "words that the training data did not have: refuse them, or read them as none of the known ones", "0.1", 0      \
+            "words that the training data did not have; error: refuse them, zero: read them as none of the known ones",     \
+            NULL, 0                                                                                                         \
     }
 
 /* A model and its data. */

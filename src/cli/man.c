@@ -33,7 +33,7 @@ static void print_rows(FILE *out, const hawser_option *rows)
         print_text(out, rows->help);
         fputs(limits[0] != '\0' ? "\n[" : "\n", out);
         print_text(out, limits);
-        fprintf(out, limits[0] != '\0' ? "] (since %s)\n" : "(since %s)\n", rows->since);
+        fputs(limits[0] != '\0' ? "]\n" : "", out);
     }
 }
 

@@ -9,12 +9,12 @@
 const hawser_option *hw_plan_rows(void)
 {
     static const hawser_option rows[] = {
-        {"logical", HAWSER_FLAG, "no", NULL, NULL, "print the logical plan only", "0.1", 0},
-        {"physical", HAWSER_FLAG, "no", NULL, NULL, "print the physical plan only", "0.1", 0},
+        {"logical", HAWSER_FLAG, "no", NULL, NULL, "print the logical plan only", NULL, 0},
+        {"physical", HAWSER_FLAG, "no", NULL, NULL, "print the physical plan only", NULL, 0},
         {"suppose-nodes", HAWSER_INTEGER, NULL, "[1,4096]", "N",
-         "plan as if there were N nodes, each like this one; 'hawser run -n N -- plan ...' plans over real nodes", "0.1", 0},
-        {"dot", HAWSER_FLAG, "no", NULL, NULL, "print Graphviz DOT instead of text", "0.1", 0},
-        {"quiet", HAWSER_FLAG, "no", NULL, NULL, "print only errors on standard error", "0.1", 'q'},
+         "plan as if there were N nodes, each like this one; 'hawser run -n N -- plan ...' plans over real nodes", NULL, 0},
+        {"dot", HAWSER_FLAG, "no", NULL, NULL, "print Graphviz DOT instead of text", NULL, 0},
+        {"quiet", HAWSER_FLAG, "no", NULL, NULL, "print only errors on standard error", NULL, 'q'},
         {0},
     };
     return rows;

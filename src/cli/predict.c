@@ -11,11 +11,11 @@ const hawser_option *hw_predict_rows(void)
 {
     static const hawser_option rows[] = {
         {"output", HAWSER_PATH, "-", NULL, "FILE", "file of the predictions, one per line, or .npy; - is standard output",
-         "0.1", 'o'},
+         NULL, 'o'},
         HW_UNSEEN_ROW,
         {"labels", HAWSER_FLAG, "no", NULL, NULL,
-         "classifiers: print the more probable label instead of the probability of the higher one", "0.1", 0},
-        {"quiet", HAWSER_FLAG, "no", NULL, NULL, "print only errors on standard error", "0.1", 'q'},
+         "classifiers: print the more probable label instead of the probability of the higher one", NULL, 0},
+        {"quiet", HAWSER_FLAG, "no", NULL, NULL, "print only errors on standard error", NULL, 'q'},
         {0},
     };
     return rows;

@@ -14,15 +14,15 @@ enum { LONGEST_PATH = 4096, SPLIT_STREAM = 0x73706c69 };
 const hawser_option *hw_data_split_rows(void)
 {
     static const hawser_option rows[] = {
-        {"output", HAWSER_PATH, NULL, NULL, "PREFIX", "prefix of the names of the files", "0.1", 'o'},
+        {"output", HAWSER_PATH, NULL, NULL, "PREFIX", "prefix of the names of the files", NULL, 'o'},
         {"parts", HAWSER_INTEGER, NULL, "[1,65536]", "N", "write N ranges of rows with similar numbers of stored entries",
-         "0.1", 0},
-        {"fraction", HAWSER_NUMBER, NULL, "(0,1)", "F", "draw this fraction of the rows at random for the test file", "0.1",
+         NULL, 0},
+        {"fraction", HAWSER_NUMBER, NULL, "(0,1)", "F", "draw this fraction of the rows at random for the test file", NULL,
          0},
-        {"seed", HAWSER_INTEGER, "0", "[0,inf)", "N", "seed of the draw", "0.1", 0},
+        {"seed", HAWSER_INTEGER, "0", "[0,inf)", "N", "seed of the draw", NULL, 0},
         {"to", HAWSER_WORD, NULL, HW_EXTENSION_BOUNDS, "FORMAT",
-         "format of the files, by extension; svm for sparse input, csv for dense if unset", "0.1", 0},
-        {"quiet", HAWSER_FLAG, "no", NULL, NULL, "print only errors on standard error", "0.1", 'q'},
+         "format of the files, by extension; svm for sparse input, csv for dense if unset", NULL, 0},
+        {"quiet", HAWSER_FLAG, "no", NULL, NULL, "print only errors on standard error", NULL, 'q'},
         {0},
     };
     return rows;

@@ -207,7 +207,7 @@ const hawser_topic *hw_topic_at(size_t index)
 /* Prints a word of a list and returns the column after it; the list is wrapped at the width of the help. */
 static int put_word(FILE *out, int column, const char *word)
 {
-    enum { FIRST = 14, LAST = 88 };
+    enum { FIRST = 14, LAST = 79 };
     if (column + 2 + (int)strlen(word) <= LAST)
         return column + fprintf(out, column > FIRST ? ", %s" : "%s", word);
     fprintf(out, ",\n%*s", FIRST, "");

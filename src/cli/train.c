@@ -15,20 +15,21 @@
 const hawser_option *hw_train_rows(void)
 {
     static const hawser_option rows[] = {
-        {"output", HAWSER_PATH, NULL, NULL, "MODEL", "file of the model; the model is not kept if unset", "0.1", 'o'},
+        {"output", HAWSER_PATH, NULL, NULL, "MODEL", "file of the model; the model is not kept if unset", NULL, 'o'},
         {"init", HAWSER_PATH, NULL, NULL, "MODEL",
-         "start from this model, read by node 0; columns match by name; -o may name the same file", "0.1", 0},
+         "start from this model, read by node 0; columns match by name; -o may name the same file", "Start from a model", 0},
         {"init-if-exists", HAWSER_FLAG, "no", NULL, NULL,
-         "start from zero if the file of --init does not exist yet, so a restarted job can continue", "0.1", 0},
-        {"validation", HAWSER_PATH, NULL, NULL, "FILE", "data to measure the error on while training", "0.1", 0},
-        {"json", HAWSER_FLAG, "no", NULL, NULL, "print one JSON object on the last line", "0.1", 0},
-        {"quiet", HAWSER_FLAG, "no", NULL, NULL, "no progress and no closing lines", "0.1", 'q'},
+         "start from zero if the file of --init does not exist yet, so a restarted job can continue", "Start from a model",
+         0},
+        {"validation", HAWSER_PATH, NULL, NULL, "FILE", "data to measure the error on while training", NULL, 0},
+        {"json", HAWSER_FLAG, "no", NULL, NULL, "print one JSON object on the last line", NULL, 0},
+        {"quiet", HAWSER_FLAG, "no", NULL, NULL, "no progress and no closing lines", NULL, 'q'},
         {"trace", HAWSER_PATH, NULL, NULL, "FILE",
-         "during the training, write a CSV line whenever the clock or a number of the progress line changes", "0.1", 0},
-        {"plot", HAWSER_PATH, NULL, NULL, "FILE", "draw the metrics of the algorithm over time; .svg or .png", "0.1", 0},
+         "during the training, write a CSV line whenever the clock or a number of the progress line changes", "Logs", 0},
+        {"plot", HAWSER_PATH, NULL, NULL, "FILE", "draw the metrics over time, as .svg or .png", NULL, 0},
         {"log-view", HAWSER_FLAG, "no", NULL, NULL,
-         "print a table at the end: count, time and bytes of each event, waits, staleness", "0.1", 0},
-        {"log-json", HAWSER_PATH, NULL, NULL, "FILE", "during the training, write one line of JSON per event", "0.1", 0},
+         "print a table at the end: count, time and bytes of each event, waits, staleness", "Logs", 0},
+        {"log-json", HAWSER_PATH, NULL, NULL, "FILE", "during the training, write one line of JSON per event", "Logs", 0},
         {0},
     };
     return rows;

@@ -7,43 +7,45 @@
 
 static const hawser_option rows[] = {
     {"format", HAWSER_WORD, "guess", "guess" HW_FORMATS(HW_ROW_OR_WORD), "NAME",
-     "format of the input; guess looks at its first bytes", "0.1", 0},
+     "format of the input; guess looks at its first bytes", "Formats", 0},
     {"target", HAWSER_TEXT, NULL, NULL, "COLUMN",
-     "target column by name or number from 0 (negative: from the end), none, or a file with only the target; if unset, the "
-     "first column, or none for idx",
-     "0.1", 0},
-    {"weights", HAWSER_TEXT, NULL, NULL, "COLUMN", "example weights: a column, or a file with one number per row", "0.1", 0},
+     "a column, none, or a file with only the target. A column has a name or a number from 0 (negative: from the end); if "
+     "unset, it is the first one, or none for idx",
+     NULL, 0},
+    {"weights", HAWSER_TEXT, NULL, NULL, "COLUMN", "weights of rows: a column or a file; the file has one number per row",
+     NULL, 0},
     {"offset", HAWSER_TEXT, NULL, NULL, "COLUMN",
-     "offset added to every prediction: a column, or a file with one number per row", "0.1", 0},
-    {"names", HAWSER_PATH, NULL, NULL, "FILE", "file of column names, one per line, for formats without names", "0.1", 0},
-    {"header", HAWSER_WORD, "guess", "guess|yes|no", "WHEN", "whether a CSV input begins with column names", "0.1", 0},
+     "added to every prediction: a column or a file; the file has one number per row", NULL, 0},
+    {"names", HAWSER_PATH, NULL, NULL, "FILE", "file of column names, one per line, for formats without names", "Formats",
+     0},
+    {"header", HAWSER_WORD, "guess", "guess|yes|no", "WHEN", "whether a CSV input begins with column names", "Formats", 0},
     {"delimiter", HAWSER_TEXT, NULL, NULL, "CHAR",
      "separator of CSV fields: one character (' ' is one blank), tab, or blanks for any number of blanks and tabs; if "
      "unset, "
      "detected among , ; tab and blanks",
-     "0.1", 0},
-    {"columns", HAWSER_TEXT, NULL, NULL, "LIST", "features of a CSV input, by name or number; if unset, all columns", "0.1",
-     0},
-    {"ignore", HAWSER_TEXT, NULL, NULL, "LIST", "CSV columns that are not read, by name or number", "0.1", 0},
+     "Formats", 0},
+    {"columns", HAWSER_TEXT, NULL, NULL, "LIST", "features of a CSV input, by name or number; if unset, all columns",
+     "Formats", 0},
+    {"ignore", HAWSER_TEXT, NULL, NULL, "LIST", "CSV columns that are not read, by name or number", NULL, 0},
     {"categories", HAWSER_TEXT, "auto", NULL, "LIST",
-     "CSV columns whose values are all read as words; auto: columns without a number are words; none: words are refused",
-     "0.1", 0},
+     "CSV columns that are read as words. auto: columns without a number are words; none: words are refused", NULL, 0},
     {"dates", HAWSER_TEXT, NULL, NULL, "LIST",
-     "CSV columns of dates in ISO 8601: days as a number, month, weekday and hour as categories", "0.1", 0},
+     "CSV columns of dates in ISO 8601; they become days as a number, and month, weekday and hour as categories", NULL, 0},
     {"missing", HAWSER_TEXT, "refuse", NULL, "HOW",
-     "missing CSV values: refuse the input, read zero, read the mean of the column in the training data, drop the row, or "
-     "take "
-     "missing words for a level of their own; two (mean,level) for numbers and words",
-     "0.1", 0},
+     "missing values: refuse, zero, mean, drop, level. refuse ends the load, zero and mean (of the column in the training "
+     "data) replace them, drop leaves the row out, level makes missing words a level of their own; two (mean,level) are for "
+     "numbers and words",
+     NULL, 0},
     {"index-base", HAWSER_WORD, "guess", "guess|0|1", "BASE",
-     "number of the first column in svmlight input; guess: 0 if index 0 occurs anywhere, else 1", "0.1", 0},
-    {"type", HAWSER_WORD, "f64", "f64|f32", "TYPE", "storage of the values; arithmetic is in double either way", "0.1", 0},
+     "number of the first column in svmlight input; guess: 0 if index 0 occurs anywhere, else 1", "Formats", 0},
+    {"type", HAWSER_WORD, "f64", "f64|f32", "TYPE", "storage of the values; arithmetic is in double either way", "Formats",
+     0},
     {"memory-limit", HAWSER_BYTES, NULL, "[1M,8E)", "BYTES",
      "memory that a load or a run may take; if unset, what the machine and its cgroup have free, divided among the nodes of "
      "the host",
-     "0.1", 0},
+     "Machine", 0},
     {"threads", HAWSER_INTEGER, "0", "[0,4096]", "N",
-     "threads that parse the input, and workers that compute at the same time; 0: all of the job", "0.1", 0},
+     "threads that parse the input, and workers that compute at the same time; 0: all of the job", "Machine", 0},
     {0},
 };
 

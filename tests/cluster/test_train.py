@@ -16,7 +16,7 @@ WORKERS, TOL = 8, 1e-8
 FACTORS = ["nodes=1,2,4,8", "launcher=local,hosts,slots", "sync=bsp,ssp:2,tap", "within=shm,unix,tcp", "between=tcp+tls,tcp",
            "not (launcher=local and between=tcp)", "not (launcher=hosts and within=unix)", "not (launcher=hosts and within=tcp)",
            "not (launcher=slots and nodes=1)", "not (launcher=slots and nodes=2)"]
-if b"--topology" in subprocess.run([HAWSER, "train", "lasso", "--help"], capture_output=True, check=True).stdout:
+if b"--topology" in subprocess.run([HAWSER, "train", "lasso", "--help-all"], capture_output=True, check=True).stdout:
     FACTORS.insert(5, "topology=all,halton,tree,servers:2")
     FACTORS += ["not (nodes=1 and topology=servers:2)"]
 

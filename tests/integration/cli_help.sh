@@ -15,26 +15,55 @@ has out "^hawser [0-9]"
 
 commands=$("$hawser" help | sed -n 's/^  \(data [a-z]*\|store [a-z]*\|[a-z]*\)  .*/\1/p')
 equal "$(wc -l <<<"$commands")" 25
+# The usual options fit on a screen; all of them are below titles, each once.
+short() {
+    lacks out ' $'
+    (($(wc -l <out) <= 40 && $(wc -L <out) <= 80)) || complain "the help of $1 has $(wc -l <out) lines of up to $(wc -L <out) columns"
+}
+all_of() {
+    lacks out ' $'
+    (($(wc -L <out) <= 80)) || complain "--help-all of $1 has $(wc -L <out) columns"
+    equal "$(grep -E '^[^ ].*:$' out | sort | uniq -d)" ""
+    equal "$(sed -nE 's/^  (-., )?--(\[no-\])?([^ ]+).*/\3/p' out | sort | uniq -d)" ""
+    equal "$(grep -cE '^[0-9.]+:$' out)" 0
+}
 while read -r command; do
     code 0 "$hawser" help $command
     has out "^usage: hawser $command"
-    equal "$(grep '^Options' out | sort | uniq -d)" ""
-    lacks out ' $'
+    short "$command"
     cp out page
     code 0 "$hawser" $command --help
     cmp -s out page || complain "$command --help is not help $command"
+    code 0 "$hawser" $command --help-all
+    has out "^usage: hawser $command"
+    has out "^Options of every command:"
+    all_of "$command"
 done <<<"$commands"
+for algorithm in $("$hawser" completion bash | sed -n "s/.*compgen -W 'algorithms \(.*\) exit-codes .*/\1/p"); do
+    for command in train plan; do
+        code 0 "$hawser" $command "$algorithm" --help
+        has out "^usage: hawser $command $algorithm"
+        short "$command $algorithm"
+        code 0 "$hawser" $command "$algorithm" --help-all
+        all_of "$command $algorithm"
+    done
+    algorithms="${algorithms-} $algorithm"
+done
+[[ ${algorithms-} == *lasso* ]] || complain "no page of lasso was checked"
 code 0 "$hawser" help data
 has out "hawser data split"
 code 0 "$hawser" help store
 has out "^hawser store stat$"
 code 0 "$hawser" train lasso --help
 has out "^usage: hawser train lasso"
+has out "hawser train lasso --help-all"
 cp out page
 code 0 "$hawser" help lasso
 cmp -s out page || complain "help lasso is not train lasso --help"
 code 0 "$hawser" help train lasso
 cmp -s out page || complain "help train lasso is not train lasso --help"
+code 0 "$hawser" train lasso --help-all
+cp out page
 for flag in lambda lambda-ratio l1-ratio tol workers sync exchange-every filter quota merge max-clocks seed json quiet trace plot \
     output log-view log-json config init validation; do
     grep -qE -- "--(\[no-\])?$flag( |$)" page || complain "train lasso --help has no --$flag"
@@ -71,7 +100,7 @@ sed 's/\\//g' manual >plain
 "$hawser" completion bash >bash
 "$hawser" completion zsh >zsh
 "$hawser" completion fish >fish
-keys=$( (while read -r command; do "$hawser" help $command; done <<<"$commands"; "$hawser" help lasso) |
+keys=$( (while read -r command; do "$hawser" $command --help-all; done <<<"$commands"; "$hawser" train lasso --help-all) |
     sed -nE 's/^  (-., )?--(\[no-\])?([a-z0-9-]+)( .*)?$/\3/p' | sort -u)
 (($(wc -l <<<"$keys") > 40)) || complain "only $(wc -l <<<"$keys") keys found"
 while read -r key; do

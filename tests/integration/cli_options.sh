@@ -47,7 +47,7 @@ says "unexpected argument"
 code 2 "$hawser" train lasso small.svm --lamda 1
 says "unknown option --lamda; did you mean --lambda\?"
 code 2 "$hawser" train lasso small.svm --frobnicate
-says "unknown option --frobnicate; --help lists those that there are"
+says "unknown option --frobnicate; --help-all lists all"
 code 2 "$hawser" quux
 says "there is no command 'quux'; 'hawser help' lists all"
 code 2 "$hawser" train xgboost small.svm

@@ -99,7 +99,7 @@ def use(hawser, folder):
     check("--missing does" not in done.stderr, f"an option that the row of pgm names: {done.stderr}")
     for option, word, help_line in (("filter", "smallest", "the smallest changes first"), ("format", "pgm", "grey images of a byte a pixel"),
                                     ("sync", "lead:N", "leads by at most N clocks")):
-        check(word in call(hawser, "help", "train", "lasso"), f"help does not have {word}")
+        check(word in call(hawser, "train", "lasso", "--help-all"), f"help does not have {word}")
         check(word.replace(":N", ":1") in call(hawser, "completion", "bash"), f"the completion does not have {word}")
         check(help_line in call(hawser, "help", option), f"help of --{option} does not say what {word} is")
 
@@ -127,7 +127,8 @@ def use_algorithm(hawser, folder):
     check({(5, 36, 66), (80, 33, 5)} <= colours, f"no two curves in the plot: {colours}")
     text = call(hawser, "info", "c.st", "--top", "2", cwd=folder)
     check(re.fullmatch(r"(column [01] is centred at \S+\n){2}", text), f"the coefficients of the centre: {text}")
-    for topic, line in (("centre", "sum of squared distances to the centre"), ("json", "centre      inertia, shift"), ("centres", "In the middle."),
+    check("sum of squared distances to the centre" in call(hawser, "train", "centre", "--help-all"), "--help-all has no metrics of the centre")
+    for topic, line in (("json", "centre      inertia, shift"), ("centres", "In the middle."),
                         ("trace", "centre      clock, seconds, inertia, shift, bytes, staleness")):
         check(line in call(hawser, "help", topic), f"help {topic} does not have '{line}'")
     for words, line in ((("train", "centre", "d.csv", "--target", "none", "--init", "c.st", "-o", "c.st"), "'c.st' is not used: every training begins"),

@@ -5,16 +5,15 @@
 #include "algorithms/glm/rows.h"
 
 const hawser_option hw_lasso_rows[] = {
-    {"lambda", HAWSER_NUMBER, NULL, "[0,inf)", "X", "Weight of the penalty in 1/(2n) ||y - Xw - b||^2 + lambda (...)", "0.1",
-     'l'},
+    {"lambda", HAWSER_NUMBER, NULL, "[0,inf)", "X",
+     "Weight of the penalty; the objective is 1/(2n) ||y - Xw - b||^2 + lambda (...)", NULL, 'l'},
     {"lambda-ratio", HAWSER_NUMBER, "0.05", "(0,inf)", "R",
      "The penalty's weight as a fraction of lambda_max, above which all penalised coefficients are zero (nearly, where more "
      "than 256 columns without a penalty have bounds on both sides)",
-     "0.1", 0},
-    {"l1-ratio", HAWSER_NUMBER, "1", "[0,1]", "A",
-     "Share of the L1 norm in the penalty: 1 is the lasso, 0 is ridge regression", "0.1", 0},
+     "Choice of lambda", 0},
+    {"l1-ratio", HAWSER_NUMBER, "1", "[0,1]", "A", "L1 share of the penalty: 1 lasso, 0 ridge", NULL, 0},
     {"solver", HAWSER_WORD, "working-set", "working-set|cd", "NAME",
-     "Local solver of a block's subproblem: working sets, or plain randomised coordinate descent", "0.1", 0},
+     "Local solver of a block's subproblem: working sets, or plain randomised coordinate descent", "Solver", 0},
     HW_LINEAR_ROWS,
     {NULL, HAWSER_FLAG, NULL, NULL, NULL, NULL, NULL, 0}};
 

@@ -22,28 +22,28 @@ enum { END_SECONDS = 10 };
 const hawser_option *hw_run_rows(void)
 {
     static const hawser_option rows[] = {
-        {"nodes", HAWSER_INTEGER, NULL, "[1,65536]", "N", "number of processes; required unless --hosts gives slots", "0.1",
+        {"nodes", HAWSER_INTEGER, NULL, "[1,65536]", "N", "number of processes; required unless --hosts gives slots", NULL,
          'n'},
         {"hosts", HAWSER_PATH, NULL, NULL, "FILE",
-         "hosts, one per line; 'host slots=N', 'host:N' or repeated lines for several processes; if unset, this host", "0.1",
+         "hosts, one per line; 'host slots=N', 'host:N' or repeated lines for several processes; if unset, this host", NULL,
          0},
-        {"ssh", HAWSER_TEXT, "ssh -o BatchMode=yes", NULL, "CMD", "how to run a command on a host: CMD HOST COMMAND", "0.1",
+        {"ssh", HAWSER_TEXT, "ssh -o BatchMode=yes", NULL, "CMD", "how to run a command on a host: CMD HOST COMMAND", NULL,
          0},
-        {"remote", HAWSER_PATH, NULL, NULL, "PATH", "path of hawser on the hosts; the path of this hawser if unset", "0.1",
+        {"remote", HAWSER_PATH, NULL, NULL, "PATH", "path of hawser on the hosts; the path of this hawser if unset", NULL,
          0},
-        {"prefix", HAWSER_FLAG, "yes", NULL, NULL, "print the name of the node before each line", "0.1", 0},
+        {"prefix", HAWSER_FLAG, "yes", NULL, NULL, "print the name of the node before each line", NULL, 0},
         {"output-dir", HAWSER_PATH, NULL, NULL, "DIR",
-         "write the output of each node to DIR/NAME.log, except standard output of node 0", "0.1", 0},
+         "write the output of each node to DIR/NAME.log, except standard output of node 0", NULL, 0},
         {"grace", HAWSER_SECONDS, "10", "[0,1e6]", "TIME",
          "time that the other nodes have to end after one failed; then they get SIGTERM, 5 s later SIGKILL, and after 5 s "
          "more "
          "hosts that do not answer are given up",
-         "0.1", 0},
+         NULL, 0},
         {"join-timeout", HAWSER_SECONDS, "60", "[0.1,86400]", "TIME",
-         "how long to wait until ssh has logged in and started the nodes of a host; 'train' and 'serve' use theirs", "0.1",
+         "how long to wait until ssh has logged in and started the nodes of a host; 'train' and 'serve' use theirs", NULL,
          0},
         {"failure-timeout", HAWSER_SECONDS, "5", "[0.2,3600]", "TIME",
-         "time without a message after which a host is lost with its nodes; 'train' and 'serve' use theirs", "0.1", 0},
+         "time without a message after which a host is lost with its nodes; 'train' and 'serve' use theirs", NULL, 0},
         {0},
     };
     return rows;
@@ -53,7 +53,7 @@ const hawser_option *hw_agent_rows(void)
 {
     static const hawser_option rows[] = {
         {"wire", HAWSER_INTEGER, NULL, "[3,65536]", "FD",
-         "descriptor of the connection to hawser run; standard input and output if unset", "0.1", 0},
+         "descriptor of the connection to hawser run; standard input and output if unset", NULL, 0},
         {0},
     };
     return rows;

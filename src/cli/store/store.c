@@ -88,13 +88,13 @@ bool hw_read_keys(const char *text, uint64_t *first, uint64_t *last)
 /* ------------------------------------------------------------------------------------------------------------- words ---- */
 
 #define STORE_ROWS                                                                                                          \
-    {"store", HAWSER_TEXT, NULL, NULL, "HOST:PORT", "a server of the store, as hawser serve prints it", "0.1", 0},          \
-        {"key-file", HAWSER_PATH, NULL, NULL, "FILE", "the file with the servers' key, mode 0600", "0.1", 0},               \
-        {"join-timeout", HAWSER_SECONDS, "5", "[0.1,86400]", "TIME", "how long to wait for a server to accept", "0.1", 0},  \
-        {"timeout", HAWSER_SECONDS, "60", "(0,1e9]", "TIME", "how long to wait for an answer", "0.1", 0},                   \
+    {"store", HAWSER_TEXT, NULL, NULL, "HOST:PORT", "a server of the store, as hawser serve prints it", NULL, 0},           \
+        {"key-file", HAWSER_PATH, NULL, NULL, "FILE", "the file with the servers' key, mode 0600", NULL, 0},                \
+        {"join-timeout", HAWSER_SECONDS, "5", "[0.1,86400]", "TIME", "how long to wait for a server to accept", NULL, 0},   \
+        {"timeout", HAWSER_SECONDS, "60", "(0,1e9]", "TIME", "how long to wait for an answer", NULL, 0},                    \
     {                                                                                                                       \
         "trust-fabric", HAWSER_FLAG, "no", NULL, NULL,                                                                      \
-            "do not encrypt links between hosts; the servers need the same option", "0.1", 0                                \
+            "do not encrypt links between hosts; the servers need the same option", NULL, 0                                 \
     }
 
 const hawser_option *hw_store_put_rows(void)
@@ -107,7 +107,7 @@ const hawser_option *hw_store_get_rows(void)
 {
     static const hawser_option rows[] = {
         STORE_ROWS,
-        {"json", HAWSER_FLAG, "no", NULL, NULL, "print JSON instead of text", "0.1", 0},
+        {"json", HAWSER_FLAG, "no", NULL, NULL, "print JSON instead of text", NULL, 0},
         {0},
     };
     return rows;
@@ -117,14 +117,13 @@ const hawser_option *hw_store_make_rows(void)
 {
     static const hawser_option rows[] = {
         STORE_ROWS,
-        {"type", HAWSER_WORD, "f64", "f32|f64|i64", "TYPE", "type of its numbers", "0.1", 0},
-        {"width", HAWSER_INTEGER, "1", "[1,16777216]", "N", "numbers per key", "0.1", 0},
+        {"type", HAWSER_WORD, "f64", "f32|f64|i64", "TYPE", "type of its numbers", NULL, 0},
+        {"width", HAWSER_INTEGER, "1", "[1,16777216]", "N", "numbers per key", NULL, 0},
         {"keys", HAWSER_TEXT, NULL, NULL, "FIRST..LAST",
-         "keys of a dense table; if unset the table is sparse and has any keys that are written", "0.1", 0},
+         "keys of a dense table; if unset the table is sparse and has any keys that are written", NULL, 0},
         {"function", HAWSER_WORD, "add", "add|assign|max|average|adagrad|adam|proximal", "NAME",
-         "how a push changes the stored values", "0.1", 0},
-        {"parameters", HAWSER_NUMBERS, "", NULL, "LIST", "parameters of the function: adagrad takes rate, epsilon", "0.1",
-         0},
+         "how a push changes the stored values", NULL, 0},
+        {"parameters", HAWSER_NUMBERS, "", NULL, "LIST", "parameters of the function: adagrad takes rate, epsilon", NULL, 0},
         {0},
     };
     return rows;

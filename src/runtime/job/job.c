@@ -169,8 +169,8 @@ hawser_status hawser_open(int *argc, char **argv, hawser_job **job, hawser_error
     HW_GIVEN(argv);
     HW_GIVEN(job);
     static const hawser_option own_rows[] = {
-        {"config", HAWSER_PATH, NULL, NULL, "FILE", "file of key = value lines", "0.1", 0},
-        {"help", HAWSER_FLAG, "no", NULL, NULL, "print these options and leave", "0.1", 'h'},
+        {"config", HAWSER_PATH, NULL, NULL, "FILE", "file of key = value lines", "Every command", 0},
+        {"help", HAWSER_FLAG, "no", NULL, NULL, "print these options and leave", "Every command", 'h'},
         {NULL, HAWSER_FLAG, NULL, NULL, NULL, NULL, NULL, 0},
     };
     const hawser_option *const tables[] = {hawser_job_rows(), hw_machine_rows(), own_rows, NULL};

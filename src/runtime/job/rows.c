@@ -8,87 +8,99 @@
 
 static const hawser_option job_rows[] = {
     {"workers", HAWSER_INTEGER, NULL, "[1,65536]", "K",
-     "logical workers (blocks) that share the work; results depend on their number, not on threads; default: the "
-     "processors that this process may use, or fewer if the work is small",
-     "0.1", 'k'},
+     "workers (blocks) that share the work. Results depend on their number, not on threads; default: the processors that "
+     "this process may use, or fewer if the work is small",
+     NULL, 'k'},
     {"sync", HAWSER_WORD, "bsp", HW_ROWS_BOUNDS(HW_POLICIES), "POLICY",
-     "consistency of workers: in lock-step (bsp), at most N clocks apart (ssp:N) or unbounded (tap); if a parameter server "
-     "keeps the weights, also bounded delay (delay:N) or chunk by chunk without a barrier (dc:N)",
-     "0.1", 's'},
-    {"seed", HAWSER_INTEGER, "1", "[0,inf)", "N", "seed of all random numbers", "0.1", 0},
+     "how far workers may be apart. In lock-step (bsp), at most N clocks apart (ssp:N) or unbounded (tap); if a parameter "
+     "server keeps the weights, also bounded delay (delay:N) or chunk by chunk without a barrier (dc:N)",
+     NULL, 's'},
+    {"seed", HAWSER_INTEGER, "1", "[0,inf)", "N", "seed of all random numbers", NULL, 0},
     {"exchange-every", HAWSER_NUMBER, "1", "(0,inf)", "H",
      "work between two exchanges, as a fraction of a worker's own coordinates; if unset, the algorithm may choose "
      "another "
      "schedule (the lasso under bsp solves its working sets)",
-     "0.1", 0},
+     "Exchange between workers", 0},
     {"filter", HAWSER_WORD, "none", HW_ROWS_BOUNDS(HW_FILTERS), "NAME",
-     "which entries of an update go first when a quota holds some back", "0.1", 0},
-    {"quota", HAWSER_BYTES, "0", NULL, "BYTES", "bytes that a worker may send per state and exchange; 0: no limit", "0.1",
-     0},
+     "which entries of an update go first when a quota holds some back", "Exchange between workers", 0},
+    {"quota", HAWSER_BYTES, "0", NULL, "BYTES", "bytes that a worker may send per state and exchange; 0: no limit",
+     "Exchange between workers", 0},
     {"max-held-clocks", HAWSER_INTEGER, "0", "[0,inf)", "N",
-     "clocks for which a filter may hold an entry back; 0: the loop's staleness + 1", "0.1", 0},
+     "clocks for which a filter may hold an entry back; 0: the loop's staleness + 1", "Exchange between workers", 0},
     {"encoding", HAWSER_WORD, "exact", HW_ROWS_BOUNDS(HW_FORMS), "FORM",
-     "form in which workers' updates are sent: exact, or rounded, with the rest carried over to the next one", "0.1", 0},
-    {"merge", HAWSER_WORD, "add", HW_ROWS_BOUNDS(HW_MERGES), "RULE", "how workers' updates are merged", "0.1", 0},
-    {"max-clocks", HAWSER_INTEGER, "0", "[0,inf)", "N", "end after this many clocks in all; 0: no limit", "0.1", 0},
-    {"time-limit", HAWSER_SECONDS, "0", "[0,1e9]", "TIME", "end after this time; 0: no limit", "0.1", 0},
+     "form in which workers' updates are sent: exact, or rounded, with the rest carried over to the next one",
+     "Exchange between workers", 0},
+    {"merge", HAWSER_WORD, "add", HW_ROWS_BOUNDS(HW_MERGES), "RULE", "how workers' updates are merged",
+     "Exchange between workers", 0},
+    {"max-clocks", HAWSER_INTEGER, "0", "[0,inf)", "N", "end after this many clocks in all; 0: no limit", "Limits", 0},
+    {"time-limit", HAWSER_SECONDS, "0", "[0,1e9]", "TIME", "end after this time; 0: no limit", "Limits", 0},
     {"grace", HAWSER_SECONDS, "20", "[0,1e9]", "TIME",
      "end and save within this time after a signal or --time-limit: drop updates that wait to be sent, and if necessary "
      "save without a certificate of the last clock; write the model to TMPDIR if its own file cannot be written",
-     "0.1", 0},
+     "Limits", 0},
     {"unit-warning", HAWSER_SECONDS, "120", "[0,1e9]", "TIME",
      "name a unit, observer, stop test, merge function or a function or filter of a table that computes this long without "
      "returning, again after twice as long; 0: never",
-     "0.1", 0},
+     "Limits", 0},
     {"unit-timeout", HAWSER_SECONDS, "0", "[0,1e9]", "TIME",
-     "end the job with exit code 8 if one of these computes this long without returning; 0: never", "0.1", 0},
+     "end the job with exit code 8 if one of these computes this long without returning; 0: never", "Limits", 0},
     {"timeout", HAWSER_SECONDS, "600", "(0,1e9]", "TIME",
      "fail if all workers on all nodes wait this long, or if a node waits this long for another node's part of the "
      "input",
-     "0.1", 0},
+     "Limits", 0},
     {"key-file", HAWSER_PATH, NULL, NULL, "FILE",
-     "file with the job's key, mode 0600; not needed if the launcher distributes a key", "0.1", 0},
+     "file with the job's key, mode 0600; not needed if the launcher distributes a key", "Nodes and network", 0},
     {"listen", HAWSER_INTEGER, "0", "[0,4096]", "N",
      "be the first of N nodes; the others are started by hand or by a supervisor (hawser node --join); requires "
      "--key-file; 0: no",
-     "0.1", 0},
-    {"join", HAWSER_TEXT, NULL, NULL, "HOST:PORT", "be one of the other nodes: the address of the first one", "0.1", 0},
-    {"node-name", HAWSER_TEXT, NULL, NULL, "NAME", "name of this node in messages; default: its host's name", "0.1", 0},
-    {"alone", HAWSER_FLAG, "no", NULL, NULL, "be a job of one process, even in a launcher's environment", "0.1", 0},
+     "Nodes and network", 0},
+    {"join", HAWSER_TEXT, NULL, NULL, "HOST:PORT", "be one of the other nodes: the address of the first one",
+     "Nodes and network", 0},
+    {"node-name", HAWSER_TEXT, NULL, NULL, "NAME", "name of this node in messages; default: its host's name",
+     "Nodes and network", 0},
+    {"alone", HAWSER_FLAG, "no", NULL, NULL, "be a job of one process, even in a launcher's environment",
+     "Nodes and network", 0},
     {"interface", HAWSER_TEXT, NULL, NULL, "NAME",
-     "network interface or address to listen on, or all; default: loopback and the address of the default route", "0.1", 0},
-    {"port-range", HAWSER_TEXT, NULL, NULL, "LOW-HIGH", "ports to listen on; default: the system's choice", "0.1", 0},
+     "network interface or address to listen on, or all; default: loopback and the address of the default route",
+     "Nodes and network", 0},
+    {"port-range", HAWSER_TEXT, NULL, NULL, "LOW-HIGH", "ports to listen on; default: the system's choice",
+     "Nodes and network", 0},
     {"transport", HAWSER_WORD, "auto", "auto|shm|unix|tcp|ucx", "WAY",
      "transport between nodes of one host: shared memory (shm), Unix sockets, TCP or the library UCX; auto: the first "
      "of "
      "these that works, except UCX; shm, unix and ucx fail if they do not work; between hosts it is TCP, or UCX with "
      "--trust-fabric",
-     "0.1", 0},
+     "Nodes and network", 0},
     {"trust-fabric", HAWSER_FLAG, "no", NULL, NULL,
      "do not encrypt links between hosts; nodes still prove the job's key, but whoever can read the network can "
      "read "
      "the data, and whoever can write to it can change the data; allows RDMA (InfiniBand, RoCE) with --transport "
      "ucx",
-     "0.1", 0},
+     "Nodes and network", 0},
     {"failure-timeout", HAWSER_SECONDS, "5", "[0.2,3600]", "TIME", "time without a message after which a node is lost",
-     "0.1", 0},
-    {"join-timeout", HAWSER_SECONDS, "60", "[0.1,86400]", "TIME", "how long to wait until all nodes have joined", "0.1", 0},
-    {"rate", HAWSER_BYTES, "0", NULL, "BYTES", "bytes of updates that a node may send per second; 0: no limit", "0.1", 0},
+     "Nodes and network", 0},
+    {"join-timeout", HAWSER_SECONDS, "60", "[0.1,86400]", "TIME", "how long to wait until all nodes have joined",
+     "Nodes and network", 0},
+    {"rate", HAWSER_BYTES, "0", NULL, "BYTES", "bytes of updates that a node may send per second; 0: no limit",
+     "Exchange between workers", 0},
     {"topology", HAWSER_TEXT, "all", NULL, "GRAPH",
      "links over which nodes exchange updates: all, halton, tree, servers:K, or file:PATH with one link FROM TO per "
      "line; "
      "nodes without a common link get updates through others, and under bsp tree and servers add them up on the way",
-     "0.1", 0},
+     "Exchange between workers", 0},
     {"backlog", HAWSER_BYTES, "1M", NULL, "BYTES",
      "under ssp and tap, merge the updates of several clocks into one message once this many bytes wait to be sent to "
      "other "
      "nodes; 0: never",
-     "0.1", 0},
+     "Exchange between workers", 0},
     {"slow", HAWSER_TEXT, NULL, NULL, "WORKER:FACTOR",
-     "testing aid: make one worker FACTOR times slower by sleeping after its work in each clock", "0.1", 0},
+     "testing aid: make one worker FACTOR times slower by sleeping after its work in each clock", "Tests of Hawser itself",
+     0},
     {"record-history", HAWSER_PATH, NULL, NULL, "FILE",
-     "record every read, write, clock and wait, with digests of values; node N of several writes FILE.N", "0.1", 0},
-    {"check", HAWSER_FLAG, "no", NULL, NULL, "check the guarantees of the sync policy at every clock", "0.1", 0},
+     "record every read, write, clock and wait, with digests of values; node N of several writes FILE.N",
+     "Tests of Hawser itself", 0},
+    {"check", HAWSER_FLAG, "no", NULL, NULL, "check the guarantees of the sync policy at every clock",
+     "Tests of Hawser itself", 0},
     {NULL, HAWSER_FLAG, NULL, NULL, NULL, NULL, NULL, 0},
 };
 
@@ -99,9 +111,10 @@ const hawser_option *hawser_job_rows(void)
 
 bool hw_option_of_one_node(const char *key)
 {
-    static const char *const keys[] = {"listen",     "join",    "key-file",     "node-name", "alone",  "interface",
-                                       "port-range", "threads", "memory-limit", "output",    "json",   "quiet",
-                                       "trace",      "plot",    "log-view",     "log-json",  "config", "help"};
+    static const char *const keys[] = {"listen",    "join",       "key-file", "node-name",    "alone",
+                                       "interface", "port-range", "threads",  "memory-limit", "output",
+                                       "json",      "quiet",      "trace",    "plot",         "log-view",
+                                       "log-json",  "config",     "help",     "help-all"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (strcmp(key, keys[i]) == 0)
             return true;
@@ -111,11 +124,11 @@ bool hw_option_of_one_node(const char *key)
 const hawser_option *hw_machine_rows(void)
 {
     static const hawser_option rows[] = {
-        {"threads", HAWSER_INTEGER, "0", "[0,4096]", "N", "workers that compute at the same time; 0: all", "0.1", 0},
+        {"threads", HAWSER_INTEGER, "0", "[0,4096]", "N", "workers that compute at the same time; 0: all", "Machine", 0},
         {"memory-limit", HAWSER_BYTES, NULL, "[1M,8E)", "BYTES",
          "refuse a run whose states need more; if unset, what the machine and its cgroup have free, divided among the nodes "
          "of the host",
-         "0.1", 0},
+         "Machine", 0},
         {NULL, HAWSER_FLAG, NULL, NULL, NULL, NULL, NULL, 0},
     };
     return rows;
