@@ -114,7 +114,7 @@ def main():
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--mb", type=int, default=100)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--quick", action="store_true", help="does it work: small files, once")
+    parser.add_argument("--quick", action="store_true", help="small files, once, to see whether it works")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("files", nargs="*")
     arguments = parser.parse_args()

@@ -1,7 +1,7 @@
 /* store.c - measures the cost of a push and a pull: long ranges, many keys, few keys; by one and two servers and workers.
  *
  *   bench_store CASE SERVERS WORKERS COUNT [options of a job]     a node of SERVERS + WORKERS; or alone, server and worker in one
- *   bench_store --bare WAY CASE COUNT     as many bytes there and back over a bare socket: unix, tcp, or reno (tcp without pacing)
+ *   bench_store --bare TRANSPORT CASE COUNT     as many bytes there and back over a bare socket: unix, tcp, or reno (tcp without pacing)
  *
  * It prints one line of numbers, as bench/README.md describes for peers. bench/store/run starts it, beside other software, and prints
  * tables. */
@@ -482,7 +482,7 @@ static int run_job(int argc, char **argv)
     bench b = {0};
     must(hawser_open(&argc, argv, &b.job, &error), &error);
     if (argc != 5) {
-        fprintf(stderr, "usage: bench_store CASE SERVERS WORKERS COUNT, or --bare WAY CASE COUNT\n");
+        fprintf(stderr, "usage: bench_store CASE SERVERS WORKERS COUNT, or --bare TRANSPORT CASE COUNT\n");
         return 2;
     }
     b.shape = find_shape(argv[1]);

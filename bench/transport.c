@@ -1,7 +1,7 @@
 /* transport.c - measures the cost of a link: latency, messages per second and bandwidth, beside bare loops over the same kinds of socket.
  * Shared memory is compared with a bare loop over a Unix socket, with memcpy and with a bare ring.
  *
- *   bench_transport [--quick] [--busy] [--only WHAT] [--ring BYTES] [--peer PROGRAM] [WAY]
+ *   bench_transport [--quick] [--busy] [--only WHAT] [--ring BYTES] [--peer PROGRAM] [TRANSPORT]
  *
  * It prints one line of JSON per measurement. There are two processes, as in a job: the parent measures, the child answers. "ours" and
  * "bare" take turns, and the best of three rounds counts; --quick runs one shorter round. With --busy a thread for each processor computes
@@ -218,7 +218,7 @@ static void child_main(int orders, int reports, const char *directory, bare_ring
 
 typedef struct bench {
     int orders, reports;
-    int kind; /* `way` */
+    int kind; /* `transport` */
     char directory[64];
     end self;
     double scale;
@@ -438,7 +438,7 @@ static void latency(bench *b)
         ours = two.p50 < ours.p50 ? two : ours;
         peer = three.p50 < peer.p50 ? three : peer;
     }
-    printf("{\"way\": \"%s\", \"what\": \"latency\", \"bytes\": 64, \"busy\": %s, \"us_p50\": %.1f, \"us_p99\": %.1f, "
+    printf("{\"transport\": \"%s\", \"what\": \"latency\", \"bytes\": 64, \"busy\": %s, \"us_p50\": %.1f, \"us_p99\": %.1f, "
            "\"bare_us_p50\": %.1f, \"bare_us_p99\": %.1f, \"ratio\": %.3f",
            kinds[b->kind], b->busy ? "true" : "false", ours.p50 * 1e6, ours.p99 * 1e6, plain.p50 * 1e6, plain.p99 * 1e6,
            ours.p50 / plain.p50);
@@ -467,7 +467,7 @@ static void throughput(bench *b, size_t size, uint64_t bytes)
         peer = three.seconds < peer.seconds ? three : peer;
     }
     double total = (double)size * (double)count;
-    printf("{\"way\": \"%s\", \"what\": \"stream\", \"bytes\": %zu, \"busy\": %s, \"mb_per_s\": %.1f, "
+    printf("{\"transport\": \"%s\", \"what\": \"stream\", \"bytes\": %zu, \"busy\": %s, \"mb_per_s\": %.1f, "
            "\"bare_mb_per_s\": %.1f, \"messages_per_s\": %.0f, \"cpu_s_per_gb\": %.3f, \"bare_cpu_s_per_gb\": %.3f, "
            "\"ratio\": %.3f, \"memcpy_mb_per_s\": %.1f, \"memcpy_ratio\": %.3f",
            kinds[b->kind], size, b->busy ? "true" : "false", total / ours.seconds / 1e6, total / plain.seconds / 1e6,
@@ -487,7 +487,7 @@ static void idle(bench *b)
 {
     double seconds = 2 * b->scale, cpu = both_cpu(b);
     rest(seconds);
-    printf("{\"way\": \"%s\", \"what\": \"idle\", \"busy\": %s, \"cpu_ms_per_s\": %.3f}\n", kinds[b->kind],
+    printf("{\"transport\": \"%s\", \"what\": \"idle\", \"busy\": %s, \"cpu_ms_per_s\": %.3f}\n", kinds[b->kind],
            b->busy ? "true" : "false", (both_cpu(b) - cpu) / seconds / 2 * 1e3);
     fflush(stdout);
 }
@@ -566,7 +566,7 @@ int main(int argc, char **argv)
             only = argv[i];
     }
     if (only != NULL && !is_transport(only)) {
-        fprintf(stderr, "bench_transport: '%s' is no way and no option; see bench/README.md\n", only);
+        fprintf(stderr, "bench_transport: '%s' is neither a transport nor an option; see bench/README.md\n", only);
         return 2;
     }
     (void)!snprintf(b.directory, sizeof b.directory, "/tmp/hawser-bench-XXXXXX");

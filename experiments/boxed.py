@@ -142,10 +142,10 @@ class Hosts:
 def parser_of(description, here):
     """A parser of the options that every script here has."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="tiny problems and few points: does it work?")
-    parser.add_argument("--out", type=pathlib.Path, default=here, help="where CSV, SVG and page go (here)")
+    parser.add_argument("--quick", action="store_true", help="tiny problems and few points, to see whether it works")
+    parser.add_argument("--out", type=pathlib.Path, default=here, help="folder for CSV, SVG and page (this one)")
     parser.add_argument("--hawser", help="the command; default: HAWSER_BINARY, the release build, PATH")
-    parser.add_argument("--work", type=pathlib.Path, default=common.TOP / "out/bench", help="where data are kept between runs (out/bench)")
+    parser.add_argument("--work", type=pathlib.Path, default=common.TOP / "out/bench", help="folder that keeps data between runs (out/bench)")
     return parser
 
 

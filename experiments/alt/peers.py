@@ -187,7 +187,7 @@ def main():
     parser.add_argument("data")
     parser.add_argument("penalty", type=float)
     parser.add_argument("--points", type=lambda text: [float(word) for word in text.split(",")], required=True)
-    parser.add_argument("--every", type=float, default=1.0, help="share of a partition's columns a round")
+    parser.add_argument("--every", type=float, default=1.0, help="share of a partition's columns per round")
     parser.add_argument("--master", default="local[2]")
     parser.add_argument("--host", help="address of the driver")
     parser.add_argument("--parts", type=int, default=8)

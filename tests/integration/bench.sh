@@ -75,14 +75,14 @@ fi
 python3 - "$work/transport" <<'END'
 import json, sys
 rows = json.loads(open(sys.argv[1]).readlines()[-1])["rows"]
-for way in ["shm", "unix", "tcp", "tcp+tls"] + ["ucx"] * any(row["way"] == "ucx" for row in rows):
+for transport in ["shm", "unix", "tcp", "tcp+tls"] + ["ucx"] * any(row["transport"] == "ucx" for row in rows):
     for busy in (False, True):
-        mine = [row for row in rows if (row["way"], row["busy"]) == (way, busy)]
+        mine = [row for row in rows if (row["transport"], row["busy"]) == (transport, busy)]
         assert [row["what"] for row in mine] == ["latency"] + 4 * ["stream"] + (["idle"] if not busy else []), mine
         assert all(row["ratio"] > 0 for row in mine if row["what"] != "idle"), mine
-        assert [row["way"] == "tcp" and row["what"] != "idle" for row in mine] == ["peer_ratio" in row for row in mine], mine
-        assert all((row["peer_us_p50"], row["peer_us_p99"]) == (1000, 2000) for row in mine[:1] if way == "tcp"), mine
-        for row in mine[1:5] if way == "tcp" else []:
+        assert [row["transport"] == "tcp" and row["what"] != "idle" for row in mine] == ["peer_ratio" in row for row in mine], mine
+        assert all((row["peer_us_p50"], row["peer_us_p99"]) == (1000, 2000) for row in mine[:1] if transport == "tcp"), mine
+        for row in mine[1:5] if transport == "tcp" else []:
             assert abs(row["peer_mb_per_s"] * 1e6 - row["bytes"] * row["peer_messages_per_s"]) <= 1e5 + row["bytes"], row
 END
 
@@ -125,16 +125,16 @@ import json, sys
 rows = json.loads(open(sys.argv[1]).readlines()[-1])["rows"]
 cases = ["range", "keys", "keys-again", "sparse", "sparse-again", "sparse-8", "hashed", "small", "small-16", "idle"]
 paced = open("/proc/sys/net/ipv4/tcp_congestion_control").read().strip() == "bbr"
-found = [(row["way"], row["servers"], row["workers"], row["case"]) for row in rows]
-sizes = [("inproc", 1)] + [(way, n) for way in ("shm", "unix", "tcp") for n in (1, 2)]
-assert found == [(way, n, n, case) for way, n in sizes for case in cases], found
+found = [(row["transport"], row["servers"], row["workers"], row["case"]) for row in rows]
+sizes = [("inproc", 1)] + [(transport, n) for transport in ("shm", "unix", "tcp") for n in (1, 2)]
+assert found == [(transport, n, n, case) for transport, n in sizes for case in cases], found
 for row in rows:
     assert all(number > 0 for number in row["hawser"].values()), row
-    assert ("ps-lite" in row) == (row["way"] != "inproc"), row
-    has_bare = row["way"] != "inproc" and row["servers"] == 1 and row["case"] not in (
+    assert ("ps-lite" in row) == (row["transport"] != "inproc"), row
+    has_bare = row["transport"] != "inproc" and row["servers"] == 1 and row["case"] not in (
         "sparse-8", "small-16", "hashed", "idle")
     assert ("bare" in row) == has_bare, row
-    assert ("ps-lite/reno" in row) == (paced and row["way"] == "tcp"), row
+    assert ("ps-lite/reno" in row) == (paced and row["transport"] == "tcp"), row
     assert all(low <= row[name][key] <= high for name in row["spread"] for key, (low, high) in row["spread"][name].items()), row
     if "ps-lite/reno" in row and row["case"] == "range":
         assert abs(row["ps-lite/reno"]["push_mb_per_s"] - 0.8 * row["workers"]) < 1e-9, row

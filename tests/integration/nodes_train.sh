@@ -11,14 +11,14 @@ hawser data generate url --rows 3000 --cols 4000 --seed 3 -o url.svm >/dev/null 
 hawser data generate dense --rows 400 --cols 60 --seed 4 -o dense.csv >/dev/null || exit 1
 hawser data convert url.svm -o url.hwc >/dev/null || exit 1
 
-# same NAME WORDS...: coefficients of 2, 3 and 4 processes are those of one, to the last digit, by whatever way they are linked.
+# same NAME WORDS...: coefficients of 2, 3 and 4 processes are those of one, to the last digit, whatever transport links them.
 same() {
-    local name=$1 nodes ways=(auto auto shm unix tcp)
+    local name=$1 nodes transports=(auto auto shm unix tcp)
     shift
     hawser train lasso "$@" --workers 4 --quiet -o one.st || fail "$name: one process"
     hawser info --coefficients one.st >one.txt
     for nodes in "${counts[@]}"; do
-        hawser run -n $nodes -- train lasso "$@" --workers 4 --transport ${ways[nodes]} --quiet -o many.st >out 2>err || fail "$name: $nodes processes: $(cat err)"
+        hawser run -n $nodes -- train lasso "$@" --workers 4 --transport ${transports[nodes]} --quiet -o many.st >out 2>err || fail "$name: $nodes processes: $(cat err)"
         hawser info --coefficients many.st | cmp -s - one.txt || fail "$name: $nodes processes have other coefficients"
         rm -f many.st
     done
@@ -66,41 +66,41 @@ assert len(it["links"]) == 6 and all(l["transport"] == "shm" for l in it["links"
 ' || fail "$sync: figures"
 done
 
-# The way asked for is taken, with the same bits, in small pieces too; or it is refused in one line by each node that notices.
-hawser train lasso url.svm --lambda-ratio 0.05 --workers 3 --quiet -o one.st || fail "ways: one process"
+# The requested transport is used, with the same bits, in small pieces too; or each node that notices refuses it with one line.
+hawser train lasso url.svm --lambda-ratio 0.05 --workers 3 --quiet -o one.st || fail "transports: one process"
 hawser info --coefficients one.st >one.txt
-ways="shm unix tcp"
+transports="shm unix tcp"
 if hawser run -n 2 -- train lasso url.svm --lambda-ratio 0.5 --workers 2 --transport ucx --quiet -o many.st >out 2>err; then
-    ways+=" ucx"
+    transports+=" ucx"
 else
     grep -q "UCX is asked for (--transport ucx), but" err || fail "ucx: $(cat err)"
     echo "without ucx: $(head -1 err)"
 fi
-for way in $ways; do
+for transport in $transports; do
     for node in 2 3; do
-        hawser run -n $node -- train lasso url.svm --lambda-ratio 0.05 --workers 3 --transport $way --json --quiet -o many.st >out 2>err ||
-            fail "ways: $way: $(cat err)"
+        hawser run -n $node -- train lasso url.svm --lambda-ratio 0.05 --workers 3 --transport $transport --json --quiet -o many.st >out 2>err ||
+            fail "transports: $transport: $(cat err)"
         tail -1 out | python3 -c '
 import json, sys
-ways = {l["transport"] for l in json.loads(sys.stdin.readline())["links"]}
-assert ways == {sys.argv[1]}, ways' $way || fail "ways: $way was not taken"
-        hawser info --coefficients many.st | cmp -s - one.txt || fail "ways: $way: other coefficients"
+transports = {l["transport"] for l in json.loads(sys.stdin.readline())["links"]}
+assert transports == {sys.argv[1]}, transports' $transport || fail "transports: $transport was not used"
+        hawser info --coefficients many.st | cmp -s - one.txt || fail "transports: $transport: other coefficients"
         rm -f many.st
     done
 done
 cat >mixed <<'END'
 #!/bin/sh
-if [ "$HAWSER_NODE" = 0 ]; then way=shm; else way=$1; fi
-exec "$HAWSER_TEST_COMMAND" train lasso url.svm --lambda-ratio 0.5 --workers 2 --quiet --transport $way -o mixed.st
+if [ "$HAWSER_NODE" = 0 ]; then transport=shm; else transport=$1; fi
+exec "$HAWSER_TEST_COMMAND" train lasso url.svm --lambda-ratio 0.5 --workers 2 --quiet --transport $transport -o mixed.st
 END
 chmod +x mixed
-for way in unix tcp; do
-    HAWSER_TEST_COMMAND=$hawser timeout 60 "$hawser" run -n 2 -- ./mixed $way >out 2>err && fail "shm and $way: not refused"
-    grep -qe "asks for shared memory on its host (--transport shm)" -e "which --transport tcp asks for" err || fail "shm and $way: $(cat err)"
-    [[ ! -e mixed.st ]] || fail "shm and $way: a model was written"
+for transport in unix tcp; do
+    HAWSER_TEST_COMMAND=$hawser timeout 60 "$hawser" run -n 2 -- ./mixed $transport >out 2>err && fail "shm and $transport: not refused"
+    grep -qe "asks for shared memory on its host (--transport shm)" -e "which --transport tcp asks for" err || fail "shm and $transport: $(cat err)"
+    [[ ! -e mixed.st ]] || fail "shm and $transport: a model was written"
 done
-hawser run -n 2 -- train lasso url.svm --lambda-ratio 0.5 --transport pigeon >out 2>err && fail "a way that there is not"
-grep -q "auto, shm, unix, tcp or ucx\|auto|shm|unix|tcp|ucx" err || fail "a way that there is not: $(cat err)"
+hawser run -n 2 -- train lasso url.svm --lambda-ratio 0.5 --transport pigeon >out 2>err && fail "an unknown transport"
+grep -q "auto, shm, unix, tcp or ucx\|auto|shm|unix|tcp|ucx" err || fail "an unknown transport: $(cat err)"
 
 # What is shared with nodes of the same host counts for the limit of each, for a load too.
 hawser run -n 3 -- train lasso dense.csv --lambda-ratio 0.5 --workers 3 --memory-limit 2M --quiet >out 2>err && fail "shared memory beyond the limit"
