@@ -97,8 +97,9 @@ code, said = judge([("src/data/a.c", TYPE), ("src/store/b.c", TYPE)])
 if code == 0 or said != ["src/store/b.c:1: type thing has the name of one in a.c; give it another name"]:
     failures += 1
     print(f"of two types of one name it says: {said}")
-PATCH = [("tests/rows/a.patch", "--- a/src/data/a.h\n+++ b/src/data/a.h\n@@ -1,2 +1,2 @@\n /* a.h */\n-int a;\n+int b;\n")]
-for content, words in [("int a;\n", []), ("int c;\n", ["tests/rows/a.patch:1: does not apply to src/data/a.h; CONTRIBUTING says how to write it anew"])]:
+PATCH = [("tests/rows/a.patch", "--- a/src/data/a.h\n+++ b/src/data/a.h\n@@ -1,3 +1,3 @@\n /* a.h */\n-int a;\n+int b;\n int c;\n")]
+REFUSED = ["tests/rows/a.patch:1: does not apply to src/data/a.h; CONTRIBUTING says how to write it anew"]
+for content, words in [("int a;\nint c;\n", []), ("int c;\nint c;\n", REFUSED), ("int a;\nint d;\n", REFUSED)]:  # the last one applies with fuzz
     code, said = judge(PATCH + [("src/data/a.h", content)])
     if shutil.which("patch") and said != words:
         failures += 1

@@ -58,7 +58,7 @@ def apply(top):
             touched = re.findall(r"^diff --git a/(\S+)", file.read(), re.M)
         print(f"{name}: {len(touched)} files: {' '.join(touched)}")
         check(0 < len(touched) <= most, f"{name}.patch touches {len(touched)} files, more than {most}")
-        call("patch", "-p1", "--batch", "--no-backup-if-mismatch", "-i", path, cwd=top)
+        call("patch", "-p1", "--fuzz=0", "--batch", "--no-backup-if-mismatch", "-i", path, cwd=top)
 
 
 def build(top):
