@@ -87,6 +87,9 @@ typedef struct hawser_topic {
 /** The most notes of a training. */
 #define HAWSER_NOTES 8
 
+/** The most closing lines of a training. */
+#define HAWSER_CLOSING 4
+
 /** The result of a training. The caller frees `model` and `run`. */
 typedef struct hawser_training {
     hawser_model *model;
@@ -99,8 +102,12 @@ typedef struct hawser_training {
     hawser_error failure;
     /** The guarantees of bsp that the job's policy lacks, set before the work begins; "" if it lacks none. */
     char policy[400];
+    /** What the training assumed because the user has not set it, and the options that do; "" if nothing. */
+    char assumed[300];
     /** Lines that a user must see (a safeguard acted, the policy changed), set when they occur; "" past the last. */
     char notes[HAWSER_NOTES][300];
+    /** A short table of the result, which the command prints after the facts; "" past the last line. */
+    char closing[HAWSER_CLOSING][120];
 } hawser_training;
 
 typedef struct hawser_algorithm {

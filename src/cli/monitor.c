@@ -210,6 +210,11 @@ void hw_monitor_print_notes(hw_monitor *monitor)
     if (!monitor->printed_policy && training->policy[0] != '\0' && (progress->bar || progress->lines))
         fprintf(progress->err, "%shawser: %s\n", clear, training->policy);
     monitor->printed_policy = true;
+    if (!monitor->printed_assumed && training->assumed[0] != '\0') {
+        if (progress->bar || progress->lines)
+            fprintf(progress->err, "%shawser: %s\n", clear, training->assumed);
+        monitor->printed_assumed = true;
+    }
     for (; monitor->printed < HAWSER_NOTES && training->notes[monitor->printed][0] != '\0'; monitor->printed++)
         fprintf(progress->err, "%shawser: %s\n", clear, training->notes[monitor->printed]);
 }

@@ -59,7 +59,7 @@ typedef struct hw_monitor {
     double started;                  /* hw_seconds() when the call began */
     const hawser_training *training; /* its policy and notes are printed as they come; NULL: none yet */
     size_t printed;                  /* notes that have been printed */
-    bool printed_policy;
+    bool printed_policy, printed_assumed;
     hawser_error error; /* the first failure; the training goes on, the call fails at its end */
 } hw_monitor;
 
@@ -72,7 +72,7 @@ int hw_metric_text(const hawser_metric_row *row, double value, char *text, size_
 hawser_status hw_monitor_begin(hw_monitor *monitor, const hw_call *call, hawser_error *error) HAWSER_MUST_USE;
 /* The hawser_observer; user is the hw_monitor. */
 void hw_monitor_observe(const hawser_progress *progress, void *user);
-/* Prints the policy's line (unless quiet) and new notes while the training runs, so that a user learns early why it takes long. */
+/* Prints the lines of the policy and of what was assumed (unless quiet), and new notes, while the training runs, so that a user learns early why it takes long. */
 void hw_monitor_print_notes(hw_monitor *monitor);
 /* Draws for the last time. */
 void hw_monitor_rest(hw_monitor *monitor);

@@ -154,6 +154,8 @@ static uint64_t clocks_of(const hw_training_outcome *outcome)
 static json_t *notes_json(const hawser_training *training, bool *ok)
 {
     json_t *list = json_array();
+    if (training->assumed[0] != '\0')
+        hw_json_append(list, json_string(training->assumed), ok);
     for (size_t i = 0; i < HAWSER_NOTES && training->notes[i][0] != '\0'; i++)
         hw_json_append(list, json_string(training->notes[i]), ok);
     return list;
@@ -173,6 +175,9 @@ static hawser_status print_json(const hw_call *call, const hw_training_outcome *
             hw_json_number(object, row->name, NAN, &ok);
     for (const hawser_fact *fact = training->facts; fact->name != NULL; fact++)
         hw_json_number(object, fact->name, fact->value, &ok);
+    const char *cv = hawser_model_text(training->model, "cv");
+    if (cv != NULL)
+        hw_json_take(object, "cv", json_loads(cv, 0, NULL), &ok);
     hw_json_count(object, "clocks", clocks_of(outcome), &ok);
     hw_json_number(object, "seconds_load", outcome->seconds_load, &ok);
     hw_json_number(object, "seconds_train", outcome->seconds_train, &ok);
@@ -212,6 +217,8 @@ static void print_lines(const hw_call *call, const hw_training_outcome *outcome)
             fprintf(out, "%-16s unknown\n", fact->name);
         else
             fprintf(out, "%-16s %.10g\n", fact->name, fact->value);
+    for (size_t i = 0; i < HAWSER_CLOSING && training->closing[i][0] != '\0'; i++)
+        fprintf(out, "%s\n", training->closing[i]);
     fprintf(out, "%-16s %" PRIu64 " in %.3g s (loading took %.3g s)\n", "clocks", clocks_of(outcome), outcome->seconds_train,
             outcome->seconds_load);
     fprintf(out, "%-16s %" PRIu64 "\n", "bytes exchanged", figures->bytes_exchanged);

@@ -149,6 +149,8 @@ static const hawser_topic topics[] = {
      "  load        format, rows, columns, stored, index_base, bytes_read, bytes_text\n"
      "  policy      what --sync gives up compared with bsp; null: nothing\n"
      "  notes       a list of lines\n"
+     "  cv          the result of --cv, if it was given: folds, metric, rule, lambda_min and\n"
+     "              lambda_1se (both choices), and lists: error, standard_error, and two of metrics\n"
      "  options     each with value, source, where\n\n"
      "and the metrics of the algorithm:\n\n"},
     {"trace", "The file of train --trace",
@@ -164,9 +166,10 @@ static const hawser_topic topics[] = {
      "which is null, with the reason.\n"},
     {"models", "Model files",
      "Models are safetensors files: Python's safetensors library reads them. As metadata they have\n"
-     "the index base, the names of the columns, the numbers at the end of the training and all of\n"
-     "its options; 'hawser info MODEL' prints these, --coefficients the coefficients by name. A\n"
-     "file is written under another name and renamed: a reader sees the old model or the new one.\n\n"
+     "the index base, the names of the columns, the numbers at the end of the training, the object\n"
+     "cv of --json, and all options; 'hawser info MODEL' prints these, --coefficients the\n"
+     "coefficients by name. A file is written under another name and renamed: a reader sees the old\n"
+     "model or the new one.\n\n"
      "The tensors of a linear model, where k columns have a coefficient other than 0:\n"
      "  coefficients.index   k columns of the data, counted from 0, ascending\n"
      "  coefficients.value   outputs x k; most models have one output. If k is 0, its shape is [0]\n"

@@ -105,15 +105,20 @@ static void log_load(hw_monitor *monitor, const hawser_dataset *data)
     hw_monitor_log(monitor, event, ok);
 }
 
+static void log_note(hw_monitor *monitor, const char *text)
+{
+    bool ok = true;
+    json_t *note = text[0] != '\0' ? hw_monitor_event(monitor, "note", &ok) : NULL;
+    if (note != NULL)
+        hw_json_text(note, "text", text, &ok);
+    hw_monitor_log(monitor, note, ok);
+}
+
 static void log_end(hw_monitor *monitor, const hawser_training *training)
 {
-    for (size_t i = 0; i < HAWSER_NOTES && training->notes[i][0] != '\0'; i++) {
-        bool ok = true;
-        json_t *note = hw_monitor_event(monitor, "note", &ok);
-        if (note != NULL)
-            hw_json_text(note, "text", training->notes[i], &ok);
-        hw_monitor_log(monitor, note, ok);
-    }
+    log_note(monitor, training->assumed);
+    for (size_t i = 0; i < HAWSER_NOTES && training->notes[i][0] != '\0'; i++)
+        log_note(monitor, training->notes[i]);
     bool ok = true;
     json_t *event = hw_monitor_event(monitor, "end", &ok);
     if (event != NULL) {

@@ -28,6 +28,14 @@ def read_model(path):
     return dict(zip(tensors["coefficients.index"], tensors["coefficients.value"])), tensors["intercept"][0]
 
 
+def read_path(path):
+    """The lambdas of a path: (lambda, coefficients, intercept) each."""
+    t = {name: values for name, (_, values) in read_tensors(path).items()}
+    bounds = list(zip(t["path.offsets"], t["path.offsets"][1:]))
+    return [(lam, dict(zip(t["path.index"][a:b], t["path.value"][a:b])), intercept)
+            for lam, intercept, (a, b) in zip(t["path.lambda"], t["path.intercept"], bounds)]
+
+
 def read_svmlight(text):
     target, columns = [], {}
     for i, line in enumerate(text.splitlines()):

@@ -45,7 +45,7 @@ for options in "--sync ssp:2" "--sync bsp"; do
 done
 
 # A tolerance below what rounding leaves is noticed before the work begins.
-code 0 "$hawser" train lasso small.svm --index-base 1 --workers 2 --tol 1e-16 --json
+code 0 "$hawser" train lasso small.svm --index-base 1 --workers 2 --lambda-ratio 0.05 --tol 1e-16 --json
 head -1 err | grep -q -- "--tol 1e-16 cannot be reached" || complain "an unreachable tolerance is not noticed: $(cat err)"
 json out 'o["stop_reason"] == "precision"'
 finish

@@ -79,10 +79,11 @@ static void note_unreachable(const hw_linear_driver *driver)
 static void note_assumed(const hw_linear_driver *driver)
 {
     const hw_linear_settings *settings = &driver->linear->choices.settings;
-    if (settings->assumed)
-        hw_linear_note(driver->training,
-                       "lambda %.4g was assumed, %g of lambda_max; --cv 10 chooses one by the data, --lambda sets one",
-                       driver->record.lambdas[0], settings->lambda_ratio);
+    hawser_training *training = driver->training;
+    if (settings->assumed && training != NULL)
+        snprintf(training->assumed, sizeof training->assumed,
+                 "lambda %.4g was assumed, %g of lambda_max; --cv 10 chooses one by the data, --lambda sets one",
+                 driver->record.lambdas[0], settings->lambda_ratio);
 }
 
 bool hw_linear_begin_path(hawser_progress *progress, void *user)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/glm/crossed.h"
 #include "algorithms/glm/path.h"
 #include "algorithms/glm/policy.h"
 
@@ -184,23 +185,28 @@ hawser_status hw_linear_finish(hw_linear_driver *driver, const hawser_training_i
     }
     if (input->validation != NULL)
         HAWSER_TRY(validate(problem, record, input->validation, alpha, path, error));
-    size_t chosen = path != NULL ? hw_linear_select(record, settings->one_standard_error) : 0;
+    hw_linear_selection selection = hw_linear_select(record, settings->one_standard_error);
     hw_linear_fit fit = {.algorithm = problem->kind->name,
                          .l1_ratio = settings->l1_ratio,
                          .rows = record->rows,
                          .lambda_count = record->lambda_count,
-                         .chosen = chosen,
+                         .selection = selection,
                          .alpha = alpha,
                          .path = path,
-                         .cross_validated = record->folds > 0,
+                         .folds = record->folds,
+                         .metric = "loss",
+                         .rule = settings->one_standard_error ? "1se" : "min",
                          .problem = problem};
     HAWSER_TRY(hw_linear_model_make(&fit, input, &training->model, error));
-    if (record->folds > 0 && !hw_linear_folds_done(record)) /* the folds have not chosen the lambda */
+    HAWSER_TRY(hw_linear_crossed_fact(&fit, training->model, error));
+    hw_linear_crossed_lines(&fit, training);
+    hw_linear_note_choice(&fit, settings, training);
+    if (record->folds > 0 && !selection.crossed) /* the folds have not chosen the lambda */
         hw_linear_note(
             training,
             "--cv %u did not finish: lambda %.6g is the last finished one of the path, not chosen by cross-validation",
-            (unsigned)record->folds, record->rows[chosen].lambda);
-    fill_facts(driver, &record->rows[chosen], training);
+            (unsigned)record->folds, record->rows[selection.chosen].lambda);
+    fill_facts(driver, &record->rows[selection.chosen], training);
     fill_reason(driver, early);
     return HAWSER_OK;
 }

@@ -54,7 +54,7 @@ static hawser_status fact_names(hawser_model *model, const hawser_dataset *data,
 static hawser_status facts(hawser_model *model, const hw_linear_fit *fit, const hawser_training_input *input,
                            hawser_error *error)
 {
-    const hw_linear_row *row = &fit->rows[fit->chosen];
+    const hw_linear_row *row = &fit->rows[fit->selection.chosen];
     const hawser_matrix *X = hawser_dataset_matrix(input->data);
     const hawser_load_figures *figures = hawser_dataset_figures(input->data);
     HAWSER_TRY(fact_text(model, "algorithm", fit->algorithm, error));
@@ -132,7 +132,7 @@ static hawser_status put_table(hawser_model *model, const hw_linear_fit *fit, si
     double *column = calloc(done + 1, sizeof *column);
     hawser_status status = column != NULL ? HAWSER_OK : hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a path's table");
     for (size_t k = 0; k < 7 && status == HAWSER_OK; k++) {
-        bool measured = k < 5 || (k == 5 && !isnan(fit->rows[0].error)) || (k == 6 && fit->cross_validated);
+        bool measured = k < 5 || (k == 5 && !isnan(fit->rows[0].error)) || (k == 6 && fit->selection.crossed);
         for (size_t l = 0; l < done; l++) {
             const hw_linear_row *row = &fit->rows[l];
             const double fields[] = {row->lambda,    row->objective, row->gap,           row->nonzeros,
@@ -188,11 +188,11 @@ hawser_status hw_linear_model_make(const hw_linear_fit *fit, const hawser_traini
     HAWSER_TRY(hawser_model_new(model, error));
     hawser_status status = facts(*model, fit, input, error);
     if (status == HAWSER_OK && fit->path != NULL)
-        status = put_coefficients(*model, fit->path + fit->chosen, fit->lambda_count, columns, error);
+        status = put_coefficients(*model, fit->path + fit->selection.chosen, fit->lambda_count, columns, error);
     else if (status == HAWSER_OK)
         status = put_coefficients(*model, fit->alpha, 1, columns, error);
     if (status == HAWSER_OK)
-        status = vector(*model, "intercept", HAWSER_F64, &fit->rows[fit->chosen].intercept, 1, error);
+        status = vector(*model, "intercept", HAWSER_F64, &fit->rows[fit->selection.chosen].intercept, 1, error);
     if (status == HAWSER_OK && fit->path != NULL)
         status = put_table(*model, fit, done, error);
     if (status == HAWSER_OK && fit->path != NULL)

@@ -10,15 +10,26 @@ typedef struct hw_linear_row {
     bool precision, spent, done;
 } hw_linear_row;
 
+/* The lambda of the result, and the errors on held-out rows that chose it. Fields are numbers of lambdas. */
+typedef struct hw_linear_selection {
+    size_t chosen;
+    bool measured;    /* errors chose it; else it is the last finished lambda */
+    bool crossed;     /* they are errors of all folds, with standard errors */
+    size_t least;     /* if measured: the lambda of the least error, */
+    size_t one_error; /* and the largest one whose error is at most one standard error above that */
+} hw_linear_selection;
+
 /* The data of a training that its model file has. */
 typedef struct hw_linear_fit {
     const char *algorithm;
     double l1_ratio;
     const hw_linear_row *rows; /* by lambda */
-    size_t lambda_count, chosen;
+    size_t lambda_count;
+    hw_linear_selection selection;
     const double *alpha;              /* with one lambda: its coefficients */
     const double *path;               /* with several: lambda_count coefficients for each column; or NULL */
-    bool cross_validated;             /* rows have a standard error */
+    uint32_t folds;                   /* of the cross-validation, 0: none */
+    const char *metric, *rule;        /* of the cross-validation */
     const hw_linear_problem *problem; /* for the facts of its kind; NULL: none */
 } hw_linear_fit;
 

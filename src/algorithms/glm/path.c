@@ -68,25 +68,34 @@ bool hw_linear_folds_done(const hw_linear_record *record)
     return record->fold_at == record->folds && record->at == record->lambda_count;
 }
 
-size_t hw_linear_select(hw_linear_record *record, bool one_standard_error)
+/* Returns the first lambda whose error is at most one standard error above that of lambda `least`. */
+static size_t within_one_error(const hw_linear_row *rows, size_t least)
 {
-    size_t done = 0, best = 0;
+    for (size_t l = 0; l < least; l++)
+        if (rows[l].error <= rows[least].error + rows[least].standard_error)
+            return l;
+    return least;
+}
+
+hw_linear_selection hw_linear_select(hw_linear_record *record, bool one_standard_error)
+{
+    hw_linear_selection selection = {0};
+    size_t done = 0;
     while (done < record->lambda_count && record->rows[done].done)
         done++;
     if (done == 0)
-        return 0;
-    bool folds = record->folds > 0 && hw_linear_folds_done(record);
-    if (folds)
+        return selection;
+    selection.crossed = record->folds > 0 && hw_linear_folds_done(record);
+    if (selection.crossed)
         fold_errors(record);
-    else if (record->folds > 0 || isnan(record->rows[0].error))
-        return done - 1;
+    selection.measured = selection.crossed || (record->folds == 0 && !isnan(record->rows[0].error));
+    selection.chosen = done - 1;
+    if (!selection.measured)
+        return selection;
     for (size_t l = 1; l < done; l++)
-        if (record->rows[l].error < record->rows[best].error)
-            best = l;
-    if (!folds || !one_standard_error)
-        return best;
-    for (size_t l = 0; l < best; l++)
-        if (record->rows[l].error <= record->rows[best].error + record->rows[best].standard_error)
-            return l;
-    return best;
+        if (record->rows[l].error < record->rows[selection.least].error)
+            selection.least = l;
+    selection.one_error = selection.crossed ? within_one_error(record->rows, selection.least) : selection.least;
+    selection.chosen = one_standard_error ? selection.one_error : selection.least;
+    return selection;
 }

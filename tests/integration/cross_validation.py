@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+"""Cross-validation against folds trained one by one: each fold's rows are left out of a file of their own, a path is trained on the rest,
+and errors on the held-out rows, their mean over the folds and its standard error are computed again here. With R's glmnet at hand, its
+cv.glmnet (same folds, same lambdas) has to agree. Both choices of lambda follow, and a choice that invites doubt is said."""
+import json
+import math
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.environ["HAWSER_SOURCE"], "tests", "helpers"))
+from certificate import log_loss, read_path  # noqa: E402
+from command import CLEAN, HAWSER  # noqa: E402
+
+GLMNET = """
+suppressPackageStartupMessages(library(glmnet))
+args <- commandArgs(TRUE)
+data <- as.matrix(read.csv(args[1], header = FALSE))
+kind <- args[2]
+fit <- cv.glmnet(data[, -(1:2)], data[, 1], weights = data[, 2], family = if (kind == "lasso") "gaussian" else "binomial",
+                 foldid = scan(args[3], quiet = TRUE), lambda = scan(args[4], quiet = TRUE), type.measure = args[5],
+                 standardize = FALSE, thresh = 1e-14, maxit = 1e7)
+cat(sprintf("%.17g\\n", c(fit$cvm, fit$cvsd)), sep = "")
+"""
+TIGHT = ["--tol", "1e-11"]
+
+
+def call(*words, code=0):
+    out = subprocess.run([HAWSER, "train", *words], capture_output=True, text=True, env=CLEAN, timeout=300)
+    assert out.returncode == code, (words, out.returncode, out.stderr)
+    return out
+
+
+def trained(*words):
+    return json.loads(call(*words, "--json", "-q").stdout.splitlines()[-1])
+
+
+def dealt(rows, folds, seed=1):
+    """The fold of each row: rows are shuffled by a hash of seed and row, and dealt in turn."""
+    most = (1 << 64) - 1
+
+    def mix(row):
+        z = (seed * 0x9E3779B97F4A7C15 + row + 0x632BE59BD9B4E019) & most
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & most
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB & most
+        return z ^ (z >> 31)
+
+    fold = [0] * rows
+    for k, row in enumerate(sorted(range(rows), key=lambda i: (mix(i), i))):
+        fold[row] = 1 + k % folds
+    return fold
+
+
+class Problem:
+    """Drawn rows of which a few columns matter; as CSV without a header: target, weight, columns."""
+
+    def __init__(self, folder, kind, rows, columns, weighted, seed):
+        chance = random.Random(seed)
+        self.folder, self.kind = folder, kind
+        self.x = [[chance.gauss(0, 1) for _ in range(columns)] for _ in range(rows)]
+        truth = [1.5, -1.0, 0.7] + [0.0] * (columns - 3)
+        margin = [0.5 + sum(a * b for a, b in zip(row, truth)) for row in self.x]
+        if kind == "lasso":
+            self.y = [m + chance.gauss(0, 2) for m in margin]
+        else:
+            self.y = [float(chance.random() < 1 / (1 + math.exp(-m))) for m in margin]
+        self.w = [chance.choice([0.5, 1.0, 2.0]) if weighted else 1.0 for _ in range(rows)]
+        self.file = self.write("all.csv", range(rows))
+
+    def write(self, name, rows):
+        path = os.path.join(self.folder, name)
+        with open(path, "w") as file:
+            for i in rows:
+                file.write(",".join("%.17g" % v for v in [self.y[i], self.w[i], *self.x[i]]) + "\n")
+        return path
+
+    def train(self, file, *words):
+        return trained(self.kind, file, "--header", "no", "--weights", "1", *TIGHT, *words)
+
+    def margins(self, model, rows):
+        """By lambda, the margins of rows."""
+        return [[b + sum(v * self.x[i][j] for j, v in w.items()) for i in rows] for _, w, b in read_path(model)]
+
+    def errors(self, fold, lambdas, measure):
+        """Mean and standard error of the held-out errors, by lambda: folds count by the weights of their rows."""
+        folds = sorted(set(fold))
+        total, by_fold = [], []
+        model, part = os.path.join(self.folder, "fold.st"), "fold.csv"
+        for f in folds:
+            out = [i for i in range(len(fold)) if fold[i] == f]
+            self.train(self.write(part, [i for i in range(len(fold)) if fold[i] != f]), "--path",
+                       ",".join("%.17g" % v for v in lambdas), "-o", model)
+            y, w = [self.y[i] for i in out], [self.w[i] for i in out]
+            total.append(math.fsum(w))
+            by_fold.append([measure(y, m, w) for m in self.margins(model, out)])
+        mean = [math.fsum(t * e[k] for t, e in zip(total, by_fold)) / math.fsum(total) for k in range(len(lambdas))]
+        spread = [math.fsum(t * (e[k] - mean[k]) ** 2 for t, e in zip(total, by_fold)) / math.fsum(total)
+                  for k in range(len(lambdas))]
+        return mean, [math.sqrt(s / (len(folds) - 1)) for s in spread]
+
+
+def glmnet(problem, fold, lambdas, measure):
+    """cv.glmnet's means and standard errors; None without it. Its deviance is twice the log loss."""
+    paths = []
+    for name, lines in (("fold.txt", fold), ("lambda.txt", lambdas), ("cv.R", [GLMNET])):
+        paths.append(os.path.join(problem.folder, name))
+        with open(paths[-1], "w") as file:
+            file.write("".join(line if name == "cv.R" else "%.17g\n" % line for line in lines))
+    try:
+        out = subprocess.run(["Rscript", "--vanilla", paths[2], problem.file, problem.kind, *paths[:2], measure],
+                             capture_output=True, text=True, timeout=300)
+    except OSError:
+        out = None
+    if out is None or out.returncode != 0:
+        print("without glmnet: no Rscript with it")
+        return None
+    values = [float(line) / (2 if measure == "deviance" else 1) for line in out.stdout.split()]
+    return values[:len(lambdas)], values[len(lambdas):]
+
+
+def weighted(row):
+    return lambda y, m, w: math.fsum(c * row(a, b) for a, b, c in zip(y, m, w)) / math.fsum(w)
+
+
+LOSS = {"lasso": weighted(lambda y, m: (y - m) ** 2), "logistic": weighted(lambda y, m: log_loss(m if y == 1 else -m))}
+
+
+def same(name, a, b, tolerance=1e-6):
+    assert len(a) == len(b), (name, a, b)
+    for k, (u, v) in enumerate(zip(a, b)):
+        assert abs(u - v) <= tolerance * (1e-3 + abs(v)), (name, k, u, v)
+
+
+def check_choices(name, printed):
+    """Both choices follow from the errors; the result is the one of the rule."""
+    cv = printed["cv"]
+    lambdas, errors = cv["lambda"], cv["error"]
+    least = min(range(len(errors)), key=lambda k: (errors[k], k))
+    careful = next(k for k in range(len(errors)) if errors[k] <= errors[least] + cv["standard_error"][least])
+    assert cv["lambda_min"] == lambdas[least] and cv["lambda_1se"] == lambdas[careful], (name, cv)
+    chosen = least if cv["rule"] == "min" else careful
+    assert printed["lambda"] == lambdas[chosen] and printed["nonzeros"] == cv["nonzeros"][chosen], (name, printed)
+    error = [v for k, v in printed.items() if k in ("cv_mse", "cv_log_loss", "cv_error")]
+    assert error == [errors[chosen]] and printed["cv_standard_error"] == cv["standard_error"][chosen], (name, printed)
+    return least, careful
+
+
+def check_dealt_folds(folder):
+    for kind, rule in (("lasso", "1se"), ("logistic", "min")):
+        problem = Problem(folder, kind, 90, 12, True, 7)
+        printed = problem.train(problem.file, "--cv", "4", "--cv-rule", rule, "--path", "8", "--lambda-min-ratio", "0.05", "-o",
+                                os.path.join(folder, "cv.st"))
+        cv = printed["cv"]
+        assert cv["folds"] == 4 and cv["rule"] == rule and cv["metric"] == "loss", cv
+        mean, error = problem.errors(dealt(90, 4), cv["lambda"], LOSS[kind])
+        same((kind, "mean"), cv["error"], mean)
+        same((kind, "standard error"), cv["standard_error"], error)
+        check_choices(kind, printed)
+        peer = glmnet(problem, dealt(90, 4), cv["lambda"], "mse" if kind == "lasso" else "deviance")
+        if peer is not None:
+            same((kind, "glmnet's mean"), cv["error"], peer[0], 1e-5)
+            same((kind, "glmnet's standard error"), cv["standard_error"], peer[1], 1e-5)
+        path = read_path(os.path.join(folder, "cv.st"))
+        assert [entry[0] for entry in path] == cv["lambda"] and [len(entry[1]) for entry in path] == cv["nonzeros"], cv
+        # A path of one lambda has errors, too.
+        one = problem.train(problem.file, "--cv", "4", "--cv-rule", rule, "--path", "1")
+        assert one["cv"]["lambda"] == [one["lambda"]] == cv["lambda"][:1], one["cv"]
+        same((kind, "one"), one["cv"]["error"] + one["cv"]["standard_error"], [mean[0], error[0]])
+
+
+def check_lines(folder):
+    """The table after the training, and what is said of doubtful choices."""
+    problem = Problem(folder, "lasso", 90, 12, False, 8)
+    words = ["lasso", problem.file, "--header", "no", "--ignore", "1", "--cv", "5"]
+    printed = trained(*words)
+    lines = [line.split() for line in call(*words).stdout.splitlines()]
+    for rule in ("min", "1se"):
+        line = next(line for line in lines if line[:1] == [rule])
+        k = printed["cv"]["lambda"].index(printed["cv"]["lambda_" + rule])
+        want = [printed["cv"][key][k] for key in ("lambda", "error", "standard_error", "nonzeros")]
+        assert line[1:5] == ["%.6g" % v for v in want] and (line[5:] == ["(the", "model)"]) == (rule == "1se"), (line, want)
+    assert printed["notes"] == [], printed["notes"]
+    for ratio, rule in (("0.9", "1se"), ("0.5", "min")):
+        cut = trained(*words, "--path", "5", "--lambda-min-ratio", ratio, "--cv-rule", rule)
+        assert cut["cv"]["lambda_min"] == cut["cv"]["lambda"][-1], cut
+        note = "is that of the last lambda of the path, %.4g: a smaller one may have less; --lambda-min-ratio" % cut["cv"]["lambda_min"]
+        assert sum(note in line for line in cut["notes"]) == 1, cut["notes"]
+        empty = [line for line in cut["notes"] if "leaves no column" in line]
+        assert bool(empty) == (cut["nonzeros"] == 0), cut
+        assert not empty or "--cv-rule min takes lambda %.4g with" % cut["cv"]["lambda_min"] in empty[0], empty
+        assert (ratio == "0.9") == bool(empty), (ratio, cut)
+    listed = trained(*words, "--path", "%r,%r" % (printed["lambda_max"], printed["lambda_max"] * 0.9))
+    assert "add smaller lambdas to --path" in listed["notes"][0], listed["notes"]
+    held = trained(*words[:-2], "--path", "5", "--lambda-min-ratio", "0.5", "--validation", problem.file)
+    assert "least error on the validation data is that of the last lambda" in held["notes"][0] and "cv" not in held, held
+    noise = Problem(folder, "lasso", 40, 3, False, 9)
+    noise.y = [random.Random(i).gauss(0, 1) for i in range(40)]
+    nothing = trained("lasso", noise.write("noise.csv", range(40)), "--header", "no", "--ignore", "1", "--cv", "5", "--cv-rule", "min")
+    assert (nothing["nonzeros"] == 0) == any("no lambda of the path has a lower error than the intercept alone" in line
+                                             for line in nothing["notes"]), nothing
+
+
+def check_assumed(folder):
+    """One lambda that nobody chose is said, unless the run is quiet."""
+    problem = Problem(folder, "lasso", 30, 4, False, 3)
+    words = ("lasso", problem.file, "--header", "no", "--ignore", "1")
+    said = "was assumed, 0.05 of lambda_max; --cv 10 chooses one by the data, --lambda sets one"
+    assert said in call(*words).stderr and call(*words, "-q").stderr == "", call(*words, "-q").stderr
+    assert said in trained(*words)["notes"][0] and trained(*words, "--lambda", "0.1")["notes"] == []
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        check_dealt_folds(folder)
+        check_lines(folder)
+        check_assumed(folder)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
