@@ -131,6 +131,7 @@ typedef struct hawser_algorithm {
      *  NULL: the models make no predictions. */
     hawser_status (*predict)(const hawser_model *model, const hawser_dataset *data, double *predictions,
                              hawser_error *error);
+    bool log_link; /**< predictions are exp(margin): the offset may be the logarithm of an exposure */
     /** Replaces `count` predictions of a model by labels. NULL: the algorithm has no labels. */
     hawser_status (*label)(const hawser_model *model, size_t count, double *predictions, hawser_error *error);
     /** Compares predictions with data's target (and its weights). `measures` has HAWSER_MEASURES zeroed elements. The caller frees

@@ -64,10 +64,11 @@ typedef struct hawser_load {
                                 npy, idx: path of a file with the target only. NULL: the first column; for idx, none */
     const char *
         weights; /**< CSV: name or number of the column with example weights; else a file with one number per row; NULL: none */
-    const char *offset; /**< as `weights`, for an offset that is added to the linear predictor */
-    const char *names;  /**< file of column names, one per line, for formats without names; NULL: names from the input */
-    int header;         /**< CSV: 1 yes, -1 no, 0 detect */
-    char delimiter;     /**< CSV: the separator of fields, or HAWSER_BLANKS; 0 detects , ; tab or blanks */
+    const char *offset;   /**< as `weights`, for an offset that is added to the linear predictor */
+    const char *exposure; /**< as `offset`, of exposures > 0, whose logarithm is the offset; excludes `offset` */
+    const char *names;    /**< file of column names, one per line, for formats without names; NULL: names from the input */
+    int header;           /**< CSV: 1 yes, -1 no, 0 detect */
+    char delimiter;       /**< CSV: the separator of fields, or HAWSER_BLANKS; 0 detects , ; tab or blanks */
     const char
         *select; /**< CSV: the features, names or numbers separated by commas; NULL: all columns without another role */
     const char *ignore; /**< CSV: columns that are not read, names or numbers separated by commas; NULL: none */

@@ -9,6 +9,7 @@ const hawser_algorithm *hawser_algorithm_at(size_t index)
     case 0: return hw_lasso_algorithm();
     case 1: return hw_logistic_algorithm();
     case 2: return hw_least_squares_algorithm();
+    case 3: return hw_poisson_algorithm();
     default: return NULL;
     }
 }

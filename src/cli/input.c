@@ -41,9 +41,24 @@ static void say_load(const hw_call *call, const hawser_load_figures *figures)
                 figures->unseen_columns, figures->unseen_entries);
 }
 
+/* An exposure is an offset by its logarithm, which only a model with a log link has a use for. */
+static hawser_status check_exposure(const hw_call *call, const hawser_algorithm *algorithm, hawser_error *error)
+{
+    const char *exposure = hawser_options_text(call->options, "exposure");
+    if (exposure == NULL || strcmp(exposure, "none") == 0 || algorithm->log_link)
+        return HAWSER_OK;
+    return hawser_fail(
+        error, HAWSER_BAD_OPTION,
+        "--exposure %.60s: %s has no log link, so the logarithm of an exposure is no offset of it (that of train "
+        "poisson is one); --offset adds a column as it is",
+        exposure, algorithm->name);
+}
+
 hawser_status hw_load_shares(const hw_call *call, hawser_job *job, hawser_dataset **data, hawser_error *error)
 {
     hawser_load how;
+    if (call->algorithm != NULL)
+        HAWSER_TRY(check_exposure(call, call->algorithm, error));
     HAWSER_TRY(hawser_load_from_options(call->options, &how, error));
     for (size_t i = 0; i < call->count && hawser_job_nodes(job) > 1; i++)
         if (strcmp(call->words[i], "-") == 0)
@@ -245,12 +260,18 @@ static bool lacks(const hw_call *call, const hw_fitted *fitted, const char *key,
 static hawser_status check_sides(const hw_call *call, const hw_fitted *fitted, const hawser_dataset *data, bool measured,
                                  hawser_error *error)
 {
-    if (lacks(call, fitted, "offset", hawser_dataset_offset(data)))
-        return hawser_fail(
-            error, HAWSER_BAD_OPTION,
-            "%s: the model was trained with --offset %.100s; give --offset for these data, or --offset none to "
-            "predict without it",
-            call->words[0], hawser_model_text(fitted->model, "options.offset"));
+    static const char *const offsets[] = {"offset", "exposure"};
+    bool said =
+        hawser_options_text(call->options, "offset") != NULL || hawser_options_text(call->options, "exposure") != NULL;
+    for (size_t k = 0; k < 2 && !said; k++)
+        if (lacks(call, fitted, offsets[k], hawser_dataset_offset(data))) {
+            char fact[40];
+            snprintf(fact, sizeof fact, "options.%s", offsets[k]);
+            return hawser_fail(
+                error, HAWSER_BAD_OPTION,
+                "%s: the model was trained with --%s %.100s; give --%s for these data, or --%s none to predict without it",
+                call->words[0], offsets[k], hawser_model_text(fitted->model, fact), offsets[k], offsets[k]);
+        }
     if (measured && lacks(call, fitted, "weights", hawser_dataset_weights(data)) &&
         !hawser_options_flag(call->options, "quiet"))
         fprintf(call->err,
@@ -263,6 +284,7 @@ hawser_status hw_load_for_model(const hw_call *call, const hw_fitted *fitted, ch
                                 bool needs_target, hawser_dataset **data, hawser_error *error)
 {
     hawser_load how;
+    HAWSER_TRY(check_exposure(call, fitted->algorithm, error));
     HAWSER_TRY(inherit_options(call, fitted->model, error));
     HAWSER_TRY(hawser_load_from_options(call->options, &how, error));
     HAWSER_TRY(take_base(call, fitted, &how, error));

@@ -8,6 +8,7 @@
 #include "base/machine.h"
 #include "base/memory.h"
 #include "data/cache/cache.h"
+#include "data/exposure.h"
 #include "data/format/svmlight.h"
 #include "data/formats.h"
 #include "data/layout/assemble.h"
@@ -138,6 +139,7 @@ static hawser_status check_selection(const hw_job *job, hawser_format format, ha
 static hawser_status load_opened(hw_job *job, hawser_dataset *dataset, hawser_error *error)
 {
     hawser_format format;
+    HAWSER_TRY(hw_check_exposure(job->load, error));
     HAWSER_TRY(find_format(job, &format, error));
     dataset->figures.format = format;
     HAWSER_TRY(check_selection(job, format, error));

@@ -16,6 +16,8 @@ static const hawser_option rows[] = {
      NULL, 0},
     {"offset", HAWSER_TEXT, NULL, NULL, "COLUMN",
      "added to every prediction: a column or a file; the file has one number per row", NULL, 0},
+    {"exposure", HAWSER_TEXT, NULL, NULL, "COLUMN",
+     "of counts (train poisson): a column or a file; numbers > 0, whose logarithm is the offset", "Counts", 0},
     {"names", HAWSER_PATH, NULL, NULL, "FILE", "file of column names, one per line, for formats without names", "Formats",
      0},
     {"header", HAWSER_WORD, "guess", "guess|yes|no", "WHEN", "whether a CSV input begins with column names", "Formats", 0},
@@ -84,6 +86,7 @@ hawser_status hawser_load_from_options(const hawser_options *options, hawser_loa
     load->target = hawser_options_text(options, "target");
     load->weights = hawser_options_text(options, "weights");
     load->offset = hawser_options_text(options, "offset");
+    load->exposure = hawser_options_text(options, "exposure");
     load->names = hawser_options_text(options, "names");
     load->missing = hawser_options_text(options, "missing");
     load->select = hawser_options_text(options, "columns");

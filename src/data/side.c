@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "data/exposure.h"
 #include "data/formats.h"
 #include "data/load.h"
 
@@ -30,6 +31,8 @@ static hawser_status read_vector(hw_job *job, const char *path, const char *what
         memcpy(copy, v->values, v->rows * sizeof *copy);
         hw_dataset_own(dataset, copy);
         *out = copy;
+        if (strcmp(what, "exposure") == 0)
+            status = hw_take_exposures(path, copy, v->rows, 0, error);
     }
     hawser_dataset_free(side);
     return status;
@@ -96,8 +99,8 @@ static hawser_status read_names(hw_job *job, const char *path, hawser_dataset *d
 hawser_status hw_load_side_files(hw_job *job, hawser_dataset *dataset, hawser_error *error)
 {
     const hawser_load *load = job->load;
-    const char *specs[] = {load->target, load->weights, load->offset};
-    static const char *const what[] = {"target", "weights", "offset"};
+    const char *specs[] = {load->target, load->weights, hw_load_offset(load)};
+    const char *const what[] = {"target", "weights", hw_load_exposes(load) ? "exposure" : "offset"};
     const double *in_rows = dataset->weights;
     const double **const out[] = {&dataset->target, &dataset->weights, &dataset->offset};
     for (int i = 0; i < 3; i++) {

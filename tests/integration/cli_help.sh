@@ -139,10 +139,11 @@ says "bash, zsh and fish"
 # What --json prints is in `help json`, and nothing else is.
 small_problem
 awk '{ $1 = ($1 > 0) ? 1 : -1; print }' small.svm >classes.svm
+awk '{ $1 = ($1 > 0) ? int($1) + 1 : 0; print }' small.svm >counts.svm
 "$hawser" help json >page
 for words in "train lasso small.svm" "train lasso small.svm --cv 3" "train logistic classes.svm --cv 3" "train linear small.svm" \
     "train logistic classes.svm --validation classes.svm" "train lasso small.svm --validation small.svm" \
-    "run -n 2 -- train lasso small.svm"; do
+    "train poisson counts.svm --cv 3" "train poisson counts.svm --validation counts.svm" "run -n 2 -- train lasso small.svm"; do
     # shellcheck disable=SC2086
     code 0 "$hawser" $words --quiet --json
     tail -1 out >>lines

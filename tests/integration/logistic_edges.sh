@@ -102,7 +102,7 @@ json out 'abs(o["objective"] - float(open("first").read())) < 1e-10'
 # Validation data must have the labels of the training data; the error is the mean log loss of predict's probabilities.
 sed 's/^1/2/' alike.csv >other.csv
 code 3 "$hawser" train logistic alike.csv --header no --lambda 0.02 --validation other.csv
-has err 'row 2 of the validation data: the label 2 is not one of the training data'
+has err 'row 2 of the validation data: the target 2 is not one of the training data'
 code 0 "$hawser" train logistic alike.csv --header no --path 5 --validation alike.csv --json -o path
 json out 'o["validation_log_loss"] > 0 and o["lambdas"] == 5'
 code 0 "$hawser" evaluate path alike.csv --header no --json

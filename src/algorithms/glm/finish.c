@@ -65,9 +65,8 @@ static hawser_status validate(const hw_linear_problem *problem, hw_linear_record
             double weight = weights != NULL ? weights[i] : 1.0;
             double target = problem->kind->target_of != NULL ? problem->kind->target_of(problem, y[i]) : y[i];
             if (isnan(target)) {
-                status = hawser_fail(error, HAWSER_BAD_INPUT,
-                                     "row %zu of the validation data: the label %g is not one of the training data's", i + 1,
-                                     y[i]);
+                status = hawser_fail(error, HAWSER_BAD_INPUT, "row %zu of the validation data: the target %g %s", i + 1,
+                                     y[i], problem->kind->wrong_target);
                 break;
             }
             total += weight;

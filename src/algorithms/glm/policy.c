@@ -52,7 +52,8 @@ void hw_linear_better_policy(hawser_sync sync, const hawser_options *options, ch
 {
     static const char *const keys[] = {"sigma",  "merge", "exchange-every",  "certify-every",
                                        "filter", "quota", "max-held-clocks", "encoding"};
-    bool plain = strcmp(hawser_options_text(options, "solver"), "cd") == 0, bsp = sync.tightness == HAWSER_BSP;
+    const char *solver = hawser_options_text(options, "solver");
+    bool plain = solver != NULL && strcmp(solver, "cd") == 0, bsp = sync.tightness == HAWSER_BSP;
     char others[160] = "";
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
         if (differs(options, keys[k])) {

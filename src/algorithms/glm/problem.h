@@ -29,6 +29,7 @@ typedef struct hw_linear_kind {
     hawser_status (*take_target)(struct hw_linear_problem *problem, const hawser_training_input *input, hawser_error *error);
     /* Returns the error of one row for a margin, which includes the offset unless the target does. */
     double (*row_error)(double target, double margin);
+    const char *wrong_target; /* the end of a message about a value for which target_of returns NAN */
     /* Converts a value of the input's target (less the offset); returns NAN if it is invalid. NULL: the value itself. */
     double (*target_of)(const struct hw_linear_problem *problem, double value);
     /* Computes objective and gap from the metrics that units reported. */

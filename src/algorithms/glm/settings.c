@@ -66,6 +66,13 @@ static bool among(const char *list, const char *word)
     return false;
 }
 
+/* Returns the name of the solver; "" if the algorithm has only one. */
+static const char *solver_of(const hawser_options *options)
+{
+    const char *solver = hawser_options_text(options, "solver");
+    return solver != NULL ? solver : "";
+}
+
 /* Checks options that have an effect only with some solvers. */
 static hawser_status check_solver(const hawser_options *options, bool stored, hawser_error *error)
 {
@@ -75,7 +82,7 @@ static hawser_status check_solver(const hawser_options *options, bool stored, ha
         const char *option, *solvers;
     } of_others[] = {{"groups", "dbpg"},          {"kkt-filter", "dbpg"},           {"batch", "minibatch"},
                      {"epochs", "sgd|minibatch"}, {"exchange", "gd|sgd|minibatch"}, {"step", "gd|sgd|minibatch"}};
-    const char *solver = hawser_options_text(options, "solver");
+    const char *solver = solver_of(options);
     for (size_t k = 0; stored && k < sizeof of_copies / sizeof *of_copies; k++)
         if (hawser_options_source(options, of_copies[k], NULL) == HAWSER_FROM_COMMAND_LINE)
             return hawser_fail(error, HAWSER_BAD_OPTION,
@@ -115,7 +122,7 @@ static hawser_status check_together(const hawser_options *options, hawser_error 
 /* Reads the settings of solvers over a parameter server. */
 static hawser_status read_stored(const hawser_options *options, hw_linear_settings *settings, hawser_error *error)
 {
-    const char *solver = hawser_options_text(options, "solver");
+    const char *solver = solver_of(options);
     bool delayed = strcmp(solver, "dbpg") == 0;
     settings->steps = among("gd|sgd|minibatch", solver);
     settings->stored = delayed || settings->steps;
@@ -157,7 +164,7 @@ hawser_status hw_linear_settings_read(const hawser_options *options, hw_linear_s
     const char *filter = hawser_options_text(options, "filter");
     settings->filtered = hawser_options_bytes(options, "quota") > 0 || (filter != NULL && strcmp(filter, "none") != 0) ||
                          strcmp(hawser_options_text(options, "encoding"), "exact") != 0;
-    const char *solver = hawser_options_text(options, "solver");
+    const char *solver = solver_of(options);
     bool plain = strcmp(solver, "cd") == 0;
     settings->solver = plain ? hw_linear_coordinate() : hw_linear_working_set();
     if (plain && settings->exchange_every <= 0.0)

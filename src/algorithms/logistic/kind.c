@@ -147,6 +147,7 @@ const hw_linear_kind *hw_logistic_kind(void)
                                         .loss = &hw_logistic_losses,
                                         .take_target = take_target,
                                         .row_error = row_error,
+                                        .wrong_target = "is not one of the training data's labels",
                                         .target_of = target_of,
                                         .certificate = certificate,
                                         .model_facts = model_facts};

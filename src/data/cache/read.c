@@ -15,6 +15,7 @@
 #include "base/type.h"
 #include "base/utf8.h"
 #include "data/cache/format.h"
+#include "data/exposure.h"
 #include "data/layout/flip.h"
 #include "data/table/schema.h"
 
@@ -245,11 +246,11 @@ static hawser_status check_wishes(const hawser_dataset *d, const char *path, con
         (d->target_name == NULL || strcmp(load->target, d->target_name) != 0))
         return hawser_fail(error, HAWSER_BAD_OPTION, "%s: target \"%s\" is not its target \"%s\"; %s", path, load->target,
                            d->target_name != NULL ? d->target_name : "", again);
-    if (asked(load->weights) || asked(load->offset) || load->names != NULL)
+    if (asked(load->weights) || asked(hw_load_offset(load)) || load->names != NULL)
         return hawser_fail(error, HAWSER_BAD_OPTION, "%s: cannot add weights, an offset or names from \"%s\"; %s", path,
-                           asked(load->weights)  ? load->weights
-                           : asked(load->offset) ? load->offset
-                                                 : load->names,
+                           asked(load->weights)          ? load->weights
+                           : asked(hw_load_offset(load)) ? hw_load_offset(load)
+                                                         : load->names,
                            again);
     const char *const lists[] = {load->select, load->ignore, load->dates};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)

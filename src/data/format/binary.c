@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/type.h"
+#include "data/exposure.h"
 #include "data/format/csv.h"
 #include "data/layout/assemble.h"
 
@@ -126,8 +127,8 @@ static void find_optional_target(const hw_job *job, const hw_binary *f, unsigned
 
 static hawser_status give_roles(const hw_job *job, const hw_binary *f, unsigned char *roles, hawser_error *error)
 {
-    const char *specs[] = {job->load->target, job->load->weights, job->load->offset};
-    static const char *const what[] = {"target", "weights", "offset"};
+    const char *specs[] = {job->load->target, job->load->weights, hw_load_offset(job->load)};
+    const char *const what[] = {"target", "weights", hw_load_exposes(job->load) ? "exposure" : "offset"};
     if (specs[0] == NULL && f->target_first)
         specs[0] = "0";
     for (int i = job->load->target_optional ? 1 : 0; i < 3; i++) {
@@ -193,6 +194,8 @@ static hawser_status fill_files(hw_job *job, const hw_binary *files, uint64_t al
         before += files[i].rows;
     }
     hw_dense_end(&w.dense, dataset);
+    if (hw_load_exposes(job->load) && w.dense.special[HW_OFFSET] != NULL)
+        HAWSER_TRY(hw_take_exposures(files[0].name, w.dense.special[HW_OFFSET], rows, first, error));
     dataset->figures.unseen_entries = dataset->figures.unseen_columns * rows;
     return HAWSER_OK;
 }

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "data/exposure.h"
 #include "data/format/words.h"
 #include "data/formats.h"
 #include "data/layout/assemble.h"
@@ -61,13 +62,31 @@ static hawser_status wrong_width(const row_place *p, size_t column, const char *
                          p->csv->rules.width);
 }
 
-/* Finds the field again for the message. */
-static hawser_status too_large(const row_place *p, const char *at, size_t column, hawser_error *error)
+/* Finds a field again, for a message. */
+static const char *field_of(const row_place *p, const char *at, size_t column)
 {
     const char *begin = at, *stop;
     for (size_t j = 0; j <= column && at != NULL; j++)
         at = hw_csv_field(at + (j > 0), p->chunk->end, p->csv->delimiter, &begin, &stop);
-    return hw_chunk_fail(p->chunk, begin, error, "the value in column %zu is too large for type f32; use f64", column);
+    return begin;
+}
+
+static hawser_status too_large(const row_place *p, const char *at, size_t column, hawser_error *error)
+{
+    return hw_chunk_fail(p->chunk, field_of(p, at, column), error,
+                         "the value in column %zu is too large for type f32; use f64", column);
+}
+
+/* Replaces the row's exposure by its logarithm. */
+static hawser_status take_exposure(const row_place *p, const char *at, hawser_error *error)
+{
+    size_t column = p->csv->exposure - 1;
+    double exposure = p->row[column];
+    if (!hw_is_exposure(exposure))
+        return hw_chunk_fail(p->chunk, field_of(p, at, column), error,
+                             "the exposure is %g; exposures are above 0, so remove the row or correct it", exposure);
+    p->row[column] = hw_exposure_log(exposure);
+    return HAWSER_OK;
 }
 
 /* Checks that the features can be stored; missing ones are NaN here. */
@@ -169,6 +188,8 @@ hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw
         at = texts == NULL ? read_row(&place, &w, at, NULL, error) : read_row(&place, &w, at, texts, error);
         if (at == NULL)
             return HAWSER_BAD_INPUT;
+        if (csv->exposure > 0 && !place.drop)
+            HAWSER_TRY(take_exposure(&place, row, error));
         if (job->load->type == HAWSER_F32 && !place.drop)
             HAWSER_TRY(check_single(&place, row, error));
         if (place.drop)

@@ -9,6 +9,7 @@
 typedef struct hw_csv {
     char delimiter;
     bool header;
+    size_t exposure;      /* 1 + the column whose logarithm is the offset; 0: none */
     bool words;           /* --categories auto: features and the target may have words */
     bool unseen_zero;     /* known: a word that the model does not have is read as none of its levels */
     bool placing;         /* numbers go straight to the matrix: a word ends that */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "data/exposure.h"
 #include "data/format/csv.h"
 #include "data/layout/assemble.h"
 
@@ -286,7 +287,10 @@ hawser_status hw_csv_roles(hw_job *job, hw_csv *csv, hawser_error *error)
     if (!known)
         HAWSER_TRY(give_role(job, csv, "target", load->target, HW_TARGET, false, error));
     HAWSER_TRY(give_role(job, csv, "weights", load->weights, HW_WEIGHTS, false, error));
-    HAWSER_TRY(give_role(job, csv, "offset", load->offset, HW_OFFSET, false, error));
+    const char *offset = hw_load_exposes(load) ? "exposure" : "offset";
+    HAWSER_TRY(give_role(job, csv, offset, hw_load_offset(load), HW_OFFSET, false, error));
+    for (size_t j = 0; hw_load_exposes(load) && j < rules->width; j++)
+        csv->exposure = rules->roles[j] == HW_OFFSET ? j + 1 : csv->exposure;
     if (known)
         HAWSER_TRY(give_target(job, csv, error));
     if (load->ignore != NULL)
