@@ -34,6 +34,10 @@ static hawser_status unknown_command(char *const *words, size_t count, hawser_er
     char typed[64];
     bool two = count > 1 && words[1][0] != '-' && hw_command_is_family(words[0]);
     snprintf(typed, sizeof typed, "%.30s%s%.30s", words[0], two ? " " : "", two ? words[1] : "");
+    char hint[400];
+    if (hw_peers_hint(typed, hint, sizeof hint))
+        return hawser_fail(error, HAWSER_BAD_OPTION, "there is no command '%s'; %s ('hawser help coming-from')", typed,
+                           hint);
     hw_nearest near = hw_nearest_to(typed);
     for (size_t i = 0; hw_command_at(i) != NULL; i++)
         (void)hw_nearest_try(&near, hw_command_at(i)->name);
@@ -51,6 +55,10 @@ static hawser_status find_algorithm(hw_call *call, int argc, char **argv, hawser
     call->algorithm = hawser_algorithm_find(argv[1]);
     if (call->algorithm != NULL)
         return HAWSER_OK;
+    char hint[400];
+    if (hw_peers_hint(argv[1], hint, sizeof hint))
+        return hawser_fail(error, HAWSER_BAD_OPTION, "there is no algorithm '%.60s'; %s ('hawser help coming-from')",
+                           argv[1], hint);
     hw_nearest near = hw_nearest_to(argv[1]);
     for (size_t i = 0; hawser_algorithm_at(i) != NULL; i++)
         (void)hw_nearest_try(&near, hawser_algorithm_at(i)->name);
@@ -127,13 +135,24 @@ static hawser_status check_words(const hw_call *call, hawser_error *error)
     return HAWSER_OK;
 }
 
+/* Reads the arguments. An unknown option that other software has gets what Hawser has for it, instead of a similar word. */
+static hawser_status read_arguments(hw_call *call, int *argc, char **argv, hawser_error *error)
+{
+    hawser_status status = hawser_options_arguments(call->options, argc, argv, error);
+    char typed[64], hint[400];
+    if (status != HAWSER_BAD_OPTION || sscanf(error->text, "unknown option --%63[^;]", typed) != 1 ||
+        !hw_peers_hint(typed, hint, sizeof hint))
+        return status;
+    return hawser_fail(error, status, "unknown option --%s; %s ('hawser help coming-from')", typed, hint);
+}
+
 /* argv[0] is the last word of the command, or the algorithm. */
 static hawser_status parse_and_run(hw_call *call, int argc, char **argv, hawser_error *error)
 {
     const hawser_option *tables[HW_TABLES];
     hw_command_tables(call->command, call->algorithm, tables);
     HAWSER_TRY(hawser_options_new(tables, &call->options, error));
-    HAWSER_TRY(hawser_options_arguments(call->options, &argc, argv, error));
+    HAWSER_TRY(read_arguments(call, &argc, argv, error));
     HAWSER_TRY(read_environment(call->options, call->environment, error));
     if (hawser_options_has(call->options, "config"))
         HAWSER_TRY(hawser_options_file(call->options, hawser_options_text(call->options, "config"), error));

@@ -71,21 +71,36 @@ void hw_help_wrapped(FILE *out, const char *text, size_t column, size_t indent)
     }
 }
 
+/* A test runs these lines. */
+static const char first_day[] =
+    "A first day, with a table that the first line makes (for your own, add --target NAME):\n"
+    "  hawser data generate dense --rows 2000 --cols 30 -o day.csv\n"
+    "  hawser data split day.csv --fraction 0.2 -o day            # day.train.csv, day.test.csv\n"
+    "  hawser train lasso day.train.csv --cv 10 -o day.model      # train, choose the penalty\n"
+    "  hawser info day.model --top 10                             # look\n"
+    "  hawser evaluate day.model day.test.csv                     # measure on new rows\n"
+    "  cat day.test.csv | hawser predict day.model - > day.txt    # score\n";
+
 static void print_overview(FILE *out)
 {
     fprintf(out,
             "Hawser %s: machine learning on many workers, with the consistency that you choose.\n\nusage: hawser COMMAND "
-            "...\n\n",
-            hawser_version());
+            "... (hawser COMMAND --help explains it)\n\n%s\nCommands:\n",
+            hawser_version(), first_day);
     for (size_t i = 0; hw_command_at(i) != NULL; i++)
         fprintf(out, "  %-14s %s\n", hw_command_at(i)->name, hw_command_at(i)->summary);
-    fprintf(out, "\nTopics for hawser help: algorithms");
-    for (size_t i = 0; hawser_algorithm_at(i) != NULL; i++)
-        fprintf(out, ", %s", hawser_algorithm_at(i)->name);
-    for (size_t i = 0; hw_topic_at(i) != NULL; i++)
-        fprintf(out, ", %s", hw_topic_at(i)->name);
-    fprintf(out, ", any option.\nA first run:\n  hawser data generate url -o url.svm --rows 20000 --cols 30000\n"
-                 "  hawser train lasso url.svm -o url.model && hawser info url.model --coefficients --top 20\n");
+    fprintf(out, "\n");
+    size_t column = (size_t)fprintf(out, "Topics for hawser help:");
+    char topics[1000];
+    size_t n = (size_t)snprintf(topics, sizeof topics, "algorithms");
+    for (size_t i = 0; hawser_algorithm_at(i) != NULL && n < sizeof topics; i++)
+        n += (size_t)snprintf(topics + n, sizeof topics - n, ", %s", hawser_algorithm_at(i)->name);
+    for (size_t i = 0; hw_topic_at(i) != NULL && n < sizeof topics; i++)
+        n += (size_t)snprintf(topics + n, sizeof topics - n, ", %s", hw_topic_at(i)->name);
+    if (n < sizeof topics)
+        snprintf(topics + n, sizeof topics - n, ", any option");
+    hw_help_wrapped(out, topics, column, 0);
+    fputc('\n', out);
 }
 
 static void print_algorithms(FILE *out)
@@ -217,7 +232,15 @@ hawser_status hw_help_topic(FILE *out, const char *topic, hawser_error *error)
     }
     if (strcmp(topic, "options") == 0)
         print_all_rows(out);
-    return found || print_option(out, topic) ? HAWSER_OK : unknown_topic(topic, error);
+    found |= print_option(out, topic);
+    char hint[400];
+    if (hw_peers_hint(topic, hint, sizeof hint)) {
+        fprintf(out, "%s", found ? "\n" : "");
+        hw_help_wrapped(out, hint, 0, 0);
+        fputs("\n('hawser help coming-from' has all of these words)\n", out);
+        found = true;
+    }
+    return found ? HAWSER_OK : unknown_topic(topic, error);
 }
 
 hawser_status hw_help(hw_call *call, hawser_error *error)

@@ -35,6 +35,10 @@ void hw_help_limits(const hawser_option *row, char *text, size_t size);
 /* Prints the words of `text` from column `column` on, wrapped to lines that begin at `indent`. */
 void hw_help_wrapped(FILE *out, const char *text, size_t column, size_t indent);
 
+/* The words of other software. Writes "glmnet's alpha is --l1-ratio; ..." for a typed word; returns false if no row has it. */
+bool hw_peers_hint(const char *typed, char *text, size_t size);
+void hw_peers_print(FILE *out); /* prints all of them, by software */
+
 /* Prints the meaning of each word of the option, one per line; nothing for an option whose words are no rows of a table. */
 void hw_help_words(FILE *out, const char *key);
 

@@ -6,6 +6,11 @@
 #include "cli/help.h"
 
 static const hawser_topic topics[] = {
+    {"coming-from", "Coming from glmnet, scikit-learn or XGBoost: their words and Hawser's",
+     "Objectives are glmnet's and scikit-learn's: 1/(2 rows) of the squares, or the mean log loss,\n"
+     "plus the penalty's weight times A ||w||_1 + (1 - A)/2 ||w||^2, without the intercept. But\n"
+     "glmnet standardizes unless told not to, and scikit-learn's C and Ridge do not divide by rows.\n"
+     "'hawser help WORD' finds these words, and so does a mistaken option.\n\n"},
     {"exit-codes", "Exit codes",
      "  0    done; also if a limit (--max-clocks, --time-limit) ended the training, or a signal\n"
      "       ended servers (hawser serve) and their tables are saved\n"
@@ -271,6 +276,8 @@ static void print_rows(FILE *out, const char *name)
         print_metrics(out, trace);
     if (strcmp(name, "measures") == 0)
         print_measures(out);
+    if (strcmp(name, "coming-from") == 0)
+        hw_peers_print(out);
     if (strcmp(name, "formats") == 0)
         fputs("\nEvery format may be compressed with gzip, xz or zstd.\n"
               "Several files and globs make one input; - is standard input. Missing, infinite and NaN\n"

@@ -13,10 +13,8 @@ void hw_help_row(FILE *out, const hawser_option *row)
     fprintf(out, "  %s\n%*s", flag, INDENT, "");
     hw_help_wrapped(out, row->help, INDENT, INDENT);
     if (limits[0] != '\0') {
-        char tail[220];
-        snprintf(tail, sizeof tail, "[%s]", limits);
         fprintf(out, "\n%*s", INDENT, "");
-        hw_help_wrapped(out, tail, INDENT, INDENT);
+        hw_help_wrapped(out, limits, INDENT, INDENT);
     }
     fputc('\n', out);
 }

@@ -39,7 +39,7 @@ while read -r command; do
     has out "^Options of every command:"
     all_of "$command"
 done <<<"$commands"
-for algorithm in $("$hawser" completion bash | sed -n "s/.*compgen -W 'algorithms \(.*\) exit-codes .*/\1/p"); do
+for algorithm in $("$hawser" completion bash | sed -n "s/.*compgen -W 'algorithms \(.*\) coming-from .*/\1/p"); do
     for command in train plan; do
         code 0 "$hawser" $command "$algorithm" --help
         has out "^usage: hawser $command $algorithm"
@@ -86,6 +86,42 @@ code 2 "$hawser" help train lasso json
 says "unexpected argument 'json'; usage: hawser help"
 code 2 "$hawser" help synk
 says "did you mean 'sync'"
+
+# The first day of `hawser help` works as it is printed, in a folder of its own.
+code 0 "$hawser" help
+sed -n '/^A first day/,/^$/s/^  //p' out >day.sh
+equal "$(wc -l <day.sh)" 6
+mkdir day bin
+ln -s "$hawser" bin/hawser
+(cd day && PATH=$PWD/../bin:$PATH bash -e ../day.sh >../said 2>&1) || complain "the first day fails: $(tail -3 said)"
+equal "$(wc -l <day/day.txt)" 400
+grep -qE '^r2 +0\.9' said || complain "the first day's model does not predict"
+
+# Words of other software: what the page offers exists, and a mistaken word gets the same answer.
+code 0 "$hawser" help coming-from
+sed -E 's/^  [^ ]+ +//' out >ours
+"$hawser" help options >all
+for flag in $(grep -oE -- '--(no-)?[a-zA-Z0-9-]+' ours | sort -u); do
+    grep -qE -- "--(\[no-\])?${flag#--}( |$)" all || [[ $flag == --no-intercept ]] || complain "coming-from offers $flag, which does not exist"
+done
+for word in $(grep -oE 'train [a-z]+' ours | cut -d ' ' -f 2 | sort -u); do
+    "$hawser" train "$word" --help >page || complain "coming-from offers train $word"
+done
+has out "^  lambda.min.ratio +--lambda-min-ratio$"
+code 2 "$hawser" train lasso small.svm --alpha 1
+says "unknown option --alpha; glmnet's alpha is --l1-ratio; scikit-learn's alpha is --lambda"
+code 2 "$hawser" train logistic small.svm --class_weight=balanced
+says "scikit-learn's class_weight is --class-weight"
+code 2 "$hawser" train lasso small.svm --learning-rate 1
+says "XGBoost's learning_rate is --step"
+code 2 "$hawser" train ridge small.svm
+says "no algorithm 'ridge'; scikit-learn's Ridge is train lasso --l1-ratio 0"
+code 2 "$hawser" predict_proba small.svm
+says "no command 'predict_proba'; scikit-learn's predict_proba is predict"
+code 2 "$hawser" train lasso small.svm --lamda 1
+says "did you mean --lambda"
+code 0 "$hawser" help lambda.1se
+has out "glmnet's lambda.1se is --cv-rule 1se"
 
 # What each word of an option means comes from the rows of its table.
 for pair in "filter:round-robin" "sync:delay:N" "encoding:bf16" "merge:average" "format:matrix-market"; do
