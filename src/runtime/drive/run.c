@@ -42,6 +42,8 @@ static hawser_status open_executor(hw_session *session, hawser_error *error)
     int spin = threads == session->local && session->local * sharing <= job->settings.processors;
     if (job->fibers)
         return hw_fiber_executor(runners, job->fiber_seed, job->chooser, &session->executor, error);
+    if (session->local == 1 && session->cluster == NULL)
+        return hw_single_executor(&session->executor, error);
     return hw_thread_executor(runners, threads, spin, &session->executor, error);
 }
 

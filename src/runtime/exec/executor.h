@@ -1,5 +1,6 @@
 /*
- * executor.h - the runners that execute blocks and driver: operating-system threads, or, in tests, fibers ordered by a seed or a chooser.
+ * executor.h - the runners that execute blocks and driver: operating-system threads, one thread for a single block and the driver, or, in tests,
+ * fibers ordered by a seed or a chooser.
  *
  * A runner is identified by its number. It runs until it parks. A wake makes a parked runner return, or the next park of a running one. The
  * runtime blocks nowhere else.
@@ -39,6 +40,9 @@ struct hw_executor {
 /* Threads: `permits` of the first count - 1 run at a time; with `spin` a waiting runner polls shortly before it sleeps. */
 hawser_status hw_thread_executor(uint32_t count, uint32_t permits, int spin, hw_executor **executor,
                                  hawser_error *error) HAWSER_MUST_USE;
+/* One block, runner 0, and the driver, runner 1, in turn on the calling thread. The driver does nothing while the block computes, so its CPU time
+ * is counted as the block's. */
+hawser_status hw_single_executor(hw_executor **executor, hawser_error *error) HAWSER_MUST_USE;
 /* Chooses the next runner at each yield point: returns an index of `ready`, the ascending numbers of the `count` runners that can continue
  * (at least one). */
 typedef struct hw_chooser {
