@@ -134,12 +134,14 @@ static double solve(problem *q, uint32_t count, size_t rounds, double optimum)
     double enough = q->lasso.choices.settings.tolerance * game->blocks[0].zero_objective;
     for (certify(game, q); game->gap > enough && game->certificates < 5000; certify(game, q), game->certificates++) {
         assert_true(game->gap >= game->objective - optimum - 1e-13 * fabs(optimum));
-        for (uint32_t b = 0; b < count; b++)
-            assert_int_equal(q->lasso.choices.settings.solver->choose(
-                                 game->blocks[b].solver, &game->blocks[b].columns, q->lambda,
-                                 q->lasso.problem.alpha + game->parts[b].first, game->blocks[b].scan.gradient,
-                                 game->blocks[b].scan.screened, 100, NULL),
-                             HAWSER_OK);
+        for (uint32_t b = 0; b < count; b++) {
+            hw_lasso_block *block = &game->blocks[b];
+            hw_linear_candidates candidates =
+                hw_linear_scan_candidates(&block->scan, q->lasso.problem.alpha + game->parts[b].first);
+            assert_int_equal(
+                q->lasso.choices.settings.solver->choose(block->solver, &block->columns, q->lambda, &candidates, 100, NULL),
+                HAWSER_OK);
+        }
         bool extrapolate = count > 1 && q->lasso.choices.settings.solver != hw_linear_coordinate();
         game->kept = 0;
         for (size_t k = 0; k < rounds; k++) {
@@ -445,8 +447,8 @@ static double cut_round(int kind, size_t looks)
     assert_int_equal(hw_lasso_block_prepare(&block, &q.lasso, &q.matrix, 0, NULL), HAWSER_OK);
     hw_lasso_block_residual(&block, v, true);
     hw_lasso_block_scan(&block, q.lasso.problem.alpha, q.lambda);
-    assert_int_equal(q.lasso.choices.settings.solver->choose(block.solver, &block.columns, q.lambda, q.lasso.problem.alpha,
-                                                             block.scan.gradient, block.scan.screened, 400, NULL),
+    hw_linear_candidates candidates = hw_linear_scan_candidates(&block.scan, q.lasso.problem.alpha);
+    assert_int_equal(q.lasso.choices.settings.solver->choose(block.solver, &block.columns, q.lambda, &candidates, 400, NULL),
                      HAWSER_OK);
     hw_linear_round round = {.columns = &block.columns,
                              .lambda = q.lambda,

@@ -137,9 +137,9 @@ static void enter_joint(problem *q, hw_lasso_block *blocks)
         hw_lasso_block_residual(block, v, true);
         hw_lasso_block_scan(block, alpha, q->lambda);
         block->scan.screened_at = q->lambda;
-        assert_int_equal(q->lasso.choices.settings.solver->choose(block->solver, &block->columns, q->lambda, alpha,
-                                                                  block->scan.gradient, block->scan.screened, part.cols,
-                                                                  NULL),
+        hw_linear_candidates candidates = hw_linear_scan_candidates(&block->scan, alpha);
+        assert_int_equal(q->lasso.choices.settings.solver->choose(block->solver, &block->columns, q->lambda, &candidates,
+                                                                  part.cols, NULL),
                          HAWSER_OK);
         block->fresh = true;
         assert_true(hw_lasso_joint_post(block, alpha, sets + b * share) <= share);

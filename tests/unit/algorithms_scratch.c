@@ -298,11 +298,14 @@ static bool scan_is_read_back(void)
         scan.reference_gradient[j] = 2.0 * (scan.gradient[j] = 3.0 + (double)j);
         scan.screened_count += scan.screened[j] = j % 2 == 0;
     }
-    scan.referenced = true;
+    scan.referenced = scan.exact[2] = true;
+    scan.live[scan.live_count++] = scan.computed[scan.computed_count++] = 2;
+    scan.live_far = scan.live_lambda = scan.wasted = 1.0;
     bool read = again(visit_scan, &scan, &made) && made.referenced && made.screened_count == scan.screened_count &&
-                memcmp(made.screened, scan.screened, X.cols) == 0 &&
-                memcmp(made.gradient, scan.gradient, 2 * X.cols * sizeof *scan.gradient) == 0 &&
-                memcmp(made.reference_dual, scan.reference_dual, X.rows * sizeof *scan.reference_dual) == 0;
+                memcmp(made.screened, scan.screened, 2 * X.cols) == 0 && made.live_far == 1.0 && made.live_lambda == 1.0 &&
+                made.wasted == 1.0 && made.live_count == 1 && made.live[0] == 2 && made.computed_count == 1 &&
+                made.computed[0] == 2 && memcmp(made.gradient, scan.gradient, 2 * X.cols * sizeof *scan.gradient) == 0 &&
+                memcmp(made.reference_dual, scan.reference_dual, 2 * X.rows * sizeof *scan.reference_dual) == 0;
     hw_linear_scan_free(&scan);
     hw_linear_scan_free(&made);
     return read;

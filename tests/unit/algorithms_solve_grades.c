@@ -15,6 +15,7 @@ enum { COLUMNS = 400, MOST_BLOCKS = 7 };
 typedef struct columns {
     double mean[COLUMNS], norm[COLUMNS], l1[COLUMNS], l2[COLUMNS], lower[COLUMNS], upper[COLUMNS];
     double alpha[COLUMNS], gradient[COLUMNS];
+    uint32_t numbers[COLUMNS];
 } columns;
 
 /* Makes columns with promises of 4^-0.5, 4^-1.5, ... relative to a scale of 1, many of them small, and some columns that cannot enter. */
@@ -22,6 +23,7 @@ static void make(columns *c)
 {
     memset(c, 0, sizeof *c);
     for (size_t j = 0; j < COLUMNS; j++) {
+        c->numbers[j] = (uint32_t)j;
         double promise = ldexp(0.5, -2 * (int)((j * 37 % COLUMNS) / 50));
         c->norm[j] = j % 10 == 9 ? 0.0 : 2.0;
         c->l1[j] = j % 40 == 4 ? 0.0 : 1.0; /* without an L1 part a column is no candidate: it is always in the set */
@@ -65,7 +67,9 @@ static void sets_grow_as_with_one_block(void **unused)
         for (size_t b = 0; b < blocks; b++) {
             size_t begin = COLUMNS * b * b / (blocks * blocks), end = COLUMNS * (b + 1) * (b + 1) / (blocks * blocks);
             hw_linear_columns view = part(&c, begin, end);
-            hw_linear_grade(&view, c.alpha + begin, c.gradient + begin, 1.0, 1.0, own[b]);
+            hw_linear_candidates all_here = {
+                .list = c.numbers, .count = end - begin, .alpha = c.alpha + begin, .gradient = c.gradient + begin};
+            hw_linear_grade(&view, &all_here, 1.0, 1.0, own[b]);
             for (size_t g = 0; g < HW_LINEAR_GRADES; g++) {
                 all[g] += own[b][g];
                 counted += own[b][g];

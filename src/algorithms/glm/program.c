@@ -156,8 +156,9 @@ void hw_linear_search_work(const hw_linear_frame *frame, hawser_operator *work,
 
 hawser_status hw_linear_report_grades(hawser_context *context, hw_linear_scan *scan, const hw_linear_columns *columns)
 {
-    hw_linear_grade(columns, hawser_local(context, "alpha"), scan->gradient, hawser_metric(context, "lambda"),
-                    hawser_metric(context, "zero_objective"), scan->grades);
+    hw_linear_candidates candidates = hw_linear_scan_candidates(scan, hawser_local(context, "alpha"));
+    hw_linear_grade(columns, &candidates, hawser_metric(context, "lambda"), hawser_metric(context, "zero_objective"),
+                    scan->grades);
     for (size_t g = 0; g < HW_LINEAR_GRADES; g++)
         HAWSER_TRY(hawser_report(context, grade_names[g], scan->grades[g]));
     return HAWSER_OK;
@@ -178,8 +179,8 @@ static size_t entering_most(hawser_context *context, const hw_linear_scan *scan,
     if (linear->choices.route != HW_LINEAR_JOINT)
         return entering;
     const double *alpha = hawser_local(context, "alpha");
-    for (size_t j = 0; j < columns->X.cols; j++)
-        in += alpha[j] != 0.0 || columns->l1[j] == 0.0;
+    for (size_t k = 0; k < scan->live_count; k++)
+        in += alpha[scan->live[k]] != 0.0 || columns->l1[scan->live[k]] == 0.0;
     return hw_linear_within_share(entering, in, hw_linear_most_of_share(linear));
 }
 
@@ -192,8 +193,9 @@ hawser_status hw_linear_choose(hawser_context *context, hw_linear_scan *scan, co
     hawser_error error = {0};
     hw_linear_scan_screen(scan, columns, alpha, lambda, scale, radius);
     hw_linear_keep(context);
+    hw_linear_candidates candidates = hw_linear_scan_candidates(scan, alpha);
     size_t most = entering_most(context, scan, columns, least), members = 0;
-    if (functions->choose(solver, columns, lambda, alpha, scan->gradient, scan->screened, most, &error) != HAWSER_OK)
+    if (functions->choose(solver, columns, lambda, &candidates, most, &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
     (void)functions->members(solver, &members);
     HAWSER_TRY(hawser_report(context, "working_set", (double)members));

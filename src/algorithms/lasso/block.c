@@ -142,8 +142,12 @@ size_t hw_lasso_block_sums(const hw_lasso_block *block, const double *alpha, dou
 {
     const hw_linear_columns *columns = &block->columns;
     size_t nonzeros = 0;
-    *sums = (hw_linear_sums){.loss = block->loss, .square = block->square, .target = block->target};
-    for (size_t j = 0; j < columns->X.cols; j++) {
+    *sums = (hw_linear_sums){.loss = block->loss,
+                             .square = block->square,
+                             .target = block->target,
+                             .ratio = hw_linear_scan_idle(&block->scan, columns, lambda)};
+    for (size_t k = 0; k < block->scan.live_count; k++) {
+        uint32_t j = block->scan.live[k];
         hw_linear_term term = hw_linear_term_at(columns, j, lambda);
         double ratio = hw_linear_ratio(block->scan.gradient[j], alpha[j], term);
         sums->ratio = ratio > sums->ratio ? ratio : sums->ratio;

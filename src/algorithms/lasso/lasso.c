@@ -304,7 +304,7 @@ static const hw_linear_units units = {.name = "lasso",
 static void expect(hawser_program *program, const hw_linear *lasso)
 {
     hw_linear_route route = lasso->choices.route;
-    hw_linear_needs needs = {.rows = 2.0 + hw_linear_weighted(&lasso->problem), .columns = 10.0, .gram = true};
+    hw_linear_needs needs = {.rows = 3.0 + hw_linear_weighted(&lasso->problem), .columns = 11.0, .gram = true};
     if (route == HW_LINEAR_ACCELERATED ||
         route ==
             HW_LINEAR_ASYNCHRONOUS) { /* residuals and coefficients of some rounds; the vectors of a search over all blocks */

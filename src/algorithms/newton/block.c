@@ -141,8 +141,9 @@ void hw_newton_block_measure(hw_newton_block *block, const double *v, const doub
     block->rows.loss->settle(&block->rows, v, TIGHT, &block->point);
     hw_newton_dual_make(&block->dual, &block->linear->problem, &block->rows, &block->point);
     hw_linear_scan_run(&block->scan, columns, block->dual.pull, block->dual.sum, alpha, lambda);
-    *sums = (hw_newton_measured){0};
-    for (size_t j = 0; j < columns->X.cols; j++) {
+    *sums = (hw_newton_measured){.ratio = hw_linear_scan_idle(&block->scan, columns, lambda)};
+    for (size_t k = 0; k < block->scan.live_count; k++) {
+        uint32_t j = block->scan.live[k];
         hw_linear_term term = hw_linear_term_at(columns, j, lambda);
         double ratio = hw_linear_ratio(block->scan.gradient[j], alpha[j], term);
         sums->ratio = ratio > sums->ratio ? ratio : sums->ratio;

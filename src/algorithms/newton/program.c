@@ -358,7 +358,7 @@ static void smooth_work(const hw_linear_frame *frame)
 hw_linear_needs hw_newton_needs(const hw_linear *linear)
 {
     const hw_linear_choices *choices = &linear->choices;
-    hw_linear_needs needs = {.rows = 5.0 + hw_linear_weighted(&linear->problem), .columns = 10.0, .gram = true};
+    hw_linear_needs needs = {.rows = 6.0 + hw_linear_weighted(&linear->problem), .columns = 11.0, .gram = true};
     if (choices->settings.stored)
         return needs;
     if (alone(linear) || choices->route == HW_LINEAR_JOINT) {

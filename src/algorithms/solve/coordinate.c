@@ -45,10 +45,10 @@ static void reset(void *opaque)
     (void)opaque;
 }
 
-static hawser_status choose(void *opaque, const hw_linear_columns *columns, double lambda, const double *alpha,
-                            const double *gradient, const bool *screened, size_t smallest, hawser_error *error)
+static hawser_status choose(void *opaque, const hw_linear_columns *columns, double lambda,
+                            const hw_linear_candidates *candidates, size_t most, hawser_error *error)
 {
-    (void)opaque, (void)columns, (void)lambda, (void)alpha, (void)gradient, (void)screened, (void)smallest, (void)error;
+    (void)opaque, (void)columns, (void)lambda, (void)candidates, (void)most, (void)error;
     return HAWSER_OK; /* plain descent works on all columns */
 }
 

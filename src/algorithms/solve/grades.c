@@ -1,11 +1,13 @@
 #include "algorithms/solve/grades.h"
 
-void hw_linear_grade(const hw_linear_columns *columns, const double *alpha, const double *gradient, double lambda,
-                     double scale, double counts[HW_LINEAR_GRADES])
+void hw_linear_grade(const hw_linear_columns *columns, const hw_linear_candidates *candidates, double lambda, double scale,
+                     double counts[HW_LINEAR_GRADES])
 {
+    const double *alpha = candidates->alpha, *gradient = candidates->gradient;
     for (int g = 0; g < HW_LINEAR_GRADES; g++)
         counts[g] = 0.0;
-    for (size_t j = 0; j < columns->X.cols; j++) {
+    for (size_t k = 0; k < candidates->count; k++) {
+        uint32_t j = candidates->list[k];
         double edge = lambda * columns->l1[j];
         if (alpha[j] != 0.0 || columns->norm[j] <= 0.0 || columns->l1[j] == 0.0 || (edge > 0.0 && fabs(gradient[j]) <= edge))
             continue;

@@ -19,9 +19,17 @@ static inline double hw_linear_promise(const hw_linear_columns *columns, size_t 
     return term.l1 == 0.0 ? INFINITY : violation * violation / (columns->norm[j] + term.l2);
 }
 
-/* Counts columns with an L1 part outside the support by grade: powers of four of promise / scale, best first. */
-void hw_linear_grade(const hw_linear_columns *columns, const double *alpha, const double *gradient, double lambda,
-                     double scale, double counts[HW_LINEAR_GRADES]);
+/* Columns of a block that may enter its working set. */
+typedef struct hw_linear_candidates {
+    const uint32_t *list; /* ascending; it has the support */
+    size_t count;
+    const double *alpha, *gradient; /* by column */
+    const bool *screened;           /* by column: it is known to be zero */
+} hw_linear_candidates;
+
+/* Counts the candidates with an L1 part outside the support by grade: powers of four of promise / scale, best first. */
+void hw_linear_grade(const hw_linear_columns *columns, const hw_linear_candidates *candidates, double lambda, double scale,
+                     double counts[HW_LINEAR_GRADES]);
 /* Returns about how many of a block's candidates are among the best `most` of all, given its counts and the sums of all blocks' counts. */
 size_t hw_linear_entering(const double own[HW_LINEAR_GRADES], const double all[HW_LINEAR_GRADES], double most);
 /* Returns how many of these enter a block's working set, which has `support` columns already, if its share of the gathered sets has `share`: no more

@@ -2,14 +2,37 @@
 
 #include <stdlib.h>
 
+/* Visits a list of columns, which has place for all of them. */
+static void visit_list(hawser_record *record, uint32_t *list, size_t *count, size_t columns)
+{
+    HW_LINEAR_REMEMBER(record, *count);
+    if (*count > columns) {
+        *count = 0;
+        hawser_record_fail(record, HAWSER_BAD_INPUT, "a record has a scan of other data");
+        return;
+    }
+    hawser_record_bytes(record, list, *count * sizeof *list);
+    for (size_t k = 0; k < *count; k++)
+        if (list[k] >= columns) {
+            *count = 0;
+            hawser_record_fail(record, HAWSER_BAD_INPUT, "a record has a scan of other data");
+            return;
+        }
+}
+
 void hw_linear_scan_visit(hawser_record *record, hw_linear_scan *scan, const hawser_matrix *X)
 {
     hawser_record_bytes(record, scan->gradient,
                         2 * X->cols * sizeof *scan->gradient); /* with reference_gradient behind it */
-    hawser_record_bytes(record, scan->screened, X->cols * sizeof *scan->screened);
-    hawser_record_bytes(record, scan->reference_dual, X->rows * sizeof *scan->reference_dual);
+    hawser_record_bytes(record, scan->screened, 2 * X->cols * sizeof *scan->screened);             /* with `exact` */
+    hawser_record_bytes(record, scan->reference_dual, 2 * X->rows * sizeof *scan->reference_dual); /* with `dual` */
     HW_LINEAR_REMEMBER(record, scan->screened_at);
     HW_LINEAR_REMEMBER(record, scan->referenced);
+    HW_LINEAR_REMEMBER(record, scan->wasted);
+    HW_LINEAR_REMEMBER(record, scan->live_far);
+    HW_LINEAR_REMEMBER(record, scan->live_lambda);
+    visit_list(record, scan->live, &scan->live_count, X->cols);
+    visit_list(record, scan->computed, &scan->computed_count, X->cols);
     HW_LINEAR_REMEMBER(record, scan->grades);
     scan->screened_count = 0;
     for (size_t j = 0; j < X->cols; j++)

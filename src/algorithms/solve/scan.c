@@ -5,16 +5,22 @@
 
 /* Above this share of the entries a full scan pays, because it is a reference for later scans. */
 static const double FEW = 0.5;
+/* A list of live columns is made for a point that is this many times as far, and a lambda that is this much smaller. */
+static const double FURTHER = 2.0, LOWER = 0.8;
 
 hawser_status hw_linear_scan_new(hw_linear_scan *scan, const hawser_matrix *X, hawser_error *error)
 {
-    scan->screened = calloc(X->cols + 1, sizeof *scan->screened);
-    scan->gradient = calloc(2 * X->cols + 1, sizeof *scan->gradient);
-    scan->reference_dual = calloc(X->rows + 1, sizeof *scan->reference_dual);
-    scan->listed = calloc(X->cols + 1, sizeof *scan->listed);
-    if (scan->screened == NULL || scan->gradient == NULL || scan->reference_dual == NULL || scan->listed == NULL)
-        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a block of %zu rows and %zu columns", X->rows, X->cols);
-    scan->reference_gradient = scan->gradient + X->cols;
+    size_t n = X->rows, p = X->cols;
+    scan->screened = calloc(2 * p + 1, sizeof *scan->screened);
+    scan->gradient = calloc(2 * p + 1, sizeof *scan->gradient);
+    scan->reference_dual = calloc(2 * n + 1, sizeof *scan->reference_dual);
+    scan->live = calloc(2 * p + 1, sizeof *scan->live);
+    if (scan->screened == NULL || scan->gradient == NULL || scan->reference_dual == NULL || scan->live == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a block of %zu rows and %zu columns", n, p);
+    scan->exact = scan->screened + p;
+    scan->reference_gradient = scan->gradient + p;
+    scan->dual = scan->reference_dual + n;
+    scan->computed = scan->live + p;
     hw_linear_scan_reset(scan);
     return HAWSER_OK;
 }
@@ -24,15 +30,25 @@ void hw_linear_scan_free(hw_linear_scan *scan)
     free(scan->gradient);
     free(scan->screened);
     free(scan->reference_dual);
-    free(scan->listed);
+    free(scan->live);
     memset(scan, 0, sizeof *scan);
 }
 
 void hw_linear_scan_reset(hw_linear_scan *scan)
 {
     scan->referenced = false;
+    scan->live_far = -1.0;
     scan->screened_at = -1.0;
     scan->screened_count = 0;
+}
+
+/* No correlation with the new dual point is known yet. */
+static void take_dual(hw_linear_scan *scan, const double *dual, size_t rows)
+{
+    for (size_t k = 0; k < scan->computed_count; k++)
+        scan->exact[scan->computed[k]] = false;
+    scan->computed_count = 0;
+    memcpy(scan->dual, dual, rows * sizeof *dual);
 }
 
 void hw_linear_scan_all(hw_linear_scan *scan, const hw_linear_columns *columns, const double *dual, double sum)
@@ -42,7 +58,10 @@ void hw_linear_scan_all(hw_linear_scan *scan, const hw_linear_columns *columns, 
         scan->gradient[j] = (scan->gradient[j] - columns->mean[j] * sum) / columns->total;
     memcpy(scan->reference_gradient, scan->gradient, columns->X.cols * sizeof(double));
     memcpy(scan->reference_dual, dual, columns->X.rows * sizeof(double));
+    take_dual(scan, dual, columns->X.rows);
     scan->referenced = true;
+    scan->wasted = 0.0;
+    scan->live_far = -1.0;
 }
 
 /* Returns ||r - reference||_w / sqrt(W). */
@@ -56,48 +75,146 @@ static double distance(const hw_linear_scan *scan, const hw_linear_columns *colu
     return sqrt(sum / columns->total);
 }
 
-/* Lists the columns that may leave the dead zone, with their number in *count, and bounds the correlations of the others. Returns the number of
- * entries of the listed columns. */
-static double list_unsafe(hw_linear_scan *scan, const hw_linear_columns *columns, double far, const double *alpha,
-                          double lambda, size_t *count)
+static double entries_of(const hawser_matrix *X, size_t j)
 {
-    const hawser_matrix *X = &columns->X;
-    size_t listed = 0;
-    double entries = 0.0;
-    for (size_t j = 0; j < X->cols; j++) { /* the margin covers the rounding of both scans */
-        double most = fabs(scan->reference_gradient[j]) + sqrt(columns->norm[j]) * far * (1.0 + 1e-9);
-        /* If bounds differ by sign, the exact correlation is needed, because the bound has only the old sign. */
-        bool even = columns->upper[j] == -columns->lower[j];
-        bool safe = even & (alpha[j] == 0.0) & (most <= lambda * columns->l1[j] * (1.0 - 1e-9));
-        scan->gradient[j] = copysign(most, scan->reference_gradient[j]);
-        scan->listed[listed] =
-            (uint32_t)j; /* overwritten by the next column if this one is safe: a branch would be hard to predict */
-        listed += !safe;
-        entries += safe ? 0.0 : X->layout == HAWSER_DENSE ? 1.0 : (double)(X->offsets[j + 1] - X->offsets[j]);
+    return X->layout == HAWSER_DENSE ? 1.0 : (double)(X->offsets[j + 1] - X->offsets[j]);
+}
+
+/* Returns the largest magnitude of column j's correlation with a dual point this far from the reference. The margin covers the rounding of both
+ * scans. */
+static double most_at(const hw_linear_scan *scan, const hw_linear_columns *columns, size_t j, double far)
+{
+    return fabs(scan->reference_gradient[j]) + sqrt(columns->norm[j]) * far * (1.0 + 1e-9);
+}
+
+/* Returns true if a column with at most this correlation does not matter. A column without an L1 part always does. If bounds differ by sign, the exact correlation is needed, because `most`
+ * has only the sign at the reference. */
+static bool is_idle(const hw_linear_columns *columns, size_t j, double most, double alpha, double lambda)
+{
+    double edge = lambda * columns->l1[j];
+    bool even = columns->upper[j] == -columns->lower[j];
+    return even & (alpha == 0.0) & (edge > 0.0) & (most <= edge * (1.0 - 1e-9));
+}
+
+/* Keeps the computed columns that are still exact. */
+static void keep_exact(hw_linear_scan *scan)
+{
+    size_t kept = 0;
+    for (size_t k = 0; k < scan->computed_count; k++) {
+        uint32_t j = scan->computed[k];
+        scan->computed[kept] = j;
+        kept += scan->exact[j];
     }
-    *count = listed;
-    return entries;
+    scan->computed_count = kept;
+}
+
+/* Lists the live columns, also for points somewhat further away and somewhat smaller lambdas, and bounds the correlations of the others. */
+static void list_live(hw_linear_scan *scan, const hw_linear_columns *columns, double far, const double *alpha, double lambda)
+{
+    size_t listed = 0;
+    scan->live_far = FURTHER * far;
+    scan->live_lambda = LOWER * lambda;
+    for (size_t j = 0; j < columns->X.cols; j++) {
+        double most = most_at(scan, columns, j, scan->live_far);
+        bool idle = is_idle(columns, j, most, alpha[j], scan->live_lambda);
+        scan->exact[j] = scan->exact[j] & !idle;
+        scan->gradient[j] = scan->exact[j] ? scan->gradient[j] : copysign(most, scan->reference_gradient[j]);
+        scan->live[listed] =
+            (uint32_t)j; /* overwritten by the next column if this one is idle: a branch would be hard to predict */
+        listed += !idle;
+    }
+    scan->live_count = listed;
+    keep_exact(scan);
+}
+
+/* Returns true if the list holds here. */
+static bool is_listed(const hw_linear_scan *scan, double far, const double *alpha, size_t columns, double lambda)
+{
+    size_t support = 0, listed = 0;
+    if (far > scan->live_far || lambda < scan->live_lambda)
+        return false;
+    if (scan->live_count == columns)
+        return true;
+    for (size_t j = 0; j < columns; j++)
+        support += alpha[j] != 0.0;
+    for (size_t k = 0; k < scan->live_count; k++)
+        listed += alpha[scan->live[k]] != 0.0;
+    return listed == support;
+}
+
+/* The live columns to be computed, behind those that were: their number, their entries, and the entries of those that are zero. */
+typedef struct missing {
+    size_t count;
+    double entries, wasted;
+} missing;
+
+/* Bounds the correlations of live columns, and lists those to be computed, until they have more than `most` entries. */
+static missing bound_live(const hw_linear_scan *scan, const hw_linear_columns *columns, double far, const double *alpha,
+                          double lambda, double most)
+{
+    missing todo = {0};
+    for (size_t k = 0; k < scan->live_count && todo.entries <= most; k++) {
+        uint32_t j = scan->live[k];
+        if (scan->exact[j])
+            continue;
+        double bound = most_at(scan, columns, j, far);
+        scan->gradient[j] = copysign(bound, scan->reference_gradient[j]);
+        if (far == 0.0 || is_idle(columns, j, bound, alpha[j], lambda))
+            continue;
+        scan->computed[scan->computed_count + todo.count++] = j;
+        todo.entries += entries_of(&columns->X, j);
+        todo.wasted += alpha[j] == 0.0 ? entries_of(&columns->X, j) : 0.0;
+    }
+    return todo;
+}
+
+static void compute(hw_linear_scan *scan, const hw_linear_columns *columns, const double *dual, double sum, size_t count)
+{
+    const uint32_t *list = scan->computed + scan->computed_count;
+    hawser_scan_some(&columns->X, list, count, dual, scan->gradient);
+    for (size_t k = 0; k < count; k++) {
+        uint32_t j = list[k];
+        scan->gradient[j] = (scan->gradient[j] - columns->mean[j] * sum) / columns->total;
+        scan->exact[j] = true;
+    }
+    scan->computed_count += count;
 }
 
 void hw_linear_scan_run(hw_linear_scan *scan, const hw_linear_columns *columns, const double *dual, double sum,
                         const double *alpha, double lambda)
 {
-    size_t p = columns->X.cols, count = 0;
-    double all = columns->X.layout == HAWSER_DENSE ? (double)p : (double)columns->X.stored;
-    double far = scan->referenced ? distance(scan, columns, dual) : INFINITY;
-    if (far == 0.0) {
-        memcpy(scan->gradient, scan->reference_gradient, p * sizeof(double));
-        return;
+    const hawser_matrix *X = &columns->X;
+    double all = X->layout == HAWSER_DENSE ? (double)X->cols : (double)X->stored, far = 0.0;
+    missing todo = {.entries = INFINITY};
+    if (scan->referenced) {
+        if (memcmp(scan->dual, dual, X->rows * sizeof *dual) != 0)
+            take_dual(scan, dual, X->rows);
+        far = distance(scan, columns, dual);
+        if (!is_listed(scan, far, alpha, X->cols, lambda))
+            list_live(scan, columns, far, alpha, lambda);
+        todo = bound_live(scan, columns, far, alpha, lambda, FEW * all);
+        scan->wasted += todo.wasted;
     }
-    if (!scan->referenced || list_unsafe(scan, columns, far, alpha, lambda, &count) > FEW * all) {
+    if (todo.entries > FEW * all || scan->wasted > all) { /* a new reference */
         hw_linear_scan_all(scan, columns, dual, sum);
-        return;
+        list_live(scan, columns, 0.0, alpha, lambda);
+    } else {
+        compute(scan, columns, dual, sum, todo.count);
     }
-    hawser_scan_some(&columns->X, scan->listed, count, dual, scan->gradient);
-    for (size_t k = 0; k < count; k++) {
-        uint32_t j = scan->listed[k];
-        scan->gradient[j] = (scan->gradient[j] - columns->mean[j] * sum) / columns->total;
-    }
+}
+
+double hw_linear_scan_idle(const hw_linear_scan *scan, const hw_linear_columns *columns, double lambda)
+{
+    return lambda > 0.0 && scan->live_count < columns->X.cols ? scan->live_lambda / lambda : 0.0;
+}
+
+hw_linear_candidates hw_linear_scan_candidates(const hw_linear_scan *scan, const double *alpha)
+{
+    return (hw_linear_candidates){.list = scan->live,
+                                  .count = scan->live_count,
+                                  .alpha = alpha,
+                                  .gradient = scan->gradient,
+                                  .screened = scan->screened};
 }
 
 double hw_linear_scan_most(const hw_linear_scan *scan, const hw_linear_columns *columns)
@@ -116,7 +233,8 @@ void hw_linear_scan_conjugate(const hw_linear_scan *scan, const hw_linear_column
 {
     double largest = fmax(1.0, fabs(scale));
     *scaled = *plain = 0.0;
-    for (size_t j = 0; j < columns->X.cols; j++) {
+    for (size_t k = 0; k < scan->live_count; k++) {
+        uint32_t j = scan->live[k];
         if (largest * fabs(scan->gradient[j]) <= lambda * columns->l1[j])
             continue;
         hw_linear_term term = hw_linear_term_at(columns, j, lambda);
@@ -134,7 +252,8 @@ void hw_linear_scan_screen(hw_linear_scan *scan, const hw_linear_columns *column
         scan->screened_count = 0;
     }
     radius *= 1.0 + 1e-9;
-    for (size_t j = 0; j < columns->X.cols; j++) {
+    for (size_t k = 0; k < scan->live_count; k++) {
+        uint32_t j = scan->live[k];
         double most = fabs(scale * scan->gradient[j]) + radius * sqrt(columns->norm[j]);
         if (!scan->screened[j] && alpha[j] == 0.0 && most < lambda * columns->l1[j] * (1.0 - 1e-9)) {
             scan->screened[j] = true;

@@ -10,12 +10,21 @@
 typedef struct hw_linear_scan {
     double *
         gradient; /* exact; for a column that cannot matter, an upper bound of the magnitude with the sign of the last full scan */
-    bool *screened; /* proved to be zero at this lambda */
+    bool *screened; /* live columns that are proved to be zero at this lambda */
     double screened_at;
     size_t screened_count;
     double *reference_dual, *reference_gradient; /* of the last full scan */
-    uint32_t *listed;                            /* the columns that a scan computes */
     bool referenced;
+    double wasted; /* entries read since then for columns that did not matter */
+    /* The live columns, ascending. Each other column is zero and stays inside the penalty's dead zone at this dual point; so it does until the point
+     * is further than `live_far` from the reference, lambda is below live_lambda, or a column that is not listed has left zero. */
+    uint32_t *live;
+    size_t live_count;
+    double live_far, live_lambda; /* live_far < 0: there is no list */
+    double *dual;                 /* of the last scan */
+    uint32_t *computed;           /* the live columns whose correlation with it was computed */
+    size_t computed_count;
+    bool *exact;                     /* by column: it is one of them */
     double grades[HW_LINEAR_GRADES]; /* of the gradient, as hw_linear_report_grades reported them last */
 } hw_linear_scan;
 
@@ -25,15 +34,20 @@ void hw_linear_scan_free(hw_linear_scan *scan);
 void hw_linear_scan_reset(hw_linear_scan *scan);
 /* Computes exact correlations of all columns. */
 void hw_linear_scan_all(hw_linear_scan *scan, const hw_linear_columns *columns, const double *dual, double sum);
-/* Computes correlations, except for columns that stay inside the penalty's dead zone by the triangle inequality from the last full scan. */
+/* Computes correlations, except for columns that stay inside the penalty's dead zone by the triangle inequality from the last full scan. Lists the
+ * live columns: only these matter to the functions below. */
 void hw_linear_scan_run(hw_linear_scan *scan, const hw_linear_columns *columns, const double *dual, double sum,
                         const double *alpha, double lambda);
+/* Returns the live columns, with their coefficients. */
+hw_linear_candidates hw_linear_scan_candidates(const hw_linear_scan *scan, const double *alpha);
 /* Returns the largest |g_j| / l1_j of columns that may move, the lambda at which the first of them moves. */
 double hw_linear_scan_most(const hw_linear_scan *scan, const hw_linear_columns *columns);
+/* Returns a bound of |g_j| / (lambda l1_j) for the columns that are not live: at most 1. */
+double hw_linear_scan_idle(const hw_linear_scan *scan, const hw_linear_columns *columns, double lambda);
 /* Computes sum_j h_j*(scale g_j), and the same at scale 1. */
 void hw_linear_scan_conjugate(const hw_linear_scan *scan, const hw_linear_columns *columns, double lambda, double scale,
                               double *scaled, double *plain);
-/* Marks columns that are zero at the optimum: they are zero for every dual point within `radius` of scale * u. */
+/* Marks live columns that are zero at the optimum: they are zero for every dual point within `radius` of scale * u. */
 void hw_linear_scan_screen(hw_linear_scan *scan, const hw_linear_columns *columns, const double *alpha, double lambda,
                            double scale, double radius);
 

@@ -8,7 +8,7 @@
 #ifndef HW_ALGORITHMS_SOLVE_SOLVER_H
 #define HW_ALGORITHMS_SOLVE_SOLVER_H
 
-#include "algorithms/solve/columns.h"
+#include "algorithms/solve/grades.h"
 #include "algorithms/solve/part.h"
 #include "algorithms/solve/stop.h"
 #include "hawser/record.h"
@@ -41,9 +41,9 @@ typedef struct hw_linear_solver {
     /* Discards everything that was derived from the columns, which have changed (another fold's weights). */
     void (*reset)(void *state);
     /* Chooses the columns of the next rounds from a fresh gradient: the support, columns without an L1 part, and the `most` most promising of the
-     * others. `screened` columns are known to be zero. */
-    hawser_status (*choose)(void *state, const hw_linear_columns *columns, double lambda, const double *alpha,
-                            const double *gradient, const bool *screened, size_t most, hawser_error *error);
+     * others. */
+    hawser_status (*choose)(void *state, const hw_linear_columns *columns, double lambda,
+                            const hw_linear_candidates *candidates, size_t most, hawser_error *error);
     hawser_status (*solve)(void *state, const hw_linear_round *round, hawser_error *error);
     /* Returns the columns that rounds change until the next choose; NULL for all columns. */
     const uint32_t *(*members)(const void *state, size_t *count);

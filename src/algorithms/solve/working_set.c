@@ -81,33 +81,36 @@ static void sift_up(scored *heap, size_t at)
 }
 
 /* Fills the heap with at most `most` columns outside the support, those with the largest promise. Returns their number. */
-static size_t best_candidates(working_set *set, const hw_linear_columns *columns, double lambda, const double *alpha,
-                              const double *gradient, const bool *screened, size_t most)
+static size_t best_candidates(working_set *set, const hw_linear_columns *columns, double lambda,
+                              const hw_linear_candidates *candidates, size_t most)
 {
     size_t count = 0;
-    for (size_t j = 0; j < columns->X.cols && most > 0; j++) {
-        if (screened[j] || alpha[j] != 0.0 || columns->norm[j] <= 0.0)
+    for (size_t k = 0; k < candidates->count && most > 0; k++) {
+        uint32_t j = candidates->list[k];
+        if (candidates->screened[j] || candidates->alpha[j] != 0.0 || columns->norm[j] <= 0.0)
             continue;
-        double score = hw_linear_promise(columns, j, gradient[j], lambda);
+        double score = hw_linear_promise(columns, j, candidates->gradient[j], lambda);
         if (score <= 0.0 || (count == most && score <= set->heap[0].score))
             continue;
         if (count < most) {
-            set->heap[count] = (scored){score, (uint32_t)j};
+            set->heap[count] = (scored){score, j};
             sift_up(set->heap, count++);
         } else {
-            set->heap[0] = (scored){score, (uint32_t)j};
+            set->heap[0] = (scored){score, j};
             sift_down(set->heap, count);
         }
     }
     return count;
 }
 
-static hawser_status choose(void *opaque, const hw_linear_columns *columns, double lambda, const double *alpha,
-                            const double *gradient, const bool *screened, size_t most, hawser_error *error)
+static hawser_status choose(void *opaque, const hw_linear_columns *columns, double lambda,
+                            const hw_linear_candidates *candidates, size_t most, hawser_error *error)
 {
     working_set *set = opaque;
+    const double *alpha = candidates->alpha;
     size_t support = 0, always = 0;
-    for (size_t j = 0; j < columns->X.cols; j++) {
+    for (size_t k = 0; k < candidates->count; k++) {
+        uint32_t j = candidates->list[k];
         support += alpha[j] != 0.0;
         always += alpha[j] == 0.0 && columns->l1[j] == 0.0;
     }
@@ -119,13 +122,13 @@ static hawser_status choose(void *opaque, const hw_linear_columns *columns, doub
         set->heap = heap;
         set->heap_capacity = 2 * most;
     }
-    size_t entering = best_candidates(set, columns, lambda, alpha, gradient, screened, most);
+    size_t entering = best_candidates(set, columns, lambda, candidates, most);
     HAWSER_TRY(hw_linear_members_reserve(&set->members, support + entering, error));
     hw_linear_members *members = &set->members;
     members->count = 0;
-    for (size_t j = 0; j < columns->X.cols; j++)
-        if (alpha[j] != 0.0)
-            members->columns[members->count++] = (uint32_t)j;
+    for (size_t k = 0; k < candidates->count; k++)
+        if (alpha[candidates->list[k]] != 0.0)
+            members->columns[members->count++] = candidates->list[k];
     for (size_t k = 0; k < entering; k++)
         members->columns[members->count++] = set->heap[k].column;
     for (size_t k = 0; k < members->count; k++)
