@@ -91,6 +91,7 @@ typedef struct hawser_load {
     bool target_optional; /**< with `schema` or `columns`: the input may lack the target */
     size_t
         target_place; /**< with these, for an input without names: 1 + the target's column in the training data; 0: unknown */
+    const char *id;   /**< hawser_rows_open: the CSV column whose text identifies a row, by name or number; NULL: none */
     size_t
         columns; /**< predict, evaluate: the model's number of columns; columns beyond it are counted and ignored. 0: all columns */
     hawser_type type; /**< HAWSER_F64 or HAWSER_F32 storage */
@@ -170,6 +171,36 @@ typedef struct hawser_load_figures {
     bool target_file;          /**< hawser_load.target was a file and not a column */
 } hawser_load_figures;
 HAWSER_API const hawser_load_figures *hawser_dataset_figures(const hawser_dataset *dataset);
+
+/** An input that is read in pieces of rows, for the columns of a model, so that memory does not grow with the input. */
+typedef struct hawser_rows hawser_rows;
+
+/** Some rows of an input. The caller frees `data`. */
+typedef struct hawser_piece {
+    uint64_t number;        /**< pieces are counted from 0 in the order of the input */
+    hawser_dataset *data;   /**< NULL: the piece has no rows */
+    const char *const *ids; /**< hawser_load.id: the text of each row, without quotes; owned by `data`. NULL without it */
+} hawser_piece;
+
+/** Opens an input like hawser_dataset_load, to be read in pieces. `load` has the columns of a model (`columns`, and `schema` if it has one), and for
+ *  svmlight the index base; its texts and arrays, and `paths`, must outlive the rows. Reads until the first line is there. svmlight, CSV, .npy in row
+ *  order and the cache file are read in pieces; of pipes and archives a piece has the rows that can be read without waiting. Any other input is
+ *  loaded at once and is one piece (hawser_rows_loaded). Example weights are not read. HAWSER_BAD_OPTION for an `id` that the input cannot have. */
+HAWSER_API hawser_status hawser_rows_open(const char *const *paths, size_t count, const hawser_load *load,
+                                          hawser_rows **rows, hawser_error *error) HAWSER_MUST_USE;
+/** Reads the next piece; *more is false at the end, or after a stop. After a failure piece->data has the rows before the bad one, or is NULL, and
+ *  the input has ended. Blocks until a row can be read. Thread-safe: each piece goes to one of the callers. */
+HAWSER_API hawser_status hawser_rows_next(hawser_rows *rows, hawser_piece *piece, bool *more,
+                                          hawser_error *error) HAWSER_MUST_USE;
+/** Ends the input: calls of hawser_rows_next that wait, and later ones, return no piece. Thread-safe. */
+HAWSER_API void hawser_rows_stop(hawser_rows *rows);
+/** Returns why the input was loaded as a whole, as the end of a sentence, or NULL: it is read in pieces. */
+HAWSER_API const char *hawser_rows_loaded(const hawser_rows *rows);
+/** Returns the name of the column hawser_load.id, or NULL if the input has no names, or no such column was asked for. */
+HAWSER_API const char *hawser_rows_id(const hawser_rows *rows);
+/** Stores the facts about what was read so far. rows_read and the sizes are not filled. Thread-safe. */
+HAWSER_API void hawser_rows_figures(hawser_rows *rows, hawser_load_figures *figures);
+HAWSER_API void hawser_rows_close(hawser_rows *rows);
 
 /** Writes Hawser's binary cache file, which a later load maps instead of parsing text. The file is written under a temporary name and renamed. */
 HAWSER_API hawser_status hawser_dataset_save(const hawser_dataset *dataset, const char *path,

@@ -136,13 +136,18 @@ static hawser_status check_selection(const hw_job *job, hawser_format format, ha
     return HAWSER_OK;
 }
 
+hawser_status hw_load_format(hw_job *job, hawser_format *format, hawser_error *error)
+{
+    HAWSER_TRY(hw_check_exposure(job->load, error));
+    HAWSER_TRY(find_format(job, format, error));
+    return check_selection(job, *format, error);
+}
+
 static hawser_status load_opened(hw_job *job, hawser_dataset *dataset, hawser_error *error)
 {
     hawser_format format;
-    HAWSER_TRY(hw_check_exposure(job->load, error));
-    HAWSER_TRY(find_format(job, &format, error));
+    HAWSER_TRY(hw_load_format(job, &format, error));
     dataset->figures.format = format;
-    HAWSER_TRY(check_selection(job, format, error));
     const hw_format_row *row = hw_format_row_of(format);
     bool in_lines = (row->traits & HW_FORMAT_LINES) != 0, binary = (row->traits & HW_FORMAT_BINARY) != 0;
     dataset->figures.parted = (in_lines || binary) && job->load->parts > 1; /* Matrix Market sets this itself */
@@ -155,7 +160,7 @@ static hawser_status load_opened(hw_job *job, hawser_dataset *dataset, hawser_er
     return HAWSER_OK;
 }
 
-static void begin(hw_job *job, const hawser_load *load, uint64_t memory, bool as_table)
+void hw_load_begin(hw_job *job, const hawser_load *load, uint64_t memory, bool as_table)
 {
     memset(job, 0, sizeof *job);
     job->load = load;
@@ -184,7 +189,7 @@ static hawser_status finish(hw_job *job, hawser_status opened, double began, haw
 }
 
 /* A cache is mapped by its name, not read through the input. */
-static bool is_cache(const hw_job *job, const hawser_load *load)
+bool hw_load_is_cache(const hw_job *job, const hawser_load *load)
 {
     const hw_input_file *file = &job->input.files[0];
     if (file->map == NULL || (load->format != HAWSER_GUESS && load->format != HAWSER_CACHE))
@@ -192,7 +197,7 @@ static bool is_cache(const hw_job *job, const hawser_load *load)
     return hw_guess_format(file->map, file->bytes < SAMPLE_BYTES ? file->bytes : SAMPLE_BYTES) == HAWSER_CACHE;
 }
 
-static hawser_status check_asked(const char *const *paths, size_t count, const hawser_load *load, hawser_error *error)
+hawser_status hw_load_check(const char *const *paths, size_t count, const hawser_load *load, hawser_error *error)
 {
     if (load->format != HAWSER_GUESS && hw_format_row_of(load->format) == NULL)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "hawser_load: there is no format %d", (int)load->format);
@@ -244,8 +249,7 @@ hawser_status hawser_dataset_load(const char *const *paths, size_t count, const 
 
 /* Compares the names of the columns and the words of the target with the model's, where the reader has not matched them: those of a cache, or of
  * a file of names. */
-static hawser_status check_schema(const char *path, const hawser_dataset *dataset, const hawser_load *load,
-                                  hawser_error *error)
+hawser_status hw_load_matches(const char *path, const hawser_dataset *dataset, const hawser_load *load, hawser_error *error)
 {
     size_t size = 0, count = 0, expected = 0;
     char *text = NULL;
@@ -285,9 +289,9 @@ static hawser_status load_once(const char *const *paths, size_t count, const haw
     double began = hw_seconds();
     within.memory_limit = memory;
     *again = false;
-    begin(&job, load, memory, as_table);
+    hw_load_begin(&job, load, memory, as_table);
     hawser_status status = hw_input_open(&job.input, paths, count, &job.budget, error);
-    if (status != HAWSER_OK || !is_cache(&job, load))
+    if (status != HAWSER_OK || !hw_load_is_cache(&job, load))
         return finish(&job, status, began, dataset, again, error);
     if (job.input.count > 1)
         status =
@@ -303,12 +307,32 @@ hawser_status hw_load_within(const char *const *paths, size_t count, const hawse
 {
     bool again;
     *dataset = NULL;
-    HAWSER_TRY(check_asked(paths, count, load, error));
+    HAWSER_TRY(hw_load_check(paths, count, load, error));
     hawser_status status = load_once(paths, count, load, memory, false, dataset, &again, error);
     if (again)
         status = load_once(paths, count, load, memory, true, dataset, &again, error);
     if (status == HAWSER_OK && load->schema != NULL)
-        status = check_schema(paths[0], *dataset, load, error);
+        status = hw_load_matches(paths[0], *dataset, load, error);
+    if (status != HAWSER_OK) {
+        hawser_dataset_free(*dataset);
+        *dataset = NULL;
+    }
+    return status;
+}
+
+hawser_status hw_load_opened(hw_job *job, const char *const *paths, size_t count, const hawser_load *load,
+                             hawser_dataset **dataset, hawser_error *error)
+{
+    bool again;
+    *dataset = NULL;
+    if (job->input.all_mapped) {
+        hw_job_free(job);
+        return hw_load_within(paths, count, load, load->memory_limit, dataset, error);
+    }
+    job->input.eager = job->as_table = false;
+    hawser_status status = finish(job, HAWSER_OK, hw_seconds(), dataset, &again, error);
+    if (status == HAWSER_OK && load->schema != NULL)
+        status = hw_load_matches(paths[0], *dataset, load, error);
     if (status != HAWSER_OK) {
         hawser_dataset_free(*dataset);
         *dataset = NULL;
@@ -327,7 +351,7 @@ hawser_status hw_load_as_table(const char *const *paths, size_t count, const haw
 hawser_status hw_load_sides(hawser_dataset *dataset, const hawser_load *load, uint64_t memory, hawser_error *error)
 {
     hw_job job;
-    begin(&job, load, memory, false);
+    hw_load_begin(&job, load, memory, false);
     hawser_status status = hw_load_side_files(&job, dataset, error);
     hw_job_free(&job);
     return status;
@@ -342,7 +366,7 @@ hawser_status hw_load_memory(const char *name, const char *text, size_t bytes, s
     for (int round = 0; round == 0 || (round == 1 && again); round++) {
         hw_job job;
         double began = hw_seconds();
-        begin(&job, load, load->memory_limit, again);
+        hw_load_begin(&job, load, load->memory_limit, again);
         job.chunk_bytes = chunk_bytes;
         status = hw_input_memory(&job.input, name, text, bytes, &job.budget, error);
         status = finish(&job, status, began, dataset, &again, error);

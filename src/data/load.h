@@ -16,6 +16,21 @@ hawser_status hw_load_within(const char *const *paths, size_t count, const hawse
 hawser_status hw_load_as_table(const char *const *paths, size_t count, const hawser_load *load, uint64_t memory,
                                hawser_dataset **dataset, hawser_error *error) HAWSER_MUST_USE;
 
+/* What hawser_rows_open shares with loads. */
+hawser_status hw_load_check(const char *const *paths, size_t count, const hawser_load *load,
+                            hawser_error *error) HAWSER_MUST_USE;
+void hw_load_begin(hw_job *job, const hawser_load *load, uint64_t memory, bool as_table);
+/* Finds the format of an opened input, and refuses what is not read, and options that it does not have. */
+hawser_status hw_load_format(hw_job *job, hawser_format *format, hawser_error *error) HAWSER_MUST_USE;
+/* Returns whether an opened input is a cache file, which is mapped by its name. */
+bool hw_load_is_cache(const hw_job *job, const hawser_load *load);
+/* Compares names of columns and words of the target with the model's, where the reader has not matched them. */
+hawser_status hw_load_matches(const char *path, const hawser_dataset *dataset, const hawser_load *load,
+                              hawser_error *error) HAWSER_MUST_USE;
+/* Loads an input that was opened, of which perhaps heads were read, and ends the job whatever happens. */
+hawser_status hw_load_opened(hw_job *job, const char *const *paths, size_t count, const hawser_load *load,
+                             hawser_dataset **dataset, hawser_error *error) HAWSER_MUST_USE;
+
 /* Target, weights, offset and names that lie in files of their own. */
 hawser_status hw_load_side_files(hw_job *job, hawser_dataset *dataset, hawser_error *error) HAWSER_MUST_USE;
 /* Like hw_load_side_files, for a dataset that was assembled elsewhere. */

@@ -46,7 +46,11 @@ typedef struct fixture {
     hawser_context *context;
     hawser_progress *progress;
     hawser_error error;
-    hawser_load load, load_out;
+    hawser_load load, load_out, row_load;
+    hawser_rows *rows, *made_rows;
+    hawser_piece piece;
+    hawser_load_figures figures_out;
+    bool more;
     hawser_generate generate;
     hawser_store_options store_options;
     hawser_serving serving;
@@ -312,6 +316,7 @@ static void prepare(fixture *f)
     f->called = f->must_fail = false;
     f->generate = (hawser_generate){.kind = "dense", .rows = ROWS, .cols = COLUMNS, .nonzeros = 2, .seed = 1};
     f->load = f->load_out = (hawser_load){0};
+    f->row_load = (hawser_load){.columns = COLUMNS, .index_base = 2};
     f->store_options = (hawser_store_options){0};
     f->serving = (hawser_serving){0};
     f->table = (hawser_table){.name = "table", .last = 9};
@@ -320,6 +325,7 @@ static void prepare(fixture *f)
     f->sync = hawser_bsp();
     f->tables[0] = hawser_job_rows();
     f->paths[0] = f->data_path;
+    must(f, hawser_rows_open(f->paths, 1, &f->row_load, &f->rows, &f->error));
     snprintf(f->fresh, sizeof f->fresh, "fresh-%u", f->number_of_case++);
     f->text = "text";
     f->name = "state";
@@ -345,6 +351,9 @@ static void clean(fixture *f)
     hawser_run_free(f->made_run);
     hawser_close(f->made_job);
     hawser_dataset_free(f->made_dataset);
+    hawser_dataset_free(f->piece.data);
+    hawser_rows_close(f->rows);
+    hawser_rows_close(f->made_rows);
     hawser_model_free(f->made_model);
     hawser_schema_free(f->made_schema);
     free(f->made_text);
@@ -356,6 +365,8 @@ static void clean(fixture *f)
     f->made_run = NULL;
     f->made_job = NULL;
     f->made_dataset = NULL;
+    f->piece = (hawser_piece){0};
+    f->rows = f->made_rows = NULL;
     f->made_model = NULL;
     f->made_schema = NULL;
     f->made_text = NULL;

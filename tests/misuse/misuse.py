@@ -29,6 +29,8 @@ GIVEN = {
     "hawser_unit_function *": "f->unit", "hawser_observer *": "f->observer",
     "const hawser_matrix *": "&f->matrix", "const hawser_matrix * part": "&f->part",
     "const hawser_load *": "&f->load", "hawser_load *": "&f->load_out", "const hawser_generate *": "&f->generate",
+    "hawser_rows *": "f->rows", "const hawser_rows *": "f->rows", "hawser_rows **": "&f->made_rows", "hawser_piece *": "&f->piece",
+    "hawser_load_figures *": "&f->figures_out", "bool *": "&f->more",
     "const hawser_store_options *": "&f->store_options", "const hawser_table *": "&f->table",
     "const hawser_request *": "&f->request", "const hawser_serving *": "&f->serving",
     "hawser_store_figures *": "&f->store_figures", "hawser_table *": "&f->table_out", "hawser_chunk *": "&f->chunk",
@@ -52,6 +54,7 @@ GIVEN = {
 }
 # What functions are given that others are not.
 SPECIAL = {
+    ("hawser_rows_open", "load"): "&f->row_load",
     ("hawser_schema_read", "text"): '"{\\"columns\\": []}"', ("hawser_schema_write", "text"): "&f->made_text",
     ("hawser_data_state", "name"): '"fresh"', ("hawser_replicated_state", "name"): '"fresh"',
     ("hawser_partitioned_state", "name"): '"fresh"', ("hawser_stored_state", "name"): '"fresh"',
@@ -113,7 +116,7 @@ NEEDED_BY = {("hawser_push", "values"), ("hawser_push_pull", "values"), ("hawser
 # Sound calls that would end what the other cases need, or never end.
 NO_SOUND_CALL = {"hawser_close", "hawser_run_free", "hawser_program_free", "hawser_options_free", "hawser_model_free",
                  "hawser_store_close", "hawser_store_serve", "hawser_interrupt", "hawser_open", "hawser_unit_fail",
-                 "hawser_fail", "hawser_dataset_free", "hawser_prefetch_wait", "hawser_job_fit"}
+                 "hawser_fail", "hawser_dataset_free", "hawser_rows_close", "hawser_prefetch_wait", "hawser_job_fit"}
 # A name that is not known is no mistake here: the value says so.
 QUIET = {"hawser_metric", "hawser_progress_metric"}
 # Layouts that a state or a view does not take: its numbers stay what they are.

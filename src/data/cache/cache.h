@@ -12,5 +12,8 @@
  * from the file's are refused. */
 hawser_status hw_cache_open(const char *path, const hawser_load *load, hawser_dataset **dataset,
                             hawser_error *error) HAWSER_MUST_USE;
+/* Like hw_cache_open, to read rows in pieces: the matrix keeps its layout, and pages that were checked are released from memory. */
+hawser_status hw_cache_open_pieces(const char *path, const hawser_load *load, hawser_dataset **dataset,
+                                   hawser_error *error) HAWSER_MUST_USE;
 
 #endif

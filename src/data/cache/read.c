@@ -25,7 +25,16 @@ typedef struct cache_reader {
     const char *name;
     hw_cache_header header;
     hawser_dataset *dataset;
+    bool sparing; /* pages that were read are released */
 } cache_reader;
+
+/* Releases the whole pages among bytes that were read; a later access reads them again. */
+static void was_read(const cache_reader *in, const void *begin, size_t bytes)
+{
+    uintptr_t page = 4096, from = ((uintptr_t)begin + page - 1) / page * page, to = ((uintptr_t)begin + bytes) / page * page;
+    if (in->sparing && to > from)
+        (void)madvise((void *)from, to - from, MADV_DONTNEED);
+}
 
 static hawser_status damaged(const cache_reader *in, const char *what, hawser_error *error)
 {
@@ -93,8 +102,10 @@ static hawser_status check_digests(const cache_reader *in, hawser_error *error)
         const hw_cache_span *span = &in->header.sections[s];
         uint64_t digest = 0, left = span->size;
         const unsigned char *at = in->bytes + span->begin;
-        for (; left >= HW_CACHE_PIECE; left -= HW_CACHE_PIECE, at += HW_CACHE_PIECE)
+        for (; left >= HW_CACHE_PIECE; left -= HW_CACHE_PIECE, at += HW_CACHE_PIECE) {
             digest = hw_hash(at, HW_CACHE_PIECE, digest);
+            was_read(in, at, HW_CACHE_PIECE);
+        }
         if (hw_hash(at, (size_t)left, digest) != span->digest)
             return damaged(in, "a checksum does not match", error);
     }
@@ -110,6 +121,7 @@ static hawser_status check_lines(const cache_reader *in, const hawser_matrix *A,
     for (size_t j = 0; j < lines; j++)
         if (A->offsets[j] > A->offsets[j + 1])
             return damaged(in, "the offsets do not ascend", error);
+    const uint32_t *seen = A->indices;
     for (size_t j = 0; j < lines; j++) {
         const uint32_t *at = A->indices + A->offsets[j];
         size_t count = (size_t)(A->offsets[j + 1] - A->offsets[j]), wrong = 0;
@@ -117,23 +129,36 @@ static hawser_status check_lines(const cache_reader *in, const hawser_matrix *A,
             wrong += at[k] <= at[k - 1];
         if (wrong > 0 || (count > 0 && at[count - 1] >= width))
             return damaged(in, "the indices of a line do not ascend or are out of range", error);
+        if (at + count - seen > HW_CACHE_PIECE) {
+            was_read(in, seen, (size_t)((const char *)(at + count) - (const char *)seen));
+            seen = at + count;
+        }
     }
     return HAWSER_OK;
 }
 
-static bool all_finite(const void *values, hawser_type type, uint64_t count)
+static bool all_finite(const cache_reader *in, const void *values, hawser_type type, uint64_t count)
 {
-    return (type == HAWSER_F32 ? hw_first_not_finite_f32(values, count) : hw_first_not_finite_f64(values, count)) == count;
+    const char *at = values;
+    for (uint64_t some; count > 0; count -= some) {
+        some = count < HW_CACHE_PIECE ? count : HW_CACHE_PIECE;
+        const void *piece = at;
+        if ((type == HAWSER_F32 ? hw_first_not_finite_f32(piece, some) : hw_first_not_finite_f64(piece, some)) != some)
+            return false;
+        at += some * hw_type_size(type);
+        was_read(in, piece, some * hw_type_size(type));
+    }
+    return true;
 }
 
 static hawser_status check_numbers(const cache_reader *in, hawser_error *error)
 {
     const hawser_dataset *d = in->dataset;
-    bool good = all_finite(d->matrix.values, d->matrix.type, d->matrix.stored);
+    bool good = all_finite(in, d->matrix.values, d->matrix.type, d->matrix.stored);
     const double *const rows[] = {d->target, d->weights, d->offset};
     for (int i = 0; i < 3; i++)
-        good = good && (rows[i] == NULL || all_finite(rows[i], HAWSER_F64, d->matrix.rows));
-    good = good && (d->means == NULL || all_finite(d->means, HAWSER_F64, d->matrix.cols));
+        good = good && (rows[i] == NULL || all_finite(in, rows[i], HAWSER_F64, d->matrix.rows));
+    good = good && (d->means == NULL || all_finite(in, d->means, HAWSER_F64, d->matrix.cols));
     return good ? HAWSER_OK : damaged(in, "it holds numbers that are not finite", error);
 }
 
@@ -217,19 +242,23 @@ static hawser_status read_all(cache_reader *in, bool verify, hawser_error *error
     return read_names(in, error);
 }
 
+static hawser_status view(cache_reader *in, bool verify, hawser_dataset **dataset, hawser_error *error)
+{
+    *dataset = NULL;
+    HAWSER_TRY(hw_dataset_new(&in->dataset, error));
+    hawser_status status = read_all(in, verify, error);
+    if (status != HAWSER_OK) {
+        hawser_dataset_free(in->dataset);
+        return status;
+    }
+    *dataset = in->dataset;
+    return HAWSER_OK;
+}
+
 hawser_status hw_cache_view(const unsigned char *bytes, size_t size, const char *name, bool verify, hawser_dataset **dataset,
                             hawser_error *error)
 {
-    cache_reader in = {.bytes = bytes, .size = size, .name = name};
-    *dataset = NULL;
-    HAWSER_TRY(hw_dataset_new(&in.dataset, error));
-    hawser_status status = read_all(&in, verify, error);
-    if (status != HAWSER_OK) {
-        hawser_dataset_free(in.dataset);
-        return status;
-    }
-    *dataset = in.dataset;
-    return HAWSER_OK;
+    return view(&(cache_reader){.bytes = bytes, .size = size, .name = name}, verify, dataset, error);
 }
 
 /* ---- checks of the caller's options ---- */
@@ -307,7 +336,8 @@ static hawser_status cut_columns(hawser_dataset *d, const char *path, const haws
     return HAWSER_OK;
 }
 
-static hawser_status grant_wishes(hawser_dataset *d, const char *path, const hawser_load *load, hawser_error *error)
+static hawser_status grant_wishes(hawser_dataset *d, const char *path, const hawser_load *load, bool in_pieces,
+                                  hawser_error *error)
 {
     HAWSER_TRY(check_wishes(d, path, load, error));
     if (load->target != NULL && !asked(load->target)) {
@@ -315,7 +345,7 @@ static hawser_status grant_wishes(hawser_dataset *d, const char *path, const haw
         d->target_name = NULL;
     }
     HAWSER_TRY(cut_columns(d, path, load, error));
-    if (d->matrix.layout == (load->rows_layout ? HAWSER_CSC : HAWSER_CSR))
+    if (!in_pieces && d->matrix.layout == (load->rows_layout ? HAWSER_CSC : HAWSER_CSR))
         HAWSER_TRY(flip_dataset(d, path, load, error));
     d->figures.rows_read = NULL; /* mapped: no thread has read a row */
     d->figures.readers = 0;
@@ -345,7 +375,8 @@ static hawser_status map_file(const char *path, void **bytes, size_t *size, haws
     return status;
 }
 
-hawser_status hw_cache_open(const char *path, const hawser_load *load, hawser_dataset **dataset, hawser_error *error)
+static hawser_status open_cache(const char *path, const hawser_load *load, bool in_pieces, hawser_dataset **dataset,
+                                hawser_error *error)
 {
     double start = hw_seconds();
     void *bytes = NULL;
@@ -353,7 +384,8 @@ hawser_status hw_cache_open(const char *path, const hawser_load *load, hawser_da
     hawser_dataset *d = NULL;
     *dataset = NULL;
     HAWSER_TRY(map_file(path, &bytes, &size, error));
-    hawser_status status = hw_cache_view(bytes, size, path, true, &d, error);
+    cache_reader in = {.bytes = bytes, .size = size, .name = path, .sparing = in_pieces};
+    hawser_status status = view(&in, true, &d, error);
     if (status != HAWSER_OK) {
         (void)munmap(bytes, size);
         return status;
@@ -361,7 +393,7 @@ hawser_status hw_cache_open(const char *path, const hawser_load *load, hawser_da
     d->mapping = bytes;
     d->mapping_bytes = size;
     d->figures.bytes_read = d->figures.bytes_text = size;
-    status = grant_wishes(d, path, load, error);
+    status = grant_wishes(d, path, load, in_pieces, error);
     if (status != HAWSER_OK) {
         hawser_dataset_free(d);
         return status;
@@ -369,4 +401,14 @@ hawser_status hw_cache_open(const char *path, const hawser_load *load, hawser_da
     d->figures.seconds = hw_seconds() - start;
     *dataset = d;
     return HAWSER_OK;
+}
+
+hawser_status hw_cache_open(const char *path, const hawser_load *load, hawser_dataset **dataset, hawser_error *error)
+{
+    return open_cache(path, load, false, dataset, error);
+}
+
+hawser_status hw_cache_open_pieces(const char *path, const hawser_load *load, hawser_dataset **dataset, hawser_error *error)
+{
+    return open_cache(path, load, true, dataset, error);
 }

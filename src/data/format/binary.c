@@ -75,6 +75,18 @@ static void text_done(const hw_binary *f, uint64_t begin, uint64_t end)
     hw_text_done(f->input, text + begin * bytes, text + end * bytes);
 }
 
+/* Refuses a number that cannot be stored: row and column count from 0. A column that is not read may have any. */
+static hawser_status check_value(const hw_binary *f, const unsigned char *roles, bool single, uint64_t row, uint64_t j,
+                                 double value, hawser_error *error)
+{
+    bool wide = single && roles[j] == HW_FEATURE && isinf((float)value);
+    if ((value - value == 0 && !wide) || roles[j] >= HW_UNSEEN)
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_BAD_INPUT, "%s: row %llu, column %llu (from 0): the value is %g; %s", f->name,
+                       (unsigned long long)row, (unsigned long long)j, value,
+                       value - value == 0 ? "it is too large for type f32, use f64" : "remove the row");
+}
+
 static hawser_status put_rows(void *context, uint32_t thread, hawser_error *error)
 {
     const binary_work *w = context;
@@ -91,13 +103,9 @@ static hawser_status put_rows(void *context, uint32_t thread, hawser_error *erro
             for (uint64_t j = 0; j < f->width; j++) {
                 double value = value_at(f, f->fortran ? j * f->rows + row + i : (row + i) * f->width + j);
                 tile[i * f->width + j] = value;
-                bool wide = w->dense.single && w->dense.roles[j] == HW_FEATURE && isinf((float)value);
-                if (value - value != 0 || wide) {
-                    status = hawser_fail(error, HAWSER_BAD_INPUT, "%s: row %llu, column %llu (from 0): the value is %g; %s",
-                                         f->name, (unsigned long long)(row + i), (unsigned long long)j, value,
-                                         value - value == 0 ? "it is too large for type f32, use f64" : "remove the row");
+                status = check_value(f, w->dense.roles, w->dense.single, row + i, j, value, error);
+                if (status != HAWSER_OK)
                     break;
-                }
             }
         if (status == HAWSER_OK)
             status = hw_dense_put(&w->dense, tile, w->first + row - w->begin, count, error);
@@ -125,7 +133,7 @@ static void find_optional_target(const hw_job *job, const hw_binary *f, unsigned
         roles[column] = HW_IGNORED;
 }
 
-static hawser_status give_roles(const hw_job *job, const hw_binary *f, unsigned char *roles, hawser_error *error)
+hawser_status hw_binary_roles(const hw_job *job, const hw_binary *f, unsigned char *roles, hawser_error *error)
 {
     const char *specs[] = {job->load->target, job->load->weights, hw_load_offset(job->load)};
     const char *const what[] = {"target", "weights", hw_load_exposes(job->load) ? "exposure" : "offset"};
@@ -156,6 +164,33 @@ static hawser_status give_roles(const hw_job *job, const hw_binary *f, unsigned 
     return HAWSER_OK;
 }
 
+hawser_status hw_binary_take(hw_job *job, const hw_binary *f, const unsigned char *roles, uint64_t first, uint64_t count,
+                             hawser_dataset *dataset, hawser_error *error)
+{
+    hw_dense dense;
+    double *rows;
+    uint64_t good = 0;
+    hawser_status bad = HAWSER_OK, status = HW_NEW(&rows, count * f->width, "rows", error);
+    for (; status == HAWSER_OK && good < count; good++) {
+        for (uint64_t j = 0; bad == HAWSER_OK && j < f->width; j++) {
+            double value = rows[good * f->width + j] = value_at(f, good * f->width + j);
+            bad = check_value(f, roles, job->load->type == HAWSER_F32, first + good, j, value, error);
+            if (bad == HAWSER_OK && roles[j] == HW_OFFSET && hw_load_exposes(job->load))
+                bad = hw_take_exposures(f->name, &rows[good * f->width + j], 1, first + good, error);
+        }
+        if (bad != HAWSER_OK)
+            break;
+    }
+    if (status == HAWSER_OK && good > 0)
+        status = hw_dense_begin(&dense, job, good, f->width, roles, dataset, error);
+    if (status == HAWSER_OK && good > 0)
+        status = hw_dense_put(&dense, rows, 0, good, error);
+    if (status == HAWSER_OK && good > 0)
+        hw_dense_end(&dense, dataset);
+    free(rows);
+    return status != HAWSER_OK ? status : bad;
+}
+
 /* Adds the figures of a file of which rows [begin, end) are read. */
 static void count_bytes(hw_job *job, size_t number, const hw_binary *f, uint64_t begin, uint64_t end)
 {
@@ -174,7 +209,7 @@ static hawser_status fill_files(hw_job *job, const hw_binary *files, uint64_t al
     uint32_t part = job->load->part, parts = job->load->parts;
     uint64_t first = parts > 1 ? all * part / parts : 0, last = parts > 1 ? all * (part + 1) / parts : all, before = 0;
     uint64_t rows = last - first;
-    HAWSER_TRY(give_roles(job, &files[0], roles, error));
+    HAWSER_TRY(hw_binary_roles(job, &files[0], roles, error));
     uint64_t size = hw_type_size(job->load->type);
     uint64_t used = atomic_load(&job->budget.used), scratch = TILE * files[0].width * sizeof(double) * job->threads;
     HAWSER_TRY(hw_budget_estimate(&job->budget, used + scratch + rows * files[0].width * size, error));

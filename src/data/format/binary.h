@@ -30,4 +30,14 @@ typedef hawser_status (*hw_binary_header)(hw_job *job, size_t number, hw_binary 
 hawser_status hw_binary_load(hw_job *job, hw_binary_header header, hawser_dataset *dataset,
                              hawser_error *error) HAWSER_MUST_USE;
 
+/* Gives each column of a file its role. */
+hawser_status hw_binary_roles(const hw_job *job, const hw_binary *f, unsigned char *roles,
+                              hawser_error *error) HAWSER_MUST_USE;
+/* Makes `count` rows of a file in row order, whose numbers begin at f->values, the dataset; `first` is the number of the first of them, for
+ * messages. After HAWSER_BAD_INPUT the dataset has the rows before the bad one. */
+hawser_status hw_binary_take(hw_job *job, const hw_binary *f, const unsigned char *roles, uint64_t first, uint64_t count,
+                             hawser_dataset *dataset, hawser_error *error) HAWSER_MUST_USE;
+/* npy.c: reads the header of an .npy file; a hw_binary_header. */
+hawser_status hw_npy_header(hw_job *job, size_t number, hw_binary *f, hawser_error *error) HAWSER_MUST_USE;
+
 #endif

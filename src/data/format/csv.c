@@ -149,6 +149,13 @@ static hawser_status pass_header(const hw_csv *csv, const hw_chunk *chunk, const
     return HAWSER_OK;
 }
 
+static hawser_status keep_start(hw_text_part *part, const char *row, hawser_error *error)
+{
+    HAWSER_TRY(HW_GROW(&part->starts, &part->start_capacity, part->rows + 1, "the places of rows", error));
+    part->starts[part->rows] = row;
+    return HAWSER_OK;
+}
+
 hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw_text_part *part, hawser_error *error)
 {
     const hw_csv *csv = context;
@@ -192,6 +199,8 @@ hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw
             HAWSER_TRY(take_exposure(&place, row, error));
         if (job->load->type == HAWSER_F32 && !place.drop)
             HAWSER_TRY(check_single(&place, row, error));
+        if (!place.drop && csv->id != 0)
+            HAWSER_TRY(keep_start(part, row, error));
         if (place.drop)
             part->dropped++;
         else

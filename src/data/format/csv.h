@@ -18,6 +18,7 @@ typedef struct hw_csv {
     size_t line_bytes;
     uint64_t skip;           /* text bytes of the first file up to its rows */
     _Atomic bool *met_words; /* set when `placing` ends */
+    size_t id;               /* 1 + the column of load->id; then parts keep where each of their rows starts; 0: none */
 } hw_csv;
 
 /* Looks at the first lines: delimiter, header, width, which column has which role, and whether words are expected (job->as_table). What of the
@@ -36,6 +37,9 @@ hawser_status hw_csv_word(const hw_csv *csv, const hw_chunk *chunk, hw_text_part
 /* csv_words.c: a missing value: puts its cell, or *drop. HAWSER_BAD_INPUT where it is refused. */
 hawser_status hw_csv_missing(const hw_csv *csv, const hw_chunk *chunk, hw_text_part *part, size_t column, const char *at,
                              double *cell, bool *drop, hawser_error *error) HAWSER_MUST_USE;
+
+/* Returns whether each column of a model has a name. Of several columns without one, none could be told from the others. */
+bool hw_csv_is_named(const hawser_schema *schema);
 
 /* Whether fields are separated by the character. */
 static inline bool hw_csv_splits(char c, char delimiter)

@@ -183,7 +183,8 @@ static hawser_status first_line(hw_job *job, hw_csv *csv, hw_chunk *line, hawser
         if (stop == NULL)
             HAWSER_TRY(hw_check_text(line->file, line->line, text, near, error));
         stop = stop != NULL ? stop : memchr(near, '\n', (size_t)(end - near));
-    } while (stop == NULL && bytes >= least && line->file->map == NULL);
+        least = bytes > least ? bytes : least;
+    } while (stop == NULL && !hw_input_is_all(&job->input, 0));
     if (text == end)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: no rows in the input", line->file->name);
     HAWSER_TRY(hw_check_text(line->file, line->line, text, stop != NULL ? stop : end, error));
@@ -216,15 +217,50 @@ static size_t kinds_of(const char *at, const char *end, char delimiter, unsigned
     return count;
 }
 
+/* Returns whether a field of the line is the name of a column of the model. */
+static bool names_a_column(const hw_csv *csv, const hw_chunk *line, const hawser_schema *known)
+{
+    const char *begin, *stop, *at = csv->delimiter == HAWSER_BLANKS ? hw_skip_blanks(line->begin) : line->begin;
+    for (size_t j = 0; j < csv->rules.width; j++) {
+        at = hw_csv_field(at + (j > 0), line->end, csv->delimiter, &begin, &stop);
+        if (at == NULL)
+            return false;
+        for (size_t k = 0; k < known->count && *begin != '\0'; k++) {
+            const char *name = known->columns[k].shape.name;
+            if (strlen(name) == (size_t)(stop - begin) && *name != '\0' && memcmp(name, begin, (size_t)(stop - begin)) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* For a model a first line with a word is a header if no field is a number, or one is the name of a column: the first line decides, so
+ * that a row can be answered before the next one exists. */
+static hawser_status known_header(const hw_csv *csv, const hw_chunk *line, const hawser_schema *known, bool *header,
+                                  hawser_error *error)
+{
+    size_t numbers = 0;
+    unsigned char *kinds = NULL;
+    HAWSER_TRY(HW_NEW(&kinds, csv->rules.width, "columns", error));
+    size_t count = kinds_of(line->begin, line->end, csv->delimiter, kinds, csv->rules.width);
+    for (size_t j = 0; j < count; j++)
+        numbers += kinds[j] == 1;
+    free(kinds);
+    *header = numbers == 0 || names_a_column(csv, line, known);
+    return HAWSER_OK;
+}
+
 /* A first line with a word is a header, unless the second line has words and numbers in the same fields: then both are rows. */
-static hawser_status guess_header(const hw_csv *csv, const hw_chunk *line, const char *second, const char *end,
-                                  bool has_name, bool *header, hawser_error *error)
+static hawser_status guess_header(const hw_csv *csv, const hawser_schema *known, const hw_chunk *line, const char *second,
+                                  const char *end, bool has_name, bool *header, hawser_error *error)
 {
     size_t width = csv->rules.width, numbers = 0;
     unsigned char *kinds = NULL;
     *header = has_name;
-    if (!has_name || !csv->words || second >= end)
+    if (!has_name || !csv->words || (second >= end && known == NULL))
         return HAWSER_OK;
+    if (known != NULL)
+        return known_header(csv, line, known, header, error);
     HAWSER_TRY(HW_NEW(&kinds, 2 * width, "columns", error));
     bool same = kinds_of(line->begin, line->end, csv->delimiter, kinds, width) == width &&
                 kinds_of(second, end, csv->delimiter, kinds + width, width) == width;
@@ -296,7 +332,7 @@ static hawser_status settle_columns(hw_job *job, hw_csv *csv, const hw_chunk *li
     HAWSER_TRY(walk_line(line, csv, &has_name, false, error));
     csv->header = job->load->header > 0;
     if (job->load->header == 0)
-        HAWSER_TRY(guess_header(csv, line, rows, end, has_name, &csv->header, error));
+        HAWSER_TRY(guess_header(csv, job->load->schema, line, rows, end, has_name, &csv->header, error));
     if (csv->header) {
         HAWSER_TRY(HW_NEW(&csv->rules.names, csv->rules.width, "column names", error));
         HAWSER_TRY(walk_line(line, csv, &has_name, true, error));

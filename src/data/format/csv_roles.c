@@ -149,6 +149,14 @@ static hawser_status read_missing(const char *spec, hw_table_rules *rules, hawse
     return HAWSER_OK;
 }
 
+bool hw_csv_is_named(const hawser_schema *schema)
+{
+    for (size_t k = 0; k < schema->count; k++)
+        if (schema->columns[k].shape.name[0] == '\0')
+            return false;
+    return true;
+}
+
 static hawser_status other_count(const hw_job *job, size_t features, size_t count, hawser_error *error)
 {
     return hawser_fail(
@@ -206,15 +214,6 @@ static hawser_status match_names(const hw_job *job, hw_csv *csv, hawser_error *e
     return status;
 }
 
-/* Returns whether each column has a name. Several columns without a name could not be distinguished. */
-static bool is_named(const hawser_schema *schema)
-{
-    for (size_t k = 0; k < schema->count; k++)
-        if (schema->columns[k].shape.name[0] == '\0')
-            return false;
-    return true;
-}
-
 /* How the model's columns are read: words and dates, and the target's words. */
 static hawser_status read_as_known(hw_csv *csv, hawser_error *error)
 {
@@ -237,8 +236,9 @@ static hawser_status match_model(const hw_job *job, hw_csv *csv, hawser_error *e
     hw_table_rules *rules = &csv->rules;
     rules->known = job->load->schema;
     HAWSER_TRY(HW_NEW(&rules->source, rules->width, "columns", error));
-    HAWSER_TRY(rules->names != NULL && is_named(rules->known) ? match_names(job, csv, error)
-                                                              : match_positions(job, csv, rules->known->count, error));
+    HAWSER_TRY(rules->names != NULL && hw_csv_is_named(rules->known)
+                   ? match_names(job, csv, error)
+                   : match_positions(job, csv, rules->known->count, error));
     return read_as_known(csv, error);
 }
 
@@ -257,13 +257,19 @@ static hawser_status give_target(const hw_job *job, hw_csv *csv, hawser_error *e
 {
     const hawser_load *load = job->load;
     hw_table_rules *rules = &csv->rules;
-    bool by_name = load->schema != NULL && rules->names != NULL && is_named(load->schema);
+    bool by_name = load->schema != NULL && rules->names != NULL && hw_csv_is_named(load->schema);
     unsigned char role = load->target_optional ? HW_IGNORED : HW_TARGET;
     size_t features = 0, count = load->schema != NULL ? load->schema->count : load->columns;
     for (size_t j = 0; j < rules->width; j++)
         features += rules->roles[j] == HW_FEATURE;
     if (!by_name && load->target_optional && features == count)
         return HAWSER_OK;
+    if (!by_name && csv->id != 0 && csv->id <= load->target_place)
+        return hawser_fail(
+            error, HAWSER_BAD_INPUT,
+            "%s: has no names, and the column of ids (%zu) may have moved the target, which was column %zu: say where "
+            "it is with --target",
+            job->input.files[0].name, csv->id - 1, load->target_place - 1);
     if (!by_name && load->target_place > 0 && load->target_place <= rules->width) {
         rules->roles[load->target_place - 1] = role;
         return HAWSER_OK;
@@ -272,6 +278,23 @@ static hawser_status give_target(const hw_job *job, hw_csv *csv, hawser_error *e
         return give_role(job, csv, "target", load->target, role, load->target_optional, error);
     if (!by_name && rules->roles[0] == HW_FEATURE)
         rules->roles[0] = role;
+    return HAWSER_OK;
+}
+
+/* The column that identifies rows is a feature only if the model has a column of that name. */
+static hawser_status give_id(const hw_job *job, hw_csv *csv, hawser_error *error)
+{
+    const hawser_schema *known = job->load->schema;
+    hw_table_rules *rules = &csv->rules;
+    size_t column = hw_csv_column(job->load->id, rules->names, rules->width);
+    if (column == rules->width)
+        return no_column(job, csv, "id", job->load->id, false, error);
+    csv->id = column + 1;
+    bool feature = false;
+    for (size_t k = 0; known != NULL && rules->names != NULL && hw_csv_is_named(known) && k < known->count; k++)
+        feature |= strcmp(known->columns[k].shape.name, rules->names[column]) == 0;
+    if (!feature && rules->roles[column] == HW_FEATURE)
+        rules->roles[column] = HW_IGNORED;
     return HAWSER_OK;
 }
 
@@ -291,6 +314,8 @@ hawser_status hw_csv_roles(hw_job *job, hw_csv *csv, hawser_error *error)
     HAWSER_TRY(give_role(job, csv, offset, hw_load_offset(load), HW_OFFSET, false, error));
     for (size_t j = 0; hw_load_exposes(load) && j < rules->width; j++)
         csv->exposure = rules->roles[j] == HW_OFFSET ? j + 1 : csv->exposure;
+    if (load->id != NULL)
+        HAWSER_TRY(give_id(job, csv, error));
     if (known)
         HAWSER_TRY(give_target(job, csv, error));
     if (load->ignore != NULL)

@@ -74,7 +74,7 @@ static hawser_status measure_header(const hw_binary *f, const char *text, size_t
     return HAWSER_OK;
 }
 
-static hawser_status read_header(hw_job *job, size_t number, hw_binary *f, hawser_error *error)
+hawser_status hw_npy_header(hw_job *job, size_t number, hw_binary *f, hawser_error *error)
 {
     enum { MOST = 1 << 20 };
     const char *text;
@@ -96,12 +96,12 @@ static hawser_status read_header(hw_job *job, size_t number, hw_binary *f, hawse
 
 hawser_status hw_npy_load(hw_job *job, hawser_dataset *dataset, hawser_error *error)
 {
-    return hw_binary_load(job, read_header, dataset, error);
+    return hw_binary_load(job, hw_npy_header, dataset, error);
 }
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "after the head numbers are written without conversion");
 
-hawser_status hw_npy_head(hw_file *file, const hw_npy_shape *shape, hawser_error *error)
+size_t hw_npy_header_of(const hw_npy_shape *shape, char bytes[HW_NPY_HEADER])
 {
     enum { PREFIX = 10, ALIGNMENT = 64 };
     char text[256], second[32] = "";
@@ -110,7 +110,16 @@ hawser_status hw_npy_head(hw_file *file, const hw_npy_shape *shape, hawser_error
     int length = snprintf(text, sizeof text, "{'descr': '<f%d', 'fortran_order': %s, 'shape': (%zu,%s), }",
                           shape->single ? 4 : 8, shape->fortran ? "True" : "False", shape->sizes[0], second);
     size_t total = (PREFIX + (size_t)length + 1 + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, size = total - PREFIX;
-    HAWSER_TRY(hw_file_write(file, HW_NPY_MAGIC "\1\0", PREFIX - 2, error));
-    HAWSER_TRY(hw_file_write(file, (unsigned char[]){size & 255, (unsigned char)(size >> 8)}, 2, error));
-    return hw_file_print(file, error, "%-*s\n", (int)size - 1, text);
+    memcpy(bytes, HW_NPY_MAGIC "\1\0", PREFIX - 2);
+    bytes[PREFIX - 2] = (char)(size & 255);
+    bytes[PREFIX - 1] = (char)(size >> 8);
+    snprintf(bytes + PREFIX, HW_NPY_HEADER - PREFIX, "%-*s\n", (int)size - 1, text);
+    return total;
+}
+
+hawser_status hw_npy_head(hw_file *file, const hw_npy_shape *shape, hawser_error *error)
+{
+    char bytes[HW_NPY_HEADER];
+    size_t length = hw_npy_header_of(shape, bytes);
+    return hw_file_write(file, bytes, length, error);
 }

@@ -14,7 +14,13 @@ typedef struct hw_npy_shape {
     size_t sizes[2];
 } hw_npy_shape;
 
-/* Writes the header before the numbers, padded to 64 bytes as the format requires. */
+/* The most bytes of a header that hw_npy_header_of makes. */
+enum { HW_NPY_HEADER = 384 };
+
+/* Makes the header before the numbers, padded to 64 bytes as the format requires, and returns its length: that of one dimension is the same
+ * for any size. */
+size_t hw_npy_header_of(const hw_npy_shape *shape, char bytes[HW_NPY_HEADER]);
+/* Writes the header before the numbers. */
 hawser_status hw_npy_head(hw_file *file, const hw_npy_shape *shape, hawser_error *error) HAWSER_MUST_USE;
 
 #endif

@@ -20,6 +20,7 @@ static hawser_status start(hw_input *input, hw_budget *budget, hawser_error *err
     input->readers = 1;
     input->all_mapped = true;
     input->line = 1;
+    input->stop = -1;
     if (pthread_mutex_init(&input->lock, NULL) != 0)
         return hawser_fail(error, HAWSER_NO_MEMORY, "cannot make a lock");
     if (pthread_cond_init(&input->turn, NULL) != 0) {
@@ -255,6 +256,17 @@ static hawser_status check_length(const hw_input_file *file, uint64_t line, uint
         file->name, (unsigned long long)line, (unsigned long long)bytes >> 20, (unsigned long long)packed);
 }
 
+/* Returns whether a head has a whole line that is not empty. */
+static bool has_line(const hw_input_file *file)
+{
+    const char *at = file->head, *end = at + file->head_used;
+    if (file->head_used >= 3 && memcmp(at, "\xef\xbb\xbf", 3) == 0)
+        at += 3;
+    while (at < end && (*at == '\n' || *at == '\r'))
+        at++;
+    return at < end && memchr(at, '\n', (size_t)(end - at)) != NULL;
+}
+
 static hawser_status extend_head(hw_input *input, hw_input_file *file, size_t wanted, size_t *got, hawser_error *error)
 {
     *got = 0;
@@ -262,9 +274,19 @@ static hawser_status extend_head(hw_input *input, hw_input_file *file, size_t wa
         return HAWSER_OK;
     HAWSER_TRY(need_stream(input, file, error));
     HAWSER_TRY(make_space(input, &file->head, &file->head_capacity, wanted, error));
-    HAWSER_TRY(hw_stream_read(file->stream, file->head + file->head_used, wanted - file->head_used, got, error));
+    bool ended = false;
+    size_t space = wanted - file->head_used;
+    char *to = file->head + file->head_used;
+    HAWSER_TRY(input->eager ? hw_stream_read_some(file->stream, to, space, !has_line(file), -1, got, &ended, error)
+                            : hw_stream_read(file->stream, to, space, got, error));
     file->head_used += *got;
+    file->in_head = input->eager ? ended : *got < space;
     return HAWSER_OK;
+}
+
+bool hw_input_is_all(const hw_input *input, size_t file)
+{
+    return input->files[file].map != NULL || input->files[file].in_head;
 }
 
 hawser_status hw_input_first(hw_input *input, size_t number, size_t least, const char **text, size_t *bytes,
@@ -272,8 +294,9 @@ hawser_status hw_input_first(hw_input *input, size_t number, size_t least, const
 {
     hw_input_file *file = &input->files[number];
     size_t got;
-    if (file->map == NULL)
-        HAWSER_TRY(extend_head(input, file, least, &got, error));
+    do
+        HAWSER_TRY(file->map == NULL ? extend_head(input, file, least, &got, error) : HAWSER_OK);
+    while (file->map == NULL && input->eager && got > 0 && !has_line(file));
     *text = file->map != NULL ? file->map : file->head;
     *bytes = file->map != NULL ? file->bytes : file->head_used;
     return *bytes > 0 ? HAWSER_OK : hawser_fail(error, HAWSER_BAD_INPUT, "%s: is empty", file->name);
@@ -397,6 +420,32 @@ static hawser_status check_rowless(hw_input *input, const hw_input_file *file, c
     return check_length(file, input->rowless_line, input->rowless, error);
 }
 
+/* Appends text to a buffer until it has `wanted` bytes, or of an eager input what can be read without waiting; it waits for a first line. If
+ * that fails behind a line, the failure is kept until the line is distributed. */
+static hawser_status read_on(hw_input *input, const hw_input_file *file, char *buffer, size_t *used, size_t wanted,
+                             bool *ended, hawser_error *error)
+{
+    size_t got = 0;
+    if (!input->eager) {
+        HAWSER_TRY(hw_stream_read(file->stream, buffer + *used, wanted - *used, &got, error));
+        *used += got;
+        *ended = *used < wanted;
+        return HAWSER_OK;
+    }
+    bool line = memchr(buffer, '\n', *used) != NULL;
+    hawser_status status =
+        hw_stream_read_some(file->stream, buffer + *used, wanted - *used, !line, input->stop, &got, ended, error);
+    *used += got;
+    if (status == HAWSER_OK || memchr(buffer, '\n', *used) == NULL) {
+        input->stopped |= status == HAWSER_OK && got == 0 && !*ended && !line;
+        return status;
+    }
+    input->late = status;
+    if (error != NULL)
+        input->late_error = *error;
+    return HAWSER_OK;
+}
+
 /* Takes what the last chunk left over, reads further, and leaves over what follows the last line end. */
 static hawser_status cut_stream(hw_input *input, hw_input_file *file, hw_chunk *chunk, hawser_error *error)
 {
@@ -405,13 +454,10 @@ static hawser_status cut_stream(hw_input *input, hw_input_file *file, hw_chunk *
     HAWSER_TRY(make_space(input, &chunk->buffer, &chunk->capacity, used > wanted ? used : wanted, error));
     if (used > 0)
         memcpy(chunk->buffer, file->head, used);
-    for (bool ended = false; end == 0 && !ended;) {
-        size_t got = 0;
+    for (bool ended = false; end == 0 && !ended && !input->stopped;) {
         if (used < wanted) {
             HAWSER_TRY(make_space(input, &chunk->buffer, &chunk->capacity, wanted, error));
-            HAWSER_TRY(hw_stream_read(file->stream, chunk->buffer + used, wanted - used, &got, error));
-            used += got;
-            ended = used < wanted;
+            HAWSER_TRY(read_on(input, file, chunk->buffer, &used, wanted, &ended, error));
         }
         for (end = used; end > 0 && chunk->buffer[end - 1] != '\n';)
             end--;
@@ -421,7 +467,8 @@ static hawser_status cut_stream(hw_input *input, hw_input_file *file, hw_chunk *
             HAWSER_TRY(hw_check_text(file, input->line, chunk->buffer, chunk->buffer + used, error));
             HAWSER_TRY(check_length(file, input->line, used, error));
         }
-        wanted = 2 * (used > wanted ? used : wanted);
+        if (!input->eager || used >= wanted)
+            wanted = 2 * (used > wanted ? used : wanted);
     }
     HAWSER_TRY(make_space(input, &file->head, &file->head_capacity, used - end, error));
     if (used > end)
@@ -442,7 +489,9 @@ static hawser_status cut_stream(hw_input *input, hw_input_file *file, hw_chunk *
 static hawser_status cut(hw_input *input, hw_chunk *chunk, bool *more, hawser_error *error)
 {
     *more = false;
-    while (input->file < input->count) {
+    if (input->late != HAWSER_OK)
+        return hawser_fail(error, input->late, "%s", input->late_error.text);
+    while (input->file < input->count && !input->stopped) {
         hw_input_file *file = &input->files[input->file];
         chunk->file = file;
         chunk->first = input->offset == 0;
@@ -462,6 +511,8 @@ static hawser_status cut(hw_input *input, hw_chunk *chunk, bool *more, hawser_er
             *more = true;
             return HAWSER_OK;
         }
+        if (input->stopped)
+            return HAWSER_OK;
         if (file->map == NULL && chunk->first && !file->skipped)
             return hawser_fail(error, HAWSER_BAD_INPUT, "%s: is empty", file->name);
         end_stream(input, file);

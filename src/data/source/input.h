@@ -25,6 +25,7 @@ typedef struct hw_input_file {
     uint64_t from, to;   /* of a map: the range to distribute, from line start to line end */
     bool skipped;        /* a stream that belongs to another part of the input */
     hw_unpacker *stream; /* of an archive: open only while in use, because descriptors are limited */
+    bool in_head;        /* the whole stream is in the head */
     bool ended;          /* the stream has been read and closed */
     uint64_t consumed;   /* bytes that were read of it */
     char *head;          /* stream: text that was read ahead and not distributed yet */
@@ -43,6 +44,10 @@ typedef struct hw_input {
     pthread_cond_t turn;
     bool has_lock;
     bool stopped;
+    bool eager; /* set before the first read: chunks have the lines that can be read without waiting, and heads a line */
+    int stop;   /* eager: a descriptor that ends all waiting when it becomes readable; -1: none */
+    hawser_status late; /* eager: a failure that is reported once the lines before it were distributed */
+    hawser_error late_error;
     size_t file;                    /* the file that is being distributed */
     uint64_t offset;                /* offset in it, in text bytes */
     uint64_t line;                  /* streams: number of the next line; */
@@ -82,13 +87,16 @@ void hw_input_part(hw_input *input, uint32_t part, uint32_t parts);
 void hw_input_share(hw_input *input, uint32_t readers, size_t chunk_bytes);
 
 /* Returns the first `least` bytes of a file, or more if they are at hand, or all if it has fewer. They will be read again later. An empty
- * file is refused. */
+ * file is refused. Of an eager input it is what can be read without waiting, but a line at least. */
 hawser_status hw_input_first(hw_input *input, size_t file, size_t least, const char **text, size_t *bytes,
                              hawser_error *error) HAWSER_MUST_USE;
 /* Like hw_input_first, for text: returns at least one whole line. Refuses an archive whose first bytes unpack to more than HW_LINE_FREE and
  * HW_LINE_SHARE per byte of the archive. */
 hawser_status hw_input_head(hw_input *input, size_t file, size_t least, const char **text, size_t *bytes,
                             hawser_error *error) HAWSER_MUST_USE;
+
+/* Returns whether the whole of a file is in its head. */
+bool hw_input_is_all(const hw_input *input, size_t file);
 
 /* Returns the rest of a file as one piece: the mapping, or *buffer (free with hw_pages_free of *capacity). Of an archive that unpacks to
  * more than `most` bytes it is the first most + 1. */

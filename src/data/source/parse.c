@@ -183,6 +183,9 @@ void hw_part_free(hw_job *job, hw_text_part *part)
     hw_pages_free(&job->budget, part->pages, part->bytes);
     if (part->survey != NULL)
         part->free_survey(part->survey);
+    free(part->starts);
+    part->starts = NULL;
+    part->start_capacity = 0;
     part->survey = NULL;
     part->pages = NULL;
     part->bytes = 0;

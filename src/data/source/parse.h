@@ -19,14 +19,16 @@ typedef struct hw_part_sizes {
 typedef struct hw_text_part {
     hw_part_sizes capacity;
     uint64_t rows, entries;
-    uint64_t *ends;           /* sparse text: entries up to and including each row */
-    uint32_t *rows_of;        /* Matrix Market: row of each entry */
-    uint32_t *indices;        /* column of each entry as written, the base not yet taken off */
-    double *target;           /* svmlight: one a row */
-    void *values;             /* sparse: one an entry, float or double; dense text: rows x width, double */
-    uint32_t least, most;     /* of indices; least > most when there is none */
-    hw_spot widest;           /* svmlight: the line that `most` is from, once that is HW_CLAIMS_FREE or more */
-    uint64_t dropped;         /* rows left out because a value is missing */
+    uint64_t *ends;       /* sparse text: entries up to and including each row */
+    uint32_t *rows_of;    /* Matrix Market: row of each entry */
+    uint32_t *indices;    /* column of each entry as written, the base not yet taken off */
+    double *target;       /* svmlight: one a row */
+    void *values;         /* sparse: one an entry, float or double; dense text: rows x width, double */
+    uint32_t least, most; /* of indices; least > most when there is none */
+    hw_spot widest;       /* svmlight: the line that `most` is from, once that is HW_CLAIMS_FREE or more */
+    uint64_t dropped;     /* rows left out because a value is missing */
+    const char **starts;  /* CSV, on request: the text of each row; from malloc */
+    size_t start_capacity;
     struct hw_survey *survey; /* tables: words and missing values, if there are any, */
     void (*free_survey)(struct hw_survey *survey);
     void *pages;

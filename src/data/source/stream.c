@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <lzma.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -45,27 +46,48 @@ hw_archive hw_packing_of(const unsigned char *first, size_t count)
     return HW_PLAIN;
 }
 
+/* Returns whether bytes that follow may make these the first ones of an archive. */
+static bool undecided(const unsigned char *first, size_t count)
+{
+    static const struct {
+        const char *begin;
+        size_t length;
+    } archives[] = {{"\x1f\x8b\x08", 3}, {"\xfd\x37zXZ\0", 6}, {"\x28\xb5\x2f\xfd", 4}, {"\x50\x2a\x4d\x18", 4}};
+    for (size_t k = 0; k < sizeof archives / sizeof *archives; k++) {
+        size_t same = 0;
+        for (; same < count && same < archives[k].length; same++) {
+            bool skippable = same == 0 && (unsigned char)archives[k].begin[0] == 0x50 && (first[0] & 0xf0) == 0x50;
+            if (!skippable && first[same] != (unsigned char)archives[k].begin[same])
+                break;
+        }
+        if (same == count && count < archives[k].length)
+            return true;
+    }
+    return false;
+}
+
 static const char *packing_name(hw_archive packing)
 {
     return packing == HW_GZIP ? "gzip" : packing == HW_XZ ? "xz" : "zstd";
 }
 
-/* Refills the input; unused bytes move to the front. */
+/* Refills the input by what one read returns; unused bytes move to the front. */
 static hawser_status fill(hw_unpacker *s, hawser_error *error)
 {
     memmove(s->input, s->input + s->used, s->filled - s->used);
     s->filled -= s->used;
     s->used = 0;
-    while (!s->at_end && s->filled < INPUT_BYTES) {
-        ssize_t count = read(s->fd, s->input + s->filled, INPUT_BYTES - s->filled);
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count < 0)
-            return hawser_fail(error, HAWSER_IO, "%s: cannot read: %s", s->name, strerror(errno));
-        s->at_end = count == 0;
-        s->filled += (size_t)count;
-        s->consumed += (uint64_t)count;
-    }
+    ssize_t count = -1;
+    if (s->at_end || s->filled == INPUT_BYTES)
+        return HAWSER_OK;
+    do
+        count = read(s->fd, s->input + s->filled, INPUT_BYTES - s->filled);
+    while (count < 0 && errno == EINTR);
+    if (count < 0)
+        return hawser_fail(error, HAWSER_IO, "%s: cannot read: %s", s->name, strerror(errno));
+    s->at_end = count == 0;
+    s->filled += (size_t)count;
+    s->consumed += (uint64_t)count;
     return HAWSER_OK;
 }
 
@@ -101,7 +123,9 @@ hawser_status hw_stream_open(int fd, const char *name, hw_budget *budget, hw_unp
     s->fd = fd;
     s->name = name;
     s->budget = budget;
-    status = fill(s, error);
+    do
+        status = fill(s, error);
+    while (status == HAWSER_OK && !s->at_end && undecided(s->input, s->filled));
     s->packing = hw_packing_of(s->input, s->filled);
     if (status == HAWSER_OK)
         status = start(s, error);
@@ -134,7 +158,7 @@ static hawser_status end_padded(hw_unpacker *s, hawser_error *error)
 /* One step of each decoder: reads input, writes at most `capacity` bytes, reports their number. */
 static hawser_status step_gzip(hw_unpacker *s, char *out, size_t capacity, size_t *got, hawser_error *error)
 {
-    if (!s->in_member && s->filled - s->used < 3 && !s->at_end)
+    while (!s->in_member && s->filled - s->used < 3 && !s->at_end)
         HAWSER_TRY(fill(s, error)); /* enough of the next member to recognise it */
     if (!s->in_member && s->filled - s->used > 0) {
         if (hw_packing_of(s->input + s->used, s->filled - s->used) != HW_GZIP)
@@ -219,15 +243,36 @@ static hawser_status step(hw_unpacker *s, char *out, size_t capacity, size_t *go
     return HAWSER_OK;
 }
 
-hawser_status hw_stream_read(hw_unpacker *s, char *out, size_t capacity, size_t *got, hawser_error *error)
+/* Waits for input at most `wait` milliseconds; -1: until there is some, or `stop` becomes readable. */
+static bool has_input(const hw_unpacker *s, int stop, int wait)
 {
-    size_t sum = 0;
-    while (sum < capacity && !s->done) {
-        if (s->used == s->filled && !s->at_end)
+    struct pollfd waits[] = {{.fd = s->fd, .events = POLLIN}, {.fd = stop, .events = POLLIN}};
+    int ready;
+    do
+        ready = poll(waits, stop >= 0 ? 2 : 1, wait);
+    while (ready < 0 && errno == EINTR);
+    return ready < 0 || waits[0].revents != 0; /* what cannot be polled is read */
+}
+
+/* How a read waits. `begin`: whether it does before the first byte; `on`: before further ones. */
+typedef struct stream_wait {
+    bool begin, on;
+    int stop;
+} stream_wait;
+
+static hawser_status read_bytes(hw_unpacker *s, char *out, size_t capacity, const stream_wait *wait, size_t *got,
+                                hawser_error *error)
+{
+    *got = 0;
+    while (*got < capacity && !s->done) {
+        if (s->used == s->filled && !s->at_end) {
+            if (!wait->on && !has_input(s, wait->stop, *got == 0 && wait->begin ? -1 : 0))
+                break;
             HAWSER_TRY(fill(s, error));
+        }
         size_t before = s->used, count = 0;
-        HAWSER_TRY(step(s, out + sum, capacity - sum, &count, error));
-        sum += count;
+        HAWSER_TRY(step(s, out + *got, capacity - *got, &count, error));
+        *got += count;
         if (count > 0 || s->used != before || !s->at_end)
             continue;
         if (s->in_member)
@@ -235,8 +280,20 @@ hawser_status hw_stream_read(hw_unpacker *s, char *out, size_t capacity, size_t 
                                s->name, packing_name(s->packing), (unsigned long long)s->consumed);
         s->done = true;
     }
-    *got = sum;
     return HAWSER_OK;
+}
+
+hawser_status hw_stream_read(hw_unpacker *s, char *out, size_t capacity, size_t *got, hawser_error *error)
+{
+    return read_bytes(s, out, capacity, &(stream_wait){.begin = true, .on = true}, got, error);
+}
+
+hawser_status hw_stream_read_some(hw_unpacker *s, char *out, size_t capacity, bool wait, int stop, size_t *got, bool *ended,
+                                  hawser_error *error)
+{
+    hawser_status status = read_bytes(s, out, capacity, &(stream_wait){.begin = wait, .stop = stop}, got, error);
+    *ended = s->done;
+    return status;
 }
 
 uint64_t hw_stream_consumed(const hw_unpacker *s)

@@ -24,6 +24,10 @@ hawser_status hw_stream_open(int fd, const char *name, hw_budget *budget, hw_unp
 /* Reads `capacity` bytes; fewer mean the end. Returns HAWSER_BAD_INPUT for an archive that ends too early or is damaged. */
 hawser_status hw_stream_read(hw_unpacker *stream, char *out, size_t capacity, size_t *got,
                              hawser_error *error) HAWSER_MUST_USE;
+/* Reads what can be read without waiting, at most `capacity` bytes. `wait`: waits for the first byte, until `stop` (-1: none) becomes readable.
+ * *ended: nothing follows. No byte and no end mean that there is none yet, or a stop. *got is set also on failure. */
+hawser_status hw_stream_read_some(hw_unpacker *stream, char *out, size_t capacity, bool wait, int stop, size_t *got,
+                                  bool *ended, hawser_error *error) HAWSER_MUST_USE;
 /* Returns the bytes read from the file so far, as stored there. */
 uint64_t hw_stream_consumed(const hw_unpacker *stream);
 hw_archive hw_stream_packing(const hw_unpacker *stream);

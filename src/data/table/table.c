@@ -9,12 +9,14 @@
 
 void hw_table_rules_free(hw_table_rules *rules)
 {
-    for (size_t j = 0; rules->names != NULL && j < rules->width; j++)
+    for (size_t j = 0; !rules->borrowed && rules->names != NULL && j < rules->width; j++)
         free(rules->names[j]);
-    free(rules->names);
-    free(rules->roles);
-    free(rules->texts);
-    free(rules->source);
+    if (!rules->borrowed) {
+        free(rules->names);
+        free(rules->roles);
+        free(rules->texts);
+        free(rules->source);
+    }
     *rules = (hw_table_rules){0};
 }
 

@@ -21,6 +21,7 @@ typedef struct hw_table_rules {
     const hawser_schema *known; /* of a model: its columns and levels hold; or NULL */
     size_t *source;             /* known: the model's column of a feature */
     hw_missing missing_number, missing_word;
+    bool borrowed; /* the arrays are another one's */
 } hw_table_rules;
 
 struct hw_table {

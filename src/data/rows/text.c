@@ -1,0 +1,223 @@
+/* text.c - svmlight and CSV in pieces: the parsers of a load, on one chunk at a time. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "data/exposure.h"
+#include "data/format/svmlight.h"
+#include "data/layout/assemble.h"
+#include "data/rows/rows.h"
+
+/* Columns beyond the model's that are told apart; all further ones count as one. */
+enum { UNSEEN_MOST = 1 << 26 };
+
+/* ---- svmlight ---- */
+
+static hawser_status note_unseen(hawser_rows *rows, uint64_t column, hawser_error *error)
+{
+    size_t place = column < UNSEEN_MOST ? (size_t)column : UNSEEN_MOST;
+    hawser_load_figures *figures = &rows->figures;
+    size_t before = rows->unseen_bytes;
+    if (place / 8 >= before) {
+        HAWSER_TRY(HW_GROW(&rows->unseen, &rows->unseen_bytes, place / 8 + 1, "the columns that a model lacks", error));
+        memset(rows->unseen + before, 0, rows->unseen_bytes - before);
+    }
+    figures->unseen_entries++;
+    figures->unseen_columns += (rows->unseen[place / 8] >> place % 8 & 1) == 0;
+    rows->unseen[place / 8] |= (unsigned char)(1 << place % 8);
+    return HAWSER_OK;
+}
+
+/* Leaves out the entries of columns that the model does not have. */
+static hawser_status drop_unseen(hawser_rows *rows, hw_text_part *part, hawser_error *error)
+{
+    uint32_t base = (uint32_t)rows->load.index_base - 1;
+    uint64_t limit = rows->load.columns, kept = 0, e = 0;
+    size_t size = rows->load.type == HAWSER_F32 ? sizeof(float) : sizeof(double);
+    if (part->entries == 0 || part->most < base + limit)
+        return HAWSER_OK;
+    hawser_status status = HAWSER_OK;
+    pthread_mutex_lock(&rows->lock);
+    for (uint64_t r = 0; r < part->rows; r++) {
+        for (; e < part->ends[r]; e++) {
+            if (part->indices[e] - base >= limit) {
+                status = status == HAWSER_OK ? note_unseen(rows, part->indices[e] - base - limit, error) : status;
+                continue;
+            }
+            part->indices[kept] = part->indices[e];
+            memmove((char *)part->values + kept++ * size, (char *)part->values + e * size, size);
+        }
+        part->ends[r] = kept;
+    }
+    pthread_mutex_unlock(&rows->lock);
+    part->entries = kept;
+    part->most = (uint32_t)(base + limit - 1);
+    return status;
+}
+
+static hawser_status take_svmlight(hawser_rows *rows, hw_job *job, hw_text_part *part, hawser_dataset *dataset,
+                                   hawser_error *error)
+{
+    HAWSER_TRY(drop_unseen(rows, part, error));
+    return hw_assemble_rows(job, dataset, error);
+}
+
+/* ---- CSV ---- */
+
+/* Finds the text of the column that identifies a row. Returns whether it stood in quotes. */
+static bool find_id(const hw_csv *csv, const hw_chunk *chunk, const char *row, const char **begin, const char **stop)
+{
+    const char *at = row;
+    *begin = *stop = at;
+    for (size_t j = 0; j < csv->id && at != NULL; j++)
+        at = hw_csv_field(at + (j > 0), chunk->end, csv->delimiter, begin, stop);
+    return *begin > chunk->begin && (*begin)[-1] == '"';
+}
+
+/* Keeps the text of the column that identifies each row: pointers, then texts. */
+static hawser_status keep_ids(const hw_csv *csv, const hw_chunk *chunk, const hw_text_part *part, hawser_piece *piece,
+                              hawser_error *error)
+{
+    size_t bytes = 0;
+    const char *begin, *stop;
+    char **ids;
+    for (uint64_t r = 0; r < part->rows; r++) {
+        (void)find_id(csv, chunk, part->starts[r], &begin, &stop);
+        bytes += (size_t)(stop - begin) + 1;
+    }
+    HAWSER_TRY(hw_new_array((void **)&ids, part->rows * sizeof *ids + bytes, 1, "the ids of rows", error));
+    hw_dataset_own(piece->data, ids);
+    piece->ids = (const char *const *)ids;
+    char *to = (char *)(ids + part->rows);
+    for (uint64_t r = 0; r < part->rows; r++) {
+        bool quoted = find_id(csv, chunk, part->starts[r], &begin, &stop);
+        ids[r] = to;
+        for (const char *from = begin; from < stop; from++) {
+            *to++ = *from;
+            from += quoted && *from == '"' && from + 1 < stop && from[1] == '"';
+        }
+        *to++ = '\0';
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status take_table(const hawser_rows *rows, hw_job *job, hawser_dataset *dataset, hawser_error *error)
+{
+    hw_table_rules rules = rows->csv.rules;
+    struct hw_table *table;
+    rules.borrowed = true;
+    HAWSER_TRY(hw_table_new(job, &rules, &table, error));
+    hw_table_wishes wishes = {.type = rows->load.type, .by_row = true, .means = rows->load.means, .threads = 1};
+    hawser_status status = hw_table_settle(table, rows->csv.rules.known, &wishes, dataset, error);
+    hw_table_free(table);
+    return status;
+}
+
+static hawser_status take_csv(hawser_rows *rows, hw_job *job, hw_text_part *part, hawser_dataset *dataset,
+                              hawser_error *error)
+{
+    const hw_csv *csv = &rows->csv;
+    part->entries = part->rows * csv->rules.width;
+    if (rows->job.as_table || part->survey != NULL)
+        return take_table(rows, job, dataset, error);
+    return hw_assemble_dense(job, csv->rules.width, csv->rules.roles, csv->rules.missing_number == HW_MEAN, dataset, error);
+}
+
+/* ---- pieces of both ---- */
+
+static bool is_csv(const hawser_rows *rows)
+{
+    return rows->csv.rules.width > 0;
+}
+
+static hawser_status take_rows(hawser_rows *rows, hw_job *job, const hw_chunk *chunk, hw_text_part *part,
+                               hawser_piece *piece, hawser_error *error)
+{
+    hawser_dataset *dataset;
+    HAWSER_TRY(hw_rows_dataset(rows, &dataset, error));
+    piece->data = dataset;
+    if (is_csv(rows) && rows->csv.id != 0)
+        HAWSER_TRY(keep_ids(&rows->csv, chunk, part, piece, error));
+    uint64_t count = part->rows;
+    HAWSER_TRY(is_csv(rows) ? take_csv(rows, job, part, dataset, error) : take_svmlight(rows, job, part, dataset, error));
+    pthread_mutex_lock(&rows->lock);
+    if (is_csv(rows))
+        rows->figures.unseen_entries += rows->figures.unseen_columns * count;
+    pthread_mutex_unlock(&rows->lock);
+    return HAWSER_OK;
+}
+
+/* Of a chunk with a bad row the rows before it are taken, too. */
+static hawser_status next_text(hawser_rows *rows, hw_rows_slot *slot, hawser_piece *piece, bool *more, hawser_error *error)
+{
+    hw_text_part part = {.least = UINT32_MAX}, *parts = &part;
+    size_t one = 1;
+    hw_job job;
+    hawser_status cut = hw_input_next(&rows->job.input, 0, &slot->chunk, more, error);
+    piece->number = slot->chunk.sequence;
+    if (cut != HAWSER_OK || !*more)
+        return cut;
+    hw_rows_job(rows, &job);
+    job.parts = &parts;
+    job.part_counts = &one;
+    hawser_status parsed = is_csv(rows) ? hw_csv_parse(&rows->csv, &job, &slot->chunk, &part, error)
+                                        : hw_svmlight_parse(NULL, &job, &slot->chunk, &part, error);
+    pthread_mutex_lock(&rows->lock);
+    rows->figures.rows_dropped += part.dropped;
+    pthread_mutex_unlock(&rows->lock);
+    hawser_status status = HAWSER_OK;
+    hawser_error own = {0};
+    if (part.rows > 0 && (parsed == HAWSER_OK || parsed == HAWSER_BAD_INPUT))
+        status = take_rows(rows, &job, &slot->chunk, &part, piece, parsed == HAWSER_OK ? error : &own);
+    hw_part_free(&job, &part);
+    hw_chunk_done(&slot->chunk);
+    if (status != HAWSER_OK) {
+        hawser_dataset_free(piece->data);
+        piece->data = NULL;
+    }
+    return parsed != HAWSER_OK ? parsed : status;
+}
+
+static const hw_rows_kind text_kind = {.next = next_text};
+
+hawser_status hw_rows_svmlight(hawser_rows *rows, const char **why, hawser_error *error)
+{
+    const hawser_load *load = &rows->load;
+    (void)error;
+    if (load->index_base == 0)
+        *why = "the model does not say from where its column indices count, which all rows together show (--index-base)";
+    else if (hw_rows_wants(hw_load_offset(load)))
+        *why = "its offset is in a file of its own";
+    else if (hw_rows_wants(load->target) && !load->target_optional)
+        *why = "its target is in a file of its own";
+    rows->figures.index_base = load->index_base - 1;
+    rows->kind = &text_kind;
+    return HAWSER_OK;
+}
+
+hawser_status hw_rows_csv(hawser_rows *rows, const char **why, hawser_error *error)
+{
+    hw_csv *csv = &rows->csv;
+    hw_table_rules *rules = &csv->rules;
+    bool has_offset = false;
+    HAWSER_TRY(hw_csv_begin(&rows->job, csv, error));
+    for (size_t j = 0; j < rules->width; j++) {
+        rows->figures.unseen_columns += rules->roles[j] == HW_UNSEEN;
+        rules->roles[j] = rules->roles[j] == HW_WEIGHTS ? HW_IGNORED : rules->roles[j];
+        has_offset |= rules->roles[j] == HW_OFFSET;
+    }
+    if (hw_rows_wants(hw_load_offset(&rows->load)) && !has_offset)
+        *why = "its offset is in a file of its own";
+    else if (rules->missing_number == HW_MEAN && rows->load.means == NULL)
+        *why = "all rows together have the means";
+    else if (rules->known == NULL && rules->texts != NULL)
+        *why = "all rows together decide what its words and dates become";
+    csv->words = csv->words && rules->known != NULL;
+    if (*why != NULL) {
+        rows->figures.unseen_columns = 0;
+        hw_csv_free(csv);
+        *csv = (hw_csv){0};
+    }
+    rows->kind = &text_kind;
+    return HAWSER_OK;
+}
