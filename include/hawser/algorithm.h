@@ -132,6 +132,9 @@ typedef struct hawser_algorithm {
     hawser_status (*predict)(const hawser_model *model, const hawser_dataset *data, double *predictions,
                              hawser_error *error);
     bool log_link; /**< predictions are exp(margin): the offset may be the logarithm of an exposure */
+    /** Likewise for the linear predictor, with offset, of which a prediction is a function (hawser predict --link). NULL: the predictions are
+     *  the linear predictor. */
+    hawser_status (*link)(const hawser_model *model, const hawser_dataset *data, double *values, hawser_error *error);
     /** Replaces `count` predictions of a model by labels. NULL: the algorithm has no labels. */
     hawser_status (*label)(const hawser_model *model, size_t count, double *predictions, hawser_error *error);
     /** Compares predictions with data's target (and its weights). `measures` has HAWSER_MEASURES zeroed elements. The caller frees

@@ -245,6 +245,28 @@ hawser_status hw_file_write(hw_file *file, const void *data, size_t size, hawser
     return HAWSER_OK;
 }
 
+hawser_status hw_file_flush(hw_file *file, hawser_error *error)
+{
+    return flush(file, error);
+}
+
+bool hw_file_is_direct(const hw_file *file)
+{
+    return file->temporary == NULL;
+}
+
+hawser_status hw_file_rewrite(hw_file *file, const void *data, size_t size, hawser_error *error)
+{
+    HAWSER_TRY(flush(file, error));
+    for (size_t done = 0; done < size;) {
+        ssize_t some = pwrite(file->fd, (const char *)data + done, size - done, (off_t)done);
+        if (some < 0 && errno != EINTR)
+            return failed(file, "write", errno, error);
+        done += some > 0 ? (size_t)some : 0;
+    }
+    return HAWSER_OK;
+}
+
 hawser_status hw_file_print(hw_file *file, hawser_error *error, const char *format, ...)
 {
     char small[512];

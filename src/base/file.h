@@ -28,6 +28,12 @@ typedef struct hw_file {
 hawser_status hw_file_begin(hw_file *file, const char *path, hawser_error *error) HAWSER_MUST_USE;
 /* Appends. Returns HAWSER_IO on a full disk, naming path and bytes written; then call hw_file_abort. */
 hawser_status hw_file_write(hw_file *file, const void *data, size_t size, hawser_error *error) HAWSER_MUST_USE;
+/* Writes what is in the buffer, so that a reader of a pipe gets it. */
+hawser_status hw_file_flush(hw_file *file, hawser_error *error) HAWSER_MUST_USE;
+/* Writes again over the first bytes of a file that is no device, pipe or standard output (hw_file_is_direct). */
+hawser_status hw_file_rewrite(hw_file *file, const void *data, size_t size, hawser_error *error) HAWSER_MUST_USE;
+/* Returns whether what is written is seen at once, as with a device, a pipe and standard output. */
+bool hw_file_is_direct(const hw_file *file);
 /* Appends formatted text of any length. */
 hawser_status hw_file_print(hw_file *file, hawser_error *error, const char *format, ...) HAWSER_MUST_USE HAWSER_PRINTF(3, 4);
 /* Writes everything so far to the disk, still without its name. For several files that belong together, sync all before the first commit,

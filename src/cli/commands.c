@@ -27,8 +27,12 @@ static const hw_command commands[] = {
     {.name = "predict",
      .words = "MODEL DATA...",
      .summary = "Predict with a model, one number per line",
-     .text = "Reads DATA with the model's index base and columns. Columns that the model does not\n"
-             "have are ignored, and a line says how many.",
+     .text = "Reads DATA with the model's index base and columns; columns that the model does not\n"
+             "have are ignored, and a line says how many. No target is needed, and none is read.\n"
+             "svmlight, CSV, .npy in row order and the cache file are read in pieces: memory does\n"
+             "not grow with them, and each row is answered before the command waits for more:\n"
+             "'... | hawser predict MODEL - | ...' is a filter. A bad row ends it with exit code 3;\n"
+             "a pipe has the rows before it by then, and -o leaves no file.",
      .data = true,
      .least = 2,
      .most = SIZE_MAX,

@@ -26,11 +26,10 @@ const char *hw_path_of(const hw_call *call, const char *key)
     return hawser_options_text(call->options, key);
 }
 
-static void say_load(const hw_call *call, const hawser_load_figures *figures)
+void hw_say_load(const hw_call *call, const hawser_load_figures *figures)
 {
     if (hawser_options_flag(call->options, "quiet"))
         return;
-    hw_say_idle_input(call, figures->format);
     if (figures->base_guessed && figures->format != HAWSER_CACHE) /* which was converted with that line */
         fprintf(call->err, "hawser: cannot tell whether column indices start at 0 or 1; assuming %d (set --index-base)\n",
                 figures->index_base);
@@ -54,6 +53,14 @@ static hawser_status check_exposure(const hw_call *call, const hawser_algorithm 
         exposure, algorithm->name);
 }
 
+static void say_dataset(const hw_call *call, const hawser_dataset *data)
+{
+    const hawser_load_figures *figures = hawser_dataset_figures(data);
+    if (!hawser_options_flag(call->options, "quiet"))
+        hw_say_idle_input(call, figures->format);
+    hw_say_load(call, figures);
+}
+
 hawser_status hw_load_shares(const hw_call *call, hawser_job *job, hawser_dataset **data, hawser_error *error)
 {
     hawser_load how;
@@ -72,7 +79,7 @@ hawser_status hw_load_shares(const hw_call *call, hawser_job *job, hawser_datase
         how.threads = share < processors ? share : processors;
     HAWSER_TRY(hawser_job_load(job, (const char *const *)call->words, call->count, &how, data, error));
     if (hawser_job_leads(job))
-        say_load(call, hawser_dataset_figures(*data));
+        say_dataset(call, *data);
     return HAWSER_OK;
 }
 
@@ -80,7 +87,7 @@ hawser_status hw_load_as(const hw_call *call, char *const *words, size_t count, 
                          hawser_dataset **data, hawser_error *error)
 {
     HAWSER_TRY(hawser_dataset_load((const char *const *)words, count, how, data, error));
-    say_load(call, hawser_dataset_figures(*data));
+    say_dataset(call, *data);
     return HAWSER_OK;
 }
 
@@ -178,7 +185,7 @@ static hawser_status inherit_options(const hw_call *call, const hawser_model *mo
     return HAWSER_OK;
 }
 
-/* How the columns of new data are matched with the model's. A target that the user has not named may be missing where it is not used. */
+/* How the columns of new data are matched with the model's. A target may be missing where it is not used. */
 static hawser_status take_columns(const hw_call *call, const hw_fitted *fitted, bool needs_target, hawser_load *how,
                                   hawser_error *error)
 {
@@ -188,7 +195,7 @@ static hawser_status take_columns(const hw_call *call, const hw_fitted *fitted, 
     how->columns = fitted->columns;
     how->schema = fitted->schema;
     how->unseen_zero = unseen != NULL && strcmp(unseen, "zero") == 0;
-    how->target_optional = !needs_target && !named;
+    how->target_optional = !needs_target;
     if (hawser_model_text(fitted->model, "target_column") != NULL)
         HAWSER_TRY(fact_count(fitted->model, call->words[0], "target_column", &place, error));
     if (named)
@@ -210,17 +217,20 @@ static hawser_status take_base(const hw_call *call, const hw_fitted *fitted, haw
     return HAWSER_OK;
 }
 
-/* Warns if columns seem to be counted from 1 where the model's are counted from 0: no column is 0, and the last one is one beyond the
- * model's. */
-static void doubt_base(const hw_call *call, const hw_fitted *fitted, const hawser_dataset *data)
+bool hw_lacks_first_column(const hawser_dataset *data)
 {
-    const hawser_load_figures *figures = hawser_dataset_figures(data);
     const hawser_matrix *X = hawser_dataset_matrix(data);
-    if (!hw_format_is(figures->format, HW_FORMAT_NUMBERED) || figures->index_base != 0 || figures->unseen_columns != 1)
+    for (size_t i = 0; X->layout == HAWSER_CSR && i < X->rows; i++)
+        if (X->offsets[i] < X->offsets[i + 1] && X->indices[X->offsets[i]] == 0)
+            return false;
+    return true;
+}
+
+void hw_doubt_base(const hw_call *call, const hw_fitted *fitted, const hawser_load_figures *figures, bool lacks_first)
+{
+    if (!hw_format_is(figures->format, HW_FORMAT_NUMBERED) || figures->index_base != 0 || figures->unseen_columns != 1 ||
+        !lacks_first)
         return;
-    for (uint64_t k = 0; k < X->stored; k++)
-        if (X->indices[k] == 0)
-            return;
     fprintf(call->err,
             "hawser: %s: its columns look as if they were counted from 1 (none is 0, and there is a %zu) and are read as "
             "counted from 0: then all predictions are wrong; set --index-base 1\n",
@@ -257,8 +267,8 @@ static bool lacks(const hw_call *call, const hw_fitted *fitted, const char *key,
 }
 
 /* Without its offset a prediction is wrong; without weights a measure counts rows in another way than the training. */
-static hawser_status check_sides(const hw_call *call, const hw_fitted *fitted, const hawser_dataset *data, bool measured,
-                                 hawser_error *error)
+hawser_status hw_check_sides(const hw_call *call, const hw_fitted *fitted, const hawser_dataset *data, bool measured,
+                             hawser_error *error)
 {
     static const char *const offsets[] = {"offset", "exposure"};
     bool said =
@@ -280,24 +290,42 @@ static hawser_status check_sides(const hw_call *call, const hw_fitted *fitted, c
     return HAWSER_OK;
 }
 
+hawser_status hw_load_like_model(const hw_call *call, const hw_fitted *fitted, bool needs_target, hawser_load *how,
+                                 hawser_error *error)
+{
+    HAWSER_TRY(check_exposure(call, fitted->algorithm, error));
+    HAWSER_TRY(inherit_options(call, fitted->model, error));
+    HAWSER_TRY(hawser_load_from_options(call->options, how, error));
+    HAWSER_TRY(take_base(call, fitted, how, error));
+    HAWSER_TRY(take_means(call, fitted, how, error));
+    HAWSER_TRY(take_columns(call, fitted, needs_target, how, error));
+    how->rows_layout = 1;
+    return HAWSER_OK;
+}
+
 hawser_status hw_load_for_model(const hw_call *call, const hw_fitted *fitted, char *const *words, size_t count,
                                 bool needs_target, hawser_dataset **data, hawser_error *error)
 {
     hawser_load how;
-    HAWSER_TRY(check_exposure(call, fitted->algorithm, error));
-    HAWSER_TRY(inherit_options(call, fitted->model, error));
-    HAWSER_TRY(hawser_load_from_options(call->options, &how, error));
-    HAWSER_TRY(take_base(call, fitted, &how, error));
-    HAWSER_TRY(take_means(call, fitted, &how, error));
-    HAWSER_TRY(take_columns(call, fitted, needs_target, &how, error));
-    how.rows_layout = 1;
+    HAWSER_TRY(hw_load_like_model(call, fitted, needs_target, &how, error));
     HAWSER_TRY(hw_load_as(call, words, count, &how, data, error));
-    doubt_base(call, fitted, *data);
-    hawser_status status = check_sides(call, fitted, *data, needs_target, error);
+    hw_doubt_base(call, fitted, hawser_dataset_figures(*data), hw_lacks_first_column(*data));
+    hawser_status status = hw_check_sides(call, fitted, *data, needs_target, error);
     if (status != HAWSER_OK) {
         hawser_dataset_free(*data);
         *data = NULL;
     }
+    return status;
+}
+
+hawser_status hw_predictor_load(const hw_call *call, hw_fitted *fitted, hawser_error *error)
+{
+    HAWSER_TRY(hw_fitted_load(call->words[0], fitted, error));
+    if (fitted->algorithm->predict != NULL)
+        return HAWSER_OK;
+    hawser_status status = hawser_fail(error, HAWSER_BAD_OPTION, "%s: a model of %s makes no predictions", call->words[0],
+                                       fitted->algorithm->name);
+    hw_fitted_free(fitted);
     return status;
 }
 
@@ -306,13 +334,8 @@ hawser_status hw_predict_words(const hw_call *call, hw_fitted *fitted, bool need
 {
     *data = NULL;
     *predictions = NULL;
-    HAWSER_TRY(hw_fitted_load(call->words[0], fitted, error));
-    hawser_status status = HAWSER_OK;
-    if (fitted->algorithm->predict == NULL)
-        status = hawser_fail(error, HAWSER_BAD_OPTION, "%s: a model of %s makes no predictions", call->words[0],
-                             fitted->algorithm->name);
-    if (status == HAWSER_OK)
-        status = hw_load_for_model(call, fitted, call->words + 1, call->count - 1, needs_target, data, error);
+    HAWSER_TRY(hw_predictor_load(call, fitted, error));
+    hawser_status status = hw_load_for_model(call, fitted, call->words + 1, call->count - 1, needs_target, data, error);
     if (status == HAWSER_OK)
         status = HW_NEW(predictions, hawser_dataset_matrix(*data)->rows, "predictions", error);
     if (status == HAWSER_OK)

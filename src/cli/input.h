@@ -60,6 +60,22 @@ void hw_fitted_free(hw_fitted *fitted);
 hawser_status hw_load_for_model(const hw_call *call, const hw_fitted *fitted, char *const *words, size_t count,
                                 bool needs_target, hawser_dataset **data, hawser_error *error) HAWSER_MUST_USE;
 
+/* Sets how data are loaded or read like the model's own. */
+hawser_status hw_load_like_model(const hw_call *call, const hw_fitted *fitted, bool needs_target, hawser_load *how,
+                                 hawser_error *error) HAWSER_MUST_USE;
+/* Refuses data without an offset for a model that was trained with one. `measured`: prints that weights are missing. */
+hawser_status hw_check_sides(const hw_call *call, const hw_fitted *fitted, const hawser_dataset *data, bool measured,
+                             hawser_error *error) HAWSER_MUST_USE;
+/* Returns whether no row of sparse data has column 0. */
+bool hw_lacks_first_column(const hawser_dataset *data);
+/* Warns if columns seem to be counted from 1 where the model's are counted from 0: no column is 0, and the last one is one beyond the
+ * model's. */
+void hw_doubt_base(const hw_call *call, const hw_fitted *fitted, const hawser_load_figures *figures, bool lacks_first);
+/* Prints what a user must know of an input that was read, unless quiet: a guessed base, dropped rows, columns that the model lacks. */
+void hw_say_load(const hw_call *call, const hawser_load_figures *figures);
+
+/* Loads MODEL of the call's words, which must make predictions; the caller frees it. */
+hawser_status hw_predictor_load(const hw_call *call, hw_fitted *fitted, hawser_error *error) HAWSER_MUST_USE;
 /* Loads MODEL DATA... of the call's words and predicts; the caller frees all three. */
 hawser_status hw_predict_words(const hw_call *call, hw_fitted *fitted, bool needs_target, hawser_dataset **data,
                                double **predictions, hawser_error *error) HAWSER_MUST_USE;

@@ -1,11 +1,12 @@
 /* predict.c - hawser predict. */
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
-#include "cli/input.h"
+#include "base/machine.h"
+#include "cli/score.h"
 #include "data/format/npy.h"
-#include "data/format/number_text.h"
+
+/* More threads than this only wait for their turn to write. */
+enum { THREADS_MOST = 16 };
 
 const hawser_option *hw_predict_rows(void)
 {
@@ -13,84 +14,131 @@ const hawser_option *hw_predict_rows(void)
         {"output", HAWSER_PATH, "-", NULL, "FILE", "file of the predictions, one per line, or .npy; - is standard output",
          NULL, 'o'},
         HW_UNSEEN_ROW,
+        {"id", HAWSER_TEXT, NULL, NULL, "COLUMN",
+         "print ID,PREDICTION for each row, with the text of this CSV column; below a line of names if DATA have one", NULL,
+         0},
+        {"proba", HAWSER_FLAG, "no", NULL, NULL,
+         "classifiers: print the probability of the higher label, which is the default", NULL, 0},
         {"labels", HAWSER_FLAG, "no", NULL, NULL,
          "classifiers: print the more probable label instead of the probability of the higher one", NULL, 0},
+        {"link", HAWSER_FLAG, "no", NULL, NULL,
+         "print the linear predictor, with the offset, of which the prediction is a function", NULL, 0},
         {"quiet", HAWSER_FLAG, "no", NULL, NULL, "print only errors on standard error", NULL, 'q'},
         {0},
     };
     return rows;
 }
 
-static hawser_status write_npy(hw_file *file, const double *values, size_t count, hawser_error *error)
+/* What is printed, by the options, of which at most one may be given. */
+static hawser_status choose(const hw_call *call, const hw_fitted *fitted, hw_scoring *scoring, hawser_error *error)
 {
-    HAWSER_TRY(hw_npy_head(file, &(hw_npy_shape){.dimensions = 1, .sizes = {count}}, error));
-    return hw_file_write(file, values, count * sizeof *values, error);
-}
-
-/* `words`: labels, of which the values are numbers from 0; NULL: the values are printed. */
-static hawser_status write_text(hw_file *file, const double *values, size_t count, const char *const *words,
-                                hawser_error *error)
-{
-    char text[HW_NUMBER_TEXT + 1];
-    for (size_t i = 0; i < count; i++) {
-        if (words != NULL) {
-            const char *word = words[(size_t)values[i]];
-            HAWSER_TRY(hw_file_write(file, word, strlen(word), error));
-            HAWSER_TRY(hw_file_write(file, "\n", 1, error));
+    static const char *const flags[] = {"proba", "link", "labels"};
+    static const char *const what[] = {"probabilities", "", "labels"};
+    const char *chosen = NULL;
+    for (int k = 0; k < 3; k++) {
+        if (!hawser_options_flag(call->options, flags[k]))
             continue;
-        }
-        size_t length = hw_number_text(text, values[i], HAWSER_F64);
-        text[length++] = '\n';
-        HAWSER_TRY(hw_file_write(file, text, length, error));
+        if (chosen != NULL)
+            return hawser_fail(error, HAWSER_BAD_OPTION, "--%s and --%s: give one of them", chosen, flags[k]);
+        chosen = flags[k];
+        scoring->what = (hw_score_of)k;
+        if (k != HW_LINK && fitted->algorithm->label == NULL)
+            return hawser_fail(error, HAWSER_BAD_OPTION, "--%s: a model of %s predicts numbers, not %s", flags[k],
+                               fitted->algorithm->name, what[k]);
     }
+    scoring->words = scoring->what == HW_LABEL ? hawser_schema_target(fitted->schema, NULL) : NULL;
     return HAWSER_OK;
 }
 
-static hawser_status write_predictions(const char *path, const double *values, size_t count, const char *const *words,
-                                       hawser_error *error)
+static bool is_npy(const char *path)
 {
-    hw_file file = {0};
     size_t length = strlen(path);
-    bool npy = length > 4 && strcmp(path + length - 4, ".npy") == 0;
-    if (npy && words != NULL)
-        return hawser_fail(error, HAWSER_BAD_OPTION,
-                           "--output %s: .npy files have numbers, and the labels of this model are words", path);
-    HAWSER_TRY(hw_file_begin(&file, path, error));
-    hawser_status status = npy ? write_npy(&file, values, count, error) : write_text(&file, values, count, words, error);
-    if (status == HAWSER_OK)
-        status = hw_file_commit(&file, error);
-    hw_file_abort(&file);
-    return status;
+    return length > 4 && strcmp(path + length - 4, ".npy") == 0;
 }
 
-static hawser_status to_labels(const hw_call *call, const hw_fitted *fitted, size_t count, double *predictions,
-                               hawser_error *error)
+static hawser_status check_npy(const hw_scoring *scoring, const char *path, const char *id, hawser_error *error)
 {
-    if (!hawser_options_flag(call->options, "labels"))
-        return HAWSER_OK;
-    if (fitted->algorithm->label == NULL)
-        return hawser_fail(error, HAWSER_BAD_OPTION, "--labels: a model of %s predicts numbers, not labels",
-                           fitted->algorithm->name);
-    return fitted->algorithm->label(fitted->model, count, predictions, error);
+    if (scoring->words != NULL)
+        return hawser_fail(error, HAWSER_BAD_OPTION,
+                           "--output %s: .npy files have numbers, and the labels of this model are words", path);
+    if (id != NULL)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--output %s: .npy files have numbers, and --id prints text", path);
+    if (hw_file_is_direct(scoring->file))
+        return hawser_fail(error, HAWSER_BAD_OPTION,
+                           "--output %s: the header of .npy has the number of rows, which is known at the end: give a file, "
+                           "not a pipe or device",
+                           path);
+    return HAWSER_OK;
+}
+
+static hawser_status write_all(hw_scoring *scoring, uint32_t threads, hawser_error *error)
+{
+    char header[HW_NPY_HEADER];
+    hw_npy_shape shape = {.dimensions = 1};
+    if (scoring->binary)
+        HAWSER_TRY(hw_npy_head(scoring->file, &shape, error));
+    else
+        HAWSER_TRY(hw_score_names(scoring, error));
+    HAWSER_TRY(hw_score(scoring, threads, error));
+    if (scoring->count == 0)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: no rows in the input", scoring->call->words[1]);
+    shape.sizes[0] = scoring->count;
+    return scoring->binary ? hw_file_rewrite(scoring->file, header, hw_npy_header_of(&shape, header), error) : HAWSER_OK;
+}
+
+/* Prints what a user must know before the rows. */
+static void say_begin(const hw_call *call, hawser_rows *rows)
+{
+    hawser_load_figures figures;
+    const char *why = hawser_rows_loaded(rows);
+    hawser_rows_figures(rows, &figures);
+    if (hawser_options_flag(call->options, "quiet"))
+        return;
+    hw_say_idle_input(call, figures.format);
+    if (why != NULL)
+        fprintf(call->err, "hawser: %s is loaded as a whole: %s\n", call->words[1], why);
+}
+
+static void say_end(const hw_scoring *scoring)
+{
+    hawser_load_figures figures;
+    hawser_rows_figures(scoring->rows, &figures);
+    hw_say_load(scoring->call, &figures);
+    hw_doubt_base(scoring->call, scoring->fitted, &figures, scoring->lacks_first);
+}
+
+static hawser_status predict(hw_scoring *scoring, hawser_error *error)
+{
+    const hw_call *call = scoring->call;
+    const char *path = hw_path_of(call, "output");
+    hawser_load how;
+    HAWSER_TRY(choose(call, scoring->fitted, scoring, error));
+    HAWSER_TRY(hw_load_like_model(call, scoring->fitted, false, &how, error));
+    how.id = hawser_options_text(call->options, "id");
+    HAWSER_TRY(hw_file_begin(scoring->file, path, error));
+    scoring->binary = is_npy(path);
+    if (scoring->binary)
+        HAWSER_TRY(check_npy(scoring, path, how.id, error));
+    HAWSER_TRY(hawser_rows_open((const char *const *)call->words + 1, call->count - 1, &how, &scoring->rows, error));
+    say_begin(call, scoring->rows);
+    uint32_t threads = how.threads != 0 ? how.threads : hw_machine_processors();
+    threads = hawser_rows_loaded(scoring->rows) != NULL ? 1 : threads;
+    HAWSER_TRY(write_all(scoring, threads < THREADS_MOST ? threads : THREADS_MOST, error));
+    HAWSER_TRY(hw_file_commit(scoring->file, error));
+    say_end(scoring);
+    return HAWSER_OK;
 }
 
 hawser_status hw_predict(hw_call *call, hawser_error *error)
 {
     hw_fitted fitted;
-    hawser_dataset *data;
-    double *predictions;
-    const char *path = hw_path_of(call, "output");
+    hw_file file = {0};
     HAWSER_TRY(hw_check_outputs(call, error));
-    HAWSER_TRY(hw_check_writable(path, error));
-    HAWSER_TRY(hw_predict_words(call, &fitted, false, &data, &predictions, error));
-    size_t count = hawser_dataset_matrix(data)->rows;
-    bool labels = hawser_options_flag(call->options, "labels");
-    hawser_status status = to_labels(call, &fitted, count, predictions, error);
-    const char *const *words = labels ? hawser_schema_target(fitted.schema, NULL) : NULL;
-    if (status == HAWSER_OK)
-        status = write_predictions(path, predictions, count, words, error);
-    free(predictions);
-    hawser_dataset_free(data);
+    HAWSER_TRY(hw_predictor_load(call, &fitted, error));
+    hw_scoring scoring = {.call = call, .fitted = &fitted, .file = &file};
+    hawser_status status = predict(&scoring, error);
+    hw_file_abort(&file);
+    hawser_rows_close(scoring.rows);
     hw_fitted_free(&fitted);
     return status;
 }

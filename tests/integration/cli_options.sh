@@ -56,8 +56,8 @@ code 2 "$hawser" help lamda
 says "no help on 'lamda'; did you mean '--lambda'"
 code 2 "$hawser" help xyzzy
 says "no help on 'xyzzy'; 'hawser help' lists topics"
-HAWSER_FROB=1 code 2 "$hawser" version
-says "unknown environment variable HAWSER_FROB$"
+HAWSER_FROBNICATED=1 code 2 "$hawser" version
+says "unknown environment variable HAWSER_FROBNICATED$"
 code 2 "$hawser" train lasso small.svm --lambda
 says "--lambda needs a value"
 code 2 "$hawser" train lasso small.svm --lambda x

@@ -1,4 +1,5 @@
 /* logistic.c - logistic regression with an L1, elastic-net or squared penalty: by Newton's method, or by steps over a parameter server. */
+#include "algorithms/glm/coefficients.h"
 #include "algorithms/glm/metrics.h"
 #include "algorithms/glm/train.h"
 #include "algorithms/list.h"
@@ -111,6 +112,7 @@ const hawser_algorithm *hw_logistic_algorithm(void)
                                                .train = train,
                                                .plan = plan,
                                                .predict = hw_logistic_predict,
+                                               .link = hw_linear_margins,
                                                .label = hw_logistic_label,
                                                .evaluate = hw_logistic_evaluate,
                                                .measures = hw_class_measures};

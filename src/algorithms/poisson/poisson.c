@@ -1,4 +1,5 @@
 /* poisson.c - Poisson regression with a log link and an L1, elastic-net or squared penalty, by Newton's method. */
+#include "algorithms/glm/coefficients.h"
 #include "algorithms/glm/metrics.h"
 #include "algorithms/glm/train.h"
 #include "algorithms/list.h"
@@ -71,6 +72,7 @@ const hawser_algorithm *hw_poisson_algorithm(void)
                                                .train = train,
                                                .plan = plan,
                                                .predict = hw_poisson_predict,
+                                               .link = hw_linear_margins,
                                                .log_link = true,
                                                .evaluate = hw_poisson_evaluate,
                                                .measures = hw_count_measures};

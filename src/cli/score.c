@@ -1,0 +1,183 @@
+#include "cli/score.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "data/format/number_text.h"
+#include "data/source/parse.h"
+
+/* What the threads share. Each takes a piece of rows, and writes its predictions when those of all earlier pieces are written. */
+typedef struct score_work {
+    hw_scoring *scoring;
+    pthread_mutex_t lock; /* guards the rest, and the scoring's file and results */
+    pthread_cond_t turn;
+    uint64_t next; /* the piece that is written next */
+    bool ended;    /* nothing more is written */
+    hawser_status status;
+    hawser_error error;
+} score_work;
+
+/* The output of a piece. */
+typedef struct score_text {
+    char *bytes;
+    size_t used, capacity;
+} score_text;
+
+static hawser_status need(score_text *text, size_t more, hawser_error *error)
+{
+    return HW_GROW(&text->bytes, &text->capacity, text->used + more, "predictions", error);
+}
+
+static hawser_status put_text(score_text *text, const char *from, size_t length, hawser_error *error)
+{
+    HAWSER_TRY(need(text, length, error));
+    memcpy(text->bytes + text->used, from, length);
+    text->used += length;
+    return HAWSER_OK;
+}
+
+/* A field of CSV, in quotes where it would not be read back as it is. */
+static hawser_status put_field(score_text *text, const char *field, hawser_error *error)
+{
+    size_t length = strlen(field);
+    bool quoted = strpbrk(field, ",\"\r\n") != NULL ||
+                  (length > 0 && (strchr(" \t", field[0]) != NULL || strchr(" \t", field[length - 1]) != NULL));
+    HAWSER_TRY(need(text, 2 * length + 2, error));
+    char *to = text->bytes + text->used;
+    if (quoted)
+        *to++ = '"';
+    for (; *field != '\0'; field++) {
+        *to++ = *field;
+        if (*field == '"')
+            *to++ = '"';
+    }
+    if (quoted)
+        *to++ = '"';
+    text->used = (size_t)(to - text->bytes);
+    return HAWSER_OK;
+}
+
+hawser_status hw_score_names(const hw_scoring *scoring, hawser_error *error)
+{
+    static const char rest[] = ",prediction\n";
+    const char *name = hawser_rows_id(scoring->rows);
+    score_text text = {0};
+    if (name == NULL)
+        return HAWSER_OK;
+    hawser_status status = put_field(&text, name, error);
+    if (status == HAWSER_OK)
+        status = put_text(&text, rest, sizeof rest - 1, error);
+    if (status == HAWSER_OK)
+        status = hw_file_write(scoring->file, text.bytes, text.used, error);
+    free(text.bytes);
+    return status;
+}
+
+static hawser_status put_row(const hw_scoring *s, const char *id, double value, score_text *text, hawser_error *error)
+{
+    if (id != NULL) {
+        HAWSER_TRY(put_field(text, id, error));
+        HAWSER_TRY(put_text(text, ",", 1, error));
+    }
+    if (s->words != NULL && id != NULL)
+        HAWSER_TRY(put_field(text, s->words[(size_t)value], error));
+    else if (s->words != NULL)
+        HAWSER_TRY(put_text(text, s->words[(size_t)value], strlen(s->words[(size_t)value]), error));
+    HAWSER_TRY(need(text, HW_NUMBER_TEXT + 1, error));
+    if (s->words == NULL)
+        text->used += hw_number_text(text->bytes + text->used, value, HAWSER_F64);
+    text->bytes[text->used++] = '\n';
+    return HAWSER_OK;
+}
+
+static hawser_status values_of(const hw_scoring *s, const hawser_dataset *data, double *values, hawser_error *error)
+{
+    const hawser_algorithm *algorithm = s->fitted->algorithm;
+    if (s->what == HW_LINK && algorithm->link != NULL)
+        return algorithm->link(s->fitted->model, data, values, error);
+    HAWSER_TRY(algorithm->predict(s->fitted->model, data, values, error));
+    if (s->what != HW_LABEL)
+        return HAWSER_OK;
+    return algorithm->label(s->fitted->model, hawser_dataset_matrix(data)->rows, values, error);
+}
+
+static hawser_status make_text(const hw_scoring *s, const hawser_piece *piece, score_text *text, hawser_error *error)
+{
+    size_t count = hawser_dataset_matrix(piece->data)->rows;
+    double *values;
+    HAWSER_TRY(hw_check_sides(s->call, s->fitted, piece->data, false, error));
+    HAWSER_TRY(HW_NEW(&values, count, "predictions", error));
+    hawser_status status = values_of(s, piece->data, values, error);
+    if (status == HAWSER_OK && s->binary)
+        status = put_text(text, (const char *)values, count * sizeof *values, error);
+    for (size_t i = 0; status == HAWSER_OK && !s->binary && i < count; i++)
+        status = put_row(s, piece->ids != NULL ? piece->ids[i] : NULL, values[i], text, error);
+    free(values);
+    return status;
+}
+
+/* Writes a piece in its turn, then ends the work if that failed or `status` is a failure behind it. Returns whether the work goes on. */
+static bool emit(score_work *w, const hawser_piece *piece, const score_text *text, hawser_status status,
+                 const hawser_error *error)
+{
+    hw_scoring *s = w->scoring;
+    hawser_error own = {0};
+    pthread_mutex_lock(&w->lock);
+    while (w->next != piece->number && !w->ended)
+        pthread_cond_wait(&w->turn, &w->lock);
+    if (!w->ended) {
+        hawser_status written = text->used > 0 ? hw_file_write(s->file, text->bytes, text->used, &own) : HAWSER_OK;
+        if (written == HAWSER_OK && text->used > 0 && hw_file_is_direct(s->file))
+            written = hw_file_flush(s->file, &own);
+        if (piece->data != NULL && text->used > 0) {
+            s->count += hawser_dataset_matrix(piece->data)->rows;
+            s->lacks_first &= !s->lacks_first || hw_lacks_first_column(piece->data);
+        }
+        w->next++;
+        w->status = written != HAWSER_OK ? written : status;
+        w->error = written != HAWSER_OK ? own : *error;
+        w->ended = w->status != HAWSER_OK;
+    }
+    bool goes_on = !w->ended;
+    pthread_cond_broadcast(&w->turn);
+    pthread_mutex_unlock(&w->lock);
+    return goes_on;
+}
+
+static hawser_status score_pieces(void *context, uint32_t thread, hawser_error *error)
+{
+    score_work *w = context;
+    score_text text = {0};
+    (void)thread, (void)error;
+    for (bool more = true, goes_on = true; more && goes_on;) {
+        hawser_piece piece;
+        hawser_error read = {0}, made = {0};
+        hawser_status status = hawser_rows_next(w->scoring->rows, &piece, &more, &read);
+        if (status == HAWSER_OK && !more)
+            break;
+        text.used = 0;
+        hawser_status scored = piece.data != NULL ? make_text(w->scoring, &piece, &text, &made) : HAWSER_OK;
+        if (scored != HAWSER_OK)
+            text.used = 0;
+        goes_on = emit(w, &piece, &text, scored != HAWSER_OK ? scored : status, scored != HAWSER_OK ? &made : &read);
+        hawser_dataset_free(piece.data);
+        if (!goes_on)
+            hawser_rows_stop(w->scoring->rows);
+    }
+    free(text.bytes);
+    return HAWSER_OK;
+}
+
+hawser_status hw_score(hw_scoring *scoring, uint32_t threads, hawser_error *error)
+{
+    score_work w = {.scoring = scoring};
+    scoring->lacks_first = true;
+    if (pthread_mutex_init(&w.lock, NULL) != 0 || pthread_cond_init(&w.turn, NULL) != 0)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "cannot make a lock");
+    hawser_status status = hw_in_parallel(threads, score_pieces, &w, error);
+    pthread_cond_destroy(&w.turn);
+    pthread_mutex_destroy(&w.lock);
+    return status == HAWSER_OK && w.status != HAWSER_OK ? hawser_fail(error, w.status, "%s", w.error.text) : status;
+}
