@@ -177,7 +177,7 @@ small_problem
 awk '{ $1 = ($1 > 0) ? 1 : -1; print }' small.svm >classes.svm
 awk '{ $1 = ($1 > 0) ? int($1) + 1 : 0; print }' small.svm >counts.svm
 "$hawser" help json >page
-for words in "train lasso small.svm" "train lasso small.svm --cv 3" "train logistic classes.svm --cv 3" "train linear small.svm" \
+for words in "train lasso small.svm" "train lasso small.svm --cv 3" "train lasso small.svm --cv 3 --cv-metric mae" "train logistic classes.svm --cv 3" "train linear small.svm" \
     "train logistic classes.svm --validation classes.svm" "train lasso small.svm --validation small.svm" \
     "train poisson counts.svm --cv 3" "train poisson counts.svm --validation counts.svm" "run -n 2 -- train lasso small.svm"; do
     # shellcheck disable=SC2086

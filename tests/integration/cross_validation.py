@@ -38,8 +38,8 @@ def trained(*words):
     return json.loads(call(*words, "--json", "-q").stdout.splitlines()[-1])
 
 
-def dealt(rows, folds, seed=1):
-    """The fold of each row: rows are shuffled by a hash of seed and row, and dealt in turn."""
+def dealt(rows, folds, seed=1, classes=None):
+    """The fold of each row: rows are shuffled by a hash of seed and row, and dealt in turn, one class after the other."""
     most = (1 << 64) - 1
 
     def mix(row):
@@ -49,7 +49,7 @@ def dealt(rows, folds, seed=1):
         return z ^ (z >> 31)
 
     fold = [0] * rows
-    for k, row in enumerate(sorted(range(rows), key=lambda i: (mix(i), i))):
+    for k, row in enumerate(sorted(range(rows), key=lambda i: (classes[i] if classes else 0, mix(i), i))):
         fold[row] = 1 + k % folds
     return fold
 
@@ -128,6 +128,17 @@ def weighted(row):
 LOSS = {"lasso": weighted(lambda y, m: (y - m) ** 2), "logistic": weighted(lambda y, m: log_loss(m if y == 1 else -m))}
 
 
+def area(y, m, w):
+    """1 - the share of pairs, one of each class, that the margins order rightly; ties count half."""
+    pairs = [(u * v, 1.0 if a > b else 0.5 if a == b else 0.0) for p, a, u in zip(y, m, w) for q, b, v in zip(y, m, w) if p > q]
+    return 1 - math.fsum(c * hit for c, hit in pairs) / math.fsum(c for c, _ in pairs)
+
+
+METRICS = {("lasso", "loss"): (LOSS["lasso"], "mse"), ("lasso", "mae"): (weighted(lambda y, m: abs(y - m)), "mae"),
+           ("logistic", "loss"): (LOSS["logistic"], "deviance"), ("logistic", "auc"): (area, "auc"),
+           ("logistic", "accuracy"): (weighted(lambda y, m: float((m > 0) != (y == 1))), "class")}
+
+
 def same(name, a, b, tolerance=1e-6):
     assert len(a) == len(b), (name, a, b)
     for k, (u, v) in enumerate(zip(a, b)):
@@ -169,6 +180,96 @@ def check_dealt_folds(folder):
         one = problem.train(problem.file, "--cv", "4", "--cv-rule", rule, "--path", "1")
         assert one["cv"]["lambda"] == [one["lambda"]] == cv["lambda"][:1], one["cv"]
         same((kind, "one"), one["cv"]["error"] + one["cv"]["standard_error"], [mean[0], error[0]])
+
+
+def check_given_folds(folder):
+    """Folds of a file, by each metric; folds that keep the shares of classes are those of the file that says so."""
+    chance, path = random.Random(5), os.path.join(folder, "folds")
+    for (kind, metric), (measure, name) in METRICS.items():
+        problem = Problem(folder, kind, 70, 8, True, 11)
+        fold = [1 + chance.randrange(3) for _ in range(70)]
+        with open(path, "w") as file:
+            file.write("".join("%d\n" % f for f in fold))
+        words = ["--cv", "3", "--cv-metric", metric, "--path", "6", "--lambda-min-ratio", "0.1"]
+        printed = problem.train(problem.file, *words, "--folds", path)
+        cv = printed["cv"]
+        mean, error = problem.errors(fold, cv["lambda"], measure)
+        assert cv["metric"] == metric and ("cv_error" in printed) == (metric != "loss"), printed
+        same((kind, metric), cv["error"] + cv["standard_error"], mean + error)
+        check_choices(kind, printed)
+        peer = glmnet(problem, fold, cv["lambda"], name)
+        if peer is not None:
+            if name in ("auc", "class"):  # glmnet has the area; it and its steps jump where margins meet
+                peer = [1 - v if name == "auc" else v for v in peer[0]], peer[1]
+            same((kind, metric, "glmnet's mean"), cv["error"], peer[0], 1e-5)
+            same((kind, metric, "glmnet's standard error"), cv["standard_error"], peer[1], 1e-5)
+        with open(path, "w") as file:  # counted from 0, by threads
+            file.write("".join("%d\n" % (f - 1) for f in fold))
+        for more in (["--threads", "1"], ["--workers", "2", "--threads", "1"], ["--workers", "2", "--threads", "2"]):
+            again = problem.train(problem.file, *words, "--folds", path, *more)["cv"]
+            same((kind, metric, more), again["error"], cv["error"])
+    problem = Problem(folder, "logistic", 60, 6, False, 4)
+    problem.y = [float(i % 6 == 0) for i in range(60)]
+    problem.file = problem.write("all.csv", range(60))
+    fold = dealt(60, 4, classes=problem.y)
+    for k in (0.0, 1.0):
+        assert sorted(sum(f == e and y == k for f, y in zip(fold, problem.y)) for e in range(1, 5))[0] >= (2 if k else 12)
+    with open(path, "w") as file:
+        file.write("".join("%d\n" % f for f in fold))
+    words = ["--cv", "4", "--path", "5", "--lambda-min-ratio", "0.1"]
+    assert problem.train(problem.file, *words, "--folds", "stratified")["cv"] == problem.train(problem.file, *words, "--folds", path)["cv"]
+
+
+def check_nodes(folder):
+    """The same bits on any number of nodes and threads, for each source of folds and each metric."""
+    problem, path = Problem(folder, "logistic", 60, 6, True, 6), os.path.join(folder, "folds")
+    with open(path, "w") as file:
+        file.write("".join("%d\n" % (i % 3) for i in range(60)))
+    for words in (["--folds", path, "--cv-metric", "auc"], ["--folds", "stratified", "--cv-metric", "accuracy"]):
+        words = ["train", "logistic", problem.file, "--header", "no", "--weights", "1", "--cv", "3", "--path", "5", "--workers", "3",
+                 "--json", "-q"] + words
+        results = []
+        for before in ([], ["run", "-n", "3", "--"], ["run", "-n", "2", "--"]):
+            out = subprocess.run([HAWSER, *before, *words], capture_output=True, text=True, env=CLEAN, timeout=300)
+            assert out.returncode == 0, (before, words, out.stderr)
+            results.append(json.loads(out.stdout.splitlines()[-1])["cv"])
+        assert results[0] == results[1] == results[2], results
+
+
+def check_refusals(folder):
+    """What cannot be, in one line."""
+    numbers, classes = Problem(folder, "lasso", 20, 4, False, 3), Problem(folder, "logistic", 20, 4, False, 3)
+    numbers.file, classes.file = numbers.write("numbers.csv", range(20)), classes.write("classes.csv", range(20))
+    path = os.path.join(folder, "folds")
+
+    def refuse(kind, text, code, lines, *words):
+        if lines is not None:
+            with open(path, "w") as file:
+                file.write("".join("%s\n" % line for line in lines))
+        data = numbers.file if kind == "lasso" else classes.file
+        out = call(kind, data, "--header", "no", "--ignore", "1", *words, code=code)
+        assert text in out.stderr and out.stderr.count("\n") == 1 and out.stderr.startswith("hawser: "), (words, out.stderr)
+
+    two = [1 + i % 2 for i in range(20)]
+    file = ["--cv", "2", "--folds", path]
+    refuse("lasso", "--folds does nothing without --cv K", 2, two, "--folds", path)
+    refuse("lasso", "--cv-metric does nothing without --cv K", 2, two, "--cv-metric", "mae")
+    refuse("lasso", "--cv 3: %s has folds 1 to 2, so use --cv 2" % path, 2, two, "--cv", "3", "--folds", path)
+    refuse("lasso", "has 19 fold numbers for 20 rows", 3, two[1:], *file)
+    refuse("lasso", ":21: more lines than the data have rows (20)", 3, two + [1], *file)
+    refuse("lasso", ":3: 'x' is not the number of a fold", 3, two[:2] + ["x"] + two[3:], *file)
+    refuse("lasso", ":1: '-1' is not the number of a fold", 3, [-1] + two[1:], *file)
+    refuse("lasso", ":1: '1.5' is not the number of a fold", 3, [1.5] + two[1:], *file)
+    refuse("lasso", "no row is in fold 2, and others are in folds 1 to 3", 3, [1 + 2 * (i % 2) for i in range(20)], "--cv", "3",
+           "--folds", path)
+    refuse("lasso", "No such file", 4, None, "--cv", "2", "--folds", path + ".none")
+    refuse("lasso", "--folds stratified keeps the shares of classes", 2, None, "--cv", "2", "--folds", "stratified")
+    refuse("lasso", "--cv-metric auc is for classes, and train lasso predicts numbers", 2, None, "--cv", "2", "--cv-metric", "auc")
+    refuse("lasso", "--cv-metric accuracy is for classes", 2, None, "--cv", "2", "--cv-metric", "accuracy")
+    refuse("logistic", "--cv-metric mae is for numbers, and train logistic predicts classes", 2, None, "--cv", "2", "--cv-metric", "mae")
+    alone = [2 if y == 1 else 1 for y in classes.y]
+    alone[classes.y.index(1.0)] = 1
+    refuse("logistic", "--cv-metric auc: fold 2 (from 1) has no row of label 0", 3, alone, *file, "--cv-metric", "auc")
 
 
 def check_lines(folder):
@@ -215,6 +316,9 @@ def check_assumed(folder):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         check_dealt_folds(folder)
+        check_given_folds(folder)
+        check_nodes(folder)
+        check_refusals(folder)
         check_lines(folder)
         check_assumed(folder)
     return 0

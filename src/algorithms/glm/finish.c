@@ -96,7 +96,10 @@ static void fill_facts(const hw_linear_driver *driver, const hw_linear_row *row,
     if (record->lambda_count > 1)
         training->facts[at++] = (hawser_fact){"lambdas", (double)record->lambda_count};
     if (!isnan(row->error))
-        training->facts[at++] = (hawser_fact){record->folds > 0 ? kind->cv_name : kind->validation_name, row->error};
+        training->facts[at++] = (hawser_fact){record->folds == 0                      ? kind->validation_name
+                                              : driver->linear->problem.error != NULL ? "cv_error"
+                                                                                      : kind->cv_name,
+                                              row->error};
     if (record->folds > 0 && !isnan(row->error))
         training->facts[at++] = (hawser_fact){"cv_standard_error", row->standard_error};
 }
@@ -193,7 +196,7 @@ hawser_status hw_linear_finish(hw_linear_driver *driver, const hawser_training_i
                          .alpha = alpha,
                          .path = path,
                          .folds = record->folds,
-                         .metric = "loss",
+                         .metric = settings->metric,
                          .rule = settings->one_standard_error ? "1se" : "min",
                          .problem = problem};
     HAWSER_TRY(hw_linear_model_make(&fit, input, &training->model, error));

@@ -1,6 +1,10 @@
 #include "algorithms/glm/fold.h"
 
 #include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "algorithms/measures/ranked.h"
 
 /* Returns whether a column has no penalty. The lambdas of a path are above 0. */
 static bool is_free(const hw_linear *linear, size_t column)
@@ -40,17 +44,60 @@ hawser_status hw_linear_measure(const hw_linear *linear, hw_linear_columns *colu
     return HAWSER_OK;
 }
 
-void hw_linear_held_out(const hw_linear_problem *problem, const double *image, double intercept, uint32_t fold,
-                        double *weight, double *errors)
+/* Returns the margin of a row. */
+static double margin_of(const hw_linear_problem *problem, const double *image, double intercept, size_t row)
 {
+    return image[row] + intercept + (problem->offset != NULL ? problem->offset[row] : 0.0);
+}
+
+static double weight_of(const hw_linear_problem *problem, size_t row)
+{
+    return problem->weights != NULL ? problem->weights[row] : 1.0;
+}
+
+/* Computes 1 - the area under the ROC curve of the rows that a fold holds out. */
+static hawser_status rank(const hw_linear_problem *problem, const double *image, double intercept, uint32_t fold,
+                          double *result, hawser_error *error)
+{
+    size_t count = 0, n = problem->X->rows;
+    hw_ranked *items = malloc((n + 1) * sizeof *items);
+    if (items == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the margins of %zu rows", n);
+    *result = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        double weight = weight_of(problem, i);
+        if (problem->fold[i] != fold || !(weight > 0.0))
+            continue;
+        double margin = margin_of(problem, image, intercept, i) + 0.0; /* no -0 */
+        items[count++] = (hw_ranked){.value = margin, .weight = problem->target[i] > 0.0 ? weight : -weight};
+        if (isnan(margin))
+            *result = NAN;
+    }
+    if (!isnan(*result)) {
+        hw_ranked_sort(items, count);
+        *result = 1.0 - hw_ranked_area(items, count);
+    }
+    free(items);
+    return HAWSER_OK;
+}
+
+hawser_status hw_linear_held_out(const hw_linear_problem *problem, const double *image, double intercept, uint32_t fold,
+                                 double *weight, double *errors, hawser_error *error)
+{
+    double (*of_row)(double, double) = problem->error != NULL ? problem->error->of_row : problem->kind->row_error;
     *weight = *errors = 0.0;
     for (size_t i = 0; problem->fold != NULL && i < problem->X->rows; i++) {
         bool out = fold > 0 ? problem->fold[i] == fold : problem->fold[i] == HW_LINEAR_ALWAYS_OUT;
         if (!out)
             continue;
-        double w = problem->weights != NULL ? problem->weights[i] : 1.0;
-        double margin = image[i] + intercept + (problem->offset != NULL ? problem->offset[i] : 0.0);
+        double w = weight_of(problem, i);
         *weight += w;
-        *errors += w * problem->kind->row_error(problem->target[i], margin);
+        if (of_row != NULL)
+            *errors += w * of_row(problem->target[i], margin_of(problem, image, intercept, i));
     }
+    if (of_row != NULL || fold == 0)
+        return HAWSER_OK;
+    HAWSER_TRY(rank(problem, image, intercept, fold, errors, error));
+    *errors *= *weight;
+    return HAWSER_OK;
 }

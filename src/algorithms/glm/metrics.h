@@ -19,6 +19,7 @@
 #define HW_LINEAR_PATH_METRICS \
     {.name = "lambda_max", .help = "the lambda from which on all coefficients are zero"}, \
     {.name = "lambdas", .help = "the number of lambdas, if several were tried"}, \
+    {.name = "cv_error", .help = "mean error on the held-out rows of --cv, if --cv-metric is not loss"}, \
     {.name = "cv_standard_error", .help = "standard error of the error on the held-out rows"}
 /* clang-format on */
 

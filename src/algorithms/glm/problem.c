@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/glm/folds.h"
 #include "algorithms/glm/start.h"
 
 enum { MOST_FREE_COLUMNS = 256 };
@@ -223,51 +224,63 @@ static hawser_status free_columns(hw_linear_problem *problem, const hw_linear_se
     return HAWSER_OK;
 }
 
-/* Returns a hash of (seed, row), the same on every node and in every run. */
-static uint64_t mix(uint64_t seed, uint64_t row)
+/* Finds the error that --cv compares. */
+static hawser_status find_error(hw_linear_problem *problem, const char *metric, hawser_error *error)
 {
-    uint64_t z = seed * UINT64_C(0x9e3779b97f4a7c15) + row + UINT64_C(0x632be59bd9b4e019);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
+    const hw_linear_error *row = problem->kind->errors;
+    if (strcmp(metric, "loss") == 0)
+        return HAWSER_OK;
+    while (row != NULL && row->metric != NULL && strcmp(row->metric, metric) != 0)
+        row++;
+    if (row == NULL || row->metric == NULL)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--cv-metric %s is for %s, and train %s predicts %s; use loss", metric,
+                           problem->kind->classes ? "numbers" : "classes", problem->kind->name,
+                           problem->kind->classes ? "classes" : "numbers");
+    problem->error = row;
+    return HAWSER_OK;
 }
 
-static int by_key(const void *left, const void *right)
+/* Fails for a fold whose held-out rows are all of one class: they have no ROC curve. */
+static hawser_status check_classes(const hw_linear_problem *problem, uint32_t folds, hawser_error *error)
 {
-    const uint64_t *a = left, *b = right;
-    return a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : a[1] < b[1] ? -1 : a[1] > b[1];
+    hawser_status status = HAWSER_OK;
+    bool(*present)[2] = calloc((size_t)folds + 1, sizeof *present);
+    if (present == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %u folds", (unsigned)folds);
+    for (size_t i = 0; i < problem->X->rows; i++)
+        if (problem->weights == NULL || problem->weights[i] > 0.0)
+            present[problem->fold[i]][problem->target[i] > 0.0] = true;
+    for (uint32_t f = 1; f <= folds && status == HAWSER_OK; f++)
+        for (size_t k = 0; k < 2 && status == HAWSER_OK; k++)
+            if (!present[f][k])
+                status = hawser_fail(error, HAWSER_BAD_INPUT,
+                                     "--cv-metric auc: fold %u (from 1) has no row of label %g with any weight; use --folds "
+                                     "stratified, fewer folds or --cv-metric loss",
+                                     (unsigned)f, problem->labels[k]);
+    free(present);
+    return status;
 }
 
-/* Divides the rows, shuffled by the seed, into equal folds, or holds a fraction out. */
-static hawser_status deal_folds(hw_linear_problem *problem, const hw_linear_settings *settings, uint64_t seed,
-                                hawser_error *error)
+/* Divides the rows into folds, or keeps some for validation. */
+static hawser_status hold_out(hw_linear_problem *problem, const hw_linear_settings *settings, uint64_t seed,
+                              const hawser_dataset *data, hawser_error *error)
 {
-    size_t n = problem->X->rows;
+    hw_linear_deal deal = {.rows = problem->X->rows,
+                           .seed = seed,
+                           .classes = problem->kind->classes ? problem->target : NULL,
+                           .dropped =
+                               hawser_dataset_figures(data) != NULL && hawser_dataset_figures(data)->rows_dropped > 0};
+    HAWSER_TRY(find_error(problem, settings->metric, error));
     if (settings->folds == 0 && settings->validation_fraction <= 0.0)
         return HAWSER_OK;
-    if (settings->folds > n)
-        return hawser_fail(error, HAWSER_BAD_OPTION, "--cv %u: there are only %zu rows", settings->folds, n);
-    uint64_t *keys = malloc((n + 1) * 2 * sizeof *keys);
-    problem->fold = calloc(n + 1, sizeof *problem->fold);
-    if (keys == NULL || problem->fold == NULL) {
-        free(keys);
-        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the folds of %zu rows", n);
-    }
-    for (size_t i = 0; i < n; i++) {
-        keys[2 * i] = mix(seed, i);
-        keys[2 * i + 1] = i;
-    }
-    qsort(keys, n, 2 * sizeof *keys, by_key);
-    size_t kept = (size_t)(settings->validation_fraction * (double)n + 0.5);
-    for (size_t k = 0; k < n; k++)
-        problem->fold[keys[2 * k + 1]] = settings->folds > 0 ? 1 + (uint32_t)(k % settings->folds)
-                                         : k < kept          ? HW_LINEAR_ALWAYS_OUT
-                                                             : 0;
-    free(keys);
-    if (settings->folds == 0 && (kept == 0 || kept == n))
-        return hawser_fail(error, HAWSER_BAD_OPTION, "--validation-fraction %g leaves %zu of %zu rows",
-                           settings->validation_fraction, kept, n);
-    return HAWSER_OK;
+    problem->fold = calloc(deal.rows + 1, sizeof *problem->fold);
+    if (problem->fold == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the folds of %zu rows", deal.rows);
+    if (settings->folds == 0)
+        return hw_linear_deal_part(&deal, settings->validation_fraction, HW_LINEAR_ALWAYS_OUT, problem->fold, error);
+    HAWSER_TRY(hw_linear_deal_folds(&deal, settings, problem->fold, error));
+    bool ranks = problem->error != NULL && problem->error->of_row == NULL;
+    return ranks ? check_classes(problem, settings->folds, error) : HAWSER_OK;
 }
 
 hawser_status hw_linear_check_numeric(const hawser_dataset *data, hawser_error *error)
@@ -365,7 +378,7 @@ hawser_status hw_linear_problem_new(hw_linear_problem *problem, const hw_linear_
     HAWSER_TRY(take_target(problem, input, error));
     HAWSER_TRY(read_penalties(problem, input, error));
     HAWSER_TRY(free_columns(problem, settings, job, error));
-    HAWSER_TRY(deal_folds(problem, settings, hawser_job_seed(job), error));
+    HAWSER_TRY(hold_out(problem, settings, hawser_job_seed(job), input->data, error));
     problem->total = hw_linear_weigh(problem, 0, NULL);
     HAWSER_TRY(hw_linear_check_weights(problem->total, error));
     return take_start(problem, job, input, error);

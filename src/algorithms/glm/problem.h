@@ -17,6 +17,12 @@ struct hw_linear;
 struct hw_linear_problem;
 typedef double hw_linear_metric(const void *source, const char *name);
 
+/* An error on held-out rows, for --cv-metric. */
+typedef struct hw_linear_error {
+    const char *metric;                             /* the option's word; NULL ends a list */
+    double (*of_row)(double target, double margin); /* NULL: 1 - the area under the ROC curve, of all rows of a fold */
+} hw_linear_error;
+
 /* The functions and names of one algorithm. */
 typedef struct hw_linear_kind {
     const char *name;                      /* of the algorithm */
@@ -29,7 +35,9 @@ typedef struct hw_linear_kind {
     hawser_status (*take_target)(struct hw_linear_problem *problem, const hawser_training_input *input, hawser_error *error);
     /* Returns the error of one row for a margin, which includes the offset unless the target does. */
     double (*row_error)(double target, double margin);
-    const char *wrong_target; /* the end of a message about a value for which target_of returns NAN */
+    const hw_linear_error *errors; /* further errors on held-out rows; NULL: none */
+    bool classes;                  /* the target is -1 or 1, for problem->labels */
+    const char *wrong_target;      /* the end of a message about a value for which target_of returns NAN */
     /* Converts a value of the input's target (less the offset); returns NAN if it is invalid. NULL: the value itself. */
     double (*target_of)(const struct hw_linear_problem *problem, double value);
     /* Computes objective and gap from the metrics that units reported. */
@@ -50,7 +58,8 @@ typedef struct hw_linear_problem {
     const double *offset;  /* if the target does not include it; or NULL */
     double labels[2];      /* the target's values of class -1 and class 1, if there are classes */
     double class_weights[2];
-    double total;   /* weight of all rows that are not kept for validation */
+    double total;                 /* weight of all rows that are not kept for validation */
+    const hw_linear_error *error; /* that --cv compares; NULL: kind->row_error */
     uint32_t *fold; /* by row: the fold (from 1) in which the row is held out, 0: never; NULL: no row ever is */
     double *factor, *lower, *upper; /* by column, or NULL */
     double *alpha, *image;          /* the start, and X times it; NULL: zeros */

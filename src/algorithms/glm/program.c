@@ -225,7 +225,10 @@ hawser_status hw_linear_record_lambda(hawser_context *context, double intercept)
                 hw_linear_keep_on_path(linear, first + j, at, alpha[j]);
             }
     }
-    hw_linear_held_out(&linear->problem, hawser_view(context, "v"), intercept, fold, &weight, &errors);
+    hawser_error error = {0};
+    if (hw_linear_held_out(&linear->problem, hawser_view(context, "v"), intercept, fold, &weight, &errors, &error) !=
+        HAWSER_OK)
+        return hw_linear_fail(context, &error);
     HAWSER_TRY(hawser_report(context, "held_weight", weight));
     return hawser_report(context, "held_errors", errors);
 }

@@ -19,6 +19,12 @@
     {"cv-rule", HAWSER_WORD, "1se", "1se|min", "RULE", \
      "Least error, or sparser within its error; 1se: the largest lambda whose error is within one standard error of the least, min: the one with the least", \
      NULL, 0}, \
+    {"folds", HAWSER_TEXT, NULL, NULL, "FILE|stratified", \
+     "Folds of --cv: a file with the number of each row's fold, or the same share of each class in all; if unset, rows are dealt by chance", \
+     "Choice of lambda", 0}, \
+    {"cv-metric", HAWSER_WORD, "loss", "loss|auc|accuracy|mae", "NAME", \
+     "Error that --cv compares: the loss, 1 - auc or 1 - accuracy (of classes), or the mean absolute error (of numbers)", \
+     "Choice of lambda", 0}, \
     {"validation-fraction", HAWSER_NUMBER, NULL, "(0,1)", "F", \
      "Keep this fraction of the rows, chosen by --seed, to measure the error and to choose lambda on a path", "Choice of lambda", 0}, \
     {"intercept", HAWSER_FLAG, "yes", NULL, NULL, "Fit an intercept, without a penalty", NULL, 0}, \

@@ -43,10 +43,12 @@ static bool given(const hawser_options *options, const char *key)
  * without effect in some. */
 static hawser_status check_idle(const hawser_options *options, hawser_error *error)
 {
+    static const char *const of_folds[] = {"cv-rule", "folds", "cv-metric"};
     const char *path = hawser_options_text(options, "path");
     bool list = path != NULL && strchr(path, ',') != NULL, grid = !list && (path != NULL || given(options, "cv"));
-    if (hawser_options_source(options, "cv-rule", NULL) == HAWSER_FROM_COMMAND_LINE && !given(options, "cv"))
-        return hawser_fail(error, HAWSER_BAD_OPTION, "--cv-rule does nothing without --cv K");
+    for (size_t k = 0; k < sizeof of_folds / sizeof *of_folds; k++)
+        if (hawser_options_source(options, of_folds[k], NULL) == HAWSER_FROM_COMMAND_LINE && !given(options, "cv"))
+            return hawser_fail(error, HAWSER_BAD_OPTION, "--%s does nothing without --cv K", of_folds[k]);
     if (hawser_options_source(options, "lambda-min-ratio", NULL) == HAWSER_FROM_COMMAND_LINE && !grid)
         return hawser_fail(error, HAWSER_BAD_OPTION, "--lambda-min-ratio does nothing without --path N or --cv K%s",
                            list ? ": --path lists its lambdas itself" : "");
@@ -156,6 +158,8 @@ hawser_status hw_linear_settings_read(const hawser_options *options, hw_linear_s
     settings->intercept = hawser_options_flag(options, "intercept");
     settings->standardize = hawser_options_flag(options, "standardize");
     settings->folds = (uint32_t)hawser_options_integer(options, "cv");
+    settings->fold_source = settings->folds > 0 ? hawser_options_text(options, "folds") : NULL;
+    settings->metric = settings->folds > 0 ? hawser_options_text(options, "cv-metric") : "loss";
     settings->one_standard_error = strcmp(hawser_options_text(options, "cv-rule"), "1se") == 0;
     settings->validation_fraction = hawser_options_number(options, "validation-fraction");
     settings->sigma = hawser_options_number(options, "sigma");

@@ -17,6 +17,11 @@ static double row_error(double target, double margin)
     return (target - margin) * (target - margin);
 }
 
+static double absolute_error(double target, double margin)
+{
+    return fabs(target - margin);
+}
+
 static void certificate(hw_linear_metric *metric, const void *source, double zero_objective, double *objective, double *gap)
 {
     hw_linear_sums sums = {.loss = metric(source, "loss"),
@@ -33,6 +38,7 @@ static void certificate(hw_linear_metric *metric, const void *source, double zer
 
 const hw_linear_kind *hw_lasso_kind(void)
 {
+    static const hw_linear_error errors[] = {{"mae", absolute_error}, {NULL, NULL}};
     static const hw_linear_kind kind = {.name = "lasso",
                                         .cv_name = "cv_mse",
                                         .validation_name = "validation_mse",
@@ -41,6 +47,7 @@ const hw_linear_kind *hw_lasso_kind(void)
                                         .boxes = true,
                                         .take_target = take_target,
                                         .row_error = row_error,
+                                        .errors = errors,
                                         .certificate = certificate,
                                         .costs = hw_lasso_spread};
     return &kind;

@@ -112,6 +112,12 @@ static double row_error(double target, double margin)
     return hw_logistic_loss(target * margin);
 }
 
+/* Probabilities above one half predict the higher label. */
+static double wrong(double target, double margin)
+{
+    return (margin > 0.0) != (target > 0.0);
+}
+
 static void certificate(hw_linear_metric *metric, const void *source, double zero_objective, double *objective, double *gap)
 {
     double scaled = metric(source, "dual_loss") - metric(source, "conjugate");
@@ -140,6 +146,7 @@ static hawser_status model_facts(const hw_linear_problem *problem, hawser_model 
 
 const hw_linear_kind *hw_logistic_kind(void)
 {
+    static const hw_linear_error errors[] = {{"accuracy", wrong}, {"auc", NULL}, {NULL, NULL}};
     static const hw_linear_kind kind = {.name = "logistic",
                                         .cv_name = "cv_log_loss",
                                         .validation_name = "validation_log_loss",
@@ -147,6 +154,8 @@ const hw_linear_kind *hw_logistic_kind(void)
                                         .loss = &hw_logistic_losses,
                                         .take_target = take_target,
                                         .row_error = row_error,
+                                        .errors = errors,
+                                        .classes = true,
                                         .wrong_target = "is not one of the training data's labels",
                                         .target_of = target_of,
                                         .certificate = certificate,

@@ -38,6 +38,11 @@ static double row_error(double target, double margin)
     return 2.0 * hw_poisson_loss(target, hw_poisson_log(target), margin);
 }
 
+static double absolute_error(double target, double margin)
+{
+    return fabs(target - hw_poisson_mean(margin));
+}
+
 /* The loss and the penalty are never negative, so zero is a bound, too. */
 static void certificate(hw_linear_metric *metric, const void *source, double zero_objective, double *objective, double *gap)
 {
@@ -52,6 +57,7 @@ static void certificate(hw_linear_metric *metric, const void *source, double zer
 
 const hw_linear_kind *hw_poisson_kind(void)
 {
+    static const hw_linear_error errors[] = {{"mae", absolute_error}, {NULL, NULL}};
     static const hw_linear_kind kind = {.name = "poisson",
                                         .cv_name = "cv_deviance",
                                         .validation_name = "validation_deviance",
@@ -59,6 +65,7 @@ const hw_linear_kind *hw_poisson_kind(void)
                                         .loss = &hw_poisson_losses,
                                         .take_target = take_target,
                                         .row_error = row_error,
+                                        .errors = errors,
                                         .wrong_target = "is no count: it must be 0 or more",
                                         .target_of = target_of,
                                         .certificate = certificate};

@@ -1,0 +1,161 @@
+#include "algorithms/glm/folds.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_FOLDS = 1000 };
+
+/* A row, in the order in which rows are dealt. */
+typedef struct card {
+    double value; /* its class */
+    uint64_t key; /* random */
+    size_t row;
+} card;
+
+/* Returns a hash of (seed, row), the same on every node and in every run. */
+static uint64_t mix(uint64_t seed, uint64_t row)
+{
+    uint64_t z = seed * UINT64_C(0x9e3779b97f4a7c15) + row + UINT64_C(0x632be59bd9b4e019);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+static int by_value(const void *left, const void *right)
+{
+    const card *a = left, *b = right;
+    if (a->value != b->value)
+        return a->value < b->value ? -1 : 1;
+    if (a->key != b->key)
+        return a->key < b->key ? -1 : 1;
+    return a->row < b->row ? -1 : a->row > b->row;
+}
+
+/* Makes a card for each row, sorted by class, if there are any, and then by chance. The caller frees them. */
+static hawser_status shuffle(const hw_linear_deal *deal, const double *classes, card **cards, hawser_error *error)
+{
+    *cards = malloc((deal->rows + 1) * sizeof **cards);
+    if (*cards == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the folds of %zu rows", deal->rows);
+    for (size_t i = 0; i < deal->rows; i++)
+        (*cards)[i] = (card){.value = classes != NULL ? classes[i] : 0.0, .key = mix(deal->seed, i), .row = i};
+    qsort(*cards, deal->rows, sizeof **cards, by_value);
+    return HAWSER_OK;
+}
+
+/* Deals the rows in turn, so that folds differ by at most one row, of each class and of all. */
+static hawser_status deal_rows(const hw_linear_deal *deal, const double *classes, uint32_t folds, uint32_t *fold,
+                               hawser_error *error)
+{
+    card *cards = NULL;
+    HAWSER_TRY(shuffle(deal, classes, &cards, error));
+    for (size_t k = 0; k < deal->rows; k++)
+        fold[cards[k].row] = 1 + (uint32_t)(k % folds);
+    free(cards);
+    return HAWSER_OK;
+}
+
+/* Reads the number of a fold, from 0 on. */
+static bool read_fold(const char *line, uint32_t *number)
+{
+    double value = 0;
+    const char *end = hawser_read_number(line, &value);
+    if (end == NULL || end[strspn(end, " \t")] != '\0' || !(value >= 0.0 && value <= MOST_FOLDS) || value != floor(value))
+        return false;
+    *number = (uint32_t)value;
+    return true;
+}
+
+static hawser_status read_lines(FILE *file, const char *path, size_t rows, uint32_t *fold, hawser_error *error)
+{
+    char line[256];
+    size_t at = 0;
+    for (; fgets(line, sizeof line, file) != NULL; at++) {
+        if (at == rows)
+            return hawser_fail(error, HAWSER_BAD_INPUT, "%s:%zu: more lines than the data have rows (%zu)", path, at + 1,
+                               rows);
+        line[strcspn(line, "\r\n")] = '\0';
+        if (!read_fold(line, &fold[at]))
+            return hawser_fail(error, HAWSER_BAD_INPUT,
+                               "%s:%zu: '%.60s' is not the number of a fold; the file of --folds has one number per row",
+                               path, at + 1, line);
+    }
+    if (ferror(file))
+        return hawser_fail(error, HAWSER_IO, "--folds %s: %s", path, strerror(errno));
+    if (at < rows)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: has %zu fold numbers for %zu rows", path, at, rows);
+    return HAWSER_OK;
+}
+
+/* Checks that folds are numbered from 0 or 1 without a gap, and numbers them from 1. */
+static hawser_status check_numbers(const char *path, size_t rows, uint32_t folds, uint32_t *fold, hawser_error *error)
+{
+    uint64_t count[MOST_FOLDS + 2] = {0};
+    uint32_t last = 0;
+    for (size_t i = 0; i < rows; i++) {
+        count[fold[i]]++;
+        last = fold[i] > last ? fold[i] : last;
+    }
+    uint32_t first = count[0] > 0 ? 0 : 1, found = last + 1 - first;
+    if (found != folds)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--cv %u: %s has folds %u to %u, so use --cv %u", folds, path, first,
+                           last, found);
+    for (uint32_t f = first; f <= last; f++)
+        if (count[f] == 0)
+            return hawser_fail(error, HAWSER_BAD_INPUT, "%s: no row is in fold %u, and others are in folds %u to %u", path,
+                               f, first, last);
+    for (size_t i = 0; i < rows; i++)
+        fold[i] += 1 - first;
+    return HAWSER_OK;
+}
+
+static hawser_status read_file(const hw_linear_deal *deal, const hw_linear_settings *settings, uint32_t *fold,
+                               hawser_error *error)
+{
+    const char *path = settings->fold_source;
+    if (deal->dropped)
+        return hawser_fail(error, HAWSER_BAD_INPUT,
+                           "--folds %s: rows were dropped (--missing), so the lines of the file do not belong to the rows",
+                           path);
+    FILE *file = fopen(path, "r");
+    if (file == NULL)
+        return hawser_fail(error, HAWSER_IO, "--folds %s: %s; expected stratified or a file of fold numbers", path,
+                           strerror(errno));
+    hawser_status status = read_lines(file, path, deal->rows, fold, error);
+    fclose(file);
+    return status != HAWSER_OK ? status : check_numbers(path, deal->rows, settings->folds, fold, error);
+}
+
+hawser_status hw_linear_deal_folds(const hw_linear_deal *deal, const hw_linear_settings *settings, uint32_t *fold,
+                                   hawser_error *error)
+{
+    const char *source = settings->fold_source;
+    if (settings->folds > deal->rows)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--cv %u: there are only %zu rows", settings->folds, deal->rows);
+    if (source != NULL && strcmp(source, "stratified") != 0)
+        return read_file(deal, settings, fold, error);
+    if (source != NULL && deal->classes == NULL)
+        return hawser_fail(
+            error, HAWSER_BAD_OPTION,
+            "--folds stratified keeps the shares of classes, and a regression has none; leave --folds out, or "
+            "name a file");
+    return deal_rows(deal, source != NULL ? deal->classes : NULL, settings->folds, fold, error);
+}
+
+hawser_status hw_linear_deal_part(const hw_linear_deal *deal, double fraction, uint32_t kept, uint32_t *fold,
+                                  hawser_error *error)
+{
+    card *cards = NULL;
+    size_t count = (size_t)(fraction * (double)deal->rows + 0.5);
+    if (count == 0 || count == deal->rows)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--validation-fraction %g leaves %zu of %zu rows", fraction, count,
+                           deal->rows);
+    HAWSER_TRY(shuffle(deal, NULL, &cards, error));
+    for (size_t k = 0; k < deal->rows; k++)
+        fold[cards[k].row] = k < count ? kept : 0;
+    free(cards);
+    return HAWSER_OK;
+}
