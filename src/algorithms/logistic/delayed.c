@@ -1,15 +1,15 @@
 /*
- * The margins v = X w are a stored state: of sums to which all add, or under dc:D of one chunk a block, its own columns' products. In a clock a
- * block takes one group of its columns, the same of all blocks' groups, reads the margins, goes a few times through the columns of the group on a
- * model of the loss, and says what that changes.
+ * delayed.c - delayed block proximal gradient. The margins v = X w are a stored state. All blocks add to one vector of sums; under dc:D each
+ * block writes a chunk of its own, the products of its columns. In a clock all blocks work on the group of columns with the same number. A
+ * block reads the margins, makes a few passes over its columns of the group on a model of the loss, and sends the changes of the margins.
  *
- * The model holds whatever the others do meanwhile. In row i all columns that may move at once change the margin by a sum over blocks of what
- * each block k makes of it, and with R_ki = sum over its columns of |x_ij|, R_i of all blocks,
+ * The model bounds the loss whatever the other blocks do meanwhile. Let m_ki be the change that block k makes to the margin of row i, R_ki the
+ * sum of |x_ij| over the columns that it may move, and R_i the sum of R_ki over all blocks. Then
  *     (sum_k m_ki)^2 <= sum_k (R_i / R_ki) m_ki^2,
- * so that each block may count with R_i / R_ki times the row's curvature and forget the others. R_i counts the groups that all blocks work on, and
- * for a lag of tau clocks tau groups besides. The curvature is at most c_i / 4, and e^r times what it is at the margin that was read as long as
- * nobody together moves it by more than r: each block keeps to its share of r, which all agree on at certificates. What the KKT filter leaves
- * out is not in R.
+ * so each block can use R_i / R_ki times the row's curvature and ignore the other blocks. R_i counts the group that all blocks work on, and tau
+ * further groups for a lag of tau clocks. It does not count columns that the KKT filter leaves out. The curvature is at most c_i / 4. It is also
+ * at most e^r times the curvature at the margin that was read, if all blocks together move the margin by at most r. The blocks agree on r at
+ * certificates, and each block moves the margins by at most its share of r.
  */
 #include "algorithms/logistic/delayed.h"
 
@@ -25,25 +25,26 @@
 #include "algorithms/solve/memory.h"
 
 enum {
-    CLOCKS = 40, /* of each group, between two certificates */
-    SWEEPS = 3   /* over a group in a clock */
+    CLOCKS = 40, /* clocks for each group between two certificates */
+    SWEEPS = 3   /* passes over a group in a clock */
 };
 
-static const double FARTHEST = 1.0; /* r, at most */
+static const double FARTHEST = 1.0; /* largest r */
 
-/* What a block has for it. */
+/* The state of one block. */
 typedef struct hw_logistic_delayed {
     size_t rows, groups;
     bool *active;  /* by column */
-    double *bend;  /* of the model, by column */
+    double *bend;  /* the model's curvature, by column */
     double *from;  /* weights before the clock */
     double *share; /* groups x rows: R_i / R_ki */
-    double *curve; /* of the model, by row */
+    double *curve; /* the model's curvature, by row */
     double *margins, *change;
-    double farthest;      /* r */
-    double moved, before; /* the largest change of a margin that was wanted in the last clocks, and in those before */
-    const double **part;  /* by block: its reach, or under dc:D its products */
-    uint64_t *keys;       /* rows whose margin changes */
+    double farthest; /* r */
+    double moved,
+        before; /* the largest change of a margin, before it was limited, in the last clocks and in the clocks before them */
+    const double **part; /* by block: its reach, or under dc:D its products */
+    uint64_t *keys;      /* rows whose margin changes */
     double *values;
 } hw_logistic_delayed;
 
@@ -110,13 +111,13 @@ void hw_logistic_delayed_visit(hawser_record *record, hw_newton_block *block)
     HW_LINEAR_REMEMBER(record, delayed->before);
 }
 
-/* Has each block's part of the margins a writer of its own? */
+/* Returns whether each block writes a part of the margins of its own. */
 static bool in_parts(const hw_linear *linear)
 {
     return linear->choices.sync.tightness == HAWSER_CENTRIC;
 }
 
-/* Neighbouring columns of a block, cut into groups of like size. */
+/* Finds the columns [*begin, *end) of a group. Groups are runs of neighbouring columns, of about the same size. */
 static void group_of(const hw_logistic_delayed *delayed, size_t columns, size_t group, size_t *begin, size_t *end)
 {
     *begin = columns * group / delayed->groups;
@@ -125,8 +126,8 @@ static void group_of(const hw_logistic_delayed *delayed, size_t columns, size_t 
 
 /* ------------------------------------------------------------------------------------------------------------- start ---- */
 
-/* The KKT filter: a column that is zero, and whose gradient is further within the penalty's dead zone than any column is from where it
- * should be, is left out until the next certificate has looked at it. */
+/* Applies the KKT filter. It leaves out a column at zero until the next certificate, if its gradient is inside the penalty's dead zone by more
+ * than the largest violation of any column. Returns how many it left out. */
 static size_t choose(hw_newton_block *block, const double *alpha, double lambda, bool filter)
 {
     hw_logistic_delayed *delayed = logistic_of(block)->delayed;
@@ -143,7 +144,7 @@ static size_t choose(hw_newton_block *block, const double *alpha, double lambda,
     return left_out;
 }
 
-/* Tells what has changed of the margins, and forgets it. */
+/* Sends the changes of the margins and resets them. */
 static hawser_status add_change(hawser_context *context, const hw_linear *linear, hw_logistic_delayed *delayed)
 {
     size_t count = 0;
@@ -160,7 +161,7 @@ static hawser_status add_change(hawser_context *context, const hw_linear *linear
     return own != NULL ? HAWSER_OK : hawser_inc(context, "margins", delayed->keys, delayed->values, count);
 }
 
-/* From where the last certificate was; a new fold or lambda may have begun elsewhere than this solver has ended. */
+/* Starts from the coefficients of the last certificate, because a new fold or lambda may begin elsewhere than this solver ended. */
 static hawser_status start(hawser_context *context)
 {
     hw_newton_block *block = hawser_scratch(context);
@@ -172,7 +173,7 @@ static hawser_status start(hawser_context *context)
     if (logistic_of(block)->delayed == NULL && new_delayed(block, linear->choices.settings.groups, &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
     hw_logistic_delayed *delayed = logistic_of(block)->delayed;
-    /* Twice as far as anybody has wanted to go of late; where few rows bend, that is far less than they may. */
+    /* r is twice the largest change that any block wanted lately. If few rows have curvature, that is far less than the bound allows. */
     if (hawser_metric(context, "moved") > 0.0)
         delayed->farthest = fmin(FARTHEST, fmax(0.25 * delayed->farthest, 2.0 * hawser_metric(context, "moved")));
     double left_out = (double)choose(block, alpha, hawser_metric(context, "lambda"), linear->choices.settings.kkt);
@@ -196,7 +197,7 @@ static hawser_status start(hawser_context *context)
     return add_change(context, linear, delayed);
 }
 
-/* How much of each row's curvature is for this block, now that it is known what all work on. */
+/* Computes R_i / R_ki for each row, once all blocks have published the columns that they may move. */
 static hawser_status share(hawser_context *context)
 {
     hw_newton_block *block = hawser_scratch(context);
@@ -212,11 +213,11 @@ static hawser_status share(hawser_context *context)
             break;
         delayed->part[chunk.block] = chunk.values;
     }
-    for (uint32_t b = 0; b < block->linear->choices.blocks; b++) /* in the order of blocks, whichever came first */
+    for (uint32_t b = 0; b < block->linear->choices.blocks; b++) /* in the order of blocks, not of arrival */
         for (size_t i = 0; delayed->part[b] != NULL && i < groups * n; i++)
             delayed->share[i] += delayed->part[b][i];
     for (size_t i = 0; i < n; i++) {
-        double most = 0.0; /* of the largest group, for those that came before */
+        double most = 0.0; /* of the largest group: bounds each group that may still be in flight */
         for (size_t g = 0; g < groups; g++)
             most = fmax(most, delayed->share[g * n + i]);
         for (size_t g = 0; g < groups; g++) {
@@ -245,19 +246,19 @@ static hawser_status read_margins(hawser_context *context, const hw_linear *line
     }
     if (parts)
         memset(margins, 0, delayed->rows * sizeof *margins);
-    for (uint32_t b = 0; parts && b < linear->choices.blocks; b++) /* in the order of blocks, whichever came first */
+    for (uint32_t b = 0; parts && b < linear->choices.blocks; b++) /* in the order of blocks, not of arrival */
         for (size_t i = 0; delayed->part[b] != NULL && i < delayed->rows; i++)
             margins[i] += delayed->part[b][i];
     return HAWSER_OK;
 }
 
-/* The curvature of the block's model: by row, and by column of the group. */
+/* Computes the curvature of the block's model, by row and by column of the group. */
 static void make_model(hw_newton_block *block, size_t group, size_t begin, size_t end, double caution)
 {
     hw_logistic_delayed *delayed = logistic_of(block)->delayed;
     const hawser_matrix *X = &block->columns.X;
     const double *share = delayed->share + group * delayed->rows, *weights = block->rows.weights;
-    double r = delayed->farthest, grows = 1.0 + r + r * r; /* e^r at least, up to 1, and the same on every machine */
+    double r = delayed->farthest, grows = 1.0 + r + r * r; /* at least e^r for r <= 1, with the same bits on every machine */
     for (size_t i = 0; i < delayed->rows; i++) {
         double most = 0.25 * (weights != NULL ? weights[i] : 1.0);
         delayed->curve[i] = caution * share[i] * fmin(most, grows * block->point.curve[i]);
@@ -272,7 +273,7 @@ static void make_model(hw_newton_block *block, size_t group, size_t begin, size_
     }
 }
 
-/* Once through the columns of a group, each at its best on the model as the others before it have left it. */
+/* Makes one pass over the columns of a group: moves each to the model's minimum, given the moves of the columns before it. */
 static void sweep(hw_newton_block *block, size_t begin, size_t end, double lambda, double *w)
 {
     hw_logistic_delayed *delayed = logistic_of(block)->delayed;
@@ -281,7 +282,7 @@ static void sweep(hw_newton_block *block, size_t begin, size_t end, double lambd
     for (size_t j = begin; j < end; j++) {
         uint64_t first, last;
         double bend = delayed->bend[j], sum = 0.0;
-        bool flat = !(block->columns.norm[j] > 0.0); /* over the rows that count: the penalty alone says where */
+        bool flat = !(block->columns.norm[j] > 0.0); /* constant over the rows with a weight: the penalty alone decides */
         if (!delayed->active[j] || (!(bend > 0.0) && !flat))
             continue;
         hw_linear_entries(X, j, &first, &last);
@@ -298,13 +299,13 @@ static void sweep(hw_newton_block *block, size_t begin, size_t end, double lambd
     }
 }
 
-/* Goes back towards where the clock began as far as the block's share of r asks. */
+/* Shortens the steps of this clock until no margin moves by more than the block's share of r. */
 static void keep_near(hw_newton_block *block, size_t begin, size_t end, double caution, double *w)
 {
     hw_logistic_delayed *delayed = logistic_of(block)->delayed;
     const hw_linear *linear = block->linear;
     double most = 0.0, flights = (double)linear->choices.blocks * (1.0 + hw_linear_lag(linear->choices.sync)) * caution;
-    if (block->rows.intercept) /* which follows, by as much at most */
+    if (block->rows.intercept) /* it follows the margins, by at most the same amount */
         flights *= 2.0;
     for (size_t i = 0; i < delayed->rows; i++)
         most = fmax(most, fabs(delayed->change[i]));
@@ -340,7 +341,7 @@ static hawser_status descend(hawser_context *context)
     return add_change(context, block->linear, delayed);
 }
 
-/* What comes of it becomes the coefficients; v is made anew of them. */
+/* Copies the weights to the coefficients, from which v is derived. */
 static hawser_status settle(hawser_context *context)
 {
     hw_newton_block *block = hawser_scratch(context);
@@ -365,7 +366,7 @@ void hw_logistic_delayed_work(const hw_linear_frame *frame)
     size_t rows = linear->problem.X->rows, groups = linear->choices.settings.groups;
     uint64_t every = linear->choices.settings.certify_every;
     hawser_until until = {.clocks = every > 0 ? every : CLOCKS * groups};
-    bool parts = in_parts(linear); /* these begin at zero, and so does w */
+    bool parts = in_parts(linear); /* parts start at zero, and therefore w does too */
     hawser_state *w = hawser_local_state(p, "w", X, 1, parts ? NULL : linear->problem.alpha);
     hawser_state *margins = parts ? hawser_stored_state(p, "margins", linear->choices.blocks * rows, NULL, NULL, NULL, NULL)
                                   : hawser_stored_state(p, "margins", rows, NULL, linear->problem.image, "add", NULL);

@@ -12,10 +12,10 @@ struct hw_logistic_delayed;
 
 /* Adds the work between two certificates, for --solver dbpg. */
 void hw_logistic_delayed_work(const hw_linear_frame *frame);
-/* Declares its metrics: "suppressed", columns that the KKT filter left out; "caution", the factor by which steps are shortened; "moved", how
+/* Declares its metrics. "suppressed": columns that the KKT filter left out. "caution": the factor by which steps are shortened. "moved": how
  * far the last steps of all blocks together would have moved a margin. */
 void hw_logistic_delayed_declare(hawser_program *program);
-/* Visits what a block remembers of it from clock to clock. */
+/* Visits the state that a block keeps from clock to clock. */
 void hw_logistic_delayed_visit(hawser_record *record, struct hw_newton_block *block);
 void hw_logistic_delayed_free(struct hw_logistic_delayed *delayed);
 

@@ -8,7 +8,7 @@
 #include "algorithms/measures/classes.h"
 #include "algorithms/measures/measure.h"
 
-/* Two numbers of a fact, those of the lower label first. */
+/* Reads a fact of two numbers; the first one belongs to the lower label. */
 static hawser_status pair_of(const hawser_model *model, const char *key, double pair[2], hawser_error *error)
 {
     const char *text = hawser_model_text(model, key);
@@ -39,7 +39,7 @@ hawser_status hw_logistic_label(const hawser_model *model, size_t count, double 
     return HAWSER_OK;
 }
 
-/* Computes log loss and objective from margins, which say more than probabilities near 0 and 1. */
+/* Computes log loss and objective from margins, because probabilities near 0 and 1 have lost digits. */
 static hawser_status losses(const hawser_evaluation_input *input, hw_classes *classes, double total, hawser_error *error)
 {
     const double *y = hawser_dataset_target(input->data), *weights = hawser_dataset_weights(input->data);

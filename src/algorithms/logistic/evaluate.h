@@ -1,4 +1,4 @@
-/* evaluate.h - probabilities and labels from a model, and how good they are. */
+/* evaluate.h - probabilities and labels from a model, and their measures. */
 #ifndef HW_ALGORITHMS_LOGISTIC_EVALUATE_H
 #define HW_ALGORITHMS_LOGISTIC_EVALUATE_H
 

@@ -13,7 +13,7 @@ static bool given(const hawser_options *options, const char *key)
     return hawser_options_text(options, key) != NULL;
 }
 
-/* Words are classes in the order of their bytes, numbered from 0. */
+/* Checks that the target has two words. They are numbered from 0 in the order of their bytes. */
 static hawser_status check_words(const hawser_dataset *data, hawser_error *error)
 {
     size_t count = 0;
@@ -31,7 +31,7 @@ static hawser_status check_words(const hawser_dataset *data, hawser_error *error
         count, words[0], words[1], words[2], count > 3 ? ", ..." : "");
 }
 
-/* -1 for the lower label, 1 for the higher one. */
+/* Takes the two labels, and sets the target to -1 for the lower label and to 1 for the higher one. */
 static hawser_status take_labels(hw_linear_problem *problem, const double *target, hawser_error *error)
 {
     size_t n = problem->X->rows, other = 0;
@@ -55,7 +55,7 @@ static hawser_status take_labels(hw_linear_problem *problem, const double *targe
     return HAWSER_OK;
 }
 
-/* --class-weight: what the examples of each class count for, by the options' word. */
+/* Reads --class-weight: the weight of the examples of each class. */
 static hawser_status class_weights(hw_linear_problem *problem, const char *text, hawser_error *error)
 {
     double weight[2] = {0.0, 0.0}, *out = problem->class_weights;
@@ -128,7 +128,7 @@ static void certificate(hw_linear_metric *metric, const void *source, double zer
     hw_linear_refuse_infinite(objective, gap);
 }
 
-/* Two numbers with a blank between them. */
+/* Writes a fact of two numbers with a blank between them. */
 static hawser_status fact_pair(hawser_model *model, const char *key, const double pair[2], hawser_error *error)
 {
     char text[80];

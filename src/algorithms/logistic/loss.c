@@ -6,8 +6,8 @@
 
 enum { CHUNK = 256, MOST_STEPS = 100 };
 
-/* How small a row's curvature may be beside its pull: where a row is far on the wrong side, the true one tends to zero and with it
- * any sense of scale. */
+/* The least curvature of a row, as a share of its pull. If a row is far on the wrong side, its true curvature tends to zero, and a step on it
+ * would have no scale. */
 static const double LEAST_CURVE = 1e-4;
 
 double hw_logistic_loss(double x)
@@ -21,7 +21,7 @@ double hw_logistic_probability(double x)
     return x >= 0.0 ? 1.0 / (1.0 + e) : e / (1.0 + e);
 }
 
-/* Of one chunk: loss, q and q (1 - q) for x = y m. */
+/* Computes loss, q and q (1 - q) of one chunk, for x = y m. */
 static void chunk(size_t count, const double *restrict x, double *restrict loss, double *restrict q, double *restrict bend)
 {
     for (size_t i = 0; i < count; i++) {
@@ -33,7 +33,7 @@ static void chunk(size_t count, const double *restrict x, double *restrict loss,
     }
 }
 
-/* x = y (v + b + offset) of rows [begin, begin + count). */
+/* Computes x = y (v + b + offset) of rows [begin, begin + count). */
 static void margins(const hw_newton_rows *rows, const double *v, double intercept, size_t begin, size_t count, double *x)
 {
     const double *y = rows->target + begin;
@@ -70,7 +70,7 @@ void hw_logistic_look(const hw_newton_rows *rows, const double *v, hw_newton_poi
     point->loss = total / rows->total;
 }
 
-/* Newton's method in one dimension, within what the signs of the slope have shown. */
+/* Runs Newton's method in one dimension, within the interval that the signs of the slope have shown. */
 void hw_logistic_settle(const hw_newton_rows *rows, const double *v, double tolerance, hw_newton_point *point)
 {
     double low = -INFINITY, high = INFINITY, reach = 4.0;
@@ -94,7 +94,7 @@ void hw_logistic_settle(const hw_newton_rows *rows, const double *v, double tole
     }
 }
 
-/* -t log t, 0 at 0. */
+/* Returns -t log t, and 0 at 0. */
 static inline double surprise(double t)
 {
     return -t * hw_logarithm(t > 1e-300 ? t : 1e-300);
@@ -129,7 +129,7 @@ static bool theta_of(const hw_newton_rows *rows, const double *pull, double *the
     return inside;
 }
 
-/* Both classes must pull alike on the intercept: the heavier one is scaled down. */
+/* Scales the class with the larger total pull down, because both classes must pull equally on the intercept. */
 static void balance(const hw_newton_rows *rows, double *theta)
 {
     double side[2] = {0.0, 0.0};
@@ -158,7 +158,7 @@ static double dual_of(const hw_newton_rows *rows, const double *theta, double sc
     return hw_logistic_entropy(rows, theta, scale, first, last);
 }
 
-/* The entropy bends at least four times as much as the square of the distance. */
+/* Returns the radius around theta that contains the dual optimum: minus the entropy has second derivatives of at least 4. */
 static double radius_of(const hw_newton_rows *rows, const double *theta, double scale, double gap)
 {
     (void)rows;

@@ -11,17 +11,17 @@
 #include "algorithms/solve/entries.h"
 #include "algorithms/solve/memory.h"
 
-enum { CLOCKS = 100 }; /* on all rows, between two certificates */
+enum { CLOCKS = 100 }; /* clocks between two certificates, if a step uses all rows */
 
-static const double BEND = 0.25; /* of the logistic loss, at most */
+static const double BEND = 0.25; /* largest curvature of the logistic loss */
 
-/* What a block has for it. */
+/* The state of one block. */
 typedef struct hw_logistic_steps {
-    hw_descent descent; /* as this fold has it */
+    hw_descent descent; /* the problem of this fold */
     hw_descent_block block;
-    uint32_t fold;            /* from 1 on; 0: of none yet */
-    uint64_t iteration;       /* of this lambda, over all loops */
-    double lambda, intercept; /* of centred columns */
+    uint32_t fold;            /* from 1; 0: not prepared yet */
+    uint64_t iteration;       /* counts over all loops at this lambda */
+    double lambda, intercept; /* intercept: that of centred columns */
 } hw_logistic_steps;
 
 /* Newton's part of a block is its first member. */
@@ -40,7 +40,7 @@ void hw_logistic_steps_free(hw_logistic_steps *steps)
 
 /* ------------------------------------------------------------------------------------------------------------- ready ---- */
 
-/* One over the square of a column's largest entry, centred; 0 for a column that is constant. */
+/* Returns one over the square of the largest entry of the centred column, or 0 if the column is constant. */
 static double inverse_square(const hawser_matrix *X, size_t j, double mean, double norm)
 {
     uint64_t begin, end;
@@ -51,7 +51,7 @@ static double inverse_square(const hawser_matrix *X, size_t j, double mean, doub
     return norm > 1e-24 * (mean * mean + norm) && most > 0.0 ? 1.0 / (most * most) : 0.0;
 }
 
-/* Returns true if blocks exchange weights: by --exchange, or because stale products would be those of other rows. */
+/* Returns whether blocks exchange weights: by --exchange, or because stale products would belong to other rows. */
 static bool sends_weights(const hw_linear *linear)
 {
     const hw_linear_settings *settings = &linear->choices.settings;
@@ -80,7 +80,7 @@ static hawser_status new_steps(hawser_context *context, hw_newton_block *block, 
     return hw_descent_block_new(&steps->block, &steps->descent, &block->columns.X, whole, error);
 }
 
-/* Another fold: other weights, other means. */
+/* Prepares the weights and means of another fold. */
 static hawser_status weigh(hw_newton_block *block, uint32_t fold, hawser_error *error)
 {
     hw_logistic_steps *steps = logistic_of(block)->steps;
@@ -94,13 +94,13 @@ static hawser_status weigh(hw_newton_block *block, uint32_t fold, hawser_error *
     return HAWSER_OK;
 }
 
-/* Makes the memory of the steps, with the weights that the block has now. */
+/* Allocates the state of the steps, with the weights that the block has now. */
 static bool make_again(hawser_record *record, hawser_context *context, hw_newton_block *block)
 {
     hawser_error error = {0};
     if (new_steps(context, block, &error) == HAWSER_OK && weigh(block, 0, &error) == HAWSER_OK)
         return true;
-    if (error.status != HAWSER_OK) /* else the context has failed */
+    if (error.status != HAWSER_OK) /* otherwise the context has failed */
         hawser_record_fail(record, error.status, error.text);
     return false;
 }
@@ -117,7 +117,7 @@ void hw_logistic_steps_visit(hawser_record *record, hawser_context *context, hw_
     HW_LINEAR_REMEMBER(record, logistic_of(block)->steps->intercept);
 }
 
-/* From where the last certificate was. */
+/* Starts from the coefficients of the last certificate. */
 static hawser_status ready(hawser_context *context)
 {
     hw_newton_block *block = hawser_scratch(context);
@@ -156,7 +156,7 @@ static hawser_status power(hawser_context *context)
     return hw_descent_power(context, &logistic_of(block)->steps->block);
 }
 
-/* The best intercept that the certificate has found, of centred columns; products of the first batch. */
+/* Sets the intercept of centred columns from the best one that the certificate found. Computes the products of the first batch. */
 static hawser_status begin(hawser_context *context)
 {
     hw_newton_block *block = hawser_scratch(context);
@@ -170,7 +170,7 @@ static hawser_status begin(hawser_context *context)
 
 /* ------------------------------------------------------------------------------------------------------------- steps ---- */
 
-/* Makes pulls of the margins of all rows, at the intercept that is best for them. */
+/* Replaces the margins of all rows by their pulls, at the best intercept. */
 static void pull_all(hw_newton_block *block)
 {
     hw_logistic_steps *steps = logistic_of(block)->steps;
@@ -180,7 +180,7 @@ static void pull_all(hw_newton_block *block)
     steps->intercept = block->point.intercept;
 }
 
-/* The same for a batch; `rate`: by which the intercept follows. */
+/* Replaces the margins of a batch by their pulls, and moves the intercept by `rate` times their sum. */
 static void pull_batch(hw_newton_block *block, hw_row_batch batch, double rate)
 {
     const hw_newton_rows *rows = &block->rows;
@@ -197,7 +197,7 @@ static void pull_batch(hw_newton_block *block, hw_row_batch batch, double rate)
         steps->intercept += rate * sum;
 }
 
-/* The intercept is a column of ones, in every row: where the others are rare, it must not go as far as they may. */
+/* Returns the intercept's rate. The intercept is a column of ones in every row, so its steps must be smaller than those of rare columns. */
 static double intercept_rate(const hw_descent *descent, double rate, uint64_t iteration)
 {
     double batch = (double)descent->batch, epoch = ceil((double)descent->X->rows / batch);
@@ -217,7 +217,7 @@ static hawser_status move(hawser_context *context, hw_newton_block *block, doubl
         hw_linear_term term = hw_linear_term_at(columns, j, lambda);
         if (eta > 0.0)
             w[j] = hw_linear_prox(w[j] / eta + steps->block.gradient[j] * share, 1.0 / eta, term);
-        else if (steps->block.inverse[j] == 0.0) /* constant in this fold: the penalty alone says where */
+        else if (steps->block.inverse[j] == 0.0) /* constant in this fold: the penalty alone decides */
             w[j] = hw_linear_prox(0.0, 0.0, term);
         if (!isfinite(w[j]))
             return hawser_unit_fail(context, HAWSER_DIVERGED,
@@ -255,7 +255,7 @@ static hawser_status descend(hawser_context *context)
 static hawser_status settle(hawser_context *context)
 {
     memcpy(hawser_local(context, "alpha"), hawser_local(context, "w"), hawser_part(context, "w", NULL) * sizeof(double));
-    return hawser_touch(context, "v", 0, 0); /* made anew of alpha */
+    return hawser_touch(context, "v", 0, 0); /* derived from alpha */
 }
 
 /* ----------------------------------------------------------------------------------------------------------- program ---- */

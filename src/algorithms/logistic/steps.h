@@ -16,9 +16,9 @@ struct hw_logistic_steps;
 
 /* Adds the work between two certificates, for --solver gd, sgd or minibatch. */
 void hw_logistic_steps_work(const hw_linear_frame *frame);
-/* Declares its metrics: those of sgd/exchange.h, and "centre", the sum of the columns' means times their weights. */
+/* Declares its metrics: the metrics of sgd/exchange.h, and "centre", the sum of the columns' means times their weights. */
 void hw_logistic_steps_declare(hawser_program *program);
-/* Visits what a block remembers of it from clock to clock. */
+/* Visits the state that a block keeps from clock to clock. */
 void hw_logistic_steps_visit(hawser_record *record, hawser_context *context, struct hw_newton_block *block);
 void hw_logistic_steps_free(struct hw_logistic_steps *steps);
 
