@@ -1,4 +1,4 @@
-"""Jobs of three nodes that a test can bring to a phase and keep there while it does harm to one of them."""
+"""Jobs of three nodes that a test can bring to a phase and keep there while it harms one of them."""
 import contextlib
 import os
 import re
@@ -16,7 +16,7 @@ WORDS = {"joining": "joining", "loading": "reading the input", "early": "clock",
          "gathering": "gathering the results"}
 CLOCKS = {"early": 3, "late": 9}
 HELD = """#!/bin/sh
-# Holds one node: before it joins until there is a file 'go', or, by an input that nobody writes, while it loads.
+# Holds one node: before it joins until the file 'go' exists, or while it loads, by an input that no process writes.
 if [ "$HAWSER_NODE" = "$HAWSER_TEST_LATE" ]; then while [ ! -e go ]; do sleep 0.05; done; fi
 if [ "$HAWSER_NODE" = "$HAWSER_TEST_LOADS" ]; then cd stuck || exit 1; fi
 if [ "$HAWSER_TEST_HOLD" ] && [ "$HAWSER_NODE" = 0 ]; then export LD_PRELOAD="$HAWSER_TEST_HOLD"; fi
@@ -25,7 +25,7 @@ exec "$HAWSER_TEST_COMMAND" "$@"
 
 
 def prepare(scratch):
-    """What the jobs read and run, in the scratch folder."""
+    """Writes what the jobs read and run into the scratch folder."""
     hawser(scratch, "data", "generate", "dense", "-o", "t.svm", "--rows", "500", "--cols", "300", "--seed", "3")
     os.mkdir("stuck")
     os.mkfifo("stuck/t.svm")
@@ -35,7 +35,7 @@ def prepare(scratch):
 
 
 class Case:
-    """One job. It exchanges once a sweep: what solves its working sets in one go is over before anything can be done to it."""
+    """One job. It exchanges once per sweep, because a working set that is solved at once would be done before any harm."""
 
     def __init__(self, scratch, box, where, *options, late="", loads="", hold="", old=b""):
         hosts = {"local": [], "hosts": ["--hosts", box.file(scratch, NODES), "--ssh", box.ssh]}[where]
@@ -56,12 +56,12 @@ class Case:
         return read("log.json").count('"event":"clock"')
 
     def links(self):
-        """Of node 0, which are up."""
+        """Returns the links of node 0 that are up."""
         pid = self.job.node(0)
         if self.where == "hosts":
             return sum(line.split()[3] == "01" for version in ("tcp", "tcp6")
                        for line in read(f"/proc/{pid}/net/{version}").splitlines()[1:])
-        own = set()  # the socket of a node has a name without a file, and a link's accepted end has its listener's
+        own = set()  # the socket of a node has a name without a file, and the accepted end of a link has the name of its listener
         for fd in os.listdir(f"/proc/{pid}/fd") if pid else []:
             with contextlib.suppress(OSError):
                 own.add(os.readlink(f"/proc/{pid}/fd/{fd}"))
@@ -69,7 +69,7 @@ class Case:
         return sum(len(row) > 7 and row[5] == "03" and "hawser-" in row[7] and f"socket:[{row[6]}]" in own for row in rows)
 
     def reach(self, phase):
-        """Waits until it is there; a job that has ended before is a failure at once."""
+        """Waits until the condition holds; if the job ends before, that is a failure at once."""
         arrived = {"joining": lambda: self.links() >= NODES - 2, "loading": lambda: self.links() >= NODES - 1}.get(
             phase, lambda: self.clocks() >= CLOCKS[phase])
         until(lambda: arrived() or self.job.process.poll() is not None, f"{phase} phase")
@@ -79,7 +79,7 @@ class Case:
 
 
 def start(scratch, box, where, phase, sync, victim, way="auto"):
-    """Held in that phase; who is held is not who is lost."""
+    """Starts a job and holds another node than the victim in that phase."""
     other = str(NODES - 1 if victim != NODES - 1 else NODES - 2)
     case = Case(scratch, box, where, "--sync", sync, "--transport", way, "--tol", "1e-14", "--slow", "1:1000",
                 late=other if phase == "joining" else "", loads=other if phase == "loading" else "")
@@ -88,14 +88,14 @@ def start(scratch, box, where, phase, sync, victim, way="auto"):
 
 
 def long_one(scratch, box, where, *options):
-    """A job that goes on for a few seconds and then ends well."""
+    """Runs a job for a few seconds; it then ends with success."""
     case = Case(scratch, box, where, "--tol", "1e-9", "--slow", "1:150", *options)
     case.reach("early")
     return case
 
 
 def lost(case, victim, phase, name, code, doubtful=False):
-    """All have ended, as they should, and say who was lost; the launcher names it, too. Doubtful: of two who have lost each other, either."""
+    """Checks that all nodes ended as they should and name the lost node; the launcher names it too. doubtful: if two nodes lost each other, either name is right."""
     got = case.job.wait()
     err = case.job.err
     check(got == code, f"{name}: exit {got}, not {code}: {case.job.say()}")

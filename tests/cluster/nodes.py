@@ -1,4 +1,4 @@
-"""For tests of one program over several nodes: a box, a scratch folder, jobs that are watched, and checks that nothing is left."""
+"""For tests of one program over several nodes: a box, a scratch folder, watched jobs, and checks that nothing is left."""
 import atexit
 import contextlib
 import json
@@ -48,7 +48,7 @@ def until(condition, what, seconds=TIMEOUT):
 
 
 class Scratch:
-    """A folder of its own, the working directory from now on; TMPDIR is a folder in it."""
+    """Makes a folder and changes into it; TMPDIR is a folder in it."""
 
     def __init__(self):
         self.path = tempfile.mkdtemp(prefix="hawser-nodes-")
@@ -63,7 +63,7 @@ class Scratch:
 
 
 class Box:
-    """Hosts h0 ...; ends the test with status 77 where there can be none."""
+    """Makes hosts h0 ...; ends the test with status 77 if hosts cannot be made."""
 
     def __init__(self, hosts, *options):
         self.name = f"{os.path.basename(sys.argv[0]).split('.')[0].replace('_', '-')}-{os.getpid()}"
@@ -82,7 +82,7 @@ class Box:
         return subprocess.run([BOX, *words], stdout=subprocess.PIPE, text=True, check=True).stdout
 
     def address(self, host):
-        """Its number in the network."""
+        """Returns the number of the host in the network."""
         return json.loads(self("status", "--json"))["hosts"][host]["addresses"][0]
 
     def file(self, scratch, count, slots=1):
@@ -101,7 +101,7 @@ class Box:
 
 
 def state_of(pid):
-    """T stopped, S asleep ...; '' gone, as a zombie is."""
+    """Returns the state: T stopped, S asleep ...; '' for a process that has ended, or a zombie."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii") as file:
             found = file.read().rsplit(")", 1)[1].split()[0]
@@ -119,7 +119,7 @@ def read(path, mode="r"):
 
 
 class Job:
-    """A command, its output in files; its nodes are found by their environment."""
+    """A command with its output in files; its nodes are found by their environment."""
     count = 0
 
     def __init__(self, scratch, words, **environment):
@@ -140,7 +140,7 @@ class Job:
         return read(self.paths[1])
 
     def members(self):
-        """{pid: number of node or None} of everything that was started by this job."""
+        """Returns {pid: number of the node or None} of all processes that this job started."""
         found = {}
         for pid in filter(str.isdigit, os.listdir("/proc")):
             with contextlib.suppress(OSError):
@@ -152,13 +152,13 @@ class Job:
         return found
 
     def node(self, number):
-        """The process of a node."""
+        """Returns the process of a node."""
         pids = []
         until(lambda: pids.extend(p for p, n in self.members().items() if n == number) or pids, f"node {number}")
         return pids[0] if pids else None
 
     def wait(self, seconds=TIMEOUT):
-        """The exit code; None and a failure if it does not end. Whatever is left then is complained about and killed."""
+        """Returns the exit code, or None and a failure if it does not end. Processes that are left are reported and killed."""
         code = None
         try:
             code = self.process.wait(timeout=seconds)
@@ -183,7 +183,7 @@ class Job:
 
 
 def hawser(scratch, *words):
-    """Runs to its end, alone; its standard output."""
+    """Runs a command to its end and returns its standard output; a failure raises RuntimeError."""
     done = subprocess.run([HAWSER, *words], env=scratch.environment(), capture_output=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"hawser {' '.join(words)}: {done.stderr.decode()}")
@@ -191,7 +191,7 @@ def hawser(scratch, *words):
 
 
 def tensors(path):
-    """Every bit of a model but what its header says about how it was made."""
+    """Returns every bit of a model except the header's facts about how it was made."""
     whole = read(path, "rb")
     length = struct.unpack("<Q", whole[:8])[0]
     header = json.loads(whole[8:8 + length])
@@ -200,7 +200,7 @@ def tensors(path):
 
 
 def nothing_left(scratch, what):
-    """No folder of sockets, no temporary file of a model."""
+    """Checks that no folder of sockets and no temporary file of a model is left."""
     if not until(lambda: not os.listdir(scratch.temporary), f"empty TMPDIR after {what}", 20):
         complain(f"left behind by {what}: {os.listdir(scratch.temporary)}")
         for name in os.listdir(scratch.temporary):

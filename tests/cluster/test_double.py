@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Two nodes lost at once, the manager among them or not, by kill and by silence, early and late: the one that is left ends, too."""
+"""Two nodes are lost at once, with or without the manager, by kill and by silence, early and late: the node that is left ends, too."""
 import contextlib
 import os
 import re

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A node lost while the results are gathered, one whose memory runs out, and hosts whose clocks tell other times."""
+"""A node is lost while the results are gathered, a node runs out of memory, and hosts have different clocks."""
 import contextlib
 import json
 import os
@@ -63,12 +63,12 @@ time_t time(time_t *out)
 """
 
 
-# A slow link carries a second of other packets before a sign of life, and more on a machine that has other work.
+# A slow link carries a second of other packets before a heartbeat, and more on a busy machine.
 PATIENT = "4"
 
 
 class Program:
-    """A job of nodes that come to so much that it takes a slow link a minute to carry it."""
+    """Runs a job whose results take a slow link a minute to carry."""
 
     def __init__(self, scratch, box):
         probe = os.path.join(os.path.dirname(HAWSER), "..", "tests", "gather_probe")
@@ -82,7 +82,7 @@ def sent(box, host):
 
 
 def gathering(scratch, box, victim):
-    """Its machine loses power when a part of what node 1 came to is on its way to node 0."""
+    """The machine of node 1 loses power while part of its results is in flight to node 0."""
     name = f"node {victim} lost while results are gathered"
     box("rate", "h1", "1mbit")
     try:
@@ -91,7 +91,7 @@ def gathering(scratch, box, victim):
         before = sent(box, "h1")
         until(lambda: sent(box, "h1") - before > 200000 or case.job.process.poll() is not None, "gathering")
         pid = case.job.node(victim)
-        os.kill(pid, signal.SIGSTOP)  # so that it cannot end by itself while the link is cut
+        os.kill(pid, signal.SIGSTOP)  # so that it cannot end while the link is cut
         with box.cut(f"h{victim}"):
             os.kill(pid, signal.SIGKILL)
             lost(case, victim, "gathering", name, 137)
@@ -101,7 +101,7 @@ def gathering(scratch, box, victim):
 
 
 def memory_group():
-    """A new control group with 1 GiB, in either hierarchy; None where there can be none."""
+    """Makes a control group with 1 GiB, in either hierarchy; returns None if that is impossible."""
     for root, limit in (("/sys/fs/cgroup", "memory.max"), ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")):
         path = os.path.join(root, GROUP)
         if not os.path.exists(os.path.join(root, "cgroup.procs")):
@@ -118,7 +118,7 @@ def memory_group():
 
 
 def out_of_memory(scratch, box, where):
-    """The kernel kills a node for want of memory: it is lost by name, and whoever reads is told what may have been the reason."""
+    """The kernel kills a node for lack of memory: the others name it, and its message names the possible reason."""
     group = memory_group()
     if group is None or os.environ.get("HAWSER_SANITIZE"):
         print("  skipped: needs control groups of memory, and a command without sanitizers")
@@ -137,7 +137,7 @@ def out_of_memory(scratch, box, where):
 
 
 def skewed(scratch, box):
-    """One host was started 100 days earlier, another one's calendar is 3 days late: same model, and sane words about a loss."""
+    """One host was started 100 days earlier, and the calendar of another is 3 days late: the model is the same, and messages of a loss are sane."""
     compiler = shutil.which("cc")
     offset = ["unshare", "--time", "--monotonic", "8640000", "--boottime", "8640000"]
     said = subprocess.run([*offset, "cat", "/proc/uptime"], capture_output=True, text=True, check=False)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The experiments that need hosts, in their smallest form: do they run, and is what their pages rely on so? No times are checked.
+# The experiments that need hosts, in their smallest form: they run, and the claims of their pages hold. No times are checked.
 set -eu
 top=${HAWSER_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 [ -z "${HAWSER_SANITIZE:-}" ] || { echo "skipped: experiments are for optimised builds"; exit 77; }
@@ -41,7 +41,7 @@ assert paced("BSP burst") == paced("BSP burst, paced") != [], "pacing changed a 
 assert float(of(pet, "budget: absolute")[-1]["card_MB"]) < float(of(pet, "SSP continuous")[-1]["card_MB"])
 END
 
-# What MALT's dataflows are emulated with agrees with Hawser where both do the same: everybody hears everybody, in step.
+# The program that emulates MALT's dataflows agrees with Hawser where both do the same: all nodes send to all nodes, in step.
 programs=${HAWSER_BUILD:-$top/build/release}/experiments
 unset HAWSER_BINARY HAWSER_SOURCE HAWSER_BUILD HAWSER_SANITIZE # a program would take them for options
 "$programs/experiment_svm" "$work/url-400x600.hwc" 16 12 8 --workers 8 >"$work/trained"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A node killed, stopped, cut off or frozen with its host in each phase: whoever is left ends by name and leaves nothing.
+"""A node is killed, stopped, cut off or frozen with its host in each phase: the other nodes end, name it, and leave nothing.
 
 Times are not measured: whatever does not end within a generous limit is a failure. As a rule every pair of circumstances is tried
 once; HAWSER_TEST_LONG tries all of them together.
@@ -20,7 +20,7 @@ FACTORS = [f"phase={','.join(PHASES)}", "how=kill,stop,cut,one-way,freeze", "whe
 
 
 def cases():
-    """The circumstances to try, as {factor: value}."""
+    """Returns the circumstances to try, as {factor: value}."""
     said = subprocess.run([os.path.join(HERE, "pairwise"), *(["--full"] if LONG else []), *FACTORS], stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL, text=True, check=True).stdout
     return [dict(word.split("=", 1) for word in line.split()) for line in said.splitlines()]
@@ -45,7 +45,7 @@ def fault(scratch, box, phase, how, where, way, victim, sync):
         lost(case, victim, phase, name, 8)
     else:
         with box.cut(f"h{victim}", *(["--one-way"] if how == "one-way" else [])):
-            lost(case, victim, phase, name, 8, doubtful=phase == "joining")  # the third is not there yet
+            lost(case, victim, phase, name, 8, doubtful=phase == "joining")  # the third node has not joined yet
 
 
 def main():

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Which control groups a box takes and what it writes there, on trees made of plain files: no machine has all kinds."""
+"""The control groups that a box uses and what it writes there, on trees of plain files, because no machine has all kinds."""
 import os
 import pathlib
 import sys
@@ -34,7 +34,7 @@ def text(*parts):
 
 with tempfile.TemporaryDirectory() as work:
     top = pathlib.Path(work)
-    # Version 2 with the cpu controller not yet handed down.
+    # Version 2 with the cpu controller not delegated yet.
     one = tree(top, "one", cgroup__controllers="cpuset cpu io", cgroup__subtree_control="io")
     box = groups.Groups("x", {"v2": one})
     box.create(["h0", "h1"], "auto")
@@ -53,7 +53,7 @@ with tempfile.TemporaryDirectory() as work:
     box.limit("h1", None)
     assert quota.read_text() == "max 100000" and box.limited("h1") is None
 
-    # Version 2 that already hands it down is left as it is; one without it still tracks, and version 1's cpu is taken.
+    # Version 2 that delegates it already is left as it is; one without it still tracks, and version 1's cpu is used.
     two = tree(top, "two", cgroup__controllers="cpu", cgroup__subtree_control="cpu memory")
     groups.Groups("x", {"v2": two}).create(["h0"], "v2")
     assert text(two, "cgroup.subtree_control") == "cpu memory" and text(two, "hawser-box-x", "cgroup.subtree_control") == "+cpu"
@@ -67,7 +67,7 @@ with tempfile.TemporaryDirectory() as work:
     box.limit("h2", None)
     assert text(old, "hawser-box-x", "h2", "cpu.cfs_quota_us") == "-1" and box.limited("h2") is None
 
-    # What is asked for and not there is an error; nothing at all is not.
+    # A requested hierarchy that does not exist is an error; no hierarchy at all is none.
     for which in ("v1", "v2"):
         try:
             groups.Groups("x", {}).create(["h0"], which)

@@ -14,7 +14,7 @@ WORDS = ["train", "lasso", "t.svm", "--index-base", "1", "--workers", "3", "-q"]
 
 
 def numbers(box):
-    """The address in IPv6 of each host, which has no other one from now on."""
+    """Leaves each host only an IPv6 address, and returns these."""
     found = []
     for host in json.loads(box("status", "--json"))["hosts"]:
         found.append(next(address for address in host["addresses"] if ":" in address))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Who does not belong to a job is kept out and told why: another key, job or build, a second copy of a node, a process that takes itself
-for the only one; and a thousand half-open connections at the manager's port do not disturb a training."""
+"""A process that does not belong to a job is rejected with the reason: another key, job or build, a second copy of a node, a process that takes
+itself for the only one; and a thousand half-open connections at the manager's port do not disturb a training."""
 import os
 import re
 import resource
@@ -18,7 +18,7 @@ WORDS = ["train", "lasso", "t.svm", "--index-base", "1", "--workers", "3", "-q",
 
 
 class Nodes:
-    """Nodes that Slurm's variables place, each on a host of its own: the port of node 0 is known, and nobody carries anything."""
+    """Nodes that Slurm's variables place, each on a host of its own: the port of node 0 is known, so no address is passed."""
 
     def __init__(self, scratch, box, *words):
         self.scratch, self.box, self.words = scratch, box, words
@@ -36,7 +36,7 @@ def refused(job, codes, pattern, name):
 
 
 def odd_one(nodes, name, pattern, codes=(8,), **odd):
-    """Node 2 is odd; the others go on when a right one comes in its place."""
+    """Node 2 is wrong; the others continue when a right one takes its place."""
     print(name, flush=True)
     rest = [nodes.start(0), nodes.start(1)]
     refused(nodes.start(2, **odd), codes, pattern, name)
@@ -47,7 +47,7 @@ def odd_one(nodes, name, pattern, codes=(8,), **odd):
 
 
 def another_build(path):
-    """A copy whose build id differs in one byte."""
+    """Makes a copy whose build id differs in one byte."""
     whole = bytearray(read(HAWSER, "rb"))
     note = whole.find(b"\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0")
     if not check(note >= 0, "no build id of 20 bytes in the command"):
@@ -83,7 +83,7 @@ def alone(scratch):
 
 
 def half_open(scratch, box, nodes):
-    """They connect to the manager's port, say nothing or half a word, and come again when they are thrown out."""
+    """They connect to the manager's port, send nothing or half a message, and connect again when they are evicted."""
     print(f"{CONNECTIONS} half-open connections", flush=True)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     jobs = [nodes.start(0, more=("--json", *SLOW))]

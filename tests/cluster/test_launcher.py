@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Launchers killed, stopped, suspended and interrupted; machines that sleep; short cuts; a model that is being saved."""
+"""Launchers are killed, stopped, suspended and interrupted; machines sleep; links are cut shortly; a model is being saved."""
 import os
 import shutil
 import signal
@@ -30,7 +30,7 @@ def ended_well(case, name):
 
 
 def launcher_stopped(scratch, box, where):
-    """Alone, by SIGSTOP: the nodes go on without it."""
+    """Stops only the launcher, by SIGSTOP: the nodes continue without it."""
     case = long_one(scratch, box, where)
     os.kill(case.job.process.pid, signal.SIGSTOP)
     until(lambda: os.path.exists("got.model"), "model")
@@ -65,7 +65,7 @@ def out_of_time(scratch, box, where):
 
 
 def saving(scratch, box, where):
-    """Node 0 is killed when the model is written under its temporary name: the old one stays as it was."""
+    """Node 0 is killed when the model is written under its temporary name: the old model stays unchanged."""
     compiler = shutil.which("cc")
     if compiler is None or os.environ.get("HAWSER_SANITIZE"):
         print("  skipped: needs cc, and a command without sanitizers")
@@ -81,14 +81,14 @@ def saving(scratch, box, where):
     check(read("got.model", "rb") == b"the old one", "saving: the old model is gone")
     os.unlink("held.here")
     left = [name for name in os.listdir(".") if name.startswith(("got.model.", ".got.model"))]
-    hawser(scratch, "train", "lasso", "t.svm", "--index-base", "1", "-q", "-o", "got.model")  # takes away what has been left, if anything was
+    hawser(scratch, "train", "lasso", "t.svm", "--index-base", "1", "-q", "-o", "got.model")  # removes temporary files of earlier runs
     check(not [name for name in left if os.path.exists(name)], f"saving: {left} stay for ever")
     os.unlink("got.model")
     nothing_left(scratch, "saving")
 
 
 def frozen(scratch, box):
-    """All machines at once, as when the one that carries them sleeps; and one after the other, since hosts do not wake together."""
+    """Stops all machines at once, as when their host sleeps; and one after the other, since hosts do not wake together."""
     case = long_one(scratch, box, "hosts")
     box("stop", "all")
     time.sleep(2 * float(TIMEOUT) + 1)

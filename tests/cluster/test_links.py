@@ -19,7 +19,7 @@ def words(scratch, box, *more):
 
 
 def captured(scratch, box):
-    """The target is a constant but for one row, and that row's is the pattern: targets travel as they are read."""
+    """Captures a training whose target is constant except in some rows, which have the pattern: targets are sent as they are read."""
     with open("p.svm", "w", encoding="ascii") as out:
         for i in range(64):
             y = struct.unpack("<d", PATTERN)[0] if i % 7 == 3 else i * 0.01

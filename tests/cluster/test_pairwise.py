@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tests/cluster/pairwise against brute force: small random factors and bans, each combination looked at."""
+"""tests/cluster/pairwise against brute force: small random factors and bans, each combination checked."""
 import itertools
 import os
 import pathlib
@@ -52,10 +52,10 @@ for _ in range(40):
     bans = [{f: draw.choice(values[f]) for f in draw.sample(range(count), draw.randint(1, min(3, count)))}
             for _ in range(draw.randint(0, 5))]
     check([f"factor{f}" for f in range(count)], values, bans)
-# A pair that is forbidden only through a third factor must not be tried for.
+# A pair that is forbidden only by way of a third factor must not be tried.
 check(["a", "b", "c"], [["0", "1"], ["0", "1"], ["0", "1"]], [{0: "0", 2: "0"}, {1: "0", 2: "1"}])
 
-# It is worth it: far fewer than all, and not far from the least possible (the product of the two largest).
+# It pays: far fewer rows than all, and not far from the minimum (the product of the two largest factors).
 words = ["nodes=1,2,4,8", "launcher=run,hosts,mpirun,srun,join", "topology=all,halton,tree,servers", "sync=bsp,ssp:2,tap", "link=a,b,c"]
 assert 20 <= len(rows_of(run(words)[1])) <= 26
 assert len(rows_of(run(["--full", *words])[1])) == 720

@@ -11,7 +11,7 @@ sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 from nodes import BOX, HAWSER, Box, Job, Scratch, check, finish, hawser, nothing_left, read, until  # noqa: E402
 
 PROBE = os.path.join(os.path.dirname(HAWSER), "..", "tests", "store_probe")
-KEYS, CLIENTS = 20000, 2  # as the probe has them; nodes of a group
+KEYS, CLIENTS = 20000, 2  # as in the probe; nodes of a group
 PATTERN = 1234.5678901234567
 
 
@@ -20,7 +20,7 @@ def on(scratch, host, *words):
 
 
 def serve(scratch, *more):
-    """Two servers on h0, and where they are."""
+    """Starts two servers on h0 and returns their addresses."""
     if os.path.exists("at"):
         os.unlink("at")
     job = on(scratch, 0, HAWSER, "run", "-n", "2", "--", "serve", "--key-file", "key", "--address-file", "at", *more)
@@ -64,7 +64,7 @@ def one_is_killed(scratch, box):
     check(got.wait() == 0, f"get: {got.say()}")
     values = [float(line.split()[1]) for line in got.out.split("\n") if line]
     check(len(values) == KEYS, f"{len(values)} keys")
-    # A push of each node may have been applied and not answered any more.
+    # A push of each node may have been applied without a reply.
     check(all(v == int(v) and least <= v <= least + 2 * CLIENTS for v in values),
           f"{least} pushes were answered, and keys have {min(values)} to {max(values)}")
     lines = [line for line in servers.err.split("\n") if "was lost" in line]
@@ -73,7 +73,7 @@ def one_is_killed(scratch, box):
 
 
 def captured(scratch, box):
-    """What a client on another host writes is on the network in clear only where both say so."""
+    """The data of a client on another host are in clear on the network only if both sides ask for that."""
     pattern = struct.pack("<d", PATTERN)
     for more in ((), ("--trust-fabric",)):
         print("captured", *more, flush=True)
@@ -87,7 +87,7 @@ def captured(scratch, box):
         check(len(seen) > 3000, f"only {len(seen)} bytes seen")
         check((pattern in seen) == bool(more), f"the pattern is {'in' if pattern in seen else 'not in'} what was seen {more}")
         os.unlink("seen.pcap")
-        if not more:  # who asks for clear words alone has none
+        if not more:  # a client that alone asks for clear text gets TLS
             job = on(scratch, 1, HAWSER, "store", "get", "w", "3", "--store", address, "--key-file", "key", "--trust-fabric")
             check(job.wait() == 0 and job.out == f"3 {PATTERN!r}\n", job.say())
         ends(servers, f"captured {more}")

@@ -27,7 +27,7 @@ def rows():
 
 
 def words_of(row, box, scratch):
-    """slots: two nodes a host, which then speak as `within` says among themselves."""
+    """Writes the host list. slots: two nodes per host, which use the transport `within` between them."""
     nodes = int(row["nodes"])
     where = {"local": [], "hosts": ["--hosts", box.file(scratch, nodes), "--ssh", box.ssh],
              "slots": ["--hosts", box.file(scratch, nodes // 2, 2), "--ssh", box.ssh]}[row["launcher"]]

@@ -25,17 +25,17 @@ from watch import TIMEOUT, end_all, members, send, until  # noqa: E402
 
 
 def end_servers(job):
-    """Servers end when they are told to."""
+    """Servers end when they are asked to."""
     if not job.serves or job.front.poll() is not None:
         return
-    passes_over = job.trial.fault == "early" and job.trial.signal == "HUP"  # without a terminal that could be lost
+    passes_over = job.trial.fault == "early" and job.trial.signal == "HUP"  # there is no terminal that could be lost
     if job.trial.fault not in ("terminal", "early", "interrupt") or passes_over and not until(lambda: job.front.poll() is not None, 1):
         time.sleep(0.2)
         send(job.front.pid, signal.SIGTERM)
 
 
 def wait(job):
-    """The exit code of the front process; None: it has not ended in time."""
+    """Returns the exit code of the front process, or None if it has not ended in time."""
     until(lambda: job.front.poll() is not None)
     if job.front.poll() is None:
         return None
@@ -46,7 +46,7 @@ def wait(job):
 
 
 def all_said(job):
-    names = sorted(os.listdir(job.path), key=lambda name: (name.endswith(".err"), name))  # errors last: the end of a text is what is kept
+    names = sorted(os.listdir(job.path), key=lambda name: (name.endswith(".err"), name))  # errors last, because the end of a text is kept
     names = [name for name in names if name.endswith((".err", ".out")) and job.text(name)]
     return "".join(f"--- {name}\n{job.text(name)[-1500:]}\n" for name in names)
 
@@ -63,7 +63,7 @@ def prepare(world, trial):
 
 
 def disturb(job):
-    """Begins the job, does the harm, waits for the end; what is wrong then."""
+    """Begins the job, does the harm, waits for the end, and returns the faults that the judge found."""
     job.begin()
     harm.HARMS[job.trial.fault](job)
     end_servers(job)
@@ -89,14 +89,14 @@ def clean(job, keep):
 
 
 def shortened(text, lines):
-    """The text of a failed trial without its middle: what was wrong stands at the beginning, the command that repeats it at the end."""
+    """Returns the text of a failed trial without its middle: its beginning says what failed, its end has the command that repeats it."""
     whole, head = [line[:300] for line in text.splitlines()], lines // 3
     tail = lines - head - 1
     return "\n".join(whole if len(whole) <= lines else [*whole[:head], f"... {len(whole) - head - tail} lines are left out ...", *whole[-tail:]])
 
 
 def attempt(world, trial, keep):
-    """(line, faults) of one trial."""
+    """Returns (line, faults) of one trial."""
     begin, job = time.monotonic(), None
     try:
         job = prepare(world, trial)
@@ -104,7 +104,7 @@ def attempt(world, trial, keep):
         line = f"{trial}: exit {code}, {time.monotonic() - begin:.1f} s"
     except harm.Skipped as why:
         return f"{trial}: skipped: {why}", []
-    except Exception:  # a mistake of the test is a failure, and the other trials go on
+    except Exception:  # a mistake of the test is a failure, and the other trials continue
         line, faults = f"{trial}", [traceback.format_exc()]
     if faults:
         own = f"{os.path.realpath(__file__)} --seed {trial.seed} --trial {trial.number} --keep"
@@ -127,7 +127,7 @@ def arguments():
 
 
 def shared_memory():
-    """What is named after Hawser in /dev/shm, except the boxes of tests that run at the same time."""
+    """Returns the files of Hawser in /dev/shm, except those of boxes of other tests that run now."""
     found = os.listdir("/dev/shm") if os.path.isdir("/dev/shm") else []
     return {name for name in found if "hawser" in name and not name.startswith("hawser-box-")}
 
@@ -144,7 +144,7 @@ def main():
     before, world, failed = shared_memory(), World(), []
     try:
         world.reference(OLD)
-        for trial in trials:  # one after the other, before trials share them
+        for trial in trials:  # one after the other, because trials share them
             world.reference(trial.training)
             world.reference(exact(trial.training))
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:

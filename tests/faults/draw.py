@@ -1,7 +1,7 @@
-"""What a trial is, drawn from its number and the campaign's seed: the job, the fault, the victim, the moment."""
+"""A trial, drawn from its number and the campaign's seed: the job, the fault, the victim, the moment."""
 import random
 
-# What is trained: (algorithm, its options, sync). Bits are compared under bsp and dc:0.
+# The trainings: (algorithm, its options, sync). Bits are compared under bsp and dc:0.
 TRAININGS = [("lasso", ("--tol", "1e-9", "--exchange-every", "1"), "bsp"),
              ("lasso", ("--tol", "1e-9", "--exchange-every", "1"), "bsp"),
              ("lasso", ("--tol", "1e-7", "--exchange-every", "1"), "ssp:2"),
@@ -41,11 +41,11 @@ class Trial:
         self.victim = chance.choice(FAULTS[self.fault][self.job])
         self.training = chance.choice(TRAININGS)
         self.early = chance.uniform(0, 0.15)
-        self.moment = chance.uniform(0, 0.8)      # after all processes are there
+        self.moment = chance.uniform(0, 0.8)      # after all processes have started
         self.gap = chance.choice([0, 0.001, 0.005, 0.05, 0.5])  # between two signals
         self.pause = chance.choice([0.05, 0.3, 0.7, 3.5])  # the last is longer than the failure timeout
         self.signal = chance.choice(["INT", "TERM", "HUP"] if self.fault == "early" else ["INT", "TERM"])
-        self.old = chance.random() < 0.5          # a model of an earlier run lies where the new one goes
+        self.old = chance.random() < 0.5          # a model of an earlier run exists at the path of the new one
         self.limit = {"memory": chance.randint(24, 400) << 20, "cgroup": chance.choice([1, 2, 3, 4, 6, 8, 12, 20, 40]) << 20,
                       "descriptors": chance.randint(4, 40)}.get(self.fault, 0)
 

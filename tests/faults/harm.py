@@ -1,4 +1,4 @@
-"""The faults: each waits for its moment and does its harm. What may come of it is in judge.py."""
+"""The faults: each waits for its moment and does its harm. judge.py says what may follow."""
 import contextlib
 import os
 import signal
@@ -7,7 +7,7 @@ import time
 
 from watch import sees_to, send, state_of, until
 
-LAST_SECONDS = 20  # in which a launcher ends a node that is stopped when others have failed; its grace is 3 s
+LAST_SECONDS = 20  # time in which a launcher ends a stopped node after others have failed; its grace is 3 s
 
 
 class Skipped(Exception):
@@ -32,19 +32,19 @@ def kill(job):
 
 
 def alone(job, victims):
-    """The nodes that are stopped are the last of their job. If the others ended well, nobody misses them: the launcher waits as a shell does."""
+    """Returns whether the stopped processes are all nodes that are left. If the others ended with success, the launcher waits for them like a shell."""
     stopped = [p.pid for p in victims]
     return all(p.pid in stopped for p in job.members() if p.role == "node") and all(p.role == "node" for p in victims)
 
 
 def stop(job):
-    """For good: what is stopped goes on once all others have ended."""
+    """Stops for good: the processes are continued once all others have ended."""
     wait_until_settled(job)
     victims = job.victims(job.trial.victim)
     signal_victims(job, signal.SIGSTOP)
     ended = lambda: job.front.poll() is not None  # noqa: E731
     if job.trial.victim == "client":
-        time.sleep(3)  # the server ends its group, and serves on
+        time.sleep(3)  # the server ends the group and keeps serving
     elif job.front.pid not in [p.pid for p in victims] and not until(lambda: ended() or alone(job, victims)):
         job.complaints.append(f"what is stopped ({job.trial.victim}) is waited for without an end: " + "; ".join(map(str, job.members())))
     elif job.front.pid not in [p.pid for p in victims]:
@@ -78,7 +78,7 @@ def send_to_front(job, number):
 
 
 def hang_up(job):
-    """Twice, as an interactive shell and the kernel do."""
+    """Sends the signal twice, as an interactive shell and the kernel do."""
     wait_until_settled(job)
     for _ in range(2):
         if job.front.poll() is None:
@@ -98,7 +98,7 @@ def terminal(job):
 
 
 def early(job):
-    """At a moment when it may not have read its command line yet. Before main the system ends it."""
+    """Sends the signal at a moment when the process may not have read its command line. Before main the system ends it."""
     number, end = getattr(signal, f"SIG{job.trial.signal}"), time.monotonic() + job.trial.early
     job.reached_main = sees_to(job.front.pid, number)
     while time.monotonic() < end:
@@ -108,7 +108,7 @@ def early(job):
 
 
 def mount(job):
-    """A disk of 1 MiB where the output goes."""
+    """Mounts a disk of 1 MiB at the folder of the output."""
     done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", job.out], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise Skipped(f"no disk can be mounted here: {done.stderr.strip()}")
@@ -119,7 +119,7 @@ def unmount(job):
 
 
 def disk(job):
-    """Full from the middle of the job on, to its end or until it has complained."""
+    """Fills the disk from the middle of the job on, until it ends or has reported it."""
     wait_until_settled(job)
     filler = os.path.join(job.out, "filler")
     with open(filler, "wb", buffering=0) as file:
@@ -137,14 +137,14 @@ def disk(job):
 
 
 def nothing(job):
-    """The limits that it began with are the harm."""
+    """The limits with which the job began are the harm."""
     until(lambda: job.front.poll() is not None or job.settled())
 
 
 # ------------------------------------------------------------------------------------------------------------ cgroup ----
 
 def cgroup(job, most):
-    """A group of `most` bytes; what puts a process into it: this one, without a number."""
+    """Makes a group of `most` bytes. Returns its path, and a function that puts a process into it; without a number, this one."""
     base, name = "/sys/fs/cgroup", f"hawser-{job.mark}"
     one = os.path.exists(f"{base}/memory/memory.limit_in_bytes")
     group = f"{base}/memory/{name}" if one else f"{base}/{name}"
@@ -163,7 +163,7 @@ def cgroup(job, most):
 
 
 def confine(job):
-    """Puts the victim into the group as soon as it runs; what an agent starts after that is in it, too. The front process begins there."""
+    """Puts the victim into the group as soon as it runs, and with it all processes that an agent starts later. The front process begins there."""
     if job.trial.victim != "front":
         until(lambda: job.victims(job.trial.victim) or job.front.poll() is not None)
         for process in job.victims(job.trial.victim):
@@ -173,7 +173,7 @@ def confine(job):
 
 
 def remove(group):
-    """Once nobody is in it."""
+    """Removes the group once no process is in it."""
     def gone():
         try:
             os.rmdir(group)

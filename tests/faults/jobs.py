@@ -1,4 +1,4 @@
-"""The jobs that trials do harm to: one process, nodes by hawser run, over two hosts (a stand-in for ssh), by hand, servers with a client."""
+"""The jobs of the trials: one process, nodes by hawser run, over two hosts (a stand-in for ssh), by hand, servers with a client."""
 import json
 import os
 import resource
@@ -36,12 +36,12 @@ open(sys.argv[1], "w").write(str(code))
 
 
 def hawser(*words, **more):
-    """Runs to its end."""
+    """Runs a command to its end."""
     return subprocess.run([HAWSER, *words], capture_output=True, text=True, env=CLEAN, timeout=300, check=False, **more)
 
 
 class World:
-    """What all trials share: data, a key, and the models that undisturbed trainings come to."""
+    """The data, the key and the models of undisturbed trainings, which all trials share."""
 
     def __init__(self):
         self.path = tempfile.mkdtemp(prefix="hawser-faults-")
@@ -63,7 +63,7 @@ class World:
         return ["train", algorithm, self.data[algorithm], "--index-base", "1", "--workers", str(WORKERS), "--sync", sync, *options]
 
     def reference(self, training):
-        """(path of the model, figures of --json) of an undisturbed training in one process."""
+        """Returns (path of the model, figures of --json) of an undisturbed training in one process."""
         if training not in self.references:
             path = os.path.join(self.path, f"reference.{len(self.references)}")
             done = hawser(*self.train(training), "-q", "--json", "-o", path)
@@ -90,7 +90,7 @@ class Job:
         self.history = os.path.join(self.path, "history") if not self.serves and trial.training[2] in ("ssp:2", "tap") else None
         self.limits = limits or (lambda: None)
         self.terminal, self.front, self.helpers, self.killed = terminal, None, [], set()
-        self.group = self.confine = None  # harm.cgroup's
+        self.group = self.confine = None  # set by harm.cgroup
         self.old, self.complaints = b"", []
         self.reached_main = True
         self.last_stopped = False  # a node was stopped when all others had ended, and its launcher waited for it
@@ -111,7 +111,7 @@ class Job:
                                     start_new_session=True, preexec_fn=self.limits if limited else None)
 
     def begin(self):
-        """Starts everything, and does not wait for more than what others have to know."""
+        """Starts all processes. It waits only for addresses that other processes need."""
         if self.trial.old and self.trial.fault != "disk" and not self.serves:
             shutil.copy(self.world.reference(OLD)[0], self.model)
             self.old = read(self.model)
@@ -129,7 +129,7 @@ class Job:
         return words + (["--record-history", self.history] if self.history else [])
 
     def launcher(self):
-        """Words in front of those of a node."""
+        """Returns the words in front of the command of a node."""
         if self.trial.job in ("one", "serve"):
             return []
         words = ["run", "-n", "2" if self.serves else "3", "--grace", "3"]
@@ -170,7 +170,7 @@ class Job:
             self.helpers.append(self.start("client", [PROBE, "count", *own], limited=False))
 
     def settled(self):
-        """All processes that there will be are there, and work."""
+        """Returns whether all processes of the job have started and work."""
         if self.serves:
             return bool(read(self.log("counted.0")))
         nodes = [p for p in self.members() if p.role == "node" and sees_to(p.pid, signal.SIGTERM)]
@@ -180,7 +180,7 @@ class Job:
         return members(self.mark)
 
     def victims(self, name):
-        """The processes that a victim's name means."""
+        """Returns the processes that a victim's name means."""
         found = self.members()
         if name == "launcher" and self.trial.job != "one":
             return [p for p in found if p.role == "launcher"][:1]
@@ -203,7 +203,7 @@ class Job:
 
 
 def limit(kind, most):
-    """What a process calls before it begins."""
+    """Returns a function that sets a limit in the new process, before the command runs."""
     number = {"memory": resource.RLIMIT_AS, "descriptors": resource.RLIMIT_NOFILE}[kind]
     return lambda: resource.setrlimit(number, (most, most))
 

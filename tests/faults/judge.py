@@ -1,4 +1,4 @@
-"""What holds whatever happened: the exit code is a documented one that fits, what says success is right, nothing is torn or left."""
+"""Checks what holds after any fault: the exit code is documented and fits, reported success is true, no file is torn or left."""
 import json
 import math
 import os
@@ -17,13 +17,13 @@ from certificate import certify, certify_logistic, read_model, read_svmlight  # 
 KILLED = 128 + signal.SIGKILL
 LEFT_SECONDS = 20
 REFUSED = "not enough memory is left here to check a proof of the key"
-# What is said where a signal came before there was anything to save.
+# The messages if a signal came before there was anything to save.
 NOTHING_SAVED = re.compile(r"hawser( run)?: .*(nothing was reached|no model is written|before (it was done|a node was started)"
                            r"|node [12] .* ended with code 130)")
 
 
 def expected(job):
-    """The exit codes of the front process that fit the fault."""
+    """Returns the exit codes of the front process that fit the fault."""
     fault, victim, front = job.trial.fault, job.trial.victim, job.trial.job
     if fault == "kill":
         if victim in ("front", "launcher"):
@@ -34,37 +34,37 @@ def expected(job):
     if fault == "stop":
         return {0} if victim == "client" or job.last_stopped else {8, 0}
     if fault == "pause":
-        # On a busy machine a process may be kept waiting for a second beside the pause; the failure timeout is two.
+        # On a busy machine a process may wait for a second besides the pause; the failure timeout is two.
         patient = victim == "suspend" or front in ("one", "serve") or job.trial.pause < 0.5 or victim == "client"
         return {0} if patient else {8, 0}
-    if fault == "early" and not job.reached_main:  # servers that a hang-up found before main get SIGTERM behind it
+    if fault == "early" and not job.reached_main:  # servers that received SIGHUP before main get SIGTERM after it
         return {0, 130, -getattr(signal, f"SIG{job.trial.signal}"), -signal.SIGTERM if job.serves else 0}
     if fault == "terminal":
-        return {0, 130, 4}  # 4: the job had ended well, and the terminal was gone when its summary was to be shown
+        return {0, 130, 4}  # 4: the job had ended with success, and the terminal was gone when its summary was printed
     if fault in ("hang-up", "interrupt", "early"):
         return {0, 130} if victim != "joiner" else {0, 130, 8}  # 8: it had not joined yet
     if fault == "disk":
         return {0} if job.serves else {4, 0}
-    if fault == "cgroup":  # 8: how the agent of another host ended is not known
+    if fault == "cgroup":  # 8: the exit code of another host's agent is unknown
         return {0, 5, -signal.SIGKILL if victim == "front" else 0, KILLED if front != "one" else 0, 8 if front == "hosts" else 0}
-    if fault == "memory":  # 8: a node had no memory left to check the key of one that joins, and waited in vain for it
+    if fault == "memory":  # 8: a node had no memory to check the key of a joining node, which then timed out
         alone = victim == "joiner" or REFUSED in job.text()
         return {0, 5, 8} if alone else {0, 5}
     return {0, 4} if victim != "joiner" else {0, 4, 8}
 
 
 def exact(training):
-    """The same problem, solved in step and exactly."""
+    """Returns the same training, to be solved in step and exactly."""
     return (training[0], ("--tol", "1e-9", "--exchange-every", "1"), "bsp") if training[0] != "linear" else training
 
 
 def header_of(whole):
-    """Of a model file, parsed."""
+    """Returns the parsed header of a model file."""
     return json.loads(whole[8:8 + struct.unpack("<Q", whole[:8])[0]])
 
 
 def tensors(path):
-    """Every bit of a model but what its header says about how it was made; ValueError: it is torn."""
+    """Returns every bit of a model except the header's facts about how it was made. ValueError: the file is torn."""
     whole = read(path)
     if len(whole) < 8 or len(whole) < 8 + struct.unpack("<Q", whole[:8])[0]:
         raise ValueError("shorter than its header")
@@ -91,7 +91,7 @@ class Judge:
     # ------------------------------------------------------------------------------------------------- the certificate ----
 
     def certificate(self, printed):
-        """What was printed of the model is true of the file, computed again without Hawser."""
+        """Checks that the printed figures are true of the file, computed without Hawser."""
         algorithm, _, _ = self.job.trial.training
         if algorithm == "linear":
             return
@@ -113,7 +113,7 @@ class Judge:
             self.check(math.isfinite(gap) and own - best <= gap + 1e-9 * zero, f"gap {gap!r} was printed; {own!r} is further from {best!r}")
 
     def said_of_model(self):
-        """What was printed, or, on a terminal that is gone, what the file says of itself."""
+        """Returns the printed figures or, if the terminal is gone, those of the file."""
         if self.job.terminal is None:
             return self.job.figures()
         facts = header_of(read(self.job.model))["__metadata__"]
@@ -133,7 +133,7 @@ class Judge:
         self.certificate(self.said_of_model())
 
     def interrupted(self):
-        """What was reached has been saved; where nothing was, a line says so."""
+        """Checks that the model so far was saved, or that a line says that there was none."""
         if not os.path.exists(self.job.model) or read(self.job.model) == self.job.old:
             said = NOTHING_SAVED.search(self.job.text())
             self.check(said or self.job.terminal is not None, "exit 130, no model, and no line says why")
@@ -152,7 +152,7 @@ class Judge:
         self.check(done.returncode == 0, f"{path} cannot be read: {done.stderr}")
 
     def failed(self):
-        """No model, or the one that was there; and a line that says why."""
+        """Checks that there is no model, or the earlier one, and a line with the reason."""
         now = read(self.job.model)
         if now != self.job.old:
             self.whole(self.job.model)
@@ -163,7 +163,7 @@ class Judge:
                        "no line names the limit of descriptors")
 
     def rescued(self):
-        """A full disk: the model lies where the last line says."""
+        """A full disk: the last line has the path of the model."""
         named = re.findall(r"the model is in '([^']*)' instead", self.job.text())
         if not self.check(len(named) == 1 and os.path.dirname(os.path.dirname(named[0])) == self.job.temporary,
                           f"exit 4, and no place in TMPDIR is named: {named}"):
@@ -177,7 +177,7 @@ class Judge:
         if not self.job.history or not os.path.exists(self.job.history):
             return
         done = hawser("check", self.job.history)
-        codes = {0} if self.code == 0 else {0, 10, 3}  # 3: it is not whole, and no node was left to say why
+        codes = {0} if self.code == 0 else {0, 10, 3}  # 3: the history is incomplete, and no node was left to record why
         self.check(done.returncode in codes, f"hawser check of the history: exit {done.returncode}: {done.stdout}{done.stderr}")
 
     def training(self):
@@ -194,7 +194,7 @@ class Judge:
     # --------------------------------------------------------------------------------------------------------- servers ----
 
     def servers(self):
-        """Each push that was answered is in the tables, whole; of the one that was under way, any part."""
+        """Each acknowledged push is in the tables as a whole; any part of a push in flight may be."""
         if not os.path.exists(self.job.model):
             self.check(self.code not in (0, 130) or not self.job.clients_counted(), f"exit {self.code}, and no tables were saved")
             return
@@ -219,7 +219,7 @@ class Judge:
         left = os.listdir(job.temporary)
         self.check(not left, f"left in TMPDIR: {left}")
         beside = [name for name in os.listdir(job.out) if name not in (os.path.basename(job.model), "filler")]
-        if job.killed or job.group is not None:  # a process that is killed while it writes leaves what the next save takes away
+        if job.killed or job.group is not None:  # a process that is killed while it writes leaves files that the next save removes
             beside = [name for name in beside if not name.endswith(".tmp")]
         self.check(not beside, f"left beside the model: {beside}")
 

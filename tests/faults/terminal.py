@@ -1,4 +1,4 @@
-"""A terminal that is closed: of a command that leads its session, or of one in an interactive shell."""
+"""A terminal that is closed under a command: as leader of its session, or in an interactive shell."""
 import fcntl
 import os
 import pty
@@ -19,7 +19,7 @@ class Terminal:
         self.closed = threading.Event()
 
     def start(self, job, words):
-        """What it starts: the command, or the shell. What is shown goes to the log."""
+        """Runs the command or the shell in the terminal. Its output goes to the log."""
         self.master, slave = pty.openpty()
         self.keeper = job.log("code") if self.shell else None
         own = ["bash", "--norc", "--noprofile", "-i"] if self.shell else words
@@ -45,17 +45,17 @@ class Terminal:
                 try:
                     if select.select([self.master], [], [], 0.05)[0]:
                         log.write(os.read(self.master, 65536))
-                except OSError:  # nobody has the other end any more
+                except OSError:  # no process has the other end open
                     return
 
     def hang_up(self):
-        """Nobody looks on any more: the kernel sends SIGHUP to the session's leader, and a shell sends one to each of its jobs."""
+        """Closes the terminal: the kernel sends SIGHUP to the session's leader, and a shell sends one to each of its jobs."""
         self.closed.set()
-        self.viewer.join()  # the terminal is there for as long as somebody reads it
+        self.viewer.join()  # the terminal exists as long as a process reads it
         os.close(self.master)
 
     def code(self, job):
-        """The exit code of the command, which may outlive the shell; None: not known in time."""
+        """Returns the exit code of the command, which may outlive the shell; None: not known in time."""
         if not self.shell:
             return job.front.returncode
         until(lambda: read(self.keeper))

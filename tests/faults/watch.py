@@ -1,4 +1,4 @@
-"""Processes of one trial, found by a mark in their environment, and waiting for what has a deadline."""
+"""The processes of one trial, found by a mark in their environment, and waits with a deadline."""
 import contextlib
 import os
 import signal
@@ -9,7 +9,7 @@ TIMEOUT = 60 * (5 if os.environ.get("HAWSER_SANITIZE") else 1)
 
 
 def until(condition, seconds=TIMEOUT):
-    """What the condition says once it is true, or at the end."""
+    """Waits until the condition is true, or until the deadline, and returns its value."""
     end = time.monotonic() + seconds
     while True:
         found = condition()
@@ -27,7 +27,7 @@ def read(path, mode="rb"):
 
 
 def state_of(pid):
-    """T stopped, S asleep ...; '' gone, as a zombie is."""
+    """Returns the state: T stopped, S asleep ...; '' for a process that has ended, or a zombie."""
     fields = read(f"/proc/{pid}/stat").decode(errors="replace").rsplit(")", 1)
     found = fields[1].split()[0] if len(fields) == 2 else ""
     return "" if found in "ZX" else found
@@ -50,7 +50,7 @@ class Process:
 
 
 def role_of(words):
-    """What a process is in its job, by its command line."""
+    """Returns the role of a process in its job, by its command line."""
     names = [os.path.basename(word) for word in words[:3]]
     if "store_probe" in names[:1]:
         return "client"
@@ -60,7 +60,7 @@ def role_of(words):
 
 
 def members(mark):
-    """What was started by a trial and runs."""
+    """Returns the running processes that a trial started."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         environment = read(f"/proc/{pid}/environ")
@@ -73,13 +73,13 @@ def members(mark):
 
 
 def sees_to(pid, number):
-    """The process has a handler for the signal, or holds it back: it is past the first lines of main."""
+    """Returns whether the process handles or blocks the signal: it is past the first lines of main."""
     masks = dict(line.split(":\t", 1) for line in read(f"/proc/{pid}/status", "r").splitlines() if line.startswith(("SigBlk", "SigCgt")))
     return any(int(mask, 16) >> (number - 1) & 1 for mask in masks.values())
 
 
 def send(pid, number):
-    """False: it is gone."""
+    """Sends a signal. Returns False if the process has ended."""
     try:
         os.kill(pid, number)
         return True
@@ -88,7 +88,7 @@ def send(pid, number):
 
 
 def end_all(mark):
-    """Kills what a trial has left."""
+    """Kills the processes that a trial has left."""
     for process in members(mark):
         with contextlib.suppress(ProcessLookupError):
             os.kill(process.pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Writes what passes a host's network card to a pcap file, until told to stop.
+"""Writes the packets of a host's network card to a pcap file until it is stopped.
 
 The writer is no process of the host: its socket was opened there, and it goes on when the host is stopped or killed.
 """
@@ -22,7 +22,7 @@ def _note(box, host):
 
 
 def writer(box, host):
-    """The pid of the host's capture, or None. A pid alone may be another's by now."""
+    """Returns the pid of the host's capture, or None. The pid alone does not suffice, because another process may have it by now."""
     try:
         with open(_note(box, host), encoding="utf-8") as file:
             note = json.load(file)
@@ -89,7 +89,7 @@ def _write(box, host, file, path, tell):
         os.dup2(null, descriptor)
     packets, size = 0, 0
     while True:
-        last = bool(stopping)  # what came before the signal is still taken in
+        last = bool(stopping)  # packets that arrived before the signal are still read
         try:
             while True:
                 packet = tap.recv(LONGEST)

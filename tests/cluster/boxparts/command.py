@@ -1,4 +1,4 @@
-"""The command's words: what each means, and how the command ends."""
+"""The arguments of the command: the meaning of each, and how the command ends."""
 import argparse
 import json
 import os
@@ -101,7 +101,7 @@ def rate(box, asked):
 
 
 def _others(box, asked):
-    """Who froze itself could not thaw itself."""
+    """Returns the chosen hosts. Refuses the host of this process, which could not continue itself."""
     hosts = box.chosen(asked.host)
     if box.here() in hosts:
         raise Failure(f"{box.here()} cannot {asked.command} itself", 2)
@@ -117,7 +117,7 @@ def stop(box, asked):
 
 
 def _stop_one_by_one(box, host):
-    """Until a look finds nobody new: who is not stopped yet may start others."""
+    """Stops processes until no new one is found, because a process that is not stopped yet may start others."""
     stopped = set()
 
     def all_stopped():
@@ -145,9 +145,9 @@ def kill(box, asked):
         was_frozen, freezes = box.groups.frozen(host), box.groups.exist()
         try:
             if freezes and not was_frozen:
-                box.groups.freeze(host, True)  # nobody starts another or reuses a pid while we look
+                box.groups.freeze(host, True)  # no process starts another or reuses a pid meanwhile
         except Failure:
-            pass  # somebody in it sleeps too deep for that; signals reach him later
+            pass  # a process in it sleeps uninterruptibly; signals reach it later
         seen = {pid for pid in box.pids([host])[host] if send(pid, number)}
         if freezes and (number == signal.SIGKILL or not was_frozen):
             box.groups.freeze(host, False)
@@ -203,7 +203,7 @@ def capture(box, asked):
 
 
 def ssh_wrapper(box, _):
-    """The name of the file is ssh, so that its directory may also be put into PATH."""
+    """Returns the path of the wrapper. Its file name is ssh, so its directory can also be put into PATH."""
     import shlex
     directory = os.path.join(box.directory, "bin")
     script = os.path.join(directory, "ssh")
@@ -235,7 +235,7 @@ def status(box, asked):
     for name in state.names() if asked.all else [box.name]:
         try:
             said.append(describe(state.Box(name).load()))
-        except (Failure, OSError) as failure:  # another's box may go while we look
+        except (Failure, OSError) as failure:  # another box may be removed meanwhile
             if not asked.all:
                 raise
             said.append({"name": name, "left_over": str(failure)})
@@ -267,7 +267,7 @@ COMMANDS = {"up": up, "run": run, "slow": slow, "rate": rate, "stop": stop, "con
 
 
 def open_streams():
-    """Were one of the three closed, the first pipe would take its place."""
+    """Opens closed standard streams, because otherwise the first pipe would take their number."""
     while True:
         descriptor = os.open(os.devnull, os.O_RDWR)
         if descriptor > 2:
@@ -300,14 +300,14 @@ def main(words):
 
 
 def interrupted(number, _):
-    """Once: what cleans up after it is not to be interrupted again."""
+    """Ignores further signals, so that the cleanup is not interrupted again."""
     for other in ENDINGS:
         signal.signal(other, signal.SIG_IGN)
     raise KeyboardInterrupt(number)
 
 
 def run_command(words):
-    """The exit status."""
+    """Returns the exit status."""
     for caught in ENDINGS:
         if signal.getsignal(caught) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(caught, interrupted)

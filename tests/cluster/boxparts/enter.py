@@ -1,4 +1,4 @@
-"""Becoming a process of a host: its groups, network, name and files. And running one command on several."""
+"""Makes a process part of a host: its groups, network, name and files. Runs one command on several hosts."""
 import ctypes
 import errno
 import os
@@ -17,7 +17,7 @@ def enter(box, host):
     setns(path(box.name, host), CLONE_NEWNET)
     call("unshare", CLONE_NEWNS | CLONE_NEWUTS)
     mount("none", "/", None, MS_REC | MS_SLAVE)
-    # /sys shows the network of whoever mounted it; the control groups below it are the machine's.
+    # /sys shows the network of the process that mounted it; the control groups below it are the machine's.
     keep = os.path.join(box.directory, "mnt")
     grouped = os.path.isdir(CGROUPS)
     if grouped:
@@ -25,7 +25,7 @@ def enter(box, host):
     try:
         mount("sysfs", "/sys", "sysfs")
     except OSError as refusal:
-        if refusal.errno != errno.EBUSY:  # who is in this host already has it there
+        if refusal.errno != errno.EBUSY:  # a process in this host already has the mount
             raise
     if grouped and os.path.isdir(CGROUPS):
         mount(keep, CGROUPS, None, MS_MOVE)
@@ -45,7 +45,7 @@ def enter(box, host):
 
 
 def run_here(box, host, command):
-    """Becomes the command, so that its pid, signals, streams and exit status are those of whoever called."""
+    """Replaces this process by the command, so its pid, signals, streams and exit status are those of the caller."""
     enter(box, host)
     default_signals()
     execute(command)
@@ -57,7 +57,7 @@ def exit_code(status):
 
 
 def start(box, host, command):
-    """A child in the host with pipes as its output; it dies with us. Returns (pid, descriptor of its stdout, of its stderr)."""
+    """Starts a child in the host with pipes as its output; it dies with this process. Returns (pid, descriptor of its stdout, of its stderr)."""
     parent = os.getpid()
     out, err = os.pipe(), os.pipe()
     pid = os.fork()
@@ -72,13 +72,13 @@ def start(box, host, command):
         for source, target in ((null, 0), (out[1], 1), (err[1], 2)):
             os.dup2(source, target)
         run_here(box, host, command)
-    except BaseException as error:  # nothing may come back into the parent's code
+    except BaseException as error:  # no exception may return into the parent's code
         os.write(2, f"box: {error}\n".encode())
     os._exit(125)
 
 
 class Lines:
-    """Passes whole lines on, each with the host's name before it."""
+    """Prints whole lines, each with the host's name before it."""
 
     def __init__(self, host, target):
         self.prefix, self.target, self.rest = f"{host}: ".encode(), target, b""
@@ -98,7 +98,7 @@ class Lines:
 
 
 def run_all(box, hosts, command):
-    """Runs the command on all of them at once; the status is that of the first host (in order) that failed."""
+    """Runs the command on all hosts at once. Returns the status of the first host (in order) that failed."""
     import selectors
     children, streams = {}, selectors.DefaultSelector()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -111,7 +111,7 @@ def run_all(box, hosts, command):
             streams.register(descriptor, selectors.EVENT_READ, Lines(host, target))
     codes = {}
     while children:
-        # What a child left in the background may hold its pipes for ever; it is the child that counts.
+        # A background process of a child may keep its pipes open forever, so the child's end counts.
         _relay(streams, 0.05)
         for pid in list(children):
             done, status = os.waitpid(pid, os.WNOHANG)
@@ -125,7 +125,7 @@ def run_all(box, hosts, command):
 
 
 def _relay(streams, seconds):
-    """True if something came."""
+    """Returns whether it read anything."""
     came = False
     for key, _ in streams.select(seconds):
         try:
@@ -143,7 +143,7 @@ def _relay(streams, seconds):
 
 
 def try_out(box, host):
-    """Whether a process can enter the host; it says why not."""
+    """Returns whether a process can enter the host; prints the reason if not."""
     child = os.fork()
     if child == 0:
         try:

@@ -1,4 +1,4 @@
-"""The control groups of a box: which processes belong to a host, how much CPU they get, and the brake.
+"""The control groups of a box: the processes of each host, their share of the CPU, and freezing.
 
 One tree tracks and freezes (version 2, else the freezer of version 1); one has the CPU quota (the same, or version 1's cpu).
 Machines may have both versions, or none that can be written to: then processes are known by their network alone.
@@ -47,7 +47,7 @@ class Groups:
         return {tree: top for tree, top in ((tree, self._top(tree)) for tree in self.trees) if os.path.isdir(top)}
 
     def create(self, members, which):
-        """Makes a group a member, with the trees that `which` (auto, v2, v1, none) names; what cannot be written is left out."""
+        """Makes a group a member, with the trees that `which` (auto, v2, v1, none) names; files that cannot be written are left out."""
         wanted = {"auto": ["v2", "freezer"], "v2": ["v2"], "v1": ["freezer"], "none": []}[which]
         for tree in wanted:
             if self._make(tree, members):
@@ -69,7 +69,7 @@ class Groups:
                 self._delegate_cpu(top)
             for member in members:
                 os.mkdir(os.path.join(top, member))
-            # As one group the box would weigh no more than one other process, or one service.
+            # As one group the box would have only the weight of one other process or service.
             if tree == "cpu":
                 write(str(min(1024 * len(members), 262144)), top, "cpu.shares")
             elif os.path.exists(os.path.join(top, "cpu.weight")):
@@ -80,7 +80,7 @@ class Groups:
             return False
 
     def _delegate_cpu(self, top):
-        """Hands the cpu controller down, where this tree has it and lets us."""
+        """Delegates the cpu controller, if this tree has it and permits that."""
         try:
             if "cpu" not in read(self.trees["v2"], "cgroup.subtree_control").split():
                 if "cpu" not in read(self.trees["v2"], "cgroup.controllers").split():
@@ -91,7 +91,7 @@ class Groups:
             pass
 
     def _file(self, member, name):
-        """The path of a file of a member's group, in whichever tree has it."""
+        """Returns the path of a file of a member's group, in the tree that has it."""
         for top in self._tops().values():
             path = os.path.join(top, member, name)
             if os.path.exists(path):
@@ -109,7 +109,7 @@ class Groups:
         return any(tree in ("v2", "freezer") for tree in self._tops())
 
     def join(self, member):
-        """Moves the calling process into the member's groups. One that is frozen takes it, and lets it run on when thawed."""
+        """Moves the calling process into the member's groups. A frozen group stops it until it is thawed."""
         for top in self._tops().values():
             write(str(os.getpid()), top, member, "cgroup.procs")
 
@@ -147,7 +147,7 @@ class Groups:
         return bool(brake) and read(brake).strip() != "THAWED"
 
     def limit(self, member, percent):
-        """percent of one CPU, or None for no limit."""
+        """Sets a limit in percent of one CPU, or none for None."""
         quota = None if percent is None else max(1000, round(PERIOD * percent / 100))
         path = self._file(member, "cpu.max")
         if path:
@@ -161,7 +161,7 @@ class Groups:
         write(str(-1 if quota is None else quota), path)
 
     def limited(self, member):
-        """The percentage of one CPU that limit() set, or None."""
+        """Returns the percentage of one CPU that limit() set, or None."""
         path = self._file(member, "cpu.max")
         quota = read(path).split()[0] if path else "max"
         if not path:
@@ -170,7 +170,7 @@ class Groups:
         return None if quota in ("max", "-1") else int(quota) * 100 / PERIOD
 
     def remove(self):
-        """Kills what is left in the groups and removes them, whatever state they were left in."""
+        """Kills the processes in the groups and removes the groups, whatever state they are in."""
         for tree, top in self._tops().items():
             for group, _, _ in os.walk(top):
                 if tree == "freezer" and group != top:

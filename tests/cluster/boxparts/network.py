@@ -1,4 +1,4 @@
-"""The network of a box: a namespace a host and one more with the bridge, so that the machine's own network never sees any of it.
+"""The network of a box: a namespace per host and one with the bridge, so the machine's own network sees none of it.
 
 Who is where is written down beforehand (neighbours, forwarding table) instead of asked for by broadcast: a counter of bytes then counts
 what programs send and nothing else, and a direction is cut by giving the sender an address at which nobody listens.
@@ -24,7 +24,7 @@ def card_address(index):
 
 
 def parse_rate(text):
-    """Bits per second."""
+    """Returns bits per second."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([kmg]?bit)", text.lower())
     rate = float(found.group(1)) * UNITS[found.group(2)] if found else 0
     if not 8000 <= rate <= 100e9:
@@ -40,7 +40,7 @@ def parse_delay(text):
 
 
 def choose_subnets(name, taken):
-    """A /24 and a /64 that follow from the name, other than the machine's routes and other boxes' (`taken`): nobody shall be misled."""
+    """Returns a /24 and a /64 that follow from the name and differ from the machine's routes and other boxes' (`taken`)."""
     import hashlib
     import ipaddress
     digest = hashlib.sha256(name.encode()).digest()
@@ -60,7 +60,7 @@ def choose_subnets(name, taken):
 
 
 def shape(box, index, rate, delay):
-    """Both ends of a host's link: what it sends and what it gets. rate in bits per second or None; delay is what it sends only."""
+    """Limits both directions of a host's link. rate: bits per second or None; delay: of the sent packets only."""
     for where, device, late in ((namespace(box, f"h{index}"), CARD, delay), (namespace(box, "switch"), f"p{index}", None)):
         lines = []
         if "qdisc noqueue" not in said("tc", "-n", where, "qdisc", "show", "dev", device, "root"):
@@ -80,7 +80,7 @@ def shape(box, index, rate, delay):
 
 
 def rate_of(box, index):
-    """What shape() set, asked of the kernel; None without."""
+    """Returns what shape() set, as the kernel reports it, or None."""
     for row in json.loads(said("tc", "-j", "-n", namespace(box, f"h{index}"), "qdisc", "show", "dev", CARD)):
         if row["kind"] == "tbf":
             return row["options"]["rate"] * 8
@@ -88,7 +88,7 @@ def rate_of(box, index):
 
 
 def _quiet(ipv6):
-    """In a fresh namespace: no address of its own making, no discovery, hence no packet that nobody sent."""
+    """Prepares a new namespace: no automatic addresses, no discovery, and therefore no packets but those of the test."""
     try:
         for key, value in {"disable_ipv6": int(not ipv6), "addr_gen_mode": 1, "accept_ra": 0, "accept_dad": 0,
                            "router_solicitations": 0}.items():
@@ -100,7 +100,7 @@ def _quiet(ipv6):
 
 
 def build(box, addresses, ipv6):
-    """The namespaces, links and tables. addresses[i] is the list of (address, prefix length) of host i."""
+    """Makes the namespaces, links and tables. addresses[i] is the list of (address, prefix length) of host i."""
     switch, count = namespace(box, "switch"), len(addresses)
     hosts = [namespace(box, f"h{i}") for i in range(count)]
     for name in [switch, *hosts]:
@@ -122,7 +122,7 @@ def build(box, addresses, ipv6):
 
 
 def _is_up(where, device):
-    """Right after it is made a link loses what it is given."""
+    """Returns whether a link is up; until then it loses packets."""
     return json.loads(said("ip", "-j", "-n", where, "link", "show", "dev", device))[0]["operstate"] == "UP"
 
 
@@ -131,14 +131,14 @@ def _neighbour(address, card):
 
 
 def cut(box, addresses, pairs, healed=False):
-    """For each (a, b) what a sends to b is lost, silently, as behind a broken switch; or arrives again."""
+    """For each (a, b): drops every packet from a to b without a notice, as a broken switch does; or delivers them again."""
     for a in {a for a, _ in pairs}:
         batch("ip", namespace(box, f"h{a}"), [_neighbour(ip, card_address(b) if healed else NOBODY)
                                               for sender, b in sorted(pairs) if sender == a for ip, _ in addresses[b]])
 
 
 def cuts(box, addresses):
-    """All (a, b) that are cut, asked of the kernel."""
+    """Returns all (a, b) that are cut, as the kernel reports them."""
     owner = {ip: j for j, own in enumerate(addresses) for ip, _ in own}
     found = set()
     for a in range(len(addresses)):
@@ -156,7 +156,7 @@ def counters(box, host):
 
 
 def existing():
-    """{box: hosts and switch} of all namespaces that carry our names, whoever left them."""
+    """Returns {box: hosts and switch} of all namespaces with names of boxes, whichever process made them."""
     found = {}
     for line in said("ip", "netns", "list").splitlines():
         name = re.fullmatch(r"hawser-box-(.+)-(switch|h\d+)", line.split()[0]) if line.split() else None
@@ -166,7 +166,7 @@ def existing():
 
 
 def current():
-    """(box, host) of the calling process, or (None, None)."""
+    """Returns (box, host) of the calling process, or (None, None)."""
     mine = os.stat("/proc/self/ns/net")
     for box, hosts in existing().items():
         for host in hosts:

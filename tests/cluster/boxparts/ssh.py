@@ -1,4 +1,4 @@
-"""A stand-in for `ssh HOST COMMAND`, as a launcher sees it: no network, no keys, the rest as OpenSSH does it.
+"""A stand-in for `ssh HOST COMMAND`, as a launcher sees it: without network and keys, otherwise like OpenSSH.
 
 The far side has an environment of its own, a shell that gets the words joined by blanks, and pipes to the client. When the client goes,
 however it goes, the far side finds its input ended and its output closed, and is told nothing else.
@@ -13,7 +13,7 @@ from boxparts.system import default_signals, execute
 
 FAILED = 255
 WITH_VALUE, PLAIN = "BbcDEeFIiJLlmOopQRSWw", "46AaCfGgKkMNnqsTtVvXxYy"
-REFUSED = "fGLDMNORSsWtJ"  # would need a terminal, a tunnel or a background; pretending would be worse
+REFUSED = "fGLDMNORSsWtJ"  # these need a terminal, a tunnel or a background process, which this stand-in lacks
 
 
 def say(text):
@@ -22,7 +22,7 @@ def say(text):
 
 
 def parse(words):
-    """(host, command words, no input?) or a message. Options may stand before and after the host."""
+    """Returns (host, command words, no input?) or a message. Options may precede or follow the host."""
     host, quiet, at = None, False, 0
     while at < len(words):
         word = words[at]
@@ -45,7 +45,7 @@ def parse(words):
 
 
 def find(box, name):
-    """A host by its name or one of its addresses."""
+    """Finds a host by its name or one of its addresses."""
     for i, addresses in enumerate(box.addresses):
         if name.strip("[]") in [f"h{i}", *(ip for ip, _ in addresses)]:
             return f"h{i}"
@@ -70,7 +70,7 @@ def session(box, words):
 
 
 def _start(box, host, command):
-    """The far side. Returns (pid, its input, its output, its errors)."""
+    """Starts the remote side. Returns (pid, its input, its output, its errors)."""
     pipes = [os.pipe() for _ in range(3)]
     pid = os.fork()
     if pid == 0:
@@ -86,7 +86,7 @@ def _start(box, host, command):
             os.chdir(user.pw_dir if os.path.isdir(user.pw_dir) else "/")
             default_signals()
             execute(["/bin/sh", "-c", command])
-        except BaseException as error:  # nothing may come back into the client's code
+        except BaseException as error:  # no exception may return into the client's code
             os.write(2, f"box: {error}\n".encode())
         os._exit(FAILED)
     for mine in (pipes[0][0], pipes[1][1], pipes[2][1]):
@@ -95,7 +95,7 @@ def _start(box, host, command):
 
 
 class Input:
-    """What we read goes on to the command as it takes it; a command that takes nothing must not keep us from its output."""
+    """Copies the input to the command as fast as the command reads it. A command that reads nothing must not stop its output."""
 
     def __init__(self, streams, target, quiet):
         self.streams, self.target, self.held = streams, target, b""
@@ -131,7 +131,7 @@ class Input:
 
 
 def _relay(pid, far_in, far_out, far_err, quiet):
-    """Until the command has ended and nobody holds its output any more; as ssh, one waits for what it left in the background."""
+    """Waits until the command has ended and no process holds its output. Like ssh, it also waits for background processes of the command."""
     streams = selectors.PollSelector()  # epoll refuses plain files
     Input(streams, far_in, quiet)
     outputs = {far_out: 1, far_err: 2}
@@ -150,6 +150,6 @@ def _relay(pid, far_in, far_out, far_err, quiet):
                 try:
                     data = data[os.write(outputs[key.fd], data):]
                 except BrokenPipeError:
-                    return FAILED  # nobody listens to us: the connection closes
+                    return FAILED  # no process reads the output: the connection closes
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     return code if code >= 0 else FAILED

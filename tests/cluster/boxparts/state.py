@@ -1,4 +1,4 @@
-"""What there is of a box outside the kernel, and how a box comes and goes."""
+"""The files of a box, and how a box is made and removed."""
 import fcntl
 import json
 import os
@@ -30,7 +30,7 @@ class Box:
         self.hosts, self.addresses, self.about = [], [], {}
 
     def memory(self, host=""):
-        """The host's own /dev/shm is a directory of the machine's."""
+        """The host's own /dev/shm is a directory of the machine."""
         return os.path.join(MEMORY, f"hawser-box-{self.name}", host)
 
     def load(self):
@@ -47,7 +47,7 @@ class Box:
         return self
 
     def chosen(self, text):
-        """The hosts that "h0,h2" or "all" means."""
+        """Returns the hosts that "h0,h2" or "all" means."""
         found = self.hosts if text == "all" else text.split(",")
         for host in found:
             if host not in self.hosts:
@@ -55,24 +55,24 @@ class Box:
         return list(dict.fromkeys(found))
 
     def here(self):
-        """The host that this process is in, or None."""
+        """Returns the host that this process is in, or None."""
         box, host = network.current()
         return host if box == self.name else None
 
     def pids(self, hosts):
-        """{host: pids}: whoever is in its groups or on its network."""
+        """Returns {host: pids} of all processes in its groups or on its network."""
         by_network = pids_in([namespace(self.name, host) for host in hosts])
         return {host: by_network.get(namespace(self.name, host), set()) | self.groups.pids(host) for host in hosts}
 
     def left(self):
-        """What exists under our name."""
+        """Returns what exists under the name of this box."""
         places = [self.directory, self.memory()]
         return [p for p in places if os.path.lexists(p)] + self.groups.tops() + [
             namespace(self.name, host) for host in network.existing().get(self.name, [])]
 
 
 class Locked:
-    """One process makes or removes a box. The lock is on its directory, and goes with the process."""
+    """Only one process at a time makes or removes a box. The lock is on its directory, and ends with the process."""
 
     def __init__(self, box):
         self.box = box
@@ -134,7 +134,7 @@ def up(box, count, rate, delay, ipv6, cgroup):
         raise Failure(f"a box has 1 to {MOST_HOSTS} hosts, not {count}", 2)
     if network.current()[0]:
         raise Failure("a box cannot be made from inside of a box")
-    held = signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS)  # until what is made will be swept up
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS)  # until the cleanup covers what is made here
     with Locked(box):
         try:
             box.load()
@@ -146,9 +146,9 @@ def up(box, count, rate, delay, ipv6, cgroup):
             signal.pthread_sigmask(signal.SIG_SETMASK, held)
             sweep(box, keep=True)
             _make(box, count, rate, delay, ipv6, cgroup)
-            uninterrupted()  # it is up, and that will be said
+            uninterrupted()  # the box is up, which must be printed
         except BaseException as error:
-            uninterrupted()  # nor is cleaning up: one Ctrl-C is enough
+            uninterrupted()  # the cleanup is not interrupted either: one Ctrl-C is enough
             sweep(box)
             if re.search("not permitted|Permission denied", str(error)):
                 raise Failure(f"skipped: not allowed here: {error}", NOT_HERE) from None
@@ -183,7 +183,7 @@ def _write_files(box):
     os.mkdir(box.memory(), 0o755)
     for host in box.hosts:
         os.mkdir(os.path.join(box.directory, host))
-        # Programs tell machines apart by these.
+        # Programs distinguish machines by these files.
         _write(f"{uuid.uuid4()}\n", box.directory, host, "boot_id")
         _write(f"{uuid.uuid4().hex}\n", box.directory, host, "machine-id")
         os.mkdir(box.memory(host))
@@ -196,7 +196,7 @@ def _write(text, *parts):
 
 
 def down(box):
-    """True if there was something."""
+    """Returns whether there was something to remove."""
     if box.here():
         raise Failure(f"box '{box.name}' cannot be removed from inside of it")
     if not box.left():
@@ -207,7 +207,7 @@ def down(box):
 
 
 def sweep(box, keep=False):
-    """Removes whatever there is under our name, in whatever state it was left. Processes first: they hold the rest."""
+    """Removes everything under the name of the box, whatever state it is in. Processes end first, because they hold the rest."""
     import shutil
     _end_captures(box)
     box.groups.remove()
@@ -231,7 +231,7 @@ def sweep(box, keep=False):
 
 
 def _end_captures(box):
-    """Captures without control groups are known by their notes alone."""
+    """Without control groups, captures are known only by their notes."""
     try:
         notes = [entry.path for entry in os.scandir(box.directory) if re.fullmatch(r"capture-h\d+\.json", entry.name)]
     except FileNotFoundError:
@@ -247,7 +247,7 @@ def _end_captures(box):
 
 
 def names():
-    """All boxes of which something exists."""
+    """Returns all boxes of which something exists."""
     found = set(network.existing()) | Groups("").boxes()
     for directory in (place(), MEMORY):
         found |= {entry[len("hawser-box-"):] for entry in os.listdir(directory) if entry.startswith("hawser-box-")}

@@ -1,4 +1,4 @@
-"""What the box asks of the kernel, and how it says no.
+"""The calls of the box to the kernel, and its errors.
 
 Modules that take long to load are imported where they are used: a test runs the box some hundred times.
 """
@@ -12,7 +12,7 @@ import time
 CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWNET = 0x00020000, 0x04000000, 0x40000000
 MS_BIND, MS_MOVE, MS_REC, MS_SLAVE = 0x1000, 0x2000, 0x4000, 0x80000
 MNT_DETACH, PR_SET_PDEATHSIG = 2, 1
-NOT_HERE = 77  # what CTest takes for "skipped"
+NOT_HERE = 77  # CTest's exit status for "skipped"
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 NAMESPACES = "/run/netns"
 NAME = r"[a-z0-9][a-z0-9-]{0,39}"
@@ -21,7 +21,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Failure(Exception):
-    """One clear line and an exit status."""
+    """An error: one clear line and an exit status."""
 
     def __init__(self, text, code=1):
         super().__init__(text)
@@ -48,7 +48,7 @@ def setns(path, kind):
 
 
 def inside(namespace, work):
-    """Calls work() in a network namespace. The caller has one thread and comes back to where it was."""
+    """Calls work() in a network namespace. The caller must have one thread, and returns to its own namespace."""
     home = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     try:
         setns(f"{NAMESPACES}/{namespace}", CLONE_NEWNET)
@@ -70,10 +70,10 @@ def tool(name):
 
 
 def said(name, *arguments, stdin=None):
-    """What a program prints; a Failure with its own words when it fails."""
+    """Returns the output of a program; raises Failure with the program's message if it fails."""
     import subprocess
     parent, pipe, path = os.getpid(), subprocess.PIPE, tool(name)
-    # Were we ended or killed and it went on, it could make what has just been removed: nobody begins one that is not known.
+    # If this process were killed and the program went on, it could make again what was just removed. So the program dies with its caller.
     held = signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS)
 
     def begin():
@@ -105,7 +105,7 @@ def batch(name, namespace, lines):
 
 
 def require_root():
-    """Ends with status 77 and one line where there is no root, or no tool."""
+    """Ends with status 77 and one line without root, or if a tool is missing."""
     if os.geteuid() != 0:
         raise Failure("skipped: a box needs root (network namespaces); try sudo", NOT_HERE)
     for name in ("ip", "bridge", "tc"):
@@ -113,7 +113,7 @@ def require_root():
 
 
 def require_namespaces():
-    """Ends with status 77 and one line where namespaces cannot be made."""
+    """Ends with status 77 and one line if namespaces cannot be made."""
     child = os.fork()
     if child == 0:
         try:
@@ -129,7 +129,7 @@ def require_namespaces():
 
 
 def wait_until(true, seconds, what):
-    """Looks until true() holds; a deadline is a Failure, never a wait for ever."""
+    """Polls until true() holds. After the deadline it raises Failure, so it never waits forever."""
     deadline, pause = time.monotonic() + seconds, 0.002
     while not true():
         if time.monotonic() > deadline:
@@ -139,7 +139,7 @@ def wait_until(true, seconds, what):
 
 
 def about(pid):
-    """The fields of /proc/PID/stat from the third, or None when the process is gone or only waits to be reaped."""
+    """Returns the fields of /proc/PID/stat from the third one, or None if the process has ended or is a zombie."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             fields = file.read().rpartition(")")[2].split()
@@ -149,7 +149,7 @@ def about(pid):
 
 
 def started(pid):
-    """When a process began, in clock ticks: with its pid, its identity. None when it is gone."""
+    """Returns the start time of a process in clock ticks, which identifies it together with its pid. None if it has ended."""
     fields = about(pid)
     return fields and int(fields[19])
 
@@ -160,7 +160,7 @@ def stopped(pid):
 
 
 def send(pid, number):
-    """True if the process was there to be signalled."""
+    """Returns whether the process existed and was signalled."""
     try:
         os.kill(pid, number)
         return True
@@ -169,7 +169,7 @@ def send(pid, number):
 
 
 def pids_in(namespaces):
-    """{namespace: pids} of all processes whose network is one of these."""
+    """Returns {namespace: pids} of all processes whose network is one of these."""
     wanted, found = {}, {}
     for name in namespaces:
         try:
@@ -198,13 +198,13 @@ def die_with_parent(parent):
 
 
 def default_signals():
-    """Python ignores these two; a program that is started must not inherit that."""
+    """Restores two signals that Python ignores, because a started program must not inherit that."""
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
 
 
 def execute(command):
-    """Becomes the command; 127 and 126 as a shell has them."""
+    """Replaces this process by the command; exits with 127 and 126 like a shell."""
     try:
         os.execvp(command[0], command)
     except OSError as error:
