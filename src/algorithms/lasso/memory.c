@@ -5,6 +5,7 @@
 #include "algorithms/lasso/memory.h"
 
 #include "algorithms/lasso/block.h"
+#include "algorithms/lasso/joint.h"
 #include "algorithms/solve/memory.h"
 
 static void visit_residual(hawser_record *record, hw_lasso_block *block)
@@ -36,22 +37,19 @@ static void visit_joint(hawser_record *record, hawser_context *context, hw_lasso
     HW_LINEAR_REMEMBER(record, joint->plan);
 }
 
+static hawser_status prepare(hawser_context *context, uint32_t fold, hawser_error *error)
+{
+    return hw_lasso_block_prepare(hawser_scratch(context), hawser_user(context), hawser_data_view(context, "X"), fold,
+                                  error);
+}
+
 void hw_lasso_visit(hawser_record *record, hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
     const hw_linear *lasso = hawser_user(context);
     const hw_linear_solver *solver = lasso->choices.settings.solver;
-    bool prepared = block->lasso != NULL;
-    hawser_error error = {0};
-    HW_LINEAR_REMEMBER(record, prepared);
-    HW_LINEAR_REMEMBER(record, block->fold);
-    if (!prepared)
+    if (!hw_linear_prepared_visit(record, context, block->lasso != NULL, &block->fold, prepare))
         return;
-    if (hawser_record_reads(record) &&
-        hw_lasso_block_prepare(block, lasso, hawser_data_view(context, "X"), block->fold, &error) != HAWSER_OK) {
-        hawser_record_fail(record, error.status, error.text);
-        return;
-    }
     visit_residual(record, block);
     hw_linear_scan_visit(record, &block->scan, &block->columns.X);
     hw_linear_accelerator_visit(record, &block->accelerator);

@@ -78,22 +78,19 @@ static void visit_all(hawser_record *record, hawser_context *context, hw_newton_
     visit_learned(record, &block->learned_together);
 }
 
+static hawser_status prepare(hawser_context *context, uint32_t fold, hawser_error *error)
+{
+    return hw_newton_block_prepare(hawser_scratch(context), hawser_user(context), hawser_data_view(context, "X"), fold, NULL,
+                                   error);
+}
+
 bool hw_newton_visit(hawser_record *record, hawser_context *context)
 {
     hw_newton_block *block = hawser_scratch(context);
     const hw_linear *linear = hawser_user(context);
     const hw_linear_solver *solver = linear->choices.settings.solver;
-    bool prepared = block->linear != NULL;
-    hawser_error error = {0};
-    HW_LINEAR_REMEMBER(record, prepared);
-    HW_LINEAR_REMEMBER(record, block->fold);
-    if (!prepared)
+    if (!hw_linear_prepared_visit(record, context, block->linear != NULL, &block->fold, prepare))
         return false;
-    if (hawser_record_reads(record) &&
-        hw_newton_block_prepare(block, linear, hawser_data_view(context, "X"), block->fold, NULL, &error) != HAWSER_OK) {
-        hawser_record_fail(record, error.status, error.text);
-        return false;
-    }
     visit_point(record, &block->point, block->rows.count);
     hawser_record_bytes(record, block->dual.theta, block->rows.count * sizeof *block->dual.theta);
     hw_linear_scan_visit(record, &block->scan, &block->columns.X);

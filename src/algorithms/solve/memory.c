@@ -2,6 +2,18 @@
 
 #include <stdlib.h>
 
+bool hw_linear_prepared_visit(hawser_record *record, hawser_context *context, bool prepared, uint32_t *fold,
+                              hawser_status (*prepare)(hawser_context *context, uint32_t fold, hawser_error *error))
+{
+    hawser_error error = {0};
+    HW_LINEAR_REMEMBER(record, prepared);
+    HW_LINEAR_REMEMBER(record, *fold);
+    if (!prepared || !hawser_record_reads(record) || prepare(context, *fold, &error) == HAWSER_OK)
+        return prepared;
+    hawser_record_fail(record, error.status, error.text);
+    return false;
+}
+
 /* Visits a list of columns, which has place for all of them. */
 static void visit_list(hawser_record *record, uint32_t *list, size_t *count, size_t columns)
 {

@@ -9,11 +9,16 @@
 #include "algorithms/solve/descent.h"
 #include "algorithms/solve/gram.h"
 #include "algorithms/solve/scan.h"
+#include "hawser/hawser.h"
 #include "hawser/record.h"
 
 /* Visits a number or a struct without pointers. */
 #define HW_LINEAR_REMEMBER(record, field) hawser_record_bytes(record, &(field), sizeof(field))
 
+/* Visits whether a block was prepared, and for which fold. A record that is read prepares the block. Returns false if no more of it is to be
+ * visited. */
+bool hw_linear_prepared_visit(hawser_record *record, hawser_context *context, bool prepared, uint32_t *fold,
+                              hawser_status (*prepare)(hawser_context *context, uint32_t fold, hawser_error *error));
 /* Visits the last scan of a block with columns X, and the full scan that it refers to. */
 void hw_linear_scan_visit(hawser_record *record, hw_linear_scan *scan, const hawser_matrix *X);
 /* Visits the slots of a matrix over `columns` columns, and their products. The next hw_linear_gram_admit makes the view. */
