@@ -1,4 +1,4 @@
-/* internal.h - the inside of a cluster, shared by cluster.c (runs, messages, losses) and join.c (forming it). */
+/* internal.h - the inside of a cluster, shared by its files: members, losses, runs, and how they join. */
 #ifndef HW_CLUSTER_INTERNAL_H
 #define HW_CLUSTER_INTERNAL_H
 

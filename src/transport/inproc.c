@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "transport/queue.h"
-#include "transport/segment/segment_table.h"
+#include "transport/segment/segment.h"
 
 typedef struct inproc {
     hw_transport transport;

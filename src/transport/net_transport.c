@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "transport/net/parts.h"
 #include "transport/queue.h"
-#include "transport/segment/segment_table.h"
+#include "transport/segment/segment.h"
 
 typedef struct net_transport {
     hw_transport transport;

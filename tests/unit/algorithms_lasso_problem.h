@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "algorithms/lasso/block.h"
+#include "algorithms/lasso/joint.h"
 
 enum { MOST_BLOCKS = 8 };
 

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "transport/segment/segment_table.h"
+#include "transport/segment/segment.h"
 
 enum { SIZE = 40, TRAILER = 4, TIMEOUT = 60 };
 

@@ -14,7 +14,7 @@ void hw_lasso_block_release(hw_lasso_block *block)
 {
     if (block->lasso != NULL && block->lasso->choices.settings.solver != NULL)
         block->lasso->choices.settings.solver->free_state(block->solver);
-    hw_lasso_joint_free(&block->joint);
+    hw_linear_members_free(&block->joint.members);
     hw_linear_accelerator_free(&block->accelerator);
     hw_linear_search_free(&block->search);
     free(block->row_weights);

@@ -6,12 +6,32 @@
 #define HW_ALGORITHMS_LASSO_BLOCK_H
 
 #include "algorithms/glm/linear.h"
-#include "algorithms/lasso/joint.h"
 #include "algorithms/lasso/span.h"
 #include "algorithms/solve/accelerate.h"
 #include "algorithms/solve/certificate.h"
+#include "algorithms/solve/descent.h"
 #include "algorithms/solve/scan.h"
 #include "algorithms/solve/search.h"
+#include "algorithms/solve/shared.h"
+
+/* How a union is solved: what the unit that computes its products leaves for the unit that solves it. */
+typedef struct hw_lasso_joint_plan {
+    bool use_gram, divided; /* there is a Gram matrix; the descent's products are divided */
+    bool broken;            /* the run was asked to end before this block had its products */
+    /* How the matrix's new products are computed: all in this process; or by slots, of which this block computes [begin, end); or as sums over rows,
+     * of which this block has [begin, end). */
+    enum { ALL_HERE, SLOTS, ROWS } from;
+    size_t begin, end;
+} hw_lasso_joint_plan;
+
+/* This block's part of the joint solution (joint.h). */
+typedef struct hw_lasso_joint {
+    hw_linear_columns whole;   /* of the whole data; mean and norm are valid for columns that were members */
+    hw_linear_shared *shared;  /* the Gram matrix, which the blocks of a process share */
+    uint64_t step;             /* of it (shared.h) */
+    hw_linear_members members; /* of the union; numbers of the whole */
+    hw_lasso_joint_plan plan;
+} hw_lasso_joint;
 
 typedef struct hw_lasso_block {
     const hw_linear *lasso;

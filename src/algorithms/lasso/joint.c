@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "algorithms/glm/sets.h"
-#include "algorithms/lasso/block.h"
 #include "algorithms/lasso/divide.h"
 
 enum { COLUMN, GRADIENT, COEFFICIENT, NORM, MEAN, L1, L2 }; /* fields of a member */
@@ -30,12 +29,6 @@ size_t hw_lasso_joint_sums(const hw_linear *lasso)
 {
     size_t products = HW_LINEAR_GRAM_MOST_SUMMED + 1, members = hw_linear_most_members(lasso);
     return products > members ? products : members;
-}
-
-void hw_lasso_joint_free(hw_lasso_joint *joint)
-{
-    hw_linear_members_free(&joint->members);
-    memset(joint, 0, sizeof *joint);
 }
 
 size_t hw_lasso_joint_post(const hw_lasso_block *block, const double *alpha, double *share)

@@ -10,9 +10,8 @@
 #ifndef HW_ALGORITHMS_LASSO_JOINT_H
 #define HW_ALGORITHMS_LASSO_JOINT_H
 
-#include "algorithms/glm/linear.h"
+#include "algorithms/lasso/block.h"
 #include "algorithms/solve/descent.h"
-#include "algorithms/solve/shared.h"
 
 enum {
     HW_LASSO_JOINT_FIELDS = 7,
@@ -20,27 +19,6 @@ enum {
         1 << 19 /* processes divide at least this many new products; each computes all of a larger number */
 };
 
-struct hw_lasso_block;
-
-/* How a union is solved: what the unit that computes its products leaves for the unit that solves it. */
-typedef struct hw_lasso_joint_plan {
-    bool use_gram, divided; /* there is a Gram matrix; the descent's products are divided */
-    bool broken;            /* the run was asked to end before this block had its products */
-    /* How the matrix's new products are computed: all in this process; or by slots, of which this block computes [begin, end); or as sums over rows,
-     * of which this block has [begin, end). */
-    enum { ALL_HERE, SLOTS, ROWS } from;
-    size_t begin, end;
-} hw_lasso_joint_plan;
-
-typedef struct hw_lasso_joint {
-    hw_linear_columns whole;   /* of the whole data; mean and norm are valid for columns that were members */
-    hw_linear_shared *shared;  /* the Gram matrix, which the blocks of a process share */
-    uint64_t step;             /* of it (shared.h) */
-    hw_linear_members members; /* of the union; numbers of the whole */
-    hw_lasso_joint_plan plan;
-} hw_lasso_joint;
-
-void hw_lasso_joint_free(hw_lasso_joint *joint);
 /* Returns the doubles of a block's share of the gathered sets. */
 size_t hw_lasso_joint_share(const hw_linear *lasso);
 /* Returns the most numbers that are added up at a time. */
@@ -49,19 +27,19 @@ size_t hw_lasso_joint_sums(const hw_linear *lasso);
 size_t hw_lasso_joint_expected(const hw_linear *lasso, size_t members);
 
 /* Writes this block's current members to its share of the gathered sets. Returns how many numbers it wrote, from the first on. */
-size_t hw_lasso_joint_post(const struct hw_lasso_block *block, const double *alpha, double *share);
+size_t hw_lasso_joint_post(const hw_lasso_block *block, const double *alpha, double *share);
 /* Points block->joint.whole to the data and to the memory that the blocks of this process share, once the first step has allocated it. */
-void hw_lasso_joint_bind(struct hw_lasso_block *block, const hawser_matrix *whole);
+void hw_lasso_joint_bind(hw_lasso_block *block, const hawser_matrix *whole);
 /* Takes the union of the gathered sets as block->joint.members. The caller then fetches their columns. */
-hawser_status hw_lasso_joint_union(struct hw_lasso_block *block, const hawser_matrix *whole, const double *sets,
+hawser_status hw_lasso_joint_union(hw_lasso_block *block, const hawser_matrix *whole, const double *sets,
                                    hawser_error *error) HAWSER_MUST_USE;
 /* Decides whether there is a Gram matrix and whether the descent is divided, and computes this block's part of the new products, except for products
  * that are summed over rows. */
-hawser_status hw_lasso_joint_products(struct hw_lasso_block *block, uint32_t own, hw_linear_stop stop,
+hawser_status hw_lasso_joint_products(hw_lasso_block *block, uint32_t own, hw_linear_stop stop,
                                       hawser_error *error) HAWSER_MUST_USE;
 /* Solves the union's problem together with all blocks, and moves this block's coefficients. `round` is as for a solver, without alpha and
  * image. `part` has the function that adds up; its range and view are set here. */
-hawser_status hw_lasso_joint_solve(struct hw_lasso_block *block, const hw_linear_round *round, hw_linear_part *part,
-                                   double *alpha, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_lasso_joint_solve(hw_lasso_block *block, const hw_linear_round *round, hw_linear_part *part, double *alpha,
+                                   hawser_error *error) HAWSER_MUST_USE;
 
 #endif

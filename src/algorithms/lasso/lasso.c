@@ -16,6 +16,7 @@
 #include "algorithms/glm/train.h"
 #include "algorithms/lasso/block.h"
 #include "algorithms/lasso/evaluate.h"
+#include "algorithms/lasso/joint.h"
 #include "algorithms/lasso/kind.h"
 #include "algorithms/lasso/memory.h"
 #include "algorithms/lasso/options.h"

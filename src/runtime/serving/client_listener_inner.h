@@ -1,5 +1,5 @@
 /*
- * client_listener_inner.h - shared by client_listener.c (connections, control messages) and control.c (sessions, keys, ended groups).
+ * client_listener_inner.h - shared by listener.c (the net), clients.c (connections, their messages) and control.c (sessions, keys, ended groups).
  *
  * Only the net's thread receives requests. Only the control thread makes and frees groups and removes clients. A closed group ends once
  * none of its requests is being received.
@@ -62,6 +62,12 @@ hw_message *hw_control_queue_take(hw_control_queue *from); /* NULL: it is empty 
 hw_remote_client *hw_client_listener_find(hw_client_listener *listener, uint32_t number);
 /* Closes a group: no request of it is received any more, and its other clients are sent the reason. */
 void hw_group_connection_close(hw_client_listener *listener, hw_group_connection *of, const char *why);
+
+/* Sends a control message; nothing if the client has left. */
+void hw_client_listener_send(hw_client_listener *listener, uint32_t to, hw_control_message word, uint64_t clock,
+                             hawser_status status, const void *data, size_t length);
+/* Returns the events of the net to the clients. */
+hw_net_events hw_client_listener_events(hw_client_listener *listener);
 
 hawser_status hw_control_start(hw_client_listener *listener, hawser_error *error) HAWSER_MUST_USE;
 void hw_control_stop(hw_client_listener *listener); /* listener->over is set */

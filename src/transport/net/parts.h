@@ -168,7 +168,10 @@ struct hw_net {
     uint32_t route_count;
 };
 
-/* net.c */
+/* open.c: returns the interval of heartbeats that suits a failure timeout. */
+double hw_net_heartbeat(double failure_timeout);
+
+/* links.c */
 hw_link *hw_net_link(const hw_net *net, uint32_t node); /* returns NULL if there is none */
 /* Makes a link of a channel that has shaken hands; `first`: bytes to send before all others. Takes the channel on success. Returns
  * HAWSER_PEER_LOST if there is or was a link to that node. */

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "transport/segment/segment_table.h"
-#include "transport/segment/slot.h"
 
 enum { TRIES = 3 }; /* copies of one slot before a read reports it as torn: a running writer is done by then */
 
