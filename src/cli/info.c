@@ -1,9 +1,12 @@
 /* info.c - hawser info: prints what a model file contains. */
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/input.h"
 #include "cli/json.h"
+
+enum { SHOWN = 12 }; /* entries of an array */
 
 const hawser_option *hw_info_rows(void)
 {
@@ -32,6 +35,42 @@ static hawser_status print_coefficients(const hw_call *call, const hawser_model 
     return hawser_fail(error, own.status, "%s: %.600s", call->words[0], own.text);
 }
 
+/* Replaces long arrays by their number of entries. */
+static void shorten(json_t *value)
+{
+    const char *key;
+    json_t *member;
+    void *next;
+    json_object_foreach_safe(value, next, key, member)
+    {
+        if (json_array_size(member) > SHOWN)
+            (void)json_object_set_new(value, key, json_sprintf("%zu values", json_array_size(member)));
+        else
+            shorten(member);
+    }
+    size_t index;
+    json_array_foreach(value, index, member) shorten(member);
+}
+
+/* Prints a fact on one line. A path's numbers and a table's words would fill pages. */
+static void print_fact(FILE *out, const char *key, const char *value)
+{
+    const char *newline = strchr(value, '\n');
+    json_t *json = value[0] == '{' ? json_loads(value, 0, NULL) : NULL;
+    char *text = NULL;
+    if (json != NULL) {
+        shorten(json);
+        text = json_dumps(json, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(10));
+        json_decref(json);
+    }
+    if (text != NULL)
+        fprintf(out, "%-24s %s\n", key, text);
+    else
+        fprintf(out, "%-24s %.*s%s\n", key, newline != NULL ? (int)(newline - value) : (int)strlen(value), value,
+                newline != NULL ? " ..." : "");
+    free(text);
+}
+
 static void print_facts(FILE *out, const hawser_model *model)
 {
     const char *key, *value;
@@ -40,9 +79,7 @@ static void print_facts(FILE *out, const hawser_model *model)
             bool option = strncmp(key, "options.", 8) == 0;
             if (option != (pass == 1))
                 continue;
-            const char *newline = strchr(value, '\n');
-            fprintf(out, "%-24s %.*s%s\n", key, newline != NULL ? (int)(newline - value) : (int)strlen(value), value,
-                    newline != NULL ? " ..." : "");
+            print_fact(out, key, value);
         }
 }
 

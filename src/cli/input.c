@@ -36,7 +36,8 @@ void hw_say_load(const hw_call *call, const hawser_load_figures *figures)
     if (figures->rows_dropped > 0)
         fprintf(call->err, "hawser: %" PRIu64 " rows with missing values were dropped\n", figures->rows_dropped);
     if (figures->unseen_columns > 0)
-        fprintf(call->err, "hawser: %" PRIu64 " columns (%" PRIu64 " entries) are not in the model and were left out\n",
+        fprintf(call->err,
+                "hawser: columns that are not in the model were left out: %" PRIu64 ", with %" PRIu64 " entries\n",
                 figures->unseen_columns, figures->unseen_entries);
 }
 

@@ -36,7 +36,7 @@ for model, title in ("classes", "logistic"), ("numbers", "lasso, linear"), ("lin
     assert columns == [key for table in tables for key in table[0]], columns
 P
 code 0 "$hawser" help evaluate
-has out "^  --threshold P$"
+has out "^  --threshold P "
 
 # One class, or one target, or nothing predicted to be of the class: unknown, and why.
 printf 'y,a,b\n7,1,2\n7,2,-1\n' >one.csv

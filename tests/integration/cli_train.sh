@@ -104,7 +104,7 @@ paste -d' ' out predicted | awk '($1 - $2)^2 > 1e-8 { exit 1 }' || complain "CSV
 # Columns that the model has not seen are left out and said; its index base is used; other names are refused.
 printf '1 1:1 9:4 12:1\n2 4:1\n' >wide.svm
 code 0 "$hawser" predict m.st wide.svm
-says "2 columns \(2 entries\) are not in the model"
+says "columns that are not in the model were left out: 2, with 2 entries"
 equal "$(wc -l <out)" 2
 printf '1 0:1\n' >zero.svm
 code 3 "$hawser" predict m.st zero.svm
