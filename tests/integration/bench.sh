@@ -1,5 +1,5 @@
 #!/bin/sh
-# The benchmarks and experiments in their smallest form: do they run, and say what their readers rely on? No times are checked.
+# The benchmarks and experiments in their smallest form: they run, and print what their readers rely on. No times are checked.
 set -eu
 top=${HAWSER_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 [ -z "${HAWSER_SANITIZE:-}" ] || { echo "skipped: benchmarks are for optimised builds"; exit 77; }
@@ -112,7 +112,7 @@ if "$top/bench/store/run" --quick --hawser "$build/src/hawser" --program "$build
     echo "a peer that fails was taken: $(cat "$work/err")"
     exit 1
 fi
-printf '#!/bin/sh\necho 1 2 3\n' >"$work/static_peer" # no socket of it gets the congestion control
+printf '#!/bin/sh\necho 1 2 3\n' >"$work/static_peer" # none of its sockets gets the congestion control
 chmod +x "$work/static_peer"
 if [ "$(cat /proc/sys/net/ipv4/tcp_congestion_control)" = bbr ] &&
     { "$top/bench/store/run" --quick --hawser "$build/src/hawser" --program "$build/bench/bench_store" --peer "x=$work/static_peer" --cases sparse \

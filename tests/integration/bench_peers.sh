@@ -1,5 +1,5 @@
 #!/bin/sh
-# The benchmarks beside other libraries in their smallest form, where a Python (PEERS_PYTHON, or python3) has some. No times are checked.
+# The benchmarks beside other libraries in their smallest form, if a Python (PEERS_PYTHON, or python3) has them. No times are checked.
 set -eu
 top=${HAWSER_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 [ -z "${HAWSER_SANITIZE:-}" ] || { echo "skipped: benchmarks are for optimised builds"; exit 77; }
@@ -34,7 +34,7 @@ for problem in said["problems"]:
         solver = problem["solvers"][name]
         assert solver["peak_rss"] > 0 and solver["wall"]["0.001"] is not None and solver["cpu"]["1e-06"] is not None, solver
         assert solver["curve"][-1]["suboptimality"] <= 1e-6, solver
-        for point in solver["curve"]:  # what the command printed is what another program computes from the saved model
+        for point in solver["curve"]:  # the printed objective is that which another program computes from the saved model
             assert abs(point["claimed"] - point["objective"]) <= 1e-9 * problem["zero_objective"], point
 END
 "$top/bench/logistic/run" --quick --tiny --repeat 1 --problems url-l1-1,url-l2-1 --solvers hawser-1,hawser-2,liblinear-s6,liblinear-s0,scikit-liblinear \

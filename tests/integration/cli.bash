@@ -1,4 +1,4 @@
-# Sourced by cli_*.sh: a scratch folder, and checks that print what differs.
+# Sourced by cli_*.sh: makes a scratch folder, and has checks that print the difference.
 set -u
 hawser=${HAWSER_BINARY:?set HAWSER_BINARY to the command}
 unset "${!HAWSER_@}"
@@ -10,21 +10,21 @@ complain() {
     echo "FAILED: $*" >&2
     failures=$((failures + 1))
 }
-# code STATUS COMMAND...: runs it, output in files out and err.
+# code STATUS COMMAND...: runs the command, with its output in files out and err.
 code() {
     local expected=$1 got=0
     shift
     "$@" >out 2>err || got=$?
     ((got == expected)) || complain "exit $got instead of $expected: $* ($(head -c 400 err))"
 }
-# says PATTERN: the last error has it, on one line that begins with "hawser: ".
+# says PATTERN: checks that the last error matches, on one line that begins with "hawser: ".
 says() {
     grep -qE -- "^hawser: .*$1" err || complain "no '$1' in: $(head -c 400 err)"
 }
 has() { grep -qE -- "$2" "$1" || complain "no '$2' in $1: $(head -c 1500 "$1")"; }
 lacks() { ! grep -qE -- "$2" "$1" || complain "'$2' in $1: $(head -c 1500 "$1")"; }
 equal() { [[ $1 == "$2" ]] || complain "'$1' is not '$2'"; }
-# json FILE EXPRESSION: the last line is an object, of which a Python expression over o holds.
+# json FILE EXPRESSION: checks a Python expression over o, the JSON object of the last line.
 json() {
     python3 - "$1" "$2" 2>/dev/null <<'P' || complain "$1: $2 in $(tail -1 "$1" | head -c 300)"
 import json, math, sys
@@ -32,12 +32,12 @@ o = json.loads(open(sys.argv[1]).read().strip().split("\n")[-1])
 sys.exit(not eval(sys.argv[2]))
 P
 }
-# clocks_of TRACE: its last clock, 0 before one is over. Clock 0 has two rows: where it begins and where it is first measured.
+# clocks_of TRACE: prints its last clock, or 0 before one has ended. Clock 0 has two rows: its start, and its first measurement.
 clocks_of() {
     [[ -s $1 ]] || { echo 0; return; }
     awk -F, '$1 ~ /^[0-9]+$/ && NF > 1 { last = $1 } END { print last + 0 }' "$1"
 }
-# until_clock TRACE PID: waits until a clock is over, the process has ended or a minute has passed.
+# until_clock TRACE PID: waits until a clock has ended, the process has ended, or a minute has passed.
 until_clock() {
     local i
     for ((i = 0; i < 3000; i++)); do

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# data info, convert, split, generate: what is written reads back as what it was.
+# data info, convert, split, generate: written data are read back unchanged.
 source "$(dirname "$0")/cli.bash"
 small_problem
 
@@ -10,7 +10,7 @@ json out 'o["rows"] == 120 and o["columns"] == 6 and o["target_name"] == "y" and
 code 0 "$hawser" data info small.svm --json
 json out 'o["stored"] == 720 and o["index_base"] == 1 and o["format"] == "svmlight"'
 
-# By every format and back: the same rows, to the last bit.
+# Each format and back: the same rows, to the last bit.
 canonical() { "$hawser" data convert "$1" "${@:3}" -o "$2" --quiet || complain "convert $1 to $2"; }
 canonical small.svm first.svm --index-base 1
 for format in hwc csv npy mtx; do
@@ -53,7 +53,7 @@ grep -q '"format":"cache"' out || complain "--to hwc writes another format: $(ca
 code 2 "$hawser" data split small.csv --parts 2 --to idx -o c
 says 'svm|csv|mtx|npy|hwc'
 
-# What the help says may be asked for is what is checked: the last within is refused for its memory, the next for its number.
+# The bounds in the help are the checked ones: the largest size is refused for its memory, the next one for its number.
 code 5 "$hawser" data generate dense --rows 4294967294 --cols 1073741822 -o g.svm
 says "generating 4294967294 x 1073741822 needs about"
 code 2 "$hawser" data generate dense --rows 4294967295 --cols 1 -o g.svm
@@ -61,7 +61,7 @@ says '\[1,4294967294\]'
 code 2 "$hawser" data generate dense --rows 1 --cols 1073741823 -o g.svm
 says '\[1,1073741822\]'
 
-# Generated problems: the size that was asked for, the same bits for a seed, a truth that explains the target.
+# Generated problems have the requested size, the same bits for a seed, and a truth that explains the target.
 for kind in dense url; do
     code 0 "$hawser" data generate $kind --rows 300 --cols 200 --nonzeros 10 --seed 3 -o g.svm --truth truth
     cp g.svm again.svm
@@ -79,7 +79,7 @@ cov = sum((a - my) * (b - mp) for a, b in zip(y, p))
 assert cov ** 2 / sum((a - my) ** 2 for a in y) / sum((b - mp) ** 2 for b in p) > 0.9
 P
 done
-# A split says what any other reading of its input says.
+# A split prints the same messages as any other reading of its input.
 printf 'y,a,b\n1,2,3\n2,,4\n3,4,5\n4,5,6\n' >gaps.csv
 code 0 "$hawser" data split gaps.csv --missing drop --parts 2 -o gaps
 has err "^hawser: 1 rows with missing values were dropped$"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# evaluate: what is unknown and why, what is refused, and that the help defines every key. evaluate_measures.py checks the numbers.
+# evaluate: unknown measures and the reason, refused input, and a help that defines every key. evaluate_measures.py checks the numbers.
 source "$(dirname "$0")/cli.bash"
 python3 - <<'P'
 import random
@@ -38,7 +38,7 @@ P
 code 0 "$hawser" help evaluate
 has out "^  --threshold P "
 
-# One class, or one target, or nothing predicted to be of the class: unknown, and why.
+# With one class, one target, or no prediction of the class, a measure is unknown, with the reason.
 printf 'y,a,b\n7,1,2\n7,2,-1\n' >one.csv
 code 0 "$hawser" evaluate classes one.csv
 has out "^auc +unknown: all rows have the label 7$"
@@ -65,7 +65,7 @@ printf 'y,a\nham,2\n' >ham.csv
 code 0 "$hawser" evaluate words ham.csv
 has out "^auc +unknown: all rows have the label ham$"
 
-# A threshold is for labels; the environment may have one for other commands.
+# A threshold applies to labels; the environment may have one for other commands.
 code 2 "$hawser" evaluate numbers numbers.csv --threshold 0.5
 says "--threshold: a model of lasso predicts numbers, not labels"
 code 0 env HAWSER_THRESHOLD=0.3 "$hawser" evaluate numbers numbers.csv --json
@@ -76,7 +76,7 @@ for wrong in -0.1 1.1 nan half; do
     says "threshold"
 done
 
-# Refused: no rows, no weight, no target, numbers that are none, other labels, predictions that are not finite.
+# Refused: no rows, no weight, no target, text in place of numbers, other labels, predictions that are not finite.
 printf 'y,a,b\n' >empty.csv
 printf 'y,a,b,w\n3,1,2,0\n7,2,1,0\n' >light.csv
 printf 'y,a,b\n3,1,2\nnan,2,1\n' >nan.csv

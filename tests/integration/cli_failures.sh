@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Wrong input, files that cannot be written, full disks, Ctrl-C: one clear line, the documented exit code, nothing half-written.
+# Wrong input, files that cannot be written, full disks, Ctrl-C: one clear line, the documented exit code, no half-written file.
 source "$(dirname "$0")/cli.bash"
 small_problem
 
@@ -22,7 +22,7 @@ code 4 "$hawser" info absent.st
 code 4 "$hawser" predict absent.st small.svm
 code 3 "$hawser" predict small.csv small.svm
 
-# Paths are tried before the training, and a failed training leaves nothing behind.
+# Paths are checked before the training, and a failed training leaves no file.
 code 4 "$hawser" train lasso small.svm -o absent/m.st
 says "absent/m.st"
 lacks err "clock"
@@ -54,7 +54,7 @@ head -c 200 m.st >cut.st
 code 3 "$hawser" info cut.st
 equal "$(find . -name '*.tmp*' -o -name '.*.st*' | wc -l)" 0
 
-# Ctrl-C: the model that was reached is saved and said, whichever of the three signals asks; a second one ends at once.
+# Ctrl-C: the model so far is saved and named, for each of the three signals; a second signal ends the process at once.
 code 0 "$hawser" data generate dense --rows 2000 --cols 400 --seed 2 -o long.hwc
 long=("$hawser" train lasso long.hwc --lambda-ratio 1e-5 --tol 1e-15 --solver cd --exchange-every 0.02 --workers 2 --json)
 for signal in INT TERM HUP; do
@@ -94,10 +94,10 @@ def until(condition):
 until(lambda: os.path.exists("t.csv") and open("t.csv").read().count("\n") > 1)
 child.send_signal(signal.SIGINT)
 until(lambda: "once more" in open("err").read())
-time.sleep(0.2)  # what comes at once belongs to the first one
+time.sleep(0.2)  # a signal that follows at once counts as the first one
 child.send_signal(signal.SIGINT)
 code, err = child.wait(), open("err").read()
-# The first one may have been done with saving by then; half a model would be wrong.
+# The first one may have saved the model by then, but half a model would be wrong.
 if code != 130 or not ("ended by SIGINT at once" in err or "hawser: interrupted" in err):
     sys.exit(f"exit {code}: {err}")
 P
@@ -106,7 +106,7 @@ P
 # A limit that ends a training is no failure.
 code 0 "${long[@]}" --max-clocks 3 -o l.st
 json out 'o["stop_reason"] == "clocks" and o["clocks"] >= 3'
-# Progress where there is no terminal: lines, and none under --quiet.
+# Progress without a terminal: lines, and none under --quiet.
 has err "^hawser: clock [0-9]+ .*objective"
 lacks err "$(printf '\r')"
 code 0 "${long[@]}" --max-clocks 3 --quiet
@@ -117,7 +117,7 @@ if command -v script >/dev/null; then
     has session "\] clock [0-9]+ .*objective"
     has session "clocks/s"
 fi
-# A mapped cache that is cut short under the training's feet ends it in one line, not in a crash.
+# A mapped cache that is truncated during the training ends it with one line, not with a crash.
 code 0 "$hawser" data generate dense --rows 2000 --cols 400 --seed 2 -o cut.hwc
 rm -f t.csv
 "$hawser" train lasso cut.hwc --lambda-ratio 1e-5 --tol 1e-15 --solver cd --workers 2 --quiet --trace t.csv >out 2>err &
@@ -127,12 +127,12 @@ truncate -s 4096 cut.hwc
 wait "$child"
 equal "$?" 3
 says "truncated by another program"
-# A log that cannot be written is named.
+# A log that cannot be written is reported by name.
 if [[ -e /dev/full ]]; then
     code 4 "$hawser" train lasso small.svm --log-json /dev/full --quiet
     says "/dev/full"
 fi
-# No output may replace what is read.
+# No output may replace an input.
 cp small.svm kept.svm
 for key in output plot trace log-json; do
     ln -sf small.svm link.svg

@@ -123,7 +123,7 @@ says "did you mean --lambda"
 code 0 "$hawser" help lambda.1se
 has out "glmnet's lambda.1se is --cv-rule 1se"
 
-# What each word of an option means comes from the rows of its table.
+# The meaning of each word of an option comes from the rows of its table.
 for pair in "filter:round-robin" "sync:delay:N" "encoding:bf16" "merge:average" "format:matrix-market"; do
     code 0 "$hawser" help "${pair%%:*}"
     grep -qE "^  ${pair#*:} +[a-z0-9]" out || complain "help ${pair%%:*} does not say what ${pair#*:} is"
@@ -148,7 +148,7 @@ while read -r key; do
 done <<<"$keys"
 
 bash -n bash || complain "the completion for bash does not parse"
-completions() { # WORD...: what bash would offer for the last word
+completions() { # WORD...: prints bash's completions of the last word
     bash -c 'source ./bash; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _hawser; printf "%s\n" "${COMPREPLY[@]}"' x "$@"
 }
 equal "$(completions hawser tra)" train
@@ -172,7 +172,7 @@ if command -v fish >/dev/null; then fish -n fish || complain "the completion for
 code 2 "$hawser" completion tcsh
 says "bash, zsh and fish"
 
-# What --json prints is in `help json`, and nothing else is.
+# All keys of --json are in `help json`, and no others.
 small_problem
 awk '{ $1 = ($1 > 0) ? 1 : -1; print }' small.svm >classes.svm
 awk '{ $1 = ($1 > 0) ? int($1) + 1 : 0; print }' small.svm >counts.svm
@@ -197,7 +197,7 @@ print("not in the help:", sorted(printed - text), "not printed:", sorted(told - 
 sys.exit(bool(printed - text or told - printed))
 P
 
-# The manual page formats without a word of complaint.
+# The manual page formats without a warning.
 if command -v groff >/dev/null; then
     groff -man -Tascii -ww manual >text 2>complaints || complain "groff fails"
     [[ ! -s complaints ]] || complain "groff: $(head -3 complaints)"
@@ -206,7 +206,7 @@ elif command -v mandoc >/dev/null; then
     mandoc -man manual >text || complain "mandoc fails"
 fi
 
-# A disk that is full under the help is said.
+# A full disk is reported by the help.
 if [[ -e /dev/full ]]; then
     "$hawser" help options >/dev/full 2>err && complain "help into a full disk succeeded"
     says "standard output"

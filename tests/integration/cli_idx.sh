@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Images and labels as idx files train the model that the same numbers as .npy do, plain, packed and over several processes.
+# Images and labels as idx files give the model of the same numbers as .npy: plain, packed, and over several processes.
 . "$(dirname "$0")/cli.bash"
 
 python3 - <<'P'
@@ -39,7 +39,7 @@ for name in images labels; do
 done
 
 train=(train logistic --lambda-ratio 0.05 --workers 4 --quiet)
-# same NAME: the model just trained is that of the .npy files, to the last bit.
+# same NAME: checks that the last model is that of the .npy files, to the last bit.
 same() {
     "$hawser" info --coefficients one.st | cmp -s - expected || complain "$1: other coefficients"
     rm -f one.st

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# A training that is started again goes on from its own model: --init and -o of one file, by names of columns, on one node and several.
+# A training that is started again continues from its own model: --init and -o of one file, by names of columns, on one node and several.
 source "$(dirname "$0")/cli.bash"
 small_problem
 objective_of() { tail -1 out | sed 's/.*"objective":\([^,]*\).*/\1/'; }
 
-# X does not exist yet: refused, but from zero with --init-if-exists; then X is read, and replaced.
+# X does not exist yet: refused, but zeros with --init-if-exists; then X is read, and replaced.
 words=(lasso small.csv --lambda 0.05 --tol 1e-9 --json)
 code 4 "$hawser" train "${words[@]}" --init x.st -o x.st
 says "x.st: cannot open"
@@ -46,7 +46,7 @@ for name, columns in {"same": "y a b c d e f", "swapped": "y d b f a e c", "wide
                 values = dict(row, new=str(n % 3), y=row["y"] if kind == "number" else str(int(float(row["y"]) > 0)))
                 out.write(",".join(values[column] for column in columns.split()) + "\n")
 P
-begin_at_once() { # KIND WORDS...: how far the optimum's model is from the objective that a training from it ends at after a clock
+begin_at_once() { # KIND WORDS...: prints the distance of the objective after one clock from the optimum, if the training starts at the optimum's model
     local kind=$1
     shift
     code 0 "$hawser" train "$@" "same.$kind.csv" --tol 1e-9 --quiet --json -o start.st
@@ -70,7 +70,7 @@ printf '%s\n' a a d e f c >names
 code 3 "$hawser" train lasso small.svm --names names --init start.st
 says "columns match by name, and two are called 'a'"
 
-# Node 0 reads, and decides for all: the others' folders have another X, or none.
+# Node 0 reads the file and decides for all nodes: the folders of the others have another X, or none.
 mkdir -p 0 1 2
 cp x.st 0/x.st
 echo "no model" >1/x.st
@@ -90,7 +90,7 @@ head -c 300 x.st >0/x.st
 code 3 "${apart[@]}"
 has err "x.st: not a whole model file"
 
-# A path and its folds begin anew, which is said; the model is where the first lambda starts.
+# A path and its folds start at zero, which is printed; the first lambda starts at the model.
 code 0 "$hawser" train lasso small.csv --path 5 --init x.st -o x.st
 says "--init: 'x.st' is where the first lambda starts; the path begins anew"
 code 0 "$hawser" train lasso small.csv --path 5 --cv 3 --init x.st -o x.st

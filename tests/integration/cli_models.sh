@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Model files that are none, of other software, or of other data than what they are used with.
+# Files that are not models, models of other software, and models of other data.
 source "$(dirname "$0")/cli.bash"
 small_problem
 python3 - <<'P'
@@ -33,7 +33,7 @@ code 3 "$hawser" train lasso twice.csv -q
 says "twice.csv: the header names two columns 'a' \(numbers 1 and 3, from 0\); rename one"
 printf 'y,a,,\n1,2,3,4\n2,3,4,5\n' >unnamed.csv
 code 0 "$hawser" train lasso unnamed.csv --lambda 0.1 -q
-# With no target given the first column is it, though another one is called 0; the model finds it again.
+# Without --target the first column is the target, even if another column is called 0; the model finds it again.
 python3 - <<'P'
 rows = [(3 * a - b, a, b, 0) for a in range(1, 9) for b in range(3)]
 for name, head in (("digits.csv", "y,0,1,2\n"), ("plain.csv", "")):
@@ -53,7 +53,7 @@ says "latin.csv: the name of column 2 \(from 0\) is not UTF-8; convert the file,
 iconv -f ISO-8859-1 -t UTF-8 latin.csv >utf8.csv
 code 0 "$hawser" train lasso utf8.csv -q -o utf8.st
 code 0 "$hawser" predict utf8.st utf8.csv -q
-# A file counted from 1 with a model counted from 0, and the other way round.
+# A file counted from 1 with a model counted from 0, and the reverse.
 printf '1 0:1 2:2\n2 1:1 2:-1\n3 0:2 1:5\n5 2:7\n' >from0.svm
 printf '1 1:1 3:2\n2 2:1 3:-1\n3 1:2 2:5\n5 3:7\n' >from1.svm
 code 0 "$hawser" train lasso from0.svm --lambda 0.01 -q -o from0.st
@@ -71,7 +71,7 @@ says "column index 0, but columns are counted from 1; see --index-base"
 code 0 "$hawser" predict from1.st from0.svm --index-base 0
 cmp -s out right || complain "--index-base 0 does not read the file as it is counted"
 
-# The target's column is the training's, whatever lies in the present directory under its name or number; a file of targets is not.
+# The target's column is that of the training, whatever file in the present directory has its name or number; a file of targets is not reused.
 python3 - <<'P'
 import random
 random.seed(8)
@@ -82,7 +82,7 @@ open("named.csv", "w").write("a,b,price\n" + "\n".join(lines) + "\n")
 open("sides.csv", "w").write("\n".join(line.rsplit(",", 1)[0] for line in lines) + "\n")
 open("targets", "w").write("".join(line.rsplit(",", 1)[1] + "\n" for line in lines))
 P
-plain() { # MODEL: as an older release wrote it, without saying whether the target was a column or a file
+plain() { # MODEL: writes it as an older release wrote it, without the fact whether the target was a column or a file
     python3 - "$1" <<'P'
 import json, struct, sys
 raw = open(sys.argv[1], "rb").read()
@@ -112,7 +112,7 @@ for model in sides old_sides; do
     code 0 "$hawser" evaluate $model.st bare.csv --target 2 --json
     json out "o['r2'] > 0.999"
     code 0 "$hawser" evaluate $model.st named.csv --header yes --json
-    json out "o['r2'] < 0.999" # no targets of other rows: the first column is the target, as of any CSV
+    json out "o['r2'] < 0.999" # not the targets of other rows: the first column is the target, as in any CSV
 done
 
 # Missing values are read as the means of the training data, one row at a time or all together.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Where options come from, which source wins, and what is refused.
+# The sources of options, their precedence, and refused values.
 source "$(dirname "$0")/cli.bash"
 small_problem
 run() { "$hawser" train lasso small.svm --quiet --json "$@" >out 2>err; }
@@ -16,7 +16,7 @@ HAWSER_CONFIG=run.conf run || complain "$(cat err)"
 json out 'abs(o["lambda"] - 0.2) < 1e-12'
 run --lambda 0.1 --no-intercept || complain "$(cat err)"
 json out 'o["options"]["intercept"]["value"] == "no"'
-# A variable of another command does not disturb this one; one of no command is refused.
+# A variable of another command is ignored; a variable of no command is refused.
 HAWSER_PARTS=3 HAWSER_LAMBDA=0.3 code 0 "$hawser" version
 HAWSER_LAMDA=1 code 2 "$hawser" version
 says "HAWSER_LAMDA; did you mean HAWSER_LAMBDA\?"
@@ -107,7 +107,7 @@ code 2 "$hawser" data split small.svm -o part --parts 2 --fraction 0.5
 code 2 "$hawser" data split small.svm -o part --parts 1000
 says "only 120 rows"
 
-# What can do nothing is refused, or said in a line where scripts may try it for every number of workers.
+# An option without an effect is refused, or noted in a line if scripts may use it for every number of workers.
 code 2 "$hawser" train lasso small.svm --cv-rule min
 says "--cv-rule does nothing without --cv K"
 code 2 "$hawser" train lasso small.svm --lambda-min-ratio 0.1
@@ -119,7 +119,7 @@ code 2 "$hawser" data split small.svm -o part --parts 2 --seed 3
 says "--seed does nothing here"
 code 2 "$hawser" data generate dense -o dense.csv --per-row 3
 says "--per-row does nothing here"
-idle() { # WORDS... -- PATTERN: the training goes well and says so
+idle() { # WORDS... -- PATTERN: checks that the training succeeds and prints the note
     local words=()
     while [[ $1 != -- ]]; do words+=("$1"); shift; done
     code 0 "$hawser" train lasso small.svm --lambda 0.1 "${words[@]}"
@@ -137,13 +137,13 @@ idle --missing mean -- --missing
 idle --delimiter tab -- --delimiter
 code 0 "$hawser" train lasso small.csv --lambda 0.1 --index-base 1
 says "--index-base does nothing here: it is about svmlight input, and this is csv"
-# Not said: what has an effect, a default that is spelt out, what stands in a file for all calls.
+# No note for an option with an effect, a default that is spelt out, or a file for all calls.
 printf 'cv-rule = min\nmissing = mean\n' >idle.conf
 code 0 "$hawser" train lasso small.svm --lambda 0.1 --workers 2 --filter random --quota 500 --sync tap --config idle.conf
 lacks err "does nothing"
 code 0 "$hawser" train lasso small.svm --lambda 0.1 --workers 1 --sync bsp --filter none --quota 0 --merge add --missing refuse
 lacks err "does nothing"
-# Bounds say where they stand, in one line.
+# Wrong bounds are reported with their place, in one line.
 printf '0\n0\nx1\n' >bounds
 code 3 "$hawser" train lasso small.csv --lower bounds -q
 equal "$(wc -l <err)" 1

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Nothing that is read is ever written, by whatever option or name it is read, and no two outputs are one file.
+# No input is ever overwritten, whatever option or name it has, and no two outputs are one file.
 source "$(dirname "$0")/cli.bash"
 small_problem
 code 0 "$hawser" train lasso small.svm -q -o m.st
@@ -19,7 +19,7 @@ all=(train lasso small.svm --index-base 1 --validation validation.svm --weights 
 code 0 "$hawser" "${all[@]}" -o fine.st --trace fine.csv
 for key in output trace log-json; do
     for file in validation.svm weights offset factors upper names run.conf m.st ./weights sub/../m.st "$PWD/names"; do
-        [[ $key == output && $file == *m.st ]] && continue # a training goes on from its model
+        [[ $key == output && $file == *m.st ]] && continue # a training may continue from its own model
         code 2 "$hawser" "${all[@]}" "--$key" "$file"
         says "--$key: '$file' would overwrite the file of --(validation|weights|offset|penalty-factors|upper|names|config|init)"
     done
@@ -34,7 +34,7 @@ done
 cp small.svm part1.svm
 code 2 "$hawser" train lasso 'part*.svm' --quiet -o part1.svm
 says "--output: 'part1.svm' would overwrite the input 'part1.svm', which part\*.svm matches"
-# Two outputs, there already or not yet, by other names too.
+# Two outputs with one path are refused, whether the file exists or not, and under other names too.
 code 2 "$hawser" train lasso small.svm --quiet -o new --trace sub/../new
 says "--output and --trace would write one file, 'sub/../new'"
 [[ ! -e new ]] || complain "something was written"
@@ -63,7 +63,7 @@ says "--output and --truth would write one file"
 code 2 "$hawser" data generate dense --rows 5 --cols 3 -o g.mtx --truth ./g.mtx.target
 says "--truth and --output would write one file, 'g.mtx.target'"
 [[ ! -e g.mtx && ! -e g.mtx.target ]] || complain "a problem was written beside its refusal"
-# Node N's part of a history is FILE.N: neither an input nor what node 0 writes.
+# Node N's part of a history is FILE.N: neither an input nor a file of node 0.
 cp small.svm h.1
 echo precious >h
 md5sum h h.1 >>before
@@ -74,7 +74,7 @@ has err "--record-history: 'h.1' would overwrite the file of --validation"
 code 2 "$hawser" run -n 2 -- train lasso small.svm --quiet --record-history t --trace t.1
 has err "--trace and --record-history would write one file, 't.1'"
 code 0 "$hawser" train lasso h.1 --quiet --record-history alone
-# Node 0 alone writes, so that it alone needs where to; what it refuses ends all with its words.
+# Node 0 alone writes, so only node 0 needs the path; if it refuses, all nodes end with its message.
 mkdir -p 0/sub 1
 printf '#!/bin/sh\ncd "$HAWSER_NODE" && exec "$@"\n' >apart
 chmod +x apart
@@ -85,7 +85,7 @@ for key in output trace plot log-json; do
     code 4 "$hawser" run -n 2 -- train lasso small.svm --quiet "--$key" nowhere/file.svg
     equal "$(grep -c nowhere/file.svg err)" "$(grep -c '^\[' err)"
 done
-# Servers: what is read is the key and the tables to begin with, which may be saved where they were.
+# Servers read the key and the tables to load; the tables may be saved to the same file.
 code 0 "$hawser" key key
 echo tables >tables
 md5sum key tables >>before
@@ -94,6 +94,6 @@ for words in "--address-file key" "--address-file ./tables --load tables" "-o ke
     code 2 "$hawser" serve --key-file key --load tables $words
     says "would (overwrite the file of --(key-file|load)|write one file)"
 done
-code 3 "$hawser" serve --key-file key --load tables -o tables # it is no file of tables
+code 3 "$hawser" serve --key-file key --load tables -o tables # the file has no tables
 md5sum --quiet -c before || complain "a file that is read was written"
 finish

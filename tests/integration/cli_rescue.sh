@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
-# A model that cannot be written at the end of a training is not lost: saved once it can be, else under TMPDIR, named last, exit code 4.
+# A model that cannot be written at the end of a training is not lost: it is saved once that is possible, otherwise under TMPDIR and named in the last line, with exit code 4.
 source "$(dirname "$0")/cli.bash"
 small_problem
 export TMPDIR=$scratch/tmp
 mkdir tmp
 words=("$hawser" train lasso "$scratch/small.svm" --lambda 0.05 --json --plot "$scratch/p.svg" --trace "$scratch/t.csv")
-good() { # FILE: it is the model of this training
+good() { # checks that FILE is the model of this training
     code 0 "$hawser" evaluate "$1" small.svm
     has out "r2 +0\.99"
 }
-rescued() { # that is the last line
+rescued() { # checks that the last line names the saved model
     equal "$(grep -c "trying for .* s more (--grace)" err)" "$1"
     tail -1 err | sed -n "s/^hawser: .*; the model is in '\(.*\)' instead$/\1/p"
 }
 
-# A folder that has gone when the model is written stands for every other reason; it is there again, or not.
+# A folder that was removed before the model is written stands for every other reason; it exists again later, or not.
 attempt() { # COMMAND...: runs it with -o gone/m.st, and removes the folder while it trains
     rm -rf gone t.csv
     mkdir gone
@@ -49,13 +49,13 @@ json out "o['model'] == '$file' and o['stop_reason'] == 'time-limit'"
 code 0 "$hawser" info "$file"
 [[ $file == "$TMPDIR"/hawser-*/m.st && $(stat -c %a "${file%/*}") == 700 ]] || complain "'$file'"
 
-# A file that would grow beyond a limit ends no process; where no folder takes the model, the last line says so.
+# A file that would grow beyond a limit does not end the process; if no folder accepts the model, the last line reports it.
 (ulimit -f 1 && TMPDIR=/proc "$hawser" train lasso small.svm --path 50 --grace 0 -o m.st --quiet 2>err)
 equal "$?" 4
 tail -1 err | grep -q "the model is lost$" || complain "$(cat err)"
 [[ ! -e m.st ]] || complain "a file beyond its limit was kept"
 
-# A disk that is full, and is not.
+# A disk that is full, and one that is full only for a while.
 if unshare -rm true 2>/dev/null; then
     mkdir disk
     # shellcheck disable=SC2016

@@ -17,7 +17,7 @@ json out 'all(w["peak_rss"] > 100000 and w["cpu_seconds"] >= 0 for w in o["worke
 json out 'o["model"] == "m.st" and o["options"]["tol"]["source"] == "default"'
 lacks err "base"
 
-# The trace: a header, then numbers; clocks and time never go back; its last gap is the one that was printed.
+# The trace has a header, then numbers; clocks and time never decrease; its last gap is the printed one.
 python3 - <<'P' || complain "the trace"
 import csv, json
 rows = list(csv.DictReader(open("t.csv")))
@@ -39,7 +39,7 @@ import csv
 rows = list(csv.DictReader(open("t.csv")))
 assert all(any(row[key] for row in rows) for key in rows[0]), rows[:3]
 P
-# A mapped cache: no row is read by anybody, and none is claimed.
+# A mapped cache: no node reads rows, and none are counted.
 code 0 "$hawser" data convert small.svm --index-base 1 -o mapped.hwc
 code 0 "$hawser" train lasso mapped.hwc --lambda 0.05 --workers 2 --quiet --json
 json out '[w["rows_read"] for w in o["worker"]] == [0, 0] and o["load"]["rows"] == 120 and o["load"]["format"] == "cache"'
@@ -101,7 +101,7 @@ P
 code 0 "$hawser" predict c.st small.csv
 paste -d' ' out predicted | awk '($1 - $2)^2 > 1e-8 { exit 1 }' || complain "CSV and svmlight give other predictions"
 
-# Columns that the model has not seen are left out and said; its index base is used; other names are refused.
+# Columns that the model does not have are left out and noted; its index base is used; other names are refused.
 printf '1 1:1 9:4 12:1\n2 4:1\n' >wide.svm
 code 0 "$hawser" predict m.st wide.svm
 says "columns that are not in the model were left out: 2, with 2 entries"
@@ -137,7 +137,7 @@ code 0 "$hawser" plan lasso small.svm --physical --workers 3
 code 0 "$hawser" plan lasso small.svm --dot
 has out "^(strict )?digraph"
 code 2 "$hawser" plan lasso small.svm --dot --logical --physical
-# Over nodes: node 0 prints, and what is supposed is what is there.
+# Over nodes: node 0 prints, and the assumed index base is the right one.
 code 0 "$hawser" run -n 2 -- plan lasso small.svm --lambda 0 --physical --workers 4
 code 0 "$hawser" run -n 2 -- plan lasso small.svm --physical --workers 4
 equal "$(grep -c "^physical plan" out)" 1
@@ -153,7 +153,7 @@ grep -q "has 2 nodes already" err || complain "a plan for other nodes than there
 code 2 "$hawser" plan lasso small.svm --record-history planned.history
 [[ ! -e planned.history ]] || complain "a history of a plan"
 
-# The result does not depend on how tightly the workers are tied.
+# The result does not depend on the synchronisation of the workers.
 for sync in ssp:2 tap; do
     code 0 "$hawser" train lasso small.svm --lambda 0.05 --workers 3 --sync $sync --quiet --json --tol 1e-8
     json out "o['sync'] == '$sync' and o['repeatable'] is False and o['repeatable_reason']"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""deploy/: the units pass systemd's own check, the manifests fit together, and their command lines do what they are for: run as they
+"""deploy/: the units pass systemd's own check, the manifests are consistent, and their command lines work: they run as they
 are, by a user without rights, each pod with a root of its own that is read-only."""
 import atexit
 import os
@@ -56,7 +56,7 @@ def unit_lines(path):
 
 
 def verify_unit(scratch, path):
-    """What systemd thinks of it; the command is looked for where it is now."""
+    """Returns the findings of systemd's check; the command is looked for at its present path."""
     with open(path, encoding="utf-8") as file:
         text = file.read()
     name, lines = os.path.basename(path), unit_lines(path)
@@ -78,12 +78,12 @@ def verify_unit(scratch, path):
 
 
 def as_systemd(command, stands_for):
-    """A command's words, with what systemd would put for %i, %d, %t and %H."""
+    """Returns a command's words with systemd's values for %i, %d, %t and %H."""
     return shlex.split(re.sub(r"%[idtH]|/usr/bin/hawser", lambda found: stands_for[found.group()], command).replace("$$", "$"))
 
 
 def run_unit(scratch, path):
-    """Its commands, against a manager that ends with the node."""
+    """Runs the unit's commands with a manager that ends with the node."""
     lines = {key: values for key, values in unit_lines(path).items() if key.startswith("ExecStart")}
     credentials, runtime = os.path.join(scratch, "credentials"), os.path.join(scratch, "runtime")
     os.mkdir(credentials)
@@ -112,7 +112,7 @@ def free_port():
 
 
 def run_serve_unit(scratch, path):
-    """Twice: the second time it begins with the tables that the first has saved."""
+    """Runs the servers twice: the second time they begin with the tables that the first run saved."""
     lines, port = unit_lines(path), free_port()
     state, runtime = os.path.join(scratch, "state"), os.path.join(scratch, "serve")
     os.mkdir(state)
@@ -151,7 +151,7 @@ def pod_of(document):
 
 
 def fit_together(documents):
-    """What a schema cannot know: names, numbers and ports of one document that another one relies on."""
+    """Checks what a schema cannot: names, numbers and ports on which another document relies."""
     kinds = {(d["kind"], d["metadata"]["name"]): d for d in documents}
     driver, nodes = kinds["Job", "hawser-driver"], kinds["StatefulSet", "hawser-node"]
     services = [d for d in documents if d["kind"] == "Service"]
@@ -176,7 +176,7 @@ def fit_together(documents):
 
 
 def fits_store(documents):
-    """As fit_together; the server's set."""
+    """Like fit_together, for the server's set."""
     kinds = {d["kind"]: d for d in documents}
     store, service = kinds["StatefulSet"], kinds["Service"]
     labels = store["spec"]["template"]["metadata"]["labels"]
@@ -191,7 +191,7 @@ def fits_store(documents):
 
 
 def check_pod(document, documents):
-    """Its user, rights, volumes, image and port, that the key's copy is in memory, and that drains are held up."""
+    """Checks user, rights, volumes, image and port, that the copy of the key is in memory, and that drains wait."""
     name, pod, labels = document["metadata"]["name"], pod_of(document), document["spec"]["template"]["metadata"]["labels"]
     check(pod["securityContext"]["runAsNonRoot"] and pod["securityContext"]["runAsUser"] == USER, "user")
     volumes = {volume["name"]: volume for volume in pod["volumes"]}
@@ -215,7 +215,7 @@ def check_pod(document, documents):
 
 
 def by_schema(documents):
-    """Where the schemas of Kubernetes are at hand."""
+    """Validates against the schemas of Kubernetes, if they are installed."""
     try:
         import kubernetes_validate
     except ImportError:
@@ -224,7 +224,7 @@ def by_schema(documents):
     for document in documents:
         try:
             kubernetes_validate.validate(document, "1.29", strict=True)
-        except Exception as error:  # whatever it does not like
+        except Exception as error:  # any finding of the validator
             check(False, f"{document['kind']} {document['metadata']['name']}: {error}")
 
 
@@ -236,7 +236,7 @@ def read_link(path):
 
 
 class Pod:
-    """A root of its own: this machine's, with the command in /usr/bin as the image has it, read-only but for what is mounted."""
+    """Makes a root directory: this machine's, with the command in /usr/bin as in the image, read-only except for the mounts."""
 
     def __init__(self, scratch, name, document, data, secret):
         self.base, self.name, self.pod = os.path.join(scratch, name), name, pod_of(document)
@@ -279,7 +279,7 @@ class Pod:
         return self.shell(["unshare", "--mount", "--propagation", "private"], lines, **environment)
 
     def probe(self, words):
-        """Within the pod, which runs."""
+        """Runs a command within the running pod."""
         until(lambda: self.process.poll() is not None or read_link(f"/proc/{self.process.pid}/exe").endswith("/hawser"), f"{self.name}")
         return self.shell(["nsenter", f"--mount=/proc/{self.process.pid}/ns/mnt"], [self.enter + shlex.join(words)]).wait(SECONDS)
 
@@ -324,7 +324,7 @@ def ended(pods, codes, what):
 
 
 def folders(scratch, name, key):
-    """What is mounted at /data and /secret; the key as a secret is mounted under fsGroup."""
+    """Prepares /data and /secret; the key has the mode of a secret under fsGroup."""
     data, secret = os.path.join(scratch, f"{name}.data"), os.path.join(scratch, f"{name}.secret")
     os.mkdir(data)
     os.mkdir(secret)
@@ -373,7 +373,7 @@ def train(scratch, driver, nodes):
         check('"event"' in log.readline(), "no log")
     os.unlink(model)
 
-    # SIGTERM, as when a pod is deleted: what was reached is saved, well within the grace period.
+    # SIGTERM, as when a pod is deleted: the model so far is saved, well within the grace period.
     pods = deploy(scratch, data, secret, driver, nodes, "stopped", HAWSER_TOL="1e-15", HAWSER_EXCHANGE_EVERY="1", HAWSER_SLOW="1:1000",
                   HAWSER_TRACE="/tmp/trace.csv")
     for pod in pods[1:]:
@@ -423,7 +423,7 @@ def main():
     sys.exit(failures > 0)
 
 
-# A network of its own: the port is the one that the manifests name.
+# A separate network namespace, because the port is the one that the manifests name.
 NETWORK = ("ip link set lo up && ip link add pods type veth peer name sdop && ip link set sdop up && ip link set pods up && "
            "ip address add 10.77.0.1/24 dev pods && exec \"$@\"")
 if os.geteuid() == 0 and "DEPLOY_TEST_INSIDE" not in os.environ:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""SIGHUP, SIGTERM and SIGINT: a closed terminal, two signs of one request, a signal at any moment from main's first lines on."""
+"""SIGHUP, SIGTERM and SIGINT: a closed terminal, two signals for one request, a signal at any moment from main's first lines on."""
 import json
 import os
 import pty
@@ -44,13 +44,13 @@ def clock_is_over():
 
 
 def prepare():
-    """In the new process: a test that runs in the background may ignore what a terminal's command would not."""
+    """Runs in the new process: a test in the background may ignore signals that a terminal's command would not."""
     for number in ENDINGS:
         signal.signal(number, signal.SIG_DFL)
 
 
 class Process:
-    """hawser with these words; what it prints is in the files out and err."""
+    """Starts hawser with these words; its output is in the files out and err."""
 
     def __init__(self, *words, err=None, terminal=False):
         for name in ("out", "err", "m.st"):
@@ -99,7 +99,7 @@ def is_model(name):
 
 
 def one_request_comes_in_several_signals():
-    """From a shell and the kernel, from systemd and Slurm, from timeout."""
+    """Two signals for one request: from a shell and the kernel, from systemd and Slurm, from timeout."""
     for first, then in ((HUP, HUP), (HUP, TERM), (TERM, HUP), (TERM, TERM), (INT, HUP), (INT, INT), (INT, TERM)):
         for nodes in ([], ["run", "-n", "2", "--"]):
             it = Process(*nodes, *LONG, "-o", "m.st", "--trace", "t.csv")
@@ -111,7 +111,7 @@ def one_request_comes_in_several_signals():
 
 
 def terminal_is_closed():
-    """By hand would be: start hawser in a terminal's shell, close the window."""
+    """The same by hand: start hawser in a terminal's shell and close the window."""
     for nodes in ("", "run -n 2 --"):
         child, master = pty.fork()
         if child == 0:
@@ -129,7 +129,7 @@ def terminal_is_closed():
 
 
 def nodes_of(process):
-    """Process ids by number of the node."""
+    """Returns process ids by number of the node."""
     found = {}
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -209,7 +209,7 @@ def pipe_whose_reader_is_gone_ends_no_training():
 
 
 def signals_come_early():
-    """Ended with 130 and one line, or in its own way: never by the signal itself, and never with half a file."""
+    """Checks that it ended with 130 and one line, or by itself: never by the signal, and never with half a file."""
     train = [*LONG, "-o", "m.st"]
     commands = (["run", "-n", "3", "--", *train], train, ["predict", "small.st", "long.hwc", "-o", "m.st"],
                 ["serve", "--key-file", "key", "-o", "m.st"], ["data", "convert", "long.hwc", "-o", "m.npy"], ["help", "options"])

@@ -61,7 +61,7 @@ def draw_weights(chance, n):
 
 
 class Draw:
-    """A model, and data to measure it on: path "test", options for it, predictions as Hawser prints them, the line of --json."""
+    """A model, and data to measure it on: path "test", options for it, printed predictions, the line of --json."""
 
     def __init__(self, algorithm, chance, shape, labels=None):
         self.shape, self.algorithm = shape, algorithm

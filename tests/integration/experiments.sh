@@ -1,5 +1,5 @@
 #!/bin/sh
-# The experiments that need no hosts, in their smallest form: do they run, and is what their pages rely on so? No times are checked.
+# The experiments that need no hosts, in their smallest form: they run, and the claims of their pages hold. No times are checked.
 set -eu
 top=${HAWSER_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 [ -z "${HAWSER_SANITIZE:-}" ] || { echo "skipped: experiments are for optimised builds"; exit 77; }
@@ -22,7 +22,7 @@ def rows(name):
 chunks = rows("pdb/figure-2d")
 assert len(chunks) == 3 * 2 * 6 and all(float(row["seconds"]) > 0 for row in chunks)
 assert len(xml.parse(work / "pdb/figure-2d.svg").findall(".//{http://www.w3.org/2000/svg}polyline")) >= 30
-# What is predicted: nothing without skew or by reading all first, and what two workers who take turns at being late can share out.
+# The prediction saves nothing without skew or by reading everything first, and else the time that two alternately late workers can share.
 for skew in ("even", "random", "straggler"):
     assert abs(predict.chunkwise(skew, 1, 6, 20, 0, False) - predict.barrier(skew, 1, 6, 20)) < 1e-9, skew
     assert predict.chunkwise(skew, 1, 6, 20, 1, True) <= predict.chunkwise(skew, 1, 6, 20, 0, True) + 1e-9

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Recorded trainings and hawser check: whole ones hold, under every policy, filter and encoding, on threads and nodes; others are refused.
+# Recorded trainings and hawser check: complete histories are accepted, under every policy, filter and encoding, on threads and nodes; others are refused.
 source "$(dirname "$0")/cli.bash"
 
 code 0 "$hawser" data generate dense --rows 300 --cols 80 --seed 1 -o d.svm
@@ -25,7 +25,7 @@ for topology in all tree; do
     rm -f away
 done
 
-# What is kept by a parameter server: linear and logistic regression by descent, delayed block proximal gradient.
+# Trainings over a parameter server: linear and logistic regression by descent, delayed block proximal gradient.
 awk '{ $1 = ($1 > 0) ? 1 : -1; print }' d.svm >l.svm
 for sync in bsp ssp:2 delay:1 delay:3 tap dc:0 dc:2; do
     for train in "linear d.svm --max-clocks 40" "linear d.svm --max-clocks 40 --exchange weights" "linear d.svm --solver minibatch --epochs 5" \
@@ -46,7 +46,7 @@ for sync in bsp ssp:2 delay:1 delay:3 tap dc:0 dc:2; do
     done
 done
 
-# A node that dies: what is there holds up to its loss, and the others' files say whose it was.
+# A node dies: the records up to its loss are accepted, and the files of the others name the lost node.
 for train in "lasso d.svm --lambda-ratio 1e-5 --tol 1e-15 --sync tap --exchange-every 0.002 --max-clocks 10000000" \
     "linear d.svm --solver minibatch --epochs 10000000 --sync ssp:2" "linear d.svm --solver minibatch --epochs 10000000 --sync dc:0"; do
     for node in 0 2; do
@@ -71,7 +71,7 @@ for train in "lasso d.svm --lambda-ratio 1e-5 --tol 1e-15 --sync tap --exchange-
     done
 done
 
-# What is no history, or not whole.
+# Files that are not histories, or incomplete ones.
 mkdir -p folder
 code 3 "$hawser" check folder
 says 'folder is a directory'
@@ -91,7 +91,7 @@ says 'part is not whole'
 code 2 "$hawser" train lasso d.svm --lambda-ratio 0.1 -o same --record-history same
 code 4 "$hawser" train lasso d.svm --lambda-ratio 0.1 -o m.st --record-history no/such/place
 
-# A job that is killed leaves what is refused.
+# The history of a killed job is refused.
 "$hawser" train linear d.svm --solver minibatch --epochs 10000000 -k 2 --sync ssp:2 -o m.st --record-history killed >out 2>err &
 child=$!
 while [ "$(stat -c %s killed 2>/dev/null || echo 0)" -lt 1000 ] && kill -0 $child 2>/dev/null; do sleep 0.05; done

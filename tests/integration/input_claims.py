@@ -20,7 +20,7 @@ FAR = b"1 1:1\n# a comment\n\n0 3:1 2147483647:1\n1 2:1\n"
 
 
 def call(words, most=None):
-    """Exit code and errors; `most`: MiB that the process may come to take."""
+    """Returns exit code and errors; `most`: MiB that the process may take."""
     with open("err", "w+", encoding="utf-8") as err:
         process = subprocess.Popen([HAWSER, *words], stdout=subprocess.DEVNULL, stderr=err, env=CLEAN)
         _, status, usage = os.wait4(process.pid, 0)
@@ -94,7 +94,7 @@ def endless_rows():
 
 
 def wide_rows_are_read():
-    """What is long and is text is no fault, packed or not."""
+    """Long text is no error, packed or not."""
     row = b"1," + b"0,2." * (1 << 20) + b"5\n"
     for kind in ("gz", "xz"):
         pack(kind, "wide." + kind, (row, 3))
@@ -148,14 +148,14 @@ def claimed_sizes():
         out.write(BANNER + b"2 2 1\n1 1 1\n")
     if not SANITIZED:
         refused(["data", "info", "m", "--names", "names.gz"], 3, "names.gz: has more than 67117056 bytes of names for 2 columns", most=200)
-    with open("empty.csv", "wb") as out:  # lines without anything in them are no rows
+    with open("empty.csv", "wb") as out:  # empty lines are not rows
         out.write(b",".join([b"1"] * 20000) + b"\n" + b"\n" * (1 << 20))
     code, text = call(["data", "info", "empty.csv", "--memory-limit", "300M"], most=300)
     assert code == 0, text
 
 
 def memory_group(limit):
-    """A new control group, in either hierarchy; None where there can be none."""
+    """Makes a control group, in either hierarchy; returns None if that is impossible."""
     for root, file in (("/sys/fs/cgroup", "memory.max"), ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")):
         path = os.path.join(root, f"hawser-claims-{os.getpid()}")
         if not os.path.exists(os.path.join(root, "cgroup.procs")):

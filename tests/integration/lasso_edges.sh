@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Certificates and rounds where there is no penalty, nothing left to explain, or a worker without columns.
+# Certificates and rounds without a penalty, with nothing left to explain, or with a worker without columns.
 source "$(dirname "$0")/cli.bash"
 printf '1,2,3\n2,1,5\n3,7,1\n4,4,2\n5,1,1\n' >plain.csv
 
@@ -17,14 +17,14 @@ for workers in 1 2; do
     json out 'o["objective"] <= o["gap"] + 1e-12 and o["stop_reason"] == "gap"'
 done
 
-# The same on the way there: the residual of a round that has not ended is small, but not rounding alone.
+# The same before that: the residual of a round that has not ended is small, but not rounding alone.
 printf '0.2869066411476952,0.2913375877202091,-0.524214950954354\n1.397639657355794,-0.5743694360505074,-0.8048043579065902\n' >pair.csv
 printf '1\n0\n' >pair.txt
 code 0 "$hawser" train lasso pair.csv --header no --standardize --lambda 75 --penalty-factors pair.txt --workers 2 \
     --merge average --tol 1e-6 --json
 json out 'o["objective"] <= 1e-6 and o["stop_reason"] == "gap"'
 
-# More workers than columns: who has none makes no steps.
+# More workers than columns: a worker without columns makes no steps.
 code 0 timeout -s KILL 60 "$hawser" train lasso plain.csv --header no --lambda 0.01 --workers 5 --solver cd --json
 json out 'o["stop_reason"] == "gap" and abs(o["objective"] - 0.459154138915318) < 1e-5'
 
@@ -35,7 +35,7 @@ for workers in 1 2; do
     json out 'abs(o["objective"] - 2.25) < 1e-6 and o["nonzeros"] == 1 and o["stop_reason"] == "gap"'
 done
 
-# Left alone, small work gets one worker, and the plan and the log say by which numbers; who asks for workers gets them.
+# By default small work gets one worker, and the plan and the log say by which numbers; --workers is always obeyed.
 code 0 "$hawser" train lasso plain.csv --header no --log-view --json
 json out 'o["workers"] == 1'
 has out '^1 worker for 10 stored entries'

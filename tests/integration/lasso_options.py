@@ -105,7 +105,7 @@ class Problem:
         self.gram = [[gram(j, k) for k in range(p)] for j in range(p)]
         self.pull = [math.fsum(self.s[i] * self.xc[i][j] * self.z[i] for i in range(n)) for j in range(p)]
         self.zero = math.fsum(self.s[i] * self.z[i] ** 2 for i in range(n)) / 2
-        # A column that is all alike has nothing to say beside an intercept.
+        # A constant column has no effect beside an intercept.
         for j in range(p):
             if self.intercept and len({self.x[i][j] for i in range(n) if self.s[i] > 0}) == 1:
                 for k in range(p):
@@ -133,7 +133,7 @@ class Problem:
         return min(max(t, self.lower[j]), self.upper[j])
 
     def fall(self, j, pull, lam, t):
-        """By how much the objective falls when coefficient j goes from t to its best value."""
+        """Returns the fall of the objective when coefficient j moves from t to its best value."""
         l1, l2 = self.penalty(j, lam)
         value = lambda u: (self.gram[j][j] + l2) / 2 * u * u - pull * u + l1 * abs(u)
         return value(t) - value(self.best(j, pull, lam))
@@ -161,7 +161,7 @@ class Problem:
         return w
 
     def lambda_max(self):
-        """Above it no penalised coefficient moves from zero."""
+        """Returns the lambda above which no penalised coefficient moves from zero."""
         free = self.factors and min(self.factors) == 0
         w = self.solve(0.0, 20000, True) if free else [0.0] * self.p
         most = 0.0
@@ -267,7 +267,7 @@ def check(number, chance):
 
 
 def follow(problem, chance, words, w, b, printed, say):
-    """What comes after a training: predict, evaluate, and a second training from this model."""
+    """Checks predict, evaluate, and a second training from this model."""
     rows = range(problem.n)
     options = problem.options()
     predictions = [float(v) for v in hawser("predict", "model", *options, "--quiet").split()]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""An end that is asked for is bounded: however slowly updates travel, a training over nodes saves a sound model within --grace."""
+"""A requested end is bounded: however slowly updates are sent, a training over nodes saves a sound model within --grace."""
 import json
 import os
 import random
@@ -13,7 +13,7 @@ HAWSER = os.environ["HAWSER_BINARY"]
 for name in list(os.environ):
     if name.startswith("HAWSER_"):
         del os.environ[name]
-DEADLINE = 60  # seconds: what catches an end that waits for updates; those of each case would take minutes
+DEADLINE = 60  # detects an end that waits for updates; those of each case would take minutes
 
 
 def write_data(path, rows, columns, labels):
@@ -28,7 +28,7 @@ def write_data(path, rows, columns, labels):
 
 
 def rows():
-    """The whole rows of the trace."""
+    """Returns the complete rows of the trace."""
     if not os.path.exists("trace"):
         return []
     with open("trace", encoding="ascii") as lines:
@@ -40,7 +40,7 @@ def has_done_a_clock():
 
 
 def has_certified_a_model():
-    """Whether a clock's certificate is known whose model is not zero."""
+    """Returns whether a clock with a model other than zero has a certificate."""
     return any(float(row[0]) >= 1 and row[3] and float(row[4]) > 0 for row in rows())
 
 
@@ -72,7 +72,7 @@ def evaluate(data):
 
 
 def check(words, data, code, printed, said):
-    """What is printed is true of what was saved; without a certificate nothing is claimed, and that is said."""
+    """Checks that the printed figures are true of the saved model; without a certificate no figure is printed, and a line says so."""
     if not os.path.exists("model"):  # a busy machine
         assert printed["clocks"] == 0, (words, printed, said)
         return {}
@@ -87,7 +87,7 @@ def check(words, data, code, printed, said):
 
 
 def linear_regression_that_cannot_be_measured_is_saved():
-    """64 blocks in one thread take longer than the grace to measure the weights on all rows, and have requests open that nobody answers."""
+    """64 blocks in one thread take longer than the grace to measure the weights on all rows, and have open requests without replies."""
     subprocess.run([HAWSER, "data", "generate", "dense", "--rows", "50000", "--cols", "64", "--seed", "3", "-o", "many.hwc"],
                    stdout=subprocess.DEVNULL, check=True)
     words = ["linear", "many.hwc", "--workers", "64", "--threads", "1", "--time-limit", "4", "--tol", "1e-16", "--grace", "0.1"]
@@ -102,7 +102,7 @@ def main():
     write_data("label.csv", 500, 60, True)
     slow = ["--lambda-ratio", "0.01", "--tol", "1e-14", "--exchange-every", "0.3", "--workers", "4"]
     unknown = 0
-    # 4 kB a node and clock at 2 kB a second: what has been queued, and a certificate, take longer than the grace.
+    # 4 kB per node and clock at 2 kB per second: the queued updates, and a certificate, take longer than the grace.
     for algorithm, data, sync, end in (("lasso", "number.csv", "bsp", "signal"), ("lasso", "number.csv", "ssp:2", "time-limit"),
                                        ("lasso", "number.csv", "tap", "signal"), ("logistic", "label.csv", "bsp", "time-limit")):
         words = [algorithm, data, *slow, "--sync", sync, "--rate", "2k", "--grace", "2"]

@@ -50,7 +50,7 @@ lacks out Welcome
 equal "$(sort -u keys | wc -l)" 1
 lacks log.command "$(head -1 keys)"
 equal "$(sort log.hosts | tr '\n' ' ')" "ash joe@birch "
-# Who is slow to log in hears of node 0 all the same.
+# A host that is slow to log in receives the address of node 0 all the same.
 printf 'ash\nslow\n' >late
 run 0 --hosts late -- ./node </dev/null
 has out '^\[slow\] node=1/2 name=slow address=tcp:first:1 '
@@ -91,7 +91,7 @@ has err "node 1 \(bare\): bare: hawser is not at the path .* --remote PATH"
 printf 'ash\nchatty\n' >bad
 run 8 --grace 0 --hosts bad -- sleep 1000
 has err "node 1 \(chatty\)"
-# One that heeds no SIGTERM, and many whose last words come when they have ended: their group may not be taken for ours.
+# A node that ignores SIGTERM, and many whose last messages arrive after they have ended: their group must not be taken for ours.
 printf 'unknown\nmute\n' >bad
 run 8 --grace 0 --hosts bad -- sleep 1000
 printf 'babbler%d\n' {1..80} >bad
@@ -104,7 +104,7 @@ printf 'ash\n-oProxyCommand=true\n' >bad
 run 3 --hosts bad -- true
 says "bad:2: '-oProxyCommand=true' is not a host"
 
-# The other end goes with the connection, and the launcher says whose it was.
+# If the connection breaks, the agent ends its nodes, and the launcher names the host.
 cat >waits <<'S'
 #!/usr/bin/env bash
 echo $$ >"pid.$HAWSER_NODE"; echo $PPID >"agent.$HAWSER_NODE"
@@ -143,7 +143,7 @@ has err 'node 1 \(birch-1, pid [0-9]+\): the connection to joe@birch is gone'
 kill -9 "$(cat pid.1)" "$(cat pid.2)"
 no_folder || complain "a killed agent left a folder"
 rm -f pid.* agent.*
-# A host that no longer answers holds nobody up once even SIGKILL has had its time.
+# A host that does not answer delays no other once the time for SIGKILL has passed.
 launch "$scratch/ssh-here" --grace 0
 kill -STOP "$(cat agent.1)" "$(cat pid.1)"
 kill -9 "$(cat pid.0)"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Places from Open MPI's and MPICH's mpirun, where they are installed; what nobody understands is refused.
+# Places from Open MPI's and MPICH's mpirun, if they are installed; unknown environments are refused.
 source "$(dirname "$0")/cli.bash"
 probe=$(dirname "$hawser")/../tests/place_probe
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -30,7 +30,7 @@ for mpirun in mpirun.openmpi mpirun; do
     has out '^node=0/1 how=alone '
     code 0 timeout 120 "$mpirun" --oversubscribe -n 2 "$probe" --alone
     equal "$(grep -c '^node=0/1 how=alone ' out)" 2
-    # A launcher that dies says so by the lifeline.
+    # The lifeline reports a launcher that dies.
     : >met
     PROBE_WAIT=$scratch/ended "$mpirun" --oversubscribe -n 2 "$probe" >met 2>/dev/null &
     launcher=$!

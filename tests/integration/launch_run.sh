@@ -32,9 +32,9 @@ for i in 0 1 2; do
     has err "^\[$i\] to stderr$"
     equal "$(cat key.$i)" "$(cat key.0)"
     equal "$(cat job.$i)" "$(cat job.0)"
-    equal "$(cat sockets.$i)" @  # nodes of one host meet at abstract sockets: no folder that anybody must remove
+    equal "$(cat sockets.$i)" @  # nodes of one host use abstract sockets: no folder remains to be removed
     equal "$(cat temporary.$i)" ""
-    equal "$(cat open.$i)" 1 # its own channel and nobody else's
+    equal "$(cat open.$i)" 1 # only its own channel
     equal "$(tr '\n' ' ' <seen.$i)" "0 0 " # the key is in no environment and no command line
 done
 first=$(cat key.0)
@@ -66,14 +66,14 @@ code 137 "$hawser" run -n 2 --grace 0 -- bash -c '[[ $HAWSER_NODE == 1 ]] && kil
 has err 'node 1 \(node-1, pid [0-9]+\) was killed by signal 9 \(KILL\); .* out of memory'
 code 3 "$hawser" run -n 2 --grace 100 -- bash -c '[[ $HAWSER_NODE == 1 ]] && exit 3; sleep 0.5; echo by myself'
 has out '^by myself$'
-# Whoever does not hear SIGTERM is killed.
+# A node that ignores SIGTERM is killed.
 code 5 "$hawser" run -n 2 --grace 0 -- bash -c '[[ $HAWSER_NODE == 1 ]] && { sleep 0.3; exit 5; }; trap "" TERM; while :; do sleep 1; done'
 code 127 "$hawser" run -n 2 -- ./missing
 has err 'cannot run ./missing: No such file'
 touch plain
 code 126 "$hawser" run -n 2 -- ./plain
 
-# Who ends for another's failure does not hide it, whatever is heard first; of those who only blame each other, the most blamed is named.
+# A node that ends because another failed does not hide that failure, whatever is received first; of nodes that only blame each other, the most blamed is named.
 blames() { printf 'case $HAWSER_NODE in %s esac' "$1"; }
 code 5 "$hawser" run -n 3 -- bash -c "$(blames '0) echo "lost 2 it is silent" >&3; exit 8;; 1) exit 8;; 2) sleep 0.4; exit 5;;')" </dev/null
 has err '^hawser run: node 2 \(node-2, pid [0-9]+\) ended with code 5$'
@@ -90,7 +90,7 @@ has err '^hawser run: node [01] .* ended with code 8$'
 code 8 "$hawser" run -n 2 -- bash -c 'echo "lost 9 gone" >&3; echo "lost x" >&3; exit 8' </dev/null # such nodes are not there
 has err '^hawser run: node [01] .* ended with code 8$'
 
-# What a node leaves running ends with it.
+# Processes that a node leaves running end with it.
 code 0 "$hawser" run -n 2 -- bash -c 'sleep 4321.5 & echo $! >left.$HAWSER_NODE'
 for pid in $(cat left.0 left.1); do ! grep -q . "/proc/$pid/cmdline" 2>/dev/null || complain "a process was left behind"; done
 

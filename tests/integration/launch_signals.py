@@ -125,7 +125,7 @@ def third_time_to_an_agent_that_is_stopped():
 
 
 def agent_that_is_stopped():
-    """It is lost with its nodes after --failure-timeout, whether or not somebody asks for the end meanwhile."""
+    """It is lost with its nodes after --failure-timeout, whether or not the user asks for the end meanwhile."""
     for ends in (False, True):
         run = Run("--failure-timeout", "0.5", "--grace", "0", stubborn=ends)
         os.kill(run.agent, signal.SIGSTOP)
@@ -146,7 +146,7 @@ def agent_that_is_stopped_for_a_moment():
 
 
 def agent_that_does_not_start():
-    """Stopped before it says anything: --join-timeout."""
+    """The agent is stopped before it sends anything: --join-timeout."""
     with tempfile.TemporaryDirectory() as folder:
         with open(os.path.join(folder, "mute"), "w") as mute:
             mute.write("#!/bin/sh\nexec sleep 1000\n")

@@ -100,7 +100,7 @@ for mpi in pmix none; do
     cmp -s <("$hawser" info --coefficients one.st) <("$hawser" info --coefficients got.st) || complain "srun --mpi=$mpi: another model"
     json out 'o["nodes"] == 3 and [w["node"] for w in o["worker"]] == [0, 1, 2]'
 
-    # The end that Slurm has set: in time for the model so far (it says when from version 23.11 on; --time is for those that overwrite it).
+    # The time limit of Slurm: the model so far is saved in time (Slurm reports the end from version 23.11 on; --time is for other versions).
     rm -f got.st
     code 0 env SLURM_JOB_END_TIME=$(($(date +%s) + 6)) timeout 150 srun --mpi=$mpi -n 3 --time=1 "$hawser" "${words[@]}" "${endless[@]}" -o got.st "${more[@]}"
     json out 'o["stop_reason"] == "time-limit"'

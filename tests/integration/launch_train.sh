@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Trainings by every launcher that is here give the bits of one process; by hand; and what a lost launcher or node does to them.
+# Trainings by every installed launcher give the bits of one process; by hand; and the effects of a lost launcher or node.
 source "$(dirname "$0")/cli.bash"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 trap 'for pid in $(jobs -p); do kill "$pid" 2>/dev/null; done; rm -rf "$scratch"' EXIT
@@ -31,7 +31,7 @@ for mpirun in mpirun.openmpi mpirun.mpich; do
     same $mpirun.model $mpirun "${many[@]}" -n 3 "$hawser" "${words[@]}"
 done
 
-# By hand: the manager says what to do.
+# By hand: the manager prints what to do.
 "$hawser" key job.key
 "$hawser" key other.key
 port=$((20000 + RANDOM % 10000))
@@ -89,9 +89,9 @@ for pause in 1 3 9; do # until the driver's status has reached node 1, which has
 done
 has err 'hawser run: node [0-2] \(node-[0-2], pid [0-9]+\) '
 has err 'node-2.* was lost|node 2 .*lost'
-# Where the job was is known on every node.
+# The phase of the job is known on every node.
 has err "^\[1\] .*the job was in '[a-z]+'"
-# Who is left names all who are lost: they are gone when it looks, which is stopped until then.
+# The remaining node names all lost nodes. It is stopped until all of them have ended.
 for _ in 1 2 3; do
     begin
     kill -STOP "${nodes[0]}"
@@ -105,7 +105,7 @@ for _ in 1 2 3; do
     all_gone "two nodes killed"
     has err '^\[0\] hawser: node ([12]) \(node-[12]\) was lost: .*; lost too: node [12] \(node-[12]\)$'
 done
-# Where all fail together each says what is wrong once, however it heard of it.
+# If all nodes fail together, each reports the error once, however it received it.
 for _ in {1..8}; do
     code 5 "$hawser" run -n 6 -- train lasso u.svm --memory-limit 1M
     (($(grep -cE '^\[[0-5]\] hawser: (node [0-5] \(node-[0-5]\) has left the job: )?this node shares' err) == 6)) ||
@@ -118,7 +118,7 @@ equal $? 130
 all_gone "SIGTERM"
 [[ -s long.model ]] || complain "what was reached has not been saved"
 
-# Few descriptors: enough, raised where that is allowed, or said.
+# Few descriptors: they suffice, are raised if that is allowed, or an error says so.
 "$hawser" data generate dense --rows 300 --cols 80 --seed 3 -o few.svm >/dev/null
 few=(train lasso few.svm --index-base 1 --workers 3 --quiet -o few.st)
 code 0 bash -c 'ulimit -n 32 && exec "$@"' few "$hawser" run -n 3 -- "${few[@]}"

@@ -86,7 +86,7 @@ def every_policy(folder):
         say = (sync, form, flag, printed["objective"], best[flag == "--intercept"])
         own = loss(rows, y, weights, dense(w, 6), b)
         assert abs(own - printed["objective"]) <= 1e-12 * zero, say
-        # TAP promises nothing but that what is printed is true: slopes of one block may be as old as another is slow.
+        # TAP promises only that the printed figures are true: slopes of one block may be as old as another is slow.
         assert own < 0.5 * zero if sync == "tap" else abs(own - best[flag == "--intercept"]) <= 1e-10 * zero, say
         assert printed["repeatable"] == (sync in ("bsp", "dc:0")), say
         assert printed["stop_reason"] == "slope" and (b == 0.0) == (flag == "--no-intercept"), say

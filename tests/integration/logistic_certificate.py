@@ -28,7 +28,7 @@ def objective_of(target, columns, w, b, lam, ratio):
 
 
 def peers(path, cost, ratio, intercept):
-    """Optima of others, as (name, coefficients, intercept): no intercept for LIBLINEAR, which would penalise it."""
+    """Returns the optima of other solvers as (name, coefficients, intercept): no intercept for LIBLINEAR, which would penalise it."""
     found = []
     try:
         from sklearn.datasets import load_svmlight_file

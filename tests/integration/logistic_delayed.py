@@ -45,7 +45,7 @@ def other_penalties(folder):
 
 
 def real_sets(folder):
-    """Under every policy the objective of LIBLINEAR (where it is at hand: check() asks it) and of the default solver."""
+    """Under every policy: the objective of LIBLINEAR (if check() finds it) and of the default solver."""
     for name, cost in (("rcv1_small/rcv1_small.train.svm.zst", "10"), ("mushrooms/mushrooms.zst", "1")):
         text = real(name)
         if text is None:
@@ -58,11 +58,11 @@ def real_sets(folder):
 
 
 def the_same_bits(folder):
-    """dc:0: every block reads what all others have made of their columns in the clock before, whoever carries it."""
+    """dc:0: every block reads the results of all other blocks from the clock before, whatever thread or node runs it."""
     data, model, seen = os.path.join(folder, "data.svm"), os.path.join(folder, "model"), set()
     with open(data, "w") as file:
         file.write(generated())
-    nodes = [(["run", "-n", n, "--"], []) for n in ("2", "3", "2", "3")]  # more than once: chunks come in another order each time
+    nodes = [(["run", "-n", n, "--"], []) for n in ("2", "3", "2", "3")]  # more than once: chunks arrive in another order each time
     for before, more in [([], ["--threads", "1"]), ([], ["--threads", "4"])] + nodes:
         out = call(before + ["train", "logistic", data, "--index-base", "1", "--quiet", "--json", "-o", model, "--lambda", "0.01", "--solver",
                              "dbpg", "--groups", "2", "--workers", "8", "--sync", "dc:0"] + more, 0)
@@ -97,11 +97,11 @@ def train_rows(folder, rows, options):
 
 def the_bound_counts_the_lag(folder):
     """One clock, by hand. Of rows x = 1 a share s is positive: the gradient is s - 1/2, the curvature c / 4 for each block and once more for each
-    clock of lag; and nobody goes further than 1 by as many steps as may be under way."""
+    clock of lag; and no block moves a margin by more than its share of 1, divided by the number of steps in flight."""
     lags = [("bsp", 0), ("delay:1", 1), ("delay:3", 3), ("ssp:2", 2), ("dc:2", 2), ("dc:0", 0)]
     for positive, workers in ((6, 1), (9, 1), (6, 2), (9, 2)):
         rows = [(1 if i % 10 < positive else -1, [1.0] * workers) for i in range(100)]
-        for sync, lag in lags if workers == 1 else lags[-1:]:  # elsewhere they may hear of each other within the clock
+        for sync, lag in lags if workers == 1 else lags[-1:]:  # otherwise they may receive updates of each other within the clock
             w = train_rows(folder, rows, ["--lambda", "1e-9", "--workers", str(workers), "--sync", sync, "--certify-every", "1", "--max-clocks", "2"])
             step = min(4 * (positive / 10 - 0.5), 1.0) / (workers * (1 + lag))
             assert len(w) == workers and all(abs(v - step) < 1e-6 for v in w.values()), (positive, workers, sync, w, step)

@@ -99,7 +99,7 @@ def steps_of_algorithm_1(folder):
 
 
 def ended_between_certificates(folder):
-    """A limit keeps what was reached since the last certificate, and says what that is worth."""
+    """A limit keeps the result since the last certificate, and prints its certificate."""
     text = small()
     data, model = write(folder, text), os.path.join(folder, "model")
     for clocks in (37, 75):
@@ -197,7 +197,7 @@ def without_curvature(folder):
 
 
 def until_the_epochs_end(folder):
-    """Certificates that bring nothing better end no batches before their time."""
+    """Certificates without an improvement do not end batches early."""
     data, model = write(folder, small()), os.path.join(folder, "model")
     for workers in some(("2", "1"), 2):
         printed = train(data, model, ["--lambda", "0.02", "--solver", "sgd", "--epochs", "400", "--step", "4", "--workers", workers])
@@ -205,7 +205,7 @@ def until_the_epochs_end(folder):
 
 
 def too_long_steps(folder):
-    """What ends far above weights of zero fails, and the best certified model is kept."""
+    """A training that ends far above the objective of zero weights fails, and the best certified model is kept."""
     data, model = write(folder, small()), os.path.join(folder, "diverged")
     for solver in (["sgd"], ["minibatch", "--batch", "10"]):
         out = subprocess.run([HAWSER, "train", "logistic", data, "--index-base", "1", "--workers", "2", "-o", model, "--step", "1e30", "--json",

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Logistic regression where there is little to learn from or too much: one class, separable classes, huge margins, constant and equal
-# columns, weights of zero; what options say in two ways; the same bits for threads and processes.
+# Logistic regression with too little to learn or too much: one class, separable classes, huge margins, constant and equal
+# columns, weights of zero; options with two spellings; the same bits for threads and processes.
 source "$(dirname "$0")/cli.bash"
 
 # Labels: any two values. The answer for one column of ones, without a penalty, is the log of the odds.
@@ -80,7 +80,7 @@ for rho in 1 0.5 0; do
     python3 -c 'import sys; v = [float(x) for x in open(sys.argv[1])]; assert max(v) - min(v) < 1e-8, v' alike.$rho || complain "alike $rho"
 done
 
-# --C and --lambda, --class-weight and weights: two ways to say the same.
+# --C and --lambda, --class-weight and weights: two spellings of one problem.
 code 0 "$hawser" train logistic alike.csv --header no --C 5 --json --tol 1e-10
 json out 'abs(o["lambda"] - 1 / 30) < 1e-15'
 code 2 "$hawser" train logistic alike.csv --header no --C 5 --lambda 1
@@ -148,7 +148,7 @@ first, second = (data[8 + struct.unpack("<Q", data[:8])[0]:] for data in values)
 assert first != second and len(first) > 16
 END
 
-# Ends early by a limit: what is printed is true of what is saved.
+# A limit ends it early: the printed figures are true of the saved model.
 code 0 "$hawser" train logistic url.svm --index-base 1 --lambda-ratio 0.001 --workers 2 --sync ssp:1 --max-clocks 3 --json -o early
 json out 'o["gap"] > 0 and open("early.json", "w").write(json.dumps(o))'
 code 0 "$hawser" evaluate early url.svm --index-base 1 --json

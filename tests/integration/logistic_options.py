@@ -129,7 +129,7 @@ class Logistic(Problem):
 
 
 def alone(problem, w, b, lam, objective):
-    """The most that one coefficient alone can gain, the intercept standing still."""
+    """Returns the most that one coefficient alone can gain, with a fixed intercept."""
     most = 0.0
     m = [v + b for v in problem.margins(w)]
     for j in range(problem.p):
@@ -201,7 +201,7 @@ def check(number, chance):
 
 
 def follow(problem, w, b, printed, say):
-    """What comes after a training: probabilities, labels, what evaluate says."""
+    """Checks what follows a training: probabilities, labels, and evaluate's figures."""
     options = problem.options()
     margins = [v + b for v in problem.margins(w)]
     predictions = [float(v) for v in hawser("predict", "model", *options, "--quiet").split()]

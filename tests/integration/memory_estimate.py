@@ -16,7 +16,7 @@ CLEAN = {key: value for key, value in os.environ.items() if not key.startswith("
 LATE = ["--sync", "ssp:2", "--max-clocks", "30"]
 SHORT = ["--max-clocks", "8"]
 FEW, MANY = 1e8, 1.5
-TIMING = 1.15  # how many updates lie in a node at once, where clocks differ, depends on what else its machine does
+TIMING = 1.15  # the number of updates in a node at one time, if clocks differ, depends on the load of its machine
 # Algorithm, data, workers, nodes, options.
 CASES = [
     ("lasso", "sparse.hwc", 1, 1, []),

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Nodes that are started by hand: over IPv4 and IPv6, who is turned away and where that is seen, losses, and a node that reads for ever.
+# Nodes that are started by hand: over IPv4 and IPv6, rejected processes and their messages, losses, and a node that reads forever.
 . "$(dirname "$0")/cli.bash"
 "$hawser" data generate dense --rows 400 --cols 60 --seed 4 -o dense.svm >/dev/null || exit 1
 "$hawser" key key && "$hawser" key other
@@ -11,13 +11,13 @@ started=()
 spawn() {
     local name=$1
     shift
-    : >"$name.out" >"$name.err" # what an earlier one of this name said is not what this one says
+    : >"$name.out" >"$name.err" # drops the output of an earlier process of this name
     "$hawser" "$@" >"$name.out" 2>"$name.err" &
     started+=($!)
     printf -v "$name" %s $!
 }
 trap 'kill -9 "${started[@]}" 2>/dev/null; rm -rf "$scratch"' EXIT
-# ends NAME STATUS: it ends, with that status.
+# ends NAME STATUS: checks that it ends with that status.
 ends() {
     local got=0
     wait "${!1}" || got=$?
@@ -46,20 +46,20 @@ for address in "${addresses[@]}"; do
     manager 3 --interface "$address" -o "many.st" --json
     has first.err "at .*tcp:${host//[\[\]]/.}:$port "
     member second --join "$host:$port" --node-name birch --interface "$address"
-    member third --join "$host:$port" --node-name birch --interface "$address" # names are for people: numbers tell nodes apart
+    member third --join "$host:$port" --node-name birch --interface "$address" # names are only for users: numbers distinguish nodes
     ends first 0; ends second 0; ends third 0
     cmp -s <(coefficients one.st) <(coefficients many.st) || complain "$address: another model"
     json first.out '[g["admitted"] for g in o["accepts"]] == [2, 1, 0] and all(g["wrong_key"] + g["unfit"] + g["late"] == 0 and g["last"] is None for g in o["accepts"])'
     rm -f many.st
 done
 
-# Who is turned away is told why; so is whoever waits at the manager, once in a while; and it is counted.
+# A rejected process gets the reason; the waiting manager prints it too, at most once in a while; and it is counted.
 manager 2 --interface 127.0.0.1 --json --log-view
-(exec 3<>/dev/tcp/127.0.0.1/$port) # a probe: it comes and goes, which is neither counted nor said
+(exec 3<>/dev/tcp/127.0.0.1/$port) # a probe connects and disconnects, which is neither counted nor reported
 code 8 "$hawser" node --join 127.0.0.1:$port --key-file other --join-timeout 30
 says "refused: .* does not have the key of job"
 heard first.err '^hawser: rejected .*127.0.0.1.*: .* does not have the key of job "by-hand"$'
-for _ in 1 2 3; do (exec 3<>/dev/tcp/127.0.0.1/$port && echo "GET / HTTP/1.0 and something longer than a head" >&3 && cat <&3 >/dev/null 2>&1); done # garbage: one line was said already
+for _ in 1 2 3; do (exec 3<>/dev/tcp/127.0.0.1/$port && echo "GET / HTTP/1.0 and something longer than a head" >&3 && cat <&3 >/dev/null 2>&1); done # garbage: one line was printed already
 code 8 "$hawser" node --join 127.0.0.1:$port --key-file other --join-timeout 30
 equal "$(grep -c 'hawser: rejected ' first.err)" 1
 member second --join 127.0.0.1:$port --interface 127.0.0.1
@@ -68,7 +68,7 @@ json first.out 'o["accepts"][0]["wrong_key"] == 2 and o["accepts"][0]["unfit"] =
 has first.out '^rejected at node 0: 2 wrong key, 3 malformed, 0 timed out, 0 evicted; the last one was .*key'
 lacks first.out 'rejected at node 1'
 
-# One too many; a port where nobody listens; a host that is none.
+# One process too many; a port without a listener; a host that does not exist.
 manager 2 --interface 127.0.0.1 "${endless[@]}"
 member second --join 127.0.0.1:$port --interface 127.0.0.1
 heard first.err 'waiting'
@@ -105,7 +105,7 @@ ends second 8; ends third 8
 has second.err '^hawser: node 0 \(.*\) was lost: .*; the job was in'
 has third.err '^hawser: node 0 \(.*\) was lost: '
 
-# A node that reads what nobody writes lives, but the others do not wait for it longer than --timeout.
+# A node that reads an input without a writer lives, but the others wait for it no longer than --timeout.
 mkdir stuck && mkfifo stuck/dense.svm
 manager 3 --interface 127.0.0.1 --timeout 1
 member second --join 127.0.0.1:$port --interface 127.0.0.1

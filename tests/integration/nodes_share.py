@@ -79,13 +79,13 @@ def train(path, nodes):
 
 
 def check(path, empty):
-    """empty: memory of a node that has nothing to hold, by number of nodes."""
+    """empty: memory of a node without data, by number of nodes."""
     failures, most_before = 0, None
     for nodes in NODES:
         rows, peak = train(path, nodes)
         held = max(peak) - empty[nodes]
         if most_before is not None and held > FALLS[nodes] * most_before:
-            # The kernel maps pages around those that are read, and counts them: what is held is in the lesser of two peaks.
+            # The kernel maps pages around those that are read, and counts them: the smaller of two peaks counts.
             held = min(held, max(train(path, nodes)[1]) - empty[nodes])
         print("%-12s %d nodes: rows read %s, memory for data %.1f MB at most" % (path, nodes, rows, held / 1e6))
         if max(rows) > 1.3 * sum(rows) / nodes:

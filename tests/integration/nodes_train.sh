@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Training over several processes of this machine: the bits of one process, an input of which each reads its share, ends of all kinds.
 counts=(2 3 4)
-[[ -z ${HAWSER_SANITIZE:-} ]] || counts=(3) # whose paths are those of 2 and 4
+[[ -z ${HAWSER_SANITIZE:-} ]] || counts=(3) # it has the code paths of 2 and 4
 . "$(dirname "$0")/cli.bash"
 hawser() { "$hawser" "$@"; }
 export hawser
@@ -102,7 +102,7 @@ done
 hawser run -n 2 -- train lasso url.svm --lambda-ratio 0.5 --transport pigeon >out 2>err && fail "an unknown transport"
 grep -q "auto, shm, unix, tcp or ucx\|auto|shm|unix|tcp|ucx" err || fail "an unknown transport: $(cat err)"
 
-# What is shared with nodes of the same host counts for the limit of each, for a load too.
+# Memory that is shared with nodes of the same host counts for the limit of each, also during a load.
 hawser run -n 3 -- train lasso dense.csv --lambda-ratio 0.5 --workers 3 --memory-limit 2M --quiet >out 2>err && fail "shared memory beyond the limit"
 grep -q "shares 2.0 MiB of memory with other nodes of its host and may take 2.0 MiB in all; raise --memory-limit" err || fail "shared memory: $(cat err)"
 hawser run -n 3 -- train lasso dense.csv --lambda-ratio 0.5 --workers 3 --threads 1 --memory-limit 6M --quiet >out 2>err && fail "a load into shared memory"
@@ -110,7 +110,7 @@ grep -q "the load needs .* and 4.0 MiB may be taken" err || fail "a load into sh
 hawser run -n 3 -- train lasso dense.csv --lambda-ratio 0.5 --workers 3 --threads 1 --memory-limit 6M --transport unix --quiet >out 2>err ||
     fail "the same without shared memory: $(cat err)"
 
-# A limit ends all, and what is printed is true of the model that is saved.
+# A limit ends all nodes, and the printed figures are true of the saved model.
 hawser run -n 3 -- train lasso url.svm --lambda-ratio 0.001 --tol 1e-12 --workers 3 --max-clocks 2 -o limit.st --json --quiet >out 2>err ||
     fail "limit: $(cat err)"
 hawser train lasso url.svm --lambda-ratio 0.001 --tol 1e-12 --workers 3 --max-clocks 2 -o limit1.st --json --quiet >out1 2>err
@@ -132,13 +132,13 @@ done
 kill -TERM $launcher 2>/dev/null
 wait $launcher
 code=$?
-# It may have come to its end by itself, on a quick machine.
+# On a quick machine it may have ended before.
 if ((code != 0)); then
     ((code == 130)) || fail "a signal: exit code $code: $(cat err)"
 fi
 hawser info signal.st >/dev/null || fail "a signal: no model"
 
-# A bad line is found by the node that reads it, and told by all.
+# A bad line is found by the node that reads it, and reported by all nodes.
 { head -n 2990 url.svm; echo "1 5:nonsense"; } >bad.svm
 hawser run -n 3 -- train lasso bad.svm --lambda-ratio 0.1 --quiet >out 2>err && fail "a bad line was read"
 grep -q 'bad.svm:2991:5' err || fail "a bad line: $(cat err)"

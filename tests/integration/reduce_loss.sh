@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A node is killed while units reduce: every other node ends with its name, and soon, whether shares go straight to all or are combined on the way.
-# A request to stop ends all blocks after the same reduction. Histories of both are judged.
+# A node is killed while units reduce: every other node ends soon and names it, whether shares are sent straight to all or are combined between nodes.
+# A request to stop ends all blocks after the same reduction. The histories of both are checked.
 source "$(dirname "$0")/cli.bash"
 probe=$(dirname "$hawser")/../tests/reduce_probe
 # begin NUMBERS OPTION...: three nodes of two blocks reduce.
@@ -14,7 +14,7 @@ begin() {
         kill -0 $launcher 2>/dev/null || break
         sleep 0.1
     done
-    sleep 0.1 # into the middle of it
+    sleep 0.1 # while it reduces
 }
 pid_of() { sed -n "s/^$1 //p" pids; }
 for case in 10/all/0 10/halton/1 5000/all/2 5000/tree/0 5000/tree/1 5000/servers:2/1 5000/servers:3/2; do

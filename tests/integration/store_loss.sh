@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# A node of a store is killed, during each kind of request: every other one ends with its name, and soon, whether it served or asked.
+# A node of a store is killed during each kind of request: every other node ends soon and names it, whether it served or requested.
 source "$(dirname "$0")/cli.bash"
 probe=$(dirname "$hawser")/../tests/store_probe
 # Nodes 0 and 1 serve, node 2 only asks.
 cases=(push/1 pull/0 push_pull/2 list/1 sparse/0 near/1 clock/0 clock/2 waiting/1 waiting/2)
-# begin NODES KIND: they are at it.
+# starts nodes that send requests of one kind
 begin() {
     rm -f pids
     "$hawser" run -n "$1" -- "$probe" "$2" "$PWD/pids" >out 2>err </dev/null &
@@ -14,10 +14,10 @@ begin() {
         kill -0 $launcher 2>/dev/null || break
         sleep 0.1
     done
-    sleep 0.1 # into the middle of it
+    sleep 0.1 # while requests are in flight
 }
 pid_of() { sed -n "s/^$1 //p" pids; }
-# ends CASE LINES: with so many lines, and nobody is left.
+# ends CASE LINES: checks that the nodes end with this many lines, and that no process is left.
 ends() {
     wait $launcher && complain "$1: the job ended well"
     (($(grep -c 'probe: ' err) == $2)) || complain "$1: not one line a node: $(cat err)"
@@ -35,7 +35,7 @@ for case in "${cases[@]}"; do
         ((node == victim)) || has err "^\[$node\] probe: .*node $victim \(node-$victim\) was lost.*the job was using the store"
     done
 done
-# Who are killed at once are all named: they are gone when the others look, who are stopped until then.
+# Nodes that are killed at once are all named. The others are stopped until all of them have ended.
 for kind in push near waiting; do
     begin 4 $kind
     kill -STOP "$(pid_of 0)" "$(pid_of 1)"

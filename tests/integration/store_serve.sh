@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Servers of a store on their own: what people ask of them, groups of programs that come, go and are killed, a server that is killed, files.
+# Stand-alone servers: use by hand, groups of programs that attach, detach and are killed, a server that is killed, files.
 source "$(dirname "$0")/cli.bash"
 probe=$(dirname "$hawser")/../tests/store_probe
 shared=$(dirname "$hawser")/../examples/shared
@@ -7,11 +7,11 @@ serving=$(dirname "$hawser")/../examples/serving
 probe_named=$(dirname "$hawser")/../tests/table_probe
 running=()
 trap 'for pid in "${running[@]}"; do kill -9 "$pid" 2>/dev/null; done; rm -rf "$scratch"' EXIT
-# await COMMAND...: until it holds, or 60 seconds have passed.
+# await COMMAND...: waits until it succeeds, or 60 seconds have passed.
 await() { for ((i = 0; i < 600; i++)); do "$@" && return; sleep 0.1; done; complain "in vain: $*"; }
-# groups_are N: besides stat's own; to be awaited, since servers hear a moment later that a program has ended.
+# groups_are N: checks the number of groups besides stat's own. It must be awaited, since servers notice the end of a program a moment later.
 groups_are() { "${store[@]}" stat --json 2>/dev/null | grep -q "\"groups\":$1"; }
-# serve N OPTIONS...: servers, whose address goes to HAWSER_STORE.
+# serve N OPTIONS...: starts servers and sets HAWSER_STORE to their address.
 serve() {
     local nodes=$1
     shift
@@ -26,7 +26,7 @@ serve() {
     await test -s at
     export HAWSER_STORE=127.0.0.1:$(sed 's/.*://' at)
 }
-# ends STATUS: the servers end so when they are told to.
+# ends STATUS: asks the servers to end, and checks their status.
 ends() {
     local got=0
     kill -TERM "$server"
@@ -222,7 +222,7 @@ has out "^13000 7$"
 code 0 "${store[@]}" stat --json
 json out 'o["servers"][0]["counted"] == 13090 * 80 + 800'
 ends 0
-# Tables that cannot be written in the end stay where they are until they can; who does not want to wait says so by a second signal.
+# Tables that cannot be written at the end are kept until they can be written; a second signal ends the wait.
 for nodes in 1 2; do
     mkdir place
     serve "$nodes" -o place/kept.safetensors
@@ -245,10 +245,10 @@ serve 1 -o place/kept.safetensors
 rm -r place
 kill -INT "$server"
 await grep -q 'the servers keep the tables and try until' serve.err
-sleep 0.2 # what comes at once belongs to the first one
+sleep 0.2 # a signal that follows at once counts as the first one
 ends 130
 has serve.err 'ended by SIGTERM at once; what was not saved by then is lost'
-# One of two servers lacks room for its share, the other has it: both keep their rows. A file that fits in place of what is there is loaded.
+# One of two servers lacks memory for its share, the other has it: both keep their rows. A file that fits in place of the present rows is loaded.
 serve 1 -o large.safetensors
 code 0 "${store[@]}" make s
 seq 52000 | sed 's/$/ 1/' >lines
@@ -283,7 +283,7 @@ code 0 "$hawser" run -n 2 -- "$shared" count "$HAWSER_STORE" key
 wait $one || complain "the other group: $(cat one)"
 code 0 "$shared" look "$HAWSER_STORE" key
 equal "$(cat out)" "key 0 has been counted 300 times, key 999 300 times"
-# The way that is asked for is the way, or none.
+# The requested transport is used, or an error is printed.
 code 0 "$shared" look "$HAWSER_STORE" key --transport unix
 code 1 "$shared" look "$HAWSER_STORE" key --transport ucx
 has err "^shared: .*asks for UCX .*stand-alone servers cannot|UCX is asked for"
@@ -291,7 +291,7 @@ code 1 "$shared" look "$HAWSER_STORE" other
 has err "^shared: .*key"
 ends 0
 
-# ---- servers of one's own, with a function that clients know by name
+# ---- servers of a program, with a function that clients know by name
 own() { # N
     rm -f at
     "$hawser" run -n "$1" -- "$serving" serve key at >serve.out 2>serve.err </dev/null &
@@ -343,7 +343,7 @@ code 1 "$serving" push "$HAWSER_STORE" key
 has err "there is no function 'bounded'"
 ends 0
 
-# ---- a client that was stopped for long hears that, whatever it was doing, and no word of a lost server
+# ---- a client that was stopped for long reports that, whatever it was doing, and not a lost server
 lines_of() { [[ -f $1 ]] && (($(wc -l <"$1") == $2)); }
 for kind in push waiting; do
     serve 1 --failure-timeout 0.5
@@ -364,7 +364,7 @@ for kind in push waiting; do
     ends 0
 done
 
-# ---- a node of a group is killed: its group ends, nobody else does
+# ---- a node of a group is killed: its group ends, and no other
 serve 2
 rm -f pids others
 "$hawser" run -n 2 -- "$probe" waiting "$PWD/pids" "$HAWSER_STORE" key >group.out 2>group.err </dev/null &

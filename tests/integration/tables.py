@@ -152,7 +152,7 @@ def check(seed):
 
 
 def penalties_are_of_the_tables_columns():
-    """A line of --penalty-factors or of a bound is that of all levels."""
+    """A line of --penalty-factors or of a bound applies to all levels."""
     chance, rows = random.Random(3), 200
     columns = [Column(chance, name, kind, rows, False) for name, kind in (("a", "word"), ("b", "number"), ("c", "word"))]
     write_csv("p.csv", columns, [chance.gauss(0, 1) for _ in range(rows)])
@@ -189,7 +189,7 @@ def labels_are_words():
 
 
 def an_offset_is_not_forgotten():
-    """A model that was trained with an offset predicts without one only if that is said."""
+    """A model that was trained with an offset predicts without one only with --offset none."""
     with open("o.csv", "w") as out:
         out.write("x,o,w,y\n" + "".join("%d,%d,%d,%d\n" % (i % 7, i % 3, 1 + i % 2, i % 5) for i in range(50)))
     run("train", "lasso", "o.csv", "--target", "y", "--offset", "o", "--weights", "w", "--lambda-ratio", "0.1", "--quiet", "-o", "m")
@@ -216,7 +216,7 @@ def validation_data_match_by_name():
 
 
 def caches_keep_their_order():
-    """A cache has the columns and the numbers of words of its conversion: others than the model's are refused, and no target is no obstacle."""
+    """A cache has the columns and the numbers of words of its conversion: other ones than the model's are refused, and a missing target is allowed."""
     with open("k.csv", "w") as out:
         out.write("a,b,y\n" + "".join("%d,%d,%s\n" % (i % 7, i % 3, "yes" if i % 5 > 2 else "no") for i in range(60)))
     with open("k3.csv", "w") as out:

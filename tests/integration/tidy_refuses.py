@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tests/tidy must say no: one small tree a rule, each with one thing wrong, and one with nothing wrong."""
+"""tests/tidy must refuse: one small tree per rule, each with one fault, and one without a fault."""
 import os
 import pathlib
 import shutil
@@ -9,7 +9,7 @@ import tempfile
 
 SOURCE = pathlib.Path(os.environ.get("HAWSER_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
 LONG = "int f(void)\n{\n" + "    g();\n" * 90 + "}\n"
-WRONG = [  # file, content, what is said
+WRONG = [  # file, content, message
     ("src/base/a.c", '#include "cli/cli.h"\n', "base includes cli, which lies above it"),
     ("src/transport/a.c", '#include "exchange/exchange.h"\n', "transport includes exchange, which lies above it"),
     ("src/store/a.c", '#include "exchange/exchange.h"\n', "what both need belongs below them"),
@@ -47,7 +47,7 @@ RIGHT = [
 
 
 def judge(files, own=False):
-    """Exit status and what is said of a tree of these files, by its own tidy, which is not told where it is, or by ours."""
+    """Returns exit status and messages for a tree of these files, by its own tidy, which finds the tree by itself, or by ours."""
     with tempfile.TemporaryDirectory() as top:
         for name, content in files:
             path = pathlib.Path(top, name)
@@ -57,7 +57,7 @@ def judge(files, own=False):
         pathlib.Path(top, "tests").mkdir(exist_ok=True)
         call = [shutil.copy(SOURCE / "tests/tidy", pathlib.Path(top, "tests"))] if own else [SOURCE / "tests/tidy", top]
         done = subprocess.run([sys.executable, *call], capture_output=True, text=True)
-        # The little trees have no .clang-format; what the formatter says of them is not the question.
+        # The small trees have no .clang-format, so messages of the formatter are ignored.
         said = [line for line in done.stdout.splitlines() if "clang-format" not in line and not line.startswith("tidy:")]
         return done.returncode, said
 

@@ -72,7 +72,7 @@ def options(chance, algorithm):
 
 
 def measured(algorithm, text, printed, words, model):
-    """Objective, gap (or None) and objective at zero of the saved model."""
+    """Returns objective, gap (or None) and objective at zero of the saved model."""
     target, columns = read_svmlight(text)
     w, b = read_model(model)
     assert all(map(math.isfinite, w.values())) and math.isfinite(b), (w, b)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A policy that gives something up says so before the work begins; rounds that crawl say so while they do, and what helps.
+# A policy that gives up a guarantee is noted before the work begins; slow rounds are noted during the work, with advice.
 source "$(dirname "$0")/cli.bash"
 small_problem
 
@@ -23,7 +23,7 @@ lacks err "sync"
 code 0 "$hawser" train lasso small.svm --index-base 1 --workers 3 --lambda-ratio 0.05 --json
 lacks err "sync"
 json out 'o["policy"] is None and o["notes"] == []'
-code 0 "$hawser" train lasso small.svm --index-base 1 --workers 1 --sync ssp:3 # one worker waits for nobody
+code 0 "$hawser" train lasso small.svm --index-base 1 --workers 1 --sync ssp:3 # one worker waits for no other
 lacks err "under --sync bsp"
 
 # Columns that are much alike, and blocks that are far too careful.
@@ -44,7 +44,7 @@ for options in "--sync ssp:2" "--sync bsp"; do
     json out 'sum("the rounds crawl" in note for note in o["notes"]) == 1'
 done
 
-# A tolerance below what rounding leaves is noticed before the work begins.
+# A tolerance below the rounding error is noted before the work begins.
 code 0 "$hawser" train lasso small.svm --index-base 1 --workers 2 --lambda-ratio 0.05 --tol 1e-16 --json
 head -1 err | grep -q -- "--tol 1e-16 cannot be reached" || complain "an unreachable tolerance is not noticed: $(cat err)"
 json out 'o["stop_reason"] == "precision"'

@@ -6,7 +6,7 @@ unset HAWSER_BUILD HAWSER_SANITIZE # a job takes them for options
 work=$(mktemp -d); trap 'rm -rf "$work"' EXIT; cd "$work"
 
 fail() { echo "$1"; cat err; exit 1; }
-# expect EXIT WORDS...: the command's exit status, what stands in err.
+# expect EXIT WORDS...: checks the command's exit status and the text of err.
 run() { local wanted=$1 got=0; shift; timeout 120 "$@" > out 2> err || got=$?; [[ $got == "$wanted" ]] || fail "exit $got, not $wanted: $*"; }
 says() { grep -qE "$1" err || fail "nothing says '$1'"; }
 
@@ -31,7 +31,7 @@ run 0 "$probe" 0 0.4 function --workers 1 --unit-warning 0.2; says "hawser: tabl
 run 0 "$probe" 0 0.4 check --workers 1 --unit-warning 0.2; says "hawser: check of table function 'slow', on node 0, has computed for"
 run 0 "$probe" 0 0.4 filter --workers 1 --unit-warning 0.2; says "hawser: filter 'lazy', table 't', on node 0, has computed for"
 run 0 "$probe" 0 0.4 done --workers 1 --unit-warning 0.2; says "hawser: .done. of a task, on node 0, has computed for"
-# Nobody is named who returns in time, or where that is not asked for.
+# A unit that returns in time is not named, and none is without the option.
 run 0 "$probe" 1 0.4 --workers 2; [[ ! -s err ]] || fail "somebody was named"
 run 0 "$probe" 1 0.4 --workers 2 --unit-warning 0; [[ ! -s err ]] || fail "somebody was named"
 run 0 "$probe" 1 0.3 --workers 2 --unit-timeout 60; [[ ! -s err ]] || fail "somebody was named"
@@ -41,7 +41,7 @@ says "unit 'spin', block 1, clock 2, on node 0.*--unit-timeout allows 0.5 s, so 
 for what in observer test branch merge function check filter done; do
     run 8 "$probe" 0 0 $what --workers 2 --unit-timeout 0.5; says "0.5 s, so the job ends"
 done
-# Over nodes it is the node of the block that says so, and the others hear it.
+# Over nodes the node of the block prints the line, and the others receive it.
 for block in 0 3; do
     run 8 "$hawser" run -n 2 -- "$probe" $block 0 --workers 4 --unit-timeout 0.5 --unit-warning 0.2
     says "unit 'spin', block $block, clock 2, on node $((block / 2)) .*, has computed for [0-9.]+ s without returning; it may"
