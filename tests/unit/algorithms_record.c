@@ -35,10 +35,10 @@ typedef struct outcome {
     hawser_error failure; /* status HAWSER_OK: there is a model */
 } outcome;
 
-/* Sparse columns that share a factor, and a target of two labels or of any numbers. */
-static hawser_dataset *make_data(bool labels)
+/* Sparse columns that share a factor, and a target. */
+static hawser_dataset *make_data(const char *algorithm)
 {
-    return factor_data(EXAMPLES, FEATURES, 0.6, labels);
+    return factor_data(EXAMPLES, FEATURES, 0.6, factor_target_of(algorithm));
 }
 
 static uint64_t digest_text(uint64_t digest, const char *text)
@@ -81,7 +81,7 @@ static outcome run_training(const work *given, const char *workers, watch watche
 {
     const hawser_algorithm *algorithm = hawser_algorithm_find(given->algorithm);
     const hawser_option *const tables[] = {hawser_job_rows(), hw_machine_rows(), algorithm->rows, NULL};
-    hawser_dataset *data = make_data(strcmp(given->algorithm, "logistic") == 0);
+    hawser_dataset *data = make_data(given->algorithm);
     hawser_error error = {0};
     hawser_options *options = NULL;
     hawser_job *job = NULL;
@@ -129,6 +129,7 @@ static const work works[] = {
     {"lasso", {"lambda-ratio", "0.1", "tol", "1e-17", "max-clocks", "900", NULL}}, /* ends by precision */
     {"lasso", {"lambda-ratio", "0.1", "certify-every", "1", "exchange-every", "0.05", "max-clocks", "300", NULL}}, /* crawls */
     {"logistic", {"path", "4", "cv", "3", "max-clocks", "400", NULL}},
+    {"poisson", {"path", "4", "cv", "3", "max-clocks", "400", NULL}},
     {"logistic", {"path", "3", "solver", "minibatch", "batch", "20", "epochs", "6", "max-clocks", "400", NULL}}, /* ends with its epochs */
 };
 /* clang-format on */

@@ -121,10 +121,10 @@ void __wrap_hawser_record_array(hawser_record *record, void **array, size_t size
 
 /* ---------------------------------------------------------------------------------------------------------- trainings ---- */
 
-/* Columns that share a factor, and a target of two labels or of any numbers. */
-static hawser_dataset *make_data(data_shape shape, bool labels)
+/* Columns that share a factor, and a target. */
+static hawser_dataset *make_data(data_shape shape, factor_target target)
 {
-    return factor_data(shapes[shape].rows, shapes[shape].columns, shapes[shape].density, labels);
+    return factor_data(shapes[shape].rows, shapes[shape].columns, shapes[shape].density, target);
 }
 
 /* What two equal models have in common. */
@@ -162,7 +162,7 @@ static hawser_status set_options(const work *given, const char *workers, hawser_
 static outcome train(const work *given, const char *workers, drops dropped)
 {
     const hawser_algorithm *algorithm = hawser_algorithm_find(given->algorithm);
-    hawser_dataset *data = make_data(given->shape, strcmp(given->algorithm, "logistic") == 0);
+    hawser_dataset *data = make_data(given->shape, factor_target_of(given->algorithm));
     hawser_error error = {0};
     hawser_options *options = NULL;
     hawser_job *job = NULL;
@@ -230,6 +230,10 @@ static const work works[] = {
     {"logistic", DENSE, {"lambda-ratio", "0.1", "solver", "minibatch", "batch", "20", "epochs", "6", "sync", "dc:0", NULL}},
     {"logistic", SPARSE, {"solver", "minibatch", "batch", "20", "epochs", "4", "exchange", "weights", "path", "2", "cv", "2", NULL}},
     {"logistic", SPARSE, {"lambda-ratio", "0.1", "solver", "sgd", "epochs", "2", "certify-every", "40", NULL}},
+    {"poisson", SPARSE, {"lambda-ratio", "0.1", NULL}}, /* solved as one */
+    {"poisson", DENSE, {"path", "4", "cv", "2", "l1-ratio", "0.5", NULL}},
+    {"poisson", SPARSE, {"lambda-ratio", "0.1", "merge", "average", NULL}}, /* rounds */
+    {"poisson", SPARSE, {"certify-every", "3", "lambda-ratio", "0.05", "max-clocks", "100", NULL}},
     {"logistic", LARGE, {"lambda-ratio", "0.001", "l1-ratio", "0.05", "tol", "1e-5", NULL}}, /* all blocks solve it together */
     {"logistic", LARGE, {"path", "3", "lambda-min-ratio", "0.001", "l1-ratio", "0.05", "tol", "1e-8", NULL}},
     {"logistic", LARGE, {"lambda", "0.001", "l1-ratio", "0", "tol", "1e-15", "max-clocks", "40", NULL}},                   /* without an L1 part */

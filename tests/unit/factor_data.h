@@ -2,7 +2,9 @@
 #ifndef TESTS_FACTOR_DATA_H
 #define TESTS_FACTOR_DATA_H
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "hawser/data.h"
 
@@ -13,8 +15,18 @@ static inline double factor_draw(uint64_t *state)
     return (double)(*state >> 11) * 0x1p-53 * 2.0 - 1.0;
 }
 
-/* Makes rows x columns, dense if `density` is 1, else with this share of entries; and a target of two labels, 0 and 1, or of any numbers. */
-static inline hawser_dataset *factor_data(size_t rows, size_t columns, double density, bool labels)
+/* The target that an algorithm needs: any numbers, two labels (0 and 1), or counts. */
+typedef enum factor_target { FACTOR_NUMBERS, FACTOR_LABELS, FACTOR_COUNTS } factor_target;
+
+static inline factor_target factor_target_of(const char *algorithm)
+{
+    return strcmp(algorithm, "logistic") == 0  ? FACTOR_LABELS
+           : strcmp(algorithm, "poisson") == 0 ? FACTOR_COUNTS
+                                               : FACTOR_NUMBERS;
+}
+
+/* Makes rows x columns, dense if `density` is 1, else with this share of entries; and a target. */
+static inline hawser_dataset *factor_data(size_t rows, size_t columns, double density, factor_target target)
 {
     uint64_t *offsets = calloc(columns + 1, sizeof *offsets), seed = 5, stored = 0;
     uint32_t *indices = calloc(rows * columns, sizeof *indices);
@@ -37,8 +49,8 @@ static inline hawser_dataset *factor_data(size_t rows, size_t columns, double de
         }
     }
     offsets[columns] = stored;
-    for (size_t i = 0; labels && i < rows; i++)
-        y[i] = y[i] > 0.3 ? 1.0 : 0.0;
+    for (size_t i = 0; target != FACTOR_NUMBERS && i < rows; i++)
+        y[i] = target == FACTOR_COUNTS ? floor(2.0 * exp(fmin(y[i], 6.0))) : y[i] > 0.3 ? 1.0 : 0.0;
     hawser_matrix matrix = {.rows = rows,
                             .cols = columns,
                             .stored = stored,

@@ -126,6 +126,9 @@ hawser_status hw_newton_block_prepare(hw_newton_block *block, const hw_linear *l
         return no_memory(error, X);
     hw_newton_dual_start(&block->dual, &linear->problem, &block->rows, v, &block->point, &block->zero_objective);
     free(v);
+    if (!isfinite(block->zero_objective))
+        return hawser_fail(error, HAWSER_NOT_FINITE,
+                           "the loss at weights of zero is not finite: the offsets or the target are too large");
     if (most == NULL)
         return HAWSER_OK;
     hw_newton_dual_make(&block->dual, &linear->problem, &block->rows, &block->point);

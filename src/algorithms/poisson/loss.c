@@ -60,7 +60,7 @@ static inline row row_at(double y, double log_y, double margin, double size)
         double mean = exp_of(margin);
         return (row){mean + 0.0 * margin, -mean, mean}; /* 0 times infinity: a margin that overflowed has no loss */
     }
-    if (fabs(d) <= DBL_EPSILON * size)
+    if (fabs(d) < 1e-6 && fabs(d) <= DBL_EPSILON * size)
         return (row){0.0, 0.0, y};
     if (fabs(d) < 0.5) {
         double rise = small_rise(d), change = y * (d + rise);
@@ -236,13 +236,25 @@ static double radius_of(const hw_newton_rows *rows, const double *theta, double 
     return sqrt(gap * most);
 }
 
+/* Without an intercept, nothing brings back a mean that is infinite at weights of zero. */
+static hawser_status check_offsets(const hw_newton_rows *rows, hawser_error *error)
+{
+    for (size_t i = 0; i < rows->count; i++)
+        if (offset_at(rows, i) > LARGEST && hw_newton_weight(rows, i) > 0.0)
+            return hawser_fail(
+                error, HAWSER_NOT_FINITE,
+                "row %zu: the offset is %g, and exp of it is not finite; lower the offsets, or fit an intercept", i + 1,
+                offset_at(rows, i));
+    return HAWSER_OK;
+}
+
 /* Without a count above zero the best intercept is minus infinity. */
 static hawser_status check(const hw_linear_problem *problem, const hw_newton_rows *rows, const char *where,
                            hawser_error *error)
 {
     (void)problem;
     if (!rows->intercept)
-        return HAWSER_OK;
+        return check_offsets(rows, error);
     for (size_t i = 0; i < rows->count; i++)
         if (rows->target[i] > 0.0 && hw_newton_weight(rows, i) > 0.0)
             return HAWSER_OK;
