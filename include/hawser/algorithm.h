@@ -77,6 +77,26 @@ typedef struct hawser_measure_row {
     const char *help; /**< its definition, as a phrase */
 } hawser_measure_row;
 
+/** The solutions that a model has for several values of a parameter, from the largest value down: its path. The arrays are borrowed from the
+ *  model; those of numbers have `count` elements. */
+typedef struct hawser_path {
+    size_t count;
+    const char *name;        /**< of the parameter, as a metric row and the option of member_rows have it; static */
+    const double *parameter; /**< its values */
+    const double *objective;
+    const double *error, *standard_error; /**< on rows that the training did not see; NULL: not measured */
+    const char *error_name;               /**< "mean squared error", static */
+    size_t columns;                       /**< of the training data */
+    size_t outputs;                       /**< numbers that the model predicts for a row */
+    const double *intercept;              /**< count x outputs */
+    const int64_t *offsets; /**< count + 1: the coefficients of member k are those from offsets[k] to offsets[k + 1] */
+    const int64_t *index;   /**< their columns, from 0, ascending */
+    const double *value;    /**< outputs x offsets[count] */
+    size_t chosen;          /**< the member whose coefficients the model has; `count`: none */
+    size_t least;           /**< the member with the least error; `count`: unknown */
+    size_t one_se; /**< the first member whose error is at most one standard error above the least; `count`: unknown */
+} hawser_path;
+
 /** A page of the help: `hawser help NAME`. */
 typedef struct hawser_topic {
     const char *name; /**< NULL ends the pages */
@@ -143,6 +163,14 @@ typedef struct hawser_algorithm {
     const hawser_measure_row *measures; /**< what evaluate measures; NULL if evaluate is NULL */
     /** Prints the parameters of a model to `out`, one per line, the `most` most important ones first. NULL: there is no such list. */
     hawser_status (*coefficients)(const hawser_model *model, uint64_t most, FILE *out, hawser_error *error);
+    /** Describes the path of a model. HAWSER_BAD_OPTION: the model has none. NULL: models have no paths. */
+    hawser_status (*path)(const hawser_model *model, hawser_path *path, hawser_error *error);
+    /** Gives a model the coefficients and facts of the member of its path that a value of the option of member_rows names.
+     *  HAWSER_BAD_OPTION: there is no such member. NULL exactly if `path` is. */
+    hawser_status (*choose)(hawser_model *model, const char *member, hawser_error *error);
+    /** The option that names a member of a path, for commands that use models; one row. Algorithms with paths share one table. NULL
+     *  exactly if `path` is. */
+    const hawser_option *member_rows;
 } hawser_algorithm;
 
 /** Returns the index-th ready algorithm, or NULL past the last. The list is src/algorithms/list.c. */

@@ -240,9 +240,11 @@ HAWSER_API void hawser_model_free(hawser_model *model);
 /** Adds a tensor of 1 or 2 dimensions (copied); dims[1] = 0 means one dimension. A model has at most 999 tensors and 998 facts. */
 HAWSER_API hawser_status hawser_model_tensor(hawser_model *model, const char *name, hawser_type type, const size_t dims[2],
                                              const void *values, hawser_error *error) HAWSER_MUST_USE;
-/** Adds a text fact (copied) to the header's metadata. */
+/** Adds a text fact (copied) to the header's metadata, in place of one with that key. */
 HAWSER_API hawser_status hawser_model_fact(hawser_model *model, const char *key, const char *value,
                                            hawser_error *error) HAWSER_MUST_USE;
+/** Removes the tensor and the fact of that name. Does nothing if there is none. */
+HAWSER_API void hawser_model_remove(hawser_model *model, const char *name);
 /** Returns whether the names of all columns fit into a model file as one fact, one per line; the format's header is at most 100 MB. Returns false if
  *  the columns have no names. Call it before a training, because a model cannot be saved with names that do not fit. */
 HAWSER_API bool hawser_model_holds_names(const hawser_dataset *dataset);

@@ -35,6 +35,7 @@ typedef struct hw_command {
     const char *summary;                /* one line */
     const char *text;                   /* paragraph of the help; its lines are at most 80 columns */
     bool job, data, algorithm;          /* tables that it also has; algorithm: the first word names one */
+    bool member;                        /* it uses a model, and has the option that names a member of its path */
     size_t least, most;                 /* number of positional words */
     const hawser_option *(*rows)(void); /* its own; NULL: none */
     hawser_status (*run)(hw_call *call, hawser_error *error);
@@ -65,6 +66,8 @@ const hw_command *hw_command_find(char *const *words, size_t count, size_t *used
 bool hw_command_is_family(const char *word);
 /* Returns whether no earlier command has the same first word. */
 bool hw_command_is_first(size_t index);
+/* Returns the option that names a member of a model's path, which all algorithms with paths share; no row if there is none. */
+const hawser_option *hw_member_rows(void);
 /* Collects the option tables of a command, ended by NULL. With algorithm NULL they lack those of the algorithm. */
 void hw_command_tables(const hw_command *command, const hawser_algorithm *algorithm, const hawser_option *tables[HW_TABLES]);
 

@@ -36,6 +36,7 @@ static const hw_command commands[] = {
      .data = true,
      .least = 2,
      .most = SIZE_MAX,
+     .member = true,
      .rows = hw_predict_rows,
      .run = hw_predict},
     {.name = "evaluate",
@@ -48,15 +49,17 @@ static const hw_command commands[] = {
      .data = true,
      .least = 2,
      .most = SIZE_MAX,
+     .member = true,
      .rows = hw_evaluate_rows,
      .run = hw_evaluate},
     {.name = "info",
      .words = "MODEL",
      .summary = "Print the facts and weights in a model file",
-     .text = "Prints the facts of a model file and, with --coefficients, its weights by name,\n"
-             "largest first.",
+     .text = "Prints the facts of a model file; with --coefficients, its weights by name, largest\n"
+             "first; with --path, the members of its path with their errors.",
      .least = 1,
      .most = 1,
+     .member = true,
      .rows = hw_info_rows,
      .run = hw_info},
     {.name = "plan",
@@ -287,6 +290,15 @@ bool hw_command_is_first(size_t index)
     return true;
 }
 
+const hawser_option *hw_member_rows(void)
+{
+    static const hawser_option none[] = {{0}};
+    for (size_t a = 0; hawser_algorithm_at(a) != NULL; a++)
+        if (hawser_algorithm_at(a)->member_rows != NULL)
+            return hawser_algorithm_at(a)->member_rows;
+    return none;
+}
+
 void hw_command_tables(const hw_command *command, const hawser_algorithm *algorithm, const hawser_option *tables[HW_TABLES])
 {
     size_t n = 0;
@@ -294,6 +306,8 @@ void hw_command_tables(const hw_command *command, const hawser_algorithm *algori
         tables[n++] = algorithm->rows;
     if (command->rows != NULL)
         tables[n++] = command->rows();
+    if (command->member)
+        tables[n++] = hw_member_rows();
     if (command->job)
         tables[n++] = hawser_job_rows();
     if (command->data)

@@ -138,12 +138,9 @@ static void print_all_rows(FILE *out)
             char title[80];
             bool last = tables[t + 1] == NULL;
             snprintf(title, sizeof title, last ? HW_EVERY_COMMAND : "Options of hawser %s", hw_command_at(c)->name);
+            bool shared = tables[t] == hawser_job_rows() || tables[t] == hawser_data_rows() || tables[t] == hw_member_rows();
             if (!seen_before(tables[t], hw_command_at(c)))
-                hw_help_rows(out,
-                             tables[t] == hawser_job_rows() || tables[t] == hawser_data_rows()
-                                 ? hw_help_title(tables[t], NULL)
-                                 : title,
-                             tables[t]);
+                hw_help_rows(out, shared ? hw_help_title(tables[t], NULL) : title, tables[t]);
         }
     }
 }

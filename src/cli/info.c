@@ -15,6 +15,8 @@ const hawser_option *hw_info_rows(void)
          "print the coefficients of the model by name, largest first, instead of its facts", NULL, 0},
         {"top", HAWSER_INTEGER, NULL, "[1,inf)", "N", "print only the N largest coefficients; implies --coefficients", NULL,
          0},
+        {"path", HAWSER_FLAG, "no", NULL, NULL,
+         "print the members of the model's path, each with its columns and errors, instead of the facts", NULL, 0},
         {0},
     };
     return rows;
@@ -71,6 +73,46 @@ static void print_fact(FILE *out, const char *key, const char *value)
     free(text);
 }
 
+/* Prints a number of the table, or a dash if it is unknown. */
+static void print_cell(FILE *out, const double *values, size_t at)
+{
+    if (values != NULL)
+        fprintf(out, " %12.6g", values[at]);
+    else
+        fprintf(out, " %12s", "-");
+}
+
+/* Prints the members of the model's path, one per line. */
+static hawser_status print_path(const hw_call *call, const hawser_model *model, hawser_error *error)
+{
+    const hawser_algorithm *algorithm = hawser_algorithm_find(hawser_model_text(model, "algorithm"));
+    hawser_error own = {0};
+    hawser_path path;
+    if (algorithm == NULL || algorithm->path == NULL)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "%s: --path: models of this algorithm have no path", call->words[0]);
+    if (algorithm->path(model, &path, &own) != HAWSER_OK)
+        return hawser_fail(error, own.status, "%s: --path: %.600s", call->words[0], own.text);
+    if (path.error != NULL)
+        fprintf(call->out, "error: %s on rows that the training did not see\n", path.error_name);
+    fprintf(call->out, "%12s %12s %12s %12s %12s\n", path.name, "columns", "objective", "error", "std.error");
+    for (size_t k = 0; k < path.count; k++) {
+        print_cell(call->out, path.parameter, k);
+        fprintf(call->out, " %12lld", (long long)(path.offsets[k + 1] - path.offsets[k]));
+        print_cell(call->out, path.objective, k);
+        print_cell(call->out, path.error, k);
+        print_cell(call->out, path.standard_error, k);
+        fprintf(call->out, "%s%s%s\n", k == path.least ? "  min" : "", k == path.one_se ? "  1se" : "",
+                k == path.chosen ? "  model" : "");
+    }
+    return HAWSER_OK;
+}
+
+static bool asks_for_member(const hw_call *call)
+{
+    const char *key = hw_member_rows()->key;
+    return key != NULL && hawser_options_source(call->options, key, NULL) == HAWSER_FROM_COMMAND_LINE;
+}
+
 static void print_facts(FILE *out, const hawser_model *model)
 {
     const char *key, *value;
@@ -87,20 +129,26 @@ hawser_status hw_info(hw_call *call, hawser_error *error)
 {
     hawser_model *model;
     bool weights = hawser_options_flag(call->options, "coefficients") || hawser_options_has(call->options, "top");
+    bool members = hawser_options_flag(call->options, "path");
     json_t *other_header;
+    HAWSER_TRY(hw_refuse_idle(call, "top", members, "--path prints no coefficients", error));
+    HAWSER_TRY(hw_refuse_idle(call, "coefficients", members, "--path prints no coefficients", error));
     HAWSER_TRY(hw_tensor_file_header(call->words[0], &other_header, error));
     if (other_header != NULL) {
         hw_tensor_file_print(call->out, call->words[0], other_header);
         json_decref(other_header);
-        return !weights ? HAWSER_OK
-                        : hawser_fail(error, HAWSER_BAD_INPUT,
-                                      "%s: not a model of Hawser, so it has no coefficients to print", call->words[0]);
+        bool plain = !weights && !members && !asks_for_member(call);
+        return plain ? HAWSER_OK
+                     : hawser_fail(error, HAWSER_BAD_INPUT, "%s: not a model of Hawser, so it has no %s to print",
+                                   call->words[0], weights ? "coefficients" : "path");
     }
     HAWSER_TRY(hawser_model_load(call->words[0], &model, error));
-    hawser_status status = HAWSER_OK;
-    if (weights)
+    hawser_status status = hw_choose_member(call, call->words[0], model, error);
+    if (status == HAWSER_OK && members)
+        status = print_path(call, model, error);
+    else if (status == HAWSER_OK && weights)
         status = print_coefficients(call, model, error);
-    else
+    else if (status == HAWSER_OK)
         print_facts(call->out, model);
     hawser_model_free(model);
     return status;

@@ -150,6 +150,26 @@ void hw_fitted_free(hw_fitted *fitted)
     *fitted = (hw_fitted){0};
 }
 
+hawser_status hw_choose_member(const hw_call *call, const char *path, hawser_model *model, hawser_error *error)
+{
+    const char *key = hw_member_rows()->key, *member = key != NULL ? hawser_options_text(call->options, key) : NULL;
+    const hawser_algorithm *algorithm = hawser_algorithm_find(hawser_model_text(model, "algorithm"));
+    hawser_error own = {0};
+    hawser_path members;
+    bool may = algorithm != NULL && algorithm->path != NULL;
+    if (member == NULL)
+        return HAWSER_OK;
+    if (!may || algorithm->path(model, &members, &own) != HAWSER_OK) {
+        if (hawser_options_source(call->options, key, NULL) == HAWSER_FROM_ENVIRONMENT)
+            return HAWSER_OK; /* it is meant for trainings */
+        return hawser_fail(error, may ? own.status : HAWSER_BAD_OPTION, "%s: --%s %s: %.600s", path, key, member,
+                           may ? own.text : "models of this algorithm have no path");
+    }
+    if (algorithm->choose(model, member, &own) == HAWSER_OK)
+        return HAWSER_OK;
+    return hawser_fail(error, own.status, "%s: %.600s", path, own.text);
+}
+
 /* Returns whether the target was a file. A file of targets belongs to the rows of the training, but a column also exists in new data.
  * Models of older releases do not record it: then a regular file of that name counts, unless a column has the name. */
 static bool target_was_file(const hawser_model *model, const char *target)
@@ -322,11 +342,12 @@ hawser_status hw_load_for_model(const hw_call *call, const hw_fitted *fitted, ch
 hawser_status hw_predictor_load(const hw_call *call, hw_fitted *fitted, hawser_error *error)
 {
     HAWSER_TRY(hw_fitted_load(call->words[0], fitted, error));
-    if (fitted->algorithm->predict != NULL)
-        return HAWSER_OK;
-    hawser_status status = hawser_fail(error, HAWSER_BAD_OPTION, "%s: a model of %s makes no predictions", call->words[0],
-                                       fitted->algorithm->name);
-    hw_fitted_free(fitted);
+    hawser_status status = hw_choose_member(call, call->words[0], fitted->model, error);
+    if (status == HAWSER_OK && fitted->algorithm->predict == NULL)
+        status = hawser_fail(error, HAWSER_BAD_OPTION, "%s: a model of %s makes no predictions", call->words[0],
+                             fitted->algorithm->name);
+    if (status != HAWSER_OK)
+        hw_fitted_free(fitted);
     return status;
 }
 

@@ -53,6 +53,9 @@ typedef struct hw_fitted {
 
 hawser_status hw_fitted_load(const char *path, hw_fitted *fitted, hawser_error *error) HAWSER_MUST_USE;
 void hw_fitted_free(hw_fitted *fitted);
+/* Gives the model of file `path` the member of its path that the option of hw_member_rows names, if it is set. */
+hawser_status hw_choose_member(const hw_call *call, const char *path, hawser_model *model,
+                               hawser_error *error) HAWSER_MUST_USE;
 
 /* Loads data like the model's own: index base, columns and CSV settings are the model's. Columns that the model lacks are counted,
  * reported and left out. Columns match by name if both sides have names, else by position. Only `needs_target` refuses data without a

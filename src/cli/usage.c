@@ -34,6 +34,8 @@ const char *hw_help_title(const hawser_option *table, const hawser_algorithm *al
         return "Options of the algorithm";
     if (table == hawser_job_rows())
         return "Options of the job";
+    if (table == hw_member_rows())
+        return "Options of a model with a path";
     return table == hawser_data_rows() ? "Options of the input" : "Options";
 }
 

@@ -12,7 +12,7 @@ def read_tensors(path):
         length = struct.unpack("<Q", file.read(8))[0]
         header = json.loads(file.read(length))
         body = file.read()
-    tensors = {}
+    facts, tensors = header.pop("__metadata__"), {}
     for name, entry in header.items():
         if name != "__metadata__":
             begin, end = entry["data_offsets"]

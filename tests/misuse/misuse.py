@@ -70,7 +70,7 @@ SPECIAL = {
     ("hawser_data_view", "state"): '"data"', ("hawser_data_fetch", "state"): '"data"', ("hawser_data_replace", "state"): '"other"',
     ("hawser_local", "state"): '"local"', ("hawser_part", "state"): '"local"',
     ("hawser_next_chunk", "state"): '"stored"', ("hawser_prefetch", "state"): '"stored"', ("hawser_prefetch_wait", "state"): '"stored"',
-    ("hawser_model_get", "name"): '"tensor"', ("hawser_model_text", "key"): '"fact"',
+    ("hawser_model_get", "name"): '"tensor"', ("hawser_model_remove", "name"): '"absent"', ("hawser_model_text", "key"): '"fact"',
     ("hawser_model_tensor", "name"): "f->fresh", ("hawser_model_fact", "key"): "f->fresh",
     ("hawser_options_set", "key"): '"workers"', ("hawser_options_set", "value"): '"1"',
     ("hawser_options_file", "path"): "f->options_path", ("hawser_options_environment", "environment"): "f->environment",

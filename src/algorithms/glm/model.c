@@ -10,8 +10,7 @@ static hawser_status fact_text(hawser_model *model, const char *key, const char 
     return value == NULL ? HAWSER_OK : hawser_model_fact(model, key, value, error);
 }
 
-/* Adds a number as a fact, unless it is unknown (NaN), as the gap of a model without a certificate. */
-static hawser_status fact_number(hawser_model *model, const char *key, double value, hawser_error *error)
+hawser_status hw_linear_model_number(hawser_model *model, const char *key, double value, hawser_error *error)
 {
     char text[40];
     if (isnan(value))
@@ -59,21 +58,21 @@ static hawser_status facts(hawser_model *model, const hw_linear_fit *fit, const 
     const hawser_load_figures *figures = hawser_dataset_figures(input->data);
     HAWSER_TRY(fact_text(model, "algorithm", fit->algorithm, error));
     HAWSER_TRY(fact_text(model, "hawser_version", hawser_version(), error));
-    HAWSER_TRY(fact_number(model, "rows", (double)X->rows, error));
-    HAWSER_TRY(fact_number(model, "columns", (double)X->cols, error));
-    HAWSER_TRY(fact_number(model, "index_base", figures != NULL ? figures->index_base : -1, error));
+    HAWSER_TRY(hw_linear_model_number(model, "rows", (double)X->rows, error));
+    HAWSER_TRY(hw_linear_model_number(model, "columns", (double)X->cols, error));
+    HAWSER_TRY(hw_linear_model_number(model, "index_base", figures != NULL ? figures->index_base : -1, error));
     HAWSER_TRY(fact_text(model, "target", hawser_dataset_target_name(input->data), error));
     if (figures != NULL && figures->target_column > 0)
-        HAWSER_TRY(fact_number(model, "target_column", (double)figures->target_column - 1.0, error));
+        HAWSER_TRY(hw_linear_model_number(model, "target_column", (double)figures->target_column - 1.0, error));
     HAWSER_TRY(fact_text(model, "target_from", figures != NULL && figures->target_file ? "file" : "input", error));
     HAWSER_TRY(fact_names(model, input->data, error));
-    HAWSER_TRY(fact_number(model, "lambda", row->lambda, error));
-    HAWSER_TRY(fact_number(model, "l1_ratio", fit->l1_ratio, error));
-    HAWSER_TRY(fact_number(model, "objective", row->objective, error));
+    HAWSER_TRY(hw_linear_model_number(model, "lambda", row->lambda, error));
+    HAWSER_TRY(hw_linear_model_number(model, "l1_ratio", fit->l1_ratio, error));
+    HAWSER_TRY(hw_linear_model_number(model, "objective", row->objective, error));
     if (!isnan(row->gap))
-        HAWSER_TRY(fact_number(model, "gap", row->gap, error));
-    HAWSER_TRY(fact_number(model, "penalty", row->penalty, error));
-    HAWSER_TRY(fact_number(model, "nonzeros", row->nonzeros, error));
+        HAWSER_TRY(hw_linear_model_number(model, "gap", row->gap, error));
+    HAWSER_TRY(hw_linear_model_number(model, "penalty", row->penalty, error));
+    HAWSER_TRY(hw_linear_model_number(model, "nonzeros", row->nonzeros, error));
     if (fit->problem != NULL && fit->problem->kind->model_facts != NULL)
         HAWSER_TRY(fit->problem->kind->model_facts(fit->problem, model, error));
     for (size_t k = 0; hawser_options_row(input->options, k) != NULL; k++) {
@@ -91,9 +90,8 @@ static hawser_status vector(hawser_model *model, const char *name, hawser_type t
     return hawser_model_tensor(model, name, type, (const size_t[2]){count, 0}, values, error);
 }
 
-/* Adds values, by output, of the columns that a tensor of indices names. With no column the tensor has one dimension, of size 0. */
-static hawser_status by_output(hawser_model *model, const char *name, const double *values, size_t outputs, size_t count,
-                               hawser_error *error)
+hawser_status hw_linear_model_outputs(hawser_model *model, const char *name, const double *values, size_t outputs,
+                                      size_t count, hawser_error *error)
 {
     return hawser_model_tensor(model, name, HAWSER_F64, count > 0 ? (const size_t[2]){outputs, count} : (const size_t[2]){0},
                                values, error);
@@ -119,7 +117,7 @@ static hawser_status put_coefficients(hawser_model *model, const double *alpha, 
     if (status == HAWSER_OK)
         status = vector(model, "coefficients.index", HAWSER_I64, index, count, error);
     if (status == HAWSER_OK)
-        status = by_output(model, "coefficients.value", value, 1, count, error);
+        status = hw_linear_model_outputs(model, "coefficients.value", value, 1, count, error);
     free(index);
     free(value);
     return status;
@@ -127,16 +125,16 @@ static hawser_status put_coefficients(hawser_model *model, const double *alpha, 
 
 static hawser_status put_table(hawser_model *model, const hw_linear_fit *fit, size_t done, hawser_error *error)
 {
-    static const char *const names[] = {"path.lambda",    "path.objective", "path.gap",           "path.nonzeros",
-                                        "path.intercept", "path.error",     "path.standard_error"};
+    static const char *const names[] = {"path.lambda",    "path.objective", "path.gap",   "path.nonzeros",
+                                        "path.intercept", "path.penalty",   "path.error", "path.standard_error"};
     double *column = calloc(done + 1, sizeof *column);
     hawser_status status = column != NULL ? HAWSER_OK : hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a path's table");
-    for (size_t k = 0; k < 7 && status == HAWSER_OK; k++) {
-        bool measured = k < 5 || (k == 5 && !isnan(fit->rows[0].error)) || (k == 6 && fit->selection.crossed);
+    for (size_t k = 0; k < 8 && status == HAWSER_OK; k++) {
+        bool measured = k < 6 || (k == 6 && !isnan(fit->rows[0].error)) || (k == 7 && fit->selection.crossed);
         for (size_t l = 0; l < done; l++) {
             const hw_linear_row *row = &fit->rows[l];
-            const double fields[] = {row->lambda,    row->objective, row->gap,           row->nonzeros,
-                                     row->intercept, row->error,     row->standard_error};
+            const double fields[] = {row->lambda,    row->objective, row->gap,   row->nonzeros,
+                                     row->intercept, row->penalty,   row->error, row->standard_error};
             column[l] = fields[k];
         }
         if (measured)
@@ -172,7 +170,7 @@ static hawser_status put_path(hawser_model *model, const hw_linear_fit *fit, siz
     if (status == HAWSER_OK)
         status = vector(model, "path.index", HAWSER_I64, index, at, error);
     if (status == HAWSER_OK)
-        status = by_output(model, "path.value", value, 1, at, error);
+        status = hw_linear_model_outputs(model, "path.value", value, 1, at, error);
     free(offsets);
     free(index);
     free(value);

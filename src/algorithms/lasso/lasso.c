@@ -12,6 +12,7 @@
 
 #include "algorithms/glm/coefficients.h"
 #include "algorithms/glm/expect.h"
+#include "algorithms/glm/member.h"
 #include "algorithms/glm/metrics.h"
 #include "algorithms/glm/train.h"
 #include "algorithms/lasso/block.h"
@@ -359,6 +360,11 @@ static hawser_status train(hawser_job *job, const hawser_training_input *input, 
     return hw_linear_train(hw_lasso_kind(), &units, build, job, input, training, error);
 }
 
+static hawser_status path(const hawser_model *model, hawser_path *path, hawser_error *error)
+{
+    return hw_linear_path_of(model, "mean squared error", path, error);
+}
+
 const hawser_algorithm *hw_lasso_algorithm(void)
 {
     static const char citations[] =
@@ -375,6 +381,9 @@ const hawser_algorithm *hw_lasso_algorithm(void)
                                                .metrics = hw_lasso_metrics,
                                                .init_use = hw_linear_init_use,
                                                .coefficients = hw_linear_print_coefficients,
+                                               .path = path,
+                                               .choose = hw_linear_choose_member,
+                                               .member_rows = hw_linear_member_rows,
                                                .train = train,
                                                .plan = plan,
                                                .predict = hw_linear_margins,

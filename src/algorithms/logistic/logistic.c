@@ -1,5 +1,6 @@
 /* logistic.c - logistic regression with an L1, elastic-net or squared penalty: by Newton's method, or by steps over a parameter server. */
 #include "algorithms/glm/coefficients.h"
+#include "algorithms/glm/member.h"
 #include "algorithms/glm/metrics.h"
 #include "algorithms/glm/train.h"
 #include "algorithms/list.h"
@@ -91,6 +92,11 @@ static hawser_status train(hawser_job *job, const hawser_training_input *input, 
     return hw_linear_train(hw_logistic_kind(), &units, build, job, input, training, error);
 }
 
+static hawser_status path(const hawser_model *model, hawser_path *path, hawser_error *error)
+{
+    return hw_linear_path_of(model, "log loss", path, error);
+}
+
 const hawser_algorithm *hw_logistic_algorithm(void)
 {
     static const char citations[] =
@@ -109,6 +115,9 @@ const hawser_algorithm *hw_logistic_algorithm(void)
                                                .topics = hw_logistic_topics,
                                                .init_use = hw_linear_init_use,
                                                .coefficients = hw_linear_print_coefficients,
+                                               .path = path,
+                                               .choose = hw_linear_choose_member,
+                                               .member_rows = hw_linear_member_rows,
                                                .train = train,
                                                .plan = plan,
                                                .predict = hw_logistic_predict,

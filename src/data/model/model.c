@@ -132,6 +132,24 @@ hawser_status hawser_model_fact(hawser_model *model, const char *key, const char
     return HAWSER_OK;
 }
 
+void hawser_model_remove(hawser_model *model, const char *name)
+{
+    const hw_tensor *tensor = find_tensor(model, name);
+    const hw_fact *fact = find_fact(model, name);
+    if (tensor != NULL) {
+        size_t at = (size_t)(tensor - model->tensors);
+        free(tensor->name);
+        free(tensor->values);
+        memmove(&model->tensors[at], &model->tensors[at + 1], (--model->tensor_count - at) * sizeof *tensor);
+    }
+    if (fact != NULL) {
+        size_t at = (size_t)(fact - model->facts);
+        free(fact->key);
+        free(fact->value);
+        memmove(&model->facts[at], &model->facts[at + 1], (--model->fact_count - at) * sizeof *fact);
+    }
+}
+
 /* Returns the largest number of bytes of a character of a name in JSON. */
 static size_t json_bytes(unsigned char c)
 {

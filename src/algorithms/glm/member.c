@@ -1,0 +1,253 @@
+#include "algorithms/glm/member.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algorithms/glm/coefficients.h"
+#include "algorithms/glm/model.h"
+
+enum { LEAST_DIGITS = 4, MOST_DIGITS = 17 };
+
+void hw_linear_best_members(const double *error, const double *standard_error, size_t count, size_t *least, size_t *one_se)
+{
+    *least = *one_se = 0;
+    for (size_t l = 1; l < count; l++)
+        if (error[l] < error[*least])
+            *least = l;
+    if (standard_error == NULL)
+        *one_se = *least;
+    while (*one_se < *least && error[*one_se] > error[*least] + standard_error[*least])
+        ++*one_se;
+}
+
+/* ------------------------------------------------------------------------------------------------- description ---- */
+
+/* Returns a tensor of this many numbers, or NULL if the model has none. */
+static const void *numbers(const hawser_model *model, const char *name, hawser_type type, size_t count)
+{
+    hawser_type found = type;
+    size_t dims[2] = {0};
+    const void *values = hawser_model_get(model, name, &found, dims);
+    size_t size = dims[0] * (dims[1] > 0 ? dims[1] : 1);
+    return found == type && size == count ? values : NULL;
+}
+
+static bool all_finite(const double *values, size_t count)
+{
+    for (size_t k = 0; values != NULL && k < count; k++)
+        if (!isfinite(values[k]))
+            return false;
+    return values != NULL;
+}
+
+/* Returns whether each member's coefficients belong to ascending columns of the data. */
+static bool is_sound(const hawser_path *path, size_t stored)
+{
+    if (path->offsets[0] != 0 || (uint64_t)path->offsets[path->count] != stored)
+        return false;
+    for (size_t k = 0; k < path->count; k++) {
+        int64_t first = path->offsets[k], end = path->offsets[k + 1], before = -1;
+        if (first > end || (uint64_t)end > stored)
+            return false;
+        for (int64_t at = first; at < end; before = path->index[at++])
+            if (path->index[at] <= before || (uint64_t)path->index[at] >= path->columns)
+                return false;
+    }
+    return true;
+}
+
+static size_t chosen_of(const hawser_model *model, const hawser_path *path)
+{
+    double lambda = hw_linear_fact(model, "lambda", NAN);
+    size_t at = 0;
+    while (at < path->count && path->parameter[at] != lambda)
+        at++;
+    return at;
+}
+
+/* Sets what belongs to each member of the path. Returns false if the model does not have all of it. */
+static bool describe(const hawser_model *model, hawser_path *path)
+{
+    double columns = hw_linear_fact(model, "columns", 0.0);
+    size_t stored[2] = {0}, intercepts[2] = {0}, count = path->count;
+    if (hawser_model_get(model, "path.index", NULL, stored) == NULL ||
+        hawser_model_get(model, "path.intercept", NULL, intercepts) == NULL)
+        return false;
+    path->columns = columns >= 1.0 && columns < 9e15 ? (size_t)columns : 0;
+    path->outputs = intercepts[1] > 0 ? intercepts[1] : 1;
+    path->parameter = numbers(model, "path.lambda", HAWSER_F64, count);
+    path->objective = numbers(model, "path.objective", HAWSER_F64, count);
+    path->intercept = numbers(model, "path.intercept", HAWSER_F64, count * path->outputs);
+    path->offsets = numbers(model, "path.offsets", HAWSER_I64, count + 1);
+    path->index = numbers(model, "path.index", HAWSER_I64, stored[0]);
+    path->value = numbers(model, "path.value", HAWSER_F64, stored[0] * path->outputs);
+    return count > 0 && path->parameter != NULL && path->objective != NULL && path->intercept != NULL &&
+           path->offsets != NULL && path->index != NULL && path->value != NULL && is_sound(path, stored[0]);
+}
+
+hawser_status hw_linear_path_of(const hawser_model *model, const char *error_name, hawser_path *path, hawser_error *error)
+{
+    size_t dims[2] = {0};
+    *path = (hawser_path){.name = "lambda", .error_name = error_name};
+    if (hawser_model_get(model, "path.lambda", NULL, dims) == NULL)
+        return hawser_fail(error, HAWSER_BAD_OPTION,
+                           "the model has one lambda, %.6g; train with --path or --cv to keep several",
+                           hw_linear_fact(model, "lambda", NAN));
+    path->count = dims[0];
+    if (!describe(model, path))
+        return hawser_fail(error, HAWSER_BAD_INPUT, "the model's path is not complete; was it written by Hawser?");
+    path->error = numbers(model, "path.error", HAWSER_F64, path->count);
+    path->standard_error = numbers(model, "path.standard_error", HAWSER_F64, path->count);
+    path->error = all_finite(path->error, path->count) ? path->error : NULL;
+    bool folds = path->error != NULL && all_finite(path->standard_error, path->count);
+    path->standard_error = folds ? path->standard_error : NULL;
+    path->chosen = chosen_of(model, path);
+    path->least = path->one_se = path->count;
+    if (path->error != NULL)
+        hw_linear_best_members(path->error, path->standard_error, path->count, &path->least, &path->one_se);
+    if (path->standard_error == NULL)
+        path->one_se = path->count;
+    return HAWSER_OK;
+}
+
+const hawser_option hw_linear_member_rows[] = {
+    {"lambda", HAWSER_TEXT, NULL, NULL, "min|1se|X",
+     "which lambda of the model's path to use; min has the least error, 1se is the largest within one standard error of it, "
+     "X "
+     "must be a lambda of the path in at least four digits ('hawser info MODEL --path')",
+     NULL, 0},
+    {0},
+};
+
+/* ------------------------------------------------------------------------------------------------------ choice ---- */
+
+/* Counts the significant digits of a number's text: 5 of "0.031250". */
+static int digits_of(const char *text)
+{
+    int digits = 0;
+    for (const char *at = text; *at != '\0' && *at != 'e' && *at != 'E'; at++)
+        if (*at >= '0' && *at <= '9' && (digits > 0 || *at != '0'))
+            digits++;
+    return digits < LEAST_DIGITS ? LEAST_DIGITS : digits > MOST_DIGITS ? MOST_DIGITS : digits;
+}
+
+static bool same_digits(double a, double b, int digits)
+{
+    char x[40], y[40];
+    (void)snprintf(x, sizeof x, "%.*e", digits - 1, a);
+    (void)snprintf(y, sizeof y, "%.*e", digits - 1, b);
+    return strcmp(x, y) == 0;
+}
+
+/* Returns the member nearest to a lambda by ratio, other than `but`. */
+static size_t nearest(const hawser_path *path, double lambda, size_t but)
+{
+    size_t best = path->count;
+    double least = INFINITY;
+    for (size_t k = 0; k < path->count; k++) {
+        double distance = fabs(log(path->parameter[k] / lambda));
+        if (k != but && (best == path->count || distance < least)) {
+            best = k;
+            least = distance;
+        }
+    }
+    return best;
+}
+
+/* Refuses a lambda that no member has, or, in so few digits, several: names the nearest two. */
+static hawser_status refuse(const hawser_path *path, const char *text, double lambda, size_t matches, hawser_error *error)
+{
+    char one[40], two[40] = "";
+    size_t first = nearest(path, lambda, path->count), second = nearest(path, lambda, first);
+    (void)hawser_print_number(one, sizeof one, path->parameter[first]);
+    if (second < path->count)
+        (void)hawser_print_number(two, sizeof two, path->parameter[second]);
+    if (matches > 1)
+        return hawser_fail(error, HAWSER_BAD_OPTION,
+                           "--lambda %s: %zu of the path's lambdas begin so; give more digits: %s or %s", text, matches, one,
+                           two);
+    return hawser_fail(error, HAWSER_BAD_OPTION, "--lambda %s: the path has no such lambda among its %zu; nearest %s %s%s%s",
+                       text, path->count, second < path->count ? "are" : "is", one, second < path->count ? " and " : "",
+                       two);
+}
+
+static hawser_status find_member(const hawser_path *path, const char *text, size_t *at, hawser_error *error)
+{
+    double lambda = 0.0;
+    size_t matches = 0;
+    const char *end = hawser_read_number(text, &lambda);
+    if (end == NULL || *end != '\0' || !(lambda > 0.0) || isinf(lambda))
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--lambda %s: expected min, 1se, or a lambda of the path", text);
+    for (size_t k = path->count; k-- > 0;) {
+        if (path->parameter[k] == lambda) {
+            *at = k;
+            return HAWSER_OK;
+        }
+        if (same_digits(path->parameter[k], lambda, digits_of(text))) {
+            matches += matches == 0 || path->parameter[k] != path->parameter[*at];
+            *at = k;
+        }
+    }
+    return matches == 1 ? HAWSER_OK : refuse(path, text, lambda, matches, error);
+}
+
+static hawser_status find_by_error(const hawser_path *path, const char *text, size_t *at, hawser_error *error)
+{
+    *at = strcmp(text, "min") == 0 ? path->least : path->one_se;
+    if (*at < path->count)
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_BAD_OPTION,
+                       "--lambda %s: the model has no %s of a cross-validation; train with --cv 10, or give a lambda of "
+                       "the path",
+                       text, path->error != NULL ? "standard errors" : "errors");
+}
+
+/* Replaces the facts that belong to one lambda. A path of older releases lacks penalties. */
+static hawser_status put_facts(hawser_model *model, const hawser_path *path, size_t at, hawser_error *error)
+{
+    const double *gap = numbers(model, "path.gap", HAWSER_F64, path->count);
+    const double *penalty = numbers(model, "path.penalty", HAWSER_F64, path->count);
+    hawser_model_remove(model, "gap");
+    hawser_model_remove(model, "penalty");
+    HAWSER_TRY(hw_linear_model_number(model, "lambda", path->parameter[at], error));
+    HAWSER_TRY(hw_linear_model_number(model, "objective", path->objective[at], error));
+    HAWSER_TRY(hw_linear_model_number(model, "nonzeros", (double)(path->offsets[at + 1] - path->offsets[at]), error));
+    HAWSER_TRY(hw_linear_model_number(model, "gap", gap != NULL ? gap[at] : NAN, error));
+    return hw_linear_model_number(model, "penalty", penalty != NULL ? penalty[at] : NAN, error);
+}
+
+static hawser_status put_member(hawser_model *model, const hawser_path *path, size_t at, hawser_error *error)
+{
+    static const char *const replaced[] = {"coefficients", "coefficients.index", "coefficients.value", "intercept"};
+    size_t first = (size_t)path->offsets[at], count = (size_t)path->offsets[at + 1] - first;
+    size_t stored = (size_t)path->offsets[path->count], outputs = path->outputs;
+    double *value = calloc(outputs * count + 1, sizeof *value);
+    if (value == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu coefficients", outputs * count);
+    for (size_t k = 0; k < outputs; k++)
+        memcpy(value + k * count, path->value + k * stored + first, count * sizeof *value);
+    for (size_t k = 0; k < sizeof replaced / sizeof *replaced; k++)
+        hawser_model_remove(model, replaced[k]);
+    hawser_status status = hawser_model_tensor(model, "coefficients.index", HAWSER_I64, (const size_t[2]){count, 0},
+                                               path->index + first, error);
+    if (status == HAWSER_OK)
+        status = hw_linear_model_outputs(model, "coefficients.value", value, outputs, count, error);
+    if (status == HAWSER_OK)
+        status = hawser_model_tensor(model, "intercept", HAWSER_F64, (const size_t[2]){outputs, 0},
+                                     path->intercept + at * outputs, error);
+    free(value);
+    return status;
+}
+
+hawser_status hw_linear_choose_member(hawser_model *model, const char *lambda, hawser_error *error)
+{
+    hawser_path path;
+    size_t at = 0;
+    HAWSER_TRY(hw_linear_path_of(model, NULL, &path, error));
+    bool by_error = strcmp(lambda, "min") == 0 || strcmp(lambda, "1se") == 0;
+    HAWSER_TRY(by_error ? find_by_error(&path, lambda, &at, error) : find_member(&path, lambda, &at, error));
+    HAWSER_TRY(put_facts(model, &path, at, error));
+    return put_member(model, &path, at, error);
+}
