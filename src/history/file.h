@@ -30,7 +30,7 @@ typedef struct hw_batch_head {
 void hw_history_head_make(uint32_t node, uint32_t nodes, uint64_t token, hw_history_head *head);
 void hw_batch_head_make(const hw_log *log, hw_batch_head *head);
 /* Makes the last batch. Its one record has the number of batches before it in `first`, the number of records in `count`, how the job ended
- * in `clock` (0: successfully, else the negative hawser_status), and in `from` the node that was lost first, or HW_HISTORY_NOBODY. */
+ * in `clock` (0: successfully, else the negative hawser_status), and in `from` the node that was lost first, or HW_HISTORY_NONE. */
 void hw_close_make(uint64_t batches, uint64_t records, hawser_status ended, uint32_t lost, hw_batch_head *head,
                    hw_event_record *record);
 

@@ -71,7 +71,7 @@ static void *serve(void *argument)
     hawser_status status = hawser_store_open(open_job(), &(hawser_store_options){.threads = 2}, &store, &error);
     if (status == HAWSER_OK)
         status = hw_store_serve(store, &how, &error);
-    demand(false, &error); /* nobody tells it to end */
+    demand(false, &error); /* no thread asks it to end */
     return NULL;
 }
 

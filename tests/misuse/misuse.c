@@ -17,7 +17,7 @@
 
 enum { ROWS = 6, COLUMNS = 5, TEXT = 400 };
 
-/* What a call must come to. NOTHING: the empty value, and nobody is told. ANY: it must not crash. */
+/* The required effect of a call. NOTHING: the empty value, and no error is recorded. ANY: it must not crash. */
 typedef enum expectation { SOUND, REFUSED, NOTHING, ANY } expectation;
 /* Where a call is made. */
 typedef enum place { ANYWHERE, BUILDING, IN_UNIT, IN_OBSERVER } place;
@@ -118,7 +118,7 @@ static void check_status(fixture *f, expectation expected, hawser_status got)
         complain(f, "the error does not say it");
 }
 
-/* A value that was refused is the empty one; the program or the run must have been told, but where there was none to be told. */
+/* A refused value is the empty one; the program or the run must have recorded the error, if there is one. */
 static void check_empty(fixture *f, expectation expected, bool empty)
 {
     if ((expected == REFUSED && f->now->where != BUILDING && !empty) || (expected == NOTHING && !empty))

@@ -1,4 +1,4 @@
-/* How a process learns its place: the channel of `hawser run`, keys, and environments that nobody here understands. */
+/* How a process gets its place: the channel of `hawser run`, keys, and environments of unknown launchers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -239,7 +239,7 @@ static void threads_and_chunks_change_nothing(void **state)
     free(text);
 }
 
-/* Lines that are no rows are told apart only when they are parsed, and their room is closed again. */
+/* Lines without a row are recognised only when they are parsed, and their space is closed again. */
 static void blank_lines_and_dropped_rows_leave_no_gaps(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Recorded histories as files: what a run writes can be read back whole; one that is cut off, damaged, mixed up or of a failed job is refused. */
+/* Recorded histories as files: what a run writes can be read back whole; one that is cut off, damaged, mixed up or of a failed job is
+ * refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -252,7 +253,7 @@ static void nodes_write_their_parts(void **state)
             taken += r->kind == HW_EVENT_TAKEN ? r->digest : 0;
             rows += r->kind == HW_EVENT_TAKEN ? r->count : 0;
         }
-    assert_int_equal(rows, 100 * COUNT); /* whoever serves them, and in however many pieces */
+    assert_int_equal(rows, 100 * COUNT); /* whatever node serves them, in any number of pieces */
     assert_true(asked != 0 && asked == taken);
     hw_history_free(&history);
 }

@@ -13,9 +13,9 @@
 
 #include "history_spots.h"
 
-/* -------------------------------------------------------------------------------------------------------- who is lost ---- */
+/* -------------------------------------------------------------------------------------------------------- the loss ---- */
 
-/* A job's end: node `lost` (HW_HISTORY_NOBODY: none, it fails otherwise) stops after `death` moves, and the record after `moves`. */
+/* A job's end: node `lost` (HW_HISTORY_NONE: none, it fails otherwise) stops after `death` moves, and the record after `moves`. */
 typedef struct doom {
     uint64_t moves, death;
     uint32_t lost;
@@ -104,7 +104,7 @@ static void kill_blocks(cluster *c, doom *d, const blocks_on_nodes *on, const no
                 cut_link(&c->links[b][s], hw_random_below(&c->random, 4));
 }
 
-/* A block hears of the loss: nothing of the lost comes after that. */
+/* A block receives the loss: no update of the lost node follows. */
 static void notify_block(cluster *c, doom *d, const blocks_on_nodes *on, notes *n, uint32_t b)
 {
     hw_event_record loss = loss_of(d, b);
@@ -190,7 +190,7 @@ static void kill_node(market *m, doom *d, const notes *n)
         cut_line(&w->back[c][d->lost], hw_random_below(&w->random, 4));
 }
 
-/* A client hears of the loss, and fails all that it has begun. */
+/* A client receives the loss, and fails all its open requests. */
 static void notify_client(market *m, doom *d, const notes *n, uint32_t client)
 {
     hawser_error error = {HAWSER_PEER_LOST, "a node was lost"};
@@ -289,7 +289,7 @@ static bool is_cut_block(const hw_history *history, uint32_t block)
     return hw_history_stream(history, HW_STREAM_BLOCK, 0, block)->cut;
 }
 
-/* A living block's newest update, which somebody has seen, was never made. */
+/* The newest update of a living block, which another block has seen, was never made. */
 static bool is_newest_of_living(const hw_history *history, spot s)
 {
     const hw_event_record *r = record_at(s);
@@ -340,7 +340,7 @@ static bool other_values_than_noted(hw_history *history, hw_random *random)
     return other_digest(history, random, HW_EVENT_SEEN, is_recorded_of_lost);
 }
 
-/* An update of the lost counts after its loss was heard of, whatever else was. */
+/* An update of the lost node counts after its loss was received, whatever else was. */
 static bool comes_from_lost(const hw_history *history, spot s)
 {
     for (size_t i = s.at + 1; i < s.stream->count; i++) {
@@ -351,7 +351,7 @@ static bool comes_from_lost(const hw_history *history, spot s)
     return false;
 }
 
-/* The next loss that its stream hears of, moved up to stand in front of it. */
+/* Moves the next loss of the stream in front of the record. */
 static void record_loss_before(spot s)
 {
     spot loss = s;

@@ -216,7 +216,7 @@ static bool made_up_update(hw_history *history, hw_random *random)
     if (s.stream == NULL || state_of(s)->part == 1 || s.at + 1 == s.stream->count)
         return false;
     hw_event_record r = *record_at(s);
-    record_at(s)->kind = HW_EVENT_SEEN; /* its own block says that somebody else has made it */
+    record_at(s)->kind = HW_EVENT_SEEN; /* its own block records that another block has made it */
     record_at(s)->from = (r.actor + 1) % state_of(s)->part;
     record_at(s)->covers = 1;
     record_at(s)->clock = 1000000;
@@ -248,7 +248,7 @@ static bool given_up(hw_history *history, hw_random *random)
     return true;
 }
 
-/* A clock is left to the next where everybody needs it at once. */
+/* A clock is left to the next, although all blocks need it at once. */
 static bool is_needed_now(const hw_history *history, spot s)
 {
     return is_bsp(history, s) && is_written(history, s);
@@ -505,7 +505,7 @@ static bool reread_too_late(hw_history *history, hw_random *random)
     return true;
 }
 
-/* Nobody has written more than it may see. */
+/* No worker has written more than the read may see. */
 static bool is_there(const hw_history *history, spot s)
 {
     (void)history;
@@ -742,7 +742,7 @@ static bool of_no_worker(hw_history *history, hw_random *random)
     return true;
 }
 
-/* Did that record's task wait as well? Then who comes first is open. */
+/* Returns whether the task of that record waited as well: then either may run first. */
 static bool was_waiting_too(spot s, const hw_event_record *r)
 {
     for (size_t i = 0; i < s.at; i++) {
@@ -753,7 +753,7 @@ static bool was_waiting_too(spot s, const hw_event_record *r)
     return false;
 }
 
-/* What was set aside and may go on: somebody else is heard first. */
+/* A request that waited may run, but another one is received first. */
 static bool was_set_aside(const hw_history *history, spot s)
 {
     (void)history;
@@ -799,7 +799,7 @@ static bool is_change(const hw_history *history, spot s)
            r->clock >= loop->clock + loop->count + 2;
 }
 
-/* A change is of a clock that everybody had to see long ago. */
+/* A change belongs to a clock that all blocks had to see long ago. */
 static bool late_change(hw_history *history, hw_random *random)
 {
     spot s = draw(history, random, HW_EVENT_ASKED, is_change);

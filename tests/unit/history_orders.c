@@ -97,7 +97,7 @@ static hw_history run_replicas(orders *o, const shape *s)
             cluster_cut(&c, what, true, c.clock[what] + 1 == s->clocks);
         }
     } while (may != 0);
-    cluster_end(&c, s->clocks); /* asserts that all clocks were run: nobody was left waiting */
+    cluster_end(&c, s->clocks); /* asserts that all clocks were run: no block is left waiting */
     cluster_close(&c);
     return history_of(&n);
 }
@@ -231,7 +231,7 @@ static hw_history run_market(orders *o, market m, uint64_t iterations, uint64_t 
         settle(m.w);
     }
     for (uint32_t j = 0; j < m.workers; j++)
-        assert_true(step_of[j] == 2 * iterations && all_ended(&m, &m.askers[j])); /* nobody waits for ever */
+        assert_true(step_of[j] == 2 * iterations && all_ended(&m, &m.askers[j])); /* no request waits forever */
     hw_server_figures figures;
     hw_server_figures_of(m.w->server[0], &figures);
     *waited += figures.deferred;

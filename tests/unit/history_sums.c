@@ -268,7 +268,7 @@ static bool has_one_addend(const hw_history *history, spot s)
     return some == 1 && is_sum(history, s);
 }
 
-/* The adder leaves the update out, or adds it twice, and tells everybody the same. */
+/* The adder leaves the update out, or adds it twice, and sends the same to all nodes. */
 static bool wrong_for_all(hw_history *history, hw_random *random)
 {
     spot s = draw(history, random, HW_EVENT_SEEN, has_one_addend);

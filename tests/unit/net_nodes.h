@@ -1,4 +1,4 @@
-/* net_nodes.h - a few nets in one process, each with an owner that keeps what it is told. */
+/* net_nodes.h - a few nets in one process; the owner of each keeps the events that it receives. */
 #ifndef HW_TESTS_NET_NODES_H
 #define HW_TESTS_NET_NODES_H
 
@@ -102,7 +102,7 @@ static inline void node_lost(void *argument, uint32_t number, const char *why, d
     pthread_mutex_unlock(&self->mutex);
 }
 
-/* Numbers for those who have none, from 1. */
+/* Assigns numbers from 1 to peers without one. */
 static inline hawser_status node_admit(void *argument, const hw_net_hello *hello, uint32_t *number, hawser_error *error)
 {
     node *self = argument;
@@ -257,7 +257,7 @@ static inline hw_net_path node_path(node *self, uint32_t to)
     return path;
 }
 
-/* A message whose bytes can be told from its number. */
+/* Makes a message whose bytes follow from its number. */
 static inline hw_message *numbered(uint64_t number, size_t length)
 {
     hw_message *message;

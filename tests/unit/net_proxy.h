@@ -16,7 +16,7 @@ typedef struct proxy {
     uint16_t port, target;
     pthread_t thread;
     atomic_bool ends;
-    atomic_bool swallow[2]; /* from who dialled, to him: neither bytes nor the end of them pass */
+    atomic_bool swallow[2]; /* from the dialler, and to it: neither bytes nor their end pass */
     /* Of the first bytes each way, kept. */
     unsigned char *kept[2];
     size_t kept_size[2];

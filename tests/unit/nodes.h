@@ -47,7 +47,7 @@ static void launcher_close(hw_place *place)
 
 /* One node: what it is to do, and what came out. */
 typedef struct test_node {
-    uint32_t node, nodes; /* HW_NET_ANY, 0: it will be told, as by hand */
+    uint32_t node, nodes; /* HW_NET_ANY, 0: it receives them, as if started by hand */
     test_launcher *launcher;
     const char *const *pairs; /* options */
     hawser_options *options;

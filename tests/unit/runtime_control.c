@@ -228,7 +228,7 @@ static void stops_within_a_clock(void **state)
     }
 }
 
-/* A signal: everybody ends at one clock, what follows the loop still runs, and the result is whole. */
+/* A signal: all blocks end at one clock, the work after the loop still runs, and the result is complete. */
 static void interrupt(void **state)
 {
     (void)state;

@@ -81,7 +81,7 @@ static hawser_status add_one(hawser_context *context)
 static hawser_status rebuild_much(hawser_context *context)
 {
     hawser_cache(context, "state")[AT] += 1.7e308;
-    if (hawser_blocks(context) == 1) /* it has nobody to add to */
+    if (hawser_blocks(context) == 1) /* there is no other block to add to */
         hawser_cache(context, "state")[AT] += 1.7e308;
     return HAWSER_OK;
 }

@@ -73,7 +73,7 @@ static void a_unit_returns_a_status(void **state)
     for (int number = HAWSER_INTERNAL; number < 0; number++)
         assert_int_equal(run_unit(return_number, NULL, number, &error), number);
     assert_int_equal(run_unit(return_number, NULL, 0, &error), HAWSER_OK);
-    /* News that no call has told the unit: */
+    /* An error that no call has returned to the unit: */
     assert_int_equal(run_unit(return_number, NULL, HAWSER_STOP, &error), HAWSER_BAD_PROGRAM);
     assert_int_equal(run_unit(return_number, NULL, HAWSER_VIEW_CHANGED, &error), HAWSER_BAD_PROGRAM);
 }

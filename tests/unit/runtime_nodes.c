@@ -253,7 +253,7 @@ static void too_few_workers(void **state)
     plan how = usual(hawser_bsp());
     test_node nodes[NODES_MOST];
     run_nodes(nodes, 3, PAIRS("workers", "2"), body, &how);
-    for (uint32_t i = 0; i < 3; i++) { /* who comes to it late may hear it from another who has left */
+    for (uint32_t i = 0; i < 3; i++) { /* a node that is late may receive it from another node that has left */
         assert_true(nodes[i].status == HAWSER_BAD_OPTION || nodes[i].status == HAWSER_PEER_LOST);
         if (strstr(nodes[i].error.text, "2 workers are too few for 3 nodes") == NULL)
             fail_msg("%s", nodes[i].error.text);
@@ -316,7 +316,7 @@ static hawser_status add_some(hawser_context *context)
     return HAWSER_OK;
 }
 
-/* Shared memory of the first link of who joins by hand, and of all others. */
+/* Shared memory of the first link of a node that joins by hand, and of all other links. */
 typedef struct shares {
     uint64_t first, other;
 } shares;
@@ -335,7 +335,7 @@ static void look_at_links(test_node *node)
     }
 }
 
-/* Who is told how many there are makes memory for as many, and little before. */
+/* A node that knows the number of nodes reserves memory for as many links, and little before. */
 static void shared_memory_is_divided_among_links(void **state)
 {
     (void)state;
@@ -402,7 +402,8 @@ typedef struct blame {
     atomic_bool received; /* by node 3 */
 } blame;
 
-/* Node 1 leaves because of node 2; so does node 0, when it finds node 1 gone; node 3 waits for all, and node 2, who lives, until it has heard. */
+/* Node 1 leaves because of node 2. Node 0 leaves when it finds node 1 gone. Node 3 waits for all, and node 2, which lives, until it has
+ * received this. */
 static void blame_body(test_node *node)
 {
     hw_cluster *cluster = node->job->cluster;
@@ -442,7 +443,7 @@ static void the_first_cause_is_printed_once(void **state)
         assert_string_equal(nodes[0].error.text, how.words);
         assert_int_equal(nodes[3].status, HAWSER_PEER_LOST);
         assert_string_equal(nodes[3].error.text, how.words);
-        /* Who is said to be lost is told who says so. */
+        /* A node that is reported as lost receives the name of the node that reported it. */
         if (strstr(nodes[2].error.text, ") has left the job: node 2 (host-2) was lost") == NULL)
             fail_msg("%s", nodes[2].error.text);
     }

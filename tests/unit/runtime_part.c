@@ -104,7 +104,7 @@ static void a_part_of_an_undeclared_state_is_refused(void **unused)
     hawser_close(job);
 }
 
-/* Every STRIDE-th number counts clocks, and only those are touched; everybody sees what all have written in the last clock. */
+/* Every STRIDE-th number counts clocks, and only these are touched; every block sees the writes of all blocks in the last clock. */
 static hawser_status count_clocks(hawser_context *context)
 {
     size_t first = 0, count = hawser_part(context, "long", &first);

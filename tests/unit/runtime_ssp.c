@@ -19,7 +19,7 @@ typedef struct race {
     atomic_uint_fast64_t begun[3]; /* clocks, by worker */
 } race;
 
-/* The slow one ends no clock before the others have begun as many more as they may: nobody's speed decides. */
+/* The slow block ends no clock before the others have begun as many more as they may, so no block's speed matters. */
 static hawser_status work(hawser_context *context)
 {
     race *r = hawser_user(context);

@@ -286,7 +286,7 @@ static hawser_status add_one(hawser_context *context)
 
 static hawser_status every_other(hawser_context *context)
 {
-    return hawser_clock(context) % 2 == 0 ? add_one(context) : HAWSER_OK; /* nobody reads: nobody is waited for */
+    return hawser_clock(context) % 2 == 0 ? add_one(context) : HAWSER_OK; /* no block reads, so none waits */
 }
 
 /* Units before, in and behind loops see what was written before them; iterations go on; shares may be empty. */

@@ -12,7 +12,7 @@
 #include "job.h"
 #include "runtime/session/status.h"
 
-/* An executor of which the last other runner sends its message between the waiter's look at its mail and the question who is busy. */
+/* An executor whose last other runner sends its message between the waiter's check of its mailbox and the question which runners are busy. */
 typedef struct late_executor {
     hw_executor super;
     hw_transport *transport;
@@ -199,7 +199,7 @@ static void a_job_in_which_no_node_works_ends(void **state)
         double waited = waits(0, cases[i].step, HAWSER_TIMEOUT);
         assert_true(waited >= cases[i].from + TIMEOUT && waited <= cases[i].from + 2 * TIMEOUT + 2);
     }
-    assert_true(waits(0, says_nothing, HAWSER_OK) >= MESSAGE_AT); /* who knows what it is at */
+    assert_true(waits(0, says_nothing, HAWSER_OK) >= MESSAGE_AT); /* the node's work is unknown */
     assert_true(waits(1, says_nothing, HAWSER_OK) >= MESSAGE_AT); /* an agent leaves it to the driver */
 }
 

@@ -9,7 +9,7 @@
 #include "nodes.h"
 #include "runtime/serving/serve.h"
 
-/* A set of servers on threads of its own, until it is told to end. */
+/* A set of servers on threads of its own, until it is asked to end. */
 typedef struct servers {
     uint32_t count;
     const char *load, *save;
@@ -91,7 +91,7 @@ static void open_servers(servers *set)
         fail_msg("%s", set->nodes[0].error.text);
 }
 
-/* They have been told to end. */
+/* They have been asked to end. */
 static void await_servers(servers *set)
 {
     pthread_join(set->thread, NULL);

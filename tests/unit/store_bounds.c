@@ -77,7 +77,7 @@ static void end(scene *s)
 {
     hw_group_end(s->group);
     assert_true(hw_group_over(s->group));
-    assert_int_equal(s->replies, s->asked); /* what waited has been told */
+    assert_int_equal(s->replies, s->asked); /* waiting requests have their replies */
     hw_group_free(s->group);
     hw_server_free(s->server);
     free(s);
@@ -224,7 +224,7 @@ static void sums_of_later_clocks_are_bounded(void **state)
     end(s);
 }
 
-/* A refused clock would be told to nobody. */
+/* A refused clock would be reported to no client. */
 static void ranges_of_clocks_are_bounded(void **state)
 {
     (void)state;
@@ -356,7 +356,7 @@ static void nothing_is_counted_twice(void **state)
     end(s);
 }
 
-/* What a clock will bring counts until it is over, once for each worker who pushed it; no clock waits for memory. */
+/* The sums of a clock count until it has ended, once for each worker that pushed; no clock waits for memory. */
 static void rows_of_later_clocks_are_bounded(void **state)
 {
     (void)state;
@@ -377,7 +377,7 @@ static void rows_of_later_clocks_are_bounded(void **state)
     push_rows(s, HW_PUSH, 3, KEYS, 3);
     assert_true(s->refused == 1 && figures_of(s).quota_used == (2 * KEYS + 1) * ROW);
     hw_group_end(s->group);
-    hw_group_free(s->group); /* nobody ends that clock any more */
+    hw_group_free(s->group); /* no worker ends that clock any more */
     assert_true(figures_of(s).quota_used == (KEYS + 1) * ROW);
     assert_int_equal(hw_group_new(s->server, WORKERS, &s->group, NULL), HAWSER_OK);
     end(s);

@@ -267,7 +267,8 @@ static void deliver_replies(world *w)
             ;
 }
 
-/* Requests and workers take turns as the schedule says; where it ends, the first that can move. Who cannot changes nothing. */
+/* Requests and workers take turns by the schedule, and after its end the first one that can move. A turn of one that cannot move has no
+ * effect. */
 static void run(play *p, schedule *s)
 {
     world *w = p->world;
@@ -409,7 +410,7 @@ static bool get(hw_cache *cache, uint64_t key)
     return near;
 }
 
-/* Who has to go is who was not used for longest, not who came first. */
+/* The evicted row is the one that was used longest ago, not the one that came first. */
 static void used_rows_stay_cached(void **state)
 {
     (void)state;

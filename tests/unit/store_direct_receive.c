@@ -124,7 +124,7 @@ static void a_tail_in_another_buffer_is_refused(void **state)
     head->tail = elsewhere;
     head->tail_length = (size_t)reply->envelope.length - HW_ANSWER_HEAD;
     head->tail_received = true;
-    free(elsewhere); /* nobody looks there */
+    free(elsewhere); /* no thread reads it */
     assert_int_equal(hw_client_receive(w->client[0], 0, head, NULL), HAWSER_OK);
     hw_message_free(reply);
     while (step(w))
@@ -230,8 +230,7 @@ static void lost_body(test_node *node)
     uint64_t task = 0;
     MUST(node->status = hawser_store_open(node->job, NULL, &store, &node->error));
     MUST(node->status = hawser_store_table(store, &(hawser_table){.name = "t", .last = KEYS - 1}, &table, &node->error));
-    const hawser_request request = {
-        .table = table, .last = KEYS - 1, .out = out, .least = 1}; /* nobody's clock ever comes */
+    const hawser_request request = {.table = table, .last = KEYS - 1, .out = out, .least = 1}; /* no worker ends a clock */
     MUST(node->status = hawser_pull(store, &request, &task, &node->error));
     hw_message *head = NULL;
     const hw_reply_head said = {.outcome = HW_APPLIED,

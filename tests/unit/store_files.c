@@ -150,7 +150,7 @@ static void run(uint32_t nodes, plan *how, const char *words)
             fail_msg("node %u: no '%s' in: %s", i, words, all[i].error.text);
 }
 
-/* After a file and one more update each, the same bits, whoever served: also of what adagrad and adam keep. */
+/* After a load and one more update each, the bits are the same, whichever servers saved: also of the state of adagrad and adam. */
 static void any_number_of_servers(void **state)
 {
     (void)state;
@@ -240,7 +240,7 @@ static void each_wrong_input_is_one_line(void **state)
     assert_int_not_equal(access("no", F_OK), 0);
 }
 
-/* The checker would take what a file brought for what nobody wrote. */
+/* The checker would take the loaded rows for values that no worker wrote. */
 static void no_file_within_a_history(void **state)
 {
     (void)state;

@@ -165,7 +165,7 @@ static void groups_may_attach_in_any_order(void **state)
     (void)submit(w, REMOTE, (hw_order){.operation = HW_PULL, .table = t, .last = 9, .out = (int64_t[30]){0}, .least = 5});
     receive_from_client(w, &late);
     for (uint32_t s = 0; s < w->servers; s++)
-        hw_group_end(late.group[s]); /* nobody works the stripes any more */
+        hw_group_end(late.group[s]); /* no thread works on the stripes any more */
     close_world(w);
 }
 

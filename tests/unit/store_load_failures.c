@@ -62,7 +62,7 @@ static bool load_without_memory(hawser_store *store, uint32_t table, long n, boo
 static void a_load_is_complete_or_reports_what_is_missing(void **state)
 {
     (void)state;
-    enum { SAVED = 2 }; /* files, whose headers jansson allocates, which nobody counts, and Hawser frees */
+    enum { SAVED = 2 }; /* files, whose headers jansson allocates, which are not counted, and Hawser frees */
     long before = atomic_load(&live);
     test_job test = OPEN_JOB("workers", "1");
     hawser_store *store = NULL;

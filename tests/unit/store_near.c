@@ -417,7 +417,7 @@ static void wait_body(test_node *node)
     if (node->status == HAWSER_OK)
         node->status = expect(hawser_table_get(store, table, 0, &key, 1, &out, &node->error), HAWSER_TIMEOUT,
                               "has not answered for 0.3 s", &node->error);
-    if (node->status == HAWSER_OK) /* who waits for nobody is served */
+    if (node->status == HAWSER_OK) /* a request that waits for no worker is served */
         node->status = hawser_table_get(store, table, 1, &key, 1, &out, &node->error);
     hawser_store_close(store);
 }

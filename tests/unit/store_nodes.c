@@ -1,4 +1,4 @@
-/* The store API over one node and several: what is pushed is there, whoever serves; order, clocks, losses, wrong calls. */
+/* The store API over one node and several: pushed rows are stored, whichever node serves; order, clocks, losses, wrong calls. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -375,7 +375,7 @@ static void calls_are_collective(void **state)
 
 enum { MANY = 300 };
 
-/* Tasks that all fail with the first: each is told to whoever waits for it, in whatever order and however many there are. */
+/* Tasks that all fail with the first one: each wait returns its task's failure, in any order and for any number of tasks. */
 static void fail_body(test_node *node)
 {
     hawser_store *store = NULL;
@@ -400,7 +400,7 @@ static void fail_body(test_node *node)
     if (node->status == HAWSER_OK && hawser_store_wait_all(store, &node->error) != HAWSER_PEER_LOST) /* `never` itself */
         node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "the first failure is not told");
     if (node->status == HAWSER_OK)
-        node->status = hawser_store_wait_all(store, &node->error); /* all are told now */
+        node->status = hawser_store_wait_all(store, &node->error); /* all failures were returned by now */
     hawser_store_close(store);
 }
 
@@ -455,7 +455,7 @@ static hawser_status take_any(hawser_store *store, uint32_t table, hawser_error 
     if (hawser_store_wait_any(store, tasks, 4, &which, error) != HAWSER_BAD_ARGUMENT || tasks[3] == 0 ||
         strstr(error->text, "there is no task 1000000 yet to wait for: the newest is ") == NULL)
         return hawser_fail(error, HAWSER_INTERNAL, "a task that nobody has begun was waited for");
-    while (!atomic_load(&more.asked)) /* who is told may be so after who waits */
+    while (!atomic_load(&more.asked)) /* the callback may run after the wait returns */
         sched_yield();
     HAWSER_TRY(hawser_store_wait_all(store, error));
     if (more.status != HAWSER_OK)
@@ -521,9 +521,9 @@ static void a_refused_clock_ends_the_store(void **state)
     }
 }
 
-/* ------------------------------------------------------------------------------------- losses, where they are heard ---- */
+/* ------------------------------------------------------------------------------ losses, on the thread that receives them ---- */
 
-/* What a callback on the net's thread does: it hears that node 2 is lost, and asks for something. */
+/* A callback on the net's thread: it receives the loss of node 2, and makes a request. */
 typedef struct watch {
     hawser_store *store;
     uint32_t table;
@@ -550,7 +550,7 @@ static void note_loss(void *user, uint64_t task, hawser_status status)
     h->own = hw_net_is_own_thread(cluster->net);
     if (status == HAWSER_OK && h->own) {
         hw_cluster_lost(cluster, 2, "the test says so", 0);
-        double until = shift_loss(cluster, window); /* as long as others are waited for who were lost at the same time */
+        double until = shift_loss(cluster, window); /* the time in which other nodes that were lost at once are noticed */
         h->status = hawser_push(h->store, &(hawser_request){.table = h->table, .values = &one}, &task, &h->error);
         h->at_once = hw_seconds() < until;
         shift_loss(cluster, -window);
@@ -558,7 +558,7 @@ static void note_loss(void *user, uint64_t task, hawser_status status)
     atomic_store(&h->called, true);
 }
 
-/* Until another node's answer is heard on the net's thread, and not by who asks, who may look for it. */
+/* Waits until the reply of another node is received on the net's thread, and not on the requesting thread, which may poll for it. */
 static hawser_status watch_one(watch *h, const hw_arcs *arcs, hawser_error *error)
 {
     double out;
@@ -591,7 +591,7 @@ static void loss_body(test_node *node)
     hawser_store_close(h.store);
 }
 
-/* Others that are lost are heard of there, too: it waits for none of them. */
+/* The loss of other nodes is received there, too: it waits for none of them. */
 static void a_callback_does_not_keep_the_net(void **state)
 {
     (void)state;

@@ -508,7 +508,7 @@ static void requests_wait_for_clocks(void **state)
                 clock[k]++;
                 pulling[k] = 0;
                 for (uint32_t j = 0; j < WORKERS; j++)
-                    assert_true(clock[k] <= clock[j] + s + 1); /* nobody leads by more */
+                    assert_true(clock[k] <= clock[j] + s + 1); /* no worker leads by more */
             }
             for (uint64_t n = hw_random_below(&w->random, 8); n > 0; n--)
                 step(w);
@@ -631,7 +631,7 @@ static int run_centric(uint64_t seed, uint64_t delay, int64_t values[PARTS][EACH
                                   .clock = c->iteration});
                 if (++c->iteration < ITERATIONS)
                     pull_all(w, table, i, c);
-                else /* reads nothing more, and keeps nobody waiting */
+                else /* reads nothing more, and delays no other worker */
                     submit(w, i,
                            (hw_order){.operation = HW_CLOCK,
                                       .table = table,
@@ -675,7 +675,8 @@ static void chunks_wait_for_each_other(void **state)
     assert_true(equal < 30); /* a delay is another computation */
 }
 
-/* What was set aside and may be done by the same word is done in the order in which it came: a worker's writes of two iterations, then a read. */
+/* What was set aside and may be done by the same word is done in the order in which it came: a worker's writes of two iterations, then a
+ * read. */
 static void waiting_requests_run_in_order(void **state)
 {
     (void)state;

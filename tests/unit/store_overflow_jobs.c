@@ -311,7 +311,7 @@ static hawser_status fill_tables(hawser_store *store, const uint32_t *numbers, h
     return hawser_push(store, &(hawser_request){.table = numbers[0], .last = KEYS - 1, .values = huge}, &task, error);
 }
 
-/* A push that nobody has asked about has overflowed: the file is written, and the save says so. */
+/* A push that no thread has waited for has overflowed: the file is written, and the save reports it. */
 static hawser_status save_after_overflow(test_node *node, hawser_store *store, hawser_error *error)
 {
     uint32_t numbers[FILED];
@@ -431,7 +431,7 @@ static void files_lose_no_sound_row(void **state)
     end_servers(&next);
 }
 
-/* Nobody would hear of it. */
+/* No call would return it. */
 static void servers_without_a_listener_refuse_a_damaged_file(void **state)
 {
     (void)state;

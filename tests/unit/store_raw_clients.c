@@ -39,7 +39,7 @@ static int lines_said(void)
     return count;
 }
 
-/* Who is sent away may know it before the line is said. */
+/* A disconnected client may notice it before the line is printed. */
 static int await_line(void)
 {
     int lines;
@@ -48,7 +48,7 @@ static int await_line(void)
     return lines;
 }
 
-/* ---------------------------------------------------------------------------------------------------- who is proper ---- */
+/* --------------------------------------------------------------------------------------------------- correct clients ---- */
 
 /* A group that stays all the time, and has every clock's sum right. */
 typedef struct proper {
@@ -144,7 +144,7 @@ static void end(scene *s)
     free(s);
 }
 
-/* ------------------------------------------------------------------------------------------------------ who is not ---- */
+/* ------------------------------------------------------------------------------------------------- incorrect clients ---- */
 
 /* Seated alone, in a group of its own number. */
 static void come_by_and_sit(raw_client *one, hw_transport_kind transport, const char *address)
@@ -224,7 +224,7 @@ static void an_invalid_request_disconnects_a_client(void **state)
     end(s);
 }
 
-/* Requests that are requests, and wrong, are refused to who made them; it may go on. */
+/* Well-formed requests with wrong contents are refused; their client may continue. */
 static void wrong_fields_of_a_request_are_refused(void **state)
 {
     (void)state;
@@ -261,7 +261,8 @@ static void wrong_fields_of_a_request_are_refused(void **state)
     end(s);
 }
 
-/* Nobody waits for an answer to a clock, but others for the clock: the first that is wrong is told to every client of the group, and to no other. */
+/* No client waits for a reply to a clock, but others wait for the clock: the first wrong one is reported to every client of the group, and
+ * to no other. */
 static void a_wrong_clock_is_reported_to_its_group(void **state)
 {
     (void)state;
@@ -339,7 +340,7 @@ static void a_client_cannot_use_the_session_of_another(void **state)
     raw_client one;
     come_and_sit(&one, s);
     const hw_request_head head = {.operation = HW_PULL, .keys = HW_KEYS_RANGE, .last = KEYS - 1, .count = KEYS};
-    /* As a message that it passes on for somebody else. */
+    /* A message that claims to be passed on for another node. */
     (void)!hw_net_spread(one.net, raw_client_message(HW_MESSAGE_ASK, 0, &head, sizeof head), NULL);
     raw_client_waits(&one, UINT32_MAX, UINT32_MAX);
     raw_client_goes(&one);
@@ -348,7 +349,7 @@ static void a_client_cannot_use_the_session_of_another(void **state)
     end(s);
 }
 
-/* As somebody who is there already, or with numbers that make no group. */
+/* With the number of an existing client, or with numbers that make no group. */
 static void a_session_belongs_to_one_client(void **state)
 {
     (void)state;
@@ -387,7 +388,7 @@ static void no_client_waits_for_a_disk(void **state)
     raw_client lists, comes;
     const hw_keys_wire asked = {.table = 1, .last = UINT64_MAX, .most = UINT64_MAX};
     come_and_sit(&lists, s);
-    hw_store_hold_all(s->set.store, false); /* as who saves */
+    hw_store_hold_all(s->set.store, false); /* as a save does */
     raw_client_says(&lists, HW_MESSAGE_CLIENT, HW_CONTROL_KEYS, &asked, sizeof asked);
     raw_client_waits(&lists, 2, 0);
     assert_int_equal(lists.answered, HAWSER_OK);
@@ -395,7 +396,7 @@ static void no_client_waits_for_a_disk(void **state)
     raw_client_goes(&comes);
     hw_store_release_all(s->set.store);
 
-    hw_store_hold_all(s->set.store, true); /* as who loads */
+    hw_store_hold_all(s->set.store, true); /* as a load does */
     raw_client_says(&lists, HW_MESSAGE_CLIENT, HW_CONTROL_KEYS, &asked, sizeof asked);
     for (int i = 0; i < 3; i++) {
         come_and_sit(&comes, s);
@@ -486,7 +487,7 @@ static void come_and_pull(raw_client *one, const scene *s, hw_transport_kind tra
         raw_client_says(one, HW_MESSAGE_ASK, 0, &pull_big, sizeof pull_big);
 }
 
-/* It is lost with what it was owed, which is little more than the bound, whatever it had asked for. */
+/* It is lost with the bytes that wait for it, little more than the bound, whatever it requested. */
 static void a_client_that_takes_no_replies_is_lost(void **state)
 {
     (void)state;
@@ -524,7 +525,7 @@ static void a_client_that_reads_slowly_is_waited_for(void **state)
     end(s);
 }
 
-/* One that says goodbye while it is not read, since it has asked for much, has left: nobody calls it lost. */
+/* A client that says goodbye while it is not read, because it has requested much, has left and is not lost. */
 static void client_that_says_goodbye_while_paused_is_not_lost(void **state)
 {
     (void)state;
@@ -594,7 +595,7 @@ static void a_client_that_begins_pushes_without_end_is_disconnected(void **state
         raw_client_says(&one, HW_MESSAGE_ASK, 0, &part, sizeof part);
     }
     is_dropped(&one, "began 4096 pushes in parts, and one more");
-    come_and_sit(&one, s); /* who ends them may have any number */
+    come_and_sit(&one, s); /* the client that ends them may have any number */
     for (uint64_t i = 2; i <= 2 * 5000 + 1; i++) {
         part.head.task = i / 2;
         raw_client_says(&one, HW_MESSAGE_ASK, 0, &part, sizeof part);

@@ -273,7 +273,7 @@ static void each_wrong_input_is_one_line(void **state)
     end_servers(&set);
 }
 
-/* A program of another release is told so, both named. */
+/* A program of another release is rejected with a message that names both. */
 static void another_release_is_refused(void **state)
 {
     (void)state;
@@ -396,7 +396,7 @@ static void files_at_any_number(void **state)
     end_servers(&one);
 }
 
-/* A server's end is told to who waits. */
+/* The end of a server is reported to waiting clients. */
 static hawser_status wait_for_ever(test_node *node, hawser_store *store, group *how, hawser_error *error)
 {
     uint32_t w;
@@ -432,9 +432,9 @@ static hawser_status clock_wrongly(test_node *node, hawser_store *store, group *
     if (node->node == 1) {
         HAWSER_TRY(hw_ask_begin(store, &wrong, &task, error));
         hw_ask_go(store);
-        while (hawser_store_wait_all(store, error) == HAWSER_OK) /* until the answer that nobody waits for is there */
+        while (hawser_store_wait_all(store, error) == HAWSER_OK) /* until the reply to the unawaited request has arrived */
             sched_yield();
-        HAWSER_TRY(hawser_store_wait_all(store, error)); /* told once */
+        HAWSER_TRY(hawser_store_wait_all(store, error)); /* returned once */
     }
     hawser_status status =
         hawser_pull(store, &(hawser_request){.table = w, .last = KEYS - 1, .out = out, .least = 1}, &task, error);
@@ -485,7 +485,7 @@ static hawser_status fill_up(test_node *node, hawser_store *store, group *how, h
             return hawser_fail(error, HAWSER_INTERNAL, "%s", refusal.text);
         HAWSER_TRY(hawser_pull(store, &pull, &task, error));
         HAWSER_TRY(hawser_store_wait(store, task, error));
-        for (size_t i = 0; i < KEYS && node->nodes == 1; i++) /* nobody else pushes meanwhile */
+        for (size_t i = 0; i < KEYS && node->nodes == 1; i++) /* no other node pushes meanwhile */
             if (out[i] != out[0])
                 return hawser_fail(error, HAWSER_INTERNAL, "half a push: %g and %g", out[0], out[i]);
     }

@@ -150,7 +150,7 @@ static void do_over(program *p, worker *a)
         run_dry(p->w);
     for (uint32_t j = 0; j < WORKERS; j++) {
         const worker *writer = &p->workers[j];
-        /* Of a write that waits some keys may have been written, those that everybody has read. */
+        /* A waiting write may have written some keys, those that all workers have read. */
         bool applied = writer->push != 0 && has_ended(p, writer, writer->push);
         uint64_t newest = a->iteration + p->spec.delay, there = writer->iteration + applied;
         least[j] = there < newest ? there : newest;
@@ -173,7 +173,7 @@ static void do_over(program *p, worker *a)
         assert_memory_equal(a->reread[j], a->out[j], sizeof a->out[j]);
 }
 
-/* A list reads some keys only: nobody need wait for the others. */
+/* A list reads some keys only, so no write waits for the others. */
 static void end_reading(program *p, const worker *a, uint64_t iteration)
 {
     submit(
@@ -245,7 +245,7 @@ static size_t run_program(uint64_t seed, uint64_t delay)
         over = true;
         for (uint32_t k = 0; k < WORKERS; k++) {
             over &= p.workers[k].iteration == ITERATIONS;
-            if (p.workers[k].iteration == ITERATIONS && p.workers[k].does == READS) { /* keeps nobody waiting */
+            if (p.workers[k].iteration == ITERATIONS && p.workers[k].does == READS) { /* delays no other worker */
                 end_reading(&p, &p.workers[k], UINT64_MAX - 1);
                 p.workers[k].does = HAS_READ;
             }
@@ -546,7 +546,7 @@ static void a_version_over_the_quota_is_refused(void **state)
     receive_from_client(w, session);
     assert_true(w->status[REMOTE][task] == HAWSER_OK && out[0] == 2 && out[ROWS - 1] == 2);
     hw_server_limit(w->server[0], 0);
-    order.reread = true; /* what nobody has written since is there without any version */
+    order.reread = true; /* a row without a later write needs no version */
     task = submit(w, REMOTE, order);
     order.reread = false, order.operation = HW_PUSH, order.out = NULL, order.values = ones;
     (void)submit(w, REMOTE, order);

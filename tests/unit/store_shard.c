@@ -103,7 +103,7 @@ static void sparse_like_an_array(void **state)
     like_an_array(true);
 }
 
-/* A key that nobody pushed is zeros and stays out of the list. */
+/* A key without a push reads as zeros and stays out of the list. */
 static void reading_makes_no_keys(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Tables whose function sees a clock's updates once, summed over all workers: the bits of a model that goes clock by clock, whoever came first. */
+/* Tables whose function sees a clock's updates once, summed over all workers: the bits of a model that goes clock by clock, in any order of
+ * arrival. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -126,7 +127,7 @@ static void bits_do_not_depend_on_order(void **state)
             keys[k] = key_of(sparse, k);
         for (uint32_t left = WORKERS * CLOCKS; left > 0;) {
             uint32_t c = (uint32_t)hw_random_below(&w->random, WORKERS);
-            if (clock[c] == CLOCKS || step(w)) /* whoever can goes as far ahead as it likes */
+            if (clock[c] == CLOCKS || step(w)) /* every worker goes as far ahead as it can */
                 if (clock[c] == CLOCKS || hw_random_below(&w->random, 4) > 0)
                     continue;
             for (uint32_t p = 0; p < PUSHES; p++) {

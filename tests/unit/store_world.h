@@ -36,7 +36,7 @@ struct world {
     hw_stripe *ready[READY_MOST];
     uint32_t ready_of[READY_MOST]; /* its server */
     size_t ready_count;
-    bool gone[SERVERS_MOST]; /* client and server of this number do nothing and hear nothing any more */
+    bool gone[SERVERS_MOST]; /* client and server of this number neither send nor receive any more */
     hawser_status status[CLIENTS_MOST][TASKS_MOST];
     uint64_t ended[CLIENTS_MOST][TASKS_MOST]; /* when, from 1 */
     hawser_error error;                       /* of the last that failed */
@@ -110,7 +110,7 @@ static hawser_status give_log(void *argument, hw_stream_name name, hw_log **log,
 
 static void keep_log(hw_log *log)
 {
-    (void)log; /* whoever gave it has it */
+    (void)log; /* the caller keeps it */
 }
 
 typedef struct world_shape {

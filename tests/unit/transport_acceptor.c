@@ -45,7 +45,7 @@ static hw_net_accept_figures await_refusals(node *one, uint64_t least)
     return figures;
 }
 
-/* A thousand who say nothing: links work, newcomers are let in, more of them make the oldest go. */
+/* A thousand silent connections: links work, new peers are accepted, and further connections evict the oldest. */
 static void half_open_connections_delay_no_other(void **state)
 {
     (void)state;
@@ -88,7 +88,7 @@ static void half_open_connections_delay_no_other(void **state)
     assert_int_equal(nodes[0].losses + nodes[1].losses, 0);
 }
 
-/* Connects so many times to a port that it is told, and stays. */
+/* A process that connects to a port as many times as it is ordered, and keeps the connections. */
 static pid_t crowd(int count, int *orders)
 {
     int ends[2];
@@ -226,7 +226,7 @@ static void another_wire_format_is_refused_by_name(void **state)
     node_close(&server);
 }
 
-/* What a member said to join, said again by somebody else. */
+/* The handshake of a member, replayed by another process. */
 static void a_replay_is_refused(bool encrypted)
 {
     node nodes[2];
@@ -388,7 +388,7 @@ static void a_message_under_tls_cannot_be_read(void **state)
     what_travels(true);
 }
 
-/* A certificate of nobody's, made now. */
+/* A self-signed certificate, made now. */
 static SSL_CTX *certified_server(void)
 {
     EVP_PKEY *key = EVP_EC_gen("P-256");

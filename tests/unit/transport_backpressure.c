@@ -5,7 +5,7 @@
 enum { ANSWER = 64 << 10, UNREAD = 4 * ANSWER, ASKED = 1200 /* more than sockets, rings and UCX hold between two */ };
 enum { TIMEOUT = 2 /* seconds; a busy machine is silent for one */ };
 
-/* Who answers each question with much. */
+/* The peer that answers each request with a large reply. */
 typedef struct keeper {
     node own; /* its functions take it for theirs */
     uint32_t answered, left;
@@ -41,7 +41,7 @@ static void note_left(void *argument, uint32_t number)
     pthread_mutex_unlock(&self->own.mutex);
 }
 
-/* Who asks, and hears an answer only while its gate is open. */
+/* The peer that sends requests, and receives a reply only while its gate is open. */
 typedef struct asker {
     node own;
     bool stuffed; /* changed with the mutex held */
@@ -101,7 +101,7 @@ typedef struct scene {
     asker asker;
 } scene;
 
-/* All is asked at once, from one who takes nothing, or rests after each. */
+/* All requests are sent at once by a peer that takes no replies, or rests after each. */
 static scene *begin(hw_transport_kind transport, bool stuffed, unsigned rest, uint64_t asked)
 {
     scene *s = calloc(1, sizeof *s);

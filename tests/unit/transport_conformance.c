@@ -191,7 +191,7 @@ typedef struct talker {
     int wrong;
 } talker;
 
-/* Sends to every other endpoint, its own node's too, and hears from all meanwhile. */
+/* Sends to every other endpoint, also of its own node, and receives from all meanwhile. */
 static void *talk(void *argument)
 {
     talker *self = argument;
@@ -239,7 +239,7 @@ static void everybody_talks_to_everybody(world *self)
         assert_int_equal(talkers[e].wrong, 0);
 }
 
-/* Senders are not held up by one who does not look, nor does anything get lost. */
+/* A receiver that does not read delays no sender, and no message is lost. */
 static void a_slow_receiver_delays_no_other(world *self)
 {
     enum { MANY = 200, LENGTH = 100000 };
@@ -309,7 +309,7 @@ static void spread_all(world *self, uint32_t source, uint64_t count)
     }
 }
 
-/* To every block of the other nodes, in order, and to nobody else. */
+/* Sends to every block of the other nodes, in order, and to no other endpoint. */
 static void expect_spread(world *self, uint32_t source, uint64_t from, uint64_t to)
 {
     for (uint32_t e = 0; e < BLOCKS; e++)
@@ -330,7 +330,7 @@ static void a_spread_reaches_the_blocks_elsewhere(world *self)
     expect_spread(self, 5, 0, 200);
 }
 
-/* 1 -> 3 -> 0 and 2: each of them sends on what began at 1; nobody gets anything twice. */
+/* 1 -> 3 -> 0 and 2: each of them forwards the messages of 1; no node receives a message twice. */
 static void a_spread_goes_by_relays(world *self)
 {
     if (self->medium == INPROC)
@@ -364,7 +364,7 @@ static void runs_do_not_mix(world *self)
     assert_int_equal(next->ops->send(next, 1, 4, numbered(2, 10), NULL), HAWSER_OK);
     assert_int_equal(send_from(self, 1, 4, numbered(3, 10)), HAWSER_OK);
     expect_number(await_message(self, 4), 3, 10, 4);
-    hw_message *other = node_take(&self->node[0]); /* left to the owner, who knows what to do with it */
+    hw_message *other = node_take(&self->node[0]); /* left to the owner, which handles it */
     assert_int_equal(other->envelope.session, 2);
     expect_number(other, 2, 10, 4);
     next->ops->free(next);
@@ -430,7 +430,7 @@ static void a_source_is_believed_only_from_its_home(world *self)
 
 enum { STATE = 3, STATE_SIZE = 1000 };
 
-/* The data of a put can be told from sender and sequence, every byte of it. */
+/* Every byte of a put follows from sender and sequence. */
 static size_t put_length(uint64_t sequence)
 {
     return (size_t)(sequence * 37 % (STATE_SIZE + 1));
@@ -581,7 +581,7 @@ static void puts_into_three_slots_are_seen_whole(world *self)
     puts_are_seen_whole(self, 3);
 }
 
-/* Whoever hears of a put by a message sees it, or one that came later. */
+/* A receiver that learns of a put by a message sees it, or a later one. */
 static void a_flag_comes_behind_its_put(world *self)
 {
     hw_segment *segment = expose_to_all(self, 0, 1, 2);
@@ -678,7 +678,7 @@ static void puts_never_go_backward(world *self)
     assert_int_equal(figures.backward, 4);
 }
 
-/* What no honest sender puts: it is told where the segment is here, and refused where it comes from another node. */
+/* Puts that no correct sender makes: refused to the caller if the segment is on this node, and rejected if they come from another node. */
 static void a_put_that_cannot_be_is_refused(world *self)
 {
     const uint32_t one[] = {4};

@@ -192,7 +192,7 @@ static receiver *open_for_raw(int *fd)
     return self;
 }
 
-/* Until the net's thread has done with all that it has counted: it serves one link after the other, and another is heard. */
+/* Waits until the net's thread has processed all that it has counted: it serves one link after the other, and another message is received. */
 static void await_quiet(receiver *self, int other)
 {
     unsigned char bytes[HEAD + 100];
@@ -235,7 +235,7 @@ static void a_tail_in_any_pieces_is_received(void **state)
     close_quay(self);
 }
 
-/* What else comes is nobody's business: other kinds, small ones, and what comes in parts. */
+/* Other messages are not received directly: other kinds, small ones, and messages in parts. */
 static void other_messages_are_received_as_usual(void **state)
 {
     (void)state;
@@ -264,7 +264,7 @@ static void other_messages_are_received_as_usual(void **state)
     close_quay(self);
 }
 
-/* The one who waits gives up in the middle, or wants it elsewhere by then: nothing more is written, nothing arrives, what follows does. */
+/* The waiting thread gives up in the middle, or wants the data elsewhere: nothing more is written, nothing arrives, and later messages do. */
 static void a_released_receive_buffer_is_not_written(void **state)
 {
     (void)state;
@@ -295,7 +295,7 @@ static void a_released_receive_buffer_is_not_written(void **state)
     close_quay(self);
 }
 
-/* Once the loss has been told the memory is its owner's, who may give it back to the system. */
+/* After the loss was reported the owner may free the memory. */
 static void nothing_is_written_after_a_loss(void **state)
 {
     (void)state;

@@ -237,7 +237,7 @@ static void serve_main(int orders, int news, hw_transport_kind transport)
     _exit(lost || server.arrived == 0);
 }
 
-/* Ctrl-Z, or a suspended machine: pipes are full, nobody hears anything for two timeouts, and nobody is lost. */
+/* Ctrl-Z, or a suspended machine: pipes are full, nothing is received for two timeouts, and no peer is lost. */
 static void nodes_that_stop_together_are_not_lost(void **state)
 {
     hw_transport_kind transport = transport_of(state);
@@ -273,7 +273,7 @@ static void nodes_that_stop_together_are_not_lost(void **state)
     assert_int_equal(reap(&server), 0);
 }
 
-/* A cable cut: neither side hears of it but by silence. */
+/* A cable cut: both sides notice it only by the silence. */
 static void cut(bool there, bool back, const char *why_here)
 {
     node nodes[2];
@@ -418,7 +418,7 @@ static void put_in(rogue *it, const void *bytes, size_t size)
 
 static void expect_end(rogue *it, const char *why)
 {
-    (void)!send_all(it->shake->channel.fd, "!", 1); /* it may have looked without being told, and gone */
+    (void)!send_all(it->shake->channel.fd, "!", 1); /* it may have polled without a wakeup, and ended */
     if (strstr(why, "closed") != NULL)
         shutdown(it->shake->channel.fd, SHUT_WR);
     assert_true(node_await32(&it->server, &it->server.losses, 1));

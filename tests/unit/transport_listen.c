@@ -86,7 +86,7 @@ static void all_addresses_are_bound_when_asked(void **state)
         char announced[64], usually[64];
         announced_address(&one, announced);
         announced_address(&plain, usually);
-        assert_string_equal(announced, usually); /* nobody can connect to 0.0.0.0 */
+        assert_string_equal(announced, usually); /* no peer can connect to 0.0.0.0 */
         node_close(&one);
         node_close(&plain);
     }

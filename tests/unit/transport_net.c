@@ -127,7 +127,7 @@ static void *send_to_all(void *argument)
     return NULL;
 }
 
-/* All to all, everybody at once; node 0 hands out the numbers. */
+/* All nodes dial all others at once; node 0 assigns the numbers. */
 static void many_nodes_send_at_once(void **state)
 {
     char sockets[200];
@@ -287,7 +287,7 @@ static void few_messages_are_handed_over_before_they_can_be_sent(void **state)
         assert_int_equal(hw_net_send(nodes[1].net, 0, numbered(i, MEBIBYTE), NULL), HAWSER_OK);
         hw_message_free(node_take(&nodes[0]));
     }
-    pthread_mutex_lock(&nodes[0].mutex); /* holds up who reads */
+    pthread_mutex_lock(&nodes[0].mutex); /* blocks the reading thread */
     for (uint64_t i = 0; i < MESSAGES; i++)
         assert_int_equal(hw_net_send(nodes[1].net, 0, numbered(i, MEBIBYTE), NULL), HAWSER_OK);
     for (uint64_t before = 0, now = 1; now != before; now = hw_net_pending(nodes[1].net)) {
@@ -461,7 +461,7 @@ static void a_node_with_only_a_socket_is_not_reached_by_tcp(void **state)
     node_close(&nodes[0]);
 }
 
-/* A launcher that gives no directory may have told a port, on one host too. */
+/* A launcher that gives no directory may have announced a port, also on one host. */
 static void a_node_with_a_name_is_reached_by_its_port_too(void **state)
 {
     (void)state;
@@ -567,7 +567,7 @@ static bool has_ipv6(void)
     return has;
 }
 
-/* Over IPv6, by a card and by hand; and over IPv4 to one who listens everywhere. */
+/* Over IPv6, by a network card and by hand; and over IPv4 to a node that listens on all addresses. */
 static void addresses_of_both_families_work(void **state)
 {
     (void)state;

@@ -131,7 +131,7 @@ static void stop_lasts_while_messages_still_move(void **state)
     assert_int_equal(nodes[0].losses, 0);
 }
 
-/* Updates that wait for a node that is gone hold up nobody. */
+/* Updates that wait for a lost node delay no other. */
 static void a_lost_link_frees_its_turn(void **state)
 {
     (void)state;

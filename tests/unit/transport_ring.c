@@ -100,12 +100,12 @@ static void bytes_are_read_as_written(void **state)
         assert_int_equal(hw_ring_readable(&it.in), in != out);
         assert_int_equal(hw_ring_unread(&it.out), in - out);
         assert_int_equal(hw_ring_writable(&it.out), SIZE - (in - out) >= SIZE / 4);
-        assert_false(wakeup); /* nobody asked */
+        assert_false(wakeup); /* no wakeup was requested */
     }
     close_both(&it);
 }
 
-/* Asked for once, told once; a reader that has woken is not rung; a writer not before it is worth it. */
+/* One request gives one wakeup; a reader that has woken gets none; a writer gets none before it is worth it. */
 static void a_wakeup_is_sent_once(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Slots and segments by themselves: whatever mixture of puts lies in a slot, only whole ones are found; whoever writes when. */
+/* Slots and segments by themselves: whatever mixture of puts is in a slot, only complete ones are found, in any order of writes. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -189,7 +189,7 @@ static void a_torn_put_is_skipped(void **state)
     }
 }
 
-/* What is whole, but of another generation, or in a place where it does not belong, or goes backward, is nobody's put. */
+/* A complete put of another generation, in a wrong slot, or with an older sequence is not accepted. */
 static void a_planted_put_is_refused(void **state)
 {
     (void)state;

@@ -13,9 +13,10 @@ typedef struct hw_recorder hw_recorder;
  * cannot be written (HAWSER_IO). The caller closes *recorder, after a failure too. */
 hawser_status hw_recorder_open(const char *path, hw_cluster *cluster, hw_recorder **recorder,
                                hawser_error *error) HAWSER_MUST_USE;
-/* Writes the end record, without which a history is incomplete; if the job failed, it has the lost node. Frees the recorder, which may be NULL. */
+/* Writes the end record, without which a history is incomplete; if the job failed, it has the lost node. Frees the recorder, which may be
+ * NULL. */
 void hw_recorder_close(hw_recorder *recorder, hw_cluster *cluster);
-/* Returns the node that the cluster lost first, or HW_HISTORY_NOBODY. The cluster may be NULL. */
+/* Returns the node that the cluster lost first, or HW_HISTORY_NONE. The cluster may be NULL. */
 uint32_t hw_recorder_lost(hw_cluster *cluster);
 
 /* Returns a number for the program or store that begins now; all nodes begin them in the same order. Returns 0 for NULL. */
