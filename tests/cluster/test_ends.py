@@ -130,7 +130,7 @@ def out_of_memory(scratch, box, where):
             out.write(str(pid))
         subprocess.run([sys.executable, "-c", HOG, group, str(pid)], check=False)
         lost(case, 1, "early", f"out of memory, {where}", 137)
-        check("memory" in case.job.err, f"out of memory, {where}: nobody says why: {case.job.say()}")
+        check("memory" in case.job.err, f"out of memory, {where}: no line has the reason: {case.job.say()}")
     finally:
         until(lambda: not read(f"{group}/cgroup.procs"), "end of the group", 10)
         os.rmdir(group)
