@@ -327,7 +327,7 @@ static bool walk_read(walk *w, walker *k)
     hw_applied(w->checker, HW_RULE_ORDER);
     if (source && (r->clock != k->own || inner != k->read))
         return ALONE(w, HW_RULE_ORDER, "block %" PRIu32 " %s clock %" PRIu64 " where clock %" PRIu64 " is %s", w->block,
-                     inner ? "yields in" : "begins", r->clock, k->own, k->read ? "under way" : "next");
+                     inner ? "yields in" : "begins", r->clock, k->own, k->read ? "in progress" : "next");
     if (!inner && !see_all(w, k))
         return false;
     hw_applied(w->checker, HW_RULE_MINE);

@@ -547,8 +547,8 @@ static void reductions(void **state)
     HOLD_ALL(cases);
 }
 
-/* A stop is credit that is not extended: wherever the test says so, all end s clocks behind the next. What is asked for from outside, in clock 1
- * of one block, ends all at one clock as well, and so does a failure, which is told whoever hears of it first. */
+/* To stop, the driver does not extend the credit: at any clock of the stop test all blocks end s clocks after the next one. A request from
+ * outside, in clock 1 of one block, ends all blocks at one clock as well. So does a failure, whichever runner receives it first. */
 static void ends(void **state)
 {
     (void)state;

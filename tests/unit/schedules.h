@@ -1,16 +1,15 @@
 /*
- * schedules.h - a walk over all schedules of a small job: it is run again and again, depth first over who went on at each point, through the
- * runtime as it is. For one test file, linked with --wrap as tests/CMakeLists.txt says.
+ * schedules.h - a walk over all schedules of a small job. The job runs again and again through the real runtime; the walk is depth first over
+ * the runner that continues at each point. For one test file, linked with --wrap as tests/CMakeLists.txt says.
  *
- * A step is what one runner does between two points at which another could go on: it looks at its mail, or sends one message, or asks the
- * store for one thing. What stands between the library's parts here makes points between these, so that steps are no coarser than what
- * threads do to each other. Three things keep the number of schedules down, and runtime_schedules.c shows on the smallest jobs that no
- * outcome is lost by them:
- * - Steps that touch nothing in common may change places without anybody seeing it. Of schedules that differ in that alone one is walked:
- *   races of what was run say where another order matters (source sets and sleep sets: Abdulla et al. 2014).
- * - Who waits for something that has not come looks at once at what comes, since looking in vain changes nothing. Once it is there others may
- *   go on first, and what they send meanwhile is heard as well.
- * - Mail of sorts that its reader keeps apart may change places, and so may requests for different chunks of a stored state.
+ * A step is the work of one runner between two points at which another runner could continue: it checks its mailbox, sends one message, or
+ * makes one request to the store. The wrappers here make these points, so that steps are no coarser than the interleavings of threads. Three
+ * rules keep the number of schedules down. runtime_schedules.c shows on the smallest jobs that they lose no outcome:
+ * - Steps that touch nothing in common may change places without an effect. Of schedules that differ only in that, one is walked. Races in the
+ *   runs show where another order matters (source sets and sleep sets: Abdulla et al. 2014).
+ * - A waiting runner checks its mailbox as soon as a message arrives, because an earlier check changes nothing. After the arrival other runners
+ *   may continue first, and their messages are received as well.
+ * - Messages of sorts that the receiver keeps apart may change places, and so may requests for different chunks of a stored state.
  */
 #ifndef HW_TESTS_SCHEDULES_H
 #define HW_TESTS_SCHEDULES_H
@@ -30,43 +29,43 @@ enum { RUNNERS_MOST = 5, STEPS_MOST = 2000, CLASSES_MOST = 1 << 16 };
 enum { THINGS = 4 * RUNNERS_MOST + 4 };
 
 typedef struct step {
-    uint32_t runner, ready;         /* who made it, and who could have */
-    uint32_t touched;               /* by it */
-    uint32_t todo, done, asleep;    /* who is to go on here, who has been walked, whose walk would only repeat */
-    uint32_t touches[RUNNERS_MOST]; /* what the step of one who has been walked or sleeps touched */
-    uint32_t turn, delays;          /* whose turn it was; how often it was another's, up to here */
+    uint32_t runner, ready;         /* the runner of the step, and those that could have made it */
+    uint32_t touched;               /* by the step */
+    uint32_t todo, done, asleep;    /* runners still to be walked here; walked; whose walk would only repeat */
+    uint32_t touches[RUNNERS_MOST]; /* by the step of a runner that was walked or sleeps */
+    uint32_t turn, delays;          /* the runner whose turn it was; how often another one continued, up to here */
 } step;
 
 typedef struct walk {
-    bool every;      /* schedules that differ in nothing that matters, too */
-    bool exact;      /* every look at the mail is a step, and all mail of one sort */
-    uint32_t delays; /* how often another than the next in turn goes on, at most; 0: as often as it matters */
-    bool fair;       /* where nothing is decided runners take turns, and do not go on until they wait */
-    uint64_t draws;  /* runs whose schedules are drawn, in place of a walk */
-    uint64_t chunk;  /* keys of one in the store that may be asked for apart from others; 0: no such */
-    /* Of the run that is being made: */
+    bool every;      /* also walks schedules that differ in nothing that matters */
+    bool exact;      /* every check of a mailbox is a step, and all messages are of one sort */
+    uint32_t delays; /* how often a runner out of turn may continue; 0: as often as it matters */
+    bool fair;       /* runners without a decision take turns, and do not continue until they wait */
+    uint64_t draws;  /* runs with drawn schedules, in place of a walk */
+    uint64_t chunk;  /* keys of a chunk of the store that can be requested alone; 0: none */
+    /* The present run: */
     step steps[STEPS_MOST];
     size_t known, at; /* steps to make again; made */
     bool running;
-    bool aborting;                    /* the driver has ended the job: a wake says nothing any more */
-    bool repeats;                     /* this has been walked already, and is only brought to its end */
+    bool aborting;                    /* the driver has ended the job: a wakeup has no meaning any more */
+    bool repeats;                     /* this schedule was walked already; the run only ends */
     bool wrote, took;                 /* what the step has done already */
-    bool looks;                       /* at once, which is no step of its own */
-    bool mailed;                      /* a wake is the mail's */
-    uint32_t current, runners, waits; /* waits: who looks as soon as anything comes */
+    bool looks;                       /* checks its mailbox at once, which is not a step */
+    bool mailed;                      /* the wakeup belongs to a message */
+    uint32_t current, runners, waits; /* waits: runners that check their mailbox as soon as a message arrives */
     hw_executor *executor;
     hw_executor_ops ops;
-    /* Of all: */
+    /* All runs: */
     hw_random random;
     uint64_t runs, repeated, longest;
-    uint64_t *classes; /* digests of the orders of what matters, open addressing; NULL: not wanted */
+    uint64_t *classes; /* digests of the orders that matter, open addressing; NULL: not kept */
     uint64_t class_count;
 } walk;
 
 static walk *walking; /* NULL: none */
 
 #ifdef __SANITIZE_ADDRESS__
-/* Its notes on a fiber's stack are made new at each switch, by a mapping where they are larger than this. */
+/* The sanitizer clears its shadow of a fiber's stack at each switch, by a mapping if it is larger than this. */
 __attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -92,7 +91,7 @@ static void touch(uint32_t things)
         walking->steps[walking->at - 1].touched |= things;
 }
 
-/* Something that others see is to be done: another may go on before, unless the step has done nothing yet. */
+/* Called before an action that others see: another runner may continue first, unless the step has done nothing yet. */
 static void begin_write(uint32_t things)
 {
     if (!is_walking())
@@ -119,8 +118,8 @@ static void begin_look(void)
     type __wrap_##name(__VA_ARGS__);                                                                                        \
     type __wrap_##name(__VA_ARGS__)
 
-/* The driver keeps what blocks say apart or counts it, a block keeps updates apart from what the driver says: the order between such does
- * not matter to who hears it. That of anything else does. */
+/* Returns the bit of a message's mailbox and sort. The driver keeps the messages of blocks apart, or counts them. A block keeps updates apart
+ * from the driver's messages. The order between such sorts does not matter to the receiver; any other order does. */
 static uint32_t mail_of(const hw_message *message)
 {
     uint32_t to = message->envelope.destination, driver = walking->runners - 1;
@@ -138,7 +137,7 @@ static uint32_t mail_of(const hw_message *message)
     }
 }
 
-static bool (*meddle)(hw_message *message); /* what a test makes wrong in messages; true: it is lost */
+static bool (*meddle)(hw_message *message); /* changes a message as the test asks; true: the message is lost */
 
 WRAPPED(bool, hw_inbox_put, hw_inbox *inbox, hw_message *message)
 {
@@ -190,7 +189,7 @@ WRAPPED(hawser_status, hawser_store_clock, hawser_store *store, uint32_t table, 
     return __real_hawser_store_clock(store, table, worker, clock, first, last, error);
 }
 
-/* The driver looks at it whenever it looks at its mail. */
+/* The driver reads it whenever it checks its mailbox. */
 WRAPPED(void, hawser_interrupt, hawser_job *job)
 {
     if (is_walking())
@@ -198,7 +197,7 @@ WRAPPED(void, hawser_interrupt, hawser_job *job)
     __real_hawser_interrupt(job);
 }
 
-/* Asking the system takes longer than a run. */
+/* A system call takes longer than a run. */
 WRAPPED(uint32_t, hw_machine_processors, void)
 {
     return walking != NULL ? 1 : __real_hw_machine_processors();
@@ -214,7 +213,7 @@ WRAPPED(uint64_t, hw_machine_peak_rss, void)
     return walking != NULL ? 0 : __real_hw_machine_peak_rss();
 }
 
-/* An answer of the store is kept apart from mail. */
+/* Replies of the store are kept apart from messages. */
 static void wake_noted(hw_executor *executor, uint32_t number)
 {
     bool answer = !walking->exact && (walking->steps[walking->at - 1].touched & THE_STORE) != 0;
@@ -273,7 +272,7 @@ WRAPPED(hawser_status, hw_fiber_executor, uint32_t count, uint64_t seed, hw_choo
 
 /* ------------------------------------------------------------------------------------------------------------ one run ---- */
 
-/* Who goes on where nothing is decided: who did, or the next in turn. */
+/* Returns the runner that continues without a decision: the present one, or the next in turn. */
 static uint32_t next_in_turn(const walk *w, uint32_t among)
 {
     uint32_t next = w->current + (w->fair ? 1 : 0);
@@ -305,7 +304,7 @@ static void begin_step(walk *w, step *s, uint32_t ready)
     *s = (step){.ready = ready, .delays = w->at > 0 ? w->steps[w->at - 1].delays : 0};
     s->asleep = sleeping_runners(w, s);
     uint32_t awake = ready & ~s->asleep;
-    if (awake == 0) { /* every way on has been walked from elsewhere */
+    if (awake == 0) { /* every continuation was walked from another point */
         w->repeats = true;
         awake = ready;
     }
@@ -315,7 +314,7 @@ static void begin_step(walk *w, step *s, uint32_t ready)
     s->todo = w->every || s->delays < w->delays ? ready : 1U << s->runner;
 }
 
-/* The step of who goes on, at a point at which others could. */
+/* Begins the step of the runner that continues, at a point at which others could. */
 static void decide(walk *w, uint32_t can)
 {
     assert_true(w->at < STEPS_MOST);
@@ -349,14 +348,14 @@ static uint32_t go_on(void *argument, const uint32_t *ready, uint32_t count)
             return i;
 }
 
-/* ------------------------------------------------------------------------------------------- what else is to be walked ---- */
+/* ------------------------------------------------------------------------------------------- what remains to be walked ---- */
 
-/* Which steps of a run come before which, whatever the order of those that touch nothing in common. */
+/* The order of the steps of a run that is fixed by the things that they touch in common. */
 typedef struct order {
-    uint32_t count[STEPS_MOST][RUNNERS_MOST]; /* of each runner's steps: how many come before, the own one included */
+    uint32_t count[STEPS_MOST][RUNNERS_MOST]; /* by runner: how many of its steps come before, the step itself included */
     size_t earlier[STEPS_MOST][THINGS + 1];
-    uint32_t earlier_count[STEPS_MOST]; /* steps right before, of the same runner or touching the same */
-    uint32_t number[STEPS_MOST];        /* among its runner's, from 1 */
+    uint32_t earlier_count[STEPS_MOST]; /* steps directly before: of the same runner, or touching the same thing */
+    uint32_t number[STEPS_MOST];        /* number among the steps of its runner, from 1 */
     uint64_t digest;
 } order;
 
@@ -412,7 +411,7 @@ static void order_steps(const walk *w, order *o)
     }
 }
 
-/* May step i, of another runner, come before step j, which it comes after now with none between that explains it? */
+/* Returns whether step i may come before the earlier step j of another runner: no step between them explains their order. */
 static bool races(const walk *w, const order *o, size_t j, size_t i)
 {
     uint32_t runner = w->steps[i].runner;
@@ -421,13 +420,13 @@ static bool races(const walk *w, const order *o, size_t j, size_t i)
     for (uint32_t k = 0; k < o->earlier_count[i]; k++)
         if (o->earlier[i][k] != j && comes_before(w, o, j, o->earlier[i][k]))
             return false;
-    size_t woken = j; /* where it is no longer asleep: by a step that happens without j as well? */
+    size_t woken = j; /* the step at which the runner was ready again; that step must be possible without j */
     while (!has(w->steps[woken].ready, runner))
         woken++;
     return woken == j || (woken - 1 != j && !comes_before(w, o, j, woken - 1));
 }
 
-/* One of those who can begin what has i before j is to go on at j. */
+/* Adds a runner to be walked at j: one of those that can begin a schedule with i before j. */
 static void add_todo(walk *w, const order *o, size_t j, size_t i)
 {
     size_t without[STEPS_MOST], count = 0;
@@ -454,7 +453,7 @@ static void learn(walk *w)
 {
     static order o;
     order_steps(w, &o);
-    size_t from = w->known > 0 ? w->known - 1 : 0; /* races before were learnt of before */
+    size_t from = w->known > 0 ? w->known - 1 : 0; /* earlier races are known */
     for (size_t i = from; i < w->at && !w->every && w->delays == 0; i++)
         for (uint32_t k = 0; k < o.earlier_count[i]; k++)
             if (races(w, &o, o.earlier[i][k], i))
@@ -469,7 +468,7 @@ static void learn(walk *w)
     w->classes[place] = o.digest;
 }
 
-/* Goes back to the last point at which somebody else is to go on. */
+/* Returns to the last point at which another runner must be walked. */
 static bool back(walk *w)
 {
     for (size_t n = w->at; n > 0; n--) {
@@ -489,7 +488,7 @@ static bool back(walk *w)
     return false;
 }
 
-/* After a run: false when there is no other. */
+/* Prepares the next run. Returns false if none is left. */
 static bool another_run(walk *w)
 {
     w->longest = w->at > w->longest ? w->at : w->longest;
