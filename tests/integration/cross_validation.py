@@ -14,13 +14,14 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.environ["HAWSER_SOURCE"], "tests", "helpers"))
 from certificate import log_loss, read_path  # noqa: E402
 from command import CLEAN, HAWSER  # noqa: E402
+from counts import draw_count, half_deviance  # noqa: E402
 
 GLMNET = """
 suppressPackageStartupMessages(library(glmnet))
 args <- commandArgs(TRUE)
 data <- as.matrix(read.csv(args[1], header = FALSE))
 kind <- args[2]
-fit <- cv.glmnet(data[, -(1:2)], data[, 1], weights = data[, 2], family = if (kind == "lasso") "gaussian" else "binomial",
+fit <- cv.glmnet(data[, -(1:2)], data[, 1], weights = data[, 2], family = c(lasso = "gaussian", logistic = "binomial", poisson = "poisson")[[kind]],
                  foldid = scan(args[3], quiet = TRUE), lambda = scan(args[4], quiet = TRUE), type.measure = args[5],
                  standardize = FALSE, thresh = 1e-14, maxit = 1e7)
 cat(sprintf("%.17g\\n", c(fit$cvm, fit$cvsd)), sep = "")
@@ -65,6 +66,8 @@ class Problem:
         margin = [0.5 + sum(a * b for a, b in zip(row, truth)) for row in self.x]
         if kind == "lasso":
             self.y = [m + chance.gauss(0, 2) for m in margin]
+        elif kind == "poisson":
+            self.y = [draw_count(chance, math.exp(m / 2)) for m in margin]
         else:
             self.y = [float(chance.random() < 1 / (1 + math.exp(-m))) for m in margin]
         self.w = [chance.choice([0.5, 1.0, 2.0]) if weighted else 1.0 for _ in range(rows)]
@@ -103,7 +106,7 @@ class Problem:
 
 
 def glmnet(problem, fold, lambdas, measure):
-    """cv.glmnet's means and standard errors; None without it. Its deviance is twice the log loss."""
+    """cv.glmnet's means and standard errors; None without it. Its deviance of classes is twice the log loss."""
     paths = []
     for name, lines in (("fold.txt", fold), ("lambda.txt", lambdas), ("cv.R", [GLMNET])):
         paths.append(os.path.join(problem.folder, name))
@@ -117,7 +120,7 @@ def glmnet(problem, fold, lambdas, measure):
     if out is None or out.returncode != 0:
         print("without glmnet: no Rscript with it")
         return None
-    values = [float(line) / (2 if measure == "deviance" else 1) for line in out.stdout.split()]
+    values = [float(line) / (2 if measure == "deviance" and problem.kind == "logistic" else 1) for line in out.stdout.split()]
     return values[:len(lambdas)], values[len(lambdas):]
 
 
@@ -125,7 +128,8 @@ def weighted(row):
     return lambda y, m, w: math.fsum(c * row(a, b) for a, b, c in zip(y, m, w)) / math.fsum(w)
 
 
-LOSS = {"lasso": weighted(lambda y, m: (y - m) ** 2), "logistic": weighted(lambda y, m: log_loss(m if y == 1 else -m))}
+LOSS = {"lasso": weighted(lambda y, m: (y - m) ** 2), "logistic": weighted(lambda y, m: log_loss(m if y == 1 else -m)),
+        "poisson": weighted(lambda y, m: 2 * half_deviance(y, m))}
 
 
 def area(y, m, w):
@@ -135,6 +139,7 @@ def area(y, m, w):
 
 
 METRICS = {("lasso", "loss"): (LOSS["lasso"], "mse"), ("lasso", "mae"): (weighted(lambda y, m: abs(y - m)), "mae"),
+           ("poisson", "mae"): (weighted(lambda y, m: abs(y - math.exp(m))), "mae"),
            ("logistic", "loss"): (LOSS["logistic"], "deviance"), ("logistic", "auc"): (area, "auc"),
            ("logistic", "accuracy"): (weighted(lambda y, m: float((m > 0) != (y == 1))), "class")}
 
@@ -154,13 +159,13 @@ def check_choices(name, printed):
     assert cv["lambda_min"] == lambdas[least] and cv["lambda_1se"] == lambdas[careful], (name, cv)
     chosen = least if cv["rule"] == "min" else careful
     assert printed["lambda"] == lambdas[chosen] and printed["nonzeros"] == cv["nonzeros"][chosen], (name, printed)
-    error = [v for k, v in printed.items() if k in ("cv_mse", "cv_log_loss", "cv_error")]
+    error = [v for k, v in printed.items() if k in ("cv_mse", "cv_log_loss", "cv_deviance", "cv_error")]
     assert error == [errors[chosen]] and printed["cv_standard_error"] == cv["standard_error"][chosen], (name, printed)
     return least, careful
 
 
 def check_dealt_folds(folder):
-    for kind, rule in (("lasso", "1se"), ("logistic", "min")):
+    for kind, rule in (("lasso", "1se"), ("logistic", "min"), ("poisson", "min")):
         problem = Problem(folder, kind, 90, 12, True, 7)
         printed = problem.train(problem.file, "--cv", "4", "--cv-rule", rule, "--path", "8", "--lambda-min-ratio", "0.05", "-o",
                                 os.path.join(folder, "cv.st"))
