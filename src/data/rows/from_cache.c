@@ -11,7 +11,7 @@
 
 /* Entries of a sparse piece, bytes of a dense one, and bytes after which pages are released. Each piece passes over all columns, so a wider
  * matrix has larger pieces. The rows of a narrow dense matrix are used in place, and released LAG pieces later. */
-enum { ENTRIES = 1 << 20, DENSE = 4 << 20, ENTRIES_PER_COLUMN = 4, DONE = 8 << 20, NARROW = 128, LAG = 4 };
+enum { ENTRIES = 1 << 19, DENSE = 4 << 20, ENTRIES_PER_COLUMN = 4, DONE = 8 << 20, NARROW = 128, LAG = 4 };
 
 typedef struct cache_rows {
     hawser_dataset *whole;

@@ -267,6 +267,15 @@ static bool has_line(const hw_input_file *file)
     return at < end && memchr(at, '\n', (size_t)(end - at)) != NULL;
 }
 
+/* Keeps a failure of an eager input until the lines that were read before it are distributed. */
+static hawser_status keep_failure(hw_input *input, hawser_status status, const hawser_error *error)
+{
+    input->late = status;
+    if (error != NULL)
+        input->late_error = *error;
+    return HAWSER_OK;
+}
+
 static hawser_status extend_head(hw_input *input, hw_input_file *file, size_t wanted, size_t *got, hawser_error *error)
 {
     *got = 0;
@@ -277,11 +286,12 @@ static hawser_status extend_head(hw_input *input, hw_input_file *file, size_t wa
     bool ended = false;
     size_t space = wanted - file->head_used;
     char *to = file->head + file->head_used;
-    HAWSER_TRY(input->eager ? hw_stream_read_some(file->stream, to, space, !has_line(file), -1, got, &ended, error)
-                            : hw_stream_read(file->stream, to, space, got, error));
+    hawser_status status = input->eager
+                               ? hw_stream_read_some(file->stream, to, space, !has_line(file), -1, got, &ended, error)
+                               : hw_stream_read(file->stream, to, space, got, error);
     file->head_used += *got;
-    file->in_head = input->eager ? ended : *got < space;
-    return HAWSER_OK;
+    file->in_head = input->eager ? ended || status != HAWSER_OK : *got < space;
+    return input->eager && status != HAWSER_OK && has_line(file) ? keep_failure(input, status, error) : status;
 }
 
 bool hw_input_is_all(const hw_input *input, size_t file)
@@ -433,6 +443,8 @@ static hawser_status read_on(hw_input *input, const hw_input_file *file, char *b
         return HAWSER_OK;
     }
     bool line = memchr(buffer, '\n', *used) != NULL;
+    if (input->late != HAWSER_OK)
+        return HAWSER_OK;
     hawser_status status =
         hw_stream_read_some(file->stream, buffer + *used, wanted - *used, !line, input->stop, &got, ended, error);
     *used += got;
@@ -440,10 +452,7 @@ static hawser_status read_on(hw_input *input, const hw_input_file *file, char *b
         input->stopped |= status == HAWSER_OK && got == 0 && !*ended && !line;
         return status;
     }
-    input->late = status;
-    if (error != NULL)
-        input->late_error = *error;
-    return HAWSER_OK;
+    return keep_failure(input, status, error);
 }
 
 /* Takes what the last chunk left over, reads further, and leaves over what follows the last line end. */
@@ -489,7 +498,8 @@ static hawser_status cut_stream(hw_input *input, hw_input_file *file, hw_chunk *
 static hawser_status cut(hw_input *input, hw_chunk *chunk, bool *more, hawser_error *error)
 {
     *more = false;
-    if (input->late != HAWSER_OK)
+    const hw_input_file *now = &input->files[input->file < input->count ? input->file : 0];
+    if (input->late != HAWSER_OK && (now->head_used == 0 || memchr(now->head, '\n', now->head_used) == NULL))
         return hawser_fail(error, input->late, "%s", input->late_error.text);
     while (input->file < input->count && !input->stopped) {
         hw_input_file *file = &input->files[input->file];
