@@ -6,7 +6,8 @@ import math
 class Problem:
     """Rows (lists of numbers), counts, offsets and weights; a penalty by column; intercept or not."""
 
-    def __init__(self, rows, counts, offset=None, weights=None, lam=0.1, ratio=1.0, factor=None, lower=None, upper=None, intercept=True):
+    def __init__(self, rows, counts, offset=None, weights=None, lam=0.1, ratio=1.0, factor=None, lower=None, upper=None, intercept=True,
+                 standardize=False):
         n, p = len(rows), len(rows[0])
         self.rows, self.counts, self.n, self.p = rows, counts, n, p
         self.offset = offset or [0.0] * n
@@ -14,7 +15,21 @@ class Problem:
         self.total = math.fsum(self.weights)
         self.factor = factor or [1.0] * p
         self.lower, self.upper = lower or [-math.inf] * p, upper or [math.inf] * p
-        self.lam, self.ratio, self.intercept = lam, ratio, intercept
+        self.lam, self.ratio, self.intercept, self.standardize = lam, ratio, intercept, standardize
+        self.scale = None
+
+    def terms(self):
+        """The L1 and the squared part of each column's penalty, by its standard deviation if columns count alike."""
+        if self.standardize and self.scale is None:
+            self.scale = [self.deviation([row[j] for row in self.rows]) for j in range(self.p)]
+        scale = self.scale if self.standardize else [1.0] * self.p
+        return ([self.lam * self.ratio * f * s for f, s in zip(self.factor, scale)],
+                [self.lam * (1 - self.ratio) * f * s * s for f, s in zip(self.factor, scale)])
+
+    def deviation(self, column):
+        mean = math.fsum(c * x for c, x in zip(self.weights, column)) / self.total
+        deviation = math.sqrt(math.fsum(c * (x - mean) ** 2 for c, x in zip(self.weights, column)) / self.total)
+        return deviation if deviation > 1e-15 * abs(mean) else 1.0
 
     def margins(self, w, b):
         return [b + o + math.fsum(x * v for x, v in zip(row, w)) for row, o in zip(self.rows, self.offset)]
@@ -23,7 +38,7 @@ class Problem:
         return math.fsum(c * half_deviance(y, m) for c, y, m in zip(self.weights, self.counts, margins)) / self.total
 
     def penalty(self, w):
-        return self.lam * math.fsum(f * (self.ratio * abs(v) + (1 - self.ratio) / 2 * v * v) for f, v in zip(self.factor, w))
+        return math.fsum(a * abs(v) + h / 2 * v * v for a, h, v in zip(*self.terms(), w))
 
     def objective(self, w, b):
         return self.loss(self.margins(w, b)) + self.penalty(w)
@@ -80,6 +95,7 @@ def model_minimum(p, w, b, bend, slope, passes):
     left = list(slope)  # the model's slope by row at (to, at)
     curve = [math.fsum(h * row[j] * row[j] for h, row in zip(bend, p.rows)) for j in range(p.p)]
     total = math.fsum(bend)
+    l1, l2 = p.terms()
     for _ in range(passes):
         most = 0.0
         if p.intercept and total > 0:
@@ -89,9 +105,8 @@ def model_minimum(p, w, b, bend, slope, passes):
             most = abs(change)
         for j in range(p.p):
             pull = curve[j] * to[j] + math.fsum(r * row[j] for r, row in zip(left, p.rows))
-            l1, l2 = p.lam * p.ratio * p.factor[j], p.lam * (1 - p.ratio) * p.factor[j]
-            shrunk = math.copysign(max(abs(pull) - l1, 0.0), pull)
-            new = shrunk / (curve[j] + l2) if curve[j] + l2 > 0 else 0.0
+            shrunk = math.copysign(max(abs(pull) - l1[j], 0.0), pull)
+            new = shrunk / (curve[j] + l2[j]) if curve[j] + l2[j] > 0 else 0.0
             new = min(max(new, p.lower[j]), p.upper[j])
             if new != to[j]:
                 left = [r - h * row[j] * (new - to[j]) for r, h, row in zip(left, bend, p.rows)]
@@ -114,8 +129,7 @@ def gap(problem, w, b):
         means = [m * share for m in means]
     residual = [y - m for y, m in zip(p.counts, means)]
     pulls = [math.fsum(c * r * row[j] for c, r, row in zip(p.weights, residual, p.rows)) / p.total for j in range(p.p)]
-    l1 = [p.lam * p.ratio * f for f in p.factor]
-    l2 = [p.lam * (1 - p.ratio) * f for f in p.factor]
+    l1, l2 = p.terms()
 
     def dual(scale):
         conjugate = math.fsum(max(abs(scale * g) - a, 0.0) ** 2 / (2 * h) for g, a, h in zip(pulls, l1, l2) if h > 0)

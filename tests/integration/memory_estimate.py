@@ -39,6 +39,8 @@ CASES = [
     ("logistic", "labels.hwc", 8, 4, []),
     ("logistic", "labels.hwc", 8, 1, SHORT + ["--solver", "gd"]),
     ("logistic", "labels.hwc", 16, 1, SHORT + ["--solver", "dbpg"]),
+    ("poisson", "labels.hwc", 8, 1, []),
+    ("poisson", "labels.hwc", 16, 1, LATE),
     ("linear", "sparse.hwc", 1, 1, SHORT),
     ("linear", "sparse.hwc", 8, 1, SHORT),
     ("linear", "sparse.hwc", 32, 1, SHORT),

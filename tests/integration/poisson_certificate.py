@@ -54,7 +54,7 @@ def write_problem(p, exposure=False):
         if any(v != usual for v in values):
             write(key, ["-inf" if v == -math.inf else "inf" if v == math.inf else v for v in values])
             options += ["--" + key, path(key)]
-    return options + ([] if p.intercept else ["--no-intercept"])
+    return options + ([] if p.intercept else ["--no-intercept"]) + (["--standardize"] if p.standardize else [])
 
 
 def coefficients(p, model="model"):
@@ -81,11 +81,11 @@ def draw(seed):
     upper = [chance.choice((math.inf, 0.2)) for _ in range(p)] if bounded else None
     size = math.fsum(y) / n * max(scales)
     return counts.Problem(rows, y, offset, weights, size * 10 ** chance.uniform(-3, -0.7), chance.choice((1.0, 1.0, 0.5, 0.0)), factor, lower,
-                          upper, intercept=chance.random() < 0.7 or offset is not None)
+                          upper, intercept=chance.random() < 0.7 or offset is not None, standardize=chance.random() < 0.3)
 
 
 def bound_holds():
-    for seed in some(range(1, 71), 3):
+    for seed in some(range(1, 51), 3):
         p = draw(seed)
         zero = p.zero()
         options = write_problem(p, exposure=seed % 2 == 0)
@@ -203,7 +203,7 @@ def with_scikit_learn():
     for seed in (5, 9, 11):
         p = draw(seed)
         p.factor, p.lower, p.upper, p.ratio = [1.0] * p.p, [-math.inf] * p.p, [math.inf] * p.p, 0.0
-        p.offset, p.lam = [0.0] * p.n, 0.3
+        p.offset, p.lam, p.standardize = [0.0] * p.n, 0.3, False
         p.rows = [[x / max(1e-300, max(abs(r[j]) for r in p.rows)) for j, x in enumerate(row)] for row in p.rows]
         fit = PoissonRegressor(alpha=p.lam, fit_intercept=p.intercept, solver="newton-cholesky", tol=1e-10, max_iter=10000)
         fit.fit(p.rows, p.counts, sample_weight=p.weights)
@@ -216,20 +216,20 @@ a <- commandArgs(TRUE)
 d <- as.matrix(read.csv(a[1], header = FALSE)); p <- as.numeric(a[3:6])
 rows <- read.csv(a[2])
 fit <- glmnet(d[, -1], d[, 1], family = "poisson", weights = rows$weight, offset = rows$offset, alpha = p[2], lambda = p[1],
-              standardize = FALSE, intercept = p[3] > 0, thresh = 1e-14, maxit = 1e7)
+              standardize = p[4] > 0, intercept = p[3] > 0, thresh = 1e-14, maxit = 1e7)
 cat(sprintf("%.17g\\n", c(as.numeric(fit$a0), as.vector(fit$beta), fit$dev.ratio)), sep = "")
 """
 
 
 def with_glmnet():
     write("fit.R", [SCRIPT])
-    for p in [p for p in map(draw, range(100, 140)) if p.p > 1 and p.intercept and max(p.counts) < 100][:4]:  # it needs two columns
+    for p in [p for p in map(draw, range(100, 140)) if p.p > 1 and p.intercept and max(p.counts) < 100][:5]:  # it needs two columns
         p.factor, p.lower, p.upper = [1.0] * p.p, [-math.inf] * p.p, [math.inf] * p.p
         write_problem(p)
         write("rows.csv", ["weight,offset"] + ["%r,%r" % pair for pair in zip(p.weights, p.offset)])
         try:
             out = subprocess.run(["Rscript", path("fit.R"), path("data.csv"), path("rows.csv"), repr(p.lam), repr(p.ratio),
-                                  str(int(p.intercept)), "0"], capture_output=True, text=True, timeout=120)
+                                  str(int(p.intercept)), str(int(p.standardize))], capture_output=True, text=True, timeout=120)
         except FileNotFoundError:
             print("R is not installed: not compared")
             return
