@@ -62,6 +62,16 @@ static const hw_command commands[] = {
      .member = true,
      .rows = hw_info_rows,
      .run = hw_info},
+    {.name = "plot",
+     .words = "MODEL -o FILE",
+     .summary = "Draw the path of a model",
+     .text = "Draws a model that was trained with --path or --cv, as train --plot does: the error\n"
+             "of each member of the path, with bars of one standard error and lines at both choices,\n"
+             "and the coefficients, with the names of the largest.",
+     .least = 1,
+     .most = 1,
+     .rows = hw_plot_model_rows,
+     .run = hw_plot_model},
     {.name = "plan",
      .words = "ALGORITHM DATA...",
      .summary = "Print the plan that train would run",

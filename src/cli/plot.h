@@ -4,9 +4,6 @@
 
 #include "cli/monitor.h"
 
-/* Returns HAWSER_BAD_OPTION unless the path ends with .svg or .png. */
-hawser_status hw_plot_check(const char *path, hawser_error *error) HAWSER_MUST_USE;
-
 /* Draws `count` samples, a panel for each watched metric with an axis, and writes the file atomically. */
 hawser_status hw_plot_write(const char *path, const char *title, const char *subtitle, const hw_watched *watched,
                             const hw_sample *samples, size_t count, hawser_error *error) HAWSER_MUST_USE;

@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "cli/draw.h"
 #include "cli/input.h"
 #include "cli/interrupt.h"
 #include "cli/plot.h"
+#include "cli/plot_path.h"
 #include "cli/rescue.h"
 #include "cli/summary.h"
 #include "data/table/schema.h"
@@ -26,7 +28,8 @@ const hawser_option *hw_train_rows(void)
         {"quiet", HAWSER_FLAG, "no", NULL, NULL, "no progress and no closing lines", NULL, 'q'},
         {"trace", HAWSER_PATH, NULL, NULL, "FILE",
          "during the training, write a CSV line whenever the clock or a number of the progress line changes", "Logs", 0},
-        {"plot", HAWSER_PATH, NULL, NULL, "FILE", "draw the metrics over time, as .svg or .png", NULL, 0},
+        {"plot", HAWSER_PATH, NULL, NULL, "FILE",
+         "draw errors and coefficients of a path, else the metrics over time, as .svg or .png", NULL, 0},
         {"log-view", HAWSER_FLAG, "no", NULL, NULL,
          "print a table at the end: count, time and bytes of each event, waits, staleness", "Logs", 0},
         {"log-json", HAWSER_PATH, NULL, NULL, "FILE", "during the training, write one line of JSON per event", "Logs", 0},
@@ -47,7 +50,7 @@ static hawser_status begin_outputs(void *argument, hawser_error *error)
     const beginning *b = argument;
     HAWSER_TRY(hw_check_outputs(b->call, error));
     HAWSER_TRY(hw_check_writable(hw_path_of(b->call, "output"), error));
-    HAWSER_TRY(hw_plot_check(hw_path_of(b->call, "plot"), error));
+    HAWSER_TRY(hw_plot_check("plot", hw_path_of(b->call, "plot"), error));
     HAWSER_TRY(hw_check_writable(hw_path_of(b->call, "plot"), error));
     return hw_monitor_begin(b->monitor, b->call, error);
 }
@@ -166,6 +169,10 @@ static hawser_status save(hw_call *call, hw_training_outcome *outcome, hawser_er
         outcome->saved = outcome->rescued;
     if (plot == NULL)
         return HAWSER_OK;
+    bool members = false;
+    HAWSER_TRY(hw_plot_has_path(outcome->training.model, &members, error));
+    if (members)
+        return hw_plot_path_write(plot, outcome->training.model, error);
     hw_outcome_titles(call, outcome, title, sizeof title, subtitle, sizeof subtitle);
     return hw_plot_write(plot, title, subtitle, &outcome->monitor.watched, outcome->monitor.samples, outcome->monitor.count,
                          error);

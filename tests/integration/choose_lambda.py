@@ -6,6 +6,7 @@ import json
 import math
 import os
 import random
+import re
 import struct
 import sys
 import tempfile
@@ -136,6 +137,28 @@ def check_refusals():
     says(refused("predict", "linear.model", "data.csv", "--lambda", "0.1"), "have no path")
 
 
+def check_plots():
+    """A plot of the saved model is that of the training: a point for each lambda, and lines at both choices."""
+    write_data(random.Random(7), False)
+    run("train", "lasso", "data.csv", "--target", "y", "--cv", "4", "-q", "-o", "cv.model", "--plot", "train.svg")
+    run("plot", "cv.model", "-o", "model.svg")
+    with open("train.svg") as train, open("model.svg") as model:
+        svg = train.read()
+        assert svg == model.read()
+    count = len(read_tensors("cv.model")["path.lambda"])
+    points = re.findall(r'<path[^>]*[ ;]fill[:=]"?rgb\(72%, ?11%, ?20%\)', svg)
+    assert len(points) == count, (len(points), count)
+    dashed = len(re.findall(r'stroke-dasharray[:=]"?\d', svg))
+    assert dashed == 4, dashed
+    run("train", "lasso", "data.csv", "--target", "y", "--path", "30", "-q", "-o", "path.model", "--plot", "path.svg")
+    with open("path.svg") as file:
+        assert "stroke-dasharray" not in file.read()
+    says(refused("plot", "one.model", "-o", "one.svg"), "the model has one lambda, 0.1; train with --path or --cv")
+    says(refused("plot", "cv.model"), "missing option -o FILE")
+    says(refused("plot", "cv.model", "-o", "cv.gif"), "--output: 'cv.gif' should end with .svg or .png")
+    assert not os.path.exists("one.svg") and not os.path.exists("cv.gif")
+
+
 def check_validation():
     """The errors of --validation choose, too, but they have no standard error."""
     x, _ = write_data(random.Random(5), False)
@@ -192,6 +215,7 @@ def main():
         check_members("lasso", False)
         check_members("logistic", True)
         check_refusals()
+        check_plots()
         check_validation()
         check_other_files()
     print("all as expected")

@@ -14,7 +14,7 @@ code 0 "$hawser" --version
 has out "^hawser [0-9]"
 
 commands=$("$hawser" help | sed -n 's/^  \(data [a-z]*\|store [a-z]*\|[a-z]*\)  .*/\1/p')
-equal "$(wc -l <<<"$commands")" 25
+equal "$(wc -l <<<"$commands")" 26
 # The usual options fit on a screen; all of them are below titles, each once.
 short() {
     lacks out ' $'
