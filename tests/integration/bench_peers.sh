@@ -53,3 +53,17 @@ for problem in said["problems"]:
         for point in solver["curve"]:
             assert abs(point["claimed"] - point["objective"]) <= 1e-9, point
 END
+
+"$top/bench/paths/run" --quick --tiny --repeat 1 --problems tall,sparse --python "$python" --work "$work" --json >"$work/paths"
+python3 - "$work/paths" <<'END'
+import json, sys
+said = json.loads(open(sys.argv[1]).readlines()[-1])
+assert said["bench"] == "paths" and [p["problem"] for p in said["problems"]] == ["tall", "sparse"]
+for problem in said["problems"]:
+    solvers = problem["solvers"]
+    assert all(solvers["hawser"][what][cost] > 0 for what in ("path", "cv") for cost in ("wall", "cpu")), problem
+    if "glmnet" in solvers:  # both answer the same question
+        assert 0 <= solvers["hawser"]["worst_suboptimality"] <= 1e-6, problem
+        assert solvers["glmnet"]["worst_suboptimality"] <= 1e-3, problem
+        assert abs(solvers["hawser"]["lambda_min"] / solvers["glmnet"]["lambda_min"] - 1) < 1e-9, problem
+END
