@@ -15,7 +15,7 @@ typedef struct peer_word {
 #define XGBOOST "XGBoost"
 
 static const peer_word rows[] = {
-    {GLMNET, "family gaussian binomial", "the algorithm: train lasso, train logistic"},
+    {GLMNET, "family gaussian binomial poisson", "the algorithm: train lasso, train logistic, train poisson"},
     {GLMNET, "alpha", "--l1-ratio"},
     {GLMNET, "lambda", "--lambda X, or --path with a list"},
     {GLMNET, "nlambda", "--path N"},
@@ -35,6 +35,7 @@ static const peer_word rows[] = {
     {SCIKIT, "Lasso ElasticNet LassoCV ElasticNetCV", "train lasso, with --cv K to choose lambda"},
     {SCIKIT, "Ridge RidgeCV", "train lasso --l1-ratio 0, with lambda = alpha / rows"},
     {SCIKIT, "LogisticRegression LogisticRegressionCV", "train logistic"},
+    {SCIKIT, "PoissonRegressor", "train poisson --l1-ratio 0, with lambda = alpha"},
     {SCIKIT, "SGDRegressor", "train linear --solver sgd"},
     {SCIKIT, "alpha alphas", "--lambda X, or --path with a list (Ridge: divided by the rows)"},
     {SCIKIT, "C Cs", "--C of train logistic"},
@@ -56,7 +57,9 @@ static const peer_word rows[] = {
     {SCIKIT, "predict_proba", "predict, which prints the probability of the higher label"},
     {SCIKIT, "score metrics", "evaluate"},
     {SCIKIT, "coef_ intercept_ feature_names_in_", "info --coefficients"},
-    {XGBOOST, "objective", "the algorithm: reg:squarederror is train lasso, binary:logistic is train logistic"},
+    {XGBOOST, "objective",
+     "the algorithm: reg:squarederror is train lasso, binary:logistic is train logistic, "
+     "count:poisson is train poisson"},
     {XGBOOST, "reg_alpha", "lambda A, of --lambda and --l1-ratio A"},
     {XGBOOST, "reg_lambda", "lambda (1 - A), of --lambda and --l1-ratio A"},
     {XGBOOST, "nrounds num_boost_round n_estimators", "--max-clocks, or --epochs of descent; training ends by --tol"},

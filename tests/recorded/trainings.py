@@ -100,4 +100,13 @@ LINEAR = [
     _row("linear.delay", "tall.csv", "--sync delay:1 --tol 1e-5", 2),
     _row("linear.tap", "tall.csv", "--sync tap --tol 1e-4", 2),
 ]
-ALL = LASSO + LOGISTIC + LINEAR
+POISSON = [
+    _row("poisson.tall.3", "tall.counts.csv", "--lambda-ratio 0.01", 3, (1, 2), short=True),
+    _row("poisson.words", "words.counts.svm", "--l1-ratio 0.6", 2, (1, 2)),
+    _row("poisson.weights", "weighted.counts.csv", "--weights count --offset base --lower -0.1", 2, (1, 2)),
+    _row("poisson.ridge", "wide.counts.csv", "--l1-ratio 0 --lambda 0.05 --no-intercept", 2),
+    _row("poisson.cv", "tall.counts.csv", "--cv 3 --path 5 --standardize", 2, (1, 2)),
+    _row("poisson.rounds", "words.counts.svm", "--exchange-every 1 --certify-every 3 --lambda-ratio 0.05", 3, (1, 2)),
+    _row("poisson.ssp", "words.counts.svm", "--sync ssp:2 --lambda-ratio 0.05", 3),
+]
+ALL = LASSO + LOGISTIC + LINEAR + POISSON
