@@ -58,14 +58,14 @@ def dealt(rows, folds, seed=1, classes=None):
 class Problem:
     """Drawn rows of which a few columns matter; as CSV without a header: target, weight, columns."""
 
-    def __init__(self, folder, kind, rows, columns, weighted, seed):
+    def __init__(self, folder, kind, rows, columns, weighted, seed, truth=(1.5, -1.0, 0.7), noise=2.0):
         chance = random.Random(seed)
         self.folder, self.kind = folder, kind
         self.x = [[chance.gauss(0, 1) for _ in range(columns)] for _ in range(rows)]
-        truth = [1.5, -1.0, 0.7] + [0.0] * (columns - 3)
+        truth = list(truth) + [0.0] * (columns - len(truth))
         margin = [0.5 + sum(a * b for a, b in zip(row, truth)) for row in self.x]
         if kind == "lasso":
-            self.y = [m + chance.gauss(0, 2) for m in margin]
+            self.y = [m + chance.gauss(0, noise) for m in margin]
         elif kind == "poisson":
             self.y = [draw_count(chance, math.exp(m / 2)) for m in margin]
         else:
@@ -225,6 +225,55 @@ def check_given_folds(folder):
     assert problem.train(problem.file, *words, "--folds", "stratified")["cv"] == problem.train(problem.file, *words, "--folds", path)["cv"]
 
 
+def check_going_on(folder):
+    """Without --path and --lambda-min-ratio a path goes on, by tens, until its least error lies 10 lambdas back or the model explains all."""
+    ends = set()
+    for seed, (rows, columns, matter, noise) in enumerate([(60, 61, 30, 0.5), (50, 60, 15, 0.3), (40, 45, 12, 0.05), (60, 20, 3, 2.0)]):
+        chance, model = random.Random(seed), os.path.join(folder, "on.st")
+        problem = Problem(folder, "lasso", rows, columns, False, seed, [chance.gauss(0, 1) for _ in range(matter)], noise)
+        words = ["--cv", "4", "--cv-rule", "min", "--tol", "1e-9"]
+        printed = problem.train(problem.file, *words, "-o", model)
+        cv = printed["cv"]
+        lambdas, errors, count = cv["lambda"], cv["error"], len(cv["lambda"])
+        assert printed["lambdas"] == count and count in range(100, 201, 10), count
+        step = (0.01 if rows < columns else 0.0001) ** (1 / 99)
+        same((seed, "ratio"), lambdas, [lambdas[0] * step ** k for k in range(count)], 1e-9)
+        path = read_path(model)
+        assert [entry[0] for entry in path] == lambdas and [len(entry[1]) for entry in path] == cv["nonzeros"], seed
+        mean = math.fsum(problem.y) / rows
+        total = math.fsum((y - mean) ** 2 for y in problem.y)
+        part = [1 - math.fsum((y - m) ** 2 for y, m in zip(problem.y, ms)) / total for ms in problem.margins(model, range(rows))]
+
+        def over(k):
+            least = min(range(k), key=lambda l: errors[l])
+            return k == 200 or k - 1 - least >= 10 or part[k - 1] > 0.999 or part[k - 1] - part[k - 2] < 1e-5 * part[k - 1]
+
+        assert [k for k in range(100, count + 1, 10) if over(k)] == [count], (seed, count, part[99:])
+        check_choices((seed, "on"), printed)
+        ends.add(count)
+        listed = problem.train(problem.file, *words, "--path", ",".join("%.17g" % v for v in lambdas))["cv"]
+        same((seed, "listed"), errors + cv["standard_error"], listed["error"] + listed["standard_error"], 1e-4)
+        for more in (["--path", "100"], ["--lambda-min-ratio", "0.01" if rows < columns else "0.0001"]):
+            exact = problem.train(problem.file, *words, *more)["cv"]
+            assert exact["lambda"] == lambdas[:100] and exact["error"] == errors[:100], (seed, more)
+        if count == 100:
+            continue
+        results = []
+        for before, threads in ([], "1"), ([], "3"), (["run", "-n", "3", "--"], "1"):
+            out = subprocess.run([HAWSER, *before, "train", "lasso", problem.file, "--header", "no", "--ignore", "1", *words, "--workers",
+                                  "3", "--threads", threads, "--json", "-q", "-o", model], capture_output=True, text=True, env=CLEAN)
+            assert out.returncode == 0, out.stderr
+            with open(model, "rb") as file:
+                results.append((json.loads(out.stdout.splitlines()[-1])["cv"], read_path(model)))
+        assert results[0] == results[1] == results[2] and len(results[0][0]["lambda"]) == count, (seed, count)
+        # A limit within the lambdas that were added leaves the others, which all folds have finished.
+        cut = problem.train(problem.file, *words, "--max-clocks", str(printed["clocks"] - 3), "-o", model)
+        assert cut["stop_reason"] == "clocks" and len(cut["cv"]["lambda"]) == count - 10, cut
+        assert cut["cv"]["error"] == errors[:count - 10] and len(read_path(model)) == count - 10, cut
+        check_choices((seed, "cut"), cut)
+    assert len(ends) > 2, ends
+
+
 def check_nodes(folder):
     """The same bits on any number of nodes and threads, for each source of folds and each metric."""
     problem, path = Problem(folder, "logistic", 60, 6, True, 6), os.path.join(folder, "folds")
@@ -322,6 +371,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         check_dealt_folds(folder)
         check_given_folds(folder)
+        check_going_on(folder)
         check_nodes(folder)
         check_refusals(folder)
         check_lines(folder)

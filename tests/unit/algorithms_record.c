@@ -159,7 +159,7 @@ static hw_linear_record *find_record(const hawser_program *program)
 
 static size_t array_bytes(const hw_linear_record *record, size_t offset)
 {
-    size_t count = record->lambda_count, folds = record->folds;
+    size_t count = record->most, folds = record->folds;
     return offset == offsetof(hw_linear_record, lambdas)  ? count * sizeof *record->lambdas
            : offset == offsetof(hw_linear_record, rows)   ? count * sizeof *record->rows
            : offset == offsetof(hw_linear_record, errors) ? count * folds * sizeof *record->errors
@@ -273,8 +273,7 @@ static void record_that_is_read_has_each_byte(void **state)
     size_t size = 0;
     assert_int_equal(hawser_record_save(hw_linear_record_visit, &record, &bytes, &size, &error), HAWSER_OK);
     assert_int_equal(hawser_record_restore(hw_linear_record_visit, &read, bytes, size, &error), HAWSER_OK);
-    assert_memory_equal((char *)&record.lambda_count, (char *)&read.lambda_count,
-                        sizeof record - offsetof(hw_linear_record, lambda_count));
+    assert_memory_equal((char *)&record.most, (char *)&read.most, sizeof record - offsetof(hw_linear_record, most));
     assert_memory_equal(record.lambdas, read.lambdas, 3 * sizeof *read.lambdas);
     assert_memory_equal(record.rows, read.rows, 3 * sizeof *read.rows);
     assert_memory_equal(record.errors, read.errors, 12 * sizeof *read.errors);

@@ -28,14 +28,28 @@ bool hw_linear_has_best(const hw_linear *linear)
     return false;
 }
 
-/* Under averaging, the cut takes only the damping's share of a change, so the change is divided by it. */
-hawser_status hw_linear_restore(hawser_context *context)
+/* Moves this block's coefficients to values[0], values[stride] ... Under averaging, the cut takes only the damping's share of a change, so the
+ * change is divided by it. */
+static hawser_status move(hawser_context *context, const double *values, size_t stride)
 {
-    const hw_linear *linear = hawser_user(context);
     double *alpha = hawser_local(context, "alpha"), damping = hawser_damping(context, "v");
     size_t first = 0, count = hawser_part(context, "alpha", &first);
     for (size_t j = 0; j < count; j++)
-        alpha[j] =
-            damping == 1.0 ? linear->best.alpha[first + j] : alpha[j] + (linear->best.alpha[first + j] - alpha[j]) / damping;
+        alpha[j] = damping == 1.0 ? values[j * stride] : alpha[j] + (values[j * stride] - alpha[j]) / damping;
     return hawser_touch(context, "v", 0, 0);
+}
+
+hawser_status hw_linear_restore(hawser_context *context)
+{
+    const hw_linear *linear = hawser_user(context);
+    size_t first = 0;
+    (void)hawser_part(context, "alpha", &first);
+    return move(context, linear->best.alpha + first, 1);
+}
+
+hawser_status hw_linear_resume(hawser_context *context)
+{
+    const hw_linear *linear = hawser_user(context);
+    size_t lambda = (size_t)hawser_metric(context, "lambda_number");
+    return move(context, hawser_local(context, "path") + lambda, linear->choices.lambda_count);
 }

@@ -24,5 +24,7 @@ void hw_linear_add_path(const hw_linear *linear, hawser_program *program, hawser
 bool hw_linear_has_best(const hw_linear *linear);
 /* A unit that sets "alpha" to the kept coefficients, for a loop of one clock that updates "v" and "alpha"; leaving the loop rebuilds v. */
 hawser_status hw_linear_restore(hawser_context *context) HAWSER_MUST_USE;
+/* Likewise a unit that sets "alpha" to the coefficients of lambda "lambda_number" in "path". */
+hawser_status hw_linear_resume(hawser_context *context) HAWSER_MUST_USE;
 
 #endif

@@ -3,6 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* Columns of which paths go on: the coefficients of 100 more lambdas take at most 512 MiB. */
+enum { MOST_GOING_ON = (512 << 20) / 100 / sizeof(double) };
+
 hawser_status hw_linear_check_sync(hawser_sync sync, const char *named, const hw_linear_settings *settings,
                                    hawser_error *error)
 {
@@ -78,7 +81,10 @@ hawser_status hw_linear_choose_route(hw_linear_choices *choices, const hawser_jo
     choices->gain = choices->blocks == 1 ? 1.0 : choices->damping * choices->blocks;
     if (settings->sigma > 0.0)
         choices->gain = settings->sigma;
-    choices->lambda_count = settings->path_count > 0 ? settings->path_count : 1;
+    choices->lambda_first = settings->path_count > 0 ? settings->path_count : 1;
+    choices->lambda_count = choices->lambda_first;
+    if (settings->goes_on && X->cols <= MOST_GOING_ON)
+        choices->lambda_count *= 2;
     choices->route = route_of(choices);
     count_batches(choices, (double)X->rows);
     return measure_blocks(choices, X, error);

@@ -11,6 +11,7 @@ typedef struct hw_linear_settings {
     double cost;                 /* C, > 0: lambda is 1 / (C total) */
     double *path_list;           /* the listed lambdas; NULL: a grid */
     size_t path_count;           /* 0: one lambda */
+    bool goes_on;                /* the path goes on beyond path_count until its end is found (driver.c) */
     double lambda_min_ratio;     /* <= 0: glmnet's choice */
     double l1_ratio, tolerance;
     bool intercept, standardize, one_standard_error;
@@ -52,7 +53,8 @@ typedef struct hw_linear_choices {
     uint64_t seed;
     double gain, damping; /* sigma' at the start; the damping of --merge */
     double flights;       /* rounds in flight at once, if the policy bounds them */
-    size_t lambda_count;
+    size_t lambda_count;  /* at most: a path that goes on has more than */
+    size_t lambda_first;  /* those that are tried in any case */
     uint64_t step_clocks; /* --solver sgd, minibatch: clocks between two certificates, */
     uint64_t work_most;   /* and the most times of such work for a lambda; 0: no limit */
     size_t widest;        /* columns of the block that has the most; 0: unknown */

@@ -17,10 +17,12 @@ enum {
     MOST_STALE = 12,                      /* certificates without progress, after which only rounding is left */
     BLOCKS_MOST_STALE = 100,              /* the same for several blocks, which lower the gap slowly and unevenly */
     WATCHED = 6,                          /* certificates over which rounds that make progress halve the gap */
-    DOUBLINGS = 4                         /* of sigma' before the rounds are run under BSP */
+    GROUP = 10,   /* lambdas by which a path goes on, and by which its least error must precede its end */
+    DOUBLINGS = 4 /* of sigma' before the rounds are run under BSP */
 };
 
 static const double NOISE = 0.05;
+static const double EXPLAINED = 0.999, LEAST_GAIN = 1e-5; /* of the loss, as glmnet's defaults */
 static const double STALLED = 1e-3;             /* of the objective at zero: rounding does not explain a larger gap */
 static const double FAR_ABOVE = 10.0;           /* times the objective of the start or of zero, whichever is larger */
 static const double COIN = 0.69314718055994531; /* log loss of weights of zero; less if classes differ in size */
@@ -43,7 +45,7 @@ static size_t lambda_index(
     const hw_linear_record
         *record) /* every second fold goes through the lambdas upwards, because it starts where the last one ended */
 {
-    return record->fold_at % 2 == 0 ? record->at : record->lambda_count - 1 - record->at;
+    return record->fold_at % 2 == 0 ? record->first + record->at : record->lambda_count - 1 - record->at;
 }
 
 double hw_linear_current_lambda(const hw_linear_record *record)
@@ -91,7 +93,7 @@ bool hw_linear_begin_path(hawser_progress *progress, void *user)
     hw_linear_driver *driver = user;
     hw_linear_record *record = &driver->record;
     record->zero_objective = hawser_progress_metric(progress, "zero_objective");
-    if (record->fold_at == 0) {
+    if (record->fold_at == 0 && record->first == 0) {
         record->whole_zero_objective = record->zero_objective;
         record->lambda_max = hawser_progress_metric(progress, "lambda_max");
         hw_linear_grid(driver->linear, record->lambda_max, record->lambdas);
@@ -395,21 +397,55 @@ bool hw_linear_next_lambda(hawser_progress *progress, void *user)
                                               .done = !hawser_progress_stopping(progress)};
     else {
         /* If all rows of a fold have weight zero, its error has weight zero, too. */
-        record->errors[(record->fold_at - 1) * record->lambda_count + index] = weight > 0.0 ? errors / weight : 0.0;
+        record->errors[(record->fold_at - 1) * record->most + index] = weight > 0.0 ? errors / weight : 0.0;
         record->fold_weights[record->fold_at - 1] = weight;
     }
-    if (++record->at >= record->lambda_count)
+    if (++record->at >= record->lambda_count - record->first)
         return true;
     begin_lambda(record, progress);
     return false;
 }
 
+/* Returns the share of the loss at zero that the model of a lambda explains, of all rows. */
+static double explained(const hw_linear_record *record, size_t lambda)
+{
+    const hw_linear_row *row = &record->rows[lambda];
+    return 1.0 - (row->objective - row->penalty) / record->whole_zero_objective;
+}
+
+/* Returns true if all folds have finished a group, and smaller lambdas may have a lower error. glmnet ends its paths by the two rules on the
+ * explained loss. */
+static bool goes_on(hw_linear_record *record, const hawser_progress *progress)
+{
+    size_t last = record->lambda_count - 1;
+    if (record->lambda_count >= record->most || record->failure != HW_LINEAR_SOUND || hawser_progress_stopping(progress))
+        return false;
+    hw_linear_selection selection = hw_linear_select(record, false);
+    double most = explained(record, last);
+    bool better = most - explained(record, last - 1) >= LEAST_GAIN * most;
+    return selection.crossed && selection.least + GROUP > last && most <= EXPLAINED && better;
+}
+
+bool hw_linear_resumes(hawser_progress *progress, void *user)
+{
+    const hw_linear_record *record = &((const hw_linear_driver *)user)->record;
+    if (record->first == 0 || record->fold_at > 0)
+        return false;
+    hawser_progress_set(progress, "lambda_number", (double)(record->first - 1));
+    return true;
+}
+
 bool hw_linear_next_fold(hawser_progress *progress, void *user)
 {
     hw_linear_record *record = &((hw_linear_driver *)user)->record;
-    if (record->fold_at >= record->folds)
+    bool over = record->fold_at >= record->folds;
+    if (over && !goes_on(record, progress))
         return true;
-    record->fold_at++;
+    record->fold_at = over ? 0 : record->fold_at + 1;
+    if (over) {
+        record->first = record->lambda_count;
+        record->lambda_count = record->first + GROUP < record->most ? record->first + GROUP : record->most;
+    }
     hawser_progress_set(progress, "fold", (double)record->fold_at);
     return false;
 }

@@ -24,8 +24,10 @@ bool hw_linear_slow(hawser_progress *progress, void *user);      /* branch: the 
 bool hw_linear_certified(hawser_progress *progress, void *user); /* ends the loop of certificates */
 bool hw_linear_rounds_done(hawser_progress *progress, void *user); /* ends the loop of rounds */
 bool hw_linear_next_lambda(hawser_progress *progress, void *user); /* ends the path */
-bool hw_linear_next_fold(hawser_progress *progress, void *user);   /* ends the folds */
-bool hw_linear_set_rest(hawser_progress *progress, void *user);    /* branch: publishes rest_lambda */
+bool hw_linear_next_fold(hawser_progress *progress, void *user);   /* ends the folds, unless the path goes on */
+bool hw_linear_resumes(hawser_progress *progress,
+                       void *user); /* branch: all rows go on from the last lambda before the group */
+bool hw_linear_set_rest(hawser_progress *progress, void *user); /* branch: publishes rest_lambda */
 
 double hw_linear_current_lambda(const hw_linear_record *record); /* node 0 only */
 /* Returns true if an objective is so much above the best that a training must not end with it. */

@@ -59,7 +59,7 @@ static hawser_status validate(const hw_linear_problem *problem, hw_linear_record
     for (size_t l = 0; status == HAWSER_OK && l < record->lambda_count && record->rows[l].done; l++) {
         double total = 0.0, errors = 0.0;
         for (size_t j = 0; j < X->cols; j++)
-            w[j] = path != NULL ? path[j * record->lambda_count + l] : alpha[j];
+            w[j] = path != NULL ? path[j * record->most + l] : alpha[j];
         hawser_multiply(X, w, record->rows[l].intercept, predictions);
         for (size_t i = 0; i < X->rows; i++) {
             double weight = weights != NULL ? weights[i] : 1.0;
@@ -195,6 +195,7 @@ hawser_status hw_linear_finish(hw_linear_driver *driver, const hawser_training_i
                          .selection = selection,
                          .alpha = alpha,
                          .path = path,
+                         .stride = record->most,
                          .folds = record->folds,
                          .metric = settings->metric,
                          .rule = settings->one_standard_error ? "1se" : "min",

@@ -149,7 +149,7 @@ static hawser_status put_path(hawser_model *model, const hw_linear_fit *fit, siz
                               hawser_error *error)
 {
     const double *path = fit->path;
-    size_t width = fit->lambda_count, stored = 0, at = 0;
+    size_t width = fit->stride, stored = 0, at = 0;
     for (size_t k = 0; k < columns * width; k++)
         stored += path[k] != 0.0;
     int64_t *offsets = calloc(done + 1, sizeof *offsets), *index = calloc(stored + 1, sizeof *index);
@@ -186,7 +186,7 @@ hawser_status hw_linear_model_make(const hw_linear_fit *fit, const hawser_traini
     HAWSER_TRY(hawser_model_new(model, error));
     hawser_status status = facts(*model, fit, input, error);
     if (status == HAWSER_OK && fit->path != NULL)
-        status = put_coefficients(*model, fit->path + fit->selection.chosen, fit->lambda_count, columns, error);
+        status = put_coefficients(*model, fit->path + fit->selection.chosen, fit->stride, columns, error);
     else if (status == HAWSER_OK)
         status = put_coefficients(*model, fit->alpha, 1, columns, error);
     if (status == HAWSER_OK)

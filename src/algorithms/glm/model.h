@@ -26,8 +26,9 @@ typedef struct hw_linear_fit {
     const hw_linear_row *rows; /* by lambda */
     size_t lambda_count;
     hw_linear_selection selection;
-    const double *alpha;              /* with one lambda: its coefficients */
-    const double *path;               /* with several: lambda_count coefficients for each column; or NULL */
+    const double *alpha; /* with one lambda: its coefficients */
+    const double *path;  /* with several: `stride` numbers for each column, first those of the lambdas; or NULL */
+    size_t stride;
     uint32_t folds;                   /* of the cross-validation, 0: none */
     const char *metric, *rule;        /* of the cross-validation */
     const hw_linear_problem *problem; /* for the facts of its kind; NULL: none */

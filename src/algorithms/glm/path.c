@@ -26,7 +26,7 @@ void hw_linear_grid(const hw_linear *linear, double lambda_max, double *lambdas)
 {
     const hw_linear_settings *settings = &linear->choices.settings;
     const hawser_matrix *X = linear->problem.X;
-    size_t count = linear->choices.lambda_count;
+    size_t count = linear->choices.lambda_count, first = linear->choices.lambda_first;
     if (settings->path_list != NULL) {
         memcpy(lambdas, settings->path_list, count * sizeof(double));
         sort_falling(lambdas, count);
@@ -40,7 +40,7 @@ void hw_linear_grid(const hw_linear *linear, double lambda_max, double *lambdas)
     if (least <= 0.0) /* glmnet's choice */
         least = X->rows < X->cols ? 1e-2 : 1e-4;
     for (size_t k = 0; k < count; k++)
-        lambdas[k] = lambda_max * pow(least, count > 1 ? (double)k / (double)(count - 1) : 0.0);
+        lambdas[k] = lambda_max * pow(least, first > 1 ? (double)k / (double)(first - 1) : 0.0);
 }
 
 /* Computes the mean over the folds, weighted by their rows, and its standard error, as glmnet does. */
@@ -51,11 +51,11 @@ static void fold_errors(hw_linear_record *record)
         double weight = 0.0, mean = 0.0, spread = 0.0;
         for (uint32_t f = 0; f < folds; f++) {
             weight += record->fold_weights[f];
-            mean += record->fold_weights[f] * record->errors[f * record->lambda_count + l];
+            mean += record->fold_weights[f] * record->errors[f * record->most + l];
         }
         mean /= weight;
         for (uint32_t f = 0; f < folds; f++) {
-            double d = record->errors[f * record->lambda_count + l] - mean;
+            double d = record->errors[f * record->most + l] - mean;
             spread += record->fold_weights[f] / weight * d * d;
         }
         record->rows[l].error = mean;
@@ -65,7 +65,7 @@ static void fold_errors(hw_linear_record *record)
 
 bool hw_linear_folds_done(const hw_linear_record *record)
 {
-    return record->fold_at == record->folds && record->at == record->lambda_count;
+    return record->fold_at == record->folds && record->at == record->lambda_count - record->first;
 }
 
 /* Returns the first lambda whose error is at most one standard error above that of lambda `least`. */

@@ -78,6 +78,11 @@ void hw_linear_frame_begin(hw_linear_frame *frame, hw_linear_driver *driver, con
     hawser_until folds_done = {.test = hw_linear_next_fold, .user = driver};
     hawser_operator *folds = hawser_loop(hawser_root(p), "folds", folds_done, hawser_bsp());
     hawser_unit(folds, "prepare", units->prepare, HAWSER_READS(X), NULL);
+    if (choices->lambda_count > choices->lambda_first) {
+        hawser_operator *again = hawser_branch(folds, "again", hw_linear_resumes, driver);
+        again = hawser_loop(again, "resume", (hawser_until){.clocks = 1}, hawser_bsp());
+        hawser_unit(again, "resume", hw_linear_resume, HAWSER_READS(X, frame->path), HAWSER_UPDATES(v, alpha));
+    }
     hawser_operator *begin = hawser_branch(folds, "begin", hw_linear_begin_path, driver);
     frame->lambdas = hawser_loop(begin, "path", path_done, hawser_bsp());
     hawser_operator *certify = hawser_loop(frame->lambdas, "certify", certified, hawser_bsp());

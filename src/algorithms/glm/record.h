@@ -20,13 +20,15 @@ typedef enum hw_linear_failure {
 typedef struct hw_linear_record {
     double *lambdas;
     hw_linear_row *rows;  /* by lambda */
-    double *errors;       /* held-out mean error by (fold - 1) * lambda_count + lambda */
+    double *errors;       /* held-out mean error by (fold - 1) * most + lambda */
     double *fold_weights; /* of the rows held out, by fold - 1 */
     /* The visit copies the fields from here on as bytes: numbers only. */
-    size_t lambda_count;
+    size_t most;         /* lambdas that the arrays have room for */
+    size_t lambda_count; /* of the path so far */
+    size_t first;        /* of the group that is in progress: lambdas [first, lambda_count), each by all folds */
     uint32_t folds;
     uint32_t fold_at;
-    size_t at;        /* lambdas done in this fold */
+    size_t at;        /* lambdas of the group done in this fold */
     hawser_sync sync; /* of the rounds: the safeguard may change it, */
     double gain;      /* and sigma' */
     double lambda_max, whole_zero_objective, zero_objective, objective, best_objective, gap, best_gap, last_gap;
@@ -55,6 +57,8 @@ typedef struct hw_linear_record {
 /* Makes the record of a training that has not begun. The caller calls hw_linear_record_free, also after a failure. */
 hawser_status hw_linear_record_new(hw_linear_record *record, const hw_linear_choices *choices,
                                    hawser_error *error) HAWSER_MUST_USE;
+/* Leaves out a group that not all folds have finished, if there is one before it. */
+void hw_linear_record_cut(hw_linear_record *record);
 void hw_linear_record_free(hw_linear_record *record);
 /* A hawser_record_function: visits a hw_linear_record, which is zeros when it is read. */
 void hw_linear_record_visit(hawser_record *bytes, void *record);

@@ -14,7 +14,7 @@
     {"tol", HAWSER_NUMBER, "1e-6", "(0,1)", "T", "Stop at this relative duality gap; it is relative to the objective at zero", NULL, \
      0}, \
     {"cv", HAWSER_INTEGER, NULL, "[2,1000]", "K", \
-     "Choose lambda by K-fold cross-validation; on a path of 100 lambdas unless --path is set; --json has the result as an " \
+     "Choose lambda by K-fold cross-validation; on a path of 100 lambdas unless --path is set, or up to 200 while the error falls; --json has the result as an " \
      "object cv: lambda_min and lambda_1se, and by lambda the lists lambda, error, standard_error and nonzeros", NULL, 0}, \
     {"cv-rule", HAWSER_WORD, "1se", "1se|min", "RULE", \
      "Least error, or sparser within its error; 1se: the largest lambda whose error is within one standard error of the least, min: the one with the least", \

@@ -179,5 +179,6 @@ hawser_status hw_linear_settings_read(const hawser_options *options, hw_linear_s
         settings->path_count = 0;
         HAWSER_TRY(read_path(hawser_options_text(options, "path"), &settings->path_list, &settings->path_count, error));
     }
+    settings->goes_on = settings->folds > 0 && !hawser_options_has(options, "path") && settings->lambda_min_ratio <= 0.0;
     return HAWSER_OK;
 }

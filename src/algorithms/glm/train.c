@@ -199,6 +199,7 @@ static hawser_status run_and_finish(ending *rest, hw_linear_build *build, const 
         training->run = rest->run;
         rest->run = NULL;
         training->failure = own;
+        hw_linear_record_cut(&driver->record);
         note_lost_lambdas(&driver->record, training);
     } else if (driver->record.failure != HW_LINEAR_SOUND || hawser_result_metric(training->run, "failure") > 0.0) {
         hw_linear_describe_failure(driver, &training->failure);
@@ -206,6 +207,7 @@ static hawser_status run_and_finish(ending *rest, hw_linear_build *build, const 
     if (!hawser_job_leads(rest->job)) /* only node 0 has the record of the tests */
         return HAWSER_OK;
     early |= failed;
+    hw_linear_record_cut(&driver->record);
     const double *alpha = early ? rest->alpha : hawser_result(training->run, "alpha", NULL);
     return hw_linear_finish(driver, input, alpha, early, error);
 }

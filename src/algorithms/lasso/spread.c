@@ -50,7 +50,7 @@ static hawser_status foresee(const hw_linear *lasso, double *costs, hawser_error
         most = isinf(costs[j]) ? most : fmax(most, costs[j]);
     }
     hw_linear_grid(lasso, most, lambdas);
-    double least = lambdas[lasso->choices.lambda_count - 1];
+    double least = lambdas[lasso->choices.lambda_first - 1];
     for (size_t j = 0; j < X->cols; j++)
         costs[j] = costs[j] > least ? PASSES * entries(X, j) + MEMBER : 0.0;
     free(lambdas);
