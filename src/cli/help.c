@@ -145,10 +145,37 @@ static void print_all_rows(FILE *out)
     }
 }
 
+static bool is_same_text(const char *a, const char *b)
+{
+    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+/* Returns whether two rows print the same. */
+static bool is_same_row(const hawser_option *a, const hawser_option *b)
+{
+    return is_same_text(a->help, b->help) && is_same_text(a->value, b->value) && is_same_text(a->bounds, b->bounds) &&
+           is_same_text(a->unit, b->unit);
+}
+
+/* Prints the names of commands whose rows are the same in one line, and the row once, when the next one differs (or is NULL). */
+static void print_owner(FILE *out, const hawser_option **last, const hawser_option *row, const char *command,
+                        const char *algorithm)
+{
+    bool same = *last != NULL && row != NULL && is_same_row(*last, row);
+    if (*last != NULL && !same) {
+        fputs(":\n", out);
+        hw_help_row(out, *last);
+    }
+    if (row != NULL)
+        fprintf(out, "%s%s%s%s", same ? ", " : "hawser ", command, algorithm != NULL ? " " : "",
+                algorithm != NULL ? algorithm : "");
+    *last = row;
+}
+
 /* Prints every option with this key, given with or without dashes. Returns false if there is none. */
 static bool print_option(FILE *out, const char *key)
 {
-    bool found = false;
+    const hawser_option *last = NULL;
     key += strspn(key, "-");
     for (size_t c = 0; hw_command_at(c) != NULL; c++)
         for (size_t a = 0; a == 0 || (hw_command_at(c)->algorithm && hawser_algorithm_at(a) != NULL); a++) {
@@ -158,15 +185,14 @@ static bool print_option(FILE *out, const char *key)
                 for (const hawser_option *row = tables[t]; row->key != NULL; row++)
                     if (strcmp(row->key, key) == 0 && !(t > 0 && a > 0)) {
                         bool own = hw_command_at(c)->algorithm && tables[t] == hawser_algorithm_at(a)->rows;
-                        fprintf(out, "hawser %s%s%s:\n", hw_command_at(c)->name, own ? " " : "",
-                                own ? hawser_algorithm_at(a)->name : "");
-                        hw_help_row(out, row);
-                        found = true;
+                        print_owner(out, &last, row, hw_command_at(c)->name, own ? hawser_algorithm_at(a)->name : NULL);
                     }
         }
-    if (found)
-        hw_help_words(out, key);
-    return found;
+    if (last == NULL)
+        return false;
+    print_owner(out, &last, NULL, NULL, NULL);
+    hw_help_words(out, key);
+    return true;
 }
 
 /* Refuses a name that is no command, topic, algorithm or option, with the nearest one. */

@@ -117,7 +117,11 @@ says "XGBoost's learning_rate is --step"
 code 2 "$hawser" train ridge small.svm
 says "no algorithm 'ridge'; scikit-learn's Ridge is train lasso --l1-ratio 0"
 code 2 "$hawser" predict_proba small.svm
-says "no command 'predict_proba'; scikit-learn's predict_proba is predict"
+says "no command 'predict_proba'; scikit-learn's predict_proba is predict --proba"
+code 2 "$hawser" train logistic small.svm --scoring roc_auc
+says "scikit-learn's scoring is --cv-metric"
+code 2 "$hawser" train lasso small.svm --foldid f
+says "glmnet's foldid is --folds FILE"
 code 2 "$hawser" train lasso small.svm --lamda 1
 says "did you mean --lambda"
 code 0 "$hawser" help lambda.1se
