@@ -99,6 +99,9 @@ hawser_status hw_worker_open(hw_worker *worker, hw_session *session, uint32_t bl
 void hw_worker_close(hw_worker *worker);
 /* Runs phases until the driver ends the job. */
 void hw_worker_main(hw_worker *worker);
+/* messages.c: handles a message of the mailbox, and takes it. */
+hawser_status hw_worker_handle(void *owner, hw_message *message) HAWSER_MUST_USE;
+void hw_worker_drop_credits(hw_worker *worker);
 
 /* Sends a part (or the end) of this clock's changes of one state and commits the states that are tied to it. */
 hawser_status hw_worker_cut(hw_worker *worker, hw_state_part *part, bool last, bool flush) HAWSER_MUST_USE;

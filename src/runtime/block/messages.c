@@ -1,0 +1,134 @@
+/* messages.c - handles the messages of a block: triggers, credit, pauses and updates. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/block/phase.h"
+#include "runtime/session/fetch.h"
+
+static void put_gains(hw_worker *worker, const double *gains)
+{
+    for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
+        hw_state_part *part = &worker->parts[i];
+        if (part->state->kind == HW_REPLICATED && gains[i] != hw_replica_gain(part->replica))
+            hw_replica_set_gain(part->replica, gains[i]);
+    }
+}
+
+void hw_worker_obey(hw_worker *worker, const hw_message *message)
+{
+    const hw_control *control = message->payload;
+    const double *metrics = (const double *)(control + 1);
+    uint32_t count = worker->session->program->metric_count;
+    memcpy(worker->metrics, metrics, count * sizeof *metrics);
+    put_gains(worker, metrics + count);
+    worker->limit = control->limit;
+    if (worker->log != NULL)
+        hw_log_put(worker->log, &(hw_event_record){.kind = HW_EVENT_CREDIT,
+                                                   .actor = worker->block,
+                                                   .epoch = worker->epoch + worker->session->program->state_count,
+                                                   .count = control->limit});
+}
+
+void hw_worker_drop_credits(hw_worker *worker)
+{
+    hw_messages_free(worker->credits);
+    worker->credits = worker->credits_last = NULL;
+}
+
+static hawser_status answer_pause(hw_worker *worker, const hw_envelope *asked)
+{
+    hw_message *answer = NULL;
+    if (asked->last != 0 && worker->session->cluster != NULL)
+        hw_cluster_drop_updates(worker->session->cluster);
+    HAWSER_TRY(hw_message_new(0, &answer, &worker->error));
+    answer->envelope.kind = HW_MESSAGE_PAUSE;
+    answer->envelope.part = asked->part;
+    answer->envelope.clock = worker->started;
+    answer->envelope.count = worker->trigger != NULL ? 0 : worker->sent; /* a phase that has not begun has no clock */
+    worker->paused = true;
+    return hw_send(&worker->mailbox, worker->session->blocks, answer);
+}
+
+static void keep_credit(hw_worker *worker, hw_message *message)
+{
+    const hw_control *control = message->payload;
+    if (control->final != 0) {
+        worker->final_limit = control->limit;
+        worker->paused = false;
+        if (control->empty != 0)
+            worker->empty_from = worker->started;
+    }
+    message->next = NULL;
+    if (worker->credits_last != NULL)
+        worker->credits_last->next = message;
+    else
+        worker->credits = message;
+    worker->credits_last = message;
+}
+
+static hawser_status accept_update(hw_worker *worker, hw_message *message)
+{
+    uint32_t state = message->envelope.state;
+    if (state >= worker->session->program->state_count || worker->parts[state].replica == NULL) {
+        hw_message_free(message);
+        return hawser_fail(&worker->error, HAWSER_INTERNAL,
+                           "block %u received an update of state number %u, which is not sent", worker->block, state);
+    }
+    HAWSER_TRY(hw_replica_accept(worker->parts[state].replica, message, &worker->error));
+    return hw_worker_send_next(worker, &worker->parts[state]);
+}
+
+/* Keeps the trigger of a phase. Credits and pauses that are still queued belong to the phase before; those of the new phase arrive
+ * behind its trigger. */
+static void keep_trigger(hw_worker *worker, hw_message *message)
+{
+    const hw_control *control = message->payload;
+    hw_worker_drop_credits(worker);
+    worker->paused = false;
+    worker->started = 0;
+    worker->empty_from = UINT64_MAX;
+    worker->final_limit = control->final != 0 ? control->limit : UINT64_MAX;
+    worker->trigger = message;
+}
+
+/* Handles a message from the transport. Returns HAWSER_PEER_LOST once the job is over. */
+hawser_status hw_worker_handle(void *owner, hw_message *message)
+{
+    hw_worker *worker = owner;
+    switch (message->envelope.kind) {
+    case HW_MESSAGE_COLUMNS: return hw_fetch_take(&worker->mailbox, message);
+    case HW_MESSAGE_ADDEND:
+    case HW_MESSAGE_UPDATE: return accept_update(worker, message);
+    case HW_MESSAGE_SHARE: return hw_worker_take_share(worker, message);
+    case HW_MESSAGE_TRIGGER: keep_trigger(worker, message); return HAWSER_OK;
+    case HW_MESSAGE_CREDIT: keep_credit(worker, message); return HAWSER_OK;
+    case HW_MESSAGE_PAUSE: {
+        hw_envelope asked = message->envelope;
+        hw_message_free(message);
+        return answer_pause(worker, &asked);
+    }
+    case HW_MESSAGE_LOST: {
+        if (worker->log != NULL)
+            hw_log_put(worker->log, &(hw_event_record){.kind = HW_EVENT_LOST,
+                                                       .actor = worker->block,
+                                                       .from = hw_recorder_lost(worker->session->job->cluster),
+                                                       .epoch = worker->epoch + worker->session->program->state_count,
+                                                       .clock = worker->clock});
+        hawser_status status = hw_fail_loss(&worker->mailbox, message, worker->operator!= NULL ? worker->operator->name : NULL,
+                                            worker->first_clock + worker->clock);
+        hw_message_free(message);
+        worker->over = true;
+        return status;
+    }
+    case HW_MESSAGE_ABORT:
+        worker->abandoned = message->envelope.last != 0;
+        worker->agreed = message->envelope.count;
+        hw_message_free(message);
+        worker->over = true;
+        return hawser_fail(&worker->error, HAWSER_PEER_LOST, "the job has ended");
+    default: break;
+    }
+    uint16_t kind = message->envelope.kind;
+    hw_message_free(message);
+    return hawser_fail(&worker->error, HAWSER_INTERNAL, "block %u got a message of kind %u", worker->block, kind);
+}
