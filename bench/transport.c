@@ -27,13 +27,13 @@ static const char *const kinds[KINDS] = {"shm", "unix", "ucx", "tcp", "tcp+tls"}
 
 typedef struct order { /* from parent to child, through a pipe */
     char
-        what; /* 'n': dial `card` with a net; 'p': echo, 's': discard, over the bare connection at `card`; 'r': read the bare ring;
+        what; /* 'n': dial `address` with a net; 'p': echo, 's': discard, over the bare connection at `address`; 'r': read the bare ring;
                * 'x': free the net; 'c': report the CPU time; 'q': end */
     transport kind;
     size_t ring;
     size_t size;
     uint64_t count;
-    char card[HW_NET_ADDRESS];
+    char address[HW_NET_ADDRESS];
 } order;
 
 typedef struct end {
@@ -158,9 +158,9 @@ static int connect_bare(const order *what)
 {
     struct sockaddr_un local = {.sun_family = AF_UNIX};
     struct sockaddr_in tcp = {.sin_family = AF_INET,
-                              .sin_port = htons((uint16_t)strtoul(what->card, NULL, 10)),
+                              .sin_port = htons((uint16_t)strtoul(what->address, NULL, 10)),
                               .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    memcpy(local.sun_path, what->card, sizeof local.sun_path - 1);
+    memcpy(local.sun_path, what->address, sizeof local.sun_path - 1);
     bool on_host = what->kind <= UCX;
     int fd = socket(on_host ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (connect(fd, on_host ? (struct sockaddr *)&local : (struct sockaddr *)&tcp, on_host ? sizeof local : sizeof tcp) != 0)
@@ -199,7 +199,7 @@ static void child_main(int orders, int reports, const char *directory, bare_ring
         uint32_t number;
         if (what.what == 'n') {
             open_end(&self, what.kind, what.ring, 1, directory, answer);
-            if (hw_net_dial(self.net, what.card, 0, 10, &number, NULL) != HAWSER_OK)
+            if (hw_net_dial(self.net, what.address, 0, 10, &number, NULL) != HAWSER_OK)
                 die("dial");
         } else if (what.what == 'x') {
             hw_net_stop(self.net, 5);
@@ -267,10 +267,10 @@ static bare await_bare(bench *b, order what)
         listen(listener, 1) != 0)
         die("listen");
     if (on_host) {
-        memcpy(what.card, local.sun_path, sizeof local.sun_path);
+        memcpy(what.address, local.sun_path, sizeof local.sun_path);
     } else {
         getsockname(listener, (struct sockaddr *)&tcp, &length);
-        (void)!snprintf(what.card, sizeof what.card, "%u", ntohs(tcp.sin_port));
+        (void)!snprintf(what.address, sizeof what.address, "%u", ntohs(tcp.sin_port));
     }
     order_child(b, what);
     int fd = accept(listener, NULL, NULL);
@@ -496,7 +496,7 @@ static void measure(bench *b)
 {
     open_end(&b->self, (transport)b->kind, b->ring, 0, b->directory, receive);
     order what = {.what = 'n'};
-    (void)!snprintf(what.card, sizeof what.card, "%s", hw_net_address(b->self.net));
+    (void)!snprintf(what.address, sizeof what.address, "%s", hw_net_address(b->self.net));
     order_child(b, what);
     while (!atomic_load(&b->self.up))
         rest(0.001);

@@ -8,7 +8,7 @@ static void note(const hawser_progress *progress, void *user)
 {
     curve *self = user;
     double objective = hawser_progress_metric(progress, "objective");
-    if (self->count < self->room && !isnan(objective))
+    if (self->count < self->capacity && !isnan(objective))
         self->points[self->count++] =
             (struct curve_point){hawser_progress_clock(progress), hawser_progress_seconds(progress), objective,
                                  hawser_progress_metric(progress, "bytes")};
@@ -16,7 +16,7 @@ static void note(const hawser_progress *progress, void *user)
 
 hawser_status curve_open(curve *self, hawser_job *job, uint64_t clocks, hawser_error *error)
 {
-    *self = (curve){.points = calloc(clocks, sizeof *self->points), .room = clocks};
+    *self = (curve){.points = calloc(clocks, sizeof *self->points), .capacity = clocks};
     if (self->points == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %llu clocks", (unsigned long long)clocks);
     hawser_observe(job, note, self);

@@ -10,7 +10,7 @@ typedef struct curve {
         uint64_t clock;
         double seconds, objective, bytes;
     } * points;
-    uint64_t count, room;
+    uint64_t count, capacity;
 } curve;
 
 /* Allocates memory for `clocks` points and starts to record the job's metric "objective". */

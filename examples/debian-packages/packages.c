@@ -28,7 +28,7 @@ typedef struct feature {
 typedef struct dictionary {
     feature *items;
     uint32_t *slots; /* 1 + number of an item; 0: free */
-    size_t count, room, slot_count;
+    size_t count, capacity, slot_count;
 } dictionary;
 
 /* One package. */
@@ -41,7 +41,7 @@ typedef struct problem {
     dictionary features, packages; /* packages: names already seen, so that a second architecture gives no second row */
     row *rows;
     uint32_t *numbers;
-    size_t row_count, row_room, number_count, number_room;
+    size_t row_count, row_capacity, number_count, number_capacity;
     size_t without_size, repeated;
 } problem;
 
@@ -56,18 +56,18 @@ static bool out_of_memory(void)
     return false;
 }
 
-static bool grow(void **array, size_t *room, size_t needed, size_t size)
+static bool grow(void **array, size_t *capacity, size_t needed, size_t size)
 {
-    if (needed <= *room)
+    if (needed <= *capacity)
         return true;
-    size_t larger = *room ? *room * 2 : 1024;
+    size_t larger = *capacity ? *capacity * 2 : 1024;
     while (larger < needed)
         larger *= 2;
     void *moved = realloc(*array, larger * size);
     if (!moved)
         return out_of_memory();
     *array = moved;
-    *room = larger;
+    *capacity = larger;
     return true;
 }
 
@@ -110,7 +110,7 @@ static size_t number_of(dictionary *d, const char *prefix, const char *text, siz
         if (strncmp(name, prefix, before) == 0 && strncmp(name + before, text, length) == 0 && !name[before + length])
             return d->slots[at] - 1;
     }
-    if (!grow((void **)&d->items, &d->room, d->count + 1, sizeof *d->items))
+    if (!grow((void **)&d->items, &d->capacity, d->count + 1, sizeof *d->items))
         return SIZE_MAX;
     char *name = malloc(before + length + 1);
     if (!name) {
@@ -139,7 +139,7 @@ static bool add(problem *p, const char *prefix, const char *text, size_t length)
     if (length == 0)
         return true;
     size_t number = number_of(&p->features, prefix, text, length);
-    if (number == SIZE_MAX || !grow((void **)&p->numbers, &p->number_room, p->number_count + 1, sizeof *p->numbers))
+    if (number == SIZE_MAX || !grow((void **)&p->numbers, &p->number_capacity, p->number_count + 1, sizeof *p->numbers))
         return false;
     feature *f = &p->features.items[number];
     if (f->last_row == p->row_count + 1)
@@ -219,7 +219,7 @@ static bool end_record(problem *p, record *r)
         p->without_size++;
         return true;
     }
-    if (!grow((void **)&p->rows, &p->row_room, p->row_count + 1, sizeof *p->rows))
+    if (!grow((void **)&p->rows, &p->row_capacity, p->row_count + 1, sizeof *p->rows))
         return false;
     row *made = &p->rows[p->row_count];
     *made = (row){.target = log(size), .first = p->number_count};
@@ -277,10 +277,10 @@ static bool take_field(record *r, const char *line)
 static bool read_records(problem *p, FILE *in)
 {
     char *line = NULL;
-    size_t room = 0;
+    size_t capacity = 0;
     record r = {0};
     bool good = true;
-    for (ssize_t length; good && (length = getline(&line, &room, in)) >= 0;) {
+    for (ssize_t length; good && (length = getline(&line, &capacity, in)) >= 0;) {
         while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == '\r'))
             line[--length] = '\0';
         if (length == 0) {

@@ -19,7 +19,7 @@ static hawser_status take_words(svm *self, char *const *words, int count, hawser
     return HAWSER_OK;
 }
 
-static void *room(size_t count, size_t size, hawser_error *error)
+static void *allocate(size_t count, size_t size, hawser_error *error)
 {
     void *memory = calloc(count == 0 ? 1 : count, size);
     if (memory == NULL)
@@ -31,9 +31,9 @@ static void *room(size_t count, size_t size, hawser_error *error)
 static hawser_status turn(svm *self, const hawser_matrix *columns, hawser_error *error)
 {
     size_t n = columns->rows, stored = (size_t)columns->stored;
-    uint64_t *offsets = room(n + 1, sizeof *offsets, error), *next = room(n + 1, sizeof *next, error);
-    uint32_t *indices = room(stored, sizeof *indices, error);
-    double *values = room(stored, sizeof *values, error);
+    uint64_t *offsets = allocate(n + 1, sizeof *offsets, error), *next = allocate(n + 1, sizeof *next, error);
+    uint32_t *indices = allocate(stored, sizeof *indices, error);
+    double *values = allocate(stored, sizeof *values, error);
     self->matrix = (hawser_matrix){.rows = n,
                                    .cols = columns->cols,
                                    .stored = stored,
@@ -41,8 +41,8 @@ static hawser_status turn(svm *self, const hawser_matrix *columns, hawser_error 
                                    .offsets = offsets,
                                    .indices = indices,
                                    .values = values};
-    self->labels = room(n, sizeof *self->labels, error);
-    self->share = room(columns->cols, sizeof *self->share, error);
+    self->labels = allocate(n, sizeof *self->labels, error);
+    self->share = allocate(columns->cols, sizeof *self->share, error);
     if (offsets == NULL || next == NULL || indices == NULL || values == NULL || self->labels == NULL ||
         self->share == NULL) {
         free(next);

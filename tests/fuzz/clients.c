@@ -26,7 +26,7 @@ static const unsigned char key[32] = "0123456789abcdef0123456789abcde";
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static char address[HW_NET_ADDRESS], folder[] = "/tmp/fuzz-clients-XXXXXX", key_file[64];
-static hawser_store *witness;
+static hawser_store *observer;
 static uint32_t own_table;
 
 static void demand(bool right, const hawser_error *error)
@@ -118,10 +118,10 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
                                           {.name = "chunks", .last = KEYS - 1, .data_centric = true},
                                           {.name = "sums", .last = KEYS - 1, .summed = true}};
     hawser_status status =
-        hawser_store_open(open_job(), &(hawser_store_options){.at = address, .key_file = key_file}, &witness, &error);
+        hawser_store_open(open_job(), &(hawser_store_options){.at = address, .key_file = key_file}, &observer, &error);
     for (size_t i = 0; status == HAWSER_OK && i < sizeof tables / sizeof *tables; i++) {
         uint32_t number;
-        status = hawser_store_table(witness, &tables[i], &number, &error);
+        status = hawser_store_table(observer, &tables[i], &number, &error);
         own_table = i == 0 ? number : own_table;
     }
     demand(status == HAWSER_OK, &error);
@@ -235,7 +235,7 @@ static void step(hw_net **nets, uint32_t *numbers, uint8_t what, const uint8_t *
     (void)!hw_net_send(nets[client], 0, message, NULL);
 }
 
-static void ask_witness(void)
+static void ask_observer(void)
 {
     double ones[KEYS], out[KEYS];
     uint64_t task;
@@ -243,9 +243,9 @@ static void ask_witness(void)
     for (int i = 0; i < KEYS; i++)
         ones[i] = 1;
     hawser_status status = hawser_push_pull(
-        witness, &(hawser_request){.table = own_table, .last = KEYS - 1, .values = ones, .out = out}, &task, &error);
+        observer, &(hawser_request){.table = own_table, .last = KEYS - 1, .values = ones, .out = out}, &task, &error);
     if (status == HAWSER_OK)
-        status = hawser_store_wait(witness, task, &error);
+        status = hawser_store_wait(observer, task, &error);
     demand(status == HAWSER_OK, &error);
 }
 
@@ -259,7 +259,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         data += 2 + length;
         size -= 2 + length;
     }
-    ask_witness();
+    ask_observer();
     for (int i = 0; i < CLIENTS; i++)
         hw_net_free(nets[i]);
     return 0;

@@ -113,13 +113,13 @@ static void try_handshake(int fd, bool dials)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    int ends[2], room = 4 * STREAM;
+    int ends[2], buffer = 4 * STREAM;
     unsigned char *stream = malloc(STREAM);
     if (size == 0 || stream == NULL || socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) != 0) {
         free(stream);
         return 0;
     }
-    (void)setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+    (void)setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
     size_t used = put_stream(stream, data + 1, size - 1);
     if (send(ends[0], stream, used, MSG_NOSIGNAL) != (ssize_t)used || shutdown(ends[0], SHUT_WR) != 0)
         abort();

@@ -41,14 +41,14 @@ static void judge(const unsigned char *values, size_t bytes, size_t n, uint64_t 
 static void forms_agree(void **state)
 {
     (void)state;
-    unsigned char room[MOST * sizeof(uint64_t) + SHIFT];
+    unsigned char space[MOST * sizeof(uint64_t) + SHIFT];
     hw_random random = hw_random_at(7, 0, 0, 0);
     for (size_t n = 0; n <= MOST; n++)
         for (size_t shift = 0; shift < SHIFT; shift++) {
-            for (size_t i = 0; i < sizeof room; i++)
-                room[i] = (unsigned char)(hw_random_below(&random, 4) == 0 ? 0 : hw_random_next(&random));
-            judge(room + shift, sizeof(uint64_t), n, place_of(&random, n), &random);
-            judge(room + shift, sizeof(uint32_t), n, place_of(&random, n), &random);
+            for (size_t i = 0; i < sizeof space; i++)
+                space[i] = (unsigned char)(hw_random_below(&random, 4) == 0 ? 0 : hw_random_next(&random));
+            judge(space + shift, sizeof(uint64_t), n, place_of(&random, n), &random);
+            judge(space + shift, sizeof(uint32_t), n, place_of(&random, n), &random);
         }
 }
 

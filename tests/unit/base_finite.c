@@ -17,10 +17,10 @@ static const double odd[] = {NAN, -NAN, INFINITY, -INFINITY, 1.7e308, -1.7e308, 
 static void floats_are_judged_as_by_isfinite(void **state)
 {
     (void)state;
-    float room[MOST + SHIFT];
+    float space[MOST + SHIFT];
     for (size_t n = 0; n < MOST; n++)
         for (size_t at = 0; at < n; at++) {
-            float *numbers = room + n % SHIFT;
+            float *numbers = space + n % SHIFT;
             for (size_t i = 0; i < n; i++)
                 numbers[i] = i % 2 == 0 ? 3.4e38F : -1e-45F;
             numbers[at] = (float)odd[(n + at) % (sizeof odd / sizeof *odd)]; /* the largest doubles are infinite floats */
@@ -34,10 +34,10 @@ static void floats_are_judged_as_by_isfinite(void **state)
 static void doubles_are_judged_as_by_isfinite(void **state)
 {
     (void)state;
-    double room[MOST + SHIFT];
+    double space[MOST + SHIFT];
     for (size_t n = 0; n < MOST; n++)
         for (size_t at = 0; at < n; at++) {
-            double *numbers = room + n % SHIFT;
+            double *numbers = space + n % SHIFT;
             for (size_t i = 0; i < n; i++)
                 numbers[i] = i % 2 == 0 ? 1.7e308 : -4.9e-324;
             numbers[at] = odd[(n + at) % (sizeof odd / sizeof *odd)];

@@ -31,20 +31,20 @@ enum { GZIP, XZ, ZSTD, PACKINGS };
 /* One archive member of the text, appended; `keep` bytes of it at most. */
 static void put_packed(const char *path, int packing, const char *text, size_t keep)
 {
-    size_t bytes = strlen(text), room = bytes + 1000, used = 0;
-    unsigned char *out = malloc(room);
+    size_t bytes = strlen(text), space = bytes + 1000, used = 0;
+    unsigned char *out = malloc(space);
     if (packing == GZIP) {
         z_stream z = {
-            .next_in = (unsigned char *)(uintptr_t)text, .avail_in = (uInt)bytes, .next_out = out, .avail_out = (uInt)room};
+            .next_in = (unsigned char *)(uintptr_t)text, .avail_in = (uInt)bytes, .next_out = out, .avail_out = (uInt)space};
         assert_int_equal(deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
         assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
         used = z.total_out;
         deflateEnd(&z);
     } else if (packing == XZ) {
-        assert_int_equal(lzma_easy_buffer_encode(6, LZMA_CHECK_CRC64, NULL, (const uint8_t *)text, bytes, out, &used, room),
+        assert_int_equal(lzma_easy_buffer_encode(6, LZMA_CHECK_CRC64, NULL, (const uint8_t *)text, bytes, out, &used, space),
                          LZMA_OK);
     } else {
-        used = ZSTD_compress(out, room, text, bytes, 3);
+        used = ZSTD_compress(out, space, text, bytes, 3);
         assert_false(ZSTD_isError(used));
     }
     put(path, out, used < keep ? used : keep);

@@ -215,8 +215,8 @@ static void the_largest_scores_are_found(void **state)
     for (int round = 0; round < 60; round++) {
         cluster c;
         double sent[N], delta[N];
-        size_t room = 1 + (size_t)hw_random_below(&random, 300), taken = 0;
-        cluster_open(&c, filtered(HW_FILTER_ABSOLUTE, 12 * room + 11, 1000), bsp, 1);
+        size_t capacity = 1 + (size_t)hw_random_below(&random, 300), taken = 0;
+        cluster_open(&c, filtered(HW_FILTER_ABSOLUTE, 12 * capacity + 11, 1000), bsp, 1);
         for (size_t i = 0; i < N; i++) {
             delta[i] = round % 2 ? hw_random_normal(&random) : (double)hw_random_below(&random, 9) - 4;
             cluster_change(&c, 0, i, delta[i]);
@@ -226,10 +226,10 @@ static void the_largest_scores_are_found(void **state)
             size_t better = 0;
             for (size_t j = 0; j < N; j++)
                 better += fabs(delta[j]) > fabs(delta[i]) || (j < i && fabs(delta[j]) == fabs(delta[i]));
-            assert_true((sent[i] != 0) == (delta[i] != 0 && better < room));
+            assert_true((sent[i] != 0) == (delta[i] != 0 && better < capacity));
             taken += sent[i] != 0;
         }
-        assert_true(taken <= room);
+        assert_true(taken <= capacity);
         cluster_close(&c);
     }
 }

@@ -158,7 +158,7 @@ static hw_history doomed_blocks(uint64_t seed)
 /* -------------------------------------------------------------------------------------------------------------- store ---- */
 
 /* Node i has server i and client i; a worker's block is where its client is. */
-static uint32_t node_of_party(const void *of, hw_stream_name name)
+static uint32_t node_of_stream_owner(const void *of, hw_stream_name name)
 {
     const market *m = of;
     return name.kind == HW_STREAM_STRIPE  ? name.number >> 16
@@ -182,7 +182,7 @@ static void cut_line(line *queue, uint64_t keep)
 static void kill_node(market *m, doom *d, const notes *n)
 {
     world *w = m->w;
-    note_death(d, n, node_of_party, m);
+    note_death(d, n, node_of_stream_owner, m);
     w->gone[d->lost] = true;
     for (uint32_t s = 0; s < w->servers && d->lost < w->clients; s++)
         cut_line(&w->there[d->lost][s], hw_random_below(&w->random, 4));
@@ -244,7 +244,7 @@ static hw_history doomed_market(uint64_t seed, bool loops, bool centric)
         begin_loop(&m, 0);
     doom d = draw_doom(&random, m.w->servers > m.w->clients ? m.w->servers : m.w->clients, 1200);
     run_doomed_market(&m, &d, &n, loops ? step_loop : centric ? step_centric : step_stale);
-    hw_history history = cut_history(&d, &n, &random, node_of_party, &m);
+    hw_history history = cut_history(&d, &n, &random, node_of_stream_owner, &m);
     free(m.askers);
     close_world(m.w);
     return history;

@@ -60,11 +60,11 @@ static problem make(hawser_layout layout, hawser_type type, size_t rows, size_t 
 {
     problem p = {.A = {.rows = rows, .cols = cols, .layout = layout, .type = type}};
     p.A.stride = layout == HAWSER_DENSE ? rows + 3 : 0;
-    size_t room = (rows + 3) * cols;
+    size_t space = (rows + 3) * cols;
     assert_int_equal(HW_NEW(&p.shadow, rows * cols, "shadow", NULL), HAWSER_OK);
-    assert_int_equal(hw_new_array(&p.values, room, hw_type_size(type), "values", NULL), HAWSER_OK);
+    assert_int_equal(hw_new_array(&p.values, space, hw_type_size(type), "values", NULL), HAWSER_OK);
     assert_int_equal(HW_NEW(&p.offsets, (rows > cols ? rows : cols) + 1, "offsets", NULL), HAWSER_OK);
-    assert_int_equal(HW_NEW(&p.indices, room, "indices", NULL), HAWSER_OK);
+    assert_int_equal(HW_NEW(&p.indices, space, "indices", NULL), HAWSER_OK);
     hw_random random = hw_random_at(seed, 0, 0, 0);
     fill(&p, &random, density);
     p.A.values = p.values;

@@ -20,7 +20,7 @@ typedef struct proxy {
     /* Of the first bytes each way, kept. */
     unsigned char *kept[2];
     size_t kept_size[2];
-    char card[64];
+    char address[64];
 } proxy;
 
 enum { PROXY_KEEP = 8 << 20 };
@@ -82,9 +82,9 @@ static inline bool receive_all(int fd, void *bytes, size_t size)
     return true;
 }
 
-static inline uint16_t port_of(const char *card)
+static inline uint16_t port_of(const char *address)
 {
-    return (uint16_t)atoi(strrchr(card, ':') + 1);
+    return (uint16_t)atoi(strrchr(address, ':') + 1);
 }
 
 /* False: this direction is at its end. */
@@ -135,17 +135,17 @@ static inline void *proxy_main(void *argument)
 }
 
 /* One connection is served. */
-static inline void proxy_open(proxy *self, const char *card)
+static inline void proxy_open(proxy *self, const char *address)
 {
     memset(self, 0, sizeof *self);
     self->listener = listen_anywhere(&self->port);
-    self->target = port_of(card);
+    self->target = port_of(address);
     assert_true(self->listener >= 0);
     for (int i = 0; i < 2; i++) {
         self->kept[i] = malloc(PROXY_KEEP);
         assert_non_null(self->kept[i]);
     }
-    (void)!snprintf(self->card, sizeof self->card, "tcp:127.0.0.1:%u", self->port);
+    (void)!snprintf(self->address, sizeof self->address, "tcp:127.0.0.1:%u", self->port);
     assert_int_equal(pthread_create(&self->thread, NULL, proxy_main, self), 0);
 }
 

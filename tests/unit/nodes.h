@@ -10,32 +10,32 @@
 
 enum { NODES_MOST = 8 };
 
-/* What stands in for a launcher: carries the manager's card. */
+/* Stands in for a launcher: passes the manager's address on. */
 typedef struct test_launcher {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
-    char card[HW_NET_ADDRESS];
+    char address[HW_NET_ADDRESS];
 } test_launcher;
 
-static hawser_status launcher_publish(hw_place *place, const char *card, hawser_error *error)
+static hawser_status launcher_publish(hw_place *place, const char *address, hawser_error *error)
 {
     test_launcher *launcher = place->state;
     (void)error;
     pthread_mutex_lock(&launcher->mutex);
-    snprintf(launcher->card, sizeof launcher->card, "%s", card);
+    snprintf(launcher->address, sizeof launcher->address, "%s", address);
     pthread_cond_broadcast(&launcher->changed);
     pthread_mutex_unlock(&launcher->mutex);
     return HAWSER_OK;
 }
 
-static hawser_status launcher_fetch(hw_place *place, double seconds, char card[HW_NET_ADDRESS], hawser_error *error)
+static hawser_status launcher_fetch(hw_place *place, double seconds, char address[HW_NET_ADDRESS], hawser_error *error)
 {
     test_launcher *launcher = place->state;
     (void)error, (void)seconds;
     pthread_mutex_lock(&launcher->mutex);
-    while (launcher->card[0] == '\0')
+    while (launcher->address[0] == '\0')
         pthread_cond_wait(&launcher->changed, &launcher->mutex);
-    memcpy(card, launcher->card, HW_NET_ADDRESS);
+    memcpy(address, launcher->address, HW_NET_ADDRESS);
     pthread_mutex_unlock(&launcher->mutex);
     return HAWSER_OK;
 }

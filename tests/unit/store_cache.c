@@ -421,8 +421,8 @@ static void used_rows_stay_cached(void **state)
     uint64_t rows = 0;
     for (int twice = 0; twice < 2; twice++) {
         assert_int_equal(hw_cache_new(&(hw_cache_options){&spec, 1, BYTES}, &cache, NULL), HAWSER_OK);
-        uint64_t room = rows;
-        for (rows = 0; twice ? rows < room : figures.evicted == 0 && rows < MOST; rows++) {
+        uint64_t capacity = rows;
+        for (rows = 0; twice ? rows < capacity : figures.evicted == 0 && rows < MOST; rows++) {
             assert_false(get(cache, rows));
             hw_cache_figures_of(cache, &figures);
             assert_true(figures.bytes <= BYTES);

@@ -49,7 +49,7 @@ static world *open_pulled(uint32_t servers, double *values, double *out, uint64_
 }
 
 /* A place for this one, if any, is within `out`, and as long as what it says. */
-static bool has_room(const world *w, uint32_t server, const hw_message *head, const double *out)
+static bool has_receive_buffer(const world *w, uint32_t server, const hw_message *head, const double *out)
 {
     const unsigned char *place = hw_client_place(w->client[0], server, head), *first = (const unsigned char *)out;
     uint64_t bytes = head->envelope.length - HW_ANSWER_HEAD;
@@ -72,9 +72,9 @@ static void distrust(const world *w, uint32_t server, const hw_message *reply, c
                       (byte >= offsetof(hw_reply_head, clock) && byte < offsetof(hw_reply_head, count));
         ((unsigned char *)head->payload)[byte] ^= (unsigned char)(1 << bit % 8);
         memcpy(&said, head->payload, sizeof said);
-        assert_true(!has_room(w, server, head, out) || slice || unread);
+        assert_true(!has_receive_buffer(w, server, head, out) || slice || unread);
         head->envelope.length = HW_ANSWER_HEAD + said.value_bytes;
-        assert_true(!has_room(w, server, head, out) || slice || unread);
+        assert_true(!has_receive_buffer(w, server, head, out) || slice || unread);
         hw_message_free(head);
     }
 }

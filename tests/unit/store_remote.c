@@ -339,12 +339,12 @@ static void open_late(test_node *node)
     node->status = hawser_store_open(node->job, &(hawser_store_options){.threads = 1}, &store, &node->error);
     assert_int_equal(node->status, HAWSER_OK);
     assert_int_equal(hw_client_listener_open(store, &options, &listener, &node->error), HAWSER_OK);
-    char cards[1][HW_NET_ADDRESS];
-    snprintf(cards[0], sizeof cards[0], "%s", hw_client_listener_address(listener));
-    client.address = cards[0];
+    char addresses[1][HW_NET_ADDRESS];
+    snprintf(addresses[0], sizeof addresses[0], "%s", hw_client_listener_address(listener));
+    client.address = addresses[0];
     assert_int_equal(pthread_create(&thread, NULL, dial_early, &client), 0);
     usleep(HALF_A_SECOND);
-    assert_int_equal(hw_client_listener_begin(listener, (const char(*)[HW_NET_ADDRESS])cards, &node->error), HAWSER_OK);
+    assert_int_equal(hw_client_listener_begin(listener, (const char(*)[HW_NET_ADDRESS])addresses, &node->error), HAWSER_OK);
     pthread_join(thread, NULL);
     node->status = client.status;
     node->error = client.error;

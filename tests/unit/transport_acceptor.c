@@ -235,7 +235,7 @@ static void a_replay_is_refused(bool encrypted)
     proxy_open(&between, hw_net_address(nodes[0].net));
     hawser_error error;
     uint32_t number;
-    assert_int_equal(hw_net_dial(nodes[1].net, between.card, 0, TEST_TIMEOUT, &number, &error), HAWSER_OK);
+    assert_int_equal(hw_net_dial(nodes[1].net, between.address, 0, TEST_TIMEOUT, &number, &error), HAWSER_OK);
     node_close(&nodes[1]);
     proxy_stop(&between);
     int fd = connect_to(port_of(hw_net_address(nodes[0].net)));
@@ -307,11 +307,11 @@ static void a_mirror_gains_nothing(bool disguise)
     mirror glass = {listen_anywhere(&port), port_of(hw_net_address(victim.net)), disguise};
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, mirror_main, &glass), 0);
-    char card[64];
-    (void)!snprintf(card, sizeof card, "tcp:127.0.0.1:%u", port);
+    char address[64];
+    (void)!snprintf(address, sizeof address, "tcp:127.0.0.1:%u", port);
     hawser_error error;
     uint32_t number;
-    assert_int_equal(hw_net_dial(victim.net, card, HW_NET_ANY, TEST_TIMEOUT, &number, &error), HAWSER_PEER_LOST);
+    assert_int_equal(hw_net_dial(victim.net, address, HW_NET_ANY, TEST_TIMEOUT, &number, &error), HAWSER_PEER_LOST);
     assert_non_null(strstr(error.text, disguise ? "does not have the key" : "has connected to itself"));
     pthread_join(thread, NULL);
     close(glass.listener);
@@ -350,7 +350,7 @@ static void what_travels(bool encrypted)
     proxy_open(&between, hw_net_address(nodes[0].net));
     hawser_error error;
     uint32_t number;
-    assert_int_equal(hw_net_dial(nodes[1].net, between.card, 0, TEST_TIMEOUT, &number, &error), HAWSER_OK);
+    assert_int_equal(hw_net_dial(nodes[1].net, between.address, 0, TEST_TIMEOUT, &number, &error), HAWSER_OK);
     for (uint32_t side = 0; side < 2; side++)
         for (int i = 0; i < 20; i++) {
             hw_message *message;
@@ -442,11 +442,11 @@ static void a_certificate_is_no_key(void **state)
     pthread_t thread;
     signal(SIGPIPE, SIG_IGN); /* the impostor's own */
     assert_int_equal(pthread_create(&thread, NULL, impostor_main, &listener), 0);
-    char card[64];
-    (void)!snprintf(card, sizeof card, "tcp:127.0.0.1:%u", port);
+    char address[64];
+    (void)!snprintf(address, sizeof address, "tcp:127.0.0.1:%u", port);
     hawser_error error;
     uint32_t number;
-    assert_int_equal(hw_net_dial(victim.net, card, 9, TEST_TIMEOUT, &number, &error), HAWSER_PEER_LOST);
+    assert_int_equal(hw_net_dial(victim.net, address, 9, TEST_TIMEOUT, &number, &error), HAWSER_PEER_LOST);
     if (strstr(error.text, "does not have the key") == NULL)
         fail_msg("%s", error.text);
     pthread_join(thread, NULL);

@@ -65,14 +65,15 @@ static void messages_sent_before_leaving_arrive(void **state)
 }
 
 /* Sends for ever what fits, as node 1. */
-static void send_for_ever(int card_from)
+static void send_for_ever(int address_from)
 {
-    char card[HW_NET_ADDRESS];
+    char address[HW_NET_ADDRESS];
     node self;
     uint32_t number;
     hw_net_options options = with_ucx(1);
-    if (read(card_from, card, sizeof card) != (ssize_t)sizeof card || node_try(&self, &options, NULL) != HAWSER_OK ||
-        hw_net_dial(self.net, card, 0, TEST_TIMEOUT, &number, NULL) != HAWSER_OK)
+    if (read(address_from, address, sizeof address) != (ssize_t)sizeof address ||
+        node_try(&self, &options, NULL) != HAWSER_OK ||
+        hw_net_dial(self.net, address, 0, TEST_TIMEOUT, &number, NULL) != HAWSER_OK)
         _exit(1);
     for (uint64_t i = 0;; i++) {
         hw_net_path path;
@@ -86,18 +87,18 @@ static void send_for_ever(int card_from)
 /* Killed: the socket says so. Stopped: its silence does, since the library does not. */
 static void lose_by(int signal_number, const char *why)
 {
-    int card[2];
+    int address[2];
     char text[HW_NET_ADDRESS] = "";
-    assert_int_equal(pipe(card), 0);
+    assert_int_equal(pipe(address), 0);
     pid_t child = fork();
     if (child == 0)
-        send_for_ever(card[0]);
+        send_for_ever(address[0]);
     node self;
     hw_net_options options = with_ucx(0);
     options.failure_timeout = 1;
     node_open(&self, &options);
     (void)!snprintf(text, sizeof text, "%s", hw_net_address(self.net));
-    assert_int_equal(write(card[1], text, sizeof text), sizeof text);
+    assert_int_equal(write(address[1], text, sizeof text), sizeof text);
     for (uint64_t i = 0; i < 100; i++) {
         hw_message *message = node_take(&self);
         assert_true(is_numbered(message, i, 50000));
@@ -113,8 +114,8 @@ static void lose_by(int signal_number, const char *why)
     assert_int_equal(self.losses, 1);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
-    close(card[0]);
-    close(card[1]);
+    close(address[0]);
+    close(address[1]);
 }
 
 static void lose_nodes(void)

@@ -11,7 +11,7 @@
 
 #define NEVER 1000.0 /* a failure timeout that no test lives to see */
 
-/* A node in a process of its own. It dials the card that it reads from `orders`, says so by a byte on `news`, and goes on as `body`
+/* A node in a process of its own. It dials the address that it reads from `orders`, says so by a byte on `news`, and goes on as `body`
  * says. */
 typedef struct child {
     pid_t pid;
@@ -48,16 +48,16 @@ static void child_main(int orders, int news, hw_transport_kind transport, double
     child_net self = {.orders = orders, .news = news};
     hw_net_options options = options_of(1, transport, failure_timeout);
     node_open(&self.own, &options);
-    char card[HW_NET_ADDRESS] = "";
-    for (size_t i = 0; i + 1 < sizeof card; i++) {
-        card[i] = ordered(orders);
-        if (card[i] == '\n' || card[i] == 0) {
-            card[i] = '\0';
+    char address[HW_NET_ADDRESS] = "";
+    for (size_t i = 0; i + 1 < sizeof address; i++) {
+        address[i] = ordered(orders);
+        if (address[i] == '\n' || address[i] == 0) {
+            address[i] = '\0';
             break;
         }
     }
     uint32_t number;
-    if (hw_net_dial(self.own.net, card, HW_NET_ANY, TEST_TIMEOUT, &number, NULL) != HAWSER_OK)
+    if (hw_net_dial(self.own.net, address, HW_NET_ANY, TEST_TIMEOUT, &number, NULL) != HAWSER_OK)
         _exit(3);
     if (write(news, "l", 1) != 1)
         _exit(4);
@@ -89,9 +89,9 @@ static void order(child *one, const char *text)
     assert_int_equal(write(one->orders, text, strlen(text)), strlen(text));
 }
 
-static void order_card(child *one, const char *card)
+static void order_address(child *one, const char *address)
 {
-    order(one, card);
+    order(one, address);
     order(one, "\n");
     assert_int_equal(ordered(one->news), 'l');
 }
@@ -152,7 +152,7 @@ static void a_killed_peer_is_lost_at_once(void **state, int (*body)(child_net *)
     child peer = breed(transport, NEVER, body);
     node server;
     open_server(&server, transport, NEVER);
-    order_card(&peer, hw_net_address(server.net));
+    order_address(&peer, hw_net_address(server.net));
     if (body == talk_until_ordered)
         assert_true(node_await32(&server, &server.ups, 1));
     assert_string_equal(node_path(&server, 1).transport, transport == HW_NET_TCP ? "tcp" : "shm");
@@ -186,7 +186,7 @@ static void a_stopped_peer_is_lost_by_its_silence(void **state)
     child peer = breed(transport, 1.5, idle);
     node server;
     open_server(&server, transport, 1.5);
-    order_card(&peer, hw_net_address(server.net));
+    order_address(&peer, hw_net_address(server.net));
     assert_true(node_await32(&server, &server.ups, 1));
     node_rest(0.2);
     hw_net_path quiet = node_path(&server, 1);
@@ -212,7 +212,7 @@ static void a_peer_sends_heartbeats_for_the_shorter_timeout(void **state)
     child peer = breed(transport, 5, idle);
     node server;
     open_server(&server, transport, 0.9);
-    order_card(&peer, hw_net_address(server.net));
+    order_address(&peer, hw_net_address(server.net));
     assert_true(node_await32(&server, &server.ups, 1));
     node_rest(3);
     assert_int_equal(node_count(&server, &server.losses), 0);
@@ -226,8 +226,8 @@ static void serve_main(int orders, int news, hw_transport_kind transport)
 {
     node server;
     open_server(&server, transport, 1.5);
-    const char *card = hw_net_address(server.net);
-    if (write(news, card, strlen(card)) < 0 || write(news, "\n", 1) < 0)
+    const char *address = hw_net_address(server.net);
+    if (write(news, address, strlen(address)) < 0 || write(news, "\n", 1) < 0)
         _exit(4);
     struct pollfd wait = {orders, POLLIN, 0};
     while (poll(&wait, 1, 1) == 0)
@@ -252,11 +252,11 @@ static void nodes_that_stop_together_are_not_lost(void **state)
     close(orders[0]);
     close(news[1]);
     child talker = breed(transport, 1.5, talk_until_ordered);
-    char card[HW_NET_ADDRESS] = "";
-    for (size_t i = 0; (card[i] = ordered(server.news)) != '\n'; i++)
-        assert_true(i + 2 < sizeof card && card[i] != 0);
-    *strchr(card, '\n') = '\0';
-    order_card(&talker, card);
+    char address[HW_NET_ADDRESS] = "";
+    for (size_t i = 0; (address[i] = ordered(server.news)) != '\n'; i++)
+        assert_true(i + 2 < sizeof address && address[i] != 0);
+    *strchr(address, '\n') = '\0';
+    order_address(&talker, address);
     child *all[] = {&server, &talker};
     for (int round = 0; round < 2; round++) {
         node_rest(0.3);
@@ -286,7 +286,7 @@ static void cut(bool there, bool back, const char *why_here)
     proxy_open(&between, hw_net_address(nodes[0].net));
     hawser_error error;
     uint32_t number;
-    assert_int_equal(hw_net_dial(nodes[1].net, between.card, 0, TEST_TIMEOUT, &number, &error), HAWSER_OK);
+    assert_int_equal(hw_net_dial(nodes[1].net, between.address, 0, TEST_TIMEOUT, &number, &error), HAWSER_OK);
     node_rest(0.2);
     assert_int_equal(node_count(&nodes[0], &nodes[0].losses) + node_count(&nodes[1], &nodes[1].losses), 0);
     atomic_store(&between.swallow[0], there);
@@ -391,9 +391,9 @@ static void open_rogue_for(rogue *it, size_t ring, double failure_timeout)
     memcpy(self.key, TEST_KEY, 32);
     atomic_store(&self.node, 5);
     open_server(&it->server, HW_NET_SHARED, failure_timeout);
-    const char *card = hw_net_address(it->server.net) + strlen("unix:");
+    const char *from = hw_net_address(it->server.net) + strlen("unix:");
     struct sockaddr_un address;
-    socklen_t size = hw_unix_address(card, strcspn(card + 1, "@") + 1, &address);
+    socklen_t size = hw_unix_address(from, strcspn(from + 1, "@") + 1, &address);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_int_equal(connect(fd, (struct sockaddr *)&address, size), 0);
     it->shake = malloc(sizeof *it->shake);

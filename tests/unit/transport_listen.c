@@ -37,12 +37,12 @@ static hw_net_options open_options(uint32_t number, const char *interface)
     return options;
 }
 
-/* The address that the card names; "10.0.0.1" of "tcp:10.0.0.1:7000". */
+/* Copies the host of the announced address: "10.0.0.1" of "tcp:10.0.0.1:7000". */
 static void announced_address(const node *one, char address[64])
 {
-    const char *card = strstr(hw_net_address(one->net), "tcp:");
-    assert_non_null(card);
-    (void)!snprintf(address, 64, "%.*s", (int)(strrchr(card, ':') - card - 4), card + 4);
+    const char *from = strstr(hw_net_address(one->net), "tcp:");
+    assert_non_null(from);
+    (void)!snprintf(address, 64, "%.*s", (int)(strrchr(from, ':') - from - 4), from + 4);
 }
 
 static void route_and_loopback_are_bound_by_default_and_nothing_else(void **state)
@@ -138,8 +138,8 @@ static void an_announced_name_is_bound_too(void **state)
     node_close(&one);
 }
 
-/* Joins `card` as another user; 0: by TCP. */
-static int join_as_another(const char *card, hw_transport_kind transport)
+/* Joins the peer as another user; 0: by TCP. */
+static int join_as_another(const char *peer_address, hw_transport_kind transport)
 {
     hw_net_options options = open_options(1, NULL);
     options.transport = transport;
@@ -150,36 +150,38 @@ static int join_as_another(const char *card, hw_transport_kind transport)
         return 9;
     if (node_try(&self, &options, &error) != HAWSER_OK)
         return 8;
-    hawser_status status = hw_net_dial(self.net, card, 0, transport == HW_NET_UNIX ? 0.5 : TEST_TIMEOUT, &number, &error);
+    hawser_status status =
+        hw_net_dial(self.net, peer_address, 0, transport == HW_NET_UNIX ? 0.5 : TEST_TIMEOUT, &number, &error);
     if (status != HAWSER_OK)
         return strstr(error.text, "belongs to another user") != NULL ? 1 : 7;
     return strcmp(node_path(&self, 0).transport, "tcp") == 0 ? 0 : 6;
 }
 
 /* Connects to the Unix socket itself; 0: it was closed on us without a word. */
-static int speak_as_another(const char *card)
+static int speak_as_another(const char *peer_address)
 {
     struct sockaddr_un at;
     char byte;
-    size_t length = strcspn(card + 5, "@") == 0 ? 1 + strcspn(card + 6, "@") : strcspn(card + 5, "@");
-    socklen_t size = hw_unix_address(card + 5, length, &at);
+    size_t length =
+        strcspn(peer_address + 5, "@") == 0 ? 1 + strcspn(peer_address + 6, "@") : strcspn(peer_address + 5, "@");
+    socklen_t size = hw_unix_address(peer_address + 5, length, &at);
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
     if (setresuid(OTHER_USER, OTHER_USER, OTHER_USER) != 0 || connect(fd, (struct sockaddr *)&at, size) != 0)
         return 9;
     return read(fd, &byte, 1) <= 0 ? 0 : 5;
 }
 
-/* In a process of its own, before this one has threads: what it does with the card that it is given. */
-static pid_t another(int card[2], int what)
+/* Starts a process, before this one has threads, that connects to the address that it reads. */
+static pid_t another(int ends[2], int what)
 {
     char text[HW_NET_ADDRESS] = "";
-    assert_int_equal(pipe(card), 0);
+    assert_int_equal(pipe(ends), 0);
     pid_t child = fork();
     if (child != 0)
         return child;
-    close(card[1]);
+    close(ends[1]);
     alarm((unsigned)TEST_TIMEOUT * 2);
-    if (read(card[0], text, sizeof text) <= 0)
+    if (read(ends[0], text, sizeof text) <= 0)
         _exit(10);
     _exit(what == 0   ? join_as_another(text, HW_NET_BEST)
           : what == 1 ? join_as_another(text, HW_NET_UNIX)
@@ -195,8 +197,8 @@ static void another_user_connects_by_tcp_and_not_by_the_unix_socket(void **state
     }
     static const int expected[] = {0, 1, 0};
     for (int what = 0; what < 3; what++) {
-        int card[2], code = 0;
-        pid_t child = another(card, what);
+        int ends[2], code = 0;
+        pid_t child = another(ends, what);
         node one;
         hw_net_options options = open_options(0, NULL);
         options.directory = "@";
@@ -204,10 +206,10 @@ static void another_user_connects_by_tcp_and_not_by_the_unix_socket(void **state
         options.handshake_timeout = 10 * TEST_TIMEOUT; /* a silent peer is not closed for its silence */
         node_open(&one, &options);
         assert_int_equal(strncmp(hw_net_address(one.net), "unix:@hawser-", 13), 0);
-        assert_int_equal(write(card[1], hw_net_address(one.net), HW_NET_ADDRESS), HW_NET_ADDRESS);
+        assert_int_equal(write(ends[1], hw_net_address(one.net), HW_NET_ADDRESS), HW_NET_ADDRESS);
         assert_int_equal(waitpid(child, &code, 0), child);
-        close(card[0]);
-        close(card[1]);
+        close(ends[0]);
+        close(ends[1]);
         assert_true(WIFEXITED(code));
         assert_int_equal(WEXITSTATUS(code), expected[what]);
         node_close(&one);

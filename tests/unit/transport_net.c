@@ -358,11 +358,11 @@ static void no_message_is_sent_without_a_link(void **state)
     node_close(&alone);
 }
 
-static void expect_refusal(node *one, const char *card, uint32_t expected, const char *first, const char *second)
+static void expect_refusal(node *one, const char *address, uint32_t expected, const char *first, const char *second)
 {
     hawser_error error = {0};
     uint32_t number;
-    assert_int_equal(hw_net_dial(one->net, card, expected, TEST_TIMEOUT, &number, &error), HAWSER_PEER_LOST);
+    assert_int_equal(hw_net_dial(one->net, address, expected, TEST_TIMEOUT, &number, &error), HAWSER_PEER_LOST);
     if (strstr(error.text, first) == NULL || strstr(error.text, second) == NULL)
         fail_msg("\"%s\" lacks \"%s\" or \"%s\"", error.text, first, second);
 }
@@ -374,37 +374,37 @@ static void unknown_peers_are_refused_by_name(void **state, bool encrypted)
     hw_net_options options = node_options(0, NULL);
     options.encrypt_always = encrypted;
     node_open(&server, &options);
-    const char *card = hw_net_address(server.net);
+    const char *address = hw_net_address(server.net);
 
     options = node_options(1, NULL);
     options.build = "2.0 (other)";
     node_open(&other, &options);
-    expect_refusal(&other, card, 0, "1.0 (test)", "2.0 (other)");
+    expect_refusal(&other, address, 0, "1.0 (test)", "2.0 (other)");
     node_close(&other);
 
     options = node_options(1, NULL);
     options.job = "another";
     node_open(&other, &options);
-    expect_refusal(&other, card, 0, "\"another\"", "\"test\"");
+    expect_refusal(&other, address, 0, "\"another\"", "\"test\"");
     node_close(&other);
 
     options = node_options(1, NULL);
     options.key = (const unsigned char *)"0123456789abcdef0123456789abcdeX";
     node_open(&other, &options);
-    expect_refusal(&other, card, 0, "does not have the key", "\"test\"");
+    expect_refusal(&other, address, 0, "does not have the key", "\"test\"");
     node_close(&other);
 
     options = node_options(1, NULL);
     options.name = "unwanted";
     node_open(&other, &options);
-    expect_refusal(&other, card, 0, "refused: ", "unwanted is not wanted here");
-    expect_refusal(&other, card, 3, "node 3 was expected", "node 0");
+    expect_refusal(&other, address, 0, "refused: ", "unwanted is not wanted here");
+    expect_refusal(&other, address, 3, "node 3 was expected", "node 0");
     node_close(&other);
-    expect_refusal(&server, card, 0, "has connected to itself", "");
+    expect_refusal(&server, address, 0, "has connected to itself", "");
 
     options = node_options(0, NULL);
     node_open(&other, &options);
-    expect_refusal(&other, card, 0, "there is already a node 0", "");
+    expect_refusal(&other, address, 0, "there is already a node 0", "");
     node_close(&other);
 
     hw_net_accept_figures figures;
@@ -472,7 +472,7 @@ static void a_node_with_a_name_is_reached_by_its_port_too(void **state)
         hw_net_options options = node_options(i, "@");
         node_open(&nodes[i], &options);
     }
-    const char *card = hw_net_address(nodes[0].net), *port = strstr(card, ",tcp:");
+    const char *address = hw_net_address(nodes[0].net), *port = strstr(address, ",tcp:");
     assert_non_null(port);
     if (hw_net_dial(nodes[1].net, port + strlen(",tcp:"), 0, TEST_TIMEOUT, &number, &error) != HAWSER_OK)
         fail_msg("%s", error.text);
@@ -587,13 +587,13 @@ static void addresses_of_both_families_work(void **state)
             options.port_high = 60000;
             node_open(&nodes[n], &options);
         }
-        const char *card = hw_net_address(nodes[0].net);
-        unsigned port = (unsigned)atoi(strrchr(card, ':') + 1);
+        const char *address = hw_net_address(nodes[0].net);
+        unsigned port = (unsigned)atoi(strrchr(address, ':') + 1);
         assert_true(port >= 20000 && port <= 60000);
         char by_hand[64];
         (void)!snprintf(by_hand, sizeof by_hand, "%s:%u", i == 0 ? "[::1]" : i == 1 ? "localhost" : "127.0.0.1", port);
         if (i == 0)
-            assert_non_null(strstr(card, "tcp:[::1]:"));
+            assert_non_null(strstr(address, "tcp:[::1]:"));
         uint32_t number;
         hawser_error error = {0};
         if (hw_net_dial(nodes[1].net, by_hand, 0, TEST_TIMEOUT, &number, &error) != HAWSER_OK)

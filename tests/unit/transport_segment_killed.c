@@ -24,18 +24,18 @@ static bool is_whole(const unsigned char *data, const hw_fresh *found)
 }
 
 /* Node 1, a process of its own: puts until it is killed. */
-static void put_for_ever(int card_from, bool local)
+static void put_for_ever(int address_from, bool local)
 {
-    char card[HW_NET_ADDRESS];
+    char address[HW_NET_ADDRESS];
     node self;
     uint32_t number;
     hw_transport *transport;
     hw_net_path path;
-    if (read(card_from, card, sizeof card) != (ssize_t)sizeof card)
+    if (read(address_from, address, sizeof address) != (ssize_t)sizeof address)
         _exit(1);
     hw_net_options options = node_options(1, local ? "sockets" : NULL);
     if (node_try(&self, &options, NULL) != HAWSER_OK ||
-        hw_net_dial(self.net, card, 0, TEST_TIMEOUT, &number, NULL) != HAWSER_OK ||
+        hw_net_dial(self.net, address, 0, TEST_TIMEOUT, &number, NULL) != HAWSER_OK ||
         hw_net_transport_new(self.net, 1, ENDPOINTS, ENDPOINTS, home, &transport, NULL) != HAWSER_OK)
         _exit(1);
     for (uint64_t i = 1;; i++) {
@@ -58,11 +58,11 @@ static void kill_one(bool local, int rest)
     static unsigned char data[LARGE];
     static const uint32_t sender[] = {1};
     const hw_segment_shape shape = {SEGMENT, 1, sender, 1, 2, LARGE};
-    int card[2];
-    assert_int_equal(pipe(card), 0);
+    int address[2];
+    assert_int_equal(pipe(address), 0);
     pid_t child = fork();
     if (child == 0)
-        put_for_ever(card[0], local);
+        put_for_ever(address[0], local);
     node self;
     hw_transport *transport;
     hw_segment *segment;
@@ -73,7 +73,7 @@ static void kill_one(bool local, int rest)
     node_run(&self, transport, 1);
     char text[HW_NET_ADDRESS] = "";
     (void)!snprintf(text, sizeof text, "%s", hw_net_address(self.net));
-    assert_int_equal(write(card[1], text, sizeof text), sizeof text);
+    assert_int_equal(write(address[1], text, sizeof text), sizeof text);
     uint64_t seen = 0;
     hw_fresh found;
     for (double end = hw_seconds() + TEST_TIMEOUT; seen < LEAST && hw_seconds() < end;)
@@ -96,8 +96,8 @@ static void kill_one(bool local, int rest)
     node_run(&self, NULL, 0);
     transport->ops->free(transport);
     node_close(&self);
-    close(card[0]);
-    close(card[1]);
+    close(address[0]);
+    close(address[1]);
 }
 
 static void a_sender_killed_in_the_middle_of_a_put(void **state)

@@ -70,13 +70,13 @@ hawser_status hw_newton_block_for_rounds(hw_newton_block *block, hawser_error *e
     return HAWSER_OK;
 }
 
-hawser_status hw_newton_block_for_all(hw_newton_block *block, const hawser_matrix *whole, size_t room, hawser_error *error)
+hawser_status hw_newton_block_for_all(hw_newton_block *block, const hawser_matrix *whole, size_t most, hawser_error *error)
 {
     size_t n = whole->rows;
     if (block->whole_v != NULL)
         return HAWSER_OK;
     block->whole_v = calloc(3 * n + 1, sizeof(double));
-    block->whole_list = calloc(room + 1, sizeof *block->whole_list);
+    block->whole_list = calloc(most + 1, sizeof *block->whole_list);
     if (block->whole_v == NULL || block->whole_list == NULL)
         return no_memory(error, whole);
     block->whole_move = block->whole_v + n;

@@ -54,9 +54,9 @@ void hw_newton_block_measure(hw_newton_block *block, const double *v, const doub
 void hw_newton_block_rows(const hw_newton_block *block, uint32_t own, size_t *first, size_t *last);
 /* Returns the scaling that makes the dual point feasible, given the largest ratio of all blocks. */
 double hw_newton_scale(double ratio);
-/* Allocates what CoCoA rounds need, and what the joint problem needs (with at most `room` members). Later calls do nothing. */
+/* Allocates what CoCoA rounds need, and what the joint problem needs (with at most `most` members). Later calls do nothing. */
 hawser_status hw_newton_block_for_rounds(hw_newton_block *block, hawser_error *error) HAWSER_MUST_USE;
-hawser_status hw_newton_block_for_all(hw_newton_block *block, const hawser_matrix *whole, size_t room,
+hawser_status hw_newton_block_for_all(hw_newton_block *block, const hawser_matrix *whole, size_t most,
                                       hawser_error *error) HAWSER_MUST_USE;
 
 #endif

@@ -81,9 +81,9 @@ typedef struct effort {
     bool followed; /* the model's residual has moved along with its solution */
 } effort;
 
-size_t hw_newton_sums(size_t room, size_t rows)
+size_t hw_newton_sums(size_t most, size_t rows)
 {
-    return 2 * room > rows ? 2 * room : rows;
+    return 2 * most > rows ? 2 * most : rows;
 }
 
 /* The state of one solution. */

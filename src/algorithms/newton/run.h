@@ -21,8 +21,8 @@ typedef struct hw_newton {
     const hw_linear_part *part; /* this block's part if several blocks solve it together; else NULL */
 } hw_newton;
 
-/* Returns the most numbers that blocks add up at a time, with at most `room` members and this many rows. */
-size_t hw_newton_sums(size_t room, size_t rows);
+/* Returns the most numbers that blocks add up at a time, with at most `most` members and this many rows. */
+size_t hw_newton_sums(size_t most, size_t rows);
 /* Moves q->members.x, and with it v and its point, until a step lowers the objective by little. Collective over blocks that solve it together;
  * newton->stop must return the same on all of them. */
 hawser_status hw_newton_run(const hw_newton *newton, hw_newton_quadratic *q, const hw_newton_rows *rows, double *v,

@@ -48,7 +48,7 @@ struct hw_client_listener {
     pthread_cond_t common_filled, local_filled;
     hw_control_queue common, local; /* for all servers; for the control thread */
     hw_remote_client *clients[HW_CLIENT_BUCKETS];
-    hw_group_connection *parties;
+    hw_group_connection *groups;
     uint32_t next_number, client_count, group_count;
     bool open, over;
     bool stirred; /* a client has left, or must, since the control thread last checked */

@@ -18,7 +18,7 @@ static hawser_status connection_of(hw_client_listener *listener, const hw_regist
                                    hawser_error *error)
 {
     pthread_mutex_lock(&listener->mutex);
-    for (*of = listener->parties; *of != NULL && (*of)->registration.group != request->group;)
+    for (*of = listener->groups; *of != NULL && (*of)->registration.group != request->group;)
         *of = (*of)->next;
     bool closed = *of != NULL && (*of)->closed;
     pthread_mutex_unlock(&listener->mutex);
@@ -37,8 +37,8 @@ static hawser_status connection_of(hw_client_listener *listener, const hw_regist
         return status;
     }
     pthread_mutex_lock(&listener->mutex);
-    made->next = listener->parties;
-    listener->parties = made;
+    made->next = listener->groups;
+    listener->groups = made;
     listener->group_count++;
     pthread_mutex_unlock(&listener->mutex);
     *of = made;
@@ -168,7 +168,7 @@ static void forget_gone(hw_client_listener *listener)
 /* Unlinks a group that is over; NULL: none is. Needs the mutex. */
 static hw_group_connection *take_over(hw_client_listener *listener)
 {
-    hw_group_connection **at = &listener->parties;
+    hw_group_connection **at = &listener->groups;
     while (*at != NULL && !((*at)->ended && hw_group_over((*at)->group)))
         at = &(*at)->next;
     hw_group_connection *of = *at;
@@ -198,14 +198,14 @@ static bool look_after(hw_client_listener *listener)
     for (;;) {
         hw_group_connection *of;
         pthread_mutex_lock(&listener->mutex);
-        for (of = listener->parties; of != NULL && !may_end(of);)
+        for (of = listener->groups; of != NULL && !may_end(of);)
             of = of->next;
         bool fresh = of != NULL;
         if (of == NULL)
             of = take_over(listener);
         if (of == NULL) {
             forget_gone(listener);
-            for (const hw_group_connection *one = listener->parties; one != NULL; one = one->next)
+            for (const hw_group_connection *one = listener->groups; one != NULL; one = one->next)
                 ending |= one->closed;
         }
         pthread_mutex_unlock(&listener->mutex);

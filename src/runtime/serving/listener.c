@@ -108,7 +108,7 @@ void hw_client_listener_free(hw_client_listener *listener)
             next = one->next;
             free(one);
         }
-    for (hw_group_connection *of = listener->parties, *next; of != NULL; of = next) {
+    for (hw_group_connection *of = listener->groups, *next; of != NULL; of = next) {
         next = of->next;
         free(of);
     }
