@@ -144,11 +144,12 @@ static void take_nothing(hw_transport_kind transport)
     end(s);
 }
 
-/* Bytes that wait for the asker, once there are some. */
+/* Returns the bytes that wait for the asker, once there are some; 0 if it has received all replies. */
 static uint64_t await_queued(scene *s)
 {
     hw_net_path path = {0};
-    for (double until = hw_seconds() + TEST_TIMEOUT; path.queued == 0 && hw_seconds() < until; node_rest(0.01))
+    for (double until = hw_seconds() + TEST_TIMEOUT;
+         path.queued == 0 && node_count(&s->asker.own, &s->asker.received) < ASKED && hw_seconds() < until; node_rest(0.01))
         assert_true(hw_net_path_of(s->keeper.own.net, 1, &path));
     return path.queued;
 }
@@ -165,7 +166,8 @@ static void take_slowly(hw_transport_kind transport)
     scene *s = begin(transport, true, 0, ASKED);
     node_rest(0.5);
     for (int open = 0; open < 2; open++) { /* and then for longer than the keeper is patient */
-        assert_in_range(await_queued(s), 1, UNREAD + 2 * ANSWER);
+        assert_in_range(await_queued(s), open == 0,
+                        UNREAD + 2 * ANSWER); /* on a busy machine it may have received all meanwhile */
         slow_down(&s->asker, false, 2000);
         node_rest(0.1);
     }
