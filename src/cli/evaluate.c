@@ -53,7 +53,7 @@ static hawser_status print_json(const hw_call *call, const hw_fitted *fitted, co
     bool ok = true;
     json_t *object = json_object(), *notes = json_array();
     const hawser_load_figures *figures = hawser_dataset_figures(data);
-    const char *const *words = hawser_schema_target(fitted->schema, NULL);
+    const char *const *words = hw_label_words(fitted);
     hw_json_text(object, "algorithm", fitted->algorithm->name, &ok);
     hw_json_text(object, "model", call->words[0], &ok);
     hw_json_count(object, "rows", hawser_dataset_matrix(data)->rows, &ok);
@@ -130,7 +130,7 @@ static hawser_status measure(const hw_call *call, const hw_fitted *fitted, const
     hawser_evaluation_input input = {.model = fitted->model,
                                      .data = data,
                                      .predictions = predictions,
-                                     .words = hawser_schema_target(fitted->schema, NULL),
+                                     .words = hw_label_words(fitted),
                                      .threshold = hawser_options_number(call->options, "threshold")};
     if (algorithm->evaluate == NULL)
         return hawser_fail(error, HAWSER_BAD_OPTION, "%s: predictions of %s have no measures", call->words[0],
@@ -152,7 +152,7 @@ hawser_status hw_evaluate(hw_call *call, hawser_error *error)
     if (status == HAWSER_OK && hawser_options_flag(call->options, "json"))
         status = print_json(call, &fitted, data, measures, error);
     else if (status == HAWSER_OK)
-        print_lines(call->out, data, measures, hawser_schema_target(fitted.schema, NULL));
+        print_lines(call->out, data, measures, hw_label_words(&fitted));
     for (hawser_measure *one = measures; one->name != NULL; one++)
         free(one->values);
     free(predictions);

@@ -143,6 +143,12 @@ hawser_status hw_fitted_load(const char *path, hw_fitted *fitted, hawser_error *
     return status;
 }
 
+const char *const *hw_label_words(const hw_fitted *fitted)
+{
+    bool made = hawser_model_text(fitted->model, "positive") != NULL;
+    return made ? NULL : hawser_schema_target(fitted->schema, NULL);
+}
+
 void hw_fitted_free(hw_fitted *fitted)
 {
     hawser_model_free(fitted->model);

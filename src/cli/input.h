@@ -53,6 +53,8 @@ typedef struct hw_fitted {
 
 hawser_status hw_fitted_load(const char *path, hw_fitted *fitted, hawser_error *error) HAWSER_MUST_USE;
 void hw_fitted_free(hw_fitted *fitted);
+/* Returns the words that are the model's labels: label K is word K. NULL: labels are numbers, as of classes that a condition made. */
+const char *const *hw_label_words(const hw_fitted *fitted);
 /* Gives the model of file `path` the member of its path that the option of hw_member_rows names, if it is set. */
 hawser_status hw_choose_member(const hw_call *call, const char *path, hawser_model *model,
                                hawser_error *error) HAWSER_MUST_USE;

@@ -46,7 +46,7 @@ static hawser_status choose(const hw_call *call, const hw_fitted *fitted, hw_sco
             return hawser_fail(error, HAWSER_BAD_OPTION, "--%s: a model of %s predicts numbers, not %s", flags[k],
                                fitted->algorithm->name, what[k]);
     }
-    scoring->words = scoring->what == HW_LABEL ? hawser_schema_target(fitted->schema, NULL) : NULL;
+    scoring->words = scoring->what == HW_LABEL ? hw_label_words(fitted) : NULL;
     return HAWSER_OK;
 }
 

@@ -21,7 +21,11 @@ static void print_target(const hw_call *call, const hawser_dataset *data)
         fprintf(call->out, "that of the input");
     for (size_t k = 0; k < count && k < 10; k++)
         fprintf(call->out, "%s%s", k == 0 ? ": words " : ", ", words[k]);
-    fprintf(call->out, "%s\n", count > 10 ? ", ..." : "");
+    const char *positive = hawser_options_text(call->options, "positive");
+    fprintf(call->out, "%s", count > 10 ? ", ..." : "");
+    if (positive != NULL)
+        fprintf(call->out, "; label 1 where %s, else label 0", positive);
+    fprintf(call->out, "\n");
 }
 
 static void print_columns(const hw_call *call, const hawser_dataset *data)

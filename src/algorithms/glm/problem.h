@@ -8,6 +8,7 @@
 #define HW_ALGORITHMS_GLM_PROBLEM_H
 
 #include "algorithms/glm/choices.h"
+#include "algorithms/glm/positive.h"
 #include "hawser/algorithm.h"
 
 /* The fold of a row that is kept for validation. */
@@ -58,6 +59,7 @@ typedef struct hw_linear_problem {
     const double *offset;  /* if the target does not include it; or NULL */
     double labels[2];      /* the target's values of class -1 and class 1, if there are classes */
     double class_weights[2];
+    hw_positive positive;         /* if there are classes: --positive, which makes them of the target's values */
     double total;                 /* weight of all rows that are not kept for validation */
     const hw_linear_error *error; /* that --cv compares; NULL: kind->row_error */
     uint32_t *fold; /* by row: the fold (from 1) in which the row is held out, 0: never; NULL: no row ever is */

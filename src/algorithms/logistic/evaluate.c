@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "algorithms/glm/coefficients.h"
+#include "algorithms/glm/positive.h"
 #include "algorithms/logistic/loss.h"
 #include "algorithms/measures/classes.h"
 #include "algorithms/measures/measure.h"
@@ -42,7 +43,7 @@ hawser_status hw_logistic_label(const hawser_model *model, size_t count, double 
 /* Computes log loss and objective from margins, because probabilities near 0 and 1 have lost digits. */
 static hawser_status losses(const hawser_evaluation_input *input, hw_classes *classes, double total, hawser_error *error)
 {
-    const double *y = hawser_dataset_target(input->data), *weights = hawser_dataset_weights(input->data);
+    const double *y = classes->target, *weights = hawser_dataset_weights(input->data);
     double class_weights[2], loss = 0.0, weighted = 0.0, weight = 0.0;
     HAWSER_TRY(pair_of(input->model, "class_weights", class_weights, error));
     for (size_t i = 0; i < hawser_dataset_matrix(input->data)->rows; i++) {
@@ -58,12 +59,32 @@ static hawser_status losses(const hawser_evaluation_input *input, hw_classes *cl
     return HAWSER_OK;
 }
 
-static hawser_status measure(const hawser_evaluation_input *input, hw_ranked *ranked, hawser_measure *measures,
-                             hawser_error *error)
+/* Stores the labels that a model's --positive makes of a target; *made is NULL if the model has none. The caller frees it. */
+static hawser_status make_labels(const hawser_evaluation_input *input, double **made, hawser_error *error)
+{
+    const char *text = hawser_model_text(input->model, "positive");
+    const double *target = hawser_dataset_target(input->data);
+    size_t n = hawser_dataset_matrix(input->data)->rows;
+    hw_positive positive;
+    *made = NULL;
+    if (text == NULL || target == NULL)
+        return HAWSER_OK;
+    HAWSER_TRY(hw_positive_read(text, NULL, 0, &positive, error));
+    *made = calloc(n + 1, sizeof **made);
+    if (*made == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the labels of %zu rows", n);
+    for (size_t i = 0; i < n; i++)
+        (*made)[i] = hw_positive_holds(&positive, target[i]) ? 1.0 : 0.0;
+    return HAWSER_OK;
+}
+
+static hawser_status measure(const hawser_evaluation_input *input, const double *target, hw_ranked *ranked,
+                             hawser_measure *measures, hawser_error *error)
 {
     size_t n = hawser_dataset_matrix(input->data)->rows;
     double labels[2], total, *margins = hw_classes_scores(ranked, n);
     hw_classes classes = {.data = input->data,
+                          .target = target,
                           .count = 2,
                           .labels = labels,
                           .words = input->words,
@@ -85,7 +106,11 @@ hawser_status hw_logistic_evaluate(const hawser_evaluation_input *input, hawser_
     hw_ranked *ranked = calloc(n + 1, sizeof *ranked);
     if (ranked == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory to evaluate %zu rows", n);
-    hawser_status status = measure(input, ranked, measures, error);
+    double *labels = NULL;
+    hawser_status status = make_labels(input, &labels, error);
+    if (status == HAWSER_OK)
+        status = measure(input, labels != NULL ? labels : hawser_dataset_target(input->data), ranked, measures, error);
+    free(labels);
     free(ranked);
     return status;
 }

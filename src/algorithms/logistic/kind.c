@@ -27,7 +27,7 @@ static hawser_status check_words(const hawser_dataset *data, hawser_error *error
     return hawser_fail(
         error, HAWSER_BAD_INPUT,
         "the target has %zu different words ('%.40s', '%.40s', '%.40s'%s); logistic regression tells two apart "
-        "(--target says where labels are)",
+        "(--target says where labels are, --positive makes two of them)",
         count, words[0], words[1], words[2], count > 3 ? ", ..." : "");
 }
 
@@ -48,11 +48,33 @@ static hawser_status take_labels(hw_linear_problem *problem, const double *targe
         if (target[i] != labels[0] && target[i] != labels[1])
             return hawser_fail(error, HAWSER_BAD_INPUT,
                                "row %zu: the label %g is a third one beside %g and %g; logistic regression tells two apart "
-                               "(--target says where labels are)",
+                               "(--target says where labels are, --positive makes two of them)",
                                i + 1, target[i], labels[0], labels[1]);
         problem->target[i] = target[i] == labels[1] ? 1.0 : -1.0;
     }
     return HAWSER_OK;
+}
+
+/* Makes the classes by --positive: label 1 where it holds, label 0 elsewhere. */
+static hawser_status take_positive(hw_linear_problem *problem, const hawser_training_input *input, hawser_error *error)
+{
+    const char *text = hawser_options_text(input->options, "positive");
+    const double *target = hawser_dataset_target(input->data);
+    size_t n = problem->X->rows, count = 0, holds = 0;
+    const char *const *words = hawser_schema_target(hawser_dataset_schema(input->data), &count);
+    HAWSER_TRY(hw_positive_read(text, words, count, &problem->positive, error));
+    problem->labels[0] = 0.0;
+    problem->labels[1] = 1.0;
+    for (size_t i = 0; i < n; i++) {
+        bool positive = hw_positive_holds(&problem->positive, target[i]);
+        problem->target[i] = positive ? 1.0 : -1.0;
+        holds += positive;
+    }
+    if (holds > 0 && holds < n)
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_BAD_INPUT,
+                       "--positive '%.60s' holds for %s the %zu examples: a classifier needs two classes", text,
+                       holds == 0 ? "none of" : "all of", n);
 }
 
 /* Reads --class-weight: the weight of the examples of each class. */
@@ -93,8 +115,13 @@ static hawser_status weigh_classes(hw_linear_problem *problem, const char *text,
 
 static hawser_status take_target(hw_linear_problem *problem, const hawser_training_input *input, hawser_error *error)
 {
-    HAWSER_TRY(check_words(input->data, error));
-    HAWSER_TRY(take_labels(problem, hawser_dataset_target(input->data), error));
+    const double *target = hawser_dataset_target(input->data);
+    if (given(input->options, "positive")) {
+        HAWSER_TRY(take_positive(problem, input, error));
+    } else {
+        HAWSER_TRY(check_words(input->data, error));
+        HAWSER_TRY(take_labels(problem, target, error));
+    }
     problem->offset = hawser_dataset_offset(input->data);
     problem->class_weights[0] = problem->class_weights[1] = 1.0;
     if (given(input->options, "class-weight"))
@@ -104,6 +131,8 @@ static hawser_status take_target(hw_linear_problem *problem, const hawser_traini
 
 static double target_of(const hw_linear_problem *problem, double value)
 {
+    if (problem->positive.compare != 0)
+        return hw_positive_holds(&problem->positive, value) ? 1.0 : -1.0;
     return value == problem->labels[1] ? 1.0 : value == problem->labels[0] ? -1.0 : NAN;
 }
 
@@ -140,6 +169,10 @@ static hawser_status fact_pair(hawser_model *model, const char *key, const doubl
 
 static hawser_status model_facts(const hw_linear_problem *problem, hawser_model *model, hawser_error *error)
 {
+    char text[HW_POSITIVE_TEXT];
+    hw_positive_print(&problem->positive, text);
+    if (problem->positive.compare != 0)
+        HAWSER_TRY(hawser_model_fact(model, "positive", text, error));
     HAWSER_TRY(fact_pair(model, "labels", problem->labels, error));
     return fact_pair(model, "class_weights", problem->class_weights, error);
 }

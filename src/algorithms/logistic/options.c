@@ -17,6 +17,8 @@ const hawser_option hw_logistic_options[] = {
     {"class-weight", HAWSER_TEXT, NULL, NULL, "WEIGHTS",
      "Of the classes: balanced, or A:B; balanced: both weigh alike, A:B: A for the lower label and B for the higher", NULL,
      0},
+    {"positive", HAWSER_TEXT, NULL, NULL, "EXPR",
+     "Label 1 where the target is so, label 0 elsewhere: '> 5', '>= 3', '== 2', '!= 0', or one of its words", NULL, 0},
     {"solver", HAWSER_WORD, "newton", "newton|dbpg|gd|sgd|minibatch", "NAME",
      "Newton's method on working sets; or over a parameter server (which takes --sync delay:N and dc:N too): delayed block "
      "proximal gradient, or proximal steps by all rows (gd), one row (sgd) or --batch rows at a time (minibatch)",
@@ -41,7 +43,9 @@ const hawser_topic hw_logistic_topics[] = {
     {"labels", "Two classes: labels, probabilities, metrics",
      "A target with two values (-1 and 1, 0 and 1, 1 and 2, ...) has two classes. The model\n"
      "keeps the values. predict prints the probability of the higher label, predict --labels the\n"
-     "more probable label. Coefficients above zero favour the higher label.\n\n"
+     "more probable label. Coefficients above zero favour the higher label. --positive makes two\n"
+     "classes of other targets: label 1 where the condition holds, as '> 5' or a word, and label\n"
+     "0 elsewhere. The model keeps it, and evaluate applies it to its data.\n\n"
      "  objective   sum c loss / sum c + lambda (A ||w||_1 + (1 - A)/2 ||w||^2), where loss is\n"
      "              log(1 + exp(-y (x w + b + offset))), y = +-1, and c is the example's weight\n"
      "              times the weight of its class (--class-weight). The intercept b has no\n"

@@ -66,6 +66,11 @@ static size_t class_of_output(const hw_classes *classes, size_t output)
     return classes->count == 2 ? 1 : output;
 }
 
+static const double *target_of(const hw_classes *classes)
+{
+    return classes->target != NULL ? classes->target : hawser_dataset_target(classes->data);
+}
+
 /* Returns the index of a label, or `count` if it is not a label of the model. */
 static size_t class_of(const hw_classes *classes, double label)
 {
@@ -98,7 +103,7 @@ double *hw_classes_scores(hw_ranked *ranked, size_t rows)
 hawser_status hw_classes_check(const hw_classes *classes, double *total, hawser_error *error)
 {
     size_t n = hawser_dataset_matrix(classes->data)->rows;
-    const double *y = hawser_dataset_target(classes->data);
+    const double *y = target_of(classes);
     HAWSER_TRY(hw_measure_total(classes->data, total, error));
     for (size_t i = 0; i < n; i++)
         if (class_of(classes, y[i]) == classes->count)
@@ -121,7 +126,7 @@ static void add(bin *bins, double probability, double weight, bool observed)
 static void add_rows(const hw_classes *classes, class_sums *sums)
 {
     size_t n = hawser_dataset_matrix(classes->data)->rows, outputs = outputs_of(classes);
-    const double *y = hawser_dataset_target(classes->data), *weights = hawser_dataset_weights(classes->data);
+    const double *y = target_of(classes), *weights = hawser_dataset_weights(classes->data);
     for (size_t i = 0; i < n; i++) {
         const double *probabilities = classes->probabilities + i * outputs;
         size_t own = class_of(classes, y[i]);
@@ -141,7 +146,7 @@ static void add_rows(const hw_classes *classes, class_sums *sums)
 static double area_of(const hw_classes *classes, size_t output)
 {
     size_t n = hawser_dataset_matrix(classes->data)->rows, outputs = outputs_of(classes), count = 0;
-    const double *y = hawser_dataset_target(classes->data), *weights = hawser_dataset_weights(classes->data);
+    const double *y = target_of(classes), *weights = hawser_dataset_weights(classes->data);
     double label = classes->labels[class_of_output(classes, output)];
     for (size_t i = 0; i < n; i++) {
         double score = classes->scores != NULL ? classes->scores[i] : classes->probabilities[i * outputs + output];

@@ -10,6 +10,7 @@ extern const hawser_measure_row hw_class_measures[];
 
 typedef struct hw_classes {
     const hawser_dataset *data;
+    const double *target;     /* labels by row; NULL: those of data */
     size_t count;             /* classes, at least 2 */
     const double *labels;     /* ascending, one per class */
     const char *const *words; /* the labels if they are words: label K is words[K]; or NULL */
