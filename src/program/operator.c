@@ -258,6 +258,9 @@ void hawser_scratch_expect(hawser_program *program, uint64_t block, uint64_t nod
 uint32_t hw_program_metric(const hawser_program *program, const char *name)
 {
     for (uint32_t i = 0; name != NULL && i < program->metric_count; i++)
+        if (program->metrics[i].name == name) /* often the same literal */
+            return i;
+    for (uint32_t i = 0; name != NULL && i < program->metric_count; i++)
         if (strcmp(program->metrics[i].name, name) == 0)
             return i;
     return UINT32_MAX;

@@ -8,8 +8,9 @@
 #define HW_LINEAR_NO_SLOT UINT32_MAX
 
 enum {
-    HW_LINEAR_LARGEST_GRAM = 8192,  /* columns: 512 MiB, or 800 MiB with the quarter that is allocated in advance */
-    HW_LINEAR_GRAM_BATCH = 1 << 14, /* products that are added up at a time, about */
+    HW_LINEAR_LARGEST_GRAM = 8192, /* columns: 512 MiB, or 800 MiB with the quarter that is allocated in advance */
+    HW_LINEAR_GRAM_BATCH =
+        1 << 17, /* products that are added up at a time, about: each batch lists the entries of all columns anew */
     HW_LINEAR_GRAM_MOST_SUMMED =
         HW_LINEAR_GRAM_BATCH + 16 * HW_LINEAR_LARGEST_GRAM /* and at most, since a batch has whole slots */
 };
