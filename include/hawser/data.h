@@ -62,6 +62,9 @@ typedef struct hawser_load {
     const char *
         target; /**< CSV, npy, idx: a column name or number (from 0; negative numbers count from the end), or "none"; Matrix Market,
                                 npy, idx: path of a file with the target only. NULL: the first column; for idx, none */
+    /** `target` may name several columns, separated by commas, for an algorithm that predicts several targets; or a file with a column for each
+     *  target, also for svmlight. At most 64. */
+    bool outputs;
     const char *
         weights; /**< CSV: name or number of the column with example weights; else a file with one number per row; NULL: none */
     const char *offset;   /**< as `weights`, for an offset that is added to the linear predictor */
@@ -133,6 +136,12 @@ HAWSER_API const double *hawser_dataset_means(const hawser_dataset *dataset);
 /** Returns the name of a column, or NULL if the input has no names. */
 HAWSER_API const char *hawser_dataset_column(const hawser_dataset *dataset, size_t column);
 HAWSER_API const char *hawser_dataset_target_name(const hawser_dataset *dataset); /**< or NULL */
+/** Returns the number of targets (hawser_load.outputs); 0: the input has none. */
+HAWSER_API size_t hawser_dataset_outputs(const hawser_dataset *dataset);
+/** Returns a target, one number per row, or NULL if there are not that many. Number 0 is hawser_dataset_target. */
+HAWSER_API const double *hawser_dataset_output(const hawser_dataset *dataset, size_t output);
+/** Returns the name of a target, or NULL if it has none. */
+HAWSER_API const char *hawser_dataset_output_name(const hawser_dataset *dataset, size_t output);
 
 /** Returns the schema of a dataset, or NULL if its columns are those of the matrix. The dataset owns it. */
 HAWSER_API const hawser_schema *hawser_dataset_schema(const hawser_dataset *dataset);

@@ -45,12 +45,22 @@ hawser_status hw_dataset_name_columns(hawser_dataset *dataset, const hawser_sche
     return HAWSER_OK;
 }
 
+hawser_status hw_dataset_check_one_target(const hawser_dataset *dataset, const char *path, hawser_error *error)
+{
+    return dataset->further_count == 0
+               ? HAWSER_OK
+               : hawser_fail(error, HAWSER_BAD_ARGUMENT, "%s: a file of data has one target, and these have %zu", path,
+                             1 + dataset->further_count);
+}
+
 void hw_dataset_take_names(hawser_dataset *to, hawser_dataset *from)
 {
     to->columns = from->columns;
     to->target_name = from->target_name;
     from->columns = NULL;
     from->target_name = NULL;
+    memcpy(to->further_names, from->further_names, sizeof to->further_names);
+    memset(from->further_names, 0, sizeof from->further_names);
     to->schema = from->schema;
     from->schema = NULL;
     for (size_t i = 0; i < from->owned_count; i++)
@@ -98,6 +108,25 @@ const hawser_matrix *hawser_dataset_matrix(const hawser_dataset *dataset)
 const double *hawser_dataset_target(const hawser_dataset *dataset)
 {
     return dataset != NULL ? dataset->target : NULL;
+}
+
+size_t hawser_dataset_outputs(const hawser_dataset *dataset)
+{
+    return dataset == NULL || dataset->target == NULL ? 0 : 1 + dataset->further_count;
+}
+
+const double *hawser_dataset_output(const hawser_dataset *dataset, size_t output)
+{
+    if (output >= hawser_dataset_outputs(dataset))
+        return NULL;
+    return output == 0 ? dataset->target : dataset->further[output - 1];
+}
+
+const char *hawser_dataset_output_name(const hawser_dataset *dataset, size_t output)
+{
+    if (output >= hawser_dataset_outputs(dataset))
+        return NULL;
+    return output == 0 ? dataset->target_name : dataset->further_names[output - 1];
 }
 
 const double *hawser_dataset_weights(const hawser_dataset *dataset)

@@ -4,7 +4,10 @@
 
 #include "hawser/data.h"
 
-enum { HW_DATASET_OWNED = 16 };
+enum {
+    HW_FURTHER_TARGETS = 63, /* the most targets besides the first */
+    HW_DATASET_OWNED = 16 + HW_FURTHER_TARGETS
+};
 
 /* A part of a Matrix Market array: the matrix has one column, the values of these lines. rows and cols: sizes of the whole; first: number
  * of values before these, which the nodes find out together. */
@@ -16,13 +19,16 @@ typedef struct hw_array_part {
 /* The pointers are views of `owned` memory or of the mapping. */
 struct hawser_dataset {
     hawser_matrix matrix;
-    const double *target;       /* matrix.rows values or NULL */
-    const double *weights;      /* matrix.rows values or NULL */
-    const double *offset;       /* matrix.rows values or NULL */
-    const double *means;        /* matrix.cols values that replace missing ones, or NULL */
-    const char *const *columns; /* matrix.cols names or NULL */
-    const char *target_name;    /* or NULL */
-    struct hw_table *table;     /* of a part of a table: its cells, until all parts are read; or NULL */
+    const double *target;                      /* matrix.rows values or NULL */
+    const double *further[HW_FURTHER_TARGETS]; /* the targets after the first, of matrix.rows values each */
+    size_t further_count;
+    const double *weights;                         /* matrix.rows values or NULL */
+    const double *offset;                          /* matrix.rows values or NULL */
+    const double *means;                           /* matrix.cols values that replace missing ones, or NULL */
+    const char *const *columns;                    /* matrix.cols names or NULL */
+    const char *target_name;                       /* or NULL */
+    const char *further_names[HW_FURTHER_TARGETS]; /* or NULL */
+    struct hw_table *table;                        /* of a part of a table: its cells, until all parts are read; or NULL */
     void (*free_table)(struct hw_table *table);
     hawser_schema *schema; /* of a table with words or dates, owned; or NULL */
     hawser_load_figures figures;
@@ -50,7 +56,11 @@ void hw_dataset_drop_entries(hawser_dataset *dataset);
 hawser_status hw_dataset_name_columns(hawser_dataset *dataset, const hawser_schema *schema,
                                       hawser_error *error) HAWSER_MUST_USE;
 
-/* Column names and the target's move from one dataset to another. */
+/* Fails if there are several targets, which no written file has a place for. */
+hawser_status hw_dataset_check_one_target(const hawser_dataset *dataset, const char *path,
+                                          hawser_error *error) HAWSER_MUST_USE;
+
+/* Column names and the targets' move from one dataset to another. */
 void hw_dataset_take_names(hawser_dataset *to, hawser_dataset *from);
 
 #endif

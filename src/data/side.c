@@ -38,6 +38,49 @@ static hawser_status read_vector(hw_job *job, const char *path, const char *what
     return status;
 }
 
+/* Copies column k of a file of targets. */
+static hawser_status take_target(hw_job *job, const hawser_dataset *side, size_t k, hawser_dataset *dataset,
+                                 hawser_error *error)
+{
+    const hawser_matrix *v = &side->matrix;
+    double *copy = NULL;
+    char *name = NULL;
+    HAWSER_TRY(hw_budget_array(&job->budget, (void **)&copy, v->rows, sizeof *copy, "a target", error));
+    hw_dataset_own(dataset, copy);
+    memcpy(copy, (const double *)v->values + k * v->stride, v->rows * sizeof *copy);
+    if (side->columns != NULL) {
+        HAWSER_TRY(hw_copy_text(&name, side->columns[k], error));
+        hw_dataset_own(dataset, name);
+    }
+    *(k == 0 ? &dataset->target : &dataset->further[k - 1]) = copy;
+    *(k == 0 ? &dataset->target_name : &dataset->further_names[k - 1]) = name;
+    dataset->further_count = k;
+    return HAWSER_OK;
+}
+
+/* Reads a file with a column per target. */
+static hawser_status read_targets(hw_job *job, const char *path, hawser_dataset *dataset, hawser_error *error)
+{
+    hawser_dataset *side;
+    hawser_load load = {.target = "none", .categories = "none", .threads = job->threads, .memory_limit = job->budget.limit};
+    HAWSER_TRY(hawser_dataset_load(&path, 1, &load, &side, error));
+    const hawser_matrix *v = &side->matrix;
+    hawser_status status = HAWSER_OK;
+    if (v->layout != HAWSER_DENSE || v->cols > 1 + HW_FURTHER_TARGETS)
+        status = hawser_fail(error, HAWSER_BAD_INPUT, "%s: a file of targets must have one to %d numbers per row", path,
+                             HW_FURTHER_TARGETS + 1);
+    else if (dataset->figures.rows_dropped > 0)
+        status = hawser_fail(error, HAWSER_BAD_INPUT,
+                             "%s: rows were dropped, so the rows of the file of targets do not belong to them", path);
+    else if (v->rows != dataset->matrix.rows)
+        status = hawser_fail(error, HAWSER_BAD_INPUT, "%s: has %zu lines for the targets of %zu rows", path, v->rows,
+                             dataset->matrix.rows);
+    for (size_t k = 0; status == HAWSER_OK && k < v->cols; k++)
+        status = take_target(job, side, k, dataset, error);
+    hawser_dataset_free(side);
+    return status;
+}
+
 /* Returns the number of columns of the input, including those that a model does not have; SIZE_MAX: unknown. */
 static size_t known_width(const hw_job *job, const hawser_dataset *dataset)
 {
@@ -112,7 +155,10 @@ hawser_status hw_load_side_files(hw_job *job, hawser_dataset *dataset, hawser_er
                 "the %s '%s' is not a file, and this format has no columns by name; name a file with one number per "
                 "row",
                 what[i], specs[i]);
-        HAWSER_TRY(read_vector(job, specs[i], what[i], out[i], dataset, error));
+        if (i == 0 && load->outputs)
+            HAWSER_TRY(read_targets(job, specs[i], dataset, error));
+        else
+            HAWSER_TRY(read_vector(job, specs[i], what[i], out[i], dataset, error));
         dataset->figures.target_file |= i == 0;
     }
     const char *name = dataset->weights != in_rows ? load->weights

@@ -119,6 +119,31 @@ static hawser_status put_rows(void *context, uint32_t thread, hawser_error *erro
     return status;
 }
 
+/* Gives the columns of a list the roles of targets, or of nothing that is read. A name that is no column is left to the caller. */
+static hawser_status give_targets(const hw_binary *f, const char *list, bool ignore, unsigned char *roles, bool *found,
+                                  hawser_error *error)
+{
+    char *copy, *rest = NULL;
+    size_t count = 0;
+    hawser_status status = HAWSER_OK;
+    HAWSER_TRY(hw_copy_text(&copy, list, error));
+    *found = true;
+    for (char *at = strtok_r(copy, ",", &rest); at != NULL && status == HAWSER_OK; at = strtok_r(NULL, ",", &rest)) {
+        size_t column = hw_csv_column(at, NULL, f->width);
+        *found = *found && column < f->width;
+        if (column >= f->width)
+            break;
+        if (count > HW_FURTHER_TARGETS || roles[column] != HW_FEATURE)
+            status = hawser_fail(error, HAWSER_BAD_INPUT, "%s: the target '%s' %s", f->name, at,
+                                 count > HW_FURTHER_TARGETS ? "is one more than 64" : "names a column twice");
+        else
+            roles[column] = (unsigned char)(ignore ? HW_IGNORED : count == 0 ? HW_TARGET : HW_FURTHER + count - 1);
+        count++;
+    }
+    free(copy);
+    return status;
+}
+
 /* The target of new data of a model, which may lack it: then there are exactly the model's columns. */
 static void find_optional_target(const hw_job *job, const hw_binary *f, unsigned char *roles)
 {
@@ -137,8 +162,14 @@ hawser_status hw_binary_roles(const hw_job *job, const hw_binary *f, unsigned ch
 {
     const char *specs[] = {job->load->target, job->load->weights, hw_load_offset(job->load)};
     const char *const what[] = {"target", "weights", hw_load_exposes(job->load) ? "exposure" : "offset"};
+    bool found = false;
     if (specs[0] == NULL && f->target_first)
         specs[0] = "0";
+    if (job->load->outputs && specs[0] != NULL && strcmp(specs[0], "none") != 0 &&
+        (!job->load->target_optional || f->width > job->load->columns))
+        HAWSER_TRY(give_targets(f, specs[0], job->load->target_optional, roles, &found, error));
+    if (found)
+        specs[0] = NULL;
     for (int i = job->load->target_optional ? 1 : 0; i < 3; i++) {
         if (specs[i] == NULL || strcmp(specs[i], "none") == 0)
             continue;

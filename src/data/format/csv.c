@@ -227,6 +227,8 @@ static hawser_status keep_names(const hw_csv *csv, hawser_dataset *dataset, haws
             dataset->target_name = text;
         else if (csv->rules.roles[j] == HW_FEATURE)
             block[kept++] = text;
+        else if (csv->rules.roles[j] >= HW_FURTHER && csv->rules.roles[j] < HW_UNSEEN)
+            dataset->further_names[csv->rules.roles[j] - HW_FURTHER] = text;
         else
             continue;
         memcpy(text, csv->rules.names[j], length);

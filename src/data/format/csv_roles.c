@@ -66,6 +66,46 @@ static hawser_status each_column(const hw_job *job, hw_csv *csv, const char *wha
     return status;
 }
 
+/* Gives a column the role of the next target. */
+static hawser_status take_target(const hw_job *job, hw_csv *csv, const char *what, size_t column, hawser_error *error)
+{
+    hw_table_rules *rules = &csv->rules;
+    size_t count = 0;
+    for (size_t j = 0; j < rules->width; j++)
+        count += rules->roles[j] == HW_TARGET || (rules->roles[j] >= HW_FURTHER && rules->roles[j] < HW_UNSEEN);
+    if (rules->roles[column] != HW_FEATURE)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the %s names column %zu twice, or one that has another role",
+                           job->input.files[0].name, what, column);
+    if (count > HW_FURTHER_TARGETS)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: more than %d targets", job->input.files[0].name,
+                           HW_FURTHER_TARGETS + 1);
+    rules->roles[column] = (unsigned char)(count == 0 ? HW_TARGET : HW_FURTHER + count - 1);
+    return HAWSER_OK;
+}
+
+/* Gives the columns of a list the roles of targets, unless it is a file of targets. */
+static hawser_status give_targets(const hw_job *job, hw_csv *csv, const char *list, hawser_error *error)
+{
+    bool column = hw_csv_column(list, csv->rules.names, csv->rules.width) < csv->rules.width;
+    if (strcmp(list, "none") == 0 || (!column && hw_is_file(list)))
+        return HAWSER_OK;
+    return each_column(job, csv, "target", list, take_target, error);
+}
+
+/* The targets of new data of a model, which may lack them: they are not read. */
+static hawser_status skip_targets(hw_csv *csv, const char *list, hawser_error *error)
+{
+    char *copy, *rest = NULL;
+    HAWSER_TRY(hw_copy_text(&copy, list, error));
+    for (char *at = strtok_r(copy, ",", &rest); at != NULL; at = strtok_r(NULL, ",", &rest)) {
+        size_t column = hw_csv_column(at, csv->rules.names, csv->rules.width);
+        if (column < csv->rules.width && csv->rules.roles[column] == HW_FEATURE)
+            csv->rules.roles[column] = HW_IGNORED;
+    }
+    free(copy);
+    return HAWSER_OK;
+}
+
 static hawser_status ignore_column(const hw_job *job, hw_csv *csv, const char *what, size_t column, hawser_error *error)
 {
     (void)what;
@@ -264,6 +304,8 @@ static hawser_status give_target(const hw_job *job, hw_csv *csv, hawser_error *e
         features += rules->roles[j] == HW_FEATURE;
     if (!by_name && load->target_optional && features == count)
         return HAWSER_OK;
+    if (load->outputs && load->target != NULL)
+        return load->target_optional ? skip_targets(csv, load->target, error) : give_targets(job, csv, load->target, error);
     if (!by_name && csv->id != 0 && csv->id <= load->target_place)
         return hawser_fail(
             error, HAWSER_BAD_INPUT,
@@ -307,7 +349,9 @@ hawser_status hw_csv_roles(hw_job *job, hw_csv *csv, hawser_error *error)
     bool known = load->schema != NULL || load->columns != 0;
     if (!known && load->target == NULL)
         rules->roles[0] = HW_TARGET; /* the first, whatever it is called: a name may be a number */
-    if (!known)
+    if (!known && load->outputs && load->target != NULL)
+        HAWSER_TRY(give_targets(job, csv, load->target, error));
+    else if (!known)
         HAWSER_TRY(give_role(job, csv, "target", load->target, HW_TARGET, false, error));
     HAWSER_TRY(give_role(job, csv, "weights", load->weights, HW_WEIGHTS, false, error));
     const char *offset = hw_load_exposes(load) ? "exposure" : "offset";

@@ -177,9 +177,9 @@ static hawser_status refuse_missing(const hw_csv *csv, const hw_chunk *chunk, si
     unsigned role = csv->rules.roles[column];
     if (role != HW_FEATURE)
         return hw_chunk_fail(chunk, at, error, "the %s is missing in column %zu %s; only --missing drop helps here",
-                             role == HW_TARGET    ? "target"
-                             : role == HW_WEIGHTS ? "weight"
-                                                  : "offset",
+                             role == HW_TARGET || role >= HW_FURTHER ? "target"
+                             : role == HW_WEIGHTS                    ? "weight"
+                                                                     : "offset",
                              column, name_of(csv, column));
     return hw_chunk_fail(chunk, at, error, "a value is missing in column %zu %s; use --missing zero, mean or drop", column,
                          name_of(csv, column));

@@ -28,7 +28,15 @@ hawser_status hw_sort_entries(uint32_t *indices, void *values, bool single, uint
 hawser_status hw_given_twice(const char *name, uint64_t row, uint64_t column, hawser_error *error) HAWSER_MUST_USE;
 
 /* What a column of dense parts is. */
-enum { HW_FEATURE = 0, HW_TARGET, HW_WEIGHTS, HW_OFFSET, HW_UNSEEN, HW_IGNORED };
+enum {
+    HW_FEATURE = 0,
+    HW_TARGET,
+    HW_WEIGHTS,
+    HW_OFFSET,
+    HW_FURTHER, /* the second target; those after it have the next numbers */
+    HW_UNSEEN = HW_FURTHER + HW_FURTHER_TARGETS,
+    HW_IGNORED
+};
 
 /* Converts parts of width doubles per row to dense columns; roles has one item per column. With `means`, NaN marks a missing value and
  * becomes the mean of its column. */

@@ -19,7 +19,7 @@ typedef struct hw_shard_facts {
     uint64_t unseen_entries, unseen_columns, rows_dropped, bytes_read, bytes_text;
     int32_t index_base;
     uint32_t base_guessed, format, layout, type;
-    uint32_t has_target, has_weights, has_offset;
+    uint32_t has_target, has_weights, has_offset, further;
     uint32_t scattered;     /* as in the dataset: rows are those of the whole everywhere */
     uint32_t symmetric;     /* of an array that is scattered */
     uint64_t target_column; /* as in the figures */

@@ -244,7 +244,11 @@ static hawser_status take_special(settle_work *w, hawser_dataset *dataset, hawse
             if (hw_cell_word(values[r], &number))
                 values[r] = w->target != NULL ? w->target[number] : number;
         }
-        *to[rules->roles[j]] = values;
+        if (rules->roles[j] < HW_FURTHER)
+            *to[rules->roles[j]] = values;
+        else
+            dataset->further[rules->roles[j] - HW_FURTHER] = values;
+        dataset->further_count += rules->roles[j] >= HW_FURTHER;
     }
     return HAWSER_OK;
 }
