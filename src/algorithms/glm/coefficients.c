@@ -43,21 +43,23 @@ hawser_status hw_linear_weights_of(const hawser_model *model, hw_linear_weights 
     return check_index(weights, error);
 }
 
-hawser_status hw_linear_model_coefficients(const hawser_model *model, size_t columns, double *alpha, double *intercept,
-                                           hawser_error *error)
+hawser_status hw_linear_model_coefficients(const hawser_model *model, size_t columns, size_t outputs, double *alpha,
+                                           double *intercepts, hawser_error *error)
 {
     hw_linear_weights weights;
-    memset(alpha, 0, columns * sizeof *alpha);
+    memset(alpha, 0, columns * outputs * sizeof *alpha);
     HAWSER_TRY(hw_linear_weights_of(model, &weights, error));
-    if (weights.outputs != 1)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "the model has %zu outputs instead of one", weights.outputs);
-    *intercept = weights.intercept[0];
+    if (weights.outputs != outputs)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "the model has %zu output%s instead of %zu", weights.outputs,
+                           weights.outputs == 1 ? "" : "s", outputs);
+    memcpy(intercepts, weights.intercept, outputs * sizeof *intercepts);
     for (size_t k = 0; k < weights.count; k++) {
         size_t column = hw_linear_weights_column(&weights, k);
         if (column >= columns)
             return hawser_fail(error, HAWSER_BAD_INPUT,
                                "the model has a coefficient for column %zu, the data have %zu columns", column, columns);
-        alpha[column] = weights.value[k];
+        for (size_t o = 0; o < outputs; o++)
+            alpha[column * outputs + o] = weights.value[o * weights.count + k];
     }
     return HAWSER_OK;
 }
@@ -71,25 +73,47 @@ double hw_linear_fact(const hawser_model *model, const char *key, double otherwi
     return value;
 }
 
-hawser_status hw_linear_margins(const hawser_model *model, const hawser_dataset *data, double *margins, hawser_error *error)
+/* Computes the margins of one output from its coefficients, which are `outputs` apart. */
+static void margins_of(const hawser_dataset *data, const double *alpha, double *w, double *column, size_t outputs,
+                       size_t output, double intercept, double *margins)
 {
     const hawser_matrix *X = hawser_dataset_matrix(data);
-    double columns = hw_linear_fact(model, "columns", 0.0), intercept = 0.0;
+    const double *offset = hawser_dataset_offset(data);
+    for (size_t j = 0; j < X->cols; j++)
+        w[j] = alpha[j * outputs + output];
+    hawser_multiply(X, w, intercept, column);
+    for (size_t i = 0; i < X->rows; i++)
+        margins[i * outputs + output] = column[i] + (offset != NULL ? offset[i] : 0.0);
+}
+
+hawser_status hw_linear_margins(const hawser_model *model, const hawser_dataset *data, double *margins, hawser_error *error)
+{
+    return hw_linear_margins_of(model, data, 1, margins, error);
+}
+
+hawser_status hw_linear_margins_of(const hawser_model *model, const hawser_dataset *data, size_t q, double *margins,
+                                   hawser_error *error)
+{
+    const hawser_matrix *X = hawser_dataset_matrix(data);
+    double columns = hw_linear_fact(model, "columns", 0.0);
     HAWSER_TRY(hawser_matrix_whole(X, error));
     if (!(columns >= 1.0 && columns < 9e15))
         return hawser_fail(error, HAWSER_BAD_INPUT, "the model lacks its number of columns");
     if ((double)X->cols > columns)
         return hawser_fail(error, HAWSER_BAD_INPUT, "the data have %zu columns, the model only %.0f", X->cols, columns);
-    double *alpha = calloc((size_t)columns, sizeof *alpha);
-    if (alpha == NULL)
-        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %.0f coefficients", columns);
-    hawser_status status = hw_linear_model_coefficients(model, (size_t)columns, alpha, &intercept, error);
-    if (status == HAWSER_OK) { /* columns that the data lack count as zeros */
-        hawser_multiply(X, alpha, intercept, margins);
-        const double *offset = hawser_dataset_offset(data);
-        for (size_t i = 0; offset != NULL && i < X->rows; i++)
-            margins[i] += offset[i];
-    }
+    size_t p = (size_t)columns;
+    double *alpha = calloc(p * q, sizeof *alpha), *intercepts = calloc(q, sizeof *intercepts);
+    double *w = calloc(p, sizeof *w), *column = calloc(X->rows + 1, sizeof *column);
+    hawser_status status = HAWSER_OK;
+    if (alpha == NULL || intercepts == NULL || w == NULL || column == NULL)
+        status = hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %.0f coefficients", columns * (double)q);
+    if (status == HAWSER_OK)
+        status = hw_linear_model_coefficients(model, p, q, alpha, intercepts, error);
+    for (size_t o = 0; o < q && status == HAWSER_OK; o++) /* columns that the data lack count as zeros */
+        margins_of(data, alpha, w, column, q, o, intercepts[o], margins);
     free(alpha);
+    free(intercepts);
+    free(w);
+    free(column);
     return status;
 }

@@ -23,6 +23,7 @@ void hw_linear_expect(hawser_program *program, const hw_linear *linear, const hw
         linear->choices.blocks > 1) /* a block's set also has columns that the sets of other blocks make unnecessary */
         members = fmin(members, 32.0 + 2.0 * members / linear->choices.blocks);
     double capacity = 1.25 * members + 32.0; /* as a Gram matrix grows */
+    double outputs = (double)linear->problem.outputs;
     double block = size * (needs->rows * n + needs->columns * (double)linear->choices.widest) + needs->all * p +
                    needs->entries * (double)X->stored / linear->choices.blocks;
     double gram = size * (capacity * capacity + 16.0 * members);
@@ -30,7 +31,7 @@ void hw_linear_expect(hawser_program *program, const hw_linear *linear, const hw
         block += gram;
     block += size * fmin(needs->summed, members * members / 2.0);
     /* the target, and predictions in the end; alpha, the best coefficients, the result, and the written model */
-    double node = size * ((needs->node_rows + 5.0) * n + 5.0 * p);
+    double node = size * ((needs->node_rows + 5.0) * n + 5.0 * p) * outputs;
     if (needs->shared_gram)
         node += gram + (2.0 * size + sizeof(uint32_t)) * p; /* and means, norms and slots of the columns */
     hawser_scratch_expect(program, (uint64_t)block, (uint64_t)node);

@@ -8,6 +8,7 @@
 #include "algorithms/glm/crossed.h"
 #include "algorithms/glm/path.h"
 #include "algorithms/glm/policy.h"
+#include "algorithms/glm/rest.h"
 
 static const double FAR = 0.1; /* of the objective at zero */
 
@@ -41,41 +42,99 @@ void hw_linear_describe_failure(const hw_linear_driver *driver, hawser_error *fa
         (void)hawser_fail(failure, HAWSER_DIVERGED, "the training diverged or stopped making progress; see node 0");
 }
 
-/* Computes the errors of all lambdas on the user's validation data. */
-static hawser_status validate(const hw_linear_problem *problem, hw_linear_record *record, const hawser_dataset *data,
-                              const double *alpha, const double *path, hawser_error *error)
+/* Computes the intercepts of all lambdas from the means of the columns: by lambda, then by output. */
+static hawser_status find_intercepts(const hw_linear_driver *driver, const double *alpha, const double *path,
+                                     const double *means, double **out, hawser_error *error)
+{
+    const hw_linear_problem *problem = &driver->linear->problem;
+    size_t q = problem->outputs, lambdas = driver->record.lambda_count, stride = driver->record.most;
+    HAWSER_TRY(hw_linear_new_doubles(out, lambdas * q, error));
+    for (size_t l = 0; driver->linear->choices.settings.intercept && l < lambdas; l++)
+        for (size_t o = 0; o < q; o++) {
+            double intercept = hw_linear_mean_target(problem, o);
+            for (size_t j = 0; j < problem->X->cols; j++)
+                intercept -= means[j] * (path != NULL ? path[(j * q + o) * stride + l] : alpha[j * q + o]);
+            (*out)[l * q + o] = intercept;
+        }
+    return HAWSER_OK;
+}
+
+/* The errors of one lambda on the user's validation data. */
+typedef struct validation {
+    const hw_linear_problem *problem;
+    const hawser_dataset *data;
+    double *w, *predictions; /* scratch, by column and by row */
+    double total, errors;
+} validation;
+
+/* Adds the errors of one output, for which w has the coefficients. */
+static hawser_status add_errors(validation *on, size_t output, double intercept, hawser_error *error)
+{
+    const hw_linear_problem *problem = on->problem;
+    const hawser_matrix *X = hawser_dataset_matrix(on->data);
+    const double *y = hawser_dataset_output(on->data, output), *weights = hawser_dataset_weights(on->data),
+                 *offset = hawser_dataset_offset(on->data);
+    hawser_multiply(X, on->w, intercept, on->predictions);
+    for (size_t i = 0; i < X->rows; i++) {
+        double weight = weights != NULL ? weights[i] : 1.0;
+        double target = problem->kind->target_of != NULL ? problem->kind->target_of(problem, y[i]) : y[i];
+        if (isnan(target))
+            return hawser_fail(error, HAWSER_BAD_INPUT,
+                               "row %zu of the validation data: the label %g is not one of the training data's", i + 1,
+                               y[i]);
+        on->total += weight;
+        on->errors += weight * problem->kind->row_error(target, on->predictions[i] + (offset != NULL ? offset[i] : 0.0));
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status check_validation(const hw_linear_problem *problem, const hawser_dataset *train,
+                                      const hawser_dataset *data, hawser_error *error)
 {
     const hawser_matrix *X = hawser_dataset_matrix(data);
-    const double *y = hawser_dataset_target(data), *weights = hawser_dataset_weights(data),
-                 *offset = hawser_dataset_offset(data);
-    if (y == NULL || X->cols > problem->X->cols)
+    if (hawser_dataset_target(data) == NULL || X->cols > problem->X->cols)
         return hawser_fail(error, HAWSER_BAD_INPUT, "the validation data have %zu columns%s, the training data %zu", X->cols,
-                           y == NULL ? " and no target" : "", problem->X->cols);
-    HAWSER_TRY(hawser_matrix_whole(X, error));
-    double *w = calloc(problem->X->cols + 1, sizeof *w), *predictions = calloc(X->rows + 1, sizeof *predictions);
+                           hawser_dataset_target(data) == NULL ? " and no target" : "", problem->X->cols);
+    if (hawser_dataset_outputs(data) != problem->outputs)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "the validation data have %zu targets, the training data %zu",
+                           hawser_dataset_outputs(data), problem->outputs);
+    for (size_t o = 0; problem->outputs > 1 && o < problem->outputs; o++) {
+        const char *name = hawser_dataset_output_name(train, o), *other = hawser_dataset_output_name(data, o);
+        if (name != NULL && other != NULL && strcmp(name, other) != 0)
+            return hawser_fail(
+                error, HAWSER_BAD_INPUT,
+                "target %zu of the validation data is '%.60s', and that of the training data '%.60s'; give --target "
+                "by names",
+                o + 1, other, name);
+    }
+    return hawser_matrix_whole(X, error);
+}
+
+/* Computes the errors of all lambdas on the user's validation data. `intercepts`: those of the rows if NULL. */
+static hawser_status validate(const hw_linear_problem *problem, hw_linear_record *record, const hawser_training_input *input,
+                              const double *alpha, const double *path, const double *intercepts, hawser_error *error)
+{
+    const hawser_dataset *data = input->validation;
+    const hawser_matrix *X = hawser_dataset_matrix(data);
+    size_t q = problem->outputs;
+    validation on = {.problem = problem, .data = data};
+    HAWSER_TRY(check_validation(problem, input->data, data, error));
+    on.w = calloc(problem->X->cols + 1, sizeof *on.w);
+    on.predictions = calloc(X->rows + 1, sizeof *on.predictions);
     hawser_status status = HAWSER_OK;
-    if (w == NULL || predictions == NULL)
+    if (on.w == NULL || on.predictions == NULL)
         status = hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the validation of %zu rows", X->rows);
     for (size_t l = 0; status == HAWSER_OK && l < record->lambda_count && record->rows[l].done; l++) {
-        double total = 0.0, errors = 0.0;
-        for (size_t j = 0; j < X->cols; j++)
-            w[j] = path != NULL ? path[j * record->most + l] : alpha[j];
-        hawser_multiply(X, w, record->rows[l].intercept, predictions);
-        for (size_t i = 0; i < X->rows; i++) {
-            double weight = weights != NULL ? weights[i] : 1.0;
-            double target = problem->kind->target_of != NULL ? problem->kind->target_of(problem, y[i]) : y[i];
-            if (isnan(target)) {
-                status = hawser_fail(error, HAWSER_BAD_INPUT, "row %zu of the validation data: the target %g %s", i + 1,
-                                     y[i], problem->kind->wrong_target);
-                break;
-            }
-            total += weight;
-            errors += weight * problem->kind->row_error(target, predictions[i] + (offset != NULL ? offset[i] : 0.0));
+        on.total = on.errors = 0.0;
+        for (size_t o = 0; status == HAWSER_OK && o < q; o++) {
+            for (size_t j = 0; j < X->cols; j++)
+                on.w[j] = path != NULL ? path[(j * q + o) * record->most + l] : alpha[j * q + o];
+            status = add_errors(&on, o, intercepts != NULL ? intercepts[l * q + o] : record->rows[l].intercept, error);
         }
-        record->rows[l].error = errors / total;
+        record->rows[l].error = on.errors / on.total;
     }
-    free(w);
-    free(predictions);
+    free(on.w);
+    free(on.predictions);
     return status;
 }
 
@@ -88,11 +147,12 @@ static void fill_facts(const hw_linear_driver *driver, const hw_linear_row *row,
                          {"gap", row->gap},
                          {"lambda", row->lambda},
                          {"nonzeros", row->nonzeros},
-                         {"intercept", row->intercept},
                          {"lambda_max", record->lambda_max},
                          {kind->fit_name, zero > 0.0 ? 1.0 - (row->objective - row->penalty) / zero : 0.0}};
     size_t at = sizeof all / sizeof *all;
     memcpy(training->facts, all, sizeof all);
+    if (driver->linear->problem.outputs == 1)
+        training->facts[at++] = (hawser_fact){"intercept", row->intercept};
     if (record->lambda_count > 1)
         training->facts[at++] = (hawser_fact){"lambdas", (double)record->lambda_count};
     if (!isnan(row->error))
@@ -168,8 +228,8 @@ static void fill_reason(const hw_linear_driver *driver, bool early)
         snprintf(training->stop_reason, sizeof training->stop_reason, "diverged");
 }
 
-hawser_status hw_linear_finish(hw_linear_driver *driver, const hawser_training_input *input, const double *alpha, bool early,
-                               hawser_error *error)
+hawser_status hw_linear_finish(hw_linear_driver *driver, const hawser_training_input *input, const double *alpha,
+                               const double *means, bool early, hawser_error *error)
 {
     hw_linear_record *record = &driver->record;
     const hw_linear_problem *problem = &driver->linear->problem;
@@ -185,22 +245,33 @@ hawser_status hw_linear_finish(hw_linear_driver *driver, const hawser_training_i
         if (record->collected)
             note_collected(driver);
     }
-    if (input->validation != NULL)
-        HAWSER_TRY(validate(problem, record, input->validation, alpha, path, error));
+    double *intercepts = NULL;
+    hawser_status status = HAWSER_OK;
+    if (problem->outputs > 1)
+        status = find_intercepts(driver, alpha, path, means, &intercepts, error);
+    if (status == HAWSER_OK && input->validation != NULL)
+        status = validate(problem, record, input, alpha, path, intercepts, error);
     hw_linear_selection selection = hw_linear_select(record, settings->one_standard_error);
     hw_linear_fit fit = {.algorithm = problem->kind->name,
                          .l1_ratio = settings->l1_ratio,
                          .rows = record->rows,
                          .lambda_count = record->lambda_count,
                          .selection = selection,
+                         .outputs = problem->outputs,
                          .alpha = alpha,
                          .path = path,
                          .stride = record->most,
+                         .intercepts = intercepts,
                          .folds = record->folds,
                          .metric = settings->metric,
                          .rule = settings->one_standard_error ? "1se" : "min",
                          .problem = problem};
-    HAWSER_TRY(hw_linear_model_make(&fit, input, &training->model, error));
+    if (status == HAWSER_OK)
+        status = hw_linear_model_make(&fit, input, &training->model, error);
+    free(intercepts);
+    if (status != HAWSER_OK)
+        return status;
+    fit.intercepts = NULL;
     HAWSER_TRY(hw_linear_crossed_fact(&fit, training->model, error));
     hw_linear_crossed_lines(&fit, training);
     hw_linear_note_choice(&fit, settings, training);

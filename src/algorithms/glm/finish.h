@@ -5,9 +5,9 @@
 #include "algorithms/glm/driver.h"
 
 /* Fills driver->training. `early`: a limit, a signal or a failure ended the run before its tests did. `alpha`: the last coefficients of the run, or
- * of record->rest after an early end. */
-hawser_status hw_linear_finish(hw_linear_driver *driver, const hawser_training_input *input, const double *alpha, bool early,
-                               hawser_error *error) HAWSER_MUST_USE;
+ * of record->rest after an early end. `means`: of the columns, if there are several outputs. */
+hawser_status hw_linear_finish(hw_linear_driver *driver, const hawser_training_input *input, const double *alpha,
+                               const double *means, bool early, hawser_error *error) HAWSER_MUST_USE;
 
 /* Fills the failure of a training that diverged or stalled, which the caller reports after saving the best certified model. */
 void hw_linear_describe_failure(const hw_linear_driver *driver, hawser_error *failure);

@@ -44,10 +44,12 @@ hawser_status hw_linear_measure(const hw_linear *linear, hw_linear_columns *colu
     return HAWSER_OK;
 }
 
-/* Returns the margin of a row. */
-static double margin_of(const hw_linear_problem *problem, const double *image, double intercept, size_t row)
+/* Returns the margin of a row for an output. */
+static double margin_of(const hw_linear_problem *problem, const double *image, const double *intercepts, size_t output,
+                        size_t row)
 {
-    return image[row] + intercept + (problem->offset != NULL ? problem->offset[row] : 0.0);
+    return image[output * problem->X->rows + row] + intercepts[output] +
+           (problem->offset != NULL ? problem->offset[row] : 0.0);
 }
 
 static double weight_of(const hw_linear_problem *problem, size_t row)
@@ -56,7 +58,7 @@ static double weight_of(const hw_linear_problem *problem, size_t row)
 }
 
 /* Computes 1 - the area under the ROC curve of the rows that a fold holds out. */
-static hawser_status rank(const hw_linear_problem *problem, const double *image, double intercept, uint32_t fold,
+static hawser_status rank(const hw_linear_problem *problem, const double *image, const double *intercepts, uint32_t fold,
                           double *result, hawser_error *error)
 {
     size_t count = 0, n = problem->X->rows;
@@ -68,7 +70,7 @@ static hawser_status rank(const hw_linear_problem *problem, const double *image,
         double weight = weight_of(problem, i);
         if (problem->fold[i] != fold || !(weight > 0.0))
             continue;
-        double margin = margin_of(problem, image, intercept, i) + 0.0; /* no -0 */
+        double margin = margin_of(problem, image, intercepts, 0, i) + 0.0; /* no -0 */
         items[count++] = (hw_ranked){.value = margin, .weight = problem->target[i] > 0.0 ? weight : -weight};
         if (isnan(margin))
             *result = NAN;
@@ -81,8 +83,8 @@ static hawser_status rank(const hw_linear_problem *problem, const double *image,
     return HAWSER_OK;
 }
 
-hawser_status hw_linear_held_out(const hw_linear_problem *problem, const double *image, double intercept, uint32_t fold,
-                                 double *weight, double *errors, hawser_error *error)
+hawser_status hw_linear_held_out(const hw_linear_problem *problem, const double *image, const double *intercepts,
+                                 uint32_t fold, double *weight, double *errors, hawser_error *error)
 {
     double (*of_row)(double, double) = problem->error != NULL ? problem->error->of_row : problem->kind->row_error;
     *weight = *errors = 0.0;
@@ -90,14 +92,15 @@ hawser_status hw_linear_held_out(const hw_linear_problem *problem, const double 
         bool out = fold > 0 ? problem->fold[i] == fold : problem->fold[i] == HW_LINEAR_ALWAYS_OUT;
         if (!out)
             continue;
-        double w = weight_of(problem, i);
+        double w = weight_of(problem, i), error_of_row = 0.0;
         *weight += w;
-        if (of_row != NULL)
-            *errors += w * of_row(problem->target[i], margin_of(problem, image, intercept, i));
+        for (size_t o = 0; of_row != NULL && o < problem->outputs; o++)
+            error_of_row += of_row(problem->target[o * problem->X->rows + i], margin_of(problem, image, intercepts, o, i));
+        *errors += w * (error_of_row / (double)problem->outputs);
     }
     if (of_row != NULL || fold == 0)
         return HAWSER_OK;
-    HAWSER_TRY(rank(problem, image, intercept, fold, errors, error));
+    HAWSER_TRY(rank(problem, image, intercepts, fold, errors, error));
     *errors *= *weight;
     return HAWSER_OK;
 }

@@ -6,8 +6,9 @@
 
 /* Computes means, norms and penalties of a block's columns, whose weights and total are set. */
 hawser_status hw_linear_measure(const hw_linear *linear, hw_linear_columns *columns, hawser_error *error) HAWSER_MUST_USE;
-/* Computes the sums of weights and of weighted errors (problem->error) of the rows that a fold holds out, given X w and the intercept. */
-hawser_status hw_linear_held_out(const hw_linear_problem *problem, const double *image, double intercept, uint32_t fold,
-                                 double *weight, double *errors, hawser_error *error) HAWSER_MUST_USE;
+/* Computes the sums of weights and of weighted errors (problem->error) of the rows that a fold holds out, given X w and the intercepts. The
+ * error of a row is the mean over the outputs. */
+hawser_status hw_linear_held_out(const hw_linear_problem *problem, const double *image, const double *intercepts,
+                                 uint32_t fold, double *weight, double *errors, hawser_error *error) HAWSER_MUST_USE;
 
 #endif

@@ -27,7 +27,7 @@ size_t hw_linear_most_members(const hw_linear *linear)
 /* Allocates the best coefficients as zeros, which are within all bounds. The pages of a path take memory only when they are written. */
 static hawser_status new_best(hw_linear *linear, hawser_error *error)
 {
-    size_t columns = linear->problem.X->cols, lambdas = linear->choices.lambda_count;
+    size_t columns = linear->problem.X->cols * linear->problem.outputs, lambdas = linear->choices.lambda_count;
     HAWSER_TRY(hw_linear_new_doubles(&linear->best.alpha, columns, error));
     if (lambdas > 1)
         HAWSER_TRY(hw_linear_new_doubles(&linear->best.path, columns * lambdas, error));
@@ -46,6 +46,10 @@ hawser_status hw_linear_new(hw_linear *linear, const hw_linear_kind *kind, hawse
     HAWSER_TRY(hw_linear_problem_new(problem, kind, &choices->settings, job, input, error));
     hawser_job_fit(job, problem->X->stored, WORTH_A_WORKER);
     HAWSER_TRY(hw_linear_choose_route(choices, job, problem->X, error));
+    if (kind->plain_rounds && (choices->route == HW_LINEAR_ACCELERATED || choices->route == HW_LINEAR_ASYNCHRONOUS))
+        choices->route = HW_LINEAR_ROUNDS;
+    if (kind->check != NULL)
+        HAWSER_TRY(kind->check(linear, error));
     HAWSER_TRY(new_best(linear, error));
     HAWSER_TRY(hw_linear_shared_new(&linear->shared, hawser_job_nodes(job) == 1, error));
     bool own = choices->route == HW_LINEAR_ASYNCHRONOUS && hawser_job_nodes(job) == 1 && kind->costs != NULL;

@@ -26,17 +26,21 @@ const char *hw_linear_init_use(const hawser_options *options)
 /* ----------------------------------------------------------------------------------------------- coefficients ---- */
 
 typedef struct linear_weight {
-    uint64_t column;
-    double value;
+    size_t place; /* among the model's coefficients */
+    double size;  /* the magnitude, or the norm over the outputs */
 } linear_weight;
 
 static int larger_first(const void *a, const void *b)
 {
     const linear_weight *x = a, *y = b;
-    double p = fabs(x->value), q = fabs(y->value);
-    if (p != q)
-        return p > q ? -1 : 1;
-    return x->column < y->column ? -1 : x->column > y->column;
+    if (x->size != y->size)
+        return x->size > y->size ? -1 : 1;
+    return x->place < y->place ? -1 : x->place > y->place;
+}
+
+static double value_at(const hw_linear_weights *from, size_t output, size_t place)
+{
+    return from->value[output * from->count + place];
 }
 
 static hawser_status collect(const hw_linear_weights *from, linear_weight **weights, size_t *count, hawser_error *error)
@@ -45,22 +49,42 @@ static hawser_status collect(const hw_linear_weights *from, linear_weight **weig
     if (*weights == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu coefficients", from->count);
     *count = 0;
-    for (size_t k = 0; k < from->count; k++)
-        if (from->value[k] != 0)
-            (*weights)[(*count)++] = (linear_weight){hw_linear_weights_column(from, k), from->value[k]};
+    for (size_t k = 0; k < from->count; k++) {
+        double size = 0.0;
+        for (size_t o = 0; o < from->outputs; o++)
+            size = from->outputs == 1 ? fabs(value_at(from, o, k)) : hypot(size, value_at(from, o, k));
+        if (size != 0)
+            (*weights)[(*count)++] = (linear_weight){k, size};
+    }
     if (*count > 1)
         qsort(*weights, *count, sizeof **weights, larger_first);
     return HAWSER_OK;
 }
 
-/* Prints a line with a number and the name of its column, or the column's number. */
-static void print_weight(const linear_weight *weight, const hawser_schema *schema, uint64_t base, FILE *out)
+/* Prints a line with a number per output and the name of their column, or the column's number. */
+static void print_weight(const hw_linear_weights *from, size_t place, const hawser_schema *schema, uint64_t base, FILE *out)
 {
     char name[1024];
-    if (hawser_schema_print(schema, weight->column, name, sizeof name) > 0)
-        fprintf(out, "%+.10g\t%s\n", weight->value, name);
+    size_t column = hw_linear_weights_column(from, place);
+    for (size_t o = 0; o < from->outputs; o++)
+        fprintf(out, "%+.10g\t", value_at(from, o, place));
+    if (hawser_schema_print(schema, column, name, sizeof name) > 0)
+        fprintf(out, "%s\n", name);
     else
-        fprintf(out, "%+.10g\t%" PRIu64 "\n", weight->value, weight->column + base);
+        fprintf(out, "%" PRIu64 "\n", column + base);
+}
+
+/* Prints the names of several outputs above their numbers, and the intercepts. */
+static void print_heads(const hawser_model *model, const hw_linear_weights *from, FILE *out)
+{
+    const char *names = hawser_model_text(model, "outputs");
+    for (; from->outputs > 1 && names != NULL && *names != '\0'; names += strcspn(names, "\n"), names += *names == '\n')
+        fprintf(out, "%.*s\t", (int)strcspn(names, "\n"), names);
+    if (from->outputs > 1 && names != NULL)
+        fprintf(out, "(column)\n");
+    for (size_t o = 0; o < from->outputs; o++)
+        fprintf(out, "%+.10g\t", from->intercept[o]);
+    fprintf(out, "(intercept)\n");
 }
 
 hawser_status hw_linear_print_coefficients(const hawser_model *model, uint64_t most, FILE *out, hawser_error *error)
@@ -76,9 +100,9 @@ hawser_status hw_linear_print_coefficients(const hawser_model *model, uint64_t m
     if (status == HAWSER_OK)
         status = hawser_model_schema(model, &schema, error);
     if (status == HAWSER_OK) {
-        fprintf(out, "%+.10g\t(intercept)\n", from.intercept[0]);
+        print_heads(model, &from, out);
         for (size_t k = 0; k < count && k < most; k++)
-            print_weight(&weights[k], schema, base, out);
+            print_weight(&from, weights[k].place, schema, base, out);
     }
     free(weights);
     hawser_schema_free(schema);

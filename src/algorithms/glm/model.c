@@ -50,6 +50,31 @@ static hawser_status fact_names(hawser_model *model, const hawser_dataset *data,
     return status;
 }
 
+/* Adds the names of the targets, separated by commas as --target takes them, and of several one per line. */
+static hawser_status fact_targets(hawser_model *model, const hawser_dataset *data, hawser_error *error)
+{
+    size_t outputs = hawser_dataset_outputs(data), length = 1, at = 0;
+    if (outputs < 2)
+        return fact_text(model, "target", hawser_dataset_target_name(data), error);
+    for (size_t o = 0; o < outputs; o++) {
+        if (hawser_dataset_output_name(data, o) == NULL)
+            return HAWSER_OK;
+        length += strlen(hawser_dataset_output_name(data, o)) + 1;
+    }
+    char *text = calloc(length, 1);
+    if (text == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the names of %zu targets", outputs);
+    for (size_t o = 0; o < outputs; o++)
+        at += (size_t)snprintf(text + at, length - at, "%s%s", o > 0 ? "\n" : "", hawser_dataset_output_name(data, o));
+    hawser_status status = hawser_model_fact(model, "outputs", text, error);
+    for (char *c = text; *c != '\0'; c++)
+        *c = *c == '\n' ? ',' : *c;
+    if (status == HAWSER_OK)
+        status = hawser_model_fact(model, "target", text, error);
+    free(text);
+    return status;
+}
+
 static hawser_status facts(hawser_model *model, const hw_linear_fit *fit, const hawser_training_input *input,
                            hawser_error *error)
 {
@@ -61,8 +86,8 @@ static hawser_status facts(hawser_model *model, const hw_linear_fit *fit, const 
     HAWSER_TRY(hw_linear_model_number(model, "rows", (double)X->rows, error));
     HAWSER_TRY(hw_linear_model_number(model, "columns", (double)X->cols, error));
     HAWSER_TRY(hw_linear_model_number(model, "index_base", figures != NULL ? figures->index_base : -1, error));
-    HAWSER_TRY(fact_text(model, "target", hawser_dataset_target_name(input->data), error));
-    if (figures != NULL && figures->target_column > 0)
+    HAWSER_TRY(fact_targets(model, input->data, error));
+    if (figures != NULL && figures->target_column > 0 && fit->outputs <= 1)
         HAWSER_TRY(hw_linear_model_number(model, "target_column", (double)figures->target_column - 1.0, error));
     HAWSER_TRY(fact_text(model, "target_from", figures != NULL && figures->target_file ? "file" : "input", error));
     HAWSER_TRY(fact_names(model, input->data, error));
@@ -97,29 +122,69 @@ hawser_status hw_linear_model_outputs(hawser_model *model, const char *name, con
                                values, error);
 }
 
-/* Adds the nonzero coefficients. `stride` is the distance of two columns, which is not 1 in a path. */
-static hawser_status put_coefficients(hawser_model *model, const double *alpha, size_t stride, size_t columns,
-                                      hawser_error *error)
+/* Coefficients by column, then by output. `stride` is the distance of two of them, which is not 1 in a path. */
+typedef struct weights {
+    const double *values;
+    size_t stride, outputs, columns;
+} weights;
+
+static double weight_at(const weights *from, size_t column, size_t output)
 {
-    size_t count = 0, at = 0;
-    for (size_t j = 0; j < columns; j++)
-        count += alpha[j * stride] != 0.0;
-    int64_t *index = calloc(count + 1, sizeof *index);
-    double *value = calloc(count + 1, sizeof *value);
-    hawser_status status = HAWSER_OK;
-    if (index == NULL || value == NULL)
-        status = hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu coefficients", count);
-    for (size_t j = 0; status == HAWSER_OK && j < columns; j++)
-        if (alpha[j * stride] != 0.0) {
-            index[at] = (int64_t)j;
-            value[at++] = alpha[j * stride];
+    return from->values[(column * from->outputs + output) * from->stride];
+}
+
+/* Returns true if a column has a coefficient for any output. */
+static bool has(const weights *from, size_t column)
+{
+    bool any = false;
+    for (size_t o = 0; o < from->outputs; o++)
+        any |= weight_at(from, column, o) != 0.0;
+    return any;
+}
+
+static size_t count_of(const weights *from)
+{
+    size_t count = 0;
+    for (size_t j = 0; j < from->columns; j++)
+        count += has(from, j);
+    return count;
+}
+
+/* Stores the columns that have coefficients, from place `at` on, and these, `places` per output. Returns the next place. */
+static size_t store(const weights *from, int64_t *index, double *values, size_t at, size_t places)
+{
+    for (size_t j = 0; j < from->columns; j++)
+        if (has(from, j)) {
+            for (size_t o = 0; o < from->outputs; o++)
+                values[o * places + at] = weight_at(from, j, o);
+            index[at++] = (int64_t)j;
         }
-    if (status == HAWSER_OK)
+    return at;
+}
+
+static hawser_status new_places(size_t places, size_t outputs, int64_t **index, double **values, hawser_error *error)
+{
+    *index = calloc(places + 1, sizeof **index);
+    *values = calloc(places * outputs + 1, sizeof **values);
+    return *index != NULL && *values != NULL
+               ? HAWSER_OK
+               : hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu coefficients", places * outputs);
+}
+
+static hawser_status put_coefficients(hawser_model *model, const weights *from, hawser_error *error)
+{
+    size_t count = count_of(from);
+    int64_t *index;
+    double *values;
+    hawser_status status = new_places(count, from->outputs, &index, &values, error);
+    if (status == HAWSER_OK) {
+        (void)store(from, index, values, 0, count);
         status = vector(model, "coefficients.index", HAWSER_I64, index, count, error);
+    }
     if (status == HAWSER_OK)
-        status = hw_linear_model_outputs(model, "coefficients.value", value, 1, count, error);
+        status = hw_linear_model_outputs(model, "coefficients.value", values, from->outputs, count, error);
     free(index);
-    free(value);
+    free(values);
     return status;
 }
 
@@ -130,7 +195,8 @@ static hawser_status put_table(hawser_model *model, const hw_linear_fit *fit, si
     double *column = calloc(done + 1, sizeof *column);
     hawser_status status = column != NULL ? HAWSER_OK : hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a path's table");
     for (size_t k = 0; k < 8 && status == HAWSER_OK; k++) {
-        bool measured = k < 6 || (k == 6 && !isnan(fit->rows[0].error)) || (k == 7 && fit->selection.crossed);
+        bool measured = (k < 6 && !(k == 4 && fit->intercepts != NULL)) || (k == 6 && !isnan(fit->rows[0].error)) ||
+                        (k == 7 && fit->selection.crossed);
         for (size_t l = 0; l < done; l++) {
             const hw_linear_row *row = &fit->rows[l];
             const double fields[] = {row->lambda,    row->objective, row->gap,   row->nonzeros,
@@ -145,56 +211,62 @@ static hawser_status put_table(hawser_model *model, const hw_linear_fit *fit, si
 }
 
 /* Adds all coefficients of the path, compressed by lambda. */
-static hawser_status put_path(hawser_model *model, const hw_linear_fit *fit, size_t columns, size_t done,
+static hawser_status put_path(hawser_model *model, const hw_linear_fit *fit, const weights *first, size_t done,
                               hawser_error *error)
 {
-    const double *path = fit->path;
-    size_t width = fit->stride, stored = 0, at = 0;
-    for (size_t k = 0; k < columns * width; k++)
-        stored += path[k] != 0.0;
-    int64_t *offsets = calloc(done + 1, sizeof *offsets), *index = calloc(stored + 1, sizeof *index);
-    double *value = calloc(stored + 1, sizeof *value);
+    size_t stored = 0, at = 0;
+    int64_t *offsets = calloc(done + 1, sizeof *offsets), *index = NULL;
+    double *values = NULL;
+    weights from = *first;
     hawser_status status = HAWSER_OK;
-    if (offsets == NULL || index == NULL || value == NULL)
-        status = hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu coefficients of a path", stored);
-    for (size_t l = 0; l < done && status == HAWSER_OK; l++) {
-        for (size_t j = 0; j < columns; j++)
-            if (path[j * width + l] != 0.0) {
-                index[at] = (int64_t)j;
-                value[at++] = path[j * width + l];
-            }
-        offsets[l + 1] = (int64_t)at;
-    }
+    if (offsets == NULL)
+        status = hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a path of %zu lambdas", done);
+    for (size_t l = 0; l < done; l++, from.values++)
+        stored += count_of(&from);
+    if (status == HAWSER_OK)
+        status = new_places(stored, from.outputs, &index, &values, error);
+    from.values = fit->path;
+    for (size_t l = 0; l < done && status == HAWSER_OK; l++, from.values++)
+        offsets[l + 1] = (int64_t)(at = store(&from, index, values, at, stored));
     if (status == HAWSER_OK)
         status = vector(model, "path.offsets", HAWSER_I64, offsets, done + 1, error);
     if (status == HAWSER_OK)
         status = vector(model, "path.index", HAWSER_I64, index, at, error);
     if (status == HAWSER_OK)
-        status = hw_linear_model_outputs(model, "path.value", value, 1, at, error);
+        status = hw_linear_model_outputs(model, "path.value", values, from.outputs, at, error);
     free(offsets);
     free(index);
-    free(value);
+    free(values);
     return status;
 }
 
 hawser_status hw_linear_model_make(const hw_linear_fit *fit, const hawser_training_input *input, hawser_model **model,
                                    hawser_error *error)
 {
-    size_t done = 0, columns = hawser_dataset_matrix(input->data)->cols;
+    size_t done = 0, columns = hawser_dataset_matrix(input->data)->cols, at = fit->selection.chosen;
     while (done < fit->lambda_count && fit->rows[done].done)
         done++;
+    bool path = fit->path != NULL;
+    weights all = {.values = path ? fit->path : fit->alpha,
+                   .stride = path ? fit->stride : 1,
+                   .outputs = fit->outputs > 0 ? fit->outputs : 1,
+                   .columns = columns};
+    weights chosen = all;
+    chosen.values += path ? at : 0;
+    const double *intercepts = fit->intercepts != NULL ? fit->intercepts + at * all.outputs : &fit->rows[at].intercept;
     HAWSER_TRY(hawser_model_new(model, error));
     hawser_status status = facts(*model, fit, input, error);
-    if (status == HAWSER_OK && fit->path != NULL)
-        status = put_coefficients(*model, fit->path + fit->selection.chosen, fit->stride, columns, error);
-    else if (status == HAWSER_OK)
-        status = put_coefficients(*model, fit->alpha, 1, columns, error);
     if (status == HAWSER_OK)
-        status = vector(*model, "intercept", HAWSER_F64, &fit->rows[fit->selection.chosen].intercept, 1, error);
+        status = put_coefficients(*model, &chosen, error);
+    if (status == HAWSER_OK)
+        status = vector(*model, "intercept", HAWSER_F64, intercepts, all.outputs, error);
+    if (status == HAWSER_OK && path && fit->intercepts != NULL)
+        status = hawser_model_tensor(*model, "path.intercept", HAWSER_F64, (const size_t[2]){done, all.outputs},
+                                     fit->intercepts, error);
     if (status == HAWSER_OK && fit->path != NULL)
         status = put_table(*model, fit, done, error);
     if (status == HAWSER_OK && fit->path != NULL)
-        status = put_path(*model, fit, columns, done, error);
+        status = put_path(*model, fit, &all, done, error);
     if (status != HAWSER_OK) {
         hawser_model_free(*model);
         *model = NULL;

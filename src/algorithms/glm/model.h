@@ -26,9 +26,11 @@ typedef struct hw_linear_fit {
     const hw_linear_row *rows; /* by lambda */
     size_t lambda_count;
     hw_linear_selection selection;
-    const double *alpha; /* with one lambda: its coefficients */
-    const double *path;  /* with several: `stride` numbers for each column, first those of the lambdas; or NULL */
+    size_t outputs;      /* 0 stands for 1 */
+    const double *alpha; /* with one lambda: its coefficients, by column, then by output */
+    const double *path;  /* with several: `stride` numbers for each of these, first those of the lambdas; or NULL */
     size_t stride;
+    const double *intercepts;         /* by lambda, then by output; NULL: there is one output, and the rows have them */
     uint32_t folds;                   /* of the cross-validation, 0: none */
     const char *metric, *rule;        /* of the cross-validation */
     const hw_linear_problem *problem; /* for the facts of its kind; NULL: none */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/glm/coefficients.h"
 #include "algorithms/glm/folds.h"
 #include "algorithms/glm/start.h"
 
@@ -299,7 +300,11 @@ static hawser_status take_target(hw_linear_problem *problem, const hawser_traini
     size_t n = problem->X->rows;
     if (hawser_dataset_target(input->data) == NULL)
         return hawser_fail(error, HAWSER_BAD_INPUT, "the input has no target; name its column with --target");
-    HAWSER_TRY(hw_linear_new_doubles(&problem->target, n, error));
+    problem->outputs = problem->kind->several ? hawser_dataset_outputs(input->data) : 1;
+    if (hawser_dataset_outputs(input->data) != problem->outputs)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "the input has %zu targets, and %s predicts one; see 'train multitask'",
+                           hawser_dataset_outputs(input->data), problem->kind->name);
+    HAWSER_TRY(hw_linear_new_doubles(&problem->target, n * problem->outputs, error));
     problem->weights = hawser_dataset_weights(input->data);
     for (size_t i = 0; problem->weights != NULL && i < n; i++)
         if (!(problem->weights[i] >= 0.0))
@@ -316,7 +321,7 @@ static hawser_status fetch_start(const hw_linear_problem *problem, hawser_job *j
     if (list == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the columns of the start");
     for (size_t j = 0; j < problem->X->cols; j++)
-        if (problem->alpha[j] != 0.0)
+        if (hw_linear_any(problem->alpha + j * problem->outputs, problem->outputs))
             list[count++] = (uint32_t)j;
     hawser_status status = hawser_job_fetch(job, problem->X, list, count, error);
     free(list);
@@ -326,22 +331,22 @@ static hawser_status fetch_start(const hw_linear_problem *problem, hawser_job *j
 static hawser_status take_start(hw_linear_problem *problem, hawser_job *job, const hawser_training_input *input,
                                 hawser_error *error)
 {
-    size_t n = problem->X->rows, p = problem->X->cols;
+    size_t n = problem->X->rows, p = problem->X->cols, outputs = problem->outputs;
     if (input->init == NULL) /* states begin at zero, without memory */
         return HAWSER_OK;
-    HAWSER_TRY(hw_linear_new_doubles(&problem->alpha, p, error));
-    HAWSER_TRY(hw_linear_new_doubles(&problem->image, n, error));
-    HAWSER_TRY(hw_linear_model_start(input->init, input->data, problem->alpha, error));
-    for (size_t j = 0; j < p; j++) { /* the start must be feasible */
+    HAWSER_TRY(hw_linear_new_doubles(&problem->alpha, p * outputs, error));
+    HAWSER_TRY(hw_linear_new_doubles(&problem->image, n * outputs, error));
+    HAWSER_TRY(hw_linear_model_start(input->init, input->data, outputs, problem->alpha, error));
+    for (size_t j = 0; outputs == 1 && j < p; j++) { /* the start must be feasible */
         if (problem->lower != NULL && problem->alpha[j] < problem->lower[j])
             problem->alpha[j] = problem->lower[j];
         if (problem->upper != NULL && problem->alpha[j] > problem->upper[j])
             problem->alpha[j] = problem->upper[j];
     }
     HAWSER_TRY(fetch_start(problem, job, error));
-    for (size_t j = 0; j < p; j++)
-        if (problem->alpha[j] != 0.0)
-            hawser_column_axpy(problem->X, j, problem->alpha[j], problem->image);
+    for (size_t at = 0; at < p * outputs; at++)
+        if (problem->alpha[at] != 0.0)
+            hawser_column_axpy(problem->X, at / outputs, problem->alpha[at], problem->image + at % outputs * n);
     return HAWSER_OK;
 }
 

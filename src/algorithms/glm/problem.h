@@ -29,11 +29,15 @@ typedef struct hw_linear_kind {
     const char *name;                      /* of the algorithm */
     const char *cv_name, *validation_name; /* of the error on held-out rows: "cv_mse" */
     bool centres;                          /* the best intercept leaves residuals of mean zero */
+    bool plain_rounds;                     /* rounds are not extrapolated */
+    bool several;                          /* the target may have several columns, whose coefficients enter together */
     bool boxes;                            /* lambda_max is exact even with columns that have no penalty but both bounds */
     const struct hw_newton_loss *loss; /* that Newton's models approximate (newton/loss.h); NULL: the loss is quadratic */
     const char *fit_name;              /* of the share of the loss at zero that the model explains: "r2" */
     /* Makes problem->target and problem->weights. */
     hawser_status (*take_target)(struct hw_linear_problem *problem, const hawser_training_input *input, hawser_error *error);
+    /* Refuses a combination of options that the kind does not have; may be NULL. */
+    hawser_status (*check)(const struct hw_linear *linear, hawser_error *error);
     /* Returns the error of one row for a margin, which includes the offset unless the target does. */
     double (*row_error)(double target, double margin);
     const hw_linear_error *errors; /* further errors on held-out rows; NULL: none */
@@ -54,7 +58,8 @@ typedef struct hw_linear_problem {
     const hawser_matrix *X;
     const double *weights; /* or NULL */
     double *own_weights;   /* the memory of weights that are not the input's; or NULL */
-    double *target;        /* y - offset, or what the kind makes of y */
+    size_t outputs;        /* targets; 1 unless the kind takes several */
+    double *target;        /* y - offset, or what the kind makes of y; by output, then by row */
     double *target_log;    /* log of the target, 0 where that is 0, if the kind's loss needs it; or NULL */
     const double *offset;  /* if the target does not include it; or NULL */
     double labels[2];      /* the target's values of class -1 and class 1, if there are classes */
@@ -64,12 +69,12 @@ typedef struct hw_linear_problem {
     const hw_linear_error *error; /* that --cv compares; NULL: kind->row_error */
     uint32_t *fold; /* by row: the fold (from 1) in which the row is held out, 0: never; NULL: no row ever is */
     double *factor, *lower, *upper; /* by column, or NULL */
-    double *alpha, *image;          /* the start, and X times it; NULL: zeros */
-    double *free_columns;           /* rows x (free_count + box_count): columns without penalty, dense */
-    int *free_side;                 /* of each: 0 free on both sides, 1 above its lower bound, -1 below its upper one */
-    uint32_t *free_list;            /* their numbers */
-    size_t free_count;              /* columns without a bound on at least one side; they come first */
-    size_t box_count; /* columns of factor 0 with both bounds; 0 also if there are too many, or the kind needs none */
+    double *alpha, *image; /* the start, by column, then by output, and X times it, by output, then by row; NULL: zeros */
+    double *free_columns;  /* rows x (free_count + box_count): columns without penalty, dense */
+    int *free_side;        /* of each: 0 free on both sides, 1 above its lower bound, -1 below its upper one */
+    uint32_t *free_list;   /* their numbers */
+    size_t free_count;     /* columns without a bound on at least one side; they come first */
+    size_t box_count;      /* columns of factor 0 with both bounds; 0 also if there are too many, or the kind needs none */
 } hw_linear_problem;
 
 /* Makes target, folds, factors, bounds and start. The caller calls hw_linear_problem_free, also after a failure. */
@@ -95,5 +100,4 @@ hawser_status hw_linear_check_small(double mean_square, double sum, size_t rows,
                                     hawser_error *error) HAWSER_MUST_USE;
 /* Allocates zeros, which the caller frees: one more than `count`, so that a count of 0 does not fail. */
 hawser_status hw_linear_new_doubles(double **out, size_t count, hawser_error *error) HAWSER_MUST_USE;
-
 #endif

@@ -47,6 +47,14 @@ static void declare_metrics(hawser_program *program)
         hawser_metric_declare(program, grade_names[g], HAWSER_SUM);
 }
 
+/* Adds the unit that prepares a fold. With several outputs it stores the means of the columns, from which the intercepts of all lambdas follow. */
+static void prepare_work(hawser_operator *folds, const hw_linear *linear, hawser_program *program, hawser_state *X,
+                         hawser_unit_function *prepare)
+{
+    hawser_state *means = linear->problem.outputs > 1 ? hawser_local_state(program, "means", X, 1, NULL) : NULL;
+    hawser_unit(folds, "prepare", prepare, HAWSER_READS(X), means != NULL ? HAWSER_UPDATES(means) : NULL);
+}
+
 static hawser_program *new_program(const char *name, hw_linear *linear, const hw_linear_units *units)
 {
     hawser_program *program = hawser_program_new(name, linear);
@@ -66,9 +74,11 @@ void hw_linear_frame_begin(hw_linear_frame *frame, hw_linear_driver *driver, con
     hawser_state *X = frame->X = hawser_data_state(p, "X", linear->problem.X, HAWSER_BY_COLUMN);
     hawser_data_costs(X, choices->costs);
     hawser_rule rule = {.damping = choices->damping, .gain = choices->gain};
-    hawser_state *v = frame->v = hawser_replicated_state(p, "v", linear->problem.X->rows, 1, linear->problem.image, rule);
-    hawser_state *alpha = frame->alpha = hawser_local_state(p, "alpha", X, 1, linear->problem.alpha);
-    frame->path = choices->lambda_count > 1 ? hawser_local_state(p, "path", X, choices->lambda_count, NULL) : NULL;
+    size_t outputs = linear->problem.outputs;
+    hawser_state *v = frame->v =
+        hawser_replicated_state(p, "v", linear->problem.X->rows * outputs, 1, linear->problem.image, rule);
+    hawser_state *alpha = frame->alpha = hawser_local_state(p, "alpha", X, outputs, linear->problem.alpha);
+    frame->path = choices->lambda_count > 1 ? hawser_local_state(p, "path", X, choices->lambda_count * outputs, NULL) : NULL;
     hawser_tie(alpha, v);
     hawser_derive(v, hw_linear_rebuild);
     hawser_encoding(v, choices->form);
@@ -77,7 +87,7 @@ void hw_linear_frame_begin(hw_linear_frame *frame, hw_linear_driver *driver, con
     hawser_until path_done = {.test = hw_linear_next_lambda, .user = driver};
     hawser_until folds_done = {.test = hw_linear_next_fold, .user = driver};
     hawser_operator *folds = hawser_loop(hawser_root(p), "folds", folds_done, hawser_bsp());
-    hawser_unit(folds, "prepare", units->prepare, HAWSER_READS(X), NULL);
+    prepare_work(folds, linear, p, X, units->prepare);
     if (choices->lambda_count > choices->lambda_first) {
         hawser_operator *again = hawser_branch(folds, "again", hw_linear_resumes, driver);
         again = hawser_loop(again, "resume", (hawser_until){.clocks = 1}, hawser_bsp());
@@ -123,12 +133,13 @@ hawser_program *hw_linear_certificate_program(hw_linear_driver *driver, const hw
     hw_linear *linear = driver->linear;
     hawser_program *p = new_program("certificate", linear, units);
     hawser_state *X = hawser_data_state(p, "X", linear->problem.X, HAWSER_BY_COLUMN);
-    hawser_state *v = hawser_replicated_state(p, "v", linear->problem.X->rows, 1, NULL, (hawser_rule){0});
-    hawser_state *a = hawser_local_state(p, "alpha", X, 1, alpha);
+    size_t outputs = linear->problem.outputs;
+    hawser_state *v = hawser_replicated_state(p, "v", linear->problem.X->rows * outputs, 1, NULL, (hawser_rule){0});
+    hawser_state *a = hawser_local_state(p, "alpha", X, outputs, alpha);
     if (path)
         hw_linear_add_path(linear, p, X);
     hawser_operator *all = hawser_sequence(hawser_branch(hawser_root(p), "begin", hw_linear_set_rest, driver));
-    hawser_unit(all, "prepare", units->prepare, HAWSER_READS(X), NULL);
+    prepare_work(all, linear, p, X, units->prepare);
     hawser_unit(all, "image", hw_linear_rebuild, HAWSER_READS(X, a), HAWSER_UPDATES(v));
     hawser_unit(all, "measure", units->measure, HAWSER_READS(X, v, a), NULL);
     hawser_unit(all, "bound", units->bound, HAWSER_READS(X, a), NULL);
@@ -210,11 +221,14 @@ hawser_status hw_linear_choose(hawser_context *context, hw_linear_scan *scan, co
 
 hawser_status hw_linear_rebuild(hawser_context *context)
 {
-    hw_linear_combine(hawser_data_view(context, "X"), hawser_local(context, "alpha"), hawser_cache(context, "v"));
+    const hawser_matrix *X = hawser_data_view(context, "X");
+    size_t outputs = ((const hw_linear *)hawser_user(context))->problem.outputs;
+    for (size_t o = 0; o < outputs; o++)
+        hw_linear_combine(X, hawser_local(context, "alpha") + o, outputs, hawser_cache(context, "v") + o * X->rows);
     return HAWSER_OK;
 }
 
-hawser_status hw_linear_record_lambda(hawser_context *context, double intercept)
+hawser_status hw_linear_record_lambda(hawser_context *context, const double *intercepts)
 {
     const hw_linear *linear = hawser_user(context);
     double weight = 0.0, errors = 0.0;
@@ -231,7 +245,7 @@ hawser_status hw_linear_record_lambda(hawser_context *context, double intercept)
             }
     }
     hawser_error error = {0};
-    if (hw_linear_held_out(&linear->problem, hawser_view(context, "v"), intercept, fold, &weight, &errors, &error) !=
+    if (hw_linear_held_out(&linear->problem, hawser_view(context, "v"), intercepts, fold, &weight, &errors, &error) !=
         HAWSER_OK)
         return hw_linear_fail(context, &error);
     HAWSER_TRY(hawser_report(context, "held_weight", weight));

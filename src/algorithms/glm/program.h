@@ -62,8 +62,8 @@ hawser_status hw_linear_choose(hawser_context *context, hw_linear_scan *scan, co
 
 /* Computes v = X alpha from zero, so that certificates contain neither rounding errors nor held updates. */
 hawser_status hw_linear_rebuild(hawser_context *context) HAWSER_MUST_USE;
-/* Stores the coefficients of a lambda, and measures them on the rows that this fold holds out. */
-hawser_status hw_linear_record_lambda(hawser_context *context, double intercept) HAWSER_MUST_USE;
+/* Stores the coefficients of a lambda, and measures them on the rows that this fold holds out. There is an intercept per output. */
+hawser_status hw_linear_record_lambda(hawser_context *context, const double *intercepts) HAWSER_MUST_USE;
 
 /* Reports a number that may have overflowed: infinity instead of NaN, which would fail the run before the driver can restore a point. */
 hawser_status hw_linear_report(hawser_context *context, const char *metric, double value) HAWSER_MUST_USE;

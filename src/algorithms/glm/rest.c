@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "algorithms/glm/best.h"
+#include "algorithms/glm/coefficients.h"
 #include "algorithms/glm/program.h"
 
 /* Reports the mean of the margins, from the means of own columns, for a model without a certificate, and the number of the kept certificate. */
@@ -19,12 +20,16 @@ static hawser_status collect(hawser_context *context)
             return hw_linear_fail(context, &error);
         (void)hw_linear_weigh(&linear->problem, 0, weights);
     }
+    size_t outputs = linear->problem.outputs;
+    double *means = outputs > 1 ? hawser_local(context, "means") : NULL;
     for (size_t j = 0; j < X->cols; j++) {
         double sum = 0.0, squares = 0.0;
-        if (alpha[j] == 0.0)
+        if (!hw_linear_any(alpha + j * outputs, outputs))
             continue;
         hawser_column_moments(X, j, weights, linear->problem.total, 0.0, &sum, &squares);
-        shift += alpha[j] * (sum / linear->problem.total);
+        shift += alpha[j * outputs] * (sum / linear->problem.total);
+        if (means != NULL)
+            means[j] = sum / linear->problem.total;
     }
     free(weights);
     HAWSER_TRY(hawser_report(context, "shift", shift));
@@ -39,20 +44,23 @@ hawser_program *hw_linear_collect_program(hw_linear *linear, const double *alpha
     hawser_metric_declare(p, "kept_first", HAWSER_MIN);
     hawser_metric_declare(p, "kept_last", HAWSER_MAX);
     hawser_state *X = hawser_data_state(p, "X", linear->problem.X, HAWSER_BY_COLUMN);
-    hawser_state *a = hawser_local_state(p, "alpha", X, 1, alpha);
-    (void)hawser_local_state(p, "best", X, 1, linear->best.alpha);
+    size_t outputs = linear->problem.outputs;
+    hawser_state *a = hawser_local_state(p, "alpha", X, outputs, alpha);
+    (void)hawser_local_state(p, "best", X, outputs, linear->best.alpha);
+    hawser_state *means = outputs > 1 ? hawser_local_state(p, "means", X, 1, NULL) : NULL;
     if (path)
         hw_linear_add_path(linear, p, X);
-    hawser_unit(hawser_root(p), "collect", collect, HAWSER_READS(X, a), NULL);
+    hawser_unit(hawser_root(p), "collect", collect, HAWSER_READS(X, a), means != NULL ? HAWSER_UPDATES(means) : NULL);
     return p;
 }
 
-static double mean_target(const hw_linear_problem *problem)
+double hw_linear_mean_target(const hw_linear_problem *problem, size_t output)
 {
     double sum = 0.0;
+    const double *target = problem->target + output * problem->X->rows;
     for (size_t i = 0; i < problem->X->rows; i++)
         if (!hw_linear_out(problem, i, 0))
-            sum += (problem->weights != NULL ? problem->weights[i] : 1.0) * problem->target[i];
+            sum += (problem->weights != NULL ? problem->weights[i] : 1.0) * target[i];
     return sum / problem->total;
 }
 
@@ -70,13 +78,13 @@ const double *hw_linear_take_collected(hw_linear_driver *driver, const hawser_ru
     double shift = hawser_result_metric(run, "shift"), nonzeros = 0.0; /* NAN: there was not even time for the mean */
     bool known = problem->kind->centres && driver->linear->choices.settings.intercept && !isnan(shift);
     for (size_t j = 0; j < problem->X->cols; j++)
-        nonzeros += alpha[j] != 0.0;
+        nonzeros += hw_linear_any(alpha + j * problem->outputs, problem->outputs);
     record->rest = (hw_linear_row){.lambda = record->rest_lambda,
                                    .objective = NAN,
                                    .gap = NAN,
                                    .penalty = NAN,
                                    .nonzeros = nonzeros,
-                                   .intercept = known ? mean_target(problem) - shift : record->last_intercept,
+                                   .intercept = known ? hw_linear_mean_target(problem, 0) - shift : record->last_intercept,
                                    .error = NAN,
                                    .done = true};
     return alpha;

@@ -12,5 +12,7 @@ hawser_program *hw_linear_collect_program(hw_linear *linear, const double *alpha
 const double *hw_linear_take_collected(hw_linear_driver *driver, const hawser_run *run);
 /* Stores the certificate of the rest, from the run of its program, for hw_linear_finish. */
 void hw_linear_take_rest(hw_linear_driver *driver, const hawser_run *run);
+/* Returns the mean of a target over the rows that train. */
+double hw_linear_mean_target(const hw_linear_problem *problem, size_t output);
 
 #endif

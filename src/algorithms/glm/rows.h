@@ -3,7 +3,8 @@
 #define HW_ALGORITHMS_GLM_ROWS_H
 
 /* clang-format off */
-#define HW_LINEAR_ROWS \
+/* Those of all kinds, and the bounds of single coefficients. */
+#define HW_LINEAR_COMMON_ROWS \
     {"path", HAWSER_TEXT, NULL, NULL, "N|LIST", \
      "Fit a path of N lambdas, or the listed ones. N go from lambda_max down, a list is separated by commas; each starts from the last one's solution", \
      NULL, 0}, \
@@ -33,14 +34,18 @@
      NULL, 0}, \
     {"penalty-factors", HAWSER_PATH, NULL, NULL, "FILE", \
      "One factor >= 0 per column, by which its penalty is multiplied; 0 leaves a column free", "Penalty by column, bounds", 0}, \
-    {"lower", HAWSER_TEXT, NULL, NULL, "X|FILE", \
-     "Lower bound of the coefficients (<= 0): a number, or a file with one per column", "Penalty by column, bounds", 0}, \
-    {"upper", HAWSER_TEXT, NULL, NULL, "X|FILE", \
-     "Upper bound of the coefficients (>= 0): a number, or a file with one per column", "Penalty by column, bounds", 0}, \
     {"sigma", HAWSER_NUMBER, NULL, "(0,inf)", "S", \
      "sigma', by which a block allows for the changes of other blocks; default gamma K, doubled when the objective rises", \
      "Solver", 0}, \
     {"certify-every", HAWSER_INTEGER, NULL, "[1,inf)", "N", "Clocks between two certificates; default: as needed", "Solver", 0}
+
+#define HW_LINEAR_BOUND_ROWS \
+    {"lower", HAWSER_TEXT, NULL, NULL, "X|FILE", \
+     "Lower bound of the coefficients (<= 0): a number, or a file with one per column", "Penalty by column, bounds", 0}, \
+    {"upper", HAWSER_TEXT, NULL, NULL, "X|FILE", \
+     "Upper bound of the coefficients (>= 0): a number, or a file with one per column", "Penalty by column, bounds", 0}
+
+#define HW_LINEAR_ROWS HW_LINEAR_COMMON_ROWS, HW_LINEAR_BOUND_ROWS
 /* clang-format on */
 
 #endif

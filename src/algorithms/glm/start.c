@@ -59,13 +59,13 @@ static hawser_status read_names(matching *m, const hawser_dataset *data, const h
 }
 
 /* Copies the model's coefficients `beta` to the columns with the same names. */
-static hawser_status match(matching *m, const double *beta, double *alpha, hawser_error *error)
+static hawser_status match(matching *m, const double *beta, size_t outputs, double *alpha, hawser_error *error)
 {
     bool same = m->model_count == m->data_count;
     for (size_t j = 0; same && j < m->data_count; j++)
         same = strcmp(m->model[j].name, m->data[j].name) == 0;
     if (same) {
-        memcpy(alpha, beta, m->data_count * sizeof *alpha);
+        memcpy(alpha, beta, m->data_count * outputs * sizeof *alpha);
         return HAWSER_OK;
     }
     HAWSER_TRY(sort_names(m->model, m->model_count, error));
@@ -74,8 +74,8 @@ static hawser_status match(matching *m, const double *beta, double *alpha, hawse
         while (j < m->data_count && strcmp(m->data[j].name, m->model[k].name) < 0)
             j++;
         if (j < m->data_count && strcmp(m->data[j].name, m->model[k].name) == 0)
-            alpha[m->data[j].column] = beta[m->model[k].column];
-        else if (beta[m->model[k].column] != 0.0)
+            memcpy(alpha + m->data[j].column * outputs, beta + m->model[k].column * outputs, outputs * sizeof *alpha);
+        else if (hw_linear_any(beta + m->model[k].column * outputs, outputs))
             return hawser_fail(error, HAWSER_BAD_INPUT,
                                "--init: the model has a coefficient for the column '%.100s', which the data do not have; is "
                                "it a model of other data?",
@@ -85,10 +85,10 @@ static hawser_status match(matching *m, const double *beta, double *alpha, hawse
 }
 
 static hawser_status match_names(const hawser_model *init, const hawser_dataset *data, const hawser_schema *schema,
-                                 double *alpha, hawser_error *error)
+                                 size_t outputs, double *alpha, double *intercepts, hawser_error *error)
 {
     matching m = {0};
-    double intercept = 0.0, *beta = NULL;
+    double *beta = NULL;
     hawser_schema_column last = {0};
     (void)hawser_schema_at(schema, hawser_schema_count(schema) - 1, &last);
     hawser_status status = read_names(&m, data, schema, last.first + last.count, error);
@@ -96,13 +96,13 @@ static hawser_status match_names(const hawser_model *init, const hawser_dataset 
         status = hawser_fail(error, HAWSER_BAD_INPUT, "--init: the model has %g columns and names for %zu",
                              hw_linear_fact(init, "columns", 0.0), m.model_count);
     if (status == HAWSER_OK)
-        beta = calloc(m.model_count, sizeof *beta);
+        beta = calloc(m.model_count * outputs, sizeof *beta);
     if (status == HAWSER_OK && beta == NULL)
         status = hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu coefficients", m.model_count);
     if (status == HAWSER_OK)
-        status = hw_linear_model_coefficients(init, m.model_count, beta, &intercept, error);
+        status = hw_linear_model_coefficients(init, m.model_count, outputs, beta, intercepts, error);
     if (status == HAWSER_OK)
-        status = match(&m, beta, alpha, error);
+        status = match(&m, beta, outputs, alpha, error);
     free(beta);
     free(m.text);
     free(m.model);
@@ -110,19 +110,27 @@ static hawser_status match_names(const hawser_model *init, const hawser_dataset 
     return status;
 }
 
-hawser_status hw_linear_model_start(const hawser_model *init, const hawser_dataset *data, double *alpha, hawser_error *error)
+hawser_status hw_linear_model_start(const hawser_model *init, const hawser_dataset *data, size_t outputs, double *alpha,
+                                    hawser_error *error)
 {
     size_t columns = hawser_dataset_matrix(data)->cols;
-    double intercept = 0.0;
+    double *intercepts = NULL;
     hawser_schema *schema = NULL;
-    HAWSER_TRY(hawser_model_schema(init, &schema, error));
+    intercepts = calloc(outputs, sizeof *intercepts);
+    if (intercepts == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu intercepts", outputs);
+    if (hawser_model_schema(init, &schema, error) != HAWSER_OK) {
+        free(intercepts);
+        return error->status;
+    }
     hawser_status status = schema != NULL && hawser_dataset_column(data, 0) != NULL
-                               ? match_names(init, data, schema, alpha, error)
-                               : hw_linear_model_coefficients(init, columns, alpha, &intercept, error);
+                               ? match_names(init, data, schema, outputs, alpha, intercepts, error)
+                               : hw_linear_model_coefficients(init, columns, outputs, alpha, intercepts, error);
     hawser_schema_free(schema);
-    for (size_t j = 0; j < columns && status == HAWSER_OK; j++)
-        if (!isfinite(alpha[j]))
-            status =
-                hawser_fail(error, HAWSER_BAD_INPUT, "--init: the model's coefficient for column %zu is %g", j, alpha[j]);
+    free(intercepts);
+    for (size_t at = 0; at < columns * outputs && status == HAWSER_OK; at++)
+        if (!isfinite(alpha[at]))
+            status = hawser_fail(error, HAWSER_BAD_INPUT, "--init: the model's coefficient for column %zu is %g",
+                                 at / outputs, alpha[at]);
     return status;
 }

@@ -209,7 +209,9 @@ static hawser_status run_and_finish(ending *rest, hw_linear_build *build, const 
     early |= failed;
     hw_linear_record_cut(&driver->record);
     const double *alpha = early ? rest->alpha : hawser_result(training->run, "alpha", NULL);
-    return hw_linear_finish(driver, input, alpha, early, error);
+    const hawser_run *prepared = driver->record.begun || rest->run == NULL ? training->run : rest->run;
+    const double *means = hawser_result(prepared, "means", NULL); /* as soon as a fold has been prepared */
+    return hw_linear_finish(driver, input, alpha, means, early, error);
 }
 
 hawser_status hw_linear_train(const hw_linear_kind *kind, const hw_linear_units *units, hw_linear_build *build,

@@ -251,7 +251,7 @@ static hawser_status search(hawser_context *context)
 static hawser_status record(hawser_context *context)
 {
     const hw_lasso_block *block = hawser_scratch(context);
-    return hw_linear_record_lambda(context, block->intercept);
+    return hw_linear_record_lambda(context, &block->intercept);
 }
 
 static void declare(hawser_program *program)

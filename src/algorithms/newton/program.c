@@ -285,7 +285,7 @@ static hawser_status smooth_newton(hawser_context *context)
 hawser_status hw_newton_record(hawser_context *context)
 {
     const hw_newton_block *block = hawser_scratch(context);
-    return hw_linear_record_lambda(context, block->point.intercept);
+    return hw_linear_record_lambda(context, &block->point.intercept);
 }
 
 void hw_newton_declare(hawser_program *program)

@@ -114,7 +114,7 @@ hawser_status hw_descent_new(hw_descent *descent, hawser_job *job, const hawser_
     HAWSER_TRY(hw_linear_new_doubles(&descent->start, descent->X->cols, error));
     HAWSER_TRY(hw_linear_new_doubles(&descent->best, descent->X->cols, error));
     if (input->init != NULL)
-        HAWSER_TRY(hw_linear_model_start(input->init, input->data, descent->start, error));
+        HAWSER_TRY(hw_linear_model_start(input->init, input->data, 1, descent->start, error));
     memcpy(descent->best, descent->start, descent->X->cols * sizeof *descent->best);
     hawser_job_fit(job, descent->X->stored, WORTH_A_WORKER);
     descent->blocks = hawser_job_workers(job);

@@ -26,16 +26,16 @@ void hw_linear_axpy(const hw_linear_columns *columns, size_t j, double step, dou
     }
 }
 
-void hw_linear_combine(const hawser_matrix *X, const double *alpha, double *image)
+void hw_linear_combine(const hawser_matrix *X, const double *alpha, size_t stride, double *image)
 {
     uint32_t
         columns[512]; /* many at a time, so that a part of the image stays in the cache for all of them if they are dense */
     double coefficients[512];
     size_t held = 0;
     for (size_t j = 0; j < X->cols; j++) {
-        if (alpha[j] != 0.0) {
+        if (alpha[j * stride] != 0.0) {
             columns[held] = (uint32_t)j;
-            coefficients[held++] = alpha[j];
+            coefficients[held++] = alpha[j * stride];
         }
         if (held == sizeof columns / sizeof *columns || j + 1 == X->cols) {
             hawser_combine(X, columns, coefficients, held, image);

@@ -102,8 +102,8 @@ static inline double hw_linear_dot(const hw_linear_columns *columns, size_t j, c
     return hawser_column_dot(&columns->X, j, u) - columns->mean[j] * sum;
 }
 
-/* Adds X alpha to the image. */
-void hw_linear_combine(const hawser_matrix *X, const double *alpha, double *image);
+/* Adds X alpha to the image. `stride` is the distance of two columns' coefficients. */
+void hw_linear_combine(const hawser_matrix *X, const double *alpha, size_t stride, double *image);
 
 /* Adds a weighted column: u_i += step w_i x_ij. */
 void hw_linear_axpy(const hw_linear_columns *columns, size_t j, double step, double *u);
