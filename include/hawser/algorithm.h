@@ -155,6 +155,9 @@ typedef struct hawser_algorithm {
     /** Likewise for the linear predictor, with offset, of which a prediction is a function (hawser predict --link). NULL: the predictions are
      *  the linear predictor. */
     hawser_status (*link)(const hawser_model *model, const hawser_dataset *data, double *values, hawser_error *error);
+    /** Returns how many targets a model predicts: `predict` then writes this many numbers per row, and its trainings take several targets
+     *  (hawser_load.outputs). NULL: one target. */
+    size_t (*outputs)(const hawser_model *model);
     /** Replaces `count` predictions of a model by labels. NULL: the algorithm has no labels. */
     hawser_status (*label)(const hawser_model *model, size_t count, double *predictions, hawser_error *error);
     /** Compares predictions with data's target (and its weights). `measures` has HAWSER_MEASURES zeroed elements. The caller frees

@@ -20,14 +20,27 @@ const hawser_option *hw_evaluate_rows(void)
     return rows;
 }
 
-/* Returns the word of a label in a table's column of that name, or NULL if the number stands for itself. */
-static const char *word_of(const char *const *words, const char *column, double value)
+/* The words that stand for numbers in a table's columns "label" and "output"; NULL: the numbers stand for themselves. */
+typedef struct measure_words {
+    const char *const *labels, *const *outputs;
+} measure_words;
+
+static measure_words words_of(const hw_fitted *fitted)
 {
-    return words != NULL && strcmp(column, "label") == 0 ? words[(size_t)value] : NULL;
+    return (measure_words){hw_label_words(fitted), (const char *const *)fitted->output_names};
+}
+
+/* Returns the word of a number in a table's column, or NULL if the number stands for itself. */
+static const char *word_of(measure_words words, const char *column, double value)
+{
+    const char *const *list = strcmp(column, "label") == 0    ? words.labels
+                              : strcmp(column, "output") == 0 ? words.outputs
+                                                              : NULL;
+    return list != NULL ? list[(size_t)value] : NULL;
 }
 
 /* Makes a list of objects for a table, and a list of lists for a matrix. */
-static json_t *json_of(const hawser_measure *measure, const char *const *words, bool *ok)
+static json_t *json_of(const hawser_measure *measure, measure_words words, bool *ok)
 {
     json_t *lines = json_array();
     for (size_t i = 0; i < measure->lines; i++) {
@@ -53,7 +66,7 @@ static hawser_status print_json(const hw_call *call, const hw_fitted *fitted, co
     bool ok = true;
     json_t *object = json_object(), *notes = json_array();
     const hawser_load_figures *figures = hawser_dataset_figures(data);
-    const char *const *words = hw_label_words(fitted);
+    measure_words words = words_of(fitted);
     hw_json_text(object, "algorithm", fitted->algorithm->name, &ok);
     hw_json_text(object, "model", call->words[0], &ok);
     hw_json_count(object, "rows", hawser_dataset_matrix(data)->rows, &ok);
@@ -84,7 +97,7 @@ static void print_cell(FILE *out, const char *word, double value)
         fprintf(out, " %14.6g", value);
 }
 
-static void print_table(FILE *out, const hawser_measure *measure, const char *const *words)
+static void print_table(FILE *out, const hawser_measure *measure, measure_words words)
 {
     bool matrix = measure->columns == NULL;
     fprintf(out, "\n%s%s\n", measure->name, matrix ? " (lines: label, columns: predicted label)" : "");
@@ -108,7 +121,7 @@ static void print_table(FILE *out, const hawser_measure *measure, const char *co
 }
 
 /* Prints the numbers, one per line, then the tables. */
-static void print_lines(FILE *out, const hawser_dataset *data, const hawser_measure *measures, const char *const *words)
+static void print_lines(FILE *out, const hawser_dataset *data, const hawser_measure *measures, measure_words words)
 {
     fprintf(out, "%-21s %zu\n", "rows", hawser_dataset_matrix(data)->rows);
     for (const hawser_measure *one = measures; one->name != NULL; one++)
@@ -152,7 +165,7 @@ hawser_status hw_evaluate(hw_call *call, hawser_error *error)
     if (status == HAWSER_OK && hawser_options_flag(call->options, "json"))
         status = print_json(call, &fitted, data, measures, error);
     else if (status == HAWSER_OK)
-        print_lines(call->out, data, measures, hw_label_words(&fitted));
+        print_lines(call->out, data, measures, words_of(&fitted));
     for (hawser_measure *one = measures; one->name != NULL; one++)
         free(one->values);
     free(predictions);

@@ -68,6 +68,7 @@ hawser_status hw_load_shares(const hw_call *call, hawser_job *job, hawser_datase
     if (call->algorithm != NULL)
         HAWSER_TRY(check_exposure(call, call->algorithm, error));
     HAWSER_TRY(hawser_load_from_options(call->options, &how, error));
+    how.outputs = call->algorithm != NULL && call->algorithm->outputs != NULL;
     for (size_t i = 0; i < call->count && hawser_job_nodes(job) > 1; i++)
         if (strcmp(call->words[i], "-") == 0)
             return hawser_fail(
@@ -114,6 +115,26 @@ static hawser_status fact_count(const hawser_model *model, const char *path, con
     return HAWSER_OK;
 }
 
+/* Counts the model's outputs and splits their names, one per line. */
+static hawser_status take_outputs(const char *path, hw_fitted *fitted, hawser_error *error)
+{
+    const char *names = hawser_model_text(fitted->model, "outputs");
+    fitted->outputs = fitted->algorithm->outputs != NULL ? fitted->algorithm->outputs(fitted->model) : 1;
+    if (fitted->outputs < 2 || names == NULL)
+        return HAWSER_OK;
+    size_t bytes = strlen(names) + 1, count = 0;
+    char *rest = NULL;
+    HAWSER_TRY(hw_new_array((void **)&fitted->output_names, fitted->outputs * sizeof *fitted->output_names + bytes, 1,
+                            "names of targets", error));
+    char *text = memcpy(fitted->output_names + fitted->outputs, names, bytes);
+    for (char *at = strtok_r(text, "\n", &rest); at != NULL; at = strtok_r(NULL, "\n", &rest), count++)
+        if (count < fitted->outputs)
+            fitted->output_names[count] = at;
+    return count == fitted->outputs ? HAWSER_OK
+                                    : hawser_fail(error, HAWSER_BAD_INPUT, "%s: the model has %zu targets and names for %zu",
+                                                  path, fitted->outputs, count);
+}
+
 hawser_status hw_fitted_load(const char *path, hw_fitted *fitted, hawser_error *error)
 {
     *fitted = (hw_fitted){0};
@@ -138,6 +159,8 @@ hawser_status hw_fitted_load(const char *path, hw_fitted *fitted, hawser_error *
     fitted->columns = (size_t)(columns > 0 ? columns : 0);
     if (status == HAWSER_OK)
         status = hawser_model_schema(fitted->model, &fitted->schema, error);
+    if (status == HAWSER_OK)
+        status = take_outputs(path, fitted, error);
     if (status != HAWSER_OK)
         hw_fitted_free(fitted);
     return status;
@@ -153,6 +176,7 @@ void hw_fitted_free(hw_fitted *fitted)
 {
     hawser_model_free(fitted->model);
     hawser_schema_free(fitted->schema);
+    free(fitted->output_names);
     *fitted = (hw_fitted){0};
 }
 
@@ -219,6 +243,7 @@ static hawser_status take_columns(const hw_call *call, const hw_fitted *fitted, 
     const char *name = hawser_model_text(fitted->model, "target"), *unseen = hawser_options_text(call->options, "unseen");
     long long place = -1;
     bool named = hawser_options_source(call->options, "target", NULL) > HAWSER_FROM_PROGRAM;
+    how->outputs = fitted->outputs > 1;
     how->columns = fitted->columns;
     how->schema = fitted->schema;
     how->unseen_zero = unseen != NULL && strcmp(unseen, "zero") == 0;
@@ -365,7 +390,7 @@ hawser_status hw_predict_words(const hw_call *call, hw_fitted *fitted, bool need
     HAWSER_TRY(hw_predictor_load(call, fitted, error));
     hawser_status status = hw_load_for_model(call, fitted, call->words + 1, call->count - 1, needs_target, data, error);
     if (status == HAWSER_OK)
-        status = HW_NEW(predictions, hawser_dataset_matrix(*data)->rows, "predictions", error);
+        status = HW_NEW(predictions, hawser_dataset_matrix(*data)->rows * fitted->outputs, "predictions", error);
     if (status == HAWSER_OK)
         status = fitted->algorithm->predict(fitted->model, *data, *predictions, error);
     if (status != HAWSER_OK) {

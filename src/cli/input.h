@@ -48,6 +48,8 @@ typedef struct hw_fitted {
     hawser_model *model;
     const hawser_algorithm *algorithm;
     size_t columns;
+    size_t outputs;        /* predictions per row */
+    char **output_names;   /* of several; NULL: they have no names */
     hawser_schema *schema; /* of its columns; NULL: they have no names */
 } hw_fitted;
 
@@ -81,7 +83,7 @@ void hw_say_load(const hw_call *call, const hawser_load_figures *figures);
 
 /* Loads MODEL of the call's words, which must make predictions; the caller frees it. */
 hawser_status hw_predictor_load(const hw_call *call, hw_fitted *fitted, hawser_error *error) HAWSER_MUST_USE;
-/* Loads MODEL DATA... of the call's words and predicts; the caller frees all three. */
+/* Loads MODEL DATA... of the call's words and predicts, `outputs` numbers per row; the caller frees all three. */
 hawser_status hw_predict_words(const hw_call *call, hw_fitted *fitted, bool needs_target, hawser_dataset **data,
                                double **predictions, hawser_error *error) HAWSER_MUST_USE;
 

@@ -15,7 +15,8 @@ typedef struct peer_word {
 #define XGBOOST "XGBoost"
 
 static const peer_word rows[] = {
-    {GLMNET, "family gaussian binomial poisson", "the algorithm: train lasso, train logistic, train poisson"},
+    {GLMNET, "family gaussian binomial poisson mgaussian",
+     "the algorithm: train lasso, train logistic, train poisson, train multitask"},
     {GLMNET, "alpha", "--l1-ratio"},
     {GLMNET, "lambda", "--lambda X, or --path with a list"},
     {GLMNET, "nlambda", "--path N"},
@@ -39,6 +40,7 @@ static const peer_word rows[] = {
     {SCIKIT, "Ridge RidgeCV", "train lasso --l1-ratio 0, with lambda = alpha / rows"},
     {SCIKIT, "LogisticRegression LogisticRegressionCV", "train logistic"},
     {SCIKIT, "PoissonRegressor", "train poisson --l1-ratio 0, with lambda = alpha"},
+    {SCIKIT, "MultiTaskLasso MultiTaskElasticNet", "train multitask, with lambda = alpha"},
     {SCIKIT, "SGDRegressor", "train linear --solver sgd"},
     {SCIKIT, "alpha alphas", "--lambda X, or --path with a list (Ridge: divided by the rows)"},
     {SCIKIT, "C Cs", "--C of train logistic"},

@@ -11,8 +11,8 @@ enum { THREADS_MOST = 16 };
 const hawser_option *hw_predict_rows(void)
 {
     static const hawser_option rows[] = {
-        {"output", HAWSER_PATH, "-", NULL, "FILE", "file of the predictions, one per line, or .npy; - is standard output",
-         NULL, 'o'},
+        {"output", HAWSER_PATH, "-", NULL, "FILE",
+         "file of the predictions, one line per row, or .npy; - is standard output", NULL, 'o'},
         HW_UNSEEN_ROW,
         {"id", HAWSER_TEXT, NULL, NULL, "COLUMN",
          "print ID,PREDICTION for each row, with the text of this CSV column; below a line of names if DATA have one", NULL,
@@ -74,7 +74,8 @@ static hawser_status check_npy(const hw_scoring *scoring, const char *path, cons
 static hawser_status write_all(hw_scoring *scoring, uint32_t threads, hawser_error *error)
 {
     char header[HW_NPY_HEADER];
-    hw_npy_shape shape = {.dimensions = 1};
+    size_t outputs = scoring->fitted->outputs;
+    hw_npy_shape shape = {.dimensions = outputs > 1 ? 2 : 1, .sizes = {0, outputs}};
     if (scoring->binary)
         HAWSER_TRY(hw_npy_head(scoring->file, &shape, error));
     else

@@ -61,22 +61,36 @@ static hawser_status put_field(score_text *text, const char *field, hawser_error
 
 hawser_status hw_score_names(const hw_scoring *scoring, hawser_error *error)
 {
-    static const char rest[] = ",prediction\n";
-    const char *name = hawser_rows_id(scoring->rows);
+    const char *id = hawser_rows_id(scoring->rows), *only[] = {"prediction"};
+    const hw_fitted *fitted = scoring->fitted;
+    const char *const *names = (const char *const *)fitted->output_names;
     score_text text = {0};
-    if (name == NULL)
+    hawser_status status = HAWSER_OK;
+    if (names == NULL && (id == NULL || fitted->outputs > 1))
         return HAWSER_OK;
-    hawser_status status = put_field(&text, name, error);
+    if (names == NULL)
+        names = only;
+    if (id != NULL)
+        status = put_field(&text, id, error);
+    for (size_t o = 0; o < fitted->outputs && status == HAWSER_OK; o++) {
+        if (id != NULL || o > 0)
+            status = put_text(&text, ",", 1, error);
+        if (status == HAWSER_OK)
+            status = put_field(&text, names[o], error);
+    }
     if (status == HAWSER_OK)
-        status = put_text(&text, rest, sizeof rest - 1, error);
+        status = put_text(&text, "\n", 1, error);
     if (status == HAWSER_OK)
         status = hw_file_write(scoring->file, text.bytes, text.used, error);
     free(text.bytes);
     return status;
 }
 
-static hawser_status put_row(const hw_scoring *s, const char *id, double value, score_text *text, hawser_error *error)
+/* Prints the predictions of a row: one, or one per target. */
+static hawser_status put_row(const hw_scoring *s, const char *id, const double *values, score_text *text,
+                             hawser_error *error)
 {
+    double value = values[0];
     if (id != NULL) {
         HAWSER_TRY(put_field(text, id, error));
         HAWSER_TRY(put_text(text, ",", 1, error));
@@ -85,9 +99,13 @@ static hawser_status put_row(const hw_scoring *s, const char *id, double value, 
         HAWSER_TRY(put_field(text, s->words[(size_t)value], error));
     else if (s->words != NULL)
         HAWSER_TRY(put_text(text, s->words[(size_t)value], strlen(s->words[(size_t)value]), error));
-    HAWSER_TRY(need(text, HW_NUMBER_TEXT + 1, error));
+    HAWSER_TRY(need(text, s->fitted->outputs * (HW_NUMBER_TEXT + 1), error));
     if (s->words == NULL)
         text->used += hw_number_text(text->bytes + text->used, value, HAWSER_F64);
+    for (size_t o = 1; o < s->fitted->outputs; o++) {
+        text->bytes[text->used++] = ',';
+        text->used += hw_number_text(text->bytes + text->used, values[o], HAWSER_F64);
+    }
     text->bytes[text->used++] = '\n';
     return HAWSER_OK;
 }
@@ -105,15 +123,15 @@ static hawser_status values_of(const hw_scoring *s, const hawser_dataset *data, 
 
 static hawser_status make_text(const hw_scoring *s, const hawser_piece *piece, score_text *text, hawser_error *error)
 {
-    size_t count = hawser_dataset_matrix(piece->data)->rows;
+    size_t count = hawser_dataset_matrix(piece->data)->rows, outputs = s->fitted->outputs;
     double *values;
     HAWSER_TRY(hw_check_sides(s->call, s->fitted, piece->data, false, error));
-    HAWSER_TRY(HW_NEW(&values, count, "predictions", error));
+    HAWSER_TRY(HW_NEW(&values, count * outputs, "predictions", error));
     hawser_status status = values_of(s, piece->data, values, error);
     if (status == HAWSER_OK && s->binary)
-        status = put_text(text, (const char *)values, count * sizeof *values, error);
+        status = put_text(text, (const char *)values, count * outputs * sizeof *values, error);
     for (size_t i = 0; status == HAWSER_OK && !s->binary && i < count; i++)
-        status = put_row(s, piece->ids != NULL ? piece->ids[i] : NULL, values[i], text, error);
+        status = put_row(s, piece->ids != NULL ? piece->ids[i] : NULL, values + i * outputs, text, error);
     free(values);
     return status;
 }

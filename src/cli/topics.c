@@ -74,7 +74,10 @@ static const hawser_topic topics[] = {
      "  missing  An empty field, ?, NA, N/A, NaN, null and none. --missing zero, mean (numbers\n"
      "           only), drop, or level: missing words are a level of their own. Two, as in\n"
      "           mean,level, are for numbers and for words.\n"
-     "  target   May have words, which are classes: train logistic, if there are two.\n\n"
+     "  target   May have words, which are classes: train logistic, if there are two.\n"
+     "  targets  train multitask takes several: --target a,b, or a file with a column for each,\n"
+     "           also for svmlight. predict prints a line of their names, if they have some, and\n"
+     "           a number for each in every line after it.\n\n"
      "A line of --penalty-factors, --lower or --upper belongs to a column of the table, with all\n"
      "its words. The model keeps columns and words as JSON (its fact schema). predict and\n"
      "evaluate match columns by name, in any order; further columns are counted and ignored,\n"
@@ -193,9 +196,10 @@ static const hawser_topic topics[] = {
      "  w = numpy.zeros((len(m[\"intercept\"]), X.shape[1]))\n"
      "  w[:, m[\"coefficients.index\"]] = m[\"coefficients.value\"]\n"
      "  p = X @ w.T + m[\"intercept\"]\n\n"
-     "p has a column per output: predictions of lasso and linear, log odds of the higher label of\n"
-     "logistic. Files of version 0.1.0 before this layout have all columns as 'coefficients', or\n"
-     "coefficients.value without the dimension of outputs; they can be used as before.\n"},
+     "p has a column per output: predictions of lasso, linear and multitask, log odds of the\n"
+     "higher label of logistic. Files of version 0.1.0 before this layout have all columns as\n"
+     "'coefficients', or coefficients.value without the dimension of outputs; they can be used\n"
+     "as before.\n"},
 };
 
 const hawser_topic *hw_topic_at(size_t index)

@@ -83,6 +83,7 @@ static hawser_status load_validation(const hw_call *call, bool leads, const haws
     HAWSER_TRY(hawser_load_from_options(call->options, &how, error));
     if (hawser_dataset_schema(data) == NULL)
         HAWSER_TRY(hw_schema_of_names(data, &named, error));
+    how.outputs = call->algorithm->outputs != NULL;
     how.columns = hawser_dataset_matrix(data)->cols;
     how.schema = named != NULL ? named : hawser_dataset_schema(data);
     if (how.target == NULL && how.schema != NULL)

@@ -11,10 +11,16 @@ static void print_target(const hw_call *call, const hawser_dataset *data)
     size_t count = 0;
     const char *const *words = hawser_schema_target(hawser_dataset_schema(data), &count);
     fprintf(call->out, "%-16s ", "target");
+    for (size_t o = 1; name != NULL && o < hawser_dataset_outputs(data); o++)
+        fprintf(call->out, "%s, ", hawser_dataset_output_name(data, o - 1));
+    if (hawser_dataset_outputs(data) > 1)
+        name = hawser_dataset_output_name(data, hawser_dataset_outputs(data) - 1);
     if (name != NULL && name[0] != '\0')
         fprintf(call->out, "%s", name);
     else if (figures->target_file && spec != NULL)
         fprintf(call->out, "the file %s", spec);
+    else if (hawser_dataset_outputs(data) > 1 && spec != NULL)
+        fprintf(call->out, "columns %s", spec);
     else if (figures->target_column > 0)
         fprintf(call->out, "column %zu", figures->target_column - 1);
     else

@@ -124,6 +124,7 @@ static bool same(outcome model, outcome other)
 /* clang-format off */
 static const work works[] = {
     {"lasso", {"path", "5", "cv", "3", "max-clocks", "400", NULL}},
+    {"multitask", {"path", "4", "cv", "3", "sigma", "3", "max-clocks", "300", NULL}},
     {"lasso", {"path", "6", "validation-fraction", "0.3", "merge", "average", "max-clocks", "400", NULL}},
     {"lasso", {"lambda-ratio", "0.001", "sigma", "0.4", "exchange-every", "1", "max-clocks", "200", NULL}}, /* rises: sigma' is doubled */
     {"lasso", {"lambda-ratio", "0.1", "tol", "1e-17", "max-clocks", "900", NULL}}, /* ends by precision */

@@ -214,6 +214,9 @@ static const work works[] = {
     {"lasso", WIDE, {"lambda-ratio", "0.02", NULL}},
     {"lasso", WIDE, {"path", "6", "lambda-min-ratio", "0.05", "merge", "average", "max-clocks", "300", NULL}},
     {"lasso", LARGE, {"lambda-ratio", "0.001", "l1-ratio", "0.05", NULL}},
+    {"multitask", SPARSE, {"path", "4", "cv", "3", NULL}}, /* solved as one */
+    {"multitask", WIDE, {"lambda-ratio", "0.05", NULL}},
+    {"multitask", DENSE, {"lambda-ratio", "0.05", "merge", "average", "certify-every", "2", "max-clocks", "60", NULL}},
     {"logistic", SPARSE, {"lambda-ratio", "0.1", NULL}}, /* solved as one */
     {"logistic", WIDE, {"path", "6", "lambda-min-ratio", "0.05", NULL}},
     {"logistic", DENSE, {"lambda-ratio", "0.02", NULL}},

@@ -1,0 +1,81 @@
+#include "algorithms/multitask/kind.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "algorithms/glm/linear.h"
+#include "algorithms/lasso/kind.h"
+
+static hawser_status take_target(hw_linear_problem *problem, const hawser_training_input *input, hawser_error *error)
+{
+    size_t n = problem->X->rows;
+    if (hawser_dataset_offset(input->data) != NULL)
+        return hawser_fail(
+            error, HAWSER_BAD_OPTION,
+            "--offset: multitask has no offset, which would be one number per row and target; subtract it from "
+            "the targets");
+    HAWSER_TRY(hw_linear_check_numeric(input->data, error));
+    for (size_t o = 0; o < problem->outputs; o++) {
+        const char *name = hawser_dataset_output_name(input->data, o);
+        if (problem->outputs > 1 && name != NULL && strpbrk(name, ",\n") != NULL)
+            return hawser_fail(error, HAWSER_BAD_INPUT,
+                               "the target '%.60s' has a comma in its name, which separates the names of targets; rename it",
+                               name);
+        memcpy(problem->target + o * n, hawser_dataset_output(input->data, o), n * sizeof *problem->target);
+    }
+    return hw_linear_check_target(problem->target, n * problem->outputs, error);
+}
+
+/* A column without a penalty would constrain the dual point, whose projection is not implemented for several targets. */
+static hawser_status check(const hw_linear *linear, hawser_error *error)
+{
+    const hw_linear_problem *problem = &linear->problem;
+    const hw_linear_settings *settings = &linear->choices.settings;
+    if (settings->lambda == 0.0)
+        return hawser_fail(
+            error, HAWSER_BAD_OPTION,
+            "--lambda 0: multitask needs a penalty; without one each target is a regression of its own: give a "
+            "small --lambda, or train lasso for each target");
+    for (size_t j = 0; problem->factor != NULL && j < problem->X->cols; j++)
+        if (problem->factor[j] == 0.0)
+            return hawser_fail(
+                error, HAWSER_BAD_OPTION,
+                "--penalty-factors: the factor of column %zu (counted from 0) is 0, and multitask needs a penalty "
+                "on every column: give a small factor",
+                j);
+    return HAWSER_OK;
+}
+
+static double row_error(double target, double margin)
+{
+    return (target - margin) * (target - margin);
+}
+
+static double absolute_error(double target, double margin)
+{
+    return fabs(target - margin);
+}
+
+/* With norms in place of magnitudes the sums are a lasso's. */
+static void certificate(hw_linear_metric *metric, const void *source, double zero_objective, double *objective, double *gap)
+{
+    hw_lasso_kind()->certificate(metric, source, zero_objective, objective, gap);
+}
+
+const hw_linear_kind *hw_multitask_kind(void)
+{
+    static const hw_linear_error errors[] = {{"mae", absolute_error}, {NULL, NULL}};
+    static const hw_linear_kind kind = {.name = "multitask",
+                                        .cv_name = "cv_mse",
+                                        .validation_name = "validation_mse",
+                                        .fit_name = "r2",
+                                        .centres = true,
+                                        .several = true,
+                                        .plain_rounds = true,
+                                        .take_target = take_target,
+                                        .check = check,
+                                        .row_error = row_error,
+                                        .errors = errors,
+                                        .certificate = certificate};
+    return &kind;
+}

@@ -1,0 +1,299 @@
+/*
+ * multitask.c - the multi-task lasso: linear regression on several targets whose columns enter together, by CoCoA+ rounds as the lasso's.
+ *
+ * Columns are split over the blocks. A block keeps its coefficients alpha (q per column) and a copy of v = X alpha (by target, then by row); blocks
+ * exchange v. Folds, paths, certificates, best points and ends are those of all linear models (glm/program.h).
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "algorithms/glm/best.h"
+#include "algorithms/glm/expect.h"
+#include "algorithms/glm/member.h"
+#include "algorithms/glm/metrics.h"
+#include "algorithms/glm/sets.h"
+#include "algorithms/glm/train.h"
+#include "algorithms/list.h"
+#include "algorithms/multitask/block.h"
+#include "algorithms/multitask/descent.h"
+#include "algorithms/multitask/evaluate.h"
+#include "algorithms/multitask/joint.h"
+#include "algorithms/multitask/kind.h"
+#include "algorithms/multitask/memory.h"
+#include "algorithms/multitask/options.h"
+
+enum { SMALLEST_SET = 100, ROUNDS = 10 };
+
+/* A descent ends when a pass lowers the objective by less than this share of the tolerance; the share falls where that was too early. */
+static const double STRICTNESS = 1e-3, STRICTEST = 1e-20;
+
+static hawser_status prepare(hawser_context *context)
+{
+    hw_multitask_block *block = hawser_scratch(context);
+    const hw_linear *linear = hawser_user(context);
+    uint32_t fold = hw_linear_fold_of(context);
+    hawser_error error = {0};
+    if (hw_multitask_prepare(block, linear, hawser_data_view(context, "X"), fold, &error) != HAWSER_OK)
+        return hw_linear_fail(context, &error);
+    if (fold == 0 && block->outputs > 1)
+        for (size_t j = 0; j < block->columns.X.cols; j++)
+            hawser_local(context, "means")[j] = block->columns.mean[j];
+    HAWSER_TRY(hawser_report(context, "zero_objective", block->zero_objective));
+    return hawser_report(context, "lambda_max", fold == 0 ? hw_multitask_lambda_max(block) : 0.0);
+}
+
+static hawser_status measure(hawser_context *context)
+{
+    hw_multitask_block *block = hawser_scratch(context);
+    hw_linear_sums sums;
+    hw_multitask_residual(block, hawser_view(context, "v"));
+    hw_multitask_scan(block);
+    block->fresh = true;
+    size_t nonzeros = hw_multitask_sums(block, hawser_local(context, "alpha"), hawser_metric(context, "lambda"), &sums);
+    HAWSER_TRY(hw_linear_report(context, "loss", sums.loss));
+    HAWSER_TRY(hw_linear_report(context, "square", sums.square));
+    HAWSER_TRY(hw_linear_report(context, "target", sums.target));
+    HAWSER_TRY(hw_linear_report(context, "penalty", sums.penalty));
+    HAWSER_TRY(hw_linear_report(context, "curved", sums.curved));
+    HAWSER_TRY(hw_linear_report(context, "ratio", sums.ratio));
+    HAWSER_TRY(hw_linear_report(context, "intercept", block->intercept[0]));
+    return hawser_report(context, "nonzeros", (double)nonzeros);
+}
+
+static double combined_scale(const hawser_context *context)
+{
+    return hw_linear_scale(&(hw_linear_sums){.square = hawser_metric(context, "square"),
+                                             .target = hawser_metric(context, "target"),
+                                             .curved = hawser_metric(context, "curved"),
+                                             .ratio = hawser_metric(context, "ratio")});
+}
+
+/* Computes the dual part of the certificate, once the scaling by all blocks' columns is known. */
+static hawser_status bound(hawser_context *context)
+{
+    const hw_multitask_block *block = hawser_scratch(context);
+    double scaled = 0.0, plain = 0.0;
+    hw_multitask_conjugate(block, hawser_metric(context, "lambda"), combined_scale(context), &scaled, &plain);
+    HAWSER_TRY(hw_linear_report(context, "conjugate", scaled));
+    return hw_linear_report(context, "plain_conjugate", plain);
+}
+
+/* Descents become stricter when the gap has not halved since the last certificate of the same lambda. */
+static void set_strictness(hw_multitask_block *block, double lambda, double gap)
+{
+    if (block->strict_at != lambda || !(block->strictness > 0.0))
+        block->strictness = STRICTNESS;
+    else if (!(gap < 0.5 * block->last_gap))
+        block->strictness = fmax(0.1 * block->strictness, STRICTEST);
+    block->strict_at = lambda;
+    block->last_gap = gap;
+}
+
+static hawser_status choose(hawser_context *context)
+{
+    hw_multitask_block *block = hawser_scratch(context);
+    double lambda = hawser_metric(context, "lambda"), scale = combined_scale(context);
+    hw_linear_sums sums = {.square = hawser_metric(context, "square"), .target = hawser_metric(context, "target")};
+    double primal = hawser_metric(context, "loss") + hawser_metric(context, "penalty");
+    double gap = primal - hw_linear_dual(&sums, scale, hawser_metric(context, "conjugate"));
+    double radius = sqrt(2.0 * fmax(gap, hawser_metric(context, "gap")));
+    size_t least = SMALLEST_SET / hawser_blocks(context);
+    hawser_error error = {0};
+    hw_linear_keep(context);
+    set_strictness(block, lambda, hawser_metric(context, "gap"));
+    if (hw_multitask_choose(block, hawser_local(context, "alpha"), lambda, scale, radius, least > 8 ? least : 8, &error) !=
+        HAWSER_OK)
+        return hw_linear_fail(context, &error);
+    HAWSER_TRY(hawser_report(context, "working_set", (double)block->member_count));
+    HAWSER_TRY(hawser_report(context, "largest_set", (double)block->member_count));
+    return hawser_report(context, "screened", (double)block->screened);
+}
+
+/* Returns true if the work has a single clock. Leaving its loop derives v from alpha anyway, so moving v would be double work. */
+static bool one_clock(const hw_linear *linear)
+{
+    return linear->choices.route == HW_LINEAR_SINGLE;
+}
+
+static hw_multitask_round make_round(hawser_context *context, const hw_multitask_block *block)
+{
+    const hw_linear *linear = block->linear;
+    return (hw_multitask_round){.lambda = hawser_metric(context, "lambda"),
+                                .gain = hawser_gain(context, "v"),
+                                .tolerance = block->strictness * linear->choices.settings.tolerance *
+                                             hawser_metric(context, "zero_objective") / hawser_blocks(context),
+                                .steps = hw_linear_round_steps(&linear->choices, block->columns.X.cols),
+                                .stop = {hw_linear_must_stop, context}};
+}
+
+/* Makes one CoCoA round. alpha is tied to v. */
+static hawser_status sweep(hawser_context *context)
+{
+    hw_multitask_block *block = hawser_scratch(context);
+    const hw_linear *linear = block->linear;
+    double *v = hawser_cache(context, "v");
+    hawser_error error = {0};
+    hw_multitask_round round = make_round(context, block);
+    round.alpha = hawser_local(context, "alpha");
+    round.image = one_clock(linear) ? NULL : v;
+    hw_multitask_residual(block, v);
+    if (hw_multitask_descend(block, &round, &error) != HAWSER_OK)
+        return hw_linear_fail(context, &error);
+    block->fresh = false;
+    return one_clock(linear) ? hawser_touch(context, "v", 0, 0) : HAWSER_OK;
+}
+
+/* Joint working sets (joint.h), first unit: all blocks write the members that they chose. */
+static hawser_status post(hawser_context *context)
+{
+    const hw_multitask_block *block = hawser_scratch(context);
+    size_t first = 0;
+    (void)hawser_part(context, "sets", &first);
+    size_t posted = hw_multitask_joint_post(block, hawser_local(context, "alpha"), hawser_local(context, "sets"));
+    return hawser_touch(context, "sets", first, posted);
+}
+
+/* Joint working sets, second unit: every block solves the union's problem alike. */
+static hawser_status solve(hawser_context *context)
+{
+    hw_multitask_block *block = hawser_scratch(context);
+    const hawser_matrix *whole = hawser_data_view(context, "whole");
+    hawser_error error = {0};
+    hw_multitask_round round = make_round(context, block);
+    hw_multitask_residual(block, hawser_view(context, "v"));
+    if (hw_multitask_joint_union(block, whole, hawser_view(context, "sets"), &error) != HAWSER_OK)
+        return hw_linear_fail(context, &error);
+    HAWSER_TRY(hawser_data_fetch(context, "whole", block->joint->members, block->joint->member_count));
+    if (hw_multitask_joint_solve(block, &round, &error) != HAWSER_OK)
+        return hw_linear_fail(context, &error);
+    return HAWSER_OK;
+}
+
+/* Joint working sets, third unit: each block takes its own coefficients from the solution; v is derived from them. */
+static hawser_status take(hawser_context *context)
+{
+    hw_multitask_block *block = hawser_scratch(context);
+    double *alpha = hawser_local(context, "alpha");
+    size_t q = block->outputs;
+    for (size_t k = 0; k < block->solved && k < block->member_count; k++)
+        memcpy(alpha + block->members[k] * q, block->solution + k * q, q * sizeof *alpha);
+    block->solved = 0;
+    block->fresh = false;
+    return hawser_touch(context, "v", 0, 0);
+}
+
+static hawser_status record(hawser_context *context)
+{
+    const hw_multitask_block *block = hawser_scratch(context);
+    return hw_linear_record_lambda(context, block->intercept);
+}
+
+static void declare(hawser_program *program)
+{
+    hawser_metric_declare(program, "square", HAWSER_LAST);
+    hawser_metric_declare(program, "target", HAWSER_LAST);
+    hawser_metric_declare(program, "curved", HAWSER_SUM);
+}
+
+static void release(void *scratch)
+{
+    hw_multitask_release(scratch);
+}
+
+static const hw_linear_units units = {.name = "multitask",
+                                      .scratch = sizeof(hw_multitask_block),
+                                      .release = release,
+                                      .visit = hw_multitask_visit,
+                                      .declare = declare,
+                                      .prepare = prepare,
+                                      .measure = measure,
+                                      .bound = bound,
+                                      .choose = choose,
+                                      .record = record};
+
+/* Makes the branch for working sets that are small enough to be solved as one. Returns the operator for the other branch. */
+static hawser_operator *joint_work(const hw_linear_frame *frame)
+{
+    const hw_linear *linear = frame->driver->linear;
+    hawser_program *p = frame->program;
+    hawser_state *X = frame->X, *v = frame->v, *alpha = frame->alpha;
+    hawser_state *whole = hawser_data_state(p, "whole", linear->problem.X, HAWSER_WHOLE);
+    hawser_state *sets =
+        hawser_partitioned_state(p, "sets", linear->choices.blocks * hw_multitask_joint_share(linear), NULL, NULL);
+    hawser_state_expect(sets, hw_linear_expected_sets(linear, hw_multitask_joint_fields(linear)));
+    hawser_operator *small = hawser_branch(frame->work, "small", hw_linear_small, frame->driver);
+    hawser_operator *joint = hawser_sequence(small);
+    hawser_unit(joint, "post", post, HAWSER_READS(alpha), HAWSER_UPDATES(sets));
+    hawser_unit(joint, "solve", solve, HAWSER_READS(X, v, whole, sets), NULL);
+    hawser_operator *once = hawser_loop(joint, "joint", (hawser_until){.clocks = 1}, hawser_bsp());
+    hawser_unit(once, "take", take, HAWSER_READS(X), HAWSER_UPDATES(v, alpha));
+    return hawser_sequence(small);
+}
+
+static hawser_program *build(hw_linear_driver *driver)
+{
+    const hw_linear *linear = driver->linear;
+    double outputs = (double)linear->problem.outputs;
+    hw_linear_frame frame;
+    hw_linear_frame_begin(&frame, driver, &units);
+    uint64_t every = linear->choices.settings.certify_every;
+    bool joint = linear->choices.route == HW_LINEAR_JOINT;
+    hw_linear_rounds_work(&frame, joint ? joint_work(&frame) : frame.work,
+                          every > 0           ? every
+                          : one_clock(linear) ? 1
+                                              : ROUNDS,
+                          sweep);
+    hw_linear_needs needs = {
+        .rows = outputs + hw_linear_weighted(&linear->problem), .columns = outputs + 10.0, .gram = true};
+    if (joint) { /* every block has the union's residuals, and its moments and coefficients at the places of the whole's columns */
+        needs.rows += outputs;
+        needs.all = sizeof(double);
+    }
+    hw_linear_expect(frame.program, linear, &needs);
+    return hw_linear_frame_end(&frame, &units);
+}
+
+static hawser_status plan(hawser_job *job, const hawser_training_input *input, bool physical, bool dot, FILE *out,
+                          hawser_error *error)
+{
+    return hw_linear_plan(hw_multitask_kind(), build, job, input, physical, dot, out, error);
+}
+
+static hawser_status train(hawser_job *job, const hawser_training_input *input, hawser_training *training,
+                           hawser_error *error)
+{
+    return hw_linear_train(hw_multitask_kind(), &units, build, job, input, training, error);
+}
+
+static hawser_status path(const hawser_model *model, hawser_path *path, hawser_error *error)
+{
+    return hw_linear_path_of(model, "mean squared error", path, error);
+}
+
+const hawser_algorithm *hw_multitask_algorithm(void)
+{
+    static const char citations[] =
+        "G. Obozinski, B. Taskar, M. Jordan: Joint covariate selection and joint subspace selection for multiple "
+        "classification "
+        "problems. Statistics and Computing 20, 2010\n"
+        "V. Smith, S. Forte, C. Ma, M. Takac, M. Jordan, M. Jaggi: CoCoA. JMLR 18(230), 2018\n"
+        "E. Ndiaye, O. Fercoq, A. Gramfort, J. Salmon: Gap Safe Screening Rules. JMLR 18(128), 2017";
+    static const hawser_algorithm algorithm = {.name = "multitask",
+                                               .summary = "linear regression on several targets that share their columns",
+                                               .citations = citations,
+                                               .rows = hw_multitask_rows,
+                                               .metrics = hw_multitask_metrics,
+                                               .init_use = hw_linear_init_use,
+                                               .coefficients = hw_linear_print_coefficients,
+                                               .path = path,
+                                               .choose = hw_linear_choose_member,
+                                               .member_rows = hw_linear_member_rows,
+                                               .train = train,
+                                               .plan = plan,
+                                               .predict = hw_multitask_predict,
+                                               .outputs = hw_multitask_outputs,
+                                               .evaluate = hw_multitask_evaluate,
+                                               .measures = hw_multitask_measures};
+    return &algorithm;
+}
