@@ -18,7 +18,7 @@ const hawser_option hw_logistic_options[] = {
      "Of the classes: balanced, or A:B; balanced: both weigh alike, A:B: A for the lower label and B for the higher", NULL,
      0},
     {"positive", HAWSER_TEXT, NULL, NULL, "EXPR",
-     "Label 1 where the target is so, label 0 elsewhere: '> 5', '>= 3', '== 2', '!= 0', or one of its words", NULL, 0},
+     "Label 1 where the target is so, label 0 elsewhere: '> 5', '>= 3', '== 2', '!= 0', or one of its words", "Classes", 0},
     {"solver", HAWSER_WORD, "newton", "newton|dbpg|gd|sgd|minibatch", "NAME",
      "Newton's method on working sets; or over a parameter server (which takes --sync delay:N and dc:N too): delayed block "
      "proximal gradient, or proximal steps by all rows (gd), one row (sgd) or --batch rows at a time (minibatch)",
