@@ -308,7 +308,7 @@ static void spread(double *y, size_t count, double top, double bottom)
 static void draw_labels(cairo_t *cr, const hw_path_plot *plot, const hw_plot_frame *frame)
 {
     size_t count = plot->curve_count < NAMED ? plot->curve_count : NAMED, order[NAMED];
-    double ends[NAMED], y[NAMED];
+    double ends[NAMED] = {0}, y[NAMED];
     for (size_t c = 0; c < count; c++) {
         size_t at = c;
         double end = hw_y_at(frame, plot->curves[c].value[plot->path.count - 1]);
