@@ -67,7 +67,9 @@ typedef struct hawser_load {
     bool outputs;
     const char *
         weights; /**< CSV: name or number of the column with example weights; else a file with one number per row; NULL: none */
-    const char *offset;   /**< as `weights`, for an offset that is added to the linear predictor */
+    const char *offset; /**< as `weights`, for an offset that is added to the linear predictor */
+    const char *
+        groups; /**< CSV, npy: name or number of a column that is no feature, whose words or numbers tell groups of rows apart */
     const char *exposure; /**< as `offset`, of exposures > 0, whose logarithm is the offset; excludes `offset` */
     const char *names;    /**< file of column names, one per line, for formats without names; NULL: names from the input */
     int header;           /**< CSV: 1 yes, -1 no, 0 detect */
@@ -127,6 +129,8 @@ HAWSER_API const hawser_matrix *hawser_dataset_matrix(const hawser_dataset *data
 HAWSER_API const double *hawser_dataset_target(const hawser_dataset *dataset);  /**< rows values or NULL */
 HAWSER_API const double *hawser_dataset_weights(const hawser_dataset *dataset); /**< rows values or NULL */
 HAWSER_API const double *hawser_dataset_offset(const hawser_dataset *dataset);  /**< rows values or NULL */
+HAWSER_API const double *hawser_dataset_groups(
+    const hawser_dataset *dataset); /**< rows values, equal for rows of one group, or NULL */
 /** Returns HAWSER_OK if all entries of a matrix are on this node, else HAWSER_BAD_ARGUMENT with the number of a column that is on another node
  *  (hawser_job_load). Outside of a run, fetch such columns first (hawser_job_fetch): kernels and pointers read them as zeros. */
 HAWSER_API hawser_status hawser_matrix_whole(const hawser_matrix *matrix, hawser_error *error) HAWSER_MUST_USE;

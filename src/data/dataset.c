@@ -134,6 +134,11 @@ const double *hawser_dataset_weights(const hawser_dataset *dataset)
     return dataset != NULL ? dataset->weights : NULL;
 }
 
+const double *hawser_dataset_groups(const hawser_dataset *dataset)
+{
+    return dataset != NULL ? dataset->groups : NULL;
+}
+
 const double *hawser_dataset_offset(const hawser_dataset *dataset)
 {
     return dataset != NULL ? dataset->offset : NULL;

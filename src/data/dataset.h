@@ -24,6 +24,7 @@ struct hawser_dataset {
     size_t further_count;
     const double *weights;                         /* matrix.rows values or NULL */
     const double *offset;                          /* matrix.rows values or NULL */
+    const double *groups;                          /* matrix.rows values or NULL */
     const double *means;                           /* matrix.cols values that replace missing ones, or NULL */
     const char *const *columns;                    /* matrix.cols names or NULL */
     const char *target_name;                       /* or NULL */

@@ -133,6 +133,10 @@ static hawser_status check_selection(const hw_job *job, hawser_format format, ha
         if (lists[i][1] != NULL && !hw_format_has_option(format, lists[i][0]))
             return hawser_fail(error, HAWSER_BAD_OPTION, "--%s %.100s: %s is %s input, whose columns are not read by name",
                                lists[i][0], lists[i][1], job->input.files[0].name, hw_format_name(format));
+    if (load->groups != NULL && !hw_format_has_option(format, "columns") && !hw_format_is(format, HW_FORMAT_BINARY))
+        return hawser_fail(error, HAWSER_BAD_OPTION,
+                           "--folds by:%.100s: %s is %s input, which has no column of groups; name a file of fold numbers",
+                           load->groups, job->input.files[0].name, hw_format_name(format));
     return HAWSER_OK;
 }
 

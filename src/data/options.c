@@ -87,6 +87,8 @@ hawser_status hawser_load_from_options(const hawser_options *options, hawser_loa
     load->weights = hawser_options_text(options, "weights");
     load->offset = hawser_options_text(options, "offset");
     load->exposure = hawser_options_text(options, "exposure");
+    const char *folds = hawser_options_has(options, "folds") ? hawser_options_text(options, "folds") : NULL;
+    load->groups = folds != NULL && strncmp(folds, "by:", 3) == 0 ? folds + 3 : NULL;
     load->names = hawser_options_text(options, "names");
     load->missing = hawser_options_text(options, "missing");
     load->select = hawser_options_text(options, "columns");

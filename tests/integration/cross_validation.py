@@ -290,6 +290,73 @@ def check_nodes(folder):
         assert results[0] == results[1] == results[2], results
 
 
+def grouped(groups, folds):
+    """The fold of each row: whole groups, the largest first, each to the fold that has the fewest rows. Groups of one size lie in an order
+    that only the shuffling knows, so sizes differ here."""
+    sizes = {g: groups.count(g) for g in groups}
+    assert len(set(sizes.values())) == len(sizes)
+    total, fold = [0] * folds, {}
+    for g in sorted(sizes, key=lambda g: -sizes[g]):
+        fold[g] = total.index(min(total))
+        total[fold[g]] += sizes[g]
+    return [1 + fold[g] for g in groups]
+
+
+def write_groups(path, problem, names):
+    with open(path, "w") as file:
+        file.write("y,who,a,b,c,d,e\n")
+        for y, name, x in zip(problem.y, names, problem.x):
+            file.write("%.17g,%s,%s\n" % (y, name, ",".join("%.17g" % v for v in x)))
+    return path
+
+
+def check_groups(folder):
+    """Groups by words, numbers and quoted text stay together, and their column is no feature, from any format that has such a column."""
+    chance, path = random.Random(2), os.path.join(folder, "folds")
+    groups = [g for k, size in enumerate((5, 7, 8, 11, 13, 16)) for g in [k] * size]
+    chance.shuffle(groups)
+    problem = Problem(folder, "lasso", 60, 5, False, 21)
+    with open(path, "w") as file:
+        file.write("".join("%d\n" % f for f in grouped(groups, 3)))
+    more = ["--cv", "3", "--path", "5", "--lambda-min-ratio", "0.1", "--json", "-q"]
+    want = trained("lasso", problem.file, "--header", "no", "--ignore", "1", "--folds", path, *more)["cv"]
+    names = {"words": lambda g: "patient %d" % g, "numbers": lambda g: "%d" % (g - 2), "quoted": lambda g: '"a, ""%d"""' % g,
+             "dates": lambda g: "2020-01-0%d" % (g + 1), "mixed": lambda g: "x" if g == 3 else "%d" % g}
+    for kind, name in names.items():
+        table = write_groups(os.path.join(folder, kind + ".csv"), problem, map(name, groups))
+        words = ["train", "lasso", table, "--folds", "by:who", *more]
+        for before, after in ([], []), ([], ["--workers", "2", "--threads", "2"]), (["run", "-n", "3", "--"], ["--workers", "3"]):
+            out = subprocess.run([HAWSER, *before, *words, *after], capture_output=True, text=True, env=CLEAN, timeout=300)
+            assert out.returncode == 0, (kind, before, out.stderr)
+            found = json.loads(out.stdout.splitlines()[-1])
+            assert found["load"]["columns"] == 5, (kind, found["load"])
+            same((kind, before, after), found["cv"]["error"] + found["cv"]["standard_error"], want["error"] + want["standard_error"])
+        assert trained("lasso", table, "--folds", "by:1", *more)["cv"] == trained("lasso", table, "--folds", "by:who", *more)["cv"], kind
+
+
+def check_formats_of_groups(folder):
+    """A column of groups in an array, and what has none."""
+    problem = Problem(folder, "lasso", 20, 5, False, 22)
+    more = ["--cv", "3", "--path", "5", "--lambda-min-ratio", "0.1"]
+    table = write_groups(os.path.join(folder, "g.csv"), problem, [i % 6 for i in range(20)])
+    array, cache, sparse = (os.path.join(folder, "g" + end) for end in (".npy", ".hwc", ".svm"))
+    for to in (array, cache):
+        subprocess.run([HAWSER, "data", "convert", table, "-o", to], check=True, env=CLEAN, capture_output=True)
+    with open(sparse, "w") as file:
+        file.write("".join("%d 1:%d\n" % (i, i % 7) for i in range(20)))
+    found = trained("lasso", array, "--target", "0", "--folds", "by:1", *more)
+    assert found["load"]["columns"] == 5, found["load"]
+    same("npy", found["cv"]["error"], trained("lasso", table, "--folds", "by:who", *more)["cv"]["error"])
+    for data, words, text in ((table, ["--folds", "by:nobody"], "the groups 'nobody' is no column (of 7, from 0)"),
+                              (table, ["--folds", "by:y"], "names a column that has another role"),
+                              (table, ["--folds", "by:who", "--cv", "7"], "--cv 7: the column of --folds has only 6 groups"),
+                              (cache, ["--folds", "by:who"], "--folds by:who: the data have no column of groups"),
+                              (sparse, ["--folds", "by:1"], "which has no column of groups"),
+                              (array, ["--folds", "by:9"], "the groups '9' are no free column")):
+        out = subprocess.run([HAWSER, "train", "lasso", data, *more, *words], capture_output=True, text=True, env=CLEAN)
+        assert out.returncode in (2, 3) and text in out.stderr and out.stderr.count("\n") == 1, (words, out.stderr)
+
+
 def check_refusals(folder):
     """What cannot be, in one line."""
     numbers, classes = Problem(folder, "lasso", 20, 4, False, 3), Problem(folder, "logistic", 20, 4, False, 3)
@@ -373,6 +440,8 @@ def main():
         check_given_folds(folder)
         check_going_on(folder)
         check_nodes(folder)
+        check_groups(folder)
+        check_formats_of_groups(folder)
         check_refusals(folder)
         check_lines(folder)
         check_assumed(folder)

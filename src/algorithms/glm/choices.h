@@ -17,7 +17,7 @@ typedef struct hw_linear_settings {
     bool intercept, standardize, one_standard_error;
     bool filtered;           /* updates may be held back or rounded */
     uint32_t folds;          /* of cross-validation, 0: none */
-    const char *fold_source; /* the options' text: "stratified", or the path of a file; NULL: by chance */
+    const char *fold_source; /* the options' text: "stratified", "by:COLUMN" or the path of a file; NULL: by chance */
     const char *metric;      /* the error of cross-validation, the options' word */
     double validation_fraction;
     double sigma;           /* 0: by the rule */

@@ -8,11 +8,11 @@
 
 enum { MOST_FOLDS = 1000 };
 
-/* A row, in the order in which rows are dealt. */
+/* A row, or a group of rows, in the order in which they are dealt. */
 typedef struct card {
-    double value; /* its class */
+    double value; /* the row's class, or the group */
     uint64_t key; /* random */
-    size_t row;
+    size_t row, rows;
 } card;
 
 /* Returns a hash of (seed, row), the same on every node and in every run. */
@@ -34,14 +34,14 @@ static int by_value(const void *left, const void *right)
     return a->row < b->row ? -1 : a->row > b->row;
 }
 
-/* Makes a card for each row, sorted by class, if there are any, and then by chance. The caller frees them. */
-static hawser_status shuffle(const hw_linear_deal *deal, const double *classes, card **cards, hawser_error *error)
+/* Makes a card for each row, sorted by value, if there are any, and then by chance. The caller frees them. */
+static hawser_status shuffle(const hw_linear_deal *deal, const double *values, card **cards, hawser_error *error)
 {
     *cards = malloc((deal->rows + 1) * sizeof **cards);
     if (*cards == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the folds of %zu rows", deal->rows);
     for (size_t i = 0; i < deal->rows; i++)
-        (*cards)[i] = (card){.value = classes != NULL ? classes[i] : 0.0, .key = mix(deal->seed, i), .row = i};
+        (*cards)[i] = (card){.value = values != NULL ? values[i] : 0.0, .key = mix(deal->seed, i), .row = i, .rows = 1};
     qsort(*cards, deal->rows, sizeof **cards, by_value);
     return HAWSER_OK;
 }
@@ -54,6 +54,68 @@ static hawser_status deal_rows(const hw_linear_deal *deal, const double *classes
     HAWSER_TRY(shuffle(deal, classes, &cards, error));
     for (size_t k = 0; k < deal->rows; k++)
         fold[cards[k].row] = 1 + (uint32_t)(k % folds);
+    free(cards);
+    return HAWSER_OK;
+}
+
+static int larger_first(const void *left, const void *right)
+{
+    const card *a = left, *b = right;
+    if (a->rows != b->rows)
+        return a->rows > b->rows ? -1 : 1;
+    if (a->key != b->key)
+        return a->key < b->key ? -1 : 1;
+    return a->row < b->row ? -1 : a->row > b->row;
+}
+
+/* Joins the cards of each group, which are neighbours, to one with the group's first key. Returns the number of groups. */
+static size_t join(card *cards, size_t rows)
+{
+    size_t groups = 0;
+    for (size_t k = 0; k < rows; k++)
+        if (groups > 0 && cards[groups - 1].value == cards[k].value)
+            cards[groups - 1].rows++;
+        else
+            cards[groups++] = cards[k];
+    return groups;
+}
+
+static const card *find_group(const card *cards, size_t groups, double value)
+{
+    size_t begin = 0, end = groups;
+    while (end - begin > 1) {
+        size_t middle = begin + (end - begin) / 2;
+        if (cards[middle].value <= value)
+            begin = middle;
+        else
+            end = middle;
+    }
+    return &cards[begin];
+}
+
+/* Deals whole groups, the largest first, each to the fold that has the fewest rows. */
+static hawser_status deal_groups(const hw_linear_deal *deal, uint32_t folds, uint32_t *fold, hawser_error *error)
+{
+    card *cards = NULL;
+    size_t sizes[MOST_FOLDS + 1] = {0};
+    HAWSER_TRY(shuffle(deal, deal->groups, &cards, error));
+    size_t groups = join(cards, deal->rows);
+    if (groups < folds) {
+        free(cards);
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--cv %u: the column of --folds has only %zu groups", (unsigned)folds,
+                           groups);
+    }
+    qsort(cards, groups, sizeof *cards, larger_first);
+    for (size_t k = 0; k < groups; k++) {
+        uint32_t least = 1;
+        for (uint32_t f = 2; f <= folds; f++)
+            least = sizes[f] < sizes[least] ? f : least;
+        sizes[least] += cards[k].rows;
+        cards[k].rows = least; /* from here on, the group's fold */
+    }
+    qsort(cards, groups, sizeof *cards, by_value);
+    for (size_t i = 0; i < deal->rows; i++)
+        fold[i] = (uint32_t)find_group(cards, groups, deal->groups[i])->rows;
     free(cards);
     return HAWSER_OK;
 }
@@ -122,8 +184,8 @@ static hawser_status read_file(const hw_linear_deal *deal, const hw_linear_setti
                            path);
     FILE *file = fopen(path, "r");
     if (file == NULL)
-        return hawser_fail(error, HAWSER_IO, "--folds %s: %s; expected stratified or a file of fold numbers", path,
-                           strerror(errno));
+        return hawser_fail(error, HAWSER_IO, "--folds %s: %s; expected stratified, by:COLUMN or a file of fold numbers",
+                           path, strerror(errno));
     hawser_status status = read_lines(file, path, deal->rows, fold, error);
     fclose(file);
     return status != HAWSER_OK ? status : check_numbers(path, deal->rows, settings->folds, fold, error);
@@ -135,6 +197,10 @@ hawser_status hw_linear_deal_folds(const hw_linear_deal *deal, const hw_linear_s
     const char *source = settings->fold_source;
     if (settings->folds > deal->rows)
         return hawser_fail(error, HAWSER_BAD_OPTION, "--cv %u: there are only %zu rows", settings->folds, deal->rows);
+    if (source != NULL && strncmp(source, "by:", 3) == 0)
+        return deal->groups != NULL
+                   ? deal_groups(deal, settings->folds, fold, error)
+                   : hawser_fail(error, HAWSER_BAD_OPTION, "--folds %s: the data have no column of groups", source);
     if (source != NULL && strcmp(source, "stratified") != 0)
         return read_file(deal, settings, fold, error);
     if (source != NULL && deal->classes == NULL)

@@ -9,6 +9,7 @@ typedef struct hw_linear_deal {
     size_t rows;
     uint64_t seed;         /* of the order in which they are dealt */
     const double *classes; /* by row, equal for rows of one class; NULL: there are no classes */
+    const double *groups;  /* by row, equal for rows that stay together; NULL: there are no groups */
     bool dropped;          /* the input has more rows, which were dropped */
 } hw_linear_deal;
 

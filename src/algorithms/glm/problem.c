@@ -268,6 +268,7 @@ static hawser_status hold_out(hw_linear_problem *problem, const hw_linear_settin
 {
     hw_linear_deal deal = {.rows = problem->X->rows,
                            .seed = seed,
+                           .groups = hawser_dataset_groups(data),
                            .classes = problem->kind->classes ? problem->target : NULL,
                            .dropped =
                                hawser_dataset_figures(data) != NULL && hawser_dataset_figures(data)->rows_dropped > 0};

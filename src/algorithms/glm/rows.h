@@ -20,8 +20,9 @@
     {"cv-rule", HAWSER_WORD, "1se", "1se|min", "RULE", \
      "Least error, or sparser within its error; 1se: the largest lambda whose error is within one standard error of the least, min: the one with the least", \
      NULL, 0}, \
-    {"folds", HAWSER_TEXT, NULL, NULL, "FILE|stratified", \
-     "Folds of --cv: a file with the number of each row's fold, or the same share of each class in all; if unset, rows are dealt by chance", \
+    {"folds", HAWSER_TEXT, NULL, NULL, "FILE|stratified|by:COLUMN", \
+     "Folds of --cv: a file with the number of each row's fold, the same share of each class in all, or groups of rows that stay " \
+     "together, by a column that is then no feature; if unset, rows are dealt by chance", \
      "Choice of lambda", 0}, \
     {"cv-metric", HAWSER_WORD, "loss", "loss|auc|accuracy|mae", "NAME", \
      "Error that --cv compares: the loss, 1 - auc or 1 - accuracy (of classes), or the mean absolute error (of numbers)", \

@@ -158,6 +158,18 @@ static void find_optional_target(const hw_job *job, const hw_binary *f, unsigned
         roles[column] = HW_IGNORED;
 }
 
+static hawser_status give_groups(const hw_job *job, const hw_binary *f, unsigned char *roles, hawser_error *error)
+{
+    size_t column = job->load->groups != NULL ? hw_csv_column(job->load->groups, NULL, f->width) : 0;
+    if (job->load->groups == NULL)
+        return HAWSER_OK;
+    if (column >= f->width || roles[column] != HW_FEATURE)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the groups '%s' are no free column (of %llu, from 0)", f->name,
+                           job->load->groups, (unsigned long long)f->width);
+    roles[column] = HW_GROUPS;
+    return HAWSER_OK;
+}
+
 hawser_status hw_binary_roles(const hw_job *job, const hw_binary *f, unsigned char *roles, hawser_error *error)
 {
     const char *specs[] = {job->load->target, job->load->weights, hw_load_offset(job->load)};
@@ -181,6 +193,7 @@ hawser_status hw_binary_roles(const hw_job *job, const hw_binary *f, unsigned ch
                                "%s: the %s '%s' is neither a free column (of %llu, from 0) nor a file", f->name, what[i],
                                specs[i], (unsigned long long)f->width);
     }
+    HAWSER_TRY(give_groups(job, f, roles, error));
     if (job->load->target_optional)
         find_optional_target(job, f, roles);
     uint64_t features = 0;

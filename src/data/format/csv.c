@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "data/exposure.h"
@@ -19,6 +20,13 @@ typedef struct row_place {
     double *row;
     bool drop; /* the row has a missing value and is dropped */
 } row_place;
+
+/* Returns a number for a word that names a group. It depends on the word alone, so readers and nodes need not agree on it. Two words share one by
+ * a chance of 2^-53, and would be one group. */
+static double group_of(const char *begin, const char *stop)
+{
+    return 0x1p60 + (double)(hw_hash(begin, (size_t)(stop - begin), 0) >> 11) * 256.0;
+}
 
 /* Quoted, indented, missing and wrong fields, words and dates: what the loop below leaves. Returns the field's end or NULL. */
 static const char *odd_field(row_place *p, size_t column, const char *at, hawser_error *error)
@@ -44,6 +52,10 @@ static const char *odd_field(row_place *p, size_t column, const char *at, hawser
         begin++;
     double value = 0;
     const char *rest = text == HW_TEXT_AUTO ? hw_number(begin, &value) : NULL;
+    if (rest != stop && role == HW_GROUPS) {
+        p->row[column] = group_of(begin, stop);
+        return end;
+    }
     if (rest != stop)
         return hw_csv_word(csv, p->chunk, p->part, column, begin, stop, rest, &p->row[column], error) == HAWSER_OK ? end
                                                                                                                    : NULL;

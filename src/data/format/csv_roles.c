@@ -41,6 +41,14 @@ static hawser_status give_role(const hw_job *job, hw_csv *csv, const char *what,
     return HAWSER_OK;
 }
 
+static hawser_status give_groups(const hw_job *job, hw_csv *csv, hawser_error *error)
+{
+    const char *spec = job->load->groups;
+    if (spec != NULL && hw_csv_column(spec, csv->rules.names, csv->rules.width) == csv->rules.width)
+        return no_column(job, csv, "groups", spec, false, error);
+    return give_role(job, csv, "groups", spec, HW_GROUPS, false, error);
+}
+
 /* Calls `take` for each column of a list, which may be one name with commas in it. */
 static hawser_status each_column(const hw_job *job, hw_csv *csv, const char *what, const char *list,
                                  hawser_status (*take)(const hw_job *job, hw_csv *csv, const char *what, size_t column,
@@ -358,6 +366,7 @@ hawser_status hw_csv_roles(hw_job *job, hw_csv *csv, hawser_error *error)
     HAWSER_TRY(give_role(job, csv, offset, hw_load_offset(load), HW_OFFSET, false, error));
     for (size_t j = 0; hw_load_exposes(load) && j < rules->width; j++)
         csv->exposure = rules->roles[j] == HW_OFFSET ? j + 1 : csv->exposure;
+    HAWSER_TRY(give_groups(job, csv, error));
     if (load->id != NULL)
         HAWSER_TRY(give_id(job, csv, error));
     if (known)

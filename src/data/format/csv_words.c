@@ -179,6 +179,7 @@ static hawser_status refuse_missing(const hw_csv *csv, const hw_chunk *chunk, si
         return hw_chunk_fail(chunk, at, error, "the %s is missing in column %zu %s; only --missing drop helps here",
                              role == HW_TARGET || role >= HW_FURTHER ? "target"
                              : role == HW_WEIGHTS                    ? "weight"
+                             : role == HW_GROUPS                     ? "group"
                                                                      : "offset",
                              column, name_of(csv, column));
     return hw_chunk_fail(chunk, at, error, "a value is missing in column %zu %s; use --missing zero, mean or drop", column,

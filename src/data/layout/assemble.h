@@ -33,6 +33,7 @@ enum {
     HW_TARGET,
     HW_WEIGHTS,
     HW_OFFSET,
+    HW_GROUPS,
     HW_FURTHER, /* the second target; those after it have the next numbers */
     HW_UNSEEN = HW_FURTHER + HW_FURTHER_TARGETS,
     HW_IGNORED

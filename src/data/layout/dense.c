@@ -155,6 +155,7 @@ void hw_dense_end(const hw_dense *w, hawser_dataset *dataset)
     dataset->target = w->special[HW_TARGET];
     dataset->weights = w->special[HW_WEIGHTS];
     dataset->offset = w->special[HW_OFFSET];
+    dataset->groups = w->special[HW_GROUPS];
     for (size_t k = 0; k < HW_FURTHER_TARGETS && w->special[HW_FURTHER + k] != NULL; k++)
         dataset->further[dataset->further_count++] = w->special[HW_FURTHER + k];
     dataset->means = w->means;

@@ -34,6 +34,7 @@ hw_shard_facts hw_shard_facts_of(const hawser_dataset *rows)
                             .has_target = rows->target != NULL,
                             .has_weights = rows->weights != NULL,
                             .has_offset = rows->offset != NULL,
+                            .has_groups = rows->groups != NULL,
                             .further = (uint32_t)rows->further_count,
                             .scattered = rows->scattered,
                             .symmetric = rows->array.symmetric,
@@ -45,8 +46,8 @@ hw_shard_facts hw_shard_facts_of(const hawser_dataset *rows)
 static bool same_form(const hw_shard_facts *a, const hw_shard_facts *b)
 {
     return a->format == b->format && a->layout == b->layout && a->type == b->type && a->has_target == b->has_target &&
-           a->has_weights == b->has_weights && a->has_offset == b->has_offset && a->further == b->further &&
-           a->scattered == b->scattered &&
+           a->has_weights == b->has_weights && a->has_offset == b->has_offset && a->has_groups == b->has_groups &&
+           a->further == b->further && a->scattered == b->scattered &&
            (!a->scattered || (a->rows == b->rows && a->declared == b->declared && a->symmetric == b->symmetric));
 }
 

@@ -19,7 +19,7 @@ typedef struct hw_shard_facts {
     uint64_t unseen_entries, unseen_columns, rows_dropped, bytes_read, bytes_text;
     int32_t index_base;
     uint32_t base_guessed, format, layout, type;
-    uint32_t has_target, has_weights, has_offset, further;
+    uint32_t has_target, has_weights, has_offset, has_groups, further;
     uint32_t scattered;     /* as in the dataset: rows are those of the whole everywhere */
     uint32_t symmetric;     /* of an array that is scattered */
     uint64_t target_column; /* as in the figures */
@@ -65,7 +65,7 @@ hawser_status hw_shard_sort(hawser_dataset *dataset, const hw_owners *owners, ui
 hawser_status hw_shard_means(hawser_dataset *dataset, const hw_owners *owners, uint32_t self, const char *name,
                              double *means, hawser_error *error) HAWSER_MUST_USE;
 
-/* Assembles target, weights or offset: the values of all rows in order, from the nodes' parts. */
+/* Assembles target, weights, offset or groups: the values of all rows in order, from the nodes' parts. */
 hawser_status hw_shard_vector(hawser_dataset *dataset, const hw_bytes *pieces, uint32_t nodes, const double **out,
                               hawser_error *error) HAWSER_MUST_USE;
 

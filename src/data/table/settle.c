@@ -232,7 +232,10 @@ static hawser_status find_means(settle_work *w, size_t count, size_t width, haws
 static hawser_status take_special(settle_work *w, hawser_dataset *dataset, hawser_error *error)
 {
     const hw_table_rules *rules = &w->table->rules;
-    const double **to[] = {[HW_TARGET] = &dataset->target, [HW_WEIGHTS] = &dataset->weights, [HW_OFFSET] = &dataset->offset};
+    const double **to[] = {[HW_TARGET] = &dataset->target,
+                           [HW_WEIGHTS] = &dataset->weights,
+                           [HW_OFFSET] = &dataset->offset,
+                           [HW_GROUPS] = &dataset->groups};
     for (size_t j = 0; j < rules->width; j++) {
         double *values;
         if (rules->roles[j] == HW_FEATURE || rules->roles[j] >= HW_UNSEEN)

@@ -279,6 +279,8 @@ static hawser_status gather_vectors(loading *l, hawser_error *error)
         HAWSER_TRY(gather_vector(l, l->rows->weights, &l->dataset->weights, error));
     if (l->whole.has_offset)
         HAWSER_TRY(gather_vector(l, l->rows->offset, &l->dataset->offset, error));
+    if (l->whole.has_groups)
+        HAWSER_TRY(gather_vector(l, l->rows->groups, &l->dataset->groups, error));
     for (uint32_t k = 0; k < l->whole.further; k++)
         HAWSER_TRY(gather_vector(l, l->rows->further[k], &l->dataset->further[k], error));
     l->dataset->further_count = l->whole.further;
