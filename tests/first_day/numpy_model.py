@@ -15,7 +15,10 @@ from peers import near, skip  # noqa: E402
 try:
     import numpy
 except ImportError:
-    skip("needs numpy")
+    SYSTEM = "/usr/bin/python3"  # which may have packages that a version manager's Python has not
+    if "HAWSER_TEST_AGAIN" in os.environ or not os.path.exists(SYSTEM):
+        skip("needs numpy")
+    os.execve(SYSTEM, [SYSTEM] + sys.argv, dict(os.environ, HAWSER_TEST_AGAIN="1"))
 
 CUTS = ["fair", "good", "ideal", "premium"]
 LAMBDA = 0.02
