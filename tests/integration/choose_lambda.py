@@ -2,6 +2,7 @@
 """Every lambda of a path can be used: predict, evaluate and info with --lambda min|1se|X. Predictions are computed again in plain Python from
 the path's numbers in the model file, and compared with a training of that lambda alone. A lambda that the path does not have, a choice that
 needs errors where there are none, and a model without a path are refused."""
+import csv
 import json
 import math
 import os
@@ -137,6 +138,20 @@ def check_refusals():
     says(refused("predict", "linear.model", "data.csv", "--lambda", "0.1"), "have no path")
 
 
+def check_trace():
+    """The trace has every fold and lambda; the last line of a lambda with all rows has the objective that the model keeps."""
+    write_data(random.Random(8), False)
+    run("train", "lasso", "data.csv", "--target", "y", "--cv", "3", "--path", "12", "-q", "-o", "cv.model", "--trace", "trace.csv")
+    tensors, last = read_tensors("cv.model"), {}
+    with open("trace.csv") as file:
+        for line in csv.DictReader(file):
+            if line["lambda"] and line["objective"]:
+                last[int(line["fold"] or 0), float(line["lambda"])] = float(line["objective"])
+    lambdas = tensors["path.lambda"]
+    assert set(last) == {(fold, lam) for fold in range(4) for lam in lambdas}, sorted(last)
+    near([last[0, lam] for lam in lambdas], tensors["path.objective"], 1e-15)
+
+
 def check_plots():
     """A plot of the saved model is that of the training: a point for each lambda, and lines at both choices."""
     write_data(random.Random(7), False)
@@ -215,6 +230,7 @@ def main():
         check_members("lasso", False)
         check_members("logistic", True)
         check_refusals()
+        check_trace()
         check_plots()
         check_validation()
         check_other_files()

@@ -57,6 +57,8 @@ static void begin_lambda(hw_linear_record *record, hawser_progress *progress)
 {
     hawser_progress_set(progress, "lambda", hw_linear_current_lambda(record));
     hawser_progress_set(progress, "lambda_number", (double)lambda_index(record));
+    hawser_progress_set(progress, "objective", INFINITY); /* those of the last lambda are not this one's */
+    hawser_progress_set(progress, "gap", INFINITY);
     record->gap = record->best_gap = record->objective = record->best_objective = INFINITY;
     record->stale_certificates = 0;
     record->certified = record->at_precision = record->at_limit = record->restoring = false;

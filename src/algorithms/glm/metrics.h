@@ -12,11 +12,13 @@
     {.name = "gap", .help = "the duality gap: the objective is at most this far above its optimum; null without a certificate", \
      .always = true, .traced = true, .progress = true, .exponent = true, .axis = "duality gap", .log_axis = true, \
      .target = of_gap}, \
-    {.name = "lambda", .help = "weight of the penalty; null without one", .always = true}, \
+    {.name = "lambda", .help = "weight of the penalty; null without one", .always = true, .traced = true, .progress = true}, \
     {.name = "nonzeros", .help = "number of nonzero coefficients", .always = true, .traced = true}, \
     {.name = "intercept", .help = "the constant of the model"}
 
 #define HW_LINEAR_PATH_METRICS \
+    {.name = "fold", .help = "in --trace: the fold of --cv whose rows are held out, from 1; empty or 0 while all rows are used", \
+     .traced = true, .progress = true}, \
     {.name = "lambda_max", .help = "the lambda from which on all coefficients are zero"}, \
     {.name = "lambdas", .help = "the number of lambdas, if several were tried"}, \
     {.name = "cv_error", .help = "mean error on the held-out rows of --cv, if --cv-metric is not loss"}, \
