@@ -286,7 +286,12 @@ static void print_rows(FILE *out, const char *name)
     if (strcmp(name, "formats") == 0)
         fputs("\nEvery format may be compressed with gzip, xz or zstd.\n"
               "Several files and globs make one input; - is standard input. Missing, infinite and NaN\n"
-              "numbers are refused with file, line and column.\n",
+              "numbers are refused with file, line and place in the line.\n\n"
+              "Numbers of columns count from 0, in options (--target, --columns, --ignore, --id) and in\n"
+              "messages; those of a CSV input count all of its columns. Messages on features, after the\n"
+              "target is taken out, say 'feature 3 (counted from 0)'. FILE:LINE:PLACE counts lines and\n"
+              "characters from 1. svmlight and Matrix Market files number their own columns, from 0 or 1\n"
+              "(--index-base), and 'info --coefficients' prints these numbers again.\n",
               out);
 }
 

@@ -57,7 +57,8 @@ hawser_status hw_linear_model_coefficients(const hawser_model *model, size_t col
         size_t column = hw_linear_weights_column(&weights, k);
         if (column >= columns)
             return hawser_fail(error, HAWSER_BAD_INPUT,
-                               "the model has a coefficient for column %zu, the data have %zu columns", column, columns);
+                               "the model has a coefficient for feature %zu (counted from 0), the data have %zu features",
+                               column, columns);
         for (size_t o = 0; o < outputs; o++)
             alpha[column * outputs + o] = weights.value[o * weights.count + k];
     }

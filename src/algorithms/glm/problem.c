@@ -47,7 +47,7 @@ hawser_status hw_linear_check_square(double mean_square, size_t column, hawser_e
     if (mean_square <= LARGEST * LARGEST)
         return HAWSER_OK;
     return hawser_fail(error, HAWSER_NOT_FINITE,
-                       "squares of the values of column %zu (counted from 0) leave the range of numbers: their mean is %g; "
+                       "squares of the values of feature %zu (counted from 0) leave the range of numbers: their mean is %g; "
                        "scale the column so that its values lie below %g",
                        column, mean_square, LARGEST);
 }
@@ -57,7 +57,7 @@ hawser_status hw_linear_check_small(double mean_square, double sum, size_t rows,
     if (mean_square * (double)rows >= SMALLEST * SMALLEST || (mean_square == 0.0 && sum == 0.0))
         return HAWSER_OK;
     return hawser_fail(error, HAWSER_NOT_FINITE,
-                       "squares of the values of column %zu (counted from 0) leave the range of numbers: their mean is %g; "
+                       "squares of the values of feature %zu (counted from 0) leave the range of numbers: their mean is %g; "
                        "scale the column so that its largest value lies above %g",
                        column, mean_square, SMALLEST);
 }
@@ -122,8 +122,8 @@ static hawser_status excludes_zero(const char *key, const char *path, double sig
         return hawser_fail(error, HAWSER_BAD_OPTION, "--%s %g excludes zero, where weights begin: it must be %s 0", key,
                            bound, side);
     return hawser_fail(error, HAWSER_BAD_INPUT,
-                       "%s:%zu: %g for column %zu excludes zero, where weights begin: --%s must be %s 0", path, j + 1, bound,
-                       j, key, side);
+                       "%s:%zu: %g for feature %zu (counted from 0) excludes zero, where weights begin: --%s must be %s 0",
+                       path, j + 1, bound, j, key, side);
 }
 
 /* Reads --lower or --upper: a number for all columns or a file. `sign` is that of an allowed bound. */

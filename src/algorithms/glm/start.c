@@ -130,7 +130,8 @@ hawser_status hw_linear_model_start(const hawser_model *init, const hawser_datas
     free(intercepts);
     for (size_t at = 0; at < columns * outputs && status == HAWSER_OK; at++)
         if (!isfinite(alpha[at]))
-            status = hawser_fail(error, HAWSER_BAD_INPUT, "--init: the model's coefficient for column %zu is %g",
-                                 at / outputs, alpha[at]);
+            status = hawser_fail(error, HAWSER_BAD_INPUT,
+                                 "--init: the model's coefficient for feature %zu (counted from 0) is %g", at / outputs,
+                                 alpha[at]);
     return status;
 }
