@@ -23,11 +23,23 @@ void hw_dataset_own(hawser_dataset *dataset, void *memory)
     dataset->owned[dataset->owned_count++] = memory;
 }
 
+/* Copies a name to *text and lets it point there; *text is then behind it. */
+static void move_name(const char **name, char **text)
+{
+    if (*name == NULL)
+        return;
+    size_t bytes = strlen(*name) + 1;
+    memcpy(*text, *name, bytes);
+    *name = *text;
+    *text += bytes;
+}
+
 hawser_status hw_dataset_name_columns(hawser_dataset *dataset, const hawser_schema *schema, hawser_error *error)
 {
-    const char *target = dataset->target_name;
-    size_t cols = dataset->matrix.cols, bytes = target != NULL ? strlen(target) + 1 : 0;
+    size_t cols = dataset->matrix.cols, bytes = dataset->target_name != NULL ? strlen(dataset->target_name) + 1 : 0;
     char **block;
+    for (size_t k = 0; k < HW_FURTHER_TARGETS; k++)
+        bytes += dataset->further_names[k] != NULL ? strlen(dataset->further_names[k]) + 1 : 0;
     for (size_t j = 0; j < cols; j++)
         bytes += hawser_schema_print(schema, j, NULL, 0) + 1;
     HAWSER_TRY(hw_new_array((void **)&block, cols * sizeof *block + bytes, 1, "column names", error));
@@ -37,10 +49,10 @@ hawser_status hw_dataset_name_columns(hawser_dataset *dataset, const hawser_sche
         block[j] = text;
         text += hawser_schema_print(schema, j, text, (size_t)(end - text)) + 1;
     }
-    if (target != NULL) { /* names move together */
-        memcpy(text, target, strlen(target) + 1);
-        dataset->target_name = text;
-    }
+    /* All names are in one block, which another dataset may take (hw_dataset_take_names). */
+    move_name(&dataset->target_name, &text);
+    for (size_t k = 0; k < HW_FURTHER_TARGETS; k++)
+        move_name(&dataset->further_names[k], &text);
     dataset->columns = (const char *const *)block;
     return HAWSER_OK;
 }

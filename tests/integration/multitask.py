@@ -158,8 +158,9 @@ def one_target_is_a_lasso():
 
 
 def bytes_of(path):
-    """The tensors of a model."""
-    return {name: (shape, values.tobytes()) for name, (shape, values) in certificate.read_tensors(path).items()}
+    """The tensors of a model, and the names of its outputs."""
+    tensors = {name: (shape, values.tobytes()) for name, (shape, values) in certificate.read_tensors(path).items()}
+    return tensors, command.run("info", path, "--top", "1").split("\n")[0]
 
 
 def nodes_have_the_same_bits():
@@ -167,7 +168,11 @@ def nodes_have_the_same_bits():
     problem.write()
     csv = ["d.csv", "--target", "y0,y1,y2", "--ignore", "weight"]
     sparse = ["d.svm", "--target", "targets", "--index-base", "1"]
-    for words in (csv + ["--lambda", "0.1"], sparse + ["--path", "6"], csv + ["--path", "5", "--cv", "3", "--l1-ratio", "0.7"],
+    with open("d.csv", encoding="utf-8") as data, open("words.csv", "w", encoding="utf-8") as out:
+        for k, line in enumerate(data):
+            out.write(("color" if k == 0 else ("red", "green", "blue")[k % 3]) + "," + line)
+    table = ["words.csv", *csv[1:]]
+    for words in (table + ["--lambda", "0.05"], csv + ["--lambda", "0.1"], sparse + ["--path", "6"], csv + ["--path", "5", "--cv", "3", "--l1-ratio", "0.7"],
                   csv + ["--lambda", "0.2", "--certify-every", "7"]):
         models = []
         for nodes in (1, 2, 3):
