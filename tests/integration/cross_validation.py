@@ -187,6 +187,19 @@ def check_dealt_folds(folder):
         same((kind, "one"), one["cv"]["error"] + one["cv"]["standard_error"], [mean[0], error[0]])
 
 
+def check_names_of_errors(folder):
+    """What is printed says what the errors are: of auc and accuracy, the rest to 1."""
+    model = os.path.join(folder, "named.st")
+    for kind, metric, short, long in (("logistic", "auc", "1 - auc", "1 - AUC"), ("logistic", "accuracy", "1 - accuracy", "1 - accuracy"),
+                                      ("lasso", "mae", "mae", "mean absolute error"), ("lasso", "loss", "loss", "mean squared error")):
+        problem = Problem(folder, kind, 60, 4, False, 3)
+        done = call(kind, problem.file, "--header", "no", "--ignore", "1", "--cv", "3", "--cv-metric", metric, "--path", "4", "-o", model)
+        heading = [line for line in (done.stdout + done.stderr).splitlines() if line.startswith("cv, 3 folds")]
+        assert len(heading) == 1 and " %s " % short in heading[0], (metric, done.stdout, done.stderr)
+        table = subprocess.run([HAWSER, "info", model, "--path"], capture_output=True, text=True, env=CLEAN).stdout
+        assert table.startswith("error: %s on rows" % long), (metric, table[:100])
+
+
 def check_given_folds(folder):
     """Folds of a file, by each metric; folds that keep the shares of classes are those of the file that says so."""
     chance, path = random.Random(5), os.path.join(folder, "folds")
@@ -437,6 +450,7 @@ def check_assumed(folder):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         check_dealt_folds(folder)
+        check_names_of_errors(folder)
         check_given_folds(folder)
         check_going_on(folder)
         check_nodes(folder)

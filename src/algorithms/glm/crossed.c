@@ -96,12 +96,14 @@ void hw_linear_crossed_lines(const hw_linear_fit *fit, hawser_training *training
 {
     const hw_linear_selection *selection = &fit->selection;
     enum { SIZE = sizeof training->closing[0] };
-    char title[40];
+    char title[40], errors[24];
+    bool shares =
+        strcmp(fit->metric, "auc") == 0 || strcmp(fit->metric, "accuracy") == 0; /* of which the error is the rest to 1 */
     if (!selection->crossed)
         return;
     snprintf(title, sizeof title, "cv, %u folds", (unsigned)fit->folds);
-    snprintf(training->closing[0], SIZE, "%-16s %-12s %-12s %-14s %s", title, "lambda", fit->metric, "standard error",
-             "columns");
+    snprintf(errors, sizeof errors, "%s%s", shares ? "1 - " : "", fit->metric);
+    snprintf(training->closing[0], SIZE, "%-16s %-12s %-12s %-14s %s", title, "lambda", errors, "standard error", "columns");
     closing_line(fit, "min", selection->least, training->closing[1], SIZE);
     closing_line(fit, "1se", selection->one_error, training->closing[2], SIZE);
 }

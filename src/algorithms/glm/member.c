@@ -87,10 +87,24 @@ static bool describe(const hawser_model *model, hawser_path *path)
            path->offsets != NULL && path->index != NULL && path->value != NULL && is_sound(path, stored[0]);
 }
 
+/* Returns what the errors of the path are: `otherwise`, unless --cv-metric chose another than the loss. */
+static const char *name_of_errors(const hawser_model *model, const char *otherwise)
+{
+    static const struct {
+        const char *metric, *name;
+    } others[] = {{"auc", "1 - AUC"}, {"accuracy", "1 - accuracy"}, {"mae", "mean absolute error"}};
+    const char *metric = hawser_model_text(model, "options.cv-metric");
+    bool crossed = hawser_model_text(model, "cv") != NULL;
+    for (size_t k = 0; crossed && metric != NULL && k < sizeof others / sizeof *others; k++)
+        if (strcmp(metric, others[k].metric) == 0)
+            return others[k].name;
+    return otherwise;
+}
+
 hawser_status hw_linear_path_of(const hawser_model *model, const char *error_name, hawser_path *path, hawser_error *error)
 {
     size_t dims[2] = {0};
-    *path = (hawser_path){.name = "lambda", .error_name = error_name};
+    *path = (hawser_path){.name = "lambda", .error_name = name_of_errors(model, error_name)};
     if (hawser_model_get(model, "path.lambda", NULL, dims) == NULL)
         return hawser_fail(error, HAWSER_BAD_OPTION,
                            "the model has one lambda, %.6g; train with --path or --cv to keep several",
