@@ -28,20 +28,21 @@ def write_data(path, rows, columns, labels):
 
 
 def rows():
-    """Returns the complete rows of the trace."""
+    """Returns the complete rows of the trace, by the names of the columns."""
     if not os.path.exists("trace"):
         return []
     with open("trace", encoding="ascii") as lines:
-        return [line.split(",") for line in lines.read().split("\n")[1:-1]]
+        whole = [line.split(",") for line in lines.read().split("\n")[:-1]]
+    return [dict(zip(whole[0], row)) for row in whole[1:]]
 
 
 def has_done_a_clock():
-    return any(float(row[0]) >= 1 for row in rows())
+    return any(float(row["clock"]) >= 1 for row in rows())
 
 
 def has_certified_a_model():
     """Returns whether a clock with a model other than zero has a certificate."""
-    return any(float(row[0]) >= 1 and row[3] and float(row[4]) > 0 for row in rows())
+    return any(float(row["clock"]) >= 1 and row["gap"] and float(row["nonzeros"]) > 0 for row in rows())
 
 
 def train(words, ask, launch=("run", "-n", "2", "--")):

@@ -79,9 +79,8 @@ static hawser_status add_errors(validation *on, size_t output, double intercept,
         double weight = weights != NULL ? weights[i] : 1.0;
         double target = problem->kind->target_of != NULL ? problem->kind->target_of(problem, y[i]) : y[i];
         if (isnan(target))
-            return hawser_fail(error, HAWSER_BAD_INPUT,
-                               "row %zu of the validation data: the label %g is not one of the training data's", i + 1,
-                               y[i]);
+            return hawser_fail(error, HAWSER_BAD_INPUT, "row %zu of the validation data: the target %g %s", i + 1, y[i],
+                               problem->kind->wrong_target);
         on->total += weight;
         on->errors += weight * problem->kind->row_error(target, on->predictions[i] + (offset != NULL ? offset[i] : 0.0));
     }
