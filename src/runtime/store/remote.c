@@ -168,12 +168,23 @@ static hawser_status admit(void *argument, const hw_net_hello *hello, uint32_t *
 
 /* ------------------------------------------------------------------------------------------------------------- words ---- */
 
+/* Sends to a server. Of a lost one the error is the loss as others are told of it; if that is not known yet, it says that it is a server's. */
 hawser_status hw_remote_send(hw_remote *remote, uint32_t server, hw_message *message, hawser_error *error)
 {
-    hawser_status status = hw_net_send(remote->net, server, message, error);
-    if (status == HAWSER_PEER_LOST)
-        (void)notify_pause(remote, server, error);
-    return status;
+    hawser_error own = {0};
+    hawser_status status = hw_net_send(remote->net, server, message, &own);
+    if (status == HAWSER_OK)
+        return HAWSER_OK;
+    pthread_mutex_lock(&remote->mutex);
+    bool known = remote->lost;
+    if (known)
+        own = remote->loss;
+    pthread_mutex_unlock(&remote->mutex);
+    if (known || status != HAWSER_PEER_LOST)
+        return hawser_fail(error, own.status, "%s", own.text);
+    return notify_pause(remote, server, error)
+               ? status
+               : hawser_fail(error, status, "server %u of the store: %.600s", server, own.text);
 }
 
 static hawser_status await_answer(hw_remote *remote, hw_message **answer, hawser_error *error)
@@ -210,19 +221,9 @@ hawser_status hw_remote_ask(hw_remote *remote, uint32_t server, hw_control_messa
     pthread_mutex_lock(&remote->mutex);
     message->envelope.clock = ++remote->asked;
     pthread_mutex_unlock(&remote->mutex);
-    hawser_status status = hw_net_send(remote->net, server, message, error);
-    if (status != HAWSER_OK) {
-        pthread_mutex_lock(&remote->mutex);
-        bool known = remote->lost;
-        if (known)
-            status = hawser_fail(error, remote->loss.status, "%s", remote->loss.text);
-        pthread_mutex_unlock(&remote->mutex);
-        if (!known && status == HAWSER_PEER_LOST)
-            (void)notify_pause(remote, server, error);
-        return status;
-    }
+    HAWSER_TRY(hw_remote_send(remote, server, message, error));
     HAWSER_TRY(await_answer(remote, &found, error));
-    status = (hawser_status)found->envelope.state;
+    hawser_status status = (hawser_status)found->envelope.state;
     if (status != HAWSER_OK) {
         status = hawser_fail(error, status, "%.*s", (int)(found->envelope.length < 900 ? found->envelope.length : 900),
                              found->payload != NULL ? (const char *)found->payload : "");
