@@ -46,7 +46,7 @@ json out '[w["rows_read"] for w in o["worker"]] == [0, 0] and o["load"]["rows"] 
 has p.svg "<svg"
 code 0 "$hawser" train lasso small.svm --lambda 0.05 --plot p.png --quiet
 equal "$(wc -c <out)" 0
-equal "$(wc -c <err)" 0
+equal "$(grep -v makecontext err)" "" # a remark of the address sanitizer
 equal "$(head -c 8 p.png | od -An -tx1 | tr -d ' \n')" 89504e470d0a1a0a
 code 0 "$hawser" train lasso small.svm --lambda 0.05
 has out "not kept"

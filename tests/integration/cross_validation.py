@@ -443,7 +443,8 @@ def check_assumed(folder):
     problem = Problem(folder, "lasso", 30, 4, False, 3)
     words = ("lasso", problem.file, "--header", "no", "--ignore", "1")
     said = "was assumed, 0.05 of lambda_max; --cv 10 chooses one by the data, --lambda sets one"
-    assert said in call(*words).stderr and call(*words, "-q").stderr == "", call(*words, "-q").stderr
+    quiet = [line for line in call(*words, "-q").stderr.splitlines() if line and "makecontext" not in line]  # a sanitizer's remark
+    assert said in call(*words).stderr and quiet == [], quiet
     assert said in trained(*words)["notes"][0] and trained(*words, "--lambda", "0.1")["notes"] == []
 
 
