@@ -92,9 +92,9 @@ typedef struct hawser_path {
     const int64_t *offsets; /**< count + 1: the coefficients of member k are those from offsets[k] to offsets[k + 1] */
     const int64_t *index;   /**< their columns, from 0, ascending */
     const double *value;    /**< outputs x offsets[count] */
-    size_t chosen;          /**< the member whose coefficients the model has; `count`: none */
+    size_t chosen;          /**< the member that the model's own coefficients are from; `count`: none */
     size_t least;           /**< the member with the least error; `count`: unknown */
-    size_t one_se; /**< the first member whose error is at most one standard error above the least; `count`: unknown */
+    size_t one_se;          /**< the first member within one standard error of the least error; `count`: unknown */
 } hawser_path;
 
 /** A page of the help: `hawser help NAME`. */
@@ -152,8 +152,7 @@ typedef struct hawser_algorithm {
     hawser_status (*predict)(const hawser_model *model, const hawser_dataset *data, double *predictions,
                              hawser_error *error);
     bool log_link; /**< predictions are exp(margin): the offset may be the logarithm of an exposure */
-    /** Likewise for the linear predictor, with offset, of which a prediction is a function (hawser predict --link). NULL: the predictions are
-     *  the linear predictor. */
+    /** Likewise computes the linear predictor, offset included (hawser predict --link). NULL: predictions are the linear predictor. */
     hawser_status (*link)(const hawser_model *model, const hawser_dataset *data, double *values, hawser_error *error);
     /** Returns how many targets a model predicts: `predict` then writes this many numbers per row, and its trainings take several targets
      *  (hawser_load.outputs). NULL: one target. */

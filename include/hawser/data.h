@@ -68,9 +68,8 @@ typedef struct hawser_load {
     const char *
         weights; /**< CSV: name or number of the column with example weights; else a file with one number per row; NULL: none */
     const char *offset; /**< as `weights`, for an offset that is added to the linear predictor */
-    const char *
-        groups; /**< CSV, npy: name or number of a column that is no feature, whose words or numbers tell groups of rows apart */
-    const char *exposure; /**< as `offset`, of exposures > 0, whose logarithm is the offset; excludes `offset` */
+    const char *groups; /**< CSV, npy: name or number of a column that is no feature; rows with the same value are a group */
+    const char *exposure; /**< as `offset`, a column of exposures > 0: the offset is their logarithm; not with `offset` */
     const char *names;    /**< file of column names, one per line, for formats without names; NULL: names from the input */
     int header;           /**< CSV: 1 yes, -1 no, 0 detect */
     char delimiter;       /**< CSV: the separator of fields, or HAWSER_BLANKS; 0 detects , ; tab or blanks */
@@ -96,7 +95,7 @@ typedef struct hawser_load {
     bool target_optional; /**< with `schema` or `columns`: the input may lack the target */
     size_t
         target_place; /**< with these, for an input without names: 1 + the target's column in the training data; 0: unknown */
-    const char *id;   /**< hawser_rows_open: the CSV column whose text identifies a row, by name or number; NULL: none */
+    const char *id;   /**< hawser_rows_open: name or number of the CSV column that identifies rows by its text; NULL: none */
     size_t
         columns; /**< predict, evaluate: the model's number of columns; columns beyond it are counted and ignored. 0: all columns */
     hawser_type type; /**< HAWSER_F64 or HAWSER_F32 storage */

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Columns of which paths go on: the coefficients of 100 more lambdas take at most 512 MiB. */
+/* Paths of more columns end at 100 lambdas: the coefficients of 100 more would take over 512 MiB. */
 enum { MOST_GOING_ON = (512 << 20) / 100 / sizeof(double) };
 
 hawser_status hw_linear_check_sync(hawser_sync sync, const char *named, const hw_linear_settings *settings,

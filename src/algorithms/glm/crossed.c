@@ -98,7 +98,7 @@ void hw_linear_crossed_lines(const hw_linear_fit *fit, hawser_training *training
     enum { SIZE = sizeof training->closing[0] };
     char title[40], errors[24];
     bool shares =
-        strcmp(fit->metric, "auc") == 0 || strcmp(fit->metric, "accuracy") == 0; /* of which the error is the rest to 1 */
+        strcmp(fit->metric, "auc") == 0 || strcmp(fit->metric, "accuracy") == 0; /* the error is 1 minus the share */
     if (!selection->crossed)
         return;
     snprintf(title, sizeof title, "cv, %u folds", (unsigned)fit->folds);

@@ -17,7 +17,7 @@
     {.name = "intercept", .help = "the constant of the model"}
 
 #define HW_LINEAR_PATH_METRICS \
-    {.name = "fold", .help = "in --trace: the fold of --cv whose rows are held out, from 1; empty or 0 while all rows are used", \
+    {.name = "fold", .help = "in --trace: the fold of --cv that is held out, from 1; empty or 0 while all rows are used", \
      .traced = true, .progress = true}, \
     {.name = "lambda_max", .help = "the lambda from which on all coefficients are zero"}, \
     {.name = "lambdas", .help = "the number of lambdas, if several were tried"}, \

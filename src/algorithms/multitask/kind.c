@@ -26,7 +26,7 @@ static hawser_status take_target(hw_linear_problem *problem, const hawser_traini
     return hw_linear_check_target(problem->target, n * problem->outputs, error);
 }
 
-/* A column without a penalty would constrain the dual point, whose projection is not implemented for several targets. */
+/* Refuses columns without a penalty: a dual point must be orthogonal to each of them, and the certificate only scales its dual point. */
 static hawser_status check(const hw_linear *linear, hawser_error *error)
 {
     const hw_linear_problem *problem = &linear->problem;
