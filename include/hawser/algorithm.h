@@ -134,19 +134,20 @@ typedef struct hawser_algorithm {
     const char *name;      /**< "lasso" */
     const char *summary;   /**< one line */
     const char *citations; /**< papers of the methods, one per line */
+    const void *user;      /**< for the functions below that receive the algorithm; NULL: they need nothing */
     const hawser_option *rows;
     const hawser_metric_row *metrics; /**< the numbers that it reports; NULL: none */
     const hawser_topic *topics;       /**< its own pages of the help; NULL: none */
     /** Trains. Returns HAWSER_OK also if a limit or signal ended the training early (see stop_reason), and if it diverged but a
      *  certified model is left (see failure). Collective; one call per job at a time. */
-    hawser_status (*train)(hawser_job *job, const hawser_training_input *input, hawser_training *training,
-                           hawser_error *error);
+    hawser_status (*train)(const struct hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
+                           hawser_training *training, hawser_error *error);
     /** Returns the use that the training makes of a start model, if it does not simply start from it: the end of a sentence that
      *  begins with the model's path. The result is static; NULL: the training starts from the model. The member may be NULL. */
     const char *(*init_use)(const hawser_options *options);
     /** Prints the plan that train would run. */
-    hawser_status (*plan)(hawser_job *job, const hawser_training_input *input, bool physical, bool dot, FILE *out,
-                          hawser_error *error);
+    hawser_status (*plan)(const struct hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
+                          bool physical, bool dot, FILE *out, hawser_error *error);
     /** Writes one prediction per row of data to `predictions`. data has no more columns than the model (see hawser_load.columns).
      *  NULL: the models make no predictions. */
     hawser_status (*predict)(const hawser_model *model, const hawser_dataset *data, double *predictions,
@@ -166,7 +167,8 @@ typedef struct hawser_algorithm {
     /** Prints the parameters of a model to `out`, one per line, the `most` most important ones first. NULL: there is no such list. */
     hawser_status (*coefficients)(const hawser_model *model, uint64_t most, FILE *out, hawser_error *error);
     /** Describes the path of a model. HAWSER_BAD_OPTION: the model has none. NULL: models have no paths. */
-    hawser_status (*path)(const hawser_model *model, hawser_path *path, hawser_error *error);
+    hawser_status (*path)(const struct hawser_algorithm *algorithm, const hawser_model *model, hawser_path *path,
+                          hawser_error *error);
     /** Gives a model the coefficients and facts of the member of its path that a value of the option of member_rows names.
      *  HAWSER_BAD_OPTION: there is no such member. NULL exactly if `path` is. */
     hawser_status (*choose)(hawser_model *model, const char *member, hawser_error *error);

@@ -90,7 +90,7 @@ static hawser_status print_path(const hw_call *call, const hawser_model *model, 
     hawser_path path;
     if (algorithm == NULL || algorithm->path == NULL)
         return hawser_fail(error, HAWSER_BAD_OPTION, "%s: --path: models of this algorithm have no path", call->words[0]);
-    if (algorithm->path(model, &path, &own) != HAWSER_OK)
+    if (algorithm->path(algorithm, model, &path, &own) != HAWSER_OK)
         return hawser_fail(error, own.status, "%s: --path: %.600s", call->words[0], own.text);
     if (path.error != NULL)
         fprintf(call->out, "error: %s on rows that the training did not see\n", path.error_name);

@@ -189,7 +189,7 @@ hawser_status hw_choose_member(const hw_call *call, const char *path, hawser_mod
     bool may = algorithm != NULL && algorithm->path != NULL;
     if (member == NULL)
         return HAWSER_OK;
-    if (!may || algorithm->path(model, &members, &own) != HAWSER_OK) {
+    if (!may || algorithm->path(algorithm, model, &members, &own) != HAWSER_OK) {
         if (hawser_options_source(call->options, key, NULL) == HAWSER_FROM_ENVIRONMENT)
             return HAWSER_OK; /* it is meant for trainings */
         return hawser_fail(error, may ? own.status : HAWSER_BAD_OPTION, "%s: --%s %s: %.600s", path, key, member,

@@ -29,8 +29,8 @@ static hawser_status print_plans(const hw_call *call, hawser_job *job, const haw
     if (logical && physical && dot)
         return hawser_fail(error, HAWSER_BAD_OPTION, "--dot prints one graph: give --logical or --physical, not both");
     if (logical || (!physical && !dot))
-        HAWSER_TRY(call->algorithm->plan(job, input, false, dot, out, error));
-    return logical && !physical ? HAWSER_OK : call->algorithm->plan(job, input, true, dot, out, error);
+        HAWSER_TRY(call->algorithm->plan(call->algorithm, job, input, false, dot, out, error));
+    return logical && !physical ? HAWSER_OK : call->algorithm->plan(call->algorithm, job, input, true, dot, out, error);
 }
 
 /* Every node makes the plan, because columns may have to be fetched for it. Node 0 prints it. */

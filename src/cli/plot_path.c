@@ -416,7 +416,7 @@ hawser_status hw_plot_has_path(const hawser_model *model, bool *has, hawser_erro
     const hawser_algorithm *algorithm = algorithm_of(model);
     hawser_path path;
     hawser_error own = {0};
-    *has = algorithm != NULL && algorithm->path(model, &path, &own) == HAWSER_OK;
+    *has = algorithm != NULL && algorithm->path(algorithm, model, &path, &own) == HAWSER_OK;
     return own.status == HAWSER_OK || own.status == HAWSER_BAD_OPTION ? HAWSER_OK
                                                                       : hawser_fail(error, own.status, "%.600s", own.text);
 }
@@ -427,7 +427,7 @@ hawser_status hw_plot_path_write(const char *path, const hawser_model *model, ha
     hw_path_plot plot = {.curves = NULL};
     if (algorithm == NULL)
         return hawser_fail(error, HAWSER_BAD_OPTION, "models of this algorithm have no path to draw");
-    HAWSER_TRY(algorithm->path(model, &plot.path, error));
+    HAWSER_TRY(algorithm->path(algorithm, model, &plot.path, error));
     hawser_status status = list_curves(&plot, error);
     if (status == HAWSER_OK)
         status = fill_curves(&plot, error);

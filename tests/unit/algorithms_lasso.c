@@ -34,7 +34,7 @@ static fit train_on(const hawser_dataset *data, const hawser_model *init, const 
         status = hawser_open_options(out.options, &out.job, &error);
     hawser_training_input input = {.options = out.options, .data = data, .init = init};
     if (status == HAWSER_OK)
-        status = lasso->train(out.job, &input, &out.training, &error);
+        status = lasso->train(lasso, out.job, &input, &out.training, &error);
     if (status != HAWSER_OK)
         fail_msg("%s", error.text);
     return out;
@@ -460,7 +460,8 @@ static void contradictions_are_refused(void **unused)
             assert_int_equal(hawser_options_set(options, pair[0], pair[1], HAWSER_FROM_COMMAND_LINE, "test", &error),
                              HAWSER_OK);
         assert_int_equal(hawser_open_options(options, &job, &error), HAWSER_OK);
-        assert_true(lasso->train(job, &(hawser_training_input){.options = options, .data = data}, &training, &error) < 0);
+        assert_true(lasso->train(lasso, job, &(hawser_training_input){.options = options, .data = data}, &training, &error) <
+                    0);
         assert_true(strstr(error.text, "--") != NULL || strstr(error.text, "/nonexistent") != NULL);
         hawser_close(job);
         hawser_options_free(options);

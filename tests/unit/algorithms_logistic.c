@@ -64,7 +64,7 @@ static void make(problem *p, uint64_t seed, size_t free_columns, bool intercept)
     for (size_t f = 0; f < free_columns; f++)
         p->side[f] = f == 0 ? 0 : uniform(&seed) < 0.5 ? 1 : -1;
     p->linear = (hw_linear_problem){
-        .kind = hw_logistic_kind(), .X = &p->matrix, .free_columns = p->x, .free_count = free_columns, .free_side = p->side};
+        .kind = &hw_logistic_kind, .X = &p->matrix, .free_columns = p->x, .free_count = free_columns, .free_side = p->side};
     p->rows = (hw_newton_rows){.loss = &hw_logistic_losses,
                                .count = ROWS,
                                .target = p->sign,
@@ -343,8 +343,8 @@ static void test_facts_in_a_comma_locale(void **state)
     hawser_model *model = NULL;
     const hw_linear_problem linear = {.labels = {0.5, 1.25}, .class_weights = {1, 2.5}};
     double predictions[] = {0.2, 0.9}, step = 0;
-    bool good = hawser_model_new(&model, &error) == HAWSER_OK &&
-                hw_logistic_kind()->model_facts(&linear, model, &error) == HAWSER_OK;
+    bool good =
+        hawser_model_new(&model, &error) == HAWSER_OK && hw_logistic_kind.model_facts(&linear, model, &error) == HAWSER_OK;
     good = good && hw_logistic_label(model, 2, predictions, &error) == HAWSER_OK &&
            hawser_model_fact(model, "step", "0.75", &error) == HAWSER_OK;
     step = hw_linear_fact(model, "step", 0);

@@ -96,7 +96,7 @@ static outcome run_training(const work *given, const char *workers, watch watche
     hawser_training_input input = {
         .options = options, .data = data, .observer = watched.observer, .observer_user = watched.user};
     if (status == HAWSER_OK)
-        status = algorithm->train(job, &input, &training, &error);
+        status = algorithm->train(algorithm, job, &input, &training, &error);
     if (job == NULL)
         fail_msg("%s: %s", given->algorithm, error.text);
     outcome out = {.failure = error};

@@ -173,7 +173,7 @@ static outcome train(const work *given, const char *workers, drops dropped)
         fail_msg("%s: %s", given->algorithm, error.text);
     hawser_training_input input = {.options = options, .data = data};
     hw_job_drop_scratch(job, dropped.every, dropped.seed, NULL);
-    out.failed = algorithm->train(job, &input, &training, &error) != HAWSER_OK;
+    out.failed = algorithm->train(algorithm, job, &input, &training, &error) != HAWSER_OK;
     if (!out.failed) {
         const hawser_figures *figures = hawser_run_figures(training.run);
         out = (outcome){false, figures->repeatable == NULL, digest_of(training.model), figures->clocks, job->drops.count};

@@ -6,7 +6,7 @@
 
 /* The `member_rows` of hawser_algorithm. */
 extern const hawser_option hw_linear_member_rows[];
-/* The `path` of hawser_algorithm; `error_name` names the errors on rows that the training did not see. */
+/* Describes the path of a model; `error_name` names the errors on rows that the training did not see. */
 hawser_status hw_linear_path_of(const hawser_model *model, const char *error_name, hawser_path *path,
                                 hawser_error *error) HAWSER_MUST_USE;
 /* The `choose` of hawser_algorithm. */

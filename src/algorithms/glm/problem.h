@@ -28,6 +28,7 @@ typedef struct hw_linear_error {
 typedef struct hw_linear_kind {
     const char *name;                      /* of the algorithm */
     const char *cv_name, *validation_name; /* of the error on held-out rows: "cv_mse" */
+    const char *error_name;                /* the same in words: "mean squared error" */
     bool centres;                          /* the best intercept leaves residuals of mean zero */
     bool plain_rounds;                     /* rounds are not extrapolated */
     bool several;                          /* the target may have several columns, whose coefficients enter together */

@@ -65,12 +65,13 @@ static hawser_program *new_program(const char *name, hw_linear *linear, const hw
     return program;
 }
 
-void hw_linear_frame_begin(hw_linear_frame *frame, hw_linear_driver *driver, const hw_linear_units *units)
+/* Makes all of a program but the work between two certificates. Returns the loop over lambdas. */
+static hawser_operator *begin_frame(hw_linear_frame *frame, hw_linear_driver *driver, const hw_linear_units *units)
 {
     hw_linear *linear = driver->linear;
     const hw_linear_choices *choices = &linear->choices;
     frame->driver = driver;
-    hawser_program *p = frame->program = new_program(units->name, linear, units);
+    hawser_program *p = frame->program = new_program(units->kind->name, linear, units);
     hawser_state *X = frame->X = hawser_data_state(p, "X", linear->problem.X, HAWSER_BY_COLUMN);
     hawser_data_costs(X, choices->costs);
     hawser_rule rule = {.damping = choices->damping, .gain = choices->gain};
@@ -94,8 +95,8 @@ void hw_linear_frame_begin(hw_linear_frame *frame, hw_linear_driver *driver, con
         hawser_unit(again, "resume", hw_linear_resume, HAWSER_READS(X, frame->path), HAWSER_UPDATES(v, alpha));
     }
     hawser_operator *begin = hawser_branch(folds, "begin", hw_linear_begin_path, driver);
-    frame->lambdas = hawser_loop(begin, "path", path_done, hawser_bsp());
-    hawser_operator *certify = hawser_loop(frame->lambdas, "certify", certified, hawser_bsp());
+    hawser_operator *lambdas = hawser_loop(begin, "path", path_done, hawser_bsp());
+    hawser_operator *certify = hawser_loop(lambdas, "certify", certified, hawser_bsp());
     hawser_unit(certify, "measure", units->measure, HAWSER_READS(X, v, alpha), NULL);
     hawser_unit(certify, "bound", units->bound, HAWSER_READS(X, alpha), NULL);
     hawser_operator *worse =
@@ -104,13 +105,17 @@ void hw_linear_frame_begin(hw_linear_frame *frame, hw_linear_driver *driver, con
     hawser_unit(back, "restore", hw_linear_restore, HAWSER_READS(X), HAWSER_UPDATES(v, alpha));
     frame->work = hawser_sequence(worse);
     hawser_unit(frame->work, "choose", units->choose, HAWSER_READS(X, alpha), NULL);
+    return lambdas;
 }
 
-hawser_program *hw_linear_frame_end(hw_linear_frame *frame, const hw_linear_units *units)
+hawser_program *hw_linear_program(hw_linear_driver *driver, const hw_linear_units *units)
 {
-    hawser_unit(frame->lambdas, "record", units->record, HAWSER_READS(frame->X, frame->v, frame->alpha),
-                frame->path != NULL ? HAWSER_UPDATES(frame->path) : NULL);
-    return frame->program;
+    hw_linear_frame frame;
+    hawser_operator *lambdas = begin_frame(&frame, driver, units);
+    units->work(&frame);
+    hawser_unit(lambdas, "record", units->record, HAWSER_READS(frame.X, frame.v, frame.alpha),
+                frame.path != NULL ? HAWSER_UPDATES(frame.path) : NULL);
+    return frame.program;
 }
 
 static bool stopping(hawser_progress *progress, void *user)

@@ -9,9 +9,11 @@
 #include "algorithms/solve/scan.h"
 #include "algorithms/solve/search.h"
 
+struct hw_linear_frame;
+
 /* An algorithm's own parts of the frame. */
 typedef struct hw_linear_units {
-    const char *name;
+    const hw_linear_kind *kind;
     size_t scratch; /* bytes of a block */
     void (*release)(void *scratch);
     hawser_scratch_visit *visit;
@@ -20,6 +22,8 @@ typedef struct hw_linear_units {
     hawser_unit_function *measure, *bound;    /* make a certificate */
     hawser_unit_function *choose;             /* chooses the columns of the next work */
     hawser_unit_function *record;             /* records the result of a lambda */
+    /* Adds the work between two certificates, and the memory that all units are expected to take. */
+    void (*work)(const struct hw_linear_frame *frame);
 } hw_linear_units;
 
 typedef struct hw_linear_frame {
@@ -28,12 +32,10 @@ typedef struct hw_linear_frame {
     hawser_state *X, *v, *alpha;
     hawser_operator *work; /* the sequence for the work between two certificates */
     hawser_state *path;    /* of coefficients; NULL: one lambda */
-    hawser_operator *lambdas;
 } hw_linear_frame;
 
-/* Begins a program; the caller adds the work, then hw_linear_frame_end. */
-void hw_linear_frame_begin(hw_linear_frame *frame, hw_linear_driver *driver, const hw_linear_units *units);
-hawser_program *hw_linear_frame_end(hw_linear_frame *frame, const hw_linear_units *units);
+/* Makes the program of a training. */
+hawser_program *hw_linear_program(hw_linear_driver *driver, const hw_linear_units *units);
 /* Ends work on another state than alpha: `settle` copies that state's weights to alpha, and v is derived from them. A run that is being ended has no
  * more clocks, but keeps its progress since the last certificate. */
 void hw_linear_settle_work(const hw_linear_frame *frame, hawser_state *weights, hawser_unit_function *settle);

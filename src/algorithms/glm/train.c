@@ -34,15 +34,16 @@ static hawser_status new_driver(hw_linear_driver *driver, const hw_linear_kind *
     return hw_linear_record_new(&driver->record, &driver->linear->choices, error);
 }
 
-hawser_status hw_linear_plan(const hw_linear_kind *kind, hw_linear_build *build, hawser_job *job,
-                             const hawser_training_input *input, bool physical, bool dot, FILE *out, hawser_error *error)
+hawser_status hw_linear_plan(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
+                             bool physical, bool dot, FILE *out, hawser_error *error)
 {
+    const hw_linear_units *units = algorithm->user;
     hw_linear linear;
     hw_linear_driver driver = {.linear = &linear};
     hawser_program *program = NULL;
-    hawser_status status = new_driver(&driver, kind, job, input, error);
+    hawser_status status = new_driver(&driver, units->kind, job, input, error);
     if (status == HAWSER_OK) {
-        program = build(&driver);
+        program = hw_linear_program(&driver, units);
         status = hawser_plan_print(job, program, physical, dot, out, error);
         char text[sizeof((hawser_training *)0)->policy];
         hw_linear_policy(&linear, input->options, text, sizeof text);
@@ -179,12 +180,11 @@ static bool overflowed(hawser_status status)
     return status == HAWSER_NOT_FINITE || status == HAWSER_DIVERGED;
 }
 
-static hawser_status run_and_finish(ending *rest, hw_linear_build *build, const hawser_training_input *input,
-                                    hawser_error *error)
+static hawser_status run_and_finish(ending *rest, const hawser_training_input *input, hawser_error *error)
 {
     hw_linear_driver *driver = rest->driver;
     hawser_training *training = driver->training;
-    hawser_program *program = build(driver);
+    hawser_program *program = hw_linear_program(driver, rest->units);
     hawser_error own = {0};
     hawser_observe(rest->job, input->observer, input->observer_user);
     hawser_status status = hawser_run_program(rest->job, program, &training->run, &own);
@@ -214,20 +214,27 @@ static hawser_status run_and_finish(ending *rest, hw_linear_build *build, const 
     return hw_linear_finish(driver, input, alpha, means, early, error);
 }
 
-hawser_status hw_linear_train(const hw_linear_kind *kind, const hw_linear_units *units, hw_linear_build *build,
-                              hawser_job *job, const hawser_training_input *input, hawser_training *training,
-                              hawser_error *error)
+hawser_status hw_linear_train(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
+                              hawser_training *training, hawser_error *error)
 {
+    const hw_linear_units *units = algorithm->user;
     hw_linear linear;
     hw_linear_driver driver = {.linear = &linear, .training = training};
     memset(training, 0, sizeof *training);
-    hawser_status status = new_driver(&driver, kind, job, input, error);
+    hawser_status status = new_driver(&driver, units->kind, job, input, error);
     ending rest = {.job = job, .driver = &driver, .units = units};
     if (status == HAWSER_OK) {
         hw_linear_policy(&linear, input->options, training->policy, sizeof training->policy);
-        status = run_and_finish(&rest, build, input, error);
+        status = run_and_finish(&rest, input, error);
     }
     hawser_run_free(rest.run);
     free_driver(&driver);
     return status;
+}
+
+hawser_status hw_linear_path(const hawser_algorithm *algorithm, const hawser_model *model, hawser_path *path,
+                             hawser_error *error)
+{
+    const hw_linear_units *units = algorithm->user;
+    return hw_linear_path_of(model, units->kind->error_name, path, error);
 }

@@ -2,17 +2,29 @@
 #ifndef HW_ALGORITHMS_GLM_TRAIN_H
 #define HW_ALGORITHMS_GLM_TRAIN_H
 
+#include "algorithms/glm/member.h"
+#include "algorithms/glm/metrics.h"
 #include "algorithms/glm/program.h"
 
-/* Makes the program of a training. */
-typedef hawser_program *hw_linear_build(hw_linear_driver *driver);
+/* The members of hawser_algorithm that all linear models have. `units` is the algorithm's hw_linear_units. */
+/* clang-format off */
+#define HW_LINEAR_ALGORITHM(units) \
+    .user = &(units), \
+    .init_use = hw_linear_init_use, \
+    .coefficients = hw_linear_print_coefficients, \
+    .path = hw_linear_path, \
+    .choose = hw_linear_choose_member, \
+    .member_rows = hw_linear_member_rows, \
+    .train = hw_linear_train, \
+    .plan = hw_linear_plan
+/* clang-format on */
 
-/* The train and plan functions of hawser_algorithm. */
-hawser_status hw_linear_train(const hw_linear_kind *kind, const hw_linear_units *units, hw_linear_build *build,
-                              hawser_job *job, const hawser_training_input *input, hawser_training *training,
-                              hawser_error *error) HAWSER_MUST_USE;
-hawser_status hw_linear_plan(const hw_linear_kind *kind, hw_linear_build *build, hawser_job *job,
-                             const hawser_training_input *input, bool physical, bool dot, FILE *out,
+/* The train, plan and path functions of hawser_algorithm, for an algorithm whose `user` is its hw_linear_units. */
+hawser_status hw_linear_train(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
+                              hawser_training *training, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_linear_plan(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
+                             bool physical, bool dot, FILE *out, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_linear_path(const hawser_algorithm *algorithm, const hawser_model *model, hawser_path *path,
                              hawser_error *error) HAWSER_MUST_USE;
 
 #endif

@@ -36,19 +36,17 @@ static void certificate(hw_linear_metric *metric, const void *source, double zer
     hw_linear_refuse_infinite(objective, gap);
 }
 
-const hw_linear_kind *hw_lasso_kind(void)
-{
-    static const hw_linear_error errors[] = {{"mae", absolute_error}, {NULL, NULL}};
-    static const hw_linear_kind kind = {.name = "lasso",
-                                        .cv_name = "cv_mse",
-                                        .validation_name = "validation_mse",
-                                        .fit_name = "r2",
-                                        .centres = true,
-                                        .boxes = true,
-                                        .take_target = take_target,
-                                        .row_error = row_error,
-                                        .errors = errors,
-                                        .certificate = certificate,
-                                        .costs = hw_lasso_spread};
-    return &kind;
-}
+static const hw_linear_error errors[] = {{"mae", absolute_error}, {NULL, NULL}};
+
+const hw_linear_kind hw_lasso_kind = {.name = "lasso",
+                                      .cv_name = "cv_mse",
+                                      .validation_name = "validation_mse",
+                                      .error_name = "mean squared error",
+                                      .fit_name = "r2",
+                                      .centres = true,
+                                      .boxes = true,
+                                      .take_target = take_target,
+                                      .row_error = row_error,
+                                      .errors = errors,
+                                      .certificate = certificate,
+                                      .costs = hw_lasso_spread};

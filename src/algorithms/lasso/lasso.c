@@ -12,8 +12,6 @@
 
 #include "algorithms/glm/coefficients.h"
 #include "algorithms/glm/expect.h"
-#include "algorithms/glm/member.h"
-#include "algorithms/glm/metrics.h"
 #include "algorithms/glm/train.h"
 #include "algorithms/lasso/block.h"
 #include "algorithms/lasso/evaluate.h"
@@ -292,17 +290,6 @@ static hawser_operator *joint_work(const hw_linear_frame *frame)
     return hawser_sequence(small);
 }
 
-static const hw_linear_units units = {.name = "lasso",
-                                      .scratch = sizeof(hw_lasso_block),
-                                      .release = release,
-                                      .visit = hw_lasso_visit,
-                                      .declare = declare,
-                                      .prepare = prepare,
-                                      .measure = measure,
-                                      .bound = bound,
-                                      .choose = choose,
-                                      .record = record};
-
 static void expect(hawser_program *program, const hw_linear *lasso)
 {
     hw_linear_route route = lasso->choices.route;
@@ -321,49 +308,42 @@ static void expect(hawser_program *program, const hw_linear *lasso)
     hw_linear_expect(program, lasso, &needs);
 }
 
-static hawser_program *build(hw_linear_driver *driver)
+static void add_work(const hw_linear_frame *frame)
 {
+    hw_linear_driver *driver = frame->driver;
     const hw_linear *lasso = driver->linear;
     const hw_linear_choices *choices = &lasso->choices;
-    hw_linear_frame frame;
     hw_linear_shared_reset(lasso->shared);
-    hw_linear_frame_begin(&frame, driver, &units);
-    hawser_state *X = frame.X, *v = frame.v, *alpha = frame.alpha;
+    hawser_state *X = frame->X, *v = frame->v, *alpha = frame->alpha;
     bool extrapolated = hw_linear_extrapolates(choices), asynchronous = choices->route == HW_LINEAR_ASYNCHRONOUS;
     uint64_t every = choices->settings.certify_every;
     uint64_t clocks = every > 0 ? every : one_clock(lasso) ? 1 : extrapolated ? HW_LINEAR_HISTORY : 0;
     hawser_until sprints_done = {.test = hw_linear_sprints_done, .user = driver};
-    hawser_operator *work = choices->route == HW_LINEAR_JOINT ? joint_work(&frame) : frame.work;
+    hawser_operator *work = choices->route == HW_LINEAR_JOINT ? joint_work(frame) : frame->work;
     if (extrapolated)
         work = hawser_loop(work, "sprints", sprints_done, hawser_bsp());
     if (asynchronous)
         hawser_unit(work, "remember", remember, HAWSER_READS(X, v, alpha), NULL);
-    hw_linear_rounds_work(&frame, work, clocks, sweep);
+    hw_linear_rounds_work(frame, work, clocks, sweep);
     if (extrapolated) {
         hawser_operator *unit = hawser_unit(work, "extrapolate", extrapolate, HAWSER_READS(X), HAWSER_UPDATES(v, alpha));
         hawser_reduces(unit, 2);
     }
-    hw_linear_search_work(&frame, work, hw_linear_slow, search);
-    expect(frame.program, lasso);
-    return hw_linear_frame_end(&frame, &units);
+    hw_linear_search_work(frame, work, hw_linear_slow, search);
+    expect(frame->program, lasso);
 }
 
-static hawser_status plan(hawser_job *job, const hawser_training_input *input, bool physical, bool dot, FILE *out,
-                          hawser_error *error)
-{
-    return hw_linear_plan(hw_lasso_kind(), build, job, input, physical, dot, out, error);
-}
-
-static hawser_status train(hawser_job *job, const hawser_training_input *input, hawser_training *training,
-                           hawser_error *error)
-{
-    return hw_linear_train(hw_lasso_kind(), &units, build, job, input, training, error);
-}
-
-static hawser_status path(const hawser_model *model, hawser_path *path, hawser_error *error)
-{
-    return hw_linear_path_of(model, "mean squared error", path, error);
-}
+static const hw_linear_units units = {.kind = &hw_lasso_kind,
+                                      .scratch = sizeof(hw_lasso_block),
+                                      .release = release,
+                                      .visit = hw_lasso_visit,
+                                      .declare = declare,
+                                      .prepare = prepare,
+                                      .measure = measure,
+                                      .bound = bound,
+                                      .choose = choose,
+                                      .record = record,
+                                      .work = add_work};
 
 const hawser_algorithm *hw_lasso_algorithm(void)
 {
@@ -379,13 +359,7 @@ const hawser_algorithm *hw_lasso_algorithm(void)
                                                .citations = citations,
                                                .rows = hw_lasso_rows,
                                                .metrics = hw_lasso_metrics,
-                                               .init_use = hw_linear_init_use,
-                                               .coefficients = hw_linear_print_coefficients,
-                                               .path = path,
-                                               .choose = hw_linear_choose_member,
-                                               .member_rows = hw_linear_member_rows,
-                                               .train = train,
-                                               .plan = plan,
+                                               HW_LINEAR_ALGORITHM(units),
                                                .predict = hw_linear_margins,
                                                .evaluate = hw_lasso_evaluate,
                                                .measures = hw_error_measures};

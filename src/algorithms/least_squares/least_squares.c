@@ -190,9 +190,10 @@ static hawser_program *build(hw_descent *descent, bool trains)
     return p;
 }
 
-static hawser_status plan(hawser_job *job, const hawser_training_input *input, bool physical, bool dot, FILE *out,
-                          hawser_error *error)
+static hawser_status plan(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
+                          bool physical, bool dot, FILE *out, hawser_error *error)
 {
+    (void)algorithm;
     hw_descent descent;
     hawser_program *program = NULL;
     hawser_status status = hw_descent_new(&descent, job, input, error);
@@ -399,9 +400,10 @@ static hawser_status run(hw_descent *descent, hawser_job *job, const hawser_trai
                : HAWSER_OK;
 }
 
-static hawser_status train(hawser_job *job, const hawser_training_input *input, hawser_training *training,
-                           hawser_error *error)
+static hawser_status train(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
+                           hawser_training *training, hawser_error *error)
 {
+    (void)algorithm;
     hw_descent descent;
     memset(training, 0, sizeof *training);
     hawser_run *after = NULL;

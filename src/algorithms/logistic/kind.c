@@ -177,21 +177,19 @@ static hawser_status model_facts(const hw_linear_problem *problem, hawser_model 
     return fact_pair(model, "class_weights", problem->class_weights, error);
 }
 
-const hw_linear_kind *hw_logistic_kind(void)
-{
-    static const hw_linear_error errors[] = {{"accuracy", wrong}, {"auc", NULL}, {NULL, NULL}};
-    static const hw_linear_kind kind = {.name = "logistic",
-                                        .cv_name = "cv_log_loss",
-                                        .validation_name = "validation_log_loss",
-                                        .fit_name = "deviance_ratio",
-                                        .loss = &hw_logistic_losses,
-                                        .take_target = take_target,
-                                        .row_error = row_error,
-                                        .errors = errors,
-                                        .classes = true,
-                                        .wrong_target = "is not one of the training data's labels",
-                                        .target_of = target_of,
-                                        .certificate = certificate,
-                                        .model_facts = model_facts};
-    return &kind;
-}
+static const hw_linear_error errors[] = {{"accuracy", wrong}, {"auc", NULL}, {NULL, NULL}};
+
+const hw_linear_kind hw_logistic_kind = {.name = "logistic",
+                                         .cv_name = "cv_log_loss",
+                                         .validation_name = "validation_log_loss",
+                                         .error_name = "log loss",
+                                         .fit_name = "deviance_ratio",
+                                         .loss = &hw_logistic_losses,
+                                         .take_target = take_target,
+                                         .row_error = row_error,
+                                         .errors = errors,
+                                         .classes = true,
+                                         .wrong_target = "is not one of the training data's labels",
+                                         .target_of = target_of,
+                                         .certificate = certificate,
+                                         .model_facts = model_facts};

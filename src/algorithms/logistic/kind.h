@@ -4,6 +4,6 @@
 
 #include "algorithms/glm/problem.h"
 
-const hw_linear_kind *hw_logistic_kind(void);
+extern const hw_linear_kind hw_logistic_kind;
 
 #endif

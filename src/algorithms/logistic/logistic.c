@@ -1,7 +1,5 @@
 /* logistic.c - logistic regression with an L1, elastic-net or squared penalty: by Newton's method, or by steps over a parameter server. */
 #include "algorithms/glm/coefficients.h"
-#include "algorithms/glm/member.h"
-#include "algorithms/glm/metrics.h"
 #include "algorithms/glm/train.h"
 #include "algorithms/list.h"
 #include "algorithms/logistic/block.h"
@@ -39,17 +37,6 @@ static void visit(hawser_record *record, hawser_context *context)
     hw_logistic_steps_visit(record, context, &block->newton);
 }
 
-static const hw_linear_units units = {.name = "logistic",
-                                      .scratch = sizeof(hw_logistic_block),
-                                      .release = release,
-                                      .visit = visit,
-                                      .declare = declare,
-                                      .prepare = hw_newton_prepare,
-                                      .measure = hw_newton_measure,
-                                      .bound = hw_newton_bound,
-                                      .choose = hw_newton_choose,
-                                      .record = hw_newton_record};
-
 static void expect(hawser_program *program, const hw_linear *linear)
 {
     const hw_linear_settings *settings = &linear->choices.settings;
@@ -65,37 +52,29 @@ static void expect(hawser_program *program, const hw_linear *linear)
     hw_linear_expect(program, linear, &needs);
 }
 
-static hawser_program *build(hw_linear_driver *driver)
+static void add_work(const hw_linear_frame *frame)
 {
-    const hw_linear *linear = driver->linear;
-    hw_linear_frame frame;
-    hw_linear_frame_begin(&frame, driver, &units);
-    expect(frame.program, linear);
+    const hw_linear *linear = frame->driver->linear;
+    expect(frame->program, linear);
     if (linear->choices.settings.steps)
-        hw_logistic_steps_work(&frame);
+        hw_logistic_steps_work(frame);
     else if (linear->choices.settings.stored)
-        hw_logistic_delayed_work(&frame);
+        hw_logistic_delayed_work(frame);
     else
-        hw_newton_work(&frame);
-    return hw_linear_frame_end(&frame, &units);
+        hw_newton_work(frame);
 }
 
-static hawser_status plan(hawser_job *job, const hawser_training_input *input, bool physical, bool dot, FILE *out,
-                          hawser_error *error)
-{
-    return hw_linear_plan(hw_logistic_kind(), build, job, input, physical, dot, out, error);
-}
-
-static hawser_status train(hawser_job *job, const hawser_training_input *input, hawser_training *training,
-                           hawser_error *error)
-{
-    return hw_linear_train(hw_logistic_kind(), &units, build, job, input, training, error);
-}
-
-static hawser_status path(const hawser_model *model, hawser_path *path, hawser_error *error)
-{
-    return hw_linear_path_of(model, "log loss", path, error);
-}
+static const hw_linear_units units = {.kind = &hw_logistic_kind,
+                                      .scratch = sizeof(hw_logistic_block),
+                                      .release = release,
+                                      .visit = visit,
+                                      .declare = declare,
+                                      .prepare = hw_newton_prepare,
+                                      .measure = hw_newton_measure,
+                                      .bound = hw_newton_bound,
+                                      .choose = hw_newton_choose,
+                                      .record = hw_newton_record,
+                                      .work = add_work};
 
 const hawser_algorithm *hw_logistic_algorithm(void)
 {
@@ -113,13 +92,7 @@ const hawser_algorithm *hw_logistic_algorithm(void)
                                                .rows = hw_logistic_options,
                                                .metrics = hw_logistic_metrics,
                                                .topics = hw_logistic_topics,
-                                               .init_use = hw_linear_init_use,
-                                               .coefficients = hw_linear_print_coefficients,
-                                               .path = path,
-                                               .choose = hw_linear_choose_member,
-                                               .member_rows = hw_linear_member_rows,
-                                               .train = train,
-                                               .plan = plan,
+                                               HW_LINEAR_ALGORITHM(units),
                                                .predict = hw_logistic_predict,
                                                .link = hw_linear_margins,
                                                .label = hw_logistic_label,

@@ -59,23 +59,21 @@ static double absolute_error(double target, double margin)
 /* With norms in place of magnitudes the sums are a lasso's. */
 static void certificate(hw_linear_metric *metric, const void *source, double zero_objective, double *objective, double *gap)
 {
-    hw_lasso_kind()->certificate(metric, source, zero_objective, objective, gap);
+    hw_lasso_kind.certificate(metric, source, zero_objective, objective, gap);
 }
 
-const hw_linear_kind *hw_multitask_kind(void)
-{
-    static const hw_linear_error errors[] = {{"mae", absolute_error}, {NULL, NULL}};
-    static const hw_linear_kind kind = {.name = "multitask",
-                                        .cv_name = "cv_mse",
-                                        .validation_name = "validation_mse",
-                                        .fit_name = "r2",
-                                        .centres = true,
-                                        .several = true,
-                                        .plain_rounds = true,
-                                        .take_target = take_target,
-                                        .check = check,
-                                        .row_error = row_error,
-                                        .errors = errors,
-                                        .certificate = certificate};
-    return &kind;
-}
+static const hw_linear_error errors[] = {{"mae", absolute_error}, {NULL, NULL}};
+
+const hw_linear_kind hw_multitask_kind = {.name = "multitask",
+                                          .cv_name = "cv_mse",
+                                          .validation_name = "validation_mse",
+                                          .error_name = "mean squared error",
+                                          .fit_name = "r2",
+                                          .centres = true,
+                                          .several = true,
+                                          .plain_rounds = true,
+                                          .take_target = take_target,
+                                          .check = check,
+                                          .row_error = row_error,
+                                          .errors = errors,
+                                          .certificate = certificate};

@@ -10,8 +10,6 @@
 
 #include "algorithms/glm/best.h"
 #include "algorithms/glm/expect.h"
-#include "algorithms/glm/member.h"
-#include "algorithms/glm/metrics.h"
 #include "algorithms/glm/sets.h"
 #include "algorithms/glm/train.h"
 #include "algorithms/list.h"
@@ -201,17 +199,6 @@ static void release(void *scratch)
     hw_multitask_release(scratch);
 }
 
-static const hw_linear_units units = {.name = "multitask",
-                                      .scratch = sizeof(hw_multitask_block),
-                                      .release = release,
-                                      .visit = hw_multitask_visit,
-                                      .declare = declare,
-                                      .prepare = prepare,
-                                      .measure = measure,
-                                      .bound = bound,
-                                      .choose = choose,
-                                      .record = record};
-
 /* Makes the branch for working sets that are small enough to be solved as one. Returns the operator for the other branch. */
 static hawser_operator *joint_work(const hw_linear_frame *frame)
 {
@@ -231,15 +218,13 @@ static hawser_operator *joint_work(const hw_linear_frame *frame)
     return hawser_sequence(small);
 }
 
-static hawser_program *build(hw_linear_driver *driver)
+static void add_work(const hw_linear_frame *frame)
 {
-    const hw_linear *linear = driver->linear;
+    const hw_linear *linear = frame->driver->linear;
     double outputs = (double)linear->problem.outputs;
-    hw_linear_frame frame;
-    hw_linear_frame_begin(&frame, driver, &units);
     uint64_t every = linear->choices.settings.certify_every;
     bool joint = linear->choices.route == HW_LINEAR_JOINT;
-    hw_linear_rounds_work(&frame, joint ? joint_work(&frame) : frame.work,
+    hw_linear_rounds_work(frame, joint ? joint_work(frame) : frame->work,
                           every > 0           ? every
                           : one_clock(linear) ? 1
                                               : ROUNDS,
@@ -250,26 +235,20 @@ static hawser_program *build(hw_linear_driver *driver)
         needs.rows += outputs;
         needs.all = sizeof(double);
     }
-    hw_linear_expect(frame.program, linear, &needs);
-    return hw_linear_frame_end(&frame, &units);
+    hw_linear_expect(frame->program, linear, &needs);
 }
 
-static hawser_status plan(hawser_job *job, const hawser_training_input *input, bool physical, bool dot, FILE *out,
-                          hawser_error *error)
-{
-    return hw_linear_plan(hw_multitask_kind(), build, job, input, physical, dot, out, error);
-}
-
-static hawser_status train(hawser_job *job, const hawser_training_input *input, hawser_training *training,
-                           hawser_error *error)
-{
-    return hw_linear_train(hw_multitask_kind(), &units, build, job, input, training, error);
-}
-
-static hawser_status path(const hawser_model *model, hawser_path *path, hawser_error *error)
-{
-    return hw_linear_path_of(model, "mean squared error", path, error);
-}
+static const hw_linear_units units = {.kind = &hw_multitask_kind,
+                                      .scratch = sizeof(hw_multitask_block),
+                                      .release = release,
+                                      .visit = hw_multitask_visit,
+                                      .declare = declare,
+                                      .prepare = prepare,
+                                      .measure = measure,
+                                      .bound = bound,
+                                      .choose = choose,
+                                      .record = record,
+                                      .work = add_work};
 
 const hawser_algorithm *hw_multitask_algorithm(void)
 {
@@ -284,13 +263,7 @@ const hawser_algorithm *hw_multitask_algorithm(void)
                                                .citations = citations,
                                                .rows = hw_multitask_rows,
                                                .metrics = hw_multitask_metrics,
-                                               .init_use = hw_linear_init_use,
-                                               .coefficients = hw_linear_print_coefficients,
-                                               .path = path,
-                                               .choose = hw_linear_choose_member,
-                                               .member_rows = hw_linear_member_rows,
-                                               .train = train,
-                                               .plan = plan,
+                                               HW_LINEAR_ALGORITHM(units),
                                                .predict = hw_multitask_predict,
                                                .outputs = hw_multitask_outputs,
                                                .evaluate = hw_multitask_evaluate,

@@ -55,12 +55,12 @@ static void certificate(hw_linear_metric *metric, const void *source, double zer
     hw_linear_refuse_infinite(objective, gap);
 }
 
-const hw_linear_kind *hw_poisson_kind(void)
-{
-    static const hw_linear_error errors[] = {{"mae", absolute_error}, {NULL, NULL}};
-    static const hw_linear_kind kind = {.name = "poisson",
+static const hw_linear_error errors[] = {{"mae", absolute_error}, {NULL, NULL}};
+
+const hw_linear_kind hw_poisson_kind = {.name = "poisson",
                                         .cv_name = "cv_deviance",
                                         .validation_name = "validation_deviance",
+                                        .error_name = "mean deviance",
                                         .fit_name = "deviance_ratio",
                                         .loss = &hw_poisson_losses,
                                         .take_target = take_target,
@@ -69,5 +69,3 @@ const hw_linear_kind *hw_poisson_kind(void)
                                         .wrong_target = "is no count: it must be 0 or more",
                                         .target_of = target_of,
                                         .certificate = certificate};
-    return &kind;
-}

@@ -1,7 +1,5 @@
 /* poisson.c - Poisson regression with a log link and an L1, elastic-net or squared penalty, by Newton's method. */
 #include "algorithms/glm/coefficients.h"
-#include "algorithms/glm/member.h"
-#include "algorithms/glm/metrics.h"
 #include "algorithms/glm/train.h"
 #include "algorithms/list.h"
 #include "algorithms/measures/counts.h"
@@ -17,7 +15,16 @@ static void visit(hawser_record *record, hawser_context *context)
     (void)hw_newton_visit(record, context);
 }
 
-static const hw_linear_units units = {.name = "poisson",
+static void add_work(const hw_linear_frame *frame)
+{
+    const hw_linear *linear = frame->driver->linear;
+    hw_linear_needs needs = hw_newton_needs(linear);
+    needs.node_rows += 1.0; /* logs of the target */
+    hw_linear_expect(frame->program, linear, &needs);
+    hw_newton_work(frame);
+}
+
+static const hw_linear_units units = {.kind = &hw_poisson_kind,
                                       .scratch = sizeof(hw_newton_block),
                                       .release = hw_newton_release,
                                       .visit = visit,
@@ -26,36 +33,8 @@ static const hw_linear_units units = {.name = "poisson",
                                       .measure = hw_newton_measure,
                                       .bound = hw_newton_bound,
                                       .choose = hw_newton_choose,
-                                      .record = hw_newton_record};
-
-static hawser_program *build(hw_linear_driver *driver)
-{
-    const hw_linear *linear = driver->linear;
-    hw_linear_needs needs = hw_newton_needs(linear);
-    hw_linear_frame frame;
-    needs.node_rows += 1.0; /* logs of the target */
-    hw_linear_frame_begin(&frame, driver, &units);
-    hw_linear_expect(frame.program, linear, &needs);
-    hw_newton_work(&frame);
-    return hw_linear_frame_end(&frame, &units);
-}
-
-static hawser_status plan(hawser_job *job, const hawser_training_input *input, bool physical, bool dot, FILE *out,
-                          hawser_error *error)
-{
-    return hw_linear_plan(hw_poisson_kind(), build, job, input, physical, dot, out, error);
-}
-
-static hawser_status train(hawser_job *job, const hawser_training_input *input, hawser_training *training,
-                           hawser_error *error)
-{
-    return hw_linear_train(hw_poisson_kind(), &units, build, job, input, training, error);
-}
-
-static hawser_status path(const hawser_model *model, hawser_path *path, hawser_error *error)
-{
-    return hw_linear_path_of(model, "mean deviance", path, error);
-}
+                                      .record = hw_newton_record,
+                                      .work = add_work};
 
 const hawser_algorithm *hw_poisson_algorithm(void)
 {
@@ -73,13 +52,7 @@ const hawser_algorithm *hw_poisson_algorithm(void)
                                                .rows = hw_poisson_options,
                                                .metrics = hw_poisson_metrics,
                                                .topics = hw_poisson_topics,
-                                               .init_use = hw_linear_init_use,
-                                               .coefficients = hw_linear_print_coefficients,
-                                               .path = path,
-                                               .choose = hw_linear_choose_member,
-                                               .member_rows = hw_linear_member_rows,
-                                               .train = train,
-                                               .plan = plan,
+                                               HW_LINEAR_ALGORITHM(units),
                                                .predict = hw_poisson_predict,
                                                .link = hw_linear_margins,
                                                .log_link = true,
