@@ -12,6 +12,7 @@
 
 #include "algorithms/glm/coefficients.h"
 #include "algorithms/glm/expect.h"
+#include "algorithms/glm/squared.h"
 #include "algorithms/glm/train.h"
 #include "algorithms/lasso/block.h"
 #include "algorithms/lasso/evaluate.h"
@@ -58,22 +59,9 @@ static hawser_status measure(hawser_context *context)
     hw_lasso_block_scan(block, alpha, lambda);
     size_t nonzeros = hw_lasso_block_sums(block, alpha, lambda, &sums);
     block->fresh = block->lasso->problem.free_count == 0; /* else the gradient is that of a projected residual */
-    HAWSER_TRY(hw_linear_report(context, "loss", sums.loss));
-    HAWSER_TRY(hw_linear_report(context, "square", sums.square));
-    HAWSER_TRY(hw_linear_report(context, "target", sums.target));
-    HAWSER_TRY(hw_linear_report(context, "penalty", sums.penalty));
-    HAWSER_TRY(hw_linear_report(context, "curved", sums.curved));
-    HAWSER_TRY(hw_linear_report(context, "ratio", sums.ratio));
+    HAWSER_TRY(hw_linear_squared_report(context, &sums));
     HAWSER_TRY(hw_linear_report(context, "intercept", block->intercept));
     return hawser_report(context, "nonzeros", (double)nonzeros);
-}
-
-static double combined_scale(const hawser_context *context)
-{
-    return hw_linear_scale(&(hw_linear_sums){.square = hawser_metric(context, "square"),
-                                             .target = hawser_metric(context, "target"),
-                                             .curved = hawser_metric(context, "curved"),
-                                             .ratio = hawser_metric(context, "ratio")});
 }
 
 /* Computes the dual part of the certificate, once the scaling by all blocks' columns is known. */
@@ -81,8 +69,8 @@ static hawser_status bound(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
     double scaled = 0.0, plain = 0.0;
-    hw_linear_scan_conjugate(&block->scan, &block->columns, hawser_metric(context, "lambda"), combined_scale(context),
-                             &scaled, &plain);
+    hw_linear_scan_conjugate(&block->scan, &block->columns, hawser_metric(context, "lambda"),
+                             hw_linear_squared_scale(context), &scaled, &plain);
     HAWSER_TRY(hw_linear_report_grades(context, &block->scan, &block->columns));
     HAWSER_TRY(hw_linear_report(context, "conjugate", scaled));
     return hw_linear_report(context, "plain_conjugate", plain);
@@ -92,13 +80,9 @@ static hawser_status bound(hawser_context *context)
 static hawser_status choose(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
-    double scale =
-        combined_scale(context); /* the radius is that of the gap at this dual point, which may not be the best one */
-    hw_linear_sums sums = {.square = hawser_metric(context, "square"), .target = hawser_metric(context, "target")};
-    double primal = hawser_metric(context, "loss") + hawser_metric(context, "penalty");
-    double gap = primal - hw_linear_dual(&sums, scale, hawser_metric(context, "conjugate"));
+    double scale = hw_linear_squared_scale(context);
     return hw_linear_choose(context, &block->scan, &block->columns, block->solver, scale,
-                            sqrt(2.0 * fmax(gap, hawser_metric(context, "gap"))), 0.0);
+                            hw_linear_squared_radius(context, scale), 0.0);
 }
 
 /* Returns true if the work has a single clock. Leaving its loop derives v from alpha anyway, so moving v would be double work. */
@@ -254,9 +238,7 @@ static hawser_status record(hawser_context *context)
 
 static void declare(hawser_program *program)
 {
-    hawser_metric_declare(program, "square", HAWSER_LAST);
-    hawser_metric_declare(program, "target", HAWSER_LAST);
-    hawser_metric_declare(program, "curved", HAWSER_SUM);
+    hw_linear_squared_declare(program);
     hawser_metric_declare(program, "sprint_loss", HAWSER_LAST);
     hawser_metric_declare(program, "sprint_penalty", HAWSER_SUM);
     hawser_metric_declare(program, "reached_loss", HAWSER_LAST);

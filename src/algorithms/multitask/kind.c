@@ -1,10 +1,8 @@
 #include "algorithms/multitask/kind.h"
 
-#include <math.h>
 #include <string.h>
 
-#include "algorithms/glm/linear.h"
-#include "algorithms/lasso/kind.h"
+#include "algorithms/glm/squared.h"
 
 static hawser_status take_target(hw_linear_problem *problem, const hawser_training_input *input, hawser_error *error)
 {
@@ -46,24 +44,6 @@ static hawser_status check(const hw_linear *linear, hawser_error *error)
     return HAWSER_OK;
 }
 
-static double row_error(double target, double margin)
-{
-    return (target - margin) * (target - margin);
-}
-
-static double absolute_error(double target, double margin)
-{
-    return fabs(target - margin);
-}
-
-/* With norms in place of magnitudes the sums are a lasso's. */
-static void certificate(hw_linear_metric *metric, const void *source, double zero_objective, double *objective, double *gap)
-{
-    hw_lasso_kind.certificate(metric, source, zero_objective, objective, gap);
-}
-
-static const hw_linear_error errors[] = {{"mae", absolute_error}, {NULL, NULL}};
-
 const hw_linear_kind hw_multitask_kind = {.name = "multitask",
                                           .cv_name = "cv_mse",
                                           .validation_name = "validation_mse",
@@ -74,6 +54,6 @@ const hw_linear_kind hw_multitask_kind = {.name = "multitask",
                                           .plain_rounds = true,
                                           .take_target = take_target,
                                           .check = check,
-                                          .row_error = row_error,
-                                          .errors = errors,
-                                          .certificate = certificate};
+                                          .row_error = hw_linear_squared_error,
+                                          .errors = hw_linear_squared_errors,
+                                          .certificate = hw_linear_squared_certificate};

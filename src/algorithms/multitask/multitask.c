@@ -11,6 +11,7 @@
 #include "algorithms/glm/best.h"
 #include "algorithms/glm/expect.h"
 #include "algorithms/glm/sets.h"
+#include "algorithms/glm/squared.h"
 #include "algorithms/glm/train.h"
 #include "algorithms/list.h"
 #include "algorithms/multitask/block.h"
@@ -49,22 +50,9 @@ static hawser_status measure(hawser_context *context)
     hw_multitask_scan(block);
     block->fresh = true;
     size_t nonzeros = hw_multitask_sums(block, hawser_local(context, "alpha"), hawser_metric(context, "lambda"), &sums);
-    HAWSER_TRY(hw_linear_report(context, "loss", sums.loss));
-    HAWSER_TRY(hw_linear_report(context, "square", sums.square));
-    HAWSER_TRY(hw_linear_report(context, "target", sums.target));
-    HAWSER_TRY(hw_linear_report(context, "penalty", sums.penalty));
-    HAWSER_TRY(hw_linear_report(context, "curved", sums.curved));
-    HAWSER_TRY(hw_linear_report(context, "ratio", sums.ratio));
+    HAWSER_TRY(hw_linear_squared_report(context, &sums));
     HAWSER_TRY(hw_linear_report(context, "intercept", block->intercept[0]));
     return hawser_report(context, "nonzeros", (double)nonzeros);
-}
-
-static double combined_scale(const hawser_context *context)
-{
-    return hw_linear_scale(&(hw_linear_sums){.square = hawser_metric(context, "square"),
-                                             .target = hawser_metric(context, "target"),
-                                             .curved = hawser_metric(context, "curved"),
-                                             .ratio = hawser_metric(context, "ratio")});
 }
 
 /* Computes the dual part of the certificate, once the scaling by all blocks' columns is known. */
@@ -72,7 +60,7 @@ static hawser_status bound(hawser_context *context)
 {
     const hw_multitask_block *block = hawser_scratch(context);
     double scaled = 0.0, plain = 0.0;
-    hw_multitask_conjugate(block, hawser_metric(context, "lambda"), combined_scale(context), &scaled, &plain);
+    hw_multitask_conjugate(block, hawser_metric(context, "lambda"), hw_linear_squared_scale(context), &scaled, &plain);
     HAWSER_TRY(hw_linear_report(context, "conjugate", scaled));
     return hw_linear_report(context, "plain_conjugate", plain);
 }
@@ -91,11 +79,8 @@ static void set_strictness(hw_multitask_block *block, double lambda, double gap)
 static hawser_status choose(hawser_context *context)
 {
     hw_multitask_block *block = hawser_scratch(context);
-    double lambda = hawser_metric(context, "lambda"), scale = combined_scale(context);
-    hw_linear_sums sums = {.square = hawser_metric(context, "square"), .target = hawser_metric(context, "target")};
-    double primal = hawser_metric(context, "loss") + hawser_metric(context, "penalty");
-    double gap = primal - hw_linear_dual(&sums, scale, hawser_metric(context, "conjugate"));
-    double radius = sqrt(2.0 * fmax(gap, hawser_metric(context, "gap")));
+    double lambda = hawser_metric(context, "lambda"), scale = hw_linear_squared_scale(context);
+    double radius = hw_linear_squared_radius(context, scale);
     size_t least = SMALLEST_SET / hawser_blocks(context);
     hawser_error error = {0};
     hw_linear_keep(context);
@@ -187,13 +172,6 @@ static hawser_status record(hawser_context *context)
     return hw_linear_record_lambda(context, block->intercept);
 }
 
-static void declare(hawser_program *program)
-{
-    hawser_metric_declare(program, "square", HAWSER_LAST);
-    hawser_metric_declare(program, "target", HAWSER_LAST);
-    hawser_metric_declare(program, "curved", HAWSER_SUM);
-}
-
 static void release(void *scratch)
 {
     hw_multitask_release(scratch);
@@ -242,7 +220,7 @@ static const hw_linear_units units = {.kind = &hw_multitask_kind,
                                       .scratch = sizeof(hw_multitask_block),
                                       .release = release,
                                       .visit = hw_multitask_visit,
-                                      .declare = declare,
+                                      .declare = hw_linear_squared_declare,
                                       .prepare = prepare,
                                       .measure = measure,
                                       .bound = bound,
