@@ -6,6 +6,23 @@
 
 #include "algorithms/measures/ranked.h"
 
+const char *hw_linear_fold_text(const hw_linear *linear, uint32_t fold)
+{
+    return fold > 0 ? " in a fold of --cv" : linear->problem.fold != NULL ? " outside of --validation-fraction" : "";
+}
+
+hawser_status hw_linear_begin_fold(const hw_linear *linear, const hawser_matrix *X, uint32_t fold, double *weights,
+                                   hw_linear_columns *columns, hawser_error *error)
+{
+    columns->X = *X;
+    columns->centred = linear->choices.settings.intercept;
+    columns->weights = weights;
+    columns->total = hw_linear_weigh(&linear->problem, fold, weights);
+    if (columns->total > 0.0)
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_BAD_INPUT, "all example weights are zero%s", hw_linear_fold_text(linear, fold));
+}
+
 /* Returns whether a column has no penalty. The lambdas of a path are above 0. */
 static bool is_free(const hw_linear *linear, size_t column)
 {

@@ -4,12 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static hawser_status no_memory(hawser_error *error, const hawser_matrix *X)
-{
-    return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the lasso's block of %zu rows and %zu columns", X->rows,
-                       X->cols);
-}
-
 void hw_lasso_block_release(hw_lasso_block *block)
 {
     if (block->lasso != NULL && block->lasso->choices.settings.solver != NULL)
@@ -21,27 +15,20 @@ void hw_lasso_block_release(hw_lasso_block *block)
     hw_lasso_span_free(&block->span);
     free(block->residual);
     hw_linear_scan_free(&block->scan);
-    free(block->column_memory);
+    hw_linear_columns_free(&block->columns);
     memset(block, 0, sizeof *block);
 }
 
 static hawser_status allocate(hw_lasso_block *block, const hawser_matrix *X, hawser_error *error)
 {
     const hw_linear *lasso = block->lasso;
-    size_t n = X->rows, p = X->cols;
-    block->residual = calloc(n + 1, sizeof(double));
-    block->column_memory = calloc(6 * p + 1, sizeof(double));
+    block->columns.X = *X;
+    HAWSER_TRY(hw_linear_columns_new(&block->columns, error));
+    HAWSER_TRY(hw_linear_new_doubles(&block->residual, X->rows, error));
     if (hw_linear_weighted(&lasso->problem))
-        block->row_weights = calloc(n + 1, sizeof(double));
-    if (block->residual == NULL || block->column_memory == NULL ||
-        (hw_linear_weighted(&lasso->problem) && block->row_weights == NULL))
-        return no_memory(error, X);
+        HAWSER_TRY(hw_linear_new_doubles(&block->row_weights, X->rows, error));
     HAWSER_TRY(hw_lasso_span_new(&block->span, &lasso->problem, error));
     HAWSER_TRY(hw_linear_scan_new(&block->scan, X, error));
-    double **parts[6] = {&block->columns.mean, &block->columns.norm,  &block->columns.l1,
-                         &block->columns.l2,   &block->columns.lower, &block->columns.upper};
-    for (size_t k = 0; k < 6; k++)
-        *parts[k] = block->column_memory + k * p;
     return lasso->choices.settings.solver->new_state(&block->columns, &block->solver, error);
 }
 
@@ -53,17 +40,12 @@ static double weight_at(const hw_lasso_block *block, size_t i)
 hawser_status hw_lasso_block_prepare(hw_lasso_block *block, const hw_linear *lasso, const hawser_matrix *X, uint32_t fold,
                                      hawser_error *error)
 {
-    block->columns.X = *X;
-    block->columns.centred = lasso->choices.settings.intercept;
     if (block->lasso == NULL) {
         block->lasso = lasso;
         HAWSER_TRY(allocate(block, X, error));
     }
     block->fold = fold;
-    block->columns.weights = block->row_weights;
-    block->columns.total = hw_linear_weigh(&lasso->problem, fold, block->row_weights);
-    if (!(block->columns.total > 0.0))
-        return hawser_fail(error, HAWSER_BAD_INPUT, "all example weights are zero%s", fold > 0 ? " in a fold of --cv" : "");
+    HAWSER_TRY(hw_linear_begin_fold(lasso, X, fold, block->row_weights, &block->columns, error));
     HAWSER_TRY(hw_linear_measure(lasso, &block->columns, error));
     hw_lasso_span_reset(&block->span);
     lasso->choices.settings.solver->reset(block->solver);
@@ -140,24 +122,8 @@ hawser_status hw_lasso_block_lambda_max(hw_lasso_block *block, double *most, haw
 
 size_t hw_lasso_block_sums(const hw_lasso_block *block, const double *alpha, double lambda, hw_linear_sums *sums)
 {
-    const hw_linear_columns *columns = &block->columns;
-    size_t nonzeros = 0;
-    *sums = (hw_linear_sums){.loss = block->loss,
-                             .square = block->square,
-                             .target = block->target,
-                             .ratio = hw_linear_scan_idle(&block->scan, columns, lambda)};
-    for (size_t k = 0; k < block->scan.live_count; k++) {
-        uint32_t j = block->scan.live[k];
-        hw_linear_term term = hw_linear_term_at(columns, j, lambda);
-        double ratio = hw_linear_ratio(block->scan.gradient[j], alpha[j], term);
-        sums->ratio = ratio > sums->ratio ? ratio : sums->ratio;
-        if (alpha[j] == 0.0)
-            continue;
-        nonzeros++;
-        sums->penalty += hw_linear_penalty(alpha[j], term);
-        sums->curved += term.l2 * alpha[j] * alpha[j];
-    }
-    return nonzeros;
+    *sums = (hw_linear_sums){.loss = block->loss, .square = block->square, .target = block->target};
+    return hw_linear_scan_sums(&block->scan, &block->columns, alpha, lambda, sums);
 }
 
 double hw_lasso_block_penalty(const hw_lasso_block *block, const double *alpha, double lambda)

@@ -46,7 +46,6 @@ typedef struct hw_lasso_block {
     double intercept;
     double zero_objective; /* at alpha = 0 */
     bool fresh;            /* the residual has not changed since the gradient was computed */
-    double *column_memory;
     hw_linear_accelerator accelerator;
     hw_linear_search search;
     hw_lasso_joint joint;

@@ -8,10 +8,11 @@
 
 void hw_multitask_release(hw_multitask_block *block)
 {
-    void *all[] = {block->row_weights, block->column_memory, block->residual, block->sum,
-                   block->intercept,   block->gradient,      block->members};
+    void *all[] = {block->row_weights, block->norm,     block->residual, block->sum,
+                   block->intercept,   block->gradient, block->members};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         free(all[k]);
+    hw_linear_columns_free(&block->columns);
     hw_linear_gram_free(&block->gram);
     if (block->joint != NULL)
         hw_multitask_release(block->joint);
@@ -24,15 +25,14 @@ void hw_multitask_release(hw_multitask_block *block)
 hawser_status hw_multitask_allocate(hw_multitask_block *block, const hawser_matrix *X, hawser_error *error)
 {
     size_t n = X->rows, p = X->cols, q = block->outputs;
+    block->columns.X = *X;
+    HAWSER_TRY(hw_linear_columns_new(&block->columns, error));
     HAWSER_TRY(hw_linear_new_doubles(&block->residual, n * q, error));
-    HAWSER_TRY(hw_linear_new_doubles(&block->column_memory, 8 * p, error));
+    HAWSER_TRY(hw_linear_new_doubles(&block->norm, 2 * p, error));
+    block->scan = block->norm + p;
     HAWSER_TRY(hw_linear_new_doubles(&block->gradient, p * q, error));
     HAWSER_TRY(hw_linear_new_doubles(&block->sum, q, error));
     HAWSER_TRY(hw_linear_new_doubles(&block->intercept, q, error));
-    double **parts[8] = {&block->columns.mean,  &block->columns.norm,  &block->columns.l1, &block->columns.l2,
-                         &block->columns.lower, &block->columns.upper, &block->norm,       &block->scan};
-    for (size_t k = 0; k < 8; k++)
-        *parts[k] = block->column_memory + k * p;
     return hw_linear_gram_new(&block->gram, p, error);
 }
 
@@ -75,8 +75,6 @@ void hw_multitask_residual(hw_multitask_block *block, const double *v)
 hawser_status hw_multitask_prepare(hw_multitask_block *block, const hw_linear *linear, const hawser_matrix *X, uint32_t fold,
                                    hawser_error *error)
 {
-    block->columns.X = *X;
-    block->columns.centred = linear->choices.settings.intercept;
     if (block->linear == NULL) {
         block->linear = linear;
         block->outputs = linear->problem.outputs;
@@ -85,10 +83,7 @@ hawser_status hw_multitask_prepare(hw_multitask_block *block, const hw_linear *l
             HAWSER_TRY(hw_linear_new_doubles(&block->row_weights, X->rows, error));
     }
     block->fold = fold;
-    block->columns.weights = block->row_weights;
-    block->columns.total = hw_linear_weigh(&linear->problem, fold, block->row_weights);
-    if (!(block->columns.total > 0.0))
-        return hawser_fail(error, HAWSER_BAD_INPUT, "all example weights are zero%s", fold > 0 ? " in a fold of --cv" : "");
+    HAWSER_TRY(hw_linear_begin_fold(linear, X, fold, block->row_weights, &block->columns, error));
     HAWSER_TRY(hw_linear_measure(linear, &block->columns, error));
     hw_linear_gram_clear(&block->gram);
     if (block->joint != NULL)

@@ -19,13 +19,12 @@ typedef struct hw_multitask_block {
     size_t outputs;
     hw_linear_columns columns;
     double *row_weights; /* of this fold; NULL: all rows weigh alike */
-    double *column_memory;
-    double *residual;  /* w_i r_io at the last read of v, by output, then by row */
-    double *sum;       /* by output: sum_i w_i r_io */
-    double *intercept; /* by output */
-    double *gradient;  /* sum_i w_i (x_ij - m_j) r_io / W, by column, then by output */
-    double *norm;      /* by column: the norm of its gradient */
-    double *scan;      /* scratch, by column */
+    double *residual;    /* w_i r_io at the last read of v, by output, then by row */
+    double *sum;         /* by output: sum_i w_i r_io */
+    double *intercept;   /* by output */
+    double *gradient;    /* sum_i w_i (x_ij - m_j) r_io / W, by column, then by output */
+    double *norm;        /* by column: the norm of its gradient */
+    double *scan;        /* scratch, by column; behind norm */
     double loss, square, target, zero_objective;
     bool fresh;        /* the residual has not changed since the gradient was computed */
     uint32_t *members; /* columns that rounds change */

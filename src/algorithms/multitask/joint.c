@@ -45,7 +45,6 @@ hawser_status hw_multitask_joint_new(hw_multitask_block *block, const hawser_mat
     block->joint = joint;
     joint->linear = block->linear;
     joint->outputs = block->outputs;
-    joint->columns.X = *whole;
     HAWSER_TRY(hw_multitask_allocate(joint, whole, error));
     return hw_linear_new_doubles(&block->joint_alpha, whole->cols * block->outputs, error);
 }

@@ -36,21 +36,16 @@ static void visit_joint(hawser_record *record, hawser_context *context, hw_multi
     hawser_record_array(record, (void **)&block->solution, sizeof *block->solution, block->solved * block->outputs, 0);
 }
 
+static hawser_status prepare(hawser_context *context, uint32_t fold, hawser_error *error)
+{
+    return hw_multitask_prepare(hawser_scratch(context), hawser_user(context), hawser_data_view(context, "X"), fold, error);
+}
+
 void hw_multitask_visit(hawser_record *record, hawser_context *context)
 {
     hw_multitask_block *block = hawser_scratch(context);
-    const hw_linear *linear = hawser_user(context);
-    bool prepared = block->linear != NULL;
-    hawser_error error = {0};
-    HW_LINEAR_REMEMBER(record, prepared);
-    HW_LINEAR_REMEMBER(record, block->fold);
-    if (!prepared)
+    if (!hw_linear_prepared_visit(record, context, block->linear != NULL, &block->fold, prepare))
         return;
-    if (hawser_record_reads(record) &&
-        hw_multitask_prepare(block, linear, hawser_data_view(context, "X"), block->fold, &error) != HAWSER_OK) {
-        hawser_record_fail(record, error.status, error.text);
-        return;
-    }
     size_t p = block->columns.X.cols, q = block->outputs;
     hawser_record_bytes(record, block->intercept, q * sizeof *block->intercept);
     hawser_record_bytes(record, block->gradient, p * q * sizeof *block->gradient);

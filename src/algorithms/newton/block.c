@@ -25,25 +25,20 @@ void hw_newton_block_release(hw_newton_block *block)
     free(block->rounds_memory);
     free(block->whole_v);
     free(block->whole_list);
-    free(block->memory);
+    free(block->point.pull);
+    hw_linear_columns_free(&block->columns);
     memset(block, 0, sizeof *block);
 }
 
 static hawser_status allocate(hw_newton_block *block, const hawser_matrix *X, hawser_error *error)
 {
     const hw_linear *linear = block->linear;
-    size_t n = X->rows, p = X->cols;
-    block->memory = calloc(6 * p + 2 * n + 1, sizeof(double));
+    block->columns.X = *X;
+    HAWSER_TRY(hw_linear_columns_new(&block->columns, error));
+    HAWSER_TRY(hw_linear_new_doubles(&block->point.pull, 2 * X->rows, error));
+    block->point.curve = block->point.pull + X->rows;
     if (hw_linear_weighted(&linear->problem))
-        block->row_weights = calloc(n + 1, sizeof(double));
-    if (block->memory == NULL || (hw_linear_weighted(&linear->problem) && block->row_weights == NULL))
-        return no_memory(error, X);
-    double **parts[6] = {&block->columns.mean, &block->columns.norm,  &block->columns.l1,
-                         &block->columns.l2,   &block->columns.lower, &block->columns.upper};
-    for (size_t k = 0; k < 6; k++)
-        *parts[k] = block->memory + k * p;
-    block->point.pull = block->memory + 6 * p;
-    block->point.curve = block->point.pull + n;
+        HAWSER_TRY(hw_linear_new_doubles(&block->row_weights, X->rows, error));
     HAWSER_TRY(hw_newton_dual_new(&block->dual, &linear->problem, error));
     HAWSER_TRY(hw_linear_scan_new(&block->scan, X, error));
     return linear->choices.settings.solver->new_state(&block->columns, &block->solver, error);
@@ -86,29 +81,15 @@ hawser_status hw_newton_block_for_all(hw_newton_block *block, const hawser_matri
     return HAWSER_OK;
 }
 
-static hawser_status check_rows(const hw_newton_block *block, uint32_t fold, hawser_error *error)
-{
-    const hw_linear *linear = block->linear;
-    const char *where = fold > 0                       ? " in a fold of --cv"
-                        : linear->problem.fold != NULL ? " outside of --validation-fraction"
-                                                       : "";
-    if (!(block->rows.total > 0.0))
-        return hawser_fail(error, HAWSER_BAD_INPUT, "all example weights are zero%s", where);
-    return block->rows.loss->check(&linear->problem, &block->rows, where, error);
-}
-
 hawser_status hw_newton_block_prepare(hw_newton_block *block, const hw_linear *linear, const hawser_matrix *X, uint32_t fold,
                                       double *most, hawser_error *error)
 {
-    block->columns.X = *X;
-    block->columns.centred = linear->choices.settings.intercept;
     if (block->linear == NULL) {
         block->linear = linear;
         HAWSER_TRY(allocate(block, X, error));
     }
     block->fold = fold;
-    block->columns.weights = block->row_weights;
-    block->columns.total = hw_linear_weigh(&linear->problem, fold, block->row_weights);
+    HAWSER_TRY(hw_linear_begin_fold(linear, X, fold, block->row_weights, &block->columns, error));
     block->rows = (hw_newton_rows){.loss = linear->problem.kind->loss,
                                    .count = X->rows,
                                    .target = linear->problem.target,
@@ -117,7 +98,7 @@ hawser_status hw_newton_block_prepare(hw_newton_block *block, const hw_linear *l
                                    .offset = linear->problem.offset,
                                    .total = block->columns.total,
                                    .intercept = linear->choices.settings.intercept};
-    HAWSER_TRY(check_rows(block, fold, error));
+    HAWSER_TRY(block->rows.loss->check(&linear->problem, &block->rows, hw_linear_fold_text(linear, fold), error));
     HAWSER_TRY(hw_linear_measure(linear, &block->columns, error));
     linear->choices.settings.solver->reset(block->solver);
     hw_linear_scan_reset(&block->scan);
@@ -137,24 +118,15 @@ hawser_status hw_newton_block_prepare(hw_newton_block *block, const hw_linear *l
     return HAWSER_OK;
 }
 
-void hw_newton_block_measure(hw_newton_block *block, const double *v, const double *alpha, double lambda,
-                             hw_newton_measured *sums)
+size_t hw_newton_block_measure(hw_newton_block *block, const double *v, const double *alpha, double lambda,
+                               hw_linear_sums *sums)
 {
     const hw_linear_columns *columns = &block->columns;
     block->rows.loss->settle(&block->rows, v, TIGHT, &block->point);
     hw_newton_dual_make(&block->dual, &block->linear->problem, &block->rows, &block->point);
     hw_linear_scan_run(&block->scan, columns, block->dual.pull, block->dual.sum, alpha, lambda);
-    *sums = (hw_newton_measured){.ratio = hw_linear_scan_idle(&block->scan, columns, lambda)};
-    for (size_t k = 0; k < block->scan.live_count; k++) {
-        uint32_t j = block->scan.live[k];
-        hw_linear_term term = hw_linear_term_at(columns, j, lambda);
-        double ratio = hw_linear_ratio(block->scan.gradient[j], alpha[j], term);
-        sums->ratio = ratio > sums->ratio ? ratio : sums->ratio;
-        if (alpha[j] == 0.0)
-            continue;
-        sums->nonzeros++;
-        sums->penalty += hw_linear_penalty(alpha[j], term);
-    }
+    *sums = (hw_linear_sums){.loss = block->point.loss};
+    return hw_linear_scan_sums(&block->scan, columns, alpha, lambda, sums);
 }
 
 void hw_newton_block_rows(const hw_newton_block *block, uint32_t own, size_t *first, size_t *last)

@@ -10,12 +10,6 @@
 #include "algorithms/solve/scan.h"
 #include "algorithms/solve/search.h"
 
-/* This block's part of the sums of a certificate. */
-typedef struct hw_newton_measured {
-    double penalty, ratio; /* sum_j h_j(alpha_j); max_j hw_linear_ratio */
-    size_t nonzeros;
-} hw_newton_measured;
-
 typedef struct hw_newton_block {
     const hw_linear *linear;
     uint32_t fold; /* for which it was prepared */
@@ -27,7 +21,6 @@ typedef struct hw_newton_block {
     hw_linear_scan scan;
     double zero_objective; /* at alpha = 0 */
     void *solver;          /* state of linear->choices.settings.solver, which chooses working sets */
-    double *memory;
 
     /* CoCoA rounds: this block's part of the model, and the point at which it was made */
     hw_newton_quadratic own;
@@ -47,9 +40,10 @@ typedef struct hw_newton_block {
 hawser_status hw_newton_block_prepare(hw_newton_block *block, const hw_linear *linear, const hawser_matrix *X, uint32_t fold,
                                       double *most, hawser_error *error) HAWSER_MUST_USE;
 void hw_newton_block_release(hw_newton_block *block);
-/* Evaluates the loss at v, makes a dual point and scans the columns. */
-void hw_newton_block_measure(hw_newton_block *block, const double *v, const double *alpha, double lambda,
-                             hw_newton_measured *sums);
+/* Evaluates the loss at v, makes a dual point and scans the columns. Stores the loss and this block's share of penalty and ratio in *sums. Returns
+ * the number of nonzeros. */
+size_t hw_newton_block_measure(hw_newton_block *block, const double *v, const double *alpha, double lambda,
+                               hw_linear_sums *sums);
 /* Finds the rows [*first, *last) over which block `own` sums. */
 void hw_newton_block_rows(const hw_newton_block *block, uint32_t own, size_t *first, size_t *last);
 /* Returns the scaling that makes the dual point feasible, given the largest ratio of all blocks. */

@@ -44,15 +44,15 @@ hawser_status hw_newton_prepare(hawser_context *context)
 hawser_status hw_newton_measure(hawser_context *context)
 {
     hw_newton_block *block = hawser_scratch(context);
-    hw_newton_measured sums;
-    hw_newton_block_measure(block, hawser_view(context, "v"), hawser_local(context, "alpha"),
-                            hawser_metric(context, "lambda"), &sums);
-    HAWSER_TRY(hw_linear_report(context, "loss", block->point.loss));
+    hw_linear_sums sums;
+    size_t nonzeros = hw_newton_block_measure(block, hawser_view(context, "v"), hawser_local(context, "alpha"),
+                                              hawser_metric(context, "lambda"), &sums);
+    HAWSER_TRY(hw_linear_report(context, "loss", sums.loss));
     HAWSER_TRY(hw_linear_report(context, "intercept", block->point.intercept));
     HAWSER_TRY(hw_linear_report(context, "rounding", block->point.rounding));
     HAWSER_TRY(hw_linear_report(context, "penalty", sums.penalty));
     HAWSER_TRY(hw_linear_report(context, "ratio", sums.ratio));
-    return hawser_report(context, "nonzeros", (double)sums.nonzeros);
+    return hawser_report(context, "nonzeros", (double)nonzeros);
 }
 
 /* Reports the dual's part of the certificate: the scaling by the columns of all blocks is known now. With an L2 part any scaling is feasible. */

@@ -1,6 +1,27 @@
 #include "algorithms/solve/columns.h"
 
+#include <stdlib.h>
+
 #include "algorithms/solve/entries.h"
+
+hawser_status hw_linear_columns_new(hw_linear_columns *columns, hawser_error *error)
+{
+    double **parts[] = {&columns->mean, &columns->norm, &columns->l1, &columns->l2, &columns->lower, &columns->upper};
+    size_t count = columns->X.cols, fields = sizeof parts / sizeof *parts;
+    double *memory = calloc(fields * count + 1, sizeof *memory);
+    if (memory == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a block of %zu rows and %zu columns", columns->X.rows,
+                           count);
+    for (size_t k = 0; k < fields; k++)
+        *parts[k] = memory + k * count;
+    return HAWSER_OK;
+}
+
+void hw_linear_columns_free(hw_linear_columns *columns)
+{
+    free(columns->mean);
+    columns->mean = NULL;
+}
 
 double hw_linear_penalties(const hw_linear_term *terms, const double *x, size_t count)
 {

@@ -25,6 +25,10 @@ typedef struct hw_linear_columns {
     double *lower, *upper; /* -inf and inf without bounds */
 } hw_linear_columns;
 
+/* Allocates the arrays by column, for the columns of columns->X. They are adjacent, from `mean` on: hw_linear_columns_free frees them. */
+hawser_status hw_linear_columns_new(hw_linear_columns *columns, hawser_error *error) HAWSER_MUST_USE;
+void hw_linear_columns_free(hw_linear_columns *columns);
+
 /* The penalty of a column at one lambda. */
 typedef struct hw_linear_term {
     double l1, l2, lower, upper;

@@ -228,6 +228,25 @@ double hw_linear_scan_most(const hw_linear_scan *scan, const hw_linear_columns *
     return most;
 }
 
+size_t hw_linear_scan_sums(const hw_linear_scan *scan, const hw_linear_columns *columns, const double *alpha, double lambda,
+                           hw_linear_sums *sums)
+{
+    size_t nonzeros = 0;
+    sums->ratio = hw_linear_scan_idle(scan, columns, lambda);
+    for (size_t k = 0; k < scan->live_count; k++) {
+        uint32_t j = scan->live[k];
+        hw_linear_term term = hw_linear_term_at(columns, j, lambda);
+        double ratio = hw_linear_ratio(scan->gradient[j], alpha[j], term);
+        sums->ratio = ratio > sums->ratio ? ratio : sums->ratio;
+        if (alpha[j] == 0.0)
+            continue;
+        nonzeros++;
+        sums->penalty += hw_linear_penalty(alpha[j], term);
+        sums->curved += term.l2 * alpha[j] * alpha[j];
+    }
+    return nonzeros;
+}
+
 void hw_linear_scan_conjugate(const hw_linear_scan *scan, const hw_linear_columns *columns, double lambda, double scale,
                               double *scaled, double *plain)
 {

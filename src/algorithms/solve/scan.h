@@ -5,6 +5,7 @@
 #ifndef HW_ALGORITHMS_SOLVE_SCAN_H
 #define HW_ALGORITHMS_SOLVE_SCAN_H
 
+#include "algorithms/solve/certificate.h"
 #include "algorithms/solve/grades.h"
 
 typedef struct hw_linear_scan {
@@ -44,6 +45,10 @@ hw_linear_candidates hw_linear_scan_candidates(const hw_linear_scan *scan, const
 double hw_linear_scan_most(const hw_linear_scan *scan, const hw_linear_columns *columns);
 /* Returns a bound of |g_j| / (lambda l1_j) for the columns that are not live: at most 1. */
 double hw_linear_scan_idle(const hw_linear_scan *scan, const hw_linear_columns *columns, double lambda);
+/* Adds the block's columns to its share of a certificate's sums, whose penalty, curved and ratio are 0: after hw_linear_scan_run for the same
+ * coefficients and lambda. Returns the number of nonzeros. */
+size_t hw_linear_scan_sums(const hw_linear_scan *scan, const hw_linear_columns *columns, const double *alpha, double lambda,
+                           hw_linear_sums *sums);
 /* Computes sum_j h_j*(scale g_j), and the same at scale 1. */
 void hw_linear_scan_conjugate(const hw_linear_scan *scan, const hw_linear_columns *columns, double lambda, double scale,
                               double *scaled, double *plain);
