@@ -158,6 +158,13 @@ HAWSER_API const char *const *hawser_schema_target(const hawser_schema *schema, 
 /** Writes the name of a column of the matrix as people read it: "weather=clear", "day:month=3". Returns its length, which may be more than
  *  `size` - 1 (then it is cut), and 0 if there is no such column. */
 HAWSER_API size_t hawser_schema_print(const hawser_schema *schema, size_t column, char *text, size_t size);
+/** Returns the numbers of the input's columns that the table has, as "0-1,3-5" if column 2 is the target. Of CSV, npy and idx only; NULL: all
+ *  columns are features, or the format counts only these. */
+HAWSER_API const char *hawser_dataset_numbers(const hawser_dataset *dataset);
+/** Writes what people call a column of the matrix: its name as hawser_schema_print writes it, or its number where the input has no names. CSV, npy
+ *  and idx count all their columns from 0 (hawser_dataset_numbers), as the options of a load do; svmlight and Matrix Market number their columns
+ *  themselves. Words of a column without a name are "3=clear". Returns the length like hawser_schema_print. */
+HAWSER_API size_t hawser_dataset_label(const hawser_dataset *dataset, size_t column, char *text, size_t size);
 /** Writes the schema as JSON, and reads it. The caller frees *text with free(), *schema with hawser_schema_free. HAWSER_BAD_INPUT for text
  *  that is no schema. */
 HAWSER_API hawser_status hawser_schema_write(const hawser_schema *schema, char **text, hawser_error *error) HAWSER_MUST_USE;
@@ -179,7 +186,7 @@ typedef struct hawser_load_figures {
     bool parted;               /**< only hawser_load.part was read; false: the format has no parts, and the whole was read */
     uint32_t readers;          /**< threads that parsed; 0: a cache file was mapped */
     const uint64_t *rows_read; /**< rows (Matrix Market: entries) per reader, owned by the dataset; NULL without readers */
-    size_t target_column;      /**< CSV: 1 + the target's column; 0: it has none */
+    size_t target_column;      /**< CSV, npy, idx: 1 + the target's column; 0: it has none */
     bool target_file;          /**< hawser_load.target was a file and not a column */
 } hawser_load_figures;
 HAWSER_API const hawser_load_figures *hawser_dataset_figures(const hawser_dataset *dataset);
@@ -269,6 +276,10 @@ HAWSER_API bool hawser_model_fact_at(const hawser_model *model, size_t index, co
  *  frees it) is NULL if the model names no columns. */
 HAWSER_API hawser_status hawser_model_schema(const hawser_model *model, hawser_schema **schema,
                                              hawser_error *error) HAWSER_MUST_USE;
+/** Writes what people call a column of the model's training data, like hawser_dataset_label. `schema` is that of hawser_model_schema, which may be
+ *  NULL. The numbers of columns are the fact column_numbers. */
+HAWSER_API size_t hawser_model_label(const hawser_model *model, const hawser_schema *schema, size_t column, char *text,
+                                     size_t size);
 /** Writes the file with a checksum, under a temporary name, synced and renamed: a reader sees the old file or the new one. */
 HAWSER_API hawser_status hawser_model_save(const hawser_model *model, const char *path, hawser_error *error) HAWSER_MUST_USE;
 HAWSER_API hawser_status hawser_model_load(const char *path, hawser_model **model, hawser_error *error) HAWSER_MUST_USE;

@@ -129,13 +129,13 @@ static hawser_status fill_curves(hw_path_plot *plot, hawser_error *error)
 static hawser_status name_curves(hw_path_plot *plot, const hawser_model *model, hawser_error *error)
 {
     hawser_schema *schema = NULL;
-    const char *base = hawser_model_text(model, "index_base");
     HAWSER_TRY(hawser_model_schema(model, &schema, error));
     for (size_t c = 0; c < NAMED && c < plot->curve_count; c++) {
-        char name[256];
-        size_t column = plot->curves[c].column, cut = LONGEST - 2;
-        if (hawser_schema_print(schema, column, name, sizeof name) == 0)
-            snprintf(name, sizeof name, "column %zu", column + (base != NULL && strcmp(base, "1") == 0));
+        char label[248], name[256];
+        size_t cut = LONGEST - 2;
+        (void)hawser_model_label(model, schema, plot->curves[c].column, label, sizeof label);
+        bool number = label[strspn(label, "0123456789")] == '\0';
+        (void)snprintf(name, sizeof name, "%s%s", number ? "column " : "", label);
         while (cut > 0 && ((unsigned char)name[cut] & 0xc0) == 0x80)
             cut--; /* not inside a character */
         if (strlen(name) > LONGEST)

@@ -180,7 +180,7 @@ static const hawser_topic topics[] = {
      "evaluate and info can use. A file is written under another name and renamed: a reader sees\n"
      "the old model or the new one.\n\n"
      "The tensors of a linear model, where k columns have a coefficient other than 0:\n"
-     "  coefficients.index   k columns of the data, counted from 0, ascending\n"
+     "  coefficients.index   k columns of the data without the target, counted from 0, ascending\n"
      "  coefficients.value   outputs x k; most models have one output. If k is 0, its shape is [0]\n"
      "  intercept            one number per output\n"
      "and of a path (--path, --cv), with one entry per point of it unless another size is named:\n"
@@ -287,11 +287,12 @@ static void print_rows(FILE *out, const char *name)
         fputs("\nEvery format may be compressed with gzip, xz or zstd.\n"
               "Several files and globs make one input; - is standard input. Missing, infinite and NaN\n"
               "numbers are refused with file, line and place in the line.\n\n"
-              "Numbers of columns count from 0, in options (--target, --columns, --ignore, --id) and in\n"
-              "messages; those of a CSV input count all of its columns. Messages on features, after the\n"
-              "target is taken out, say 'feature 3 (counted from 0)'. FILE:LINE:PLACE counts lines and\n"
-              "characters from 1. svmlight and Matrix Market files number their own columns, from 0 or 1\n"
-              "(--index-base), and 'info --coefficients' prints these numbers again.\n",
+              "Columns without names have numbers, which are the same in options (--target, --columns,\n"
+              "--ignore, --id), messages, plots and 'info --coefficients'. CSV, npy and idx count all columns\n"
+              "of the file from 0, the target included. svmlight and Matrix Market files number their columns\n"
+              "themselves (--index-base). Caches count their columns from 0, or as the svmlight file did.\n"
+              "FILE:LINE:PLACE counts lines and characters from 1. Arrays in a model file, and lines of\n"
+              "--penalty-factors, --lower and --upper, are of the columns without the target, in order.\n",
               out);
 }
 

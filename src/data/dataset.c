@@ -75,6 +75,8 @@ void hw_dataset_take_names(hawser_dataset *to, hawser_dataset *from)
     memset(from->further_names, 0, sizeof from->further_names);
     to->schema = from->schema;
     from->schema = NULL;
+    to->numbers = from->numbers;
+    from->numbers = NULL;
     for (size_t i = 0; i < from->owned_count; i++)
         if (to->columns != NULL && from->owned[i] == (const void *)to->columns) { /* the names' text is in the same block */
             hw_dataset_own(to, from->owned[i]);
@@ -90,6 +92,7 @@ void hawser_dataset_free(hawser_dataset *dataset)
         free(dataset->owned[i]);
     hw_residence_free(dataset->residence);
     hawser_schema_free(dataset->schema);
+    free(dataset->numbers);
     if (dataset->table != NULL)
         dataset->free_table(dataset->table);
     if (dataset->mapping != NULL)

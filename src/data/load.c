@@ -264,11 +264,11 @@ hawser_status hw_load_matches(const char *path, const hawser_dataset *dataset, c
             break;
         (void)hawser_schema_print(load->schema, j, text, size);
         if (strcmp(dataset->columns[j], text) != 0)
-            status = hawser_fail(
-                error, HAWSER_BAD_INPUT,
-                "%s: column %zu is named '%.100s', but '%.100s' in the model; bring the columns into the model's "
-                "order",
-                path, j, dataset->columns[j], text);
+            status = hawser_fail(error, HAWSER_BAD_INPUT,
+                                 "%s: column '%.100s' is where the model has '%.100s' (%zu columns before it are the same); "
+                                 "bring the columns "
+                                 "into the model's order",
+                                 path, dataset->columns[j], text, j);
     }
     free(text);
     const char *const *words = hawser_schema_target(dataset->schema, &count);

@@ -43,7 +43,7 @@ mistake 2 "unknown option --alpha; glmnet's alpha is --l1-ratio" "${train[@]}" h
 mistake 2 "no algorithm 'laso'; did you mean 'lasso'" "$hawser" train laso houses.csv -o new
 mistake 3 "typo.csv:21: column 2 'area' has numbers .* and words .*'12o.5'.*--categories area" "${train[@]}" typo.csv
 mistake 3 "thousands.csv:21:9: a comma is in the number; write a decimal point, and no groups" "${train[@]}" thousands.csv
-mistake 3 "gap.csv:21:6: a value is missing in column 1 rooms; use --missing zero, mean or drop" "${train[@]}" gap.csv
+mistake 3 "gap.csv:21:6: a value is missing in column 1 'rooms'; use --missing zero, mean or drop" "${train[@]}" gap.csv
 mistake 3 "the target has words \('Bonn', ...\), and a regression needs numbers; 'hawser train logistic'" "$hawser" train lasso houses.csv \
     --target town -o new
 mistake 3 "narrow.csv: has no column 'area', which the model needs" "$hawser" predict model narrow.csv -o new

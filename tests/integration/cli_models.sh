@@ -166,4 +166,42 @@ code 0 "$hawser" train lasso small.svm --index-base 1 --names long.names --lambd
 says "the names of 6 columns are longer than a model file allows; the model is saved without them"
 code 0 "$hawser" predict long.st small.svm -q
 rm long.names
+# Columns without names are called alike by options, messages, coefficients and plots: as the file counts them, with the target.
+python3 - <<'P'
+import random, struct
+chance = random.Random(5)
+rows = [[chance.gauss(0, 1) for _ in range(5)] for _ in range(60)]
+for row in rows:
+    row[2] = 2 * row[0] - 3 * row[4]
+open("wide.csv", "w").write("".join(",".join(map(repr, row)) + "\n" for row in rows))
+head = "{'descr': '<f8', 'fortran_order': False, 'shape': (60, 5), }".ljust(117) + "\n"
+open("wide.npy", "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + struct.pack("<300d", *sum(rows, [])))
+open("wide.svm", "w").write("".join("%r 1:%r 2:%r 3:%r 4:%r\n" % (r[2], r[0], r[1], r[3], r[4]) for r in rows))
+P
+for data in "wide.csv --target 2" "wide.npy --target -3" "wide.csv --target 2 --ignore 1"; do
+    for launch in "" "run -n 3 --"; do
+        code 0 "$hawser" $launch train lasso $data --lambda 0.01 -o wide.st
+        has out "^target +column 2$"
+        code 0 "$hawser" info wide.st --coefficients --top 2
+        equal "$(cut -f 2 out | tr '\n' ' ')" "(intercept) 4 0 "
+    done
+done
+code 0 "$hawser" train lasso wide.csv --target 2 --ignore "$(cut -f 2 out | tail -n 1)" --lambda 0.01 -o less.st -q
+code 0 "$hawser" info less.st --coefficients --top 1
+has out "	4$"
+code 0 "$hawser" train lasso wide.svm --lambda 0.01 -o wide.st -q
+code 0 "$hawser" info wide.st --coefficients --top 2
+equal "$(cut -f 2 out | tr '\n' ' ')" "(intercept) 4 1 "
+sed 's/^\([^,]*,[^,]*,[^,]*,\)[^,]*/\1/' wide.csv >gap.csv
+code 3 "$hawser" train lasso gap.csv --target 2 -q
+says "gap.csv:1:[0-9]*: a value is missing in column 3; use --missing"
+code 3 "$hawser" train lasso gap.csv --target 2 --missing mean -q
+says "every value of column 3 is missing, so it has no mean; leave it out .--ignore."
+code 3 "$hawser" run -n 3 -- train lasso gap.csv --target 2 --missing mean -q
+has err "gap.csv: every value of column 3 is missing"
+printf '0\n0\n0.5\n0\n' >bounds
+code 3 "$hawser" train lasso wide.csv --target 2 --lower bounds -q
+says "bounds:3: 0.5 for column 3 excludes zero"
+code 2 "$hawser" train lasso wide.csv --target 2 --ignore 2 -q
+says "ignore: column 2 of wide.csv is the target"
 finish

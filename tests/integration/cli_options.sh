@@ -150,7 +150,7 @@ equal "$(wc -l <err)" 1
 says "bounds:3: 'x1' is not a number; the file has one a line"
 printf '0\n-1\n0.5\n0\n0\n0\n' >bounds
 code 3 "$hawser" train lasso small.csv --lower bounds -q
-says "bounds:3: 0.5 for feature 2 .counted from 0. excludes zero, where weights begin: --lower must be at most 0"
+says "bounds:3: 0.5 for column 'c' excludes zero, where weights begin: --lower must be at most 0"
 code 2 "$hawser" train lasso small.csv --upper -2 -q
 says "--upper -2 excludes zero, where weights begin: it must be at least 0"
 finish

@@ -267,7 +267,7 @@ def refusals():
     csv = ("d.csv", "--target", "y0,y1")
     cases = [((*csv, "--lambda", "0"), 2, "not within (0,inf)"), ((*csv, "--lower", "0"), 2, "unknown option --lower"),
              ((*csv, "--offset", "weight"), 2, "multitask has no offset"), (("d.csv", "--target", "y0,nowhere"), 3, "'nowhere' is no column"),
-             (("d.csv", "--target", "y0,y0"), 3, "names column 0 twice"), (("d.svm", "--target", "y0,y1"), 2, "name a file of targets"),
+             (("d.csv", "--target", "y0,y0"), 3, "names column 0 'y0' twice"), (("d.svm", "--target", "y0,y1"), 2, "name a file of targets"),
              (("d.svm", "--target", "factors"), 3, "has 5 lines for the targets of 20 rows")]
     for words, code, say in cases:
         assert say in train("train", "multitask", *words, expect=code), words

@@ -233,11 +233,11 @@ def caches_keep_their_order():
     for good in ("ab.hwc", "ab.csv", "ba.csv", "k3.hwc", "bare.hwc"):
         assert run("predict", "m", good) == straight, good
     assert run("evaluate", "m", "ab.hwc") == run("evaluate", "m", "k.csv")
-    for words, status, text in ((("predict", "m", "ba.hwc"), 3, "column 0 is named 'b', but 'a' in the model"),
+    for words, status, text in ((("predict", "m", "ba.hwc"), 3, "column 'b' is where the model has 'a' (0 columns before it are the same)"),
                                 (("evaluate", "m", "k3.hwc"), 3, "its target has other words than the model's"),
                                 (("train", "logistic", "ab.hwc", "--ignore", "a"), 2, "cannot select columns or dates"),
                                 (("train", "logistic", "k.csv", "--target", "y", "--lambda-ratio", "0.1", "--validation", "ba.hwc"), 3,
-                                 "column 0 is named 'b', but 'a' in the model")):
+                                 "column 'b' is where the model has 'a' (0 columns before it are the same)")):
         out = subprocess.run((HAWSER, *words), capture_output=True, text=True, env=CLEAN, timeout=60)
         assert out.returncode == status and text in out.stderr, (words, out.returncode, out.stderr)
 

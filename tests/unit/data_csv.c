@@ -95,7 +95,7 @@ static void means_of_large_numbers_are_finite(void **state)
     const double means[] = {1e300};
     hawser_load narrow = {.missing = "mean", .type = HAWSER_F32, .means = means, .columns = 1};
     refuse_text("y,a\n1,\n2,3\n", narrow,
-                "in: the mean 1e+300, which the model has for feature 0, is too large for type f32; use f64");
+                "in: the mean 1e+300, which the model has for column 'a', is too large for type f32; use f64");
 }
 
 static void a_header_must_be_utf8(void **state)
@@ -144,11 +144,12 @@ static void missing_values_are_treated_as_asked(void **state)
     assert_int_equal(hawser_dataset_figures(dataset)->rows_dropped, 3);
     hawser_dataset_free(dataset);
     load.missing = "refuse";
-    refuse_text(text, load, "in:3:3: a value is missing in column 1 a; use --missing zero, mean or drop: \",5\"");
+    refuse_text(text, load, "in:3:3: a value is missing in column 1 'a'; use --missing zero, mean or drop: \",5\"");
     load.missing = "mean";
     refuse_text("y,a\n1,2\n,3\n", load,
-                "in:3:1: the target is missing in column 0 y; only --missing drop helps here: \",3\"");
-    refuse_text("y,a\n1,\n2,?\n", load, "in: every value of feature 0 is missing, so it has no mean; remove it");
+                "in:3:1: the target is missing in column 0 'y'; only --missing drop helps here: \",3\"");
+    refuse_text("y,a\n1,\n2,?\n", load,
+                "in: every value of column 'a' is missing, so it has no mean; leave it out (--ignore)");
     load.missing = "drop";
     refuse_text("y,a\n1,\n2,?\n", load, "in: no rows in the input");
 }

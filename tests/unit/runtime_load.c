@@ -301,7 +301,7 @@ static void refused_by_all(void **state)
     for (int i = 0; i < 30; i++)
         fprintf(file, "%d,%d,%d,\n", i, i % 7, i % 5);
     fclose(file);
-    all_refuse((refusal){"none.csv", "mean", "none.csv: every value of feature 2 is missing", 0, HAWSER_BAD_INPUT});
+    all_refuse((refusal){"none.csv", "mean", "none.csv: every value of column 'c' is missing", 0, HAWSER_BAD_INPUT});
     write_market("a.mtx", "real general", 31, "3 3 1\n");
     all_refuse((refusal){"a.mtx", NULL, "a.mtx: the line of sizes declares 412 entries, but the file has 413", 0,
                          HAWSER_BAD_INPUT});

@@ -56,9 +56,11 @@ hawser_status hw_linear_model_coefficients(const hawser_model *model, size_t col
     for (size_t k = 0; k < weights.count; k++) {
         size_t column = hw_linear_weights_column(&weights, k);
         if (column >= columns)
-            return hawser_fail(error, HAWSER_BAD_INPUT,
-                               "the model has a coefficient for feature %zu (counted from 0), the data have %zu features",
-                               column, columns);
+            return hawser_fail(
+                error, HAWSER_BAD_INPUT,
+                "the model has coefficients for more columns than the data have: for number %zu of at most %zu, without "
+                "the target",
+                column + 1, columns);
         for (size_t o = 0; o < outputs; o++)
             alpha[column * outputs + o] = weights.value[o * weights.count + k];
     }

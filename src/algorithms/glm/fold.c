@@ -39,9 +39,9 @@ hawser_status hw_linear_measure(const hw_linear *linear, hw_linear_columns *colu
         double sum = 0.0, squares = 0.0, mean = 0.0;
         hawser_column_moments(&columns->X, j, columns->weights, columns->total, 0.0, &sum, &squares);
         double raw = squares / columns->total;
-        HAWSER_TRY(hw_linear_check_square(raw, whole, error));
+        HAWSER_TRY(hw_linear_check_square(raw, problem->data, whole, error));
         if (settings->standardize || is_free(linear, whole))
-            HAWSER_TRY(hw_linear_check_small(raw, sum, columns->X.rows, whole, error));
+            HAWSER_TRY(hw_linear_check_small(raw, sum, columns->X.rows, problem->data, whole, error));
         if (settings->intercept || settings->standardize) {
             mean = sum / columns->total;
             if (mean != 0.0)

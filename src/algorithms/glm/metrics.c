@@ -62,16 +62,14 @@ static hawser_status collect(const hw_linear_weights *from, linear_weight **weig
 }
 
 /* Prints a line with a number per output and the name of their column, or the column's number. */
-static void print_weight(const hw_linear_weights *from, size_t place, const hawser_schema *schema, uint64_t base, FILE *out)
+static void print_weight(const hw_linear_weights *from, size_t place, const hawser_model *model, const hawser_schema *schema,
+                         FILE *out)
 {
     char name[1024];
-    size_t column = hw_linear_weights_column(from, place);
+    (void)hawser_model_label(model, schema, hw_linear_weights_column(from, place), name, sizeof name);
     for (size_t o = 0; o < from->outputs; o++)
         fprintf(out, "%+.10g\t", value_at(from, o, place));
-    if (hawser_schema_print(schema, column, name, sizeof name) > 0)
-        fprintf(out, "%s\n", name);
-    else
-        fprintf(out, "%" PRIu64 "\n", column + base);
+    fprintf(out, "%s\n", name);
 }
 
 /* Prints the names of several outputs above their numbers, and the intercepts. */
@@ -94,15 +92,13 @@ hawser_status hw_linear_print_coefficients(const hawser_model *model, uint64_t m
     size_t count = 0;
     hw_linear_weights from;
     HAWSER_TRY(hw_linear_weights_of(model, &from, error));
-    const char *base_text = hawser_model_text(model, "index_base");
-    uint64_t base = base_text != NULL && strcmp(base_text, "1") == 0;
     hawser_status status = collect(&from, &weights, &count, error);
     if (status == HAWSER_OK)
         status = hawser_model_schema(model, &schema, error);
     if (status == HAWSER_OK) {
         print_heads(model, &from, out);
         for (size_t k = 0; k < count && k < most; k++)
-            print_weight(&from, weights[k].place, schema, base, out);
+            print_weight(&from, weights[k].place, model, schema, out);
     }
     free(weights);
     hawser_schema_free(schema);

@@ -90,6 +90,7 @@ static hawser_status facts(hawser_model *model, const hw_linear_fit *fit, const 
     if (figures != NULL && figures->target_column > 0 && fit->outputs <= 1)
         HAWSER_TRY(hw_linear_model_number(model, "target_column", (double)figures->target_column - 1.0, error));
     HAWSER_TRY(fact_text(model, "target_from", figures != NULL && figures->target_file ? "file" : "input", error));
+    HAWSER_TRY(fact_text(model, "column_numbers", hawser_dataset_numbers(input->data), error));
     HAWSER_TRY(fact_names(model, input->data, error));
     HAWSER_TRY(hw_linear_model_number(model, "lambda", row->lambda, error));
     HAWSER_TRY(hw_linear_model_number(model, "l1_ratio", fit->l1_ratio, error));

@@ -42,24 +42,27 @@ hawser_status hw_linear_check_weights(double total, hawser_error *error)
                        total, SMALLEST, LARGEST);
 }
 
-hawser_status hw_linear_check_square(double mean_square, size_t column, hawser_error *error)
+hawser_status hw_linear_check_square(double mean_square, const hawser_dataset *data, size_t column, hawser_error *error)
 {
+    char text[HW_LINEAR_LABEL];
     if (mean_square <= LARGEST * LARGEST)
         return HAWSER_OK;
     return hawser_fail(error, HAWSER_NOT_FINITE,
-                       "squares of the values of feature %zu (counted from 0) leave the range of numbers: their mean is %g; "
+                       "squares of the values of %s leave the range of numbers: their mean is %g; "
                        "scale the column so that its values lie below %g",
-                       column, mean_square, LARGEST);
+                       hw_linear_column(data, column, text), mean_square, LARGEST);
 }
 
-hawser_status hw_linear_check_small(double mean_square, double sum, size_t rows, size_t column, hawser_error *error)
+hawser_status hw_linear_check_small(double mean_square, double sum, size_t rows, const hawser_dataset *data, size_t column,
+                                    hawser_error *error)
 {
+    char text[HW_LINEAR_LABEL];
     if (mean_square * (double)rows >= SMALLEST * SMALLEST || (mean_square == 0.0 && sum == 0.0))
         return HAWSER_OK;
     return hawser_fail(error, HAWSER_NOT_FINITE,
-                       "squares of the values of feature %zu (counted from 0) leave the range of numbers: their mean is %g; "
+                       "squares of the values of %s leave the range of numbers: their mean is %g; "
                        "scale the column so that its largest value lies above %g",
-                       column, mean_square, SMALLEST);
+                       hw_linear_column(data, column, text), mean_square, SMALLEST);
 }
 
 /* Reads exactly `count` numbers, one per line. */
@@ -113,17 +116,19 @@ static void spread(const hawser_dataset *data, double *values)
     }
 }
 
-/* Fails for the bound of column j, from line j + 1 of a file or for all columns. */
-static hawser_status excludes_zero(const char *key, const char *path, double sign, size_t j, double bound,
-                                   hawser_error *error)
+/* Fails for the bound of the table's column j, from line j + 1 of a file or for all columns. */
+static hawser_status excludes_zero(const char *key, const char *path, double sign, const hawser_dataset *data, size_t j,
+                                   double bound, hawser_error *error)
 {
+    char text[HW_LINEAR_LABEL];
+    hawser_schema_column shape = {.first = j};
     const char *side = sign < 0.0 ? "at most" : "at least";
     if (path == NULL)
         return hawser_fail(error, HAWSER_BAD_OPTION, "--%s %g excludes zero, where weights begin: it must be %s 0", key,
                            bound, side);
-    return hawser_fail(error, HAWSER_BAD_INPUT,
-                       "%s:%zu: %g for feature %zu (counted from 0) excludes zero, where weights begin: --%s must be %s 0",
-                       path, j + 1, bound, j, key, side);
+    (void)hawser_schema_at(hawser_dataset_schema(data), j, &shape);
+    return hawser_fail(error, HAWSER_BAD_INPUT, "%s:%zu: %g for %s excludes zero, where weights begin: --%s must be %s 0",
+                       path, j + 1, bound, hw_linear_column(data, shape.first, text), key, side);
 }
 
 /* Reads --lower or --upper: a number for all columns or a file. `sign` is that of an allowed bound. */
@@ -145,7 +150,7 @@ static hawser_status read_bound(const hawser_options *options, const char *key, 
         HAWSER_TRY(read_column_file(key, text, lines, *out, error));
     for (size_t j = 0; j < lines; j++)
         if (!((*out)[j] * sign >= 0.0))
-            return excludes_zero(key, all ? NULL : text, sign, j, (*out)[j], error);
+            return excludes_zero(key, all ? NULL : text, sign, data, j, (*out)[j], error);
     if (!all)
         spread(data, *out);
     return HAWSER_OK;
@@ -377,7 +382,7 @@ hawser_status hw_linear_problem_new(hw_linear_problem *problem, const hw_linear_
                                     const hw_linear_settings *settings, hawser_job *job, const hawser_training_input *input,
                                     hawser_error *error)
 {
-    *problem = (hw_linear_problem){.kind = kind, .X = hawser_dataset_matrix(input->data)};
+    *problem = (hw_linear_problem){.kind = kind, .data = input->data, .X = hawser_dataset_matrix(input->data)};
     if (problem->X->rows == 0 || problem->X->cols == 0)
         return hawser_fail(error, HAWSER_BAD_INPUT, "the input has %zu rows and %zu columns", problem->X->rows,
                            problem->X->cols);

@@ -7,6 +7,7 @@
 #ifndef HW_ALGORITHMS_GLM_PROBLEM_H
 #define HW_ALGORITHMS_GLM_PROBLEM_H
 
+#include "algorithms/glm/called.h"
 #include "algorithms/glm/choices.h"
 #include "algorithms/glm/positive.h"
 #include "hawser/algorithm.h"
@@ -56,14 +57,15 @@ typedef struct hw_linear_kind {
 
 typedef struct hw_linear_problem {
     const hw_linear_kind *kind;
-    const hawser_matrix *X;
-    const double *weights; /* or NULL */
-    double *own_weights;   /* the memory of weights that are not the input's; or NULL */
-    size_t outputs;        /* targets; 1 unless the kind takes several */
-    double *target;        /* y - offset, or what the kind makes of y; by output, then by row */
-    double *target_log;    /* log of the target, 0 where that is 0, if the kind's loss needs it; or NULL */
-    const double *offset;  /* if the target does not include it; or NULL */
-    double labels[2];      /* the target's values of class -1 and class 1, if there are classes */
+    const hawser_dataset *data;
+    const hawser_matrix *X; /* of the data */
+    const double *weights;  /* or NULL */
+    double *own_weights;    /* the memory of weights that are not the input's; or NULL */
+    size_t outputs;         /* targets; 1 unless the kind takes several */
+    double *target;         /* y - offset, or what the kind makes of y; by output, then by row */
+    double *target_log;     /* log of the target, 0 where that is 0, if the kind's loss needs it; or NULL */
+    const double *offset;   /* if the target does not include it; or NULL */
+    double labels[2];       /* the target's values of class -1 and class 1, if there are classes */
     double class_weights[2];
     hw_positive positive;         /* if there are classes: --positive, which makes them of the target's values */
     double total;                 /* weight of all rows that are not kept for validation */
@@ -94,10 +96,11 @@ hawser_status hw_linear_check_numeric(const hawser_dataset *data, hawser_error *
 /* Return HAWSER_NOT_FINITE for values if their squares, or the sums of these over all rows, would overflow. */
 hawser_status hw_linear_check_target(const double *target, size_t count, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_linear_check_weights(double total, hawser_error *error) HAWSER_MUST_USE;
-hawser_status hw_linear_check_square(double mean_square, size_t column, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_linear_check_square(double mean_square, const hawser_dataset *data, size_t column,
+                                     hawser_error *error) HAWSER_MUST_USE;
 /* Returns HAWSER_NOT_FINITE for a column of values so small that their squares are zero: it would count as constant. Callers check columns that
  * they divide by the deviation, and columns without a penalty. A penalty keeps the other small columns at zero. */
-hawser_status hw_linear_check_small(double mean_square, double sum, size_t rows, size_t column,
+hawser_status hw_linear_check_small(double mean_square, double sum, size_t rows, const hawser_dataset *data, size_t column,
                                     hawser_error *error) HAWSER_MUST_USE;
 /* Allocates zeros, which the caller frees: one more than `count`, so that a count of 0 does not fail. */
 hawser_status hw_linear_new_doubles(double **out, size_t count, hawser_error *error) HAWSER_MUST_USE;

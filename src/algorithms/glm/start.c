@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/glm/called.h"
 #include "algorithms/glm/coefficients.h"
 
 typedef struct named {
@@ -128,10 +129,10 @@ hawser_status hw_linear_model_start(const hawser_model *init, const hawser_datas
                                : hw_linear_model_coefficients(init, columns, outputs, alpha, intercepts, error);
     hawser_schema_free(schema);
     free(intercepts);
+    char text[HW_LINEAR_LABEL];
     for (size_t at = 0; at < columns * outputs && status == HAWSER_OK; at++)
         if (!isfinite(alpha[at]))
-            status = hawser_fail(error, HAWSER_BAD_INPUT,
-                                 "--init: the model's coefficient for feature %zu (counted from 0) is %g", at / outputs,
-                                 alpha[at]);
+            status = hawser_fail(error, HAWSER_BAD_INPUT, "--init: the model's coefficient for %s is %g",
+                                 hw_linear_column(data, at / outputs, text), alpha[at]);
     return status;
 }

@@ -34,13 +34,13 @@ static hawser_status check(const hw_linear *linear, hawser_error *error)
             error, HAWSER_BAD_OPTION,
             "--lambda 0: multitask needs a penalty; without one each target is a regression of its own: give a "
             "small --lambda, or train lasso for each target");
+    char text[HW_LINEAR_LABEL];
     for (size_t j = 0; problem->factor != NULL && j < problem->X->cols; j++)
         if (problem->factor[j] == 0.0)
-            return hawser_fail(
-                error, HAWSER_BAD_OPTION,
-                "--penalty-factors: the factor of column %zu (counted from 0) is 0, and multitask needs a penalty "
-                "on every column: give a small factor",
-                j);
+            return hawser_fail(error, HAWSER_BAD_OPTION,
+                               "--penalty-factors: the factor of %s is 0, and multitask needs a penalty "
+                               "on every column: give a small factor",
+                               hw_linear_column(problem->data, j, text));
     return HAWSER_OK;
 }
 

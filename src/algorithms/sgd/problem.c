@@ -103,8 +103,10 @@ static hawser_status take_target(hw_descent *descent, const hawser_dataset *data
 
 hawser_status hw_descent_new(hw_descent *descent, hawser_job *job, const hawser_training_input *input, hawser_error *error)
 {
-    *descent = (hw_descent){
-        .X = hawser_dataset_matrix(input->data), .weights = hawser_dataset_weights(input->data), .by_deviation = true};
+    *descent = (hw_descent){.data = input->data,
+                            .X = hawser_dataset_matrix(input->data),
+                            .weights = hawser_dataset_weights(input->data),
+                            .by_deviation = true};
     if (descent->X->rows == 0 || descent->X->cols == 0)
         return hawser_fail(error, HAWSER_BAD_INPUT, "the input has %zu rows and %zu columns", descent->X->rows,
                            descent->X->cols);
@@ -140,9 +142,9 @@ static hawser_status moments(const hw_descent *descent, const hawser_matrix *X, 
         double sum = 0.0, squares = 0.0;
         hawser_column_moments(X, j, descent->weights, descent->total, 0.0, &sum, &squares);
         double scale = squares / descent->total;
-        HAWSER_TRY(hw_linear_check_square(scale, X->first + j, error));
+        HAWSER_TRY(hw_linear_check_square(scale, descent->data, X->first + j, error));
         if (descent->by_deviation)
-            HAWSER_TRY(hw_linear_check_small(scale, sum, X->rows, X->first + j, error));
+            HAWSER_TRY(hw_linear_check_small(scale, sum, X->rows, descent->data, X->first + j, error));
         mean[j] = descent->intercept ? sum / descent->total : 0.0;
         if (inverse == NULL)
             continue;

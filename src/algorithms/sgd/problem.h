@@ -13,7 +13,8 @@
 #include "hawser/algorithm.h"
 
 typedef struct hw_descent {
-    const hawser_matrix *X;
+    const hawser_dataset *data;
+    const hawser_matrix *X;        /* of the data */
     double *target;                /* z, centred if there is an intercept */
     const double *weights;         /* or NULL */
     double total, mean, deviation; /* W; of z */

@@ -8,6 +8,7 @@
 #include "base/type.h"
 #include "data/exposure.h"
 #include "data/format/csv.h"
+#include "data/label.h"
 #include "data/layout/assemble.h"
 
 /* TILE: rows at a time. DONE: bytes after which read pages are released; DONE_COLUMNS for columns, whose neighbours are released too. */
@@ -254,6 +255,10 @@ static hawser_status fill_files(hw_job *job, const hw_binary *files, uint64_t al
     uint64_t first = parts > 1 ? all * part / parts : 0, last = parts > 1 ? all * (part + 1) / parts : all, before = 0;
     uint64_t rows = last - first;
     HAWSER_TRY(hw_binary_roles(job, &files[0], roles, error));
+    HAWSER_TRY(hw_keep_numbers(dataset, roles, files[0].width, error));
+    for (size_t j = 0; j < files[0].width; j++)
+        if (roles[j] == HW_TARGET)
+            dataset->figures.target_column = j + 1;
     uint64_t size = hw_type_size(job->load->type);
     uint64_t used = atomic_load(&job->budget.used), scratch = TILE * files[0].width * sizeof(double) * job->threads;
     HAWSER_TRY(hw_budget_estimate(&job->budget, used + scratch + rows * files[0].width * size, error));

@@ -10,6 +10,7 @@
 #include "data/exposure.h"
 #include "data/format/words.h"
 #include "data/formats.h"
+#include "data/label.h"
 #include "data/layout/assemble.h"
 #include "data/source/runs.h"
 
@@ -85,8 +86,9 @@ static const char *field_of(const row_place *p, const char *at, size_t column)
 
 static hawser_status too_large(const row_place *p, const char *at, size_t column, hawser_error *error)
 {
-    return hw_chunk_fail(p->chunk, field_of(p, at, column), error,
-                         "the value in column %zu is too large for type f32; use f64", column);
+    char text[HW_FIELD_CALLED];
+    return hw_chunk_fail(p->chunk, field_of(p, at, column), error, "the value in %s is too large for type f32; use f64",
+                         hw_field_called(&p->csv->rules, column, text));
 }
 
 /* Replaces the row's exposure by its logarithm. */
@@ -332,6 +334,8 @@ static hawser_status load_rows(hw_job *job, hw_csv *csv, hawser_dataset *dataset
             dataset->figures.target_column = j + 1;
     if (csv->rules.names != NULL)
         HAWSER_TRY(keep_names(csv, dataset, error));
+    if (csv->rules.known == NULL)
+        HAWSER_TRY(hw_keep_numbers(dataset, csv->rules.roles, csv->rules.width, error));
     HAWSER_TRY(place_numbers(job, csv, means, dataset, &done, error));
     if (!done) {
         HAWSER_TRY(hw_parse(job, hw_csv_parse, csv, error));

@@ -12,13 +12,15 @@ static hawser_status no_column(const hw_job *job, const hw_csv *csv, const char 
                                hawser_error *error)
 {
     char names[200] = "";
-    size_t length = 0;
-    for (size_t j = 0; csv->rules.names != NULL && j < csv->rules.width; j++) {
+    size_t length = 0, j = 0;
+    for (; csv->rules.names != NULL && j < csv->rules.width; j++) {
         if (length + strlen(csv->rules.names[j]) + 32 >= sizeof names)
             break;
         length += (size_t)snprintf(names + length, sizeof names - length, "%s%s", j == 0 ? "; its columns are " : ", ",
                                    csv->rules.names[j]);
     }
+    if (length > 0 && j < csv->rules.width)
+        (void)snprintf(names + length, sizeof names - length, ", ...");
     return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the %s '%.100s' is %s column (of %zu, from 0)%s%s",
                        job->input.files[0].name, what, spec, file ? "neither a" : "no", csv->rules.width,
                        file ? " nor a file" : "", names);
@@ -78,12 +80,13 @@ static hawser_status each_column(const hw_job *job, hw_csv *csv, const char *wha
 static hawser_status take_target(const hw_job *job, hw_csv *csv, const char *what, size_t column, hawser_error *error)
 {
     hw_table_rules *rules = &csv->rules;
+    char text[HW_FIELD_CALLED];
     size_t count = 0;
     for (size_t j = 0; j < rules->width; j++)
         count += rules->roles[j] == HW_TARGET || (rules->roles[j] >= HW_FURTHER && rules->roles[j] < HW_UNSEEN);
     if (rules->roles[column] != HW_FEATURE)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the %s names column %zu twice, or one that has another role",
-                           job->input.files[0].name, what, column);
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the %s names %s twice, or one that has another role",
+                           job->input.files[0].name, what, hw_field_called(rules, column, text));
     if (count > HW_FURTHER_TARGETS)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: more than %d targets", job->input.files[0].name,
                            HW_FURTHER_TARGETS + 1);
@@ -116,12 +119,12 @@ static hawser_status skip_targets(hw_csv *csv, const char *list, hawser_error *e
 
 static hawser_status ignore_column(const hw_job *job, hw_csv *csv, const char *what, size_t column, hawser_error *error)
 {
+    char text[HW_FIELD_CALLED];
     (void)what;
     if (csv->rules.roles[column] != HW_FEATURE && csv->rules.roles[column] != HW_IGNORED)
-        return hawser_fail(
-            error, HAWSER_BAD_OPTION,
-            "--ignore: column %zu of %s is the target, weights or offset; --target none leaves the target out", column,
-            job->input.files[0].name);
+        return hawser_fail(error, HAWSER_BAD_OPTION,
+                           "--ignore: %s of %s is the target, weights or offset; --target none leaves the target out",
+                           hw_field_called(&csv->rules, column, text), job->input.files[0].name);
     csv->rules.roles[column] = HW_IGNORED;
     return HAWSER_OK;
 }
@@ -129,13 +132,14 @@ static hawser_status ignore_column(const hw_job *job, hw_csv *csv, const char *w
 /* While a list of features is read, HW_IGNORED marks the others. */
 static hawser_status select_column(const hw_job *job, hw_csv *csv, const char *what, size_t column, hawser_error *error)
 {
+    char text[HW_FIELD_CALLED];
     (void)what;
     if (csv->rules.roles[column] == HW_FEATURE)
-        return hawser_fail(error, HAWSER_BAD_OPTION, "--columns: names column %zu of %s twice", column,
-                           job->input.files[0].name);
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--columns: names %s of %s twice",
+                           hw_field_called(&csv->rules, column, text), job->input.files[0].name);
     if (csv->rules.roles[column] != HW_IGNORED)
-        return hawser_fail(error, HAWSER_BAD_OPTION, "--columns: column %zu of %s is the target, weights or offset", column,
-                           job->input.files[0].name);
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--columns: %s of %s is the target, weights or offset",
+                           hw_field_called(&csv->rules, column, text), job->input.files[0].name);
     csv->rules.roles[column] = HW_FEATURE;
     return HAWSER_OK;
 }
@@ -145,16 +149,15 @@ static hawser_status read_as(const hw_job *job, hw_csv *csv, const char *what, s
 {
     hw_table_rules *rules = &csv->rules;
     bool target = rules->roles[column] == HW_TARGET;
+    char called[HW_FIELD_CALLED];
     if (rules->texts == NULL)
         HAWSER_TRY(HW_NEW(&rules->texts, rules->width, "columns", error));
     if (rules->roles[column] != HW_FEATURE && !(target && text == HW_TEXT_WORDS))
-        return hawser_fail(error, HAWSER_BAD_OPTION, "--%s: column %zu of %s is no feature", what, column,
-                           job->input.files[0].name);
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--%s: %s of %s is no feature", what,
+                           hw_field_called(rules, column, called), job->input.files[0].name);
     if (rules->texts[column] != HW_TEXT_AUTO && rules->texts[column] != text)
-        return hawser_fail(error, HAWSER_BAD_OPTION,
-                           "--%s: column %zu of %s has words (--categories) or dates (--dates), "
-                           "not both",
-                           what, column, job->input.files[0].name);
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--%s: %s of %s has words (--categories) or dates (--dates), not both",
+                           what, hw_field_called(rules, column, called), job->input.files[0].name);
     rules->texts[column] = text;
     return HAWSER_OK;
 }

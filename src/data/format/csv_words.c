@@ -10,11 +10,6 @@
 #include "data/table/cells.h"
 #include "data/table/dates.h"
 
-static const char *name_of(const hw_csv *csv, size_t column)
-{
-    return csv->rules.names != NULL ? csv->rules.names[column] : "";
-}
-
 static hw_text text_of(const hw_csv *csv, size_t column)
 {
     return csv->rules.texts != NULL ? csv->rules.texts[column] : HW_TEXT_AUTO;
@@ -80,16 +75,16 @@ static hawser_status number_of(const hw_csv *csv, hw_text_part *part, size_t col
 static hawser_status unseen(const hw_csv *csv, const hw_chunk *chunk, size_t column, const char *at, double *cell,
                             hawser_error *error)
 {
+    char text[HW_FIELD_CALLED];
     bool target = csv->rules.roles[column] == HW_TARGET;
     *cell = hw_word_cell(HW_UNKNOWN_WORD);
     if (csv->unseen_zero && !target)
         return HAWSER_OK;
     return hw_chunk_fail(
         chunk, at, error,
-        target ? "the target %zu '%.100s' has a word that is no class of the model"
-               : "column %zu '%.100s' has a word that the training data did not have; --unseen zero reads it as "
-                 "none of the known ones",
-        column, name_of(csv, column));
+        target ? "the target, %s, has a word that is no class of the model"
+               : "%s has a word that the training data did not have; --unseen zero reads it as none of the known ones",
+        hw_field_called(&csv->rules, column, text));
 }
 
 /* The number of a word among the model's. */
@@ -116,12 +111,12 @@ static hawser_status date_cell(const hw_csv *csv, const hw_chunk *chunk, hw_text
                                const char *begin, const char *stop, double *cell, hawser_error *error)
 {
     bool timed;
+    char text[HW_FIELD_CALLED];
     hw_survey_column *survey;
     if (!hw_date_read(begin, stop, cell, &timed))
         return hw_chunk_fail(chunk, begin, error,
-                             "column %zu '%.100s' is read as dates, and this is none of ISO 8601 (2026-11-24, "
-                             "2026-11-24T18:30:00Z)",
-                             column, name_of(csv, column));
+                             "%s is read as dates, and this is none of ISO 8601 (2026-11-24, 2026-11-24T18:30:00Z)",
+                             hw_field_called(&csv->rules, column, text));
     if (!timed || (part->survey != NULL && part->survey->columns[column].hours))
         return HAWSER_OK;
     HAWSER_TRY(survey_of(csv, part, column, &survey, error));
@@ -174,16 +169,17 @@ hawser_status hw_csv_word(const hw_csv *csv, const hw_chunk *chunk, hw_text_part
 static hawser_status refuse_missing(const hw_csv *csv, const hw_chunk *chunk, size_t column, const char *at,
                                     hawser_error *error)
 {
+    char text[HW_FIELD_CALLED];
     unsigned role = csv->rules.roles[column];
     if (role != HW_FEATURE)
-        return hw_chunk_fail(chunk, at, error, "the %s is missing in column %zu %s; only --missing drop helps here",
+        return hw_chunk_fail(chunk, at, error, "the %s is missing in %s; only --missing drop helps here",
                              role == HW_TARGET || role >= HW_FURTHER ? "target"
                              : role == HW_WEIGHTS                    ? "weight"
                              : role == HW_GROUPS                     ? "group"
                                                                      : "offset",
-                             column, name_of(csv, column));
-    return hw_chunk_fail(chunk, at, error, "a value is missing in column %zu %s; use --missing zero, mean or drop", column,
-                         name_of(csv, column));
+                             hw_field_called(&csv->rules, column, text));
+    return hw_chunk_fail(chunk, at, error, "a value is missing in %s; use --missing zero, mean or drop",
+                         hw_field_called(&csv->rules, column, text));
 }
 
 /* A missing word of a column of the model: a level of its own, where the model has it. */

@@ -57,8 +57,9 @@ typedef struct hw_dense {
     size_t width;
     uint64_t rows, features;
     void *values;
-    double *special[HW_UNSEEN]; /* by role */
-    double *means;              /* of the features, the values that replace missing ones; NULL: none are missing */
+    double *special[HW_UNSEEN];    /* by role */
+    double *means;                 /* of the features, the values that replace missing ones; NULL: none are missing */
+    const hawser_dataset *dataset; /* of the means, for its columns' names */
     bool single;
 } hw_dense;
 
@@ -71,7 +72,8 @@ hawser_status hw_dense_put(const hw_dense *dense, const double *rows, uint64_t f
 /* Replaces NaN, which stands for a missing value, by `given`, or if that is NULL by the mean of the others, which is returned; NaN if there are
  * none (hw_no_mean). `values` has the `stored` entries of a column; the others of its `rows` rows are zeros. */
 double hw_fill_mean(void *values, uint64_t stored, uint64_t rows, bool single, const double *given);
-hawser_status hw_no_mean(const char *name, uint64_t feature, hawser_error *error);
+/* `column`: as hw_column_called writes it. */
+hawser_status hw_no_mean(const char *name, const char *column, hawser_error *error);
 /* Replaces NaN, which marks missing values, with the mean of the column. */
 hawser_status hw_dense_means(hw_dense *dense, hawser_dataset *dataset, hawser_error *error) HAWSER_MUST_USE;
 void hw_dense_end(const hw_dense *dense, hawser_dataset *dataset);

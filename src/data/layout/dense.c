@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "data/label.h"
 #include "data/layout/assemble.h"
 
 /* Rows that are converted at a time: their lines stay in the first-level cache while the columns are written. */
@@ -92,25 +93,26 @@ double hw_fill_mean(void *values, uint64_t stored, uint64_t rows, bool single, c
     return mean;
 }
 
-hawser_status hw_no_mean(const char *name, uint64_t feature, hawser_error *error)
+hawser_status hw_no_mean(const char *name, const char *column, hawser_error *error)
 {
-    return hawser_fail(error, HAWSER_BAD_INPUT, "%s: every value of feature %llu is missing, so it has no mean; remove it",
-                       name, (unsigned long long)feature);
+    return hawser_fail(error, HAWSER_BAD_INPUT,
+                       "%s: every value of %s is missing, so it has no mean; leave it out (--ignore)", name, column);
 }
 
 static hawser_status fill_means(void *context, uint32_t thread, hawser_error *error)
 {
     const hw_dense *w = context;
     const double *given = w->job->load->means;
+    char text[HW_COLUMN_CALLED];
     for (uint64_t j = thread; j < w->features; j += w->job->threads) {
         void *column = (char *)w->values + j * w->rows * (w->single ? sizeof(float) : sizeof(double));
         w->means[j] = hw_fill_mean(column, w->rows, w->rows, w->single, given != NULL ? &given[j] : NULL);
         if (isnan(w->means[j]))
-            return hw_no_mean(w->job->input.files[0].name, j, error);
+            return hw_no_mean(w->job->input.files[0].name, hw_column_called(w->dataset, j, text), error);
         if (w->single && isinf((float)w->means[j]))
             return hawser_fail(error, HAWSER_BAD_INPUT,
-                               "%s: the mean %g, which the model has for feature %llu, is too large for type f32; use f64",
-                               w->job->input.files[0].name, w->means[j], (unsigned long long)j);
+                               "%s: the mean %g, which the model has for %s, is too large for type f32; use f64",
+                               w->job->input.files[0].name, w->means[j], hw_column_called(w->dataset, j, text));
     }
     return HAWSER_OK;
 }
@@ -119,6 +121,7 @@ hawser_status hw_dense_means(hw_dense *dense, hawser_dataset *dataset, hawser_er
 {
     HAWSER_TRY(HW_NEW(&dense->means, dense->features, "the columns' means", error));
     hw_dataset_own(dataset, dense->means);
+    dense->dataset = dataset;
     return hw_in_parallel(dense->job->threads, fill_means, dense, error);
 }
 

@@ -49,5 +49,7 @@ struct hawser_model {
 
 /* The fact that has the schema of a table, as JSON. */
 #define HW_MODEL_SCHEMA "schema"
+/* The fact that has the numbers of the input's columns that are features (hawser_dataset_numbers). */
+#define HW_MODEL_NUMBERS "column_numbers"
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/type.h"
 #include "data/format/market.h"
 #include "data/formats.h"
+#include "data/label.h"
 #include "data/layout/assemble.h"
 #include "data/share/array.h"
 #include "data/table/table.h"
@@ -388,6 +389,7 @@ hawser_status hw_shard_means(hawser_dataset *dataset, const hw_owners *owners, u
 {
     const hawser_matrix *A = &dataset->matrix;
     bool single = A->type == HAWSER_F32;
+    char text[HW_COLUMN_CALLED];
     for (size_t j = 0; j < A->cols; j++) {
         uint64_t first = A->layout == HAWSER_DENSE ? j * A->stride : A->offsets[j];
         if (hw_owner(owners, j) != self || !hw_schema_has_numbers(dataset->schema, j))
@@ -396,7 +398,7 @@ hawser_status hw_shard_means(hawser_dataset *dataset, const hw_owners *owners, u
         uint64_t stored = A->layout == HAWSER_DENSE ? A->rows : A->offsets[j + 1] - first;
         means[j] = hw_fill_mean(column, stored, A->rows, single, NULL);
         if (isnan(means[j]))
-            return hw_no_mean(name, j, error);
+            return hw_no_mean(name, hw_column_called(dataset, j, text), error);
     }
     return HAWSER_OK;
 }

@@ -19,14 +19,6 @@ static const char *field_name(const judge_work *w)
     return w->rules->names != NULL ? w->rules->names[w->field] : "";
 }
 
-/* Writes "column 3 'age'", or "column 3" without a name. */
-static const char *label_of(const judge_work *w, char label[160])
-{
-    const char *name = field_name(w);
-    snprintf(label, 160, name[0] != '\0' ? "column %zu '%.100s'" : "column %zu", w->field, name);
-    return label;
-}
-
 /* What names the column in an option. */
 static const char *option_of(const judge_work *w, char number[24])
 {
@@ -65,10 +57,10 @@ static bool looks_like_date(const char *text)
 
 static hawser_status check_words(const judge_work *w, const hw_survey_column *column, bool forced, hawser_error *error)
 {
-    char label[160], number[24];
+    char label[HW_FIELD_CALLED], number[24];
     const char *at = place(w, column->word_at), *name = option_of(w, number), *first = column->levels.texts[0];
     size_t dates = 0;
-    (void)label_of(w, label);
+    (void)hw_field_called(w->rules, w->field, label);
     for (size_t k = 0; k < column->levels.count; k++) {
         dates += looks_like_date(column->levels.texts[k]);
         if (!hw_is_utf8(column->levels.texts[k]))
@@ -100,7 +92,7 @@ static hawser_status check_words(const judge_work *w, const hw_survey_column *co
 static hawser_status judge_words(const judge_work *w, const hw_survey_column *column, bool forced, hw_levels *levels,
                                  hawser_error *error)
 {
-    char label[160], option[24];
+    char label[HW_FIELD_CALLED], option[24];
     uint32_t number;
     bool level = w->rules->missing_word == HW_LEVEL && column->missing > 0;
     if (column->missing > 0 && w->rules->missing_word == HW_REFUSE)
@@ -108,10 +100,11 @@ static hawser_status judge_words(const judge_work *w, const hw_survey_column *co
             error, HAWSER_BAD_INPUT,
             "%s: a word is missing in %s; --missing can make missing words a level of their own (%slevel), or zero, "
             "or drop the row",
-            place(w, column->missing_at), label_of(w, label), w->rules->missing_number == HW_MEAN ? "mean," : "");
+            place(w, column->missing_at), hw_field_called(w->rules, w->field, label),
+            w->rules->missing_number == HW_MEAN ? "mean," : "");
     if (column->levels.count == 0 && !level)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: %s has no words; leave it out with --ignore %.100s", w->input,
-                           label_of(w, label), option_of(w, option));
+                           hw_field_called(w->rules, w->field, label), option_of(w, option));
     if (column->levels.count > 0)
         HAWSER_TRY(check_words(w, column, forced, error));
     for (size_t k = 0; k < column->levels.count; k++)
@@ -126,7 +119,7 @@ static hawser_status judge_feature(const judge_work *w, hawser_schema *schema, s
     const hw_survey_column *column = &w->whole->columns[w->field];
     hw_text text = w->rules->texts != NULL ? w->rules->texts[w->field] : HW_TEXT_AUTO;
     hw_schema_column *to = &schema->columns[k];
-    char label[160];
+    char label[HW_FIELD_CALLED];
     HAWSER_TRY(hw_schema_name(schema, k, field_name(w), error));
     if (text == HW_TEXT_DATES) {
         to->shape.kind = HAWSER_DATE;
@@ -139,7 +132,7 @@ static hawser_status judge_feature(const judge_work *w, hawser_schema *schema, s
             error, HAWSER_BAD_INPUT,
             "%s: a number is missing in %s, and --missing level is for words; mean,level or zero,level fill numbers "
             "too",
-            place(w, column->missing_at), label_of(w, label));
+            place(w, column->missing_at), hw_field_called(w->rules, w->field, label));
     }
     return HAWSER_OK;
 }

@@ -132,10 +132,9 @@ const char *const *hawser_schema_target(const hawser_schema *schema, size_t *cou
     return schema != NULL && schema->target.count > 0 ? (const char *const *)schema->target.texts : NULL;
 }
 
-/* Returns the column of the table that has a column of the matrix; `count` if none has it. */
-static size_t column_with(const hawser_schema *schema, size_t column)
+size_t hw_schema_find(const hawser_schema *schema, size_t column)
 {
-    size_t low = 0, high = schema->count;
+    size_t low = 0, high = hawser_schema_count(schema);
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         const hawser_schema_column *shape = &schema->columns[middle].shape;
@@ -146,12 +145,12 @@ static size_t column_with(const hawser_schema *schema, size_t column)
         else
             return middle;
     }
-    return schema->count;
+    return low;
 }
 
 bool hw_schema_has_numbers(const hawser_schema *schema, size_t column)
 {
-    size_t at = schema != NULL ? column_with(schema, column) : 0;
+    size_t at = schema != NULL ? hw_schema_find(schema, column) : 0;
     return schema == NULL || at == schema->count || schema->columns[at].shape.kind == HAWSER_NUMERIC;
 }
 
@@ -169,7 +168,7 @@ static size_t print_date(const char *name, size_t part, char *text, size_t size)
 
 size_t hawser_schema_print(const hawser_schema *schema, size_t column, char *text, size_t size)
 {
-    size_t at = schema != NULL ? column_with(schema, column) : 0;
+    size_t at = schema != NULL ? hw_schema_find(schema, column) : 0;
     if (size > 0 && text != NULL)
         text[0] = '\0';
     if (schema == NULL || at == schema->count)

@@ -205,6 +205,7 @@ static hawser_status find_means(settle_work *w, size_t count, size_t width, haws
     HAWSER_TRY(own_array(w, (void **)&w->means, width, sizeof *w->means, "the columns' means", dataset, error));
     memset(w->means, 0, width * sizeof *w->means);
     double *column = NULL;
+    char text[HW_FIELD_CALLED];
     hawser_status status = HW_NEW(&column, w->table->rows, "a column", error);
     for (size_t k = 0; k < count && status == HAWSER_OK; k++) {
         const hawser_schema_column *shape = w->schema != NULL ? &w->schema->columns[k].shape : NULL;
@@ -218,11 +219,10 @@ static hawser_status find_means(settle_work *w, size_t count, size_t width, haws
         w->means[at] = hw_fill_mean(column, w->table->rows, w->table->rows, false,
                                     w->wishes->means != NULL ? &w->wishes->means[at] : NULL);
         if (isnan(w->means[at]))
-            status = hw_no_mean(w->table->input, at, error);
+            status = hw_no_mean(w->table->input, hw_field_called(&w->table->rules, w->field[k], text), error);
         else if (w->single && isinf((float)w->means[at]))
-            status =
-                hawser_fail(error, HAWSER_BAD_INPUT, "%s: the mean %g of feature %zu is too large for type f32; use f64",
-                            w->table->input, w->means[at], at);
+            status = hawser_fail(error, HAWSER_BAD_INPUT, "%s: the mean %g of %s is too large for type f32; use f64",
+                                 w->table->input, w->means[at], hw_field_called(&w->table->rules, w->field[k], text));
     }
     free(column);
     dataset->means = w->means;

@@ -1,11 +1,19 @@
 #include "data/table/table.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "data/layout/assemble.h"
 #include "data/table/cells.h"
+
+const char *hw_field_called(const hw_table_rules *rules, size_t field, char text[HW_FIELD_CALLED])
+{
+    const char *name = rules->names != NULL ? rules->names[field] : "";
+    (void)snprintf(text, HW_FIELD_CALLED, name[0] != '\0' ? "column %zu '%.100s'" : "column %zu", field, name);
+    return text;
+}
 
 void hw_table_rules_free(hw_table_rules *rules)
 {

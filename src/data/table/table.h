@@ -34,6 +34,9 @@ struct hw_table {
     hw_budget budget;
 };
 
+enum { HW_FIELD_CALLED = 160 };
+/* Writes "column 3 'age'" (numbers count from 0, with all columns of the table), or "column 3" without a name, and returns the text. */
+const char *hw_field_called(const hw_table_rules *rules, size_t field, char text[HW_FIELD_CALLED]);
 /* Frees the rules' arrays. */
 void hw_table_rules_free(hw_table_rules *rules);
 /* Moves the cells of all parts of a job, and the rules, into a new table. */

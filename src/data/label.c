@@ -1,0 +1,133 @@
+/* label.c - what people call a column: its name, or its number as the input counts columns. */
+#include "data/label.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/argument.h"
+#include "base/memory.h"
+#include "data/layout/assemble.h"
+#include "data/model/model.h"
+#include "data/table/schema.h"
+
+/* Finds the end of a run of features that begins at `from`. */
+static size_t run_end(const unsigned char *roles, size_t width, size_t from)
+{
+    while (from < width && roles[from] == HW_FEATURE)
+        from++;
+    return from;
+}
+
+hawser_status hw_keep_numbers(hawser_dataset *dataset, const unsigned char *roles, size_t width, hawser_error *error)
+{
+    char *text = NULL;
+    size_t size = 0, length = 0, longest = sizeof "18446744073709551615-18446744073709551615,";
+    for (size_t j = 0, end; j < width; j = end + 1) {
+        end = run_end(roles, width, j);
+        if (end == width && length == 0 && j == 0)
+            return HAWSER_OK; /* all columns are features */
+        if (end == j)
+            continue;
+        if (length + longest > size) {
+            hawser_status status = HW_GROW(&text, &size, length + longest, "the numbers of columns", error);
+            if (status != HAWSER_OK) {
+                free(text);
+                return status;
+            }
+        }
+        length += (size_t)snprintf(text + length, size - length, "%s%zu", length > 0 ? "," : "", j);
+        if (end > j + 1)
+            length += (size_t)snprintf(text + length, size - length, "-%zu", end - 1);
+    }
+    dataset->numbers = text;
+    return HAWSER_OK;
+}
+
+/* Reads a whole number at *at, and moves it behind the number. */
+static size_t read_whole(const char **at)
+{
+    char *end;
+    unsigned long long value = strtoull(*at, &end, 10);
+    *at = end;
+    return (size_t)value;
+}
+
+size_t hw_column_number(const char *numbers, size_t feature)
+{
+    size_t before = 0;
+    for (const char *at = numbers; at != NULL && *at >= '0' && *at <= '9'; at += *at == ',') {
+        size_t first = read_whole(&at), last = first;
+        if (*at == '-' && at[1] >= '0' && at[1] <= '9') {
+            at++;
+            last = read_whole(&at);
+        }
+        if (last < first)
+            break;
+        if (feature - before <= last - first)
+            return first + (feature - before);
+        before += last - first + 1;
+    }
+    return feature;
+}
+
+/* Writes the number in place of a name that is missing, before what the schema adds to it. */
+static size_t print_label(const hawser_schema *schema, const char *numbers, int base, size_t column, char *text, size_t size)
+{
+    size_t table = hw_schema_find(schema, column), length = 0;
+    hawser_schema_column shape = {.name = ""};
+    bool found = hawser_schema_at(schema, table, &shape);
+    if (size > 0)
+        text[0] = '\0';
+    if (schema != NULL && !found)
+        return 0;
+    if (shape.name[0] == '\0')
+        length = (size_t)snprintf(text, size, "%zu", hw_column_number(numbers, found ? table : column) + (base == 1));
+    if (!found)
+        return length;
+    size_t at = length < size ? length : size;
+    return length + hawser_schema_print(schema, column, size > at ? text + at : NULL, size - at);
+}
+
+static size_t label_of(const hawser_dataset *dataset, size_t column, char *text, size_t size)
+{
+    if (dataset->schema == NULL && dataset->columns != NULL && dataset->columns[column][0] != '\0')
+        return (size_t)snprintf(text, size, "%s", dataset->columns[column]);
+    return print_label(dataset->schema, dataset->numbers, dataset->figures.index_base, column, text, size);
+}
+
+const char *hw_column_called(const hawser_dataset *dataset, size_t column, char text[HW_COLUMN_CALLED])
+{
+    char label[HW_COLUMN_CALLED - 16];
+    (void)label_of(dataset, column, label, sizeof label);
+    bool number = label[strspn(label, "0123456789")] == '\0';
+    (void)snprintf(text, HW_COLUMN_CALLED, number ? "column %s" : "column '%s'", label);
+    return text;
+}
+
+size_t hawser_dataset_label(const hawser_dataset *dataset, size_t column, char *text, size_t size)
+{
+    size = text != NULL ? size : 0;
+    if (size > 0)
+        text[0] = '\0';
+    if (dataset == NULL || column >= dataset->matrix.cols)
+        return 0;
+    return label_of(dataset, column, text, size);
+}
+
+size_t hawser_model_label(const hawser_model *model, const hawser_schema *schema, size_t column, char *text, size_t size)
+{
+    size = text != NULL ? size : 0;
+    if (size > 0)
+        text[0] = '\0';
+    if (model == NULL)
+        return 0;
+    const char *base = hawser_model_text(model, "index_base");
+    return print_label(schema, hawser_model_text(model, HW_MODEL_NUMBERS), base != NULL && strcmp(base, "1") == 0, column,
+                       text, size);
+}
+
+const char *hawser_dataset_numbers(const hawser_dataset *dataset)
+{
+    return dataset != NULL ? dataset->numbers : NULL;
+}
