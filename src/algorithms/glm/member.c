@@ -7,20 +7,9 @@
 
 #include "algorithms/glm/coefficients.h"
 #include "algorithms/glm/model.h"
+#include "algorithms/glm/path.h"
 
 enum { LEAST_DIGITS = 4, MOST_DIGITS = 17 };
-
-void hw_linear_best_members(const double *error, const double *standard_error, size_t count, size_t *least, size_t *one_se)
-{
-    *least = *one_se = 0;
-    for (size_t l = 1; l < count; l++)
-        if (error[l] < error[*least])
-            *least = l;
-    if (standard_error == NULL)
-        *one_se = *least;
-    while (*one_se < *least && error[*one_se] > error[*least] + standard_error[*least])
-        ++*one_se;
-}
 
 /* ------------------------------------------------------------------------------------------------- description ---- */
 
@@ -120,7 +109,8 @@ hawser_status hw_linear_path_of(const hawser_model *model, const char *error_nam
     path->chosen = chosen_of(model, path);
     path->least = path->one_se = path->count;
     if (path->error != NULL)
-        hw_linear_best_members(path->error, path->standard_error, path->count, &path->least, &path->one_se);
+        hw_linear_best_members(path->error, path->standard_error, sizeof *path->error, path->count, &path->least,
+                               &path->one_se);
     if (path->standard_error == NULL)
         path->one_se = path->count;
     return HAWSER_OK;

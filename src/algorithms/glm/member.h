@@ -12,8 +12,4 @@ hawser_status hw_linear_path_of(const hawser_model *model, const char *error_nam
 /* The `choose` of hawser_algorithm. */
 hawser_status hw_linear_choose_member(hawser_model *model, const char *lambda, hawser_error *error) HAWSER_MUST_USE;
 
-/* Finds two members: the one with the least error, and the first whose error is at most one standard error above that. Of equal errors the first
- * counts, whose lambda is larger. `standard_error` may be NULL: then both are the same. */
-void hw_linear_best_members(const double *error, const double *standard_error, size_t count, size_t *least, size_t *one_se);
-
 #endif

@@ -23,6 +23,12 @@
     {.name = "lambdas", .help = "the number of lambdas, if several were tried"}, \
     {.name = "cv_error", .help = "mean error on the held-out rows of --cv, if --cv-metric is not loss"}, \
     {.name = "cv_standard_error", .help = "standard error of the error on the held-out rows"}
+
+/* How well a model fits: the explained part of `loss`, and its error (`error`, whose name ends with `word`) on rows that the training did not see. */
+#define HW_LINEAR_FIT_METRICS(fit, loss, word, error, end) \
+    {.name = fit, .help = "the part of " loss " that the model explains"}, \
+    {.name = "cv_" word, .help = error " on the held-out rows of --cv" end}, \
+    {.name = "validation_" word, .help = error " on the rows of --validation or --validation-fraction" end}
 /* clang-format on */
 
 /* Returns the gap at which --tol ends a run; NaN for a path, for folds, and for batches, which end with their epochs. */

@@ -68,13 +68,25 @@ bool hw_linear_folds_done(const hw_linear_record *record)
     return record->fold_at == record->folds && record->at == record->lambda_count - record->first;
 }
 
-/* Returns the first lambda whose error is at most one standard error above that of lambda `least`. */
-static size_t within_one_error(const hw_linear_row *rows, size_t least)
+static double number_at(const double *first, size_t stride, size_t k)
 {
-    for (size_t l = 0; l < least; l++)
-        if (rows[l].error <= rows[least].error + rows[least].standard_error)
-            return l;
-    return least;
+    return *(const double *)((const char *)first + k * stride);
+}
+
+void hw_linear_best_members(const double *error, const double *standard_error, size_t stride, size_t count, size_t *least,
+                            size_t *one_se)
+{
+    *least = *one_se = 0;
+    for (size_t l = 1; l < count; l++)
+        if (number_at(error, stride, l) < number_at(error, stride, *least))
+            *least = l;
+    double most = number_at(error, stride, *least);
+    if (standard_error == NULL)
+        *one_se = *least;
+    else
+        most += number_at(standard_error, stride, *least);
+    while (*one_se < *least && !(number_at(error, stride, *one_se) <= most))
+        ++*one_se;
 }
 
 hw_linear_selection hw_linear_select(hw_linear_record *record, bool one_standard_error)
@@ -92,10 +104,8 @@ hw_linear_selection hw_linear_select(hw_linear_record *record, bool one_standard
     selection.chosen = done - 1;
     if (!selection.measured)
         return selection;
-    for (size_t l = 1; l < done; l++)
-        if (record->rows[l].error < record->rows[selection.least].error)
-            selection.least = l;
-    selection.one_error = selection.crossed ? within_one_error(record->rows, selection.least) : selection.least;
+    hw_linear_best_members(&record->rows->error, selection.crossed ? &record->rows->standard_error : NULL,
+                           sizeof *record->rows, done, &selection.least, &selection.one_error);
     selection.chosen = one_standard_error ? selection.one_error : selection.least;
     return selection;
 }

@@ -6,14 +6,11 @@
 #include "algorithms/sgd/options.h"
 
 const hawser_option hw_logistic_options[] = {
-    {"lambda", HAWSER_NUMBER, NULL, "[0,inf)", "X",
-     "Weight of the penalty; the objective is the mean log loss + lambda (A ||w||_1 + (1 - A)/2 ||w||^2), A the L1 share",
-     NULL, 'l'},
-    {"lambda-ratio", HAWSER_NUMBER, "0.05", "(0,inf)", "R",
-     "The penalty's weight as a fraction of lambda_max, above which all coefficients are zero", "Choice of lambda", 0},
+    HW_LINEAR_LAMBDA_ROWS("[0,inf)", "the mean log loss + lambda (A ||w||_1 + (1 - A)/2 ||w||^2), A the L1 share",
+                          "coefficients are zero"),
     {"C", HAWSER_NUMBER, NULL, "(0,inf)", "C",
      "Weight of the penalty as scikit-learn's C; lambda = 1/(C n), as in LIBLINEAR, n the examples' total weight", NULL, 0},
-    {"l1-ratio", HAWSER_NUMBER, "1", "[0,1]", "A", "L1 share of the penalty: 1 sparse, 0 ridge", NULL, 0},
+    HW_LINEAR_SHARE_ROW("L1 share of the penalty: 1 sparse, 0 ridge"),
     {"class-weight", HAWSER_TEXT, NULL, NULL, "WEIGHTS",
      "Of the classes: balanced, or A:B; balanced: both weigh alike, A:B: A for the lower label and B for the higher", NULL,
      0},
@@ -34,9 +31,7 @@ const hawser_option hw_logistic_options[] = {
 const hawser_metric_row hw_logistic_metrics[] = {
     HW_LINEAR_METRICS(hw_linear_gap_target),
     HW_LINEAR_PATH_METRICS,
-    {.name = "deviance_ratio", .help = "the part of the loss at zero that the model explains"},
-    {.name = "cv_log_loss", .help = "mean log loss on the held-out rows of --cv"},
-    {.name = "validation_log_loss", .help = "mean log loss on the rows of --validation or --validation-fraction"},
+    HW_LINEAR_FIT_METRICS("deviance_ratio", "the loss at zero", "log_loss", "mean log loss", ""),
     {.name = NULL}};
 
 const hawser_topic hw_logistic_topics[] = {

@@ -5,22 +5,16 @@
 #include "algorithms/glm/rows.h"
 
 const hawser_option hw_poisson_options[] = {
-    {"lambda", HAWSER_NUMBER, NULL, "[0,inf)", "X",
-     "Weight of the penalty; the objective is half the mean deviance + lambda (A ||w||_1 + (1 - A)/2 ||w||^2), A the L1 "
-     "share",
-     NULL, 'l'},
-    {"lambda-ratio", HAWSER_NUMBER, "0.05", "(0,inf)", "R",
-     "The penalty's weight as a fraction of lambda_max, above which all coefficients are zero", "Choice of lambda", 0},
-    {"l1-ratio", HAWSER_NUMBER, "1", "[0,1]", "A", "L1 share of the penalty: 1 sparse, 0 ridge", NULL, 0},
+    HW_LINEAR_LAMBDA_ROWS("[0,inf)", "half the mean deviance + lambda (A ||w||_1 + (1 - A)/2 ||w||^2), A the L1 share",
+                          "coefficients are zero"),
+    HW_LINEAR_SHARE_ROW("L1 share of the penalty: 1 sparse, 0 ridge"),
     HW_LINEAR_ROWS,
     {NULL, HAWSER_FLAG, NULL, NULL, NULL, NULL, NULL, 0}};
 
 const hawser_metric_row hw_poisson_metrics[] = {
     HW_LINEAR_METRICS(hw_linear_gap_target),
     HW_LINEAR_PATH_METRICS,
-    {.name = "deviance_ratio", .help = "the part of the deviance at zero that the model explains"},
-    {.name = "cv_deviance", .help = "mean deviance on the held-out rows of --cv"},
-    {.name = "validation_deviance", .help = "mean deviance on the rows of --validation or --validation-fraction"},
+    HW_LINEAR_FIT_METRICS("deviance_ratio", "the deviance at zero", "deviance", "mean deviance", ""),
     {.name = NULL}};
 
 const hawser_topic hw_poisson_topics[] = {
