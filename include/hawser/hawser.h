@@ -80,7 +80,14 @@ static inline hawser_sync hawser_centric(uint32_t delta)
 /** How a data state is split over the blocks: into ranges of columns (CSC, dense) or rows (CSR, dense), cut by hawser_balance. The plan
  *  refuses HAWSER_BY_ROW if hawser_job_load has distributed the columns of the input over nodes. Every node maps a cache file, so it may be split
  *  by rows. */
-typedef enum hawser_split { HAWSER_BY_COLUMN, HAWSER_BY_ROW, HAWSER_WHOLE } hawser_split;
+typedef enum hawser_split {
+    HAWSER_BY_COLUMN,
+    HAWSER_BY_ROW,
+    HAWSER_WHOLE, /**< every block reads all of it */
+    /** Every block sees all columns, but those of other nodes have no entries until a unit fetches them (hawser_data_fetch). For units that use
+     *  few columns of other blocks. If all entries are on the node, it is the same as HAWSER_WHOLE. */
+    HAWSER_FETCHED
+} hawser_split;
 
 /** The argument of a user's merge function. A call may cover a range of the state, or a single update where updates apply at once. */
 typedef struct hawser_merging {

@@ -51,7 +51,7 @@ static hawser_status check_unit(const hawser_operator *unit, hawser_error *error
         if (unit->one && state->kind == HW_LOCAL)
             REFUSE("unit '%s' runs on one block, so it cannot update local state '%s' of all blocks", unit->name,
                    state->name);
-        if (unit->one && state->kind == HW_DATA && state->split != HAWSER_WHOLE)
+        if (unit->one && hw_state_is_split(state))
             REFUSE("unit '%s' runs on one block, so it cannot transform every part of data state '%s'", unit->name,
                    state->name);
         for (hawser_state *const *again = unit->updates; again != item; again++)

@@ -17,11 +17,6 @@ hw_policy hw_policy_of(hawser_sync sync)
     return (hw_policy){kind, hw_policy_counts(kind) ? sync.staleness : 0};
 }
 
-static bool is_split(const hawser_state *state)
-{
-    return state->kind == HW_DATA && state->split != HAWSER_WHOLE;
-}
-
 static void even(size_t count, uint32_t blocks, size_t *bounds)
 {
     for (uint32_t b = 0; b <= blocks; b++)
@@ -33,7 +28,7 @@ static const hawser_state *leader(const hawser_state *state)
 {
     const hawser_state *best = state;
     for (const hawser_state *other = state->program->states; other != NULL; other = other->next)
-        if (is_split(other) && other->split == state->split && hw_state_extent(other) == hw_state_extent(state) &&
+        if (hw_state_is_split(other) && other->split == state->split && hw_state_extent(other) == hw_state_extent(state) &&
             (other->matrix->stored > best->matrix->stored ||
              (other->matrix->stored == best->matrix->stored && other->number < best->number)))
             best = other;
@@ -43,7 +38,7 @@ static const hawser_state *leader(const hawser_state *state)
 hawser_matrix hw_plan_part(const hw_plan *plan, const hawser_state *state, uint32_t block)
 {
     const hawser_matrix *whole = state->matrix;
-    if (!is_split(state))
+    if (!hw_state_is_split(state))
         return *whole;
     const size_t *bounds = plan->states[state->number].bounds;
     size_t begin = bounds[block], end = bounds[block + 1];
@@ -85,7 +80,7 @@ static hawser_status split_data(hw_plan *plan, hw_state_plan *own, hawser_error 
                            "('hawser data convert'), which every node has whole",
                            state->name, plan->settings.nodes);
     HAWSER_TRY(HW_NEW(&own->stored, blocks, "a plan's shares", error));
-    if (is_split(state)) {
+    if (hw_state_is_split(state)) {
         HAWSER_TRY(HW_NEW(&own->bounds, blocks + 1, "a plan's bounds", error));
         own->costs = plan->settings.nodes <= 1 ? first->costs : NULL;
         if (state->split == HAWSER_BY_ROW && first->matrix->layout == HAWSER_DENSE)
@@ -116,7 +111,7 @@ static void place(hw_plan *plan, const hawser_operator *unit)
             best += child->kind == HW_UNIT && child->one;
     best %= blocks;
     for (hawser_state *const *item = unit->reads; *item != NULL; item++)
-        if (is_split(*item))
+        if (hw_state_is_split(*item))
             for (uint32_t b = 0; b < blocks; b++)
                 if (plan->states[(*item)->number].stored[b] > most) {
                     most = plan->states[(*item)->number].stored[b];
@@ -193,7 +188,7 @@ static hawser_status check_parallel_data(const hw_plan *plan, const hawser_opera
         return HAWSER_OK;
     const hawser_state *data = NULL, *replicated = NULL;
     for (hawser_state *const *item = unit->reads; *item != NULL; item++) {
-        if (is_split(*item))
+        if (hw_state_is_split(*item))
             return HAWSER_OK;
         if ((*item)->kind == HW_DATA)
             data = *item;

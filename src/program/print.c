@@ -80,7 +80,7 @@ static void print_tree(const hw_plan *plan, const hawser_operator *operator, int
 
 static void print_shape(const hawser_state *state, FILE *out)
 {
-    static const char *const splits[] = {"by column", "by row", "whole"};
+    static const char *const splits[] = {"by column", "by row", "whole", "fetched"};
     static const char *const layouts[] = {"dense", "CSC", "CSR"};
     switch (state->kind) {
     case HW_DATA:
@@ -169,7 +169,11 @@ static void print_data_shares(const hw_plan *plan, const hw_state_plan *own, con
         most = own->stored[b] > most ? own->stored[b] : most;
     }
     if (own->bounds == NULL) {
-        fprintf(out, "%sread whole by every block, one copy in memory", newline);
+        fprintf(out,
+                own->state->split == HAWSER_FETCHED && own->state->matrix->residence != NULL
+                    ? "%seach node has the columns of its own blocks, and others once units have fetched them"
+                    : "%sread whole by every block, one copy in memory",
+                newline);
         return;
     }
     fprintf(out,

@@ -85,6 +85,8 @@ uint32_t hw_program_metric(const hawser_program *program, const char *name);
 size_t hw_state_count(const hawser_state *state);
 /* Returns the number of columns or rows over which a data state, or the data state of a local one, is split. */
 size_t hw_state_extent(const hawser_state *state);
+/* Returns true for a data state of which each block has its own range of columns or rows. */
+bool hw_state_is_split(const hawser_state *state);
 /* Returns true for a state whose updates blocks exchange: replicated or partitioned. */
 bool hw_state_is_exchanged(const hawser_state *state);
 

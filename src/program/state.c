@@ -44,6 +44,11 @@ size_t hw_state_count(const hawser_state *state)
     return 0;
 }
 
+bool hw_state_is_split(const hawser_state *state)
+{
+    return state->kind == HW_DATA && (state->split == HAWSER_BY_COLUMN || state->split == HAWSER_BY_ROW);
+}
+
 bool hw_state_is_exchanged(const hawser_state *state)
 {
     return state->kind == HW_REPLICATED || state->kind == HW_PARTITIONED;
@@ -95,7 +100,7 @@ hawser_state *hawser_data_state(hawser_program *program, const char *name, const
         hw_program_mistake(program, HAWSER_BAD_PROGRAM, "data state '%s' has no matrix", name);
     } else if (hw_matrix_wrong(matrix) != NULL)
         hw_program_mistake(program, HAWSER_BAD_PROGRAM, "data state '%s': its matrix %s", name, hw_matrix_wrong(matrix));
-    else if ((unsigned)split > HAWSER_WHOLE)
+    else if ((unsigned)split > HAWSER_FETCHED)
         hw_program_mistake(program, HAWSER_BAD_PROGRAM, "data state '%s': there is no split %d", name, (int)split);
     else if (split == HAWSER_BY_COLUMN && matrix->layout == HAWSER_CSR)
         hw_program_mistake(program, HAWSER_BAD_PROGRAM,
@@ -110,7 +115,7 @@ void hawser_data_costs(hawser_state *data, const double *costs)
 {
     if (data == NULL)
         return;
-    if (data->kind != HW_DATA || data->split == HAWSER_WHOLE)
+    if (!hw_state_is_split(data))
         hw_program_mistake(data->program, HAWSER_BAD_PROGRAM,
                            "state '%s' has costs of columns or rows, but is no split data state", data->name);
     else
@@ -175,7 +180,7 @@ static hawser_state *add_shared_out(hawser_program *program, const char *name, h
     if (along != NULL && check_along(program, name, along)) {
         state->along = along;
         size_t extent = hw_state_extent(along);
-        if (along->split == HAWSER_WHOLE || extent == 0 || count % extent != 0)
+        if (!hw_state_is_split(along) || extent == 0 || count % extent != 0)
             hw_program_mistake(program, HAWSER_BAD_PROGRAM,
                                "%s state '%s' has %zu numbers, which do not follow the split of '%s' (%zu)",
                                hw_state_kind_name(kind), name, count, along->name, extent);
@@ -228,7 +233,7 @@ hawser_state *hawser_local_state(hawser_program *program, const char *name, haws
     if (!check_along(program, name, along))
         return state;
     state->along = along;
-    if (along->split == HAWSER_WHOLE)
+    if (!hw_state_is_split(along))
         hw_program_mistake(program, HAWSER_BAD_PROGRAM,
                            "local state '%s' is along '%s', which is not split: every block would own all of it", name,
                            along->name);

@@ -318,7 +318,7 @@ static void whole_matrices_are_right_or_refused(void **state)
     write_dense(paths[0]);
     write_sparse(paths[1], 0);
     for (int p = 0; p < 2; p++) {
-        probe what = {.paths = {paths[p]}, .split = HAWSER_WHOLE, .read = walk, .expected = 4 * sum_of(paths[p])};
+        probe what = {.paths = {paths[p]}, .split = HAWSER_FETCHED, .read = walk, .expected = 4 * sum_of(paths[p])};
         over_nodes(1, what);
         what.fetch = true;
         over_nodes(2, what);
@@ -348,7 +348,7 @@ static void kernels_record_columns_of_other_nodes(void **state)
     for (int p = 0; p < 2; p++)
         for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
             probe what = {.paths = {paths[p]},
-                          .split = HAWSER_WHOLE,
+                          .split = HAWSER_FETCHED,
                           .read = after_one_column,
                           .kernel = kernels[k],
                           .fetch = true,
@@ -367,7 +367,7 @@ static void own_columns_of_a_whole_matrix_are_right(void **state)
 {
     (void)state;
     write_sparse("a.svm", 0);
-    probe what = {.paths = {"a.svm"}, .split = HAWSER_WHOLE, .read = own_columns, .expected = sum_of("a.svm")};
+    probe what = {.paths = {"a.svm"}, .split = HAWSER_FETCHED, .read = own_columns, .expected = sum_of("a.svm")};
     for (uint32_t count = 1; count <= 4; count++)
         over_nodes(count, what);
 }

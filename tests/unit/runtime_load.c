@@ -108,7 +108,7 @@ static hawser_status check(test_node *node, const input *what, const hawser_data
         return hawser_fail(&node->error, HAWSER_BAD_INPUT, "a fetched column differs");
     hawser_program *program = hawser_program_new("look", node->user);
     hawser_state *part = hawser_data_state(program, "X", X, HAWSER_BY_COLUMN);
-    hawser_state *all = hawser_data_state(program, "all", X, HAWSER_WHOLE);
+    hawser_state *all = hawser_data_state(program, "all", X, HAWSER_FETCHED);
     hawser_unit(hawser_root(program), "look", look, HAWSER_READS(part, all), NULL);
     hawser_run *run = NULL;
     hawser_status status = hawser_run_program(node->job, program, &run, &node->error);

@@ -256,7 +256,7 @@ static hawser_operator *joint_work(const hw_linear_frame *frame)
     const hw_linear *lasso = frame->driver->linear;
     hawser_program *p = frame->program;
     hawser_state *X = frame->X, *v = frame->v, *alpha = frame->alpha;
-    hawser_state *whole = hawser_data_state(p, "whole", lasso->problem.X, HAWSER_WHOLE);
+    hawser_state *whole = hawser_data_state(p, "whole", lasso->problem.X, HAWSER_FETCHED);
     hawser_state *sets =
         hawser_partitioned_state(p, "sets", lasso->choices.blocks * hw_lasso_joint_share(lasso), NULL, NULL);
     hawser_state_expect(sets, hw_linear_expected_sets(lasso, HW_LASSO_JOINT_FIELDS));

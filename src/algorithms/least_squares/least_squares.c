@@ -163,7 +163,7 @@ static hawser_program *build(hw_descent *descent, bool trains)
     size_t blocks = descent->blocks, rows = descent->X->rows, columns = descent->X->cols;
     bool sends_weights = descent->sends_weights;
     hawser_state *X = hawser_data_state(p, "X", descent->X, HAWSER_BY_COLUMN);
-    hawser_state *whole = sends_weights ? hawser_data_state(p, "whole", descent->X, HAWSER_WHOLE) : NULL;
+    hawser_state *whole = sends_weights ? hawser_data_state(p, "whole", descent->X, HAWSER_FETCHED) : NULL;
     hawser_state *row_parts = hawser_stored_state(p, "row_parts", blocks * rows, NULL, NULL, NULL, NULL);
     hawser_state *theta = sends_weights ? hawser_stored_state(p, "theta", columns, X, descent->start, NULL, NULL)
                                         : hawser_local_state(p, "theta", X, 1, descent->start);

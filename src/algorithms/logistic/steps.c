@@ -288,7 +288,7 @@ void hw_logistic_steps_work(const hw_linear_frame *frame)
                           ? hawser_stored_state(p, "w", linear->problem.X->cols, X, linear->problem.alpha, NULL, NULL)
                           : hawser_local_state(p, "w", X, 1, linear->problem.alpha);
     if (weights_are_sent)
-        whole = hawser_data_state(p, "whole", linear->problem.X, HAWSER_WHOLE);
+        whole = hawser_data_state(p, "whole", linear->problem.X, HAWSER_FETCHED);
     else
         products = hawser_stored_state(p, "products", linear->choices.blocks * batch, NULL, NULL, NULL, NULL);
     hawser_unit(frame->work, "ready", ready, HAWSER_READS(X, frame->alpha, whole), HAWSER_UPDATES(w));

@@ -183,7 +183,7 @@ static hawser_operator *joint_work(const hw_linear_frame *frame)
     const hw_linear *linear = frame->driver->linear;
     hawser_program *p = frame->program;
     hawser_state *X = frame->X, *v = frame->v, *alpha = frame->alpha;
-    hawser_state *whole = hawser_data_state(p, "whole", linear->problem.X, HAWSER_WHOLE);
+    hawser_state *whole = hawser_data_state(p, "whole", linear->problem.X, HAWSER_FETCHED);
     hawser_state *sets =
         hawser_partitioned_state(p, "sets", linear->choices.blocks * hw_multitask_joint_share(linear), NULL, NULL);
     hawser_state_expect(sets, hw_linear_expected_sets(linear, hw_multitask_joint_fields(linear)));

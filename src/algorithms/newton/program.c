@@ -308,7 +308,7 @@ static void joint_work(const hw_linear_frame *frame, hawser_operator *work)
     const hw_linear *linear = frame->driver->linear;
     hawser_program *p = frame->program;
     hawser_state *v = frame->v, *alpha = frame->alpha;
-    hawser_state *whole = hawser_data_state(p, "whole", linear->problem.X, HAWSER_WHOLE);
+    hawser_state *whole = hawser_data_state(p, "whole", linear->problem.X, HAWSER_FETCHED);
     hawser_state *sets =
         hawser_partitioned_state(p, "sets", linear->choices.blocks * hw_newton_joint_share(linear), NULL, NULL);
     size_t most = hw_linear_most_members(linear);

@@ -53,6 +53,15 @@ hawser_status hw_fetch_serve(void *argument, hw_message *message, hawser_error *
 
 /* ------------------------------------------------------------------------------------------------------- asking ---- */
 
+/* The node that has the columns sends them without a mailbox, so the receiver counts them. */
+static void count_columns(hw_mailbox *mailbox, const hw_message *message)
+{
+    hw_flow *flow = &mailbox->kinds[HW_MESSAGE_COLUMNS];
+    flow->messages++;
+    flow->plain += message->envelope.length;
+    flow->bytes += message->envelope.length + sizeof message->envelope;
+}
+
 hawser_status hw_fetch_take(hw_mailbox *mailbox, hw_message *message)
 {
     struct hawser_residence *residence = residence_of(mailbox->session, message->envelope.state);
@@ -61,6 +70,7 @@ hawser_status hw_fetch_take(hw_mailbox *mailbox, hw_message *message)
         residence != NULL ? hw_columns_take(residence, message->payload, message->envelope.length, mailbox->error)
                           : hawser_fail(mailbox->error, HAWSER_INTERNAL,
                                         "received columns of state %u, which is not a data state", message->envelope.state);
+    count_columns(mailbox, message);
     hw_message_free(message);
     for (uint32_t runner = 0; runner < mailbox->session->local; runner++) /* others may wait for the same columns */
         executor->ops->wake(executor, runner);
