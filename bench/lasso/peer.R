@@ -1,21 +1,14 @@
 # glmnet on the arrays that peer.py packed. usage: Rscript peer.R FOLDER LAMBDA OUT STEPS THRESHOLD...
 # STEPS 1 fits the one lambda; with more, a path leads down to it from lambda_max, as glmnet's manual advises.
 # glmnet's lasso is 1/(2n) ||y - Xw||^2 + lambda ||w||_1 as well; only its elastic net would need lambda scaled by sd(y).
-suppressMessages({library(Matrix); library(glmnet)})
+source(file.path(dirname(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))), "..", "packed.R"))
 word <- commandArgs(trailingOnly = TRUE)
 folder <- word[1]; lambda <- as.numeric(word[2]); out <- word[3]; steps <- as.integer(word[4])
 thresholds <- as.numeric(word[-(1:4)])
-facts <- readLines(file.path(folder, "facts.json"), warn = FALSE)
-fact <- function(key) sub(paste0('.*"', key, '": ([^,}]*).*'), "\\1", facts)
-number <- function(key) as.numeric(fact(key))
-bin <- function(name, what, n) readBin(file.path(folder, name), what, n)
-n <- number("rows"); p <- number("columns"); stored <- number("stored")
-X <- if (fact("dense") == "true") matrix(bin("values.bin", "double", stored), n, p) else
-    new("dgCMatrix", Dim = as.integer(c(n, p)), p = bin("starts.bin", "integer", p + 1),
-        i = bin("rows.bin", "integer", stored), x = bin("values.bin", "double", stored))
-y <- bin("target.bin", "double", n)
-intercept <- fact("intercept") == "true"
-lambdas <- if (steps == 1) lambda else exp(seq(log(number("lambda_max")), log(lambda), length.out = steps))
+data <- packed(folder)
+X <- data$X; y <- data$y
+intercept <- data$fact("intercept") == "true"
+lambdas <- if (steps == 1) lambda else exp(seq(log(as.numeric(data$fact("lambda_max"))), log(lambda), length.out = steps))
 fit <- function(X, y, lambdas, threshold) glmnet(X, y, lambda = lambdas, intercept = intercept, standardize = FALSE,
                                                thresh = threshold, maxit = 1e8)
 set.seed(1)

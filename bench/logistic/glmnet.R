@@ -1,16 +1,11 @@
 # glmnet on the arrays that peers.py packed. usage: Rscript glmnet.R ALPHA FOLDER C OUT THRESHOLD...
 # It goes down a path of 20 lambdas, as its manual advises. Its objective is mean log loss + lambda (...), lambda = 1 / (C n).
-suppressMessages({library(Matrix); library(glmnet)})
+source(file.path(dirname(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))), "..", "packed.R"))
 word <- commandArgs(trailingOnly = TRUE)
 alpha <- as.numeric(word[1]); folder <- word[2]; cost <- as.numeric(word[3]); out <- word[4]
 thresholds <- as.numeric(word[-(1:4)])
-facts <- readLines(file.path(folder, "facts.json"), warn = FALSE)
-number <- function(key) as.numeric(sub(paste0('.*"', key, '": ([^,}]*).*'), "\\1", facts))
-bin <- function(name, what, n) readBin(file.path(folder, name), what, n)
-n <- number("rows"); p <- number("columns"); stored <- number("stored")
-X <- new("dgCMatrix", Dim = as.integer(c(n, p)), p = bin("starts.bin", "integer", p + 1),
-         i = bin("rows.bin", "integer", stored), x = bin("values.bin", "double", stored))
-y <- factor(bin("target.bin", "double", n))
+data <- packed(folder)
+X <- data$X; y <- factor(data$y); n <- data$n
 lambda <- 1 / (cost * n)
 most <- max(abs(as.numeric(crossprod(X, (as.numeric(y) - 1.5))))) / n
 lambdas <- if (alpha > 0) exp(seq(log(max(most, 1.01 * lambda)), log(lambda), length.out = 20)) else lambda * 1000^seq(1, 0, length.out = 20)

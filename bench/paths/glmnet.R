@@ -1,17 +1,10 @@
 # glmnet on the arrays that bench/lasso/peer.py packed: a path, and the cross-validation of it.
 # usage: Rscript glmnet.R FOLDER LAMBDAS FOLDS OUT TIMES, where LAMBDAS and FOLDS have a number per line, and each fit is done TIMES times.
-suppressMessages({library(Matrix); library(glmnet)})
+source(file.path(dirname(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))), "..", "packed.R"))
 word <- commandArgs(trailingOnly = TRUE)
 folder <- word[1]; lambdas <- scan(word[2], quiet = TRUE); folds <- scan(word[3], quiet = TRUE); out <- word[4]; times <- as.integer(word[5])
-facts <- readLines(file.path(folder, "facts.json"), warn = FALSE)
-fact <- function(key) sub(paste0('.*"', key, '": ([^,}]*).*'), "\\1", facts)
-number <- function(key) as.numeric(fact(key))
-bin <- function(name, what, n) readBin(file.path(folder, name), what, n)
-n <- number("rows"); p <- number("columns"); stored <- number("stored")
-X <- if (fact("dense") == "true") matrix(bin("values.bin", "double", stored), n, p) else
-    new("dgCMatrix", Dim = as.integer(c(n, p)), p = bin("starts.bin", "integer", p + 1),
-        i = bin("rows.bin", "integer", stored), x = bin("values.bin", "double", stored))
-y <- bin("target.bin", "double", n)
+data <- packed(folder)
+X <- data$X; y <- data$y
 cpu <- function() { used <- proc.time(); used[["user.self"]] + used[["sys.self"]] }
 # Returns the result of f, with the median wall seconds and the mean CPU seconds, whose clock counts milliseconds.
 timed <- function(f) {
