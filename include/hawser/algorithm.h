@@ -33,7 +33,7 @@ typedef struct hawser_fact {
 /** Describes a number that an algorithm reports while it trains (hawser_report) or at the end (hawser_training.facts). */
 typedef struct hawser_metric_row {
     const char *name; /**< in --json, --trace, --log-json and the closing lines; NULL ends the rows */
-    const char *help; /**< one line for `hawser help` */
+    const char *help; /**< one line for `hawser help`; NULL: only forecasts use the metric */
     bool always;      /**< --json has it, as null if unknown, even if the training returns no such fact */
     bool traced;      /**< a column of --trace, a field of --log-json, and a part of the plot's subtitle */
     bool progress;    /**< part of the progress line; a change of it makes a new line of --trace and a point of --plot */
@@ -41,8 +41,11 @@ typedef struct hawser_metric_row {
     const char *axis; /**< label of its panel in --plot; NULL: not plotted */
     bool log_axis;    /**< its axis is always logarithmic, instead of only if its values have very different sizes */
     /** Returns the value at which the metric ends the run, so that the command can forecast the end; NaN if unknown, or if something
-     *  else ends the run. NULL: the metric ends no run. Of several rows with a target, the first is forecast. */
+     *  else ends the run. NULL: the metric ends no run. Of several rows, the first whose target is not NaN is forecast. */
     double (*target)(const hawser_options *options, const hawser_progress *progress);
+    bool counts; /**< with a target: the metric counts down, about evenly, instead of falling by factors */
+    /** With a target: returns whether the metric may still rise, so that a forecast is a lower bound. NULL: it may not. */
+    bool (*may_rise)(const hawser_options *options, const hawser_progress *progress);
 } hawser_metric_row;
 
 /** The most measures of an evaluation. */

@@ -43,6 +43,8 @@ static void print_metrics(FILE *out, const hawser_metric_row *rows)
         return;
     fputs(".P\nMetrics of a training:\n", out);
     for (; rows->name != NULL; rows++) {
+        if (rows->help == NULL)
+            continue;
         fputs(".TP\n.B ", out);
         print_text(out, rows->name);
         fputc('\n', out);

@@ -14,7 +14,7 @@ enum { MOST_SAMPLES = 20000 };
 
 static hw_sample sample_of_nothing(void)
 {
-    hw_sample sample = {.clock = NAN, .seconds = NAN, .bytes = NAN, .staleness = NAN, .target = NAN};
+    hw_sample sample = {.clock = NAN, .seconds = NAN, .bytes = NAN, .staleness = NAN, .ends = SIZE_MAX, .target = NAN};
     for (size_t k = 0; k < HAWSER_TRACED; k++)
         sample.value[k] = NAN;
     return sample;
@@ -22,15 +22,13 @@ static hw_sample sample_of_nothing(void)
 
 hawser_status hw_watched_of(const hawser_metric_row *rows, hw_watched *watched, hawser_error *error)
 {
-    *watched = (hw_watched){.ends = SIZE_MAX};
+    *watched = (hw_watched){0};
     for (; rows != NULL && rows->name != NULL; rows++) {
         if (!rows->traced && !rows->progress && rows->axis == NULL && rows->target == NULL)
             continue;
         if (watched->count == HAWSER_TRACED)
             return hawser_fail(error, HAWSER_INTERNAL, "metric '%s' is one more than the %d that can be traced", rows->name,
                                HAWSER_TRACED);
-        if (rows->target != NULL && watched->ends == SIZE_MAX)
-            watched->ends = watched->count;
         watched->row[watched->count++] = rows;
     }
     return HAWSER_OK;
@@ -219,19 +217,33 @@ void hw_monitor_print_notes(hw_monitor *monitor)
         fprintf(progress->err, "%shawser: %s\n", clear, training->notes[monitor->printed]);
 }
 
+void hw_monitor_find_target(const hw_monitor *monitor, const hawser_progress *progress, hw_sample *sample)
+{
+    const hw_watched *watched = &monitor->watched;
+    sample->target = NAN;
+    sample->may_rise = false;
+    for (sample->ends = 0; sample->ends < watched->count; sample->ends++) {
+        const hawser_metric_row *row = watched->row[sample->ends];
+        if (row->target != NULL)
+            sample->target = row->target(monitor->options, progress);
+        if (isnan(sample->target))
+            continue;
+        sample->may_rise = row->may_rise != NULL && row->may_rise(monitor->options, progress);
+        return;
+    }
+}
+
 void hw_monitor_observe(const hawser_progress *progress, void *user)
 {
     hw_monitor *monitor = user;
     hw_sample sample = {.clock = (double)hawser_progress_clocks(progress),
                         .seconds = hawser_progress_seconds(progress),
                         .bytes = hawser_progress_metric(progress, "bytes"),
-                        .staleness = hawser_progress_metric(progress, "staleness"),
-                        .target = NAN};
+                        .staleness = hawser_progress_metric(progress, "staleness")};
     const hw_watched *watched = &monitor->watched;
     for (size_t k = 0; k < watched->count; k++)
         sample.value[k] = hawser_progress_metric(progress, watched->row[k]->name);
-    if (watched->ends < watched->count)
-        sample.target = watched->row[watched->ends]->target(monitor->options, progress);
+    hw_monitor_find_target(monitor, progress, &sample);
     hw_monitor_print_notes(monitor);
     hw_progress_show(&monitor->progress, &sample, false);
     if (!differs(sample.clock, monitor->last.clock) && !is_news(monitor, &sample))

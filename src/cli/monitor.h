@@ -9,14 +9,15 @@
 typedef struct hw_watched {
     const hawser_metric_row *row[HAWSER_TRACED];
     size_t count;
-    size_t ends; /* index of the metric whose target ends the run; `count` or more: none */
 } hw_watched;
 
 /* The state of a training after a clock; numbers that are unknown are NaN. */
 typedef struct hw_sample {
     double clock, seconds, bytes, staleness;
     double value[HAWSER_TRACED]; /* of the watched metrics */
-    double target;               /* the value of the metric `ends` at which the run ends */
+    size_t ends;   /* index of the metric whose target ends the run; the count of watched metrics, or more: none */
+    double target; /* the value of that metric at which the run ends */
+    bool may_rise; /* it may rise before it reaches the target */
 } hw_sample;
 
 enum { HW_FORECASTS = 4 };
@@ -25,7 +26,7 @@ typedef struct hw_mark {
     double seconds, height;
 } hw_mark;
 
-/* A forecast of the time at which a quantity reaches its goal, by the line through its last heights: the logarithm of a metric, or the
+/* A forecast of the time at which a quantity reaches its goal, by the line through its last heights: a metric or its logarithm, or the
  * clocks. */
 typedef struct hw_forecast {
     hw_mark mark[2]; /* heights to draw the line from: at about a quarter and a half of the time so far */
@@ -43,6 +44,7 @@ typedef struct hw_progress_line {
     double drawn;                          /* seconds of the last drawing */
     double clocks, limit;                  /* --max-clocks, --time-limit; NaN: unset */
     hw_forecast forecast, clocks_forecast; /* of the metric that ends the run, and of --max-clocks */
+    size_t forecasts;                      /* the metric of `forecast` */
     hw_sample last;
 } hw_progress_line;
 
@@ -70,6 +72,8 @@ int hw_metric_text(const hawser_metric_row *row, double value, char *text, size_
 
 /* Opens the trace and the event file and writes their first lines. */
 hawser_status hw_monitor_begin(hw_monitor *monitor, const hw_call *call, hawser_error *error) HAWSER_MUST_USE;
+/* Stores the first watched metric whose target is not NaN, and that target. */
+void hw_monitor_find_target(const hw_monitor *monitor, const hawser_progress *progress, hw_sample *sample);
 /* The hawser_observer; user is the hw_monitor. */
 void hw_monitor_observe(const hawser_progress *progress, void *user);
 /* Prints the lines of the policy and of what was assumed (unless quiet), and new notes, while the training runs, so that a user learns early why it takes long. */

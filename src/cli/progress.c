@@ -46,6 +46,39 @@ static void take_height(hw_forecast *forecast, double seconds, double height, do
     forecast->made = seconds;
 }
 
+/* Raises the whole line, and puts off the ends that were forecast by the time that the rise takes. */
+static void raise_line(hw_forecast *forecast, double rise)
+{
+    double fallen = forecast->mark[0].height - forecast->height, took = forecast->at - forecast->mark[0].seconds;
+    if (!(fallen > 0.0))
+        forecast->count = 0;
+    for (size_t k = 0; k < HW_FORECASTS && fallen > 0.0; k++)
+        forecast->end[k] += rise / fallen * took;
+    for (size_t k = 0; k < 2; k++)
+        forecast->mark[k].height += rise;
+    forecast->height += rise;
+}
+
+/* Takes the metric that ends the run. One that counts down falls along a line; if it rises, the whole line rises. Others fall by factors. */
+static void take_metric(hw_progress_line *progress, const hw_sample *sample)
+{
+    hw_forecast *forecast = &progress->forecast;
+    if (sample->ends >= progress->watched->count)
+        return;
+    double value = sample->value[sample->ends], target = sample->target;
+    if (forecast->marks > 0 && progress->forecasts != sample->ends)
+        *forecast = (hw_forecast){0};
+    progress->forecasts = sample->ends;
+    if (!progress->watched->row[sample->ends]->counts) {
+        if (target > 0 && value > 0)
+            take_height(forecast, sample->seconds, log(value), log(target));
+        return;
+    }
+    if (forecast->marks > 0 && value > forecast->height)
+        raise_line(forecast, value - forecast->height);
+    take_height(forecast, sample->seconds, value, target);
+}
+
 /* Returns the seconds until --max-clocks; NaN if clocks do not take even time, neither lately nor since the beginning. */
 static double until_clocks(const hw_progress_line *progress, const hw_sample *sample)
 {
@@ -54,8 +87,8 @@ static double until_clocks(const hw_progress_line *progress, const hw_sample *sa
     return fabs(average - left) <= 0.5 * ALIKE * left ? left : NAN;
 }
 
-/* Kinds of forecast: no, a forecast of the end, a forecast that is an upper bound, a bound. */
-typedef enum known { NOTHING, ABOUT, AT_MOST_ABOUT, AT_MOST } known;
+/* Kinds of forecast: no, a forecast of the end, a forecast that is a lower or an upper bound, a bound. */
+typedef enum known { NOTHING, ABOUT, AT_LEAST_ABOUT, AT_MOST_ABOUT, AT_MOST } known;
 
 /* Returns the seconds that are left; NaN if they are unknown. --time-limit is a bound; the time of --max-clocks is a forecast, because clocks differ in
  * what they cost, and without it no other forecast is shown: the clocks may be over first. */
@@ -68,7 +101,14 @@ static double time_left(const hw_progress_line *progress, const hw_sample *sampl
         target = isnan(clocks) ? NAN : target;
     }
     double left = fmin(limit, fmin(clocks, target)); /* fmin ignores NaN */
-    *what = isnan(left) ? NOTHING : left == limit ? AT_MOST : left == clocks ? AT_MOST_ABOUT : ABOUT;
+    if (isnan(left))
+        *what = NOTHING;
+    else if (left == limit)
+        *what = AT_MOST;
+    else if (left == clocks)
+        *what = AT_MOST_ABOUT;
+    else
+        *what = sample->may_rise ? AT_LEAST_ABOUT : ABOUT;
     return left;
 }
 
@@ -106,7 +146,8 @@ static void format_metrics(const hw_watched *watched, const hw_sample *sample, c
 static void format_line(const hw_progress_line *progress, const hw_sample *sample, bool last, char *text, size_t size)
 {
     char metrics[LONGEST] = "", left[40] = "", elapsed[24], rest[24];
-    static const char *const words[] = {[ABOUT] = "about", [AT_MOST_ABOUT] = "at most about", [AT_MOST] = "at most"};
+    static const char *const words[] = {
+        [ABOUT] = "about", [AT_LEAST_ABOUT] = "at least about", [AT_MOST_ABOUT] = "at most about", [AT_MOST] = "at most"};
     known what = NOTHING;
     double remaining = time_left(progress, sample, &what),
            rate = sample->clock / (sample->seconds > 0 ? sample->seconds : 1e-9);
@@ -135,9 +176,7 @@ void hw_progress_show(hw_progress_line *progress, const hw_sample *sample, bool 
     char line[LONGEST + 160];
     if (!progress->bar && !progress->lines)
         return;
-    size_t ends = progress->watched->ends;
-    if (ends < progress->watched->count && sample->target > 0 && sample->value[ends] > 0)
-        take_height(&progress->forecast, sample->seconds, log(sample->value[ends]), log(sample->target));
+    take_metric(progress, sample);
     if (progress->clocks > 0)
         take_height(&progress->clocks_forecast, sample->seconds, -sample->clock, -progress->clocks);
     progress->last = *sample;

@@ -234,7 +234,7 @@ static void print_metrics(FILE *out, bool traced)
         int column = fprintf(out, "  %-12s", hawser_algorithm_at(a)->name);
         column = traced ? put_word(out, put_word(out, column, "clock"), "seconds") : column;
         for (const hawser_metric_row *row = hawser_algorithm_at(a)->metrics; row != NULL && row->name != NULL; row++)
-            column = row->traced || !traced ? put_word(out, column, row->name) : column;
+            column = row->help != NULL && (row->traced || !traced) ? put_word(out, column, row->name) : column;
         if (traced)
             (void)put_word(out, put_word(out, column, "bytes"), "staleness");
         fputc('\n', out);

@@ -45,6 +45,8 @@ static void print_metrics(FILE *out, const hawser_metric_row *rows)
         return;
     fputs("\nMetrics, in the closing lines and --json:\n", out);
     for (; rows->name != NULL; rows++) {
+        if (rows->help == NULL)
+            continue;
         size_t column = (size_t)fprintf(out, "  %-20s ", rows->name);
         hw_help_wrapped(out, rows->help, column, column);
         fputc('\n', out);

@@ -41,11 +41,16 @@ void hw_linear_note(hawser_training *training, const char *format, ...)
     va_end(arguments);
 }
 
-static size_t lambda_index(
-    const hw_linear_record
-        *record) /* every second fold goes through the lambdas upwards, because it starts where the last one ended */
+/* Returns the lambda that is number `at` of the group in this fold. Every second fold goes through the lambdas upwards, because it starts where the
+ * last one ended. */
+static size_t lambda_at(const hw_linear_record *record, size_t at)
 {
-    return record->fold_at % 2 == 0 ? record->first + record->at : record->lambda_count - 1 - record->at;
+    return record->fold_at % 2 == 0 ? record->first + at : record->lambda_count - 1 - at;
+}
+
+static size_t lambda_index(const hw_linear_record *record)
+{
+    return lambda_at(record, record->at);
 }
 
 double hw_linear_current_lambda(const hw_linear_record *record)
@@ -53,8 +58,26 @@ double hw_linear_current_lambda(const hw_linear_record *record)
     return record->lambdas[lambda_index(record)];
 }
 
+/* Publishes how many fits are left of the lambdas that are known, and by how many lambdas the path may go on. Within a fold, fits count by the time
+ * that they took with all rows, as smaller lambdas take longer. */
+static void count_fits(const hw_linear_record *record, hawser_progress *progress)
+{
+    size_t group = record->lambda_count - record->first;
+    double left = 0.0, all = 0.0;
+    for (size_t k = 0; k < group && record->fold_at > 0; k++) {
+        double seconds = record->rows[lambda_at(record, k)].seconds;
+        all += seconds;
+        left += k >= record->at ? seconds : 0.0;
+    }
+    left = all > 0.0 ? left / all * (double)group : (double)(group - record->at);
+    hawser_progress_set(progress, "fits_left", left + (double)(group * (record->folds - record->fold_at)));
+    hawser_progress_set(progress, "lambdas_free", (double)(record->most - record->lambda_count));
+}
+
 static void begin_lambda(hw_linear_record *record, hawser_progress *progress)
 {
+    count_fits(record, progress);
+    record->began = hawser_progress_seconds(progress);
     hawser_progress_set(progress, "lambda", hw_linear_current_lambda(record));
     hawser_progress_set(progress, "lambda_number", (double)lambda_index(record));
     hawser_progress_set(progress, "objective", INFINITY); /* those of the last lambda are not this one's */
@@ -394,6 +417,7 @@ bool hw_linear_next_lambda(hawser_progress *progress, void *user)
                                               .nonzeros = hawser_progress_metric(progress, "nonzeros"),
                                               .intercept = hawser_progress_metric(progress, "intercept"),
                                               .error = weight > 0.0 ? errors / weight : NAN,
+                                              .seconds = hawser_progress_seconds(progress) - record->began,
                                               .precision = record->at_precision,
                                               .spent = record->at_limit,
                                               .done = !hawser_progress_stopping(progress)};

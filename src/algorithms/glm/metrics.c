@@ -16,6 +16,18 @@ double hw_linear_gap_target(const hawser_options *options, const hawser_progress
     return hawser_options_number(options, "tol") * hawser_progress_metric(progress, "zero_objective");
 }
 
+double hw_linear_fits_target(const hawser_options *options, const hawser_progress *progress)
+{
+    (void)progress;
+    return hawser_options_has(options, "path") || hawser_options_integer(options, "cv") > 0 ? 0.0 : NAN;
+}
+
+bool hw_linear_path_grows(const hawser_options *options, const hawser_progress *progress)
+{
+    (void)options;
+    return hawser_progress_metric(progress, "lambdas_free") > 0.0;
+}
+
 const char *hw_linear_init_use(const hawser_options *options)
 {
     if (hawser_options_integer(options, "cv") > 0)

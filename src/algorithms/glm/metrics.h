@@ -17,6 +17,7 @@
     {.name = "intercept", .help = "the constant of the model"}
 
 #define HW_LINEAR_PATH_METRICS \
+    {.name = "fits_left", .target = hw_linear_fits_target, .counts = true, .may_rise = hw_linear_path_grows}, \
     {.name = "fold", .help = "in --trace: the fold of --cv that is held out, from 1; empty or 0 while all rows are used", \
      .traced = true, .progress = true}, \
     {.name = "lambda_max", .help = "the lambda from which on all coefficients are zero"}, \
@@ -33,6 +34,10 @@
 
 /* Returns the gap at which --tol ends a run; NaN for a path, for folds, and for batches, which end with their epochs. */
 double hw_linear_gap_target(const hawser_options *options, const hawser_progress *progress);
+/* Returns 0, the fits that are left at the end of a path or of folds; NaN for one lambda. */
+double hw_linear_fits_target(const hawser_options *options, const hawser_progress *progress);
+/* Returns whether the path may go on beyond the lambdas that are counted. */
+bool hw_linear_path_grows(const hawser_options *options, const hawser_progress *progress);
 /* The init_use of hawser_algorithm: a path or folds use the start model for the first lambda only. */
 const char *hw_linear_init_use(const hawser_options *options);
 /* Prints the intercept, then the `most` largest nonzero weights by name, largest first. */

@@ -7,6 +7,7 @@
 /* The line of one lambda in the table of a path. */
 typedef struct hw_linear_row {
     double lambda, objective, gap, penalty, nonzeros, intercept, error, standard_error;
+    double seconds; /* that the fit took; only forecasts of the end use it */
     bool precision, spent, done;
 } hw_linear_row;
 

@@ -21,6 +21,8 @@ static void declare_metrics(hawser_program *program)
     } metrics[] = {{"fold", HAWSER_LAST},
                    {"lambda", HAWSER_LAST},
                    {"lambda_number", HAWSER_LAST},
+                   {"fits_left", HAWSER_LAST},
+                   {"lambdas_free", HAWSER_LAST},
                    {"objective", HAWSER_LAST},
                    {"gap", HAWSER_LAST},
                    {"keep", HAWSER_LAST},

@@ -29,6 +29,7 @@ typedef struct hw_linear_record {
     uint32_t folds;
     uint32_t fold_at;
     size_t at;        /* lambdas of the group done in this fold */
+    double began;     /* seconds of the run at which the fit of this lambda began */
     hawser_sync sync; /* of the rounds: the safeguard may change it, */
     double gain;      /* and sigma' */
     double lambda_max, whole_zero_objective, zero_objective, objective, best_objective, gap, best_gap, last_gap;
