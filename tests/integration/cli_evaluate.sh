@@ -16,9 +16,11 @@ P
 code 0 "$hawser" train logistic classes.csv --weights w --lambda 0.01 -q -o classes
 code 0 "$hawser" train lasso numbers.csv --weights w --lambda 0.01 -q -o numbers
 code 0 "$hawser" train linear numbers.csv --weights w -q -o linear
+awk -F, -v OFS=, 'NR > 1 { $1 = ($1 > 0) + ($1 > 1) } 1' numbers.csv >counts.csv
+code 0 "$hawser" train poisson counts.csv --weights w --lambda 0.01 -q -o counts
 
 # The help of measures has each key, and the columns of each table.
-for model in classes numbers linear; do
+for model in classes numbers linear counts; do
     code 0 "$hawser" evaluate $model "${model/linear/numbers}.csv" --weights w --json
     cp out $model.json
 done
@@ -26,7 +28,7 @@ code 0 "$hawser" help measures
 python3 - <<'P' || complain "help measures lacks a key"
 import json, re
 page = open("out").read()
-for model, title in ("classes", "logistic"), ("numbers", "lasso, linear"), ("linear", "lasso, linear"):
+for model, title in ("classes", "logistic"), ("numbers", "lasso, linear"), ("linear", "lasso, linear"), ("counts", "poisson"):
     part = re.search(r"^%s:\n((?:  .*\n)+)" % title, page, re.M).group(1)
     names, columns = re.findall(r"^  (\w+) ", part, re.M), re.findall(r"^    (\w+) ", part, re.M)
     found = json.load(open(model + ".json"))

@@ -169,6 +169,24 @@ def together():
     assert abs(found[0]["objective"] - found[3]["objective"]) <= max(found[0]["gap"], found[3]["gap"]), found
 
 
+def check_quantiles(found, errors):
+    """The quantiles of errors are those of numpy's averaged_inverted_cdf."""
+    def at(values, quantile):
+        values, place = sorted(values), quantile * len(values)
+        near = round(place)
+        if abs(place - near) > 1e-9:
+            return values[math.ceil(place) - 1]
+        return (values[max(near - 1, 0)] + values[min(near, len(values) - 1)]) / 2 if near > 0 else values[0]
+
+    assert [line["quantile"] for line in found["quantiles"]] == [0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1]
+    absolute = [abs(e) for e in errors]
+    wanted = [(line[key], at(values, line["quantile"])) for line in found["quantiles"] for key, values in
+              (("error", errors), ("absolute_error", absolute))]
+    wanted += [(found["median_absolute_error"], at(absolute, 0.5)), (found["max_error"], max(absolute))]
+    for value, expected in wanted:
+        assert abs(value - expected) <= 1e-9 * (1 + abs(expected)), (value, expected, found)
+
+
 def scored():
     """predict gives means, evaluate the formulas, and --validation the mean deviance of its rows."""
     p = draw(3)
@@ -191,6 +209,7 @@ def scored():
                        ("rmse", math.sqrt(math.fsum(e * e for e in errors) / p.n)),
                        ("objective", deviance / 2 + p.penalty(w))):
         assert abs(found[key] - value) <= 1e-9 * (1 + abs(value)), (key, found, value)
+    check_quantiles(found, errors)
     p = large_problem()
     write_problem(p)
     half = p.n // 2

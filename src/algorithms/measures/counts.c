@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "algorithms/measures/errors.h"
 #include "algorithms/measures/measure.h"
 
 const hawser_measure_row hw_count_measures[] = {
@@ -12,6 +13,7 @@ const hawser_measure_row hw_count_measures[] = {
     {"mae", "mean of the absolute errors"},
     {"mse", "mean of the squared errors; an error is target minus predicted mean"},
     {"objective", "what the training minimised, on these data; unknown if the training did not certify the model"},
+    HW_ERRORS_SPREAD_ROWS,
     {NULL, NULL}};
 
 hawser_status hw_counts_check(const hawser_evaluation_input *input, double *total, hawser_error *error)
@@ -27,7 +29,8 @@ hawser_status hw_counts_check(const hawser_evaluation_input *input, double *tota
     return hw_measure_finite(input->predictions, n, 1, "predicted mean", error);
 }
 
-void hw_counts_measure(const hawser_evaluation_input *input, const hw_counts *counts, hawser_measure *measures)
+hawser_status hw_counts_measure(const hawser_evaluation_input *input, const hw_counts *counts, hawser_measure *measures,
+                                hawser_error *error)
 {
     const double *y = hawser_dataset_target(input->data), *weights = hawser_dataset_weights(input->data);
     double deviance = 0.0, squares = 0.0, absolute = 0.0, least = INFINITY, most = -INFINITY;
@@ -48,4 +51,5 @@ void hw_counts_measure(const hawser_evaluation_input *input, const hw_counts *co
     hw_measure_number(measures, "mae", absolute / counts->total, NULL);
     hw_measure_number(measures, "mse", squares / counts->total, NULL);
     hw_measure_number(measures, "objective", 0.5 * deviance + counts->penalty, "the training did not certify the model");
+    return hw_errors_spread(input, measures, error);
 }

@@ -17,6 +17,7 @@ typedef struct hw_counts {
 /* Checks targets, weights and predictions, and stores the total weight. Fails with the row of a negative target. */
 hawser_status hw_counts_check(const hawser_evaluation_input *input, double *total, hawser_error *error) HAWSER_MUST_USE;
 /* Appends all measures. */
-void hw_counts_measure(const hawser_evaluation_input *input, const hw_counts *counts, hawser_measure *measures);
+hawser_status hw_counts_measure(const hawser_evaluation_input *input, const hw_counts *counts, hawser_measure *measures,
+                                hawser_error *error) HAWSER_MUST_USE;
 
 #endif

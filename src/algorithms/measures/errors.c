@@ -14,14 +14,7 @@ const hawser_measure_row hw_error_measures[] = {
     {"mae", "mean of the absolute errors"},
     {"mse", "mean of the squared errors; an error is target minus prediction"},
     {"objective", "what the training minimised, on these data; unknown if the training did not certify the model"},
-    {"median_absolute_error", "absolute_error of quantile 0.5"},
-    {"max_error", "the largest absolute error"},
-    {"quantiles", "a line per quantile:"},
-    {".quantile", "Q, from 0 (the smallest error) to 1 (the largest)"},
-    {".error", "the smallest error such that at least a share Q of the rows has this error or a smaller one; if the share "
-               "is exactly Q, "
-               "the mean of this error and the next larger one (as averaged_inverted_cdf of numpy.quantile)"},
-    {".absolute_error", "likewise for the absolute errors"},
+    HW_ERRORS_SPREAD_ROWS,
     {NULL, NULL}};
 
 enum { QUANTILES = 11, COLUMNS = 3 };
@@ -58,6 +51,17 @@ static hawser_status spread(const hawser_evaluation_input *input, hw_ranked *err
     return HAWSER_OK;
 }
 
+hawser_status hw_errors_spread(const hawser_evaluation_input *input, hawser_measure *measures, hawser_error *error)
+{
+    size_t n = hawser_dataset_matrix(input->data)->rows;
+    hw_ranked *errors = calloc(n, sizeof *errors);
+    if (errors == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory to sort the errors of %zu rows", n);
+    hawser_status status = spread(input, errors, measures, error);
+    free(errors);
+    return status;
+}
+
 hawser_status hw_errors_measure(const hawser_evaluation_input *input, double penalty, hawser_measure *measures,
                                 hawser_error *error)
 {
@@ -85,10 +89,5 @@ hawser_status hw_errors_measure(const hawser_evaluation_input *input, double pen
     hw_measure_number(measures, "mae", absolute / total, NULL);
     hw_measure_number(measures, "mse", squares / total, NULL);
     hw_measure_number(measures, "objective", 0.5 * squares / total + penalty, "the training did not certify the model");
-    hw_ranked *errors = calloc(n, sizeof *errors);
-    if (errors == NULL)
-        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory to sort the errors of %zu rows", n);
-    hawser_status status = spread(input, errors, measures, error);
-    free(errors);
-    return status;
+    return hw_errors_spread(input, measures, error);
 }

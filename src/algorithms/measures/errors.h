@@ -7,6 +7,23 @@
 /* The rows of `hawser help measures`. */
 extern const hawser_measure_row hw_error_measures[];
 
+/* The rows of what hw_errors_spread appends. */
+/* clang-format off */
+#define HW_ERRORS_SPREAD_ROWS                                                                                                \
+    {"median_absolute_error", "absolute_error of quantile 0.5"},                                                             \
+    {"max_error", "the largest absolute error"},                                                                             \
+    {"quantiles", "a line per quantile:"},                                                                                   \
+    {".quantile", "Q, from 0 (the smallest error) to 1 (the largest)"},                                                      \
+    {".error", "the smallest error such that at least a share Q of the rows has this error or a smaller one; if the share "  \
+               "is exactly Q, "                                                                                              \
+               "the mean of this error and the next larger one (as averaged_inverted_cdf of numpy.quantile)"},               \
+    {".absolute_error", "likewise for the absolute errors"}
+/* clang-format on */
+
+/* Appends quantiles of the errors: target minus prediction. All predictions are finite, and one row has a weight. */
+hawser_status hw_errors_spread(const hawser_evaluation_input *input, hawser_measure *measures,
+                               hawser_error *error) HAWSER_MUST_USE;
+
 /* Appends all measures. `penalty` is added to half of the mean squared error for the objective; NaN: the objective is unknown. */
 hawser_status hw_errors_measure(const hawser_evaluation_input *input, double penalty, hawser_measure *measures,
                                 hawser_error *error) HAWSER_MUST_USE;

@@ -57,7 +57,7 @@ hawser_status hw_poisson_evaluate(const hawser_evaluation_input *input, hawser_m
                                   .mean_deviance_of_mean = deviance_of_mean(input, total),
                                   .total = total,
                                   .penalty = hw_linear_fact(input->model, "penalty", NAN)};
-        hw_counts_measure(input, &counts, measures);
+        status = hw_counts_measure(input, &counts, measures, error);
     }
     free(deviance);
     return status;

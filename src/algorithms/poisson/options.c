@@ -31,7 +31,8 @@ const hawser_topic hw_poisson_topics[] = {
      "              to the margin: the model is of counts per exposure.\n"
      "  --offset    a column that is added to the margin as it is.\n"
      "  predict     prints the mean. A model that was trained with an exposure needs one.\n"
-     "  evaluate    mean deviance, the part of it that the model explains (d2), and errors.\n"
+     "  evaluate    mean deviance, the part of it that the model explains (d2), and errors\n"
+     "              with their quantiles.\n"
      "  --cv        chooses by the mean deviance on the held-out rows.\n\n"
      "deviance_ratio compares with the model of the intercept (and offsets) alone.\n"},
     {NULL, NULL, NULL},
