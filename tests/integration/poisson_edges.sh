@@ -80,6 +80,28 @@ for workers in 1 2; do
     json out 'o["stop_reason"] == "gap" and o["objective"] < 2'
 done
 
+# A sigma' that is too small: rounds that diverge are taken back, and an overflow names the option.
+python3 - <<'P'
+import math, random
+chance = random.Random(4)
+with open("alike.csv", "w") as file:
+    for _ in range(200):
+        factor = chance.gauss(0, 1)
+        row = [factor + chance.gauss(0, 0.3) for _ in range(40)]
+        file.write(",".join(map(str, [int(math.exp(min(0.5 + 0.3 * sum(row[:4]), 5)))] + [round(x, 4) for x in row])) + "\n")
+P
+small() {
+    code "$1" "$hawser" train poisson alike.csv --header no --workers 4 --lambda 0.01 -o small --json "${@:2}"
+}
+small 0 --sigma 0.01
+json out 'o["stop_reason"] == "gap"'
+for sync in bsp ssp:1 tap; do
+    small 7 --sigma 1e-30 --sync $sync
+    says 'at lambda 0.01: numbers overflowed under --sigma 1e-30 [(]4 workers in step need 4[)]; leave --sigma out, or raise it; the best certified model is in small'
+done
+code 7 "$hawser" run -n 2 -- "$hawser" train poisson alike.csv --header no --workers 4 --lambda 0.01 -o small --sigma 1e-30
+has err 'numbers overflowed under --sigma 1e-30'
+
 # Exposures: the line, the other options, the other algorithms, new data.
 code 3 "$hawser" train poisson counts.csv --exposure s --ignore e
 says 'counts.csv:4:9: the exposure is -1; exposures are above 0'

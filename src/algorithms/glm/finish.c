@@ -42,6 +42,21 @@ void hw_linear_describe_failure(const hw_linear_driver *driver, hawser_error *fa
         (void)hawser_fail(failure, HAWSER_DIVERGED, "the training diverged or stopped making progress; see node 0");
 }
 
+void hw_linear_describe_overflow(const hw_linear_driver *driver, const hawser_error *cause, hawser_error *failure)
+{
+    const hw_linear_choices *choices = &driver->linear->choices;
+    const char *hint = advice(&choices->settings, driver->options);
+    *failure = *cause;
+    if (cause->status != HAWSER_NOT_FINITE || hint[0] == '\0')
+        return;
+    char value[80] = "";
+    if (choices->settings.sigma > 0.0)
+        snprintf(value, sizeof value, " under --sigma %g (%u workers in step need %g)", choices->settings.sigma,
+                 choices->blocks, choices->damping * choices->blocks);
+    (void)hawser_fail(failure, HAWSER_NOT_FINITE, "the training diverged at lambda %.6g: numbers overflowed%s%s",
+                      driver->record.rest_lambda, value, hint);
+}
+
 /* Computes the intercepts of all lambdas from the means of the columns: by lambda, then by output. */
 static hawser_status find_intercepts(const hw_linear_driver *driver, const double *alpha, const double *path,
                                      const double *means, double **out, hawser_error *error)

@@ -11,5 +11,8 @@ hawser_status hw_linear_finish(hw_linear_driver *driver, const hawser_training_i
 
 /* Fills the failure of a training that diverged or stalled, which the caller reports after saving the best certified model. */
 void hw_linear_describe_failure(const hw_linear_driver *driver, hawser_error *failure);
+/* Fills the failure of a training that ended by `cause` after its first certificate: HAWSER_NOT_FINITE is reported with the option that helps, if
+ * there is one, anything else as it is. */
+void hw_linear_describe_overflow(const hw_linear_driver *driver, const hawser_error *cause, hawser_error *failure);
 
 #endif

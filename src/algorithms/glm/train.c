@@ -198,7 +198,7 @@ static hawser_status run_and_finish(ending *rest, const hawser_training_input *i
         HAWSER_TRY(take_best(rest, error));
         training->run = rest->run;
         rest->run = NULL;
-        training->failure = own;
+        hw_linear_describe_overflow(driver, &own, &training->failure);
         hw_linear_record_cut(&driver->record);
         note_lost_lambdas(&driver->record, training);
     } else if (driver->record.failure != HW_LINEAR_SOUND || hawser_result_metric(training->run, "failure") > 0.0) {

@@ -13,6 +13,9 @@ enum {
     MOST_ITERATIONS = 160
 };
 
+/* A smaller fall of the gap counts as none. If a residual has diverged, the tolerance is below its last digit, and such falls go on for hours. */
+static const double LITTLE = 1e-12;
+
 typedef struct descent {
     hw_linear_members *members;
     hw_linear_round round;
@@ -170,7 +173,7 @@ static bool pass(descent *d)
 static bool good_enough(descent *d)
 {
     double gap = local_gap(d);
-    d->stuck = gap < d->best ? 0 : d->stuck + 1;
+    d->stuck = gap < (1.0 - LITTLE) * d->best ? 0 : d->stuck + 1;
     d->best = gap < d->best ? gap : d->best;
     return gap <= d->tolerance || d->stuck == 20;
 }
