@@ -83,7 +83,10 @@ static inline hawser_sync hawser_centric(uint32_t delta)
 typedef enum hawser_split {
     HAWSER_BY_COLUMN,
     HAWSER_BY_ROW,
-    HAWSER_WHOLE, /**< every block reads all of it */
+    /** Every block reads all of it, one copy per node. If hawser_job_load has distributed the columns over nodes, a node fetches those of the
+     *  others before its first unit that reads the state, and keeps them. hawser_plan_print prints the bytes; the plan refuses what does not fit
+     *  --memory-limit. */
+    HAWSER_WHOLE,
     /** Every block sees all columns, but those of other nodes have no entries until a unit fetches them (hawser_data_fetch). For units that use
      *  few columns of other blocks. If all entries are on the node, it is the same as HAWSER_WHOLE. */
     HAWSER_FETCHED
@@ -250,11 +253,11 @@ HAWSER_API void hawser_state_expect(hawser_state *state, size_t entries);
  *  error at once, because a unit that uses NULL ends the process; a unit that returns fails with it. */
 HAWSER_API const hawser_matrix *hawser_data_view(hawser_context *context, const char *state); /**< this block's part */
 /** Fetches the entries of some columns (indices in the whole matrix) of a data state that this unit reads, from the nodes that have them; they
- *  stay on this node. Required before a unit reads columns of other blocks if hawser_job_load read the data; free if all entries are on this
- *  node. Returns HAWSER_OK, or the status that the unit must return at once.
+ *  stay on this node. Required before a unit reads columns of other blocks in a state that is HAWSER_FETCHED, if hawser_job_load read the data;
+ *  free if all entries are on this node. Returns HAWSER_OK, or the status that the unit must return at once.
  *
  *  Entries on other nodes read as zeros. The unit fails, with its name, if a kernel of matrix.h touches such a column, or if the unit takes the
- *  view of a whole matrix that lacks entries on this node before this block has called hawser_data_fetch for it. A unit that uses only the
+ *  view of a HAWSER_FETCHED matrix that lacks entries on this node before this block has called hawser_data_fetch for it. A unit that uses only the
  *  columns of its own block calls with `count` 0. A unit that walks a column by pointers must name the column here. */
 HAWSER_API hawser_status hawser_data_fetch(hawser_context *context, const char *state, const uint32_t *columns,
                                            size_t count) HAWSER_MUST_USE;
@@ -462,7 +465,7 @@ typedef struct hawser_flow {
     const char *name; /**< the state's name, or "update", "report", "credit" ... */
     bool state;
     uint64_t messages;
-    uint64_t bytes_plain; /**< payloads before compression for other nodes */
+    uint64_t bytes_plain; /**< payloads before compression for other nodes; "columns" are counted where they are received */
     uint64_t bytes_sent;  /**< as sent, with envelopes */
 } hawser_flow;
 /** Counters of a run, for --json, --log-view and tests. The run owns the arrays. */

@@ -82,6 +82,27 @@ static size_t column_bytes(const hawser_matrix *whole, size_t column)
     return column_entries(whole, column) * (hw_type_size(whole->type) + index);
 }
 
+size_t hw_column_bytes(const struct hawser_residence *residence, size_t column)
+{
+    return column_bytes(&residence->whole, column);
+}
+
+uint64_t hw_foreign_bytes(const struct hawser_residence *residence, uint32_t node)
+{
+    uint64_t bytes = 0;
+    for (size_t j = 0; j < residence->whole.cols; j++)
+        bytes += hw_owner(&residence->owners, j) == node ? 0 : column_bytes(&residence->whole, j);
+    return bytes;
+}
+
+void hw_forget_requests(struct hawser_residence *residence)
+{
+    for (size_t j = 0; j < residence->whole.cols; j++) {
+        unsigned char requested = HW_REQUESTED;
+        atomic_compare_exchange_strong(&residence->state[j], &requested, HW_ELSEWHERE);
+    }
+}
+
 static uint64_t column_begin(const hawser_matrix *whole, size_t column)
 {
     return whole->layout == HAWSER_DENSE ? column * whole->stride : whole->offsets[column];

@@ -26,6 +26,15 @@ static inline bool hw_is_here(const struct hawser_residence *residence, uint32_t
     return atomic_load_explicit(&residence->state[column], memory_order_acquire) == HW_HERE;
 }
 
+/* Bytes of columns that a node requests at a time when it needs all of a matrix: messages then take little memory beside the data. */
+enum { HW_FETCH_BYTES = 1 << 22 };
+/* Returns the bytes of a column's entries. */
+size_t hw_column_bytes(const struct hawser_residence *residence, size_t column);
+/* Returns the bytes of all columns whose entries another node has received at the load. */
+uint64_t hw_foreign_bytes(const struct hawser_residence *residence, uint32_t node);
+/* Forgets requests whose replies were dropped with a run that failed, so that a later run makes them again. */
+void hw_forget_requests(struct hawser_residence *residence);
+
 /* Columns as a message: their number, then for each column its number, its bytes, and these bytes. Packs those of the listed columns that
  * are on this node. */
 size_t hw_columns_bytes(const struct hawser_residence *residence, const uint32_t *columns, size_t count);

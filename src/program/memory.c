@@ -1,5 +1,6 @@
 /* memory.c - estimates the memory of a plan on the node with the most blocks: data, replicas, updates in flight, and what units declare. */
 #include "base/type.h"
+#include "data/residence.h"
 #include "exchange/reduction.h"
 #include "program/plan.h"
 
@@ -7,6 +8,21 @@ static uint64_t blocks_of_a_node(const hw_plan_settings *settings)
 {
     uint64_t nodes = settings->nodes > 1 ? settings->nodes : 1;
     return (settings->blocks + nodes - 1) / nodes;
+}
+
+/* Returns whether every node fetches all columns of a matrix, because a state over it is whole. */
+static bool is_fetched(const hw_plan *plan, const hawser_matrix *A)
+{
+    for (const hawser_state *state = plan->program->states; state != NULL; state = state->next)
+        if (state->kind == HW_DATA && state->matrix->values == A->values && plan->states[state->number].fetched != 0)
+            return true;
+    return false;
+}
+
+/* Returns the columns in messages of a node that fetches them: those that it has requested, and replies to all other nodes. */
+static uint64_t in_replies(const hw_plan *plan, uint64_t bytes)
+{
+    return plan->settings.nodes * (bytes < HW_FETCH_BYTES ? bytes : (uint64_t)HW_FETCH_BYTES);
 }
 
 /* Several states may be views of one matrix, which counts once. If nodes have shares of it, each still has offsets and owners of all columns. */
@@ -19,7 +35,8 @@ static uint64_t data_bytes(const hw_plan *plan, const hawser_state *state)
         if (other->kind == HW_DATA && (other->matrix == A || other->matrix->values == A->values))
             return 0;
     if (A->residence != NULL)
-        bytes = bytes / plan->settings.nodes + lines * (sizeof(uint32_t) + 1);
+        bytes = (is_fetched(plan, A) ? bytes + in_replies(plan, bytes) : bytes / plan->settings.nodes) +
+                lines * (sizeof(uint32_t) + 1);
     return bytes + (A->layout == HAWSER_DENSE ? 0 : lines * sizeof *A->offsets);
 }
 

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/type.h"
 #include "codec/forms.h"
+#include "data/residence.h"
 #include "data/share/balance.h"
 #include "program/plan.h"
 
@@ -69,6 +70,17 @@ void hw_plan_range(const hw_plan *plan, const hawser_state *state, uint32_t bloc
     *end = bounds[block + 1] * width;
 }
 
+/* Counts what nodes fetch of a whole state whose columns hawser_job_load has distributed. */
+static void count_fetched(const hw_plan *plan, hw_state_plan *own)
+{
+    const struct hawser_residence *residence = own->state->matrix->residence;
+    for (uint32_t node = 0; residence != NULL && node < plan->settings.nodes; node++) {
+        uint64_t bytes = hw_foreign_bytes(residence, node);
+        own->fetched = bytes > own->fetched ? bytes : own->fetched;
+        own->fetched_all += bytes;
+    }
+}
+
 static hawser_status split_data(hw_plan *plan, hw_state_plan *own, hawser_error *error)
 {
     const hawser_state *state = own->state, *first = leader(state);
@@ -79,6 +91,8 @@ static hawser_status split_data(hw_plan *plan, hw_state_plan *own, hawser_error 
                            "of its own blocks, so no row is whole anywhere; split it by column, or read a cache file "
                            "('hawser data convert'), which every node has whole",
                            state->name, plan->settings.nodes);
+    if (state->split == HAWSER_WHOLE)
+        count_fetched(plan, own);
     HAWSER_TRY(HW_NEW(&own->stored, blocks, "a plan's shares", error));
     if (hw_state_is_split(state)) {
         HAWSER_TRY(HW_NEW(&own->bounds, blocks + 1, "a plan's bounds", error));
@@ -205,6 +219,32 @@ static hawser_status check_parallel_data(const hw_plan *plan, const hawser_opera
         unit->name, replicated->name, data->name, plan->settings.blocks);
 }
 
+static hawser_status check_memory(const hw_plan *plan, hawser_error *error)
+{
+    const hw_plan_settings *settings = &plan->settings;
+    const char *name = plan->program->name,
+               *shared = settings->shared > 0 ? ", without what is shared with nodes of this host" : "";
+    const hw_state_plan *whole = NULL;
+    double needed = (double)plan->memory_needed / 0x1p20, limit = (double)settings->memory / 0x1p20;
+    if (plan->memory_needed <= settings->memory)
+        return HAWSER_OK;
+    for (uint32_t i = 0; i < plan->program->state_count; i++)
+        if (plan->states[i].fetched > (whole != NULL ? whole->fetched : 0))
+            whole = &plan->states[i];
+    if (whole != NULL)
+        return hawser_fail(
+            error, HAWSER_NO_MEMORY,
+            "data state '%s' is HAWSER_WHOLE, so each of %u nodes fetches up to %.1f MiB of it from other nodes; "
+            "with that program '%s' needs about %.1f MiB, but the limit is %.1f MiB%s; make the state "
+            "HAWSER_FETCHED or HAWSER_BY_COLUMN, or raise --memory-limit",
+            whole->state->name, settings->nodes, (double)whole->fetched / 0x1p20, name, needed, limit, shared);
+    return hawser_fail(error, HAWSER_NO_MEMORY,
+                       "program '%s' needs about %.1f MiB for its data, its states and the work of %u %s, but the limit "
+                       "is %.1f MiB%s; %sraise --memory-limit",
+                       name, needed, settings->blocks, settings->blocks == 1 ? "worker" : "workers", limit, shared,
+                       settings->blocks == 1 ? "" : "use fewer workers or ");
+}
+
 hawser_status hw_parallelise(hw_plan *plan, const hw_plan_settings *settings, hawser_error *error)
 {
     plan->settings = *settings;
@@ -234,13 +274,5 @@ hawser_status hw_parallelise(hw_plan *plan, const hw_plan_settings *settings, ha
         describe(plan, own);
     }
     hw_plan_memory(plan);
-    if (plan->memory_needed > settings->memory)
-        return hawser_fail(error, HAWSER_NO_MEMORY,
-                           "program '%s' needs about %.1f MiB for its data, its states and the work of %u %s, but the limit "
-                           "is %.1f MiB%s; %sraise --memory-limit",
-                           program->name, (double)plan->memory_needed / 0x1p20, settings->blocks,
-                           settings->blocks == 1 ? "worker" : "workers", (double)settings->memory / 0x1p20,
-                           settings->shared > 0 ? ", without what is shared with nodes of this host" : "",
-                           settings->blocks == 1 ? "" : "use fewer workers or ");
-    return HAWSER_OK;
+    return check_memory(plan, error);
 }

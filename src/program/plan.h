@@ -37,6 +37,9 @@ typedef struct hw_state_plan {
     const double *costs; /* data: costs by which they were cut, besides their entries; NULL: none */
     size_t *bounds;      /* blocks + 1, in units of the split (columns, rows, numbers); NULL for replicated and whole data */
     uint64_t *stored;    /* per block: stored entries of a data state; NULL otherwise */
+    uint64_t
+        fetched; /* whole data: the most bytes that a node fetches from other nodes before the first unit that reads it */
+    uint64_t fetched_all; /* the same, summed over the nodes */
     uint64_t block_bytes; /* memory of one block's part, copies included (the largest block) */
     uint32_t sources;     /* blocks that update it */
     uint32_t updater;     /* the block when sources == 1 */

@@ -80,13 +80,12 @@ static void print_tree(const hw_plan *plan, const hawser_operator *operator, int
 
 static void print_shape(const hawser_state *state, FILE *out)
 {
-    static const char *const splits[] = {"by column", "by row", "whole", "fetched"};
     static const char *const layouts[] = {"dense", "CSC", "CSR"};
     switch (state->kind) {
     case HW_DATA:
         fprintf(out, "data %zu x %zu %s %s, %" PRIu64 " stored, %s", state->matrix->rows, state->matrix->cols,
                 layouts[state->matrix->layout], state->matrix->type == HAWSER_F32 ? "f32" : "f64", state->matrix->stored,
-                splits[state->split]);
+                hw_split_name(state->split));
         break;
     case HW_REPLICATED:
         fprintf(out, "replicated %zu x %zu, damping %g, gain %g", state->rows, state->cols, state->rule.damping,
@@ -161,6 +160,21 @@ void hw_plan_print_logical(const hw_plan *plan, bool dot, FILE *out)
     print_tree(plan, program->root, 0, false, out);
 }
 
+/* Prints how blocks come to see all of a data state. */
+static void print_unsplit(const hw_plan *plan, const hw_state_plan *own, const char *newline, FILE *out)
+{
+    if (own->state->split == HAWSER_FETCHED && own->state->matrix->residence != NULL)
+        fprintf(out, "%seach node has the columns of its own blocks, and others once units have fetched them", newline);
+    else
+        fprintf(out, "%sread whole by every block, one copy in memory%s", newline,
+                plan->settings.nodes > 1 ? " per node" : "");
+    if (own->fetched_all != 0)
+        fprintf(out,
+                "%sbefore the first unit that reads it, a node fetches at most %" PRIu64
+                " bytes from other nodes, all nodes %" PRIu64,
+                newline, own->fetched, own->fetched_all);
+}
+
 static void print_data_shares(const hw_plan *plan, const hw_state_plan *own, const char *newline, FILE *out)
 {
     uint64_t most = 0, total = 0;
@@ -169,11 +183,7 @@ static void print_data_shares(const hw_plan *plan, const hw_state_plan *own, con
         most = own->stored[b] > most ? own->stored[b] : most;
     }
     if (own->bounds == NULL) {
-        fprintf(out,
-                own->state->split == HAWSER_FETCHED && own->state->matrix->residence != NULL
-                    ? "%seach node has the columns of its own blocks, and others once units have fetched them"
-                    : "%sread whole by every block, one copy in memory",
-                newline);
+        print_unsplit(plan, own, newline, out);
         return;
     }
     fprintf(out,

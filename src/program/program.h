@@ -78,6 +78,8 @@ struct hawser_program {
 void hw_program_mistake(hawser_program *program, hawser_status status, const char *format, ...) HAWSER_PRINTF(3, 4);
 
 const char *hw_state_kind_name(hw_state_kind kind);
+/* Returns "by column", "by row", "whole" or "fetched". */
+const char *hw_split_name(hawser_split split);
 hawser_state *hw_program_state(const hawser_program *program, const char *name); /* NULL: none of that name */
 /* Returns the number of a declared metric; UINT32_MAX if there is none. */
 uint32_t hw_program_metric(const hawser_program *program, const char *name);

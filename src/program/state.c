@@ -15,6 +15,12 @@ const char *hw_state_kind_name(hw_state_kind kind)
     return names[kind];
 }
 
+const char *hw_split_name(hawser_split split)
+{
+    static const char *const names[] = {"by column", "by row", "whole", "fetched"};
+    return names[split];
+}
+
 hawser_state *hw_program_state(const hawser_program *program, const char *name)
 {
     for (hawser_state *state = program->states; state != NULL; state = state->next)

@@ -24,10 +24,13 @@ typedef struct probe {
     const char *paths[FILES]; /* the second may be NULL */
     hawser_split split;
     read_function *read, *kernel;
-    bool fetch;           /* all columns first */
-    double expected;      /* what the reading of all blocks comes to; NAN: it is refused */
-    const char *words[3]; /* of the refusal */
-    bool in_plan;         /* it is refused there, too */
+    bool fetch;              /* all columns first */
+    bool one;                /* on one block */
+    const hawser_sync *sync; /* in a loop under this sync; NULL: in no loop */
+    bool counted;            /* the columns that nodes receive are those of the other nodes, once each */
+    double expected;         /* what the reading of all blocks comes to; NAN: it is refused */
+    const char *words[3];    /* of the refusal */
+    bool in_plan;            /* it is refused there, too */
 } probe;
 
 static void write_dense(const char *path)
@@ -223,7 +226,13 @@ static hawser_program *make(const probe *what, const hawser_dataset *const *data
     hawser_state *state = hawser_data_state(program, "data", hawser_dataset_matrix(data[0]), what->split);
     hawser_state *own = hawser_data_state(program, "own", hawser_dataset_matrix(data[data[1] != NULL]), HAWSER_BY_COLUMN);
     hawser_metric_declare(program, "sum", HAWSER_SUM);
-    hawser_unit(hawser_root(program), "look", look, HAWSER_READS(state, own), NULL);
+    hawser_operator *place = hawser_root(program);
+    if (what->sync != NULL)
+        place = hawser_loop(place, "again", (hawser_until){.clocks = 3}, *what->sync);
+    if (what->one)
+        hawser_unit_one(place, "look", look, HAWSER_READS(state), NULL);
+    else
+        hawser_unit(place, "look", look, HAWSER_READS(state, own), NULL);
     return program;
 }
 
@@ -239,6 +248,24 @@ static hawser_status check_plan(test_node *node, hawser_program *program, const 
         (!what->in_plan || strstr(error.text, what->words[0]) != NULL))
         return HAWSER_OK;
     return hawser_fail(&node->error, HAWSER_INTERNAL, "the plan: %d %s", status, error.text);
+}
+
+/* Compares the columns that nodes have received with those that each lacked. */
+static hawser_status check_received(test_node *node, const hawser_run *run, const hawser_matrix *A)
+{
+    enum { HEAD = 16 };
+    const hawser_figures *figures = hawser_run_figures(run);
+    uint64_t missing = 0, received = 0,
+             entry = A->layout == HAWSER_DENSE ? sizeof(double) : sizeof(double) + sizeof(uint32_t);
+    for (size_t j = 0; j < A->cols; j++) {
+        uint64_t bytes = entry * (A->layout == HAWSER_DENSE ? A->rows : A->offsets[j + 1] - A->offsets[j]);
+        missing += (node->nodes - 1) * ((bytes + 7) / 8 * 8 + HEAD);
+    }
+    for (size_t i = 0; i < figures->flow_count; i++)
+        received += strcmp(figures->flows[i].name, "columns") == 0 ? figures->flows[i].bytes_plain : 0;
+    return received == missing ? HAWSER_OK
+                               : hawser_fail(&node->error, HAWSER_INTERNAL, "%llu bytes of columns were received, not %llu",
+                                             (unsigned long long)received, (unsigned long long)missing);
 }
 
 static void run_probe(test_node *node)
@@ -258,6 +285,8 @@ static void run_probe(test_node *node)
         if (node->status == HAWSER_OK && node->node == 0 && !(hawser_result_metric(run, "sum") == what->expected))
             node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "the sum is %g instead of %g",
                                        hawser_result_metric(run, "sum"), what->expected);
+        if (node->status == HAWSER_OK && node->node == 0 && what->counted)
+            node->status = check_received(node, run, hawser_dataset_matrix(data[0]));
         hawser_run_free(run);
         hawser_program_free(program);
     }
@@ -311,7 +340,7 @@ static void split_by_rows_is_refused_over_nodes(void **state)
 static read_function *const kernels[] = {by_dot,     by_axpy,     by_moments, by_scan, by_scan_some,
                                          by_combine, by_multiply, by_gram,    by_views};
 
-static void whole_matrices_are_right_or_refused(void **state)
+static void fetched_states_are_right_or_refused(void **state)
 {
     (void)state;
     static const char *const paths[] = {"a.csv", "a.svm"};
@@ -330,6 +359,45 @@ static void whole_matrices_are_right_or_refused(void **state)
         over_nodes(2, what);
         over_nodes(3, what);
     }
+}
+
+/* The number of all entries is that of one node, by every kernel and by a walk, on each block and on one. */
+static void whole_states_are_whole_over_nodes(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"a.csv", "a.svm"};
+    write_dense(paths[0]);
+    write_sparse(paths[1], 0);
+    for (int p = 0; p < 2; p++)
+        for (size_t k = 0; k <= sizeof kernels / sizeof *kernels; k++) {
+            bool walks = k == sizeof kernels / sizeof *kernels;
+            probe what = {.paths = {paths[p]},
+                          .split = HAWSER_WHOLE,
+                          .read = walks ? walk : kernels[k],
+                          .counted = true,
+                          .expected = 4 * sum_of(paths[p])};
+            for (uint32_t count = walks ? 1 : 3; count <= 4; count++)
+                over_nodes(count, what);
+            what.one = true;
+            what.counted = false;
+            what.expected = sum_of(paths[p]);
+            over_nodes(3, what);
+        }
+}
+
+static void whole_states_are_fetched_once_under_any_sync(void **state)
+{
+    (void)state;
+    const hawser_sync syncs[] = {hawser_bsp(), hawser_ssp(1), hawser_tap()};
+    write_sparse("a.svm", 5);
+    for (int s = 0; s < 3; s++)
+        for (uint32_t count = 1; count <= 3; count++)
+            over_nodes(count, (probe){.paths = {"a.svm"},
+                                      .split = HAWSER_WHOLE,
+                                      .read = walk,
+                                      .sync = &syncs[s],
+                                      .counted = true,
+                                      .expected = 4 * sum_of("a.svm")});
 }
 
 /* It fetches a column, so it knows that it has to; a kernel still sees the others. */
@@ -363,7 +431,7 @@ static void kernels_record_columns_of_other_nodes(void **state)
         }
 }
 
-static void own_columns_of_a_whole_matrix_are_right(void **state)
+static void own_columns_of_a_fetched_state_are_right(void **state)
 {
     (void)state;
     write_sparse("a.svm", 0);
@@ -383,6 +451,150 @@ static void two_inputs_of_the_same_columns_are_cut_alike(void **state)
                                   .split = HAWSER_BY_COLUMN,
                                   .read = walk,
                                   .expected = sum_of("even.svm")});
+}
+
+enum { WIDE = 1000 }; /* rows and columns: 8 MB as numbers */
+
+static void write_wide(const char *path)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    for (int i = 0; i < WIDE; i++) {
+        fputc('0', file);
+        for (int j = 0; j < WIDE; j++)
+            fprintf(file, ",%d", (i + j) % 10);
+        fputc('\n', file);
+    }
+    fclose(file);
+}
+
+static hawser_status look_at_nothing(hawser_context *context)
+{
+    return hawser_data_fetch(context, "data", NULL, 0);
+}
+
+/* The plan or the run of a program with one data state. */
+static hawser_status with_split(test_node *node, const hawser_matrix *A, hawser_split split, FILE *plan)
+{
+    hawser_program *program = hawser_program_new("wide", NULL);
+    hawser_run *run = NULL;
+    hawser_state *data = hawser_data_state(program, "data", A, split);
+    hawser_unit(hawser_root(program), "look", look_at_nothing, HAWSER_READS(data), NULL);
+    hawser_status status = plan != NULL ? hawser_plan_print(node->job, program, true, false, plan, &node->error)
+                                        : hawser_run_program(node->job, program, &run, &node->error);
+    hawser_run_free(run);
+    hawser_program_free(program);
+    return status;
+}
+
+static void run_wide(test_node *node)
+{
+    const char *path = "wide.csv";
+    const hawser_load load = {.memory_limit = (uint64_t)1 << 32};
+    hawser_dataset *data = NULL;
+    node->status = hawser_job_load(node->job, &path, 1, &load, &data, &node->error);
+    const hawser_matrix *A = data != NULL ? hawser_dataset_matrix(data) : NULL;
+    if (node->status == HAWSER_OK)
+        node->status = with_split(node, A, HAWSER_FETCHED, NULL);
+    if (node->status == HAWSER_OK)
+        node->status = with_split(node, A, HAWSER_BY_COLUMN, NULL);
+    if (node->status == HAWSER_OK)
+        node->status = with_split(node, A, HAWSER_WHOLE, NULL);
+    hawser_dataset_free(data);
+}
+
+static void whole_state_over_the_memory_limit_is_refused(void **state)
+{
+    (void)state;
+    test_node nodes[NODES_MOST];
+    write_wide("wide.csv");
+    const char *const *const options[] = {
+        (const char *const[]){"workers", "2", "timeout", "60", "memory-limit", "10M", "transport", "unix", NULL},
+        (const char *const[]){"workers", "2", "timeout", "60", "memory-limit", "1G", "transport", "unix", NULL}};
+    run_nodes(nodes, 2, options[0], run_wide, NULL);
+    for (uint32_t i = 0; i < 2; i++) {
+        double fetched, needed, limit;
+        assert_int_equal(nodes[i].status, HAWSER_NO_MEMORY);
+        if (sscanf(nodes[i].error.text,
+                   "data state 'data' is HAWSER_WHOLE, so each of 2 nodes fetches up to %lf MiB of it from other nodes; "
+                   "with that "
+                   "program 'wide' needs about %lf MiB, but the limit is %lf MiB",
+                   &fetched, &needed, &limit) != 3 ||
+            strstr(nodes[i].error.text, "make the state HAWSER_FETCHED or HAWSER_BY_COLUMN, or raise --memory-limit") ==
+                NULL)
+            fail_msg("%s", nodes[i].error.text);
+        assert_true(fabs(fetched - WIDE * (WIDE / 2) * 8.0 / 0x1p20) < 0.1);
+        assert_true(limit == 10 && needed > limit);
+    }
+    run_nodes(nodes, 2, options[1], run_wide, NULL);
+    check_all(nodes, 2, "with more memory");
+}
+
+static void print_plan(test_node *node)
+{
+    const char *path = node->user;
+    const hawser_load load = {0};
+    hawser_dataset *data = NULL;
+    char name[40], text[4000], wanted[200];
+    uint64_t most = 0, all = 0;
+    node->status = hawser_job_load(node->job, &path, 1, &load, &data, &node->error);
+    if (node->status != HAWSER_OK)
+        return;
+    snprintf(name, sizeof name, "plan-%u", node->node);
+    FILE *out = fopen(name, "w+");
+    node->status = with_split(node, hawser_dataset_matrix(data), HAWSER_WHOLE, out);
+    rewind(out);
+    text[fread(text, 1, sizeof text - 1, out)] = '\0';
+    fclose(out);
+    /* Three blocks on three nodes have four columns each. */
+    for (size_t j = 0; j < COLS; j++)
+        all += ROWS * sizeof(double) * 2;
+    most = all / 3;
+    snprintf(wanted, sizeof wanted, "a node fetches at most %llu bytes from other nodes, all nodes %llu",
+             (unsigned long long)most, (unsigned long long)all);
+    if (node->status == HAWSER_OK && strstr(text, wanted) == NULL)
+        node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "'%s' is not in\n%s", wanted, text);
+    hawser_dataset_free(data);
+}
+
+static void plan_shows_the_bytes_to_fetch(void **state)
+{
+    (void)state;
+    test_node nodes[NODES_MOST];
+    write_dense("a.csv");
+    run_nodes(nodes, 3, (const char *const[]){"workers", "3", "timeout", "60", NULL}, print_plan,
+              (void *)(uintptr_t) "a.csv");
+    check_all(nodes, 3, "the plan");
+}
+
+/* A data set as a user has it: 97 rows of 8 columns besides the target. */
+static void real_data_have_one_sum_on_any_nodes(void **state)
+{
+    (void)state;
+    const char *given = getenv("HAWSER_TEST_DATA"), *file = __FILE__, *root = strstr(file, "/tests/unit/");
+    const hawser_load load = {0};
+    hawser_dataset *data = NULL;
+    hawser_error error = {0};
+    char path[1000];
+    const char *const paths[] = {path};
+    if (given != NULL)
+        snprintf(path, sizeof path, "%s/prostate/prostate.csv.zst", given);
+    else
+        snprintf(path, sizeof path, "%.*s/../shared/data/prostate/prostate.csv.zst", (int)(root - file), file);
+    if (access(path, R_OK) != 0) {
+        print_message("no %s: set HAWSER_TEST_DATA\n", path);
+        skip();
+    }
+    if (hawser_dataset_load(paths, 1, &load, &data, &error) != HAWSER_OK ||
+        hawser_dataset_write(data, 0, hawser_dataset_matrix(data)->rows, HAWSER_CSV, "prostate.csv", &error) != HAWSER_OK)
+        fail_msg("%s", error.text);
+    hawser_dataset_free(data);
+    for (uint32_t count = 1; count <= 3; count++)
+        over_nodes(count, (probe){.paths = {"prostate.csv"},
+                                  .split = HAWSER_WHOLE,
+                                  .read = walk,
+                                  .one = true,
+                                  .expected = sum_of("prostate.csv")});
 }
 
 /* Outside of a run: nothing is written, copied or predicted from entries that are elsewhere. */
@@ -431,9 +643,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(split_by_rows_is_refused_over_nodes, make_directory, remove_directory),
-        cmocka_unit_test_setup_teardown(whole_matrices_are_right_or_refused, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(fetched_states_are_right_or_refused, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(whole_states_are_whole_over_nodes, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(whole_state_over_the_memory_limit_is_refused, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(whole_states_are_fetched_once_under_any_sync, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(plan_shows_the_bytes_to_fetch, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(real_data_have_one_sum_on_any_nodes, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(kernels_record_columns_of_other_nodes, make_directory, remove_directory),
-        cmocka_unit_test_setup_teardown(own_columns_of_a_whole_matrix_are_right, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(own_columns_of_a_fetched_state_are_right, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(two_inputs_of_the_same_columns_are_cut_alike, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(nothing_is_written_from_entries_on_other_nodes, make_directory, remove_directory),
     };

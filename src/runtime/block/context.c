@@ -96,14 +96,14 @@ static hw_state_part *find_view(hawser_context *context, const char *name, const
     return part;
 }
 
-/* Fetches a block's own columns before a unit that declares them begins. */
+/* Fetches a block's own columns, and all columns of whole states, before a unit that declares them begins. */
 static hawser_status fetch_parts(hawser_context *context)
 {
     hw_worker *worker = context->worker;
     for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
         hw_state_part *part = &worker->parts[i];
         part->viewed = false;
-        if (part->data.residence != NULL && part->state->split == HAWSER_BY_COLUMN && declared(context, part->state))
+        if (part->data.residence != NULL && part->state->split != HAWSER_FETCHED && declared(context, part->state))
             HAWSER_TRY(hw_fetch_part(&worker->mailbox, part->state, &part->data));
     }
     return HAWSER_OK;
@@ -128,7 +128,7 @@ static void check_entries(hawser_context *context)
             refuse(
                 context,
                 "hawser_data_view gave all of data state '%s', but columns of other nodes are not on this one; name those "
-                "that the unit uses to hawser_data_fetch first, or split the state by columns",
+                "that the unit uses to hawser_data_fetch first, or declare the state HAWSER_WHOLE or HAWSER_BY_COLUMN",
                 part->state->name);
     }
 }

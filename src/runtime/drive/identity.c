@@ -27,7 +27,8 @@ static void write_state(const hawser_state *state, FILE *out)
 {
     fprintf(out, "state '%s': %s", state->name, hw_state_kind_name(state->kind));
     if (state->kind == HW_DATA)
-        fprintf(out, ", %zu x %zu, %" PRIu64 " stored", state->matrix->rows, state->matrix->cols, state->matrix->stored);
+        fprintf(out, ", %zu x %zu, %" PRIu64 " stored, %s", state->matrix->rows, state->matrix->cols, state->matrix->stored,
+                hw_split_name(state->split));
     else
         fprintf(out, ", %zu numbers", hw_state_count(state));
     fprintf(out, "\n");

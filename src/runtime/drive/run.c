@@ -146,6 +146,8 @@ static void close_session(hw_session *session, const hawser_error *ended)
     hw_view_free(&session->view);
     if (session->executor != NULL)
         session->executor->ops->free(session->executor);
+    if (ended->status != HAWSER_OK)
+        hw_fetch_forget(session);
 }
 
 static void body(void *argument, uint32_t number)

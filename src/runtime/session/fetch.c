@@ -123,17 +123,11 @@ static hawser_status request(hw_mailbox *mailbox, const hawser_state *state, con
     return HAWSER_OK;
 }
 
-hawser_status hw_fetch_columns(hw_mailbox *mailbox, const hawser_state *state, const uint32_t *columns, size_t count)
+/* Waits until the columns are on this node; none of them is beyond the matrix. */
+static hawser_status fetch(hw_mailbox *mailbox, const hawser_state *state, const uint32_t *columns, size_t count)
 {
-    struct hawser_residence *residence = state->matrix->residence;
+    column_wait wait = {.residence = state->matrix->residence, .columns = columns, .count = count};
     uint32_t *list = NULL;
-    for (size_t k = 0; k < count; k++)
-        if (columns[k] >= state->matrix->cols)
-            return hawser_fail(mailbox->error, HAWSER_BAD_ARGUMENT, "column %u is requested of state '%s', which has %zu",
-                               columns[k], state->name, state->matrix->cols);
-    if (residence == NULL)
-        return HAWSER_OK;
-    column_wait wait = {.residence = residence, .columns = columns, .count = count};
     if (all_here(&wait))
         return HAWSER_OK;
     HAWSER_TRY(HW_NEW(&list, count, "columns to fetch", mailbox->error));
@@ -142,19 +136,52 @@ hawser_status hw_fetch_columns(hw_mailbox *mailbox, const hawser_state *state, c
     return status == HAWSER_OK ? hw_wait(mailbox, all_here, &wait) : status;
 }
 
+hawser_status hw_fetch_columns(hw_mailbox *mailbox, const hawser_state *state, const uint32_t *columns, size_t count)
+{
+    for (size_t k = 0; k < count; k++)
+        if (columns[k] >= state->matrix->cols)
+            return hawser_fail(mailbox->error, HAWSER_BAD_ARGUMENT, "column %u is requested of state '%s', which has %zu",
+                               columns[k], state->name, state->matrix->cols);
+    return state->matrix->residence != NULL ? fetch(mailbox, state, columns, count) : HAWSER_OK;
+}
+
+/* Returns the first column of a part that this node has received at the load, where each node begins: so they do not all ask the same node. */
+static size_t first_own(const hawser_matrix *part)
+{
+    size_t k = 0;
+    while (k < part->cols && hw_owner(&part->residence->owners, hw_presence_column(part, k)) != part->residence->self)
+        k++;
+    return k < part->cols ? k : 0;
+}
+
 hawser_status hw_fetch_part(hw_mailbox *mailbox, const hawser_state *state, hawser_matrix *part)
 {
+    const struct hawser_residence *residence = part->residence;
     uint32_t *list = NULL;
-    size_t count = 0;
-    HAWSER_TRY(HW_NEW(&list, part->cols, "columns of a block", mailbox->error));
-    for (size_t j = part->first; j < part->first + part->cols; j++)
-        if (!hw_is_here(part->residence, (uint32_t)j))
-            list[count++] = (uint32_t)j;
-    hawser_status status = hw_fetch_columns(mailbox, state, list, count);
+    size_t count = 0, bytes = 0, begin = first_own(part);
+    hawser_status status = HW_NEW(&list, part->cols, "columns of a block", mailbox->error);
+    for (size_t k = 0; status == HAWSER_OK && k < part->cols; k++) {
+        size_t column = hw_presence_column(part, (begin + k) % part->cols);
+        if (!hw_is_here(residence, (uint32_t)column)) {
+            list[count++] = (uint32_t)column;
+            bytes += hw_column_bytes(residence, column);
+        }
+        if (bytes >= HW_FETCH_BYTES || k + 1 == part->cols) {
+            status = fetch(mailbox, state, list, count);
+            count = bytes = 0;
+        }
+    }
     free(list);
     if (status == HAWSER_OK)
         part->residence = NULL; /* fetched columns stay */
     return status;
+}
+
+void hw_fetch_forget(const hw_session *session)
+{
+    for (const hawser_state *state = session->program->states; state != NULL; state = state->next)
+        if (state->kind == HW_DATA && state->matrix->residence != NULL)
+            hw_forget_requests(state->matrix->residence);
 }
 
 /* ------------------------------------------------------------------------------------------------ outside a run ---- */
