@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "hawser/batches.h"
 #include "hawser/data.h"
 #include "hawser/matrix.h"
 #include "hawser/options.h"

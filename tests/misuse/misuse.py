@@ -9,9 +9,9 @@ the calls are given (f->...) and says what must come of each. A function that th
 import re
 import sys
 
-# The inner-loop kernels of matrix.h look at nothing but their numbers.
+# The inner-loop kernels of matrix.h and batches.h look at nothing but their numbers.
 KERNELS = {"hawser_column_dot", "hawser_column_axpy", "hawser_column_moments", "hawser_scan", "hawser_scan_some",
-           "hawser_combine", "hawser_multiply", "hawser_dot"}
+           "hawser_combine", "hawser_multiply", "hawser_dot", "hawser_batch_gather"}
 
 # What a parameter is given, by its type and name, or by its type alone.
 GIVEN = {
@@ -30,6 +30,7 @@ GIVEN = {
     "const hawser_matrix *": "&f->matrix", "const hawser_matrix * part": "&f->part",
     "const hawser_load *": "&f->load", "hawser_load *": "&f->load_out", "const hawser_generate *": "&f->generate",
     "hawser_rows *": "f->rows", "const hawser_rows *": "f->rows", "hawser_rows **": "&f->made_rows", "hawser_piece *": "&f->piece",
+    "hawser_batches *": "&f->batches", "const hawser_batches *": "&f->batches", "hawser_batch *": "&f->batch_out",
     "hawser_load_figures *": "&f->figures_out", "bool *": "&f->more",
     "const hawser_store_options *": "&f->store_options", "const hawser_table *": "&f->table",
     "const hawser_request *": "&f->request", "const hawser_serving *": "&f->serving",
