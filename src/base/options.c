@@ -377,10 +377,22 @@ typedef struct hw_walk {
     hawser_error *error;
 } hw_walk;
 
+/* Returns whether users of other software may repeat the option, once for each column. */
+static bool names_columns(const hawser_option *row)
+{
+    return row->unit != NULL && (strcmp(row->unit, "LIST") == 0 || strcmp(row->unit, "COLUMN") == 0);
+}
+
 static hawser_status set_argument(const hw_walk *walk, hw_slot *slot, const char *value)
 {
     char where[LONGEST_KEY + 8];
     snprintf(where, sizeof where, "--%s", slot->row->key);
+    if (slot->source == HAWSER_FROM_COMMAND_LINE && names_columns(slot->row) && strcmp(slot->text, value) != 0)
+        return hawser_fail(
+            walk->error, HAWSER_BAD_OPTION,
+            "--%s is given twice, as '%.60s' and '%.60s', and the second would replace the first; where several "
+            "columns are meant, write one list: --%s %.60s,%.60s",
+            slot->row->key, slot->text, value, slot->row->key, slot->text, value);
     return slot_set(slot, value, HAWSER_FROM_COMMAND_LINE, where, walk->error);
 }
 

@@ -19,14 +19,22 @@ static size_t run_end(const unsigned char *roles, size_t width, size_t from)
     return from;
 }
 
+/* Finds the next feature from `from` on. */
+static size_t next_feature(const unsigned char *roles, size_t width, size_t from)
+{
+    while (from < width && roles[from] != HW_FEATURE)
+        from++;
+    return from;
+}
+
 hawser_status hw_keep_numbers(hawser_dataset *dataset, const unsigned char *roles, size_t width, hawser_error *error)
 {
     char *text = NULL;
     size_t size = 0, length = 0, longest = sizeof "18446744073709551615-18446744073709551615,";
     for (size_t j = 0, end; j < width; j = end + 1) {
         end = run_end(roles, width, j);
-        if (end == width && length == 0 && j == 0)
-            return HAWSER_OK; /* all columns are features */
+        if (j == 0 && next_feature(roles, width, end) == width)
+            return HAWSER_OK; /* the features come first, and count as the input's columns do */
         if (end == j)
             continue;
         if (length + longest > size) {

@@ -4,7 +4,7 @@
 
 #include "data/dataset.h"
 
-/* Keeps the numbers of the input's columns that are features (hawser_dataset_numbers), unless all are. `roles` has one item for each of `width`
+/* Keeps the numbers of the input's columns that are features (hawser_dataset_numbers), unless these come first. `roles` has one item for each of `width`
  * columns. */
 hawser_status hw_keep_numbers(hawser_dataset *dataset, const unsigned char *roles, size_t width,
                               hawser_error *error) HAWSER_MUST_USE;

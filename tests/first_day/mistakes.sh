@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Ten mistakes of a first day: each is refused by one line that names the place and what to do, and leaves no file.
+# Mistakes of a first day: each is refused by one line that names the place and what to do, and leaves no file.
 source "$HAWSER_SOURCE/tests/integration/cli.bash"
 
 python3 - <<'P'
@@ -17,6 +17,11 @@ put("houses.csv")
 put("typo.csv", "Bonn,3,12o.5,400")
 put("thousands.csv", 'Bonn,3,"1,250.5",400')
 put("gap.csv", "Bonn,,120.5,400")
+for row in rows[1:]:
+    row[1] = "$" + row[1]
+put("dollars.csv")
+open("mac.csv", "w").write("\r".join(map(",".join, rows)) + "\r")
+open("lines.csv", "w").write('note,price\n"one\nnote",3\n')
 P
 printf 'town,rooms\nBonn,3\n' >narrow.csv
 printf 'town,rooms,area\nKyiv,3,70\n' >later.csv
@@ -49,5 +54,12 @@ mistake 3 "the target has words \('Bonn', ...\), and a regression needs numbers;
 mistake 3 "narrow.csv: has no column 'area', which the model needs" "$hawser" predict model narrow.csv -o new
 mistake 3 "later.csv:2:1: column 0 'town' has a word that the training data did not have; --unseen zero .*\"Kyiv\"" "$hawser" predict model \
     later.csv -o new
+mistake 2 "ignore is given twice, as 'town' and 'rooms', .*; where several columns are meant, write one list: --ignore town,rooms" \
+    "${train[@]}" houses.csv --ignore town --ignore rooms
+mistake 3 "dollars.csv:2:6: column 1 'rooms' has a number with a sign of currency or percent; write the number alone, or .*categories" \
+    "${train[@]}" dollars.csv
+mistake 3 "mac.csv: its lines end in carriage returns alone; convert them" "${train[@]}" mac.csv
+mistake 3 "lines.csv:2:1: a quote is not closed on its line; a field cannot contain a line break" "${train[@]}" lines.csv
+mistake 3 "houses.csv:2:1: the weight is not a number" "${train[@]}" houses.csv --weights town
 mistake 3 "houses.csv: not a whole model file" "$hawser" predict houses.csv model -o new
 finish

@@ -172,7 +172,8 @@ static void wrong_text_is_refused_with_place_and_text(void **state)
         {"1,2\n3,1e999\n", "in:2:3: the value is too large: \"1e999\""},
         {"1,2\n3,4\n5,6,7\n", "in:3:5: expected 2 fields, as in the first line, but found more: \"7\""},
         {"1,2\n3\n", "in:2:2: expected 2 fields, as in the first line, but found 1: end of line"},
-        {"1,2\n3,\"4\n", "in:2:3: a quote is not closed on its line: \"\"4\""},
+        {"1,2\n3,\"4\n", "in:2:3: a quote is not closed on its line; a field cannot contain a line break, so replace it by "
+                         "a blank: \"\"4\""},
         {"1,2\n3,\"4\"5\n", "in:2:6: something follows a closing quote: \"5\""},
         {"1,2\n3,4 5\n", "in:2:3: a separator is in the number; write a decimal point, and no groups: \"4\""},
         {"1,2\n3,-nan\n", "in:2:3: the value is NaN; remove the row or write a number: \"-nan\""},

@@ -37,6 +37,10 @@ static void ignored_columns_keep_their_numbers(void **state)
     hawser_load load = {.target = "0", .ignore = "1,3"};
     hawser_dataset *d = load_text("1,2,3,4,5\n2,3,4,5,6\n", load);
     assert_string_equal(hawser_dataset_numbers(d), "2,4");
+    hawser_dataset *first = load_text("1,2,3\n2,3,4\n", (hawser_load){.target = "-1"});
+    assert_null(hawser_dataset_numbers(first)); /* the features come first */
+    is_called(first, 1, "1");
+    hawser_dataset_free(first);
     is_called(d, 0, "2");
     is_called(d, 1, "4");
     hawser_dataset_free(d);

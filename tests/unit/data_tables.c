@@ -190,11 +190,21 @@ static void a_cell_that_is_neither_number_nor_word_is_refused(void **state)
                 "\"24.11.2026\"");
     refuse_text("y,n\n1,\"1,234\"\n", plain,
                 "in:2:4: a comma is in the number; write a decimal point, and no groups: \"1\"");
+    static const char *const signs[] = {"$5", "-$5", "5%", "12.5%", "5\xe2\x82\xac", "\xc2\xa3 1,200"};
+    for (size_t k = 0; k < sizeof signs / sizeof *signs; k++) {
+        char text[64], message[256];
+        snprintf(text, sizeof text, "y;n\n1;%s\n2;x\n", signs[k]);
+        snprintf(message, sizeof message,
+                 "in:2:3: column 1 'n' has a number with a sign of currency or percent; write the number alone, or read the "
+                 "column as words (--categories): \"%.*s\"",
+                 (int)strcspn(signs[k], " ,"), signs[k]);
+        refuse_text(text, plain, message);
+    }
     refuse_text("y,a\n1,b\xe9\n", plain,
                 "in:2: a word in column 1 'a' is not UTF-8; convert the file, for example: iconv -f ISO-8859-1 -t UTF-8");
-    refuse_text("y,a,w\n1,b,2\n2,c,heavy\n", (hawser_load){.weights = "w"}, "in:3:5: the value is not a number: \"heavy\"");
+    refuse_text("y,a,w\n1,b,2\n2,c,heavy\n", (hawser_load){.weights = "w"}, "in:3:5: the weight is not a number: \"heavy\"");
     refuse_text("y,a,o\n1,b,2\n2,c,none at all\n", (hawser_load){.offset = "o"},
-                "in:3:5: the value is not a number: \"none\"");
+                "in:3:5: the offset is not a number: \"none\"");
     refuse_text("y,a\n1,b\n", (hawser_load){.categories = "none"}, "in:2:3: the value is not a number: \"b\"");
 }
 

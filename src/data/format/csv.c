@@ -35,7 +35,7 @@ static const char *odd_field(row_place *p, size_t column, const char *at, hawser
     const hw_csv *csv = p->csv;
     const char *begin, *stop, *end = hw_csv_field(at, p->chunk->end, csv->delimiter, &begin, &stop);
     if (end == NULL)
-        return (void)hw_chunk_fail(p->chunk, at, error, "a quote is not closed on its line"), NULL;
+        return (void)hw_chunk_fail(p->chunk, at, error, HW_CSV_OPEN_QUOTE), NULL;
     if (*end != '\n' && !hw_csv_splits(*end, csv->delimiter))
         return (void)hw_chunk_fail(p->chunk, end, error, "something follows a closing quote"), NULL;
     unsigned role = csv->rules.roles[column];

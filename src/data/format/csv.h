@@ -5,6 +5,8 @@
 #include "data/source/parse.h"
 #include "data/table/table.h"
 
+#define HW_CSV_OPEN_QUOTE "a quote is not closed on its line; a field cannot contain a line break, so replace it by a blank"
+
 /* What the first lines settle. Arrays are released by hw_csv_free. */
 typedef struct hw_csv {
     char delimiter;

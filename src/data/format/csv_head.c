@@ -113,7 +113,7 @@ static hawser_status walk_line(const hw_chunk *line, hw_csv *csv, bool *has_name
         const char *field = at;
         at = hw_csv_field(at, line->end, csv->delimiter, &begin, &stop);
         if (at == NULL)
-            return hw_chunk_fail(line, field, error, "a quote is not closed on its line");
+            return hw_chunk_fail(line, field, error, HW_CSV_OPEN_QUOTE);
         bool ends = at >= line->end || *at == '\n';
         if (!ends && !hw_csv_splits(*at, csv->delimiter))
             return hw_chunk_fail(line, at, error, "other text follows a closing quote");
@@ -161,6 +161,13 @@ static hawser_status check_names(const hw_job *job, const hw_csv *csv, hawser_er
     return status;
 }
 
+/* Returns whether text without a line feed has a carriage return before its end. */
+static bool holds_returns(const char *text, const char *end)
+{
+    const char *found = memchr(text, '\r', (size_t)(end - text));
+    return found != NULL && found + 1 < end;
+}
+
 /* The first line that is not empty, copied behind which nothing is read. */
 static hawser_status first_line(hw_job *job, hw_csv *csv, hw_chunk *line, hawser_error *error)
 {
@@ -188,6 +195,10 @@ static hawser_status first_line(hw_job *job, hw_csv *csv, hw_chunk *line, hawser
     if (text == end)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: no rows in the input", line->file->name);
     HAWSER_TRY(hw_check_text(line->file, line->line, text, stop != NULL ? stop : end, error));
+    if (stop == NULL && holds_returns(text, end))
+        return hawser_fail(error, HAWSER_BAD_INPUT,
+                           "%s: its lines end in carriage returns alone; convert them, for example: tr '\\r' '\\n' <%s",
+                           line->file->name, line->file->name);
     csv->skip = (uint64_t)((stop != NULL ? stop + 1 : end) - start);
     csv->line_bytes = (size_t)((stop != NULL ? stop : end) - text);
     HAWSER_TRY(HW_NEW(&csv->line, csv->line_bytes + 1 + HW_CHUNK_SLACK, "the first line", error));

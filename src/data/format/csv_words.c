@@ -40,6 +40,29 @@ static bool has_separators(const char *begin, const char *stop)
     return digits > 1 && separators > 0;
 }
 
+/* A number with the sign of a currency or of percent: "$1,200.50", "12 %". */
+static bool has_unit(const char *begin, const char *stop)
+{
+    static const char *const signs[] = {"$", "\xe2\x82\xac", "\xc2\xa3", "\xc2\xa5"}; /* dollar, euro, pound, yen */
+    const char *first = begin, *last = stop, *at = begin + (begin < stop && (*begin == '-' || *begin == '+'));
+    for (size_t k = 0; k < sizeof signs / sizeof *signs; k++) {
+        size_t length = strlen(signs[k]);
+        if ((size_t)(stop - at) > length && memcmp(at, signs[k], length) == 0)
+            first = at + length;
+        else if ((size_t)(last - first) > length && memcmp(last - length, signs[k], length) == 0)
+            last -= length;
+    }
+    last -= first < last && last[-1] == '%';
+    if (first == begin && last == stop)
+        return false;
+    while (first < last && *first == ' ')
+        first++;
+    while (first < last && last[-1] == ' ')
+        last--;
+    double value;
+    return has_separators(first, last) || (first < last && hw_number(first, &value) == last);
+}
+
 /* What other software writes for numbers that are not finite. */
 static bool is_not_finite(const char *begin, const char *stop)
 {
@@ -124,6 +147,17 @@ static hawser_status date_cell(const hw_csv *csv, const hw_chunk *chunk, hw_text
     return HAWSER_OK;
 }
 
+static const char *role_name(const hw_csv *csv, size_t column)
+{
+    unsigned role = csv->rules.roles[column];
+    return role == HW_TARGET || (role >= HW_FURTHER && role < HW_UNSEEN) ? "target"
+           : role == HW_WEIGHTS                                          ? "weight"
+           : role == HW_GROUPS                                           ? "group"
+           : csv->exposure == column + 1                                 ? "exposure"
+           : role == HW_OFFSET                                           ? "offset"
+                                                                         : "value";
+}
+
 /* What is no number where only a number may be; see hw_csv_word for `rest`. */
 static hawser_status refuse_word(const hw_csv *csv, const hw_chunk *chunk, size_t column, const char *begin,
                                  const char *stop, const char *rest, hawser_error *error)
@@ -132,7 +166,16 @@ static hawser_status refuse_word(const hw_csv *csv, const hw_chunk *chunk, size_
         return hw_chunk_fail(chunk, hw_skip_blanks(rest), error, "something follows the number");
     if (rest != NULL && rest < stop && *rest == ',')
         return hw_chunk_fail(chunk, begin, error, "a comma is in the number; write a decimal point, and no groups");
-    return hw_no_number(chunk, begin, csv->rules.roles[column] == HW_TARGET ? "target" : "value", error);
+    return hw_no_number(chunk, begin, role_name(csv, column), error);
+}
+
+static hawser_status has_a_unit(const hw_csv *csv, const hw_chunk *chunk, size_t column, const char *at, hawser_error *error)
+{
+    char text[HW_FIELD_CALLED];
+    return hw_chunk_fail(chunk, at, error,
+                         "%s has a number with a sign of currency or percent; write the number alone, or read the column as "
+                         "words (--categories)",
+                         hw_field_called(&csv->rules, column, text));
 }
 
 hawser_status hw_csv_word(const hw_csv *csv, const hw_chunk *chunk, hw_text_part *part, size_t column, const char *begin,
@@ -152,6 +195,8 @@ hawser_status hw_csv_word(const hw_csv *csv, const hw_chunk *chunk, hw_text_part
     if (text == HW_TEXT_AUTO && has_separators(begin, stop))
         return hw_chunk_fail(chunk, begin, error, "%s is in the number; write a decimal point, and no groups",
                              memchr(begin, ',', (size_t)(stop - begin)) != NULL ? "a comma" : "a separator");
+    if (text == HW_TEXT_AUTO && has_unit(begin, stop))
+        return has_a_unit(csv, chunk, column, begin, error);
     if (text == HW_TEXT_AUTO && is_not_finite(begin, stop))
         return hw_no_number(chunk, begin, role == HW_TARGET ? "target" : "value", error);
     if (csv->placing) {
@@ -173,11 +218,7 @@ static hawser_status refuse_missing(const hw_csv *csv, const hw_chunk *chunk, si
     unsigned role = csv->rules.roles[column];
     if (role != HW_FEATURE)
         return hw_chunk_fail(chunk, at, error, "the %s is missing in %s; only --missing drop helps here",
-                             role == HW_TARGET || role >= HW_FURTHER ? "target"
-                             : role == HW_WEIGHTS                    ? "weight"
-                             : role == HW_GROUPS                     ? "group"
-                                                                     : "offset",
-                             hw_field_called(&csv->rules, column, text));
+                             role_name(csv, column), hw_field_called(&csv->rules, column, text));
     return hw_chunk_fail(chunk, at, error, "a value is missing in %s; use --missing zero, mean or drop",
                          hw_field_called(&csv->rules, column, text));
 }
