@@ -99,7 +99,7 @@ typedef struct hawser_load {
     size_t
         columns; /**< predict, evaluate: the model's number of columns; columns beyond it are counted and ignored. 0: all columns */
     hawser_type type; /**< HAWSER_F64 or HAWSER_F32 storage */
-    int rows_layout;  /**< 1: keep CSR (prediction); 0: CSC (training); dense files are dense column-major either way */
+    int rows_layout; /**< 1: by rows, CSR or HAWSER_DENSE_ROWS (programs split by row, prediction); 0: by columns, CSC or HAWSER_DENSE */
     uint32_t threads; /**< 0: the job's processors */
     /** Bytes; 0: what cgroup and machine have free, divided among the job's nodes on the host. With 0 an input may also have at most 2^24 rows or
      *  columns plus 16 for each byte of its text */

@@ -78,7 +78,7 @@ static inline hawser_sync hawser_centric(uint32_t delta)
 
 /* ------------------------------------------------------------------------------------------------------ states ---- */
 
-/** How a data state is split over the blocks: into ranges of columns (CSC, dense) or rows (CSR, dense), cut by hawser_balance. The plan
+/** How a data state is split over the blocks: into ranges of columns (CSC, HAWSER_DENSE) or rows (CSR, both dense layouts), cut by hawser_balance. The plan
  *  refuses HAWSER_BY_ROW if hawser_job_load has distributed the columns of the input over nodes. Every node maps a cache file, so it may be split
  *  by rows. */
 typedef enum hawser_split {

@@ -22,13 +22,14 @@ typedef enum hawser_type { HAWSER_F64 = 0, HAWSER_F32 = 1, HAWSER_I64 = 2 } haws
 
 /** The memory layout of a matrix. */
 typedef enum hawser_layout {
-    HAWSER_DENSE = 0, /**< column-major; column j starts at values + j * stride (in elements) */
-    HAWSER_CSC = 1,   /**< offsets has cols + 1 entries, indices are row numbers, ascending in a column */
-    HAWSER_CSR = 2    /**< offsets has rows + 1 entries, indices are column numbers, ascending in a row */
+    HAWSER_DENSE = 0,     /**< column-major; column j starts at values + j * stride (in elements) */
+    HAWSER_CSC = 1,       /**< offsets has cols + 1 entries, indices are row numbers, ascending in a column */
+    HAWSER_CSR = 2,       /**< offsets has rows + 1 entries, indices are column numbers, ascending in a row */
+    HAWSER_DENSE_ROWS = 3 /**< row-major; row i starts at values + i * stride (in elements) */
 } hawser_layout;
 
-/** A read-only view of a matrix or of a range of its columns (CSC, dense) or rows (CSR, dense). The view does not own the arrays; their owner,
- *  usually a hawser_dataset, must outlive it. `offsets` need not start at zero: entry k of column j is
+/** A read-only view of a matrix or of a range of its columns (all layouts except CSR) or rows (all except CSC). The view does not own the arrays;
+ *  their owner, usually a hawser_dataset, must outlive it. `offsets` need not start at zero: entry k of column j is
  *  indices[offsets[j] + k], so a view of a column range shares the arrays of the whole. */
 typedef struct hawser_matrix {
     size_t rows;
@@ -39,11 +40,14 @@ typedef struct hawser_matrix {
     const uint64_t *offsets;
     const uint32_t *indices;
     const void *values;
-    size_t stride; /**< dense only: elements from one column to the next, >= rows */
-    size_t first;  /**< index in the whole matrix of this view's first column, or of its first row in a view of rows */
+    size_t
+        stride; /**< HAWSER_DENSE: elements from one column to the next, >= rows; HAWSER_DENSE_ROWS: from one row to the next, >= cols */
+    size_t first; /**< index in the whole matrix of this view's first column, or of its first row in a view of rows */
     /** NULL: all entries are on this node. Else some columns are on other nodes until they are fetched (hawser_job_load, hawser_data_fetch) */
     struct hawser_residence *residence;
 } hawser_matrix;
+
+/** "Dense" below means both dense layouts. They give the same bits; functions of columns are slow on HAWSER_DENSE_ROWS, except hawser_scan. */
 
 /** Returns a view of columns [begin, end) of a CSC or dense matrix, without a copy. begin <= end <= A->cols. */
 HAWSER_API hawser_matrix hawser_matrix_columns(const hawser_matrix *A, size_t begin, size_t end);
@@ -76,9 +80,10 @@ HAWSER_API void hawser_combine(const hawser_matrix *A, const uint32_t *columns, 
 /** Computes out[i] = sum_j A[i,j] w[j] + constant for every row, in any layout. out has A->rows entries, w has A->cols. */
 HAWSER_API void hawser_multiply(const hawser_matrix *A, const double *w, double constant, double *out);
 
-/** Computes Gram entries of listed columns of a CSC or dense view: for a in [fresh, count) and b in [0, a],
+/** Computes Gram entries of listed columns of a CSC or HAWSER_DENSE view: for a in [fresh, count) and b in [0, a],
  *  G[a * ld + b] = G[b * ld + a] = sum_i w_i A[i, columns[a]] A[i, columns[b]]. Rows below `fresh` are unchanged, so a
- *  growing set computes only its new entries. weights NULL means ones. Returns HAWSER_NO_MEMORY if there is no scratch memory. */
+ *  growing set computes only its new entries. weights NULL means ones. Returns HAWSER_NO_MEMORY if there is no scratch memory, and
+ *  HAWSER_BAD_ARGUMENT for HAWSER_DENSE_ROWS and CSR. */
 HAWSER_API hawser_status hawser_gram(const hawser_matrix *A, const uint32_t *columns, size_t fresh, size_t count,
                                      const double *weights, double *G, size_t ld, hawser_error *error) HAWSER_MUST_USE;
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/layout.h"
 #include "cli/input.h"
 #include "cli/json.h"
 #include "data/formats.h"
@@ -64,7 +65,7 @@ static hawser_status print_json(const hw_call *call, const hawser_dataset *data,
     hw_json_count(object, "rows", matrix->rows, &ok);
     hw_json_count(object, "columns", matrix->cols, &ok);
     hw_json_count(object, "stored", matrix->stored, &ok);
-    hw_json_text(object, "layout", matrix->layout == HAWSER_DENSE ? "dense" : "sparse", &ok);
+    hw_json_text(object, "layout", hw_is_dense(matrix) ? "dense" : "sparse", &ok);
     hw_json_text(object, "type", matrix->type == HAWSER_F32 ? "f32" : "f64", &ok);
     hw_json_take(object, "target", json_boolean(hawser_dataset_target(data) != NULL), &ok);
     hw_json_text(object, "target_name", hawser_dataset_target_name(data), &ok);
@@ -87,8 +88,8 @@ static void print_lines(FILE *out, const hawser_dataset *data)
     double cells = (double)matrix->rows * (double)matrix->cols;
     fprintf(out, "format      %s\nrows        %zu\ncolumns     %zu%s\n", hw_format_name(figures->format), matrix->rows,
             matrix->cols, matrix->cols > 0 && hawser_dataset_column(data, 0) != NULL ? ", named" : "");
-    fprintf(out, "stored      %" PRIu64 " (%s, %.3g %% of all)\n", matrix->stored,
-            matrix->layout == HAWSER_DENSE ? "dense" : "sparse", cells > 0 ? 100 * (double)matrix->stored / cells : 0.0);
+    fprintf(out, "stored      %" PRIu64 " (%s, %.3g %% of all)\n", matrix->stored, hw_is_dense(matrix) ? "dense" : "sparse",
+            cells > 0 ? 100 * (double)matrix->stored / cells : 0.0);
     fprintf(out, "target      %s%s%s\n", hawser_dataset_target(data) != NULL ? "yes" : "no", name != NULL ? ", " : "",
             name != NULL ? name : "");
     if (figures->index_base >= 0)

@@ -2,12 +2,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/layout.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "base/type.h"
 #include "cli/input.h"
 #include "data/dataset.h"
 #include "data/formats.h"
+#include "data/layout/flip.h"
 
 enum { LONGEST_PATH = 4096, SPLIT_STREAM = 0x73706c69 };
 
@@ -31,7 +32,7 @@ const hawser_option *hw_data_split_rows(void)
 static const char *extension_of(const hw_call *call, const hawser_dataset *data)
 {
     const char *to = hawser_options_text(call->options, "to");
-    bool dense = hawser_dataset_matrix(data)->layout == HAWSER_DENSE;
+    bool dense = hw_is_dense(hawser_dataset_matrix(data));
     return to != NULL ? to : hw_format_row_of(dense ? HAWSER_CSV : HAWSER_SVMLIGHT)->extension;
 }
 
@@ -157,16 +158,16 @@ static hawser_status order_dense(hawser_dataset *to, const hawser_matrix *from, 
     HAWSER_TRY(hw_new_array(&values, from->rows * from->cols, single ? sizeof(float) : sizeof(double),
                             "rows in another order", error));
     hw_dataset_own(to, values);
-    for (size_t j = 0; j < from->cols; j++)
-        for (size_t i = 0; i < from->rows; i++) {
-            size_t at = j * from->rows + i, source = j * from->stride + order[i];
+    to->matrix.values = values;
+    to->matrix.stride = hw_line_width(from);
+    for (size_t i = 0; i < from->rows; i++)
+        for (size_t j = 0; j < from->cols; j++) {
+            uint64_t at = hw_dense_place(&to->matrix, i, j), source = hw_dense_place(from, order[i], j);
             if (single)
                 ((float *)values)[at] = ((const float *)from->values)[source];
             else
                 ((double *)values)[at] = ((const double *)from->values)[source];
         }
-    to->matrix.values = values;
-    to->matrix.stride = from->rows;
     return HAWSER_OK;
 }
 
@@ -179,8 +180,8 @@ static hawser_status order_rows(const hawser_dataset *from, const uint32_t *orde
     to->columns = from->columns;
     to->target_name = from->target_name;
     to->figures.index_base = from->figures.index_base;
-    hawser_status status = from->matrix.layout == HAWSER_DENSE ? order_dense(to, &from->matrix, order, error)
-                                                               : order_sparse(to, &from->matrix, order, error);
+    hawser_status status = hw_is_dense(&from->matrix) ? order_dense(to, &from->matrix, order, error)
+                                                      : order_sparse(to, &from->matrix, order, error);
     if (status == HAWSER_OK)
         status = order_doubles(to, from->target, order, &to->target, error);
     if (status == HAWSER_OK)
@@ -217,6 +218,19 @@ static hawser_status split_fraction(const hw_call *call, const hawser_dataset *d
     return status;
 }
 
+/* A training maps a dense cache in place if it is stored by columns, so the caches that are written are. */
+static hawser_status suit_caches(const hw_call *call, hawser_dataset *data, hawser_error *error)
+{
+    hw_flipped flipped;
+    const hw_format_row *cache = hw_format_row_of(HAWSER_CACHE);
+    if (data->matrix.layout != HAWSER_DENSE_ROWS || strcmp(extension_of(call, data), cache->extension) != 0)
+        return HAWSER_OK;
+    HAWSER_TRY(hw_flip_dense(&data->matrix, &flipped, error));
+    hw_dataset_own(data, flipped.values);
+    data->matrix = flipped.matrix;
+    return HAWSER_OK;
+}
+
 hawser_status hw_data_split(hw_call *call, hawser_error *error)
 {
     bool parts = hawser_options_has(call->options, "parts"), fraction = hawser_options_has(call->options, "fraction");
@@ -232,6 +246,8 @@ hawser_status hw_data_split(hw_call *call, hawser_error *error)
     HAWSER_TRY(hw_load_as(call, call->words, call->count, &how, &data, error));
     hawser_status status =
         check_parts(call, data, parts ? (size_t)hawser_options_integer(call->options, "parts") : 0, error);
+    if (status == HAWSER_OK)
+        status = suit_caches(call, data, error);
     if (status == HAWSER_OK)
         status = parts ? split_parts(call, data, error) : split_fraction(call, data, error);
     hawser_dataset_free(data);

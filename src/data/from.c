@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/argument.h"
+#include "base/layout.h"
 #include "base/memory.h"
-#include "base/type.h"
 #include "data/dataset.h"
 #include "linalg/sound.h"
 
@@ -21,7 +21,7 @@ static hawser_status check_shape(const hawser_matrix *A, hawser_error *error)
 
 static hawser_status check_lines(const hawser_matrix *A, hawser_error *error)
 {
-    size_t lines = A->layout == HAWSER_CSR ? A->rows : A->cols, width = A->layout == HAWSER_CSR ? A->cols : A->rows;
+    size_t lines = hw_lines(A), width = hw_line_width(A);
     const char *line = A->layout == HAWSER_CSR ? "row" : "column";
     for (size_t j = 0; j < lines; j++) {
         if (A->offsets[j + 1] < A->offsets[j] || A->offsets[j + 1] - A->offsets[j] > width)
@@ -66,11 +66,12 @@ static hawser_status copy_dense(hawser_dataset *dataset, const hawser_matrix *A,
     if (A->cols > SIZE_MAX / A->rows)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "%zu x %zu is more than memory can hold", A->rows, A->cols);
     HAWSER_TRY(hw_new_array((void **)&values, A->rows * A->cols, size, "a copy of the data", error));
-    for (size_t j = 0; j < A->cols; j++)
-        memcpy(values + j * A->rows * size, (const unsigned char *)A->values + j * A->stride * size, A->rows * size);
+    size_t width = hw_line_width(A);
+    for (size_t j = 0; j < hw_lines(A); j++)
+        memcpy(values + j * width * size, (const unsigned char *)A->values + j * A->stride * size, width * size);
     hw_dataset_own(dataset, values);
     dataset->matrix.values = values;
-    dataset->matrix.stride = A->rows;
+    dataset->matrix.stride = width;
     dataset->matrix.stored = (uint64_t)A->rows * A->cols;
     return HAWSER_OK;
 }
@@ -78,7 +79,7 @@ static hawser_status copy_dense(hawser_dataset *dataset, const hawser_matrix *A,
 static hawser_status copy_sparse(hawser_dataset *dataset, const hawser_matrix *A, size_t size, hawser_error *error)
 {
     HAWSER_TRY(check_lines(A, error));
-    size_t lines = A->layout == HAWSER_CSR ? A->rows : A->cols;
+    size_t lines = hw_lines(A);
     uint64_t first = A->offsets[0], stored = A->offsets[lines] - first;
     uint64_t *offsets = NULL;
     HAWSER_TRY(HW_NEW(&offsets, lines + 1, "a copy of the data", error));
@@ -98,7 +99,7 @@ static hawser_status fill(hawser_dataset *dataset, const hawser_matrix *A, const
 {
     size_t size = hw_type_size(A->type);
     dataset->matrix = (hawser_matrix){.rows = A->rows, .cols = A->cols, .layout = A->layout, .type = A->type};
-    if (A->layout == HAWSER_DENSE)
+    if (hw_is_dense(A))
         HAWSER_TRY(copy_dense(dataset, A, size, error));
     else
         HAWSER_TRY(copy_sparse(dataset, A, size, error));

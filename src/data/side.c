@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/layout.h"
 #include "base/memory.h"
 #include "data/exposure.h"
 #include "data/formats.h"
@@ -85,7 +86,7 @@ static hawser_status read_targets(hw_job *job, const char *path, hawser_dataset 
 static size_t known_width(const hw_job *job, const hawser_dataset *dataset)
 {
     const hawser_load_figures *figures = &dataset->figures;
-    if (dataset->matrix.layout == HAWSER_DENSE)
+    if (hw_is_dense(&dataset->matrix))
         return dataset->matrix.cols + (size_t)figures->unseen_columns;
     return hw_format_is(figures->format, HW_FORMAT_NUMBERED) || job->load->columns != 0 ? SIZE_MAX : dataset->matrix.cols;
 }

@@ -356,7 +356,9 @@ static hawser_status sparse_gram(const gram *g, hawser_error *error)
 static hawser_status check(const hawser_matrix *A, size_t begin, size_t end, size_t fresh, size_t count, size_t ld,
                            hawser_error *error)
 {
-    const char *wrong = A->layout == HAWSER_CSR ? "is stored by rows (CSR)" : hw_matrix_wrong(A);
+    const char *wrong = A->layout == HAWSER_CSR          ? "is stored by rows (CSR)"
+                        : A->layout == HAWSER_DENSE_ROWS ? "is stored by rows (HAWSER_DENSE_ROWS)"
+                                                         : hw_matrix_wrong(A);
     if (wrong != NULL)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "the matrix of a Gram matrix %s", wrong);
     if (fresh > count || count > ld || begin > end || end > A->rows)

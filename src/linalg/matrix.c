@@ -3,7 +3,8 @@
 
 #include <assert.h>
 
-#include "base/type.h"
+#include "base/layout.h"
+#include "linalg/dense_rows.h"
 #include "linalg/kernels.h"
 #include "linalg/presence.h"
 
@@ -54,10 +55,10 @@ hawser_matrix hawser_matrix_columns(const hawser_matrix *A, size_t begin, size_t
     hawser_matrix view = *A;
     view.cols = end - begin;
     view.first = A->first + begin;
-    if (A->layout == HAWSER_DENSE) {
+    if (hw_is_dense(A)) {
         view.stored = (uint64_t)A->rows * view.cols;
-        if (view.cols > 0) /* no address beyond the array for an empty view */
-            view.values = dense_column(A, begin);
+        if (view.cols > 0 && A->rows > 0) /* no address beyond the array for an empty view */
+            view.values = at(A, hw_dense_place(A, 0, begin));
     } else {
         view.offsets = A->offsets + begin;
         view.stored = A->offsets[end] - A->offsets[begin];
@@ -73,9 +74,9 @@ hawser_matrix hawser_matrix_rows(const hawser_matrix *A, size_t begin, size_t en
     hawser_matrix view = *A;
     view.rows = end - begin;
     view.first = A->first + begin;
-    if (A->layout == HAWSER_DENSE) {
+    if (hw_is_dense(A)) {
         if (view.rows > 0 && A->cols > 0) /* no address beyond the array for an empty view */
-            view.values = (const char *)A->values + begin * hw_type_size(A->type);
+            view.values = at(A, hw_dense_place(A, begin, 0));
         view.stored = (uint64_t)view.rows * A->cols;
         return view;
     }
@@ -89,6 +90,8 @@ double hawser_column_dot(const hawser_matrix *A, size_t j, const double *x)
     assert(A->layout != HAWSER_CSR && j < A->cols);
     const hw_typed_kernels *kernels = kernels_of(A);
     hw_touch_column(A, j);
+    if (A->layout == HAWSER_DENSE_ROWS)
+        return hw_dense_rows_dot(A, j, x);
     if (A->layout == HAWSER_DENSE)
         return kernels->dense_dot(A->rows, dense_column(A, j), x);
     uint64_t begin = A->offsets[j];
@@ -101,6 +104,10 @@ void hawser_column_axpy(const hawser_matrix *A, size_t j, double step, double *x
     const hw_typed_kernels *kernels = kernels_of(A);
     if (step != 0)
         hw_touch_column(A, j);
+    if (A->layout == HAWSER_DENSE_ROWS) {
+        hw_dense_rows_axpy(A, j, step, x);
+        return;
+    }
     if (A->layout == HAWSER_DENSE) {
         kernels->dense_axpy(A->rows, dense_column(A, j), step, x);
         return;
@@ -116,7 +123,9 @@ void hawser_column_moments(const hawser_matrix *A, size_t j, const double *weigh
     const hw_typed_kernels *kernels = kernels_of(A);
     hw_touch_column(A, j);
     hw_moments moments;
-    if (A->layout == HAWSER_DENSE) {
+    if (A->layout == HAWSER_DENSE_ROWS) {
+        hw_dense_rows_moments(A, j, weights, centre, &moments);
+    } else if (A->layout == HAWSER_DENSE) {
         kernels->dense_moments(A->rows, dense_column(A, j), weights, centre, &moments);
     } else {
         uint64_t begin = A->offsets[j];
@@ -135,7 +144,9 @@ void hawser_scan(const hawser_matrix *A, const double *x, double *out)
     assert(A->layout != HAWSER_CSR);
     const hw_typed_kernels *kernels = kernels_of(A);
     hw_touch_columns(A);
-    if (A->layout == HAWSER_DENSE)
+    if (A->layout == HAWSER_DENSE_ROWS)
+        hw_dense_rows_scan(A, x, out);
+    else if (A->layout == HAWSER_DENSE)
         kernels->dense_scan(A->rows, A->cols, A->values, A->stride, x, out);
     else
         kernels->sparse_scan(A->cols, A->offsets, A->indices, A->values, x, out);
@@ -147,8 +158,11 @@ void hawser_scan_some(const hawser_matrix *A, const uint32_t *columns, size_t co
     const hw_typed_kernels *kernels = kernels_of(A);
     for (size_t k = 0; A->residence != NULL && k < count; k++)
         hw_presence_touch(A, columns[k]);
-    if (A->layout != HAWSER_DENSE)
+    if (!hw_is_dense(A))
         kernels->sparse_scan_some(columns, count, A->offsets, A->indices, A->values, x, out);
+    else if (A->layout == HAWSER_DENSE_ROWS)
+        for (size_t k = 0; k < count; k++)
+            out[columns[k]] = hw_dense_rows_dot(A, columns[k], x);
     else
         for (size_t k = 0; k < count; k++)
             out[columns[k]] = kernels->dense_dot(A->rows, dense_column(A, columns[k]), x);
@@ -186,7 +200,9 @@ static void combine_dense(const hawser_matrix *A, const uint32_t *columns, const
 void hawser_combine(const hawser_matrix *A, const uint32_t *columns, const double *coefficients, size_t count, double *out)
 {
     assert(A->layout != HAWSER_CSR);
-    if (A->layout == HAWSER_DENSE)
+    if (A->layout == HAWSER_DENSE_ROWS)
+        hw_dense_rows_combine(A, columns, coefficients, count, out);
+    else if (A->layout == HAWSER_DENSE)
         combine_dense(A, columns, coefficients, count, out);
     else
         for (size_t k = 0; k < count; k++)
@@ -203,6 +219,10 @@ void hawser_multiply(const hawser_matrix *A, const double *w, double constant, d
     }
     for (size_t i = 0; i < A->rows; i++)
         out[i] = constant;
+    if (A->layout == HAWSER_DENSE_ROWS) {
+        hw_dense_rows_combine(A, NULL, w, A->cols, out);
+        return;
+    }
     if (A->layout == HAWSER_DENSE) {
         combine_dense(A, NULL, w, A->cols, out);
         return;

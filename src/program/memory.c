@@ -1,5 +1,5 @@
 /* memory.c - estimates the memory of a plan on the node with the most blocks: data, replicas, updates in flight, and what units declare. */
-#include "base/type.h"
+#include "base/layout.h"
 #include "data/residence.h"
 #include "exchange/reduction.h"
 #include "program/plan.h"
@@ -29,15 +29,15 @@ static uint64_t in_replies(const hw_plan *plan, uint64_t bytes)
 static uint64_t data_bytes(const hw_plan *plan, const hawser_state *state)
 {
     const hawser_matrix *A = state->matrix;
-    uint64_t entry = hw_type_size(A->type) + (A->layout == HAWSER_DENSE ? 0 : sizeof *A->indices);
-    uint64_t lines = A->layout == HAWSER_CSR ? A->rows : A->cols, bytes = A->stored * entry;
+    uint64_t entry = hw_type_size(A->type) + (hw_is_dense(A) ? 0 : sizeof *A->indices);
+    uint64_t lines = hw_lines(A), bytes = A->stored * entry;
     for (const hawser_state *other = plan->program->states; other != state; other = other->next)
         if (other->kind == HW_DATA && (other->matrix == A || other->matrix->values == A->values))
             return 0;
     if (A->residence != NULL)
         bytes = (is_fetched(plan, A) ? bytes + in_replies(plan, bytes) : bytes / plan->settings.nodes) +
                 lines * (sizeof(uint32_t) + 1);
-    return bytes + (A->layout == HAWSER_DENSE ? 0 : lines * sizeof *A->offsets);
+    return bytes + (hw_is_dense(A) ? 0 : lines * sizeof *A->offsets);
 }
 
 /* Returns true if updates may arrive while a unit runs, so that a replica keeps a copy of its origin (replica.h). *flights is the number of clocks

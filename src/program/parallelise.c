@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/layout.h"
 #include "base/memory.h"
-#include "base/type.h"
 #include "codec/forms.h"
 #include "data/residence.h"
 #include "data/share/balance.h"
@@ -45,15 +45,9 @@ hawser_matrix hw_plan_part(const hw_plan *plan, const hawser_state *state, uint3
     size_t begin = bounds[block], end = bounds[block + 1];
     if (state->split == HAWSER_BY_COLUMN)
         return hawser_matrix_columns(whole, begin, end);
-    if (whole->layout == HAWSER_CSR)
-        return hawser_matrix_rows(whole, begin, end);
-    /* A part of a dense matrix by rows has all columns, which begin at its first row. */
-    hawser_matrix part = *whole;
-    size_t size = hw_type_size(whole->type);
-    part.values = (const char *)whole->values + begin * size;
-    part.rows = end - begin;
-    part.stored = (uint64_t)part.rows * part.cols;
-    part.first = begin;
+    hawser_matrix part = hawser_matrix_rows(whole, begin, end);
+    if (hw_is_dense(whole))
+        part.first = begin; /* `first` of a dense view may be the number of its first column */
     return part;
 }
 
@@ -97,7 +91,7 @@ static hawser_status split_data(hw_plan *plan, hw_state_plan *own, hawser_error 
     if (hw_state_is_split(state)) {
         HAWSER_TRY(HW_NEW(&own->bounds, blocks + 1, "a plan's bounds", error));
         own->costs = plan->settings.nodes <= 1 ? first->costs : NULL;
-        if (state->split == HAWSER_BY_ROW && first->matrix->layout == HAWSER_DENSE)
+        if (state->split == HAWSER_BY_ROW && hw_is_dense(first->matrix))
             even(first->matrix->rows, blocks, own->bounds);
         else if (own->costs != NULL)
             hw_balance_costs(first->matrix, own->costs, blocks, own->bounds);
@@ -107,7 +101,7 @@ static hawser_status split_data(hw_plan *plan, hw_state_plan *own, hawser_error 
     for (uint32_t b = 0; b < blocks; b++) {
         hawser_matrix part = hw_plan_part(plan, state, b);
         own->stored[b] = part.stored;
-        uint64_t entry = hw_type_size(part.type) + (part.layout == HAWSER_DENSE ? 0 : 4);
+        uint64_t entry = hw_type_size(part.type) + (hw_is_dense(&part) ? 0 : 4);
         if (part.stored * entry > own->block_bytes)
             own->block_bytes = part.stored * entry;
     }

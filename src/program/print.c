@@ -80,7 +80,7 @@ static void print_tree(const hw_plan *plan, const hawser_operator *operator, int
 
 static void print_shape(const hawser_state *state, FILE *out)
 {
-    static const char *const layouts[] = {"dense", "CSC", "CSR"};
+    static const char *const layouts[] = {"dense", "CSC", "CSR", "dense rows"};
     switch (state->kind) {
     case HW_DATA:
         fprintf(out, "data %zu x %zu %s %s, %" PRIu64 " stored, %s", state->matrix->rows, state->matrix->cols,

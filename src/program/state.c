@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/layout.h"
 #include "base/memory.h"
 #include "codec/forms.h"
 #include "linalg/sound.h"
@@ -108,9 +109,10 @@ hawser_state *hawser_data_state(hawser_program *program, const char *name, const
         hw_program_mistake(program, HAWSER_BAD_PROGRAM, "data state '%s': its matrix %s", name, hw_matrix_wrong(matrix));
     else if ((unsigned)split > HAWSER_FETCHED)
         hw_program_mistake(program, HAWSER_BAD_PROGRAM, "data state '%s': there is no split %d", name, (int)split);
-    else if (split == HAWSER_BY_COLUMN && matrix->layout == HAWSER_CSR)
+    else if (split == HAWSER_BY_COLUMN && hw_is_by_row(matrix))
         hw_program_mistake(program, HAWSER_BAD_PROGRAM,
-                           "data state '%s' is split by column, but its matrix is stored by rows (CSR)", name);
+                           "data state '%s' is split by column, but its matrix is stored by rows (%s)", name,
+                           matrix->layout == HAWSER_CSR ? "CSR" : "HAWSER_DENSE_ROWS");
     else if (split == HAWSER_BY_ROW && matrix->layout == HAWSER_CSC)
         hw_program_mistake(program, HAWSER_BAD_PROGRAM,
                            "data state '%s' is split by row, but its matrix is stored by columns (CSC)", name);

@@ -23,7 +23,7 @@ static inline void check_dataset(const hawser_dataset *dataset)
 {
     const hawser_matrix *A = hawser_dataset_matrix(dataset);
     must(A->rows > 0, "a loaded input has rows");
-    if (A->layout == HAWSER_DENSE) {
+    if (A->layout == HAWSER_DENSE || A->layout == HAWSER_DENSE_ROWS) {
         for (uint64_t e = 0; e < A->stored; e++)
             must(isfinite(((const double *)A->values)[e]), "values are finite");
         return;

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/hash.h"
+#include "base/layout.h"
 #include "base/memory.h"
 #include "data/cache/format.h"
 #include "data/layout/flip.h"
@@ -24,19 +25,23 @@ static const float FLOATS[] = {1, -2, 0.5F, 4, 5, 6, 7, 8, 9, 10, 11, 12};
 static const double TARGET[] = {1, 2, 3, 4}, WEIGHTS[] = {1, 0.5, 2, 1};
 static const char *const NAMES[] = {"a", "", "long name", "d"};
 
-/* 3 x 4 in CSC, 4 x 3 in CSR, 3 x 4 dense; everything that a dataset may have, for the caller's own struct. */
+/* 3 x 4 in CSC and dense, 4 x 3 in CSR; everything that a dataset may have, for the caller's own struct. */
 static hawser_dataset sample(hawser_layout layout, hawser_type type)
 {
     hawser_dataset d = {.figures = {.index_base = 1, .base_guessed = true}};
     d.matrix = (hawser_matrix){.rows = layout == HAWSER_CSR ? 4 : 3,
                                .cols = layout == HAWSER_CSR ? 3 : 4,
-                               .stored = layout == HAWSER_DENSE ? 12 : 6,
+                               .stored = 12,
                                .layout = layout,
                                .type = type,
-                               .offsets = layout == HAWSER_DENSE ? NULL : OFFSETS,
-                               .indices = layout == HAWSER_DENSE ? NULL : INDICES,
                                .values = type == HAWSER_F32 ? (const void *)FLOATS : DOUBLES,
-                               .stride = layout == HAWSER_DENSE ? 3 : 0};
+                               .stride = layout == HAWSER_DENSE_ROWS ? 4 : 3};
+    if (!hw_is_dense(&d.matrix)) {
+        d.matrix.stored = 6;
+        d.matrix.offsets = OFFSETS;
+        d.matrix.indices = INDICES;
+        d.matrix.stride = 0;
+    }
     d.target = TARGET;
     d.offset = WEIGHTS;
     d.columns = NAMES;
@@ -50,7 +55,7 @@ static void same(const hawser_dataset *a, const hawser_dataset *b)
     const hawser_matrix *A = &a->matrix, *B = &b->matrix;
     assert_true(A->rows == B->rows && A->cols == B->cols && A->stored == B->stored);
     assert_true(A->layout == B->layout && A->type == B->type && A->stride == B->stride);
-    if (A->layout != HAWSER_DENSE) {
+    if (!hw_is_dense(A)) {
         assert_memory_equal(A->offsets, B->offsets, ((A->layout == HAWSER_CSC ? A->cols : A->rows) + 1) * 8);
         assert_memory_equal(A->indices, B->indices, A->stored * 4);
     }
@@ -78,7 +83,7 @@ static void what_is_saved_is_loaded(void **state)
 {
     (void)state;
     hawser_error error;
-    for (int layout = HAWSER_DENSE; layout <= HAWSER_CSR; layout++)
+    for (int layout = HAWSER_DENSE; layout <= HAWSER_DENSE_ROWS; layout++)
         for (int type = HAWSER_F64; type <= HAWSER_F32; type++)
             for (int bare = 0; bare < 2; bare++) {
                 hawser_dataset d = sample((hawser_layout)layout, (hawser_type)type), *loaded;
@@ -91,7 +96,7 @@ static void what_is_saved_is_loaded(void **state)
                     d.weights = WEIGHTS;
                 }
                 assert_int_equal(hawser_dataset_save(&d, "c", &error), HAWSER_OK);
-                const hawser_load load = {.rows_layout = layout == HAWSER_CSR};
+                const hawser_load load = {.rows_layout = hw_is_by_row(&d.matrix)};
                 assert_int_equal(hw_cache_open("c", &load, &loaded, &error), HAWSER_OK);
                 same(&d, loaded);
                 assert_int_equal(loaded->figures.format, HAWSER_CACHE);
@@ -131,8 +136,31 @@ static void files_of_version_1_are_read(void **state)
     hawser_dataset_free(loaded);
     header->version = HW_CACHE_VERSION + 1;
     assert_int_equal(hw_cache_view(bytes, size, "c", true, &loaded, &error), HAWSER_BAD_INPUT);
-    assert_string_equal(error.text, "c: cache version 4; this version of Hawser reads 1 to 3; convert the data again");
+    assert_string_equal(error.text, "c: cache version 5; this version of Hawser reads 1 to 4; convert the data again");
     free(bytes);
+}
+
+/* Readers that do not know HAWSER_DENSE_ROWS must refuse its files by their version, and read all others. */
+static void only_dense_rows_have_version_4(void **state)
+{
+    (void)state;
+    hawser_error error;
+    for (int layout = HAWSER_DENSE; layout <= HAWSER_DENSE_ROWS; layout++) {
+        hawser_dataset d = sample((hawser_layout)layout, HAWSER_F64), *loaded;
+        size_t size;
+        assert_int_equal(hawser_dataset_save(&d, "c", &error), HAWSER_OK);
+        unsigned char *bytes = content("c", &size);
+        hw_cache_header *header = (hw_cache_header *)(void *)bytes;
+        assert_int_equal(header->version, layout == HAWSER_DENSE_ROWS ? 4 : 3);
+        header->version = 3;
+        header->digest = 0;
+        header->digest = hw_hash(header, sizeof *header, 0);
+        hawser_status status = hw_cache_view(bytes, size, "c", true, &loaded, &error);
+        assert_int_equal(status, layout == HAWSER_DENSE_ROWS ? HAWSER_BAD_INPUT : HAWSER_OK);
+        if (status == HAWSER_OK)
+            hawser_dataset_free(loaded);
+        free(bytes);
+    }
 }
 
 /* What a model knows must be there: a dense column that is not would be read as zeros. */
@@ -192,7 +220,7 @@ static void every_byte_matters(void **state)
 {
     (void)state;
     hawser_error error;
-    for (int layout = HAWSER_DENSE; layout <= HAWSER_CSR; layout++) {
+    for (int layout = HAWSER_DENSE; layout <= HAWSER_DENSE_ROWS; layout++) {
         hawser_dataset d = sample((hawser_layout)layout, HAWSER_F64), *loaded;
         assert_int_equal(hawser_dataset_save(&d, "c", &error), HAWSER_OK);
         size_t size, taken = 0;
@@ -236,7 +264,7 @@ static void deceit_is_found_without_digests(void **state)
     hawser_error error;
     const uint64_t lies[] = {0,         1, 3, 5, 7, UINT64_C(1) << 31, UINT64_C(1) << 32, UINT64_C(1) << 61, UINT64_MAX / 8,
                              UINT64_MAX};
-    for (int layout = HAWSER_DENSE; layout <= HAWSER_CSR; layout++) {
+    for (int layout = HAWSER_DENSE; layout <= HAWSER_DENSE_ROWS; layout++) {
         hawser_dataset d = sample((hawser_layout)layout, HAWSER_F64), *loaded;
         assert_int_equal(hawser_dataset_save(&d, "c", &error), HAWSER_OK);
         size_t size, refused = 0;
@@ -333,6 +361,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_DIRECTORY(what_is_saved_is_loaded),
         IN_DIRECTORY(files_of_version_1_are_read),
+        IN_DIRECTORY(only_dense_rows_have_version_4),
         IN_DIRECTORY(columns_that_dense_data_lack_are_refused),
         IN_DIRECTORY(names_must_be_utf8),
         IN_DIRECTORY(views_and_large_sections),

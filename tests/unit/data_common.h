@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/layout.h"
 #include "data/load.h"
 
 /* Loads text in chunks of a few bytes by three threads, so that every case crosses chunk borders. */
@@ -51,9 +52,8 @@ static inline double entry_at(const hawser_dataset *dataset, size_t i, size_t j)
 {
     const hawser_matrix *A = hawser_dataset_matrix(dataset);
     size_t major = A->layout == HAWSER_CSR ? i : j, minor = A->layout == HAWSER_CSR ? j : i;
-    if (A->layout == HAWSER_DENSE)
-        return A->type == HAWSER_F32 ? (double)((const float *)A->values)[j * A->stride + i]
-                                     : ((const double *)A->values)[j * A->stride + i];
+    if (hw_is_dense(A))
+        return hw_value_at(A->values, A->type, hw_dense_place(A, i, j));
     for (uint64_t e = A->offsets[major]; e < A->offsets[major + 1]; e++)
         if (A->indices[e] == minor)
             return A->type == HAWSER_F32 ? (double)((const float *)A->values)[e] : ((const double *)A->values)[e];
@@ -71,7 +71,7 @@ static inline void expect_matrix(const hawser_dataset *dataset, size_t rows, siz
             if (entry_at(dataset, i, j) != values[i * cols + j])
                 fail_msg("entry %zu, %zu is %g instead of %g", i, j, entry_at(dataset, i, j), values[i * cols + j]);
     size_t majors = A->layout == HAWSER_CSR ? rows : cols;
-    for (size_t m = 0; A->layout != HAWSER_DENSE && m < majors; m++)
+    for (size_t m = 0; !hw_is_dense(A) && m < majors; m++)
         for (uint64_t e = A->offsets[m]; e + 1 < A->offsets[m + 1]; e++)
             assert_true(A->indices[e] < A->indices[e + 1]);
 }

@@ -255,6 +255,104 @@ static void a_dense_view_multiplies_its_rows(void **state)
     }
 }
 
+/* The same matrix by rows, whose numbers the caller frees. */
+static hawser_matrix turned(const problem *p, size_t stride, void **values)
+{
+    hawser_matrix A = {.rows = p->A.rows,
+                       .cols = p->A.cols,
+                       .stored = p->A.stored,
+                       .layout = HAWSER_DENSE_ROWS,
+                       .type = p->A.type,
+                       .stride = stride};
+    assert_int_equal(hw_new_array(values, A.rows * stride + 1, hw_type_size(A.type), "values", NULL), HAWSER_OK);
+    for (size_t i = 0; i < A.rows; i++)
+        for (size_t j = 0; j < A.cols; j++)
+            put(*values, A.type, i * stride + j, p->shadow[j * A.rows + i]);
+    A.values = *values;
+    return A;
+}
+
+static void same_columns(const hawser_matrix *A, const hawser_matrix *B, const double *x, const double *w)
+{
+    size_t rows = A->rows, cols = A->cols;
+    double *one = numbers(rows + cols, 4), *two = numbers(rows + cols, 4);
+    assert_true(B->rows == rows && B->cols == cols && B->stored == A->stored && B->first == A->first);
+    hawser_scan(A, x, one);
+    hawser_scan(B, x, two);
+    assert_memory_equal(one, two, cols * sizeof *one);
+    check_some(B, x, two);
+    for (size_t j = 0; j < cols; j++) {
+        double dots[2] = {hawser_column_dot(A, j, x), hawser_column_dot(B, j, x)}, sums[2], squares[2];
+        assert_memory_equal(&dots[0], &dots[1], sizeof *dots);
+        for (int k = 0; k < 2; k++) {
+            hawser_column_moments(A, j, k ? w : NULL, (double)rows, 0.3, &sums[0], &squares[0]);
+            hawser_column_moments(B, j, k ? w : NULL, (double)rows, 0.3, &sums[1], &squares[1]);
+            assert_memory_equal(&sums[0], &sums[1], sizeof *sums);
+            assert_memory_equal(&squares[0], &squares[1], sizeof *squares);
+        }
+        hawser_column_axpy(A, j, -1.7, one);
+        hawser_column_axpy(B, j, -1.7, two);
+        assert_memory_equal(one, two, (rows + cols) * sizeof *one);
+    }
+    hawser_multiply(A, w, 0.25, one);
+    hawser_multiply(B, w, 0.25, two);
+    assert_memory_equal(one, two, (rows + cols) * sizeof *one);
+    uint32_t few[3] = {(uint32_t)cols - 1, 0, (uint32_t)cols / 2};
+    hawser_combine(A, few, w, cols < 3 ? 1 : 3, one);
+    hawser_combine(B, few, w, cols < 3 ? 1 : 3, two);
+    assert_memory_equal(one, two, (rows + cols) * sizeof *one);
+    free(one);
+    free(two);
+}
+
+/* Both dense layouts give the same bits, for the whole and for views of columns and rows. */
+static void dense_rows_give_the_bits_of_columns(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < SHAPE_COUNT; s++)
+        for (int type = HAWSER_F64; type <= HAWSER_F32; type++) {
+            size_t rows = SHAPES[s][0], cols = SHAPES[s][1];
+            problem p = make(HAWSER_DENSE, (hawser_type)type, rows, cols, 1, s);
+            void *values;
+            hawser_matrix B = turned(&p, cols + s % 3, &values);
+            double *x = numbers(rows, 1), *w = numbers(rows > cols ? rows : cols, 2);
+            x[rows / 2] = w[cols / 2] = 0;
+            same_columns(&p.A, &B, x, w);
+            hawser_matrix A2 = hawser_matrix_columns(&p.A, cols / 3, cols), B2 = hawser_matrix_columns(&B, cols / 3, cols);
+            same_columns(&A2, &B2, x, w);
+            A2 = hawser_matrix_rows(&A2, rows / 4, rows);
+            B2 = hawser_matrix_rows(&B2, rows / 4, rows);
+            same_columns(&A2, &B2, x, w);
+            A2 = hawser_matrix_rows(&A2, 0, 0);
+            B2 = hawser_matrix_rows(&B2, 0, 0);
+            same_columns(&A2, &B2, x, w);
+            hawser_error error;
+            double G[1];
+            assert_int_equal(hawser_gram(&B, (const uint32_t[]){0}, 0, 1, NULL, G, 1, &error), HAWSER_BAD_ARGUMENT);
+            assert_string_equal(error.text, "the matrix of a Gram matrix is stored by rows (HAWSER_DENSE_ROWS)");
+            free(values);
+            free(x);
+            free(w);
+            release(&p);
+        }
+}
+
+/* More columns than are scanned together. */
+static void a_wide_matrix_by_rows_is_scanned_in_parts(void **state)
+{
+    (void)state;
+    problem p = make(HAWSER_DENSE, HAWSER_F64, 37, 300, 1, 9);
+    void *values;
+    hawser_matrix B = turned(&p, 301, &values);
+    double *x = numbers(37, 1), one[300], two[300];
+    hawser_scan(&p.A, x, one);
+    hawser_scan(&B, x, two);
+    assert_memory_equal(one, two, sizeof one);
+    free(x);
+    free(values);
+    release(&p);
+}
+
 static void dots_match_long_double(void **state)
 {
     (void)state;
@@ -459,10 +557,16 @@ static void lanes_and_tree_are_as_documented(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(column_kernels_match_long_double), cmocka_unit_test(multiply_and_combine_match_long_double),
-        cmocka_unit_test(a_csr_view_multiplies_its_rows),   cmocka_unit_test(a_dense_view_multiplies_its_rows),
-        cmocka_unit_test(dots_match_long_double),           cmocka_unit_test(gram_matches_long_double),
-        cmocka_unit_test(variants_agree_to_the_bit),        cmocka_unit_test(lanes_and_tree_are_as_documented),
+        cmocka_unit_test(column_kernels_match_long_double),
+        cmocka_unit_test(multiply_and_combine_match_long_double),
+        cmocka_unit_test(a_csr_view_multiplies_its_rows),
+        cmocka_unit_test(a_dense_view_multiplies_its_rows),
+        cmocka_unit_test(dots_match_long_double),
+        cmocka_unit_test(gram_matches_long_double),
+        cmocka_unit_test(dense_rows_give_the_bits_of_columns),
+        cmocka_unit_test(a_wide_matrix_by_rows_is_scanned_in_parts),
+        cmocka_unit_test(variants_agree_to_the_bit),
+        cmocka_unit_test(lanes_and_tree_are_as_documented),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -124,6 +124,12 @@ static void wrong_states_are_rejected(void **state)
     static const hawser_matrix rows = {.rows = 3, .cols = 4, .layout = HAWSER_CSR, .offsets = offsets};
     hawser_data_state(f.program, "r", &rows, HAWSER_BY_COLUMN);
     expect(f, BAD, "'r'", "by column");
+    f = make();
+    static const double twelve[12] = {0};
+    static const hawser_matrix dense = {
+        .rows = 3, .cols = 4, .stored = 12, .layout = HAWSER_DENSE_ROWS, .values = twelve, .stride = 4};
+    hawser_data_state(f.program, "d", &dense, HAWSER_BY_COLUMN);
+    expect(f, BAD, "'d' is split by column", "stored by rows (HAWSER_DENSE_ROWS)");
 }
 
 static void wrong_units_are_rejected(void **state)

@@ -89,6 +89,53 @@ static void parts_make_up_the_whole(void **unused)
     }
 }
 
+/* Stores the product of each row of the block with (1, 10, 100), and the row's number. */
+static hawser_status read_rows(hawser_context *context)
+{
+    const hawser_matrix *A = hawser_data_view(context, "rows");
+    double *part = hawser_local(context, "wide"), products[ROWS];
+    hawser_multiply(A, (const double[]){1, 10, 100}, 0, products);
+    for (size_t i = 0; i < A->rows; i++) {
+        part[WIDTH * i] = products[i];
+        part[WIDTH * i + 1] = (double)(A->first + i);
+    }
+    return HAWSER_OK;
+}
+
+static void blocks_read_their_rows_in_every_layout(void **unused)
+{
+    (void)unused;
+    enum { COLS = 3, STRIDE_OF_ROWS = 4 };
+    double values[2][ROWS * STRIDE_OF_ROWS] = {{0}};
+    for (size_t i = 0; i < ROWS; i++)
+        for (size_t j = 0; j < COLS; j++)
+            values[0][j * ROWS + i] = values[1][i * STRIDE_OF_ROWS + j] = (double)(i * COLS + j + 1);
+    for (int k = 0; k < 6; k++) {
+        const hawser_matrix matrix = {.rows = ROWS,
+                                      .cols = COLS,
+                                      .stored = ROWS * COLS,
+                                      .layout = k % 2 ? HAWSER_DENSE_ROWS : HAWSER_DENSE,
+                                      .values = values[k % 2],
+                                      .stride = k % 2 ? STRIDE_OF_ROWS : ROWS};
+        hawser_error error = {0};
+        hawser_job *job = job_of(k < 2 ? "1" : k < 4 ? "3" : "7");
+        hawser_program *program = parts(read_rows, true, &matrix);
+        hawser_run *run = NULL;
+        if (hawser_run_program(job, program, &run, &error) != HAWSER_OK)
+            fail_msg("%s", error.text);
+        size_t count;
+        const double *wide = hawser_result(run, "wide", &count);
+        assert_int_equal(count, ROWS * WIDTH);
+        for (size_t i = 0; i < ROWS; i++) {
+            assert_true(wide[WIDTH * i] == 111.0 * (double)(i * COLS) + 321.0);
+            assert_true(wide[WIDTH * i + 1] == (double)i);
+        }
+        hawser_run_free(run);
+        hawser_program_free(program);
+        hawser_close(job);
+    }
+}
+
 static void a_part_of_an_undeclared_state_is_refused(void **unused)
 {
     (void)unused;
@@ -157,8 +204,8 @@ static void touched_numbers_of_a_part_are_sent(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(parts_make_up_the_whole),
-                                       cmocka_unit_test(touched_numbers_of_a_part_are_sent),
-                                       cmocka_unit_test(a_part_of_an_undeclared_state_is_refused)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parts_make_up_the_whole), cmocka_unit_test(blocks_read_their_rows_in_every_layout),
+        cmocka_unit_test(touched_numbers_of_a_part_are_sent), cmocka_unit_test(a_part_of_an_undeclared_state_is_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,6 +34,15 @@ hawser_status hw_linear_check_target(const double *target, size_t count, hawser_
                        most, SMALLEST, LARGEST);
 }
 
+hawser_status hw_linear_check_layout(const hawser_matrix *X, hawser_error *error)
+{
+    if (X->layout == HAWSER_CSC || X->layout == HAWSER_DENSE)
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                       "the training data are stored by rows, and linear models read columns: load them with rows_layout 0, "
+                       "or give hawser_dataset_from a matrix by columns");
+}
+
 hawser_status hw_linear_check_weights(double total, hawser_error *error)
 {
     if (total == 0.0 || (total >= SMALLEST && total <= LARGEST))
@@ -386,6 +395,7 @@ hawser_status hw_linear_problem_new(hw_linear_problem *problem, const hw_linear_
     if (problem->X->rows == 0 || problem->X->cols == 0)
         return hawser_fail(error, HAWSER_BAD_INPUT, "the input has %zu rows and %zu columns", problem->X->rows,
                            problem->X->cols);
+    HAWSER_TRY(hw_linear_check_layout(problem->X, error));
     HAWSER_TRY(take_target(problem, input, error));
     HAWSER_TRY(read_penalties(problem, input, error));
     HAWSER_TRY(free_columns(problem, settings, job, error));

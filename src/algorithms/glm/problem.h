@@ -95,6 +95,8 @@ double hw_linear_weigh(const hw_linear_problem *problem, uint32_t fold, double *
 hawser_status hw_linear_check_numeric(const hawser_dataset *data, hawser_error *error) HAWSER_MUST_USE;
 /* Return HAWSER_NOT_FINITE for values if their squares, or the sums of these over all rows, would overflow. */
 hawser_status hw_linear_check_target(const double *target, size_t count, hawser_error *error) HAWSER_MUST_USE;
+/* Refuses a matrix that is stored by rows. */
+hawser_status hw_linear_check_layout(const hawser_matrix *X, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_linear_check_weights(double total, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_linear_check_square(double mean_square, const hawser_dataset *data, size_t column,
                                      hawser_error *error) HAWSER_MUST_USE;

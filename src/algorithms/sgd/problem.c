@@ -110,6 +110,7 @@ hawser_status hw_descent_new(hw_descent *descent, hawser_job *job, const hawser_
     if (descent->X->rows == 0 || descent->X->cols == 0)
         return hawser_fail(error, HAWSER_BAD_INPUT, "the input has %zu rows and %zu columns", descent->X->rows,
                            descent->X->cols);
+    HAWSER_TRY(hw_linear_check_layout(descent->X, error));
     descent->sync = hawser_job_sync(job);
     HAWSER_TRY(read_settings(descent, input->options, error));
     HAWSER_TRY(take_target(descent, input->data, error));

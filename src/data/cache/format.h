@@ -9,12 +9,12 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "cache files are little-endian and mapped without conversion");
 
-enum { HW_CACHE_VERSION = 3, HW_CACHE_ALIGNMENT = 64, HW_CACHE_PIECE = 1 << 20 };
+enum { HW_CACHE_VERSION = 4, HW_CACHE_ALIGNMENT = 64, HW_CACHE_PIECE = 1 << 20 };
 
 enum hw_cache_section {
     HW_CACHE_OFFSETS, /* sparse: lines + 1 numbers of 64 bits */
     HW_CACHE_INDICES, /* sparse: stored numbers of 32 bits */
-    HW_CACHE_VALUES,  /* stored numbers; dense: column after column without gaps */
+    HW_CACHE_VALUES,  /* stored numbers; dense: column after column, or in HAWSER_DENSE_ROWS row after row, without gaps */
     HW_CACHE_TARGET,  /* rows doubles or empty; so are the next two */
     HW_CACHE_WEIGHTS,
     HW_CACHE_OFFSET,
@@ -33,7 +33,7 @@ typedef struct hw_cache_span {
 
 typedef struct hw_cache_header {
     char magic[8];
-    uint32_t version;
+    uint32_t version; /* 4 only for HAWSER_DENSE_ROWS, so that older readers read all other files */
     uint32_t layout;
     uint64_t digest; /* hw_hash of the header with zeros in this field */
     uint64_t file_size;

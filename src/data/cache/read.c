@@ -10,9 +10,9 @@
 #include "base/clock.h"
 #include "base/finite.h"
 #include "base/hash.h"
+#include "base/layout.h"
 #include "base/machine.h"
 #include "base/memory.h"
-#include "base/type.h"
 #include "base/utf8.h"
 #include "data/cache/format.h"
 #include "data/exposure.h"
@@ -41,10 +41,15 @@ static hawser_status damaged(const cache_reader *in, const char *what, hawser_er
     return hawser_fail(error, HAWSER_BAD_INPUT, "%s: damaged cache file: %s; convert the data again", in->name, what);
 }
 
+static bool is_dense(const hw_cache_header *h)
+{
+    return h->layout == HAWSER_DENSE || h->layout == HAWSER_DENSE_ROWS;
+}
+
 /* An empty section of the matrix is an empty array; any other empty section means that the input did not have it. */
 static const void *section(const cache_reader *in, int which)
 {
-    if (which <= HW_CACHE_VALUES && in->header.layout != HAWSER_DENSE)
+    if (which <= HW_CACHE_VALUES && !is_dense(&in->header))
         return in->bytes + in->header.sections[which].begin;
     return in->header.sections[which].size == 0 ? NULL : in->bytes + in->header.sections[which].begin;
 }
@@ -60,7 +65,7 @@ static hawser_status check_header(cache_reader *in, bool verify, hawser_error *e
         return hawser_fail(error, HAWSER_BAD_INPUT,
                            "%s: cache version %u; this version of Hawser reads 1 to %d; convert the data again", in->name,
                            copy.version, HW_CACHE_VERSION);
-    static const int known[] = {0, HW_CACHE_MEANS, HW_CACHE_SCHEMA, HW_CACHE_SECTIONS};
+    static const int known[] = {0, HW_CACHE_MEANS, HW_CACHE_SCHEMA, HW_CACHE_SECTIONS, HW_CACHE_SECTIONS};
     size_t bytes = offsetof(hw_cache_header, sections) + (size_t)known[copy.version] * sizeof *copy.sections;
     for (int s = known[copy.version]; s < HW_CACHE_SECTIONS; s++)
         copy.sections[s] = in->header.sections[s] = (hw_cache_span){.digest = hw_hash(in->bytes, 0, 0)};
@@ -68,8 +73,9 @@ static hawser_status check_header(cache_reader *in, bool verify, hawser_error *e
         return damaged(in, "the header's checksum does not match", error);
     if (copy.file_size != in->size)
         return damaged(in, "its length is not the one that was written", error);
-    if (copy.rows == 0 || copy.cols == 0 || copy.rows > UINT32_MAX || copy.cols > UINT32_MAX || copy.layout > HAWSER_CSR ||
-        copy.type > HAWSER_F32 || copy.index_base < -1 || copy.index_base > 1)
+    if (copy.rows == 0 || copy.cols == 0 || copy.rows > UINT32_MAX || copy.cols > UINT32_MAX ||
+        copy.layout > (copy.version < 4 ? HAWSER_CSR : HAWSER_DENSE_ROWS) || copy.type > HAWSER_F32 ||
+        copy.index_base < -1 || copy.index_base > 1)
         return damaged(in, "a field of the header is out of range", error);
     for (int s = 0; s < HW_CACHE_SECTIONS; s++) {
         const hw_cache_span *span = &copy.sections[s];
@@ -84,7 +90,7 @@ static hawser_status check_sizes(const cache_reader *in, hawser_error *error)
 {
     const hw_cache_header *h = &in->header;
     uint64_t lines = h->layout == HAWSER_CSR ? h->rows : h->cols;
-    bool dense = h->layout == HAWSER_DENSE;
+    bool dense = is_dense(h);
     if (h->stored > in->size || (dense && h->stored != h->rows * h->cols))
         return damaged(in, "the number of stored entries does not fit the file", error);
     bool good = h->sections[HW_CACHE_OFFSETS].size == (dense ? 0 : (lines + 1) * 8) &&
@@ -115,7 +121,7 @@ static hawser_status check_digests(const cache_reader *in, hawser_error *error)
 /* A checksum finds accidents, but a file made to deceive must not lead the kernels out of their arrays either. */
 static hawser_status check_lines(const cache_reader *in, const hawser_matrix *A, hawser_error *error)
 {
-    size_t lines = A->layout == HAWSER_CSR ? A->rows : A->cols, width = A->layout == HAWSER_CSR ? A->cols : A->rows;
+    size_t lines = hw_lines(A), width = hw_line_width(A);
     if (A->offsets[0] != 0 || A->offsets[lines] != A->stored)
         return damaged(in, "the offsets do not span the entries", error);
     for (size_t j = 0; j < lines; j++)
@@ -227,15 +233,15 @@ static hawser_status read_all(cache_reader *in, bool verify, hawser_error *error
                                 .type = (hawser_type)h->type,
                                 .offsets = section(in, HW_CACHE_OFFSETS),
                                 .indices = section(in, HW_CACHE_INDICES),
-                                .values = section(in, HW_CACHE_VALUES),
-                                .stride = h->layout == HAWSER_DENSE ? h->rows : 0};
+                                .values = section(in, HW_CACHE_VALUES)};
+    d->matrix.stride = is_dense(h) ? hw_line_width(&d->matrix) : 0;
     d->target = section(in, HW_CACHE_TARGET);
     d->weights = section(in, HW_CACHE_WEIGHTS);
     d->offset = section(in, HW_CACHE_OFFSET);
     d->means = section(in, HW_CACHE_MEANS);
     d->figures.index_base = h->index_base;
     d->figures.base_guessed = h->base_guessed != 0;
-    if (h->layout != HAWSER_DENSE)
+    if (!is_dense(h))
         HAWSER_TRY(check_lines(in, &d->matrix, error));
     HAWSER_TRY(check_numbers(in, error));
     HAWSER_TRY(read_schema(in, error));
@@ -297,15 +303,17 @@ static hawser_status check_wishes(const hawser_dataset *d, const char *path, con
 
 static hawser_status flip_dataset(hawser_dataset *d, const char *path, const hawser_load *load, hawser_error *error)
 {
-    uint64_t need = d->matrix.stored * (d->matrix.type == HAWSER_F32 ? 8 : 12) + (d->matrix.rows + d->matrix.cols) * 8;
+    const hawser_matrix *A = &d->matrix;
+    bool dense = hw_is_dense(A);
+    uint64_t need = A->stored * (hw_type_size(A->type) + (dense ? 0 : 4)) + (dense ? 0 : (A->rows + A->cols) * 8);
     uint64_t have = load->memory_limit != 0 ? load->memory_limit : hw_machine_memory(1);
     d->figures.memory_estimate = need;
     if (need > have)
         return hawser_fail(error, HAWSER_NO_MEMORY, "%s: converting %s needs %llu MiB, but %llu MiB are allowed", path,
-                           d->matrix.layout == HAWSER_CSC ? "columns into rows" : "rows into columns",
-                           (unsigned long long)(need >> 20), (unsigned long long)(have >> 20));
+                           hw_is_by_row(A) ? "rows into columns" : "columns into rows", (unsigned long long)(need >> 20),
+                           (unsigned long long)(have >> 20));
     hw_flipped flipped;
-    HAWSER_TRY(hw_flip(&d->matrix, 0, d->matrix.layout == HAWSER_CSC ? d->matrix.rows : d->matrix.cols, &flipped, error));
+    HAWSER_TRY(dense ? hw_flip_dense(A, &flipped, error) : hw_flip(A, 0, hw_line_width(A), &flipped, error));
     hw_dataset_own(d, flipped.offsets);
     hw_dataset_own(d, flipped.indices);
     hw_dataset_own(d, flipped.values);
@@ -317,7 +325,7 @@ static hawser_status flip_dataset(hawser_dataset *d, const char *path, const haw
  * sparse data absent ones are zeros. */
 static hawser_status cut_columns(hawser_dataset *d, const char *path, const hawser_load *load, hawser_error *error)
 {
-    if (d->matrix.layout == HAWSER_DENSE && d->matrix.cols < load->columns)
+    if (hw_is_dense(&d->matrix) && d->matrix.cols < load->columns)
         return hawser_fail(error, HAWSER_BAD_INPUT,
                            "%s: has %zu columns besides target, weights and offset, but %zu are needed", path,
                            d->matrix.cols, load->columns);
@@ -327,7 +335,7 @@ static hawser_status cut_columns(hawser_dataset *d, const char *path, const haws
         HAWSER_TRY(flip_dataset(d, path, load, error));
     hawser_matrix known = hawser_matrix_columns(&d->matrix, 0, load->columns);
     d->figures.unseen_entries = d->matrix.stored - known.stored;
-    if (d->matrix.layout == HAWSER_DENSE)
+    if (hw_is_dense(&d->matrix))
         d->figures.unseen_columns = d->matrix.cols - load->columns;
     else
         for (size_t j = load->columns; j < d->matrix.cols; j++)
@@ -345,7 +353,7 @@ static hawser_status grant_wishes(hawser_dataset *d, const char *path, const haw
         d->target_name = NULL;
     }
     HAWSER_TRY(cut_columns(d, path, load, error));
-    if (!in_pieces && d->matrix.layout == (load->rows_layout ? HAWSER_CSC : HAWSER_CSR))
+    if (!in_pieces && hw_is_by_row(&d->matrix) != (load->rows_layout != 0))
         HAWSER_TRY(flip_dataset(d, path, load, error));
     d->figures.rows_read = NULL; /* mapped: no thread has read a row */
     d->figures.readers = 0;

@@ -5,8 +5,8 @@
 #include "base/argument.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/layout.h"
 #include "base/memory.h"
-#include "base/type.h"
 #include "data/cache/format.h"
 
 typedef struct cache_writer {
@@ -42,8 +42,7 @@ static hawser_status put(cache_writer *out, const void *data, size_t size, hawse
 
 static hawser_status put_offsets(cache_writer *out, const hawser_matrix *A, hawser_error *error)
 {
-    size_t lines = A->layout == HAWSER_CSR ? A->rows : A->cols;
-    for (size_t j = 0; j <= lines; j++) {
+    for (size_t j = 0; j <= hw_lines(A); j++) {
         uint64_t offset = A->offsets[j] - A->offsets[0]; /* a view begins anywhere, a file at zero */
         HAWSER_TRY(put(out, &offset, sizeof offset, error));
     }
@@ -54,10 +53,10 @@ static hawser_status put_values(cache_writer *out, const hawser_matrix *A, hawse
 {
     const unsigned char *values = A->values;
     size_t size = hw_type_size(A->type);
-    if (A->layout != HAWSER_DENSE)
+    if (!hw_is_dense(A))
         return put(out, values + A->offsets[0] * size, A->stored * size, error);
-    for (size_t j = 0; j < A->cols; j++)
-        HAWSER_TRY(put(out, values + j * A->stride * size, A->rows * size, error));
+    for (size_t j = 0; j < hw_lines(A); j++)
+        HAWSER_TRY(put(out, values + j * A->stride * size, hw_line_width(A) * size, error));
     return HAWSER_OK;
 }
 
@@ -84,9 +83,8 @@ static hawser_status put_section(cache_writer *out, const hawser_dataset *datase
     const hawser_matrix *A = &dataset->matrix;
     const double *const rows[] = {dataset->target, dataset->weights, dataset->offset};
     switch (section) {
-    case HW_CACHE_OFFSETS: return A->layout == HAWSER_DENSE ? HAWSER_OK : put_offsets(out, A, error);
-    case HW_CACHE_INDICES:
-        return A->layout == HAWSER_DENSE ? HAWSER_OK : put(out, A->indices + A->offsets[0], A->stored * 4, error);
+    case HW_CACHE_OFFSETS: return hw_is_dense(A) ? HAWSER_OK : put_offsets(out, A, error);
+    case HW_CACHE_INDICES: return hw_is_dense(A) ? HAWSER_OK : put(out, A->indices + A->offsets[0], A->stored * 4, error);
     case HW_CACHE_VALUES: return put_values(out, A, error);
     case HW_CACHE_NAMES: return put_names(out, dataset, error);
     case HW_CACHE_TARGET_NAME:
@@ -111,7 +109,8 @@ static hawser_status describe(const hawser_dataset *dataset, unsigned char *piec
                               hawser_error *error)
 {
     const hawser_matrix *A = &dataset->matrix;
-    *header = (hw_cache_header){.version = HW_CACHE_VERSION,
+    /* Versions that do not know the layout refuse the file by its version. */
+    *header = (hw_cache_header){.version = A->layout == HAWSER_DENSE_ROWS ? HW_CACHE_VERSION : HW_CACHE_VERSION - 1,
                                 .layout = A->layout,
                                 .rows = A->rows,
                                 .cols = A->cols,

@@ -233,18 +233,36 @@ static void append_parts(hw_job *job, void *values, uint64_t capacity, size_t si
     }
 }
 
-/* The parts' values are the lower triangle. */
-static void mirror_parts(hw_job *job, uint64_t rows, uint64_t keep, void *values, size_t size)
+/* The parts' values are column by column, and are stored row by row. */
+static void turn_parts(hw_job *job, uint64_t rows, uint64_t keep, void *values, size_t size)
 {
+    uint64_t i = 0, j = 0;
+    for (uint64_t p = 0; p < hw_job_parts(job); p++) {
+        hw_text_part *part = hw_job_part(job, p);
+        for (uint64_t e = 0; e < part->entries && j < keep; e++) {
+            memcpy((char *)values + (i * keep + j) * size, (const char *)part->values + e * size, size);
+            if (++i == rows) {
+                i = 0;
+                j++;
+            }
+        }
+        hw_part_free(job, part);
+    }
+}
+
+/* The parts' values are the lower triangle. */
+static void mirror_parts(hw_job *job, uint64_t rows, uint64_t keep, bool by_row, void *values, size_t size)
+{
+    uint64_t down = by_row ? keep : 1, across = by_row ? 1 : rows; /* from one row, and column, to the next */
     uint64_t i = 0, j = 0;
     for (uint64_t p = 0; p < hw_job_parts(job); p++) {
         hw_text_part *part = hw_job_part(job, p);
         for (uint64_t e = 0; e < part->entries; e++) {
             const char *value = (const char *)part->values + e * size;
             if (j < keep)
-                memcpy((char *)values + (j * rows + i) * size, value, size);
+                memcpy((char *)values + (j * across + i * down) * size, value, size);
             if (i < keep)
-                memcpy((char *)values + (i * rows + j) * size, value, size);
+                memcpy((char *)values + (i * across + j * down) * size, value, size);
             if (++i == rows)
                 i = ++j;
         }
@@ -266,17 +284,20 @@ static hawser_status fill_array(hw_job *job, const market *m, bool part, uint64_
     void *values;
     HAWSER_TRY(hw_budget_array(&job->budget, &values, rows * cols, size, "the matrix", error));
     hw_dataset_own(dataset, values);
+    bool by_row = !part && job->load->rows_layout != 0;
     if (m->symmetric && !part)
-        mirror_parts(job, rows, cols, values, size);
+        mirror_parts(job, rows, cols, by_row, values, size);
+    else if (by_row)
+        turn_parts(job, rows, cols, values, size);
     else
         append_parts(job, values, rows * cols, size);
     dataset->matrix = (hawser_matrix){.rows = rows,
                                       .cols = cols,
                                       .stored = rows * cols,
-                                      .layout = HAWSER_DENSE,
+                                      .layout = by_row ? HAWSER_DENSE_ROWS : HAWSER_DENSE,
                                       .type = job->load->type,
                                       .values = values,
-                                      .stride = rows};
+                                      .stride = by_row ? cols : rows};
     if (part)
         dataset->array = (hw_array_part){.rows = m->rows, .cols = keep, .symmetric = m->symmetric};
     dataset->figures.unseen_columns = m->cols - keep;

@@ -6,8 +6,8 @@
 
 #include "base/argument.h"
 #include "base/file.h"
+#include "base/layout.h"
 #include "base/memory.h"
-#include "base/type.h"
 #include "data/dataset.h"
 #include "data/format/npy.h"
 #include "data/format/number_text.h"
@@ -22,12 +22,20 @@ typedef struct row_writer {
 
 static double dense_at(const hawser_matrix *A, size_t row, size_t column)
 {
-    return hw_value_at(A->values, A->type, column * A->stride + row);
+    return hw_value_at(A->values, A->type, hw_dense_place(A, row, column));
 }
 
 static double sparse_at(const hawser_matrix *A, uint64_t entry)
 {
     return hw_value_at(A->values, A->type, entry);
+}
+
+/* Returns number j of row i, for ascending j. *e is the first entry of the row that was not returned; it begins at that of the row. */
+static double next_at(const hawser_matrix *A, size_t i, size_t j, uint64_t *e)
+{
+    if (hw_is_dense(A))
+        return dense_at(A, i, j);
+    return *e < A->offsets[i + 1] && A->indices[*e] == j ? sparse_at(A, (*e)++) : 0;
 }
 
 static hawser_status put_number(row_writer *out, double value, hawser_type type)
@@ -60,7 +68,7 @@ static hawser_status write_svmlight(row_writer *out)
     uint64_t base = out->d->figures.index_base == 0 ? 0 : 1;
     for (size_t i = 0; i < A->rows; i++) {
         HAWSER_TRY(put_number(out, out->d->target != NULL ? out->d->target[i] : 0, HAWSER_F64));
-        if (A->layout == HAWSER_DENSE) {
+        if (hw_is_dense(A)) {
             for (size_t j = 0; j < A->cols; j++)
                 if (dense_at(A, i, j) != 0)
                     HAWSER_TRY(put_entry(out, j + base, dense_at(A, i, j)));
@@ -177,16 +185,11 @@ static hawser_status write_csv(row_writer *out)
                 HAWSER_TRY(put_number(out, extra[k][i], HAWSER_F64));
                 HAWSER_TRY(put_text(out, ","));
             }
-        uint64_t e = A->layout == HAWSER_DENSE ? 0 : A->offsets[i];
+        uint64_t e = hw_is_dense(A) ? 0 : A->offsets[i];
         for (size_t j = 0; j < A->cols; j++) {
-            double value = 0;
-            if (A->layout == HAWSER_DENSE)
-                value = dense_at(A, i, j);
-            else if (e < A->offsets[i + 1] && A->indices[e] == j)
-                value = sparse_at(A, e++);
             if (j > 0)
                 HAWSER_TRY(put_text(out, ","));
-            HAWSER_TRY(put_number(out, value, A->type));
+            HAWSER_TRY(put_number(out, next_at(A, i, j, &e), A->type));
         }
         HAWSER_TRY(put_text(out, "\n"));
     }
@@ -198,7 +201,7 @@ static hawser_status write_csv(row_writer *out)
 static hawser_status write_matrix_market(row_writer *out)
 {
     const hawser_matrix *A = &out->d->matrix;
-    if (A->layout == HAWSER_DENSE) {
+    if (hw_is_dense(A)) {
         HAWSER_TRY(hw_file_print(&out->file, out->error, "%%%%MatrixMarket matrix array real general\n%zu %zu\n", A->rows,
                                  A->cols));
         for (size_t j = 0; j < A->cols; j++)
@@ -278,15 +281,15 @@ static hawser_status put_binary(row_writer *out, double value, bool single)
                   : hw_file_write(&out->file, &value, sizeof value, out->error);
 }
 
-/* Writes the target as the first column. Dense data are written by columns as stored, sparse data by rows. */
+/* Writes the target as the first column. HAWSER_DENSE is written by columns as stored, other layouts by rows. */
 static hawser_status write_npy(row_writer *out)
 {
     const hawser_matrix *A = &out->d->matrix;
     const double *target = out->d->target;
-    bool single = A->type == HAWSER_F32 && target == NULL, dense = A->layout == HAWSER_DENSE;
-    const hw_npy_shape shape = {single, dense, 2, {A->rows, A->cols + (target != NULL)}};
+    bool single = A->type == HAWSER_F32 && target == NULL, fortran = A->layout == HAWSER_DENSE;
+    const hw_npy_shape shape = {single, fortran, 2, {A->rows, A->cols + (target != NULL)}};
     HAWSER_TRY(hw_npy_head(&out->file, &shape, out->error));
-    if (dense) {
+    if (fortran) {
         if (target != NULL)
             HAWSER_TRY(hw_file_write(&out->file, target, A->rows * sizeof *target, out->error));
         for (size_t j = 0; j < A->cols; j++)
@@ -295,14 +298,11 @@ static hawser_status write_npy(row_writer *out)
         return HAWSER_OK;
     }
     for (size_t i = 0; i < A->rows; i++) {
-        uint64_t e = A->offsets[i];
+        uint64_t e = hw_is_dense(A) ? 0 : A->offsets[i];
         if (target != NULL)
             HAWSER_TRY(put_binary(out, target[i], single));
-        for (size_t j = 0; j < A->cols; j++) {
-            bool stored = e < A->offsets[i + 1] && A->indices[e] == j;
-            HAWSER_TRY(put_binary(out, stored ? sparse_at(A, e) : 0, single));
-            e += stored;
-        }
+        for (size_t j = 0; j < A->cols; j++)
+            HAWSER_TRY(put_binary(out, next_at(A, i, j, &e), single));
     }
     return HAWSER_OK;
 }

@@ -39,7 +39,7 @@ enum {
     HW_IGNORED
 };
 
-/* Converts parts of width doubles per row to dense columns; roles has one item per column. With `means`, NaN marks a missing value and
+/* Converts parts of width doubles per row to a dense matrix, whose layout the load sets; roles has one item per column. With `means`, NaN marks a missing value and
  * becomes the mean of its column. */
 hawser_status hw_assemble_dense(hw_job *job, size_t width, const unsigned char *roles, bool means, hawser_dataset *dataset,
                                 hawser_error *error) HAWSER_MUST_USE;
@@ -50,7 +50,7 @@ hawser_status hw_place_dense(hw_job *job, hw_parser parser, void *context, uint6
                              const unsigned char *roles, bool means, hawser_dataset *dataset, bool *done,
                              hawser_error *error) HAWSER_MUST_USE;
 
-/* The target arrays of rows that become dense columns. Rows must be in bounds and put once. Several threads may put different rows. */
+/* The target arrays of rows that become a dense matrix. Rows must be in bounds and put once. Several threads may put different rows. */
 typedef struct hw_dense {
     hw_job *job;
     const unsigned char *roles;
@@ -61,6 +61,7 @@ typedef struct hw_dense {
     double *means;                 /* of the features, the values that replace missing ones; NULL: none are missing */
     const hawser_dataset *dataset; /* of the means, for its columns' names */
     bool single;
+    bool by_row; /* the matrix is HAWSER_DENSE_ROWS */
 } hw_dense;
 
 /* Makes the dataset's arrays. Does not count the matrix yet: hw_dense_put counts it as it is filled. */
@@ -69,9 +70,16 @@ hawser_status hw_dense_begin(hw_dense *dense, hw_job *job, uint64_t rows, size_t
 /* Puts `count` rows of width numbers, which the storage type can hold, from row `first` on. */
 hawser_status hw_dense_put(const hw_dense *dense, const double *rows, uint64_t first, uint64_t count,
                            hawser_error *error) HAWSER_MUST_USE;
+/* The stored entries of a column; those of its other rows are zeros. */
+typedef struct hw_column_values {
+    void *values;
+    uint64_t stored, step; /* `step`: numbers from one entry to the next */
+    uint64_t rows;
+    bool single;
+} hw_column_values;
 /* Replaces NaN, which stands for a missing value, by `given`, or if that is NULL by the mean of the others, which is returned; NaN if there are
- * none (hw_no_mean). `values` has the `stored` entries of a column; the others of its `rows` rows are zeros. */
-double hw_fill_mean(void *values, uint64_t stored, uint64_t rows, bool single, const double *given);
+ * none (hw_no_mean). */
+double hw_fill_mean(const hw_column_values *column, const double *given);
 /* `column`: as hw_column_called writes it. */
 hawser_status hw_no_mean(const char *name, const char *column, hawser_error *error);
 /* Replaces NaN, which marks missing values, with the mean of the column. */

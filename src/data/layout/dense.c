@@ -1,9 +1,10 @@
-/* dense.c - rows of numbers to dense columns. */
+/* dense.c - rows of numbers to a dense matrix. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/type.h"
 #include "data/label.h"
 #include "data/layout/assemble.h"
 
@@ -15,24 +16,35 @@ typedef struct dense_work {
     const uint64_t *first_rows;
 } dense_work;
 
+static void put_role(const hw_dense *w, size_t j, const double *from, uint64_t first, size_t count)
+{
+    double *to = w->roles[j] >= HW_UNSEEN ? NULL : w->special[w->roles[j]];
+    for (size_t i = 0; to != NULL && i < count; i++)
+        to[first + i] = from[i * w->width];
+}
+
+/* A column's numbers are `step` apart. */
+static void put_feature(const hw_dense *w, const double *from, uint64_t place, uint64_t step, size_t count)
+{
+    if (w->single)
+        for (size_t i = 0; i < count; i++)
+            ((float *)w->values)[place + i * step] = (float)from[i * w->width];
+    else
+        for (size_t i = 0; i < count; i++)
+            ((double *)w->values)[place + i * step] = from[i * w->width];
+}
+
 static void put_tile(const hw_dense *w, const double *rows, uint64_t first, size_t count)
 {
     size_t feature = 0;
     for (size_t j = 0; j < w->width; j++) {
         const double *from = rows + j;
-        if (w->roles[j] != HW_FEATURE) {
-            double *to = w->roles[j] >= HW_UNSEEN ? NULL : w->special[w->roles[j]];
-            for (size_t i = 0; to != NULL && i < count; i++)
-                to[first + i] = from[i * w->width];
-        } else if (w->single) {
-            float *to = (float *)w->values + feature++ * w->rows + first;
-            for (size_t i = 0; i < count; i++)
-                to[i] = (float)from[i * w->width];
-        } else {
-            double *to = (double *)w->values + feature++ * w->rows + first;
-            for (size_t i = 0; i < count; i++)
-                to[i] = from[i * w->width];
-        }
+        if (w->roles[j] != HW_FEATURE)
+            put_role(w, j, from, first, count);
+        else if (w->by_row)
+            put_feature(w, from, first * w->features + feature++, w->features, count);
+        else
+            put_feature(w, from, feature++ * w->rows + first, 1, count);
     }
 }
 
@@ -59,37 +71,41 @@ static hawser_status put_parts(void *context, uint32_t thread, hawser_error *err
     return HAWSER_OK;
 }
 
+static double stored_at(const hw_column_values *column, uint64_t i)
+{
+    return hw_value_at(column->values, column->single ? HAWSER_F32 : HAWSER_F64, i * column->step);
+}
+
 /* Computes the mean. If the sum overflows although the mean does not, it is added up in units that cannot overflow. */
-static double mean_of(const void *values, uint64_t stored, bool single, uint64_t present, double sum)
+static double mean_of(const hw_column_values *column, uint64_t present, double sum)
 {
     const double unit = 0x1p-40; /* there are fewer rows than 1 / unit */
     if (!isinf(sum))
         return sum / (double)present;
     sum = 0;
-    for (uint64_t i = 0; i < stored; i++) {
-        double value = single ? (double)((const float *)values)[i] : ((const double *)values)[i];
+    for (uint64_t i = 0; i < column->stored; i++) {
+        double value = stored_at(column, i);
         sum += isnan(value) ? 0 : value * unit;
     }
     double mean = sum / (double)present / unit;
     return isinf(mean) ? copysign(DBL_MAX, mean) : mean; /* exceeded by rounding only */
 }
 
-double hw_fill_mean(void *values, uint64_t stored, uint64_t rows, bool single, const double *given)
+double hw_fill_mean(const hw_column_values *column, const double *given)
 {
-    float *f = values;
-    double *d = values, sum = 0;
+    double sum = 0;
     uint64_t missing = 0;
-    for (uint64_t i = 0; i < stored; i++) {
-        double value = single ? (double)f[i] : d[i];
+    for (uint64_t i = 0; i < column->stored; i++) {
+        double value = stored_at(column, i);
         sum += isnan(value) ? 0 : value;
         missing += isnan(value);
     }
-    double mean = given != NULL ? *given : mean_of(values, stored, single, rows - missing, sum);
-    for (uint64_t i = 0; missing > 0 && i < stored; i++)
-        if (single && isnan(f[i]))
-            f[i] = (float)mean;
-        else if (!single && isnan(d[i]))
-            d[i] = mean;
+    double mean = given != NULL ? *given : mean_of(column, column->rows - missing, sum);
+    for (uint64_t i = 0; missing > 0 && i < column->stored; i++)
+        if (isnan(stored_at(column, i)) && column->single)
+            ((float *)column->values)[i * column->step] = (float)mean;
+        else if (isnan(stored_at(column, i)))
+            ((double *)column->values)[i * column->step] = mean;
     return mean;
 }
 
@@ -105,8 +121,13 @@ static hawser_status fill_means(void *context, uint32_t thread, hawser_error *er
     const double *given = w->job->load->means;
     char text[HW_COLUMN_CALLED];
     for (uint64_t j = thread; j < w->features; j += w->job->threads) {
-        void *column = (char *)w->values + j * w->rows * (w->single ? sizeof(float) : sizeof(double));
-        w->means[j] = hw_fill_mean(column, w->rows, w->rows, w->single, given != NULL ? &given[j] : NULL);
+        uint64_t place = w->by_row ? j : j * w->rows;
+        hw_column_values column = {.values = (char *)w->values + place * (w->single ? sizeof(float) : sizeof(double)),
+                                   .stored = w->rows,
+                                   .step = w->by_row ? w->features : 1,
+                                   .rows = w->rows,
+                                   .single = w->single};
+        w->means[j] = hw_fill_mean(&column, given != NULL ? &given[j] : NULL);
         if (isnan(w->means[j]))
             return hw_no_mean(w->job->input.files[0].name, hw_column_called(w->dataset, j, text), error);
         if (w->single && isinf((float)w->means[j]))
@@ -128,7 +149,12 @@ hawser_status hw_dense_means(hw_dense *dense, hawser_dataset *dataset, hawser_er
 hawser_status hw_dense_begin(hw_dense *w, hw_job *job, uint64_t rows, size_t width, const unsigned char *roles,
                              hawser_dataset *dataset, hawser_error *error)
 {
-    *w = (hw_dense){.job = job, .roles = roles, .width = width, .rows = rows, .single = job->load->type == HAWSER_F32};
+    *w = (hw_dense){.job = job,
+                    .roles = roles,
+                    .width = width,
+                    .rows = rows,
+                    .single = job->load->type == HAWSER_F32,
+                    .by_row = job->load->rows_layout != 0};
     for (size_t j = 0; j < width; j++) {
         unsigned role = roles[j];
         w->features += role == HW_FEATURE;
@@ -151,10 +177,10 @@ void hw_dense_end(const hw_dense *w, hawser_dataset *dataset)
     dataset->matrix = (hawser_matrix){.rows = w->rows,
                                       .cols = w->features,
                                       .stored = w->rows * w->features,
-                                      .layout = HAWSER_DENSE,
+                                      .layout = w->by_row ? HAWSER_DENSE_ROWS : HAWSER_DENSE,
                                       .type = w->single ? HAWSER_F32 : HAWSER_F64,
                                       .values = w->values,
-                                      .stride = w->rows};
+                                      .stride = w->by_row ? w->features : w->rows};
     dataset->target = w->special[HW_TARGET];
     dataset->weights = w->special[HW_WEIGHTS];
     dataset->offset = w->special[HW_OFFSET];

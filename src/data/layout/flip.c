@@ -1,7 +1,7 @@
 #include "data/layout/flip.h"
 
+#include "base/layout.h"
 #include "base/memory.h"
-#include "base/type.h"
 
 void hw_flip_free(hw_flipped *flipped)
 {
@@ -58,4 +58,31 @@ hawser_status hw_flip(const hawser_matrix *A, size_t begin, size_t end, hw_flipp
     if (status != HAWSER_OK)
         hw_flip_free(out);
     return status;
+}
+
+/* Copies entry k of line j to entry j of line k, in squares that stay in the first-level cache. */
+static void turn(const hawser_matrix *A, void *out)
+{
+    enum { SIDE = 32 };
+    size_t lines = hw_lines(A), width = hw_line_width(A);
+    for (size_t first = 0; first < lines; first += SIDE)
+        for (size_t begin = 0; begin < width; begin += SIDE)
+            for (size_t j = first; j < lines && j < first + SIDE; j++)
+                for (size_t k = begin; k < width && k < begin + SIDE; k++)
+                    if (A->type == HAWSER_F32)
+                        ((float *)out)[k * lines + j] = ((const float *)A->values)[(uint64_t)j * A->stride + k];
+                    else
+                        ((double *)out)[k * lines + j] = ((const double *)A->values)[(uint64_t)j * A->stride + k];
+}
+
+hawser_status hw_flip_dense(const hawser_matrix *A, hw_flipped *out, hawser_error *error)
+{
+    *out = (hw_flipped){0};
+    HAWSER_TRY(hw_new_array(&out->values, A->rows * A->cols, hw_type_size(A->type), "the other layout of the data", error));
+    turn(A, out->values);
+    out->matrix = *A;
+    out->matrix.layout = A->layout == HAWSER_DENSE ? HAWSER_DENSE_ROWS : HAWSER_DENSE;
+    out->matrix.values = out->values;
+    out->matrix.stride = hw_lines(A);
+    return HAWSER_OK;
 }

@@ -4,7 +4,7 @@
 
 #include "hawser/matrix.h"
 
-/* The other layout of a sparse matrix, or of some of its lines. The holder frees the arrays. */
+/* The other layout of a matrix, or of some lines of a sparse one. The holder frees the arrays. */
 typedef struct hw_flipped {
     hawser_matrix matrix;
     uint64_t *offsets;
@@ -16,6 +16,8 @@ typedef struct hw_flipped {
  * there is nothing to free. */
 hawser_status hw_flip(const hawser_matrix *A, size_t begin, size_t end, hw_flipped *out,
                       hawser_error *error) HAWSER_MUST_USE;
+/* Converts HAWSER_DENSE to HAWSER_DENSE_ROWS and back. After a failure there is nothing to free. */
+hawser_status hw_flip_dense(const hawser_matrix *A, hw_flipped *out, hawser_error *error) HAWSER_MUST_USE;
 void hw_flip_free(hw_flipped *flipped);
 
 #endif

@@ -1,4 +1,4 @@
-/* place_dense.c - reads text into dense columns and writes each number once: lines are counted, then every thread's run is parsed chunk by
+/* place_dense.c - reads text into a dense matrix and writes each number once: lines are counted, then every thread's run is parsed chunk by
  * chunk into its place. Lines that are not rows leave gaps, which are closed at the end. */
 #include <stdlib.h>
 #include <string.h>
@@ -82,7 +82,10 @@ static hawser_status place(place_work *w, size_t width, const unsigned char *rol
         dataset->figures.rows_dropped += w->runs[k].dropped;
     }
     HAWSER_TRY(hw_check_rows(w->job, rows, error));
-    close_gaps(w, w->dense.values, size, w->dense.features, rows);
+    if (w->dense.by_row)
+        close_gaps(w, w->dense.values, size * w->dense.features, 1, rows);
+    else
+        close_gaps(w, w->dense.values, size, w->dense.features, rows);
     for (int role = 0; role < HW_UNSEEN; role++)
         if (w->dense.special[role] != NULL)
             close_gaps(w, w->dense.special[role], sizeof(double), 1, rows);

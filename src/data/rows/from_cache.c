@@ -3,8 +3,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/layout.h"
 #include "base/memory.h"
-#include "base/type.h"
 #include "data/cache/cache.h"
 #include "data/load.h"
 #include "data/rows/rows.h"
@@ -130,6 +130,10 @@ static void take_view(const cache_rows *c, const hawser_matrix *A, size_t end, h
 {
     size_t size = hw_type_size(A->type);
     d->matrix = hawser_matrix_rows(A, c->row, end);
+    if (A->layout == HAWSER_DENSE_ROWS) {
+        release(A->values, (const char *)A->values + (uint64_t)c->row * A->stride * size);
+        return;
+    }
     release(A->indices, A->indices + A->offsets[c->row]);
     release(A->values, (const char *)A->values + A->offsets[c->row] * size);
 }
@@ -203,7 +207,7 @@ hawser_status hw_rows_cache(hawser_rows *rows, hawser_error *error)
     const hawser_matrix *A = &c->whole->matrix;
     uint64_t most = (uint64_t)A->cols * ENTRIES_PER_COLUMN, each = A->stored / A->rows + 1;
     most = most > ENTRIES ? most : ENTRIES;
-    c->step = (size_t)(A->layout == HAWSER_DENSE ? DENSE / (A->cols * hw_type_size(A->type)) + 64 : most / each + 1);
+    c->step = (size_t)(hw_is_dense(A) ? DENSE / (A->cols * hw_type_size(A->type)) + 64 : most / each + 1);
     if (A->layout != HAWSER_CSC)
         return HAWSER_OK;
     HAWSER_TRY(HW_NEW(&c->places, A->cols, "the columns of a cache", error));

@@ -107,7 +107,8 @@ static hawser_status take_table(const hawser_rows *rows, hw_job *job, hawser_dat
     struct hw_table *table;
     rules.borrowed = true;
     HAWSER_TRY(hw_table_new(job, &rules, &table, error));
-    hw_table_wishes wishes = {.type = rows->load.type, .by_row = true, .means = rows->load.means, .threads = 1};
+    hw_table_wishes wishes = {
+        .type = rows->load.type, .by_row = true, .dense_rows = true, .means = rows->load.means, .threads = 1};
     hawser_status status = hw_table_settle(table, rows->csv.rules.known, &wishes, dataset, error);
     hw_table_free(table);
     return status;

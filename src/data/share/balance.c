@@ -1,5 +1,6 @@
 #include "data/share/balance.h"
 
+#include "base/layout.h"
 #include "base/wide.h"
 #include "hawser/data.h"
 
@@ -22,11 +23,6 @@ static size_t first_at_least(const uint64_t *offsets, size_t low, size_t high, u
     return low;
 }
 
-static size_t lines_of(const hawser_matrix *matrix)
-{
-    return matrix->layout == HAWSER_CSR ? matrix->rows : matrix->cols;
-}
-
 /* Moves a cut so that every part has a line while there are enough of them. */
 static size_t fit(size_t cut, size_t before, size_t left, size_t lines)
 {
@@ -38,13 +34,13 @@ static size_t fit(size_t cut, size_t before, size_t left, size_t lines)
 
 static double line_cost(const hawser_matrix *matrix, const double *costs, size_t line)
 {
-    uint64_t entries = matrix->layout == HAWSER_DENSE ? matrix->rows : matrix->offsets[line + 1] - matrix->offsets[line];
+    uint64_t entries = hw_is_dense(matrix) ? hw_line_width(matrix) : matrix->offsets[line + 1] - matrix->offsets[line];
     return (double)entries + HW_LINE_COST + costs[line];
 }
 
 void hw_balance_costs(const hawser_matrix *matrix, const double *costs, size_t parts, size_t *bounds)
 {
-    size_t lines = lines_of(matrix), cut = 0;
+    size_t lines = hw_lines(matrix), cut = 0;
     double total = 0.0, before = 0.0;
     for (size_t line = 0; line < lines; line++)
         total += line_cost(matrix, costs, line);
@@ -63,8 +59,8 @@ void hawser_balance(const hawser_matrix *matrix, size_t parts, size_t *bounds)
 {
     if (matrix == NULL || bounds == NULL)
         return;
-    size_t lines = lines_of(matrix);
-    bool even = matrix->layout == HAWSER_DENSE || matrix->stored == 0;
+    size_t lines = hw_lines(matrix);
+    bool even = hw_is_dense(matrix) || matrix->stored == 0;
     bounds[0] = 0;
     for (size_t p = 1; p < parts; p++) {
         size_t cut = (size_t)hw_share_of(lines, p, parts);

@@ -388,15 +388,17 @@ hawser_status hw_shard_means(hawser_dataset *dataset, const hw_owners *owners, u
                              double *means, hawser_error *error)
 {
     const hawser_matrix *A = &dataset->matrix;
-    bool single = A->type == HAWSER_F32;
     char text[HW_COLUMN_CALLED];
     for (size_t j = 0; j < A->cols; j++) {
         uint64_t first = A->layout == HAWSER_DENSE ? j * A->stride : A->offsets[j];
         if (hw_owner(owners, j) != self || !hw_schema_has_numbers(dataset->schema, j))
             continue;
-        char *column = (char *)(uintptr_t)A->values + first * hw_type_size(A->type);
-        uint64_t stored = A->layout == HAWSER_DENSE ? A->rows : A->offsets[j + 1] - first;
-        means[j] = hw_fill_mean(column, stored, A->rows, single, NULL);
+        hw_column_values column = {.values = (char *)(uintptr_t)A->values + first * hw_type_size(A->type),
+                                   .stored = A->layout == HAWSER_DENSE ? A->rows : A->offsets[j + 1] - first,
+                                   .step = 1,
+                                   .rows = A->rows,
+                                   .single = A->type == HAWSER_F32};
+        means[j] = hw_fill_mean(&column, NULL);
         if (isnan(means[j]))
             return hw_no_mean(name, hw_column_called(dataset, j, text), error);
     }

@@ -179,6 +179,7 @@ static hawser_status make_sparse(settle_work *w, hawser_dataset *dataset, hawser
 static hawser_status make_dense(settle_work *w, size_t count, hawser_dataset *dataset, hawser_error *error)
 {
     uint64_t rows = w->table->rows;
+    bool by_row = w->wishes->dense_rows;
     HAWSER_TRY(own_array(w, &w->values, rows * count, w->single ? 4 : 8, "a dense matrix", dataset, error));
     for (size_t k = 0; k < count; k++)
         for (uint64_t r = 0; r < rows; r++) {
@@ -187,15 +188,15 @@ static hawser_status make_dense(settle_work *w, size_t count, hawser_dataset *da
                 cell = w->means[k];
             else if (isnan(cell) && w->table->rules.missing_number != HW_MEAN)
                 cell = 0;
-            put_value(w, k * rows + r, cell);
+            put_value(w, by_row ? r * count + k : k * rows + r, cell);
         }
     dataset->matrix = (hawser_matrix){.rows = rows,
                                       .cols = count,
                                       .stored = rows * count,
-                                      .layout = HAWSER_DENSE,
+                                      .layout = by_row ? HAWSER_DENSE_ROWS : HAWSER_DENSE,
                                       .type = w->wishes->type,
                                       .values = w->values,
-                                      .stride = rows};
+                                      .stride = by_row ? count : rows};
     return HAWSER_OK;
 }
 
@@ -216,8 +217,8 @@ static hawser_status find_means(settle_work *w, size_t count, size_t width, haws
             double cell = cell_of(w, r, k);
             column[r] = w->single ? (double)(float)cell : cell;
         }
-        w->means[at] = hw_fill_mean(column, w->table->rows, w->table->rows, false,
-                                    w->wishes->means != NULL ? &w->wishes->means[at] : NULL);
+        const hw_column_values values = {.values = column, .stored = w->table->rows, .step = 1, .rows = w->table->rows};
+        w->means[at] = hw_fill_mean(&values, w->wishes->means != NULL ? &w->wishes->means[at] : NULL);
         if (isnan(w->means[at]))
             status = hw_no_mean(w->table->input, hw_field_called(&w->table->rules, w->field[k], text), error);
         else if (w->single && isinf((float)w->means[at]))

@@ -52,6 +52,7 @@ hawser_status hw_table_judge(const hw_table_rules *rules, const char *input, con
 typedef struct hw_table_wishes {
     hawser_type type;
     bool by_row;         /* CSR if sparse; else CSC */
+    bool dense_rows;     /* HAWSER_DENSE_ROWS if dense; else HAWSER_DENSE */
     bool keep_missing;   /* of a part: missing numbers stay NaN, because their mean needs all parts */
     const double *means; /* by column of the matrix, for missing "mean"; NULL: those of this input */
     uint32_t threads;

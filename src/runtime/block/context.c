@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/finite.h"
-#include "base/type.h"
+#include "base/layout.h"
 #include "linalg/sound.h"
 #include "runtime/block/stored.h"
 #include "runtime/session/fetch.h"
@@ -460,15 +460,16 @@ double hawser_random_uniform(hawser_context *context)
     return hw_random_uniform(&context->random);
 }
 
-/* Returns the number of the first line (a column, or a row of CSR) with a number that is not finite, or SIZE_MAX. */
+/* Returns the number of the first line (a row if stored by row, else a column) with a number that is not finite, or SIZE_MAX. */
 static size_t line_not_finite(const hawser_matrix *A)
 {
     size_t (*first)(const void *values, size_t count) =
         A->type == HAWSER_F32 ? hw_first_not_finite_f32 : hw_first_not_finite_f64;
-    size_t size = hw_type_size(A->type), lines = A->layout == HAWSER_CSR ? A->rows : A->cols;
+    bool dense = hw_is_dense(A);
+    size_t size = hw_type_size(A->type), lines = hw_lines(A);
     for (size_t j = 0; j < lines; j++) {
-        uint64_t begin = A->layout == HAWSER_DENSE ? (uint64_t)j * A->stride : A->offsets[j];
-        size_t count = A->layout == HAWSER_DENSE ? A->rows : (size_t)(A->offsets[j + 1] - begin);
+        uint64_t begin = dense ? (uint64_t)j * A->stride : A->offsets[j];
+        size_t count = dense ? hw_line_width(A) : (size_t)(A->offsets[j + 1] - begin);
         if (first((const char *)A->values + begin * size, count) < count)
             return j;
     }
@@ -493,7 +494,7 @@ hawser_status hawser_data_replace(hawser_context *context, const char *state, co
     if (line != SIZE_MAX)
         return hawser_unit_fail(context, HAWSER_NOT_FINITE,
                                 "hawser_data_replace: %s %zu of the part of '%s' has a number that is not finite",
-                                matrix->layout == HAWSER_CSR ? "row" : "column", line, state);
+                                hw_is_by_row(matrix) ? "row" : "column", line, state);
     size_t first = part->data.first;
     part->data = *matrix;
     part->data.first = first;
