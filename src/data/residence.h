@@ -32,6 +32,13 @@ enum { HW_FETCH_BYTES = 1 << 22 };
 size_t hw_column_bytes(const struct hawser_residence *residence, size_t column);
 /* Returns the bytes of all columns whose entries another node has received at the load. */
 uint64_t hw_foreign_bytes(const struct hawser_residence *residence, uint32_t node);
+/* Returns 1 + the number of a column whose entries a kernel has missed since the last call, through the matrix itself; 0: none. */
+static inline uint64_t hw_absent_taken(struct hawser_residence *residence)
+{
+    if (atomic_load_explicit(&residence->presence.absent, memory_order_relaxed) == 0)
+        return 0;
+    return atomic_exchange_explicit(&residence->presence.absent, 0, memory_order_relaxed);
+}
 /* Forgets requests whose replies were dropped with a run that failed, so that a later run makes them again. */
 void hw_forget_requests(struct hawser_residence *residence);
 

@@ -26,6 +26,7 @@ typedef struct probe {
     read_function *read, *kernel;
     bool fetch;              /* all columns first */
     bool one;                /* on one block */
+    bool around;             /* by the dataset's own matrix, not by the view */
     const hawser_sync *sync; /* in a loop under this sync; NULL: in no loop */
     bool counted;            /* the columns that nodes receive are those of the other nodes, once each */
     double expected;         /* what the reading of all blocks comes to; NAN: it is refused */
@@ -209,20 +210,29 @@ static hawser_status by_gram(hawser_context *context, const hawser_matrix *A, do
                                                       : hawser_unit_fail(context, HAWSER_INTERNAL, "another Gram matrix");
 }
 
+/* What the units of a program read. */
+typedef struct reading {
+    const probe *what;
+    const hawser_matrix *matrix;
+} reading;
+
 static hawser_status look(hawser_context *context)
 {
-    const probe *what = hawser_user(context);
+    const reading *given = hawser_user(context);
+    const probe *what = given->what;
     double sum = 0;
-    const hawser_matrix *A = hawser_data_view(context, "data");
+    const hawser_matrix *A = what->around ? given->matrix : hawser_data_view(context, "data");
     if (what->fetch)
         HAWSER_TRY(hawser_data_fetch(context, "data", numbers, A->cols));
     HAWSER_TRY(what->read(context, A, &sum));
     return hawser_report(context, "sum", sum);
 }
 
-static hawser_program *make(const probe *what, const hawser_dataset *const *data)
+static hawser_program *make(reading *given, const hawser_dataset *const *data)
 {
-    hawser_program *program = hawser_program_new("probe", (void *)(uintptr_t)what);
+    const probe *what = given->what;
+    given->matrix = hawser_dataset_matrix(data[0]);
+    hawser_program *program = hawser_program_new("probe", given);
     hawser_state *state = hawser_data_state(program, "data", hawser_dataset_matrix(data[0]), what->split);
     hawser_state *own = hawser_data_state(program, "own", hawser_dataset_matrix(data[data[1] != NULL]), HAWSER_BY_COLUMN);
     hawser_metric_declare(program, "sum", HAWSER_SUM);
@@ -276,7 +286,8 @@ static void run_probe(test_node *node)
     for (int i = 0; i < FILES && node->status == HAWSER_OK && what->paths[i] != NULL; i++)
         node->status = hawser_job_load(node->job, &what->paths[i], 1, &load, &data[i], &node->error);
     if (node->status == HAWSER_OK) {
-        hawser_program *program = make(what, (const hawser_dataset *const *)data);
+        reading given = {.what = what};
+        hawser_program *program = make(&given, (const hawser_dataset *const *)data);
         hawser_run *run = NULL;
         if (node->nodes > 1)
             node->status = check_plan(node, program, what);
@@ -404,7 +415,7 @@ static void whole_states_are_fetched_once_under_any_sync(void **state)
 static hawser_status after_one_column(hawser_context *context, const hawser_matrix *A, double *sum)
 {
     HAWSER_TRY(hawser_data_fetch(context, "data", numbers, 1));
-    return ((const probe *)hawser_user(context))->kernel(context, A, sum);
+    return ((const reading *)hawser_user(context))->what->kernel(context, A, sum);
 }
 
 static void kernels_record_columns_of_other_nodes(void **state)
@@ -427,6 +438,23 @@ static void kernels_record_columns_of_other_nodes(void **state)
             what.words[0] = "unit 'look', block ";
             what.words[1] = "of data state 'data'";
             what.words[2] = "hawser_data_fetch";
+            over_nodes(2, what);
+        }
+}
+
+static void kernels_over_the_input_itself_are_right_or_refused(void **state)
+{
+    (void)state;
+    write_dense("a.csv");
+    write_sparse("a.svm", 0);
+    for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
+        for (int p = 0; p < 2; p++) {
+            probe what = {.paths = {p == 0 ? "a.csv" : "a.svm"},
+                          .split = HAWSER_BY_COLUMN,
+                          .read = kernels[k],
+                          .around = true,
+                          .expected = (double)NAN,
+                          .words = {"unit 'look', block ", "of data state 'data'", "hawser_data_fetch"}};
             over_nodes(2, what);
         }
 }
@@ -639,6 +667,84 @@ static void nothing_is_written_from_entries_on_other_nodes(void **state)
     }
 }
 
+static hawser_status replace_by_itself(hawser_context *context)
+{
+    HAWSER_TRY(hawser_data_fetch(context, "data", NULL, 0));
+    return hawser_data_replace(context, "data", hawser_data_view(context, "data"));
+}
+
+/* Runs a program whose unit replaces a state by what it sees of it: all of it, or the window of this node. */
+static void run_replacing(test_node *node)
+{
+    const char *path = "a.csv";
+    const hawser_load load = {0};
+    hawser_dataset *data = NULL;
+    node->status = hawser_job_load(node->job, &path, 1, &load, &data, &node->error);
+    if (node->status != HAWSER_OK)
+        return;
+    for (int fetched = 0; fetched < 2 && node->status == HAWSER_OK; fetched++) {
+        hawser_program *program = hawser_program_new("replace", NULL);
+        hawser_run *run = NULL;
+        hawser_state *state = hawser_data_state(program, "data", hawser_dataset_matrix(data),
+                                                fetched == 0 ? HAWSER_WHOLE : *(const hawser_split *)node->user);
+        hawser_unit(hawser_root(program), "replace", replace_by_itself, NULL, HAWSER_UPDATES(state));
+        node->status = hawser_run_program(node->job, program, &run, &node->error);
+        hawser_run_free(run);
+        hawser_program_free(program);
+        hawser_dataset_free(data);
+        data = NULL;
+        if (node->status == HAWSER_OK)
+            node->status = hawser_job_load(node->job, &path, 1, &load, &data, &node->error);
+    }
+    hawser_dataset_free(data);
+}
+
+static void parts_with_columns_of_other_nodes_replace_nothing(void **state)
+{
+    (void)state;
+    test_node nodes[NODES_MOST];
+    hawser_split split = HAWSER_BY_COLUMN;
+    const char *const options[] = {"workers", "3", "timeout", "60", NULL};
+    write_dense("a.csv");
+    run_nodes(nodes, 2, options, run_replacing, &split);
+    check_all(nodes, 2, "own columns");
+    split = HAWSER_FETCHED;
+    run_nodes(nodes, 2, options, run_replacing, &split);
+    for (uint32_t i = 0; i < 2; i++)
+        if (nodes[i].status != HAWSER_BAD_PROGRAM || strstr(nodes[i].error.text, "unit 'replace', block ") == NULL ||
+            strstr(nodes[i].error.text, "hawser_data_replace: columns of the part of 'data' are on other nodes") == NULL)
+            fail_msg("node %u: %d %s", i, nodes[i].status, nodes[i].error.text);
+}
+
+static void run_after_use(test_node *node)
+{
+    const char *path = "a.csv";
+    const hawser_load load = {0};
+    hawser_dataset *data = NULL;
+    double out[COLS];
+    node->status = hawser_job_load(node->job, &path, 1, &load, &data, &node->error);
+    if (node->status == HAWSER_OK) {
+        hawser_scan(hawser_dataset_matrix(data), ones(), out);
+        node->status = with_split(node, hawser_dataset_matrix(data), HAWSER_BY_COLUMN, NULL);
+    }
+    hawser_dataset_free(data);
+}
+
+static void use_outside_of_units_is_refused_by_the_next_run(void **state)
+{
+    (void)state;
+    test_node nodes[NODES_MOST];
+    const char *const options[] = {"workers", "3", "timeout", "60", NULL};
+    write_dense("a.csv");
+    run_nodes(nodes, 1, options, run_after_use, NULL);
+    check_all(nodes, 1, "on one node");
+    run_nodes(nodes, 3, options, run_after_use, NULL);
+    for (uint32_t i = 0; i < 3; i++)
+        if (nodes[i].status == HAWSER_OK || strstr(nodes[i].error.text, "was used outside of a unit") == NULL ||
+            strstr(nodes[i].error.text, "of data state 'data'") == NULL)
+            fail_msg("node %u: %d %s", i, nodes[i].status, nodes[i].error.text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -650,6 +756,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(plan_shows_the_bytes_to_fetch, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(real_data_have_one_sum_on_any_nodes, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(kernels_record_columns_of_other_nodes, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(kernels_over_the_input_itself_are_right_or_refused, make_directory,
+                                        remove_directory),
+        cmocka_unit_test_setup_teardown(parts_with_columns_of_other_nodes_replace_nothing, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(use_outside_of_units_is_refused_by_the_next_run, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(own_columns_of_a_fetched_state_are_right, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(two_inputs_of_the_same_columns_are_cut_alike, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(nothing_is_written_from_entries_on_other_nodes, make_directory, remove_directory),

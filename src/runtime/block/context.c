@@ -116,6 +116,8 @@ static void check_entries(hawser_context *context)
     for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
         hw_state_part *part = &worker->parts[i];
         uint64_t absent = atomic_load_explicit(&part->residence.presence.absent, memory_order_relaxed);
+        if (absent == 0 && part->state->kind == HW_DATA && part->state->matrix->residence != NULL)
+            absent = hw_absent_taken(part->state->matrix->residence); /* used through another pointer than the view */
         if (absent != 0)
             refuse(context,
                    "column %llu of data state '%s' is on another node; fetch it by hawser_data_fetch before it is used",
@@ -490,6 +492,11 @@ hawser_status hawser_data_replace(hawser_context *context, const char *state, co
     if (has != had)
         return refuse(context, "hawser_data_replace: a part of '%s' with %zu %s in place of one with %zu", state, has,
                       rows ? "rows" : "columns", had);
+    if (hawser_matrix_whole(matrix, NULL) != HAWSER_OK)
+        return refuse(context,
+                      "hawser_data_replace: columns of the part of '%s' are on other nodes; fetch them by hawser_data_fetch "
+                      "first",
+                      state);
     size_t line = line_not_finite(matrix);
     if (line != SIZE_MAX)
         return hawser_unit_fail(context, HAWSER_NOT_FINITE,

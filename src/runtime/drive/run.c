@@ -99,6 +99,7 @@ static hawser_status open_session(hw_session *session, hawser_error *error)
     if (session->blocks < session->nodes)
         return hawser_fail(error, HAWSER_BAD_OPTION, "%u workers are too few for %u nodes; raise --workers", session->blocks,
                            session->nodes);
+    HAWSER_TRY(hw_fetch_check(session, error));
     HAWSER_TRY(hw_keep_open(session, error));
     HAWSER_TRY(open_executor(session, error));
     HAWSER_TRY(HW_NEW(&session->workers, session->local, "blocks", error));

@@ -177,6 +177,21 @@ hawser_status hw_fetch_part(hw_mailbox *mailbox, const hawser_state *state, haws
     return status;
 }
 
+hawser_status hw_fetch_check(const hw_session *session, hawser_error *error)
+{
+    for (const hawser_state *state = session->program->states; state != NULL; state = state->next) {
+        uint64_t absent =
+            state->kind == HW_DATA && state->matrix->residence != NULL ? hw_absent_taken(state->matrix->residence) : 0;
+        if (absent != 0)
+            return hawser_fail(
+                error, HAWSER_BAD_PROGRAM,
+                "column %llu of data state '%s' was used outside of a unit, but is on another node; fetch it by "
+                "hawser_job_fetch before it is used",
+                (unsigned long long)absent - 1, state->name);
+    }
+    return HAWSER_OK;
+}
+
 void hw_fetch_forget(const hw_session *session)
 {
     for (const hawser_state *state = session->program->states; state != NULL; state = state->next)

@@ -14,6 +14,8 @@ hawser_status hw_fetch_columns(hw_mailbox *mailbox, const hawser_state *state, c
 /* Makes sure that all columns of a block's part are on this node, and requests them in pieces. Of a split state a few may be elsewhere, if
  * another data state decided the cut; of a whole state those of all other nodes. */
 hawser_status hw_fetch_part(hw_mailbox *mailbox, const hawser_state *state, hawser_matrix *part) HAWSER_MUST_USE;
+/* Fails if a kernel has touched columns of other nodes outside of a run. */
+hawser_status hw_fetch_check(const hw_session *session, hawser_error *error) HAWSER_MUST_USE;
 /* After a failed run: forgets what it had requested. */
 void hw_fetch_forget(const hw_session *session);
 
