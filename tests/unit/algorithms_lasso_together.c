@@ -9,6 +9,8 @@
 #include "adding_blocks.h"
 #include "algorithms_lasso_problem.h"
 
+#include "algorithms/glm/sets.h"
+
 /* What one block does of a search, and how it ended. */
 typedef struct searching {
     problem *q;
@@ -126,7 +128,7 @@ static void search_over_blocks(void **unused)
 static void enter_joint(problem *q, hw_lasso_block *blocks)
 {
     uint32_t count = q->lasso.choices.blocks;
-    size_t share = hw_lasso_joint_share(&q->lasso);
+    size_t share = hw_linear_sets_share(&q->lasso, HW_LASSO_JOINT_FIELDS);
     double *sets = calloc(count * share, sizeof *sets), *v = calloc(q->n, sizeof *v);
     image_of(q, v);
     for (uint32_t b = 0; b < count; b++) {

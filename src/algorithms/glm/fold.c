@@ -55,8 +55,8 @@ hawser_status hw_linear_measure(const hw_linear *linear, hw_linear_columns *colu
         double factor = problem->factor != NULL ? problem->factor[whole] : 1.0;
         columns->l1[j] = factor * settings->l1_ratio * deviation;
         columns->l2[j] = factor * (1.0 - settings->l1_ratio) * deviation * deviation;
-        columns->lower[j] = problem->lower != NULL ? problem->lower[whole] : -INFINITY;
-        columns->upper[j] = problem->upper != NULL ? problem->upper[whole] : INFINITY;
+        columns->lower[j] = hw_linear_lower(problem, whole);
+        columns->upper[j] = hw_linear_upper(problem, whole);
     }
     return HAWSER_OK;
 }

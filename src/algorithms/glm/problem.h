@@ -8,6 +8,8 @@
 #define HW_ALGORITHMS_GLM_PROBLEM_H
 
 #include "algorithms/glm/called.h"
+#include <math.h>
+
 #include "algorithms/glm/choices.h"
 #include "algorithms/glm/positive.h"
 #include "hawser/algorithm.h"
@@ -85,6 +87,15 @@ hawser_status hw_linear_problem_new(hw_linear_problem *problem, const hw_linear_
                                     const hw_linear_settings *settings, hawser_job *job, const hawser_training_input *input,
                                     hawser_error *error) HAWSER_MUST_USE;
 void hw_linear_problem_free(hw_linear_problem *problem);
+/* Return the bounds of a column. */
+static inline double hw_linear_lower(const hw_linear_problem *problem, size_t column)
+{
+    return problem->lower != NULL ? problem->lower[column] : -INFINITY;
+}
+static inline double hw_linear_upper(const hw_linear_problem *problem, size_t column)
+{
+    return problem->upper != NULL ? problem->upper[column] : INFINITY;
+}
 /* Returns true if a row is held out in a fold; fold 0 is the whole problem. */
 bool hw_linear_out(const hw_linear_problem *problem, size_t row, uint32_t fold);
 /* Returns true if rows need weights, because folds or examples differ in weight. */

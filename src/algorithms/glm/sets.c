@@ -1,5 +1,16 @@
 #include "algorithms/glm/sets.h"
 
+#include "algorithms/glm/expect.h"
+
+hawser_state *hw_linear_sets_state(const hw_linear_frame *frame, size_t fields)
+{
+    const hw_linear *linear = frame->driver->linear;
+    size_t size = linear->choices.blocks * hw_linear_sets_share(linear, fields);
+    hawser_state *sets = hawser_partitioned_state(frame->program, "sets", size, NULL, NULL);
+    hawser_state_expect(sets, hw_linear_expected_sets(linear, fields));
+    return sets;
+}
+
 size_t hw_linear_sets_share(const hw_linear *linear, size_t fields)
 {
     return 1 + hw_linear_most_of_share(linear) * fields;

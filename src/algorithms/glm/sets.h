@@ -5,8 +5,10 @@
 #ifndef HW_ALGORITHMS_GLM_SETS_H
 #define HW_ALGORITHMS_GLM_SETS_H
 
-#include "algorithms/glm/linear.h"
+#include "algorithms/glm/program.h"
 
+/* Makes the state "sets", with `fields` fields per member. */
+hawser_state *hw_linear_sets_state(const hw_linear_frame *frame, size_t fields);
 /* Returns the doubles of a share with `fields` fields per member. */
 size_t hw_linear_sets_share(const hw_linear *linear, size_t fields);
 

@@ -5,16 +5,12 @@
 
 #include "algorithms/glm/sets.h"
 #include "algorithms/lasso/divide.h"
+#include "algorithms/solve/entries.h"
 
 enum { COLUMN, GRADIENT, COEFFICIENT, NORM, MEAN, L1, L2 }; /* fields of a member */
 
 /* Cost of a product in touched numbers below which a sum over all blocks takes longer than it saves. */
 static const double WORTH_SHARING = 40e3;
-
-size_t hw_lasso_joint_share(const hw_linear *lasso)
-{
-    return hw_linear_sets_share(lasso, HW_LASSO_JOINT_FIELDS);
-}
 
 /* Returns the most new products that processes divide, because exchanging them costs too. */
 static size_t most_products(const hawser_matrix *whole)
@@ -66,9 +62,8 @@ static hawser_status take_union(hw_lasso_joint *joint, const hw_linear *lasso, c
         members->columns[at] = (uint32_t)j;
         members->gradient[at] = fields[GRADIENT];
         members->start[at] = members->x[at] = fields[COEFFICIENT];
-        members->terms[at] = (hw_linear_term){lambda * fields[L1], lambda * fields[L2],
-                                              lasso->problem.lower != NULL ? lasso->problem.lower[j] : -INFINITY,
-                                              lasso->problem.upper != NULL ? lasso->problem.upper[j] : INFINITY};
+        members->terms[at] = (hw_linear_term){lambda * fields[L1], lambda * fields[L2], hw_linear_lower(&lasso->problem, j),
+                                              hw_linear_upper(&lasso->problem, j)};
     }
     return HAWSER_OK;
 }
@@ -104,7 +99,7 @@ static size_t slot_begin(const hw_lasso_joint *joint, uint32_t block, uint32_t b
         double before = 0.0, sum = 0.0;
         for (size_t a = 0; a < count; a++) {
             uint32_t j = gram->columns[a];
-            double entries = X->layout == HAWSER_DENSE ? (double)X->rows : (double)(X->offsets[j + 1] - X->offsets[j]);
+            double entries = hw_linear_entry_count(X, j);
             if (a >= joint->shared->fresh) {
                 if (pass == 1 && sum >= total * block / blocks)
                     return a;
@@ -166,10 +161,8 @@ static bool by_rows(const hw_lasso_joint *joint, uint32_t blocks, size_t product
     const hawser_matrix *X = &joint->whole.X;
     const hw_linear_gram *gram = &joint->shared->gram;
     double entries = 0.0;
-    for (size_t a = 0; a < gram->count; a++) {
-        uint32_t j = gram->columns[a];
-        entries += X->layout == HAWSER_DENSE ? (double)X->rows : (double)(X->offsets[j + 1] - X->offsets[j]);
-    }
+    for (size_t a = 0; a < gram->count; a++)
+        entries += hw_linear_entry_count(X, gram->columns[a]);
     return by_rows_pays(entries, blocks, products);
 }
 

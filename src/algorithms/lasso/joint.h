@@ -19,8 +19,6 @@ enum {
         1 << 19 /* processes divide at least this many new products; each computes all of a larger number */
 };
 
-/* Returns the doubles of a block's share of the gathered sets. */
-size_t hw_lasso_joint_share(const hw_linear *lasso);
 /* Returns the most numbers that are added up at a time. */
 size_t hw_lasso_joint_sums(const hw_linear *lasso);
 /* Returns the expected numbers that are added up at a time, for a union of `members` members. */

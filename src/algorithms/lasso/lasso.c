@@ -12,6 +12,7 @@
 
 #include "algorithms/glm/coefficients.h"
 #include "algorithms/glm/expect.h"
+#include "algorithms/glm/sets.h"
 #include "algorithms/glm/squared.h"
 #include "algorithms/glm/train.h"
 #include "algorithms/lasso/block.h"
@@ -257,9 +258,7 @@ static hawser_operator *joint_work(const hw_linear_frame *frame)
     hawser_program *p = frame->program;
     hawser_state *X = frame->X, *v = frame->v, *alpha = frame->alpha;
     hawser_state *whole = hawser_data_state(p, "whole", lasso->problem.X, HAWSER_FETCHED);
-    hawser_state *sets =
-        hawser_partitioned_state(p, "sets", lasso->choices.blocks * hw_lasso_joint_share(lasso), NULL, NULL);
-    hawser_state_expect(sets, hw_linear_expected_sets(lasso, HW_LASSO_JOINT_FIELDS));
+    hawser_state *sets = hw_linear_sets_state(frame, HW_LASSO_JOINT_FIELDS);
     hawser_operator *small = hawser_branch(frame->work, "small", hw_linear_small, frame->driver);
     hawser_operator *joint = hawser_sequence(small);
     hawser_unit(joint, "post", post, HAWSER_READS(v, alpha), HAWSER_UPDATES(sets));

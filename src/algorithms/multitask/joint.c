@@ -13,11 +13,6 @@ size_t hw_multitask_joint_fields(const hw_linear *linear)
     return FIRST + 2 * linear->problem.outputs;
 }
 
-size_t hw_multitask_joint_share(const hw_linear *linear)
-{
-    return hw_linear_sets_share(linear, hw_multitask_joint_fields(linear));
-}
-
 size_t hw_multitask_joint_post(const hw_multitask_block *block, const double *alpha, double *share)
 {
     const hw_linear_columns *columns = &block->columns;

@@ -4,8 +4,6 @@
 
 #include "algorithms/multitask/descent.h"
 
-/* Returns the numbers of a block's share of the gathered sets. */
-size_t hw_multitask_joint_share(const hw_linear *linear);
 /* Returns the numbers of a member. */
 size_t hw_multitask_joint_fields(const hw_linear *linear);
 /* Makes the arrays of the union over all columns of the whole matrix, of which only those of members are ever written. */

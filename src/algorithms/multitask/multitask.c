@@ -184,9 +184,7 @@ static hawser_operator *joint_work(const hw_linear_frame *frame)
     hawser_program *p = frame->program;
     hawser_state *X = frame->X, *v = frame->v, *alpha = frame->alpha;
     hawser_state *whole = hawser_data_state(p, "whole", linear->problem.X, HAWSER_FETCHED);
-    hawser_state *sets =
-        hawser_partitioned_state(p, "sets", linear->choices.blocks * hw_multitask_joint_share(linear), NULL, NULL);
-    hawser_state_expect(sets, hw_linear_expected_sets(linear, hw_multitask_joint_fields(linear)));
+    hawser_state *sets = hw_linear_sets_state(frame, hw_multitask_joint_fields(linear));
     hawser_operator *small = hawser_branch(frame->work, "small", hw_linear_small, frame->driver);
     hawser_operator *joint = hawser_sequence(small);
     hawser_unit(joint, "post", post, HAWSER_READS(alpha), HAWSER_UPDATES(sets));

@@ -4,24 +4,15 @@
 
 #include "algorithms/glm/expect.h"
 #include "algorithms/glm/sets.h"
+#include "algorithms/solve/entries.h"
 
-enum { COLUMN, COEFFICIENT, L1, L2, FIELDS };
+enum { COLUMN, COEFFICIENT, L1, L2 }; /* fields of a member */
 
 enum {
     WORTH_DIVIDING = 1 << 18, /* stored entries from which on half a product costs more than a reduction */
     IMAGES = 4,               /* steps and products that one solution is expected to take */
     PRODUCTS = 60
 };
-
-size_t hw_newton_joint_share(const hw_linear *linear)
-{
-    return hw_linear_sets_share(linear, FIELDS);
-}
-
-static double entries_of(const hawser_matrix *X, size_t j)
-{
-    return X->layout == HAWSER_DENSE ? (double)X->rows : (double)(X->offsets[j + 1] - X->offsets[j]);
-}
 
 size_t hw_newton_joint_post(const hw_newton_block *block, const double *alpha, double *share, double *members,
                             double *entries)
@@ -33,15 +24,15 @@ size_t hw_newton_joint_post(const hw_newton_block *block, const double *alpha, d
     share[0] = *members = (double)count;
     *entries = 0.0;
     for (size_t k = 0; k < count; k++) {
-        double *fields = share + 1 + k * FIELDS;
+        double *fields = share + 1 + k * HW_NEWTON_JOINT_FIELDS;
         uint32_t j = list[k];
         fields[COLUMN] = (double)(block->columns.X.first + j);
         fields[COEFFICIENT] = alpha[j];
         fields[L1] = block->columns.l1[j];
         fields[L2] = block->columns.l2[j];
-        *entries += entries_of(&block->columns.X, j);
+        *entries += hw_linear_entry_count(&block->columns.X, j);
     }
-    return 1 + count * FIELDS;
+    return 1 + count * HW_NEWTON_JOINT_FIELDS;
 }
 
 bool hw_newton_joint_divides(const hw_linear *linear, double entries, size_t members)
@@ -71,7 +62,7 @@ void hw_newton_joint_expect(hawser_operator *unit, const hw_linear *linear)
 
 size_t hw_newton_joint_list(hw_newton_block *block, const double *sets)
 {
-    hw_linear_sets gathered = hw_linear_sets_of(block->linear, FIELDS, sets);
+    hw_linear_sets gathered = hw_linear_sets_of(block->linear, HW_NEWTON_JOINT_FIELDS, sets);
     size_t count = 0;
     for (const double *fields; (fields = hw_linear_sets_next(&gathered)) != NULL;)
         block->whole_list[count++] = (uint32_t)fields[COLUMN];
@@ -84,14 +75,13 @@ static hawser_status take(hw_newton_block *block, const double *sets, size_t cou
     const hw_linear *linear = block->linear;
     hw_newton_quadratic *whole = &block->whole;
     HAWSER_TRY(hw_newton_quadratic_take(whole, block->whole_list, count, error));
-    hw_linear_sets gathered = hw_linear_sets_of(linear, FIELDS, sets);
+    hw_linear_sets gathered = hw_linear_sets_of(linear, HW_NEWTON_JOINT_FIELDS, sets);
     size_t at = 0;
     for (const double *fields; (fields = hw_linear_sets_next(&gathered)) != NULL; at++) {
         size_t j = (size_t)fields[COLUMN];
         whole->members.x[at] = fields[COEFFICIENT];
-        whole->terms[at] = (hw_linear_term){lambda * fields[L1], lambda * fields[L2],
-                                            linear->problem.lower != NULL ? linear->problem.lower[j] : -INFINITY,
-                                            linear->problem.upper != NULL ? linear->problem.upper[j] : INFINITY};
+        whole->terms[at] = (hw_linear_term){lambda * fields[L1], lambda * fields[L2], hw_linear_lower(&linear->problem, j),
+                                            hw_linear_upper(&linear->problem, j)};
     }
     return HAWSER_OK;
 }
@@ -154,7 +144,7 @@ void hw_newton_joint_take(const hw_newton_block *block, size_t count, double *al
 void hw_newton_joint_move(const hw_newton_block *block, const double *sets, const double *solution, double *alpha)
 {
     size_t first = block->columns.X.first, at = 0;
-    hw_linear_sets gathered = hw_linear_sets_of(block->linear, FIELDS, sets);
+    hw_linear_sets gathered = hw_linear_sets_of(block->linear, HW_NEWTON_JOINT_FIELDS, sets);
     for (const double *fields; (fields = hw_linear_sets_next(&gathered)) != NULL; at++) {
         size_t j = (size_t)fields[COLUMN];
         if (j >= first && j < first + block->columns.X.cols)

@@ -8,8 +8,8 @@
 
 #include "algorithms/newton/block.h"
 
-/* Returns the doubles that one block contributes to the gathered sets. */
-size_t hw_newton_joint_share(const hw_linear *linear);
+enum { HW_NEWTON_JOINT_FIELDS = 4 }; /* of a member of the gathered sets */
+
 /* Writes the working set of this block, and stores its members and their stored entries. Returns how many numbers were written, from the first
  * on. */
 size_t hw_newton_joint_post(const hw_newton_block *block, const double *alpha, double *share, double *members,

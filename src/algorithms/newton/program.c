@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "algorithms/glm/metrics.h"
+#include "algorithms/glm/sets.h"
 #include "algorithms/newton/block.h"
 #include "algorithms/newton/joint.h"
 #include "algorithms/newton/rounds.h"
@@ -309,12 +310,10 @@ static void joint_work(const hw_linear_frame *frame, hawser_operator *work)
     hawser_program *p = frame->program;
     hawser_state *v = frame->v, *alpha = frame->alpha;
     hawser_state *whole = hawser_data_state(p, "whole", linear->problem.X, HAWSER_FETCHED);
-    hawser_state *sets =
-        hawser_partitioned_state(p, "sets", linear->choices.blocks * hw_newton_joint_share(linear), NULL, NULL);
+    hawser_state *sets = hw_linear_sets_state(frame, HW_NEWTON_JOINT_FIELDS);
     size_t most = hw_linear_most_members(linear);
     hawser_state *solution = hawser_replicated_state(p, "solution", SOLVED + most, 1, NULL, (hawser_rule){0});
     size_t members = hw_linear_expected(linear);
-    hawser_state_expect(sets, hw_linear_expected_sets(linear, 4));
     hawser_state_expect(solution, SOLVED + members);
     hawser_unit(work, "post", post, HAWSER_READS(alpha), HAWSER_UPDATES(sets));
     hawser_until once = {.clocks = 1};

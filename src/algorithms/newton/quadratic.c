@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/solve/entries.h"
+
 enum { EPOCHS = 40 }; /* on one model: the next one needs another Gram matrix */
 
 static const double IDLE = 0.9; /* of the penalty: a member pulled less stays zero until the next certificate */
@@ -123,11 +125,6 @@ static void bend_rows(hw_newton_quadratic *q, const hw_newton_rows *rows, const 
     q->scale = bend > 0.0 ? rows->total / bend : 0.0;
 }
 
-static double entries_of(const hawser_matrix *X, uint32_t j)
-{
-    return X->layout == HAWSER_DENSE ? (double)X->rows : (double)(X->offsets[j + 1] - X->offsets[j]);
-}
-
 void hw_newton_quadratic_section(const hw_newton_quadratic *q, const hw_linear_part *part, size_t *begin, size_t *end)
 {
     const hw_linear_members *members = &q->members;
@@ -135,11 +132,11 @@ void hw_newton_quadratic_section(const hw_newton_quadratic *q, const hw_linear_p
     *begin = 0;
     *end = part != NULL ? 0 : members->count;
     for (size_t k = 0; part != NULL && k < members->count; k++)
-        all += entries_of(&q->columns.X, members->columns[k]);
+        all += hw_linear_entry_count(&q->columns.X, members->columns[k]);
     for (size_t k = 0; part != NULL && k < members->count; k++) {
         *begin += before * part->blocks < part->block * all;
         *end += before * part->blocks < (part->block + 1.0) * all;
-        before += entries_of(&q->columns.X, members->columns[k]);
+        before += hw_linear_entry_count(&q->columns.X, members->columns[k]);
     }
 }
 

@@ -20,6 +20,12 @@ static inline void hw_linear_entries(const hawser_matrix *X, size_t j, uint64_t 
     *end = dense ? *begin + X->rows : X->offsets[j + 1];
 }
 
+/* Returns the number of a column's entries. */
+static inline double hw_linear_entry_count(const hawser_matrix *X, size_t j)
+{
+    return X->layout == HAWSER_DENSE ? (double)X->rows : (double)(X->offsets[j + 1] - X->offsets[j]);
+}
+
 static inline size_t hw_linear_row_of(const hawser_matrix *X, uint64_t begin, uint64_t at)
 {
     return X->layout == HAWSER_DENSE ? at - begin : X->indices[at];
