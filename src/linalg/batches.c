@@ -1,4 +1,4 @@
-/* batches.c - the iterator of hawser/batches.h: which rows a batch has. batch_pack.c copies the rows. */
+/* batches.c - the iterator of hawser/batches.h: which rows a batch has. data/layout/batch.c copies rows. */
 #include "hawser/batches.h"
 
 #include "base/argument.h"

@@ -89,7 +89,8 @@ typedef struct fixture {
     hawser_scratch_visit *scratch_visit;
     void *bytes_out;
     hawser_batches batches;
-    hawser_batch batch_out;
+    hawser_batch batch, batch_out;
+    hawser_matrix matrix_out;
     /* The case: */
     const struct misuse_case *now;
     unsigned number_of_case;
@@ -326,6 +327,7 @@ static void prepare(fixture *f)
     f->until = (hawser_until){.clocks = 2};
     f->sync = hawser_bsp();
     f->batches = (hawser_batches){.rows = COLUMNS, .size = 2};
+    f->batch = (hawser_batch){.rows = f->dims, .count = 1};
     f->tables[0] = hawser_job_rows();
     f->paths[0] = f->data_path;
     must(f, hawser_rows_open(f->paths, 1, &f->row_load, &f->rows, &f->error));

@@ -31,6 +31,7 @@ GIVEN = {
     "const hawser_load *": "&f->load", "hawser_load *": "&f->load_out", "const hawser_generate *": "&f->generate",
     "hawser_rows *": "f->rows", "const hawser_rows *": "f->rows", "hawser_rows **": "&f->made_rows", "hawser_piece *": "&f->piece",
     "hawser_batches *": "&f->batches", "const hawser_batches *": "&f->batches", "hawser_batch *": "&f->batch_out",
+    "const hawser_batch *": "&f->batch", "hawser_matrix *": "&f->matrix_out",
     "hawser_load_figures *": "&f->figures_out", "bool *": "&f->more",
     "const hawser_store_options *": "&f->store_options", "const hawser_table *": "&f->table",
     "const hawser_request *": "&f->request", "const hawser_serving *": "&f->serving",
@@ -90,6 +91,7 @@ SPECIAL = {
     ("hawser_progress_sync", "loop"): '"loop"', ("hawser_loop", "name"): '"fresh"', ("hawser_branch", "name"): '"fresh"',
     ("hawser_unit", "name"): '"fresh"', ("hawser_unit_one", "name"): '"fresh"',
     ("hawser_record_restore", "object"): "f->doubles_out", ("hawser_record_restore", "size"): "0",
+    ("hawser_batch_pack", "memory"): "f->doubles_out", ("hawser_batch_pack", "bytes"): "sizeof f->doubles_out",
     ("hawser_store_clock", "first"): "0", ("hawser_store_clock", "last"): "0",
 }
 # Pointers that are documented to be optional: the call must end as the sound one does.
@@ -113,7 +115,7 @@ OPTIONAL = {
 }
 # In structs: pointers that are not optional. All others are.
 NEEDED_FIELDS = {("hawser_generate", "kind"), ("hawser_table", "name"), ("hawser_matrix", "offsets"), ("hawser_matrix", "indices"),
-                 ("hawser_matrix", "values")}
+                 ("hawser_matrix", "values"), ("hawser_batch", "rows")}
 NEEDED_BY = {("hawser_push", "values"), ("hawser_push_pull", "values"), ("hawser_push_pull", "out"), ("hawser_pull", "out")}
 # Sound calls that would end what the other cases need, or never end.
 NO_SOUND_CALL = {"hawser_close", "hawser_run_free", "hawser_program_free", "hawser_options_free", "hawser_model_free",
