@@ -70,10 +70,10 @@ HAWSER_API void hawser_batch_gather(const hawser_batch *batch, const double *val
  *  lengths of all rows, so a program calls it once. `count` may be more than A->rows. Returns 0 for any other matrix. */
 HAWSER_API size_t hawser_batch_bytes(const hawser_matrix *A, size_t count);
 
-/** Copies the rows of a batch into `memory`, in the order of the batch, and fills *out with a matrix of batch->count rows over it, with the layout
- *  and the type of A. `memory` has `bytes` bytes and is aligned for doubles; `out` is valid as long as it is. Row numbers are those of the
- *  view A, and may repeat. Returns HAWSER_BAD_ARGUMENT if A is CSC, if a row is not in A, if `bytes` are too few, or if entries of A are on another
- *  node. A unit does not need a copy: it may read the rows of A in place. */
+/** Copies the rows of a batch into `memory`, in the order of the batch, and fills *out with a matrix of batch->count rows over it: CSR of CSR,
+ *  HAWSER_DENSE_ROWS of a dense matrix, with the type of A. `memory` has `bytes` bytes and is aligned for doubles; `out` is valid as long as it is.
+ *  Row numbers are those of the view A, and may repeat. Returns HAWSER_BAD_ARGUMENT if A is CSC, if a row is not in A, if `bytes` are too few, or
+ *  if entries of A are on another node. A unit does not need a copy: it may read the rows of A in place. */
 HAWSER_API hawser_status hawser_batch_pack(const hawser_matrix *A, const hawser_batch *batch, void *memory, size_t bytes,
                                            hawser_matrix *out, hawser_error *error) HAWSER_MUST_USE;
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/argument.h"
-#include "base/type.h"
+#include "base/layout.h"
 #include "hawser/batches.h"
 #include "hawser/data.h"
 #include "linalg/sound.h"
@@ -91,19 +91,28 @@ static void pack_sparse(const hawser_matrix *A, const hawser_batch *batch, void 
     out->stored = stored;
 }
 
+/* Copies row i to `to`, entry by entry, since the numbers of a row may be far apart. */
+static void copy_row(const hawser_matrix *A, size_t i, unsigned char *to)
+{
+    const size_t size = hw_type_size(A->type);
+    for (size_t j = 0; j < A->cols; j++)
+        memcpy(to + j * size, (const unsigned char *)A->values + hw_dense_place(A, i, j) * size, size);
+}
+
 static void pack_dense(const hawser_matrix *A, const hawser_batch *batch, void *memory, hawser_matrix *out)
 {
-    const size_t n = batch->count;
-    for (size_t j = 0; j < A->cols; j++)
-        if (A->type == HAWSER_F32)
-            for (size_t k = 0; k < n; k++)
-                ((float *)memory)[j * n + k] = ((const float *)A->values)[j * A->stride + batch->rows[k]];
+    const size_t line = A->cols * hw_type_size(A->type);
+    for (size_t k = 0; line > 0 && k < batch->count; k++) {
+        unsigned char *to = (unsigned char *)memory + k * line;
+        if (A->layout == HAWSER_DENSE)
+            copy_row(A, batch->rows[k], to);
         else
-            for (size_t k = 0; k < n; k++)
-                ((double *)memory)[j * n + k] = ((const double *)A->values)[j * A->stride + batch->rows[k]];
+            memcpy(to, (const unsigned char *)A->values + batch->rows[k] * A->stride * hw_type_size(A->type), line);
+    }
+    out->layout = HAWSER_DENSE_ROWS;
     out->values = memory;
-    out->stride = n;
-    out->stored = (uint64_t)n * A->cols;
+    out->stride = A->cols;
+    out->stored = (uint64_t)batch->count * A->cols;
 }
 
 hawser_status hawser_batch_pack(const hawser_matrix *A, const hawser_batch *batch, void *memory, size_t bytes,
