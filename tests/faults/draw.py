@@ -2,7 +2,8 @@
 import random
 
 # The trainings: (algorithm, its options, sync). Bits are compared under bsp and dc:0.
-TRAININGS = [("lasso", ("--tol", "1e-9", "--exchange-every", "1"), "bsp"),
+TRAININGS = [("poisson", ("--tol", "1e-7", "--exchange-every", "1"), "bsp"),
+             ("lasso", ("--tol", "1e-9", "--exchange-every", "1"), "bsp"),
              ("lasso", ("--tol", "1e-9", "--exchange-every", "1"), "bsp"),
              ("lasso", ("--tol", "1e-7", "--exchange-every", "1"), "ssp:2"),
              ("lasso", ("--tol", "1e-7", "--exchange-every", "1"), "tap"),

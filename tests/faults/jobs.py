@@ -1,5 +1,6 @@
 """The jobs of the trials: one process, nodes by hawser run, over two hosts (a stand-in for ssh), by hand, servers with a client."""
 import json
+import math
 import os
 import resource
 import shutil
@@ -46,17 +47,20 @@ class World:
     def __init__(self):
         self.path = tempfile.mkdtemp(prefix="hawser-faults-")
         os.chmod(self.path, 0o755)
-        self.data = {"lasso": "numbers.svm", "linear": "numbers.svm", "logistic": "classes.svm"}
+        self.data = {"lasso": "numbers.svm", "linear": "numbers.svm", "logistic": "classes.svm", "poisson": "counts.svm"}
         self.data = {name: os.path.join(self.path, file) for name, file in self.data.items()}
         self.key = os.path.join(self.path, "key")
         self.references = {}
         done = hawser("data", "generate", "dense", "-o", self.data["lasso"], "--rows", "300", "--cols", "100", "--seed", "3")
         assert done.returncode == 0, done.stderr
         assert hawser("key", self.key).returncode == 0
-        with open(self.data["lasso"], encoding="ascii") as numbers, open(self.data["logistic"], "w", encoding="ascii") as classes:
-            for line in numbers:
-                target, rest = line.split(" ", 1)
-                classes.write(f"{1 if float(target) > 0 else -1} {rest}")
+        with open(self.data["lasso"], encoding="ascii") as numbers:
+            rows = [(float(target), rest) for target, rest in (line.split(" ", 1) for line in numbers)]
+        size = max(abs(target) for target, _ in rows)
+        with open(self.data["logistic"], "w", encoding="ascii") as classes, open(self.data["poisson"], "w", encoding="ascii") as counts:
+            for target, rest in rows:
+                classes.write(f"{1 if target > 0 else -1} {rest}")
+                counts.write(f"{round(math.exp(3 * target / size))} {rest}")
 
     def train(self, training):
         algorithm, options, sync = training

@@ -55,6 +55,16 @@ class Problem:
         return self.loss([o + self.best_intercept(self.offset) for o in self.offset])
 
 
+def measure(target, columns, w, b, lam, ratio, intercept):
+    """Objective, None and objective at zero of a model; columns have lists of (row, value)."""
+    rows = [[0.0] * (max(columns) + 1) for _ in target]
+    for j, column in columns.items():
+        for i, x in column:
+            rows[i][j] = x
+    problem = Problem(rows, target, lam=lam, ratio=ratio, intercept=intercept)
+    return problem.objective([w.get(j, 0.0) for j in range(problem.p)], b), None, problem.zero()
+
+
 def half_deviance(y, m):
     if m > 700:
         return math.inf
