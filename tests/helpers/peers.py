@@ -97,6 +97,44 @@ def glmnet(rows, columns, y, family, lambdas, alpha=1.0, measure=None, **more):
         return Fit(models, numbers("choices"), [flat[at:at + 3] for at in range(0, len(flat), 3)])
 
 
+MGAUSSIAN = r"""
+suppressMessages(library(glmnet))
+read <- function(name) scan(name, quiet = TRUE)
+shape <- read("shape"); lambda <- read("lambda"); alpha <- read("alpha")
+x <- matrix(read("x"), shape[1], byrow = TRUE); y <- matrix(read("y"), shape[1], byrow = TRUE)
+glmnet.control(fdev = 0, devmax = 1)
+fit <- glmnet(x, y, family = "mgaussian", alpha = alpha, lambda = lambda, weights = read("weights"), penalty.factor = read("factors"),
+              standardize = FALSE, thresh = 1e-14, maxit = 1e7)
+stopifnot(fit$jerr == 0, length(fit$lambda) == length(lambda))
+for (k in seq_along(lambda)) for (o in seq_len(ncol(y)))
+    cat(sprintf("%.17g", c(fit$a0[o, k], fit$beta[[o]][, k])), "\n")
+"""
+
+
+def mgaussian(x, y, lambdas, alpha, weights=None, factors=None):
+    """Fits glmnet to several targets, whose columns enter together; x and y are lists of rows, lambdas descend. Its objective is
+    1/(2n) ||Y - XW - b||^2 + lambda (alpha sum_j ||W_j|| + (1 - alpha)/2 ||W||^2): unlike those of one target, it does not scale lambda by
+    the deviation of y. It divides factors by their mean, which is undone here. Returns, by lambda, (coefficients by target, intercepts), or
+    None where glmnet is missing."""
+    if not have_glmnet():
+        return None
+    columns = len(x[0])
+    factors = factors or [1.0] * columns
+    scale = math.fsum(factors) / columns
+    files = {"shape": (len(x), columns), "x": [v for row in x for v in row], "y": [v for row in y for v in row], "alpha": [alpha],
+             "lambda": [v * scale for v in lambdas], "weights": weights or [1.0] * len(x), "factors": factors}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, values in files.items():
+            with open(os.path.join(folder, name), "w", encoding="ascii") as file:
+                file.write("\n".join("%.17g" % v for v in values) + "\n")
+        done = subprocess.run(("Rscript", "-e", MGAUSSIAN), cwd=folder, capture_output=True, text=True, check=False, timeout=300)
+        assert done.returncode == 0, done.stderr
+    lines = [[float(word) for word in line.split()] for line in done.stdout.strip().split("\n")]
+    targets = len(y[0])
+    fits = [lines[at:at + targets] for at in range(0, len(lines), targets)]
+    return [([line[1:] for line in fit], [line[0] for line in fit]) for fit in fits]
+
+
 def dense(rows, columns):
     matrix = numpy.zeros((len(rows), columns))
     for i, row in enumerate(rows):

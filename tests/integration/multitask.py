@@ -13,12 +13,13 @@ import tempfile
 sys.path.insert(0, os.path.join(os.environ["HAWSER_SOURCE"], "tests", "helpers"))
 import certificate
 import command
+import peers
 
 
 class Problem:
     """Rows with a shared factor, of which a few columns matter to all targets."""
 
-    def __init__(self, seed, rows, columns, targets, density=1.0):
+    def __init__(self, seed, rows, columns, targets, density=1.0, noise=0.5):
         draw = random.Random(seed)
         self.rows, self.columns, self.targets = rows, columns, targets
         self.X = []
@@ -26,7 +27,7 @@ class Problem:
             factor = draw.gauss(0, 0.5)
             self.X.append([round(draw.gauss(0, 1) + factor, 3) if draw.random() < density else 0.0 for _ in range(columns)])
         truth = {j: [draw.gauss(0, 1) for _ in range(targets)] for j in draw.sample(range(columns), max(2, columns // 8))}
-        self.Y = [[round(1.0 + o + sum(x[j] * w[o] for j, w in truth.items()) + draw.gauss(0, 0.5), 3) for o in range(targets)]
+        self.Y = [[round(1.0 + o + sum(x[j] * w[o] for j, w in truth.items()) + draw.gauss(0, noise), 3) for o in range(targets)]
                   for x in self.X]
         self.weights = [draw.choice((0.0, 0.5, 1.0, 2.0)) for _ in range(rows)]
         self.factors = [draw.choice((0.5, 1.0, 2.0)) for _ in range(columns)]
@@ -299,9 +300,45 @@ def scikit_learn():
         assert abs(got["objective"] - best) <= 2e-9 * zero, (got["objective"], best)
 
 
+def glmnet():
+    """glmnet's mgaussian minimises the same objective: each optimum is that of the other, to glmnet's precision."""
+    if not peers.have_glmnet():
+        print("skipped: glmnet's optimum")
+        return
+    cases = [((60, 20, 3), 1.0, {}), ((30, 60, 2), 0.7, {}), ((40, 15, 2), 1.0, {"weights": True}), ((50, 15, 3), 0.5, {"factors": True})]
+    for seed, (shape, ratio, how) in enumerate(cases):
+        problem = Problem(40 + seed, *shape)
+        problem.write()
+        how = {key: getattr(problem, key) for key in how}
+        words = [word for key in how for word in (f"--{key}" if key == "weights" else "--penalty-factors", key)]
+        lambdas = [0.4, 0.2, 0.05]
+        fits = peers.mgaussian(problem.X, problem.Y, lambdas, ratio, **how)
+        for lam, (W, b) in zip(lambdas, fits):
+            theirs, _, zero = certify(problem, W, b, lam, ratio, **how)
+            got = train("train", "multitask", "d.csv", "--target", ",".join(problem.names()), "--ignore", "weight", "--lambda", str(lam),
+                        "--l1-ratio", str(ratio), "--tol", "1e-10", *words)
+            own, c = read("m", problem.columns)
+            assert abs(got["objective"] - theirs) <= 1e-8 * zero, (seed, lam, got["objective"], theirs)
+            worst = max(abs(u - v) for mine, others in zip(own + [c], W + [b]) for u, v in zip(mine, others))
+            assert worst < 1e-3, (seed, lam, worst)
+
+
+def long_paths_have_the_same_bits():
+    """A path that goes on beyond 100 lambdas is the same on nodes."""
+    problem = Problem(1, 30, 34, 2, noise=0.1)
+    problem.write()
+    found = []
+    for nodes in (1, 3):
+        start = ["run", "-n", str(nodes), "--"] if nodes > 1 else []
+        got = train(*start, "train", "multitask", "d.csv", "--target", "y0,y1", "--ignore", "weight", "--cv", "2", "--workers", "3")
+        found.append((bytes_of("m"), got["cv"]))
+    assert len(found[0][1]["lambda"]) > 100, len(found[0][1]["lambda"])
+    assert found[0] == found[1]
+
+
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     for test in (certificates, one_target_is_a_lasso, nodes_have_the_same_bits, path_and_folds, models_are_used, refusals,
-                 scikit_learn):
+                 scikit_learn, glmnet, long_paths_have_the_same_bits):
         test()
         print(test.__name__, flush=True)
