@@ -15,6 +15,7 @@ HAWSER = os.environ["HAWSER_BINARY"]
 CLEAN = {key: value for key, value in os.environ.items() if not key.startswith("HAWSER_")}
 LATE = ["--sync", "ssp:2", "--max-clocks", "30"]
 SHORT = ["--max-clocks", "8"]
+TARGETS = ["--target", ",".join(f"y{o}" for o in range(8))]
 FEW, MANY = 1e8, 1.5
 TIMING = 1.15  # the number of updates in a node at one time, if clocks differ, depends on the load of its machine
 # Algorithm, data, workers, nodes, options.
@@ -41,6 +42,9 @@ CASES = [
     ("logistic", "labels.hwc", 16, 1, SHORT + ["--solver", "dbpg"]),
     ("poisson", "labels.hwc", 8, 1, []),
     ("poisson", "labels.hwc", 16, 1, LATE),
+    ("multitask", "several.csv", 8, 1, TARGETS),
+    ("multitask", "several.csv", 32, 1, TARGETS),
+    ("multitask", "several.csv", 32, 4, TARGETS),
     ("linear", "sparse.hwc", 1, 1, SHORT),
     ("linear", "sparse.hwc", 8, 1, SHORT),
     ("linear", "sparse.hwc", 32, 1, SHORT),
@@ -104,6 +108,17 @@ def write_labels():
     os.unlink("t.mtx")
 
 
+def write_several():
+    """Few columns and many targets, so that reading takes little of the memory: no cache has a place for several targets."""
+    chance = random.Random(3)
+    with open("several.csv", "w", encoding="ascii") as out:
+        out.write(",".join([f"y{o}" for o in range(8)] + [f"x{j}" for j in range(12)]) + "\n")
+        for _ in range(60000):
+            x = [chance.randint(-9, 9) for _ in range(12)]
+            y = [3 * x[o] + x[o + 4] + chance.randint(-20, 20) for o in range(8)]
+            out.write(",".join(map(str, y + x)) + "\n")
+
+
 def main():
     if os.environ.get("HAWSER_SANITIZE"):
         print("skipped: under a sanitizer memory is not the command's own")
@@ -117,6 +132,7 @@ def main():
         hawser("data", "convert", "single.npy", "--type", "f32", "-o", "single.hwc")
         os.unlink("single.npy")
         write_labels()
+        write_several()
         with open("empty.csv", "w", encoding="ascii") as out:
             out.write("".join(f"{i % 2},{i % 3},{i % 5},{i % 11}\n" for i in range(200)))
         empty = {nodes: peak("lasso", "empty.csv", nodes, nodes, []) for nodes in (1, 2, 4, 8)}
