@@ -7,6 +7,7 @@
 #include "base/distance.h"
 #include "cli/cli.h"
 #include "cli/help.h"
+#include "cli/option_text.h"
 
 int hw_exit_code(hawser_status status)
 {

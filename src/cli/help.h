@@ -22,19 +22,6 @@ const char *hw_help_title(const hawser_option *table, const hawser_algorithm *al
 /* The title of the options that every command has. */
 #define HW_EVERY_COMMAND "Options of every command"
 
-/* Returns whether "HAWSER_EXCHANGE_EVERY=..." is the variable of "exchange-every". */
-bool hw_help_variable_is(const char *key, const char *variable);
-/* Converts "exchange-every" to "HAWSER_EXCHANGE_EVERY", and back (up to the =). */
-void hw_help_variable_of(const char *key, char *text, size_t size);
-void hw_help_key_of(const char *variable, char *text, size_t size);
-/* Writes "--tol T", "--[no-]intercept", with the short form first: "-o, --output FILE". */
-void hw_help_flag(const hawser_option *row, char *text, size_t size);
-/* Writes "default 1e-6; (0,1)", or "" if the option has neither. */
-void hw_help_limits(const hawser_option *row, char *text, size_t size);
-
-/* Prints the words of `text` from column `column` on, wrapped to lines that begin at `indent`. */
-void hw_help_wrapped(FILE *out, const char *text, size_t column, size_t indent);
-
 /* The words of other software. Writes "glmnet's alpha is --l1-ratio; ..." for a typed word; returns false if no row has it. */
 bool hw_peers_hint(const char *typed, char *text, size_t size);
 void hw_peers_print(FILE *out); /* prints all of them, by software */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/help.h"
+#include "cli/option_text.h"
 
 typedef struct peer_word {
     const char *peer;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/help.h"
+#include "cli/option_text.h"
 
 static const hawser_topic topics[] = {
     {"coming-from", "Coming from glmnet, scikit-learn or XGBoost: their words and Hawser's",

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli/help.h"
+#include "cli/option_text.h"
 
 enum { INDENT = 6, COLUMN = 28, BRIEF = 200 };
 

@@ -5,6 +5,7 @@
 
 #include "base/policies.h"
 #include "cli/help.h"
+#include "cli/option_text.h"
 #include "codec/forms.h"
 #include "data/formats.h"
 #include "exchange/filters.h"

@@ -3,9 +3,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/help.h"
 #include "cli/input.h"
 #include "cli/interrupt.h"
+#include "cli/option_text.h"
 #include "cli/store/store.h"
 #include "cluster/place.h"
 
