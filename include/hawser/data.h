@@ -40,6 +40,21 @@ typedef struct hawser_schema_column {
         *levels; /**< category: `count` words; a level "" stands for missing values (missing "level"). Else NULL */
 } hawser_schema_column;
 
+/** How data are split over the blocks of a job: into ranges of columns (CSC, HAWSER_DENSE) or rows (CSR, both dense layouts), cut by hawser_balance; dense rows are cut
+ *  into equal shares. Of a load (hawser_load.split): which of them a node keeps if a job has several nodes, the columns or the rows of its own
+ *  blocks. The plan refuses a data state that is split in another way than its input. */
+typedef enum hawser_split {
+    HAWSER_BY_COLUMN,
+    HAWSER_BY_ROW,
+    /** Every block reads all of it, one copy per node. If hawser_job_load has distributed the columns over nodes, a node fetches those of the
+     *  others before its first unit that reads the state, and keeps them. hawser_plan_print prints the bytes; the plan refuses what does not fit
+     *  --memory-limit. */
+    HAWSER_WHOLE,
+    /** Every block sees all columns, but those of other nodes have no entries until a unit fetches them (hawser_data_fetch). For units that use
+     *  few columns of other blocks. If all entries are on the node, it is the same as HAWSER_WHOLE. */
+    HAWSER_FETCHED
+} hawser_split;
+
 /** The option rows of the readers (format, header, target, missing, index-base, type, memory-limit, threads ...). */
 HAWSER_API const hawser_option *hawser_data_rows(void);
 
@@ -100,6 +115,10 @@ typedef struct hawser_load {
         columns; /**< predict, evaluate: the model's number of columns; columns beyond it are counted and ignored. 0: all columns */
     hawser_type type; /**< HAWSER_F64 or HAWSER_F32 storage */
     int rows_layout; /**< 1: by rows, CSR or HAWSER_DENSE_ROWS (programs split by row, prediction); 0: by columns, CSC or HAWSER_DENSE */
+    /** HAWSER_BY_ROW: as rows_layout 1, and hawser_job_load gives each of several nodes the rows of its own blocks, with their target,
+     *  weights, offset and groups (hawser_dataset_beside). Which rows a block has depends on the data and the number of blocks alone
+     *  (hawser_dataset_cut). HAWSER_BY_COLUMN: the columns of its own blocks. Others are refused */
+    hawser_split split;
     uint32_t threads; /**< 0: the job's processors */
     /** Bytes; 0: what cgroup and machine have free, divided among the job's nodes on the host. With 0 an input may also have at most 2^24 rows or
      *  columns plus 16 for each byte of its text */
@@ -125,13 +144,14 @@ HAWSER_API hawser_status hawser_dataset_from(const hawser_matrix *matrix, const 
                                              hawser_error *error) HAWSER_MUST_USE;
 
 HAWSER_API const hawser_matrix *hawser_dataset_matrix(const hawser_dataset *dataset);
+/* Arrays for all rows; NULL also if the rows are held by block on several nodes (hawser_load.split): see hawser_dataset_beside. */
 HAWSER_API const double *hawser_dataset_target(const hawser_dataset *dataset);  /**< rows values or NULL */
 HAWSER_API const double *hawser_dataset_weights(const hawser_dataset *dataset); /**< rows values or NULL */
 HAWSER_API const double *hawser_dataset_offset(const hawser_dataset *dataset);  /**< rows values or NULL */
 HAWSER_API const double *hawser_dataset_groups(
     const hawser_dataset *dataset); /**< rows values, equal for rows of one group, or NULL */
 /** Returns HAWSER_OK if all entries of a matrix are on this node, else HAWSER_BAD_ARGUMENT with the number of a column that is on another node
- *  (hawser_job_load). Outside of a run, fetch such columns first (hawser_job_fetch): kernels and pointers read them as zeros. */
+ *  (hawser_job_load), or the remark that rows are held by block. Outside of a run, fetch such columns first (hawser_job_fetch): kernels and pointers read them as zeros. */
 HAWSER_API hawser_status hawser_matrix_whole(const hawser_matrix *matrix, hawser_error *error) HAWSER_MUST_USE;
 /** Returns the values of missing entries under missing "mean", one per column, or NULL. A load of other data for the same model passes them as
  *  hawser_load.means. */
@@ -141,10 +161,26 @@ HAWSER_API const char *hawser_dataset_column(const hawser_dataset *dataset, size
 HAWSER_API const char *hawser_dataset_target_name(const hawser_dataset *dataset); /**< or NULL */
 /** Returns the number of targets (hawser_load.outputs); 0: the input has none. */
 HAWSER_API size_t hawser_dataset_outputs(const hawser_dataset *dataset);
-/** Returns a target, one number per row, or NULL if there are not that many. Number 0 is hawser_dataset_target. */
+/** Returns a target, one number per row, or NULL if there are not that many, or if the rows are held by block. Number 0 is
+ *  hawser_dataset_target. */
 HAWSER_API const double *hawser_dataset_output(const hawser_dataset *dataset, size_t output);
 /** Returns the name of a target, or NULL if it has none. */
 HAWSER_API const char *hawser_dataset_output_name(const hawser_dataset *dataset, size_t output);
+
+/** What belongs to some consecutive rows: arrays of `count` numbers, or NULL where the input has none. The dataset owns them. */
+typedef struct hawser_beside {
+    size_t first, count;
+    const double *target, *weights, *offset, *groups;
+    const double *outputs[64]; /**< all targets (hawser_load.outputs); the first is `target` */
+} hawser_beside;
+/** Stores what belongs to the rows [first, first + count) of a dataset. Of a view from hawser_data_view of a data state that is split by row, these
+ *  are view->first and view->rows. If the rows are held by block on several nodes, they must be in one block of this node, else
+ *  HAWSER_BAD_ARGUMENT says where they are; a whole dataset has any rows. Thread-safe. */
+HAWSER_API hawser_status hawser_dataset_beside(const hawser_dataset *dataset, size_t first, size_t count,
+                                               hawser_beside *beside, hawser_error *error) HAWSER_MUST_USE;
+/** Returns where hawser_job_load has cut the rows for HAWSER_BY_ROW, and stores the number of blocks B: block b has the rows [cut[b], cut[b + 1]).
+ *  The same on every node, and for any number of nodes. NULL, and 0 blocks: the dataset was not loaded so. `blocks` may be NULL. */
+HAWSER_API const size_t *hawser_dataset_cut(const hawser_dataset *dataset, uint32_t *blocks);
 
 /** Returns the schema of a dataset, or NULL if its columns are those of the matrix. The dataset owns it. */
 HAWSER_API const hawser_schema *hawser_dataset_schema(const hawser_dataset *dataset);
@@ -188,6 +224,8 @@ typedef struct hawser_load_figures {
     const uint64_t *rows_read; /**< rows (Matrix Market: entries) per reader, owned by the dataset; NULL without readers */
     size_t target_column;      /**< CSV, npy, idx: 1 + the target's column; 0: it has none */
     bool target_file;          /**< hawser_load.target was a file and not a column */
+    /** Rows (Matrix Market: entries) that a node has read and sent to another, because their block is there; only with HAWSER_BY_ROW */
+    uint64_t rows_moved;
 } hawser_load_figures;
 HAWSER_API const hawser_load_figures *hawser_dataset_figures(const hawser_dataset *dataset);
 

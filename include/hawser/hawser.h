@@ -78,21 +78,6 @@ static inline hawser_sync hawser_centric(uint32_t delta)
 
 /* ------------------------------------------------------------------------------------------------------ states ---- */
 
-/** How a data state is split over the blocks: into ranges of columns (CSC, HAWSER_DENSE) or rows (CSR, both dense layouts), cut by hawser_balance. The plan
- *  refuses HAWSER_BY_ROW if hawser_job_load has distributed the columns of the input over nodes. Every node maps a cache file, so it may be split
- *  by rows. */
-typedef enum hawser_split {
-    HAWSER_BY_COLUMN,
-    HAWSER_BY_ROW,
-    /** Every block reads all of it, one copy per node. If hawser_job_load has distributed the columns over nodes, a node fetches those of the
-     *  others before its first unit that reads the state, and keeps them. hawser_plan_print prints the bytes; the plan refuses what does not fit
-     *  --memory-limit. */
-    HAWSER_WHOLE,
-    /** Every block sees all columns, but those of other nodes have no entries until a unit fetches them (hawser_data_fetch). For units that use
-     *  few columns of other blocks. If all entries are on the node, it is the same as HAWSER_WHOLE. */
-    HAWSER_FETCHED
-} hawser_split;
-
 /** The argument of a user's merge function. A call may cover a range of the state, or a single update where updates apply at once. */
 typedef struct hawser_merging {
     double *state;       /**< entries [first, first + count) as merged so far; the function changes them in place */
@@ -397,7 +382,11 @@ hawser_job_encoding(const hawser_job *job); /**< the form of --encoding; an algo
 /** Loads an input on all nodes. Collective. Each node reads its share of the lines and keeps the entries of the columns of its own blocks; no node
  *  reads the whole input. Sizes, offsets, target, weights and names are those of the whole on every node. A cache file is mapped by every node,
  *  and every node reads a whole Matrix Market array. With one node it is the same as hawser_dataset_load. If one node fails, all fail. The caller
- *  frees the dataset. */
+ *  frees the dataset.
+ *
+ *  With hawser_load.split = HAWSER_BY_ROW each node keeps the rows of its own blocks instead, with their targets, weights, offset and groups
+ *  (hawser_dataset_beside). The matrix has the shape of the whole, for a data state that is split HAWSER_BY_ROW; the plan refuses others. Outside of
+ *  a run its arrays and kernels must not be used: every access to them ends the process. Sizes and names are those of the whole on every node. */
 HAWSER_API hawser_status hawser_job_load(hawser_job *job, const char *const *paths, size_t count, const hawser_load *load,
                                          hawser_dataset **dataset, hawser_error *error) HAWSER_MUST_USE;
 /** Fetches the entries of some columns to every node, outside of a run. Collective. */

@@ -100,6 +100,15 @@ void hawser_dataset_free(hawser_dataset *dataset)
     free(dataset);
 }
 
+void hw_dataset_disown(hawser_dataset *dataset, const void *memory)
+{
+    for (size_t i = 0; i < dataset->owned_count; i++)
+        if (memory != NULL && dataset->owned[i] == memory) {
+            free(dataset->owned[i]);
+            dataset->owned[i] = NULL;
+        }
+}
+
 void hw_dataset_drop_entries(hawser_dataset *dataset)
 {
     hawser_matrix *A = &dataset->matrix;
@@ -127,14 +136,16 @@ const double *hawser_dataset_target(const hawser_dataset *dataset)
 
 size_t hawser_dataset_outputs(const hawser_dataset *dataset)
 {
-    return dataset == NULL || dataset->target == NULL ? 0 : 1 + dataset->further_count;
+    if (dataset == NULL)
+        return 0;
+    return dataset->target != NULL ? 1 + dataset->further_count : dataset->outputs_by_block;
 }
 
 const double *hawser_dataset_output(const hawser_dataset *dataset, size_t output)
 {
     if (output >= hawser_dataset_outputs(dataset))
         return NULL;
-    return output == 0 ? dataset->target : dataset->further[output - 1];
+    return output == 0 ? dataset->target : dataset->further[output - 1]; /* NULL if rows are held by block */
 }
 
 const char *hawser_dataset_output_name(const hawser_dataset *dataset, size_t output)

@@ -41,7 +41,10 @@ struct hawser_dataset {
     uint64_t declared, found; /* scattered: entries that the head of the whole declares; entries found in this part */
     hw_array_part array;
     struct hawser_residence *residence; /* NULL: all entries are on this node */
-    void *mapping;                      /* released with munmap(); NULL: none */
+    size_t outputs_by_block;            /* number of targets if rows are held by block */
+    const size_t *cut;                  /* one node: the cut_blocks + 1 bounds of a load by row; or NULL */
+    uint32_t cut_blocks;
+    void *mapping; /* released with munmap(); NULL: none */
     size_t mapping_bytes;
 };
 
@@ -51,6 +54,8 @@ hawser_status hw_dataset_new(hawser_dataset **dataset, hawser_error *error) HAWS
 /* Makes the dataset own `memory` (from malloc, NULL allowed), which is released with it. At most HW_DATASET_OWNED calls. */
 void hw_dataset_own(hawser_dataset *dataset, void *memory);
 
+/* Frees `memory` if the dataset owns it. */
+void hw_dataset_disown(hawser_dataset *dataset, const void *memory);
 /* Frees the matrix's arrays if they are owned, and keeps its shape. */
 void hw_dataset_drop_entries(hawser_dataset *dataset);
 

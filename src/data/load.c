@@ -208,6 +208,9 @@ hawser_status hw_load_check(const char *const *paths, size_t count, const hawser
     if (load->type != HAWSER_F64 && load->type != HAWSER_F32)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "hawser_load: type %d; values are kept as HAWSER_F64 or HAWSER_F32",
                            (int)load->type);
+    if (load->split != HAWSER_BY_COLUMN && load->split != HAWSER_BY_ROW)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                           "hawser_load: split %d; an input is loaded HAWSER_BY_COLUMN or HAWSER_BY_ROW", (int)load->split);
     for (size_t i = 0; i < count; i++)
         if (paths[i] == NULL)
             return hawser_fail(error, HAWSER_BAD_ARGUMENT, "path %zu of %zu is NULL", i + 1, count);
@@ -242,7 +245,9 @@ hawser_status hawser_dataset_load(const char *const *paths, size_t count, const 
     HW_GIVEN(paths);
     HW_GIVEN(load);
     HW_GIVEN(dataset);
-    HAWSER_TRY(hw_load_within(paths, count, load, load->memory_limit, dataset, error));
+    hawser_load own = *load;
+    own.rows_layout = load->split == HAWSER_BY_ROW ? 1 : load->rows_layout;
+    HAWSER_TRY(hw_load_within(paths, count, &own, load->memory_limit, dataset, error));
     hawser_status status = settle_part(*dataset, load, error);
     if (status != HAWSER_OK) {
         hawser_dataset_free(*dataset);

@@ -34,10 +34,28 @@ hawser_status hw_residence_new(const hawser_matrix *whole, hw_owners *owners, ui
     return HAWSER_OK;
 }
 
+hawser_status hw_residence_of_rows(const hawser_matrix *whole, struct hw_row_blocks *rows,
+                                   void (*free_rows)(struct hw_row_blocks *), struct hawser_residence **out,
+                                   hawser_error *error)
+{
+    HAWSER_TRY(HW_NEW(out, 1, "a matrix's residence", error));
+    struct hawser_residence *made = *out;
+    made->whole = *whole;
+    made->whole.residence = NULL;
+    made->presence.values = whole->values;
+    made->presence.by_block = true;
+    atomic_init(&made->presence.absent, 0);
+    made->rows = rows;
+    made->free_rows = free_rows;
+    return HAWSER_OK;
+}
+
 void hw_residence_free(struct hawser_residence *residence)
 {
     if (residence == NULL)
         return;
+    if (residence->rows != NULL)
+        residence->free_rows(residence->rows);
     hw_owners_free(&residence->owners);
     free(residence->state);
     free(residence);
@@ -59,6 +77,12 @@ hawser_status hawser_matrix_whole(const hawser_matrix *matrix, hawser_error *err
     if (matrix == NULL)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "there is no matrix (NULL)");
     const struct hawser_residence *residence = matrix->residence;
+    if (residence != NULL && residence->rows != NULL)
+        return hawser_fail(
+            error, HAWSER_BAD_ARGUMENT,
+            "the rows of the matrix are held by block, on several nodes (hawser_load.split is HAWSER_BY_ROW); use the "
+            "rows of a block by hawser_data_view, or load the input with HAWSER_BY_COLUMN or by "
+            "hawser_dataset_load");
     for (size_t j = 0; residence != NULL && j < matrix->cols; j++) {
         size_t column = hw_presence_column(matrix, j);
         if (!hw_is_here(residence, (uint32_t)column))

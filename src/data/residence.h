@@ -12,11 +12,18 @@ struct hawser_residence {
     uint32_t self;
     hw_owners owners;             /* a view of a part shares the arrays */
     _Atomic unsigned char *state; /* of each column: hw_column_state; stored with release order after the entries */
+    struct hw_row_blocks *
+        rows; /* the rows are held by block (share/blocks.h), and there is no state of columns; NULL: columns are distributed */
+    void (*free_rows)(struct hw_row_blocks *rows);
 };
 
 /* Takes the arrays of `owners`, also on failure, and empties it. */
 hawser_status hw_residence_new(const hawser_matrix *whole, hw_owners *owners, uint32_t self,
                                struct hawser_residence **residence, hawser_error *error) HAWSER_MUST_USE;
+/* Makes the residence of a matrix whose rows are held by block. It takes over `rows` if it succeeds, to release them with free_rows. */
+hawser_status hw_residence_of_rows(const hawser_matrix *whole, struct hw_row_blocks *rows,
+                                   void (*free_rows)(struct hw_row_blocks *), struct hawser_residence **residence,
+                                   hawser_error *error) HAWSER_MUST_USE;
 void hw_residence_free(struct hawser_residence *residence);
 /* Makes another one for the same columns, with its own record of absent columns that kernels touch. The arrays still belong to `of`. */
 void hw_residence_view(const struct hawser_residence *of, struct hawser_residence *view);

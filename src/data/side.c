@@ -139,6 +139,17 @@ static hawser_status read_names(hw_job *job, const char *path, hawser_dataset *d
     return status;
 }
 
+hawser_status hw_check_weights(const char *name, const double *weights, size_t count, size_t first, hawser_error *error)
+{
+    for (size_t i = 0; weights != NULL && i < count; i++)
+        if (weights[i] < 0)
+            return hawser_fail(
+                error, HAWSER_BAD_INPUT,
+                "%s: the weight of row %zu is negative: %g; weights are 0 or more, so remove the row or correct it", name,
+                first + i + 1, weights[i]);
+    return HAWSER_OK;
+}
+
 /* CSV, npy and idx have searched for a column of that name first; svmlight has its target in the rows. */
 hawser_status hw_load_side_files(hw_job *job, hawser_dataset *dataset, hawser_error *error)
 {
@@ -165,11 +176,6 @@ hawser_status hw_load_side_files(hw_job *job, hawser_dataset *dataset, hawser_er
     const char *name = dataset->weights != in_rows ? load->weights
                        : job->input.count > 0      ? job->input.files[0].name
                                                    : "the input";
-    for (size_t i = 0; dataset->weights != NULL && i < dataset->matrix.rows; i++)
-        if (dataset->weights[i] < 0)
-            return hawser_fail(
-                error, HAWSER_BAD_INPUT,
-                "%s: the weight of row %zu is negative: %g; weights are 0 or more, so remove the row or correct it", name,
-                i + 1, dataset->weights[i]);
+    HAWSER_TRY(hw_check_weights(name, dataset->weights, dataset->matrix.rows, 0, error));
     return load->names != NULL ? read_names(job, load->names, dataset, error) : HAWSER_OK;
 }

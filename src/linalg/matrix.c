@@ -2,6 +2,7 @@
 #include "hawser/matrix.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 #include "base/layout.h"
 #include "linalg/dense_rows.h"
@@ -40,11 +41,23 @@ size_t hw_presence_column(const hawser_matrix *A, size_t j)
 void hw_presence_touch(const hawser_matrix *A, size_t j)
 {
     hw_presence *presence = (hw_presence *)A->residence;
+    if (presence->by_block) {
+        hw_presence_refuse(A);
+        return;
+    }
     size_t column = hw_presence_column(A, j);
     if (A->layout != HAWSER_DENSE && A->offsets[j] == A->offsets[j + 1])
         return; /* the column has no entries on any node */
     if (atomic_load_explicit(&presence->state[column], memory_order_relaxed) != HW_HERE)
         atomic_store_explicit(&presence->absent, column + 1, memory_order_relaxed);
+}
+
+void hw_presence_refuse(const hawser_matrix *A)
+{
+    hw_presence *presence = (hw_presence *)A->residence;
+    if (presence->by_block && atomic_exchange_explicit(&presence->absent, 1, memory_order_relaxed) == 0)
+        fprintf(stderr, "hawser: the whole of a matrix is read whose rows are held by block, on several nodes; "
+                        "use the rows of a block by hawser_data_view\n");
 }
 
 hawser_matrix hawser_matrix_columns(const hawser_matrix *A, size_t begin, size_t end)
@@ -74,6 +87,7 @@ hawser_matrix hawser_matrix_rows(const hawser_matrix *A, size_t begin, size_t en
     hawser_matrix view = *A;
     view.rows = end - begin;
     view.first = A->first + begin;
+    hw_touch_rows(A);
     if (hw_is_dense(A)) {
         if (view.rows > 0 && A->cols > 0) /* no address beyond the array for an empty view */
             view.values = at(A, hw_dense_place(A, begin, 0));

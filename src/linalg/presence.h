@@ -16,6 +16,7 @@ typedef enum hw_column_state { HW_ELSEWHERE = 0, HW_REQUESTED, HW_HERE } hw_colu
 typedef struct hw_presence {
     const _Atomic unsigned char *state; /* hw_column_state of each column of the whole matrix */
     const void *values;                 /* values of the whole matrix */
+    bool by_block;                      /* rows are held by block: no kernel may read the whole matrix */
     _Atomic uint64_t absent; /* 1 + the number of a column that a kernel touched while its entries were elsewhere; 0: none */
 } hw_presence;
 
@@ -23,6 +24,20 @@ typedef struct hw_presence {
 size_t hw_presence_column(const hawser_matrix *A, size_t j);
 /* Records column j of the view A if its entries are elsewhere. */
 void hw_presence_touch(const hawser_matrix *A, size_t j);
+
+/* Reports on standard error that a matrix whose rows are held by block was read as a whole: the access that follows faults. */
+void hw_presence_refuse(const hawser_matrix *A);
+
+static inline bool hw_held_by_block(const hawser_matrix *A)
+{
+    return A->residence != NULL && ((const hw_presence *)A->residence)->by_block;
+}
+
+static inline void hw_touch_rows(const hawser_matrix *A)
+{
+    if (A->residence != NULL)
+        hw_presence_refuse(A);
+}
 
 static inline void hw_touch_column(const hawser_matrix *A, size_t j)
 {

@@ -1,5 +1,7 @@
 #include "linalg/sound.h"
 
+#include "linalg/presence.h"
+
 const char *hw_matrix_wrong(const hawser_matrix *A)
 {
     if (A->type != HAWSER_F64 && A->type != HAWSER_F32)
@@ -15,7 +17,7 @@ const char *hw_matrix_wrong(const hawser_matrix *A)
     size_t lines = A->layout == HAWSER_CSC ? A->cols : A->rows;
     if (lines > 0 && A->offsets == NULL)
         return "has no offsets";
-    if (lines == 0 || A->offsets[lines] == A->offsets[0])
+    if (lines == 0 || hw_held_by_block(A) || A->offsets[lines] == A->offsets[0])
         return NULL;
     return A->indices == NULL ? "has no indices" : A->values == NULL ? "has no values" : NULL;
 }

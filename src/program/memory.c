@@ -1,6 +1,7 @@
 /* memory.c - estimates the memory of a plan on the node with the most blocks: data, replicas, updates in flight, and what units declare. */
 #include "base/layout.h"
 #include "data/residence.h"
+#include "data/share/blocks.h"
 #include "exchange/reduction.h"
 #include "program/plan.h"
 
@@ -25,6 +26,22 @@ static uint64_t in_replies(const hw_plan *plan, uint64_t bytes)
     return plan->settings.nodes * (bytes < HW_FETCH_BYTES ? bytes : (uint64_t)HW_FETCH_BYTES);
 }
 
+/* Returns the bytes of the rows of the node that has the most. */
+static uint64_t bytes_of_rows(const hawser_matrix *A, uint64_t entry)
+{
+    const struct hw_row_blocks *rows = A->residence->rows;
+    uint64_t most = 0;
+    for (uint32_t node = 0; node < rows->view.nodes; node++) {
+        uint64_t bytes = 0;
+        uint32_t end = rows->view.blocks;
+        for (uint32_t b = hw_view_next(&rows->view, node, 0); b < end; b = hw_view_next(&rows->view, node, b + 1))
+            bytes += rows->block[b].matrix.stored * entry +
+                     (hw_is_dense(A) ? 0 : rows->block[b].matrix.rows * sizeof *A->offsets);
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
 /* Several states may be views of one matrix, which counts once. If nodes have shares of it, each still has offsets and owners of all columns. */
 static uint64_t data_bytes(const hw_plan *plan, const hawser_state *state)
 {
@@ -34,6 +51,8 @@ static uint64_t data_bytes(const hw_plan *plan, const hawser_state *state)
     for (const hawser_state *other = plan->program->states; other != state; other = other->next)
         if (other->kind == HW_DATA && (other->matrix == A || other->matrix->values == A->values))
             return 0;
+    if (A->residence != NULL && A->residence->rows != NULL)
+        return bytes_of_rows(A, entry);
     if (A->residence != NULL)
         bytes = (is_fetched(plan, A) ? bytes + in_replies(plan, bytes) : bytes / plan->settings.nodes) +
                 lines * (sizeof(uint32_t) + 1);

@@ -7,6 +7,7 @@
 #include "codec/forms.h"
 #include "data/residence.h"
 #include "data/share/balance.h"
+#include "data/share/blocks.h"
 #include "program/plan.h"
 
 hw_policy hw_policy_of(hawser_sync sync)
@@ -18,10 +19,10 @@ hw_policy hw_policy_of(hawser_sync sync)
     return (hw_policy){kind, hw_policy_counts(kind) ? sync.staleness : 0};
 }
 
-static void even(size_t count, uint32_t blocks, size_t *bounds)
+/* Returns the blocks by which hawser_job_load holds the rows of a data state, or NULL. */
+static const struct hw_row_blocks *rows_held(const hawser_state *state)
 {
-    for (uint32_t b = 0; b <= blocks; b++)
-        bounds[b] = (size_t)((unsigned long long)(count / blocks) * b + (b < count % blocks ? b : count % blocks));
+    return state->matrix->residence != NULL ? state->matrix->residence->rows : NULL;
 }
 
 /* Returns the data state that decides where `state` is cut: of those over the same columns (or rows), the one with the most stored entries. */
@@ -39,6 +40,8 @@ static const hawser_state *leader(const hawser_state *state)
 hawser_matrix hw_plan_part(const hw_plan *plan, const hawser_state *state, uint32_t block)
 {
     const hawser_matrix *whole = state->matrix;
+    if (rows_held(state) != NULL)
+        return rows_held(state)->block[block].matrix;
     if (!hw_state_is_split(state))
         return *whole;
     const size_t *bounds = plan->states[state->number].bounds;
@@ -75,29 +78,83 @@ static void count_fetched(const hw_plan *plan, hw_state_plan *own)
     }
 }
 
+/* Refuses a data state that is split in another way than hawser_job_load has distributed its matrix. */
+static hawser_status check_load(const hw_plan *plan, const hawser_state *state, const hawser_state *first,
+                                hawser_error *error)
+{
+    const struct hw_row_blocks *rows = rows_held(state);
+    if (state->matrix->residence == NULL)
+        return HAWSER_OK;
+    if (rows == NULL)
+        return state->split != HAWSER_BY_ROW
+                   ? HAWSER_OK
+                   : hawser_fail(
+                         error, HAWSER_BAD_PROGRAM,
+                         "data state '%s' is split by row, but hawser_job_load has given each of the %u nodes the "
+                         "columns of its own blocks; load the input with hawser_load.split = HAWSER_BY_ROW, or split "
+                         "the state by column",
+                         state->name, plan->settings.nodes);
+    if (state->split != HAWSER_BY_ROW)
+        return hawser_fail(error, HAWSER_BAD_PROGRAM,
+                           "data state '%s' is %s, but hawser_job_load has given each of the %u nodes the rows of its own "
+                           "blocks (hawser_load.split = HAWSER_BY_ROW); split the state by row, or load the input with "
+                           "HAWSER_BY_COLUMN",
+                           state->name,
+                           state->split == HAWSER_BY_COLUMN ? "split by column"
+                           : state->split == HAWSER_FETCHED ? "of columns that units fetch (HAWSER_FETCHED)"
+                                                            : "whole (HAWSER_WHOLE)",
+                           plan->settings.nodes);
+    if (rows->view.blocks != plan->settings.blocks || rows->view.nodes != plan->settings.nodes)
+        return hawser_fail(
+            error, HAWSER_BAD_PROGRAM,
+            "data state '%s' was loaded for %u workers on %u nodes, but the job has %u on %u; load the input in "
+            "the job that uses it",
+            state->name, rows->view.blocks, rows->view.nodes, plan->settings.blocks, plan->settings.nodes);
+    if (first->costs != NULL)
+        return hawser_fail(
+            error, HAWSER_BAD_PROGRAM,
+            "data state '%s' has costs (hawser_data_costs), but the rows of '%s' were cut when they were read, "
+            "without them; leave the costs out",
+            first->name, state->name);
+    return HAWSER_OK;
+}
+
+/* Refuses rows that were cut in another way than the blocks are. */
+static hawser_status check_cut(const hawser_state *state, const hawser_state *first, const size_t *bounds, uint32_t blocks,
+                               hawser_error *error)
+{
+    for (uint32_t b = 0; b <= blocks; b++)
+        if (rows_held(state)->bounds[b] != bounds[b])
+            return hawser_fail(error, HAWSER_BAD_PROGRAM,
+                               "data state '%s' is cut at row %zu, but data state '%s', which has more entries in the same "
+                               "rows, at row %zu; join both in one input, or make a program for each",
+                               state->name, rows_held(state)->bounds[b], first->name, bounds[b]);
+    return HAWSER_OK;
+}
+
 static hawser_status split_data(hw_plan *plan, hw_state_plan *own, hawser_error *error)
 {
     const hawser_state *state = own->state, *first = leader(state);
     uint32_t blocks = plan->settings.blocks;
-    if (state->split == HAWSER_BY_ROW && state->matrix->residence != NULL)
-        return hawser_fail(error, HAWSER_BAD_PROGRAM,
-                           "data state '%s' is split by row, but hawser_job_load has given each of the %u nodes the columns "
-                           "of its own blocks, so no row is whole anywhere; split it by column, or read a cache file "
-                           "('hawser data convert'), which every node has whole",
-                           state->name, plan->settings.nodes);
+    HAWSER_TRY(check_load(plan, state, first, error));
+    HAWSER_TRY(check_load(plan, first, first, error)); /* before its cut is used */
     if (state->split == HAWSER_WHOLE)
         count_fetched(plan, own);
     HAWSER_TRY(HW_NEW(&own->stored, blocks, "a plan's shares", error));
     if (hw_state_is_split(state)) {
         HAWSER_TRY(HW_NEW(&own->bounds, blocks + 1, "a plan's bounds", error));
         own->costs = plan->settings.nodes <= 1 ? first->costs : NULL;
-        if (state->split == HAWSER_BY_ROW && hw_is_dense(first->matrix))
-            even(first->matrix->rows, blocks, own->bounds);
+        if (rows_held(first) != NULL)
+            memcpy(own->bounds, rows_held(first)->bounds, (blocks + 1) * sizeof *own->bounds);
+        else if (state->split == HAWSER_BY_ROW && hw_is_dense(first->matrix))
+            hw_balance_even(first->matrix->rows, blocks, own->bounds);
         else if (own->costs != NULL)
             hw_balance_costs(first->matrix, own->costs, blocks, own->bounds);
         else
             hawser_balance(first->matrix, blocks, own->bounds);
     }
+    if (rows_held(state) != NULL)
+        HAWSER_TRY(check_cut(state, first, own->bounds, blocks, error));
     for (uint32_t b = 0; b < blocks; b++) {
         hawser_matrix part = hw_plan_part(plan, state, b);
         own->stored[b] = part.stored;
@@ -249,7 +306,7 @@ hawser_status hw_parallelise(hw_plan *plan, const hw_plan_settings *settings, ha
             HAWSER_TRY(split_data(plan, own, error));
         } else if ((state->kind == HW_PARTITIONED || state->kind == HW_STORED) && state->along == NULL) {
             HAWSER_TRY(HW_NEW(&own->bounds, settings->blocks + 1, "a plan's bounds", error));
-            even(state->rows, settings->blocks, own->bounds);
+            hw_balance_even(state->rows, settings->blocks, own->bounds);
         }
     }
     for (size_t i = 0; i < program->operator_count; i++) {

@@ -49,6 +49,7 @@ typedef struct fixture {
     hawser_load load, load_out, row_load;
     hawser_rows *rows, *made_rows;
     hawser_piece piece;
+    hawser_beside beside;
     hawser_load_figures figures_out;
     bool more;
     hawser_generate generate;

@@ -32,6 +32,7 @@ GIVEN = {
     "hawser_rows *": "f->rows", "const hawser_rows *": "f->rows", "hawser_rows **": "&f->made_rows", "hawser_piece *": "&f->piece",
     "hawser_batches *": "&f->batches", "const hawser_batches *": "&f->batches", "hawser_batch *": "&f->batch_out",
     "const hawser_batch *": "&f->batch", "hawser_matrix *": "&f->matrix_out",
+    "hawser_beside *": "&f->beside",
     "hawser_load_figures *": "&f->figures_out", "bool *": "&f->more",
     "const hawser_store_options *": "&f->store_options", "const hawser_table *": "&f->table",
     "const hawser_request *": "&f->request", "const hawser_serving *": "&f->serving",

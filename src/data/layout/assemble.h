@@ -80,6 +80,11 @@ typedef struct hw_column_values {
 /* Replaces NaN, which stands for a missing value, by `given`, or if that is NULL by the mean of the others, which is returned; NaN if there are
  * none (hw_no_mean). */
 double hw_fill_mean(const hw_column_values *column, const double *given);
+/* The unit in which a sum cannot overflow if its mean does not: there are fewer rows than 1 / unit. */
+#define HW_MEAN_UNIT 0x1p-40
+/* Returns the mean of `present` values from their sum and the sum of their products with HW_MEAN_UNIT, which is only used if the first is
+ * infinite. */
+double hw_mean_of(double sum, double scaled, uint64_t present);
 /* `column`: as hw_column_called writes it. */
 hawser_status hw_no_mean(const char *name, const char *column, hawser_error *error);
 /* Replaces NaN, which marks missing values, with the mean of the column. */

@@ -76,19 +76,23 @@ static double stored_at(const hw_column_values *column, uint64_t i)
     return hw_value_at(column->values, column->single ? HAWSER_F32 : HAWSER_F64, i * column->step);
 }
 
+double hw_mean_of(double sum, double scaled, uint64_t present)
+{
+    if (!isinf(sum))
+        return sum / (double)present;
+    double mean = scaled / (double)present / HW_MEAN_UNIT;
+    return isinf(mean) ? copysign(DBL_MAX, mean) : mean; /* exceeded by rounding only */
+}
+
 /* Computes the mean. If the sum overflows although the mean does not, it is added up in units that cannot overflow. */
 static double mean_of(const hw_column_values *column, uint64_t present, double sum)
 {
-    const double unit = 0x1p-40; /* there are fewer rows than 1 / unit */
-    if (!isinf(sum))
-        return sum / (double)present;
-    sum = 0;
-    for (uint64_t i = 0; i < column->stored; i++) {
+    double scaled = 0;
+    for (uint64_t i = 0; isinf(sum) && i < column->stored; i++) {
         double value = stored_at(column, i);
-        sum += isnan(value) ? 0 : value * unit;
+        scaled += isnan(value) ? 0 : value * HW_MEAN_UNIT;
     }
-    double mean = sum / (double)present / unit;
-    return isinf(mean) ? copysign(DBL_MAX, mean) : mean; /* exceeded by rounding only */
+    return hw_mean_of(sum, scaled, present);
 }
 
 double hw_fill_mean(const hw_column_values *column, const double *given)

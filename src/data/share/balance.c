@@ -4,18 +4,19 @@
 #include "base/wide.h"
 #include "hawser/data.h"
 
-/* Returns the cost of the lines before a cut. */
-static uint64_t cost(const uint64_t *offsets, size_t cut)
+/* Returns the cost of the whole's lines before a cut, which is in the piece or at one of its ends. */
+static uint64_t cost(const hw_line_range *piece, size_t cut)
 {
-    return offsets[cut] - offsets[0] + (uint64_t)HW_LINE_COST * cut;
+    return piece->before + piece->offsets[cut - piece->first] - piece->offsets[0] + (uint64_t)HW_LINE_COST * cut;
 }
 
-/* Returns the first cut in [low, high] before which the lines cost at least `wanted`. */
-static size_t first_at_least(const uint64_t *offsets, size_t low, size_t high, uint64_t wanted)
+/* Returns the first cut in the piece before which the lines cost at least `wanted`. */
+static size_t first_at_least(const hw_line_range *piece, uint64_t wanted)
 {
+    size_t low = piece->first, high = piece->first + piece->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (cost(offsets, middle) < wanted)
+        if (cost(piece, middle) < wanted)
             low = middle + 1;
         else
             high = middle;
@@ -55,23 +56,45 @@ void hw_balance_costs(const hawser_matrix *matrix, const double *costs, size_t p
     bounds[parts] = lines;
 }
 
+void hw_balance_even(size_t count, size_t parts, size_t *bounds)
+{
+    for (size_t p = 0; p <= parts; p++)
+        bounds[p] = count / parts * p + (p < count % parts ? p : count % parts);
+}
+
+void hw_balance_find(const hw_line_range *piece, size_t lines, uint64_t stored, size_t parts, size_t *cuts)
+{
+    size_t last = piece->first + piece->count;
+    for (size_t p = 1; p < parts; p++) {
+        uint64_t wanted = hw_share_of(stored + (uint64_t)HW_LINE_COST * lines, p, parts);
+        cuts[p] = SIZE_MAX;
+        if (wanted > cost(piece, last) || (wanted <= cost(piece, piece->first) && piece->first > 0))
+            continue;
+        size_t cut = first_at_least(piece, wanted);
+        if (cut > piece->first && wanted - cost(piece, cut - 1) < cost(piece, cut) - wanted)
+            cut--; /* the line that holds the ideal cut goes to the side where it does less harm */
+        cuts[p] = cut;
+    }
+}
+
+void hw_balance_fit(size_t lines, size_t parts, size_t *bounds)
+{
+    bounds[0] = 0;
+    for (size_t p = 1; p < parts; p++)
+        bounds[p] = fit(bounds[p], bounds[p - 1], parts - p, lines);
+    bounds[parts] = lines;
+}
+
 void hawser_balance(const hawser_matrix *matrix, size_t parts, size_t *bounds)
 {
     if (matrix == NULL || bounds == NULL)
         return;
     size_t lines = hw_lines(matrix);
-    bool even = hw_is_dense(matrix) || matrix->stored == 0;
-    bounds[0] = 0;
-    for (size_t p = 1; p < parts; p++) {
-        size_t cut = (size_t)hw_share_of(lines, p, parts);
-        if (!even) {
-            const uint64_t *offsets = matrix->offsets;
-            uint64_t wanted = hw_share_of(cost(offsets, lines), p, parts);
-            cut = first_at_least(offsets, 0, lines, wanted);
-            if (cut > 0 && wanted - cost(offsets, cut - 1) < cost(offsets, cut) - wanted)
-                cut--; /* the line that holds the ideal cut goes to the side where it does less harm */
-        }
-        bounds[p] = fit(cut, bounds[p - 1], parts - p, lines);
-    }
-    bounds[parts] = lines;
+    if (hw_is_dense(matrix) || matrix->stored == 0)
+        for (size_t p = 1; p < parts; p++)
+            bounds[p] = (size_t)hw_share_of(lines, p, parts);
+    else
+        hw_balance_find(&(hw_line_range){matrix->offsets, 0, lines, 0}, lines, matrix->offsets[lines] - matrix->offsets[0],
+                        parts, bounds);
+    hw_balance_fit(lines, parts, bounds);
 }

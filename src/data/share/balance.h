@@ -11,4 +11,20 @@ enum { HW_LINE_COST = 8 };
 /* Like hawser_balance, with additional costs[line] (none negative) for each line. */
 void hw_balance_costs(const hawser_matrix *matrix, const double *costs, size_t parts, size_t *bounds);
 
+/* Cuts `count` lines into shares of equal size; the first ones have one more if necessary. Dense rows are cut this way. */
+void hw_balance_even(size_t count, size_t parts, size_t *bounds);
+
+/* Some consecutive lines of a sparse matrix, and where they are in the whole. */
+typedef struct hw_line_range {
+    const uint64_t *offsets; /* count + 1 */
+    size_t first, count;     /* lines of the whole before these; these lines */
+    uint64_t before;         /* entries of the whole before these lines */
+} hw_line_range;
+
+/* Finds those cuts of hawser_balance that fall into these lines: cuts[p] for 0 < p < parts becomes a line of the whole, or SIZE_MAX if the cut is in other lines
+ * (of two pieces that meet at a cut, the first has it). `lines` and `stored` are the whole's. */
+void hw_balance_find(const hw_line_range *piece, size_t lines, uint64_t stored, size_t parts, size_t *cuts);
+/* Makes the bounds of hawser_balance from the cuts that were found: bounds[p] for 0 < p < parts holds one on entry. */
+void hw_balance_fit(size_t lines, size_t parts, size_t *bounds);
+
 #endif

@@ -94,7 +94,7 @@ hawser_status hw_shard_agree(const hw_shard_facts *facts, uint32_t nodes, hw_sha
         return hawser_fail(error, HAWSER_BAD_INPUT, "no rows in the input");
     if (whole->rows >= UINT32_MAX || whole->cols >= UINT32_MAX)
         return hawser_fail(error, HAWSER_BAD_INPUT, "more than 4294967294 rows or columns; split the input");
-    if (whole->layout == HAWSER_DENSE)
+    if (whole->layout == HAWSER_DENSE || whole->layout == HAWSER_DENSE_ROWS)
         whole->stored = whole->rows * whole->cols;
     return HAWSER_OK;
 }
@@ -241,6 +241,19 @@ hawser_status hw_shard_pack(const hawser_dataset *rows, const hw_shard_facts *wh
 
 /* ------------------------------------------------------------------------------------------------------ filling ---- */
 
+hawser_load_figures hw_shard_figures(const hw_shard_facts *whole)
+{
+    return (hawser_load_figures){.format = (hawser_format)whole->format,
+                                 .index_base = whole->index_base,
+                                 .base_guessed = whole->base_guessed != 0,
+                                 .target_column = whole->target_column,
+                                 .bytes_read = whole->bytes_read,
+                                 .bytes_text = whole->bytes_text,
+                                 .unseen_entries = whole->unseen_entries,
+                                 .unseen_columns = whole->unseen_columns,
+                                 .rows_dropped = whole->rows_dropped};
+}
+
 hawser_status hw_shard_new(const hw_shard_facts *whole, uint64_t *offsets, hawser_dataset **out, hawser_error *error)
 {
     hawser_dataset *dataset = NULL;
@@ -272,15 +285,7 @@ hawser_status hw_shard_new(const hw_shard_facts *whole, uint64_t *offsets, hawse
                                       .indices = dense ? NULL : map,
                                       .values = (char *)map + indices,
                                       .stride = dense ? whole->rows : 0};
-    dataset->figures = (hawser_load_figures){.format = (hawser_format)whole->format,
-                                             .index_base = whole->index_base,
-                                             .base_guessed = whole->base_guessed != 0,
-                                             .target_column = whole->target_column,
-                                             .bytes_read = whole->bytes_read,
-                                             .bytes_text = whole->bytes_text,
-                                             .unseen_entries = whole->unseen_entries,
-                                             .unseen_columns = whole->unseen_columns,
-                                             .rows_dropped = whole->rows_dropped};
+    dataset->figures = hw_shard_figures(whole);
     *out = dataset;
     return HAWSER_OK;
 }

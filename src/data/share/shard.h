@@ -49,6 +49,8 @@ void hw_shard_count(const hawser_dataset *rows, const hw_shard_facts *whole, uin
 hawser_status hw_shard_pack(const hawser_dataset *rows, const hw_shard_facts *whole, const hw_owners *owners, uint32_t nodes,
                             hw_bytes *pieces, hawser_error *error) HAWSER_MUST_USE;
 
+/* Returns the figures that follow from the facts. */
+hawser_load_figures hw_shard_figures(const hw_shard_facts *whole);
 /* Makes a dataset of the whole's shape without entries; it takes over offsets (cols + 1, NULL if dense). */
 hawser_status hw_shard_new(const hw_shard_facts *whole, uint64_t *offsets, hawser_dataset **dataset,
                            hawser_error *error) HAWSER_MUST_USE;

@@ -13,49 +13,45 @@
 #include "data/source/budget.h"
 #include "data/source/claims.h"
 #include "data/table/table.h"
-#include "runtime/job/job.h"
+#include "runtime/job/loading.h"
 
-typedef struct loading {
-    hw_cluster *cluster;
-    const hawser_job *job;
-    const hawser_load *load;
-    const char *const *paths;
-    size_t path_count;
-    uint32_t nodes, self;
-    uint64_t limit;       /* of memory, in bytes */
-    uint64_t estimate;    /* of this, with the columns of all nodes */
-    hawser_dataset *rows; /* the rows that this node has read */
-    hw_shard_facts whole;
-    uint64_t *offsets;
-    hw_owners owners; /* of each column */
-    hawser_dataset *dataset;
-} loading;
-
-static hawser_status gather(const loading *l, const void *data, size_t length, hw_bytes **in, hawser_error *error)
+hawser_status hw_loading_gather(const hw_loading *l, const void *data, size_t length, hw_bytes **in, hawser_error *error)
 {
     HAWSER_TRY(HW_NEW(in, l->nodes, "reports of the nodes", error));
     return hw_cluster_allgather(l->cluster, (hw_bytes){(void *)(uintptr_t)data, length}, *in, error);
 }
 
-static hawser_status read_part(loading *l, bool as_table, hawser_error *error)
+static hawser_status read_part(hw_loading *l, bool as_table, hawser_error *error)
 {
     hawser_load part = *l->load;
     uint64_t limit = part.memory_limit, shared = l->job->settings.shared;
     l->limit = limit == 0 ? l->job->settings.memory : limit > shared ? limit - shared : 1;
     part.part = l->self;
     part.parts = l->nodes;
+    if (part.split == HAWSER_BY_ROW)
+        part.rows_layout = 1;
     return as_table ? hw_load_as_table(l->paths, l->path_count, &part, l->limit, &l->rows, error)
                     : hw_load_within(l->paths, l->path_count, &part, l->limit, &l->rows, error);
+}
+
+/* An array of Matrix Market is read by column, so a share of it has no row. */
+static hawser_status read_whole(hw_loading *l, hawser_error *error)
+{
+    hawser_load all = *l->load;
+    hawser_dataset_free(l->rows);
+    l->rows = NULL;
+    all.rows_layout = 1;
+    return hw_load_within(l->paths, l->path_count, &all, l->limit, &l->rows, error);
 }
 
 /* ---- tables: all nodes agree on the kinds and levels of the columns before words become columns ---- */
 
 /* Stores whether some node has met words. A node that has met none reads its part again, now as a table. */
-static hawser_status agree_on_words(loading *l, bool *words, hawser_error *error)
+static hawser_status agree_on_words(hw_loading *l, bool *words, hawser_error *error)
 {
     unsigned char own = l->rows->table != NULL;
     hw_bytes *in = NULL;
-    HAWSER_TRY(gather(l, &own, sizeof own, &in, error));
+    HAWSER_TRY(hw_loading_gather(l, &own, sizeof own, &in, error));
     *words = false;
     for (uint32_t i = 0; i < l->nodes; i++)
         *words |= in[i].length == 1 && *(const unsigned char *)in[i].data != 0;
@@ -70,14 +66,14 @@ static hawser_status agree_on_words(loading *l, bool *words, hawser_error *error
 }
 
 /* Adds up the surveys of all nodes, in their order. */
-static hawser_status gather_surveys(loading *l, hw_survey **whole, hawser_error *error)
+static hawser_status gather_surveys(hw_loading *l, hw_survey **whole, hawser_error *error)
 {
     const struct hw_table *table = l->rows->table;
     hw_bytes own = {0}, *in = NULL;
     hawser_status status = hw_survey_pack(table->survey, &own, error);
     status = hw_cluster_agree(l->cluster, status, error);
     if (status == HAWSER_OK)
-        status = gather(l, own.data, own.length, &in, error);
+        status = hw_loading_gather(l, own.data, own.length, &in, error);
     if (status == HAWSER_OK)
         status = hw_survey_new(table->rules.width, whole, error);
     for (uint32_t i = 0; status == HAWSER_OK && i < l->nodes; i++) {
@@ -92,7 +88,7 @@ static hawser_status gather_surveys(loading *l, hw_survey **whole, hawser_error 
     return status;
 }
 
-static hawser_status settle_table(loading *l, hawser_error *error)
+static hawser_status settle_table(hw_loading *l, hawser_error *error)
 {
     hw_survey *whole = NULL;
     hawser_schema *schema = NULL;
@@ -103,6 +99,7 @@ static hawser_status settle_table(loading *l, hawser_error *error)
     hw_survey_free(whole);
     hw_table_wishes wishes = {.type = l->load->type,
                               .by_row = true,
+                              .dense_rows = l->load->split == HAWSER_BY_ROW,
                               .keep_missing = true,
                               .threads = l->load->threads != 0 ? l->load->threads : hw_machine_processors()};
     if (status == HAWSER_OK) {
@@ -116,11 +113,11 @@ static hawser_status settle_table(loading *l, hawser_error *error)
     return hw_cluster_agree(l->cluster, status, error);
 }
 
-static hawser_status agree_facts(loading *l, hawser_error *error)
+static hawser_status agree_facts(hw_loading *l, hawser_error *error)
 {
     hw_shard_facts own = hw_shard_facts_of(l->rows), *all = NULL;
     hw_bytes *in = NULL;
-    hawser_status status = gather(l, &own, sizeof own, &in, error);
+    hawser_status status = hw_loading_gather(l, &own, sizeof own, &in, error);
     if (status == HAWSER_OK)
         status = HW_NEW(&all, l->nodes, "what the nodes have read", error);
     for (uint32_t i = 0; status == HAWSER_OK && i < l->nodes; i++) {
@@ -133,37 +130,44 @@ static hawser_status agree_facts(loading *l, hawser_error *error)
         status = hw_shard_agree(all, l->nodes, &l->whole, error);
     if (status == HAWSER_OK)
         l->rows->array.first = hw_shard_before(all, l->self);
-    free(all);
+    l->all = all;
     hw_bytes_free(in, l->nodes);
     return status;
 }
 
-/* Checks the memory that a column takes on every node, before any of it is allocated: one index far away makes billions of columns. */
-static hawser_status afford_columns(loading *l, hawser_error *error)
+/* Checks the number of columns, of which one index far away makes billions. */
+hawser_status hw_loading_check_columns(const hw_loading *l, hawser_error *error)
+{
+    hawser_status status = HAWSER_OK;
+    if (l->whole.layout == HAWSER_DENSE || l->whole.layout == HAWSER_DENSE_ROWS)
+        return HAWSER_OK;
+    if (l->rows->widest != NULL)
+        status = hw_check_claim(l->rows->widest, l->whole.cols, "columns", l->whole.bytes_text, l->load->memory_limit != 0,
+                                error);
+    /* the line of the largest index is known on the node that read it */
+    return l->whole.cols > HW_CLAIMS_FREE ? hw_cluster_agree(l->cluster, status, error) : status;
+}
+
+/* Checks the memory that a column takes on every node, before any of it is allocated. */
+static hawser_status afford_columns(hw_loading *l, hawser_error *error)
 {
     /* For the whole run: its offset and its owner. For a while: its count here, the counts of other nodes in this node's slice, and
      * their sums. */
     const uint64_t each = 4 * sizeof *l->offsets + sizeof *l->owners.block;
     const hawser_matrix *rows = &l->rows->matrix;
     hw_budget budget;
-    hawser_status status = HAWSER_OK;
     if (l->whole.layout == HAWSER_DENSE)
         return HAWSER_OK;
-    if (l->rows->widest != NULL)
-        status = hw_check_claim(l->rows->widest, l->whole.cols, "columns", l->whole.bytes_text, l->load->memory_limit != 0,
-                                error);
-    if (l->whole.cols > HW_CLAIMS_FREE) /* the line of the largest index is known on the node that read it */
-        HAWSER_TRY(hw_cluster_agree(l->cluster, status, error));
+    HAWSER_TRY(hw_loading_check_columns(l, error));
     hw_budget_init(&budget, l->limit);
     l->estimate = l->whole.cols * each + rows->rows * sizeof *l->offsets +
                   rows->stored * (sizeof *rows->indices + hw_type_size(rows->type));
     return hw_cluster_agree(l->cluster, hw_budget_estimate(&budget, l->estimate, error), error);
 }
 
-/* Each node adds up the counts of a slice of the columns and sends the sums to all. */
-static hawser_status sum_counts(const loading *l, const uint64_t *counts, uint64_t *sums, hawser_error *error)
+/* Each node adds up the counts of a slice of the lines and sends the sums to all. */
+hawser_status hw_loading_sum(const hw_loading *l, size_t cols, const uint64_t *counts, uint64_t *sums, hawser_error *error)
 {
-    size_t cols = l->whole.cols;
     hw_bytes *out = NULL, *in = NULL;
     hawser_status status = HW_NEW(&out, l->nodes, "counts", error);
     if (status == HAWSER_OK)
@@ -183,7 +187,7 @@ static hawser_status sum_counts(const loading *l, const uint64_t *counts, uint64
     in = NULL;
     free(out);
     if (status == HAWSER_OK)
-        status = gather(l, sums + begin, length * sizeof *sums, &in, error);
+        status = hw_loading_gather(l, sums + begin, length * sizeof *sums, &in, error);
     for (uint32_t i = 0; status == HAWSER_OK && i < l->nodes; i++) {
         size_t first = cols * i / l->nodes, bytes = (cols * (i + 1) / l->nodes - first) * sizeof *sums;
         if (in[i].length == bytes && bytes != 0)
@@ -193,7 +197,7 @@ static hawser_status sum_counts(const loading *l, const uint64_t *counts, uint64
     return status;
 }
 
-static hawser_status make_offsets(loading *l, hawser_error *error)
+static hawser_status make_offsets(hw_loading *l, hawser_error *error)
 {
     uint64_t *counts = NULL;
     if (l->whole.layout == HAWSER_DENSE)
@@ -201,7 +205,7 @@ static hawser_status make_offsets(loading *l, hawser_error *error)
     HAWSER_TRY(HW_NEW(&l->offsets, l->whole.cols + 1, "offsets", error));
     HAWSER_TRY(HW_NEW(&counts, l->whole.cols, "counts", error));
     hw_shard_count(l->rows, &l->whole, counts);
-    hawser_status status = sum_counts(l, counts, l->offsets, error);
+    hawser_status status = hw_loading_sum(l, l->whole.cols, counts, l->offsets, error);
     free(counts);
     for (uint64_t j = 0, sum = 0; status == HAWSER_OK && j <= l->whole.cols; j++) {
         uint64_t count = l->offsets[j];
@@ -213,7 +217,7 @@ static hawser_status make_offsets(loading *l, hawser_error *error)
 }
 
 /* Assigns the columns to blocks as the plan will. */
-static hawser_status find_owners(loading *l, hawser_error *error)
+static hawser_status find_owners(hw_loading *l, hawser_error *error)
 {
     uint32_t blocks = l->job->settings.blocks;
     hawser_matrix shape = {.rows = l->whole.rows,
@@ -235,7 +239,7 @@ static hawser_status find_owners(loading *l, hawser_error *error)
     return HAWSER_OK;
 }
 
-static hawser_status trade_entries(loading *l, hawser_error *error)
+static hawser_status trade_entries(hw_loading *l, hawser_error *error)
 {
     hw_bytes *out = NULL, *in = NULL;
     hawser_status status = HW_NEW(&out, l->nodes, "parts of the input", error);
@@ -258,12 +262,12 @@ static hawser_status trade_entries(loading *l, hawser_error *error)
     return status;
 }
 
-static hawser_status gather_vector(loading *l, const double *own, const double **out, hawser_error *error)
+static hawser_status gather_vector(hw_loading *l, const double *own, const double **out, hawser_error *error)
 {
     hw_bytes *in = NULL;
     if (own == NULL && l->rows->matrix.rows != 0)
         return HAWSER_OK;
-    hawser_status status = gather(l, own, l->rows->matrix.rows * sizeof *own, &in, error);
+    hawser_status status = hw_loading_gather(l, own, l->rows->matrix.rows * sizeof *own, &in, error);
     if (status == HAWSER_OK)
         status = hw_shard_vector(l->dataset, in, l->nodes, out, error);
     hw_bytes_free(in, l->nodes);
@@ -271,7 +275,7 @@ static hawser_status gather_vector(loading *l, const double *own, const double *
 }
 
 /* All nodes know which vectors exist, so all take part. */
-static hawser_status gather_vectors(loading *l, hawser_error *error)
+static hawser_status gather_vectors(hw_loading *l, hawser_error *error)
 {
     if (l->whole.has_target)
         HAWSER_TRY(gather_vector(l, l->rows->target, &l->dataset->target, error));
@@ -287,11 +291,11 @@ static hawser_status gather_vectors(loading *l, hawser_error *error)
     return HAWSER_OK;
 }
 
-static hawser_status read_counts(loading *l, hawser_error *error)
+hawser_status hw_loading_count(hw_loading *l, hawser_error *error)
 {
     hw_bytes *in = NULL;
     uint64_t own = l->rows->scattered ? l->rows->found : l->rows->matrix.rows, *read = NULL;
-    hawser_status status = gather(l, &own, sizeof own, &in, error);
+    hawser_status status = hw_loading_gather(l, &own, sizeof own, &in, error);
     if (status == HAWSER_OK)
         status = HW_NEW(&read, l->nodes, "figures", error);
     for (uint32_t i = 0; status == HAWSER_OK && i < l->nodes; i++)
@@ -306,7 +310,7 @@ static hawser_status read_counts(loading *l, hawser_error *error)
 }
 
 /* From here on the matrix has which of its columns are on this node. */
-static hawser_status settle(loading *l, hawser_error *error)
+static hawser_status settle(hw_loading *l, hawser_error *error)
 {
     hawser_dataset *dataset = l->dataset;
     HAWSER_TRY(hw_residence_new(&dataset->matrix, &l->owners, l->self, &dataset->residence, error));
@@ -315,7 +319,7 @@ static hawser_status settle(loading *l, hawser_error *error)
 }
 
 /* Computes means over all rows, as one process does: a column's owner computes and fills it, and sends the mean to the others. */
-static hawser_status fill_means(loading *l, const char *name, hawser_error *error)
+static hawser_status fill_means(hw_loading *l, const char *name, hawser_error *error)
 {
     double *means = NULL;
     hw_bytes *in = NULL;
@@ -324,7 +328,7 @@ static hawser_status fill_means(loading *l, const char *name, hawser_error *erro
     hawser_status status = hw_shard_means(l->dataset, &l->owners, l->self, name, means, error);
     status = hw_cluster_agree(l->cluster, status, error);
     if (status == HAWSER_OK)
-        status = gather(l, means, l->whole.cols * sizeof *means, &in, error);
+        status = hw_loading_gather(l, means, l->whole.cols * sizeof *means, &in, error);
     for (size_t j = 0; status == HAWSER_OK && j < l->whole.cols; j++) {
         const hw_bytes *from = &in[hw_owner(&l->owners, j)];
         if (from->length == l->whole.cols * sizeof *means)
@@ -335,14 +339,29 @@ static hawser_status fill_means(loading *l, const char *name, hawser_error *erro
     return status;
 }
 
-static hawser_status load_shares(loading *l, const char *name, hawser_error *error)
+bool hw_loading_fills(const hw_loading *l)
 {
-    bool means = l->load->missing != NULL && strncmp(l->load->missing, "mean", 4) == 0 && l->load->means == NULL, words;
+    const hawser_load *load = l->load;
+    return load->missing != NULL && strncmp(load->missing, "mean", 4) == 0 && load->means == NULL &&
+           hw_shard_lacks_values(&l->whole);
+}
+
+/* Agrees on the columns and sizes of the whole. */
+static hawser_status agree(hw_loading *l, const char *name, hawser_error *error)
+{
+    bool words;
     HAWSER_TRY(agree_on_words(l, &words, error));
     if (words)
         HAWSER_TRY(settle_table(l, error));
     HAWSER_TRY(agree_facts(l, error));
-    HAWSER_TRY(hw_shard_complete(&l->whole, name, error));
+    return hw_shard_complete(&l->whole, name, error);
+}
+
+static hawser_status load_shares(hw_loading *l, const char *name, hawser_error *error)
+{
+    HAWSER_TRY(agree(l, name, error));
+    if (l->load->split == HAWSER_BY_ROW)
+        return hw_loading_by_row(l, name, error);
     HAWSER_TRY(afford_columns(l, error));
     HAWSER_TRY(make_offsets(l, error));
     HAWSER_TRY(find_owners(l, error));
@@ -350,10 +369,10 @@ static hawser_status load_shares(loading *l, const char *name, hawser_error *err
     if (l->whole.scattered && l->whole.layout != HAWSER_DENSE)
         HAWSER_TRY(hw_cluster_agree(l->cluster, hw_shard_sort(l->dataset, &l->owners, l->self, name, error), error));
     hw_dataset_take_names(l->dataset, l->rows);
-    if (means && hw_shard_lacks_values(&l->whole))
+    if (hw_loading_fills(l))
         HAWSER_TRY(fill_means(l, name, error));
     HAWSER_TRY(gather_vectors(l, error));
-    HAWSER_TRY(read_counts(l, error));
+    HAWSER_TRY(hw_loading_count(l, error));
     HAWSER_TRY(settle(l, error));
     l->dataset->figures.parted = true;
     l->dataset->figures.seconds = l->rows->figures.seconds;
@@ -362,8 +381,9 @@ static hawser_status load_shares(loading *l, const char *name, hawser_error *err
     return hw_load_sides(l->dataset, l->load, l->limit, error);
 }
 
-static void free_loading(loading *l)
+static void free_loading(hw_loading *l)
 {
+    free(l->all);
     hawser_dataset_free(l->rows);
     free(l->offsets);
     hw_owners_free(&l->owners);
@@ -377,21 +397,27 @@ hawser_status hawser_job_load(hawser_job *job, const char *const *paths, size_t 
     HW_GIVEN(load);
     HW_GIVEN(dataset);
     *dataset = NULL;
-    if (job->cluster == NULL || load->rows_layout != 0)
+    if (load->split == HAWSER_BY_ROW && job->cluster == NULL)
+        return hw_load_rows_alone(job, paths, count, load, dataset, error);
+    if (job->cluster == NULL || (load->rows_layout != 0 && load->split != HAWSER_BY_ROW))
         return hw_load_within(paths, count, load, load->memory_limit != 0 ? load->memory_limit : job->settings.memory,
                               dataset, error);
-    loading l = {.cluster = job->cluster,
-                 .job = job,
-                 .load = load,
-                 .paths = paths,
-                 .path_count = count,
-                 .nodes = hw_cluster_nodes(job->cluster),
-                 .self = hw_cluster_self(job->cluster)};
+    hw_loading l = {.cluster = job->cluster,
+                    .job = job,
+                    .load = load,
+                    .paths = paths,
+                    .path_count = count,
+                    .nodes = hw_cluster_nodes(job->cluster),
+                    .self = hw_cluster_self(job->cluster)};
     hw_cluster_set_phase(l.cluster, "reading the input");
     hawser_status status = hw_cluster_agree(l.cluster, read_part(&l, false, error), error);
+    if (status == HAWSER_OK && load->split == HAWSER_BY_ROW && l.rows->array.rows != 0)
+        status = hw_cluster_agree(l.cluster, read_whole(&l, error), error);
     bool whole = status == HAWSER_OK && !l.rows->figures.parted; /* all nodes agree, because it is one input */
     if (status == HAWSER_OK && !whole)
         status = hw_cluster_agree(l.cluster, load_shares(&l, paths[0], error), error);
+    if (whole && load->split == HAWSER_BY_ROW)
+        status = hw_cluster_agree(l.cluster, hw_loading_cut_whole(&l, error), error);
     if (status == HAWSER_OK) {
         *dataset = whole ? l.rows : l.dataset;
         l.rows = whole ? NULL : l.rows;

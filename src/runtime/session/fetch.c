@@ -33,7 +33,8 @@ static hawser_status answer(hw_session *session, const hw_message *message, haws
     const uint32_t *columns = message->payload;
     size_t count = asked->length / sizeof *columns;
     hw_message *reply = NULL;
-    if (residence == NULL || asked->length != count * sizeof *columns || asked->source >= session->blocks)
+    if (residence == NULL || residence->rows != NULL || asked->length != count * sizeof *columns ||
+        asked->source >= session->blocks)
         return hawser_fail(error, HAWSER_BAD_INPUT, "it requested columns of state %u, which has none", asked->state);
     HAWSER_TRY(check_columns(residence, columns, count, error));
     HAWSER_TRY(hw_message_new(hw_columns_bytes(residence, columns, count), &reply, error));
@@ -67,9 +68,10 @@ hawser_status hw_fetch_take(hw_mailbox *mailbox, hw_message *message)
     struct hawser_residence *residence = residence_of(mailbox->session, message->envelope.state);
     hw_executor *executor = mailbox->session->executor;
     hawser_status status =
-        residence != NULL ? hw_columns_take(residence, message->payload, message->envelope.length, mailbox->error)
-                          : hawser_fail(mailbox->error, HAWSER_INTERNAL,
-                                        "received columns of state %u, which is not a data state", message->envelope.state);
+        residence != NULL && residence->rows == NULL
+            ? hw_columns_take(residence, message->payload, message->envelope.length, mailbox->error)
+            : hawser_fail(mailbox->error, HAWSER_INTERNAL, "received columns of state %u, which is not a data state",
+                          message->envelope.state);
     count_columns(mailbox, message);
     hw_message_free(message);
     for (uint32_t runner = 0; runner < mailbox->session->local; runner++) /* others may wait for the same columns */
@@ -142,7 +144,9 @@ hawser_status hw_fetch_columns(hw_mailbox *mailbox, const hawser_state *state, c
         if (columns[k] >= state->matrix->cols)
             return hawser_fail(mailbox->error, HAWSER_BAD_ARGUMENT, "column %u is requested of state '%s', which has %zu",
                                columns[k], state->name, state->matrix->cols);
-    return state->matrix->residence != NULL ? fetch(mailbox, state, columns, count) : HAWSER_OK;
+    const struct hawser_residence *residence = state->matrix->residence;
+    bool all = residence == NULL || residence->rows != NULL; /* a block's own rows have all columns */
+    return all ? HAWSER_OK : fetch(mailbox, state, columns, count);
 }
 
 /* Returns the first column of a part that this node has received at the load, where each node begins: so they do not all ask the same node. */
@@ -195,7 +199,7 @@ hawser_status hw_fetch_check(const hw_session *session, hawser_error *error)
 void hw_fetch_forget(const hw_session *session)
 {
     for (const hawser_state *state = session->program->states; state != NULL; state = state->next)
-        if (state->kind == HW_DATA && state->matrix->residence != NULL)
+        if (state->kind == HW_DATA && state->matrix->residence != NULL && state->matrix->residence->rows == NULL)
             hw_forget_requests(state->matrix->residence);
 }
 
@@ -212,6 +216,8 @@ hawser_status hawser_job_fetch(hawser_job *job, const hawser_matrix *matrix, con
     hw_bytes own = {0}, *in = NULL;
     uint32_t *mine = NULL;
     size_t held = 0;
+    if (residence != NULL && residence->rows != NULL)
+        return hawser_matrix_whole(matrix, error);
     if (residence == NULL || job->cluster == NULL)
         return HAWSER_OK;
     uint32_t nodes = hw_cluster_nodes(job->cluster);

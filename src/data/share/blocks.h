@@ -1,0 +1,77 @@
+/*
+ * blocks.h - rows that are held by block: where the blocks of a job are cut, and of this node's blocks the rows and what belongs to them.
+ *
+ * A node reads its rows (hawser_load.part). All nodes agree on the cuts, which depend on the data and the number of blocks alone, and a node
+ * sends the rows of other nodes' blocks to these nodes. All functions are pure, bytes in and bytes out; the caller sends them.
+ */
+#ifndef HW_DATA_SHARE_BLOCKS_H
+#define HW_DATA_SHARE_BLOCKS_H
+
+#include "base/memory.h"
+#include "base/view.h"
+#include "data/dataset.h"
+#include "data/share/shard.h"
+
+/* Arrays with a number per row. */
+enum { HW_BESIDE_TARGET = 0, HW_BESIDE_WEIGHTS, HW_BESIDE_OFFSET, HW_BESIDE_GROUPS, HW_BESIDE_FURTHER };
+enum { HW_BESIDE_MOST = HW_BESIDE_FURTHER + HW_FURTHER_TARGETS };
+
+typedef struct hw_row_block {
+    hawser_matrix matrix;           /* on another node: its shape, with `stored`, and no arrays */
+    double *beside[HW_BESIDE_MOST]; /* owned; NULL: the input has none, or the block is on another node */
+    uint64_t *offsets;              /* owned, as the two below; NULL if the matrix is a view of a mapped cache */
+    uint32_t *indices;
+    void *values;
+} hw_row_block;
+
+struct hw_row_blocks {
+    hw_view view;
+    uint32_t self;
+    size_t *bounds; /* view.blocks + 1 rows of the whole */
+    hw_row_block *block;
+    void *shadow; /* address space of the whole's arrays, in which every access faults; NULL: none */
+    size_t shadow_bytes;
+};
+
+/* Takes over `view` and `bounds`, also on failure. */
+hawser_status hw_row_blocks_new(hw_view *view, uint32_t self, size_t *bounds, struct hw_row_blocks **blocks,
+                                hawser_error *error) HAWSER_MUST_USE;
+void hw_row_blocks_free(struct hw_row_blocks *blocks);
+static inline bool hw_row_block_here(const struct hw_row_blocks *blocks, uint32_t block)
+{
+    return hw_view_node(&blocks->view, block) == blocks->self;
+}
+
+/* Returns how many of the rows [first, first + count) are in blocks of other nodes. */
+uint64_t hw_row_blocks_leaving(const struct hw_row_blocks *blocks, size_t first, size_t count);
+
+/* Returns how many entries of a block are among the rows A of the whole, which begin at row `first`. */
+uint64_t hw_row_blocks_entries(const struct hw_row_blocks *blocks, const hawser_matrix *A, uint32_t block, size_t first);
+
+/* Packs for each node those rows that are in its blocks, with what belongs to them. These rows begin at row `first` of the whole. pieces has one
+ * item per node; the caller frees them. */
+hawser_status hw_row_blocks_pack(const struct hw_row_blocks *blocks, const hawser_dataset *rows, const hw_shard_facts *whole,
+                                 size_t first, hw_bytes *pieces, hawser_error *error) HAWSER_MUST_USE;
+/* Makes own blocks from the pieces of all nodes, in the order of their rows; each is freed after use. Refuses data that do not fit: every row must
+ * be there once. */
+hawser_status hw_row_blocks_fill(struct hw_row_blocks *blocks, const hw_shard_facts *whole, hw_bytes *pieces, uint32_t nodes,
+                                 hawser_error *error) HAWSER_MUST_USE;
+
+/* Like hw_row_blocks_fill, for scattered entries: each node has sent entries of any rows of a block. Refuses entries that occur twice. `name` is the
+ * input's. */
+hawser_status hw_row_blocks_merge(struct hw_row_blocks *blocks, const hw_shard_facts *whole, hw_bytes *pieces,
+                                  uint32_t nodes, const char *name, hawser_error *error) HAWSER_MUST_USE;
+
+/* Makes own blocks from a dataset that is whole on this node: views of a mapped cache, or copies; then the dataset's own entries are freed. */
+hawser_status hw_row_blocks_cut(struct hw_row_blocks *blocks, hawser_dataset *whole, hawser_error *error) HAWSER_MUST_USE;
+/* Moves targets, weights, offset and groups that the dataset has for all rows to own blocks; the dataset has them no longer. */
+hawser_status hw_row_blocks_take(struct hw_row_blocks *blocks, hawser_dataset *dataset, hawser_error *error) HAWSER_MUST_USE;
+
+/* Sets the shapes of all blocks. `stored` has the entries of each block. */
+void hw_row_blocks_shape(struct hw_row_blocks *blocks, const hawser_matrix *whole, const uint64_t *stored);
+/* Lets the dataset hold its rows by block: its matrix has the whole's shape, and arrays that cannot be read. Takes over `blocks` if
+ * it succeeds. */
+hawser_status hw_row_blocks_settle(struct hw_row_blocks *blocks, hawser_dataset *dataset, const hawser_matrix *shape,
+                                   hawser_error *error) HAWSER_MUST_USE;
+
+#endif

@@ -1,0 +1,409 @@
+/* load_rows.c - what a load by row does once the nodes agree on the sizes of the whole: cuts the rows into blocks, and sends each row to the node of
+ * its block. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/layout.h"
+#include "base/memory.h"
+#include "base/wide.h"
+#include "data/label.h"
+#include "data/layout/assemble.h"
+#include "data/load.h"
+#include "data/share/balance.h"
+#include "data/share/blocks.h"
+#include "data/source/budget.h"
+#include "data/table/table.h"
+#include "runtime/job/loading.h"
+
+/* ------------------------------------------------------------------------------------------------------ the cut ---- */
+
+/* Returns the rows before those of a node, and the entries. */
+static hw_line_range lines_of(const hw_loading *l)
+{
+    static const uint64_t none[1];
+    const hawser_matrix *A = &l->rows->matrix;
+    hw_line_range lines = {.offsets = A->rows != 0 && A->offsets != NULL ? A->offsets : none, .count = A->rows};
+    for (uint32_t i = 0; i < l->self; i++) {
+        lines.first += l->all[i].rows;
+        lines.before += l->all[i].stored;
+    }
+    return lines;
+}
+
+/* Each node finds the cuts that fall into its rows. */
+static hawser_status find_cuts(const hw_loading *l, uint32_t blocks, size_t *bounds, hawser_error *error)
+{
+    hw_line_range lines = lines_of(l);
+    hw_bytes *in = NULL;
+    hw_balance_find(&lines, l->whole.rows, l->whole.stored, blocks, bounds);
+    hawser_status status = hw_loading_gather(l, bounds, blocks * sizeof *bounds, &in, error);
+    for (uint32_t p = 1; status == HAWSER_OK && p < blocks; p++) {
+        bounds[p] = SIZE_MAX;
+        for (uint32_t i = 0; i < l->nodes; i++) {
+            size_t cut = in[i].length == blocks * sizeof cut ? ((const size_t *)in[i].data)[p] : SIZE_MAX;
+            bounds[p] = cut < bounds[p] ? cut : bounds[p];
+        }
+        if (bounds[p] > l->whole.rows)
+            status = hawser_fail(error, HAWSER_INTERNAL, "no node has found cut %u of %u of the rows", p, blocks);
+    }
+    hw_bytes_free(in, l->nodes);
+    return status;
+}
+
+/* Entries of Matrix Market are in any order, so every node adds up how many each row has. */
+static hawser_status cut_scattered(const hw_loading *l, uint32_t blocks, size_t *bounds, hawser_error *error)
+{
+    const hawser_matrix *A = &l->rows->matrix;
+    uint64_t *counts = NULL, *offsets = NULL;
+    hawser_status status = HW_NEW(&counts, l->whole.rows, "entries of rows", error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&offsets, l->whole.rows + 1, "entries of rows", error);
+    status = hw_cluster_agree(l->cluster, status, error);
+    for (size_t i = 0; status == HAWSER_OK && i < A->rows; i++)
+        counts[i] = A->offsets[i + 1] - A->offsets[i];
+    if (status == HAWSER_OK)
+        status = hw_loading_sum(l, l->whole.rows, counts, offsets, error);
+    free(counts);
+    uint64_t sum = 0;
+    for (size_t i = 0; status == HAWSER_OK && i <= l->whole.rows; i++) {
+        uint64_t count = i < l->whole.rows ? offsets[i] : 0;
+        offsets[i] = sum;
+        sum += count;
+    }
+    if (status == HAWSER_OK) {
+        hawser_matrix shape = {
+            .rows = l->whole.rows, .cols = l->whole.cols, .stored = sum, .layout = HAWSER_CSR, .offsets = offsets};
+        hawser_balance(&shape, blocks, bounds);
+    }
+    free(offsets);
+    return status;
+}
+
+/* Cuts the rows as the plan of one node does: dense ones evenly, others by hawser_balance. */
+static hawser_status cut_rows(const hw_loading *l, uint32_t blocks, size_t *bounds, hawser_error *error)
+{
+    if (l->whole.layout == HAWSER_DENSE_ROWS) {
+        hw_balance_even(l->whole.rows, blocks, bounds);
+        return HAWSER_OK;
+    }
+    if (l->whole.scattered)
+        return cut_scattered(l, blocks, bounds, error);
+    if (l->whole.stored == 0)
+        for (uint32_t p = 1; p < blocks; p++)
+            bounds[p] = (size_t)hw_share_of(l->whole.rows, p, blocks);
+    else
+        HAWSER_TRY(find_cuts(l, blocks, bounds, error));
+    hw_balance_fit(l->whole.rows, blocks, bounds);
+    return HAWSER_OK;
+}
+
+static void cut_whole(const hawser_matrix *A, uint32_t blocks, size_t *bounds)
+{
+    if (hw_is_dense(A))
+        hw_balance_even(A->rows, blocks, bounds);
+    else
+        hawser_balance(A, blocks, bounds);
+}
+
+/* ------------------------------------------------------------------------------------------------------ means ---- */
+
+/* What is known of a column's mean after the rows of some nodes, added up in the order of the rows, as one process does. */
+typedef struct running_mean {
+    double sum, scaled, missing;
+} running_mean;
+
+static void add_value(running_mean *mean, double value)
+{
+    mean->sum += isnan(value) ? 0 : value;
+    mean->scaled += isnan(value) ? 0 : value * HW_MEAN_UNIT;
+    mean->missing += isnan(value);
+}
+
+static void set_value(const hawser_matrix *A, uint64_t e, double value)
+{
+    if (A->type == HAWSER_F32)
+        ((float *)(uintptr_t)A->values)[e] = (float)value;
+    else
+        ((double *)(uintptr_t)A->values)[e] = value;
+}
+
+/* Visits each entry of these rows, row by row: adds it to its column's mean, or, with `means`, replaces it if it is missing. */
+static void visit_entries(const hawser_dataset *rows, running_mean *sums, const double *means)
+{
+    const hawser_matrix *A = &rows->matrix;
+    bool dense = hw_is_dense(A);
+    uint64_t count = A->rows == 0 ? 0 : A->stored;
+    for (uint64_t k = 0; k < count; k++) {
+        size_t column = dense ? k % A->cols : A->indices[k];
+        uint64_t e = dense ? k / A->cols * A->stride + column : k;
+        double value = hw_value_at(A->values, A->type, e);
+        if (means == NULL)
+            add_value(&sums[column], value);
+        else if (isnan(value) && hw_schema_has_numbers(rows->schema, column))
+            set_value(A, e, means[column]);
+    }
+}
+
+/* Node after node adds its rows; the last one sends the sums to all. */
+static hawser_status sum_columns(const hw_loading *l, running_mean *sums, hawser_error *error)
+{
+    size_t bytes = l->whole.cols * sizeof *sums;
+    hawser_status status = HAWSER_OK;
+    for (uint32_t turn = 0; turn < l->nodes && status == HAWSER_OK; turn++) {
+        hw_bytes *in = NULL;
+        if (turn == l->self)
+            visit_entries(l->rows, sums, NULL);
+        status = hw_loading_gather(l, sums, turn == l->self ? bytes : 0, &in, error);
+        if (status == HAWSER_OK && in[turn].length == bytes && bytes != 0)
+            memcpy(sums, in[turn].data, bytes);
+        hw_bytes_free(in, l->nodes);
+    }
+    return status;
+}
+
+static hawser_status fill_means(const hw_loading *l, const char *name, hawser_error *error)
+{
+    running_mean *sums = NULL;
+    double *means = NULL;
+    char text[HW_COLUMN_CALLED];
+    hawser_status status = HW_NEW(&sums, l->whole.cols, "the columns' means", error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&means, l->whole.cols, "the columns' means", error);
+    status = hw_cluster_agree(l->cluster, status, error);
+    if (status == HAWSER_OK)
+        status = sum_columns(l, sums, error);
+    for (size_t j = 0; j < l->whole.cols && status == HAWSER_OK; j++) {
+        if (!hw_schema_has_numbers(l->rows->schema, j))
+            continue;
+        means[j] = hw_mean_of(sums[j].sum, sums[j].scaled, l->whole.rows - (uint64_t)sums[j].missing);
+        if (isnan(means[j]))
+            status = hw_no_mean(name, hw_column_called(l->rows, j, text), error);
+    }
+    if (status == HAWSER_OK)
+        visit_entries(l->rows, NULL, means);
+    free(sums);
+    hw_dataset_own(l->dataset, means);
+    l->dataset->means = means;
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------ rows to their nodes ---- */
+
+/* Stores the entries of each block, of which this node has counted its part. */
+static hawser_status count_blocks(const hw_loading *l, const struct hw_row_blocks *blocks, size_t first, uint64_t *stored,
+                                  hawser_error *error)
+{
+    const hawser_matrix *A = &l->rows->matrix;
+    uint32_t count = blocks->view.blocks;
+    hw_bytes *in = NULL;
+    for (uint32_t b = 0; b < count; b++)
+        stored[b] = hw_row_blocks_entries(blocks, A, b, first);
+    hawser_status status = hw_loading_gather(l, stored, count * sizeof *stored, &in, error);
+    memset(stored, 0, count * sizeof *stored);
+    for (uint32_t i = 0; status == HAWSER_OK && i < l->nodes; i++)
+        for (uint32_t b = 0; b < count && in[i].length == count * sizeof *stored; b++)
+            stored[b] += ((const uint64_t *)in[i].data)[b];
+    hw_bytes_free(in, l->nodes);
+    return status;
+}
+
+/* Checks the memory for the rows that were read, those of own blocks, and what is between them while they are sent. */
+static hawser_status afford_rows(hw_loading *l, const struct hw_row_blocks *blocks, const uint64_t *stored,
+                                 hawser_error *error)
+{
+    const hawser_matrix *A = &l->rows->matrix;
+    bool dense = l->whole.layout == HAWSER_DENSE_ROWS;
+    uint64_t entry = hw_type_size(l->whole.type) + (dense ? 0 : sizeof *A->indices), own = 0;
+    uint64_t row = (4 + l->whole.further) * sizeof(double) + (dense ? 0 : sizeof *A->offsets);
+    hw_budget budget;
+    for (uint32_t b = 0; b < blocks->view.blocks; b++)
+        if (hw_row_block_here(blocks, b))
+            own += stored[b] * entry + (blocks->bounds[b + 1] - blocks->bounds[b]) * row;
+    uint64_t read = A->stored * entry + A->rows * row;
+    hw_budget_init(&budget, l->limit);
+    l->estimate = read > own ? 2 * read + own : read + 2 * own;
+    return hw_cluster_agree(l->cluster, hw_budget_estimate(&budget, l->estimate, error), error);
+}
+
+static hawser_status trade_rows(hw_loading *l, struct hw_row_blocks *blocks, size_t first, const char *name,
+                                hawser_error *error)
+{
+    hw_bytes *out = NULL, *in = NULL;
+    hawser_status status = HW_NEW(&out, l->nodes, "rows for other nodes", error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&in, l->nodes, "rows from other nodes", error);
+    if (status == HAWSER_OK)
+        status = hw_row_blocks_pack(blocks, l->rows, &l->whole, first, out, error);
+    hw_dataset_drop_entries(l->rows); /* at most one copy at a time, here and while they are filled in */
+    status = hw_cluster_agree(l->cluster, status, error);
+    if (status == HAWSER_OK)
+        status = hw_cluster_hand_over(l->cluster, out, in, error);
+    hw_bytes_free(out, l->nodes);
+    if (status == HAWSER_OK)
+        status = l->whole.scattered ? hw_row_blocks_merge(blocks, &l->whole, in, l->nodes, name, error)
+                                    : hw_row_blocks_fill(blocks, &l->whole, in, l->nodes, error);
+    hw_bytes_free(in, l->nodes);
+    return hw_cluster_agree(l->cluster, status, error);
+}
+
+/* Adds up how many rows the nodes have sent, or entries of Matrix Market. */
+static hawser_status count_moved(const hw_loading *l, const struct hw_row_blocks *blocks, size_t first, hawser_error *error)
+{
+    const hawser_matrix *A = &l->rows->matrix;
+    uint64_t own = 0, moved = 0;
+    hw_bytes *in = NULL;
+    if (!l->whole.scattered)
+        own = hw_row_blocks_leaving(blocks, first, A->rows);
+    else
+        for (uint32_t b = 0; b < blocks->view.blocks; b++)
+            own += hw_row_block_here(blocks, b) ? 0 : hw_row_blocks_entries(blocks, A, b, first);
+    hawser_status status = hw_loading_gather(l, &own, sizeof own, &in, error);
+    for (uint32_t i = 0; status == HAWSER_OK && i < l->nodes; i++)
+        moved += in[i].length == sizeof own ? *(const uint64_t *)in[i].data : 0;
+    hw_bytes_free(in, l->nodes);
+    l->dataset->figures.rows_moved = moved;
+    return status;
+}
+
+/* Reads what is in files of its own; what came with the rows is not looked for there. */
+static hawser_status add_sides(hw_loading *l, struct hw_row_blocks *blocks, hawser_error *error)
+{
+    hawser_load side = *l->load;
+    if (l->whole.has_target)
+        side.target = NULL;
+    if (l->whole.has_weights)
+        side.weights = NULL;
+    if (l->whole.has_offset)
+        side.offset = side.exposure = NULL;
+    HAWSER_TRY(hw_load_sides(l->dataset, &side, l->limit, error));
+    return hw_row_blocks_take(blocks, l->dataset, error);
+}
+
+/* What the nodes do after they have agreed on the cut. */
+static hawser_status distribute(hw_loading *l, struct hw_row_blocks *blocks, const char *name, uint64_t *stored,
+                                hawser_error *error)
+{
+    size_t first = l->whole.scattered ? 0 : lines_of(l).first;
+    uint64_t entries = 0;
+    HAWSER_TRY(count_blocks(l, blocks, first, stored, error));
+    HAWSER_TRY(afford_rows(l, blocks, stored, error));
+    HAWSER_TRY(count_moved(l, blocks, first, error));
+    if (!l->whole.scattered && hw_loading_fills(l))
+        HAWSER_TRY(fill_means(l, name, error));
+    hawser_status status = hw_check_weights(name, l->rows->weights, l->rows->matrix.rows, first, error);
+    HAWSER_TRY(hw_cluster_agree(l->cluster, status, error));
+    HAWSER_TRY(trade_rows(l, blocks, first, name, error));
+    for (uint32_t b = 0; b < blocks->view.blocks; b++)
+        entries += stored[b];
+    const hawser_matrix shape = {.rows = l->whole.rows,
+                                 .cols = l->whole.cols,
+                                 .stored = entries,
+                                 .layout = (hawser_layout)l->whole.layout,
+                                 .type = (hawser_type)l->whole.type};
+    hw_row_blocks_shape(blocks, &shape, stored);
+    l->dataset->outputs_by_block = l->whole.has_target ? 1 + l->whole.further : 0;
+    return hw_row_blocks_settle(blocks, l->dataset, &shape, error);
+}
+
+/* Makes the blocks of this job, which *bounds cut; they own *bounds. */
+static hawser_status new_blocks(const hw_loading *l, size_t *bounds, struct hw_row_blocks **blocks, hawser_error *error)
+{
+    hw_view view = {0};
+    hawser_status status = hw_view_first(l->job->settings.blocks, l->nodes, &view, error);
+    if (status == HAWSER_OK)
+        return hw_row_blocks_new(&view, l->self, bounds, blocks, error);
+    hw_view_free(&view);
+    free(bounds);
+    return status;
+}
+
+/* The readers keep rows side by side, as the load asks. */
+static hawser_status check_layout(hawser_layout layout, hawser_error *error)
+{
+    return layout == HAWSER_CSR || layout == HAWSER_DENSE_ROWS
+               ? HAWSER_OK
+               : hawser_fail(error, HAWSER_INTERNAL, "an input that is loaded by row was read in layout %d", (int)layout);
+}
+
+hawser_status hw_loading_by_row(hw_loading *l, const char *name, hawser_error *error)
+{
+    uint32_t count = l->job->settings.blocks;
+    struct hw_row_blocks *blocks = NULL;
+    uint64_t *stored = NULL;
+    size_t *bounds = NULL;
+    HAWSER_TRY(check_layout((hawser_layout)l->whole.layout, error));
+    HAWSER_TRY(hw_loading_check_columns(l, error));
+    HAWSER_TRY(hw_dataset_new(&l->dataset, error));
+    l->dataset->figures = hw_shard_figures(&l->whole);
+    HAWSER_TRY(HW_NEW(&bounds, count + 1, "the cut of the rows", error));
+    hawser_status status = cut_rows(l, count, bounds, error);
+    if (status != HAWSER_OK) {
+        free(bounds);
+        return status;
+    }
+    HAWSER_TRY(new_blocks(l, bounds, &blocks, error));
+    status = HW_NEW(&stored, count, "the entries of blocks", error);
+    if (status == HAWSER_OK)
+        status = distribute(l, blocks, name, stored, error);
+    free(stored);
+    if (l->dataset->residence == NULL)
+        hw_row_blocks_free(blocks); /* else the dataset has them */
+    HAWSER_TRY(status);
+    hw_dataset_take_names(l->dataset, l->rows);
+    HAWSER_TRY(hw_loading_count(l, error));
+    l->dataset->figures.parted = true;
+    l->dataset->figures.seconds = l->rows->figures.seconds;
+    uint64_t read = l->rows->figures.memory_estimate;
+    l->dataset->figures.memory_estimate = read > l->estimate ? read : l->estimate;
+    return add_sides(l, blocks, error);
+}
+
+hawser_status hw_loading_cut_whole(hw_loading *l, hawser_error *error)
+{
+    const hawser_matrix shape = l->rows->matrix;
+    uint32_t count = l->job->settings.blocks;
+    struct hw_row_blocks *blocks = NULL;
+    uint64_t *stored = NULL;
+    size_t *bounds = NULL;
+    HAWSER_TRY(check_layout(shape.layout, error));
+    HAWSER_TRY(HW_NEW(&bounds, count + 1, "the cut of the rows", error));
+    cut_whole(&shape, count, bounds);
+    HAWSER_TRY(new_blocks(l, bounds, &blocks, error));
+    hawser_status status = HW_NEW(&stored, count, "the entries of blocks", error);
+    for (uint32_t b = 0; status == HAWSER_OK && b < count; b++)
+        stored[b] = hw_row_blocks_entries(blocks, &shape, b, 0);
+    if (status == HAWSER_OK)
+        status = hw_row_blocks_cut(blocks, l->rows, error);
+    if (status == HAWSER_OK)
+        status = hw_row_blocks_take(blocks, l->rows, error);
+    if (status == HAWSER_OK) {
+        hw_row_blocks_shape(blocks, &shape, stored);
+        status = hw_row_blocks_settle(blocks, l->rows, &shape, error);
+    }
+    free(stored);
+    if (l->rows->residence == NULL)
+        hw_row_blocks_free(blocks);
+    return status;
+}
+
+hawser_status hw_load_rows_alone(hawser_job *job, const char *const *paths, size_t count, const hawser_load *load,
+                                 hawser_dataset **dataset, hawser_error *error)
+{
+    hawser_load by_row = *load;
+    by_row.rows_layout = 1;
+    size_t *bounds = NULL;
+    HAWSER_TRY(hw_load_within(paths, count, &by_row, load->memory_limit != 0 ? load->memory_limit : job->settings.memory,
+                              dataset, error));
+    hawser_status status = HW_NEW(&bounds, job->settings.blocks + 1, "the cut of the rows", error);
+    if (status != HAWSER_OK) {
+        hawser_dataset_free(*dataset);
+        *dataset = NULL;
+        return status;
+    }
+    hw_dataset_own(*dataset, bounds);
+    cut_whole(&(*dataset)->matrix, job->settings.blocks, bounds);
+    (*dataset)->cut = bounds;
+    (*dataset)->cut_blocks = job->settings.blocks;
+    return HAWSER_OK;
+}

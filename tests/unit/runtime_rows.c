@@ -1,0 +1,592 @@
+/*
+ * An input loaded by row over several nodes: every row is in one block of one node, with what belongs to it, cut as on one node; sums over rows have
+ * the same bits for any number of nodes; what cannot be done with such data is refused by name.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/layout.h"
+#include "directory.h"
+#include "nodes.h"
+
+enum { FILES_MOST = 3, COUNTS_MOST = 4 };
+
+/* An input, and the truth about it: all of its numbers, from a load by column of one process. */
+typedef struct input {
+    const char *paths[FILES_MOST];
+    size_t count;
+    hawser_load load;
+    const char *workers;
+    const hawser_dataset *whole;
+    double *table;  /* rows x cols, row by row */
+    size_t *cut;    /* as a job of one node has it */
+    double *sums;   /* as a job of one node has them */
+    uint64_t moved; /* rows that travelled, over all numbers of nodes */
+    bool moves;     /* some node reads rows of another one */
+} input;
+
+/* What a program's units see. */
+typedef struct sight {
+    const input *what;
+    const hawser_dataset *data;
+} sight;
+
+static double *table_of(const hawser_matrix *A)
+{
+    double *table = calloc(A->rows * A->cols + 1, sizeof *table);
+    assert_non_null(table);
+    for (size_t j = 0; j < A->cols; j++)
+        if (A->layout == HAWSER_DENSE)
+            for (size_t i = 0; i < A->rows; i++)
+                table[i * A->cols + j] = hw_value_at(A->values, A->type, j * A->stride + i);
+        else
+            for (uint64_t e = A->offsets[j]; e < A->offsets[j + 1]; e++)
+                table[A->indices[e] * A->cols + j] = hw_value_at(A->values, A->type, e);
+    return table;
+}
+
+/* Writes row i of a view by row as `cols` numbers. */
+static void row_of(const hawser_matrix *A, size_t i, double *row)
+{
+    memset(row, 0, A->cols * sizeof *row);
+    if (hw_is_dense(A))
+        for (size_t j = 0; j < A->cols; j++)
+            row[j] = hw_value_at(A->values, A->type, hw_dense_place(A, i, j));
+    else
+        for (uint64_t e = A->offsets[i]; e < A->offsets[i + 1]; e++)
+            row[A->indices[e]] = hw_value_at(A->values, A->type, e);
+}
+
+static bool same(const double *own, const double *all, size_t first, size_t count)
+{
+    if (own == NULL || all == NULL)
+        return count == 0 || own == all;
+    return memcmp(own, all + first, count * sizeof *own) == 0;
+}
+
+static hawser_status check_beside(hawser_context *context, const hawser_matrix *X, hawser_beside *beside)
+{
+    const sight *s = hawser_user(context);
+    const hawser_dataset *whole = s->what->whole;
+    hawser_error error = {0};
+    if (hawser_dataset_beside(s->data, X->first, X->rows, beside, &error) != HAWSER_OK)
+        return hawser_unit_fail(context, HAWSER_BAD_INPUT, "%s", error.text);
+    bool right = same(beside->target, hawser_dataset_target(whole), X->first, X->rows) &&
+                 same(beside->weights, hawser_dataset_weights(whole), X->first, X->rows) &&
+                 same(beside->offset, hawser_dataset_offset(whole), X->first, X->rows) &&
+                 same(beside->groups, hawser_dataset_groups(whole), X->first, X->rows);
+    for (size_t k = 0; k < hawser_dataset_outputs(whole); k++)
+        right = right && same(beside->outputs[k], hawser_dataset_output(whole, k), X->first, X->rows);
+    return right ? HAWSER_OK
+                 : hawser_unit_fail(context, HAWSER_BAD_INPUT, "what belongs to rows %zu to %zu differs", X->first,
+                                    X->first + X->rows);
+}
+
+/* Every block compares its rows with the truth, counts them, and adds them up. */
+static hawser_status look(hawser_context *context)
+{
+    const sight *s = hawser_user(context);
+    const hawser_matrix *X = hawser_data_view(context, "X");
+    double *seen = hawser_cache(context, "seen"), *sums = hawser_cache(context, "sums"),
+           *row = calloc(X->cols + 1, sizeof *row);
+    hawser_beside beside;
+    hawser_status status = row == NULL ? HAWSER_NO_MEMORY : check_beside(context, X, &beside);
+    if (status == HAWSER_OK && X->first != s->what->cut[hawser_block(context)])
+        status = hawser_unit_fail(context, HAWSER_BAD_INPUT, "block %u begins at row %zu instead of %zu",
+                                  hawser_block(context), X->first, s->what->cut[hawser_block(context)]);
+    for (size_t i = 0; i < X->rows && status == HAWSER_OK; i++) {
+        row_of(X, i, row);
+        if (memcmp(row, s->what->table + (X->first + i) * X->cols, X->cols * sizeof *row) != 0)
+            status = hawser_unit_fail(context, HAWSER_BAD_INPUT, "row %zu differs", X->first + i);
+        seen[X->first + i] += 1;
+        for (size_t j = 0; j < X->cols; j++)
+            sums[j] +=
+                row[j] * (beside.target != NULL ? beside.target[i] : 1) * (beside.weights != NULL ? beside.weights[i] : 0.1);
+    }
+    free(row);
+    return status;
+}
+
+static hawser_status run_sums(test_node *node, input *what, const hawser_dataset *data)
+{
+    const hawser_matrix *X = hawser_dataset_matrix(data);
+    sight s = {what, data};
+    hawser_program *program = hawser_program_new("rows", &s);
+    hawser_state *rows = hawser_data_state(program, "X", X, HAWSER_BY_ROW);
+    hawser_state *seen = hawser_replicated_state(program, "seen", X->rows, 1, NULL, (hawser_rule){0});
+    hawser_state *sums = hawser_replicated_state(program, "sums", X->cols, 1, NULL, (hawser_rule){0});
+    hawser_unit(hawser_root(program), "look", look, HAWSER_READS(rows), HAWSER_UPDATES(seen, sums));
+    hawser_run *run = NULL;
+    size_t count;
+    hawser_status status = hawser_run_program(node->job, program, &run, &node->error);
+    const double *times = status == HAWSER_OK ? hawser_result(run, "seen", &count) : NULL;
+    for (size_t i = 0; times != NULL && i < X->rows && status == HAWSER_OK; i++)
+        if (times[i] != 1)
+            status = hawser_fail(&node->error, HAWSER_BAD_INPUT, "row %zu is in %g blocks", i, times[i]);
+    const double *found = status == HAWSER_OK ? hawser_result(run, "sums", &count) : NULL;
+    if (found != NULL && node->nodes == 1)
+        memcpy(what->sums, found, X->cols * sizeof *found);
+    else if (found != NULL && memcmp(found, what->sums, X->cols * sizeof *found) != 0)
+        status = hawser_fail(&node->error, HAWSER_BAD_INPUT, "the sums differ from those of one node");
+    hawser_run_free(run);
+    hawser_program_free(program);
+    return status;
+}
+
+static hawser_status check_shape(test_node *node, const input *what, const hawser_dataset *data)
+{
+    const hawser_matrix *X = hawser_dataset_matrix(data), *truth = hawser_dataset_matrix(what->whole);
+    hawser_layout layout = truth->layout == HAWSER_DENSE ? HAWSER_DENSE_ROWS : HAWSER_CSR;
+    if (X->rows != truth->rows || X->cols != truth->cols || X->stored != truth->stored || X->layout != layout ||
+        X->type != truth->type || hawser_dataset_outputs(data) != hawser_dataset_outputs(what->whole))
+        return hawser_fail(&node->error, HAWSER_BAD_INPUT, "the shape differs");
+    for (size_t j = 0; j < X->cols; j++) {
+        const char *x = hawser_dataset_column(data, j), *y = hawser_dataset_column(what->whole, j);
+        if ((x == NULL) != (y == NULL) || (x != NULL && strcmp(x, y) != 0))
+            return hawser_fail(&node->error, HAWSER_BAD_INPUT, "the name of column %zu differs", j);
+    }
+    const double *means = hawser_dataset_means(data), *right = hawser_dataset_means(what->whole);
+    if ((means == NULL) != (right == NULL) || (means != NULL && memcmp(means, right, X->cols * sizeof *means) != 0))
+        return hawser_fail(&node->error, HAWSER_BAD_INPUT, "the means differ");
+    if (node->nodes > 1 && hawser_dataset_target(data) != NULL)
+        return hawser_fail(&node->error, HAWSER_BAD_INPUT, "there is a target for all rows");
+    return HAWSER_OK;
+}
+
+static hawser_status check_cut(test_node *node, input *what, const hawser_dataset *data)
+{
+    uint32_t blocks = 0;
+    const size_t *cut = hawser_dataset_cut(data, &blocks);
+    if (cut == NULL || blocks != (uint32_t)atoi(what->workers))
+        return hawser_fail(&node->error, HAWSER_BAD_INPUT, "there is no cut for %s workers", what->workers);
+    if (node->nodes == 1)
+        memcpy(what->cut, cut, (blocks + 1) * sizeof *cut);
+    return memcmp(cut, what->cut, (blocks + 1) * sizeof *cut) == 0
+               ? HAWSER_OK
+               : hawser_fail(&node->error, HAWSER_BAD_INPUT, "the cut differs from that of one node");
+}
+
+static void load_and_check(test_node *node)
+{
+    input *what = node->user;
+    hawser_dataset *data = NULL;
+    node->status = hawser_job_load(node->job, what->paths, what->count, &what->load, &data, &node->error);
+    if (node->status == HAWSER_OK)
+        node->status = check_shape(node, what, data);
+    if (node->status == HAWSER_OK)
+        node->status = check_cut(node, what, data);
+    if (node->status == HAWSER_OK)
+        node->status = run_sums(node, what, data);
+    if (node->node == 0 && data != NULL)
+        what->moved += hawser_dataset_figures(data)->rows_moved;
+    hawser_dataset_free(data);
+}
+
+/* Loads the input on one to three nodes, for one to four blocks, and for more blocks than it has rows. */
+static void on_all_counts(input what)
+{
+    static const char *const workers[] = {"1", "2", "3", "4", "11"};
+    hawser_dataset *whole = NULL;
+    hawser_error error = {0};
+    if (hawser_dataset_load(what.paths, what.count, &what.load, &whole, &error) != HAWSER_OK)
+        fail_msg("%s", error.text);
+    what.whole = whole;
+    what.load.split = HAWSER_BY_ROW;
+    what.table = table_of(hawser_dataset_matrix(whole));
+    what.cut = calloc(100, sizeof *what.cut);
+    what.sums = calloc(hawser_dataset_matrix(whole)->cols + 1, sizeof *what.sums);
+    assert_true(what.cut != NULL && what.sums != NULL);
+    for (size_t w = 0; w < sizeof workers / sizeof *workers; w++)
+        for (uint32_t count = 1; count <= COUNTS_MOST && (count <= (uint32_t)atoi(workers[w])); count++) {
+            test_node nodes[NODES_MOST];
+            char text[100];
+            what.workers = workers[w];
+            run_nodes(nodes, count, (const char *const[]){"workers", workers[w], "timeout", "60", NULL}, load_and_check,
+                      &what);
+            snprintf(text, sizeof text, "%s with %s workers", what.paths[0], workers[w]);
+            check_all(nodes, count, text);
+        }
+    assert_true(!what.moves || what.moved > 0);
+    free(what.table);
+    free(what.cut);
+    free(what.sums);
+    hawser_dataset_free(whole);
+}
+
+/* Rows of very different lengths, so that the cuts are far from even. */
+static void write_svmlight(const char *path, int from, int rows, int base)
+{
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    for (int i = from; i < from + rows; i++) {
+        fprintf(file, "%.17g", cos(i));
+        for (int j = 0; j < 40; j++)
+            if ((i * 7 + j * j) % 50 < 1 + i % 40)
+                fprintf(file, " %d:%.17g", j + base, sin(i + 3 * j));
+        fputc('\n', file);
+    }
+    fclose(file);
+}
+
+static void svmlight(void **state)
+{
+    (void)state;
+    const char *one = "one.svm", *two = "two.svm";
+    for (int base = 0; base < 2; base++) {
+        write_svmlight(one, 0, 157, base);
+        write_svmlight(two, 157, 3, base);
+        on_all_counts((input){.paths = {one, two}, .count = 2, .moves = true});
+        on_all_counts((input){.paths = {"*.svm"}, .count = 1, .load = {.type = HAWSER_F32, .index_base = base + 1}});
+    }
+    on_all_counts((input){.paths = {two}, .count = 1}); /* fewer rows than nodes and blocks */
+    put_file("zeros.svm", "1\n2\n3\n4 7:0\n5\n6\n7\n");
+    on_all_counts((input){.paths = {"zeros.svm"}, .count = 1, .load = {.index_base = 1}});
+}
+
+/* `holes`: some values are missing; `words`: a column and the target have words. */
+static void write_csv(const char *path, int rows, bool holes, bool words)
+{
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    fprintf(file, "y,w,o,a,b,c,d,g,z\n");
+    for (int i = 0; i < rows; i++) {
+        fprintf(file, words ? "w%.0f,%d,%.3f" : "%.17g,%d,%.3f", words ? i % 3 : tan(i), i % 3, sin(i));
+        for (int j = 0; j < 3; j++)
+            fprintf(file, ",%.*f", i % 9 + j, sin(i * j + 1.5) * (i % 11 + 1) * 1e3);
+        if (holes && i % 5 == 2)
+            fprintf(file, ",");
+        else
+            fprintf(file, words ? ",word%.0f" : ",%.17g", words ? i * i % 7 : cos(i));
+        fprintf(file, ",%d,%g\n", i / 4, i % 2 ? 0.5 : -i);
+    }
+    fclose(file);
+}
+
+static void csv(void **state)
+{
+    (void)state;
+    const char *path = "a.csv", *holes = "holes.csv", *words = "words.csv";
+    write_csv(path, 83, false, false);
+    write_csv(holes, 83, true, false);
+    write_csv(words, 83, false, true);
+    on_all_counts((input){.paths = {path}, .count = 1, .moves = true});
+    on_all_counts(
+        (input){.paths = {path}, .count = 1, .load = {.type = HAWSER_F32, .weights = "w", .offset = "o", .groups = "g"}});
+    on_all_counts((input){.paths = {path, path}, .count = 2, .load = {.target = "y,a", .outputs = true, .weights = "w"}});
+    on_all_counts((input){.paths = {path}, .count = 1, .load = {.target = "none"}});
+    for (hawser_type type = HAWSER_F64; type <= HAWSER_F32; type++)
+        on_all_counts((input){.paths = {holes}, .count = 1, .load = {.missing = "mean", .type = type}});
+    on_all_counts((input){.paths = {holes}, .count = 1, .load = {.missing = "drop", .weights = "w"}});
+    on_all_counts((input){.paths = {holes}, .count = 1, .load = {.missing = "zero"}});
+    on_all_counts((input){.paths = {words}, .count = 1, .load = {.weights = "w"}});
+    write_csv(words, 83, true, true);
+    on_all_counts((input){.paths = {words}, .count = 1, .load = {.missing = "mean,level", .groups = "g"}});
+    put_file("row.csv", "1,2,3\n");
+    on_all_counts((input){.paths = {"row.csv"}, .count = 1});
+}
+
+/* What belongs to rows and is in files of its own. */
+static void side_files(void **state)
+{
+    (void)state;
+    FILE *file = fopen("w.txt", "we"), *targets = fopen("t.csv", "we");
+    assert_true(file != NULL && targets != NULL);
+    fprintf(targets, "u,v\n");
+    for (int i = 0; i < 83; i++) {
+        fprintf(file, "%d\n", i * i % 13);
+        fprintf(targets, "%g,%g\n", sin(i), cos(i));
+    }
+    fclose(file);
+    fclose(targets);
+    write_csv("a.csv", 83, false, false);
+    write_svmlight("a.svm", 0, 83, 1);
+    on_all_counts((input){.paths = {"a.csv"}, .count = 1, .load = {.weights = "w.txt", .offset = "o"}});
+    on_all_counts((input){.paths = {"a.svm"}, .count = 1, .load = {.weights = "w.txt", .offset = "w.txt"}});
+    on_all_counts((input){.paths = {"a.svm"}, .count = 1, .load = {.target = "t.csv", .outputs = true}});
+    on_all_counts((input){.paths = {"a.csv"}, .count = 1, .load = {.target = "w.txt", .weights = "w"}});
+}
+
+static void npy(void **state)
+{
+    (void)state;
+    const hawser_generate what = {.kind = "dense", .rows = 59, .cols = 8, .seed = 5};
+    hawser_dataset *dataset;
+    assert_int_equal(hawser_dataset_generate(&what, &dataset, NULL, NULL), HAWSER_OK);
+    assert_int_equal(hawser_dataset_write(dataset, 0, 42, HAWSER_NPY, "a.npy", NULL), HAWSER_OK);
+    assert_int_equal(hawser_dataset_write(dataset, 42, 59, HAWSER_NPY, "b.npy", NULL), HAWSER_OK);
+    hawser_dataset_free(dataset);
+    on_all_counts((input){.paths = {"a.npy", "b.npy"}, .count = 2});
+    on_all_counts((input){.paths = {"b.npy"}, .count = 1, .load = {.type = HAWSER_F32}});
+}
+
+/* 61 images of 2 x 3 bytes, and their labels. */
+static void idx(void **state)
+{
+    (void)state;
+    FILE *images = fopen("images", "we"), *labels = fopen("labels", "we");
+    assert_true(images != NULL && labels != NULL);
+    fwrite((const unsigned char[]){0, 0, 8, 3, 0, 0, 0, 61, 0, 0, 0, 2, 0, 0, 0, 3}, 1, 16, images);
+    fwrite((const unsigned char[]){0, 0, 8, 1, 0, 0, 0, 61}, 1, 8, labels);
+    for (int i = 0; i < 61; i++) {
+        fputc(i % 10, labels);
+        for (int j = 0; j < 6; j++)
+            fputc(i * 37 % 256 ^ j, images);
+    }
+    fclose(images);
+    fclose(labels);
+    on_all_counts((input){.paths = {"images"}, .count = 1, .load = {.target = "labels"}});
+}
+
+/* Coordinates in an order that no matrix has; rows of very different lengths. `extra`: a further line. */
+static void write_market(const char *path, const char *kind, int size, const char *extra)
+{
+    FILE *file = fopen(path, "we");
+    bool symmetric = strstr(kind, "symmetric") != NULL, pattern = strstr(kind, "pattern") != NULL;
+    int entries = 0, total = size * size;
+    assert_non_null(file);
+    for (int pass = 0; pass < 2; pass++) {
+        if (pass == 1)
+            fprintf(file, "%%%%MatrixMarket matrix coordinate %s\n%% a comment\n%d %d %d\n", kind, size, size, entries);
+        for (int i = 0; i < total; i++) {
+            int place = (int)((int64_t)i * 97 % total), row = place / size, column = place % size;
+            if ((row * 5 + column * column) % size > row || (symmetric && row < column))
+                continue;
+            entries += pass == 0;
+            if (pass == 1 && pattern)
+                fprintf(file, "%d %d\n", row + 1, column + 1);
+            else if (pass == 1)
+                fprintf(file, "%d %d %.17g\n", row + 1, column + 1, sin(place + 1));
+        }
+    }
+    fputs(extra, file);
+    fclose(file);
+}
+
+static void market(void **state)
+{
+    (void)state;
+    const char *path = "a.mtx", *const kinds[] = {"real general", "real symmetric", "pattern general"};
+    for (int k = 0; k < 3; k++)
+        for (hawser_type type = HAWSER_F64; type <= HAWSER_F32; type++) {
+            write_market(path, kinds[k], 31, "");
+            on_all_counts((input){.paths = {path}, .count = 1, .load = {.type = type}, .moves = true});
+        }
+    for (int symmetric = 0; symmetric < 2; symmetric++) {
+        FILE *file = fopen("array.mtx", "we");
+        assert_non_null(file);
+        fprintf(file, "%%%%MatrixMarket matrix array real %s\n13 13\n", symmetric ? "symmetric" : "general");
+        for (int j = 0; j < 13; j++)
+            for (int i = symmetric ? j : 0; i < 13; i++)
+                fprintf(file, "%g\n", sin(i + 100 * j));
+        fclose(file);
+        on_all_counts((input){.paths = {"array.mtx"}, .count = 1});
+    }
+    put_file("bag.txt", "5\n4\n6\n1 1 3\n1 4 1\n2 2 2\n4 1 1\n4 2 7\n5 4 1\n");
+    on_all_counts((input){.paths = {"bag.txt"}, .count = 1, .load = {.format = HAWSER_MATRIX_MARKET}});
+}
+
+/* Archives are read by one node each; a cache is mapped by every node. */
+static void archives_and_caches(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"a.svm", "a.csv"};
+    write_svmlight("a.svm", 0, 83, 1);
+    write_svmlight("b.svm", 83, 20, 1);
+    write_csv("a.csv", 83, false, false);
+    assert_int_equal(system("gzip -k a.svm b.svm a.csv"), 0);
+    on_all_counts((input){.paths = {"a.svm.gz"}, .count = 1});
+    on_all_counts((input){.paths = {"a.svm.gz", "b.svm"}, .count = 2});
+    on_all_counts((input){.paths = {"a.csv.gz"}, .count = 1, .load = {.weights = "w"}});
+    for (int k = 0; k < 3; k++) {
+        const hawser_load load = {.rows_layout = k == 1, .weights = k == 2 ? "w" : NULL};
+        hawser_dataset *dataset = NULL;
+        assert_int_equal(hawser_dataset_load(&names[k == 2], 1, &load, &dataset, NULL), HAWSER_OK);
+        assert_int_equal(hawser_dataset_save(dataset, "a.hwc", NULL), HAWSER_OK);
+        hawser_dataset_free(dataset);
+        on_all_counts((input){.paths = {"a.hwc"}, .count = 1});
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------------ refusals ---- */
+
+/* A load that every node refuses, and part of the message. */
+typedef struct refusal {
+    const char *path, *text;
+    hawser_load load;
+    hawser_status status;
+} refusal;
+
+static void refused(test_node *node)
+{
+    const refusal *how = node->user;
+    hawser_dataset *dataset = NULL;
+    node->status = hawser_job_load(node->job, &how->path, 1, &how->load, &dataset, &node->error);
+    if (node->status == HAWSER_OK || dataset != NULL)
+        node->status = HAWSER_INTERNAL;
+}
+
+static void all_refuse(refusal how)
+{
+    how.load.split = how.load.split == HAWSER_BY_COLUMN ? HAWSER_BY_ROW : how.load.split;
+    for (uint32_t count = 1; count <= 3; count++) {
+        test_node nodes[NODES_MOST];
+        run_nodes(nodes, count, (const char *const[]){"workers", "3", "timeout", "60", NULL}, refused, &how);
+        for (uint32_t i = 0; i < count; i++)
+            if (nodes[i].status != how.status || strstr(nodes[i].error.text, how.text) == NULL)
+                fail_msg("node %u of %u: %d %s", i, count, nodes[i].status, nodes[i].error.text);
+    }
+}
+
+static void wrong_inputs_are_refused_by_all(void **state)
+{
+    (void)state;
+    FILE *file = fopen("none.csv", "we"), *weights = fopen("weights.csv", "we"), *market = fopen("b.mtx", "we");
+    assert_true(file != NULL && weights != NULL && market != NULL);
+    fprintf(file, "y,a,b,c\n");
+    fprintf(weights, "y,a,w\n");
+    for (int i = 0; i < 30; i++) {
+        fprintf(file, "%d,%d,%d,\n", i, i % 7, i % 5);
+        fprintf(weights, "%d,%d,%d\n", i, i % 7, i == 21 ? -3 : 2);
+    }
+    fprintf(market, "%%%%MatrixMarket matrix coordinate real general\n40 5 41\n");
+    for (int i = 0; i < 41; i++)
+        fprintf(market, "%d %d 1.5\n", i % 40 + 1, i % 5 + 1);
+    fclose(file);
+    fclose(weights);
+    fclose(market);
+    all_refuse((refusal){"none.csv", "is missing", {.missing = "mean"}, HAWSER_BAD_INPUT});
+    all_refuse(
+        (refusal){"weights.csv", "weights.csv: the weight of row 22 is negative: -3", {.weights = "w"}, HAWSER_BAD_INPUT});
+    all_refuse((refusal){"b.mtx", "b.mtx: the entry in row 1 and column 1 occurs twice", {0}, HAWSER_BAD_INPUT});
+    write_market("a.mtx", "real general", 31, "3 3 1\n");
+    all_refuse((refusal){"a.mtx", "a.mtx: the line of sizes declares", {0}, HAWSER_BAD_INPUT});
+    all_refuse((refusal){"weights.csv", "split 2", {.split = HAWSER_WHOLE}, HAWSER_BAD_ARGUMENT});
+    put_file("w.txt", "1\n2\n");
+    all_refuse(
+        (refusal){"weights.csv", "w.txt: has 2 numbers for the weights of 30 rows", {.weights = "w.txt"}, HAWSER_BAD_INPUT});
+}
+
+static hawser_status nothing(hawser_context *context)
+{
+    (void)context;
+    return HAWSER_OK;
+}
+
+/* Runs a program whose data state is split in a way that the input is not. */
+static hawser_status plan_with(test_node *node, const hawser_dataset *data, hawser_split split, const hawser_matrix *other,
+                               const double *costs)
+{
+    hawser_program *program = hawser_program_new("refused", NULL);
+    hawser_state *X = hawser_data_state(program, "X", hawser_dataset_matrix(data), split);
+    hawser_state *Z = other != NULL ? hawser_data_state(program, "Z", other, HAWSER_BY_ROW) : X;
+    if (costs != NULL)
+        hawser_data_costs(X, costs);
+    hawser_unit(hawser_root(program), "nothing", nothing, HAWSER_READS(X, Z), NULL);
+    hawser_run *run = NULL;
+    hawser_status status = hawser_run_program(node->job, program, &run, &node->error);
+    hawser_run_free(run);
+    hawser_program_free(program);
+    return status;
+}
+
+static void expect(test_node *node, hawser_status got, hawser_status wanted, const char *text)
+{
+    if (node->status != HAWSER_OK)
+        return;
+    if (got != wanted || (wanted != HAWSER_OK && strstr(node->error.text, text) == NULL)) {
+        const hawser_error found = node->error;
+        node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "%d '%.300s' instead of '%s'", got, found.text, text);
+    }
+}
+
+static void misuse(test_node *node)
+{
+    const char *path = "a.csv";
+    enum { ROWS = 83 };
+    static const double costs[ROWS];
+    double numbers[ROWS] = {0};
+    hawser_dataset *data = NULL, *copy = NULL;
+    hawser_beside beside;
+    uint32_t blocks;
+    const hawser_load load = {.split = HAWSER_BY_ROW};
+    hawser_status status = hawser_job_load(node->job, &path, 1, &load, &data, &node->error);
+    expect(node, status, HAWSER_OK, "");
+    if (status != HAWSER_OK)
+        return;
+    const hawser_matrix *X = hawser_dataset_matrix(data);
+    const size_t *cut = hawser_dataset_cut(data, &blocks);
+    const hawser_split splits[] = {HAWSER_BY_COLUMN, HAWSER_WHOLE, HAWSER_FETCHED};
+    for (int k = 0; k < 3; k++)
+        expect(node, plan_with(node, data, splits[k], NULL, NULL), HAWSER_BAD_PROGRAM, "data state 'X'");
+    expect(node, plan_with(node, data, HAWSER_BY_ROW, NULL, costs), HAWSER_BAD_PROGRAM, "has costs");
+    /* A matrix of the same rows that every node has is cut as these are, and one with more entries would cut them in another way. */
+    const hawser_matrix beside_it = {.rows = ROWS, .cols = 1, .stored = ROWS, .stride = ROWS, .values = numbers};
+    expect(node, plan_with(node, data, HAWSER_BY_ROW, &beside_it, NULL), HAWSER_OK, "");
+    uint64_t offsets[ROWS + 1] = {0};
+    uint32_t *indices = calloc(8 * 9999, sizeof *indices);
+    double *values = calloc(8 * 9999, sizeof *values);
+    for (int i = 0; i < ROWS; i++)
+        offsets[i + 1] = offsets[i] + (i < 8 ? 9999 : 0);
+    for (int e = 0; indices != NULL && e < 8 * 9999; e++)
+        indices[e] = (uint32_t)e % 9999;
+    const hawser_matrix heavy = {.rows = ROWS,
+                                 .cols = 9999,
+                                 .stored = 8 * 9999,
+                                 .layout = HAWSER_CSR,
+                                 .offsets = offsets,
+                                 .indices = indices,
+                                 .values = values};
+    expect(node, plan_with(node, data, HAWSER_BY_ROW, &heavy, NULL), HAWSER_BAD_PROGRAM, "data state 'X' is cut at row");
+    expect(node, hawser_matrix_whole(X, &node->error), HAWSER_BAD_ARGUMENT, "held by block");
+    expect(node, hawser_dataset_save(data, "out.hwc", &node->error), HAWSER_BAD_ARGUMENT, "held by block");
+    expect(node, hawser_dataset_write(data, 0, 1, HAWSER_CSV, "out.csv", &node->error), HAWSER_BAD_ARGUMENT,
+           "held by block");
+    expect(node, hawser_dataset_from(X, NULL, &copy, &node->error), HAWSER_BAD_ARGUMENT, "held by block");
+    expect(node, hawser_job_fetch(node->job, X, (const uint32_t[]){0}, 1, &node->error), HAWSER_BAD_ARGUMENT,
+           "held by block");
+    expect(node, hawser_dataset_beside(data, 0, X->rows, &beside, &node->error), HAWSER_BAD_ARGUMENT, "several blocks");
+    expect(node, hawser_dataset_beside(data, X->rows, 1, &beside, &node->error), HAWSER_BAD_ARGUMENT,
+           "of a dataset of 83 rows");
+    for (uint32_t b = 0; b < blocks; b++) {
+        bool here = b * node->nodes / blocks == node->node;
+        status = hawser_dataset_beside(data, cut[b] + 1, 2, &beside, &node->error);
+        expect(node, status, here ? HAWSER_OK : HAWSER_BAD_ARGUMENT, "which is on node");
+    }
+    free(indices);
+    free(values);
+    hawser_dataset_free(data);
+}
+
+static void other_uses_are_refused_by_name(void **state)
+{
+    (void)state;
+    write_csv("a.csv", 83, false, false);
+    for (uint32_t count = 2; count <= 3; count++) {
+        test_node nodes[NODES_MOST];
+        run_nodes(nodes, count, (const char *const[]){"workers", "6", "timeout", "60", NULL}, misuse, NULL);
+        check_all(nodes, count, "misuse");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(svmlight, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(csv, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(side_files, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(npy, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(idx, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(market, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(archives_and_caches, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(wrong_inputs_are_refused_by_all, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(other_uses_are_refused_by_name, make_directory, remove_directory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
