@@ -54,8 +54,12 @@ typedef struct hawser_metric_row {
 /** What an evaluation compares. Pointers are borrowed for the call. */
 typedef struct hawser_evaluation_input {
     const hawser_model *model;
-    const hawser_dataset *data; /**< with a target; its weights count */
-    const double *predictions;  /**< of the algorithm's `predict`, for the rows of data */
+    size_t rows;
+    size_t outputs; /**< of the model, and of the data */
+    /** Two numbers per output of each row: the linear predictor (of the algorithm's `link`, or `predict` if it has none), then the target. The
+     *  evaluation overwrites them, so that it needs no further memory per row. */
+    double *scored;
+    const double *weights;    /**< one per row; NULL: all rows count alike */
     const char *const *words; /**< the labels if the target has words: label K is words[K] (hawser_schema_target); or NULL */
     double threshold;         /**< two classes: the higher label is predicted if its probability is above this */
 } hawser_evaluation_input;
@@ -163,7 +167,7 @@ typedef struct hawser_algorithm {
     size_t (*outputs)(const hawser_model *model);
     /** Replaces `count` predictions of a model by labels. NULL: the algorithm has no labels. */
     hawser_status (*label)(const hawser_model *model, size_t count, double *predictions, hawser_error *error);
-    /** Compares predictions with data's target (and its weights). `measures` has HAWSER_MEASURES zeroed elements. The caller frees
+    /** Compares predictions with targets. `measures` has HAWSER_MEASURES zeroed elements. The caller frees
      *  their values, also after a failure. NULL: there is nothing to compare. */
     hawser_status (*evaluate)(const hawser_evaluation_input *input, hawser_measure *measures, hawser_error *error);
     const hawser_measure_row *measures; /**< what evaluate measures; NULL if evaluate is NULL */

@@ -242,7 +242,8 @@ typedef struct hawser_piece {
 /** Opens an input like hawser_dataset_load, to be read in pieces. `load` has the columns of a model (`columns`, and `schema` if it has one), and for
  *  svmlight the index base; its texts and arrays, and `paths`, must outlive the rows. Reads until the first line is there. svmlight, CSV, .npy in row
  *  order and the cache file are read in pieces; of pipes and archives a piece has the rows that can be read without waiting. Any other input is
- *  loaded at once and is one piece (hawser_rows_loaded). Example weights are not read. HAWSER_BAD_OPTION for an `id` that the input cannot have. */
+ *  loaded at once and is one piece (hawser_rows_loaded). Example weights are read unless `target_optional`. The names of
+ *  columns and targets that a piece has are those of the rows. HAWSER_BAD_OPTION for an `id` that the input cannot have. */
 HAWSER_API hawser_status hawser_rows_open(const char *const *paths, size_t count, const hawser_load *load,
                                           hawser_rows **rows, hawser_error *error) HAWSER_MUST_USE;
 /** Reads the next piece; *more is false at the end, or after a stop. After a failure piece->data has the rows before the bad one, or is NULL, and

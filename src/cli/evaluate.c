@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/input.h"
+#include "base/memory.h"
 #include "cli/json.h"
+#include "cli/score.h"
 
 const hawser_option *hw_evaluate_rows(void)
 {
@@ -60,18 +61,20 @@ static json_t *json_of(const hawser_measure *measure, measure_words words, bool 
     return lines;
 }
 
-static hawser_status print_json(const hw_call *call, const hw_fitted *fitted, const hawser_dataset *data,
-                                const hawser_measure *measures, hawser_error *error)
+static hawser_status print_json(const hw_scoring *scoring, const hawser_measure *measures, hawser_error *error)
 {
+    const hw_call *call = scoring->call;
+    const hw_fitted *fitted = scoring->fitted;
+    hawser_load_figures figures;
     bool ok = true;
     json_t *object = json_object(), *notes = json_array();
-    const hawser_load_figures *figures = hawser_dataset_figures(data);
+    hawser_rows_figures(scoring->rows, &figures);
     measure_words words = words_of(fitted);
     hw_json_text(object, "algorithm", fitted->algorithm->name, &ok);
     hw_json_text(object, "model", call->words[0], &ok);
-    hw_json_count(object, "rows", hawser_dataset_matrix(data)->rows, &ok);
-    hw_json_count(object, "unseen_columns", figures->unseen_columns, &ok);
-    hw_json_count(object, "unseen_entries", figures->unseen_entries, &ok);
+    hw_json_count(object, "rows", scoring->count, &ok);
+    hw_json_count(object, "unseen_columns", figures.unseen_columns, &ok);
+    hw_json_count(object, "unseen_entries", figures.unseen_entries, &ok);
     for (; measures->name != NULL; measures++) {
         char note[200];
         if (measures->values != NULL)
@@ -121,9 +124,9 @@ static void print_table(FILE *out, const hawser_measure *measure, measure_words 
 }
 
 /* Prints the numbers, one per line, then the tables. */
-static void print_lines(FILE *out, const hawser_dataset *data, const hawser_measure *measures, measure_words words)
+static void print_lines(FILE *out, uint64_t rows, const hawser_measure *measures, measure_words words)
 {
-    fprintf(out, "%-21s %zu\n", "rows", hawser_dataset_matrix(data)->rows);
+    fprintf(out, "%-21s %" PRIu64 "\n", "rows", rows);
     for (const hawser_measure *one = measures; one->name != NULL; one++)
         if (one->values == NULL && isnan(one->value))
             fprintf(out, "%-21s unknown: %s\n", one->name, one->why);
@@ -134,42 +137,145 @@ static void print_lines(FILE *out, const hawser_dataset *data, const hawser_meas
             print_table(out, one, words);
 }
 
-static hawser_status measure(const hw_call *call, const hw_fitted *fitted, const hawser_dataset *data,
-                             const double *predictions, hawser_measure *measures, hawser_error *error)
+/* ---- what is kept of the rows ---- */
+
+/* What the measures need of all rows: two numbers per output, and a weight if the data have weights. */
+typedef struct kept_rows {
+    double *scored, *weights;
+    size_t scored_capacity, weight_capacity;
+    uint64_t most; /* bytes that may be kept; 0: any */
+} kept_rows;
+
+/* Refuses data whose targets are not those of the model. Names that the model does not have may be those of other columns with the same
+ * meaning. */
+static hawser_status check_targets(const hw_fitted *fitted, const hawser_dataset *data, hawser_error *error)
+{
+    size_t count = hawser_dataset_outputs(data);
+    if (count == 0)
+        return hawser_fail(error, HAWSER_BAD_INPUT,
+                           "the input has no target to compare with; name its column with --target");
+    if (count != fitted->outputs)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "the data have %zu target%s, the model %zu; name them with --target",
+                           count, count == 1 ? "" : "s", fitted->outputs);
+    for (size_t o = 0; fitted->output_names != NULL && o < fitted->outputs; o++)
+        for (size_t k = 0; k < count; k++) {
+            const char *name = hawser_dataset_output_name(data, k);
+            if (k != o && name != NULL && strcmp(name, fitted->output_names[o]) == 0)
+                return hawser_fail(
+                    error, HAWSER_BAD_INPUT,
+                    "the target '%.60s' is number %zu of these data and number %zu of the model; name the targets "
+                    "in the model's order, or leave --target out",
+                    name, k + 1, o + 1);
+        }
+    return HAWSER_OK;
+}
+
+/* Makes room for more rows, within --memory-limit. */
+static hawser_status make_room(kept_rows *kept, size_t rows, size_t outputs, bool weighted, hawser_error *error)
+{
+    uint64_t bytes = (uint64_t)rows * sizeof(double) * (2 * outputs + (weighted ? 1 : 0));
+    if (kept->most > 0 && bytes > kept->most)
+        return hawser_fail(error, HAWSER_NO_MEMORY,
+                           "the measures of %zu rows and more need %" PRIu64 " bytes, and --memory-limit allows %" PRIu64
+                           "; raise it",
+                           rows, bytes, kept->most);
+    HAWSER_TRY(HW_GROW(&kept->scored, &kept->scored_capacity, 2 * outputs * rows, "scores and targets", error));
+    return weighted ? HW_GROW(&kept->weights, &kept->weight_capacity, rows, "weights", error) : HAWSER_OK;
+}
+
+static hawser_status keep_weights(const hw_scoring *scoring, const double *weights, size_t rows, double *to,
+                                  hawser_error *error)
+{
+    for (size_t i = 0; i < rows; i++) {
+        if (weights[i] < 0.0)
+            return hawser_fail(
+                error, HAWSER_BAD_INPUT,
+                "%s: the weight of row %zu is negative: %g; weights are 0 or more, so remove the row or correct it",
+                scoring->call->words[1], (size_t)scoring->count + i + 1, weights[i]);
+        to[i] = weights[i];
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status keep_rows(hw_scoring *scoring, const hawser_dataset *data, const double *values, hawser_error *error)
+{
+    kept_rows *kept = scoring->user;
+    size_t rows = hawser_dataset_matrix(data)->rows, before = (size_t)scoring->count, outputs = scoring->fitted->outputs;
+    const double *weights = hawser_dataset_weights(data);
+    if (before == 0)
+        HAWSER_TRY(hw_check_sides(scoring->call, scoring->fitted, data, true, error));
+    HAWSER_TRY(check_targets(scoring->fitted, data, error));
+    HAWSER_TRY(make_room(kept, before + rows, outputs, weights != NULL, error));
+    double *to = kept->scored + 2 * outputs * before;
+    for (size_t o = 0; o < outputs; o++) {
+        const double *target = hawser_dataset_output(data, o);
+        for (size_t i = 0; i < rows; i++) {
+            to[2 * (i * outputs + o)] = values[i * outputs + o];
+            to[2 * (i * outputs + o) + 1] = target[i];
+        }
+    }
+    return weights != NULL ? keep_weights(scoring, weights, rows, kept->weights + before, error) : HAWSER_OK;
+}
+
+/* ---- the command ---- */
+
+static hawser_status check_measures(const hw_call *call, const hawser_algorithm *algorithm, hawser_error *error)
 {
     const char *where;
-    const hawser_algorithm *algorithm = fitted->algorithm;
     hawser_source source = hawser_options_source(call->options, "threshold", &where);
-    hawser_evaluation_input input = {.model = fitted->model,
-                                     .data = data,
-                                     .predictions = predictions,
-                                     .words = hw_label_words(fitted),
-                                     .threshold = hawser_options_number(call->options, "threshold")};
     if (algorithm->evaluate == NULL)
         return hawser_fail(error, HAWSER_BAD_OPTION, "%s: predictions of %s have no measures", call->words[0],
                            algorithm->name);
     if (algorithm->label == NULL && (source == HAWSER_FROM_FILE || source == HAWSER_FROM_COMMAND_LINE))
         return hawser_fail(error, HAWSER_BAD_OPTION, "--threshold: a model of %s predicts numbers, not labels",
                            algorithm->name);
-    return algorithm->evaluate(&input, measures, error);
+    return HAWSER_OK;
+}
+
+static hawser_status measure(const hw_scoring *scoring, const kept_rows *kept, hawser_error *error)
+{
+    const hw_call *call = scoring->call;
+    const hw_fitted *fitted = scoring->fitted;
+    hawser_measure measures[HAWSER_MEASURES] = {{0}};
+    hawser_evaluation_input input = {.model = fitted->model,
+                                     .rows = (size_t)scoring->count,
+                                     .outputs = fitted->outputs,
+                                     .scored = kept->scored,
+                                     .weights = kept->weights,
+                                     .words = hw_label_words(fitted),
+                                     .threshold = hawser_options_number(call->options, "threshold")};
+    hawser_status status = fitted->algorithm->evaluate(&input, measures, error);
+    if (status == HAWSER_OK && hawser_options_flag(call->options, "json"))
+        status = print_json(scoring, measures, error);
+    else if (status == HAWSER_OK)
+        print_lines(call->out, scoring->count, measures, words_of(fitted));
+    for (hawser_measure *one = measures; one->name != NULL; one++)
+        free(one->values);
+    return status;
+}
+
+static hawser_status evaluate(hw_scoring *scoring, kept_rows *kept, hawser_error *error)
+{
+    hawser_load how;
+    HAWSER_TRY(check_measures(scoring->call, scoring->fitted->algorithm, error));
+    HAWSER_TRY(hw_load_like_model(scoring->call, scoring->fitted, true, &how, error));
+    kept->most = how.memory_limit;
+    HAWSER_TRY(hw_score_open(scoring, &how, error));
+    HAWSER_TRY(hw_score(scoring, error));
+    hw_score_end(scoring);
+    return measure(scoring, kept, error);
 }
 
 hawser_status hw_evaluate(hw_call *call, hawser_error *error)
 {
     hw_fitted fitted;
-    hawser_dataset *data;
-    double *predictions;
-    hawser_measure measures[HAWSER_MEASURES] = {{0}};
-    HAWSER_TRY(hw_predict_words(call, &fitted, true, &data, &predictions, error));
-    hawser_status status = measure(call, &fitted, data, predictions, measures, error);
-    if (status == HAWSER_OK && hawser_options_flag(call->options, "json"))
-        status = print_json(call, &fitted, data, measures, error);
-    else if (status == HAWSER_OK)
-        print_lines(call->out, data, measures, words_of(&fitted));
-    for (hawser_measure *one = measures; one->name != NULL; one++)
-        free(one->values);
-    free(predictions);
-    hawser_dataset_free(data);
+    kept_rows kept = {0};
+    HAWSER_TRY(hw_predictor_load(call, &fitted, error));
+    hw_scoring scoring = {.call = call, .fitted = &fitted, .what = HW_LINK, .take = keep_rows, .user = &kept};
+    hawser_status status = evaluate(&scoring, &kept, error);
+    hawser_rows_close(scoring.rows);
+    free(kept.scored);
+    free(kept.weights);
     hw_fitted_free(&fitted);
     return status;
 }

@@ -355,21 +355,6 @@ hawser_status hw_load_like_model(const hw_call *call, const hw_fitted *fitted, b
     return HAWSER_OK;
 }
 
-hawser_status hw_load_for_model(const hw_call *call, const hw_fitted *fitted, char *const *words, size_t count,
-                                bool needs_target, hawser_dataset **data, hawser_error *error)
-{
-    hawser_load how;
-    HAWSER_TRY(hw_load_like_model(call, fitted, needs_target, &how, error));
-    HAWSER_TRY(hw_load_as(call, words, count, &how, data, error));
-    hw_doubt_base(call, fitted, hawser_dataset_figures(*data), hw_lacks_first_column(*data));
-    hawser_status status = hw_check_sides(call, fitted, *data, needs_target, error);
-    if (status != HAWSER_OK) {
-        hawser_dataset_free(*data);
-        *data = NULL;
-    }
-    return status;
-}
-
 hawser_status hw_predictor_load(const hw_call *call, hw_fitted *fitted, hawser_error *error)
 {
     HAWSER_TRY(hw_fitted_load(call->words[0], fitted, error));
@@ -379,25 +364,6 @@ hawser_status hw_predictor_load(const hw_call *call, hw_fitted *fitted, hawser_e
                              fitted->algorithm->name);
     if (status != HAWSER_OK)
         hw_fitted_free(fitted);
-    return status;
-}
-
-hawser_status hw_predict_words(const hw_call *call, hw_fitted *fitted, bool needs_target, hawser_dataset **data,
-                               double **predictions, hawser_error *error)
-{
-    *data = NULL;
-    *predictions = NULL;
-    HAWSER_TRY(hw_predictor_load(call, fitted, error));
-    hawser_status status = hw_load_for_model(call, fitted, call->words + 1, call->count - 1, needs_target, data, error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(predictions, hawser_dataset_matrix(*data)->rows * fitted->outputs, "predictions", error);
-    if (status == HAWSER_OK)
-        status = fitted->algorithm->predict(fitted->model, *data, *predictions, error);
-    if (status != HAWSER_OK) {
-        free(*predictions);
-        hawser_dataset_free(*data);
-        hw_fitted_free(fitted);
-    }
     return status;
 }
 

@@ -61,13 +61,8 @@ const char *const *hw_label_words(const hw_fitted *fitted);
 hawser_status hw_choose_member(const hw_call *call, const char *path, hawser_model *model,
                                hawser_error *error) HAWSER_MUST_USE;
 
-/* Loads data like the model's own: index base, columns and CSV settings are the model's. Columns that the model lacks are counted,
- * reported and left out. Columns match by name if both sides have names, else by position. Only `needs_target` refuses data without a
- * target. */
-hawser_status hw_load_for_model(const hw_call *call, const hw_fitted *fitted, char *const *words, size_t count,
-                                bool needs_target, hawser_dataset **data, hawser_error *error) HAWSER_MUST_USE;
-
-/* Sets how data are loaded or read like the model's own. */
+/* Sets how data are read like the model's own: index base, columns and CSV settings are the model's. Columns that the model lacks are left out.
+ * Columns match by name if both sides have names, else by position. Only `needs_target` refuses data without a target. */
 hawser_status hw_load_like_model(const hw_call *call, const hw_fitted *fitted, bool needs_target, hawser_load *how,
                                  hawser_error *error) HAWSER_MUST_USE;
 /* Refuses data without an offset for a model that was trained with one. `measured`: prints that weights are missing. */
@@ -83,9 +78,6 @@ void hw_say_load(const hw_call *call, const hawser_load_figures *figures);
 
 /* Loads MODEL of the call's words, which must make predictions; the caller frees it. */
 hawser_status hw_predictor_load(const hw_call *call, hw_fitted *fitted, hawser_error *error) HAWSER_MUST_USE;
-/* Loads MODEL DATA... of the call's words and predicts, `outputs` numbers per row; the caller frees all three. */
-hawser_status hw_predict_words(const hw_call *call, hw_fitted *fitted, bool needs_target, hawser_dataset **data,
-                               double **predictions, hawser_error *error) HAWSER_MUST_USE;
 
 /* Checks that the files of data that is written to `path`, which may be two in a format, are none that the command reads, and that the
  * second is no output. */

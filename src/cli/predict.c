@@ -1,12 +1,8 @@
 /* predict.c - hawser predict. */
 #include <string.h>
 
-#include "base/machine.h"
 #include "cli/score.h"
 #include "data/format/npy.h"
-
-/* More threads than this only wait for their turn to write. */
-enum { THREADS_MOST = 16 };
 
 const hawser_option *hw_predict_rows(void)
 {
@@ -71,7 +67,7 @@ static hawser_status check_npy(const hw_scoring *scoring, const char *path, cons
     return HAWSER_OK;
 }
 
-static hawser_status write_all(hw_scoring *scoring, uint32_t threads, hawser_error *error)
+static hawser_status write_all(hw_scoring *scoring, hawser_error *error)
 {
     char header[HW_NPY_HEADER];
     size_t outputs = scoring->fitted->outputs;
@@ -80,32 +76,9 @@ static hawser_status write_all(hw_scoring *scoring, uint32_t threads, hawser_err
         HAWSER_TRY(hw_npy_head(scoring->file, &shape, error));
     else
         HAWSER_TRY(hw_score_names(scoring, error));
-    HAWSER_TRY(hw_score(scoring, threads, error));
-    if (scoring->count == 0)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: no rows in the input", scoring->call->words[1]);
+    HAWSER_TRY(hw_score(scoring, error));
     shape.sizes[0] = scoring->count;
     return scoring->binary ? hw_file_rewrite(scoring->file, header, hw_npy_header_of(&shape, header), error) : HAWSER_OK;
-}
-
-/* Prints what a user must know before the rows. */
-static void say_begin(const hw_call *call, hawser_rows *rows)
-{
-    hawser_load_figures figures;
-    const char *why = hawser_rows_loaded(rows);
-    hawser_rows_figures(rows, &figures);
-    if (hawser_options_flag(call->options, "quiet"))
-        return;
-    hw_say_idle_input(call, figures.format);
-    if (why != NULL)
-        fprintf(call->err, "hawser: %s is loaded as a whole: %s\n", call->words[1], why);
-}
-
-static void say_end(const hw_scoring *scoring)
-{
-    hawser_load_figures figures;
-    hawser_rows_figures(scoring->rows, &figures);
-    hw_say_load(scoring->call, &figures);
-    hw_doubt_base(scoring->call, scoring->fitted, &figures, scoring->lacks_first);
 }
 
 static hawser_status predict(hw_scoring *scoring, hawser_error *error)
@@ -120,13 +93,10 @@ static hawser_status predict(hw_scoring *scoring, hawser_error *error)
     scoring->binary = is_npy(path);
     if (scoring->binary)
         HAWSER_TRY(check_npy(scoring, path, how.id, error));
-    HAWSER_TRY(hawser_rows_open((const char *const *)call->words + 1, call->count - 1, &how, &scoring->rows, error));
-    say_begin(call, scoring->rows);
-    uint32_t threads = how.threads != 0 ? how.threads : hw_machine_processors();
-    threads = hawser_rows_loaded(scoring->rows) != NULL ? 1 : threads;
-    HAWSER_TRY(write_all(scoring, threads < THREADS_MOST ? threads : THREADS_MOST, error));
+    HAWSER_TRY(hw_score_open(scoring, &how, error));
+    HAWSER_TRY(write_all(scoring, error));
     HAWSER_TRY(hw_file_commit(scoring->file, error));
-    say_end(scoring);
+    hw_score_end(scoring);
     return HAWSER_OK;
 }
 

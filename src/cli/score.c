@@ -4,9 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/machine.h"
 #include "base/memory.h"
 #include "data/format/number_text.h"
 #include "data/source/parse.h"
+
+/* More threads than this only wait for their turn to write. */
+enum { THREADS_MOST = 16 };
 
 /* What the threads share. Each takes a piece of rows, and writes its predictions when those of all earlier pieces are written. */
 typedef struct score_work {
@@ -128,15 +132,24 @@ static hawser_status make_text(const hw_scoring *s, const hawser_piece *piece, s
     HAWSER_TRY(hw_check_sides(s->call, s->fitted, piece->data, false, error));
     HAWSER_TRY(HW_NEW(&values, count * outputs, "predictions", error));
     hawser_status status = values_of(s, piece->data, values, error);
-    if (status == HAWSER_OK && s->binary)
+    if (status == HAWSER_OK && (s->binary || s->take != NULL))
         status = put_text(text, (const char *)values, count * outputs * sizeof *values, error);
-    for (size_t i = 0; status == HAWSER_OK && !s->binary && i < count; i++)
+    for (size_t i = 0; status == HAWSER_OK && !s->binary && s->take == NULL && i < count; i++)
         status = put_row(s, piece->ids != NULL ? piece->ids[i] : NULL, values + i * outputs, text, error);
     free(values);
     return status;
 }
 
-/* Writes a piece in its turn, then ends the work if that failed or `status` is a failure behind it. Returns whether the work goes on. */
+/* Writes the predictions of a piece, at once where a reader may wait for them; or has them taken. */
+static hawser_status put_piece(hw_scoring *s, const hawser_piece *piece, const score_text *text, hawser_error *error)
+{
+    if (s->take != NULL)
+        return s->take(s, piece->data, (const double *)text->bytes, error);
+    HAWSER_TRY(hw_file_write(s->file, text->bytes, text->used, error));
+    return hw_file_is_direct(s->file) ? hw_file_flush(s->file, error) : HAWSER_OK;
+}
+
+/* Puts a piece in its turn, then ends the work if that failed or `status` is a failure behind it. Returns whether the work goes on. */
 static bool emit(score_work *w, const hawser_piece *piece, const score_text *text, hawser_status status,
                  const hawser_error *error)
 {
@@ -146,9 +159,7 @@ static bool emit(score_work *w, const hawser_piece *piece, const score_text *tex
     while (w->next != piece->number && !w->ended)
         pthread_cond_wait(&w->turn, &w->lock);
     if (!w->ended) {
-        hawser_status written = text->used > 0 ? hw_file_write(s->file, text->bytes, text->used, &own) : HAWSER_OK;
-        if (written == HAWSER_OK && text->used > 0 && hw_file_is_direct(s->file))
-            written = hw_file_flush(s->file, &own);
+        hawser_status written = text->used > 0 ? put_piece(s, piece, text, &own) : HAWSER_OK;
         if (piece->data != NULL && text->used > 0) {
             s->count += hawser_dataset_matrix(piece->data)->rows;
             s->lacks_first &= !s->lacks_first || hw_lacks_first_column(piece->data);
@@ -188,14 +199,44 @@ static hawser_status score_pieces(void *context, uint32_t thread, hawser_error *
     return HAWSER_OK;
 }
 
-hawser_status hw_score(hw_scoring *scoring, uint32_t threads, hawser_error *error)
+hawser_status hw_score_open(hw_scoring *scoring, const hawser_load *how, hawser_error *error)
+{
+    const hw_call *call = scoring->call;
+    hawser_load_figures figures;
+    HAWSER_TRY(hawser_rows_open((const char *const *)call->words + 1, call->count - 1, how, &scoring->rows, error));
+    const char *why = hawser_rows_loaded(scoring->rows);
+    uint32_t threads = how->threads != 0 ? how->threads : hw_machine_processors();
+    threads = why != NULL ? 1 : threads;
+    scoring->threads = threads < THREADS_MOST ? threads : THREADS_MOST;
+    if (hawser_options_flag(call->options, "quiet"))
+        return HAWSER_OK;
+    hawser_rows_figures(scoring->rows, &figures);
+    hw_say_idle_input(call, figures.format);
+    if (why != NULL)
+        fprintf(call->err, "hawser: %s is loaded as a whole: %s\n", call->words[1], why);
+    return HAWSER_OK;
+}
+
+void hw_score_end(const hw_scoring *scoring)
+{
+    hawser_load_figures figures;
+    hawser_rows_figures(scoring->rows, &figures);
+    hw_say_load(scoring->call, &figures);
+    hw_doubt_base(scoring->call, scoring->fitted, &figures, scoring->lacks_first);
+}
+
+hawser_status hw_score(hw_scoring *scoring, hawser_error *error)
 {
     score_work w = {.scoring = scoring};
     scoring->lacks_first = true;
     if (pthread_mutex_init(&w.lock, NULL) != 0 || pthread_cond_init(&w.turn, NULL) != 0)
         return hawser_fail(error, HAWSER_NO_MEMORY, "cannot make a lock");
-    hawser_status status = hw_in_parallel(threads, score_pieces, &w, error);
+    hawser_status status = hw_in_parallel(scoring->threads, score_pieces, &w, error);
     pthread_cond_destroy(&w.turn);
     pthread_mutex_destroy(&w.lock);
-    return status == HAWSER_OK && w.status != HAWSER_OK ? hawser_fail(error, w.status, "%s", w.error.text) : status;
+    if (status == HAWSER_OK && w.status != HAWSER_OK)
+        return hawser_fail(error, w.status, "%s", w.error.text);
+    if (status == HAWSER_OK && scoring->count == 0)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: no rows in the input", scoring->call->words[1]);
+    return status;
 }

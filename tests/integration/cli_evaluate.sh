@@ -67,6 +67,58 @@ printf 'y,a\nham,2\n' >ham.csv
 code 0 "$hawser" evaluate words ham.csv
 has out "^auc +unknown: all rows have the label ham$"
 
+# Rows of many pieces: the same numbers for any number of threads, from a file, an archive, a pipe, a cache, and for data that are loaded as a whole;
+# and those of the printed predictions.
+python3 - <<'P'
+import random
+random.seed(5)
+with open("long.csv", "w") as file, open("long.weights", "w") as weights:
+    file.write("a,y,w,b,other\n")
+    for _ in range(40000):
+        a, b = random.gauss(0, 1), random.gauss(0, 1)
+        w = random.choice([0, 0.5, 1, 2])
+        file.write(f"{a},{2 * a - b + random.gauss(0, 1)},{w},{b},{random.random()}\n")
+        weights.write(f"{w}\n")
+P
+gzip -k long.csv
+code 0 "$hawser" train lasso long.csv --target y --ignore w,other --lambda 0.01 -q -o long
+code 0 "$hawser" data convert long.csv --target y --weights w --ignore other -q -o long.hwc
+code 0 "$hawser" evaluate long long.csv --weights w --threads 1 --json
+cp out long.json
+for words in "long.csv --weights w --threads 3" "long.csv.gz --weights w" "long.csv --weights long.weights" "long.hwc"; do
+    # shellcheck disable=SC2086 # several words
+    code 0 "$hawser" evaluate long $words --json
+    python3 - "$words" <<'P' || complain "$words"
+import json, sys
+first, now = json.load(open("long.json")), json.load(open("out"))
+for key in first.keys() - {"unseen_columns", "unseen_entries"}:
+    assert first[key] == now[key], (key, first[key], now[key])
+P
+done
+code 0 "$hawser" evaluate long - --weights w --json <long.csv
+cmp -s out long.json || complain "a pipe has other measures"
+code 0 "$hawser" predict long long.csv -q
+python3 - <<'P' || complain "the measures of many rows"
+import csv, json, math
+found, rows = json.load(open("long.json")), list(csv.DictReader(open("long.csv")))
+errors = [(float(row["y"]) - float(p), float(row["w"])) for row, p in zip(rows, open("out"), strict=True)]
+total = math.fsum(w for _, w in errors)
+assert found["rows"] == 40000 and found["unseen_columns"] == 1 and found["unseen_entries"] == 40000, found
+assert abs(found["mse"] - math.fsum(w * e * e for e, w in errors) / total) < 1e-9
+assert abs(found["mae"] - math.fsum(w * abs(e) for e, w in errors) / total) < 1e-9
+assert abs(found["max_error"] - max(abs(e) for e, w in errors if w > 0)) < 1e-9
+P
+# A bad row far behind the first piece: its line or number, and no measures.
+sed '30001s/^[^,]*/oops/' long.csv >late.csv
+code 3 "$hawser" evaluate long late.csv --weights w
+says "late.csv:30001:1"
+[[ -s out ]] && complain "measures of rows before a bad one"
+awk -F, -v OFS=, 'NR == 30001 {$3 = -1} 1' long.csv >late.csv
+code 3 "$hawser" evaluate long late.csv --weights w
+says "late.csv: the weight of row 30000 is negative: -1"
+code 5 "$hawser" evaluate long long.csv long.csv --weights w --memory-limit 1M
+says "need [0-9]+ bytes, and --memory-limit allows"
+
 # A threshold applies to labels; the environment may have one for other commands.
 code 2 "$hawser" evaluate numbers numbers.csv --threshold 0.5
 says "--threshold: a model of lasso predicts numbers, not labels"

@@ -96,17 +96,12 @@ static const double labels[CLASSES] = {-1.0, 2.0, 5.5};
 
 typedef struct trial {
     double target[ROWS], probabilities[ROWS * CLASSES];
-    hawser_dataset *data;
     hw_ranked ranked[ROWS];
     hawser_measure measures[HAWSER_MEASURES];
 } trial;
 
 static void begin(trial *work, size_t classes)
 {
-    static const double values[ROWS];
-    hawser_matrix matrix = {
-        .layout = HAWSER_DENSE, .type = HAWSER_F64, .rows = ROWS, .cols = 1, .stored = ROWS, .values = values};
-    hawser_error error;
     memset(work, 0, sizeof *work);
     for (size_t i = 0; i < ROWS; i++) {
         double sum = 0.0, *p = work->probabilities + i * CLASSES;
@@ -116,14 +111,13 @@ static void begin(trial *work, size_t classes)
         for (size_t k = 0; k < CLASSES; k++)
             p[k] /= sum;
     }
-    if (hawser_dataset_from(&matrix, work->target, &work->data, &error) != HAWSER_OK)
-        fail_msg("%s", error.text);
 }
 
 static hawser_status measure(trial *work, hawser_error *error)
 {
     double total;
-    hw_classes classes = {.data = work->data,
+    hw_classes classes = {.rows = ROWS,
+                          .target = work->target,
                           .count = CLASSES,
                           .labels = labels,
                           .probabilities = work->probabilities,
@@ -139,7 +133,6 @@ static void end(trial *work)
 {
     for (hawser_measure *one = work->measures; one->name != NULL; one++)
         free(one->values);
-    hawser_dataset_free(work->data);
 }
 
 static const hawser_measure *find(const trial *work, const char *name)

@@ -66,9 +66,21 @@ static size_t class_of_output(const hw_classes *classes, size_t output)
     return classes->count == 2 ? 1 : output;
 }
 
-static const double *target_of(const hw_classes *classes)
+static double target_of(const hw_classes *classes, size_t row)
 {
-    return classes->target != NULL ? classes->target : hawser_dataset_target(classes->data);
+    return classes->count == 2 ? classes->scored[2 * row + 1] : classes->target[row];
+}
+
+/* Returns what the area under the ROC curve compares. */
+static double score_of(const hw_classes *classes, size_t row, size_t output)
+{
+    return classes->count == 2 ? classes->scored[2 * row] : classes->probabilities[row * classes->count + output];
+}
+
+static double probability_of(const hw_classes *classes, size_t row, size_t output)
+{
+    double score = score_of(classes, row, output);
+    return classes->count == 2 ? classes->probability(score) : score;
 }
 
 /* Returns the index of a label, or `count` if it is not a label of the model. */
@@ -85,32 +97,29 @@ static size_t class_of(const hw_classes *classes, double label)
     return low < classes->count && classes->labels[low] == label ? low : classes->count;
 }
 
-static size_t predicted_class(const hw_classes *classes, const double *probabilities)
+static size_t predicted_class(const hw_classes *classes, size_t row)
 {
     if (classes->count == 2)
-        return probabilities[0] > classes->threshold;
+        return probability_of(classes, row, 0) > classes->threshold;
+    const double *probabilities = classes->probabilities + row * classes->count;
     size_t best = 0;
     for (size_t k = 1; k < classes->count; k++)
         best = probabilities[k] > probabilities[best] ? k : best;
     return best;
 }
 
-double *hw_classes_scores(hw_ranked *ranked, size_t rows)
-{
-    return (double *)ranked + rows;
-}
-
 hawser_status hw_classes_check(const hw_classes *classes, double *total, hawser_error *error)
 {
-    size_t n = hawser_dataset_matrix(classes->data)->rows;
-    const double *y = target_of(classes);
-    HAWSER_TRY(hw_measure_total(classes->data, total, error));
-    for (size_t i = 0; i < n; i++)
-        if (class_of(classes, y[i]) == classes->count)
+    HAWSER_TRY(hw_measure_total(classes->rows, classes->weights, total, error));
+    for (size_t i = 0; i < classes->rows; i++)
+        if (class_of(classes, target_of(classes, i)) == classes->count)
             return hawser_fail(error, HAWSER_BAD_INPUT, "row %zu: the label %g is none of the model's (%g %s %g)", i + 1,
-                               y[i], classes->labels[0], classes->count == 2 ? "and" : "to",
+                               target_of(classes, i), classes->labels[0], classes->count == 2 ? "and" : "to",
                                classes->labels[classes->count - 1]);
-    return hw_measure_finite(classes->probabilities, n, outputs_of(classes), "probability", error);
+    for (size_t i = 0; i < classes->rows; i++)
+        for (size_t k = 0; k < outputs_of(classes); k++)
+            HAWSER_TRY(hw_measure_finite(score_of(classes, i, k), i, classes->count == 2 ? "margin" : "probability", error));
+    return HAWSER_OK;
 }
 
 static void add(bin *bins, double probability, double weight, bool observed)
@@ -125,37 +134,35 @@ static void add(bin *bins, double probability, double weight, bool observed)
 
 static void add_rows(const hw_classes *classes, class_sums *sums)
 {
-    size_t n = hawser_dataset_matrix(classes->data)->rows, outputs = outputs_of(classes);
-    const double *y = target_of(classes), *weights = hawser_dataset_weights(classes->data);
-    for (size_t i = 0; i < n; i++) {
-        const double *probabilities = classes->probabilities + i * outputs;
-        size_t own = class_of(classes, y[i]);
-        double w = weights != NULL ? weights[i] : 1.0;
+    size_t outputs = outputs_of(classes);
+    for (size_t i = 0; i < classes->rows; i++) {
+        size_t own = class_of(classes, target_of(classes, i));
+        double w = classes->weights != NULL ? classes->weights[i] : 1.0;
         sums->total += w;
-        sums->confusion[own * classes->count + predicted_class(classes, probabilities)] += w;
+        sums->confusion[own * classes->count + predicted_class(classes, i)] += w;
         for (size_t k = 0; k < outputs; k++) {
             bool is = own == class_of_output(classes, k);
-            double miss = probabilities[k] - (is ? 1.0 : 0.0);
+            double probability = probability_of(classes, i, k), miss = probability - (is ? 1.0 : 0.0);
             sums->squares += w * miss * miss;
-            add(&sums->bins[k * BINS], probabilities[k], w, is);
+            add(&sums->bins[k * BINS], probability, w, is);
         }
     }
 }
 
-/* Computes the area under the ROC curve of one class. Element i is written after score i was read, which lies behind it. */
+/* Computes the area under the ROC curve of one class. With two classes, elements take the place of the pairs that were read. */
 static double area_of(const hw_classes *classes, size_t output)
 {
-    size_t n = hawser_dataset_matrix(classes->data)->rows, outputs = outputs_of(classes), count = 0;
-    const double *y = target_of(classes), *weights = hawser_dataset_weights(classes->data);
+    hw_ranked *ranked = classes->count == 2 ? hw_ranked_in(classes->scored) : classes->ranked;
     double label = classes->labels[class_of_output(classes, output)];
-    for (size_t i = 0; i < n; i++) {
-        double score = classes->scores != NULL ? classes->scores[i] : classes->probabilities[i * outputs + output];
-        double w = weights != NULL ? weights[i] : 1.0;
+    size_t count = 0;
+    for (size_t i = 0; i < classes->rows; i++) {
+        double score = score_of(classes, i, output), y = target_of(classes, i);
+        double w = classes->weights != NULL ? classes->weights[i] : 1.0;
         if (w > 0.0)
-            classes->ranked[count++] = (hw_ranked){score + 0.0, y[i] == label ? w : -w};
+            ranked[count++] = (hw_ranked){score + 0.0, y == label ? w : -w};
     }
-    hw_ranked_sort(classes->ranked, count);
-    return hw_ranked_area(classes->ranked, count);
+    hw_ranked_sort(ranked, count);
+    return hw_ranked_area(ranked, count);
 }
 
 static double support_of(const hw_classes *classes, const class_sums *sums, size_t k)

@@ -16,31 +16,33 @@ const hawser_measure_row hw_count_measures[] = {
     HW_ERRORS_SPREAD_ROWS,
     {NULL, NULL}};
 
-hawser_status hw_counts_check(const hawser_evaluation_input *input, double *total, hawser_error *error)
+hawser_status hw_counts_check(const hawser_evaluation_input *input, double (*mean)(double margin), double *total,
+                              hawser_error *error)
 {
-    const double *y = hawser_dataset_target(input->data);
-    size_t n = hawser_dataset_matrix(input->data)->rows;
-    HAWSER_TRY(hw_measure_total(input->data, total, error));
-    for (size_t i = 0; i < n; i++)
-        if (!(y[i] >= 0.0))
+    HAWSER_TRY(hw_measure_total(input->rows, input->weights, total, error));
+    for (size_t i = 0; i < input->rows; i++)
+        if (!(input->scored[2 * i + 1] >= 0.0))
             return hawser_fail(error, HAWSER_BAD_INPUT,
                                "row %zu: the target is %g, and counts are 0 or more (--target says where they are)", i + 1,
-                               y[i]);
-    return hw_measure_finite(input->predictions, n, 1, "predicted mean", error);
+                               input->scored[2 * i + 1]);
+    for (size_t i = 0; i < input->rows; i++)
+        HAWSER_TRY(hw_measure_finite(mean(input->scored[2 * i]), i, "predicted mean", error));
+    return hw_measure_finite_scores(input, "margin", error);
 }
 
 hawser_status hw_counts_measure(const hawser_evaluation_input *input, const hw_counts *counts, hawser_measure *measures,
                                 hawser_error *error)
 {
-    const double *y = hawser_dataset_target(input->data), *weights = hawser_dataset_weights(input->data);
+    const double *weights = input->weights;
     double deviance = 0.0, squares = 0.0, absolute = 0.0, least = INFINITY, most = -INFINITY;
-    for (size_t i = 0; i < hawser_dataset_matrix(input->data)->rows; i++) {
-        double w = weights != NULL ? weights[i] : 1.0, e = y[i] - input->predictions[i];
-        deviance += w * counts->deviance[i];
+    for (size_t i = 0; i < input->rows; i++) {
+        double margin = input->scored[2 * i], y = input->scored[2 * i + 1];
+        double w = weights != NULL ? weights[i] : 1.0, e = y - counts->mean(margin);
+        deviance += w * counts->deviance(y, margin);
         squares += w * e * e;
         absolute += w * fabs(e);
-        least = w > 0.0 ? fmin(least, y[i]) : least;
-        most = w > 0.0 ? fmax(most, y[i]) : most;
+        least = w > 0.0 ? fmin(least, y) : least;
+        most = w > 0.0 ? fmax(most, y) : most;
     }
     bool equal = !(least < most);
     deviance /= counts->total;
@@ -51,5 +53,7 @@ hawser_status hw_counts_measure(const hawser_evaluation_input *input, const hw_c
     hw_measure_number(measures, "mae", absolute / counts->total, NULL);
     hw_measure_number(measures, "mse", squares / counts->total, NULL);
     hw_measure_number(measures, "objective", 0.5 * deviance + counts->penalty, "the training did not certify the model");
+    for (size_t i = 0; i < input->rows; i++)
+        input->scored[2 * i] = counts->mean(input->scored[2 * i]);
     return hw_errors_spread(input, measures, error);
 }

@@ -8,14 +8,16 @@
 extern const hawser_measure_row hw_count_measures[];
 
 typedef struct hw_counts {
-    const double *deviance;       /* by row */
+    double (*mean)(double margin);                    /* the predicted mean */
+    double (*deviance)(double target, double margin); /* of a row */
     double mean_deviance_of_mean; /* the mean deviance, if every prediction were the mean of the targets */
     double total;                 /* weight of all rows */
     double penalty;               /* of the model, for the objective; NaN: unknown */
 } hw_counts;
 
 /* Checks targets, weights and predictions, and stores the total weight. Fails with the row of a negative target. */
-hawser_status hw_counts_check(const hawser_evaluation_input *input, double *total, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_counts_check(const hawser_evaluation_input *input, double (*mean)(double margin), double *total,
+                              hawser_error *error) HAWSER_MUST_USE;
 /* Appends all measures. */
 hawser_status hw_counts_measure(const hawser_evaluation_input *input, const hw_counts *counts, hawser_measure *measures,
                                 hawser_error *error) HAWSER_MUST_USE;

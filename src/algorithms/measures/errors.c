@@ -1,7 +1,6 @@
 #include "algorithms/measures/errors.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "algorithms/measures/measure.h"
 #include "algorithms/measures/ranked.h"
@@ -20,17 +19,23 @@ const hawser_measure_row hw_error_measures[] = {
 enum { QUANTILES = 11, COLUMNS = 3 };
 static const double quantiles[QUANTILES] = {0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0};
 
+/* Returns the error of a row: target minus prediction. */
+static double error_of(const hawser_evaluation_input *input, size_t row)
+{
+    return input->scored[2 * row + 1] - input->scored[2 * row];
+}
+
 /* Sorts the errors twice, with their signs and without. Rows without weight do not count. */
-static hawser_status spread(const hawser_evaluation_input *input, hw_ranked *errors, hawser_measure *measures,
-                            hawser_error *error)
+hawser_status hw_errors_spread(const hawser_evaluation_input *input, hawser_measure *measures, hawser_error *error)
 {
     static const char *const columns[] = {"quantile", "error", "absolute_error"};
-    size_t n = hawser_dataset_matrix(input->data)->rows, count = 0;
-    const double *y = hawser_dataset_target(input->data), *weights = hawser_dataset_weights(input->data);
+    hw_ranked *errors = hw_ranked_in(input->scored);
+    const double *weights = input->weights;
     double *table, absolute[QUANTILES];
-    for (size_t i = 0; i < n; i++)
+    size_t count = 0;
+    for (size_t i = 0; i < input->rows; i++)
         if (weights == NULL || weights[i] > 0.0)
-            errors[count++] = (hw_ranked){y[i] - input->predictions[i] + 0.0, weights != NULL ? weights[i] : 1.0};
+            errors[count++] = (hw_ranked){error_of(input, i) + 0.0, weights != NULL ? weights[i] : 1.0};
     double signed_error[QUANTILES];
     hw_ranked_sort(errors, count);
     for (size_t q = 0; q < QUANTILES; q++)
@@ -51,37 +56,26 @@ static hawser_status spread(const hawser_evaluation_input *input, hw_ranked *err
     return HAWSER_OK;
 }
 
-hawser_status hw_errors_spread(const hawser_evaluation_input *input, hawser_measure *measures, hawser_error *error)
-{
-    size_t n = hawser_dataset_matrix(input->data)->rows;
-    hw_ranked *errors = calloc(n, sizeof *errors);
-    if (errors == NULL)
-        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory to sort the errors of %zu rows", n);
-    hawser_status status = spread(input, errors, measures, error);
-    free(errors);
-    return status;
-}
-
 hawser_status hw_errors_measure(const hawser_evaluation_input *input, double penalty, hawser_measure *measures,
                                 hawser_error *error)
 {
-    size_t n = hawser_dataset_matrix(input->data)->rows;
-    const double *y = hawser_dataset_target(input->data), *weights = hawser_dataset_weights(input->data);
+    size_t n = input->rows;
+    const double *weights = input->weights;
     double total, mean = 0.0, squares = 0.0, absolute = 0.0, variation = 0.0;
-    HAWSER_TRY(hw_measure_total(input->data, &total, error));
-    HAWSER_TRY(hw_measure_finite(input->predictions, n, 1, "prediction", error));
+    HAWSER_TRY(hw_measure_total(n, weights, &total, error));
+    HAWSER_TRY(hw_measure_finite_scores(input, "prediction", error));
     double least = INFINITY, most = -INFINITY;
     for (size_t i = 0; i < n; i++) {
-        double w = weights != NULL ? weights[i] : 1.0;
-        mean += w * y[i] / total;
-        least = w > 0.0 ? fmin(least, y[i]) : least;
-        most = w > 0.0 ? fmax(most, y[i]) : most;
+        double w = weights != NULL ? weights[i] : 1.0, y = input->scored[2 * i + 1];
+        mean += w * y / total;
+        least = w > 0.0 ? fmin(least, y) : least;
+        most = w > 0.0 ? fmax(most, y) : most;
     }
     for (size_t i = 0; i < n; i++) {
-        double w = weights != NULL ? weights[i] : 1.0, e = y[i] - input->predictions[i];
+        double w = weights != NULL ? weights[i] : 1.0, e = error_of(input, i), away = input->scored[2 * i + 1] - mean;
         squares += w * e * e;
         absolute += w * fabs(e);
-        variation += w * (y[i] - mean) * (y[i] - mean);
+        variation += w * away * away;
     }
     bool equal = !(least < most);
     hw_measure_number(measures, "r2", equal ? NAN : 1.0 - squares / variation, equal ? "all targets are equal" : NULL);

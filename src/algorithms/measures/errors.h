@@ -20,11 +20,13 @@ extern const hawser_measure_row hw_error_measures[];
     {".absolute_error", "likewise for the absolute errors"}
 /* clang-format on */
 
-/* Appends quantiles of the errors: target minus prediction. All predictions are finite, and one row has a weight. */
+/* Appends quantiles of the errors, target minus prediction, which are sorted in place of the pairs of predictions and targets in input->scored.
+ * All predictions are finite, and one row has a weight. */
 hawser_status hw_errors_spread(const hawser_evaluation_input *input, hawser_measure *measures,
                                hawser_error *error) HAWSER_MUST_USE;
 
-/* Appends all measures. `penalty` is added to half of the mean squared error for the objective; NaN: the objective is unknown. */
+/* Appends all measures of one output, whose predictions are the linear predictor. `penalty` is added to half of the mean squared error for the
+ * objective; NaN: the objective is unknown. */
 hawser_status hw_errors_measure(const hawser_evaluation_input *input, double penalty, hawser_measure *measures,
                                 hawser_error *error) HAWSER_MUST_USE;
 

@@ -4,14 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-hawser_status hw_measure_total(const hawser_dataset *data, double *total, hawser_error *error)
+hawser_status hw_measure_total(size_t n, const double *weights, double *total, hawser_error *error)
 {
-    size_t n = hawser_dataset_matrix(data)->rows;
-    const double *weights = hawser_dataset_weights(data);
     *total = 0.0;
-    if (hawser_dataset_target(data) == NULL)
-        return hawser_fail(error, HAWSER_BAD_INPUT,
-                           "the input has no target to compare with; name its column with --target");
     for (size_t i = 0; i < n; i++)
         *total += weights != NULL ? weights[i] : 1.0;
     return *total > 0.0
@@ -19,14 +14,19 @@ hawser_status hw_measure_total(const hawser_dataset *data, double *total, hawser
                : hawser_fail(error, HAWSER_BAD_INPUT, "nothing to evaluate: %zu rows with total weight %g", n, *total);
 }
 
-hawser_status hw_measure_finite(const double *numbers, size_t rows, size_t width, const char *what, hawser_error *error)
+hawser_status hw_measure_finite(double number, size_t row, const char *what, hawser_error *error)
 {
-    for (size_t i = 0; i < rows * width; i++)
-        if (!isfinite(numbers[i]))
-            return hawser_fail(error, HAWSER_NOT_FINITE,
-                               "row %zu: the %s is %g, and measures need finite numbers; are values of the row, or the "
-                               "model's coefficients, too large?",
-                               i / width + 1, what, numbers[i]);
+    return isfinite(number) ? HAWSER_OK
+                            : hawser_fail(error, HAWSER_NOT_FINITE,
+                                          "row %zu: the %s is %g, and measures need finite numbers; are values of the row, "
+                                          "or the model's coefficients, too large?",
+                                          row + 1, what, number);
+}
+
+hawser_status hw_measure_finite_scores(const hawser_evaluation_input *input, const char *what, hawser_error *error)
+{
+    for (size_t i = 0; i < input->rows * input->outputs; i++)
+        HAWSER_TRY(hw_measure_finite(input->scored[2 * i], i / input->outputs, what, error));
     return HAWSER_OK;
 }
 

@@ -4,11 +4,13 @@
 
 #include "hawser/algorithm.h"
 
-/* Stores the total weight of the rows. Returns HAWSER_BAD_INPUT if the data have no target, or if the total is not above zero. */
-hawser_status hw_measure_total(const hawser_dataset *data, double *total, hawser_error *error) HAWSER_MUST_USE;
-/* Returns HAWSER_NOT_FINITE if one of the rows x width numbers is NaN or infinite. `what` names one of them: "prediction". */
-hawser_status hw_measure_finite(const double *numbers, size_t rows, size_t width, const char *what,
-                                hawser_error *error) HAWSER_MUST_USE;
+/* Stores the total weight of the rows. Returns HAWSER_BAD_INPUT if it is not above zero. Weights NULL: ones. */
+hawser_status hw_measure_total(size_t rows, const double *weights, double *total, hawser_error *error) HAWSER_MUST_USE;
+/* Returns HAWSER_NOT_FINITE if the number of a row, which counts from 0, is NaN or infinite. `what` names it: "prediction". */
+hawser_status hw_measure_finite(double number, size_t row, const char *what, hawser_error *error) HAWSER_MUST_USE;
+/* Likewise for the linear predictors of all rows. */
+hawser_status hw_measure_finite_scores(const hawser_evaluation_input *input, const char *what,
+                                       hawser_error *error) HAWSER_MUST_USE;
 
 /* Appends a number. `why` says why it is NaN. If it is infinite, or NaN where `why` is NULL, the numbers are too large. */
 void hw_measure_number(hawser_measure *measures, const char *name, double value, const char *why);

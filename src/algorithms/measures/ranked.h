@@ -12,6 +12,12 @@ typedef struct hw_ranked {
     double value, weight;
 } hw_ranked;
 
+/* Returns the pairs of numbers of an evaluation as items, which are written in their place. */
+static inline hw_ranked *hw_ranked_in(double *scored)
+{
+    return (hw_ranked *)scored;
+}
+
 /* Sorts by value, ascending. No value may be NaN or -0. */
 void hw_ranked_sort(hw_ranked *items, size_t count);
 /* Returns the weighted probability that a value of the class is above a value that is not of it; ties count half. NaN if the class or

@@ -1,7 +1,6 @@
 #include "algorithms/multitask/evaluate.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "algorithms/glm/coefficients.h"
 #include "algorithms/measures/measure.h"
@@ -33,45 +32,25 @@ hawser_status hw_multitask_predict(const hawser_model *model, const hawser_datas
     return hw_linear_margins_of(model, data, hw_multitask_outputs(model), predictions, error);
 }
 
-/* Refuses targets of the model in another order. Names that the model does not have may be those of other columns with the same meaning. */
-static hawser_status check_order(const hawser_evaluation_input *input, hawser_error *error)
-{
-    const char *names = hawser_model_text(input->model, "outputs");
-    for (size_t o = 0; names != NULL && *names != '\0'; o++) {
-        size_t length = strcspn(names, "\n");
-        for (size_t k = 0; k < hawser_dataset_outputs(input->data); k++) {
-            const char *name = hawser_dataset_output_name(input->data, k);
-            if (k != o && name != NULL && strlen(name) == length && strncmp(name, names, length) == 0)
-                return hawser_fail(
-                    error, HAWSER_BAD_INPUT,
-                    "the target '%.60s' is number %zu of these data and number %zu of the model; name the targets "
-                    "in the model's order, or leave --target out",
-                    name, k + 1, o + 1);
-        }
-        names += length + (names[length] == '\n');
-    }
-    return HAWSER_OK;
-}
-
 enum { OUTPUT, R2, RMSE, MAE, FIELDS };
 
 /* Fills the line of one target. Returns its sum of weighted squared errors. */
-static double measure_output(const hawser_evaluation_input *input, size_t output, size_t outputs, double total, double *line)
+static double measure_output(const hawser_evaluation_input *input, size_t output, double total, double *line)
 {
-    const double *y = hawser_dataset_output(input->data, output), *weights = hawser_dataset_weights(input->data);
-    size_t n = hawser_dataset_matrix(input->data)->rows;
+    const double *weights = input->weights, *scored = input->scored + 2 * output;
+    size_t n = input->rows, step = 2 * input->outputs;
     double mean = 0.0, squares = 0.0, absolute = 0.0, variation = 0.0, least = INFINITY, most = -INFINITY;
     for (size_t i = 0; i < n; i++) {
-        double w = weights != NULL ? weights[i] : 1.0;
-        mean += w * y[i] / total;
-        least = w > 0.0 ? fmin(least, y[i]) : least;
-        most = w > 0.0 ? fmax(most, y[i]) : most;
+        double w = weights != NULL ? weights[i] : 1.0, y = scored[i * step + 1];
+        mean += w * y / total;
+        least = w > 0.0 ? fmin(least, y) : least;
+        most = w > 0.0 ? fmax(most, y) : most;
     }
     for (size_t i = 0; i < n; i++) {
-        double w = weights != NULL ? weights[i] : 1.0, e = y[i] - input->predictions[i * outputs + output];
+        double w = weights != NULL ? weights[i] : 1.0, y = scored[i * step + 1], e = y - scored[i * step];
         squares += w * e * e;
         absolute += w * fabs(e);
-        variation += w * (y[i] - mean) * (y[i] - mean);
+        variation += w * (y - mean) * (y - mean);
     }
     line[OUTPUT] = (double)output;
     line[R2] = least < most ? 1.0 - squares / variation : NAN;
@@ -83,19 +62,14 @@ static double measure_output(const hawser_evaluation_input *input, size_t output
 hawser_status hw_multitask_evaluate(const hawser_evaluation_input *input, hawser_measure *measures, hawser_error *error)
 {
     static const char *const columns[] = {"output", "r2", "rmse", "mae"};
-    size_t outputs = hw_multitask_outputs(input->model), n = hawser_dataset_matrix(input->data)->rows;
+    size_t outputs = input->outputs;
     double total, squares = 0.0, mean[FIELDS] = {0.0}, *table;
-    HAWSER_TRY(hw_measure_total(input->data, &total, error));
-    if (hawser_dataset_outputs(input->data) != outputs)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "the data have %zu target%s, the model %zu; name them with --target",
-                           hawser_dataset_outputs(input->data), hawser_dataset_outputs(input->data) == 1 ? "" : "s",
-                           outputs);
-    HAWSER_TRY(check_order(input, error));
-    HAWSER_TRY(hw_measure_finite(input->predictions, n, outputs, "prediction", error));
+    HAWSER_TRY(hw_measure_total(input->rows, input->weights, &total, error));
+    HAWSER_TRY(hw_measure_finite_scores(input, "prediction", error));
     hawser_measure lines[2] = {{0}};
     HAWSER_TRY(hw_measure_table(lines, "outputs", columns, outputs, FIELDS, &table, error));
     for (size_t o = 0; o < outputs; o++) {
-        squares += measure_output(input, o, outputs, total, table + o * FIELDS);
+        squares += measure_output(input, o, total, table + o * FIELDS);
         for (size_t k = 0; k < FIELDS; k++)
             mean[k] += table[o * FIELDS + k] / (double)outputs;
     }

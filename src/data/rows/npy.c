@@ -214,14 +214,9 @@ hawser_status hw_rows_npy(hawser_rows *rows, const char **why, hawser_error *err
     HAWSER_TRY(begin_file(rows, n, error));
     HAWSER_TRY(HW_NEW(&n->roles, n->width, "columns", error));
     HAWSER_TRY(hw_binary_roles(&rows->job, &n->file, n->roles, error));
-    bool has_offset = false;
-    for (uint64_t j = 0; j < n->width; j++) {
-        n->roles[j] = n->roles[j] == HW_WEIGHTS ? HW_IGNORED : n->roles[j];
-        has_offset |= n->roles[j] == HW_OFFSET;
-    }
-    if (!hw_rows_wants(hw_load_offset(&rows->load)) || has_offset)
+    *why = hw_rows_sides(&rows->load, n->roles, n->width);
+    if (*why == NULL)
         return HAWSER_OK;
-    *why = "its offset is in a file of its own";
     close_npy(rows);
     rows->own = NULL;
     rows->kind = NULL;

@@ -8,7 +8,9 @@
 
 #include "base/argument.h"
 #include "base/memory.h"
+#include "data/exposure.h"
 #include "data/formats.h"
+#include "data/layout/assemble.h"
 #include "data/load.h"
 
 /* ---- an input that is loaded as a whole ---- */
@@ -60,6 +62,22 @@ static const struct {
 bool hw_rows_wants(const char *spec)
 {
     return spec != NULL && strcmp(spec, "none") != 0;
+}
+
+const char *hw_rows_sides(const hawser_load *load, unsigned char *roles, size_t width)
+{
+    bool measured = !load->target_optional, found[HW_OFFSET + 1] = {false};
+    for (size_t j = 0; j < width; j++) {
+        if (roles[j] == HW_WEIGHTS && !measured)
+            roles[j] = HW_IGNORED;
+        if (roles[j] <= HW_OFFSET)
+            found[roles[j]] = true;
+    }
+    if (hw_rows_wants(hw_load_offset(load)) && !found[HW_OFFSET])
+        return "its offset is in a file of its own";
+    if (measured && hw_rows_wants(load->weights) && !found[HW_WEIGHTS])
+        return "its weights are in a file of its own";
+    return measured && hw_rows_wants(load->target) && !found[HW_TARGET] ? "its target is in a file of its own" : NULL;
 }
 
 /* A row of svmlight without entries looks like CSV of one column. For a model with an index base and more columns it can only be the former. */
@@ -119,7 +137,7 @@ static hawser_status open_input(hawser_rows *rows, const char *const *paths, siz
     return hw_rows_cache(rows, error);
 }
 
-static hawser_status make(const hawser_load *load, hawser_rows **rows, hawser_error *error)
+static hawser_status make(const hawser_load *load, size_t piece_bytes, hawser_rows **rows, hawser_error *error)
 {
     HAWSER_TRY(HW_NEW(rows, 1, "a reader of rows", error));
     hawser_rows *r = *rows;
@@ -127,7 +145,8 @@ static hawser_status make(const hawser_load *load, hawser_rows **rows, hawser_er
     r->load.rows_layout = 1;
     r->stop[0] = r->stop[1] = -1;
     uint64_t bytes = (uint64_t)load->columns * 4;
-    r->piece_bytes = bytes < HW_ROWS_PIECE ? HW_ROWS_PIECE : bytes > HW_ROWS_PIECE_MOST ? HW_ROWS_PIECE_MOST : (size_t)bytes;
+    bytes = bytes < HW_ROWS_PIECE ? HW_ROWS_PIECE : bytes > HW_ROWS_PIECE_MOST ? HW_ROWS_PIECE_MOST : bytes;
+    r->piece_bytes = piece_bytes != 0 ? piece_bytes : (size_t)bytes;
     hw_load_begin(&r->job, &r->load, load->memory_limit, false);
     pthread_mutex_init(&r->cutting, NULL); /* which cannot fail on Linux */
     pthread_mutex_init(&r->lock, NULL);
@@ -138,19 +157,16 @@ static hawser_status make(const hawser_load *load, hawser_rows **rows, hawser_er
     return HAWSER_OK;
 }
 
-hawser_status hawser_rows_open(const char *const *paths, size_t count, const hawser_load *load, hawser_rows **rows,
-                               hawser_error *error)
+hawser_status hw_rows_open(const char *const *paths, size_t count, const hawser_load *load, size_t piece_bytes,
+                           hawser_rows **rows, hawser_error *error)
 {
-    HW_GIVEN(paths);
-    HW_GIVEN(load);
-    HW_GIVEN(rows);
     *rows = NULL;
     HAWSER_TRY(hw_load_check(paths, count, load, error));
     if (load->columns == 0 || load->parts > 1)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT,
                            "hawser_load: rows are read for a model, whose `columns` must be set, and without `parts`");
     hawser_rows *made = NULL;
-    hawser_status status = make(load, &made, error);
+    hawser_status status = make(load, piece_bytes, &made, error);
     if (status == HAWSER_OK)
         status = open_input(made, paths, count, error);
     if (status != HAWSER_OK) {
@@ -159,6 +175,15 @@ hawser_status hawser_rows_open(const char *const *paths, size_t count, const haw
     }
     *rows = made;
     return HAWSER_OK;
+}
+
+hawser_status hawser_rows_open(const char *const *paths, size_t count, const hawser_load *load, hawser_rows **rows,
+                               hawser_error *error)
+{
+    HW_GIVEN(paths);
+    HW_GIVEN(load);
+    HW_GIVEN(rows);
+    return hw_rows_open(paths, count, load, 0, rows, error);
 }
 
 void hawser_rows_close(hawser_rows *rows)

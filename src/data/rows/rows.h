@@ -41,6 +41,10 @@ struct hawser_rows {
     size_t unseen_bytes;
 };
 
+/* Like hawser_rows_open, with pieces of this many bytes; 0: chosen. Tests force small ones. */
+hawser_status hw_rows_open(const char *const *paths, size_t count, const hawser_load *load, size_t piece_bytes,
+                           hawser_rows **rows, hawser_error *error) HAWSER_MUST_USE;
+
 /* Open a kind for an input whose format is known, and set rows->kind. *why is why it must be loaded as a whole instead. */
 hawser_status hw_rows_svmlight(hawser_rows *rows, const char **why, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_rows_csv(hawser_rows *rows, const char **why, hawser_error *error) HAWSER_MUST_USE;
@@ -52,6 +56,9 @@ hawser_status hw_rows_cache(hawser_rows *rows, hawser_error *error) HAWSER_MUST_
 void hw_rows_job(const hawser_rows *rows, hw_job *job);
 /* Makes an empty dataset of the piece. */
 hawser_status hw_rows_dataset(const hawser_rows *rows, hawser_dataset **dataset, hawser_error *error) HAWSER_MUST_USE;
+/* Ignores the columns of weights of a dense input where no target is needed. Returns why the input must be loaded as a whole: target, weights or
+ * offset are not in its columns; or NULL. */
+const char *hw_rows_sides(const hawser_load *load, unsigned char *roles, size_t width);
 /* Returns whether an option names a file of numbers by row, and not "none" or nothing. */
 bool hw_rows_wants(const char *spec);
 

@@ -58,8 +58,12 @@ static hawser_status drop_unseen(hawser_rows *rows, hw_text_part *part, hawser_e
 static hawser_status take_svmlight(hawser_rows *rows, hw_job *job, hw_text_part *part, hawser_dataset *dataset,
                                    hawser_error *error)
 {
+    const char *target = rows->load.target;
     HAWSER_TRY(drop_unseen(rows, part, error));
-    return hw_assemble_rows(job, dataset, error);
+    HAWSER_TRY(hw_assemble_rows(job, dataset, error));
+    if (target != NULL && strcmp(target, "none") == 0)
+        dataset->target = NULL;
+    return HAWSER_OK;
 }
 
 /* ---- CSV ---- */
@@ -114,6 +118,16 @@ static hawser_status take_table(const hawser_rows *rows, hw_job *job, hawser_dat
     return status;
 }
 
+/* Names the targets as the rows do, which outlive the piece. */
+static void name_targets(const hw_table_rules *rules, hawser_dataset *dataset)
+{
+    for (size_t j = 0; j < rules->width && rules->names != NULL; j++)
+        if (rules->roles[j] == HW_TARGET)
+            dataset->target_name = rules->names[j];
+        else if (rules->roles[j] >= HW_FURTHER && rules->roles[j] < HW_UNSEEN)
+            dataset->further_names[rules->roles[j] - HW_FURTHER] = rules->names[j];
+}
+
 static hawser_status take_csv(hawser_rows *rows, hw_job *job, hw_text_part *part, hawser_dataset *dataset,
                               hawser_error *error)
 {
@@ -141,6 +155,8 @@ static hawser_status take_rows(hawser_rows *rows, hw_job *job, const hw_chunk *c
         HAWSER_TRY(keep_ids(&rows->csv, chunk, part, piece, error));
     uint64_t count = part->rows;
     HAWSER_TRY(is_csv(rows) ? take_csv(rows, job, part, dataset, error) : take_svmlight(rows, job, part, dataset, error));
+    if (is_csv(rows))
+        name_targets(&rows->csv.rules, dataset);
     pthread_mutex_lock(&rows->lock);
     if (is_csv(rows))
         rows->figures.unseen_entries += rows->figures.unseen_columns * count;
@@ -189,8 +205,10 @@ hawser_status hw_rows_svmlight(hawser_rows *rows, const char **why, hawser_error
         *why = "the model does not say from where its column indices count, which all rows together show (--index-base)";
     else if (hw_rows_wants(hw_load_offset(load)))
         *why = "its offset is in a file of its own";
-    else if (hw_rows_wants(load->target) && !load->target_optional)
+    else if (!load->target_optional && hw_rows_wants(load->target) && strcmp(load->target, "0") != 0)
         *why = "its target is in a file of its own";
+    else if (!load->target_optional && hw_rows_wants(load->weights))
+        *why = "its weights are in a file of its own";
     rows->figures.index_base = load->index_base - 1;
     rows->kind = &text_kind;
     return HAWSER_OK;
@@ -200,18 +218,13 @@ hawser_status hw_rows_csv(hawser_rows *rows, const char **why, hawser_error *err
 {
     hw_csv *csv = &rows->csv;
     hw_table_rules *rules = &csv->rules;
-    bool has_offset = false;
     HAWSER_TRY(hw_csv_begin(&rows->job, csv, error));
-    for (size_t j = 0; j < rules->width; j++) {
+    for (size_t j = 0; j < rules->width; j++)
         rows->figures.unseen_columns += rules->roles[j] == HW_UNSEEN;
-        rules->roles[j] = rules->roles[j] == HW_WEIGHTS ? HW_IGNORED : rules->roles[j];
-        has_offset |= rules->roles[j] == HW_OFFSET;
-    }
-    if (hw_rows_wants(hw_load_offset(&rows->load)) && !has_offset)
-        *why = "its offset is in a file of its own";
-    else if (rules->missing_number == HW_MEAN && rows->load.means == NULL)
+    *why = hw_rows_sides(&rows->load, rules->roles, rules->width);
+    if (*why == NULL && rules->missing_number == HW_MEAN && rows->load.means == NULL)
         *why = "all rows together have the means";
-    else if (rules->known == NULL && rules->texts != NULL)
+    if (*why == NULL && rules->known == NULL && rules->texts != NULL)
         *why = "all rows together decide what its words and dates become";
     csv->words = csv->words && rules->known != NULL;
     if (*why != NULL) {
