@@ -222,7 +222,9 @@ static const hw_command commands[] = {
      .summary = "Split an input by rows",
      .text = "--parts N writes N ranges of rows, in order, with similar numbers of stored entries:\n"
              "PREFIX.1.svm, PREFIX.2.svm, ... --fraction F writes this fraction of the rows, drawn at\n"
-             "random, to PREFIX.test.svm and the others to PREFIX.train.svm.",
+             "random, to PREFIX.test.svm and the others to PREFIX.train.svm. The lines of a CSV file are\n"
+             "copied as they are, with its header, to PREFIX.test.csv and so on, unless an option on its\n"
+             "columns or --to is given; then they are written as numbers.",
      .data = true,
      .least = 1,
      .most = SIZE_MAX,

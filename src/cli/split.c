@@ -5,12 +5,12 @@
 #include "base/layout.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "cli/input.h"
+#include "cli/split.h"
 #include "data/dataset.h"
 #include "data/formats.h"
 #include "data/layout/flip.h"
 
-enum { LONGEST_PATH = 4096, SPLIT_STREAM = 0x73706c69 };
+enum { SPLIT_STREAM = 0x73706c69 };
 
 const hawser_option *hw_data_split_rows(void)
 {
@@ -36,24 +36,23 @@ static const char *extension_of(const hw_call *call, const hawser_dataset *data)
     return to != NULL ? to : hw_format_row_of(dense ? HAWSER_CSV : HAWSER_SVMLIGHT)->extension;
 }
 
-static hawser_status name_part(const hw_call *call, const hawser_dataset *data, const char *middle, char path[LONGEST_PATH],
-                               hawser_error *error)
+hawser_status hw_split_path(const hw_call *call, const char *extension, const char *middle, char path[HW_SPLIT_PATH],
+                            hawser_error *error)
 {
-    int length = snprintf(path, LONGEST_PATH, "%s.%s.%s", hw_path_of(call, "output"), middle, extension_of(call, data));
-    if (length < 0 || length >= LONGEST_PATH)
+    int length = snprintf(path, HW_SPLIT_PATH, "%s.%s.%s", hw_path_of(call, "output"), middle, extension);
+    if (length < 0 || length >= HW_SPLIT_PATH)
         return hawser_fail(error, HAWSER_BAD_OPTION, "--output: the prefix is longer than a path may be");
     return HAWSER_OK;
 }
 
-/* Checks that no part is also an input, before the first part is written. */
-static hawser_status check_parts(const hw_call *call, const hawser_dataset *data, size_t parts, hawser_error *error)
+hawser_status hw_split_check_parts(const hw_call *call, const char *extension, size_t parts, hawser_error *error)
 {
-    char path[LONGEST_PATH], middle[24];
+    char path[HW_SPLIT_PATH], middle[24];
     for (size_t p = 0; p < (parts > 0 ? parts : 2); p++) {
         snprintf(middle, sizeof middle, "%s", p > 0 ? "test" : "train");
         if (parts > 0)
             snprintf(middle, sizeof middle, "%zu", p + 1);
-        HAWSER_TRY(name_part(call, data, middle, path, error));
+        HAWSER_TRY(hw_split_path(call, extension, middle, path, error));
         HAWSER_TRY(hw_check_spares_data(call, path, error));
     }
     return HAWSER_OK;
@@ -62,13 +61,24 @@ static hawser_status check_parts(const hw_call *call, const hawser_dataset *data
 static hawser_status write_rows(const hw_call *call, const hawser_dataset *data, size_t begin, size_t end,
                                 const char *middle, hawser_error *error)
 {
-    char path[LONGEST_PATH];
+    char path[HW_SPLIT_PATH];
     hawser_format format;
-    HAWSER_TRY(name_part(call, data, middle, path, error));
+    HAWSER_TRY(hw_split_path(call, extension_of(call, data), middle, path, error));
     HAWSER_TRY(hw_format_of_path(path, &format, error));
     HAWSER_TRY(hawser_dataset_write(data, begin, end, format, path, error));
     fprintf(call->out, "%s\t%zu rows\n", path, end - begin);
     return HAWSER_OK;
+}
+
+hawser_status hw_split_check_rows(size_t parts, size_t rows, hawser_error *error)
+{
+    return parts <= rows ? HAWSER_OK
+                         : hawser_fail(error, HAWSER_BAD_OPTION, "--parts %zu: the input has only %zu rows", parts, rows);
+}
+
+size_t hw_split_bound(size_t rows, size_t p, size_t parts)
+{
+    return (size_t)((double)rows * (double)p / (double)parts);
 }
 
 /* Cuts sparse rows by their entries, other rows by number. */
@@ -76,14 +86,13 @@ static hawser_status split_parts(const hw_call *call, const hawser_dataset *data
 {
     const hawser_matrix *matrix = hawser_dataset_matrix(data);
     size_t parts = (size_t)hawser_options_integer(call->options, "parts"), *bounds = NULL;
-    if (parts > matrix->rows)
-        return hawser_fail(error, HAWSER_BAD_OPTION, "--parts %zu: the input has only %zu rows", parts, matrix->rows);
+    HAWSER_TRY(hw_split_check_rows(parts, matrix->rows, error));
     HAWSER_TRY(HW_NEW(&bounds, parts + 1, "the parts' bounds", error));
     if (matrix->layout == HAWSER_CSR)
         hawser_balance(matrix, parts, bounds);
     else
         for (size_t p = 0; p <= parts; p++)
-            bounds[p] = (size_t)((double)matrix->rows * (double)p / (double)parts);
+            bounds[p] = hw_split_bound(matrix->rows, p, parts);
     hawser_status status = HAWSER_OK;
     for (size_t p = 0; status == HAWSER_OK && p < parts; p++) {
         char number[24];
@@ -195,18 +204,23 @@ static hawser_status order_rows(const hawser_dataset *from, const uint32_t *orde
     return status;
 }
 
+hawser_status hw_split_draw(const hw_call *call, size_t rows, uint32_t **order, size_t *train, hawser_error *error)
+{
+    double fraction = hawser_options_number(call->options, "fraction");
+    HAWSER_TRY(HW_NEW(order, rows, "the order of rows", error));
+    *train = draw(rows, fraction, (uint64_t)hawser_options_integer(call->options, "seed"), *order);
+    if (*train == 0 || *train == rows)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--fraction %g of %zu rows leaves one of the two files without rows",
+                           fraction, rows);
+    return HAWSER_OK;
+}
+
 static hawser_status split_fraction(const hw_call *call, const hawser_dataset *data, hawser_error *error)
 {
-    size_t rows = hawser_dataset_matrix(data)->rows;
-    double fraction = hawser_options_number(call->options, "fraction");
+    size_t rows = hawser_dataset_matrix(data)->rows, train;
     uint32_t *order = NULL;
     hawser_dataset *ordered = NULL;
-    HAWSER_TRY(HW_NEW(&order, rows, "the order of rows", error));
-    size_t train = draw(rows, fraction, (uint64_t)hawser_options_integer(call->options, "seed"), order);
-    hawser_status status = HAWSER_OK;
-    if (train == 0 || train == rows)
-        status = hawser_fail(error, HAWSER_BAD_OPTION, "--fraction %g of %zu rows leaves one of the two files without rows",
-                             fraction, rows);
+    hawser_status status = hw_split_draw(call, rows, &order, &train, error);
     if (status == HAWSER_OK)
         status = order_rows(data, order, &ordered, error);
     if (status == HAWSER_OK)
@@ -231,6 +245,15 @@ static hawser_status suit_caches(const hw_call *call, hawser_dataset *data, haws
     return HAWSER_OK;
 }
 
+/* Words and dates of a table have become columns of numbers, which may not be what was meant. */
+static void say_words(const hw_call *call, const hawser_dataset *data)
+{
+    if (hawser_dataset_schema(data) != NULL && !hawser_options_flag(call->options, "quiet"))
+        fprintf(call->err,
+                "hawser: words and dates were written as columns of numbers; the lines of a CSV file are copied as they "
+                "are if no option on columns is given\n");
+}
+
 hawser_status hw_data_split(hw_call *call, hawser_error *error)
 {
     bool parts = hawser_options_has(call->options, "parts"), fraction = hawser_options_has(call->options, "fraction");
@@ -242,10 +265,16 @@ hawser_status hw_data_split(hw_call *call, hawser_error *error)
     hawser_load how;
     hawser_dataset *data;
     HAWSER_TRY(hawser_load_from_options(call->options, &how, error));
+    bool done = false;
+    if (hw_split_copies(call))
+        HAWSER_TRY(hw_split_lines(call, &how, &done, error));
+    if (done)
+        return HAWSER_OK;
     how.rows_layout = 1;
     HAWSER_TRY(hw_load_as(call, call->words, call->count, &how, &data, error));
-    hawser_status status =
-        check_parts(call, data, parts ? (size_t)hawser_options_integer(call->options, "parts") : 0, error);
+    size_t count = parts ? (size_t)hawser_options_integer(call->options, "parts") : 0;
+    say_words(call, data);
+    hawser_status status = hw_split_check_parts(call, extension_of(call, data), count, error);
     if (status == HAWSER_OK)
         status = suit_caches(call, data, error);
     if (status == HAWSER_OK)

@@ -46,6 +46,38 @@ code 0 "$hawser" data split first.svm --fraction 0.25 --seed 5 -o two --index-ba
 ! cmp -s one.test.svm two.test.svm || complain "another seed draws the same rows"
 code 0 "$hawser" data split small.csv --target y --fraction 0.5 --to csv -o c
 equal "$(head -1 c.test.csv)" "$(head -1 c.train.csv)"
+# Lines of a CSV file are copied, with its header, words, gaps, quotes and line ends; any option on columns makes numbers of them.
+python3 - <<'P'
+rows = ["%d,%s,\"a, \"\"%d\"\"\",2026-01-%02d\r\n" % (i, "" if i % 7 == 0 else "Gr\u00fcn", i % 3, 1 + i % 28) for i in range(90)]
+open("raw.csv", "w", newline="", encoding="utf-8").write("\ufeffn,word,quoted,day\r\n" + "\r\n".join(["".join(rows[:40]), "".join(rows[40:]).rstrip("\r\n")]))
+open("rows", "w", newline="", encoding="utf-8").writelines(rows)
+open("bare.csv", "w").writelines("%d,%d\n" % (i, i * i) for i in range(9))
+P
+gzip -k raw.csv
+for input in raw.csv raw.csv.gz; do
+    code 0 "$hawser" data split $input --fraction 0.2 --seed 4 -o raw
+    equal "$(cat out)" "raw.train.csv	72 rows
+raw.test.csv	18 rows"
+    for part in train test; do
+        equal "$(head -n 1 raw.$part.csv)" "n,word,quoted,day"$'\r'
+        tail -n +2 raw.$part.csv | sed 's/\r*$/\r/' >raw.$part
+    done
+    LC_ALL=C sort raw.train raw.test | cmp -s - <(LC_ALL=C sort rows) || complain "train and test are not the lines of $input"
+done
+code 0 "$hawser" data split raw.csv --parts 4 -o raw
+cat raw.[1-4].csv | sed 's/\r*$/\r/' | grep -v '^n,' | cmp -s - rows || complain "the parts are not the lines"
+code 0 "$hawser" data split bare.csv --parts 2 -o bare
+cat bare.1.csv bare.2.csv | cmp -s - bare.csv || complain "the parts of a file without names are not its lines"
+code 0 "$hawser" data split raw.csv --parts 2 --dates day --missing level -o raw
+has err "words and dates were written as columns of numbers"
+equal "$(cut -f 1 out)" "raw.1.svm
+raw.2.svm"
+cp raw.csv raw.train.csv
+code 2 "$hawser" data split raw.train.csv --fraction 0.5 -o raw
+says "would overwrite the input"
+cmp -s raw.csv raw.train.csv || complain "the input was overwritten"
+code 2 "$hawser" data split raw.csv --parts 91 -o raw
+says "the input has only 90 rows"
 # The formats of --to are the rows that can be written.
 "$hawser" data split small.csv --target y --parts 2 --to hwc -o cached >out
 code 0 "$hawser" data info cached.2.hwc --json
