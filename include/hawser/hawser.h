@@ -244,7 +244,8 @@ HAWSER_API const hawser_matrix *hawser_data_view(hawser_context *context, const 
  *
  *  Entries on other nodes read as zeros. The unit fails, with its name, if a kernel of matrix.h touches such a column, through the view or through
  *  the matrix of the state, or if the unit takes the view of a HAWSER_FETCHED matrix that lacks entries on this node before this block has called
- *  hawser_data_fetch for it. A unit that uses only the columns of its own block calls with `count` 0. A unit that walks a column by pointers must name the column here. */
+ *  hawser_data_fetch for it. A unit that uses only the columns of its own block calls with `count` 0. A unit that walks a column by pointers must name the column
+ *  here; under --check it fails where it reads a column that is elsewhere. */
 HAWSER_API hawser_status hawser_data_fetch(hawser_context *context, const char *state, const uint32_t *columns,
                                            size_t count) HAWSER_MUST_USE;
 /** Returns the cache of a replicated state that the unit updates. The unit changes it in place; the difference is the delta. */

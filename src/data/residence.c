@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/type.h"
+#include "data/absent.h"
 
 hawser_status hw_residence_new(const hawser_matrix *whole, hw_owners *owners, uint32_t self, struct hawser_residence **out,
                                hawser_error *error)
@@ -119,6 +120,13 @@ uint64_t hw_foreign_bytes(const struct hawser_residence *residence, uint32_t nod
     return bytes;
 }
 
+void hw_residence_guard(struct hawser_residence *residence)
+{
+    if (!residence->guarded)
+        hw_absent_close(&residence->whole, &residence->presence);
+    residence->guarded = true;
+}
+
 void hw_forget_requests(struct hawser_residence *residence)
 {
     for (size_t j = 0; j < residence->whole.cols; j++) {
@@ -143,15 +151,18 @@ static void take_column(const hawser_matrix *whole, size_t column, void *bytes)
         memcpy((char *)bytes + count * size, whole->indices + begin, count * sizeof(uint32_t));
 }
 
-static hawser_status put_column(const hawser_matrix *whole, size_t column, const void *bytes, size_t length,
+static hawser_status put_column(const struct hawser_residence *residence, size_t column, const void *bytes, size_t length,
                                 hawser_error *error)
 {
+    const hawser_matrix *whole = &residence->whole;
     if (column >= whole->cols || length != column_bytes(whole, column))
         return hawser_fail(error, HAWSER_INTERNAL, "column %zu arrived in %zu bytes, which do not fit it", column, length);
     uint64_t count = column_entries(whole, column), begin = column_begin(whole, column);
     size_t size = hw_type_size(whole->type);
     if (count == 0)
         return HAWSER_OK;
+    if (residence->guarded)
+        HAWSER_TRY(hw_absent_open(whole, column, error));
     memcpy((char *)(uintptr_t)whole->values + begin * size, bytes, count * size);
     if (whole->layout == HAWSER_DENSE)
         return HAWSER_OK;
@@ -207,7 +218,7 @@ hawser_status hw_columns_take(struct hawser_residence *residence, const void *by
             return hawser_fail(error, HAWSER_INTERNAL, "column %llu arrived in an impossible form",
                                (unsigned long long)head.column);
         if (!hw_is_here(residence, (uint32_t)head.column)) {
-            HAWSER_TRY(put_column(&residence->whole, head.column, at + sizeof head, head.length, error));
+            HAWSER_TRY(put_column(residence, head.column, at + sizeof head, head.length, error));
             atomic_store_explicit(&residence->state[head.column], HW_HERE, memory_order_release);
         }
         at += sizeof head + padded(head.length);

@@ -10,6 +10,7 @@ struct hawser_residence {
     hw_presence presence;
     hawser_matrix whole; /* the matrix itself, without residence */
     uint32_t self;
+    bool guarded;                 /* pages of absent columns are inaccessible: absent.h */
     hw_owners owners;             /* a view of a part shares the arrays */
     _Atomic unsigned char *state; /* of each column: hw_column_state; stored with release order after the entries */
     struct hw_row_blocks *
@@ -46,6 +47,8 @@ static inline uint64_t hw_absent_taken(struct hawser_residence *residence)
         return 0;
     return atomic_exchange_explicit(&residence->presence.absent, 0, memory_order_relaxed);
 }
+/* Makes the memory of absent columns inaccessible, once. No other thread may use the matrix meanwhile. */
+void hw_residence_guard(struct hawser_residence *residence);
 /* Forgets requests whose replies were dropped with a run that failed, so that a later run makes them again. */
 void hw_forget_requests(struct hawser_residence *residence);
 

@@ -14,6 +14,7 @@
 
 #include "directory.h"
 #include "nodes.h"
+#include "sanitized.h"
 
 enum { ROWS = 60, COLS = 12, FILES = 2 };
 
@@ -558,6 +559,88 @@ static void whole_state_over_the_memory_limit_is_refused(void **state)
     check_all(nodes, 2, "with more memory");
 }
 
+/* Sums the own columns, then the whole by pointers after what `user` has fetched: nothing, or all. */
+static hawser_status walk_wide(hawser_context *context)
+{
+    uint32_t all[WIDE];
+    const bool *fetches = hawser_user(context);
+    const hawser_matrix *A = hawser_data_view(context, "data");
+    double sum = 0;
+    for (uint32_t j = 0; j < WIDE; j++)
+        all[j] = j;
+    HAWSER_TRY(hawser_data_fetch(context, "data", all, *fetches ? WIDE : 0));
+    HAWSER_TRY(walk(context, A, &sum));
+    return hawser_report(context, "sum", sum);
+}
+
+typedef struct guarded {
+    const char *path;
+    hawser_split split;
+    bool fetches;
+    double expected; /* NAN: it is refused */
+} guarded;
+
+static void run_guarded(test_node *node)
+{
+    guarded *what = node->user;
+    const hawser_load load = {0};
+    hawser_dataset *data = NULL;
+    node->status = hawser_job_load(node->job, &what->path, 1, &load, &data, &node->error);
+    for (int turn = 0; turn < 2 && node->status == HAWSER_OK; turn++) {
+        hawser_program *program = hawser_program_new("guarded", &what->fetches);
+        hawser_run *run = NULL;
+        hawser_state *state = hawser_data_state(program, "data", hawser_dataset_matrix(data), what->split);
+        hawser_metric_declare(program, "sum", HAWSER_SUM);
+        hawser_unit(hawser_root(program), "walk", walk_wide, HAWSER_READS(state), NULL);
+        node->status = hawser_run_program(node->job, program, &run, &node->error);
+        if (node->status == HAWSER_OK && node->node == 0 && !(hawser_result_metric(run, "sum") == what->expected))
+            node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "the sum is %g", hawser_result_metric(run, "sum"));
+        hawser_run_free(run);
+        hawser_program_free(program);
+    }
+    hawser_dataset_free(data);
+}
+
+/* Without --check a unit that does not keep its word reads zeros. */
+static void walk_over_absent_columns_fails_under_check(void **state)
+{
+    (void)state;
+    const char *const options[] = {"workers", "4", "timeout", "60", "check", "yes", NULL};
+    if (SANITIZED) {
+        print_message("sanitizers handle faults themselves\n");
+        skip();
+    }
+    const char *const paths[] = {"wide.csv", "wide.svm"};
+    write_wide(paths[0]);
+    FILE *sparse = fopen(paths[1], "w");
+    assert_non_null(sparse);
+    for (int i = 0; i < WIDE; i++) {
+        fprintf(sparse, "0");
+        for (int j = i % 2; j < WIDE; j += 2)
+            fprintf(sparse, " %d:%d", j + 1, 1 + (i + j) % 9);
+        fputc('\n', sparse);
+    }
+    fclose(sparse);
+    for (int p = 0; p < 2; p++)
+        for (uint32_t count = 1; count <= 3; count++) {
+            test_node nodes[NODES_MOST];
+            guarded what = {paths[p], HAWSER_WHOLE, false, 4 * sum_of(paths[p])};
+            run_nodes(nodes, count, options, run_guarded, &what);
+            check_all(nodes, count, "a whole state under --check");
+            what.split = HAWSER_FETCHED;
+            what.fetches = true;
+            run_nodes(nodes, count, options, run_guarded, &what);
+            check_all(nodes, count, "a fetched state under --check");
+            what.fetches = false;
+            run_nodes(nodes, count, options, run_guarded, &what);
+            for (uint32_t i = 0; count > 1 && i < count; i++)
+                if (nodes[i].status != HAWSER_BAD_PROGRAM || strstr(nodes[i].error.text, "unit 'walk', block ") == NULL ||
+                    strstr(nodes[i].error.text, "of data state 'data' was read by a pointer, but is on another node") ==
+                        NULL)
+                    fail_msg("node %u of %u: %d %s", i, count, nodes[i].status, nodes[i].error.text);
+        }
+}
+
 static void print_plan(test_node *node)
 {
     const char *path = node->user;
@@ -753,6 +836,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(whole_states_are_whole_over_nodes, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(whole_state_over_the_memory_limit_is_refused, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(whole_states_are_fetched_once_under_any_sync, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(walk_over_absent_columns_fails_under_check, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(plan_shows_the_bytes_to_fetch, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(real_data_have_one_sum_on_any_nodes, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(kernels_record_columns_of_other_nodes, make_directory, remove_directory),

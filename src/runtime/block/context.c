@@ -8,6 +8,7 @@
 #include "base/layout.h"
 #include "linalg/sound.h"
 #include "runtime/block/stored.h"
+#include "runtime/block/trap.h"
 #include "runtime/session/fetch.h"
 
 static bool visits(const hawser_context *context)
@@ -141,6 +142,19 @@ static bool is_failure(hawser_status status)
     return status < HAWSER_OK && status >= HAWSER_INTERNAL;
 }
 
+static hawser_status call(hawser_context *context, hawser_unit_function *function)
+{
+    const hawser_state *state;
+    size_t column;
+    hawser_status status = hw_trap_call(context->worker->trap, function, context, &state, &column);
+    if (state == NULL)
+        return status;
+    return refuse(context,
+                  "column %zu of data state '%s' was read by a pointer, but is on another node (--check); fetch it by "
+                  "hawser_data_fetch before it is used",
+                  column, state->name);
+}
+
 hawser_status hw_context_run(hw_worker *worker, const hawser_operator *unit, const hawser_state *rebuilds)
 {
     uint64_t seed = worker->session->job->settings.seed;
@@ -156,7 +170,7 @@ hawser_status hw_context_run(hw_worker *worker, const hawser_operator *unit, con
     HAWSER_TRY(fetch_parts(&context));
     hw_watched_before before = unit != NULL ? hw_call_begin(&worker->mailbox, "unit", unit->name)
                                             : hw_call_begin(&worker->mailbox, "rebuild of state", rebuilds->name);
-    hawser_status status = (unit != NULL ? unit->function : rebuilds->rebuild)(&context);
+    hawser_status status = call(&context, unit != NULL ? unit->function : rebuilds->rebuild);
     hw_watch_end(&worker->mailbox.work, before);
     for (uint32_t i = 0; i < worker->session->program->state_count; i++)
         worker->parts[i].page_filled = false;

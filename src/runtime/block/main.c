@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "runtime/block/phase.h"
 #include "runtime/block/stored.h"
+#include "runtime/block/trap.h"
 
 static hawser_status open_local(hw_worker *worker, hw_state_part *part, hawser_error *error)
 {
@@ -113,6 +114,7 @@ hawser_status hw_worker_open(hw_worker *worker, hw_session *session, uint32_t bl
     for (const hawser_state *state = program->states; state != NULL; state = state->next)
         HAWSER_TRY(open_part(worker, state, error));
     HAWSER_TRY(hw_worker_new_scratch(worker, error));
+    HAWSER_TRY(hw_trap_new(session, &worker->trap, error));
     HAWSER_TRY(hw_message_new(sizeof(hw_failure_report), &worker->failure_report, error));
     HAWSER_TRY(hw_worker_open_reductions(worker, error));
     for (uint32_t i = 0; i < HW_METRICS_MOST; i++)
@@ -134,6 +136,7 @@ void hw_worker_close(hw_worker *worker)
         hw_part_unmap_page(part);
     }
     hw_worker_free_scratch(worker);
+    hw_trap_free(worker->trap);
     hw_reduction_free(worker->reduction);
     free(worker->parts);
     free(worker->events);

@@ -50,6 +50,7 @@ typedef struct hw_worker {
     uint32_t block;
     hw_state_part *parts; /* by state number */
     void *scratch;
+    struct hw_trap *trap;       /* under --check; NULL: none */
     hw_reduction *reduction;    /* NULL: no unit of the program reduces */
     hw_log *log;                /* for the job's history; NULL: none */
     hw_message *failure_report; /* preallocated, so that lack of memory can be reported */

@@ -1,4 +1,5 @@
 /* run.c - one execution from its plan to its results: blocks, transport, executor. */
+#include "runtime/block/trap.h"
 #include "runtime/drive/agent.h"
 #include "runtime/drive/collect.h"
 #include "runtime/drive/driver.h"
@@ -100,6 +101,7 @@ static hawser_status open_session(hw_session *session, hawser_error *error)
         return hawser_fail(error, HAWSER_BAD_OPTION, "%u workers are too few for %u nodes; raise --workers", session->blocks,
                            session->nodes);
     HAWSER_TRY(hw_fetch_check(session, error));
+    HAWSER_TRY(hw_trap_session(session, error));
     HAWSER_TRY(hw_keep_open(session, error));
     HAWSER_TRY(open_executor(session, error));
     HAWSER_TRY(HW_NEW(&session->workers, session->local, "blocks", error));
