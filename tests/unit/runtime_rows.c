@@ -160,6 +160,32 @@ static hawser_status check_shape(test_node *node, const input *what, const hawse
     return HAWSER_OK;
 }
 
+/* The cut as the headers describe it: rows of dense data in equal shares, else each cut where the cost before it, an entry or an eighth of a row each, is
+ * nearest to its share; no block is empty while there are enough rows. */
+static size_t cut_at(const input *what, size_t p, size_t blocks, size_t before)
+{
+    const hawser_matrix *A = hawser_dataset_matrix(what->whole);
+    size_t n = A->rows, best = 0, most = n - (n < blocks - p ? n : blocks - p);
+    if (A->layout == HAWSER_DENSE)
+        return n / blocks * p + (p < n % blocks ? p : n % blocks);
+    uint64_t *offsets = calloc(n + 1, sizeof *offsets), cost = 0, nearest = UINT64_MAX;
+    assert_non_null(offsets);
+    for (uint64_t e = 0; e < A->stored; e++)
+        offsets[A->indices[e] + 1]++;
+    uint64_t wanted = (A->stored + 8 * n) * p / blocks;
+    for (size_t c = 0; c <= n; c++) {
+        cost += c > 0 ? offsets[c] + 8 : 0;
+        uint64_t distance = cost < wanted ? wanted - cost : cost - wanted;
+        if (distance <= nearest)
+            best = c;
+        nearest = distance < nearest ? distance : nearest;
+    }
+    free(offsets);
+    best = best > most ? most : best;
+    best = best < before + 1 ? before + 1 : best;
+    return best < n ? best : n;
+}
+
 static hawser_status check_cut(test_node *node, input *what, const hawser_dataset *data)
 {
     uint32_t blocks = 0;
@@ -168,6 +194,9 @@ static hawser_status check_cut(test_node *node, input *what, const hawser_datase
         return hawser_fail(&node->error, HAWSER_BAD_INPUT, "there is no cut for %s workers", what->workers);
     if (node->nodes == 1)
         memcpy(what->cut, cut, (blocks + 1) * sizeof *cut);
+    for (size_t p = 1; p < blocks; p++)
+        if (cut[p] != cut_at(what, p, blocks, cut[p - 1]))
+            return hawser_fail(&node->error, HAWSER_BAD_INPUT, "cut %zu of %u is at row %zu", p, blocks, cut[p]);
     return memcmp(cut, what->cut, (blocks + 1) * sizeof *cut) == 0
                ? HAWSER_OK
                : hawser_fail(&node->error, HAWSER_BAD_INPUT, "the cut differs from that of one node");
@@ -246,6 +275,9 @@ static void svmlight(void **state)
         on_all_counts((input){.paths = {"*.svm"}, .count = 1, .load = {.type = HAWSER_F32, .index_base = base + 1}});
     }
     on_all_counts((input){.paths = {two}, .count = 1}); /* fewer rows than nodes and blocks */
+    /* Only the first row shows that columns are counted from 0. */
+    put_file("base.svm", "1 0:5 3:1\n2 1:1 2:2\n3 3:4\n4 1:7 3:9\n5 2:1\n6 1:1 2:8\n7 3:3\n8 1:4\n9 2:2 3:1\n");
+    on_all_counts((input){.paths = {"base.svm"}, .count = 1});
     put_file("zeros.svm", "1\n2\n3\n4 7:0\n5\n6\n7\n");
     on_all_counts((input){.paths = {"zeros.svm"}, .count = 1, .load = {.index_base = 1}});
 }
