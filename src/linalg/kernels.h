@@ -39,6 +39,20 @@ typedef struct hw_typed_kernels {
                            hw_moments *out);
 } hw_typed_kernels;
 
+/* The kernels over rows for a type of stored numbers and a type of arithmetic; both sides of a product and the result are of the latter. Each
+ * entry of a result is summed in the order of its terms. */
+typedef struct hw_row_kernels {
+    /* Adds sum_t a[r * across + t * along] B[t * ldb + c] to out[r * ldo + c] for r < lines, t < terms, c < k. */
+    void (*dense_block)(size_t lines, size_t terms, const void *a, size_t across, size_t along, const void *B, size_t ldb,
+                        size_t k, void *out, size_t ldo);
+    void (*sparse_multiply)(size_t rows, const uint64_t *offsets, const uint32_t *indices, const void *values, const void *B,
+                            size_t ldb, size_t k, void *out, size_t ldo);
+    void (*sparse_accumulate)(size_t rows, const uint64_t *offsets, const uint32_t *indices, const void *values,
+                              const void *R, size_t ldr, size_t k, void *G, size_t ldg);
+    /* From the products of a row with k centres to its squared distances; row_square NULL leaves its term and the bound at 0 out. */
+    void (*finish)(size_t k, const void *row_square, const void *squares, void *products);
+} hw_row_kernels;
+
 typedef struct hw_kernels {
     const char *name;
     double (*weighted_dot)(size_t n, const double *x, const double *y, const double *weights);
@@ -47,6 +61,7 @@ typedef struct hw_kernels {
     void (*gram_panel)(const double *const *left, const double *const *right, size_t from, size_t count, size_t right_from,
                        size_t right_to, double *G, size_t ld, size_t top);
     hw_typed_kernels typed[2]; /* by hawser_type: HAWSER_F64, HAWSER_F32 */
+    hw_row_kernels rows[2][2]; /* by hawser_type of the stored numbers, then of the arithmetic */
 } hw_kernels;
 
 /* Returns the fastest variant that this processor runs. */

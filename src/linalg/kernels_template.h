@@ -2,6 +2,7 @@
  *   HW_TARGET   attribute that chooses the instruction set, or nothing
  *   HW_WIDTH    doubles in one register: eight lanes take 8 / HW_WIDTH registers
  *   HW_VARIANT  name of the resulting table, and HW_VARIANT_NAME, the same as text
+ *   HW_ROWS_LINES x HW_ROWS_REGISTERS  registers of sums of a tile of a product with a block
  *   HW_COLUMNS  dense columns that are scanned together, and HW_TILE_A x HW_TILE_B, columns of a Gram tile: as many as the registers hold. */
 #include <string.h>
 
@@ -41,6 +42,32 @@ enum { HW_PARTS = 8 / HW_WIDTH };
 #undef HW_T
 #undef HW_VECTOR
 #undef HW_NAME
+
+enum { HW_ROWS_TERMS = 128 }; /* of a product that are packed together: they stay in the first-level cache */
+#define HW_T          double
+#define HW_A          double
+#define HW_ROWS(name) name##_f64_f64
+#include "linalg/kernels_rows.h"
+#undef HW_A
+#undef HW_ROWS
+#define HW_A          float
+#define HW_ROWS(name) name##_f64_f32
+#include "linalg/kernels_rows.h"
+#undef HW_T
+#undef HW_A
+#undef HW_ROWS
+#define HW_T          float
+#define HW_A          double
+#define HW_ROWS(name) name##_f32_f64
+#include "linalg/kernels_rows.h"
+#undef HW_A
+#undef HW_ROWS
+#define HW_A          float
+#define HW_ROWS(name) name##_f32_f32
+#include "linalg/kernels_rows.h"
+#undef HW_T
+#undef HW_A
+#undef HW_ROWS
 
 static HW_TARGET double weighted_dot(size_t n, const double *x, const double *y, const double *weights)
 {
@@ -128,5 +155,14 @@ static HW_TARGET void gram_panel(const double *const *left, const double *const 
             sparse_axpy_##suffix, sparse_moments_##suffix                                                                   \
     }
 
-const hw_kernels HW_VARIANT = {
-    HW_VARIANT_NAME, weighted_dot, gram_panel, {[HAWSER_F64] = HW_TYPED(f64), [HAWSER_F32] = HW_TYPED(f32)}};
+#define HW_OF_ROWS(suffix)                                                                                                  \
+    {                                                                                                                       \
+        dense_block_##suffix, sparse_multiply_##suffix, sparse_accumulate_##suffix, finish_##suffix                         \
+    }
+
+const hw_kernels HW_VARIANT = {HW_VARIANT_NAME,
+                               weighted_dot,
+                               gram_panel,
+                               {[HAWSER_F64] = HW_TYPED(f64), [HAWSER_F32] = HW_TYPED(f32)},
+                               {[HAWSER_F64] = {[HAWSER_F64] = HW_OF_ROWS(f64_f64), [HAWSER_F32] = HW_OF_ROWS(f64_f32)},
+                                [HAWSER_F32] = {[HAWSER_F64] = HW_OF_ROWS(f32_f64), [HAWSER_F32] = HW_OF_ROWS(f32_f32)}}};

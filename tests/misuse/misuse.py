@@ -9,9 +9,11 @@ the calls are given (f->...) and says what must come of each. A function that th
 import re
 import sys
 
-# The inner-loop kernels of matrix.h and batches.h look at nothing but their numbers.
+# The inner-loop kernels of matrix.h, row_kernels.h and batches.h look at nothing but their numbers.
 KERNELS = {"hawser_column_dot", "hawser_column_axpy", "hawser_column_moments", "hawser_scan", "hawser_scan_some",
-           "hawser_combine", "hawser_multiply", "hawser_dot", "hawser_batch_gather"}
+           "hawser_combine", "hawser_multiply", "hawser_dot", "hawser_batch_gather"} | {
+    name + end for end in ("", "_f32") for name in ("hawser_row_dot", "hawser_row_axpy", "hawser_row_distance", "hawser_row_squares",
+                                                    "hawser_multiply_block", "hawser_accumulate_block", "hawser_distances")}
 
 # What a parameter is given, by its type and name, or by its type alone.
 GIVEN = {

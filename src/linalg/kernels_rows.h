@@ -1,0 +1,166 @@
+/* kernels_rows.h - the loops over rows for stored numbers of type HW_T and arithmetic in HW_A. It has no guard, because kernels_template.h
+ * includes it once per pair.
+ *
+ * A dense matrix is given by two steps: number (r, t) of a tile is a[r * across + t * along]. So one tile serves both dense layouts and both products:
+ * r are the lines of the output, t the terms of its sums. */
+
+typedef HW_A HW_ROWS(vector) __attribute__((vector_size(8 * HW_WIDTH)));
+typedef HW_A HW_ROWS(unaligned) __attribute__((vector_size(8 * HW_WIDTH), aligned(sizeof(HW_A)), may_alias));
+
+enum {
+    HW_ROWS(LANES) = 8 * HW_WIDTH / sizeof(HW_A),                   /* numbers of a register */
+    HW_ROWS(MOST) = HW_ROWS_REGISTERS * 8 * HW_WIDTH / sizeof(HW_A) /* columns of a tile */
+};
+
+/* Adds `terms` products to `lines` x `registers` sums. `b` has HW_ROWS(MOST) columns. */
+static inline HW_INLINE void HW_ROWS(tile)(const size_t lines, const size_t registers, size_t terms, const HW_T *a,
+                                           size_t across, size_t along, const HW_A *b, HW_A *out, size_t ldo)
+{
+    HW_ROWS(vector) sum[HW_ROWS_LINES][HW_ROWS_REGISTERS];
+    HW_UNROLL
+    for (size_t r = 0; r < lines; r++) {
+        HW_UNROLL
+        for (size_t v = 0; v < registers; v++)
+            sum[r][v] = *(const HW_ROWS(unaligned) *)(out + r * ldo + v * HW_ROWS(LANES));
+    }
+    for (size_t t = 0; t < terms; t++, a += along, b += HW_ROWS(MOST)) {
+        HW_ROWS(vector) right[HW_ROWS_REGISTERS];
+        HW_UNROLL
+        for (size_t v = 0; v < registers; v++)
+            right[v] = *(const HW_ROWS(unaligned) *)(b + v * HW_ROWS(LANES));
+        HW_UNROLL
+        for (size_t r = 0; r < lines; r++) {
+            HW_A left = (HW_A)a[r * across];
+            HW_UNROLL
+            for (size_t v = 0; v < registers; v++)
+                sum[r][v] += left * right[v];
+        }
+    }
+    HW_UNROLL
+    for (size_t r = 0; r < lines; r++) {
+        HW_UNROLL
+        for (size_t v = 0; v < registers; v++)
+            *(HW_ROWS(unaligned) *)(out + r * ldo + v * HW_ROWS(LANES)) = sum[r][v];
+    }
+}
+
+/* Adds to lines [0, lines) of `out`, which have `registers` whole registers of numbers. */
+static inline HW_INLINE void HW_ROWS(lines)(const size_t registers, size_t lines, size_t terms, const HW_T *a, size_t across,
+                                            size_t along, const HW_A *b, HW_A *out, size_t ldo)
+{
+    size_t r = 0;
+    for (; r + HW_ROWS_LINES <= lines; r += HW_ROWS_LINES)
+        HW_ROWS(tile)(HW_ROWS_LINES, registers, terms, a + r * across, across, along, b, out + r * ldo, ldo);
+    for (; r < lines; r++)
+        HW_ROWS(tile)(1, registers, terms, a + r * across, across, along, b, out + r * ldo, ldo);
+}
+
+/* Adds to lines of `width` numbers, fewer than a register has. Their sums are computed in a register of a buffer, so the unused lanes harm
+ * nothing. Loops copy so few numbers faster than memcpy. */
+static inline HW_INLINE void HW_ROWS(narrow)(size_t lines, size_t width, size_t terms, const HW_T *a, size_t across,
+                                             size_t along, const HW_A *b, HW_A *out, size_t ldo)
+{
+    enum { LANES = HW_ROWS(LANES) };
+    HW_A sums[HW_ROWS_LINES * LANES] = {0};
+    for (size_t first = 0; first < lines; first += HW_ROWS_LINES) {
+        size_t some = lines - first < HW_ROWS_LINES ? lines - first : HW_ROWS_LINES;
+        for (size_t r = 0; r < some; r++)
+            for (size_t c = 0; c < width; c++)
+                sums[r * LANES + c] = out[(first + r) * ldo + c];
+        HW_ROWS(lines)(1, some, terms, a + first * across, across, along, b, sums, LANES);
+        for (size_t r = 0; r < some; r++)
+            for (size_t c = 0; c < width; c++)
+                out[(first + r) * ldo + c] = sums[r * LANES + c];
+    }
+}
+
+static inline HW_INLINE void HW_ROWS(pack)(size_t terms, size_t width, const HW_A *B, size_t ldb, HW_A *packed)
+{
+    for (size_t t = 0; t < terms; t++)
+        if (width == HW_ROWS(MOST))
+            memcpy(packed + t * HW_ROWS(MOST), B + t * ldb, HW_ROWS(MOST) * sizeof *B);
+        else
+            for (size_t c = 0; c < width; c++)
+                packed[t * HW_ROWS(MOST) + c] = B[t * ldb + c];
+}
+
+static HW_TARGET void HW_ROWS(dense_block)(size_t lines, size_t terms, const void *values, size_t across, size_t along,
+                                           const void *right, size_t ldb, size_t k, void *result, size_t ldo)
+{
+    const HW_A *B = right;
+    HW_A *out = result, packed[HW_ROWS_TERMS * HW_ROWS(MOST)];
+    memset(packed, 0, sizeof packed);
+    for (size_t t = 0; t < terms; t += HW_ROWS_TERMS) {
+        const HW_T *a = (const HW_T *)values + t * along;
+        size_t some = terms - t < HW_ROWS_TERMS ? terms - t : HW_ROWS_TERMS;
+        for (size_t c = 0; c < k; c += HW_ROWS(MOST)) {
+            size_t width = k - c < HW_ROWS(MOST) ? k - c : HW_ROWS(MOST), done = 0;
+            HW_ROWS(pack)(some, width, B + t * ldb + c, ldb, packed);
+            if (width == HW_ROWS(MOST)) {
+                HW_ROWS(lines)(HW_ROWS_REGISTERS, lines, some, a, across, along, packed, out + c, ldo);
+                continue;
+            }
+            for (; done + HW_ROWS(LANES) <= width; done += HW_ROWS(LANES))
+                HW_ROWS(lines)(1, lines, some, a, across, along, packed + done, out + c + done, ldo);
+            if (done < width)
+                HW_ROWS(narrow)(lines, width - done, some, a, across, along, packed + done, out + c + done, ldo);
+        }
+    }
+}
+
+/* Adds a * right to out, k numbers. */
+static inline HW_INLINE void HW_ROWS(add)(size_t k, HW_A a, const HW_A *right, HW_A *out)
+{
+    size_t c = 0;
+    for (; c + HW_ROWS(LANES) <= k; c += HW_ROWS(LANES))
+        *(HW_ROWS(unaligned) *)(out + c) += a * *(const HW_ROWS(unaligned) *)(right + c);
+    for (; c < k; c++)
+        out[c] += a * right[c];
+}
+
+static HW_TARGET void HW_ROWS(sparse_multiply)(size_t rows, const uint64_t *offsets, const uint32_t *indices,
+                                               const void *values, const void *right, size_t ldb, size_t k, void *result,
+                                               size_t ldo)
+{
+    const HW_T *a = values;
+    const HW_A *B = right;
+    for (size_t i = 0; i < rows; i++) {
+        HW_A *out = (HW_A *)result + i * ldo;
+        size_t c = 0;
+        for (; c + HW_ROWS(MOST) <= k; c += HW_ROWS(MOST)) {
+            HW_ROWS(vector) sum[HW_ROWS_REGISTERS];
+            memset(sum, 0, sizeof sum);
+            for (uint64_t e = offsets[i]; e < offsets[i + 1]; e++) {
+                const HW_A *b = B + indices[e] * ldb + c;
+                HW_UNROLL
+                for (size_t v = 0; v < HW_ROWS_REGISTERS; v++)
+                    sum[v] += (HW_A)a[e] * *(const HW_ROWS(unaligned) *)(b + v * HW_ROWS(LANES));
+            }
+            memcpy(out + c, sum, sizeof sum);
+        }
+        memset(out + c, 0, (k - c) * sizeof *out);
+        for (uint64_t e = offsets[i]; c < k && e < offsets[i + 1]; e++)
+            HW_ROWS(add)(k - c, (HW_A)a[e], B + indices[e] * ldb + c, out + c);
+    }
+}
+
+static HW_TARGET void HW_ROWS(sparse_accumulate)(size_t rows, const uint64_t *offsets, const uint32_t *indices,
+                                                 const void *values, const void *right, size_t ldr, size_t k, void *result,
+                                                 size_t ldg)
+{
+    const HW_T *a = values;
+    for (size_t i = 0; i < rows; i++)
+        for (uint64_t e = offsets[i]; e < offsets[i + 1]; e++)
+            HW_ROWS(add)(k, (HW_A)a[e], (const HW_A *)right + i * ldr, (HW_A *)result + indices[e] * ldg);
+}
+
+/* Computes row_square - 2 out + squares for the k products of a row. */
+static HW_TARGET void HW_ROWS(finish)(size_t k, const void *row_square, const void *of_centres, void *products)
+{
+    const HW_A *squares = of_centres;
+    HW_A *out = products, own = row_square != NULL ? *(const HW_A *)row_square : 0;
+    for (size_t c = 0; c < k; c++)
+        out[c] = (own - (HW_A)2 * out[c]) + squares[c];
+    for (size_t c = 0; row_square != NULL && c < k; c++)
+        out[c] = out[c] > 0 ? out[c] : 0;
+}

@@ -1,0 +1,130 @@
+/* rows_typed.h - the functions of hawser/row_kernels.h for arithmetic in HW_A. It has no guard, because rows.c includes it once per type. */
+
+/* Returns the sum of 16 lanes, always by this tree. */
+static HW_A HW_OF(sum_lanes)(HW_A lane[16])
+{
+    for (size_t half = 8; half > 0; half /= 2)
+        for (size_t k = 0; k < half; k++)
+            lane[k] += lane[k + half];
+    return lane[0];
+}
+
+static HW_A HW_OF(value)(const hawser_matrix *A, const line_of_row *r, size_t k)
+{
+    return (HW_A)hw_value_at(r->values, A->type, k * r->step);
+}
+
+/* Returns a term of a sum over a row: a number's product with x, the square of its distance from x, or its square. */
+static inline __attribute__((always_inline)) HW_A HW_OF(term)(terms what, HW_A a, const HW_A *x)
+{
+    return what == PRODUCTS ? a * *x : what == SQUARES ? a * a : (a - *x) * (a - *x);
+}
+
+/* Entry k is in lane k mod 16, as in the dense dots of kernels_typed.h. Constants for `type`, `step` and `what` make this a loop over registers. */
+static inline __attribute__((always_inline)) HW_A HW_OF(sum_dense)(const void *values, hawser_type type, size_t step,
+                                                                   size_t n, terms what, const HW_A *x)
+{
+    HW_A lane[16] = {0};
+    size_t k = 0;
+    for (; k + 16 <= n; k += 16)
+        for (size_t l = 0; l < 16; l++)
+            lane[l] += HW_OF(term)(what, (HW_A)hw_value_at(values, type, (k + l) * step), x + k + l);
+    for (size_t l = 0; k + l < n; l++)
+        lane[l] += HW_OF(term)(what, (HW_A)hw_value_at(values, type, (k + l) * step), x + k + l);
+    return HW_OF(sum_lanes)(lane);
+}
+
+static inline __attribute__((always_inline)) HW_A HW_OF(sum_row)(const hawser_matrix *A, const line_of_row *r, terms what,
+                                                                 const HW_A *x)
+{
+    if (r->step != 1)
+        return HW_OF(sum_dense)(r->values, A->type, r->step, r->count, what, x);
+    return A->type == HAWSER_F32 ? HW_OF(sum_dense)(r->values, HAWSER_F32, 1, r->count, what, x)
+                                 : HW_OF(sum_dense)(r->values, HAWSER_F64, 1, r->count, what, x);
+}
+
+HW_A HW_OF(hawser_row_dot)(const hawser_matrix *A, size_t i, const HW_A *x)
+{
+    line_of_row r = row_at(A, i);
+    if (A->layout != HAWSER_CSR)
+        return HW_OF(sum_row)(A, &r, PRODUCTS, x);
+    HW_A lane[16] = {0};
+    for (size_t k = 0; k < r.count; k++)
+        lane[k % 16] += HW_OF(value)(A, &r, k) * x[r.indices[k]];
+    return HW_OF(sum_lanes)(lane);
+}
+
+void HW_OF(hawser_row_axpy)(const hawser_matrix *A, size_t i, HW_A step, HW_A *x)
+{
+    line_of_row r = row_at(A, i);
+    for (size_t k = 0; k < r.count; k++)
+        x[r.indices != NULL ? r.indices[k] : k] += HW_OF(value)(A, &r, k) * step;
+}
+
+/* Adds the terms of a sparse row over all columns, in the lanes of a dense one. */
+static HW_A HW_OF(sparse_distance)(const hawser_matrix *A, const line_of_row *r, const HW_A *c)
+{
+    HW_A lane[16] = {0};
+    size_t k = 0;
+    for (size_t j = 0; j < A->cols; j++) {
+        bool stored = k < r->count && r->indices[k] == j;
+        HW_A difference = (stored ? HW_OF(value)(A, r, k) : 0) - c[j];
+        lane[j % 16] += difference * difference;
+        k += stored;
+    }
+    return HW_OF(sum_lanes)(lane);
+}
+
+HW_A HW_OF(hawser_row_distance)(const hawser_matrix *A, size_t i, const HW_A *c)
+{
+    line_of_row r = row_at(A, i);
+    return A->layout != HAWSER_CSR ? HW_OF(sum_row)(A, &r, DISTANCES, c) : HW_OF(sparse_distance)(A, &r, c);
+}
+
+/* The entries of a sparse row are side by side, too. */
+void HW_OF(hawser_row_squares)(const hawser_matrix *A, HW_A *out)
+{
+    for (size_t i = 0; i < A->rows; i++) {
+        line_of_row r = row_at(A, i);
+        out[i] = HW_OF(sum_row)(A, &r, SQUARES, NULL);
+    }
+}
+
+void HW_OF(hawser_multiply_block)(const hawser_matrix *A, const HW_A *B, size_t ldb, size_t k, HW_A *out, size_t ldo)
+{
+    assert(A->layout != HAWSER_CSC);
+    const hw_row_kernels *kernels = &hw_kernels_best()->rows[A->type][HW_ARITHMETIC];
+    hw_touch_columns(A);
+    if (A->layout == HAWSER_CSR) {
+        kernels->sparse_multiply(A->rows, A->offsets, A->indices, A->values, B, ldb, k, out, ldo);
+        return;
+    }
+    for (size_t i = 0; i < A->rows; i++)
+        memset(out + i * ldo, 0, k * sizeof *out);
+    for (size_t i = 0; A->cols > 0 && i < A->rows; i += PANEL)
+        kernels->dense_block(A->rows - i < PANEL ? A->rows - i : PANEL, A->cols, at(A, hw_dense_place(A, i, 0)), down(A),
+                             along(A), B, ldb, k, out + i * ldo, ldo);
+}
+
+void HW_OF(hawser_accumulate_block)(const hawser_matrix *A, const HW_A *R, size_t ldr, size_t k, HW_A *G, size_t ldg)
+{
+    assert(A->layout != HAWSER_CSC);
+    const hw_row_kernels *kernels = &hw_kernels_best()->rows[A->type][HW_ARITHMETIC];
+    hw_touch_columns(A);
+    if (A->layout == HAWSER_CSR) {
+        kernels->sparse_accumulate(A->rows, A->offsets, A->indices, A->values, R, ldr, k, G, ldg);
+        return;
+    }
+    for (size_t j = 0; A->rows > 0 && j < A->cols; j += PANEL)
+        kernels->dense_block(A->cols - j < PANEL ? A->cols - j : PANEL, A->rows, at(A, hw_dense_place(A, 0, j)), along(A),
+                             down(A), R, ldr, k, G + j * ldg, ldg);
+}
+
+void HW_OF(hawser_distances)(const hawser_matrix *A, const HW_A *row_squares, const HW_A *C, size_t ldc, const HW_A *squares,
+                             size_t k, HW_A *out, size_t ldo)
+{
+    const hw_row_kernels *kernels = &hw_kernels_best()->rows[A->type][HW_ARITHMETIC];
+    HW_OF(hawser_multiply_block)(A, C, ldc, k, out, ldo);
+    for (size_t i = 0; i < A->rows; i++)
+        kernels->finish(k, row_squares != NULL ? &row_squares[i] : NULL, squares, out + i * ldo);
+}
