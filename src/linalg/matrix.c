@@ -225,6 +225,7 @@ void hawser_combine(const hawser_matrix *A, const uint32_t *columns, const doubl
 
 void hawser_multiply(const hawser_matrix *A, const double *w, double constant, double *out)
 {
+    hw_touch_rows(A);
     if (A->layout == HAWSER_CSR) {
         kernels_of(A)->sparse_scan(A->rows, A->offsets, A->indices, A->values, w, out);
         for (size_t i = 0; i < A->rows; i++)
