@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "helpers"))
-from command import CLEAN, HAWSER, real, run
+from command import CLEAN, HAWSER, real, run, some
 
 EXAMPLE = os.path.join(os.environ["HAWSER_BUILD"], "examples", "minibatch")
 PENALTY = 0.01
@@ -52,7 +52,7 @@ def check_optimum(text, folder):
                              os.path.join(folder, "model")).splitlines()[-1])
     # A block may run far ahead of the others under tap, so the last steps may all be of one block, on its rows only.
     bounds = {"bsp": 1e-3, "ssp:2": 2e-3, "tap": 3e-2}
-    for sync, workers in (("bsp", 1), ("bsp", 4), ("ssp:2", 4), ("tap", 3)):
+    for sync, workers in some([("bsp", 4), ("bsp", 1), ("ssp:2", 4), ("tap", 3)]):
         w = [float(x) for x in weights(path, "--workers", str(workers), "--sync", sync).split()]
         value, distance = objective(rows, w)
         above = value / trained["objective"] - 1
@@ -75,9 +75,9 @@ def check_bits(text, folder):
                 row[c] = repr(v)
             out.write(f"{y}," + ",".join(row) + "\n")
     wanted = weights(sparse, "--workers", "6")
-    for path, words, nodes in ((sparse, ["--threads", "1"], 1), (sparse, ["--threads", "2"], 1), (sparse, [], 3), (dense, [], 1), (dense, [], 2)):
+    for path, words, nodes in some([(sparse, ["--threads", "1"], 1), (sparse, ["--threads", "2"], 1), (dense, [], 1), (sparse, [], 3), (dense, [], 2)]):
         assert weights(path, "--workers", "6", *words, nodes=nodes) == wanted, (path, words, nodes)
-    assert weights(sparse, "--workers", "6", "--seed", "2") != wanted
+    assert weights(sparse, "--workers", "1", "--seed", "2") != weights(sparse, "--workers", "1")
     assert len(wanted.split()) == columns
 
 
