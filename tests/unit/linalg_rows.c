@@ -147,6 +147,29 @@ static void exact_distances_do_not_cancel(void **state)
         assert_true(out[i] >= 0 && fabs(out[i] - (i + 1)) <= 4 * DBL_EPSILON * (squares[i] + of_centre));
 }
 
+/* The product form of a row's distance to itself rounds to either side of 0. */
+static void distances_are_not_negative(void **state)
+{
+    (void)state;
+    enum { COLS = 21 };
+    int below = 0;
+    for (uint64_t seed = 0; seed < 100; seed++) {
+        double *x = numbers(COLS, HAWSER_F64, seed), own, sum = 0, far, near;
+        const hawser_matrix A = {
+            .rows = 1, .cols = COLS, .stored = COLS, .layout = HAWSER_DENSE_ROWS, .values = x, .stride = COLS};
+        for (int j = 0; j < COLS; j++)
+            sum += x[j] * x[j];
+        hawser_row_squares(&A, &own);
+        hawser_distances(&A, &own, x, 1, &sum, 1, &near, 1);
+        hawser_distances(&A, NULL, x, 1, &sum, 1, &far, 1);
+        assert_true(near >= 0 && near <= 1e-12);
+        assert_true(far == -2 * sum + sum);
+        below += own + far < 0;
+        free(x);
+    }
+    assert_true(below > 10);
+}
+
 static void a_row_without_entries_has_a_distance(void **state)
 {
     (void)state;
@@ -159,11 +182,17 @@ static void a_row_without_entries_has_a_distance(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_match_long_double_in_double),   cmocka_unit_test(rows_match_long_double_in_float),
-        cmocka_unit_test(blocks_match_long_double_in_double), cmocka_unit_test(blocks_match_long_double_in_float),
-        cmocka_unit_test(sums_are_in_order_in_double),        cmocka_unit_test(sums_are_in_order_in_float),
-        cmocka_unit_test(variants_agree_in_double),           cmocka_unit_test(variants_agree_in_float),
-        cmocka_unit_test(exact_distances_do_not_cancel),      cmocka_unit_test(a_row_without_entries_has_a_distance),
+        cmocka_unit_test(rows_match_long_double_in_double),
+        cmocka_unit_test(rows_match_long_double_in_float),
+        cmocka_unit_test(blocks_match_long_double_in_double),
+        cmocka_unit_test(blocks_match_long_double_in_float),
+        cmocka_unit_test(sums_are_in_order_in_double),
+        cmocka_unit_test(sums_are_in_order_in_float),
+        cmocka_unit_test(variants_agree_in_double),
+        cmocka_unit_test(variants_agree_in_float),
+        cmocka_unit_test(exact_distances_do_not_cancel),
+        cmocka_unit_test(distances_are_not_negative),
+        cmocka_unit_test(a_row_without_entries_has_a_distance),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
