@@ -288,13 +288,14 @@ static hawser_status interpret(hw_driver *driver, const hawser_operator *operato
 /* Runs one unit, or the units of a parallel operator together. */
 static hawser_status run_units(hw_driver *driver, const hawser_operator *operator)
 {
-    HAWSER_TRY(hw_driver_trigger(driver, operator, hawser_bsp(), driver->progress.clock, 1, true));
+    driver->progress.clock = driver->around; /* a loop that has ended left its own */
+    HAWSER_TRY(hw_driver_trigger(driver, operator, hawser_bsp(), driver->around, 1, true));
     HAWSER_TRY(hw_driver_wait(driver, hw_driver_all_done, driver));
     if (!hw_driver_combine(driver))
         return hawser_fail(&driver->error, HAWSER_INTERNAL, "not all blocks have reported on '%s'",
                            hw_phase_first(operator)->name);
     for (const hawser_operator *unit = hw_phase_first(operator); unit != NULL; unit = hw_phase_next(operator, unit))
-        hw_driver_observe(driver, unit->name, driver->progress.clock);
+        hw_driver_observe(driver, unit->name, driver->around);
     if (hw_operator_reduces(operator) > 0) /* its blocks may have agreed to stop */
         hw_driver_check(driver);
     return driver->error.status;
@@ -321,6 +322,7 @@ static void note_stop(hw_driver *driver, const hawser_operator *loop, const char
 /* Runs a loop that has other operators than units, step by step. */
 static hawser_status step_loop(hw_driver *driver, const hawser_operator *loop)
 {
+    uint64_t around = driver->around;
     hw_until until;
     hw_executor *executor = driver->session->executor;
     hw_until_begin(&until, &loop->until, executor->ops->now(executor));
@@ -332,7 +334,7 @@ static hawser_status step_loop(hw_driver *driver, const hawser_operator *loop)
             break;
         }
         for (const hawser_operator *child = loop->first; child != NULL; child = child->next) {
-            driver->progress.clock = clock;
+            driver->progress.clock = driver->around = clock;
             HAWSER_TRY(interpret(driver, child));
         }
         driver->progress.name = loop->name;
@@ -341,6 +343,7 @@ static hawser_status step_loop(hw_driver *driver, const hawser_operator *loop)
         HAWSER_TRY(driver->error.status);
         hw_driver_check(driver);
     }
+    driver->around = around;
     note_stop(driver, loop, reason);
     return HAWSER_OK;
 }

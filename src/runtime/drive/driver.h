@@ -29,6 +29,7 @@ typedef struct hw_driver {
     uint32_t paused;     /* blocks that have answered the latest one */
     uint64_t furthest;   /* the last clock that one of them has begun */
     uint64_t agreed;     /* the least number of clocks that one of them has ended */
+    uint64_t around;     /* iteration of the innermost loop that the driver steps; 0: there is none */
     uint64_t entries;    /* triggers so far */
     uint64_t clocks;     /* combined clocks of shipped loops so far */
     double *parts;       /* memory to combine one metric */
