@@ -6,8 +6,8 @@
  * that change states) and *operators* that order the units. Compiling gives a logical plan. Parallelising splits it over B logical
  * replicas, called *blocks*: clocks, random numbers, merge order and local state belong to blocks, never to threads.
  *
- * A unit shares no memory with other blocks: it works on a cache of each state that it changes. When a clock ends (the unit returns)
- * or when the unit yields, delta = cache - state is sent and other blocks' deltas are merged, under BSP, SSP or TAP.
+ * A unit shares no memory with other blocks: it works on a cache of each state that it changes. When a stage of a clock ends (its units
+ * have returned) or when a unit yields, delta = cache - state is sent and other blocks' deltas are merged, under BSP, SSP or TAP.
  *
  * "Collective" means that every node of the job makes the call, with the same arguments and in the same order.
  */
@@ -198,8 +198,12 @@ typedef struct hawser_until {
     void *user;
 } hawser_until;
 
-/** Adds a loop. Entering and leaving it is a BSP point: all deltas are merged and derived states rebuilt. A loop of units
- *  only is sent to the blocks as a whole and runs on clock credit. The driver steps a loop that contains other operators. */
+/** Adds a loop. Entering and leaving it is a BSP point: all deltas are merged and derived states rebuilt. A loop of units and sequences of units
+ *  is sent to the blocks as a whole and runs on clock credit. The driver steps a loop that contains other operators.
+ *
+ *  A clock is one iteration of the whole body. If a unit reads a state (or updates a replicated one) that an earlier unit of the body updates, a new
+ *  *stage* begins there: under bsp the unit sees what the earlier unit has changed in this clock on all blocks, under ssp with staleness s what it has
+ *  changed up to clock t - s, under tap what has arrived. docs/guarantees.md has the rules, and what the plan refuses. */
 HAWSER_API hawser_operator *hawser_loop(hawser_operator *parent, const char *name, hawser_until until, hawser_sync sync);
 
 /* ------------------------------------------------------------------------------------------------- inside a unit ---- */
@@ -209,8 +213,9 @@ HAWSER_API hawser_operator *hawser_loop(hawser_operator *parent, const char *nam
 
 HAWSER_API uint32_t hawser_block(const hawser_context *context);  /**< this block's number */
 HAWSER_API uint32_t hawser_blocks(const hawser_context *context); /**< B */
-HAWSER_API uint64_t hawser_clock(const hawser_context *context);  /**< own iteration of the innermost loop, from 0 */
-HAWSER_API void *hawser_user(const hawser_context *context);      /**< the program's user pointer: shared, read-only */
+HAWSER_API uint64_t
+hawser_clock(const hawser_context *context); /**< own iteration of the innermost loop, from 0; 0 outside of loops */
+HAWSER_API void *hawser_user(const hawser_context *context); /**< the program's user pointer: shared, read-only */
 /** Returns this block's scratch, of the size set by hawser_scratch_size; zeroed at the start of the run. The scratch is a cache. Within a clock it is
  *  kept from unit to unit. Whenever a block has ended a clock, all of it may be dropped: it is released and zeroed. A unit outside of loops is a
  *  clock of its own. So a unit that finds zeros makes its scratch anew, from states and data. What cannot be made anew belongs in a state, or in a

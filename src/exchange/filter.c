@@ -61,7 +61,7 @@ const char *hw_filter_class(hw_filter_kind kind)
 
 static bool too_old(const hw_replica *replica, size_t i, uint64_t clock)
 {
-    return (uint32_t)((uint32_t)clock - replica->since[i]) >= replica->spec.filter.max_held;
+    return (uint32_t)((uint32_t)clock - replica->since[i]) / replica->each >= replica->spec.filter.max_held;
 }
 
 /* Scores the waiting entries; other entries get 0. Entries that are too old are selected at once instead. Returns their number. */

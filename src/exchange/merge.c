@@ -75,7 +75,7 @@ static void merge_by_user(hw_replica *replica, uint64_t clock)
                                   .sum = replica->sum,
                                   .count = replica->spec.count,
                                   .blocks = replica->spec.blocks,
-                                  .clock = clock,
+                                  .clock = clock / replica->each,
                                   .user = rule->user});
     hw_set_bits(replica->stale, 0, replica->tiles);
 }

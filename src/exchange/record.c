@@ -75,6 +75,8 @@ void hw_record_begin(hw_replica *replica)
     put(replica, (hw_event_record){.kind = HW_EVENT_BEGIN,
                                    .flags = replica->plain ? HW_EVENT_PLAIN : 0,
                                    .part = hw_policy_row_of(kind)->record,
+                                   .first = replica->updates,
+                                   .last = replica->updates | replica->reads,
                                    .count = hw_policy_counts(kind) ? replica->policy.staleness : 0,
                                    .digest = replica->digest});
 }

@@ -231,9 +231,23 @@ const hw_replica_figures *hw_replica_figures_of(const hw_replica *replica)
     return &replica->figures;
 }
 
+hw_policy hw_replica_policy(const hw_replica *replica)
+{
+    return replica->policy;
+}
+
 void hw_replica_begin(hw_replica *replica, uint64_t epoch, hw_policy policy)
 {
-    assert(!replica->begun);
+    hw_replica_begin_stages(replica, epoch, policy, 1, 0);
+}
+
+void hw_replica_begin_stages(hw_replica *replica, uint64_t epoch, hw_policy policy, uint64_t updates, uint64_t reads)
+{
+    assert(!replica->begun && updates != 0);
+    replica->updates = updates;
+    replica->reads = reads;
+    replica->each = hw_bits_set(updates);
+    policy.staleness = policy.staleness < UINT64_MAX / replica->each ? policy.staleness * replica->each : UINT64_MAX;
     hw_clock_table_reset(&replica->clocks);
     for (uint32_t k = 0; k < replica->range_count; k++)
         hw_range_reset(&replica->ranges[k]);

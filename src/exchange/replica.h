@@ -52,8 +52,10 @@ struct hw_replica {
     hw_clock_table clocks;
     hw_policy policy;
     uint64_t epoch;
-    uint64_t merged; /* clocks merged, under BSP */
-    uint32_t span;   /* own clocks that are not cut yet */
+    uint64_t updates, reads; /* stages of a clock that update the state, and that read it: one bit each */
+    uint64_t each;           /* exchanges in a clock of the loop */
+    uint64_t merged;         /* clocks merged, under BSP */
+    uint32_t span;           /* own clocks that are not cut yet */
     double gain, next_gain;
     uint64_t digest, *tile_digests; /* of base, if a history is recorded */
     uint64_t last_read;             /* clock of the last read; UINT64_MAX: none in this epoch */

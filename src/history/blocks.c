@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/order.h"
 #include "history/checker.h"
 #include "history/places.h"
@@ -13,8 +14,9 @@ typedef struct walker {
     /* Whether an update is merged that may change the state: with `steps` one bit per clock of the update, modulo 64; else the first bit. */
     uint64_t moved;
     uint64_t epoch, policy, slack;
-    uint64_t own, left; /* own clocks ended; the last `left` of them have no recorded update yet */
-    uint32_t part;      /* next part of the own clock */
+    uint64_t updates, used; /* stages of a clock that update the state, and that use it: one bit each */
+    uint64_t own, left;     /* own clocks ended; the last `left` of them have no recorded update yet */
+    uint32_t part;          /* next part of the own clock */
     uint64_t held, digest;
     hw_places whole; /* by block: updates that cover all ranges; */
     hw_places range; /* by range, then block: updates of one range. The larger of the two counts */
@@ -248,6 +250,8 @@ static bool walk_begin(walk *w, walker *k)
     k->policy = r->part;
     k->steps = r->part == HW_EVENT_BSP && w->blocks > 1;
     k->slack = r->part == HW_EVENT_SSP ? r->count : 0;
+    k->updates = r->first != 0 ? r->first : 1;
+    k->used = r->first != 0 ? r->last : 1;
     k->own = k->left = 0;
     k->part = 0;
     k->read = k->forgotten = false;
@@ -507,7 +511,8 @@ static bool check_held(walk *w, walker *k)
         return true;
     if (r->flags & HW_EVENT_FLUSH)
         return ALONE(w, HW_RULE_HELD, "%" PRIu64 " entries are held back where everything must be sent", r->first);
-    if ((r->flags & HW_EVENT_LAST) && r->clock >= r->last && r->clock - r->last >= k->state->clock)
+    if ((r->flags & HW_EVENT_LAST) && r->clock >= r->last &&
+        (r->clock - r->last) / hw_bits_set(k->updates) >= k->state->clock)
         return ALONE(w, HW_RULE_HELD,
                      "an entry is held back since clock %" PRIu64 ", by clock %" PRIu64 ", of %" PRIu64 " clocks at most",
                      r->last, r->clock, k->state->clock);
@@ -525,10 +530,11 @@ static bool check_clock(walk *w, const walker *k)
     if (!w->credited || k->plain || (r->flags & HW_EVENT_FLUSH))
         return true;
     hw_applied(w->checker, HW_RULE_CREDIT);
-    if (w->credit_epoch == k->epoch && r->clock < w->credit)
+    uint64_t clock = r->clock / hw_bits_set(k->updates);
+    if (w->credit_epoch == k->epoch && clock < w->credit)
         return true;
     return ALONE(w, HW_RULE_CREDIT, "block %" PRIu32 " runs clock %" PRIu64 " with credit for those below %" PRIu64,
-                 w->block, r->clock, w->credit_epoch == k->epoch ? w->credit : 0);
+                 w->block, clock, w->credit_epoch == k->epoch ? w->credit : 0);
 }
 
 static bool walk_write(walk *w, walker *k)
@@ -582,14 +588,18 @@ static bool walk_wait(walk *w)
     bool lacks = false, bound = false;
     if ((r->flags & HW_EVENT_INPUT) == 0)
         return true;
+    if (r->part > 63)
+        return ALONE(w, HW_RULE_RECORD, "a clock of %" PRIu32 " stages", r->part);
     hw_applied(w->checker, HW_RULE_WAIT);
     for (size_t s = 0; s < w->count; s++) {
         walker *k = &w->walkers[s];
-        if (k->state == NULL || !k->begun || k->epoch != r->epoch || k->policy == HW_EVENT_TAP)
+        if (k->state == NULL || !k->begun || k->epoch != r->epoch || k->policy == HW_EVENT_TAP ||
+            (k->used >> r->part & 1) == 0)
             continue;
+        uint64_t wanted = r->clock * hw_bits_set(k->updates) + hw_bits_set_below(k->updates, r->part);
         bound = true;
         for (uint32_t j = 0; j < w->blocks; j++)
-            lacks = lacks || (is_source(k, j) && j != w->block && done_of(w, k, j) < hw_beyond(r->clock, k->slack));
+            lacks = lacks || (is_source(k, j) && j != w->block && done_of(w, k, j) < hw_beyond(wanted, k->slack));
     }
     if (lacks)
         return true;

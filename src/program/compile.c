@@ -101,7 +101,7 @@ static hawser_status check_stored_loop(const hawser_operator *loop, hawser_error
 static hawser_status check_loop(const hawser_operator *loop, hawser_error *error)
 {
     const hawser_until *until = &loop->until;
-    if (loop->first == NULL)
+    if (loop->first == NULL || (hw_operator_shipped(loop) && hw_phase_first(loop) == NULL))
         REFUSE("loop '%s' has an empty body", loop->name);
     bool by_metric = until->below != 0 || until->change != 0 || until->patience != 0;
     if (until->metric == NULL && by_metric)
@@ -249,11 +249,16 @@ hawser_status hw_compile(const hawser_program *program, hw_plan **out, hawser_er
         status = HW_NEW(&plan->order, program->operator_count, "a plan's order", error);
     if (status == HAWSER_OK)
         status = HW_NEW(&plan->placement, program->operator_count, "a plan's placement", error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&plan->stage, program->operator_count, "a plan's stages", error);
     size_t count = 0;
     if (status == HAWSER_OK)
         visit(program->root, plan->order, &count);
     for (size_t i = 0; i < count && status == HAWSER_OK; i++)
         status = check_operator(program->operators[plan->order[i]], error);
+    for (size_t i = 0; i < count && status == HAWSER_OK; i++)
+        if (hw_operator_shipped(program->operators[plan->order[i]]))
+            status = hw_find_stages(plan, program->operators[plan->order[i]], error);
     for (const hawser_state *state = program->states; state != NULL && status == HAWSER_OK; state = state->next) {
         plan->states[state->number].state = state;
         find_life(plan, state);
@@ -282,5 +287,6 @@ void hw_plan_free(hw_plan *plan)
     free(plan->states);
     free(plan->order);
     free(plan->placement);
+    free(plan->stage);
     free(plan);
 }

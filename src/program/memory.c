@@ -1,4 +1,5 @@
 /* memory.c - estimates the memory of a plan on the node with the most blocks: data, replicas, updates in flight, and what units declare. */
+#include "base/bits.h"
 #include "base/layout.h"
 #include "data/residence.h"
 #include "data/share/blocks.h"
@@ -71,8 +72,9 @@ static bool is_loose(const hw_plan *plan, const hawser_state *state, uint64_t *f
         if (loop->kind != HW_LOOP || !hw_operator_shipped(loop) || !hw_operator_updates(loop, state))
             continue;
         hw_policy policy = hw_policy_of(loop->sync);
+        uint64_t each = hw_bits_set(hw_plan_use(plan, loop, state).updates), late = policy.staleness * each + more;
         loose |= policy.kind != HW_POLICY_BSP;
-        *flights = policy.kind == HW_POLICY_SSP && policy.staleness + more > *flights ? policy.staleness + more : *flights;
+        *flights = policy.kind == HW_POLICY_SSP && late > *flights ? late : *flights;
     }
     return loose;
 }

@@ -411,12 +411,49 @@ uint64_t hw_state_delay(const hawser_state *state)
     return 0;
 }
 
-bool hw_operator_shipped(const hawser_operator *operator)
+static bool has_only_units(const hawser_operator *sequence)
 {
-    if (operator->kind != HW_LOOP)
-        return false;
-    for (const hawser_operator *child = operator->first; child != NULL; child = child->next)
-        if (child->kind != HW_UNIT)
+    for (const hawser_operator *child = sequence->first; child != NULL; child = child->next)
+        if (child->kind != HW_UNIT && (child->kind != HW_SEQUENCE || !has_only_units(child)))
             return false;
     return true;
+}
+
+bool hw_operator_shipped(const hawser_operator *operator)
+{
+    return operator->kind == HW_LOOP && has_only_units(operator);
+}
+
+/* Returns the first unit from `child` on among its siblings; `deep`: also in sequences. */
+static const hawser_operator *first_from(const hawser_operator *child, bool deep)
+{
+    const hawser_operator *unit = NULL;
+    for (; child != NULL && unit == NULL; child = child->next) {
+        if (child->kind == HW_UNIT)
+            unit = child;
+        else if (deep && child->kind == HW_SEQUENCE)
+            unit = first_from(child->first, deep);
+    }
+    return unit;
+}
+
+const hawser_operator *hw_phase_first(const hawser_operator *operator)
+{
+    return operator->kind == HW_UNIT ? operator: first_from(operator->first, operator->kind == HW_LOOP);
+}
+
+const hawser_operator *hw_phase_next(const hawser_operator *operator, const hawser_operator * unit)
+{
+    const hawser_operator *next = NULL;
+    for (; unit != operator&& next == NULL; unit = unit->parent)
+        next = first_from(unit->next, operator->kind == HW_LOOP);
+    return next;
+}
+
+bool hw_phase_updates(const hawser_operator *operator, const hawser_state * state)
+{
+    for (const hawser_operator *unit = hw_phase_first(operator); unit != NULL; unit = hw_phase_next(operator, unit))
+        if (hw_unit_updates(unit, state))
+            return true;
+    return false;
 }

@@ -54,12 +54,15 @@ typedef struct hw_plan {
     hw_state_plan *states;  /* by state number */
     uint32_t *order;        /* operator numbers in depth-first order */
     uint32_t *placement;    /* by operator number: the block of a `one` unit */
+    uint32_t *stage;        /* by operator number: of a unit in a shipped loop, from 0; of such a loop, their number */
     uint64_t memory_data;   /* bytes of the data states' matrices on a node */
     uint64_t memory_needed; /* estimate for the node with the most blocks, memory_data included */
 } hw_plan;
 
 /* Checks the program and attaches life times. The program must outlive the plan. */
 hawser_status hw_compile(const hawser_program *program, hw_plan **plan, hawser_error *error) HAWSER_MUST_USE;
+/* stages.c: divides a clock of a shipped loop into stages. */
+hawser_status hw_find_stages(hw_plan *plan, const hawser_operator *loop, hawser_error *error) HAWSER_MUST_USE;
 /* Splits a compiled plan over blocks. Fails if the program makes no sense for that many, or if it does not fit the memory. */
 hawser_status hw_parallelise(hw_plan *plan, const hw_plan_settings *settings, hawser_error *error) HAWSER_MUST_USE;
 void hw_plan_free(hw_plan *plan);
@@ -75,6 +78,16 @@ hawser_status hw_plan_print_physical(const hw_plan *plan, bool dot, FILE *out, h
 
 /* Estimates the memory of a split plan: block_bytes of the states, memory_data and memory_needed. */
 void hw_plan_memory(hw_plan *plan);
+
+enum { HW_STAGES_MOST = 64 };
+/* The stages of a phase in which units update a state, and declare it in their reads: bit j for stage j. */
+typedef struct hw_stage_use {
+    uint64_t updates, reads;
+} hw_stage_use;
+hw_stage_use hw_plan_use(const hw_plan *plan, const hawser_operator *operator, const hawser_state * state);
+uint32_t hw_plan_stages(const hw_plan *plan, const hawser_operator *operator); /* 1 for a unit or parallel */
+/* Returns the most exchanges of a state's updates in a clock of a loop; at least 1. */
+uint32_t hw_plan_exchanges(const hw_plan *plan, const hawser_state *state);
 
 hw_policy hw_policy_of(hawser_sync sync);
 /* Returns the part of a data state that a block sees. */

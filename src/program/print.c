@@ -41,6 +41,15 @@ static void print_states(hawser_state *const *list, const char *title, FILE *out
         fprintf(out, "%s%s", item == list ? title : ", ", (*item)->name);
 }
 
+/* Returns the shipped loop that has the unit in its body, or NULL. */
+static const hawser_operator *loop_of(const hawser_operator *unit)
+{
+    const hawser_operator *above = unit->parent;
+    while (above != NULL && above->kind == HW_SEQUENCE)
+        above = above->parent;
+    return above != NULL && hw_operator_shipped(above) ? above : NULL;
+}
+
 static void print_operator(const hw_plan *plan, const hawser_operator *operator, bool physical, FILE *out)
 {
     char sync[HW_SYNC_TEXT];
@@ -53,11 +62,16 @@ static void print_operator(const hw_plan *plan, const hawser_operator *operator,
         print_until(&operator->until, out);
         fprintf(out, "; %s; %s", hw_sync_text(operator->sync, sync),
                 shipped ? "shipped to the blocks" : "stepped by the driver");
+        if (hw_plan_stages(plan, operator) > 1)
+            fprintf(out, "; %u stages in a clock", hw_plan_stages(plan, operator));
         if (physical && shipped && plan->settings.blocks > 1)
             fprintf(out, "; credit window %" PRIu64, hw_credit_window(hw_policy_of(operator->sync)));
     }
     if (operator->kind == HW_UNIT) {
         fprintf(out, operator->one ? " on one block" : " on each block");
+        const hawser_operator *loop = loop_of(operator);
+        if (loop != NULL && hw_plan_stages(plan, loop) > 1)
+            fprintf(out, ", stage %u", plan->stage[operator->number]);
         if (physical && operator->one)
             fprintf(out, " (block %u)", plan->placement[operator->number]);
         print_states(operator->reads, "; reads ", out);
@@ -249,6 +263,7 @@ static hawser_status print_traffic(const hw_plan *plan, const hw_state_plan *own
     HAWSER_TRY(HW_NEW(&bytes, nodes, "the bytes between nodes", error));
     hawser_status status = hw_plan_traffic(plan, own, in_step, bytes, error);
     for (uint32_t node = 0; status == HAWSER_OK && node < nodes; node++) {
+        bytes[node] *= hw_plan_exchanges(plan, own->state);
         all += bytes[node];
         busiest = bytes[node] > bytes[busiest] ? node : busiest;
     }

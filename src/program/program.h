@@ -113,7 +113,12 @@ void hw_operator_expects(const hawser_operator *operator, size_t * numbers, size
 uint64_t hw_loop_delay(hawser_sync sync);
 /* Returns that delay of the loops that update a stored state. */
 uint64_t hw_state_delay(const hawser_state *state);
-/* Returns true for a loop that is sent to the blocks as a whole: its body has only units. */
+/* Returns true for a loop that is sent to the blocks as a whole: its body has only units, and sequences of them. */
 bool hw_operator_shipped(const hawser_operator *operator);
+/* Iterate over the units that run in each clock of a phase: a unit itself, those of a shipped loop's body, or those directly below a parallel. NULL
+ * after the last. */
+const hawser_operator *hw_phase_first(const hawser_operator *operator);
+const hawser_operator *hw_phase_next(const hawser_operator *operator, const hawser_operator * unit);
+bool hw_phase_updates(const hawser_operator *operator, const hawser_state * state);
 
 #endif

@@ -93,6 +93,36 @@ static void physical_plan_has_placement_and_memory(void **state)
                                  "unit 'plan' on one block (block 0)", "placed with its part of A", NULL});
 }
 
+/* A body is cut where a unit reads what an earlier one updates; not for states that it leaves alone, nor for its own part of a partitioned one. */
+static void plans_show_stages(void **state)
+{
+    (void)state;
+    test_job test = OPEN_JOB("workers", "3", "memory-limit", "100M");
+    hawser_program *program = hawser_program_new("staged", NULL);
+    hawser_state *a = hawser_replicated_state(program, "a", 5, 1, NULL, (hawser_rule){0});
+    hawser_state *b = hawser_replicated_state(program, "b", 5, 1, NULL, (hawser_rule){0});
+    hawser_state *p = hawser_partitioned_state(program, "p", 9, NULL, NULL);
+    hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 10}, hawser_ssp(2));
+    hawser_unit(loop, "one", unit, NULL, HAWSER_UPDATES(a, p));
+    hawser_unit(loop, "two", unit, NULL, HAWSER_UPDATES(b, p));
+    hawser_operator *nested = hawser_sequence(hawser_sequence(loop));
+    hawser_unit(nested, "three", unit, HAWSER_READS(b), HAWSER_UPDATES(p));
+    hawser_unit(nested, "four", unit, HAWSER_READS(p), NULL);
+    hawser_unit(loop, "five", unit, NULL, HAWSER_UPDATES(a));
+    char *text = plan_text(test, program, 1, true, false);
+    static const char *const wanted[] = {"shipped to the blocks; 3 stages in a clock",
+                                         "'one' on each block, stage 0",
+                                         "'two' on each block, stage 0",
+                                         "'three' on each block, stage 1",
+                                         "'four' on each block, stage 2",
+                                         "'five' on each block, stage 2",
+                                         NULL};
+    for (const char *const *line = wanted; *line != NULL; line++)
+        if (strstr(text, *line) == NULL)
+            fail_msg("'%s' is not in\n%s", *line, text);
+    free(text);
+}
+
 static void plans_are_printed_as_dot(void **state)
 {
     (void)state;
@@ -256,6 +286,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(logical_plan_has_states_and_operators),
                                        cmocka_unit_test(physical_plan_has_placement_and_memory),
+                                       cmocka_unit_test(plans_show_stages),
                                        cmocka_unit_test(plans_are_printed_as_dot),
                                        cmocka_unit_test(a_plan_above_the_memory_limit_is_rejected),
                                        cmocka_unit_test(expected_memory_replaces_the_worst_case),

@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -177,8 +178,25 @@ static void wrong_operators_are_rejected(void **state)
     expect(f, BAD, "parallel", "'v'");
     f = make();
     hawser_operator *outer = hawser_loop(f.root, "outer", (hawser_until){.clocks = 1}, hawser_tap());
-    hawser_unit(hawser_sequence(outer), "u", nothing, NULL, NULL);
+    hawser_unit(hawser_parallel(outer), "u", nothing, NULL, NULL);
     expect(f, BAD, "'outer'", "bsp");
+    f = make();
+    hawser_state *kept = hawser_stored_state(f.program, "kept", 8, NULL, NULL, NULL, NULL);
+    hawser_operator *late = hawser_loop(f.root, "late", (hawser_until){.clocks = 1}, hawser_bsp());
+    hawser_unit(late, "first", nothing, NULL, HAWSER_UPDATES(kept));
+    hawser_unit(late, "second", nothing, HAWSER_READS(kept), NULL);
+    expect(f, BAD, "unit 'second' uses stored state 'kept'", "'first'");
+    f = make();
+    hawser_operator *many = hawser_loop(f.root, "many", (hawser_until){.clocks = 1}, hawser_bsp());
+    char names[65][4];
+    for (int i = 0; i < 65; i++) {
+        (void)snprintf(names[i], sizeof names[i], "u%d", i);
+        hawser_unit(many, names[i], nothing, NULL, HAWSER_UPDATES(f.v));
+    }
+    expect(f, BAD, "loop 'many' has more than 64 stages", "'u64'");
+    f = make();
+    hawser_sequence(hawser_loop(f.root, "hollow", (hawser_until){.clocks = 1}, hawser_bsp()));
+    expect(f, BAD, "'hollow'", "empty");
     f = make();
     hawser_unit(hawser_branch(f.root, "fork", NULL, NULL), "u", nothing, NULL, NULL);
     expect(f, BAD, "'fork'", "no test");

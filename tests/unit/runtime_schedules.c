@@ -24,7 +24,7 @@
 
 enum { BLOCKS_MOST = RUNNERS_MOST - 1 };
 
-typedef enum form { REPLICATED, PARTITIONED, CHUNKS, SUMS, REDUCED } form;
+typedef enum form { REPLICATED, PARTITIONED, CHUNKS, SUMS, REDUCED, STAGED } form;
 
 typedef struct job_case {
     form form;
@@ -166,6 +166,30 @@ static hawser_status reduce_counts(hawser_context *context)
     return HAWSER_OK;
 }
 
+/* The first of two stages: counts in "w" and reads what the second has counted in the clocks before. */
+static hawser_status count_first(hawser_context *context)
+{
+    const double *p = hawser_view(context, "p");
+    for (uint32_t b = 0; b < hawser_blocks(context); b++)
+        saw(hawser_user(context), hawser_block(context), b, hawser_clock(context), p[b]);
+    return count_clocks(context);
+}
+
+/* The second stage: reads "w" as of this clock. */
+static hawser_status count_second(hawser_context *context)
+{
+    trial *t = hawser_user(context);
+    uint32_t own = hawser_block(context), blocks = hawser_blocks(context);
+    const double *w = hawser_view(context, "w"), *p = hawser_view(context, "p");
+    for (uint32_t b = 0; b < blocks; b++) {
+        saw(t, own, b, hawser_clock(context) + 1, w[b]);
+        saw(t, own, b, hawser_clock(context), p[b]);
+    }
+    t->seen[own] = digest_of(t->seen[own], &w[blocks], sizeof w[blocks]);
+    hawser_local(context, "p")[0] += 1;
+    return HAWSER_OK;
+}
+
 static hawser_status write_own(hawser_context *context)
 {
     trial *t = hawser_user(context);
@@ -230,12 +254,14 @@ static hawser_program *program_of(trial *t)
     static const struct {
         const char *state;
         hawser_unit_function *unit;
-    } of[] = {{"w", count_clocks}, {"p", write_own}, {"theta", mix}, {"totals", count_up}, {"w", reduce_counts}};
+    } of[] = {{"w", count_clocks},  {"p", write_own},     {"theta", mix},
+              {"totals", count_up}, {"w", reduce_counts}, {"w", count_first}};
     const job_case *c = t->c;
     hawser_program *program = hawser_program_new("small", t);
     hawser_state *state = NULL;
     switch (c->form) {
     case REDUCED:
+    case STAGED:
     case REPLICATED: state = hawser_replicated_state(program, "w", c->blocks + 1, 1, NULL, (hawser_rule){0}); break;
     case PARTITIONED: state = hawser_partitioned_state(program, "p", c->blocks, NULL, NULL); break;
     case CHUNKS: state = hawser_stored_state(program, "theta", 2 * (size_t)c->blocks, NULL, NULL, NULL, NULL); break;
@@ -245,7 +271,10 @@ static hawser_program *program_of(trial *t)
     if (c->clocks == 0)
         until = (hawser_until){.test = stop_behind, .user = t};
     hawser_operator *loop = hawser_loop(hawser_root(program), "loop", until, c->sync);
-    hawser_operator *unit = hawser_unit(loop, "unit", of[c->form].unit, NULL, HAWSER_UPDATES(state));
+    hawser_state *later = c->form == STAGED ? hawser_partitioned_state(program, "p", c->blocks, NULL, NULL) : NULL;
+    hawser_operator *unit = hawser_unit(loop, "unit", of[c->form].unit, HAWSER_READS(later), HAWSER_UPDATES(state));
+    if (c->form == STAGED)
+        hawser_unit(hawser_sequence(loop), "later", count_second, HAWSER_READS(state, later), HAWSER_UPDATES(later));
     if (c->form == REDUCED)
         hawser_reduces(unit, BLOCKS_MOST);
     return program;
@@ -296,7 +325,7 @@ static void judge_history(trial *t, int file)
 
 static void keep_result(trial *t, const hawser_run *run)
 {
-    static const char *const names[] = {"w", "p", "theta", "totals", "w"};
+    static const char *const names[] = {"w", "p", "theta", "totals", "w", "w"};
     const double *values = hawser_result(run, names[t->c->form], &t->count);
     assert_true(t->count <= sizeof t->result / sizeof *t->result);
     memcpy(t->result, values, t->count * sizeof *values);
@@ -417,7 +446,7 @@ static found walk_all(walk *w, const job_case *c)
 
 static void name_case(const job_case *c, char *name, size_t size)
 {
-    static const char *const forms[] = {"replicated", "partitioned", "chunks", "sums", "reduced"};
+    static const char *const forms[] = {"replicated", "partitioned", "chunks", "sums", "reduced", "two stages"};
     static const char *const syncs[] = {"bsp", "ssp:%u", "tap", "delay:%u", "dc:%u"};
     char sync[20];
     (void)snprintf(sync, sizeof sync, syncs[c->sync.tightness], c->sync.staleness);
@@ -543,6 +572,30 @@ static void reductions(void **state)
         JOB(REDUCED, 2, .stop_at = 4, .interrupts = true, .delays = 2),
         JOB(REDUCED, 2, .clocks = 2, .fails = true, .delays = 2),
         JOB(REDUCED, 3, .clocks = 2, .fails = true, .delays = 1),
+    };
+    HOLD_ALL(cases);
+}
+
+/* Two stages in a clock: the second reads what the first of this clock has changed, with the slack that the policy gives. */
+static void stages(void **state)
+{
+    (void)state;
+    static const job_case cases[] = {
+        JOB(STAGED, 1, .clocks = 2),
+        JOB(STAGED, 2, .clocks = 1),
+        JOB(STAGED, 2, .clocks = 1, .yields = true, .delays = 2),
+        JOB(STAGED, 2, .clocks = 2, .delays = 2),
+        JOB(STAGED, 2, .clocks = 2, .is_long = true),
+        JOB(STAGED, 3, .clocks = 2, .delays = 1),
+        JOB(STAGED, 2, .clocks = 2, SSP1, .ages = 1, .leads = 2, .delays = 2),
+        JOB(STAGED, 3, .clocks = 2, SSP1, .ages = 1, .leads = 2, .delays = 1),
+        JOB(STAGED, 2, .clocks = 1, SSP1, .yields = true, .ages = 1, .leads = 1, .delays = 2),
+        JOB(STAGED, 2, .clocks = 2, TAP, .ages = 2, .leads = 2, .delays = 2),
+        JOB(STAGED, 2, .stop_at = 1, .ends = 2, .delays = 2),
+        JOB(STAGED, 2, SSP1, .stop_at = 0, .ends = 2, .delays = 1),
+        JOB(STAGED, 2, .stop_at = 4, .interrupts = true, .delays = 1),
+        JOB(STAGED, 2, SSP1, .stop_at = 4, .interrupts = true, .delays = 1),
+        JOB(STAGED, 2, .clocks = 2, .fails = true, .delays = 1),
     };
     HOLD_ALL(cases);
 }
@@ -872,6 +925,7 @@ int main(void)
         cmocka_unit_test(copies),
         cmocka_unit_test(stored),
         cmocka_unit_test(reductions),
+        cmocka_unit_test(stages),
         cmocka_unit_test(ends),
         cmocka_unit_test(guards_are_missed),
     };

@@ -442,9 +442,9 @@ hawser_status hawser_yield(hawser_context *context)
     /* Under BSP an update that arrives in a clock is merged at its end. */
     for (uint32_t i = 0; worker->policy.kind != HW_POLICY_BSP && i < worker->session->program->state_count; i++) {
         hw_state_part *part = &worker->parts[i];
-        if (!part->live)
+        if (!part->live || !hw_worker_uses(worker, part))
             continue;
-        HAWSER_TRY(hw_replica_merge(part->replica, worker->clock, &worker->error));
+        HAWSER_TRY(hw_replica_merge(part->replica, hw_worker_exchange(worker, part), &worker->error));
         if (part->page_filled)
             hw_part_refresh_page(part);
     }

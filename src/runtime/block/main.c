@@ -9,6 +9,17 @@
 #include "runtime/block/stored.h"
 #include "runtime/block/trap.h"
 
+/* Returns true if a loop that updates the state has several stages. */
+static bool has_stages(const hw_plan *plan, const hawser_state *state)
+{
+    const hawser_program *program = plan->program;
+    for (size_t i = 0; i < program->operator_count; i++)
+        if (hw_operator_shipped(program->operators[i]) && hw_plan_stages(plan, program->operators[i]) > 1 &&
+            hw_operator_updates(program->operators[i], state))
+            return true;
+    return false;
+}
+
 static hawser_status open_local(hw_worker *worker, hw_state_part *part, hawser_error *error)
 {
     hw_plan_range(worker->session->plan, part->state, worker->block, &part->begin, &part->count);
@@ -17,6 +28,8 @@ static hawser_status open_local(hw_worker *worker, hw_state_part *part, hawser_e
     HAWSER_TRY(HW_NEW(&part->work, part->count, "a local state", error));
     if (part->state->tied_to != NULL)
         HAWSER_TRY(HW_NEW(&part->copy, part->count, "a local state's copy", error));
+    if (part->state->tied_to != NULL && has_stages(worker->session->plan, part->state))
+        HAWSER_TRY(HW_NEW(&part->before, part->count, "a local state's copy", error));
     if (part->state->initial != NULL && bytes != 0) {
         memcpy(part->work, part->state->initial + part->begin, bytes);
         if (part->copy != NULL)
@@ -133,6 +146,7 @@ void hw_worker_close(hw_worker *worker)
         hw_stored_close(part->stored);
         free(part->work);
         free(part->copy);
+        free(part->before);
         hw_part_unmap_page(part);
     }
     hw_worker_free_scratch(worker);
@@ -164,14 +178,25 @@ static bool has_trigger(void *argument)
     return ((hw_worker *)argument)->trigger != NULL;
 }
 
+/* Tied local states go back to where the clock began that not all blocks have ended. With one stage nothing of it is committed. */
+static void go_back(hw_worker *worker)
+{
+    for (uint32_t i = 0; i < worker->session->program->state_count; i++)
+        if (worker->parts[i].before != NULL)
+            memcpy(worker->parts[i].copy, worker->parts[i].before, worker->parts[i].count * sizeof(double));
+}
+
 /* Blocks in step differ by at most one clock: a block that has sent a clock which not all have ended goes back to the one before. */
 static void settle(hw_worker *worker)
 {
     uint64_t clocks = worker->sent;
-    if (worker->policy.kind == HW_POLICY_BSP && worker->agreed < clocks)
+    bool in_step = worker->policy.kind == HW_POLICY_BSP;
+    if (in_step && worker->agreed < clocks)
         clocks = worker->agreed;
     else
         hw_worker_commit(worker);
+    if (in_step && worker->in_phase && worker->agreed < worker->started)
+        go_back(worker);
     if (worker->operator!= NULL && worker->operator->kind == HW_LOOP && worker->in_phase)
         worker->clocks += clocks;
 }

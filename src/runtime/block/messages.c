@@ -46,6 +46,7 @@ static hawser_status answer_pause(hw_worker *worker, const hw_envelope *asked)
     answer->envelope.clock = worker->started;
     answer->envelope.count = worker->trigger != NULL ? 0 : worker->sent; /* a phase that has not begun has no clock */
     worker->paused = true;
+    worker->leaving = worker->leaving || asked->last != 0;
     return hw_send(&worker->mailbox, worker->session->blocks, answer);
 }
 

@@ -8,10 +8,13 @@
 
 #include "base/clock.h"
 #include "base/finite.h"
+#include "base/order.h"
 
 #define EACH_LIVE(worker, part)                                                                                             \
     for (hw_state_part *part = (worker)->parts; part < (worker)->parts + (worker)->session->program->state_count; part++)   \
         if (part->live)
+/* The live states that units of this stage read or update. */
+#define EACH_USED(worker, part) EACH_LIVE(worker, part) if (hw_worker_uses(worker, part))
 
 /* Makes one more copy of a message to several places; the last place gets the message itself. */
 static hawser_status copy_for_one(hw_worker *worker, hw_message *message, bool last, hw_message **copy)
@@ -138,13 +141,14 @@ hawser_status hw_worker_cut(hw_worker *worker, hw_state_part *part, bool last, b
 {
     enum { CLOCKS_MOST = 64 };
     hw_message *message = NULL;
-    if (!flush && should_defer(worker) && hw_replica_defer(part->replica, worker->clock, last, CLOCKS_MOST)) {
+    if (!flush && should_defer(worker) &&
+        hw_replica_defer(part->replica, hw_worker_exchange(worker, part), last, CLOCKS_MOST)) {
         if (!(worker->deferring > 0))
             worker->deferring = worker->session->executor->ops->now(worker->session->executor);
         return HAWSER_OK;
     }
-    HAWSER_TRY(hw_replica_cut(part->replica, worker->clock, last, flush, &message, &worker->error));
-    return send_cut(worker, part, message, last && !flush && worker->policy.kind == HW_POLICY_BSP);
+    HAWSER_TRY(hw_replica_cut(part->replica, hw_worker_exchange(worker, part), last, flush, &message, &worker->error));
+    return send_cut(worker, part, message, !flush && worker->policy.kind == HW_POLICY_BSP);
 }
 
 static bool has_deferred(hw_worker *worker)
@@ -200,8 +204,8 @@ static bool reductions_are_over(const hw_worker *worker)
 
 static bool inputs_are_in(hw_worker *worker)
 {
-    EACH_LIVE(worker, part)
-    if (!hw_admit_read(worker->policy, hw_replica_clocks(part->replica), worker->clock))
+    EACH_USED(worker, part)
+    if (!hw_admit_read(hw_replica_policy(part->replica), hw_replica_clocks(part->replica), hw_worker_exchange(worker, part)))
         return false;
     return true;
 }
@@ -218,40 +222,72 @@ static bool may_go_on(void *argument)
     return hw_admit_clock(own_limit(worker), worker->clock) && inputs_are_in(worker) && reductions_are_over(worker);
 }
 
+static void record_wait(hw_worker *worker, bool for_input)
+{
+    if (worker->log != NULL)
+        hw_log_put(worker->log, &(hw_event_record){.kind = HW_EVENT_WAIT,
+                                                   .flags = for_input ? HW_EVENT_INPUT : 0,
+                                                   .actor = worker->block,
+                                                   .part = worker->stage,
+                                                   .epoch = worker->epoch + worker->session->program->state_count,
+                                                   .clock = worker->clock});
+}
+
 /* Waits until the next clock may run, and records why it may not run yet. */
 static hawser_status wait_to_go_on(hw_worker *worker)
 {
     bool has_credit = hw_admit_clock(own_limit(worker), worker->clock) && !worker->paused;
-    if (worker->log != NULL && !may_go_on(worker) && !(has_credit && inputs_are_in(worker)))
-        hw_log_put(worker->log, &(hw_event_record){.kind = HW_EVENT_WAIT,
-                                                   .flags = has_credit ? HW_EVENT_INPUT : 0,
-                                                   .actor = worker->block,
-                                                   .epoch = worker->epoch + worker->session->program->state_count,
-                                                   .clock = worker->clock});
+    if (!may_go_on(worker) && !(has_credit && inputs_are_in(worker)))
+        record_wait(worker, has_credit);
     return hw_wait(&worker->mailbox, may_go_on, worker);
+}
+
+static bool stage_may_begin(void *argument)
+{
+    hw_worker *worker = argument;
+    return !worker->leaving && inputs_are_in(worker);
+}
+
+/* Waits until the next stage of the clock may run. A clock that has begun is ended, whatever the credit. */
+static hawser_status wait_for_stage(hw_worker *worker)
+{
+    HAWSER_TRY(hw_drain(&worker->mailbox));
+    if (!inputs_are_in(worker)) {
+        HAWSER_TRY(send_deferred(worker));
+        record_wait(worker, true);
+    }
+    return hw_wait(&worker->mailbox, stage_may_begin, worker);
 }
 
 static bool all_are_in(void *argument)
 {
     hw_worker *worker = argument;
+    if (worker->leaving)
+        return false;
     EACH_LIVE(worker, part)
-    if (hw_clock_table_least(hw_replica_clocks(part->replica)) < worker->clock)
+    if (hw_clock_table_least(hw_replica_clocks(part->replica)) < hw_worker_exchange(worker, part))
         return false;
     return reductions_are_over(worker);
 }
 
 /* ------------------------------------------------------------------------------------------------------ one clock ---- */
 
-static void note_staleness(hw_worker *worker)
+/* Returns how many clocks old the oldest input of this stage is. */
+static uint64_t input_age(hw_worker *worker)
 {
-    uint64_t oldest = worker->clock;
-    EACH_LIVE(worker, part)
+    uint64_t most = 0;
+    EACH_USED(worker, part)
     {
         uint64_t least = hw_clock_table_least(hw_replica_clocks(part->replica));
-        if (least < oldest)
-            oldest = least;
+        uint64_t late = hw_beyond(hw_worker_exchange(worker, part), least), each = hw_bits_set(part->use.updates);
+        uint64_t age = late / each + (late % each != 0);
+        most = age > most ? age : most;
     }
-    uint64_t age = worker->clock - oldest;
+    return most;
+}
+
+static void note_staleness(hw_worker *worker, uint64_t age)
+{
     worker->staleness[age < HW_STALENESS_BUCKETS ? age : HW_STALENESS_BUCKETS - 1]++;
     if (age > worker->most_lead)
         worker->most_lead = age;
@@ -259,9 +295,10 @@ static void note_staleness(hw_worker *worker)
 
 static hawser_status check_guarantee(hw_worker *worker)
 {
-    EACH_LIVE(worker, part)
+    EACH_USED(worker, part)
     {
-        bool holds = hw_ssp_holds(worker->policy, hw_replica_clocks(part->replica), worker->clock);
+        bool holds = hw_ssp_holds(hw_replica_policy(part->replica), hw_replica_clocks(part->replica),
+                                  hw_worker_exchange(worker, part));
         assert(holds);
         if (worker->session->job->check && !holds)
             return hawser_fail(&worker->error, HAWSER_INTERNAL,
@@ -278,7 +315,8 @@ static hawser_status run_units(hw_worker *worker)
     double slow = session->job->slow_block == worker->block ? session->job->slow_factor - 1 : 0;
     double cpu = hw_thread_cpu_seconds();
     for (const hawser_operator *unit = hw_phase_first(operator); unit != NULL; unit = hw_phase_next(operator, unit)) {
-        if (unit->one && session->plan->placement[unit->number] != worker->block)
+        bool elsewhere = unit->one && session->plan->placement[unit->number] != worker->block;
+        if (elsewhere || session->plan->stage[unit->number] != worker->stage)
             continue;
         hw_event *event = &worker->events[unit->number];
         double start = hw_seconds(), waited = worker->mailbox.waited;
@@ -307,36 +345,53 @@ static hawser_status send_report(hw_worker *worker)
     return hw_send(&worker->mailbox, worker->session->blocks, message);
 }
 
-static hawser_status run_clock(hw_worker *worker)
+/* Takes back what the stage that has failed did. */
+static void roll_back(hw_worker *worker)
 {
-    bool empty = worker->clock >= worker->empty_from;
+    EACH_LIVE(worker, part)
+    hw_replica_rollback(part->replica);
+    for (uint32_t i = 0; i < worker->session->program->state_count; i++)
+        if (worker->parts[i].copy != NULL)
+            memcpy(worker->parts[i].work, worker->parts[i].copy, worker->parts[i].count * sizeof(double));
+}
+
+/* Merges what the stage reads, runs its units and cuts what they have changed. */
+static hawser_status run_stage(hw_worker *worker, bool empty, uint64_t *age)
+{
+    uint64_t own = input_age(worker);
+    *age = own > *age ? own : *age;
+    HAWSER_TRY(check_guarantee(worker));
+    hw_worker_commit(worker);
+    EACH_USED(worker, part)
+    HAWSER_TRY(hw_replica_merge(part->replica, hw_worker_exchange(worker, part), &worker->error));
+    hawser_status status = empty ? HAWSER_OK : run_units(worker);
+    if (status != HAWSER_OK) {
+        roll_back(worker);
+        return status;
+    }
+    uint64_t bytes = worker->mailbox.bytes_sent;
+    if (worker->reduces && worker->stage + 1 == hw_plan_stages(worker->session->plan, worker->operator))
+        HAWSER_TRY(hw_worker_end_reductions(worker));
+    EACH_LIVE(worker, part)
+    if (hw_worker_updates(worker, part))
+        HAWSER_TRY(hw_worker_cut(worker, part, true, false));
+    worker->events[worker->operator->number].bytes += worker->mailbox.bytes_sent - bytes;
+    return HAWSER_OK;
+}
+
+static void begin_clock(hw_worker *worker, bool empty)
+{
     worker->started = worker->clock + 1;
     atomic_store_explicit(&worker->mailbox.work.clock, worker->first_clock + worker->started, memory_order_relaxed);
-    if (!empty)
-        note_staleness(worker);
-    HAWSER_TRY(check_guarantee(worker));
-    HAWSER_TRY(hw_recorder_trouble(worker->session->job->recorder, &worker->error));
-    hw_worker_commit(worker);
-    EACH_LIVE(worker, part)
-    HAWSER_TRY(hw_replica_merge(part->replica, worker->clock, &worker->error));
     worker->report.mask = 0;
     worker->report.empty = empty;
     if (worker->reduces)
         hw_reduction_begin_clock(worker->reduction, worker->clock);
-    hawser_status status = empty ? HAWSER_OK : run_units(worker);
-    if (status != HAWSER_OK) {
-        EACH_LIVE(worker, part)
-        hw_replica_rollback(part->replica);
-        for (uint32_t i = 0; i < worker->session->program->state_count; i++)
-            if (worker->parts[i].copy != NULL)
-                memcpy(worker->parts[i].work, worker->parts[i].copy, worker->parts[i].count * sizeof(double));
-        return status;
-    }
+}
+
+static hawser_status end_clock(hw_worker *worker, bool empty)
+{
     uint64_t bytes = worker->mailbox.bytes_sent;
-    if (worker->reduces)
-        HAWSER_TRY(hw_worker_end_reductions(worker));
-    EACH_LIVE(worker, part)
-    HAWSER_TRY(hw_worker_cut(worker, part, true, false));
     HAWSER_TRY(hw_stored_end_clock(worker, empty));
     worker->events[worker->operator->number].bytes += worker->mailbox.bytes_sent - bytes;
     if (!has_deferred(worker))
@@ -346,6 +401,36 @@ static hawser_status run_clock(hw_worker *worker)
     if (worker->operator->kind == HW_LOOP)
         worker->last_clock = worker->session->executor->ops->now(worker->session->executor);
     return hw_worker_drop_scratch(worker);
+}
+
+/* Keeps tied local states as they are now: blocks that are abandoned within a clock go back to its beginning. */
+static void keep_before(hw_worker *worker)
+{
+    hw_worker_commit(worker);
+    for (uint32_t i = 0; i < worker->session->program->state_count; i++)
+        if (worker->parts[i].before != NULL)
+            memcpy(worker->parts[i].before, worker->parts[i].copy, worker->parts[i].count * sizeof(double));
+}
+
+static hawser_status run_clock(hw_worker *worker)
+{
+    uint32_t stages = hw_plan_stages(worker->session->plan, worker->operator);
+    bool empty = worker->clock >= worker->empty_from;
+    uint64_t age = 0;
+    HAWSER_TRY(hw_recorder_trouble(worker->session->job->recorder, &worker->error));
+    begin_clock(worker, empty);
+    for (uint32_t stage = 0; stage < stages; stage++) {
+        worker->stage = stage;
+        if (stage > 0)
+            HAWSER_TRY(wait_for_stage(worker));
+        else
+            keep_before(worker);
+        HAWSER_TRY(run_stage(worker, empty, &age));
+    }
+    worker->stage = 0;
+    if (!empty)
+        note_staleness(worker, age);
+    return end_clock(worker, empty);
 }
 
 /* ---------------------------------------------------------------------------------------------------- begin and end ---- */
@@ -364,6 +449,7 @@ static hawser_status rebuild(hw_worker *worker, hw_state_part *part, uint64_t ep
     /* Waits for this state only, because the others are between two epochs. */
     for (uint32_t i = 0; i < worker->session->program->state_count; i++)
         worker->parts[i].live = &worker->parts[i] == part;
+    part->use = (hw_stage_use){1, 0};
     worker->clock = 1;
     HAWSER_TRY(hw_wait(&worker->mailbox, all_are_in, worker));
     HAWSER_TRY(hw_replica_end(part->replica, 1, &worker->error));
@@ -377,7 +463,8 @@ static void mark_live(hw_worker *worker)
 {
     for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
         hw_state_part *part = &worker->parts[i];
-        part->live = part->replica != NULL && hw_phase_updates(worker->operator, part->state);
+        part->use = hw_plan_use(worker->session->plan, worker->operator, part->state);
+        part->live = part->replica != NULL && part->use.updates != 0;
     }
 }
 
@@ -435,10 +522,10 @@ static hawser_status flush_held(hw_worker *worker)
         return HAWSER_OK;
     HAWSER_TRY(hw_wait(&worker->mailbox, all_are_in, worker));
     EACH_LIVE(worker, part)
-    HAWSER_TRY(hw_replica_merge(part->replica, worker->clock, &worker->error));
+    HAWSER_TRY(hw_replica_merge(part->replica, hw_worker_exchange(worker, part), &worker->error));
     EACH_LIVE(worker, part)
     HAWSER_TRY(hw_worker_cut(worker, part, true, true));
-    worker->clock++;
+    worker->flushed = true;
     return HAWSER_OK;
 }
 
@@ -477,7 +564,7 @@ hawser_status hw_phase_run(hw_worker *worker)
     double start = hw_seconds(), waited = worker->mailbox.waited;
     HAWSER_TRY(rebuild_derived(worker, worker->epoch, false));
     EACH_LIVE(worker, part)
-    hw_replica_begin(part->replica, worker->epoch + states, worker->policy);
+    hw_replica_begin_stages(part->replica, worker->epoch + states, worker->policy, part->use.updates, part->use.reads);
     worker->reduces = hw_operator_reduces(worker->operator) > 0;
     if (worker->reduces)
         hw_reduction_begin(worker->reduction, worker->epoch + states);
@@ -498,7 +585,8 @@ hawser_status hw_phase_run(hw_worker *worker)
     HAWSER_TRY(flush_held(worker));
     HAWSER_TRY(hw_wait(&worker->mailbox, all_are_in, worker));
     EACH_LIVE(worker, part)
-    HAWSER_TRY(hw_replica_end(part->replica, worker->clock, &worker->error));
+    HAWSER_TRY(hw_replica_end(part->replica, hw_worker_exchange(worker, part), &worker->error));
+    worker->flushed = false;
     HAWSER_TRY(rebuild_derived(worker, worker->epoch + states + 1, true));
     if (worker->operator->kind == HW_LOOP) {
         worker->clocks += clocks;

@@ -28,10 +28,12 @@ typedef struct hw_state_part {
     /* Local states, and stored shares with one writer; copy: the committed values of a tied state. */
     double *work, *copy;
     size_t begin, count; /* this block's numbers of a local, partitioned or stored state */
-    bool live;           /* exchanged in this phase */
-    bool pending;        /* tied: `work` belongs to a clock that was sent and is not committed yet */
-    bool fresh;          /* derived: rebuilt since the last change of its sources */
-    double *page;        /* debug builds: the copy for units that only read, mapped read-only */
+    double *before;      /* tied: the committed values when the clock began, if a clock has several stages; else NULL */
+    bool live;           /* exchanged in this phase, in the stages of `use` */
+    hw_stage_use use;
+    bool pending; /* tied: `work` belongs to a clock that was sent and is not committed yet */
+    bool fresh;   /* derived: rebuilt since the last change of its sources */
+    double *page; /* debug builds: the copy for units that only read, mapped read-only */
     size_t page_bytes;
     bool page_filled;
     hw_flow flow; /* of its updates */
@@ -56,8 +58,9 @@ typedef struct hw_worker {
     hw_message *failure_report; /* preallocated, so that lack of memory can be reported */
     hw_message *trigger;        /* received and not begun */
     hw_message *credits, *credits_last;
-    bool over;   /* the job has ended */
-    bool paused; /* the driver is about to send where the phase ends */
+    bool over;    /* the job has ended */
+    bool paused;  /* the driver is about to send where the phase ends */
+    bool leaving; /* it has answered where it is, because the run is about to be abandoned: it commits nothing more */
     bool abandoned;
     uint64_t agreed; /* clocks of the phase that all blocks have ended, if it is abandoned */
     /* The phase: */
@@ -68,6 +71,8 @@ typedef struct hw_worker {
     uint64_t epoch;
     uint64_t entry, first_clock;
     uint64_t clock;   /* the clock that runs, or the next one */
+    uint32_t stage;   /* of that clock */
+    bool flushed;     /* held entries were sent after the last clock */
     uint64_t started; /* clocks begun */
     uint64_t sent;    /* clocks that ended and whose changes were sent */
     uint64_t limit, final_limit;
@@ -103,6 +108,21 @@ void hw_worker_main(hw_worker *worker);
 /* messages.c: handles a message of the mailbox, and takes it. */
 hawser_status hw_worker_handle(void *owner, hw_message *message) HAWSER_MUST_USE;
 void hw_worker_drop_credits(hw_worker *worker);
+
+/* Returns the number of the state's exchange (exchange.h) in this stage. */
+static inline uint64_t hw_worker_exchange(const hw_worker *worker, const hw_state_part *part)
+{
+    return hw_exchange_of(part->use.updates, worker->clock, worker->stage) + worker->flushed;
+}
+/* Returns true if a unit of this stage updates the live state, or reads or updates it. */
+static inline bool hw_worker_updates(const hw_worker *worker, const hw_state_part *part)
+{
+    return (part->use.updates >> worker->stage & 1) != 0;
+}
+static inline bool hw_worker_uses(const hw_worker *worker, const hw_state_part *part)
+{
+    return ((part->use.updates | part->use.reads) >> worker->stage & 1) != 0;
+}
 
 /* Sends a part (or the end) of this clock's changes of one state and commits the states that are tied to it. */
 hawser_status hw_worker_cut(hw_worker *worker, hw_state_part *part, bool last, bool flush) HAWSER_MUST_USE;

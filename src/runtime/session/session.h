@@ -138,9 +138,4 @@ typedef struct hw_failure_report {
     char text[1000];
 } hw_failure_report;
 
-/* Iterate over the units that run in each clock of a phase: a unit itself, or the units directly below a loop or parallel. NULL after the last. */
-const hawser_operator *hw_phase_first(const hawser_operator *operator);
-const hawser_operator *hw_phase_next(const hawser_operator *operator, const hawser_operator * unit);
-bool hw_phase_updates(const hawser_operator *operator, const hawser_state * state);
-
 #endif

@@ -168,31 +168,3 @@ hawser_status hw_fail_loss(hw_mailbox *mailbox, const hw_message *message, const
     return hawser_fail(mailbox->error, HAWSER_PEER_LOST, "%s; the job was in '%s', clock %llu%s", text,
                        at != NULL ? at : "its beginning", (unsigned long long)clock, there);
 }
-
-const hawser_operator *hw_phase_first(const hawser_operator *operator)
-{
-    if (operator->kind == HW_UNIT)
-        return operator;
-    const hawser_operator *unit = operator->first;
-    while (unit != NULL && unit->kind != HW_UNIT)
-        unit = unit->next;
-    return unit;
-}
-
-const hawser_operator *hw_phase_next(const hawser_operator *operator, const hawser_operator * unit)
-{
-    if (operator->kind == HW_UNIT)
-        return NULL;
-    do
-        unit = unit->next;
-    while (unit != NULL && unit->kind != HW_UNIT);
-    return unit;
-}
-
-bool hw_phase_updates(const hawser_operator *operator, const hawser_state * state)
-{
-    for (const hawser_operator *unit = hw_phase_first(operator); unit != NULL; unit = hw_phase_next(operator, unit))
-        if (hw_unit_updates(unit, state))
-            return true;
-    return false;
-}
