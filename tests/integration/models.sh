@@ -57,6 +57,15 @@ check ssp.pml refused -DS=1 -DMUTANT=1
 check ssp.pml refused -DS=1 -DMUTANT=2
 check ssp.pml holds -DS=1 -DMUTANT=3 -DLOOSE
 check ssp.pml refused -DS=1 -DMUTANT=4
+for slack in 0 1 2; do
+    check stages.pml holds -DS=$slack
+done
+check stages.pml holds -DS=0 -DBLOCKS=3
+check stages.pml refused -DS=1 -DLOOSE
+for mutant in 1 2 3 4 5; do
+    check stages.pml refused -DMUTANT=$mutant
+done
+check stages.pml refused -DS=1 -DMUTANT=6
 check slot.pml holds -DSLOTS=1
 check_large slot.pml holds -DSLOTS=2
 check_large slot.pml holds -DSLOTS=2 -DPUTS=4
