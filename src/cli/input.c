@@ -236,6 +236,19 @@ static hawser_status inherit_options(const hw_call *call, const hawser_model *mo
     return HAWSER_OK;
 }
 
+/* The model says which of its columns are words and dates. For other new data, settings of a file or the environment do not count. */
+static hawser_status leave_to_model(const hw_call *call, hawser_load *how, hawser_error *error)
+{
+    static const char *const keys[] = {"categories", "dates"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (hawser_options_source(call->options, keys[i], NULL) == HAWSER_FROM_COMMAND_LINE)
+            return hawser_fail(error, HAWSER_BAD_OPTION,
+                               "%s = '%s': the model says which of its columns are words or dates; leave --%s out", keys[i],
+                               hawser_options_text(call->options, keys[i]), keys[i]);
+    how->categories = how->dates = NULL;
+    return HAWSER_OK;
+}
+
 /* How the columns of new data are matched with the model's. A target may be missing where it is not used. */
 static hawser_status take_columns(const hw_call *call, const hw_fitted *fitted, bool needs_target, hawser_load *how,
                                   hawser_error *error)
@@ -243,6 +256,7 @@ static hawser_status take_columns(const hw_call *call, const hw_fitted *fitted, 
     const char *name = hawser_model_text(fitted->model, "target"), *unseen = hawser_options_text(call->options, "unseen");
     long long place = -1;
     bool named = hawser_options_source(call->options, "target", NULL) > HAWSER_FROM_PROGRAM;
+    HAWSER_TRY(leave_to_model(call, how, error));
     how->outputs = fitted->outputs > 1;
     how->columns = fitted->columns;
     how->schema = fitted->schema;

@@ -62,4 +62,6 @@ mistake 3 "mac.csv: its lines end in carriage returns alone; convert them" "${tr
 mistake 3 "lines.csv:2:1: a quote is not closed on its line; a field cannot contain a line break" "${train[@]}" lines.csv
 mistake 3 "houses.csv:2:1: the weight is not a number" "${train[@]}" houses.csv --weights town
 mistake 3 "houses.csv: not a whole model file" "$hawser" predict houses.csv model -o new
+mistake 2 "categories = 'rooms': the model says which of its columns are words or dates; leave --categories out" "$hawser" predict model \
+    houses.csv --categories rooms -o new
 finish

@@ -188,7 +188,7 @@ static void wrong_operators_are_rejected(void **state)
     expect(f, BAD, "unit 'second' uses stored state 'kept'", "'first'");
     f = make();
     hawser_operator *many = hawser_loop(f.root, "many", (hawser_until){.clocks = 1}, hawser_bsp());
-    char names[65][4];
+    char names[65][16];
     for (int i = 0; i < 65; i++) {
         (void)snprintf(names[i], sizeof names[i], "u%d", i);
         hawser_unit(many, names[i], nothing, NULL, HAWSER_UPDATES(f.v));

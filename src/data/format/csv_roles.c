@@ -382,9 +382,13 @@ hawser_status hw_csv_roles(hw_job *job, hw_csv *csv, hawser_error *error)
         HAWSER_TRY(each_column(job, csv, "feature", load->select, select_column, error));
     if (load->schema != NULL)
         return match_model(job, csv, error);
+    bool words = load->categories != NULL && strcmp(load->categories, "auto") != 0 && strcmp(load->categories, "none") != 0;
+    if (known && (words || load->dates != NULL))
+        return hawser_fail(error, HAWSER_BAD_OPTION, "%s = '%s': the columns are a model's that has numbers only",
+                           words ? "categories" : "dates", words ? load->categories : load->dates);
     if (load->dates != NULL)
         HAWSER_TRY(each_column(job, csv, "dates", load->dates, read_as_dates, error));
-    if (load->categories != NULL && strcmp(load->categories, "auto") != 0 && strcmp(load->categories, "none") != 0)
+    if (words)
         HAWSER_TRY(each_column(job, csv, "categories", load->categories, read_as_words, error));
     return match_count(job, csv, error);
 }
