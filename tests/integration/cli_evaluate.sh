@@ -150,4 +150,13 @@ code 7 "$hawser" evaluate numbers large.csv
 says "row 2: the prediction is inf"
 code 7 "$hawser" evaluate classes large.csv
 says "row 2: the margin is inf"
+# A model of numbers reads no words, also where weights in a file of their own make it load the whole table.
+printf '1 1:2 2:3\n0 1:1 2:5\n2 1:4 2:1\n' >plain.svm
+printf '1,red,5\n0,red,4\n' >words.csv
+printf '1\n1\n' >ones
+code 0 "$hawser" train lasso plain.svm --lambda 0.1 -o plain
+for weights in none ones; do
+    code 3 "$hawser" evaluate plain words.csv --weights "$weights"
+    says "words.csv:1:3: the value is not a number: \"red\""
+done
 finish

@@ -350,6 +350,7 @@ static hawser_status settle_columns(hw_job *job, hw_csv *csv, const hw_chunk *li
         HAWSER_TRY(check_names(job, csv, error));
     }
     HAWSER_TRY(hw_csv_roles(job, csv, error));
+    csv->words = csv->words && (csv->rules.known != NULL || job->load->columns == 0); /* else the model has numbers only */
     return look_at_rows(job, csv, line, rows, end, error);
 }
 

@@ -226,7 +226,6 @@ hawser_status hw_rows_csv(hawser_rows *rows, const char **why, hawser_error *err
         *why = "all rows together have the means";
     if (*why == NULL && rules->known == NULL && rules->texts != NULL)
         *why = "all rows together decide what its words and dates become";
-    csv->words = csv->words && rules->known != NULL;
     if (*why != NULL) {
         rows->figures.unseen_columns = 0;
         hw_csv_free(csv);
