@@ -38,6 +38,8 @@ typedef struct drawn {
     size_t sizes[STATES];
     drawn_unit unit[UNITS]; /* the last is outside of the inner loop */
     hawser_sync sync;
+    bool early;   /* a unit has not seen what the policy promises */
+    bool reached; /* one has seen no more than that, of a state with several updates in a clock */
 } drawn;
 
 static uint64_t next(uint64_t *state)
@@ -102,9 +104,34 @@ static double value_after(double before, int64_t hash, size_t entry)
     return (double)(((int64_t)before * 3 + hash + (int64_t)entry) % 1000);
 }
 
+/* Returns how many updates of a state a block makes in the units before `end`, or in all. */
+static uint32_t updates_of(const drawn *d, uint32_t s, uint32_t block, uint32_t end)
+{
+    uint32_t count = 0;
+    for (uint32_t u = 0; u < end && u + 1 < d->units; u++)
+        count += d->unit[u].updates[s] && (!d->unit[u].one || block == 0);
+    return count;
+}
+
+/* Compares the updates that a unit of the loop sees, which entry 0 counts, with what it has to see: all of its own, and of another block those of
+ * the units before it in clock t - s and of all clocks before. Fibers run one at a time, so all may write into the program. */
+static void check_seen(hawser_context *context, drawn *d, uint32_t number, uint32_t s, double seen)
+{
+    uint64_t clock = hawser_clock(context), slack = d->sync.staleness;
+    uint64_t late = clock > slack ? clock - slack : 0, least = 0, every = 0;
+    for (uint32_t b = 0; b < d->blocks; b++) {
+        uint64_t from = b == hawser_block(context) ? clock : late, each = updates_of(d, s, b, d->units);
+        bool begun = clock >= slack || b == hawser_block(context);
+        least += from * each + (begun ? updates_of(d, s, b, number) : 0);
+        every = b != hawser_block(context) && each > every ? each : every;
+    }
+    d->early |= seen < (double)least;
+    d->reached |= seen == (double)least && every > 1 && clock > slack;
+}
+
 static hawser_status run_unit(hawser_context *context, uint32_t number)
 {
-    const drawn *d = hawser_user(context);
+    drawn *d = hawser_user(context);
     const drawn_unit *unit = &d->unit[number];
     int64_t hash = number + 7 * (int64_t)hawser_block(context) + 77 * (int64_t)hawser_clock(context);
     double *own[STATES] = {0};
@@ -118,6 +145,8 @@ static hawser_status run_unit(hawser_context *context, uint32_t number)
         const double *values = d->kinds[s] == REPLICATED && own[s] != NULL ? own[s]
                                : whole                                     ? hawser_view(context, name)
                                                                            : hawser_local(context, name);
+        if (d->sync.tightness == HAWSER_SSP && d->rounds == 0 && d->kinds[s] == REPLICATED && number + 1 < d->units)
+            check_seen(context, d, number, s, values[0]);
         hash = mix_in(hash, values, whole ? d->sizes[s] : hawser_part(context, name, NULL));
     }
     name[0] = 'a';
@@ -476,6 +505,7 @@ static void late_policies_keep_their_promises(void **state)
     (void)state;
     char path[40], workers[12];
     int file = history_file(path, sizeof path);
+    uint64_t reached = 0;
     for (uint64_t seed = 1; seed <= draws_of(600); seed++) {
         drawn d = draw(seed, seed % 3 == 0 ? HAWSER_TAP : seed % 3 == 1 ? HAWSER_SSP : HAWSER_BSP);
         values got;
@@ -488,7 +518,11 @@ static void late_policies_keep_their_promises(void **state)
         close_job(test);
         check_counts(&d, &got);
         judge_history(&d, file);
+        if (d.early)
+            fail_msg("seed %llu: a unit has not seen what ssp:%u promises", (unsigned long long)seed, d.sync.staleness);
+        reached += d.reached;
     }
+    assert_true(SANITIZED || reached > 0);
 }
 
 int main(void)
