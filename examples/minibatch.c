@@ -2,8 +2,8 @@
  * minibatch.c - logistic regression with a squared penalty by mini-batches: each worker has some of the rows, and in each clock it takes a step on
  * one batch of them. hawser/batches.h gives the batches: every row once an epoch, in an order that depends on the seed alone.
  *
- * `./minibatch FILE` trains on svmlight, CSV or any other input of Hawser, whose target is above 0 for one of the two classes, and prints one
- * weight per line. Try `--workers 4`, `--sync ssp:2`, `--sync tap`, and `hawser run -n 3 -- ./minibatch FILE --workers 6`. Under bsp the weights
+ * `./minibatch FILE` reads any input of Hawser (svmlight, CSV ...). The target is above 0 for one of the two classes. It prints one weight
+ * per line. Try `--workers 4`, `--sync ssp:2`, `--sync tap`, and `hawser run -n 3 -- ./minibatch FILE --workers 6`. Under bsp the weights
  * have the same bits for any number of threads and nodes that share the workers.
  */
 #include <hawser/hawser.h>

@@ -41,7 +41,7 @@ typedef struct hawser_metric_row {
     const char *axis; /**< label of its panel in --plot; NULL: not plotted */
     bool log_axis;    /**< its axis is always logarithmic, instead of only if its values have very different sizes */
     /** Returns the value at which the metric ends the run, so that the command can forecast the end; NaN if unknown, or if something
-     *  else ends the run. NULL: the metric ends no run. Of several rows, the first whose target is not NaN is forecast. */
+     *  else ends the run. NULL: the metric ends no run. If several rows have a target, the first one that is not NaN is used. */
     double (*target)(const hawser_options *options, const hawser_progress *progress);
     bool counts; /**< with a target: the metric counts down, about evenly, instead of falling by factors */
     /** With a target: returns whether the metric may still rise, so that a forecast is a lower bound. NULL: it may not. */

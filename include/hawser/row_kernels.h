@@ -1,8 +1,8 @@
 /*
  * row_kernels.h - kernels over the rows of a matrix, for programs that split their data by row.
  *
- * A is CSR or dense, or a view of either; CSC is not allowed, as in hawser_matrix_rows. HAWSER_DENSE is right but slow for single rows, whose numbers
- * are not side by side. A block is a matrix of plain numbers by rows: its row t starts at block + t * ld, with ld >= k.
+ * A is CSR or dense, or a view of either. CSC is not allowed, as in hawser_matrix_rows. Kernels of one row are slow on HAWSER_DENSE, where the
+ * numbers of a row are not side by side. A block is a matrix of plain numbers by rows: its row t starts at block + t * ld, with ld >= k.
  *
  * Functions that end in _f32 compute in float throughout, on numbers that are stored as F32 or rounded to float. The others compute in double.
  * Results have the same bits on every instruction set and in both dense layouts. As in matrix.h nothing is checked but by assertions, nothing is

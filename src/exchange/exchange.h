@@ -81,8 +81,8 @@ void hw_replica_forget_held(hw_replica *replica);
 /* Starts the epoch of a loop or unit, with all clocks at zero. Nothing may be parked or held. */
 void hw_replica_begin(hw_replica *replica, uint64_t epoch, hw_policy policy);
 /* The same for a loop whose units update the state in several stages of each clock: in those of the bits of `updates`, of which at least one is
- * set. Each of them is an exchange of its own. In all other functions "clock" is then the number of the exchange (hw_exchange_of), and the
- * policy's staleness and max_held, which count the loop's clocks, are multiplied. `reads`: stages that read the state, for the history. */
+ * set. Each of them is an exchange of its own. In all other functions "clock" is then the number of the exchange (hw_exchange_of). The
+ * policy's staleness and max_held still count the loop's clocks. `reads`: stages that read the state, for the history. */
 void hw_replica_begin_stages(hw_replica *replica, uint64_t epoch, hw_policy policy, uint64_t updates, uint64_t reads);
 /* Returns the number of exchanges of a state before a stage of a clock. */
 static inline uint64_t hw_exchange_of(uint64_t updates, uint64_t clock, uint32_t stage)

@@ -14,11 +14,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/hash.h"
-#include "history/check.h"
+#include "history_memory.h"
 #include "sanitized.h"
 #include "schedules.h"
 
@@ -282,17 +281,6 @@ static hawser_program *program_of(trial *t)
 
 /* --------------------------------------------------------------------------------------------------------------- runs ---- */
 
-/* Histories go to memory and not to a disk: there are many. */
-static int history_file(char *path, size_t size)
-{
-    static int file = -1;
-    if (file < 0)
-        file = memfd_create("history", 0);
-    assert_true(file >= 0);
-    (void)snprintf(path, size, "/proc/self/fd/%d", file);
-    return file;
-}
-
 /* What the store notes down is left out: its tasks are numbered in the order in which they came. Credit counts apart from what is seen: between
  * two clocks it is noted down when a block looked, which may be before or behind an update that is for later. */
 static void digest_history(trial *t, const hw_history *history)
@@ -311,14 +299,8 @@ static void digest_history(trial *t, const hw_history *history)
 
 static void judge_history(trial *t, int file)
 {
-    static unsigned char bytes[1 << 20];
     hw_history history = {0};
-    hawser_error error = {0};
-    ssize_t size = pread(file, bytes, sizeof bytes, 0);
-    assert_true(size > 0 && (size_t)size < sizeof bytes);
-    if (hw_history_add(&history, "the history", bytes, (size_t)size, &error) != HAWSER_OK ||
-        hw_history_whole(&history, &error) != HAWSER_OK || hw_history_check(&history, &t->verdict, &error) != HAWSER_OK)
-        fail_msg("%s", error.text);
+    check_history_file(file, &history, &t->verdict);
     digest_history(t, &history);
     hw_history_free(&history);
 }

@@ -25,7 +25,8 @@
     {.name = "cv_error", .help = "mean error on the held-out rows of --cv, if --cv-metric is not loss"}, \
     {.name = "cv_standard_error", .help = "standard error of the error on the held-out rows"}
 
-/* How well a model fits: the explained part of `loss`, and its error (`error`, whose name ends with `word`) on rows that the training did not see. */
+/* How well a model fits: the part of `loss` that it explains, and its error on rows that the training did not see. The metrics of this error have
+ * names that end with `word`; `error` describes it. */
 #define HW_LINEAR_FIT_METRICS(fit, loss, word, error, end) \
     {.name = fit, .help = "the part of " loss " that the model explains"}, \
     {.name = "cv_" word, .help = error " on the held-out rows of --cv" end}, \

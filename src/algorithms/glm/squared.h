@@ -1,6 +1,6 @@
 /*
- * squared.h - what linear regressions share: the errors of rows, and the certificate (solve/certificate.h), whose sums blocks report as metrics. With
- * several targets, norms stand for magnitudes, and the sums are of the same form.
+ * squared.h - what linear regressions share: the errors of rows, and the certificate (solve/certificate.h). Blocks report its sums as metrics. With
+ * several targets the sums are of the same form, with norms in place of magnitudes.
  */
 #ifndef HW_ALGORITHMS_GLM_SQUARED_H
 #define HW_ALGORITHMS_GLM_SQUARED_H

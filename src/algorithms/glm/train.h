@@ -19,7 +19,7 @@
     .plan = hw_linear_plan
 /* clang-format on */
 
-/* The train, plan and path functions of hawser_algorithm, for an algorithm whose `user` is its hw_linear_units. */
+/* These are the functions train, plan and path of a hawser_algorithm. Its `user` is a hw_linear_units. */
 hawser_status hw_linear_train(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
                               hawser_training *training, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_linear_plan(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,

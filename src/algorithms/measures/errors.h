@@ -25,8 +25,8 @@ extern const hawser_measure_row hw_error_measures[];
 hawser_status hw_errors_spread(const hawser_evaluation_input *input, hawser_measure *measures,
                                hawser_error *error) HAWSER_MUST_USE;
 
-/* Appends all measures of one output, whose predictions are the linear predictor. `penalty` is added to half of the mean squared error for the
- * objective; NaN: the objective is unknown. */
+/* Appends all measures of one output. The predictions are the linear predictor. The objective is half of the mean squared error plus `penalty`;
+ * if that is NaN, the objective is unknown. */
 hawser_status hw_errors_measure(const hawser_evaluation_input *input, double penalty, hawser_measure *measures,
                                 hawser_error *error) HAWSER_MUST_USE;
 

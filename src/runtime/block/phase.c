@@ -237,7 +237,7 @@ static void record_wait(hw_worker *worker, bool for_input)
 static hawser_status wait_to_go_on(hw_worker *worker)
 {
     bool has_credit = hw_admit_clock(own_limit(worker), worker->clock) && !worker->paused;
-    if (!may_go_on(worker) && !(has_credit && inputs_are_in(worker)))
+    if (worker->log != NULL && !may_go_on(worker) && !(has_credit && inputs_are_in(worker)))
         record_wait(worker, has_credit);
     return hw_wait(&worker->mailbox, may_go_on, worker);
 }
