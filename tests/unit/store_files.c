@@ -42,29 +42,39 @@ typedef struct plan {
     unsigned char (*values)[TABLES][KEYS * 24];
 } plan;
 
+/* What a push reads until it has ended. */
+typedef struct update {
+    uint64_t keys[KEYS];
+    double doubles[KEYS];
+    float singles[KEYS * 3];
+    int64_t whole[KEYS];
+} update;
+
+static const void *fill(update *u, int t)
+{
+    for (uint64_t i = 0; i < KEYS; i++) {
+        u->keys[i] = key_of(t, i);
+        u->doubles[i] = sin((double)i);
+        u->whole[i] = (int64_t)(i * i) - 999;
+    }
+    for (uint64_t i = 0; i < KEYS * 3; i++)
+        u->singles[i] = (float)cos((double)i);
+    return tables[t].type == HAWSER_F32 ? (void *)u->singles : tables[t].type == HAWSER_I64 ? (void *)u->whole : u->doubles;
+}
+
 /* One more update of everything: shows whether what functions keep came along. */
 static hawser_status push_all(hawser_store *store, const uint32_t *numbers, hawser_error *error)
 {
+    update updates[TABLES];
+    hawser_status status = HAWSER_OK, ended;
     for (int t = 0; t < TABLES; t++) {
-        uint64_t keys[KEYS], task;
-        double doubles[KEYS];
-        float singles[KEYS * 3];
-        int64_t whole[KEYS];
-        for (uint64_t i = 0; i < KEYS; i++) {
-            keys[i] = key_of(t, i);
-            doubles[i] = sin((double)i);
-            whole[i] = (int64_t)(i * i) - 999;
-        }
-        for (uint64_t i = 0; i < KEYS * 3; i++)
-            singles[i] = (float)cos((double)i);
-        const void *values = tables[t].type == HAWSER_F32   ? (void *)singles
-                             : tables[t].type == HAWSER_I64 ? (void *)whole
-                                                            : doubles;
-        for (int twice = 0; twice < 2; twice++)
-            HAWSER_TRY(hawser_push(
-                store, &(hawser_request){.table = numbers[t], .keys = keys, .count = KEYS, .values = values}, &task, error));
+        uint64_t task;
+        hawser_request push = {.table = numbers[t], .keys = updates[t].keys, .count = KEYS, .values = fill(&updates[t], t)};
+        for (int twice = 0; twice < 2 && status == HAWSER_OK; twice++)
+            status = hawser_push(store, &push, &task, error);
     }
-    return hawser_store_wait_all(store, error);
+    ended = hawser_store_wait_all(store, status == HAWSER_OK ? error : NULL);
+    return status == HAWSER_OK ? ended : status;
 }
 
 static hawser_status pull_all(hawser_store *store, const uint32_t *numbers, plan *how, hawser_error *error)
