@@ -7,14 +7,59 @@ build_of() { # PRESET
     echo "pass build of $1"
 }
 
+# failed_tests LOG: prints the number and name of each test that failed in an output of ctest, and "report" if a sanitizer reported in it.
+failed_tests() {
+    awk 'function out() { if (number != "") print number, name, report; number = report = "" }
+        /^ *[0-9]+\/[0-9]+ Test +#[0-9]+: / {
+            out()
+            if ($0 ~ /\*\*\*(Failed|Timeout|Exception)/) {
+                split(substr($0, index($0, "#") + 1), words, /: *| +/)
+                number = words[1]
+                name = words[2]
+            }
+        }
+        /tests passed, .* out of/ { out() }
+        /ERROR: (Address|Leak)Sanitizer|WARNING: ThreadSanitizer|SUMMARY: [A-Za-z]*Sanitizer|runtime error:/ { report = "report" }
+        END { out() }' "$1"
+}
+
+# run_steadily JOBS COMMAND...: runs ctest. A test that failed is run once more, alone, after all others. If it passes then, it counts as
+# passed and is named as unsteady. A sanitizer's report is proof, so such a test is not run again. If more than a few fail, none is.
+# Lines of second runs begin with "| ", because the suite's totals are those of the first run.
+run_steadily() {
+    local jobs=$1 few=5 first code=0 each number name report failed=()
+    shift
+    first=$(mktemp)
+    "$@" -j "$jobs" 2>&1 | tee "$first" || code=$?
+    mapfile -t failed < <(failed_tests "$first")
+    # Tests that could not be started are among ctest's failed ones only.
+    grep -q "tests passed, ${#failed[@]} tests failed out of" "$first" || few=0
+    rm -f "$first"
+    ((code == 0 || ${#failed[@]} == 0 || ${#failed[@]} > few)) && return "$code"
+    code=0
+    for each in "${failed[@]}"; do
+        read -r number name report <<<"$each"
+        if [[ $report ]]; then
+            echo "not run again: $name has a report of a sanitizer"
+            code=8
+        elif "$@" -j 1 -I "$number,$number" --no-tests=error 2>&1 | sed 's/^/| /'; then
+            echo "unsteady: $name"
+        else
+            echo "failed twice: $name"
+            code=8
+        fi
+    done
+    return "$code"
+}
+
 ctest_of() { # PRESET JOBS ARGUMENTS...
-    local preset=$1 jobs=$2 steady=()
+    local preset=$1 jobs=$2 fixed=()
     shift 2
     cmake --preset "$preset" -DHAWSER_TESTS=ON
     cmake --build --preset "$preset"
     # The thread sanitizer of older compilers cannot live with an address space as randomised as today's.
-    if [[ $preset == tsan ]] && setarch -R true 2>/dev/null; then steady=(setarch -R); fi
-    "${steady[@]}" ctest --preset "$preset" -j "$jobs" "$@"
+    if [[ $preset == tsan ]] && setarch -R true 2>/dev/null; then fixed=(setarch -R); fi
+    run_steadily "$jobs" "${fixed[@]}" ctest --preset "$preset" "$@"
 }
 
 # one_fuzzer FUZZER SECONDS FOLDER: what it finds lies in build/logs.
