@@ -18,6 +18,11 @@ awk -v to="$scratch" '
     /^```c$/ { file = to "/day/kmeans.c" }
     /^```sh$/ { file = to "/" ++n ".sh" }
     /^```text$/ { file = to "/" n ".text" }' "$page"
+# It is the example of the same name, but for empty lines and the comment at the top.
+if ! diff <(grep -v '^$' "$scratch/day/kmeans.c") <(sed '1,/^ \*\/$/d' "$(dirname "$page")/../examples/kmeans.c" | grep -v '^$'); then
+    echo "examples/kmeans.c (>) is not the program of docs/tutorial.md (<)"
+    exit 1
+fi
 cd "$scratch/day"
 blocks=0 failures=0
 for commands in "$scratch"/[0-9].sh; do
