@@ -15,10 +15,21 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/type.h"
+#include "data/layout/flip.h"
 #include "hawser/data.h"
+#include "hawser/row_kernels.h"
 #include "linalg/kernels.h"
 
-enum { THREADS = 2, ROUNDS = 7, CHOSEN = 200 };
+enum { THREADS = 2, ROUNDS = 7, CHOSEN = 200, BLOCK = 16 /* columns of a product with rows, and centres */ };
+
+/* A matrix by rows, and what its kernels read and write, of the type in which they compute. */
+typedef struct row_inputs {
+    hawser_matrix matrix;
+    void *block;                 /* cols x BLOCK; its first numbers are also the vector of kernels of one row */
+    void *image;                 /* rows x BLOCK */
+    void *row_squares, *squares; /* of the rows, and of the columns of the block */
+    void *own[THREADS];          /* cols x BLOCK for each thread */
+} row_inputs;
 
 typedef struct inputs {
     const hawser_matrix *dense, *sparse; /* the same matrix if a data set is given */
@@ -31,6 +42,7 @@ typedef struct inputs {
     size_t chosen_count;
     double *gram[THREADS];
     hw_linear_packed *packed[THREADS]; /* by number of threads - 1, then by thread; NULL: dense data */
+    row_inputs *rows;                  /* for kernels over rows */
     double *sums;                      /* the compiler must not drop these results; a cache line apart */
 } inputs;
 
@@ -208,15 +220,15 @@ static double best_seconds(const inputs *in, work *run, size_t threads)
     return best;
 }
 
-static void report(const inputs *in, const kernel *k, bool json, bool last)
+static void report(inputs *in, const kernel *k, bool json)
 {
     double one = k->amount / best_seconds(in, k->run, 1);
     double two = k->amount * (k->replicated ? 2 : 1) / best_seconds(in, k->run, 2);
     if (json)
-        printf("\"%s\": {\"unit\": \"%s\", \"one\": %.3f, \"two\": %.3f, \"ratio\": %.3f}%s", k->name, k->unit, one, two,
-               two / one, last ? "" : ", ");
+        printf(", \"%s\": {\"unit\": \"%s\", \"one\": %.3f, \"two\": %.3f, \"ratio\": %.3f}", k->name, k->unit, one, two,
+               two / one);
     else
-        printf("%-24s %10.2f %10.2f %-12s %6.2f\n", k->name, one, two, k->unit, two / one);
+        printf("%-28s %10.2f %10.2f %-12s %6.2f\n", k->name, one, two, k->unit, two / one);
     fflush(stdout);
 }
 
@@ -310,17 +322,75 @@ static void release(inputs *in)
         free(in->gram[t]);
 }
 
-static void show(const inputs *in, const kernel *kernels, size_t count, bool json)
+static void show(inputs *in, const kernel *kernels, size_t count, bool json)
 {
     if (json)
-        printf("{\"kernels\": \"%s\", ", hawser_kernels_name());
+        printf("{\"kernels\": \"%s\"", hawser_kernels_name());
     else
-        printf("%s kernels; Gram of %zu columns\n%-24s %10s %10s %-12s %6s\n", hawser_kernels_name(), in->chosen_count, "",
+        printf("%s kernels; Gram of %zu columns\n%-28s %10s %10s %-12s %6s\n", hawser_kernels_name(), in->chosen_count, "",
                "1 thread", "2 threads", "", "ratio");
     for (size_t k = 0; k < count; k++)
-        report(in, &kernels[k], json, k + 1 == count);
-    if (json)
-        printf("}\n");
+        report(in, &kernels[k], json);
+}
+
+/* ---- rows ---- */
+
+static hawser_matrix row_share(const row_inputs *rows, size_t thread, size_t threads)
+{
+    return hawser_matrix_rows(&rows->matrix, cut(rows->matrix.rows, thread, threads),
+                              cut(rows->matrix.rows, thread + 1, threads));
+}
+
+#define T       double
+#define TYPE    "f64"
+#define F(name) name
+#include "kernels_rows.h"
+#undef T
+#undef TYPE
+#undef F
+#define T       float
+#define TYPE    "f32"
+#define F(name) name##_f32
+#include "kernels_rows.h"
+
+static void *zeros(size_t count)
+{
+    double *made = NULL;
+    hawser_error error;
+    need(HW_NEW(&made, count, "rows", &error), &error);
+    return made;
+}
+
+/* Measures the kernels over the rows of a matrix in both types. The f32 kernels read a copy that is stored as F32. */
+static void measure_rows(inputs *in, const hw_flipped *flipped, const char *layout, bool json)
+{
+    const hawser_matrix *A = &flipped->matrix;
+    row_inputs rows = {.matrix = *A,
+                       .block = zeros(A->cols * BLOCK),
+                       .image = zeros(A->rows * BLOCK),
+                       .row_squares = zeros(A->rows),
+                       .squares = zeros(BLOCK)};
+    float *narrow = zeros((size_t)A->stored);
+    for (size_t t = 0; t < THREADS; t++)
+        rows.own[t] = zeros(A->cols * BLOCK);
+    in->rows = &rows;
+    report_rows(in, layout, json);
+    for (uint64_t e = 0; e < A->stored; e++)
+        narrow[e] = (float)((const double *)A->values)[e];
+    rows.matrix.values = narrow;
+    rows.matrix.type = HAWSER_F32;
+    memset(rows.squares, 0, BLOCK * sizeof(double));
+    for (size_t t = 0; t < THREADS; t++)
+        memset(rows.own[t], 0, A->cols * BLOCK * sizeof(double));
+    report_rows_f32(in, layout, json);
+    for (size_t t = 0; t < THREADS; t++)
+        free(rows.own[t]);
+    free(rows.block);
+    free(rows.image);
+    free(rows.row_squares);
+    free(rows.squares);
+    free(narrow);
+    in->rows = NULL;
 }
 
 /* Measures the kernels on a data set. Each thread has its share of the columns, or of the rows, as the blocks of a training have. */
@@ -340,6 +410,8 @@ static void measure_data(const char *path, bool json)
                               {"Gram by rows", "calls/s", data_gram_rows, 1, false},
                               {"product by rows", "calls/s", data_product, 1, false}};
     show(&in, kernels, sizeof kernels / sizeof *kernels, json);
+    if (json)
+        printf("}\n");
     release(&in);
     hawser_dataset_free(data);
 }
@@ -362,9 +434,19 @@ static void measure_made(bool json, bool small)
         {"sparse Gram", "calls/s", sparse_gram, 1, true},
     };
     if (!json)
-        printf("dense %zu x %zu, sparse %zu x %zu with %llu entries\n", D->rows, D->cols, S->rows, S->cols,
-               (unsigned long long)S->stored);
+        printf("dense %zu x %zu, sparse %zu x %zu with %llu entries; products of rows with %d columns\n", D->rows, D->cols,
+               S->rows, S->cols, (unsigned long long)S->stored, BLOCK);
     show(&in, kernels, sizeof kernels / sizeof *kernels, json);
+    hawser_error error;
+    hw_flipped flipped;
+    need(hw_flip_dense(D, &flipped, &error), &error);
+    measure_rows(&in, &flipped, "dense", json);
+    hw_flip_free(&flipped);
+    need(hw_flip(S, 0, S->rows, &flipped, &error), &error);
+    measure_rows(&in, &flipped, "sparse", json);
+    hw_flip_free(&flipped);
+    if (json)
+        printf("}\n");
     release(&in);
     hawser_dataset_free(dense);
     hawser_dataset_free(sparse);

@@ -48,6 +48,17 @@ for wrong in "--data" "--data --json" "--jsno" "--small --data x.npy" "x.npy"; d
     fi
 done
 
+"$kernels" --small --json >"$work/kernels"
+python3 - "$work/kernels" <<'END'
+import json, sys
+said = json.loads(open(sys.argv[1]).readlines()[-1])
+rows = {f"{layout} {name} {arithmetic}" for layout in ("dense", "sparse") for arithmetic in ("f64", "f32")
+        for name in ("row dots", "row axpys", "row distances", "distances", "product", "transposed product")
+        if (layout, name) != ("sparse", "row distances")}
+assert rows | {"kernels", "read memory", "dense scan", "sparse scan", "dense Gram"} <= set(said), said
+assert all(line["one"] > 0 and line["two"] > 0 for line in said.values() if isinstance(line, dict)), said
+END
+
 "$top/bench/load.py" --quick --binary "${HAWSER_BUILD:-$top/build/release}/bench/bench_load" --json >"$work/load" 2>"$work/err"
 python3 - "$work/load" <<'END'
 import json, sys
