@@ -327,6 +327,60 @@ static void test_phases(void **ignored)
         }
 }
 
+/* Sets the own share to a mixture of all chunks. */
+static hawser_status blend(hawser_context *context)
+{
+    double sum = 0;
+    for (hawser_chunk chunk;;) {
+        HAWSER_TRY(hawser_next_chunk(context, "theta", &chunk));
+        if (chunk.block == UINT32_MAX)
+            break;
+        for (size_t i = 0; i < chunk.count; i++)
+            sum += (double)(chunk.first + i + 1) * chunk.values[i];
+    }
+    double *theta = hawser_local(context, "theta");
+    for (size_t i = hawser_part(context, "theta", NULL); i > 0; i--)
+        theta[i - 1] = fmod(2 * theta[i - 1] + sum, 1009);
+    return HAWSER_OK;
+}
+
+/* What phases before have read does not let a block write while others read in an update: all read the same version. */
+static void test_reads_before_an_update(void **ignored)
+{
+    (void)ignored;
+    enum { SHARES = 5, ROUNDS = 4 };
+    double initial[SHARES] = {1, 2, 3, 4, 5}, wanted[SHARES];
+    memcpy(wanted, initial, sizeof wanted);
+    for (int t = 0; t < ROUNDS; t++) {
+        double sum = 0;
+        for (int i = 0; i < SHARES; i++)
+            sum += (i + 1) * wanted[i];
+        for (int i = 0; i < SHARES; i++)
+            wanted[i] = fmod(2 * wanted[i] + sum, 1009);
+    }
+    for (uint64_t seed = 0; seed < 100; seed++) {
+        test_job test = job_of(SHARES);
+        hawser_run *result = NULL;
+        hawser_error error = {0};
+        hawser_program *program = hawser_program_new("reads", NULL);
+        hawser_metric_declare(program, "sum", HAWSER_MIN);
+        hawser_state *theta = hawser_stored_state(program, "theta", SHARES, NULL, initial, NULL, NULL);
+        hawser_operator *loop = hawser_loop(hawser_root(program), "rounds", (hawser_until){.clocks = ROUNDS}, hawser_bsp());
+        hawser_operator *both = hawser_parallel(loop); /* so the driver steps the loop */
+        hawser_unit_one(both, "one looks", look, HAWSER_READS(theta), NULL);
+        hawser_unit(loop, "blend", blend, HAWSER_READS(theta), HAWSER_UPDATES(theta));
+        if (seed % 4 != 0)
+            hw_job_use_fibers(test.job, seed);
+        if (hawser_run_program(test.job, program, &result, &error) != HAWSER_OK)
+            fail_msg("%s", error.text);
+        for (int i = 0; i < SHARES; i++)
+            assert_true(hawser_result(result, "theta", NULL)[i] == wanted[i]);
+        hawser_run_free(result);
+        hawser_program_free(program);
+        close_job(test);
+    }
+}
+
 /* --------------------------------------------------------------------------------------------------------- nodes ---- */
 
 static void on_node(test_node *node)
@@ -551,6 +605,7 @@ int main(void)
         cmocka_unit_test(test_delays),
         cmocka_unit_test(test_increments),
         cmocka_unit_test(test_phases),
+        cmocka_unit_test(test_reads_before_an_update),
         cmocka_unit_test(test_nodes),
         cmocka_unit_test(test_refused_while_running),
         cmocka_unit_test(test_refused_before),

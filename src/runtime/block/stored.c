@@ -45,6 +45,7 @@ struct hw_stored {
     bool touched;  /* units of this phase read or update it */
     bool turns;    /* units update it, so each clock is an iteration */
     uint64_t turn; /* iterations before this phase */
+    uint64_t read; /* iterations in which this block has begun to read */
     chunk_slot slots[SLOTS];
     bool *given;    /* the chunks that the running unit has */
     bool all_asked; /* all chunks of this clock were requested, so that at its end only the own share is unread */
@@ -171,6 +172,19 @@ static hawser_request begin_task(hw_worker *worker, const hw_state_part *part, h
                             .user = task};
 }
 
+/* Makes a request a read of an iteration. A phase that only reads ends no iteration, so a later phase may read the same one, and a writer that has
+ * seen the first read may be further by then. So a second read asks for the version of the first. */
+static void read_in(hw_stored *stored, hawser_request *request, uint64_t iteration)
+{
+    request->iteration = iteration;
+    request->reread = stored->ordered && iteration < stored->read;
+}
+
+static void note_read(hw_stored *stored, uint64_t iteration)
+{
+    stored->read = iteration < stored->read ? stored->read : iteration + 1;
+}
+
 /* Frees the pushes that have ended. */
 static hawser_status reap(hw_worker *worker)
 {
@@ -268,7 +282,7 @@ static hawser_status ask(hw_worker *worker, hw_state_part *part, chunk_slot *slo
             continue;
         hw_chunk_task *task = &slot->chunks[block];
         hawser_request request = begin_task(worker, part, task);
-        request.iteration = iteration;
+        read_in(part->stored, &request, iteration);
         request.first = begin;
         request.last = end - 1;
         request.count = end - begin;
@@ -279,6 +293,7 @@ static hawser_status ask(hw_worker *worker, hw_state_part *part, chunk_slot *slo
             return status;
         }
     }
+    note_read(part->stored, iteration);
     return HAWSER_OK;
 }
 
@@ -376,6 +391,8 @@ hawser_status hw_stored_prefetch(hw_worker *worker, hw_state_part *part, const u
     prefetch *slot = &stored->prefetches[(stored->oldest + stored->waiting) % (SLOTS + 1)];
     HAWSER_TRY(HW_GROW(&slot->values, &slot->value_capacity, count + 1, "prefetched numbers", &worker->error));
     hawser_request request = begin_task(worker, part, &slot->task);
+    read_in(stored, &request, request.iteration);
+    note_read(stored, request.iteration);
     request.count = count;
     request.out = slot->values;
     request.first = first;
