@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""Mutants of the runtime: each changes one place of a copy of the sources, and the random programs (tests/unit/runtime_programs.c) must notice it.
+
+A place is found by its text, in which blanks do not matter, so it may move. If a text is gone or is no longer unique, the script fails and names it:
+write the place's new text into the table. Runs in the longer form only (HAWSER_TEST_LONG); `mutants.py WORD ...` tries those whose name has a WORD."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+SOURCE = os.environ.get("HAWSER_SOURCE", os.path.realpath(os.path.join(HERE, "..", "..")))
+LEFT_OUT = {"build", ".git", "bench", "experiments", "examples", "docs"}
+SLOW = 240  # seconds without an answer after which a mutant counts as noticed: blocks wait for each other
+
+PHASE, STAGES = "src/runtime/block/phase.c", "src/program/stages.c"
+CUT, MERGE, RANGE, REPLICA = ("src/exchange/" + name for name in ("cut.c", "merge.c", "range.c", "replica.c"))
+PLAN, BLOCKS, DRIVER = "src/program/parallelise.c", "src/data/share/blocks.c", "src/runtime/drive/driver.c"
+MUTANTS = [
+    # Stages.
+    ("no stage for the second of two updates", STAGES, "|| (state->kind == HW_REPLICATED && hw_unit_updates(unit, state))", ""),
+    ("never a stage", STAGES, "if (hw_state_is_exchanged(state) && reads)", "if (hw_state_is_exchanged(state) && reads && state->number > 64)"),
+    ("a stage looks at one unit before", STAGES, "before != unit && !cut;", "before == first && before != unit && !cut;"),
+    ("a stage does not wait", PHASE, "return !worker->leaving && inputs_are_in(worker); }", "return !worker->leaving; }"),
+    ("the third stage is skipped", PHASE, "session->plan->stage[unit->number] != worker->stage", "session->plan->stage[unit->number] != worker->stage || worker->stage == 2"),
+    ("units on one block run on each", PHASE, "bool elsewhere = unit->one &&", "bool elsewhere = unit->one && worker->block > 1 &&"),
+    # Merges.
+    ("a stale view: one tile is not renewed", MERGE, "payload->first / HW_TILE, last / HW_TILE + 1);", "payload->first / HW_TILE, last / HW_TILE + (last < HW_TILE));"),
+    ("an addition is doubled", MERGE, "to[i] = sum[i] != 0 ? to[i] + scale * sum[i] : to[i];", "to[i] = sum[i] != 0 ? to[i] + scale * sum[i] + (sum[i] == 3 ? 3 : 0) : to[i];"),
+    ("updates are added in another order", "src/exchange/reduce.h", "while (left < count - left)", "while (left < count - left && count != 3)"),
+    ("damping is ignored", MERGE, "damping = user ? 1 : hw_damping_now(replica);", "damping = 1; (void)hw_damping_now;"),
+    ("a part of an update is lost", RANGE, "any = true;", "if (any) break; any = true;"),
+    ("a value of another block is lost", MERGE, "to[hw_payload_index(payload, i)] = payload->values[i];", "if (i != 2) to[hw_payload_index(payload, i)] = payload->values[i];"),
+    ("a merge function gets the last block's sum", RANGE, "if (left == NULL)", "if (left == NULL || (range->blocks == 3 && where.clock == 2))"),
+    # Cuts.
+    ("the gain stays in what is sent", CUT, "out[i] = (cache[i] - origin[i]) / gain + 0.0;", "out[i] = (cache[i] - origin[i]) + 0.0;"),
+    ("an increase without the gain", REPLICA, "replica->cache[keys[i]] += gain * values[i];", "replica->cache[keys[i]] += values[i];"),
+    ("a touched tile is not compared", CUT, "replica->marked && !hw_bit(replica->touched, tile)", "replica->marked && (!hw_bit(replica->touched, tile) || tile == 1)"),
+    ("the last change is not sent", CUT, "size_t n = changes.last - changes.first + 1;", "size_t n = changes.last - changes.first + (changes.last != 4);"),
+    ("a part is sent twice", CUT, "if (!last) advance_origin(replica);", "if (!last && replica->spec.block != 1) advance_origin(replica);"),
+    # What is held and rounded.
+    ("held entries are not sent in the end", PHASE, "if (!held) return HAWSER_OK;", "if (!held || worker->block == 1) return HAWSER_OK;"),
+    ("a rounding error is dropped", "src/exchange/hold.c", "*held = exact ? 0 : *held - sent;", "*held = 0;"),
+    ("a held change takes the place of the one before", "src/exchange/hold.c", "held[i] += (cache[i] - origin[i]) / gain;", "held[i] = (cache[i] - origin[i]) / gain;"),
+    # Local and derived states.
+    ("a tied local state is not damped", "src/exchange/tied.c", "if (damping == 1)", "if (damping <= 1)"),
+    ("a derived state is not built anew at a loop's start", PHASE, "(leaving || !part->fresh)", "leaving"),
+    ("a derived state is fresh for ever", PHASE, "if (!leaving && changes_source(worker, part->state)) part->fresh = false;", ""),
+    # Data.
+    ("a row is lost at a cut", PLAN, "hawser_matrix part = hawser_matrix_rows(whole, begin, end);", "hawser_matrix part = hawser_matrix_rows(whole, begin, end - (block == 1 && end > begin + 1));"),
+    ("a block has a row of the block before", PLAN, "hawser_matrix part = hawser_matrix_rows(whole, begin, end);", "hawser_matrix part = hawser_matrix_rows(whole, begin - (block == 2 && begin > 0), end);"),
+    ("a column is lost at a cut", PLAN, "return hawser_matrix_columns(whole, begin, end);", "return hawser_matrix_columns(whole, begin, end - (block == 1 && end > begin + 1));"),
+    ("a part of another block", PLAN, "*end = bounds[block + 1] * width;", "*end = bounds[block + 1] * width - (width > 1 && bounds[block + 1] > bounds[block]);"),
+    ("a row that travels comes to the wrong place", BLOCKS, "s.first = from - blocks->bounds[b];", "s.first = from - blocks->bounds[b]; if (s.first > 0 && b == 1) s.first--;"),
+    ("a target stays behind", BLOCKS, "memcpy(to, beside_of(rows, k) + at, s->rows * sizeof(double));", "memcpy(to, beside_of(rows, k), s->rows * sizeof(double));"),
+    # The driver.
+    ("a branch takes the other way", DRIVER, "yes ? branch->first : branch->first->next;", "yes && branch->first->next != NULL ? branch->first->next : branch->first;"),
+    ("a loop around stands still", DRIVER, "driver->progress.clock = driver->around = clock;", "driver->progress.clock = driver->around = clock & 1;"),
+    ("a metric without the last block", "src/runtime/drive/control.c", "hw_reduce_scalars(parts, driver->session->blocks)", "hw_reduce_scalars(parts, driver->session->blocks - (driver->session->blocks > 3))"),
+    ("a loop ends a clock late", "src/runtime/drive/until.c", "if (tested && reason == NULL)", "if (tested && reason == NULL && clock > 0)"),
+    ("a branch's sequence is left out", "src/program/operator.c", "else if (deep && child->kind == HW_SEQUENCE)", "else if (deep && child->kind == HW_SEQUENCE && child->next != NULL)"),
+    # Reductions, scratch and the store.
+    ("a scratch is read back from nothing", "src/runtime/block/scratch.c", "status = hawser_record_restore(visit_scratch, given, bytes, size, &worker->error);", "status = HAWSER_OK;"),
+    ("a chunk is read a clock early", "src/runtime/block/stored.c", "chunk->count = end - chunk->first;", "chunk->count = end - chunk->first - (end - chunk->first > 3);"),
+    # Late policies.
+    ("a clock too late under ssp", REPLICA, "policy.staleness * replica->each :", "policy.staleness * replica->each + (replica->each > 1) :"),
+]
+
+
+def pattern_of(text):
+    """Blanks between two words may be any, and others may be none."""
+    words = re.findall(r"\w+|[^\w\s]", text)
+    out = re.escape(words[0])
+    for before, word in zip(words, words[1:]):
+        out += (r"\s+" if before[-1].isalnum() and word[0].isalnum() else r"\s*") + re.escape(word)
+    return out
+
+
+def place_of(text, found_in):
+    found = list(re.finditer(pattern_of(text), found_in))
+    return found[0] if len(found) == 1 else None
+
+
+def run(command, **more):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, **more)
+
+
+def build(top):
+    return run(("cmake", "--build", os.path.join(top, "build"), "-j2", "--target", "test_runtime_programs"))
+
+
+def is_noticed(top):
+    """Returns the first line of a failure; None: all tests passed."""
+    end = time.monotonic() + SLOW
+    child = subprocess.Popen((os.path.join(top, "build", "tests", "test_runtime_programs"),), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                             text=True, env={**os.environ, "HAWSER_TEST_LONG": ""}, start_new_session=True)
+    os.set_blocking(child.stdout.fileno(), False)
+    said, why = "", None
+    while why is None:
+        code = child.poll()
+        said += child.stdout.read() or ""
+        failure = re.search(r"seed \d+ \(HAWSER_TEST_SEED\)[^\n]*|\[  FAILED  \][^\n]*", said)
+        if failure:
+            why = failure.group(0)
+        elif code is not None:
+            break
+        elif time.monotonic() > end:
+            why = "it does not end"
+        time.sleep(0.02)
+    if child.poll() is None:
+        child.kill()
+    child.wait()
+    if why is None and child.returncode != 0:
+        why = f"it ended with {child.returncode}"
+    return why
+
+
+def main():
+    wanted = sys.argv[1:]
+    if not wanted and not os.environ.get("HAWSER_TEST_LONG"):
+        print("skipped: it builds the library once for each mutant; set HAWSER_TEST_LONG")
+        return 77
+    mutants = [mutant for mutant in MUTANTS if not wanted or any(word in mutant[0] for word in wanted)]
+    failures = []
+    with tempfile.TemporaryDirectory() as folder:
+        top = os.path.join(folder, "hawser")
+        shutil.copytree(SOURCE, top, ignore=lambda path, names: LEFT_OUT & set(names) if os.path.samefile(path, SOURCE) else [], symlinks=True)
+        made = run(("cmake", "-S", top, "-B", os.path.join(top, "build"), "-GNinja", "-DCMAKE_BUILD_TYPE=Release", "-DHAWSER_TESTS=ON"))
+        made = made if made.returncode != 0 else build(top)
+        if made.returncode != 0:
+            print(made.stdout[-3000:])
+            return 1
+        why = is_noticed(top)
+        if why is not None:
+            print("the test fails without a mutant:", why)
+            return 1
+        for name, path, before, after in mutants:
+            with open(os.path.join(top, path), encoding="utf-8") as file:
+                text = file.read()
+            place = place_of(before, text)
+            if place is None:
+                failures.append(f"{name}: its text is not in {path}, or more than once: {before}")
+                print(failures[-1], flush=True)
+                continue
+            with open(os.path.join(top, path), "w", encoding="utf-8") as file:
+                file.write(text[: place.start()] + after + text[place.end():])
+            made = build(top)
+            why = "?" if made.returncode != 0 else is_noticed(top)
+            if made.returncode != 0:
+                failures.append(f"{name}: it does not compile\n{made.stdout[-2000:]}")
+            elif why is None:
+                failures.append(f"{name}: no random program notices it")
+            print(failures[-1] if why in ("?", None) else f"noticed: {name}: {why}", flush=True)
+            with open(os.path.join(top, path), "w", encoding="utf-8") as file:
+                file.write(text)
+    print(f"{len(mutants)} mutants, {len(failures)} not noticed")
+    return 1 if failures else 0
+
+
+sys.exit(main())

@@ -1,0 +1,476 @@
+/*
+ * programs_draw.h - draws a program from a seed: data, states, operators, units and policies. It says in words what it has drawn, and which of the
+ * plan's refusals the program must meet. It includes nothing of src/.
+ */
+#ifndef HW_TESTS_UNIT_PROGRAMS_DRAW_H
+#define HW_TESTS_UNIT_PROGRAMS_DRAW_H
+
+#include <stdio.h>
+#include <string.h>
+
+#include "hawser/hawser.h"
+
+enum {
+    BLOCKS = 4,
+    STATES = 5,
+    UNITS = 10,
+    OPERATORS = 32,
+    CHILDREN = 3,
+    SIZE = 1100,
+    ROWS = 13,
+    COLS = 11,
+    CELLS = ROWS * COLS
+};
+
+typedef enum kind { REPLICATED, DERIVED, PARTITIONED, ALONG, LOCAL, STORED, KINDS } kind;
+static const char *const kind_names[] = {"replicated", "derived", "partitioned", "along data", "local", "stored"};
+typedef enum source { ARRAYS, MADE, SVMLIGHT, CSV, NPY, SOURCES } source;
+static const char *const source_names[] = {"arrays", "hawser_dataset_from", "svmlight file", "CSV file", "npy file"};
+static const char *const layout_names[] = {"dense", "CSC", "CSR", "dense rows"};
+static const char *const split_names[] = {"by column", "by row", "whole", "fetched"};
+typedef enum way { IN_PLACE, TOUCHED, INCREASED, WAYS } way; /* how a unit changes a replicated state */
+typedef enum operator_kind { UNIT, SEQUENCE, PARALLEL, LOOP, BRANCH } operator_kind;
+
+typedef struct drawn_state {
+    kind kind;
+    size_t count, width; /* width: numbers per column or row of the data */
+    double damping, gain;
+    bool bounded; /* a merge function of the user */
+    bool sparse;  /* units change few of its entries */
+    int tied;     /* a local state: the replicated one; -1: none */
+    hawser_form form;
+} drawn_state;
+
+typedef struct drawn_unit {
+    bool one, yields, data, reduces, remembers, reports;
+    bool reads[STATES], updates[STATES];
+    way how[STATES];
+} drawn_unit;
+
+typedef struct drawn_operator {
+    operator_kind kind;
+    int parent; /* -1: the root, which is a sequence */
+    uint32_t unit, clocks;
+    bool tested; /* a loop ends by a metric, too */
+    hawser_sync sync;
+} drawn_operator;
+
+typedef struct drawn {
+    uint64_t seed;
+    uint32_t blocks, states, units, operators;
+    source source;
+    hawser_layout layout;
+    hawser_type type;
+    hawser_split load, split; /* load: of a file */
+    size_t rows, cols;
+    uint32_t density; /* of 8 cells, this many are stored */
+    bool real;        /* numbers that are rounded when they are added */
+    bool counts;      /* entry 0 of a replicated state counts its updates */
+    drawn_state state[STATES];
+    drawn_unit unit[UNITS];
+    drawn_operator operator[OPERATORS];
+    /* What units have seen and done, as fibers or by block. */
+    bool early;   /* a unit has not seen what the policy promises */
+    bool reached; /* one has seen no more than that, of a state with several updates in a clock */
+} drawn;
+
+/* What may be drawn. */
+typedef struct choices {
+    hawser_sync sync; /* of the loops that the blocks run */
+    bool flat;        /* one loop in the root, for the count of what a unit has seen */
+    bool plain;       /* no states, rules and calls for which only BSP gives one answer */
+    bool files;       /* data may come from files */
+    bool rounds;      /* replicated states may be sent rounded */
+    bool whole;       /* whole numbers alone */
+} choices;
+
+static uint64_t next(uint64_t *state)
+{
+    uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+static uint32_t below(uint64_t *random, uint32_t bound)
+{
+    return (uint32_t)(next(random) % bound);
+}
+
+static bool one_in(uint64_t *random, uint32_t bound)
+{
+    return below(random, bound) == 0;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- drawing ---- */
+
+static bool is_split(const drawn *d)
+{
+    return d->split == HAWSER_BY_COLUMN || d->split == HAWSER_BY_ROW;
+}
+
+/* Returns how many columns or rows the blocks share. */
+static size_t extent_of(const drawn *d)
+{
+    return d->split == HAWSER_BY_ROW ? d->rows : d->cols;
+}
+
+static bool is_sparse(const drawn *d)
+{
+    return d->layout == HAWSER_CSC || d->layout == HAWSER_CSR;
+}
+
+static void draw_data(uint64_t *random, const choices *may, drawn *d)
+{
+    static const hawser_split fitting[] = {HAWSER_BY_COLUMN, HAWSER_BY_COLUMN, HAWSER_BY_ROW, HAWSER_BY_ROW};
+    d->rows = 1 + below(random, ROWS);
+    d->cols = 1 + below(random, COLS);
+    d->density = 1 + below(random, 8);
+    d->type = one_in(random, 3) ? HAWSER_F32 : HAWSER_F64;
+    d->source = may->files && one_in(random, 2) ? (source)(SVMLIGHT + below(random, 3)) : (source)below(random, 2);
+    d->layout = (hawser_layout)below(random, 4);
+    d->split = fitting[d->layout];
+    if (d->layout == HAWSER_DENSE && one_in(random, 2))
+        d->split = HAWSER_BY_ROW;
+    if (d->source >= SVMLIGHT) { /* readers choose the layout, dense if it takes less memory */
+        d->load = (hawser_split)below(random, 2);
+        d->density = d->source == SVMLIGHT ? 2 : 8;
+        d->rows += 5;
+        d->cols += d->source == SVMLIGHT ? 4 : 0;
+        d->rows = d->rows < ROWS ? d->rows : ROWS;
+        d->cols = d->cols < COLS ? d->cols : COLS;
+        d->layout = d->load == HAWSER_BY_ROW ? HAWSER_DENSE_ROWS : HAWSER_DENSE;
+        if (d->source == SVMLIGHT)
+            d->layout = d->load == HAWSER_BY_ROW ? HAWSER_CSR : HAWSER_CSC;
+        d->split = d->load;
+    }
+    if (one_in(random, 8))
+        d->split = (hawser_split)below(random, 4);
+    else if (one_in(random, 6))
+        d->split = one_in(random, 2) ? HAWSER_WHOLE : HAWSER_FETCHED;
+}
+
+static void draw_state(uint64_t *random, const choices *may, const drawn *d, uint32_t number, drawn_state *s)
+{
+    static const double dampings[] = {1, 1, 0.5, 0.25}, gains[] = {1, 1, 1, 2};
+    *s = (drawn_state){.kind = (kind)below(random, may->plain ? STORED : KINDS), .width = 1 + below(random, 2), .tied = -1};
+    s->damping = s->gain = 1;
+    if ((s->kind == DERIVED && may->plain) || (s->kind >= ALONG && !is_split(d) && !one_in(random, 16)))
+        s->kind = REPLICATED;
+    if (s->kind == REPLICATED || s->kind == DERIVED)
+        s->count = one_in(random, 12) ? SIZE - below(random, 600) : 1 + below(random, 5);
+    else if (s->kind == PARTITIONED || (s->kind == STORED && one_in(random, 2)))
+        s->count = 1 + below(random, 9), s->width = 0;
+    else
+        s->count = s->width * extent_of(d);
+    s->sparse = s->count > 100;
+    if (s->kind != REPLICATED && s->kind != DERIVED)
+        return;
+    if (one_in(random, 2) && !may->flat) {
+        s->damping = dampings[below(random, 4)];
+        s->gain = gains[below(random, 4)];
+    }
+    s->bounded = !may->plain && s->kind == REPLICATED && one_in(random, 8);
+    if (may->rounds && s->kind == REPLICATED && one_in(random, 2))
+        s->form = (hawser_form)below(random, 4);
+    (void)number;
+}
+
+/* Ties a local state to a replicated one before it, if there is one. */
+static void draw_tie(uint64_t *random, drawn *d, uint32_t number)
+{
+    for (uint32_t s = 0; s < number && d->state[number].kind == LOCAL; s++)
+        if (d->state[s].kind == REPLICATED && !d->state[s].bounded && one_in(random, 2))
+            d->state[number].tied = (int)s;
+}
+
+static void draw_unit(uint64_t *random, const choices *may, const drawn *d, drawn_unit *unit)
+{
+    *unit = (drawn_unit){.one = one_in(random, 4), .yields = one_in(random, 4), .data = one_in(random, 2)};
+    unit->reduces = !may->plain && !may->flat && one_in(random, 5) && (!unit->one || one_in(random, 8));
+    unit->remembers = one_in(random, 4);
+    unit->reports = one_in(random, 2);
+    bool odd = one_in(random, 16); /* may break rules that other draws keep */
+    for (uint32_t s = 0; s < d->states; s++) {
+        uint32_t use = below(random, 4);
+        kind k = d->state[s].kind;
+        unit->reads[s] = (use & 1) != 0;
+        unit->updates[s] = (use & 2) != 0 && (odd || !unit->one || (k != LOCAL && k != STORED));
+        unit->how[s] = (way)below(random, WAYS);
+        int tied = d->state[s].tied;
+        if (tied >= 0 && (unit->reads[s] || (unit->updates[s] && !odd))) /* a tied local state changes when its stage ends */
+            unit->updates[tied] = true;
+    }
+    for (uint32_t s = 0; s < d->states && !unit->data && !odd; s++)
+        unit->data =
+            d->split == HAWSER_WHOLE || d->split == HAWSER_FETCHED ? false : unit->reads[s] && d->state[s].kind == LOCAL;
+}
+
+/* Returns whether the blocks run a loop by themselves: it has units only, and sequences of them. */
+static bool is_shipped(const drawn *d, int container)
+{
+    for (uint32_t i = 0; i < d->operators; i++)
+        if (d->operator[i].parent == container && d->operator[i].kind !=
+            UNIT &&(d->operator[i].kind != SEQUENCE || !is_shipped(d, (int)i)))
+            return false;
+    return true;
+}
+
+static void draw_below(uint64_t *random, const choices *may, drawn *d, int parent, uint32_t depth)
+{
+    static const operator_kind kinds[] = {UNIT, UNIT, UNIT, UNIT, SEQUENCE, LOOP, LOOP, PARALLEL, BRANCH};
+    operator_kind above = parent < 0 ? SEQUENCE : d->operator[parent].kind;
+    uint32_t count = 1 + below(random, above == BRANCH ? 2 : CHILDREN);
+    for (uint32_t i = 0; i < count && (i == 0 || d->units < 5); i++) {
+        drawn_operator *o = &d->operator[d->operators];
+        operator_kind k = depth > 3 || d->units >= 5 ? UNIT : kinds[below(random, 9)];
+        if (above == PARALLEL && i == 0)
+            k = UNIT;
+        if (may->flat)
+            k = depth == 0 ? LOOP : depth == 1 && one_in(random, 4) ? SEQUENCE : UNIT;
+        *o = (drawn_operator){
+            .kind = k, .parent = parent, .clocks = 1 + below(random, may->flat ? 7 : 4), .tested = one_in(random, 3)};
+        int own = (int)d->operators++;
+        if (k == UNIT) {
+            o->unit = d->units++;
+            draw_unit(random, may, d, &d->unit[o->unit]);
+        } else
+            draw_below(random, may, d, own, depth + 1);
+        if (may->flat && depth == 0)
+            return;
+    }
+}
+
+static bool uses(const drawn *d, int container, uint32_t state, bool reads, bool updates)
+{
+    for (uint32_t i = 0; i < d->operators; i++) {
+        const drawn_operator *o = &d->operator[i];
+        const drawn_unit *unit = &d->unit[o->unit];
+        if ((int)i == container && o->kind == UNIT)
+            return (reads && unit->reads[state]) || (updates && unit->updates[state]);
+        if (o->parent == container && uses(d, (int)i, state, reads, updates))
+            return true;
+    }
+    return false;
+}
+
+/* Draws the policy of a loop that the blocks run by themselves. */
+static void draw_sync(uint64_t *random, const choices *may, const drawn *d, int loop, drawn_operator *o)
+{
+    bool stores = false, exchanges = false;
+    for (uint32_t s = 0; s < d->states; s++) {
+        kind k = d->state[s].kind;
+        stores |= k == STORED && uses(d, loop, s, true, true);
+        exchanges |= k < LOCAL && uses(d, loop, s, false, true);
+    }
+    o->sync = may->sync;
+    if ((stores && !exchanges && !may->plain && one_in(random, 2)) || (!may->plain && one_in(random, 40))) {
+        o->sync = hawser_centric(0);
+        o->tested = false;
+    }
+}
+
+static drawn draw(uint64_t seed, choices may)
+{
+    uint64_t random = seed;
+    drawn d = {.seed = seed, .blocks = 1 + below(&random, BLOCKS), .states = 1 + below(&random, STATES)};
+    d.real = one_in(&random, 2) && !may.whole;
+    d.counts = may.flat;
+    draw_data(&random, &may, &d);
+    for (uint32_t s = 0; s < d.states; s++) {
+        draw_state(&random, &may, &d, s, &d.state[s]);
+        draw_tie(&random, &d, s);
+    }
+    draw_below(&random, &may, &d, -1, 0);
+    for (uint32_t i = 0; i < d.operators; i++)
+        if (d.operator[i].kind == LOOP && is_shipped(&d, (int)i))
+            draw_sync(&random, &may, &d, (int)i, &d.operator[i]);
+    return d;
+}
+
+/* ---------------------------------------------------------------------------------------------------------- in words ---- */
+
+static void say_operator(const drawn *d, int number, int depth, FILE *out)
+{
+    const drawn_operator *o = &d->operator[number];
+    static const char *const names[] = {"unit", "sequence", "parallel", "loop", "branch"};
+    static const char *const syncs[] = {"bsp", "ssp", "tap", "delay", "dc"};
+    const drawn_unit *unit = &d->unit[o->unit];
+    fprintf(out, "  %*s%s", depth * 2, "", names[o->kind]);
+    if (o->kind == LOOP)
+        fprintf(out, " of %u clocks%s under %s:%u", o->clocks, o->tested ? " or by the metric" : "",
+                syncs[o->sync.tightness], o->sync.staleness);
+    if (o->kind == UNIT) {
+        fprintf(out, " u%u%s%s%s%s%s%s, reads", o->unit, unit->one ? ", on one block" : "", unit->data ? ", uses data" : "",
+                unit->yields ? ", yields" : "", unit->reduces ? ", reduces" : "", unit->remembers ? ", counts calls" : "",
+                unit->reports ? ", reports" : "");
+        for (uint32_t s = 0; s < d->states; s++)
+            fprintf(out, "%s", unit->reads[s] ? (char[]){' ', (char)('a' + s), 0} : "");
+        fprintf(out, ", updates");
+        for (uint32_t s = 0; s < d->states; s++)
+            if (unit->updates[s])
+                fprintf(out, " %c%s", 'a' + s, (const char *const[]){"", " (touch)", " (inc)"}[unit->how[s]]);
+    }
+    fprintf(out, "\n");
+    for (uint32_t i = 0; i < d->operators; i++)
+        if (d->operator[i].parent == number)
+            say_operator(d, (int)i, depth + 1, out);
+}
+
+static void say(const drawn *d, FILE *out)
+{
+    fprintf(out, "seed %llu: %u blocks, numbers that are %s\n  data: %zu x %zu %s, %u of 8 cells, %s, from %s%s, split %s\n",
+            (unsigned long long)d->seed, d->blocks, d->real ? "rounded" : "whole", d->rows, d->cols, layout_names[d->layout],
+            d->density, d->type == HAWSER_F32 ? "f32" : "f64", source_names[d->source],
+            d->source < SVMLIGHT       ? ""
+            : d->load == HAWSER_BY_ROW ? " by row"
+                                       : " by column",
+            split_names[d->split]);
+    for (uint32_t s = 0; s < d->states; s++) {
+        const drawn_state *state = &d->state[s];
+        fprintf(out, "  state %c: %s, %zu numbers", 'a' + s, kind_names[state->kind], state->count);
+        if (state->damping != 1 || state->gain != 1)
+            fprintf(out, ", damping %g, gain %g", state->damping, state->gain);
+        fprintf(out, "%s%s", state->bounded ? ", merged within bounds" : "", state->sparse ? ", changed sparsely" : "");
+        if (state->tied >= 0)
+            fprintf(out, ", tied to %c", 'a' + state->tied);
+        fprintf(out, state->form != HAWSER_EXACT ? ", in form %d\n" : "\n", (int)state->form);
+    }
+    for (uint32_t i = 0; i < d->operators; i++)
+        if (d->operator[i].parent<0)
+            say_operator(d, (int)i, 0, out);
+}
+
+/* --------------------------------------------------------------------------------------------------------- refusals ---- */
+
+/* What the plan refuses: texts of docs/guarantees.md and of the plan. */
+typedef enum refusal {
+    TWO_UPDATE,
+    ONE_READS,
+    ONE_LOCAL,
+    ONE_REDUCES,
+    SYNC_REDUCES,
+    ROWS_BY_COLUMN,
+    COLUMNS_BY_ROW,
+    NOT_SPLIT,
+    SAME_WORK,
+    STORED_ORDER,
+    ONE_STORED,
+    NONE_STORED,
+    NOT_ALL_STORED,
+    LOADED_BY_COLUMN,
+    LOADED_BY_ROW,
+    TIED_ALONE,
+    REFUSALS
+} refusal;
+static const char *const refusal_texts[] = {
+    "two children of a parallel update state",
+    "a child of a parallel reads state",
+    "runs on one block, so it cannot update local state",
+    "runs on one block, so it cannot reduce over all blocks",
+    "reduces over all blocks, but loop",
+    "is split by column, but its matrix is stored by rows",
+    "is split by row, but its matrix is stored by columns (CSC)",
+    "split",
+    "every block would do the same work",
+    "but the store has these changes only when the clock has ended",
+    "so it cannot update all shares of stored state",
+    "which is for stored states, and it has none",
+    "which is for stored states, but it updates",
+    "is split by row, but hawser_job_load has given each of the",
+    "the rows of its own blocks (hawser_load.split = HAWSER_BY_ROW)",
+    "to which it is tied; declare both",
+};
+
+static uint32_t refusals_of_states(const drawn *d, uint32_t nodes)
+{
+    uint32_t found = 0;
+    bool by_rows = d->layout == HAWSER_CSR || d->layout == HAWSER_DENSE_ROWS;
+    found |= (uint32_t)(d->split == HAWSER_BY_COLUMN && by_rows) << ROWS_BY_COLUMN;
+    found |= (uint32_t)(d->split == HAWSER_BY_ROW && d->layout == HAWSER_CSC) << COLUMNS_BY_ROW;
+    for (uint32_t s = 0; s < d->states; s++)
+        found |= (uint32_t)(d->state[s].kind >= ALONG && d->state[s].width > 0 && !is_split(d)) << NOT_SPLIT;
+    if (nodes > 1 && d->source >= SVMLIGHT && d->load == HAWSER_BY_COLUMN)
+        found |= (uint32_t)(d->split == HAWSER_BY_ROW) << LOADED_BY_COLUMN;
+    if (nodes > 1 && d->source >= SVMLIGHT && d->load == HAWSER_BY_ROW)
+        found |= (uint32_t)(d->split != HAWSER_BY_ROW) << LOADED_BY_ROW;
+    return found;
+}
+
+static uint32_t refusals_of_unit(const drawn *d, const drawn_unit *unit)
+{
+    uint32_t found = (uint32_t)(unit->one && unit->reduces) << ONE_REDUCES;
+    for (uint32_t s = 0; s < d->states; s++) {
+        const drawn_state *state = &d->state[s];
+        if (!unit->updates[s])
+            continue;
+        found |= (uint32_t)(unit->one && state->kind == LOCAL) << ONE_LOCAL;
+        found |= (uint32_t)(unit->one && state->kind == STORED) << ONE_STORED;
+        found |= (uint32_t)(state->tied >= 0 && !unit->updates[state->tied]) << TIED_ALONE;
+        found |= (uint32_t)(unit->data && !is_split(d) && !unit->one && d->blocks > 1 &&
+                            (state->kind == REPLICATED || state->kind == DERIVED))
+                 << SAME_WORK;
+    }
+    return found;
+}
+
+/* Fills `order` with the units below an operator, in their order. */
+static uint32_t units_below(const drawn *d, int container, uint32_t *order, uint32_t count)
+{
+    for (uint32_t i = 0; i < d->operators; i++) {
+        if (d->operator[i].parent != container)
+            continue;
+        if (d->operator[i].kind == UNIT)
+            order[count++] = d->operator[i].unit;
+        else
+            count = units_below(d, (int)i, order, count);
+    }
+    return count;
+}
+
+static uint32_t refusals_of_loop(const drawn *d, int loop)
+{
+    uint32_t order[UNITS], count = units_below(d, loop, order, 0), found = 0;
+    bool stores = false, exchanges = false, centric = d->operator[loop].sync.tightness == HAWSER_CENTRIC;
+    for (uint32_t s = 0; s < d->states; s++)
+        for (uint32_t u = 0; u < count; u++) {
+            const drawn_unit *unit = &d->unit[order[u]];
+            bool stored = d->state[s].kind == STORED;
+            stores |= stored && (unit->reads[s] || unit->updates[s]);
+            exchanges |= d->state[s].kind < LOCAL && unit->updates[s];
+            found |= (uint32_t)(d->operator[loop].sync.tightness != HAWSER_BSP && unit->reduces) << SYNC_REDUCES;
+            for (uint32_t before = 0; before < u && stored && is_shipped(d, loop); before++)
+                found |= (uint32_t)(d->unit[order[before]].updates[s] && (unit->reads[s] || unit->updates[s]))
+                         << STORED_ORDER;
+        }
+    found |= (uint32_t)(centric && !stores) << NONE_STORED | (uint32_t)(centric && stores && exchanges) << NOT_ALL_STORED;
+    return found;
+}
+
+static uint32_t refusals_of_parallel(const drawn *d, int parallel)
+{
+    uint32_t found = 0;
+    for (uint32_t s = 0; s < d->states; s++)
+        for (uint32_t i = 0; i < d->operators; i++)
+            for (uint32_t j = 0; j < d->operators; j++)
+                if (i != j && d->operator[i].parent == parallel && d->operator[j].parent == parallel &&
+                              uses(d, (int)i, s, false, true))
+                    found |= (uint32_t)uses(d, (int)j, s, false, true) << TWO_UPDATE |
+                             (uint32_t)uses(d, (int)j, s, true, false) << ONE_READS;
+    return found;
+}
+
+/* Returns the set of refusals that a program gives reason for; 0: it must run. */
+static uint32_t refusals_of(const drawn *d, uint32_t nodes)
+{
+    uint32_t found = refusals_of_states(d, nodes);
+    for (uint32_t u = 0; u < d->units; u++)
+        found |= refusals_of_unit(d, &d->unit[u]);
+    for (uint32_t i = 0; i < d->operators; i++)
+        found |= d->operator[i].kind == LOOP       ? refusals_of_loop(d, (int)i)
+                 : d->operator[i].kind == PARALLEL ? refusals_of_parallel(d, (int)i)
+                                                   : 0;
+    return found;
+}
+
+#endif

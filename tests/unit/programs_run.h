@@ -1,0 +1,539 @@
+/* programs_run.h - makes a drawn program's data, states and units, and runs it in a job. */
+#ifndef HW_TESTS_UNIT_PROGRAMS_RUN_H
+#define HW_TESTS_UNIT_PROGRAMS_RUN_H
+
+#include <stdlib.h>
+
+#include "nodes.h"
+#include "programs_oracle.h"
+
+/* ---------------------------------------------------------------------------------------------------------- the input ---- */
+
+/* The arrays of a matrix, and the dataset if there is one. */
+typedef struct input {
+    double doubles[CELLS];
+    float floats[CELLS];
+    uint64_t offsets[ROWS + COLS + 1];
+    uint32_t indices[CELLS];
+    double targets[ROWS];
+    hawser_matrix arrays;
+    const hawser_matrix *matrix;
+    hawser_dataset *dataset;
+} input;
+
+static void fill_arrays(const drawn *d, input *in)
+{
+    bool by_rows = d->layout == HAWSER_CSR || d->layout == HAWSER_DENSE_ROWS;
+    size_t lines = by_rows ? d->rows : d->cols, width = by_rows ? d->cols : d->rows, stored = 0;
+    for (size_t line = 0; line < lines; line++) {
+        in->offsets[line] = stored;
+        for (size_t k = 0; k < width; k++) {
+            size_t i = by_rows ? line : k, j = by_rows ? k : line;
+            if (is_sparse(d) && !is_stored(d, i, j))
+                continue;
+            in->indices[stored] = (uint32_t)k;
+            in->doubles[stored] = cell_of(d, i, j);
+            in->floats[stored] = (float)in->doubles[stored];
+            stored++;
+        }
+    }
+    in->offsets[lines] = stored;
+    in->arrays = (hawser_matrix){.rows = d->rows, .cols = d->cols, .stored = stored, .layout = d->layout, .type = d->type};
+    in->arrays.values = d->type == HAWSER_F32 ? (const void *)in->floats : in->doubles;
+    in->arrays.offsets = is_sparse(d) ? in->offsets : NULL;
+    in->arrays.indices = is_sparse(d) ? in->indices : NULL;
+    in->arrays.stride = is_sparse(d) ? 0 : width;
+}
+
+static void name_file(const drawn *d, char *path, size_t size)
+{
+    static const char *const ends[] = {"", "", "svm", "csv", "npy"};
+    (void)snprintf(path, size, "%zux%zu-%u.%s", d->rows, d->cols, d->density, ends[d->source]);
+}
+
+/* Writes the file of an input. The first column is the target. */
+static void write_file(const drawn *d)
+{
+    char path[40];
+    name_file(d, path, sizeof path);
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    if (d->source == NPY) {
+        char head[118];
+        int used = snprintf(head, sizeof head, "{'descr': '<f8', 'fortran_order': False, 'shape': (%zu, %zu), }", d->rows,
+                            d->cols + 1);
+        fwrite("\x93NUMPY\x01\x00\x76\x00", 1, 10, file);
+        fprintf(file, "%s%*s\n", head, 117 - used, "");
+    }
+    if (d->source == CSV)
+        for (size_t j = 0; j <= d->cols; j++)
+            fprintf(file, j == 0 ? "y" : ",c%zu", j);
+    for (size_t i = 0; i < d->rows; i++) {
+        double target = target_of(i);
+        if (d->source == NPY)
+            fwrite(&target, sizeof target, 1, file);
+        else
+            fprintf(file, "%s%g", d->source == CSV ? "\n" : i == 0 ? "" : "\n", target);
+        for (size_t j = 0; j < d->cols; j++) {
+            double cell = cell_of(d, i, j);
+            if (d->source == NPY)
+                fwrite(&cell, sizeof cell, 1, file);
+            else if (d->source == CSV)
+                fprintf(file, ",%g", cell);
+            else if (is_stored(d, i, j))
+                fprintf(file, " %zu:%g", j + 1, cell);
+        }
+    }
+    if (d->source != NPY)
+        fputc('\n', file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static hawser_status open_input(const drawn *d, input *in, hawser_job *job, hawser_error *error)
+{
+    memset(in, 0, sizeof *in);
+    if (d->source >= SVMLIGHT) {
+        char path[40];
+        const char *paths[] = {path};
+        const hawser_load load = {.split = d->load, .type = d->type, .index_base = d->source == SVMLIGHT ? 2 : 0};
+        name_file(d, path, sizeof path);
+        HAWSER_TRY(hawser_job_load(job, paths, 1, &load, &in->dataset, error));
+        in->matrix = hawser_dataset_matrix(in->dataset);
+        return in->matrix->layout == d->layout && in->matrix->cols == d->cols
+                   ? HAWSER_OK
+                   : hawser_fail(error, HAWSER_INTERNAL, "loaded as %s", layout_names[in->matrix->layout]);
+    }
+    fill_arrays(d, in);
+    in->matrix = &in->arrays;
+    for (size_t i = 0; i < d->rows; i++)
+        in->targets[i] = target_of(i);
+    if (d->source == ARRAYS)
+        return HAWSER_OK;
+    HAWSER_TRY(hawser_dataset_from(&in->arrays, in->targets, &in->dataset, error));
+    in->matrix = hawser_dataset_matrix(in->dataset);
+    return HAWSER_OK;
+}
+
+/* -------------------------------------------------------------------------------------------------------------- units ---- */
+
+/* What units have. What they changed is kept by block, since each block is on one node. */
+typedef struct drawn_scene {
+    drawn *d;
+    input in;
+    double (*made)[STATES][SIZE]; /* by block; NULL: it is not added up */
+} drawn_scene;
+
+typedef struct memory {
+    double digest; /* computed again if it was dropped: 0 */
+    uint64_t calls;
+} memory;
+
+static double value_of(const hawser_matrix *A, uint64_t place)
+{
+    return A->type == HAWSER_F32 ? (double)((const float *)A->values)[place] : ((const double *)A->values)[place];
+}
+
+/* Returns the sum over a column, or over a row, of the numbers times the weights of rows, or of columns. */
+static double line_of(const hawser_matrix *A, size_t line, bool rows)
+{
+    bool by_rows = A->layout == HAWSER_CSR || A->layout == HAWSER_DENSE_ROWS;
+    double sum = 0;
+    if (A->offsets != NULL) {
+        for (uint64_t e = A->offsets[line]; e < A->offsets[line + 1]; e++)
+            sum += value_of(A, e) * (rows ? column_weight(A->indices[e]) : row_weight(A->indices[e]));
+        return sum;
+    }
+    for (size_t k = 0; k < (rows ? A->cols : A->rows); k++)
+        sum += value_of(A, by_rows == rows ? line * A->stride + k : k * A->stride + line) *
+               (rows ? column_weight(k) : row_weight(k));
+    return sum;
+}
+
+/* Digests a view with the kernels of matrix.h. */
+static double digest_by_kernels(const hawser_matrix *A, bool rows)
+{
+    double weights[ROWS + COLS], out[ROWS + COLS], digest = 0;
+    for (size_t j = 0; j < A->cols; j++)
+        weights[j] = column_weight(rows ? j : A->first + j);
+    hawser_multiply(A, weights, 0, out);
+    for (size_t i = 0; i < A->rows; i++)
+        digest += out[i] * row_weight(rows ? A->first + i : i);
+    return digest;
+}
+
+static hawser_status digest_fetched(hawser_context *context, const drawn_scene *scene, double *digest)
+{
+    const drawn *d = scene->d;
+    uint32_t columns[COLS];
+    size_t count = 0;
+    *digest = 0;
+    for (uint32_t j = 0; j < d->cols; j++)
+        if (is_fetched(j, hawser_block(context), hawser_clock(context)))
+            columns[count++] = j;
+    HAWSER_TRY(hawser_data_fetch(context, "data", columns, count));
+    const hawser_matrix *A = hawser_data_view(context, "data");
+    for (size_t k = 0; k < count && (A->layout == HAWSER_CSC || A->layout == HAWSER_DENSE); k++)
+        *digest += line_of(A, columns[k], false) * column_weight(columns[k]);
+    for (size_t i = 0; i < A->rows && A->layout == HAWSER_DENSE_ROWS; i++)
+        for (size_t k = 0; k < count; k++)
+            *digest += value_of(A, i * A->stride + columns[k]) * row_weight(i) * column_weight(columns[k]);
+    for (size_t i = 0; i < A->rows && A->layout == HAWSER_CSR; i++)
+        for (uint64_t e = A->offsets[i]; e < A->offsets[i + 1]; e++)
+            if (is_fetched(A->indices[e], hawser_block(context), hawser_clock(context)))
+                *digest += value_of(A, e) * row_weight(i) * column_weight(A->indices[e]);
+    return HAWSER_OK;
+}
+
+/* Digests the data that the block sees. */
+static hawser_status digest_view(hawser_context *context, const drawn_scene *scene, double *digest)
+{
+    const drawn *d = scene->d;
+    const hawser_matrix *A = NULL;
+    if (d->split == HAWSER_FETCHED)
+        return digest_fetched(context, scene, digest);
+    A = hawser_data_view(context, "data");
+    bool rows = d->split == HAWSER_BY_ROW || A->layout == HAWSER_CSR || A->layout == HAWSER_DENSE_ROWS;
+    *digest = 0;
+    if (hawser_clock(context) % 2 == 0)
+        *digest = digest_by_kernels(A, rows);
+    else
+        for (size_t k = 0; k < (rows ? A->rows : A->cols); k++)
+            *digest += line_of(A, k, rows) * (rows ? row_weight(A->first + k) : column_weight(A->first + k));
+    if (d->split != HAWSER_BY_ROW || d->source == ARRAYS)
+        return HAWSER_OK;
+    hawser_beside beside;
+    hawser_error error = {0};
+    if (hawser_dataset_beside(scene->in.dataset, A->first, A->rows, &beside, &error) != HAWSER_OK)
+        return hawser_unit_fail(context, HAWSER_BAD_INPUT, "%s", error.text);
+    for (size_t i = 0; i < A->rows; i++)
+        *digest += beside.target[i] * row_weight(A->first + i);
+    return HAWSER_OK;
+}
+
+/* Returns how many updates of a state a block makes in the units before `end`. */
+static uint32_t updates_of(const drawn *d, uint32_t s, uint32_t block, uint32_t end)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < d->operators; i++) {
+        const drawn_unit *unit = &d->unit[d->operator[i].unit];
+        if (d->operator[i].kind == UNIT && d->operator[i].unit<end && unit->updates[s])
+            count += !unit->one || block == place_of(d, i);
+    }
+    return count;
+}
+
+/* Compares the updates that a unit of the loop sees, which entry 0 counts, with what it has to see: all of its own, and of another block those of
+ * the units before it in clock t - s and of all clocks before. Fibers run one at a time, so all may write into the program. */
+static void check_seen(hawser_context *context, drawn *d, uint32_t number, uint32_t s, double seen)
+{
+    uint64_t clock = hawser_clock(context), slack = d->operator[0].sync.staleness;
+    uint64_t late = clock > slack ? clock - slack : 0, least = 0, every = 0;
+    for (uint32_t b = 0; b < d->blocks; b++) {
+        uint64_t from = b == hawser_block(context) ? clock : late, each = updates_of(d, s, b, d->units);
+        bool begun = clock >= slack || b == hawser_block(context);
+        least += from * each + (begun ? updates_of(d, s, b, number) : 0);
+        every = b != hawser_block(context) && each > every ? each : every;
+    }
+    d->early |= seen < (double)least;
+    d->reached |= seen == (double)least && every > 1 && clock > slack;
+}
+
+/* Mixes the chunks of a stored state in the order of their blocks, in whatever order they come. */
+static hawser_status mix_chunks(hawser_context *context, const char *name, uint64_t *hash)
+{
+    hawser_chunk chunks[BLOCKS] = {{0}}, chunk;
+    for (;;) {
+        HAWSER_TRY(hawser_next_chunk(context, name, &chunk));
+        if (chunk.block == UINT32_MAX)
+            break;
+        if (chunk.block >= BLOCKS || chunks[chunk.block].count != 0)
+            return hawser_unit_fail(context, HAWSER_INTERNAL, "chunk %u came twice", chunk.block);
+        chunks[chunk.block] = chunk;
+    }
+    for (uint32_t b = 0; b < BLOCKS; b++)
+        *hash = mix(*hash, chunks[b].values, chunks[b].count);
+    return HAWSER_OK;
+}
+
+/* Mixes what the unit reads into its hash. */
+static hawser_status mix_states(hawser_context *context, drawn *d, uint32_t number, uint64_t *hash)
+{
+    const drawn_unit *unit = &d->unit[number];
+    char name[2] = "a";
+    for (uint32_t s = 0; s < d->states; s++, name[0]++) {
+        kind k = d->state[s].kind;
+        if (!unit->reads[s] && !unit->updates[s])
+            continue;
+        if (k == STORED && unit->reads[s]) {
+            HAWSER_TRY(mix_chunks(context, name, hash));
+            continue;
+        }
+        bool own = k == LOCAL || (k >= PARTITIONED && !unit->reads[s]);
+        const double *values = own                                ? hawser_local(context, name)
+                               : k <= DERIVED && unit->updates[s] ? hawser_cache(context, name)
+                                                                  : hawser_view(context, name);
+        if (d->counts && k == REPLICATED && d->operator[0].sync.tightness == HAWSER_SSP)
+            check_seen(context, d, number, s, values[0]);
+        *hash = mix(*hash, values, own ? hawser_part(context, name, NULL) : d->state[s].count);
+    }
+    return HAWSER_OK;
+}
+
+/* Changes entries [from, to) of a replicated state. */
+static hawser_status add_range(hawser_context *context, const drawn_scene *scene, uint32_t s, way how, uint64_t hash,
+                               size_t from, size_t to)
+{
+    const drawn *d = scene->d;
+    const char name[2] = {(char)('a' + s), 0};
+    double *cache = hawser_cache(context, name), gain = d->state[s].gain;
+    for (size_t i = from; i < to; i++) {
+        double change = change_of(d, s, hash, i);
+        uint64_t key = i;
+        if (how == INCREASED && change != 0)
+            HAWSER_TRY(hawser_inc(context, name, &key, &change, 1));
+        else if (how != INCREASED)
+            cache[i] = cache[i] + change;
+        if (scene->made != NULL)
+            scene->made[hawser_block(context)][s][i] += how == INCREASED ? change : change / gain;
+    }
+    return how == TOUCHED && from < to ? hawser_touch(context, name, from, to - from) : HAWSER_OK;
+}
+
+static hawser_status update_state(hawser_context *context, const drawn_scene *scene, const drawn_unit *unit, uint32_t s,
+                                  uint64_t hash)
+{
+    const drawn *d = scene->d;
+    const char name[2] = {(char)('a' + s), 0};
+    size_t count = d->state[s].count, half = unit->yields ? count / 2 : 0;
+    if (d->state[s].kind > DERIVED) {
+        double *own = hawser_local(context, name);
+        count = hawser_part(context, name, NULL);
+        for (size_t i = 0; i < count; i++)
+            own[i] = value_after(d, own[i], hash, i);
+    } else {
+        HAWSER_TRY(add_range(context, scene, s, unit->how[s], hash, 0, half));
+        if (unit->yields && half > 0)
+            HAWSER_TRY(s % 2 == 0 ? hawser_publish(context, name) : hawser_yield(context));
+        HAWSER_TRY(add_range(context, scene, s, unit->how[s], hash, half, count));
+    }
+    return unit->yields && d->state[s].kind < LOCAL ? hawser_yield(context) : HAWSER_OK;
+}
+
+/* Counts the calls of a block in its scratch, which may have been dropped and read back. */
+static uint64_t count_call(hawser_context *context)
+{
+    memory *m = hawser_scratch(context);
+    double own = hawser_block(context) + 1.0;
+    if (m->digest != 0 && m->digest != own)
+        return 0; /* another block's scratch */
+    m->digest = own;
+    return ++m->calls;
+}
+
+static hawser_status run_unit(hawser_context *context, uint32_t number)
+{
+    const drawn_scene *scene = hawser_user(context);
+    drawn *d = scene->d;
+    const drawn_unit *unit = &d->unit[number];
+    uint64_t hash = hash_of_call(number, hawser_block(context), hawser_clock(context));
+    double digest, reduced[REDUCED_MOST];
+    if (unit->data) {
+        HAWSER_TRY(digest_view(context, scene, &digest));
+        hash = mix(hash, &digest, 1);
+    }
+    if (unit->remembers)
+        hash += count_call(context);
+    HAWSER_TRY(mix_states(context, d, number, &hash));
+    if (unit->reduces) {
+        size_t count = reduced_count(number);
+        for (size_t i = 0; i < count; i++)
+            reduced[i] = share_of(d, hash, i);
+        HAWSER_TRY(hawser_allreduce(context, reduced, count, combine_of(number)));
+        hash = mix(hash, reduced, count);
+    }
+    if (unit->reports)
+        HAWSER_TRY(hawser_report(context, "m", share_of(d, hash, 5)));
+    for (uint32_t s = 0; s < d->states; s++)
+        if (unit->updates[s])
+            HAWSER_TRY(update_state(context, scene, unit, s, hash));
+    return HAWSER_OK;
+}
+
+#define NUMBERED(number)                                                                                                    \
+    static hawser_status unit_##number(hawser_context *context)                                                             \
+    {                                                                                                                       \
+        return run_unit(context, number);                                                                                   \
+    }
+NUMBERED(0)
+NUMBERED(1)
+NUMBERED(2)
+NUMBERED(3)
+NUMBERED(4)
+NUMBERED(5)
+NUMBERED(6)
+NUMBERED(7)
+NUMBERED(8)
+NUMBERED(9)
+#undef NUMBERED
+
+/* Adds the block's share of a derived state. */
+static hawser_status rebuild(hawser_context *context, uint32_t s)
+{
+    const drawn_scene *scene = hawser_user(context);
+    const drawn *d = scene->d;
+    uint64_t hash = s + 1000 + 7 * hawser_block(context);
+    char name[2] = "a", own[2] = {(char)('a' + s), 0};
+    for (uint32_t other = 0; other < d->states; other++, name[0]++) {
+        kind k = d->state[other].kind;
+        if (k == REPLICATED)
+            hash = mix(hash, hawser_view(context, name), d->state[other].count);
+        else if (k != DERIVED && k != STORED)
+            hash = mix(hash, hawser_local(context, name), hawser_part(context, name, NULL));
+    }
+    double *cache = hawser_cache(context, own);
+    for (size_t i = 0; i < d->state[s].count; i++)
+        cache[i] += change_of(d, s, hash, i);
+    return HAWSER_OK;
+}
+
+#define NUMBERED(number)                                                                                                    \
+    static hawser_status rebuild_##number(hawser_context *context)                                                          \
+    {                                                                                                                       \
+        return rebuild(context, number);                                                                                    \
+    }
+NUMBERED(0)
+NUMBERED(1)
+NUMBERED(2)
+NUMBERED(3)
+NUMBERED(4)
+#undef NUMBERED
+
+/* ---------------------------------------------------------------------------------------------------------- program ---- */
+
+static bool ends_by_metric(hawser_progress *progress, void *user)
+{
+    (void)user;
+    return metric_ends(hawser_progress_metric(progress, "m"));
+}
+
+static void merge_within_bounds(const hawser_merging *merging)
+{
+    for (size_t i = 0; i < merging->count; i++)
+        merging->state[i] = bounded(merging->state[i] + merging->sum[i], merging->first + i);
+}
+
+static void visit_memory(hawser_record *record, hawser_context *context)
+{
+    memory *m = hawser_scratch(context);
+    hawser_record_bytes(record, &m->calls, sizeof m->calls);
+}
+
+static hawser_state *add_state(const drawn *d, uint32_t s, hawser_program *program, hawser_state *data)
+{
+    static hawser_unit_function *const rebuilds[STATES] = {rebuild_0, rebuild_1, rebuild_2, rebuild_3, rebuild_4};
+    const drawn_state *state = &d->state[s];
+    const char name[2] = {(char)('a' + s), 0};
+    const hawser_rule rule = {state->damping, state->gain, state->bounded ? merge_within_bounds : NULL, NULL};
+    hawser_state *along = state->width > 0 ? data : NULL, *made = NULL;
+    switch (state->kind) {
+    case LOCAL: return hawser_local_state(program, name, data, state->width, NULL);
+    case STORED: return hawser_stored_state(program, name, state->count, along, NULL, NULL, NULL);
+    case PARTITIONED:
+    case ALONG: return hawser_partitioned_state(program, name, state->count, along, NULL);
+    default: made = hawser_replicated_state(program, name, state->count, 1, NULL, rule);
+    }
+    if (state->form != HAWSER_EXACT)
+        hawser_encoding(made, state->form);
+    if (state->kind == DERIVED)
+        hawser_derive(made, rebuilds[s]);
+    return made;
+}
+
+static void add_unit(const drawn *d, uint32_t number, hawser_operator *parent, hawser_state *const *states)
+{
+    static hawser_unit_function *const functions[UNITS] = {unit_0, unit_1, unit_2, unit_3, unit_4,
+                                                           unit_5, unit_6, unit_7, unit_8, unit_9};
+    const drawn_unit *unit = &d->unit[number];
+    hawser_state *reads[STATES + 2] = {0}, *updates[STATES + 1] = {0};
+    size_t read = 0, updated = 0;
+    char name[3] = {'u', (char)('0' + number), 0};
+    if (unit->data)
+        reads[read++] = states[STATES];
+    for (uint32_t s = 0; s < d->states; s++) {
+        if (unit->reads[s])
+            reads[read++] = states[s];
+        if (unit->updates[s])
+            updates[updated++] = states[s];
+    }
+    hawser_operator *made = (unit->one ? hawser_unit_one : hawser_unit)(parent, name, functions[number], reads, updates);
+    if (unit->reduces)
+        hawser_reduces(made, reduced_count(number));
+}
+
+static void add_below(const drawn *d, int container, hawser_operator *parent, hawser_state *const *states)
+{
+    for (uint32_t i = 0; i < d->operators; i++) {
+        const drawn_operator *o = &d->operator[i];
+        char name[12];
+        if (o->parent != container)
+            continue;
+        (void)snprintf(name, sizeof name, "o%u", i);
+        if (o->kind == UNIT)
+            add_unit(d, o->unit, parent, states);
+        else
+            add_below(d, (int)i,
+                      o->kind == SEQUENCE   ? hawser_sequence(parent)
+                      : o->kind == PARALLEL ? hawser_parallel(parent)
+                      : o->kind == BRANCH
+                          ? hawser_branch(parent, name, ends_by_metric, NULL)
+                          : hawser_loop(parent, name,
+                                        (hawser_until){.clocks = o->clocks, .test = o->tested ? ends_by_metric : NULL},
+                                        o->sync),
+                      states);
+    }
+}
+
+static hawser_program *program_of(drawn_scene *scene)
+{
+    const drawn *d = scene->d;
+    hawser_program *program = hawser_program_new("drawn", scene);
+    hawser_state *states[STATES + 1] = {0}, *data = hawser_data_state(program, "data", scene->in.matrix, d->split);
+    for (uint32_t s = 0; s < d->states; s++) {
+        states[s] = add_state(d, s, program, data);
+        if (d->state[s].tied >= 0)
+            hawser_tie(states[s], states[d->state[s].tied]);
+    }
+    states[STATES] = data;
+    hawser_metric_declare(program, "m", HAWSER_SUM);
+    hawser_scratch_size(program, sizeof(memory), NULL);
+    hawser_scratch_record(program, visit_memory);
+    add_below(d, -1, hawser_root(program), states);
+    return program;
+}
+
+/* Runs a drawn program in a job. */
+static hawser_status run_drawn(hawser_job *job, drawn *d, double (*made)[STATES][SIZE], drawn_values *out,
+                               hawser_error *error)
+{
+    drawn_scene *scene = calloc(1, sizeof *scene);
+    hawser_program *program = NULL;
+    hawser_run *run = NULL;
+    char name[2] = "a";
+    assert_non_null(scene);
+    scene->d = d;
+    scene->made = made;
+    hawser_status status = open_input(d, &scene->in, job, error);
+    if (status == HAWSER_OK) {
+        program = program_of(scene);
+        status = hawser_run_program(job, program, &run, error);
+    }
+    for (uint32_t s = 0; status == HAWSER_OK && s < d->states; s++, name[0]++)
+        memcpy(out->of[s], hawser_result(run, name, NULL), d->state[s].count * sizeof(double));
+    hawser_run_free(run);
+    hawser_program_free(program);
+    hawser_dataset_free(scene->in.dataset);
+    free(scene);
+    return status;
+}
+
+#endif
