@@ -95,3 +95,11 @@ hawser_status hw_copy_text(char **out, const char *text, hawser_error *error)
         return out_of_memory(strlen(text) + 1, 1, "a text", error);
     return HAWSER_OK;
 }
+
+void hw_release_pages(const void *from, const void *to)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = ((uintptr_t)from + page - 1) / page * page,
+              end = (uintptr_t)to / page * page;
+    if (end > begin)
+        (void)madvise((void *)begin, end - begin, MADV_DONTNEED);
+}

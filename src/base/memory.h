@@ -30,6 +30,10 @@ hawser_status hw_new_large(void **out, size_t count, size_t size, const char *wh
 hawser_status hw_grow(void **array, size_t *capacity, size_t needed, size_t size, const char *what,
                       hawser_error *error) HAWSER_MUST_USE;
 
+/* Returns the whole pages in [from, to) to the kernel. Of allocated memory their contents are lost; of a mapped file a later access reads them
+ * again. */
+void hw_release_pages(const void *from, const void *to);
+
 /* strdup that returns a status. */
 hawser_status hw_copy_text(char **out, const char *text, hawser_error *error) HAWSER_MUST_USE;
 

@@ -140,6 +140,7 @@ static json_t *load_json(const hawser_dataset *data, bool *ok)
     hw_json_number(object, "index_base", figures->index_base, ok);
     hw_json_count(object, "bytes_read", figures->bytes_read, ok);
     hw_json_count(object, "bytes_text", figures->bytes_text, ok);
+    hw_json_count(object, "rows_moved", figures->rows_moved, ok);
     return object;
 }
 

@@ -106,6 +106,7 @@ static void log_load(hw_monitor *monitor, const hawser_dataset *data)
     hw_json_count(event, "columns", hawser_dataset_matrix(data)->cols, &ok);
     hw_json_count(event, "stored", hawser_dataset_matrix(data)->stored, &ok);
     hw_json_count(event, "bytes_read", hawser_dataset_figures(data)->bytes_read, &ok);
+    hw_json_count(event, "rows_moved", hawser_dataset_figures(data)->rows_moved, &ok);
     hw_monitor_log(monitor, event, ok);
 }
 

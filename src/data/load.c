@@ -107,7 +107,7 @@ static hawser_status find_format(hw_job *job, hawser_format *format, hawser_erro
 static void note_figures(hw_job *job, hawser_dataset *dataset)
 {
     hawser_load_figures *figures = &dataset->figures;
-    figures->bytes_read = hw_input_consumed(&job->input);
+    figures->bytes_read = figures->bytes_here = hw_input_consumed(&job->input);
     figures->bytes_text = job->input.text;
     uint64_t peak = atomic_load(&job->budget.peak);
     figures->memory_estimate = peak > job->budget.estimate ? peak : job->budget.estimate;

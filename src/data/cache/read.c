@@ -31,9 +31,8 @@ typedef struct cache_reader {
 /* Releases the whole pages among bytes that were read; a later access reads them again. */
 static void was_read(const cache_reader *in, const void *begin, size_t bytes)
 {
-    uintptr_t page = 4096, from = ((uintptr_t)begin + page - 1) / page * page, to = ((uintptr_t)begin + bytes) / page * page;
-    if (in->sparing && to > from)
-        (void)madvise((void *)from, to - from, MADV_DONTNEED);
+    if (in->sparing)
+        hw_release_pages(begin, (const char *)begin + bytes);
 }
 
 static hawser_status damaged(const cache_reader *in, const char *what, hawser_error *error)
@@ -400,7 +399,7 @@ static hawser_status open_cache(const char *path, const hawser_load *load, bool 
     }
     d->mapping = bytes;
     d->mapping_bytes = size;
-    d->figures.bytes_read = d->figures.bytes_text = size;
+    d->figures.bytes_read = d->figures.bytes_here = d->figures.bytes_text = size;
     status = grant_wishes(d, path, load, in_pieces, error);
     if (status != HAWSER_OK) {
         hawser_dataset_free(d);

@@ -1,7 +1,6 @@
 /* from_cache.c - a cache file in pieces: rows are gathered from its columns, and pages that were read are released from memory. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/layout.h"
 #include "base/memory.h"
@@ -20,14 +19,6 @@ typedef struct cache_rows {
     uint64_t number;
 } cache_rows;
 
-/* Releases the whole pages in [from, to). */
-static void release(const void *from, const void *to)
-{
-    uintptr_t page = 4096, begin = ((uintptr_t)from + page - 1) / page * page, end = (uintptr_t)to / page * page;
-    if (end > begin)
-        (void)madvise((void *)begin, end - begin, MADV_DONTNEED);
-}
-
 /* Follows a walk through a section in ascending order, and releases what lies behind it. */
 typedef struct trail {
     const char *from;
@@ -37,7 +28,7 @@ static void walk_to(trail *t, const void *at)
 {
     if ((const char *)at - t->from < DONE)
         return;
-    release(t->from, at);
+    hw_release_pages(t->from, at);
     t->from = at;
 }
 
@@ -59,7 +50,7 @@ static hawser_status take_dense(const hawser_matrix *A, size_t begin, size_t end
         memcpy(values + j * count * size, from, count * size);
         walk_to(&walked, from);
     }
-    release(walked.from, (const char *)A->values + A->cols * A->stride * size);
+    hw_release_pages(walked.from, (const char *)A->values + A->cols * A->stride * size);
     d->matrix = (hawser_matrix){.rows = count,
                                 .cols = A->cols,
                                 .stored = count * A->cols,
@@ -102,8 +93,8 @@ static hawser_status take_columns(cache_rows *c, const hawser_matrix *A, size_t 
         walk_to(&second, &A->indices[e]);
         walk_to(&third, (const char *)A->values + e * size);
     }
-    release(second.from, A->indices + A->stored);
-    release(third.from, (const char *)A->values + A->stored * size);
+    hw_release_pages(second.from, A->indices + A->stored);
+    hw_release_pages(third.from, (const char *)A->values + A->stored * size);
     d->matrix = (hawser_matrix){.rows = count,
                                 .cols = A->cols,
                                 .stored = stored,
@@ -122,7 +113,7 @@ static void take_narrow(const cache_rows *c, const hawser_matrix *A, size_t end,
     size_t first = last > c->step ? last - c->step : 0;
     d->matrix = hawser_matrix_rows(A, c->row, end);
     for (size_t j = 0; last > 0 && j < A->cols; j++)
-        release((const char *)A->values + (j * A->stride + first) * size,
+        hw_release_pages((const char *)A->values + (j * A->stride + first) * size,
                 (const char *)A->values + (j * A->stride + last) * size + 4096);
 }
 
@@ -131,11 +122,11 @@ static void take_view(const cache_rows *c, const hawser_matrix *A, size_t end, h
     size_t size = hw_type_size(A->type);
     d->matrix = hawser_matrix_rows(A, c->row, end);
     if (A->layout == HAWSER_DENSE_ROWS) {
-        release(A->values, (const char *)A->values + (uint64_t)c->row * A->stride * size);
+        hw_release_pages(A->values, (const char *)A->values + (uint64_t)c->row * A->stride * size);
         return;
     }
-    release(A->indices, A->indices + A->offsets[c->row]);
-    release(A->values, (const char *)A->values + A->offsets[c->row] * size);
+    hw_release_pages(A->indices, A->indices + A->offsets[c->row]);
+    hw_release_pages(A->values, (const char *)A->values + A->offsets[c->row] * size);
 }
 
 static hawser_status cut(cache_rows *c, size_t end, hawser_dataset *d, hawser_error *error)

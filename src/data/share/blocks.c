@@ -51,8 +51,7 @@ void hw_row_blocks_free(struct hw_row_blocks *blocks)
     free(blocks);
 }
 
-/* Returns how many of the rows [first, first + count) are in a block, and stores the first of them. */
-static size_t overlap(const struct hw_row_blocks *blocks, uint32_t b, size_t first, size_t count, size_t *from)
+size_t hw_row_blocks_overlap(const struct hw_row_blocks *blocks, uint32_t b, size_t first, size_t count, size_t *from)
 {
     size_t begin = blocks->bounds[b], end = blocks->bounds[b + 1];
     begin = begin > first ? begin : first;
@@ -65,7 +64,7 @@ uint64_t hw_row_blocks_leaving(const struct hw_row_blocks *blocks, size_t first,
 {
     uint64_t leaving = 0;
     for (uint32_t b = 0; b < blocks->view.blocks; b++) {
-        size_t from, some = overlap(blocks, b, first, count, &from);
+        size_t from, some = hw_row_blocks_overlap(blocks, b, first, count, &from);
         leaving += hw_row_block_here(blocks, b) ? 0 : some;
     }
     return leaving;
@@ -156,7 +155,7 @@ static char *put_segment(const hawser_dataset *rows, const hw_shard_facts *whole
 static row_segment segment_of(const struct hw_row_blocks *blocks, const hawser_matrix *A, uint32_t b, size_t first,
                               size_t *at)
 {
-    size_t from, rows = overlap(blocks, b, first, A->rows, &from);
+    size_t from, rows = hw_row_blocks_overlap(blocks, b, first, A->rows, &from);
     row_segment s = {.block = b, .rows = rows};
     *at = from - first;
     if (rows == 0)
@@ -202,7 +201,8 @@ hawser_status hw_row_blocks_pack(const struct hw_row_blocks *blocks, const hawse
         if (has(whole, k) && beside_of(rows, k) == NULL)
             return hw_share_misfit(blocks->self, error);
     for (uint32_t d = 0; d < blocks->view.nodes && status == HAWSER_OK; d++)
-        status = pack_for(blocks, rows, whole, first, d, &pieces[d], error);
+        if (d != blocks->self || whole->scattered)
+            status = pack_for(blocks, rows, whole, first, d, &pieces[d], error);
     for (uint32_t d = 0; status != HAWSER_OK && d < blocks->view.nodes; d++) {
         free(pieces[d].data);
         pieces[d] = (hw_bytes){0};
@@ -241,7 +241,7 @@ static bool next_segment(const struct hw_row_blocks *blocks, const hw_shard_fact
 static hawser_status count_entries(const struct hw_row_blocks *blocks, const hw_shard_facts *whole, const hw_bytes *pieces,
                                    uint32_t nodes, filling *fillings, hawser_error *error)
 {
-    row_segment s;
+    row_segment s = {0};
     for (uint32_t node = 0; node < nodes; node++)
         for (size_t at = 0; at < pieces[node].length; at += segment_bytes(whole, &s)) {
             if (!next_segment(blocks, whole, &pieces[node], &at, &s))
@@ -251,8 +251,7 @@ static hawser_status count_entries(const struct hw_row_blocks *blocks, const hw_
     return HAWSER_OK;
 }
 
-/* Allocates the arrays of an own block for its entries, which are not there yet. */
-static hawser_status new_block(struct hw_row_blocks *blocks, uint32_t b, const hw_shard_facts *whole, uint64_t entries,
+hawser_status hw_row_block_new(struct hw_row_blocks *blocks, uint32_t b, const hw_shard_facts *whole, uint64_t entries,
                                hawser_error *error)
 {
     hw_row_block *block = &blocks->block[b];
@@ -327,11 +326,76 @@ static bool take_segment(struct hw_row_blocks *blocks, const hw_shard_facts *who
     return true;
 }
 
+/* Copies rows that this node has read to their block; they begin at row `at`. */
+static void copy_rows(hw_row_block *block, const hawser_dataset *rows, const hw_shard_facts *whole, size_t at,
+                      const row_segment *s, filling *f)
+{
+    const hawser_matrix *A = &rows->matrix;
+    size_t size = hw_type_size(A->type);
+    for (unsigned k = 0; k < HW_BESIDE_MOST && s->rows != 0; k++)
+        if (has(whole, k))
+            memcpy(block->beside[k] + s->first, beside_of(rows, k) + at, s->rows * sizeof(double));
+    if (hw_is_dense(A)) {
+        put_dense(A, at, s->rows, (char *)block->values + s->first * whole->cols * size);
+    } else if (s->rows != 0) {
+        uint64_t begin = A->offsets[at];
+        uint32_t shift = (uint32_t)(rows->figures.index_base - whole->index_base);
+        if (s->entries != 0)
+            memcpy((char *)block->values + f->used * size, (const char *)A->values + begin * size, s->entries * size);
+        for (uint64_t e = 0; e < s->entries; e++)
+            block->indices[f->used + e] = A->indices[begin + e] + shift;
+        for (uint64_t r = 0; r < s->rows; r++)
+            block->offsets[s->first + r + 1] = A->offsets[at + r + 1] - begin + f->used;
+    }
+    f->rows += s->rows;
+    f->used += s->entries;
+}
+
+/* Releases the entries of these rows that are in front of row `at`, which are copied. */
+static void release_rows(const hawser_matrix *A, size_t from, size_t at)
+{
+    size_t size = hw_type_size(A->type);
+    const char *values = A->values;
+    uint64_t begin = hw_is_dense(A) ? from * A->stride : A->offsets[from],
+             end = hw_is_dense(A) ? at * A->stride : A->offsets[at];
+    hw_release_pages(values + begin * size, values + end * size);
+    if (!hw_is_dense(A))
+        hw_release_pages(A->indices + begin, A->indices + end);
+}
+
+/* Moves rows that this node has read to its own blocks, a run of rows at a time, so that there is hardly more than one copy of them. */
+static void take_own(struct hw_row_blocks *blocks, const hw_shard_facts *whole, const hawser_dataset *rows, size_t first,
+                     filling *fillings)
+{
+    enum { RUN = 1 << 18 }; /* entries */
+    const hawser_matrix *A = &rows->matrix;
+    for (uint32_t b = 0; b < blocks->view.blocks; b++) {
+        size_t at, done = 0, kept = 0;
+        row_segment all = segment_of(blocks, A, b, first, &at);
+        if (!hw_row_block_here(blocks, b))
+            continue;
+        for (size_t step; done < all.rows; done += step) {
+            uint64_t begin = hw_is_dense(A) ? 0 : A->offsets[at + done];
+            step = hw_is_dense(A) && A->cols != 0 ? RUN / A->cols + 1 : 1;
+            step = step < all.rows - done ? step : all.rows - done;
+            while (!hw_is_dense(A) && done + step < all.rows && A->offsets[at + done + step + 1] - begin <= RUN)
+                step++;
+            row_segment s = {.block = b, .first = all.first + done, .rows = step};
+            s.entries = hw_is_dense(A) ? (uint64_t)step * A->cols : A->offsets[at + done + step] - begin;
+            copy_rows(&blocks->block[b], rows, whole, at + done, &s, &fillings[b]);
+            release_rows(A, at + kept, at + done + step);
+            kept = done;
+        }
+    }
+}
+
 static hawser_status take_pieces(struct hw_row_blocks *blocks, const hw_shard_facts *whole, hw_bytes *pieces, uint32_t nodes,
-                                 filling *fillings, hawser_error *error)
+                                 const hawser_dataset *rows, size_t first, filling *fillings, hawser_error *error)
 {
     for (uint32_t node = 0; node < nodes; node++) {
         row_segment s;
+        if (node == blocks->self)
+            take_own(blocks, whole, rows, first, fillings);
         for (size_t at = 0; at < pieces[node].length; at += segment_bytes(whole, &s))
             if (!next_segment(blocks, whole, &pieces[node], &at, &s) ||
                 !take_segment(blocks, whole, &s, (const char *)pieces[node].data + at, &fillings[s.block]))
@@ -343,16 +407,18 @@ static hawser_status take_pieces(struct hw_row_blocks *blocks, const hw_shard_fa
 }
 
 hawser_status hw_row_blocks_fill(struct hw_row_blocks *blocks, const hw_shard_facts *whole, hw_bytes *pieces, uint32_t nodes,
-                                 hawser_error *error)
+                                 const hawser_dataset *rows, size_t first, hawser_error *error)
 {
     filling *fillings = NULL;
     HAWSER_TRY(HW_NEW(&fillings, blocks->view.blocks, "the blocks of the rows", error));
     hawser_status status = count_entries(blocks, whole, pieces, nodes, fillings, error);
     for (uint32_t b = 0; b < blocks->view.blocks && status == HAWSER_OK; b++)
-        if (hw_row_block_here(blocks, b))
-            status = new_block(blocks, b, whole, fillings[b].entries, error);
+        if (hw_row_block_here(blocks, b)) {
+            fillings[b].entries += hw_row_blocks_entries(blocks, &rows->matrix, b, first);
+            status = hw_row_block_new(blocks, b, whole, fillings[b].entries, error);
+        }
     if (status == HAWSER_OK)
-        status = take_pieces(blocks, whole, pieces, nodes, fillings, error);
+        status = take_pieces(blocks, whole, pieces, nodes, rows, first, fillings, error);
     for (uint32_t b = 0; b < blocks->view.blocks && status == HAWSER_OK; b++)
         if (hw_row_block_here(blocks, b) &&
             (fillings[b].rows != rows_of(blocks, b) || fillings[b].used != fillings[b].entries))
@@ -435,6 +501,9 @@ static hawser_status merge_block(struct hw_row_blocks *blocks, uint32_t b, const
             if (!next_segment(blocks, whole, &pieces[node], &at, &s) ||
                 (s.block == b && !scatter_segment(block, whole, &s, (const char *)pieces[node].data + at, places)))
                 status = hw_share_misfit(node, error);
+            else if (s.block == b)
+                hw_release_pages((const char *)pieces[node].data + at, /* nothing reads the entries again */
+                                 (const char *)pieces[node].data + at + segment_bytes(whole, &s));
     free(places);
     return status == HAWSER_OK ? sort_block(block, name, error) : status;
 }
@@ -447,7 +516,7 @@ hawser_status hw_row_blocks_merge(struct hw_row_blocks *blocks, const hw_shard_f
     hawser_status status = count_entries(blocks, whole, pieces, nodes, fillings, error);
     for (uint32_t b = 0; b < blocks->view.blocks && status == HAWSER_OK; b++)
         if (hw_row_block_here(blocks, b))
-            status = new_block(blocks, b, whole, fillings[b].entries, error);
+            status = hw_row_block_new(blocks, b, whole, fillings[b].entries, error);
     free(fillings);
     if (status == HAWSER_OK)
         status = count_rows(blocks, whole, pieces, nodes, error);
@@ -471,7 +540,7 @@ static hawser_status copy_block(struct hw_row_blocks *blocks, uint32_t b, const 
     uint64_t begin = dense ? 0 : A->offsets[first],
              entries = dense ? (uint64_t)rows * A->cols : A->offsets[first + rows] - begin;
     const hw_shard_facts shape = {.cols = A->cols, .layout = A->layout, .type = A->type};
-    HAWSER_TRY(new_block(blocks, b, &shape, entries, error));
+    HAWSER_TRY(hw_row_block_new(blocks, b, &shape, entries, error));
     if (dense) {
         put_dense(A, first, rows, block->values);
         return HAWSER_OK;

@@ -42,20 +42,26 @@ static inline bool hw_row_block_here(const struct hw_row_blocks *blocks, uint32_
     return hw_view_node(&blocks->view, block) == blocks->self;
 }
 
+/* Returns how many of the rows [first, first + count) are in a block, and stores the first of them. */
+size_t hw_row_blocks_overlap(const struct hw_row_blocks *blocks, uint32_t block, size_t first, size_t count, size_t *from);
 /* Returns how many of the rows [first, first + count) are in blocks of other nodes. */
 uint64_t hw_row_blocks_leaving(const struct hw_row_blocks *blocks, size_t first, size_t count);
 
 /* Returns how many entries of a block are among the rows A of the whole, which begin at row `first`. */
 uint64_t hw_row_blocks_entries(const struct hw_row_blocks *blocks, const hawser_matrix *A, uint32_t block, size_t first);
 
-/* Packs for each node those rows that are in its blocks, with what belongs to them. These rows begin at row `first` of the whole. pieces has one
- * item per node; the caller frees them. */
+/* Allocates the arrays of an own block for its entries, which are not there yet. */
+hawser_status hw_row_block_new(struct hw_row_blocks *blocks, uint32_t block, const hw_shard_facts *whole, uint64_t entries,
+                               hawser_error *error) HAWSER_MUST_USE;
+
+/* Packs for each other node those rows that are in its blocks, with what belongs to them; scattered entries for this node, too. These rows begin
+ * at row `first` of the whole. pieces has one item per node; the caller frees them. */
 hawser_status hw_row_blocks_pack(const struct hw_row_blocks *blocks, const hawser_dataset *rows, const hw_shard_facts *whole,
                                  size_t first, hw_bytes *pieces, hawser_error *error) HAWSER_MUST_USE;
-/* Makes own blocks from the pieces of all nodes, in the order of their rows; each is freed after use. Refuses data that do not fit: every row must
- * be there once. */
+/* Makes own blocks from the pieces of other nodes and the rows that this node has read, in the order of all rows. Pieces are freed after use, and
+ * the entries of `rows` are lost. Refuses data that do not fit: every row must be there once. */
 hawser_status hw_row_blocks_fill(struct hw_row_blocks *blocks, const hw_shard_facts *whole, hw_bytes *pieces, uint32_t nodes,
-                                 hawser_error *error) HAWSER_MUST_USE;
+                                 const hawser_dataset *rows, size_t first, hawser_error *error) HAWSER_MUST_USE;
 
 /* Like hw_row_blocks_fill, for scattered entries: each node has sent entries of any rows of a block. Refuses entries that occur twice. `name` is the
  * input's. */

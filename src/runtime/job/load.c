@@ -34,16 +34,6 @@ static hawser_status read_part(hw_loading *l, bool as_table, hawser_error *error
                     : hw_load_within(l->paths, l->path_count, &part, l->limit, &l->rows, error);
 }
 
-/* An array of Matrix Market is read by column, so a share of it has no row. */
-static hawser_status read_whole(hw_loading *l, hawser_error *error)
-{
-    hawser_load all = *l->load;
-    hawser_dataset_free(l->rows);
-    l->rows = NULL;
-    all.rows_layout = 1;
-    return hw_load_within(l->paths, l->path_count, &all, l->limit, &l->rows, error);
-}
-
 /* ---- tables: all nodes agree on the kinds and levels of the columns before words become columns ---- */
 
 /* Stores whether some node has met words. A node that has met none reads its part again, now as a table. */
@@ -306,6 +296,7 @@ hawser_status hw_loading_count(hw_loading *l, hawser_error *error)
     hw_dataset_own(l->dataset, read);
     l->dataset->figures.readers = l->nodes;
     l->dataset->figures.rows_read = read;
+    l->dataset->figures.bytes_here = l->rows->figures.bytes_read;
     return HAWSER_OK;
 }
 
@@ -411,8 +402,6 @@ hawser_status hawser_job_load(hawser_job *job, const char *const *paths, size_t 
                     .self = hw_cluster_self(job->cluster)};
     hw_cluster_set_phase(l.cluster, "reading the input");
     hawser_status status = hw_cluster_agree(l.cluster, read_part(&l, false, error), error);
-    if (status == HAWSER_OK && load->split == HAWSER_BY_ROW && l.rows->array.rows != 0)
-        status = hw_cluster_agree(l.cluster, read_whole(&l, error), error);
     bool whole = status == HAWSER_OK && !l.rows->figures.parted; /* all nodes agree, because it is one input */
     if (status == HAWSER_OK && !whole)
         status = hw_cluster_agree(l.cluster, load_shares(&l, paths[0], error), error);

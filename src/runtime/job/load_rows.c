@@ -10,6 +10,7 @@
 #include "data/label.h"
 #include "data/layout/assemble.h"
 #include "data/load.h"
+#include "data/share/array_rows.h"
 #include "data/share/balance.h"
 #include "data/share/blocks.h"
 #include "data/source/budget.h"
@@ -190,6 +191,12 @@ static hawser_status fill_means(const hw_loading *l, const char *name, hawser_er
 
 /* ------------------------------------------------------------------------------------------------ rows to their nodes ---- */
 
+/* Returns whether the nodes have read ranges of a Matrix Market array, column by column. */
+static bool is_array(const hw_loading *l)
+{
+    return l->whole.scattered && l->whole.layout == HAWSER_DENSE_ROWS;
+}
+
 /* Stores the entries of each block, of which this node has counted its part. */
 static hawser_status count_blocks(const hw_loading *l, const struct hw_row_blocks *blocks, size_t first, uint64_t *stored,
                                   hawser_error *error)
@@ -197,6 +204,11 @@ static hawser_status count_blocks(const hw_loading *l, const struct hw_row_block
     const hawser_matrix *A = &l->rows->matrix;
     uint32_t count = blocks->view.blocks;
     hw_bytes *in = NULL;
+    if (is_array(l)) {
+        for (uint32_t b = 0; b < count; b++)
+            stored[b] = (blocks->bounds[b + 1] - blocks->bounds[b]) * l->whole.cols;
+        return HAWSER_OK;
+    }
     for (uint32_t b = 0; b < count; b++)
         stored[b] = hw_row_blocks_entries(blocks, A, b, first);
     hawser_status status = hw_loading_gather(l, stored, count * sizeof *stored, &in, error);
@@ -210,19 +222,23 @@ static hawser_status count_blocks(const hw_loading *l, const struct hw_row_block
 
 /* Checks the memory for the rows that were read, those of own blocks, and what is between them while they are sent. */
 static hawser_status afford_rows(hw_loading *l, const struct hw_row_blocks *blocks, const uint64_t *stored,
-                                 hawser_error *error)
+                                 size_t first, hawser_error *error)
 {
     const hawser_matrix *A = &l->rows->matrix;
     bool dense = l->whole.layout == HAWSER_DENSE_ROWS;
     uint64_t entry = hw_type_size(l->whole.type) + (dense ? 0 : sizeof *A->indices), own = 0;
-    uint64_t row = (4 + l->whole.further) * sizeof(double) + (dense ? 0 : sizeof *A->offsets);
+    uint64_t row = (4 + l->whole.further) * sizeof(double) + (dense ? 0 : sizeof *A->offsets), leaving = 0;
     hw_budget budget;
     for (uint32_t b = 0; b < blocks->view.blocks; b++)
         if (hw_row_block_here(blocks, b))
             own += stored[b] * entry + (blocks->bounds[b + 1] - blocks->bounds[b]) * row;
+        else if (!l->whole.scattered)
+            leaving += hw_row_blocks_entries(blocks, A, b, first) * entry;
     uint64_t read = A->stored * entry + A->rows * row;
     hw_budget_init(&budget, l->limit);
-    l->estimate = read > own ? 2 * read + own : read + 2 * own;
+    /* Rows that stay are moved to their block a run at a time; those that leave or arrive are once more in messages. */
+    uint64_t most = read > own ? read : own;
+    l->estimate = l->whole.scattered ? 2 * most : own + 2 * (leaving + hw_row_blocks_leaving(blocks, first, A->rows) * row);
     return hw_cluster_agree(l->cluster, hw_budget_estimate(&budget, l->estimate, error), error);
 }
 
@@ -234,16 +250,21 @@ static hawser_status trade_rows(hw_loading *l, struct hw_row_blocks *blocks, siz
     if (status == HAWSER_OK)
         status = HW_NEW(&in, l->nodes, "rows from other nodes", error);
     if (status == HAWSER_OK)
-        status = hw_row_blocks_pack(blocks, l->rows, &l->whole, first, out, error);
-    hw_dataset_drop_entries(l->rows); /* at most one copy at a time, here and while they are filled in */
+        status = is_array(l) ? hw_array_pack_rows(l->rows, blocks, out, error)
+                             : hw_row_blocks_pack(blocks, l->rows, &l->whole, first, out, error);
+    if (l->whole.scattered)
+        hw_dataset_drop_entries(l->rows); /* all of them are in pieces */
     status = hw_cluster_agree(l->cluster, status, error);
     if (status == HAWSER_OK)
         status = hw_cluster_hand_over(l->cluster, out, in, error);
     hw_bytes_free(out, l->nodes);
-    if (status == HAWSER_OK)
+    if (status == HAWSER_OK && is_array(l))
+        status = hw_array_fill_rows(blocks, &l->whole, in, l->nodes, error);
+    else if (status == HAWSER_OK)
         status = l->whole.scattered ? hw_row_blocks_merge(blocks, &l->whole, in, l->nodes, name, error)
-                                    : hw_row_blocks_fill(blocks, &l->whole, in, l->nodes, error);
+                                    : hw_row_blocks_fill(blocks, &l->whole, in, l->nodes, l->rows, first, error);
     hw_bytes_free(in, l->nodes);
+    hw_dataset_drop_entries(l->rows);
     return hw_cluster_agree(l->cluster, status, error);
 }
 
@@ -253,7 +274,9 @@ static hawser_status count_moved(const hw_loading *l, const struct hw_row_blocks
     const hawser_matrix *A = &l->rows->matrix;
     uint64_t own = 0, moved = 0;
     hw_bytes *in = NULL;
-    if (!l->whole.scattered)
+    if (is_array(l))
+        own = hw_array_leaving(l->rows, blocks);
+    else if (!l->whole.scattered)
         own = hw_row_blocks_leaving(blocks, first, A->rows);
     else
         for (uint32_t b = 0; b < blocks->view.blocks; b++)
@@ -266,20 +289,6 @@ static hawser_status count_moved(const hw_loading *l, const struct hw_row_blocks
     return status;
 }
 
-/* Reads what is in files of its own; what came with the rows is not looked for there. */
-static hawser_status add_sides(hw_loading *l, struct hw_row_blocks *blocks, hawser_error *error)
-{
-    hawser_load side = *l->load;
-    if (l->whole.has_target)
-        side.target = NULL;
-    if (l->whole.has_weights)
-        side.weights = NULL;
-    if (l->whole.has_offset)
-        side.offset = side.exposure = NULL;
-    HAWSER_TRY(hw_load_sides(l->dataset, &side, l->limit, error));
-    return hw_row_blocks_take(blocks, l->dataset, error);
-}
-
 /* What the nodes do after they have agreed on the cut. */
 static hawser_status distribute(hw_loading *l, struct hw_row_blocks *blocks, const char *name, uint64_t *stored,
                                 hawser_error *error)
@@ -287,7 +296,7 @@ static hawser_status distribute(hw_loading *l, struct hw_row_blocks *blocks, con
     size_t first = l->whole.scattered ? 0 : lines_of(l).first;
     uint64_t entries = 0;
     HAWSER_TRY(count_blocks(l, blocks, first, stored, error));
-    HAWSER_TRY(afford_rows(l, blocks, stored, error));
+    HAWSER_TRY(afford_rows(l, blocks, stored, first, error));
     HAWSER_TRY(count_moved(l, blocks, first, error));
     if (!l->whole.scattered && hw_loading_fills(l))
         HAWSER_TRY(fill_means(l, name, error));
@@ -332,6 +341,8 @@ hawser_status hw_loading_by_row(hw_loading *l, const char *name, hawser_error *e
     struct hw_row_blocks *blocks = NULL;
     uint64_t *stored = NULL;
     size_t *bounds = NULL;
+    if (l->whole.scattered && l->whole.layout == HAWSER_DENSE)
+        l->whole.layout = HAWSER_DENSE_ROWS; /* a range of an array's values has no layout yet */
     HAWSER_TRY(check_layout((hawser_layout)l->whole.layout, error));
     HAWSER_TRY(hw_loading_check_columns(l, error));
     HAWSER_TRY(hw_dataset_new(&l->dataset, error));
@@ -356,7 +367,7 @@ hawser_status hw_loading_by_row(hw_loading *l, const char *name, hawser_error *e
     l->dataset->figures.seconds = l->rows->figures.seconds;
     uint64_t read = l->rows->figures.memory_estimate;
     l->dataset->figures.memory_estimate = read > l->estimate ? read : l->estimate;
-    return add_sides(l, blocks, error);
+    return hw_loading_sides(l, blocks, error);
 }
 
 hawser_status hw_loading_cut_whole(hw_loading *l, hawser_error *error)

@@ -3,6 +3,7 @@
 #define HW_RUNTIME_JOB_LOADING_H
 
 #include "data/owners.h"
+#include "data/share/blocks.h"
 #include "data/share/shard.h"
 #include "runtime/job/job.h"
 
@@ -40,6 +41,9 @@ hawser_status hw_loading_count(hw_loading *l, hawser_error *error) HAWSER_MUST_U
 
 /* Makes the dataset, whose rows are held by block, once the nodes agree on the sizes of the whole. Collective. */
 hawser_status hw_loading_by_row(hw_loading *l, const char *name, hawser_error *error) HAWSER_MUST_USE;
+/* load_sides.c: reads what is in files of its own, in parts where they can be; what came with the rows is not looked for there. Collective. */
+hawser_status hw_loading_sides(hw_loading *l, struct hw_row_blocks *blocks, hawser_error *error) HAWSER_MUST_USE;
+
 /* Reduces an input that every node has read as a whole (l->rows) to the rows of this node's blocks. */
 hawser_status hw_loading_cut_whole(hw_loading *l, hawser_error *error) HAWSER_MUST_USE;
 /* Loads an input for a job of one node. */

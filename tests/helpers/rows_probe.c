@@ -1,0 +1,172 @@
+/* rows_probe.c - loads FILE by row and adds up the columns: rows_probe FILE [f32] [OPTION=VALUE...] [options of the job]. Each node prints one line
+ * of JSON: the rows and bytes that it has read and holds, and the largest anonymous memory that was seen while it worked. Node 0 adds the sums. */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "hawser/hawser.h"
+
+/* Bytes of anonymous memory: what is resident, without pages of files. */
+static uint64_t anonymous(int statm)
+{
+    char text[128] = "";
+    unsigned long size = 0, resident = 0, shared = 0;
+    if (pread(statm, text, sizeof text - 1, 0) <= 0 || sscanf(text, "%lu %lu %lu", &size, &resident, &shared) != 3)
+        return 0;
+    return (uint64_t)(resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+typedef struct watch {
+    pthread_t thread;
+    int statm;
+    atomic_bool stopped;
+    atomic_uint_fast64_t peak;
+} watch;
+
+static void look(watch *w)
+{
+    uint64_t now = anonymous(w->statm);
+    if (now > atomic_load(&w->peak))
+        atomic_store(&w->peak, now);
+}
+
+static void *look_often(void *of)
+{
+    watch *w = of;
+    const struct timespec pause = {.tv_nsec = 500000};
+    while (!atomic_load(&w->stopped)) {
+        look(w);
+        (void)nanosleep(&pause, NULL);
+    }
+    return NULL;
+}
+
+/* Adds up the columns of a block's rows, each times its target and weight. */
+static hawser_status add(hawser_context *context)
+{
+    const hawser_dataset *data = hawser_user(context);
+    const hawser_matrix *X = hawser_data_view(context, "X");
+    double *sums = hawser_cache(context, "sums");
+    hawser_beside beside;
+    hawser_error error;
+    if (hawser_dataset_beside(data, X->first, X->rows, &beside, &error) != HAWSER_OK)
+        return hawser_unit_fail(context, HAWSER_BAD_INPUT, "%s", error.text);
+    for (size_t i = 0; i < X->rows; i++) {
+        double times = (beside.target != NULL ? beside.target[i] : 1) * (beside.weights != NULL ? beside.weights[i] : 1) +
+                       (beside.offset != NULL ? beside.offset[i] : 0);
+        bool dense = X->layout == HAWSER_DENSE_ROWS;
+        uint64_t begin = dense ? i * X->stride : X->offsets[i], end = dense ? begin + X->cols : X->offsets[i + 1];
+        for (uint64_t e = begin; e < end; e++)
+            sums[dense ? e - begin : X->indices[e]] +=
+                times * (X->type == HAWSER_F32 ? (double)((const float *)X->values)[e] : ((const double *)X->values)[e]);
+    }
+    return HAWSER_OK;
+}
+
+static void print(hawser_job *job, const hawser_dataset *data, const watch *w, hawser_run *run)
+{
+    const hawser_load_figures *figures = hawser_dataset_figures(data);
+    uint32_t blocks = 0, node = hawser_job_node(job), nodes = hawser_job_nodes(job);
+    const size_t *cut = hawser_dataset_cut(data, &blocks);
+    hawser_beside beside;
+    hawser_error error;
+    uint64_t held = 0;
+    size_t count = 0;
+    for (uint32_t b = 0; b < blocks; b++)
+        if (hawser_dataset_beside(data, cut[b], cut[b + 1] - cut[b], &beside, &error) == HAWSER_OK)
+            held += beside.count;
+    const double *sums = hawser_job_leads(job) ? hawser_result(run, "sums", &count) : NULL;
+    char *line = malloc(512 + count * 32), *to = line;
+    if (line == NULL)
+        return;
+    uint64_t read = figures->rows_read != NULL && node < figures->readers ? figures->rows_read[node] : 0;
+    if (nodes == 1)
+        for (uint32_t k = read = 0; figures->rows_read != NULL && k < figures->readers; k++)
+            read += figures->rows_read[k];
+    to += sprintf(to, "{\"node\": %u, \"held\": %" PRIu64 ", \"read\": %" PRIu64 ", \"moved\": %" PRIu64, node, held, read,
+                  figures->rows_moved);
+    to += sprintf(to, ", \"bytes_read\": %" PRIu64 ", \"bytes_here\": %" PRIu64 ", \"peak\": %" PRIu64, figures->bytes_read,
+                  figures->bytes_here, (uint64_t)atomic_load(&w->peak));
+    if (sums != NULL) {
+        to += sprintf(to, ", \"sums\": [");
+        for (size_t j = 0; j < count; j++)
+            to += sprintf(to, "%s%.17g", j > 0 ? ", " : "", sums[j]);
+        to += sprintf(to, "]");
+    }
+    (void)sprintf(to, "}\n");
+    (void)fputs(line, stdout);
+    (void)fflush(stdout);
+    free(line);
+}
+
+static hawser_status read_words(int argc, char **argv, hawser_load *load, hawser_error *error)
+{
+    for (int i = 2; i < argc; i++) {
+        char *value = strchr(argv[i], '=');
+        if (value != NULL)
+            *value++ = '\0';
+        if (strcmp(argv[i], "f32") == 0)
+            load->type = HAWSER_F32;
+        else if (value != NULL && strcmp(argv[i], "target") == 0)
+            load->target = value;
+        else if (value != NULL && strcmp(argv[i], "weights") == 0)
+            load->weights = value;
+        else if (value != NULL && strcmp(argv[i], "offset") == 0)
+            load->offset = value;
+        else if (value != NULL && strcmp(argv[i], "exposure") == 0)
+            load->exposure = value;
+        else if (value != NULL && strcmp(argv[i], "columns") == 0)
+            load->split = HAWSER_BY_COLUMN;
+        else
+            return hawser_fail(error, HAWSER_BAD_ARGUMENT, "rows_probe: unknown word '%s'", argv[i]);
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status add_up(hawser_job *job, const hawser_dataset *data, hawser_run **run, hawser_error *error)
+{
+    const hawser_matrix *X = hawser_dataset_matrix(data);
+    hawser_program *program = hawser_program_new("rows_probe", (void *)(uintptr_t)data);
+    hawser_state *rows = hawser_data_state(program, "X", X, HAWSER_BY_ROW);
+    hawser_state *sums = hawser_replicated_state(program, "sums", X->cols, 1, NULL, (hawser_rule){0});
+    hawser_unit(hawser_root(program), "add", add, HAWSER_READS(rows), HAWSER_UPDATES(sums));
+    hawser_status status = hawser_run_program(job, program, run, error);
+    hawser_program_free(program);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    hawser_job *job = NULL;
+    hawser_run *run = NULL;
+    hawser_dataset *data = NULL;
+    hawser_error error = {HAWSER_OK, "usage: rows_probe FILE [f32] [OPTION=VALUE...] [options of the job]"};
+    hawser_load load = {.split = HAWSER_BY_ROW};
+    watch w = {.statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)};
+    hawser_status status = hawser_open(&argc, argv, &job, &error);
+    if (status == HAWSER_OK)
+        status = argc < 2 ? HAWSER_BAD_ARGUMENT : read_words(argc, argv, &load, &error);
+    bool watched = status == HAWSER_OK && pthread_create(&w.thread, NULL, look_often, &w) == 0;
+    if (status == HAWSER_OK)
+        status = hawser_job_load(job, (const char *const *)&argv[1], 1, &load, &data, &error);
+    if (status == HAWSER_OK)
+        status = add_up(job, data, &run, &error);
+    look(&w);
+    atomic_store(&w.stopped, true);
+    if (watched)
+        (void)pthread_join(w.thread, NULL);
+    if (status == HAWSER_OK)
+        print(job, data, &w, run);
+    else
+        (void)fprintf(stderr, "rows_probe: %s\n", error.text);
+    hawser_run_free(run);
+    hawser_dataset_free(data);
+    hawser_close(job);
+    return status == HAWSER_OK ? 0 : 3;
+}
