@@ -226,7 +226,8 @@ typedef struct hawser_load_figures {
     bool target_file;          /**< hawser_load.target was a file and not a column */
     /** Rows (Matrix Market: entries) that a node has read and sent to another, because their block is there; only with HAWSER_BY_ROW */
     uint64_t rows_moved;
-    uint64_t bytes_here; /**< read by this node: of bytes_read, and of files of targets, weights and offsets that nodes read in parts */
+    uint64_t
+        bytes_here; /**< read by this node: of bytes_read, and of files of targets, weights and offsets that nodes read in parts */
 } hawser_load_figures;
 HAWSER_API const hawser_load_figures *hawser_dataset_figures(const hawser_dataset *dataset);
 

@@ -254,6 +254,13 @@ bool hw_outcome_reached(const hw_training_outcome *outcome)
     return !outcome->training.interrupted || hawser_run_figures(outcome->training.run)->clocks > 0;
 }
 
+static void print_load(const hawser_dataset *data, FILE *out)
+{
+    const hawser_load_figures *figures = hawser_dataset_figures(data);
+    fprintf(out, "load: %zu rows, %" PRIu64 " bytes read, %" PRIu64 " rows moved to the node of their block\n",
+            hawser_dataset_matrix(data)->rows, figures->bytes_read, figures->rows_moved);
+}
+
 hawser_status hw_outcome_print(const hw_call *call, const hw_training_outcome *outcome, hawser_error *error)
 {
     if (!hw_outcome_reached(outcome))
@@ -267,7 +274,9 @@ hawser_status hw_outcome_print(const hw_call *call, const hw_training_outcome *o
                                                      : "no -o MODEL");
     if (!hawser_options_flag(call->options, "quiet"))
         print_lines(call, outcome);
-    if (hawser_options_flag(call->options, "log-view"))
+    if (hawser_options_flag(call->options, "log-view")) {
+        print_load(outcome->data, call->out);
         hawser_run_log_view(outcome->training.run, call->out);
+    }
     return hawser_options_flag(call->options, "json") ? print_json(call, outcome, error) : HAWSER_OK;
 }

@@ -114,7 +114,7 @@ static void take_narrow(const cache_rows *c, const hawser_matrix *A, size_t end,
     d->matrix = hawser_matrix_rows(A, c->row, end);
     for (size_t j = 0; last > 0 && j < A->cols; j++)
         hw_release_pages((const char *)A->values + (j * A->stride + first) * size,
-                (const char *)A->values + (j * A->stride + last) * size + 4096);
+                         (const char *)A->values + (j * A->stride + last) * size + 4096);
 }
 
 static void take_view(const cache_rows *c, const hawser_matrix *A, size_t end, hawser_dataset *d)

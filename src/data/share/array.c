@@ -34,7 +34,7 @@ static void add_values(const hw_array_part *array, const void *homes, hw_array_r
             end++;
         if (hw_owner(owners, begin) != home)
             hw_array_add(&writers[hw_owner(owners, begin)], (hw_array_run){r.column, (uint32_t)begin, end - begin},
-                    values + (begin - r.row) * size, size);
+                         values + (begin - r.row) * size, size);
     }
 }
 

@@ -20,8 +20,8 @@ typedef struct hw_array_writer {
 void hw_array_add(hw_array_writer *to, hw_array_run r, const char *values, size_t size);
 
 /* Adds the values of a run to the pieces of the nodes that need them; `homes` says which these are. */
-typedef void (*hw_array_split)(const hw_array_part *array, const void *homes, hw_array_run r, const char *values, size_t size,
-                               hw_array_writer *writers);
+typedef void (*hw_array_split)(const hw_array_part *array, const void *homes, hw_array_run r, const char *values,
+                               size_t size, hw_array_writer *writers);
 /* Packs the values for each node, given array.first. pieces has one item per node; the caller frees them, also after a failure. */
 hawser_status hw_array_pack_by(const hawser_dataset *values, hw_array_split split, const void *homes, uint32_t nodes,
                                hw_bytes *pieces, hawser_error *error) HAWSER_MUST_USE;

@@ -41,8 +41,8 @@ static hawser_status pack_for(const struct hw_row_blocks *blocks, const hawser_m
     return HAWSER_OK;
 }
 
-hawser_status hw_beside_pack(const struct hw_row_blocks *blocks, const hawser_matrix *numbers, size_t first, hw_bytes *pieces,
-                             hawser_error *error)
+hawser_status hw_beside_pack(const struct hw_row_blocks *blocks, const hawser_matrix *numbers, size_t first,
+                             hw_bytes *pieces, hawser_error *error)
 {
     for (uint32_t d = 0; d < blocks->view.nodes; d++)
         if (d != blocks->self)

@@ -221,8 +221,8 @@ static hawser_status count_blocks(const hw_loading *l, const struct hw_row_block
 }
 
 /* Checks the memory for the rows that were read, those of own blocks, and what is between them while they are sent. */
-static hawser_status afford_rows(hw_loading *l, const struct hw_row_blocks *blocks, const uint64_t *stored,
-                                 size_t first, hawser_error *error)
+static hawser_status afford_rows(hw_loading *l, const struct hw_row_blocks *blocks, const uint64_t *stored, size_t first,
+                                 hawser_error *error)
 {
     const hawser_matrix *A = &l->rows->matrix;
     bool dense = l->whole.layout == HAWSER_DENSE_ROWS;

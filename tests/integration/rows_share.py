@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""Data that is loaded by row: what each node reads, holds and takes in memory falls with the number of nodes, files of weights and Matrix Market
+arrays too, and the sums over rows have the bits of one node."""
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+HAWSER = os.environ["HAWSER_BINARY"]
+PROBE = os.path.join(os.environ["HAWSER_BUILD"], "tests", "rows_probe")
+SANITIZED = os.environ.get("HAWSER_SANITIZE", "") != ""
+ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("HAWSER_")}
+ENVIRONMENT["MALLOC_MMAP_THRESHOLD_"] = "131072"  # freed memory is returned, as that of data of real size is
+ROWS, COLUMNS = (600, 40) if SANITIZED else (32000, 100)  # 26 MB as numbers
+PEAK = {2: 0.85, 4: 0.65}  # of the memory of one node; a copy of the rows too many is 1 and more
+
+
+def lines():
+    """Some lines again and again: numbers that decimal text and f64 have exactly, so that their sums are exact."""
+    chance = random.Random(5)
+    return [[chance.randrange(-64, 64) / 8 for _ in range(COLUMNS)] for _ in range(50)]
+
+
+def write(lines):
+    texts = [",".join("%.3f" % value for value in line) for line in lines]
+    sparse = [" ".join("%d:%.3f" % (j + 1, value) for j, value in enumerate(line)) for line in lines]
+    with open("rows.csv", "w") as csv, open("rows.svm", "w") as svm, open("weights.txt", "w") as weights:
+        for i in range(ROWS):
+            csv.write("%d,%s\n" % (i % 3, texts[i % 50]))
+            svm.write("%d %s\n" % (i % 3, sparse[i % 50]))
+            weights.write("%d\n" % (i % 7))
+    with open("rows.mtx", "w") as array:
+        array.write("%%%%MatrixMarket matrix array real general\n%d %d\n" % (ROWS, COLUMNS))
+        for j in range(COLUMNS):
+            column = ["%.3f\n" % line[j] for line in lines]
+            array.write(("".join(column) * (ROWS // 50 + 1))[:sum(map(len, column)) * (ROWS // 50)])
+
+
+def load(words, nodes):
+    """What each node prints, in their order."""
+    command = [PROBE] + words + ["--workers", "4", "--threads", "1"]
+    if nodes > 1:
+        command = [HAWSER, "run", "-n", str(nodes), "--"] + command + ["--transport", "unix"]
+    done = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, timeout=300)
+    if done.returncode != 0:
+        sys.exit("FAILED: %s over %d nodes: %s" % (words, nodes, done.stderr))
+    found = [json.loads(line[line.index("{"):]) for line in done.stdout.splitlines() if "{" in line]
+    return sorted(found, key=lambda one: one["node"])
+
+
+def check(words, nodes, truth, entries, bytes_all):
+    """entries: of all rows as the load counts them; bytes_all: of all files."""
+    alone, failed = load(words, 1)[0], False
+
+    def expect(good, text):
+        nonlocal failed
+        if not good:
+            print("FAILED: %s over %d nodes: %s" % (words, count, text))
+            failed = True
+
+    count = 1
+    expect(alone["sums"] == truth, "the sums are not those of the rows")
+    for count in nodes:
+        found = load(words, count)
+        expect(len(found) == count, "%d nodes have printed" % len(found))
+        expect(found[0]["sums"] == truth, "the sums are not those of the rows")
+        expect(sum(one["held"] for one in found) == ROWS, "rows held: %s" % [one["held"] for one in found])
+        expect(sum(one["read"] for one in found) == entries, "rows read: %s" % [one["read"] for one in found])
+        for one in found:
+            expect(one["held"] * count <= ROWS + 4 * count, "a node holds %d rows" % one["held"])
+            expect(one["read"] * count <= 1.2 * entries, "a node has read %d of %d" % (one["read"], entries))
+            expect(one["bytes_here"] * count <= 1.2 * bytes_all, "a node has read %d bytes" % one["bytes_here"])
+            expect(one["bytes_read"] >= bytes_all, "%d bytes were read" % one["bytes_read"])
+            expect(SANITIZED or one["peak"] <= PEAK[count] * alone["peak"],
+                   "%d bytes of memory; one node took %d" % (one["peak"], alone["peak"]))
+    return failed
+
+
+def main():
+    rows = lines()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        write(rows)
+        size = {name: os.path.getsize(name) for name in os.listdir(".")}
+        weighted = [sum(rows[i % 50][j] * (i % 7) for i in range(350)) for j in range(COLUMNS)]
+        times, rest = divmod(ROWS, 350)
+        weighted = [times * whole + sum(rows[i % 50][j] * (i % 7) for i in range(rest)) for j, whole in enumerate(weighted)]
+        both, rest = divmod(ROWS, 1050)
+        target = [both * sum(rows[i % 50][j] * (i % 3) * (i % 7) for i in range(1050)) +
+                  sum(rows[i % 50][j] * (i % 3) * (i % 7) for i in range(rest)) for j in range(COLUMNS)]
+        failed = check(["rows.csv", "target=0", "weights=weights.txt"], (2, 4), target, ROWS,
+                       size["rows.csv"] + size["weights.txt"])
+        failed |= check(["rows.svm", "weights=weights.txt"], (4,), target, ROWS, size["rows.svm"] + size["weights.txt"])
+        failed |= check(["rows.mtx", "weights=weights.txt"], (4,), weighted, ROWS * COLUMNS,
+                        size["rows.mtx"] + size["weights.txt"])
+    print("all as expected" if not failed else "failed")
+    sys.exit(failed)
+
+
+if __name__ == "__main__":
+    main()
