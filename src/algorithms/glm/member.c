@@ -8,6 +8,7 @@
 #include "algorithms/glm/coefficients.h"
 #include "algorithms/glm/model.h"
 #include "algorithms/glm/path.h"
+#include "algorithms/model/facts.h"
 
 enum { LEAST_DIGITS = 4, MOST_DIGITS = 17 };
 
@@ -215,11 +216,11 @@ static hawser_status put_facts(hawser_model *model, const hawser_path *path, siz
     const double *penalty = numbers(model, "path.penalty", HAWSER_F64, path->count);
     hawser_model_remove(model, "gap");
     hawser_model_remove(model, "penalty");
-    HAWSER_TRY(hw_linear_model_number(model, "lambda", path->parameter[at], error));
-    HAWSER_TRY(hw_linear_model_number(model, "objective", path->objective[at], error));
-    HAWSER_TRY(hw_linear_model_number(model, "nonzeros", (double)(path->offsets[at + 1] - path->offsets[at]), error));
-    HAWSER_TRY(hw_linear_model_number(model, "gap", gap != NULL ? gap[at] : NAN, error));
-    return hw_linear_model_number(model, "penalty", penalty != NULL ? penalty[at] : NAN, error);
+    HAWSER_TRY(hw_model_number_fact(model, "lambda", path->parameter[at], error));
+    HAWSER_TRY(hw_model_number_fact(model, "objective", path->objective[at], error));
+    HAWSER_TRY(hw_model_number_fact(model, "nonzeros", (double)(path->offsets[at + 1] - path->offsets[at]), error));
+    HAWSER_TRY(hw_model_number_fact(model, "gap", gap != NULL ? gap[at] : NAN, error));
+    return hw_model_number_fact(model, "penalty", penalty != NULL ? penalty[at] : NAN, error);
 }
 
 static hawser_status put_member(hawser_model *model, const hawser_path *path, size_t at, hawser_error *error)

@@ -37,9 +37,6 @@ typedef struct hw_linear_fit {
     const hw_linear_problem *problem; /* for the facts of its kind; NULL: none */
 } hw_linear_fit;
 
-/* Adds a number as a fact, unless it is unknown (NaN), as the gap of a model without a certificate. */
-hawser_status hw_linear_model_number(hawser_model *model, const char *key, double value,
-                                     hawser_error *error) HAWSER_MUST_USE;
 /* Adds values, by output, of the columns that a tensor of indices names. With no column the tensor has one dimension, of size 0. */
 hawser_status hw_linear_model_outputs(hawser_model *model, const char *name, const double *values, size_t outputs,
                                       size_t count, hawser_error *error) HAWSER_MUST_USE;

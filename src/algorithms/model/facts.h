@@ -1,0 +1,18 @@
+/* facts.h - what every model file says about its training: data, columns, targets and options. */
+#ifndef HW_ALGORITHMS_MODEL_FACTS_H
+#define HW_ALGORITHMS_MODEL_FACTS_H
+
+#include "hawser/algorithm.h"
+
+/* Adds a text as a fact, unless it is NULL. */
+hawser_status hw_model_text_fact(hawser_model *model, const char *key, const char *value,
+                                 hawser_error *error) HAWSER_MUST_USE;
+/* Adds a number as a fact, unless it is unknown (NaN), as the gap of a model without a certificate. */
+hawser_status hw_model_number_fact(hawser_model *model, const char *key, double value, hawser_error *error) HAWSER_MUST_USE;
+/* Adds the name of the algorithm, and the facts about the data that later loads for this model need. */
+hawser_status hw_model_data_facts(hawser_model *model, const char *algorithm, const hawser_dataset *data,
+                                  hawser_error *error) HAWSER_MUST_USE;
+/* Adds the values of all options. */
+hawser_status hw_model_option_facts(hawser_model *model, const hawser_options *options, hawser_error *error) HAWSER_MUST_USE;
+
+#endif
