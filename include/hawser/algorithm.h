@@ -55,9 +55,10 @@ typedef struct hawser_metric_row {
 typedef struct hawser_evaluation_input {
     const hawser_model *model;
     size_t rows;
-    size_t outputs; /**< of the model, and of the data */
+    size_t outputs; /**< of the model, and of the data; with hawser_algorithm.scores: score_count */
     /** Two numbers per output of each row: the linear predictor (of the algorithm's `link`, or `predict` if it has none), then the target. The
-     *  evaluation overwrites them, so that it needs no further memory per row. */
+     *  evaluation overwrites them, so that it needs no further memory per row. With hawser_algorithm.scores: each of a row's scores, then its
+     *  target, or NaN if the data have none. */
     double *scored;
     const double *weights;    /**< one per row; NULL: all rows count alike */
     const char *const *words; /**< the labels if the target has words: label K is words[K] (hawser_schema_target); or NULL */
@@ -145,6 +146,10 @@ typedef struct hawser_algorithm {
     const hawser_option *rows;
     const hawser_metric_row *metrics; /**< the numbers that it reports; NULL: none */
     const hawser_topic *topics;       /**< its own pages of the help; NULL: none */
+    hawser_split
+        split; /**< of the training data (hawser_load.split): what a block has of them; never HAWSER_WHOLE or HAWSER_FETCHED */
+    /** Trainings use no target. Data have one only if --target names it: a label, which is no feature, and which `evaluate` may compare with. */
+    bool no_target;
     /** Trains. Returns HAWSER_OK also if a limit or signal ended the training early (see stop_reason), and if it diverged but a
      *  certified model is left (see failure). Collective; one call per job at a time. */
     hawser_status (*train)(const struct hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
@@ -159,6 +164,12 @@ typedef struct hawser_algorithm {
      *  NULL: the models make no predictions. */
     hawser_status (*predict)(const hawser_model *model, const hawser_dataset *data, double *predictions,
                              hawser_error *error);
+    /** Computes distance_count(model) distances per row (hawser predict --distances). NULL: the models have none, else they have no `link`. */
+    hawser_status (*distances)(const hawser_model *model, const hawser_dataset *data, double *values, hawser_error *error);
+    size_t (*distance_count)(const hawser_model *model);
+    /** Computes the score_count numbers per row that `evaluate` needs, if these are not those of `link`. NULL: they are. */
+    hawser_status (*scores)(const hawser_model *model, const hawser_dataset *data, double *values, hawser_error *error);
+    size_t score_count;
     bool log_link; /**< predictions are exp(margin): the offset may be the logarithm of an exposure */
     /** Likewise computes the linear predictor, offset included (hawser predict --link). NULL: predictions are the linear predictor. */
     hawser_status (*link)(const hawser_model *model, const hawser_dataset *data, double *values, hawser_error *error);

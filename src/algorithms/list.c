@@ -11,6 +11,7 @@ const hawser_algorithm *hawser_algorithm_at(size_t index)
     case 2: return hw_least_squares_algorithm();
     case 3: return hw_poisson_algorithm();
     case 4: return hw_multitask_algorithm();
+    case 5: return hw_kmeans_algorithm();
     default: return NULL;
     }
 }

@@ -9,5 +9,6 @@ const hawser_algorithm *hw_logistic_algorithm(void);
 const hawser_algorithm *hw_least_squares_algorithm(void);
 const hawser_algorithm *hw_poisson_algorithm(void);
 const hawser_algorithm *hw_multitask_algorithm(void);
+const hawser_algorithm *hw_kmeans_algorithm(void);
 
 #endif

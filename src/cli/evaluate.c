@@ -151,6 +151,8 @@ typedef struct kept_rows {
 static hawser_status check_targets(const hw_fitted *fitted, const hawser_dataset *data, hawser_error *error)
 {
     size_t count = hawser_dataset_outputs(data);
+    if (count == 0 && fitted->algorithm->no_target)
+        return HAWSER_OK;
     if (count == 0)
         return hawser_fail(error, HAWSER_BAD_INPUT,
                            "the input has no target to compare with; name its column with --target");
@@ -200,7 +202,8 @@ static hawser_status keep_weights(const hw_scoring *scoring, const double *weigh
 static hawser_status keep_rows(hw_scoring *scoring, const hawser_dataset *data, const double *values, hawser_error *error)
 {
     kept_rows *kept = scoring->user;
-    size_t rows = hawser_dataset_matrix(data)->rows, before = (size_t)scoring->count, outputs = scoring->fitted->outputs;
+    size_t rows = hawser_dataset_matrix(data)->rows, before = (size_t)scoring->count, outputs = hw_score_width(scoring);
+    bool scores = scoring->what == HW_SCORES;
     const double *weights = hawser_dataset_weights(data);
     if (before == 0)
         HAWSER_TRY(hw_check_sides(scoring->call, scoring->fitted, data, true, error));
@@ -208,10 +211,10 @@ static hawser_status keep_rows(hw_scoring *scoring, const hawser_dataset *data, 
     HAWSER_TRY(make_room(kept, before + rows, outputs, weights != NULL, error));
     double *to = kept->scored + 2 * outputs * before;
     for (size_t o = 0; o < outputs; o++) {
-        const double *target = hawser_dataset_output(data, o);
+        const double *target = hawser_dataset_output(data, scores ? 0 : o);
         for (size_t i = 0; i < rows; i++) {
             to[2 * (i * outputs + o)] = values[i * outputs + o];
-            to[2 * (i * outputs + o) + 1] = target[i];
+            to[2 * (i * outputs + o) + 1] = target != NULL ? target[i] : NAN;
         }
     }
     return weights != NULL ? keep_weights(scoring, weights, rows, kept->weights + before, error) : HAWSER_OK;
@@ -239,7 +242,7 @@ static hawser_status measure(const hw_scoring *scoring, const kept_rows *kept, h
     hawser_measure measures[HAWSER_MEASURES] = {{0}};
     hawser_evaluation_input input = {.model = fitted->model,
                                      .rows = (size_t)scoring->count,
-                                     .outputs = fitted->outputs,
+                                     .outputs = hw_score_width(scoring),
                                      .scored = kept->scored,
                                      .weights = kept->weights,
                                      .words = hw_label_words(fitted),
@@ -272,6 +275,8 @@ hawser_status hw_evaluate(hw_call *call, hawser_error *error)
     kept_rows kept = {0};
     HAWSER_TRY(hw_predictor_load(call, &fitted, error));
     hw_scoring scoring = {.call = call, .fitted = &fitted, .what = HW_LINK, .take = keep_rows, .user = &kept};
+    if (fitted.algorithm->scores != NULL)
+        scoring.what = HW_SCORES;
     hawser_status status = evaluate(&scoring, &kept, error);
     hawser_rows_close(scoring.rows);
     free(kept.scored);

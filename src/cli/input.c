@@ -62,6 +62,13 @@ static void say_dataset(const hw_call *call, const hawser_dataset *data)
     hw_say_load(call, figures);
 }
 
+void hw_load_for(const hawser_algorithm *algorithm, hawser_load *how)
+{
+    how->split = algorithm->split;
+    if (algorithm->no_target && how->target == NULL)
+        how->target = "none";
+}
+
 hawser_status hw_load_shares(const hw_call *call, hawser_job *job, hawser_dataset **data, hawser_error *error)
 {
     hawser_load how;
@@ -69,6 +76,8 @@ hawser_status hw_load_shares(const hw_call *call, hawser_job *job, hawser_datase
         HAWSER_TRY(check_exposure(call, call->algorithm, error));
     HAWSER_TRY(hawser_load_from_options(call->options, &how, error));
     how.outputs = call->algorithm != NULL && call->algorithm->outputs != NULL;
+    if (call->algorithm != NULL)
+        hw_load_for(call->algorithm, &how);
     for (size_t i = 0; i < call->count && hawser_job_nodes(job) > 1; i++)
         if (strcmp(call->words[i], "-") == 0)
             return hawser_fail(
@@ -266,6 +275,10 @@ static hawser_status take_columns(const hw_call *call, const hw_fitted *fitted, 
         HAWSER_TRY(fact_count(fitted->model, call->words[0], "target_column", &place, error));
     if (named)
         return HAWSER_OK;
+    if (fitted->algorithm->no_target && how->target == NULL && name == NULL && place < 0) {
+        how->target = "none";
+        return HAWSER_OK;
+    }
     how->target_place = (size_t)(place + 1);
     if (fitted->schema != NULL && name != NULL && !(how->target != NULL && strcmp(how->target, "none") == 0))
         how->target = name;

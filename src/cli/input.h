@@ -16,6 +16,9 @@ hawser_status hw_check_spares(const hw_call *call, const char *key, const char *
 /* Returns the text of an option that is a path, or NULL. */
 const char *hw_path_of(const hw_call *call, const char *key);
 
+/* Sets how an algorithm's data are split and whether they have a target. */
+void hw_load_for(const hawser_algorithm *algorithm, hawser_load *how);
+
 /* Loads the call's words on all nodes of the job together. */
 hawser_status hw_load_shares(const hw_call *call, hawser_job *job, hawser_dataset **data,
                              hawser_error *error) HAWSER_MUST_USE;

@@ -19,6 +19,8 @@ const hawser_option *hw_predict_rows(void)
          "classifiers: print the more probable label instead of the probability of the higher one", NULL, 0},
         {"link", HAWSER_FLAG, "no", NULL, NULL,
          "print the linear predictor, with the offset, of which the prediction is a function", NULL, 0},
+        {"distances", HAWSER_FLAG, "no", NULL, NULL,
+         "clusters: print the distances to all centres instead of the number of the nearest", NULL, 0},
         {"quiet", HAWSER_FLAG, "no", NULL, NULL, "print only errors on standard error", NULL, 'q'},
         {0},
     };
@@ -28,19 +30,22 @@ const hawser_option *hw_predict_rows(void)
 /* What is printed, by the options, of which at most one may be given. */
 static hawser_status choose(const hw_call *call, const hw_fitted *fitted, hw_scoring *scoring, hawser_error *error)
 {
-    static const char *const flags[] = {"proba", "link", "labels"};
-    static const char *const what[] = {"probabilities", "", "labels"};
+    static const char *const flags[] = {"proba", "link", "labels", "distances"};
+    static const char *const what[] = {"probabilities", "", "labels", "distances to centres"};
+    const hawser_algorithm *algorithm = fitted->algorithm;
     const char *chosen = NULL;
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < 4; k++) {
         if (!hawser_options_flag(call->options, flags[k]))
             continue;
         if (chosen != NULL)
             return hawser_fail(error, HAWSER_BAD_OPTION, "--%s and --%s: give one of them", chosen, flags[k]);
         chosen = flags[k];
         scoring->what = (hw_score_of)k;
-        if (k != HW_LINK && fitted->algorithm->label == NULL)
+        if (k == HW_LINK && algorithm->distances != NULL)
+            return hawser_fail(error, HAWSER_BAD_OPTION, "--link: a model of %s has no linear predictor", algorithm->name);
+        if (k != HW_LINK && (k == HW_DISTANCES ? algorithm->distances == NULL : algorithm->label == NULL))
             return hawser_fail(error, HAWSER_BAD_OPTION, "--%s: a model of %s predicts numbers, not %s", flags[k],
-                               fitted->algorithm->name, what[k]);
+                               algorithm->name, what[k]);
     }
     scoring->words = scoring->what == HW_LABEL ? hw_label_words(fitted) : NULL;
     return HAWSER_OK;
@@ -70,7 +75,7 @@ static hawser_status check_npy(const hw_scoring *scoring, const char *path, cons
 static hawser_status write_all(hw_scoring *scoring, hawser_error *error)
 {
     char header[HW_NPY_HEADER];
-    size_t outputs = scoring->fitted->outputs;
+    size_t outputs = hw_score_width(scoring);
     hw_npy_shape shape = {.dimensions = outputs > 1 ? 2 : 1, .sizes = {0, outputs}};
     if (scoring->binary)
         HAWSER_TRY(hw_npy_head(scoring->file, &shape, error));

@@ -1,6 +1,7 @@
 #include "cli/score.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +29,16 @@ typedef struct score_text {
     char *bytes;
     size_t used, capacity;
 } score_text;
+
+size_t hw_score_width(const hw_scoring *scoring)
+{
+    const hw_fitted *fitted = scoring->fitted;
+    switch (scoring->what) {
+    case HW_DISTANCES: return fitted->algorithm->distance_count(fitted->model);
+    case HW_SCORES: return fitted->algorithm->score_count;
+    default: return fitted->outputs;
+    }
+}
 
 static hawser_status need(score_text *text, size_t more, hawser_error *error)
 {
@@ -70,17 +81,20 @@ hawser_status hw_score_names(const hw_scoring *scoring, hawser_error *error)
     const char *const *names = (const char *const *)fitted->output_names;
     score_text text = {0};
     hawser_status status = HAWSER_OK;
+    bool distances = scoring->what == HW_DISTANCES;
     if (names == NULL && (id == NULL || fitted->outputs > 1))
         return HAWSER_OK;
     if (names == NULL)
         names = only;
     if (id != NULL)
         status = put_field(&text, id, error);
-    for (size_t o = 0; o < fitted->outputs && status == HAWSER_OK; o++) {
+    for (size_t o = 0, width = hw_score_width(scoring); o < width && status == HAWSER_OK; o++) {
+        char numbered[40];
+        snprintf(numbered, sizeof numbered, "distance_%zu", o);
         if (id != NULL || o > 0)
             status = put_text(&text, ",", 1, error);
         if (status == HAWSER_OK)
-            status = put_field(&text, names[o], error);
+            status = put_field(&text, distances ? numbered : names[o], error);
     }
     if (status == HAWSER_OK)
         status = put_text(&text, "\n", 1, error);
@@ -95,6 +109,7 @@ static hawser_status put_row(const hw_scoring *s, const char *id, const double *
                              hawser_error *error)
 {
     double value = values[0];
+    size_t width = hw_score_width(s);
     if (id != NULL) {
         HAWSER_TRY(put_field(text, id, error));
         HAWSER_TRY(put_text(text, ",", 1, error));
@@ -103,10 +118,10 @@ static hawser_status put_row(const hw_scoring *s, const char *id, const double *
         HAWSER_TRY(put_field(text, s->words[(size_t)value], error));
     else if (s->words != NULL)
         HAWSER_TRY(put_text(text, s->words[(size_t)value], strlen(s->words[(size_t)value]), error));
-    HAWSER_TRY(need(text, s->fitted->outputs * (HW_NUMBER_TEXT + 1), error));
+    HAWSER_TRY(need(text, width * (HW_NUMBER_TEXT + 1), error));
     if (s->words == NULL)
         text->used += hw_number_text(text->bytes + text->used, value, HAWSER_F64);
-    for (size_t o = 1; o < s->fitted->outputs; o++) {
+    for (size_t o = 1; o < width; o++) {
         text->bytes[text->used++] = ',';
         text->used += hw_number_text(text->bytes + text->used, values[o], HAWSER_F64);
     }
@@ -117,6 +132,10 @@ static hawser_status put_row(const hw_scoring *s, const char *id, const double *
 static hawser_status values_of(const hw_scoring *s, const hawser_dataset *data, double *values, hawser_error *error)
 {
     const hawser_algorithm *algorithm = s->fitted->algorithm;
+    if (s->what == HW_DISTANCES)
+        return algorithm->distances(s->fitted->model, data, values, error);
+    if (s->what == HW_SCORES)
+        return algorithm->scores(s->fitted->model, data, values, error);
     if (s->what == HW_LINK && algorithm->link != NULL)
         return algorithm->link(s->fitted->model, data, values, error);
     HAWSER_TRY(algorithm->predict(s->fitted->model, data, values, error));
@@ -127,7 +146,7 @@ static hawser_status values_of(const hw_scoring *s, const hawser_dataset *data, 
 
 static hawser_status make_text(const hw_scoring *s, const hawser_piece *piece, score_text *text, hawser_error *error)
 {
-    size_t count = hawser_dataset_matrix(piece->data)->rows, outputs = s->fitted->outputs;
+    size_t count = hawser_dataset_matrix(piece->data)->rows, outputs = hw_score_width(s);
     double *values;
     HAWSER_TRY(hw_check_sides(s->call, s->fitted, piece->data, false, error));
     HAWSER_TRY(HW_NEW(&values, count * outputs, "predictions", error));

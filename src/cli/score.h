@@ -5,8 +5,8 @@
 #include "base/file.h"
 #include "cli/input.h"
 
-/* What is written for a row: the algorithm's prediction, its linear predictor, or the label. */
-typedef enum hw_score_of { HW_PREDICTION = 0, HW_LINK, HW_LABEL } hw_score_of;
+/* What is written for a row: the algorithm's prediction, its linear predictor, the label, the distances, or what evaluations need. */
+typedef enum hw_score_of { HW_PREDICTION = 0, HW_LINK, HW_LABEL, HW_DISTANCES, HW_SCORES } hw_score_of;
 
 typedef struct hw_scoring hw_scoring;
 struct hw_scoring {
@@ -25,6 +25,8 @@ struct hw_scoring {
     bool lacks_first; /* no row had column 0 */
 };
 
+/* Returns how many numbers are written for a row. */
+size_t hw_score_width(const hw_scoring *scoring);
 /* Opens the data of the call's words, and prints what a user must know before the rows. */
 hawser_status hw_score_open(hw_scoring *scoring, const hawser_load *how, hawser_error *error) HAWSER_MUST_USE;
 /* Prints what a user must know after the rows. */

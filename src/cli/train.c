@@ -83,6 +83,9 @@ static hawser_status load_validation(const hw_call *call, bool leads, const haws
     HAWSER_TRY(hawser_load_from_options(call->options, &how, error));
     if (hawser_dataset_schema(data) == NULL)
         HAWSER_TRY(hw_schema_of_names(data, &named, error));
+    hw_load_for(call->algorithm, &how);
+    how.rows_layout = how.split == HAWSER_BY_ROW;
+    how.split = HAWSER_BY_COLUMN; /* of one node, which has all of it */
     how.outputs = call->algorithm->outputs != NULL;
     how.columns = hawser_dataset_matrix(data)->cols;
     how.schema = named != NULL ? named : hawser_dataset_schema(data);

@@ -11,6 +11,10 @@ static void print_target(const hw_call *call, const hawser_dataset *data)
     size_t count = 0;
     const char *const *words = hawser_schema_target(hawser_dataset_schema(data), &count);
     fprintf(call->out, "%-16s ", "target");
+    if (hawser_dataset_outputs(data) == 0) {
+        fprintf(call->out, "none\n");
+        return;
+    }
     for (size_t o = 1; name != NULL && o < hawser_dataset_outputs(data); o++)
         fprintf(call->out, "%s, ", hawser_dataset_output_name(data, o - 1));
     if (hawser_dataset_outputs(data) > 1)

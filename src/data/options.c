@@ -10,7 +10,7 @@ static const hawser_option rows[] = {
      "format of the input; guess looks at its first bytes", "Formats", 0},
     {"target", HAWSER_TEXT, NULL, NULL, "COLUMN",
      "a column, none, or a file with only the target. A column has a name or a number from 0 (negative: from the end); if "
-     "unset, it is the first one, or none for idx",
+     "unset, it is the first one, or none for idx and k-means",
      NULL, 0},
     {"weights", HAWSER_TEXT, NULL, NULL, "COLUMN", "weights of rows: a column or a file; the file has one number per row",
      NULL, 0},

@@ -1,0 +1,108 @@
+#include "algorithms/kmeans/block.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+hawser_status hw_kmeans_fail(hawser_context *context, const hawser_error *error)
+{
+    return hawser_unit_fail(context, error->status, "%s", error->text);
+}
+
+static bool needs_bounds(const hw_kmeans *kmeans)
+{
+    return kmeans->batch == 0 && kmeans->clusters > 1;
+}
+
+uint64_t hw_kmeans_block_bytes(const hw_kmeans *kmeans, uint64_t rows)
+{
+    uint64_t k = kmeans->clusters, d = kmeans->X->cols, table = k * d, groups = (k + 7) / 8;
+    groups = groups < kmeans->groups ? groups : kmeans->groups;
+    uint64_t centres = table * 16, tile = HW_KMEANS_TILE * (k + 2) * 8;
+    uint64_t of_row = 4 + 8 + 8 + (kmeans->single ? 4 : 0) + (needs_bounds(kmeans) ? 8 * groups : 0);
+    return rows * of_row + centres + 2 * table * 8 + kmeans->reduced * 8 + tile * (kmeans->single ? 3 : 2) / 2 +
+           HW_KMEANS_TILE * d * 8;
+}
+
+static hawser_status new_memory(hw_kmeans_block *b, hawser_error *error)
+{
+    const hw_kmeans *kmeans = b->kmeans;
+    size_t n = b->X.rows, k = kmeans->clusters, d = b->X.cols, groups = b->centres.groups;
+    bool bounds = needs_bounds(kmeans);
+    b->packed_bytes = hawser_batch_bytes(&b->X, HW_KMEANS_TILE);
+    b->labels = calloc(n + 1, sizeof *b->labels);
+    b->squares = calloc(n + 1, sizeof *b->squares);
+    b->sums = calloc(k * d + 1, sizeof *b->sums);
+    b->weights = calloc(k, sizeof *b->weights);
+    b->stale = calloc(k, sizeof *b->stale);
+    b->before = calloc(k * d + 1, sizeof *b->before);
+    b->drift = calloc(3 * groups, sizeof *b->drift);
+    b->reduced = calloc(kmeans->reduced, sizeof *b->reduced);
+    b->products = malloc(HW_KMEANS_TILE * (k + 2) * sizeof *b->products);
+    b->apart = malloc(HW_KMEANS_TILE * b->centres.width * sizeof *b->apart);
+    b->places = calloc(groups, sizeof *b->places);
+    b->seen = calloc(HW_KMEANS_TILE * groups, sizeof *b->seen);
+    b->list = calloc(HW_KMEANS_TILE, sizeof *b->list);
+    b->packed = malloc(b->packed_bytes + 1);
+    b->counts = kmeans->batch > 0 ? calloc(k, sizeof *b->counts) : NULL;
+    b->lower = bounds ? malloc((n * groups + 1) * sizeof *b->lower) : NULL;
+    b->floats = kmeans->single ? malloc(HW_KMEANS_TILE * k * sizeof *b->floats) : NULL;
+    if (b->labels == NULL || b->squares == NULL || b->sums == NULL || b->weights == NULL || b->stale == NULL ||
+        b->before == NULL || b->drift == NULL || b->reduced == NULL || b->products == NULL || b->seen == NULL ||
+        b->apart == NULL || b->places == NULL || b->list == NULL || b->packed == NULL ||
+        (kmeans->batch > 0 && b->counts == NULL) || (bounds && b->lower == NULL) || (kmeans->single && b->floats == NULL))
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu rows and %zu centres of %zu columns", n, k, d);
+    b->own = b->products + HW_KMEANS_TILE * k;
+    b->upper = b->own + HW_KMEANS_TILE;
+    return HAWSER_OK;
+}
+
+static hawser_status make(hw_kmeans_block *b, const hw_kmeans *kmeans, const hawser_matrix *X, hawser_error *error)
+{
+    b->kmeans = kmeans;
+    b->X = *X;
+    b->memory.best = INFINITY;
+    HAWSER_TRY(hawser_dataset_beside(kmeans->data, X->first, X->rows, &b->beside, error));
+    for (size_t i = 0; i < X->rows && b->beside.weights != NULL; i++)
+        if (!(b->beside.weights[i] >= 0.0))
+            return hawser_fail(error, HAWSER_BAD_INPUT, "row %zu: the example weight %g is negative; weights are 0 or more",
+                               X->first + i + 1, b->beside.weights[i]);
+    HAWSER_TRY(hw_kmeans_points_new(&b->points, &b->X, kmeans->single, error));
+    HAWSER_TRY(hw_kmeans_centres_new(&b->centres, kmeans->clusters, X->cols, kmeans->groups, kmeans->single, error));
+    return new_memory(b, error);
+}
+
+hawser_status hw_kmeans_block_open(hawser_context *context, hw_kmeans_block **block)
+{
+    hawser_error error = {0};
+    *block = hawser_scratch(context);
+    if ((*block)->kmeans != NULL)
+        return HAWSER_OK;
+    if (make(*block, hawser_user(context), hawser_data_view(context, "X"), &error) != HAWSER_OK)
+        return hw_kmeans_fail(context, &error);
+    return HAWSER_OK;
+}
+
+void hw_kmeans_block_release(void *scratch)
+{
+    hw_kmeans_block *b = scratch;
+    hw_kmeans_points_free(&b->points);
+    hw_kmeans_centres_free(&b->centres);
+    void *all[] = {b->labels,  b->counts,   b->squares, b->sums,   b->weights, b->stale,  b->lower, b->drift, b->before,
+                   b->reduced, b->products, b->seen,    b->floats, b->list,    b->packed, b->apart, b->places};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        free(all[k]);
+}
+
+void hw_kmeans_block_visit(hawser_record *record, hawser_context *context)
+{
+    hw_kmeans_block *b = hawser_scratch(context);
+    bool made = b->kmeans != NULL;
+    hawser_record_bytes(record, &made, sizeof made);
+    if (!made || (hawser_record_reads(record) && hw_kmeans_block_open(context, &b) != HAWSER_OK))
+        return;
+    hawser_record_bytes(record, &b->memory, sizeof b->memory);
+    hawser_record_bytes(record, b->labels, b->X.rows * sizeof *b->labels);
+    if (b->counts != NULL)
+        hawser_record_bytes(record, b->counts, b->kmeans->clusters * sizeof *b->counts);
+}

@@ -1,0 +1,11 @@
+/* given.h - centres that a training starts from: a model's (--init) or a file's (--centres). */
+#ifndef HW_ALGORITHMS_KMEANS_GIVEN_H
+#define HW_ALGORITHMS_KMEANS_GIVEN_H
+
+#include "hawser/algorithm.h"
+
+/* Stores the centres (count x columns of the data) in *centres, which the caller frees; NULL: there are none. */
+hawser_status hw_kmeans_given(const hawser_training_input *input, double **centres, size_t *count,
+                              hawser_error *error) HAWSER_MUST_USE;
+
+#endif

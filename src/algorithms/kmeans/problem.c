@@ -1,0 +1,157 @@
+#include "algorithms/kmeans/problem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algorithms/kmeans/given.h"
+
+enum { GROUPS_MOST = 64 };
+
+/* The finaliser of SplitMix64. */
+static uint64_t mix(uint64_t x)
+{
+    x += 0x9e3779b97f4a7c15;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+    x = (x ^ x >> 27) * 0x94d049bb133111eb;
+    return x ^ x >> 31;
+}
+
+double hw_kmeans_uniform(const hw_kmeans *kmeans, uint64_t start, uint64_t purpose, uint64_t step, uint64_t number)
+{
+    uint64_t x = mix(mix(mix(mix(mix(kmeans->seed) ^ start) ^ purpose) ^ step) ^ number);
+    return (double)(x >> 11) * 0x1p-53;
+}
+
+static bool was_given(const hawser_options *options, const char *key)
+{
+    const hawser_option *row = NULL;
+    for (size_t k = 0; (row = hawser_options_row(options, k)) != NULL && strcmp(row->key, key) != 0; k++)
+        ;
+    const char *text = hawser_options_text(options, key);
+    return row != NULL && text != NULL && hawser_options_source(options, key, NULL) == HAWSER_FROM_COMMAND_LINE &&
+           (row->value == NULL || strcmp(row->value, text) != 0);
+}
+
+/* Refuses what would have no effect, or another one than it says. */
+static hawser_status check_options(const hw_kmeans *kmeans, const hawser_options *options, hawser_sync sync,
+                                   hawser_error *error)
+{
+    static const char *const exchange[] = {"exchange-every", "filter", "quota", "max-held-clocks", "encoding", "merge"};
+    static const char *const margins[] = {"offset", "exposure"};
+    static const char *const of_batch[] = {"epochs", "patience"};
+    if (sync.tightness != HAWSER_BSP && kmeans->blocks > 1)
+        return hawser_fail(error, HAWSER_BAD_OPTION,
+                           "--sync %s: each iteration of k-means adds up all rows over the workers, which only bsp does",
+                           hawser_options_text(options, "sync"));
+    for (size_t k = 0; k < sizeof exchange / sizeof *exchange; k++)
+        if (was_given(options, exchange[k]) && kmeans->blocks > 1)
+            return hawser_fail(error, HAWSER_BAD_OPTION,
+                               "--%s: workers of k-means exchange exact sums, which this option does not apply to; leave it "
+                               "out",
+                               exchange[k]);
+    for (size_t k = 0; k < 2; k++)
+        if (was_given(options, margins[k]) && strcmp(hawser_options_text(options, margins[k]), "none") != 0)
+            return hawser_fail(error, HAWSER_BAD_OPTION, "--%s: k-means has no linear predictor to add it to; leave it out",
+                               margins[k]);
+    for (size_t k = 0; k < 2; k++)
+        if (was_given(options, of_batch[k]) && kmeans->batch == 0)
+            return hawser_fail(error, HAWSER_BAD_OPTION, "--%s does nothing here: it is about mini-batches (--batch)",
+                               of_batch[k]);
+    if (kmeans->batch > 0 && was_given(options, "max-iterations"))
+        return hawser_fail(error, HAWSER_BAD_OPTION,
+                           "--max-iterations does nothing here: mini-batches end with --epochs or --patience");
+    return HAWSER_OK;
+}
+
+static void read_options(hw_kmeans *kmeans, const hawser_options *options)
+{
+    const char *draw = hawser_options_text(options, "init-method");
+    kmeans->clusters = (size_t)hawser_options_integer(options, "clusters");
+    kmeans->starts = (size_t)hawser_options_integer(options, "starts");
+    kmeans->draw = strcmp(draw, "parallel") == 0 ? HW_KMEANS_PARALLEL
+                   : strcmp(draw, "random") == 0 ? HW_KMEANS_RANDOM
+                                                 : HW_KMEANS_PLUS;
+    kmeans->tolerance = hawser_options_number(options, "tol");
+    kmeans->iterations = (uint64_t)hawser_options_integer(options, "max-iterations");
+    kmeans->batch = (size_t)hawser_options_integer(options, "batch");
+    kmeans->epochs = hawser_options_number(options, "epochs");
+    kmeans->patience = (uint64_t)hawser_options_integer(options, "patience");
+    kmeans->single = strcmp(hawser_options_text(options, "arithmetic"), "f32") == 0;
+}
+
+/* Takes the start from --init or --centres, and with it the number of clusters. */
+static hawser_status take_given(hw_kmeans *kmeans, const hawser_training_input *input, hawser_error *error)
+{
+    const hawser_options *options = input->options;
+    size_t given = 0;
+    HAWSER_TRY(hw_kmeans_given(input, &kmeans->given, &given, error));
+    if (kmeans->given == NULL)
+        return HAWSER_OK;
+    const char *key = input->init != NULL ? "init" : "centres";
+    if (was_given(options, "clusters") && kmeans->clusters != given)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--clusters %zu: --%s has %zu centres; leave --clusters out",
+                           kmeans->clusters, key, given);
+    if (kmeans->starts > 1)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--starts %zu: each start from --%s would be the same; leave one out",
+                           kmeans->starts, key);
+    if (was_given(options, "init-method"))
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--init-method does nothing here: the centres are those of --%s", key);
+    kmeans->clusters = given;
+    kmeans->draw = HW_KMEANS_GIVEN;
+    return HAWSER_OK;
+}
+
+/* Chooses how many bounds a row has: one for about eight centres, or fewer where memory is scarce. */
+static size_t groups_of(const hw_kmeans *kmeans, const hawser_options *options, uint32_t nodes)
+{
+    size_t groups = (kmeans->clusters + 7) / 8;
+    uint64_t limit = hawser_options_has(options, "memory-limit") ? hawser_options_bytes(options, "memory-limit") : 0;
+    uint64_t bound = sizeof(double) * (kmeans->X->rows / nodes + 1);
+    groups = groups < GROUPS_MOST ? groups : GROUPS_MOST;
+    if (limit > 0 && groups > limit / 4 / bound)
+        groups = (size_t)(limit / 4 / bound);
+    return groups > 0 ? groups : 1;
+}
+
+size_t hw_kmeans_trials(const hw_kmeans *kmeans)
+{
+    size_t trials = 2 + (size_t)log((double)kmeans->clusters);
+    return trials < HW_KMEANS_TRIALS ? trials : HW_KMEANS_TRIALS;
+}
+
+static size_t start_reduces(const hw_kmeans *kmeans)
+{
+    size_t rows = hw_kmeans_trials(kmeans), most = kmeans->blocks;
+    if (kmeans->draw == HW_KMEANS_RANDOM && most < kmeans->clusters * kmeans->blocks)
+        most = kmeans->clusters * kmeans->blocks;
+    if (kmeans->draw == HW_KMEANS_PARALLEL)
+        rows = HW_KMEANS_FETCH;
+    return most > rows * kmeans->X->cols ? most : rows * kmeans->X->cols;
+}
+
+hawser_status hw_kmeans_new(hw_kmeans *kmeans, hawser_job *job, const hawser_training_input *input, hawser_error *error)
+{
+    const hawser_options *options = input->options;
+    *kmeans = (hw_kmeans){.X = hawser_dataset_matrix(input->data), .data = input->data, .seed = hawser_job_seed(job)};
+    read_options(kmeans, options);
+    HAWSER_TRY(take_given(kmeans, input, error));
+    if (kmeans->X->cols == 0)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "the data have no columns to measure distances by");
+    if (kmeans->clusters > kmeans->X->rows)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "%zu clusters: the data have only %zu row%s; lower --clusters",
+                           kmeans->clusters, kmeans->X->rows, kmeans->X->rows == 1 ? "" : "s");
+    hawser_job_fit(job, kmeans->X->stored * kmeans->clusters, 1 << 21);
+    kmeans->blocks = hawser_job_workers(job);
+    HAWSER_TRY(check_options(kmeans, options, hawser_job_sync(job), error));
+    kmeans->groups = groups_of(kmeans, options, hawser_job_nodes(job));
+    size_t step = kmeans->clusters * kmeans->X->cols + 2 * kmeans->clusters + 4, start = start_reduces(kmeans);
+    kmeans->reduced = step > start ? step : start;
+    return HAWSER_OK;
+}
+
+void hw_kmeans_free(hw_kmeans *kmeans)
+{
+    free(kmeans->given);
+    kmeans->given = NULL;
+}

@@ -1,0 +1,41 @@
+/* problem.h - a training of k-means: what the options ask for, and the data. Read-only while units run. */
+#ifndef HW_ALGORITHMS_KMEANS_PROBLEM_H
+#define HW_ALGORITHMS_KMEANS_PROBLEM_H
+
+#include "hawser/algorithm.h"
+
+typedef enum hw_kmeans_draw { HW_KMEANS_PLUS = 0, HW_KMEANS_PARALLEL, HW_KMEANS_RANDOM, HW_KMEANS_GIVEN } hw_kmeans_draw;
+
+typedef struct hw_kmeans {
+    const hawser_matrix *X;
+    const hawser_dataset *data;
+    size_t clusters, starts;
+    hw_kmeans_draw draw;
+    double *
+        given; /* clusters x columns: the centres that the training starts from, or that are measured; NULL: they are drawn */
+    double tolerance; /* share of the columns' mean variance */
+    uint64_t iterations;
+    size_t batch; /* rows of a mini-batch over all blocks; 0: all rows */
+    double epochs;
+    uint64_t patience; /* mini-batches without a smaller smoothed inertia after which a start ends; 0: any number */
+    size_t groups;     /* of centres, each with a bound per row */
+    size_t reduced;    /* the most numbers of a reduction */
+    bool single;       /* distances are computed in float */
+    uint64_t seed;
+    uint32_t blocks;
+} hw_kmeans;
+
+/* Reads options and start centres, and checks them. The caller frees it, also after a failure. */
+hawser_status hw_kmeans_new(hw_kmeans *kmeans, hawser_job *job, const hawser_training_input *input,
+                            hawser_error *error) HAWSER_MUST_USE;
+void hw_kmeans_free(hw_kmeans *kmeans);
+
+/* Rows that are fetched to all blocks at a time while centres are drawn, and the most trials for one centre. */
+enum { HW_KMEANS_FETCH = 64, HW_KMEANS_TRIALS = 16 };
+/* Returns how many rows k-means++ tries for a centre. */
+size_t hw_kmeans_trials(const hw_kmeans *kmeans);
+
+/* Returns a number in [0, 1) that depends on the seed and these numbers alone. */
+double hw_kmeans_uniform(const hw_kmeans *kmeans, uint64_t start, uint64_t purpose, uint64_t step, uint64_t number);
+
+#endif
