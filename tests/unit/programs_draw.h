@@ -22,8 +22,9 @@ enum {
     CELLS = ROWS * COLS
 };
 
-typedef enum kind { REPLICATED, DERIVED, PARTITIONED, ALONG, LOCAL, STORED, KINDS } kind;
-static const char *const kind_names[] = {"replicated", "derived", "partitioned", "along data", "local", "stored"};
+typedef enum kind { REPLICATED, DERIVED, PARTITIONED, ALONG, LOCAL, STORED, ADDED, KINDS } kind;
+static const char *const kind_names[] = {"replicated", "derived", "partitioned",        "along data",
+                                         "local",      "stored",  "stored and added to"};
 typedef enum source { ARRAYS, MADE, SVMLIGHT, CSV, NPY, SOURCES } source;
 static const char *const source_names[] = {"arrays", "hawser_dataset_from", "svmlight file", "CSV file", "npy file"};
 static const char *const layout_names[] = {"dense", "CSC", "CSR", "dense rows"};
@@ -44,6 +45,7 @@ typedef struct drawn_state {
 typedef struct drawn_unit {
     bool one, yields, data, reduces, remembers, reports;
     bool reads[STATES], updates[STATES];
+    bool unsure[STATES]; /* it reads a state that blocks add to meanwhile */
     way how[STATES];
 } drawn_unit;
 
@@ -81,6 +83,7 @@ typedef struct choices {
     bool plain;       /* no states, rules and calls for which only BSP gives one answer */
     bool files;       /* data may come from files */
     bool rounds;      /* replicated states may be sent rounded */
+    bool stored;      /* with `plain`: stored states after all */
     bool whole;       /* whole numbers alone */
 } choices;
 
@@ -153,17 +156,20 @@ static void draw_data(uint64_t *random, const choices *may, drawn *d)
 static void draw_state(uint64_t *random, const choices *may, const drawn *d, uint32_t number, drawn_state *s)
 {
     static const double dampings[] = {1, 1, 0.5, 0.25}, gains[] = {1, 1, 1, 2};
-    *s = (drawn_state){.kind = (kind)below(random, may->plain ? STORED : KINDS), .width = 1 + below(random, 2), .tied = -1};
+    *s = (drawn_state){
+        .kind = (kind)below(random, may->plain && !may->stored ? STORED : KINDS), .width = 1 + below(random, 2), .tied = -1};
     s->damping = s->gain = 1;
     if ((s->kind == DERIVED && may->plain) || (s->kind >= ALONG && !is_split(d) && !one_in(random, 16)))
         s->kind = REPLICATED;
+    if (s->kind == ADDED && d->real) /* the order of arrival would decide the rounding */
+        s->kind = STORED;
     if (s->kind == REPLICATED || s->kind == DERIVED)
         s->count = one_in(random, 12) ? SIZE - below(random, 600) : 1 + below(random, 5);
-    else if (s->kind == PARTITIONED || (s->kind == STORED && one_in(random, 2)))
+    else if (s->kind == PARTITIONED || (s->kind >= STORED && one_in(random, 2)))
         s->count = 1 + below(random, 9), s->width = 0;
     else
         s->count = s->width * extent_of(d);
-    s->sparse = s->count > 100;
+    s->sparse = s->count > 100 && one_in(random, 2);
     if (s->kind != REPLICATED && s->kind != DERIVED)
         return;
     if (one_in(random, 2) && !may->flat) {
@@ -260,14 +266,35 @@ static void draw_sync(uint64_t *random, const choices *may, const drawn *d, int 
     bool stores = false, exchanges = false;
     for (uint32_t s = 0; s < d->states; s++) {
         kind k = d->state[s].kind;
-        stores |= k == STORED && uses(d, loop, s, true, true);
+        stores |= k >= STORED && uses(d, loop, s, true, true);
         exchanges |= k < LOCAL && uses(d, loop, s, false, true);
     }
     o->sync = may->sync;
-    if ((stores && !exchanges && !may->plain && one_in(random, 2)) || (!may->plain && one_in(random, 40))) {
+    if (!may->plain && ((stores && !exchanges && one_in(random, 2)) || one_in(random, 40))) {
         o->sync = hawser_centric(0);
         o->tested = false;
+    } else if (may->stored && stores && !exchanges && one_in(random, 2)) {
+        o->sync = one_in(random, 2) ? hawser_centric(below(random, 3)) : hawser_delay(1 + below(random, 2));
     }
+}
+
+/* Returns the operator that the blocks run as one: a loop, the units of a parallel, or a unit alone. */
+static int phase_of(const drawn *d, int unit)
+{
+    int above = d->operator[unit].parent;
+    if (above >= 0 && d->operator[above].kind == PARALLEL)
+        return above;
+    while (above >= 0 && d->operator[above].kind == SEQUENCE)
+        above = d->operator[above].parent;
+    return above >= 0 && d->operator[above].kind == LOOP && is_shipped(d, above) ? above : unit;
+}
+
+static void find_unsure(drawn *d)
+{
+    for (uint32_t i = 0; i < d->operators; i++)
+        for (uint32_t s = 0; s < d->states && d->operator[i].kind == UNIT; s++)
+            d->unit[d->operator[i].unit].unsure[s] =
+                d->state[s].kind == ADDED && uses(d, phase_of(d, (int)i), s, false, true);
 }
 
 static drawn draw(uint64_t seed, choices may)
@@ -285,6 +312,7 @@ static drawn draw(uint64_t seed, choices may)
     for (uint32_t i = 0; i < d.operators; i++)
         if (d.operator[i].kind == LOOP && is_shipped(&d, (int)i))
             draw_sync(&random, &may, &d, (int)i, &d.operator[i]);
+    find_unsure(&d);
     return d;
 }
 
@@ -361,6 +389,8 @@ typedef enum refusal {
     LOADED_BY_COLUMN,
     LOADED_BY_ROW,
     TIED_ALONE,
+    ADDED_CENTRIC,
+    TWO_POLICIES,
     REFUSALS
 } refusal;
 static const char *const refusal_texts[] = {
@@ -380,6 +410,8 @@ static const char *const refusal_texts[] = {
     "is split by row, but hawser_job_load has given each of the",
     "the rows of its own blocks (hawser_load.split = HAWSER_BY_ROW)",
     "to which it is tied; declare both",
+    "which needs one writer per chunk, but all blocks add to stored state",
+    "under policies that order its chunks differently",
 };
 
 static uint32_t refusals_of_states(const drawn *d, uint32_t nodes)
@@ -431,14 +463,17 @@ static uint32_t units_below(const drawn *d, int container, uint32_t *order, uint
 static uint32_t refusals_of_loop(const drawn *d, int loop)
 {
     uint32_t order[UNITS], count = units_below(d, loop, order, 0), found = 0;
-    bool stores = false, exchanges = false, centric = d->operator[loop].sync.tightness == HAWSER_CENTRIC;
+    hawser_tightness tightness = d->operator[loop].sync.tightness;
+    bool stores = false, exchanges = false, centric = tightness == HAWSER_CENTRIC || tightness == HAWSER_DELAY;
     for (uint32_t s = 0; s < d->states; s++)
         for (uint32_t u = 0; u < count; u++) {
             const drawn_unit *unit = &d->unit[order[u]];
-            bool stored = d->state[s].kind == STORED;
+            bool stored = d->state[s].kind >= STORED;
             stores |= stored && (unit->reads[s] || unit->updates[s]);
             exchanges |= d->state[s].kind < LOCAL && unit->updates[s];
-            found |= (uint32_t)(d->operator[loop].sync.tightness != HAWSER_BSP && unit->reduces) << SYNC_REDUCES;
+            found |= (uint32_t)(tightness != HAWSER_BSP && unit->reduces) << SYNC_REDUCES;
+            found |= (uint32_t)(tightness == HAWSER_CENTRIC && d->state[s].kind == ADDED && unit->updates[s])
+                     << ADDED_CENTRIC;
             for (uint32_t before = 0; before < u && stored && is_shipped(d, loop); before++)
                 found |= (uint32_t)(d->unit[order[before]].updates[s] && (unit->reads[s] || unit->updates[s]))
                          << STORED_ORDER;
@@ -460,10 +495,29 @@ static uint32_t refusals_of_parallel(const drawn *d, int parallel)
     return found;
 }
 
+/* Returns the age that a loop's policy allows a chunk; policies without an order of chunks have none. */
+static uint32_t age_of(hawser_sync sync)
+{
+    return sync.tightness == HAWSER_BSP ? 0 : sync.tightness == HAWSER_CENTRIC ? sync.staleness : UINT32_MAX;
+}
+
+static uint32_t refusals_of_ages(const drawn *d)
+{
+    for (uint32_t s = 0; s < d->states; s++)
+        for (uint32_t i = 0; i < d->operators; i++)
+            for (uint32_t j = 0; j < i; j++)
+                if (d->state[s].kind >= STORED &&
+                    d->operator[i].kind == LOOP && d->operator[j].kind == LOOP && is_shipped(d, (int)i) &&
+                    is_shipped(d, (int)j) && uses(d, (int)i, s, false, true) && uses(d, (int)j, s, false, true) &&
+                    age_of(d->operator[i].sync) != age_of(d->operator[j].sync))
+                    return UINT32_C(1) << TWO_POLICIES;
+    return 0;
+}
+
 /* Returns the set of refusals that a program gives reason for; 0: it must run. */
 static uint32_t refusals_of(const drawn *d, uint32_t nodes)
 {
-    uint32_t found = refusals_of_states(d, nodes);
+    uint32_t found = refusals_of_states(d, nodes) | refusals_of_ages(d);
     for (uint32_t u = 0; u < d->units; u++)
         found |= refusals_of_unit(d, &d->unit[u]);
     for (uint32_t i = 0; i < d->operators; i++)

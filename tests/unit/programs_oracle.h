@@ -261,7 +261,7 @@ static uint64_t read_states(world *w, const drawn_unit *unit, uint32_t block, ui
     for (uint32_t s = 0; s < d->states; s++) {
         size_t begin = 0, end = d->state[s].count;
         kind k = d->state[s].kind;
-        if (!unit->reads[s] && !unit->updates[s])
+        if ((!unit->reads[s] && !unit->updates[s]) || (k == ADDED && (!unit->reads[s] || unit->unsure[s])))
             continue;
         if (k == LOCAL || (k >= PARTITIONED && !unit->reads[s]))
             part_of(d, s, block, &begin, &end);
@@ -328,7 +328,10 @@ static void update_states(world *w, const drawn_unit *unit, uint32_t first, uint
             continue;
         for (size_t i = 0; i < state->count && state->kind <= DERIVED; i++)
             add_entry(w, s, unit, first, last, hash, i);
-        for (uint32_t b = first; b < last && state->kind > DERIVED; b++) {
+        for (uint32_t b = first; b < last && state->kind == ADDED; b++)
+            for (size_t i = 0; i < state->count; i++)
+                w->now.of[s][i] += change_of(d, s, hash[b], i);
+        for (uint32_t b = first; b < last && state->kind > DERIVED && state->kind != ADDED; b++) {
             size_t begin, end;
             double damping = state->tied < 0 ? 1 : d->state[state->tied].damping;
             part_of(d, s, b, &begin, &end);
@@ -371,7 +374,7 @@ static uint64_t hash_of_sources(const drawn *d, const drawn_values *now, uint32_
     uint64_t hash = derived + 1000 + 7 * block;
     for (uint32_t s = 0; s < d->states; s++) {
         size_t begin = 0, end = d->state[s].count;
-        if (d->state[s].kind == DERIVED || d->state[s].kind == STORED)
+        if (d->state[s].kind == DERIVED || d->state[s].kind >= STORED)
             continue;
         if (d->state[s].kind != REPLICATED)
             part_of(d, s, block, &begin, &end);

@@ -255,6 +255,19 @@ static hawser_status mix_chunks(hawser_context *context, const char *name, uint6
     return HAWSER_OK;
 }
 
+/* Mixes a stored state to which blocks add, if none does so meanwhile. */
+static hawser_status mix_added(hawser_context *context, const drawn *d, const drawn_unit *unit, uint32_t s, uint64_t *hash)
+{
+    const char name[2] = {(char)('a' + s), 0};
+    const double *values;
+    if (!unit->reads[s])
+        return HAWSER_OK;
+    HAWSER_TRY(hawser_prefetch(context, name, NULL, 0, d->state[s].count));
+    HAWSER_TRY(hawser_prefetch_wait(context, name, &values));
+    *hash = unit->unsure[s] ? *hash : mix(*hash, values, d->state[s].count);
+    return HAWSER_OK;
+}
+
 /* Mixes what the unit reads into its hash. */
 static hawser_status mix_states(hawser_context *context, drawn *d, uint32_t number, uint64_t *hash)
 {
@@ -264,6 +277,10 @@ static hawser_status mix_states(hawser_context *context, drawn *d, uint32_t numb
         kind k = d->state[s].kind;
         if (!unit->reads[s] && !unit->updates[s])
             continue;
+        if (k == ADDED) {
+            HAWSER_TRY(mix_added(context, d, unit, s, hash));
+            continue;
+        }
         if (k == STORED && unit->reads[s]) {
             HAWSER_TRY(mix_chunks(context, name, hash));
             continue;
@@ -285,7 +302,7 @@ static hawser_status add_range(hawser_context *context, const drawn_scene *scene
 {
     const drawn *d = scene->d;
     const char name[2] = {(char)('a' + s), 0};
-    double *cache = hawser_cache(context, name), gain = d->state[s].gain;
+    double *cache = how == INCREASED ? NULL : hawser_cache(context, name), gain = d->state[s].gain;
     for (size_t i = from; i < to; i++) {
         double change = change_of(d, s, hash, i);
         uint64_t key = i;
@@ -305,6 +322,8 @@ static hawser_status update_state(hawser_context *context, const drawn_scene *sc
     const drawn *d = scene->d;
     const char name[2] = {(char)('a' + s), 0};
     size_t count = d->state[s].count, half = unit->yields ? count / 2 : 0;
+    if (d->state[s].kind == ADDED)
+        return add_range(context, scene, s, INCREASED, hash, 0, count);
     if (d->state[s].kind > DERIVED) {
         double *own = hawser_local(context, name);
         count = hawser_part(context, name, NULL);
@@ -387,7 +406,7 @@ static hawser_status rebuild(hawser_context *context, uint32_t s)
         kind k = d->state[other].kind;
         if (k == REPLICATED)
             hash = mix(hash, hawser_view(context, name), d->state[other].count);
-        else if (k != DERIVED && k != STORED)
+        else if (k != DERIVED && k < STORED)
             hash = mix(hash, hawser_local(context, name), hawser_part(context, name, NULL));
     }
     double *cache = hawser_cache(context, own);
@@ -438,6 +457,7 @@ static hawser_state *add_state(const drawn *d, uint32_t s, hawser_program *progr
     switch (state->kind) {
     case LOCAL: return hawser_local_state(program, name, data, state->width, NULL);
     case STORED: return hawser_stored_state(program, name, state->count, along, NULL, NULL, NULL);
+    case ADDED: return hawser_stored_state(program, name, state->count, along, NULL, "add", NULL);
     case PARTITIONED:
     case ALONG: return hawser_partitioned_state(program, name, state->count, along, NULL);
     default: made = hawser_replicated_state(program, name, state->count, 1, NULL, rule);

@@ -84,11 +84,16 @@ static bool has_run(const drawn *d, uint32_t reasons, hawser_status status, cons
     return false;
 }
 
-/* Checks that a replicated state has all changes that the units have made, whenever and in whatever form they were sent. */
+static bool is_sum(const drawn_state *state)
+{
+    return state->kind == ADDED || (state->kind == REPLICATED && !state->bounded);
+}
+
+/* Checks that a replicated state, or a stored one to which blocks add, has all changes that the units have made, whenever and in whatever form they were sent. */
 static void check_sums(const drawn *d, double (*made)[STATES][SIZE], const drawn_values *got, const char *how)
 {
     for (uint32_t s = 0; s < d->states; s++)
-        for (size_t i = 0; i < d->state[s].count && d->state[s].kind == REPLICATED && !d->state[s].bounded; i++) {
+        for (size_t i = 0; i < d->state[s].count && is_sum(&d->state[s]); i++) {
             double sum = 0;
             for (uint32_t b = 0; b < d->blocks; b++)
                 sum += made[b][s][i];
@@ -221,8 +226,9 @@ static void all_refusals_are_drawn(void **state)
 {
     (void)state;
     uint32_t met = 0;
-    for (uint64_t seed = 1; seed <= 3000; seed++) {
-        drawn d = draw(seed, (choices){.files = seed % 2 == 0});
+    for (uint64_t seed = 1; seed <= 10000; seed++) {
+        const choices late = {.sync = hawser_ssp(1), .plain = true, .stored = true};
+        drawn d = draw(seed, seed % 2 == 0 ? late : (choices){.files = seed % 4 == 1});
         met |= refusals_of(&d, 1 + (uint32_t)(seed % 3));
     }
     assert_int_equal(met, (UINT32_C(1) << REFUSALS) - 1);
@@ -279,8 +285,6 @@ static void judge_history(const drawn *d, int file)
     hw_history_free(&history);
 }
 
-/* Numbers are whole, because after a late loop the blocks' copies of rounded ones are equal up to rounding only, which the checker refuses in a
- * loop under BSP that comes later. */
 static void late_policies_keep_their_promises(void **state)
 {
     (void)state;
@@ -291,7 +295,11 @@ static void late_policies_keep_their_promises(void **state)
     uint64_t reached = 0;
     for (uint64_t seed = first_seed(); seed <= last_seed(1500); seed++) {
         const hawser_sync syncs[] = {hawser_tap(), hawser_ssp(1 + seed / 6 % 2), hawser_bsp()};
-        drawn d = draw(seed, (choices){.sync = syncs[seed % 3], .plain = true, .whole = true, .flat = seed % 2 == 0});
+        drawn d = draw(seed, (choices){.sync = syncs[seed % 3],
+                                       .plain = true,
+                                       .whole = seed % 4 < 2,
+                                       .flat = seed % 2 == 0,
+                                       .stored = seed % 2 == 1});
         if (!run_here(&d, &(manner){.schedule = seed, .history = path, .made = made}, &got))
             continue;
         check_sums(&d, made, &got, "on fibers");
