@@ -65,6 +65,7 @@ MUTANTS = [
     # Reductions, scratch and the store.
     ("a scratch is read back from nothing", "src/runtime/block/scratch.c", "status = hawser_record_restore(visit_scratch, given, bytes, size, &worker->error);", "status = HAWSER_OK;"),
     ("a chunk is read a clock early", "src/runtime/block/stored.c", "chunk->count = end - chunk->first;", "chunk->count = end - chunk->first - (end - chunk->first > 3);"),
+    ("a second read of an iteration counts as its first", "src/runtime/block/stored.c", "request->reread = stored->ordered && iteration < stored->read;", "request->reread = false;"),
     # Late policies.
     ("a clock too late under ssp", REPLICA, "policy.staleness * replica->each :", "policy.staleness * replica->each + (replica->each > 1) :"),
 ]

@@ -37,12 +37,13 @@ static uint64_t first_seed(void)
     return seed_asked() > 0 ? seed_asked() : 1;
 }
 
+/* A sanitizer judges paths, and sees them all in an eighth of the draws. */
 static uint64_t last_seed(uint64_t count)
 {
     const char *longer = getenv("HAWSER_TEST_LONG");
     if (seed_asked() > 0)
         return seed_asked();
-    return longer != NULL && *longer != '\0' ? 20 * count : tried_of(count);
+    return longer != NULL && *longer != '\0' ? 20 * count : SANITIZED ? count / 8 : count;
 }
 
 static void fail_drawn(const drawn *d, const char *how, const char *format, ...) HAWSER_PRINTF(3, 4);
