@@ -211,7 +211,9 @@ static const hw_command commands[] = {
      .words = "DATA... -o FILE",
      .summary = "Write an input in another format",
      .text = "The extension of FILE sets the format: .hwc is Hawser's cache, which a later load maps\n"
-             "instead of parsing; .svm, .csv, .mtx and .npy are for other software.",
+             "instead of parsing; .svm, .csv, .mtx and .npy are for other software. A cache has its columns\n"
+             "side by side, as training needs them, or by --by-row its rows: then a load by row maps\n"
+             "them, and data may be larger than --memory-limit.",
      .data = true,
      .least = 1,
      .most = SIZE_MAX,

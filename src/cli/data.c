@@ -17,6 +17,9 @@ static const hawser_option info_rows[] = {
 
 static const hawser_option convert_rows[] = {
     {"output", HAWSER_PATH, NULL, NULL, "FILE", "the file to write; its extension sets the format", NULL, 'o'},
+    {"by-row", HAWSER_FLAG, "no", NULL, NULL,
+     "write a cache (.hwc) whose rows are side by side, for programs that load data by row: they map it and copy nothing",
+     NULL, 0},
     {"quiet", HAWSER_FLAG, "no", NULL, NULL, "print only errors on standard error", NULL, 'q'},
     {0},
 };
@@ -127,8 +130,15 @@ hawser_status hw_data_convert(hw_call *call, hawser_error *error)
 {
     const char *path;
     hawser_dataset *data;
+    hawser_load how;
+    hawser_format format;
     HAWSER_TRY(check_output(call, &path, error));
-    HAWSER_TRY(hw_load_words(call, &data, error));
+    HAWSER_TRY(hw_format_of_path(path, &format, error));
+    HAWSER_TRY(hw_refuse_idle(call, "by-row", format != HAWSER_CACHE,
+                              "only a cache (-o FILE.hwc) has its rows or its columns side by side", error));
+    HAWSER_TRY(hawser_load_from_options(call->options, &how, error));
+    how.rows_layout = hawser_options_flag(call->options, "by-row");
+    HAWSER_TRY(hw_load_as(call, call->words, call->count, &how, &data, error));
     hawser_status status = hw_write_dataset(data, path, error);
     hawser_dataset_free(data);
     return status;

@@ -157,7 +157,7 @@ void hw_plan_memory(hw_plan *plan)
     };
     const hawser_program *program = plan->program;
     uint64_t here = blocks_of_a_node(&plan->settings), read = 0;
-    plan->memory_data = 0;
+    plan->memory_data = plan->memory_mapped = 0;
     plan->memory_needed = (program->scratch_bytes + program->expected_block) * here + program->expected_node;
     plan->memory_needed += plan->settings.blocks > 1 ? here * THREAD : 0;
     plan->memory_needed += of_reductions(plan) + PROCESS;
@@ -165,7 +165,7 @@ void hw_plan_memory(hw_plan *plan)
     for (const hawser_state *state = program->states; state != NULL; state = state->next) {
         hw_state_plan *own = &plan->states[state->number];
         if (state->kind == HW_DATA)
-            plan->memory_data += data_bytes(plan, state);
+            *(state->matrix->mapped ? &plan->memory_mapped : &plan->memory_data) += data_bytes(plan, state);
         else if (state->kind == HW_LOCAL || state->kind == HW_STORED)
             of_shares(plan, own, &read);
         else

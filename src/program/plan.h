@@ -56,6 +56,7 @@ typedef struct hw_plan {
     uint32_t *placement;    /* by operator number: the block of a `one` unit */
     uint32_t *stage;        /* by operator number: of a unit in a shipped loop, from 0; of such a loop, their number */
     uint64_t memory_data;   /* bytes of the data states' matrices on a node */
+    uint64_t memory_mapped; /* bytes of matrices in mapped files, which the kernel may drop; not in memory_data */
     uint64_t memory_needed; /* estimate for the node with the most blocks, memory_data included */
 } hw_plan;
 

@@ -363,6 +363,10 @@ hawser_status hw_plan_print_physical(const hw_plan *plan, bool dot, FILE *out, h
                 " that the limit leaves, of these %" PRIu64 " for data, which are shared, not copied\n",
                 program->name, settings->blocks, settings->threads, settings->processors, where, plan->memory_needed, whose,
                 settings->memory, plan->memory_data);
+        if (plan->memory_mapped > 0)
+            fprintf(out,
+                    "  %" PRIu64 " bytes of data are pages of a mapped file, which come and go and count for no limit\n",
+                    plan->memory_mapped);
         print_circumstances(settings, out);
         if (settings->nodes > 1)
             HAWSER_TRY(print_nodes(plan, out, error));

@@ -1,4 +1,4 @@
-/* rows_probe.c - loads FILE by row and adds up the columns: rows_probe FILE [f32] [OPTION=VALUE...] [options of the job]. Each node prints one line
+/* rows_probe.c - loads FILE by row and adds up the columns: rows_probe FILE [f32] [plan] [OPTION=VALUE...] [options of the job]. Each node prints one line
  * of JSON: the rows and bytes that it has read and holds, and the largest anonymous memory that was seen while it worked. Node 0 adds the sums. */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -105,13 +105,15 @@ static void print(hawser_job *job, const hawser_dataset *data, const watch *w, h
     free(line);
 }
 
-static hawser_status read_words(int argc, char **argv, hawser_load *load, hawser_error *error)
+static hawser_status read_words(int argc, char **argv, hawser_load *load, bool *plan, hawser_error *error)
 {
     for (int i = 2; i < argc; i++) {
         char *value = strchr(argv[i], '=');
         if (value != NULL)
             *value++ = '\0';
-        if (strcmp(argv[i], "f32") == 0)
+        if (strcmp(argv[i], "plan") == 0)
+            *plan = true;
+        else if (strcmp(argv[i], "f32") == 0)
             load->type = HAWSER_F32;
         else if (value != NULL && strcmp(argv[i], "target") == 0)
             load->target = value;
@@ -129,14 +131,17 @@ static hawser_status read_words(int argc, char **argv, hawser_load *load, hawser
     return HAWSER_OK;
 }
 
-static hawser_status add_up(hawser_job *job, const hawser_dataset *data, hawser_run **run, hawser_error *error)
+/* `plan`: prints the plan on standard error. */
+static hawser_status add_up(hawser_job *job, const hawser_dataset *data, bool plan, hawser_run **run, hawser_error *error)
 {
     const hawser_matrix *X = hawser_dataset_matrix(data);
     hawser_program *program = hawser_program_new("rows_probe", (void *)(uintptr_t)data);
     hawser_state *rows = hawser_data_state(program, "X", X, HAWSER_BY_ROW);
     hawser_state *sums = hawser_replicated_state(program, "sums", X->cols, 1, NULL, (hawser_rule){0});
     hawser_unit(hawser_root(program), "add", add, HAWSER_READS(rows), HAWSER_UPDATES(sums));
-    hawser_status status = hawser_run_program(job, program, run, error);
+    hawser_status status = plan ? hawser_plan_print(job, program, true, false, stderr, error) : HAWSER_OK;
+    if (status == HAWSER_OK)
+        status = hawser_run_program(job, program, run, error);
     hawser_program_free(program);
     return status;
 }
@@ -146,17 +151,18 @@ int main(int argc, char **argv)
     hawser_job *job = NULL;
     hawser_run *run = NULL;
     hawser_dataset *data = NULL;
-    hawser_error error = {HAWSER_OK, "usage: rows_probe FILE [f32] [OPTION=VALUE...] [options of the job]"};
+    hawser_error error = {HAWSER_OK, "usage: rows_probe FILE [f32] [plan] [OPTION=VALUE...] [options of the job]"};
     hawser_load load = {.split = HAWSER_BY_ROW};
+    bool plan = false;
     watch w = {.statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)};
     hawser_status status = hawser_open(&argc, argv, &job, &error);
     if (status == HAWSER_OK)
-        status = argc < 2 ? HAWSER_BAD_ARGUMENT : read_words(argc, argv, &load, &error);
+        status = argc < 2 ? HAWSER_BAD_ARGUMENT : read_words(argc, argv, &load, &plan, &error);
     bool watched = status == HAWSER_OK && pthread_create(&w.thread, NULL, look_often, &w) == 0;
     if (status == HAWSER_OK)
         status = hawser_job_load(job, (const char *const *)&argv[1], 1, &load, &data, &error);
     if (status == HAWSER_OK)
-        status = add_up(job, data, &run, &error);
+        status = add_up(job, data, plan, &run, &error);
     look(&w);
     atomic_store(&w.stopped, true);
     if (watched)

@@ -436,10 +436,10 @@ static void archives_and_caches(void **state)
     on_all_counts((input){.paths = {"a.svm.gz"}, .count = 1});
     on_all_counts((input){.paths = {"a.svm.gz", "b.svm"}, .count = 2});
     on_all_counts((input){.paths = {"a.csv.gz"}, .count = 1, .load = {.weights = "w"}});
-    for (int k = 0; k < 3; k++) {
-        const hawser_load load = {.rows_layout = k == 1, .weights = k == 2 ? "w" : NULL};
+    for (int k = 0; k < 4; k++) { /* by columns and by rows, sparse and dense */
+        const hawser_load load = {.rows_layout = k % 2, .weights = k / 2 == 1 ? "w" : NULL};
         hawser_dataset *dataset = NULL;
-        assert_int_equal(hawser_dataset_load(&names[k == 2], 1, &load, &dataset, NULL), HAWSER_OK);
+        assert_int_equal(hawser_dataset_load(&names[k / 2], 1, &load, &dataset, NULL), HAWSER_OK);
         assert_int_equal(hawser_dataset_save(dataset, "a.hwc", NULL), HAWSER_OK);
         hawser_dataset_free(dataset);
         on_all_counts((input){.paths = {"a.hwc"}, .count = 1});

@@ -308,9 +308,12 @@ static hawser_status flip_dataset(hawser_dataset *d, const char *path, const haw
     uint64_t have = load->memory_limit != 0 ? load->memory_limit : hw_machine_memory(1);
     d->figures.memory_estimate = need;
     if (need > have)
-        return hawser_fail(error, HAWSER_NO_MEMORY, "%s: converting %s needs %llu MiB, but %llu MiB are allowed", path,
-                           hw_is_by_row(A) ? "rows into columns" : "columns into rows", (unsigned long long)(need >> 20),
-                           (unsigned long long)(have >> 20));
+        return hawser_fail(
+            error, HAWSER_NO_MEMORY,
+            "%s: converting %s needs %llu MiB, but %llu MiB are allowed; write a cache that has them once, by "
+            "hawser data convert %s-o NEW.hwc, or raise --memory-limit",
+            path, hw_is_by_row(A) ? "rows into columns" : "columns into rows", (unsigned long long)(need >> 20),
+            (unsigned long long)(have >> 20), hw_is_by_row(A) ? "" : "--by-row ");
     hw_flipped flipped;
     HAWSER_TRY(dense ? hw_flip_dense(A, &flipped, error) : hw_flip(A, 0, hw_line_width(A), &flipped, error));
     hw_dataset_own(d, flipped.offsets);
@@ -354,13 +357,17 @@ static hawser_status grant_wishes(hawser_dataset *d, const char *path, const haw
     HAWSER_TRY(cut_columns(d, path, load, error));
     if (!in_pieces && hw_is_by_row(&d->matrix) != (load->rows_layout != 0))
         HAWSER_TRY(flip_dataset(d, path, load, error));
+    else
+        d->matrix.mapped = load->split == HAWSER_BY_ROW;
     d->figures.rows_read = NULL; /* mapped: no thread has read a row */
     d->figures.readers = 0;
     d->figures.format = HAWSER_CACHE;
     return HAWSER_OK;
 }
 
-static hawser_status map_file(const char *path, void **bytes, size_t *size, hawser_error *error)
+/* `sparing`: pages are read when they are used, not ahead of that. */
+static hawser_status map_file(const char *path, uint64_t limit, void **bytes, size_t *size, bool *sparing,
+                              hawser_error *error)
 {
     struct stat facts;
     hawser_status status = HAWSER_OK;
@@ -374,6 +381,8 @@ static hawser_status map_file(const char *path, void **bytes, size_t *size, haws
         *bytes = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (*bytes == MAP_FAILED)
             status = hawser_fail(error, HAWSER_IO, "%s: cannot map: %s", path, strerror(errno));
+        else if (limit != 0 && *size > limit)
+            *sparing = true; /* more than the memory holds: checked pages are released, and come back when they are used */
         else
             (void)madvise(*bytes, *size, MADV_WILLNEED);
     }
@@ -390,8 +399,9 @@ static hawser_status open_cache(const char *path, const hawser_load *load, bool 
     size_t size = 0;
     hawser_dataset *d = NULL;
     *dataset = NULL;
-    HAWSER_TRY(map_file(path, &bytes, &size, error));
-    cache_reader in = {.bytes = bytes, .size = size, .name = path, .sparing = in_pieces};
+    bool sparing = in_pieces;
+    HAWSER_TRY(map_file(path, load->split == HAWSER_BY_ROW ? load->memory_limit : 0, &bytes, &size, &sparing, error));
+    cache_reader in = {.bytes = bytes, .size = size, .name = path, .sparing = sparing};
     hawser_status status = view(&in, true, &d, error);
     if (status != HAWSER_OK) {
         (void)munmap(bytes, size);

@@ -83,6 +83,7 @@ hawser_status hw_flip_dense(const hawser_matrix *A, hw_flipped *out, hawser_erro
     out->matrix = *A;
     out->matrix.layout = A->layout == HAWSER_DENSE ? HAWSER_DENSE_ROWS : HAWSER_DENSE;
     out->matrix.values = out->values;
+    out->matrix.mapped = false;
     out->matrix.stride = hw_lines(A);
     return HAWSER_OK;
 }
