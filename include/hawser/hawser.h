@@ -122,6 +122,19 @@ HAWSER_API void hawser_data_costs(hawser_state *data, const double *costs);
  *  has rows * cols values and is copied at run time; NULL means zeros. */
 HAWSER_API hawser_state *hawser_replicated_state(hawser_program *program, const char *name, size_t rows, size_t cols,
                                                  const double *initial, hawser_rule rule);
+/** Adds a replicated state of another type; `initial` has numbers of the type. Units use the calls that end in the type's name (hawser_cache_f32),
+ *  as for the other functions below.
+ *
+ *  f32 is computed in f32, by the same tree of sums, so it has the same bits for any number of threads and nodes and over any topology. Only a
+ *  merge function gets doubles; its results are rounded to f32.
+ *
+ *  Integers are added exactly. A sum that overflows fails the run with HAWSER_NOT_FINITE, the state's name and the entry; nothing wraps around. It is
+ *  checked at each addition: at hawser_inc_i64, at the difference that a block sends, at each node of the canonical tree of sums, and when the sum is
+ *  added to the state. So a sum that would fit fails if a part of it overflows. Under bsp the order of additions is the canonical one, so it
+ *  depends on the number of blocks alone; under ssp and tap it depends on the order of arrival. What a unit adds to its cache itself, it
+ *  checks itself. Integers have no damping, gain, merge function or encoding, and no relative filter: the plan refuses them. */
+HAWSER_API hawser_state *hawser_replicated_state_of(hawser_program *program, const char *name, hawser_type type, size_t rows,
+                                                    size_t cols, const void *initial, hawser_rule rule);
 
 /** Adds a partitioned state: `count` doubles, divided into one contiguous share per block. A block writes its own share and sends the values to
  *  all readers. If `along` is a data state the shares follow its split, else they are equal. */
@@ -255,8 +268,14 @@ HAWSER_API hawser_status hawser_data_fetch(hawser_context *context, const char *
                                            size_t count) HAWSER_MUST_USE;
 /** Returns the cache of a replicated state that the unit updates. The unit changes it in place; the difference is the delta. */
 HAWSER_API double *hawser_cache(hawser_context *context, const char *state);
+HAWSER_API float *hawser_cache_f32(hawser_context *context, const char *state);
+HAWSER_API int64_t *hawser_cache_i64(hawser_context *context, const char *state);
+HAWSER_API int32_t *hawser_cache_i32(hawser_context *context, const char *state);
 /** Returns all values of a replicated or partitioned state, for reading. */
 HAWSER_API const double *hawser_view(hawser_context *context, const char *state);
+HAWSER_API const float *hawser_view_f32(hawser_context *context, const char *state);
+HAWSER_API const int64_t *hawser_view_i64(hawser_context *context, const char *state);
+HAWSER_API const int32_t *hawser_view_i32(hawser_context *context, const char *state);
 /** Returns this block's part of a local, partitioned or stored state with one writer. The unit may change it if it updates the state. */
 HAWSER_API double *hawser_local(hawser_context *context, const char *state);
 /** Returns the size of this part, and stores the index of its first number in the whole state in *first, which may be NULL. */
@@ -269,6 +288,12 @@ HAWSER_API hawser_status hawser_touch(hawser_context *context, const char *state
  *  must ascend, and the clock ends only when the store has all values. */
 HAWSER_API hawser_status hawser_inc(hawser_context *context, const char *state, const uint64_t *keys, const double *values,
                                     size_t count) HAWSER_MUST_USE;
+HAWSER_API hawser_status hawser_inc_f32(hawser_context *context, const char *state, const uint64_t *keys,
+                                        const float *values, size_t count) HAWSER_MUST_USE;
+HAWSER_API hawser_status hawser_inc_i64(hawser_context *context, const char *state, const uint64_t *keys,
+                                        const int64_t *values, size_t count) HAWSER_MUST_USE;
+HAWSER_API hawser_status hawser_inc_i32(hawser_context *context, const char *state, const uint64_t *keys,
+                                        const int32_t *values, size_t count) HAWSER_MUST_USE;
 
 /** A block's share of a stored state, as read. */
 typedef struct hawser_chunk {
@@ -421,8 +446,12 @@ HAWSER_API hawser_status hawser_run_program(hawser_job *job, hawser_program *pro
                                             hawser_error *error) HAWSER_MUST_USE;
 HAWSER_API void hawser_run_free(hawser_run *run);
 
-/** Returns the final values of a whole replicated, partitioned or stored state, or of a local state in global order. The run owns them. */
+/** Returns the final values of a whole replicated, partitioned or stored state, or of a local state in global order. The run owns them. Returns
+ *  NULL if no state of this name has the type of the call. */
 HAWSER_API const double *hawser_result(const hawser_run *run, const char *state, size_t *count);
+HAWSER_API const float *hawser_result_f32(const hawser_run *run, const char *state, size_t *count);
+HAWSER_API const int64_t *hawser_result_i64(const hawser_run *run, const char *state, size_t *count);
+HAWSER_API const int32_t *hawser_result_i32(const hawser_run *run, const char *state, size_t *count);
 HAWSER_API double hawser_result_metric(const hawser_run *run, const char *metric);
 
 /** Counters of one worker. */

@@ -18,8 +18,8 @@
 extern "C" {
 #endif
 
-/** Type of the stored numbers. Arithmetic is always in double. */
-typedef enum hawser_type { HAWSER_F64 = 0, HAWSER_F32 = 1, HAWSER_I64 = 2 } hawser_type;
+/** Type of stored numbers. A matrix has HAWSER_F64 or HAWSER_F32, and arithmetic on it is in double unless a kernel says otherwise. */
+typedef enum hawser_type { HAWSER_F64 = 0, HAWSER_F32 = 1, HAWSER_I64 = 2, HAWSER_I32 = 3 } hawser_type;
 
 /** The memory layout of a matrix. */
 typedef enum hawser_layout {

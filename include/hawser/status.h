@@ -38,7 +38,7 @@ typedef enum hawser_status {
     HAWSER_IO = -4,           /**< the operating system failed a read, write, open or map */
     HAWSER_NO_MEMORY = -5,    /**< an allocation failed, or would exceed the memory limit */
     HAWSER_BAD_PROGRAM = -6,  /**< a program breaks the model: undeclared access, replicated x replicated, ... */
-    HAWSER_NOT_FINITE = -7,   /**< NaN or infinity in an update, an objective, a parameter */
+    HAWSER_NOT_FINITE = -7,   /**< NaN, infinity or an integer that overflows, in an update, an objective, a parameter */
     HAWSER_DIVERGED = -8,     /**< the safeguards ran out */
     HAWSER_PEER_LOST = -9,    /**< another part of the job ended or failed */
     HAWSER_TIMEOUT = -10,     /**< a wait passed its deadline */

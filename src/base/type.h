@@ -9,7 +9,7 @@
 /* Returns the bytes of one stored number. */
 static inline size_t hw_type_size(hawser_type type)
 {
-    return type == HAWSER_F32 ? sizeof(float) : sizeof(double);
+    return type == HAWSER_F32 || type == HAWSER_I32 ? sizeof(float) : sizeof(double);
 }
 
 /* Returns one of an array of floats or doubles. */

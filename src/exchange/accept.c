@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/finite.h"
 #include "exchange/pack.h"
 #include "exchange/reduce.h"
 #include "exchange/replica.h"
@@ -91,6 +90,9 @@ static hawser_status check_envelope(const hw_replica *replica, const hw_envelope
         return hawser_fail(error, HAWSER_BAD_INPUT,
                            "block %u sent an update of state '%s' by %u blocks from %u on, range %u, which no block adds up",
                            envelope->source, spec->name, envelope->covers, envelope->first, envelope->range);
+    if (envelope->type != spec->type)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "block %u sent numbers of type %u for state '%s', which is of %s",
+                           envelope->source, envelope->type, spec->name, replica->numbers->name);
     bool form = envelope->form == HW_FORM_VALUES ? spec->values || spec->sources == 1
                                                  : envelope->form == HW_FORM_DELTA && !spec->values;
     if (!form)
@@ -104,13 +106,14 @@ static hawser_status check_payload(const hw_replica *replica, const hw_message *
 {
     const hw_replica_spec *spec = &replica->spec;
     hw_payload payload;
-    char what[200];
+    char what[200], text[HW_NUMBER_TEXT];
     snprintf(what, sizeof what, "an update of state '%.100s' by block %u", spec->name, message->envelope.source);
     HAWSER_TRY(hw_payload_check(message, spec->count, what, &payload, error));
-    size_t bad = hw_first_not_finite_f64(payload.values, payload.count);
-    if (bad < payload.count)
-        return hawser_fail(error, HAWSER_NOT_FINITE, "%s is %g at entry %zu", what, payload.values[bad],
-                           hw_payload_index(&payload, bad));
+    size_t bad = replica->numbers->first_not_finite(payload.values, payload.count);
+    if (bad < payload.count) {
+        replica->numbers->text(payload.values, bad, text);
+        return hawser_fail(error, HAWSER_NOT_FINITE, "%s is %s at entry %zu", what, text, hw_payload_index(&payload, bad));
+    }
     uint32_t range = message->envelope.range;
     if (range > 0 && (hw_payload_seek(&payload, replica->ranges[range - 1].begin) > 0 ||
                       hw_payload_seek(&payload, replica->ranges[range - 1].end) < payload.count))
@@ -238,7 +241,7 @@ hawser_status hw_take_update(hw_replica *replica, hw_message *message, hawser_er
     } else if (status == HAWSER_OK) {
         if (!replica->ended && !replica->apart && hw_is_source(replica, replica->spec.block))
             hw_set_apart(replica);
-        hw_apply(replica, message);
+        status = hw_apply(replica, message, error);
     }
     if (status == HAWSER_OK)
         mark_taken(replica, &envelope);

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/finite.h"
 #include "base/memory.h"
 #include "exchange/pack.h"
 #include "exchange/replica.h"
@@ -21,12 +20,14 @@ hawser_status hw_adder_new(hw_replica *replica, hawser_error *error)
     HAWSER_TRY(HW_NEW(&adder->ranges, adding->range_count, "updates to add up", error));
     HAWSER_TRY(HW_NEW(&adder->sent, adding->range_count, "updates to add up", error));
     HAWSER_TRY(HW_NEW(&adder->missing, adding->range_count, "updates to add up", error));
-    HAWSER_TRY(HW_NEW(&adder->sum, replica->spec.count, "a sum of updates", error));
+    void *sum = NULL;
+    HAWSER_TRY(hw_new_array(&sum, replica->spec.count, replica->numbers->size, "a sum of updates", error));
+    adder->sum = sum;
     for (uint32_t k = 0; k < adding->range_count; k++) {
         const hw_adding_range *range = &adding->ranges[k];
         if (range->run.begin < range->run.end)
-            HAWSER_TRY(
-                hw_range_new(replica->spec.blocks, replica->spec.count, range->begin, range->end, &adder->ranges[k], error));
+            HAWSER_TRY(hw_range_new(replica->spec.type, replica->spec.blocks, replica->spec.count, range->begin, range->end,
+                                    &adder->ranges[k], error));
     }
     return HAWSER_OK;
 }
@@ -83,17 +84,32 @@ static hawser_status send_on(hw_replica *replica, uint32_t k, hw_message *messag
     return HAWSER_OK;
 }
 
+/* Checks the sum of a range: `over` is the first entry that overflows, or SIZE_MAX. */
+static hawser_status check_sum(const hw_replica *replica, const hw_range *range, size_t over, uint32_t first, uint32_t count,
+                               hawser_error *error)
+{
+    char text[HW_NUMBER_TEXT];
+    const char *sum = replica->adder->sum + hw_at(replica, range->begin);
+    if (over != SIZE_MAX)
+        return hawser_fail(error, HAWSER_NOT_FINITE,
+                           "the updates of state '%s' by blocks %u to %u overflow %s at entry %zu; use a larger type or "
+                           "smaller numbers",
+                           replica->spec.name, first, first + count - 1, replica->numbers->name, over);
+    size_t bad = replica->numbers->first_not_finite(sum, range->end - range->begin);
+    if (bad == range->end - range->begin)
+        return HAWSER_OK;
+    replica->numbers->text(sum, bad, text);
+    return hawser_fail(error, HAWSER_NOT_FINITE,
+                       "the updates of state '%s' by blocks %u to %u add up to %s at entry %zu; take smaller steps",
+                       replica->spec.name, first, first + count - 1, text, range->begin + bad);
+}
+
 /* Makes a message of a range of adder->sum. */
 static hawser_status pack_sum(const hw_replica *replica, const hw_range *range, const hw_message *like, uint32_t first,
                               uint32_t count, hw_message **message, hawser_error *error)
 {
-    const double *sum = replica->adder->sum;
-    size_t bad = range->begin + hw_first_not_finite_f64(sum + range->begin, range->end - range->begin);
-    if (bad < range->end)
-        return hawser_fail(error, HAWSER_NOT_FINITE,
-                           "the updates of state '%s' by blocks %u to %u add up to %g at entry %zu; take smaller steps",
-                           replica->spec.name, first, first + count - 1, sum[bad], bad);
-    HAWSER_TRY(hw_encode_range(sum, range->begin, range->end, replica->spec.count, message, error));
+    const char *sum = replica->adder->sum;
+    HAWSER_TRY(hw_encode_range(replica->spec.type, sum, range->begin, range->end, replica->spec.count, message, error));
     hw_envelope *envelope = &(*message)->envelope;
     const hw_envelope content = *envelope;
     *envelope = like->envelope;
@@ -116,8 +132,9 @@ static hawser_status send_one(hw_replica *replica, uint32_t k, const hw_message 
         HAWSER_TRY(hw_message_share(parked, &message, error));
         return send_on(replica, k, message, error);
     }
-    memset(replica->adder->sum + range->begin, 0, (range->end - range->begin) * sizeof(double));
-    hw_add_payload(&payload, begin, end, 1, replica->adder->sum, 0);
+    memset(replica->adder->sum + hw_at(replica, range->begin), 0, hw_at(replica, range->end - range->begin));
+    size_t over = hw_add_payload(&payload, begin, end, 1, replica->adder->sum, 0);
+    HAWSER_TRY(check_sum(replica, range, over, parked->envelope.first, parked->envelope.covers, error));
     HAWSER_TRY(pack_sum(replica, range, parked, parked->envelope.first, parked->envelope.covers, &message, error));
     return send_on(replica, k, message, error);
 }
@@ -158,16 +175,18 @@ static hawser_status send_sum(hw_replica *replica, uint32_t k, uint32_t first, u
     uint64_t clock = replica->adder->sent[k];
     const hw_message *parked = hw_range_oldest(range, first, clock);
     hw_message *message;
+    size_t over = SIZE_MAX;
     bool whole;
     if (parked->envelope.covers == count)
         return send_one(replica, k, parked, error);
-    memset(replica->adder->sum + range->begin, 0, (range->end - range->begin) * sizeof(double));
+    memset(replica->adder->sum + hw_at(replica, range->begin), 0, hw_at(replica, range->end - range->begin));
     for (size_t begin = range->begin; begin < range->end; begin += HW_TILE) {
         hw_range_piece where = {begin, hw_tile_end(replica, begin / HW_TILE) - begin, clock};
-        const double *sum = hw_range_sum(range, where, first, count, replica->scratch);
+        const void *sum = hw_range_sum(range, where, first, count, replica->scratch, &over);
         if (sum != NULL)
-            memcpy(replica->adder->sum + begin, sum, where.count * sizeof *sum);
+            memcpy(replica->adder->sum + hw_at(replica, begin), sum, hw_at(replica, where.count));
     }
+    HAWSER_TRY(check_sum(replica, range, over, first, count, error));
     HAWSER_TRY(pack_sum(replica, range, parked, first, count, &message, error));
     hawser_status status = pays(replica, range, message, &whole, error);
     if (status == HAWSER_OK && whole)

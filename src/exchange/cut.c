@@ -1,14 +1,20 @@
 /* cut.c - cuts a block's own changes of a clock into messages. */
 #include <string.h>
 
-#include "base/finite.h"
 #include "exchange/replica.h"
 
-hawser_status hw_not_finite(const hw_replica *replica, size_t entry, double value, hawser_error *error)
+hawser_status hw_cannot_send(const hw_replica *replica, size_t entry, const void *values, size_t i, hawser_error *error)
 {
+    char text[HW_NUMBER_TEXT];
+    if (replica->numbers->whole)
+        return hawser_fail(
+            error, HAWSER_NOT_FINITE,
+            "the update of state '%s' by block %u overflows %s at entry %zu; use a larger type or smaller numbers",
+            replica->spec.name, replica->spec.block, replica->numbers->name, entry);
+    replica->numbers->text(values, i, text);
     return hawser_fail(error, HAWSER_NOT_FINITE,
-                       "the update of state '%s' by block %u is %g at entry %zu; take smaller steps or look at the input",
-                       replica->spec.name, replica->spec.block, value, entry);
+                       "the update of state '%s' by block %u is %s at entry %zu; take smaller steps or look at the input",
+                       replica->spec.name, replica->spec.block, text, entry);
 }
 
 bool hw_changed_part(const hw_replica *replica, size_t tile, size_t *begin, size_t *end)
@@ -24,77 +30,57 @@ bool hw_changed_part(const hw_replica *replica, size_t tile, size_t *begin, size
     return *begin < *end;
 }
 
-/* Compares bits, not numbers: from 0.0 to -0.0 is a change. */
-static size_t count_changed(const double *restrict a, const double *restrict b, size_t n)
-{
-    uint64_t count = 0;
-    for (size_t i = 0; i < n; i++)
-        count += hw_double_bits(a[i]) != hw_double_bits(b[i]);
-    return (size_t)count;
-}
-
 static hw_changes find_changes(const hw_replica *replica)
 {
-    const double *cache = replica->cache, *origin = hw_origin(replica);
+    const char *cache = replica->cache, *origin = hw_origin(replica);
     hw_changes changes = {0};
     size_t begin, end, last_begin = 0, last_end = 0;
     for (size_t tile = 0; tile < replica->tiles; tile++) {
         if (!hw_changed_part(replica, tile, &begin, &end))
             continue;
-        size_t count = count_changed(cache + begin, origin + begin, end - begin);
+        size_t at = hw_at(replica, begin), count = replica->numbers->changed(cache + at, origin + at, end - begin);
         if (count == 0)
             continue;
         if (changes.count == 0)
-            for (changes.first = begin; hw_double_bits(cache[changes.first]) == hw_double_bits(origin[changes.first]);)
+            for (changes.first = begin; !hw_differs(replica, changes.first);)
                 changes.first++;
         changes.count += count;
         last_begin = begin;
         last_end = end;
     }
     if (changes.count > 0)
-        for (changes.last = last_end - 1;
-             changes.last > last_begin && hw_double_bits(cache[changes.last]) == hw_double_bits(origin[changes.last]);)
+        for (changes.last = last_end - 1; changes.last > last_begin && !hw_differs(replica, changes.last);)
             changes.last--;
     return changes;
 }
 
-/* Returns the number that is sent for one entry. A difference of -0.0 is sent as +0.0: it changes nothing, adding up on the way would lose its
- * sign, and +0.0 adds nothing to digests. */
-static inline double value_to_send(hw_form form, double cache, double origin, double gain)
+/* Writes the entries from the first change to the last, and returns how many of them do not overflow. */
+static size_t write_dense(const hw_replica *replica, hw_form form, hw_changes changes, void *out)
 {
-    return form == HW_FORM_VALUES ? cache : (cache - origin) / gain + 0.0;
+    size_t n = changes.last - changes.first + 1, at = hw_at(replica, changes.first);
+    if (form != HW_FORM_VALUES)
+        return replica->numbers->subtract(out, replica->cache + at, hw_origin(replica) + at, hw_gain_now(replica), n);
+    memcpy(out, replica->cache + at, hw_at(replica, n));
+    return n;
 }
 
-static void write_dense(const hw_replica *replica, hw_form form, hw_changes changes, double *restrict out)
+static size_t write_sparse(const hw_replica *replica, hw_form form, hw_message *message, char *out)
 {
-    size_t n = changes.last - changes.first + 1;
-    const double *cache = replica->cache + changes.first, *origin = hw_origin(replica) + changes.first;
-    double gain = hw_gain_now(replica);
-    if (form == HW_FORM_VALUES)
-        memcpy(out, cache, n * sizeof *out);
-    else if (gain == 1)
-        for (size_t i = 0; i < n; i++)
-            out[i] = cache[i] - origin[i] + 0.0;
-    else
-        for (size_t i = 0; i < n; i++)
-            out[i] = (cache[i] - origin[i]) / gain + 0.0;
-}
-
-static void write_sparse(const hw_replica *replica, hw_form form, hw_message *message, double *out)
-{
-    const double *cache = replica->cache, *origin = hw_origin(replica);
-    double gain = hw_gain_now(replica);
-    size_t begin, end, position = 0;
+    const char *origin = hw_origin(replica);
+    uint16_t places[HW_TILE];
+    size_t begin, end, position = 0, good = SIZE_MAX, first_bad;
     for (size_t tile = 0; tile < replica->tiles; tile++) {
         if (!hw_changed_part(replica, tile, &begin, &end))
             continue;
-        for (size_t i = begin; i < end; i++) {
-            if (hw_double_bits(cache[i]) == hw_double_bits(origin[i]))
-                continue;
-            out[position] = value_to_send(form, cache[i], origin[i], gain);
-            hw_packing_index(message, replica->spec.count, position++, i);
-        }
+        size_t at = hw_at(replica, begin);
+        size_t count = replica->numbers->pick(replica->cache + at, origin + at, end - begin, hw_gain_now(replica),
+                                              form == HW_FORM_VALUES, out + hw_at(replica, position), places, &first_bad);
+        if (first_bad < count && good == SIZE_MAX)
+            good = position + first_bad;
+        for (size_t k = 0; k < count; k++)
+            hw_packing_index(message, replica->spec.count, position++, begin + places[k]);
     }
+    return good < position ? good : position;
 }
 
 /* Makes a message of all own changes. */
@@ -102,20 +88,19 @@ static hawser_status pack_changes(hw_replica *replica, hw_form form, hw_message 
 {
     hw_changes changes = find_changes(replica);
     size_t window = changes.count > 0 ? changes.last - changes.first + 1 : 0;
-    hw_packing packing = hw_choose_packing(replica->spec.count, changes.count, window);
-    double *out;
+    hw_packing packing = hw_choose_packing(replica->spec.type, replica->spec.count, changes.count, window);
+    void *out;
     HAWSER_TRY(hw_packing_message(packing, changes.first, &replica->spares, message, &out, error));
     if (packing.count == 0)
         return HAWSER_OK;
-    if (packing.encoding == HW_DENSE)
-        write_dense(replica, form, changes, out);
-    else
-        write_sparse(replica, form, *message, out);
-    size_t bad = hw_first_not_finite_f64(out, packing.count);
+    size_t bad =
+        packing.encoding == HW_DENSE ? write_dense(replica, form, changes, out) : write_sparse(replica, form, *message, out);
+    if (bad == packing.count)
+        bad = replica->numbers->first_not_finite(out, packing.count);
     if (bad == packing.count)
         return HAWSER_OK;
     hw_payload payload = hw_payload_of(*message, replica->spec.count);
-    hawser_status status = hw_not_finite(replica, hw_payload_index(&payload, bad), out[bad], error);
+    hawser_status status = hw_cannot_send(replica, hw_payload_index(&payload, bad), out, bad, error);
     hw_message_free(*message);
     *message = NULL;
     return status;
@@ -128,10 +113,10 @@ static hawser_status keep_values(hw_replica *replica, hawser_error *error)
     for (size_t tile = 0; tile < replica->tiles; tile++) {
         if (!hw_changed_part(replica, tile, &begin, &end))
             continue;
-        size_t bad = hw_first_not_finite_f64(replica->cache + begin, end - begin);
+        size_t at = hw_at(replica, begin), bad = replica->numbers->first_not_finite(replica->cache + at, end - begin);
         if (bad < end - begin)
-            return hw_not_finite(replica, begin + bad, replica->cache[begin + bad], error);
-        memcpy(replica->base + begin, replica->cache + begin, (end - begin) * sizeof(double));
+            return hw_cannot_send(replica, begin + bad, replica->cache + at, bad, error);
+        memcpy(replica->base + at, replica->cache + at, hw_at(replica, end - begin));
         if (hw_records(replica))
             hw_record_tile(replica, tile);
     }
@@ -156,7 +141,8 @@ static void advance_origin(hw_replica *replica)
         hw_set_apart(replica);
     for (size_t tile = 0; tile < replica->tiles; tile++)
         if (hw_changed_part(replica, tile, &begin, &end))
-            memcpy(replica->origin + begin, replica->cache + begin, (end - begin) * sizeof(double));
+            memcpy(replica->origin + hw_at(replica, begin), replica->cache + hw_at(replica, begin),
+                   hw_at(replica, end - begin));
 }
 
 static hawser_status make_message(hw_replica *replica, uint64_t clock, bool flush, hw_message **message, hawser_error *error)
@@ -195,11 +181,7 @@ static void count_message(hw_replica *replica, const hw_envelope *envelope)
 /* Applies or parks the own update, as the other blocks will. */
 static hawser_status take_own(hw_replica *replica, const hw_message *message, hawser_error *error)
 {
-    if (!hw_parks(replica)) {
-        hw_apply(replica, message);
-        return HAWSER_OK;
-    }
-    return hw_park(replica, message, error);
+    return hw_parks(replica) ? hw_park(replica, message, error) : hw_apply(replica, message, error);
 }
 
 static void end_cut(hw_replica *replica, uint64_t clock, bool last)
@@ -255,7 +237,7 @@ hawser_status hw_replica_cut(hw_replica *replica, uint64_t clock, bool last, boo
     replica->fresh = false;
     if (replica->spec.blocks == 1 && sends_values(replica)) {
         HAWSER_TRY(keep_values(replica, error));
-        hw_record_alone(replica, clock, last);
+        hw_record_alone(replica, clock, last, flush);
         end_cut(replica, clock, last);
         return HAWSER_OK;
     }

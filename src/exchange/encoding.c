@@ -4,18 +4,33 @@
 
 #include "exchange/exchange.h"
 
-size_t hw_sparse_entry(size_t n)
+size_t hw_sparse_entry(hawser_type type, size_t n)
 {
-    return sizeof(double) + (n > UINT32_MAX ? sizeof(uint64_t) : sizeof(uint32_t));
+    return hw_type_size(type) + (n > UINT32_MAX ? sizeof(uint64_t) : sizeof(uint32_t));
 }
 
-hw_packing hw_choose_packing(size_t n, size_t count, size_t window)
+size_t hw_indices_at(hawser_type type, size_t n, size_t count)
 {
-    size_t sparse = count * hw_sparse_entry(n);
-    size_t dense = sizeof(uint64_t) + window * sizeof(double);
+    size_t bytes = count * hw_type_size(type), unit = sizeof(uint64_t);
+    return n > UINT32_MAX ? (bytes + unit - 1) / unit * unit : bytes;
+}
+
+size_t hw_payload_bytes(hw_encoding encoding, hawser_type type, size_t n, size_t count)
+{
     if (count == 0)
-        return (hw_packing){HW_DENSE, 0, 0};
-    return dense <= sparse ? (hw_packing){HW_DENSE, window, dense} : (hw_packing){HW_SPARSE, count, sparse};
+        return 0;
+    if (encoding == HW_DENSE)
+        return sizeof(uint64_t) + count * hw_type_size(type);
+    return hw_indices_at(type, n, count) + count * (n > UINT32_MAX ? sizeof(uint64_t) : sizeof(uint32_t));
+}
+
+hw_packing hw_choose_packing(hawser_type type, size_t n, size_t count, size_t window)
+{
+    size_t sparse = hw_payload_bytes(HW_SPARSE, type, n, count);
+    size_t dense = hw_payload_bytes(HW_DENSE, type, n, window);
+    if (count == 0)
+        return (hw_packing){HW_DENSE, type, 0, 0};
+    return dense <= sparse ? (hw_packing){HW_DENSE, type, window, dense} : (hw_packing){HW_SPARSE, type, count, sparse};
 }
 
 void hw_spares_free(hw_spares *spares)
@@ -51,13 +66,14 @@ static hawser_status spare_or_new(hw_spares *spares, size_t bytes, hw_message **
     return HAWSER_OK;
 }
 
-hawser_status hw_packing_message(hw_packing packing, size_t first, hw_spares *spares, hw_message **message, double **values,
+hawser_status hw_packing_message(hw_packing packing, size_t first, hw_spares *spares, hw_message **message, void **values,
                                  hawser_error *error)
 {
     *values = NULL;
     HAWSER_TRY(spare_or_new(spares, packing.bytes, message, error));
     hw_envelope *envelope = &(*message)->envelope;
     envelope->kind = HW_MESSAGE_UPDATE;
+    envelope->type = (uint8_t)packing.type;
     envelope->form = HW_FORM_DELTA;
     envelope->encoding = (uint8_t)packing.encoding;
     envelope->count = packing.count;
@@ -65,7 +81,7 @@ hawser_status hw_packing_message(hw_packing packing, size_t first, hw_spares *sp
         return HAWSER_OK;
     if (packing.encoding == HW_DENSE) {
         *(uint64_t *)(*message)->payload = first;
-        *values = (double *)(*message)->payload + 1;
+        *values = (uint64_t *)(*message)->payload + 1;
     } else {
         *values = (*message)->payload;
     }
@@ -74,7 +90,8 @@ hawser_status hw_packing_message(hw_packing packing, size_t first, hw_spares *sp
 
 void hw_packing_index(hw_message *message, size_t n, size_t position, size_t index)
 {
-    double *after = (double *)message->payload + message->envelope.count;
+    const hw_envelope *envelope = &message->envelope;
+    char *after = (char *)message->payload + hw_indices_at((hawser_type)envelope->type, n, (size_t)envelope->count);
     if (n > UINT32_MAX)
         ((uint64_t *)(void *)after)[position] = index;
     else
@@ -83,20 +100,20 @@ void hw_packing_index(hw_message *message, size_t n, size_t position, size_t ind
 
 hw_payload hw_payload_of(const hw_message *message, size_t n)
 {
-    hw_payload payload = {.count = (size_t)message->envelope.count};
+    hw_payload payload = {.count = (size_t)message->envelope.count, .type = (hawser_type)message->envelope.type};
     if (payload.count == 0)
         return payload;
-    const double *start = message->payload;
     if (message->envelope.encoding == HW_DENSE) {
         payload.first = (size_t) * (const uint64_t *)message->payload;
-        payload.values = start + 1;
+        payload.values = (const uint64_t *)message->payload + 1;
         return payload;
     }
-    payload.values = start;
+    payload.values = message->payload;
+    const void *after = (const char *)message->payload + hw_indices_at(payload.type, n, payload.count);
     if (n > UINT32_MAX)
-        payload.index64 = (const uint64_t *)(const void *)(start + payload.count);
+        payload.index64 = after;
     else
-        payload.index32 = (const uint32_t *)(const void *)(start + payload.count);
+        payload.index32 = after;
     return payload;
 }
 
@@ -122,12 +139,13 @@ static hawser_status check_lengths(const hw_message *message, size_t n, const ch
     const hw_envelope *envelope = &message->envelope;
     if (envelope->encoding != HW_DENSE && envelope->encoding != HW_SPARSE)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s has unknown encoding %u", what, envelope->encoding);
+    if (envelope->type > HAWSER_I32)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s has numbers of unknown type %u", what, envelope->type);
     if (envelope->count > n)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s claims %llu entries of a state of %zu", what,
                            (unsigned long long)envelope->count, n);
-    size_t count = (size_t)envelope->count, needed = 0;
-    if (count > 0)
-        needed = envelope->encoding == HW_DENSE ? sizeof(uint64_t) + count * sizeof(double) : count * hw_sparse_entry(n);
+    size_t count = (size_t)envelope->count;
+    size_t needed = hw_payload_bytes((hw_encoding)envelope->encoding, (hawser_type)envelope->type, n, count);
     if (envelope->length != needed || (needed > 0 && message->payload == NULL))
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s has %llu payload bytes where its %zu entries need %zu", what,
                            (unsigned long long)envelope->length, count, needed);
@@ -162,29 +180,37 @@ hawser_status hw_payload_check(const hw_message *message, size_t n, const char *
     return HAWSER_OK;
 }
 
-hawser_status hw_encode_range(const double *values, size_t begin, size_t end, size_t n, hw_message **message,
+/* Returns true if all bits of an entry are zero. */
+static bool is_empty(const char *values, size_t size, size_t i)
+{
+    static const char zeros[sizeof(double)];
+    return memcmp(values + i * size, zeros, size) == 0;
+}
+
+hawser_status hw_encode_range(hawser_type type, const void *state, size_t begin, size_t end, size_t n, hw_message **message,
                               hawser_error *error)
 {
-    size_t count = 0, first = n, last = 0;
+    size_t count = 0, first = n, last = 0, size = hw_type_size(type);
+    const char *values = state;
     *message = NULL;
     for (size_t i = begin; i < end; i++) {
-        if (hw_double_bits(values[i]) == 0)
+        if (is_empty(values, size, i))
             continue;
         first = count == 0 ? i : first;
         last = i;
         count++;
     }
-    hw_packing packing = hw_choose_packing(n, count, count > 0 ? last - first + 1 : 0);
-    double *out;
+    hw_packing packing = hw_choose_packing(type, n, count, count > 0 ? last - first + 1 : 0);
+    void *out;
     HAWSER_TRY(hw_packing_message(packing, first, NULL, message, &out, error));
     if (packing.count > 0 && packing.encoding == HW_DENSE) {
-        memcpy(out, values + first, packing.count * sizeof *out);
+        memcpy(out, values + first * size, packing.count * size);
         return HAWSER_OK;
     }
     for (size_t i = first, position = 0; position < packing.count; i++) {
-        if (hw_double_bits(values[i]) == 0)
+        if (is_empty(values, size, i))
             continue;
-        out[position] = values[i];
+        memcpy((char *)out + position * size, values + i * size, size);
         hw_packing_index(*message, n, position++, i);
     }
     return HAWSER_OK;

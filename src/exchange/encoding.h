@@ -1,9 +1,10 @@
 /*
  * encoding.h - the layout of an update's payload.
  *
- * HW_DENSE   a run of consecutive entries: u64 number of the first, then `count` doubles.
- * HW_SPARSE  `count` doubles, then their `count` indices, strictly ascending: u32 if the state has fewer than 2^32 entries, else u64.
- * No entries: no payload. All little-endian. Both keep every bit of every double.
+ * HW_DENSE   a run of consecutive entries: u64 number of the first, then `count` values.
+ * HW_SPARSE  `count` values, then their `count` indices, strictly ascending: u32 if the state has fewer than 2^32 entries, else u64, which begin
+ *            at a multiple of 8 bytes.
+ * No entries: no payload. All little-endian. The envelope has the type of the values, 4 or 8 bytes each. Both keep every bit of every value.
  */
 #ifndef HW_EXCHANGE_ENCODING_H
 #define HW_EXCHANGE_ENCODING_H
@@ -12,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/type.h"
 #include "codec/narrow.h"
 #include "transport/transport.h"
 
@@ -19,7 +21,8 @@
 typedef struct hw_payload {
     size_t count;
     size_t first; /* dense: number of the first entry */
-    const double *values;
+    hawser_type type;
+    const void *values;
     const uint32_t *index32;
     const uint64_t *index64;
 } hw_payload;
@@ -27,13 +30,18 @@ typedef struct hw_payload {
 /* The encoding that is chosen for some entries. */
 typedef struct hw_packing {
     hw_encoding encoding;
+    hawser_type type;
     size_t count; /* entries that the message carries */
     size_t bytes;
 } hw_packing;
 
-size_t hw_sparse_entry(size_t n); /* bytes of an entry of a state of n: 12 or 16 */
+size_t hw_sparse_entry(hawser_type type, size_t n); /* bytes of an entry of a state of n: 8, 12 or 16 */
+/* Returns the byte of a sparse payload at which its indices begin. */
+size_t hw_indices_at(hawser_type type, size_t n, size_t count);
+/* Returns the bytes of a payload of `count` entries of a state of n. */
+size_t hw_payload_bytes(hw_encoding encoding, hawser_type type, size_t n, size_t count);
 /* Chooses the smaller encoding for `count` entries of a state of n, which lie within `window` consecutive entries. */
-hw_packing hw_choose_packing(size_t n, size_t count, size_t window);
+hw_packing hw_choose_packing(hawser_type type, size_t n, size_t count, size_t window);
 /* Large payloads for reuse once all receivers have released them: freeing them and taking new pages costs as much as writing them. There are
  * two, because a block may be one clock ahead of the readers. Zero-initialise. */
 typedef struct hw_spares {
@@ -43,10 +51,10 @@ typedef struct hw_spares {
 } hw_spares;
 void hw_spares_free(hw_spares *spares);
 
-/* Makes a message for a packing, with the envelope's encoding, count and length; *values is the place for the doubles. spares may be NULL. */
-hawser_status hw_packing_message(hw_packing packing, size_t first, hw_spares *spares, hw_message **message, double **values,
+/* Makes a message for a packing, with the envelope's type, encoding, count and length; *values is the place for the values. spares may be NULL. */
+hawser_status hw_packing_message(hw_packing packing, size_t first, hw_spares *spares, hw_message **message, void **values,
                                  hawser_error *error) HAWSER_MUST_USE;
-/* Stores the index of the double at `position` of a sparse message. */
+/* Stores the index of the value at `position` of a sparse message. */
 void hw_packing_index(hw_message *message, size_t n, size_t position, size_t index);
 
 /* Checks the lengths, ranges and order of an untrusted payload and finds its parts. `what` begins the error's text. */

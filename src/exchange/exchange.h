@@ -6,6 +6,8 @@
  *     base    the merged values,
  *     cache   the values that units compute on: base + gain * own unsent delta,
  *     held    own delta that a filter holds back or rounding has left (absent without either).
+ * All have the state's type, and are added up in it (numbers.h). An integer that overflows is an error (HAWSER_NOT_FINITE): at the cut, at a node
+ * of the canonical tree, or when a sum is added to the state. Integers have no gain, damping, merge function, rounding or relative filter.
  * A cut of a clock computes delta = (cache - base) / gain. It sends the entries that the filter selects and holds the others.
  */
 #ifndef HW_EXCHANGE_EXCHANGE_H
@@ -36,14 +38,15 @@ typedef struct hw_filter {
 typedef struct hw_replica_spec {
     uint32_t state;   /* number in the plan, for envelopes */
     const char *name; /* for errors; outlives the replica */
-    size_t count;     /* doubles */
+    hawser_type type;
+    size_t count;
     uint32_t block, blocks;
     bool values;               /* partitioned: the owner sends its range as values */
     size_t own_begin, own_end; /* partitioned: the owner's range */
     hawser_rule rule;          /* damping and gain already resolved (never 0) */
     hw_filter filter;
     hw_width rounding; /* HW_F64: none. Deltas are sent rounded; the remainder is held and added to the entry's next delta */
-    const double *initial;   /* count values or NULL */
+    const void *initial;     /* count values or NULL */
     uint64_t seed;           /* for the random filter */
     uint32_t sources;        /* how many blocks update the state: 1 for a `one` unit, else blocks */
     uint32_t source;         /* with sources == 1: that block; its clock counts for all blocks, whose own cuts are empty */
@@ -64,13 +67,13 @@ typedef struct hw_replica_figures {
 hawser_status hw_replica_new(const hw_replica_spec *spec, hw_replica **replica, hawser_error *error) HAWSER_MUST_USE;
 void hw_replica_free(hw_replica *replica);
 
-double *hw_replica_cache(hw_replica *replica);            /* what units change */
-const double *hw_replica_base(const hw_replica *replica); /* merged values */
+void *hw_replica_cache(hw_replica *replica);            /* what units change */
+const void *hw_replica_base(const hw_replica *replica); /* merged values */
 /* Returns the merged values, which the caller frees. The replica may only be freed after it. */
-double *hw_replica_take_base(hw_replica *replica);
+void *hw_replica_take_base(hw_replica *replica);
 /* Restricts the next cut to touched ranges and to the entries that hw_replica_inc changed. A count of 0 touches no range. */
 void hw_replica_touch(hw_replica *replica, size_t first, size_t count);
-hawser_status hw_replica_inc(hw_replica *replica, const uint64_t *keys, const double *values, size_t count,
+hawser_status hw_replica_inc(hw_replica *replica, const uint64_t *keys, const void *values, size_t count,
                              hawser_error *error) HAWSER_MUST_USE;
 void hw_replica_set_gain(hw_replica *replica, double gain); /* takes effect at the next clock, which recomputes the cache */
 double hw_replica_gain(const hw_replica *replica);
@@ -141,9 +144,9 @@ void hw_replica_plain(hw_replica *replica, bool plain);
 
 const hw_replica_figures *hw_replica_figures_of(const hw_replica *replica);
 
-/* Encodes entries [begin, end) of a state of n doubles, of which `values` has all: dense or as (index, value) pairs, whichever is smaller. Exact
+/* Encodes entries [begin, end) of a state of n numbers, of which `values` has all: dense or as (index, value) pairs, whichever is smaller. Exact
  * for every bit pattern, -0.0 included. */
-hawser_status hw_encode_range(const double *values, size_t begin, size_t end, size_t n, hw_message **message,
+hawser_status hw_encode_range(hawser_type type, const void *values, size_t begin, size_t end, size_t n, hw_message **message,
                               hawser_error *error) HAWSER_MUST_USE;
 /* Commits a tied local state: copy += damping * (work - copy), then work = copy. */
 void hw_tied_commit(double *copy, double *work, size_t count, double damping);

@@ -25,13 +25,13 @@ static double score_round_robin(const hw_replica *replica, size_t i, uint64_t cl
 static double score_absolute(const hw_replica *replica, size_t i, uint64_t clock, hw_random *random)
 {
     (void)clock, (void)random;
-    return fabs(replica->held[i]);
+    return fabs(replica->numbers->load(replica->held, i));
 }
 
 static double score_relative(const hw_replica *replica, size_t i, uint64_t clock, hw_random *random)
 {
     (void)clock, (void)random;
-    return fmax(fabs(replica->held[i] / replica->base[i]), 0x1p-1074);
+    return fmax(fabs(replica->numbers->load(replica->held, i) / replica->numbers->load(replica->base, i)), 0x1p-1074);
 }
 
 static double score_fifo(const hw_replica *replica, size_t i, uint64_t clock, hw_random *random)
@@ -139,8 +139,9 @@ void hw_filter_select(hw_replica *replica, uint64_t clock, uint32_t part, hw_cha
     uint64_t quota = replica->spec.filter.quota;
     size_t n = replica->spec.count;
     uint64_t left = quota > replica->spent ? quota - replica->spent : 0;
-    uint64_t fit = left / hw_sparse_entry(n);
-    bool whole = hw_choose_packing(n, all.count, all.count > 0 ? all.last - all.first + 1 : 0).bytes <= left;
+    uint64_t fit = left / hw_sparse_entry(replica->spec.type, n);
+    bool whole =
+        hw_choose_packing(replica->spec.type, n, all.count, all.count > 0 ? all.last - all.first + 1 : 0).bytes <= left;
     size_t chosen = all.count;
     if (whole) {
         for (size_t i = all.first; all.count > 0 && i <= all.last; i++)

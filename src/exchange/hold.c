@@ -12,11 +12,11 @@ static hawser_status check_finite(const hw_replica *replica, hawser_error *error
     for (size_t tile = 0; tile < replica->tiles; tile++) {
         if (!hw_changed_part(replica, tile, &begin, &end))
             continue;
-        for (size_t i = begin; i < end; i++) {
-            double sum = replica->held[i] + (replica->cache[i] - replica->origin[i]) / gain;
-            if (!isfinite(sum))
-                return hw_not_finite(replica, i, sum, error);
-        }
+        size_t at = hw_at(replica, begin);
+        size_t good =
+            replica->numbers->hold(replica->held + at, replica->cache + at, replica->origin + at, gain, true, end - begin);
+        if (good < end - begin)
+            return hw_cannot_send(replica, begin + good, replica->cache + at, good, error);
     }
     return HAWSER_OK;
 }
@@ -33,23 +33,23 @@ static void start_waiting(hw_replica *replica, size_t i, uint64_t clock)
 /* Adds the own changes since the last cut to `held`. */
 static void hold_changes(hw_replica *replica, uint64_t clock)
 {
-    double gain = hw_gain_now(replica);
-    const double *cache = replica->cache, *origin = replica->origin;
-    double *held = replica->held;
     size_t begin, end;
     for (size_t tile = 0; tile < replica->tiles; tile++) {
         if (!hw_changed_part(replica, tile, &begin, &end))
             continue;
         bool changed = false;
         for (size_t i = begin; i < end; i++) {
-            if (hw_double_bits(cache[i]) == hw_double_bits(origin[i]))
+            if (!hw_differs(replica, i))
                 continue;
             start_waiting(replica, i, clock);
-            held[i] += (cache[i] - origin[i]) / gain;
             changed = true;
         }
-        if (changed)
-            hw_set_bit(replica->stale, tile);
+        if (!changed)
+            continue;
+        size_t at = hw_at(replica, begin);
+        (void)replica->numbers->hold(replica->held + at, replica->cache + at, replica->origin + at, hw_gain_now(replica),
+                                     false, end - begin);
+        hw_set_bit(replica->stale, tile);
     }
 }
 
@@ -85,20 +85,31 @@ hw_changes hw_count_selected(const hw_replica *replica)
 static void select_all(hw_replica *replica, bool rests)
 {
     for (size_t i = 0; i < replica->spec.count; i++)
-        if (rests ? replica->held[i] != 0 : hw_waits(replica, i))
+        if (rests ? !hw_is_zero(replica->numbers, replica->held, i) : hw_waits(replica, i))
             hw_set_bit(replica->selected, i);
 }
 
-/* Subtracts the value that is sent of an entry from `held`, and returns it. */
-static double take(hw_replica *replica, size_t i, bool exact)
+/* Writes what is sent of an entry to `out`, and subtracts it from `held`. */
+static void take(hw_replica *replica, size_t i, bool exact, char *out)
 {
-    double *held = &replica->held[i], sent = exact ? *held : hw_rounded(replica, i);
-    *held = exact ? 0 : *held - sent;
+    char *at = replica->held + hw_at(replica, i);
+    if (exact) {
+        memcpy(out, at, replica->numbers->size);
+        memset(at, 0, replica->numbers->size);
+        return;
+    }
+    double sent = hw_rounded(replica, i), left = replica->numbers->load(at, 0) - sent;
+    if (replica->spec.type == HAWSER_F64) {
+        memcpy(out, &sent, sizeof sent);
+        memcpy(at, &left, sizeof left);
+    } else { /* an f32: only floats are rounded, and to numbers that are f32 */
+        memcpy(out, &(float){(float)sent}, sizeof(float));
+        memcpy(at, &(float){(float)left}, sizeof(float));
+    }
     /* If the value was too large for the format, the remainder is more than a rounding error, so the entry keeps waiting. */
     double large = replica->spec.rounding == HW_F16 ? 65504 : 0x1p127;
-    if (replica->rest != NULL && *held != 0 && fabs(sent) < large)
+    if (replica->rest != NULL && !hw_is_zero(replica->numbers, at, 0) && fabs(sent) < large)
         hw_set_bit(replica->rest, i);
-    return sent;
 }
 
 static hawser_status take_selected(hw_replica *replica, bool exact, hw_message **message, hawser_error *error)
@@ -106,16 +117,20 @@ static hawser_status take_selected(hw_replica *replica, bool exact, hw_message *
     size_t n = replica->spec.count, position = 0;
     hw_changes changes = hw_count_selected(replica);
     size_t window = changes.count > 0 ? changes.last - changes.first + 1 : 0;
-    hw_packing packing = hw_choose_packing(n, changes.count, window);
-    double *out;
-    HAWSER_TRY(hw_packing_message(packing, changes.first, &replica->spares, message, &out, error));
+    hw_packing packing = hw_choose_packing(replica->spec.type, n, changes.count, window);
+    void *values;
+    HAWSER_TRY(hw_packing_message(packing, changes.first, &replica->spares, message, &values, error));
+    char *out = values;
     replica->spent += packing.bytes;
     for (size_t i = changes.first; changes.count > 0 && i <= changes.last; i++) {
         bool sent = hw_bit(replica->selected, i);
         if (packing.encoding == HW_DENSE) {
-            out[i - changes.first] = sent ? take(replica, i, exact) : 0;
+            if (sent)
+                take(replica, i, exact, out + hw_at(replica, i - changes.first));
+            else
+                memset(out + hw_at(replica, i - changes.first), 0, replica->numbers->size);
         } else if (sent) {
-            out[position] = take(replica, i, exact);
+            take(replica, i, exact, out + hw_at(replica, position));
             hw_packing_index(*message, n, position++, i);
         }
     }
@@ -128,8 +143,9 @@ static void count_flush(hw_replica *replica)
     size_t n = replica->spec.count;
     hw_changes all = hw_count_selected(replica);
     uint64_t quota = replica->spec.filter.quota, left = quota > replica->spent ? quota - replica->spent : 0;
-    uint64_t fit = left / hw_sparse_entry(n);
-    bool whole = hw_choose_packing(n, all.count, all.count > 0 ? all.last - all.first + 1 : 0).bytes <= left;
+    uint64_t fit = left / hw_sparse_entry(replica->spec.type, n);
+    bool whole =
+        hw_choose_packing(replica->spec.type, n, all.count, all.count > 0 ? all.last - all.first + 1 : 0).bytes <= left;
     if (!whole && all.count > fit)
         replica->figures.flushed_over_quota += all.count - fit;
 }
@@ -158,7 +174,7 @@ void hw_replica_forget_held(hw_replica *replica)
 {
     if (!hw_holds(replica))
         return;
-    memset(replica->held, 0, replica->spec.count * sizeof(double));
+    memset(replica->held, 0, hw_at(replica, replica->spec.count));
     hw_set_bits(replica->stale, 0, replica->tiles);
     hw_record_forget(replica);
 }

@@ -1,7 +1,6 @@
 /* merge.c - merges the updates of all blocks into a replica's base, and the rules of --merge. */
 #include <string.h>
 
-#include "base/finite.h"
 #include "exchange/merges.h"
 #include "exchange/replica.h"
 
@@ -31,28 +30,39 @@ double hw_merge_damping(const char *word, uint32_t blocks)
 }
 
 /* Checks the new values of a state, on every path: sums of finite updates may overflow, and a merge function may compute anything. */
-static hawser_status check_finite(const hw_replica *replica, const double *values, size_t begin, size_t n,
-                                  hawser_error *error)
+static hawser_status check_finite(const hw_replica *replica, const void *values, size_t begin, size_t n, hawser_error *error)
 {
-    size_t bad = hw_first_not_finite_f64(values, n);
+    char text[HW_NUMBER_TEXT];
+    size_t bad = replica->numbers->first_not_finite(values, n);
     if (bad == n)
         return HAWSER_OK;
+    replica->numbers->text(values, bad, text);
     return hawser_fail(error, HAWSER_NOT_FINITE,
-                       "state '%s' became %g at entry %zu when updates were merged at block %u; take smaller steps",
-                       replica->spec.name, values[bad], begin + bad, replica->spec.block);
+                       "state '%s' became %s at entry %zu when updates were merged at block %u; take smaller steps",
+                       replica->spec.name, text, begin + bad, replica->spec.block);
 }
 
-/* Adds a sum. A zero leaves an entry as it is, even -0.0, so the bits do not depend on whether a block sent zero or nothing. */
-static void add_sum(double *restrict to, const double *restrict sum, double scale, size_t n)
+static hawser_status check_overflow(const hw_replica *replica, size_t entry, hawser_error *error)
 {
-    for (size_t i = 0; i < n; i++)
-        to[i] = sum[i] != 0 ? to[i] + scale * sum[i] : to[i];
+    if (entry == SIZE_MAX)
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_NOT_FINITE,
+                       "state '%s' overflows %s at entry %zu when updates were merged at block %u; use a larger type or "
+                       "smaller numbers",
+                       replica->spec.name, replica->numbers->name, entry, replica->spec.block);
 }
 
-static void set_payload(const hw_payload *payload, double *to)
+static void set_payload(const hw_numbers *numbers, const hw_payload *payload, char *to)
 {
-    for (size_t i = 0; i < payload->count; i++)
-        to[hw_payload_index(payload, i)] = payload->values[i];
+    size_t size = numbers->size;
+    const char *values = payload->values;
+    for (size_t i = 0; i < payload->count; i++) {
+        char *at = to + hw_payload_index(payload, i) * size;
+        if (size == sizeof(double))
+            memcpy(at, values + i * sizeof(double), sizeof(double));
+        else
+            memcpy(at, values + i * sizeof(float), sizeof(float));
+    }
 }
 
 void hw_mark_stale(hw_replica *replica, const hw_payload *payload)
@@ -68,54 +78,74 @@ void hw_mark_stale(hw_replica *replica, const hw_payload *payload)
         hw_set_bit(replica->stale, hw_payload_index(payload, i) / HW_TILE);
 }
 
+/* Copies f32 entries to or from the doubles that a merge function works on. A double that is too large becomes infinite, which fold refuses. */
+static void widen(const void *from, double *to, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i] = (double)((const float *)from)[i];
+}
+
+static void narrow(const double *from, void *to, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        ((float *)to)[i] = (float)from[i];
+}
+
 static void merge_by_user(hw_replica *replica, uint64_t clock)
 {
     const hawser_rule *rule = &replica->spec.rule;
-    rule->merge(&(hawser_merging){.state = replica->base,
-                                  .sum = replica->sum,
-                                  .count = replica->spec.count,
+    size_t n = replica->spec.count;
+    bool single = replica->given != NULL;
+    if (single) {
+        widen(replica->base, replica->given, n);
+        widen(replica->sum, replica->given + n, n);
+    }
+    rule->merge(&(hawser_merging){.state = single ? replica->given : (void *)replica->base,
+                                  .sum = single ? replica->given + n : (const void *)replica->sum,
+                                  .count = n,
                                   .blocks = replica->spec.blocks,
                                   .clock = clock / replica->each,
                                   .user = rule->user});
+    if (single)
+        narrow(replica->given, replica->base, n);
     hw_set_bits(replica->stale, 0, replica->tiles);
 }
 
-void hw_apply(hw_replica *replica, const hw_message *message)
+hawser_status hw_apply(hw_replica *replica, const hw_message *message, hawser_error *error)
 {
     hw_payload payload = hw_payload_of(message, replica->spec.count);
+    size_t over = SIZE_MAX;
     if (payload.count == 0)
-        return;
+        return HAWSER_OK;
     hw_mark_stale(replica, &payload);
     if (message->envelope.form == HW_FORM_VALUES) {
-        set_payload(&payload, replica->base);
+        set_payload(replica->numbers, &payload, replica->base);
     } else if (hw_user_merges(replica)) {
-        memset(replica->sum, 0, replica->spec.count * sizeof(double));
-        hw_add_payload(&payload, 0, payload.count, 1, replica->sum, 0);
+        memset(replica->sum, 0, hw_at(replica, replica->spec.count));
+        over = hw_add_payload(&payload, 0, payload.count, 1, replica->sum, 0);
         merge_by_user(replica, message->envelope.clock);
     } else {
-        hw_add_payload(&payload, 0, payload.count, hw_damping_now(replica), replica->base, 0);
+        over = hw_add_payload(&payload, 0, payload.count, hw_damping_now(replica), replica->base, 0);
     }
+    return check_overflow(replica, over, error);
 }
 
 /* Sets a tile of the cache to base + gain * held + own unsent changes. */
 static hawser_status fold_tile(hw_replica *replica, size_t tile, hawser_error *error)
 {
     size_t begin = tile * HW_TILE, n = hw_tile_end(replica, tile) - begin;
-    const double *base = replica->base + begin, *held = hw_holds(replica) ? replica->held + begin : NULL;
-    double *cache = replica->cache + begin, *origin = replica->origin + begin;
-    double gain = hw_gain_now(replica);
-    const double *was = hw_origin(replica) + begin;
+    size_t at = hw_at(replica, begin);
+    const char *base = replica->base + at, *held = hw_holds(replica) ? replica->held + at : NULL;
+    char *cache = replica->cache + at;
+    const char *was = hw_origin(replica) + at;
     HAWSER_TRY(check_finite(replica, base, begin, n, error));
     if (held == NULL && replica->ended) {
-        memcpy(cache, base, n * sizeof *cache);
+        memcpy(cache, base, hw_at(replica, n));
         return HAWSER_OK;
     }
-    for (size_t i = 0; i < n; i++) {
-        double target = held != NULL && held[i] != 0 ? base[i] + gain * held[i] : base[i];
-        cache[i] = replica->ended ? target : target + (cache[i] - was[i]);
-        if (held != NULL)
-            origin[i] = target;
-    }
+    size_t good =
+        replica->numbers->fold(cache, replica->origin + at, base, held, was, hw_gain_now(replica), replica->ended, n);
+    HAWSER_TRY(check_overflow(replica, good < n ? begin + good : SIZE_MAX, error));
     return check_finite(replica, cache, begin, n, error);
 }
 
@@ -135,19 +165,19 @@ static hawser_status fold(hw_replica *replica, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* Applies the clock's updates that are values. Returns false if there are none. */
-static bool take_values(hw_replica *replica, uint64_t clock)
+/* Applies the clock's updates that are values. *values is false if there are none. */
+static hawser_status take_values(hw_replica *replica, uint64_t clock, bool *values, hawser_error *error)
 {
-    bool values = false;
+    *values = false;
     for (uint32_t source = 0; source < replica->spec.blocks; source++) {
         const hw_message *message = hw_range_oldest(replica->ranges, source, clock);
         for (; message != NULL && message->envelope.clock == clock && message->envelope.form == HW_FORM_VALUES;
              message = message->next) {
-            hw_apply(replica, message);
-            values = true;
+            HAWSER_TRY(hw_apply(replica, message, error));
+            *values = true;
         }
     }
-    return values;
+    return HAWSER_OK;
 }
 
 static void mark_clock(hw_replica *replica, const hw_range *range, uint64_t clock)
@@ -164,9 +194,10 @@ static void mark_clock(hw_replica *replica, const hw_range *range, uint64_t cloc
 static hawser_status merge_deltas(hw_replica *replica, uint64_t clock, hawser_error *error)
 {
     bool user = hw_user_merges(replica);
-    double *to = user ? replica->sum : replica->base, damping = user ? 1 : hw_damping_now(replica);
+    char *to = user ? replica->sum : replica->base;
+    double damping = user ? 1 : hw_damping_now(replica);
     if (user)
-        memset(replica->sum, 0, replica->spec.count * sizeof(double));
+        memset(replica->sum, 0, hw_at(replica, replica->spec.count));
     for (uint32_t k = 0; k < replica->range_count; k++) {
         const hw_range *range = &replica->ranges[k];
         mark_clock(replica, range, clock);
@@ -174,12 +205,15 @@ static hawser_status merge_deltas(hw_replica *replica, uint64_t clock, hawser_er
             if (!hw_bit(replica->stale, tile))
                 continue;
             hw_range_piece where = {tile * HW_TILE, hw_tile_end(replica, tile) - tile * HW_TILE, clock};
-            const double *sum = hw_range_sum(range, where, 0, replica->spec.blocks, replica->scratch);
+            size_t over = SIZE_MAX;
+            const void *sum = hw_range_sum(range, where, 0, replica->spec.blocks, replica->scratch, &over);
             if (sum == NULL)
                 continue;
+            HAWSER_TRY(check_overflow(replica, over, error));
             if (user) /* a merge function that bounds its result would hide it */
                 HAWSER_TRY(check_finite(replica, sum, where.begin, where.count, error));
-            add_sum(to + where.begin, sum, damping, where.count);
+            size_t good = replica->numbers->merge(to + hw_at(replica, where.begin), sum, damping, where.count);
+            HAWSER_TRY(check_overflow(replica, good < where.count ? where.begin + good : SIZE_MAX, error));
         }
     }
     if (user)
@@ -206,7 +240,9 @@ static hawser_status merge_parked(hw_replica *replica, uint64_t clock, hawser_er
                            replica->spec.name, replica->spec.block, (unsigned long long)clock,
                            (unsigned long long)replica->merged);
     for (; hw_admit_write(replica->policy, replica->merged, clock); replica->merged++) {
-        if (!take_values(replica, replica->merged))
+        bool values;
+        HAWSER_TRY(take_values(replica, replica->merged, &values, error));
+        if (!values)
             HAWSER_TRY(merge_deltas(replica, replica->merged, error));
         drop_clock(replica, replica->merged);
     }
@@ -249,7 +285,7 @@ hawser_status hw_replica_merge(hw_replica *replica, uint64_t clock, hawser_error
 static hawser_status check_nothing_held(const hw_replica *replica, hawser_error *error)
 {
     for (size_t i = 0; hw_holds(replica) && i < replica->spec.count; i++)
-        if (replica->held[i] != 0)
+        if (!hw_is_zero(replica->numbers, replica->held, i))
             return hawser_fail(error, HAWSER_INTERNAL,
                                "state '%s' at block %u: entry %zu is still held; flush before the end", replica->spec.name,
                                replica->spec.block, i);

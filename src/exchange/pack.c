@@ -28,7 +28,73 @@ static size_t value_bytes(hw_width width)
     return bytes[width];
 }
 
+/* -------------------------------------------------------------------------------------------------- integers ---- */
+
+/* An integer is sent in the 8, 4, 2 or 1 bytes of a width, in two's complement. */
+static bool is_whole(hawser_type type)
+{
+    return type == HAWSER_I64 || type == HAWSER_I32;
+}
+
+static int64_t whole_at(const void *values, hawser_type type, size_t i)
+{
+    return type == HAWSER_I64 ? ((const int64_t *)values)[i] : ((const int32_t *)values)[i];
+}
+
+static hw_width choose_whole_width(const hw_payload *payload)
+{
+    int64_t least = 0, most = 0;
+    for (size_t i = 0; i < payload->count; i++) {
+        int64_t value = whole_at(payload->values, payload->type, i);
+        least = value < least ? value : least;
+        most = value > most ? value : most;
+    }
+    if (least >= INT8_MIN && most <= INT8_MAX)
+        return HW_INT8;
+    if (least >= INT16_MIN && most <= INT16_MAX)
+        return HW_BF16;
+    return least >= INT32_MIN && most <= INT32_MAX ? HW_F32 : HW_F64;
+}
+
+static unsigned char *write_whole(const hw_payload *payload, hw_width width, unsigned char *out)
+{
+    size_t bytes = value_bytes(width);
+    for (size_t i = 0; i < payload->count; i++) {
+        int64_t value = whole_at(payload->values, payload->type, i);
+        memcpy(out + i * bytes, &value, bytes); /* the low bytes, because numbers are little-endian */
+    }
+    return out + payload->count * bytes;
+}
+
+static void read_whole(hw_width width, const unsigned char *at, hawser_type type, void *values, size_t count)
+{
+    size_t bytes = value_bytes(width);
+    for (size_t i = 0; i < count; i++) {
+        bool negative = (at[(i + 1) * bytes - 1] & 0x80) != 0;
+        int64_t value = negative ? -1 : 0;
+        memcpy(&value, at + i * bytes, bytes);
+        if (type == HAWSER_I64)
+            ((int64_t *)values)[i] = value;
+        else
+            ((int32_t *)values)[i] = (int32_t)value;
+    }
+}
+
 /* ---------------------------------------------------------------------------------------------------- values ---- */
+
+/* Returns the values as doubles, and stores memory that the caller frees in *copy, or NULL. Every f32 is a double, so that both types are packed
+ * alike. */
+static hawser_status as_doubles(hw_payload *payload, double **copy, hawser_error *error)
+{
+    *copy = NULL;
+    if (payload->type != HAWSER_F32)
+        return HAWSER_OK;
+    HAWSER_TRY(HW_NEW(copy, payload->count, "values to pack", error));
+    for (size_t i = 0; i < payload->count; i++)
+        (*copy)[i] = (double)((const float *)payload->values)[i];
+    payload->values = *copy;
+    return HAWSER_OK;
+}
 
 /* Returns how many entries from `begin` on lie in one tile. */
 static size_t tile_run(const hw_payload *payload, size_t begin)
@@ -46,11 +112,12 @@ static size_t tile_run(const hw_payload *payload, size_t begin)
 /* Returns true if all values fit 8 bits exactly, with *scales scales. */
 static bool fits_int8(const hw_payload *payload, size_t *scales)
 {
+    const double *values = payload->values;
     *scales = 0;
     for (size_t i = 0; i < payload->count; ++*scales) {
         size_t run = tile_run(payload, i);
         int exponent;
-        if (!hw_scale_of(payload->values + i, run, &exponent))
+        if (!hw_scale_of(values + i, run, &exponent))
             return false;
         i += run;
     }
@@ -59,8 +126,9 @@ static bool fits_int8(const hw_payload *payload, size_t *scales)
 
 static bool fits(const hw_payload *payload, hw_width width)
 {
+    const double *values = payload->values;
     for (size_t i = 0; i < payload->count; i++)
-        if (hw_double_bits(hw_narrowed(payload->values[i], width)) != hw_double_bits(payload->values[i]))
+        if (hw_double_bits(hw_narrowed(values[i], width)) != hw_double_bits(values[i]))
             return false;
     return true;
 }
@@ -68,6 +136,10 @@ static bool fits(const hw_payload *payload, hw_width width)
 static hw_width choose_width(const hw_payload *payload, size_t *scales)
 {
     static const hw_width tried[] = {HW_BF16, HW_F16, HW_F32};
+    if (is_whole(payload->type)) {
+        *scales = 0;
+        return choose_whole_width(payload);
+    }
     if (fits_int8(payload, scales))
         return HW_INT8;
     *scales = 0;
@@ -80,15 +152,16 @@ static hw_width choose_width(const hw_payload *payload, size_t *scales)
 /* Writes the scales, two bytes each, then the values; returns the end. */
 static unsigned char *write_int8(const hw_payload *payload, size_t scales, unsigned char *out)
 {
+    const double *numbers = payload->values;
     int8_t *values = (int8_t *)(out + 2 * scales);
     for (size_t i = 0; i < payload->count; out += 2) {
         size_t run = tile_run(payload, i);
         int exponent = 0;
-        bool fit = hw_scale_of(payload->values + i, run, &exponent);
+        bool fit = hw_scale_of(numbers + i, run, &exponent);
         int16_t scale = fit ? (int16_t)exponent : 0;
         memcpy(out, &scale, sizeof scale);
         for (size_t k = 0; k < run; k++, i++)
-            values[i] = (int8_t)hw_scaled(payload->values[i], scale);
+            values[i] = (int8_t)hw_scaled(numbers[i], scale);
     }
     return (unsigned char *)values + payload->count;
 }
@@ -97,6 +170,8 @@ static unsigned char *write_values(const hw_payload *payload, hw_width width, si
 {
     size_t count = payload->count;
     const double *values = payload->values;
+    if (is_whole(payload->type))
+        return write_whole(payload, width, out);
     switch (width) {
     case HW_INT8: return write_int8(payload, scales, out);
     case HW_F64: memcpy(out, values, count * sizeof *values); break;
@@ -161,7 +236,8 @@ static const void *indices_of(const hw_payload *payload)
 static bool read_indices(const unsigned char *at, size_t bytes, uint64_t first, size_t n, hw_message *message)
 {
     size_t count = (size_t)message->envelope.count;
-    if (first >= n || !hw_keys_decode(indices_form(n), at, bytes, first, count, (double *)message->payload + count))
+    void *indices = (char *)message->payload + hw_indices_at((hawser_type)message->envelope.type, n, count);
+    if (first >= n || !hw_keys_decode(indices_form(n), at, bytes, first, count, indices))
         return false;
     hw_payload payload = hw_payload_of(message, n);
     return hw_payload_index(&payload, count - 1) < n;
@@ -209,28 +285,26 @@ static hawser_status compress(hw_message **packed, hawser_error *error)
     return HAWSER_OK;
 }
 
-hawser_status hw_pack(const hw_message *plain, size_t n, hw_message **packed, hawser_error *error)
+static hawser_status pack(const hw_message *plain, const hw_payload *payload, size_t n, hw_message **packed,
+                          hawser_error *error)
 {
-    *packed = NULL;
-    if (plain->envelope.length < SMALLEST || plain->envelope.encoding == HW_PACKED)
-        return HAWSER_OK;
-    hw_payload payload = hw_payload_of(plain, n);
-    size_t scales = 0;
-    hw_width width = choose_width(&payload, &scales);
+    size_t scales = 0, size = hw_type_size((hawser_type)plain->envelope.type);
+    hw_width width = choose_width(payload, &scales);
     bool sparse = plain->envelope.encoding == HW_SPARSE;
+    const unsigned char *values = (const unsigned char *)plain->payload + (sparse ? 0 : sizeof(uint64_t));
     /* If only LZ4 can help, its samples are taken from the message itself. */
-    if (!sparse && width == HW_F64 && !compresses((const unsigned char *)payload.values, payload.count * sizeof(double)))
+    if (!sparse && value_bytes(width) == size && !compresses(values, payload->count * size))
         return HAWSER_OK;
-    size_t raw = 2 * scales + payload.count * value_bytes(width) +
-                 (sparse ? hw_keys_bytes(indices_form(n), indices_of(&payload), payload.count) : 0);
+    size_t raw = 2 * scales + payload->count * value_bytes(width) +
+                 (sparse ? hw_keys_bytes(indices_form(n), indices_of(payload), payload->count) : 0);
     hw_message *made;
     HAWSER_TRY(hw_message_new(sizeof(pack_head) + raw, &made, error));
     *(pack_head *)made->payload = (pack_head){
-        .sparse = sparse, .width = (uint8_t)width, .first = hw_payload_index(&payload, 0), .raw = raw, .scales = scales};
+        .sparse = sparse, .width = (uint8_t)width, .first = hw_payload_index(payload, 0), .raw = raw, .scales = scales};
     unsigned char *out = (unsigned char *)made->payload + sizeof(pack_head);
-    out = write_values(&payload, width, scales, out);
+    out = write_values(payload, width, scales, out);
     if (sparse)
-        hw_keys_encode(indices_form(n), indices_of(&payload), payload.count, out);
+        hw_keys_encode(indices_form(n), indices_of(payload), payload->count, out);
     made->envelope = plain->envelope;
     made->envelope.encoding = HW_PACKED;
     made->envelope.length = sizeof(pack_head) + raw;
@@ -243,6 +317,19 @@ hawser_status hw_pack(const hw_message *plain, size_t n, hw_message **packed, ha
     return HAWSER_OK;
 }
 
+hawser_status hw_pack(const hw_message *plain, size_t n, hw_message **packed, hawser_error *error)
+{
+    *packed = NULL;
+    if (plain->envelope.length < SMALLEST || plain->envelope.encoding == HW_PACKED)
+        return HAWSER_OK;
+    hw_payload payload = hw_payload_of(plain, n);
+    double *copy;
+    HAWSER_TRY(as_doubles(&payload, &copy, error));
+    hawser_status status = pack(plain, &payload, n, packed, error);
+    free(copy);
+    return status;
+}
+
 /* ---------------------------------------------------------------------------------------------------- unpack ---- */
 
 static hawser_status malformed(const char *what, hawser_error *error)
@@ -253,8 +340,12 @@ static hawser_status malformed(const char *what, hawser_error *error)
 /* Returns true if the head is plausible for a state of n entries, so that nothing much larger than the state is ever allocated for it. */
 static bool head_fits(const hw_message *packed, const pack_head *head, size_t n)
 {
+    hawser_type type = (hawser_type)packed->envelope.type;
     uint64_t count = packed->envelope.count, length = packed->envelope.length - sizeof *head;
     if (count == 0 || count > n || head->sparse > 1 || head->width > HW_INT8 || head->compressed > 1)
+        return false;
+    if (value_bytes((hw_width)head->width) > hw_type_size(type) ||
+        (is_whole(type) && (head->width == HW_F16 || head->scales != 0)))
         return false;
     if (head->scales > count || (head->width != HW_INT8 && head->scales != 0) || (!head->sparse && head->first > n - count))
         return false;
@@ -280,13 +371,18 @@ static bool read_int8(const hw_payload *payload, const unsigned char *body, size
     return scales == 0;
 }
 
-/* Reads the indices first, because they decide which 8-bit values share a scale. */
-static bool read_body(const pack_head *head, const unsigned char *body, size_t n, hw_message *message, double *values)
+/* Reads the indices first, because they decide which 8-bit values share a scale. `values` are doubles unless the state is of integers. */
+static bool read_body(const pack_head *head, const unsigned char *body, size_t n, hw_message *message, void *values)
 {
+    hawser_type type = (hawser_type)message->envelope.type;
     size_t count = (size_t)message->envelope.count, scales = (size_t)head->scales;
     const unsigned char *after = body + 2 * scales + count * value_bytes((hw_width)head->width), *end = body + head->raw;
     if (head->sparse ? !read_indices(after, (size_t)(end - after), head->first, n, message) : after != end)
         return false;
+    if (is_whole(type)) {
+        read_whole((hw_width)head->width, body, type, values, count);
+        return true;
+    }
     if (head->width != HW_INT8) {
         read_values((hw_width)head->width, body, values, count);
         return true;
@@ -308,39 +404,55 @@ static hawser_status expand(const hw_message *packed, const pack_head *head, voi
     return malformed(what, error);
 }
 
+/* Reads the body into a message. f32 values are read as doubles first. */
+static hawser_status read_into(const pack_head *head, const unsigned char *body, size_t n, hw_message *message, void *values,
+                               const char *what, hawser_error *error)
+{
+    size_t count = (size_t)message->envelope.count;
+    if (message->envelope.type != HAWSER_F32)
+        return read_body(head, body, n, message, values) ? HAWSER_OK : malformed(what, error);
+    double *wide;
+    HAWSER_TRY(HW_NEW(&wide, count, "unpacked values", error));
+    bool good = read_body(head, body, n, message, wide);
+    for (size_t i = 0; good && i < count; i++)
+        ((float *)values)[i] = (float)wide[i];
+    free(wide);
+    return good ? HAWSER_OK : malformed(what, error);
+}
+
 hawser_status hw_unpack(const hw_message *packed, size_t n, const char *what, hw_message **plain, hawser_error *error)
 {
     pack_head head;
-    double *values;
-    void *body = NULL;
+    void *values, *body = NULL;
     hw_message *made;
     *plain = NULL;
-    if (packed->payload == NULL || packed->envelope.length < sizeof head)
+    if (packed->payload == NULL || packed->envelope.length < sizeof head || packed->envelope.type > HAWSER_I32)
         return malformed(what, error);
     memcpy(&head, packed->payload, sizeof head);
     if (!head_fits(packed, &head, n))
         return malformed(what, error);
     size_t count = (size_t)packed->envelope.count;
-    hw_packing packing = {head.sparse ? HW_SPARSE : HW_DENSE, count,
-                          head.sparse ? count * hw_sparse_entry(n) : sizeof(uint64_t) + count * sizeof(double)};
+    hawser_type type = (hawser_type)packed->envelope.type;
+    hw_encoding encoding = head.sparse ? HW_SPARSE : HW_DENSE;
+    hw_packing packing = {encoding, type, count, hw_payload_bytes(encoding, type, n, count)};
     if (head.compressed)
         HAWSER_TRY(expand(packed, &head, &body, what, error));
     hawser_status status = hw_packing_message(packing, (size_t)head.first, NULL, &made, &values, error);
-    if (status == HAWSER_OK) {
-        uint64_t length = made->envelope.length;
-        made->envelope = packed->envelope;
-        made->envelope.encoding = (uint8_t)packing.encoding;
-        made->envelope.length = length;
-        const unsigned char *from = body != NULL ? body : (const unsigned char *)packed->payload + sizeof head;
-        if (!read_body(&head, from, n, made, values)) {
-            hw_message_free(made);
-            made = NULL;
-            status = malformed(what, error);
-        }
-    } else {
-        made = NULL;
+    if (status != HAWSER_OK) {
+        free(body);
+        return status;
     }
+    uint64_t length = made->envelope.length;
+    made->envelope = packed->envelope;
+    made->envelope.encoding = (uint8_t)packing.encoding;
+    made->envelope.length = length;
+    const unsigned char *from = body != NULL ? body : (const unsigned char *)packed->payload + sizeof head;
+    status = read_into(&head, from, n, made, values, what, error);
     free(body);
+    if (status != HAWSER_OK) {
+        hw_message_free(made);
+        return status;
+    }
     *plain = made;
-    return status;
+    return HAWSER_OK;
 }

@@ -6,9 +6,10 @@
 #include "base/memory.h"
 #include "exchange/reduce.h"
 
-hawser_status hw_range_new(uint32_t blocks, size_t count, size_t begin, size_t end, hw_range *range, hawser_error *error)
+hawser_status hw_range_new(hawser_type type, uint32_t blocks, size_t count, size_t begin, size_t end, hw_range *range,
+                           hawser_error *error)
 {
-    *range = (hw_range){.count = count, .begin = begin, .end = end, .blocks = blocks};
+    *range = (hw_range){.numbers = hw_numbers_of(type), .count = count, .begin = begin, .end = end, .blocks = blocks};
     HAWSER_TRY(HW_NEW(&range->parked, blocks, "parked updates", error));
     HAWSER_TRY(HW_NEW(&range->parts, blocks, "part numbers", error));
     return HW_NEW(&range->done, blocks, "clocks of updates", error);
@@ -67,28 +68,30 @@ void hw_range_drop(hw_range *range, uint32_t begin, uint32_t end, uint64_t clock
             hw_range_drop_oldest(range, block);
 }
 
-void hw_add_scaled(double *restrict to, const double *restrict from, double scale, size_t n)
+size_t hw_add_payload(const hw_payload *payload, size_t begin, size_t end, double scale, void *to, size_t offset)
 {
-    for (size_t i = 0; i < n; i++)
-        to[i] += scale * from[i];
+    const hw_numbers *numbers = hw_numbers_of(payload->type);
+    size_t size = numbers->size, good;
+    if (payload->index32 == NULL && payload->index64 == NULL)
+        good = begin + numbers->add((char *)to + (payload->first + begin - offset) * size,
+                                    (const char *)payload->values + begin * size, scale, end - begin);
+    else
+        good = numbers->scatter(to, offset, payload, begin, end, scale);
+    return good < end ? hw_payload_index(payload, good) : SIZE_MAX;
 }
 
-void hw_add_payload(const hw_payload *payload, size_t begin, size_t end, double scale, double *to, size_t offset)
+static void note(size_t *over, size_t entry)
 {
-    if (payload->index32 == NULL && payload->index64 == NULL) {
-        hw_add_scaled(to + (payload->first + begin - offset), payload->values + begin, scale, end - begin);
-        return;
-    }
-    for (size_t i = begin; i < end; i++)
-        to[hw_payload_index(payload, i) - offset] += scale * payload->values[i];
+    *over = entry < *over ? entry : *over;
 }
 
 /* Returns a piece of one block's update, which may be in parts, or of one sum: NULL if no message updates the piece, the payload itself if it
  * covers the piece, else the sum of the parts in scratch. */
-static const double *leaf(const hw_range *range, hw_range_piece where, uint32_t block, double *scratch)
+static const void *leaf(const hw_range *range, hw_range_piece where, uint32_t block, void *scratch, size_t *over)
 {
     const hw_message *message = range->parked[block].first;
     bool any = false;
+    size_t size = range->numbers->size;
     for (; of_clock(message, where.clock); message = message->next) {
         hw_payload payload = hw_payload_of(message, range->count);
         size_t begin = hw_payload_seek(&payload, where.begin);
@@ -97,33 +100,33 @@ static const double *leaf(const hw_range *range, hw_range_piece where, uint32_t 
             continue;
         bool dense = message->envelope.encoding == HW_DENSE;
         if (!any && dense && end - begin == where.count && !of_clock(message->next, where.clock))
-            return payload.values + begin;
+            return (const char *)payload.values + begin * size;
         if (!any)
-            memset(scratch, 0, where.count * sizeof *scratch);
+            memset(scratch, 0, where.count * size);
         any = true;
-        hw_add_payload(&payload, begin, end, 1, scratch, where.begin);
+        note(over, hw_add_payload(&payload, begin, end, 1, scratch, where.begin));
     }
     return any ? scratch : NULL;
 }
 
-const double *hw_range_sum(const hw_range *range, hw_range_piece where, uint32_t first, uint32_t count, double *scratch)
+const void *hw_range_sum(const hw_range *range, hw_range_piece where, uint32_t first, uint32_t count, void *scratch,
+                         size_t *over)
 {
     const hw_message *parked = hw_range_oldest(range, first, where.clock);
     if (count == 1 || (parked != NULL && parked->envelope.covers == count))
-        return leaf(range, where, first, scratch);
+        return leaf(range, where, first, scratch, over);
     uint32_t left_count = hw_left_of(count);
-    const double *left = hw_range_sum(range, where, first, left_count, scratch);
+    const void *left = hw_range_sum(range, where, first, left_count, scratch, over);
     uint32_t middle = first + left_count, rest = count - left_count;
     if (left == NULL)
-        return hw_range_sum(range, where, middle, rest, scratch);
-    const double *right = hw_range_sum(range, where, middle, rest, scratch + HW_TILE);
+        return hw_range_sum(range, where, middle, rest, scratch, over);
+    const hw_numbers *numbers = range->numbers;
+    const void *right = hw_range_sum(range, where, middle, rest, (char *)scratch + HW_TILE * numbers->size, over);
     if (right == NULL)
         return left;
-    if (left == scratch) {
-        hw_add_scaled(scratch, right, 1, where.count);
-        return scratch;
-    }
-    for (size_t i = 0; i < where.count; i++)
-        scratch[i] = left[i] + right[i];
+    size_t good =
+        left == scratch ? numbers->add(scratch, right, 1, where.count) : numbers->join(scratch, left, right, where.count);
+    if (good < where.count)
+        note(over, where.begin + good);
     return scratch;
 }

@@ -7,8 +7,7 @@
 #ifndef HW_EXCHANGE_RANGE_H
 #define HW_EXCHANGE_RANGE_H
 
-#include "codec/narrow.h"
-#include "exchange/encoding.h"
+#include "exchange/numbers.h"
 
 /* Messages of clocks that are not merged yet, in order. */
 typedef struct hw_parked {
@@ -16,6 +15,7 @@ typedef struct hw_parked {
 } hw_parked;
 
 typedef struct hw_range {
+    const hw_numbers *numbers;
     size_t count;      /* entries of the whole state */
     size_t begin, end; /* entries of the range; begin starts a tile */
     uint32_t blocks;
@@ -30,7 +30,7 @@ typedef struct hw_range_piece {
     uint64_t clock;
 } hw_range_piece;
 
-hawser_status hw_range_new(uint32_t blocks, size_t count, size_t begin, size_t end, hw_range *range,
+hawser_status hw_range_new(hawser_type type, uint32_t blocks, size_t count, size_t begin, size_t end, hw_range *range,
                            hawser_error *error) HAWSER_MUST_USE;
 void hw_range_free(hw_range *range);
 void hw_range_reset(hw_range *range); /* clocks at zero; nothing may be parked */
@@ -44,12 +44,12 @@ void hw_range_drop_oldest(hw_range *range, uint32_t block);
 void hw_range_drop(hw_range *range, uint32_t begin, uint32_t end, uint64_t clock);
 
 /* Returns the canonical sum of a piece over the subtree of blocks [first, first + count); NULL if no block has updated it. The result lies in a
- * payload, which must not be changed, or in `scratch`, which has one tile for each level of the tree (reduce.h) and one more. */
-const double *hw_range_sum(const hw_range *range, hw_range_piece where, uint32_t first, uint32_t count, double *scratch);
+ * payload, which must not be changed, or in `scratch`, which has one tile for each level of the tree (reduce.h) and one more. If an integer
+ * overflows at a node of the tree, the least such entry is stored in *over, unless that is less already. */
+const void *hw_range_sum(const hw_range *range, hw_range_piece where, uint32_t first, uint32_t count, void *scratch,
+                         size_t *over);
 
-/* to += scale * from */
-void hw_add_scaled(double *restrict to, const double *restrict from, double scale, size_t n);
-/* to[index - offset] += scale * value for positions [begin, end) of a payload. */
-void hw_add_payload(const hw_payload *payload, size_t begin, size_t end, double scale, double *to, size_t offset);
+/* to[index - offset] += scale * value for positions [begin, end) of a payload. Returns the first entry that overflows; SIZE_MAX if none does. */
+size_t hw_add_payload(const hw_payload *payload, size_t begin, size_t end, double scale, void *to, size_t offset);
 
 #endif

@@ -13,11 +13,17 @@ static void put(const hw_replica *replica, hw_event_record record)
     hw_log_put(replica->spec.log, &record);
 }
 
+static uint64_t digest_beside(const hw_numbers *numbers, const void *values, size_t count, size_t first)
+{
+    return numbers->size == sizeof(double) ? hw_digest_64(values, count, first) : hw_digest_32(values, count, first);
+}
+
 /* The digest of a vector is kept tile by tile, so that the cost of a merge depends on the updated tiles. */
 void hw_record_tile(hw_replica *replica, size_t tile)
 {
     size_t begin = tile * HW_TILE;
-    uint64_t digest = hw_digest_64(replica->base + begin, hw_tile_end(replica, tile) - begin, begin);
+    uint64_t digest =
+        digest_beside(replica->numbers, replica->base + hw_at(replica, begin), hw_tile_end(replica, tile) - begin, begin);
     replica->digest += digest - replica->tile_digests[tile];
     replica->tile_digests[tile] = digest;
 }
@@ -32,14 +38,16 @@ static uint64_t digest_of(const hw_replica *replica, const hw_message *message)
 {
     hw_payload payload = hw_payload_of(message, replica->spec.count);
     if (payload.index32 == NULL && payload.index64 == NULL)
-        return hw_digest_64(payload.values, payload.count, payload.first);
+        return digest_beside(replica->numbers, payload.values, payload.count, payload.first);
     enum { BATCH = 256 };
     uint64_t sum = 0, places[BATCH];
     for (size_t i = 0, n; i < payload.count; i += n) {
         n = payload.count - i < BATCH ? payload.count - i : BATCH;
         for (size_t k = 0; k < n; k++)
             places[k] = hw_payload_index(&payload, i + k);
-        sum += hw_digest_64_at(payload.values + i, n, places);
+        const char *values = (const char *)payload.values + hw_at(replica, i);
+        sum += replica->numbers->size == sizeof(double) ? hw_digest_64_at(values, n, places)
+                                                        : hw_digest_32_at(values, n, places);
     }
     return sum;
 }
@@ -143,14 +151,15 @@ void hw_record_write(hw_replica *replica, const hw_message *message, bool flush)
     put(replica, record);
 }
 
-void hw_record_alone(hw_replica *replica, uint64_t clock, bool last)
+void hw_record_alone(hw_replica *replica, uint64_t clock, bool last, bool flush)
 {
     if (hw_records(replica))
-        put(replica, (hw_event_record){.kind = HW_EVENT_WRITE,
-                                       .flags = HW_EVENT_VALUES | (last ? HW_EVENT_LAST : 0),
-                                       .part = replica->ranges[0].parts[replica->spec.block],
-                                       .clock = clock,
-                                       .last = UINT64_MAX});
+        put(replica, (hw_event_record){
+                         .kind = HW_EVENT_WRITE,
+                         .flags = (uint8_t)(HW_EVENT_VALUES | (last ? HW_EVENT_LAST : 0) | (flush ? HW_EVENT_FLUSH : 0)),
+                         .part = replica->ranges[0].parts[replica->spec.block],
+                         .clock = clock,
+                         .last = UINT64_MAX});
 }
 
 void hw_record_seen(hw_replica *replica, const hw_message *message)

@@ -19,7 +19,7 @@ void hw_set_bits(uint64_t *bits, size_t begin, size_t end)
 
 void hw_set_apart(hw_replica *replica)
 {
-    memcpy(replica->origin, replica->base, replica->spec.count * sizeof(double));
+    memcpy(replica->origin, replica->base, hw_at(replica, replica->spec.count));
     replica->apart = true;
 }
 
@@ -30,6 +30,12 @@ static hawser_status check_spec(const hw_replica_spec *spec, hawser_error *error
     bool range = !spec->values || (spec->own_begin <= spec->own_end && spec->own_end <= spec->count);
     bool adding = spec->adding == NULL || (!spec->values && spec->sources == spec->blocks && spec->blocks > 1);
     bool rule = isfinite(spec->rule.damping) && spec->rule.damping != 0 && isfinite(spec->rule.gain) && spec->rule.gain > 0;
+    bool whole = hw_numbers_of(spec->type)->whole;
+    bool plain = spec->rule.damping == 1 && spec->rule.gain == 1 && spec->rule.merge == NULL;
+    if (whole && !(plain && spec->rounding == HW_F64 && spec->filter.kind != HW_FILTER_RELATIVE))
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                           "state '%s' is of integers: it has no damping, gain, merge function, rounding or relative filter",
+                           spec->name);
     if (blocks && source && range && rule && adding)
         return HAWSER_OK;
     return hawser_fail(error, HAWSER_BAD_ARGUMENT,
@@ -49,11 +55,19 @@ static bool needs_rounding(const hw_replica_spec *spec)
     return spec->rounding != HW_F64 && spec->blocks > 1 && !spec->values;
 }
 
+static hawser_status new_entries(const hw_replica *replica, char **out, size_t n, const char *what, hawser_error *error)
+{
+    void *made = NULL;
+    hawser_status status = hw_new_array(&made, n, replica->numbers->size, what, error);
+    *out = made;
+    return status;
+}
+
 static hawser_status allocate_held(hw_replica *replica, hawser_error *error)
 {
     const hw_replica_spec *spec = &replica->spec;
     size_t n = spec->count;
-    HAWSER_TRY(HW_NEW(&replica->held, n, "held updates", error));
+    HAWSER_TRY(new_entries(replica, &replica->held, n, "held updates", error));
     HAWSER_TRY(HW_NEW(&replica->selected, hw_words(n), "a filter's selection", error));
     if (needs_filter(spec)) {
         HAWSER_TRY(HW_NEW(&replica->score, n, "a filter's scores", error));
@@ -75,7 +89,7 @@ static hawser_status allocate_ranges(hw_replica *replica, hawser_error *error)
         uint32_t k = replica->range_count;
         size_t begin = spec->adding != NULL ? spec->adding->ranges[k].begin : 0;
         size_t end = spec->adding != NULL ? spec->adding->ranges[k].end : spec->count;
-        hawser_status status = hw_range_new(spec->blocks, spec->count, begin, end, &replica->ranges[k], error);
+        hawser_status status = hw_range_new(spec->type, spec->blocks, spec->count, begin, end, &replica->ranges[k], error);
         if (status != HAWSER_OK) {
             hw_range_free(&replica->ranges[k]);
             return status;
@@ -91,15 +105,17 @@ static hawser_status allocate(hw_replica *replica, hawser_error *error)
     for (uint32_t blocks = 1; blocks < spec->blocks && levels <= 32;
          blocks += blocks < UINT32_MAX / 2 ? blocks : UINT32_MAX / 2)
         levels++;
-    HAWSER_TRY(HW_NEW(&replica->base, n, "a state's values", error));
-    HAWSER_TRY(HW_NEW(&replica->cache, n, "a state's cache", error));
-    HAWSER_TRY(HW_NEW(&replica->origin, n, "a state's cache", error));
-    HAWSER_TRY(HW_NEW(&replica->scratch, (levels + 1) * HW_TILE, "scratch of a merge", error));
+    HAWSER_TRY(new_entries(replica, &replica->base, n, "a state's values", error));
+    HAWSER_TRY(new_entries(replica, &replica->cache, n, "a state's cache", error));
+    HAWSER_TRY(new_entries(replica, &replica->origin, n, "a state's cache", error));
+    HAWSER_TRY(new_entries(replica, &replica->scratch, (levels + 1) * HW_TILE, "scratch of a merge", error));
     HAWSER_TRY(HW_NEW(&replica->touched, hw_words(replica->tiles), "a state's touched ranges", error));
     HAWSER_TRY(HW_NEW(&replica->stale, hw_words(replica->tiles), "a state's changed ranges", error));
     HAWSER_TRY(allocate_ranges(replica, error));
     if (spec->rule.merge != NULL)
-        HAWSER_TRY(HW_NEW(&replica->sum, n, "the sum for a merge function", error));
+        HAWSER_TRY(new_entries(replica, &replica->sum, n, "the sum for a merge function", error));
+    if (spec->rule.merge != NULL && spec->type != HAWSER_F64)
+        HAWSER_TRY(HW_NEW(&replica->given, 2 * n, "the numbers for a merge function", error));
     if (spec->log != NULL)
         HAWSER_TRY(HW_NEW(&replica->tile_digests, replica->tiles, "digests of a state", error));
     if (needs_filter(spec) || needs_rounding(spec))
@@ -115,6 +131,7 @@ hawser_status hw_replica_new(const hw_replica_spec *spec, hw_replica **replica, 
     hw_replica *made = NULL;
     HAWSER_TRY(HW_NEW(&made, 1, "a replica", error));
     made->spec = *spec;
+    made->numbers = hw_numbers_of(spec->type);
     if (!needs_rounding(spec))
         made->spec.rounding = HW_F64;
     made->tiles = spec->count / HW_TILE + (spec->count % HW_TILE != 0);
@@ -124,8 +141,8 @@ hawser_status hw_replica_new(const hw_replica_spec *spec, hw_replica **replica, 
         return status;
     }
     if (spec->initial != NULL) {
-        memcpy(made->base, spec->initial, spec->count * sizeof(double));
-        memcpy(made->cache, spec->initial, spec->count * sizeof(double));
+        memcpy(made->base, spec->initial, hw_at(made, spec->count));
+        memcpy(made->cache, spec->initial, hw_at(made, spec->count));
     }
     made->spec.initial = NULL;
     made->gain = made->next_gain = spec->rule.gain;
@@ -148,28 +165,29 @@ void hw_replica_free(hw_replica *replica)
     hw_messages_free(replica->early);
     hw_messages_free(replica->outgoing);
     hw_spares_free(&replica->spares);
-    void *const arrays[] = {replica->base,  replica->cache,    replica->origin, replica->scratch, replica->touched,
-                            replica->stale, replica->ranges,   replica->sum,    replica->held,    replica->score,
-                            replica->since, replica->selected, replica->rest,   replica->scales,  replica->tile_digests};
+    void *const arrays[] = {replica->base,     replica->cache, replica->origin, replica->scratch,
+                            replica->touched,  replica->stale, replica->ranges, replica->sum,
+                            replica->given,    replica->held,  replica->score,  replica->since,
+                            replica->selected, replica->rest,  replica->scales, replica->tile_digests};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         free(arrays[i]);
     hw_clock_table_free(&replica->clocks);
     free(replica);
 }
 
-double *hw_replica_cache(hw_replica *replica)
+void *hw_replica_cache(hw_replica *replica)
 {
     return replica->cache;
 }
 
-const double *hw_replica_base(const hw_replica *replica)
+const void *hw_replica_base(const hw_replica *replica)
 {
     return replica->base;
 }
 
-double *hw_replica_take_base(hw_replica *replica)
+void *hw_replica_take_base(hw_replica *replica)
 {
-    double *base = replica->base;
+    void *base = replica->base;
     replica->base = NULL;
     return base;
 }
@@ -184,7 +202,7 @@ void hw_replica_touch(hw_replica *replica, size_t first, size_t count)
     hw_set_bits(replica->touched, first / HW_TILE, last / HW_TILE + 1);
 }
 
-hawser_status hw_replica_inc(hw_replica *replica, const uint64_t *keys, const double *values, size_t count,
+hawser_status hw_replica_inc(hw_replica *replica, const uint64_t *keys, const void *values, size_t count,
                              hawser_error *error)
 {
     const hw_replica_spec *spec = &replica->spec;
@@ -193,11 +211,11 @@ hawser_status hw_replica_inc(hw_replica *replica, const uint64_t *keys, const do
         if (keys[i] < begin || keys[i] >= end)
             return hawser_fail(error, HAWSER_BAD_ARGUMENT, "state '%s': block %u may not change entry %llu, only %zu to %zu",
                                spec->name, spec->block, (unsigned long long)keys[i], begin, end);
-    double gain = hw_gain_now(replica);
-    for (size_t i = 0; i < count; i++) {
-        replica->cache[keys[i]] += gain * values[i];
+    size_t good = replica->numbers->inc(replica->cache, keys, values, hw_gain_now(replica), count);
+    if (good < count)
+        return hw_cannot_send(replica, (size_t)keys[good], values, good, error);
+    for (size_t i = 0; i < count; i++)
         hw_set_bit(replica->touched, (size_t)keys[i] / HW_TILE);
-    }
     return HAWSER_OK;
 }
 
@@ -272,13 +290,13 @@ static void forget_touched(hw_replica *replica)
 void hw_replica_rollback(hw_replica *replica)
 {
     if (!replica->ended)
-        memcpy(replica->cache, hw_origin(replica), replica->spec.count * sizeof(double));
+        memcpy(replica->cache, hw_origin(replica), hw_at(replica, replica->spec.count));
     forget_touched(replica);
 }
 
 void hw_replica_zero(hw_replica *replica)
 {
-    size_t bytes = replica->spec.count * sizeof(double);
+    size_t bytes = hw_at(replica, replica->spec.count);
     memset(replica->base, 0, bytes);
     memset(replica->cache, 0, bytes);
     replica->apart = hw_holds(replica); /* else nothing reads the origin, and its pages stay untouched */

@@ -11,8 +11,8 @@
 #ifndef HW_EXCHANGE_REPLICA_H
 #define HW_EXCHANGE_REPLICA_H
 
-#include "exchange/encoding.h"
 #include "exchange/exchange.h"
+#include "exchange/numbers.h"
 #include "exchange/range.h"
 
 /* The updates that this block adds up for others, by range of the replica's `adding`. A range whose run is empty is unused. */
@@ -20,14 +20,16 @@ typedef struct hw_adder {
     hw_range *ranges;
     uint64_t *sent;    /* by range: clocks whose sums are sent */
     uint32_t *missing; /* by range: blocks that have not done the clock whose sums are sent next */
-    double *sum;       /* the sum that is being made, by entry of the state */
+    char *sum;         /* the sum that is being made, by entry of the state */
 } hw_adder;
 
 struct hw_replica {
     hw_replica_spec spec;
-    double *base, *cache, *origin, *held;
-    double *scratch; /* a tile per level of the canonical tree */
-    double *sum;     /* the sum for a merge function of the user; else NULL */
+    const hw_numbers *numbers;
+    char *base, *cache, *origin, *held; /* entries of the state's type */
+    char *scratch;                      /* a tile per level of the canonical tree */
+    char *sum;                          /* the sum for a merge function of the user; else NULL */
+    double *given;                      /* f32: base and sum as doubles for that function; else NULL */
     size_t tiles;
     uint64_t *touched; /* one bit per tile: the unit has declared a change */
     uint64_t *stale;   /* one bit per tile */
@@ -120,7 +122,7 @@ static inline bool hw_adds(const hw_replica *replica)
     return replica->spec.adding != NULL && replica->policy.kind == HW_POLICY_BSP;
 }
 
-static inline const double *hw_origin(const hw_replica *replica)
+static inline const char *hw_origin(const hw_replica *replica)
 {
     return replica->apart ? replica->origin : replica->base;
 }
@@ -129,6 +131,19 @@ static inline size_t hw_tile_end(const hw_replica *replica, size_t tile)
 {
     size_t end = (tile + 1) * HW_TILE;
     return end < replica->spec.count ? end : replica->spec.count;
+}
+
+/* Returns where an entry of one of the replica's vectors is. */
+static inline size_t hw_at(const hw_replica *replica, size_t entry)
+{
+    return entry * replica->numbers->size;
+}
+
+/* Returns true if the unit has changed an entry: it compares bits, not numbers. */
+static inline bool hw_differs(const hw_replica *replica, size_t entry)
+{
+    size_t at = hw_at(replica, entry);
+    return hw_bits_differ(replica->numbers, replica->cache + at, hw_origin(replica) + at);
 }
 
 static inline bool hw_bit(const uint64_t *bits, size_t i)
@@ -156,7 +171,7 @@ void hw_set_bits(uint64_t *bits, size_t begin, size_t end);
 void hw_set_apart(hw_replica *replica);
 
 /* merge.c: applies a checked update to base at once. */
-void hw_apply(hw_replica *replica, const hw_message *message);
+hawser_status hw_apply(hw_replica *replica, const hw_message *message, hawser_error *error) HAWSER_MUST_USE;
 /* merge.c: fails with the error of an early message, if there was one. */
 hawser_status hw_early_error(const hw_replica *replica, hawser_error *error) HAWSER_MUST_USE;
 /* merge.c: marks the tiles of a payload as stale. */
@@ -191,7 +206,7 @@ hw_changes hw_count_selected(const hw_replica *replica);
 /* Returns true if an entry is held, apart from a rounding remainder. */
 static inline bool hw_waits(const hw_replica *replica, size_t entry)
 {
-    return replica->held[entry] != 0 && (replica->rest == NULL || !hw_bit(replica->rest, entry));
+    return !hw_is_zero(replica->numbers, replica->held, entry) && (replica->rest == NULL || !hw_bit(replica->rest, entry));
 }
 /* filter.c: selects as many of the waiting entries `all` as fit the quota. */
 void hw_filter_select(hw_replica *replica, uint64_t clock, uint32_t part, hw_changes all);
@@ -206,13 +221,13 @@ void hw_record_begin(hw_replica *replica);
 void hw_record_read(hw_replica *replica, uint64_t clock);
 void hw_record_defer(hw_replica *replica, uint64_t clock);
 void hw_record_write(hw_replica *replica, const hw_message *message, bool flush);
-void hw_record_alone(hw_replica *replica, uint64_t clock, bool last); /* a cut without a receiver */
+void hw_record_alone(hw_replica *replica, uint64_t clock, bool last, bool flush); /* a cut without a receiver */
 void hw_record_seen(hw_replica *replica, const hw_message *message);
 void hw_record_forget(hw_replica *replica);
 void hw_record_end(hw_replica *replica, uint64_t clocks);
 
-/* cut.c: the error for a value that cannot be sent. */
-hawser_status hw_not_finite(const hw_replica *replica, size_t entry, double value, hawser_error *error);
+/* cut.c: the error for an update that cannot be sent: of an integer it overflows; `values[i]` is the value of `entry`. */
+hawser_status hw_cannot_send(const hw_replica *replica, size_t entry, const void *values, size_t i, hawser_error *error);
 /* cut.c: stores the part of a tile that the unit may have changed; returns false if there is none. */
 bool hw_changed_part(const hw_replica *replica, size_t tile, size_t *begin, size_t *end);
 

@@ -5,7 +5,7 @@
 
 double hw_rounded(const hw_replica *replica, size_t entry)
 {
-    double value = replica->held[entry];
+    double value = replica->numbers->load(replica->held, entry);
     if (replica->spec.rounding != HW_INT8)
         return hw_narrowed(value, replica->spec.rounding);
     int exponent = replica->scales[entry / HW_TILE];
@@ -18,7 +18,7 @@ static void find_scale(hw_replica *replica, size_t tile)
     double most = 0;
     for (size_t i = tile * HW_TILE; i < hw_tile_end(replica, tile); i++)
         if (hw_bit(replica->selected, i))
-            most = fmax(most, fabs(replica->held[i]));
+            most = fmax(most, fabs(replica->numbers->load(replica->held, i)));
     replica->scales[tile] = (int16_t)hw_scale_for(most);
 }
 

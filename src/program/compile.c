@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/finite.h"
 #include "base/memory.h"
+#include "exchange/numbers.h"
 #include "program/plan.h"
 
 #define REFUSE(...) return hawser_fail(error, HAWSER_BAD_PROGRAM, __VA_ARGS__)
@@ -186,12 +186,15 @@ static hawser_status check_data(const hw_plan *plan, const hawser_state *state, 
 
 static hawser_status check_initial(const hawser_state *state, hawser_error *error)
 {
+    const hw_numbers *numbers = hw_numbers_of(state->type);
     size_t count = state->initial != NULL ? hw_state_count(state) : 0;
-    size_t bad = hw_first_not_finite_f64(state->initial, count);
-    if (bad < count)
-        return hawser_fail(error, HAWSER_NOT_FINITE, "%s state '%s' begins with %g at number %zu; all must be finite",
-                           hw_state_kind_name(state->kind), state->name, state->initial[bad], bad);
-    return HAWSER_OK;
+    size_t bad = numbers->first_not_finite(state->initial, count);
+    if (bad == count)
+        return HAWSER_OK;
+    char text[HW_NUMBER_TEXT];
+    numbers->text(state->initial, bad, text);
+    return hawser_fail(error, HAWSER_NOT_FINITE, "%s state '%s' begins with %s at number %zu; all must be finite",
+                       hw_state_kind_name(state->kind), state->name, text, bad);
 }
 
 static hawser_status check_operator(const hawser_operator *operator, hawser_error * error)

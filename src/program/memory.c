@@ -98,14 +98,15 @@ static void of_shares(hw_plan *plan, hw_state_plan *own, uint64_t *read)
         largest = end - begin > largest ? end - begin : largest;
     }
     uint64_t copies = own->state->kind == HW_STORED ? 3 : own->state->tied_to != NULL ? 2 : 1;
-    own->block_bytes = largest * sizeof(double) * copies;
-    plan->memory_needed += (largest * here < doubles ? largest * here : doubles) * sizeof(double) * copies;
+    uint64_t size = hw_state_size(own->state);
+    own->block_bytes = largest * size * copies;
+    plan->memory_needed += (largest * here < doubles ? largest * here : doubles) * size * copies;
     if (own->state->kind != HW_STORED)
         return;
-    uint64_t all = doubles * here * sizeof(double);
+    uint64_t all = doubles * here * size;
     *read = all > *read ? all : *read;
     if (plan->settings.nodes > 1)
-        plan->memory_needed += in_flight(plan, doubles) * sizeof(double);
+        plan->memory_needed += in_flight(plan, doubles) * size;
 }
 
 /* Returns the numbers in updates that a node has at once. All blocks of a process share one buffer of an update. Half as much again is in the holes
@@ -129,10 +130,10 @@ static void of_replicas(hw_plan *plan, hw_state_plan *own)
     bool loose = is_loose(plan, state, &flights), values = state->kind == HW_PARTITIONED || own->sources == 1;
     uint64_t copies = 2 + (loose && blocks > 1) + (own->filter.kind != HW_FILTER_NONE ? FILTERED : 0) +
                       (own->rounding != HW_F64 ? ROUNDED : 0);
-    own->block_bytes = copies * doubles * sizeof(double);
+    own->block_bytes = copies * doubles * hw_state_size(state);
     uint64_t sent = of_updates(plan, doubles, flights, loose, values);
     plan->memory_needed += own->block_bytes * blocks_of_a_node(&plan->settings);
-    plan->memory_needed += (sent + doubles) * sizeof(double); /* and the result */
+    plan->memory_needed += (sent + doubles) * hw_state_size(state); /* and the result */
 }
 
 /* Returns the memory of reductions: shares of two at a time, and with several nodes also a sum, the shares of other nodes, and the results that are

@@ -270,6 +270,17 @@ static hawser_status check_parallel_data(const hw_plan *plan, const hawser_opera
         unit->name, replicated->name, data->name, plan->settings.blocks);
 }
 
+/* The share of a value by which the relative filter orders changes is no integer. */
+static hawser_status check_filter(const hw_state_plan *own, hawser_error *error)
+{
+    const hawser_state *state = own->state;
+    if (own->filter.kind != HW_FILTER_RELATIVE || !hw_type_is_whole(state->type))
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_BAD_PROGRAM,
+                       "state '%s' is of %s, which the relative filter cannot order; use another --filter", state->name,
+                       hw_type_name(state->type));
+}
+
 static hawser_status check_memory(const hw_plan *plan, hawser_error *error)
 {
     const hw_plan_settings *settings = &plan->settings;
@@ -323,6 +334,7 @@ hawser_status hw_parallelise(hw_plan *plan, const hw_plan_settings *settings, ha
             continue;
         find_sources(plan, own);
         describe(plan, own);
+        HAWSER_TRY(check_filter(own, error));
     }
     hw_plan_memory(plan);
     return check_memory(plan, error);

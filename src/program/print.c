@@ -92,6 +92,14 @@ static void print_tree(const hw_plan *plan, const hawser_operator *operator, int
         print_tree(plan, child, depth + 1, physical, out);
 }
 
+/* Returns the type of a state's numbers for its description; f64 needs no word. */
+static const char *type_text(const hawser_state *state)
+{
+    static const char *const types[] = {
+        [HAWSER_F64] = "", [HAWSER_F32] = " f32", [HAWSER_I64] = " i64", [HAWSER_I32] = " i32"};
+    return types[state->type];
+}
+
 static void print_shape(const hawser_state *state, FILE *out)
 {
     static const char *const layouts[] = {"dense", "CSC", "CSR", "dense rows"};
@@ -102,11 +110,11 @@ static void print_shape(const hawser_state *state, FILE *out)
                 hw_split_name(state->split));
         break;
     case HW_REPLICATED:
-        fprintf(out, "replicated %zu x %zu, damping %g, gain %g", state->rows, state->cols, state->rule.damping,
-                state->rule.gain);
+        fprintf(out, "replicated %zu x %zu%s, damping %g, gain %g", state->rows, state->cols, type_text(state),
+                state->rule.damping, state->rule.gain);
         break;
-    case HW_PARTITIONED: fprintf(out, "partitioned %zu", state->rows); break;
-    case HW_LOCAL: fprintf(out, "local, width %zu", state->rows); break;
+    case HW_PARTITIONED: fprintf(out, "partitioned %zu%s", hw_state_count(state), type_text(state)); break;
+    case HW_LOCAL: fprintf(out, "local, width %zu%s", state->rows, type_text(state)); break;
     case HW_STORED:
         fprintf(out, "stored %zu, %s%s", state->rows,
                 state->function != NULL ? "updated by all blocks with " : "one writer per chunk",

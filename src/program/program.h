@@ -17,12 +17,13 @@ struct hawser_state {
     char *name;
     uint32_t number;
     hw_state_kind kind;
+    hawser_type type;            /* of its numbers; not of data */
     const hawser_matrix *matrix; /* data */
     hawser_split split;          /* data */
     const double *costs;         /* data: cost of each column or row besides its entries; NULL: none */
     size_t rows,
         cols; /* of a replicated state; rows is the count of a partitioned or stored state, the width of a local one */
-    const double *initial;
+    const void *initial; /* of the state's type */
     hawser_rule rule;
     hawser_form form; /* replicated: the form in which deltas are sent */
     hawser_state *along;
@@ -83,8 +84,15 @@ const char *hw_split_name(hawser_split split);
 hawser_state *hw_program_state(const hawser_program *program, const char *name); /* NULL: none of that name */
 /* Returns the number of a declared metric; UINT32_MAX if there is none. */
 uint32_t hw_program_metric(const hawser_program *program, const char *name);
-/* Returns the number of doubles of a whole state; 0 for data. */
+/* Returns the number of entries of a whole state, and their bytes; 0 for data. */
 size_t hw_state_count(const hawser_state *state);
+size_t hw_state_bytes(const hawser_state *state);
+/* Returns the bytes of one entry. */
+size_t hw_state_size(const hawser_state *state);
+/* Returns "f64", "f32", "i64" or "i32". */
+const char *hw_type_name(hawser_type type);
+/* Returns true for a type of integers. */
+bool hw_type_is_whole(hawser_type type);
 /* Returns the number of columns or rows over which a data state, or the data state of a local one, is split. */
 size_t hw_state_extent(const hawser_state *state);
 /* Returns true for a data state of which each block has its own range of columns or rows. */

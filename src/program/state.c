@@ -5,6 +5,7 @@
 
 #include "base/layout.h"
 #include "base/memory.h"
+#include "base/type.h"
 #include "codec/forms.h"
 #include "linalg/sound.h"
 #include "program/program.h"
@@ -49,6 +50,28 @@ size_t hw_state_count(const hawser_state *state)
     case HW_LOCAL: return state->rows * hw_state_extent(state);
     }
     return 0;
+}
+
+size_t hw_state_size(const hawser_state *state)
+{
+    return hw_type_size(state->type);
+}
+
+size_t hw_state_bytes(const hawser_state *state)
+{
+    return hw_state_count(state) * hw_state_size(state);
+}
+
+const char *hw_type_name(hawser_type type)
+{
+    static const char *const names[] = {
+        [HAWSER_F64] = "f64", [HAWSER_F32] = "f32", [HAWSER_I64] = "i64", [HAWSER_I32] = "i32"};
+    return names[type];
+}
+
+bool hw_type_is_whole(hawser_type type)
+{
+    return type == HAWSER_I64 || type == HAWSER_I32;
 }
 
 bool hw_state_is_split(const hawser_state *state)
@@ -142,12 +165,47 @@ void hawser_state_expect(hawser_state *state, size_t entries)
         state->expected = entries;
 }
 
+/* Stores the type of a state; one that does not exist is a mistake. */
+static void set_type(hawser_state *state, hawser_type type)
+{
+    if ((unsigned)type > HAWSER_I32)
+        hw_program_mistake(state->program, HAWSER_BAD_PROGRAM, "state '%s': there is no type %d of numbers", state->name,
+                           (int)type);
+    else
+        state->type = type;
+}
+
+static void check_rule(const hawser_state *state)
+{
+    const hawser_rule *rule = &state->rule;
+    if (!(rule->damping >= 0) || !isfinite(rule->damping) || !(rule->gain >= 0) || !isfinite(rule->gain))
+        hw_program_mistake(state->program, HAWSER_BAD_PROGRAM,
+                           "state '%s' has damping %g and gain %g; both must be above zero", state->name, rule->damping,
+                           rule->gain);
+    else if (hw_type_is_whole(state->type) && (rule->damping != 1 || rule->gain != 1 || rule->merge != NULL))
+        hw_program_mistake(
+            state->program, HAWSER_BAD_PROGRAM,
+            "state '%s' is of %s, whose updates are added up exactly: it can have no %s; leave it out, or make "
+            "the state of f64",
+            state->name, hw_type_name(state->type),
+            rule->merge != NULL  ? "merge function"
+            : rule->damping != 1 ? "damping"
+                                 : "gain");
+}
+
 hawser_state *hawser_replicated_state(hawser_program *program, const char *name, size_t rows, size_t cols,
                                       const double *initial, hawser_rule rule)
+{
+    return hawser_replicated_state_of(program, name, HAWSER_F64, rows, cols, initial, rule);
+}
+
+hawser_state *hawser_replicated_state_of(hawser_program *program, const char *name, hawser_type type, size_t rows,
+                                         size_t cols, const void *initial, hawser_rule rule)
 {
     hawser_state *state = add(program, name, HW_REPLICATED);
     if (state == NULL)
         return NULL;
+    set_type(state, type);
     state->rows = rows;
     state->cols = cols;
     state->initial = initial;
@@ -158,9 +216,7 @@ hawser_state *hawser_replicated_state(hawser_program *program, const char *name,
         state->rule.gain = 1;
     if (rows == 0 || cols == 0 || rows > SIZE_MAX / 16 / cols)
         hw_program_mistake(program, HAWSER_BAD_PROGRAM, "state '%s' has an impossible size, %zu x %zu", name, rows, cols);
-    if (!(rule.damping >= 0) || !isfinite(rule.damping) || !(rule.gain >= 0) || !isfinite(rule.gain))
-        hw_program_mistake(program, HAWSER_BAD_PROGRAM, "state '%s' has damping %g and gain %g; both must be above zero",
-                           name, rule.damping, rule.gain);
+    check_rule(state);
     return state;
 }
 
@@ -290,6 +346,10 @@ void hawser_encoding(hawser_state *replicated, hawser_form form)
             replicated->program, HAWSER_BAD_PROGRAM,
             "'%s' cannot be sent in form %d: only deltas of a replicated state are rounded, to bf16, f16 or int8",
             replicated->name, (int)form);
+    else if (form != HAWSER_EXACT && hw_type_is_whole(replicated->type))
+        hw_program_mistake(replicated->program, HAWSER_BAD_PROGRAM,
+                           "state '%s' is of %s, which is sent exactly: it cannot be rounded (hawser_encoding, --encoding)",
+                           replicated->name, hw_type_name(replicated->type));
     else
         replicated->form = form;
 }

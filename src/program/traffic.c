@@ -13,27 +13,27 @@ typedef struct tally {
     uint64_t *out;   /* bytes, by node */
 } tally;
 
-/* Counts one message of a block with this many entries. */
-static void send(const tally *t, uint32_t block, uint32_t to, uint64_t entries)
+/* Counts one message of a block with the values of this many bytes. */
+static void send(const tally *t, uint32_t block, uint32_t to, uint64_t bytes)
 {
     const hw_plan_settings *settings = &t->plan->settings;
     uint32_t node = hw_view_node(t->view, block);
     if (to == HW_TO_LOCAL || (to < settings->blocks && hw_view_node(t->view, to) == node))
         return;
     if (to < settings->blocks) {
-        t->out[node] += entries * sizeof(double);
+        t->out[node] += bytes;
         return;
     }
     hw_topology_sends(settings->graph, node, t->sends);
     for (uint32_t n = 0; n < settings->nodes; n++)
-        t->out[n] += t->sends[n] * entries * sizeof(double);
+        t->out[n] += t->sends[n] * bytes;
 }
 
 /* Counts the sums of a range that a block sends: one for each subtree of its run. */
-static void send_sums(const tally *t, uint32_t block, const hw_adding_range *range)
+static void send_sums(const tally *t, const hawser_state *state, uint32_t block, const hw_adding_range *range)
 {
     for (uint32_t b = range->run.begin; b < range->run.end;) {
-        send(t, block, range->to, range->end - range->begin);
+        send(t, block, range->to, (range->end - range->begin) * hw_state_size(state));
         b = hw_subtree_in(t->plan->settings.blocks, b, range->run).end;
     }
 }
@@ -43,9 +43,9 @@ static hawser_status add_up(const tally *t, const hawser_state *state, uint32_t 
     const hw_plan_settings *settings = &t->plan->settings;
     hw_adding *adding;
     HAWSER_TRY(hw_adding_new(settings->adding, t->view, block, state->number, hw_state_count(state), &adding, error));
-    send(t, block, adding->own_to, hw_state_count(state));
+    send(t, block, adding->own_to, hw_state_bytes(state));
     for (uint32_t k = 0; adding->adds && k < adding->range_count; k++)
-        send_sums(t, block, &adding->ranges[k]);
+        send_sums(t, state, block, &adding->ranges[k]);
     hw_adding_free(adding);
     return HAWSER_OK;
 }
@@ -63,7 +63,7 @@ static hawser_status count(const tally *t, const hw_state_plan *own, bool in_ste
         if (in_step && state->kind == HW_REPLICATED && own->sources == blocks)
             HAWSER_TRY(add_up(t, state, block, error));
         else
-            send(t, block, HW_TO_BLOCKS, end - begin);
+            send(t, block, HW_TO_BLOCKS, (end - begin) * hw_state_size(state));
     }
     return HAWSER_OK;
 }

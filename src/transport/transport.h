@@ -68,7 +68,8 @@ typedef enum hw_encoding { HW_DENSE = 1, HW_SPARSE, HW_PACKED } hw_encoding;
 
 /* The envelope, of fixed-width fields. A network transport writes it on the wire, little-endian, and byte counts include it. */
 typedef struct hw_envelope {
-    uint16_t kind;        /* hw_message_kind */
+    uint8_t kind;         /* hw_message_kind */
+    uint8_t type;         /* hawser_type of the entries, updates only */
     uint8_t form;         /* hw_form, updates only */
     uint8_t encoding;     /* hw_encoding, updates only */
     uint32_t source;      /* endpoint; for updates the block */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "hawser/matrix.h"
 
 #define FRAME_MAGIC     UINT32_C(0x314d5748) /* "HWM1" */
 #define HANDSHAKE_MAGIC UINT32_C(0x52535748) /* "HWSR" */
@@ -73,7 +74,8 @@ size_t hw_frame_pack(unsigned char *to, const hw_frame *frame)
     at = put64(at, frame->chunk);
     if (frame->type == HW_FRAME_BEGIN) {
         const hw_envelope *e = &frame->envelope;
-        at = put16(at, e->kind);
+        *at++ = e->kind;
+        *at++ = e->type;
         *at++ = e->form;
         *at++ = e->encoding;
         at = put32(at, e->source);
@@ -108,7 +110,8 @@ size_t hw_frame_size(const unsigned char *from)
 
 static const char *unpack_envelope(const unsigned char *at, hw_envelope *e, uint64_t chunk)
 {
-    e->kind = get16(&at);
+    e->kind = *at++;
+    e->type = *at++;
     e->form = *at++;
     e->encoding = *at++;
     e->source = get32(&at);
@@ -132,6 +135,8 @@ static const char *unpack_envelope(const unsigned char *at, hw_envelope *e, uint
     e->checksum = get64(&at);
     if (e->kind < HW_MESSAGE_TRIGGER || e->kind >= HW_MESSAGE_KINDS)
         return "it sent a message of an unknown kind";
+    if (e->type > HAWSER_I32)
+        return "it sent a message with numbers of an unknown type";
     if (e->length > HW_WIRE_PAYLOAD_MOST)
         return "it sent a message that is longer than the limit";
     if (chunk > e->length || (chunk == 0 && e->length > 0))

@@ -91,7 +91,7 @@ static void live(hw_replica *replica, uint64_t *clock, uint8_t what)
 {
     hw_message *message = NULL;
     if (what & 1)
-        hw_replica_cache(replica)[what % 8] += 1;
+        cache_of(replica)[what % 8] += 1;
     if ((what & 32) && hw_replica_defer(replica, *clock, what & 4, 3)) {
         *clock += (what & 4) != 0;
         return;
@@ -155,7 +155,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         drop_next(replica);
         live(replica, &clock, what);
         for (size_t i = 0; i < ENTRIES; i++)
-            if (isnan(hw_replica_base(replica)[i]))
+            if (isnan(base_of(replica)[i]))
                 abort();
     }
     hw_replica_free(replica);

@@ -36,6 +36,9 @@ typedef struct fixture {
     uint32_t near_table, held_table;
     hawser_matrix matrix, sparse, part;
     double doubles[ROWS * COLUMNS], doubles_out[ROWS * COLUMNS];
+    float singles[1];
+    int64_t longs[1];
+    int32_t ints[1];
     uint64_t offsets[COLUMNS + 1];
     uint32_t indices[COLUMNS], columns[2];
     char path[TEXT], options_path[TEXT], model_path[TEXT], store_path[TEXT], data_path[TEXT];
@@ -216,9 +219,12 @@ static void make_program(fixture *f)
     f->local = hawser_local_state(p, "local", f->data, 1, NULL);
     f->stored = hawser_stored_state(p, "stored", COLUMNS, f->data, NULL, "add", NULL);
     f->states[0] = f->state;
+    hawser_state *f32 = hawser_replicated_state_of(p, "f32", HAWSER_F32, COLUMNS, 1, NULL, (hawser_rule){0});
+    hawser_state *i64 = hawser_replicated_state_of(p, "i64", HAWSER_I64, COLUMNS, 1, NULL, (hawser_rule){0});
+    hawser_state *i32 = hawser_replicated_state_of(p, "i32", HAWSER_I32, COLUMNS, 1, NULL, (hawser_rule){0});
     hawser_metric_declare(p, "metric", HAWSER_SUM);
     hawser_reduces(hawser_unit(hawser_root(p), "probe", probe, HAWSER_READS(f->data),
-                               HAWSER_UPDATES(f->state, f->local, f->stored, f->other)),
+                               HAWSER_UPDATES(f->state, f->local, f->stored, f->other, f32, i64, i32)),
                    1);
     hawser_operator *loop = hawser_loop(hawser_root(p), "loop", (hawser_until){.clocks = 2}, hawser_bsp());
     hawser_unit(loop, "rest", rest, NULL, HAWSER_UPDATES(f->state));

@@ -47,6 +47,7 @@ GIVEN = {
     "const char * path": "f->path", "const char * name": "f->name", "const char * state": "f->name",
     "const char * metric": "f->metric", "const char * loop": "f->loop", "const char * format": '"words"',
     "const double *": "f->doubles", "double *": "f->doubles_out", "double **": "&f->truth", "const double **": "&f->doubles_at",
+    "const float *": "f->singles", "const int64_t *": "f->longs", "const int32_t *": "f->ints",
     "const uint32_t *": "f->columns", "const uint64_t *": "f->keys", "uint64_t *": "f->numbers_out",
     "uint32_t *": "&f->number", "size_t *": "f->sizes_out", "const size_t *": "f->dims", "const void *": "f->doubles",
     "hawser_type *": "&f->type_out",
@@ -68,6 +69,7 @@ SPECIAL = {
     ("hawser_stored_state", "initial"): "NULL", ("hawser_stored_state", "count"): "COLUMNS",
     ("hawser_stored_state", "function"): '"add"', ("hawser_stored_state", "parameters"): "NULL",
     ("hawser_local_state", "initial"): "NULL", ("hawser_replicated_state", "initial"): "NULL",
+    ("hawser_replicated_state_of", "name"): '"fresh"', ("hawser_replicated_state_of", "initial"): "NULL",
     ("hawser_partitioned_state", "along"): "f->data", ("hawser_stored_state", "along"): "f->data",
     ("hawser_local_state", "along"): "f->data", ("hawser_data_costs", "data"): "f->data",
     ("hawser_tie", "local"): "f->local", ("hawser_tie", "replicated"): "f->state",
@@ -97,6 +99,8 @@ SPECIAL = {
     ("hawser_batch_pack", "memory"): "f->doubles_out", ("hawser_batch_pack", "bytes"): "sizeof f->doubles_out",
     ("hawser_store_clock", "first"): "0", ("hawser_store_clock", "last"): "0",
 }
+for calls in ("hawser_cache", "hawser_view", "hawser_inc", "hawser_result"):
+    SPECIAL |= {(f"{calls}_{kind}", "state"): f'"{kind}"' for kind in ("f32", "i64", "i32")}
 # Pointers that are documented to be optional: the call must end as the sound one does.
 OPTIONAL = {
     ("*", "error"), ("*", "user"), ("*", "initial"), ("*", "weights"),
@@ -109,7 +113,8 @@ OPTIONAL = {
     ("hawser_stored_state", "along"), ("hawser_partitioned_state", "along"), ("hawser_data_costs", "costs"),
     ("hawser_branch", "name"), ("hawser_loop", "name"), ("hawser_unit", "reads"), ("hawser_unit", "updates"),
     ("hawser_unit_one", "reads"), ("hawser_unit_one", "updates"), ("hawser_scratch_size", "release"), ("hawser_scratch_record", "visit"),
-    ("hawser_part", "first"), ("hawser_result", "count"), ("hawser_prefetch", "keys"), ("hawser_observe", "observer"),
+    ("hawser_part", "first"), ("hawser_result", "count"), ("hawser_result_f32", "count"), ("hawser_result_i64", "count"),
+    ("hawser_result_i32", "count"), ("hawser_prefetch", "keys"), ("hawser_observe", "observer"),
     ("hawser_store_open", "options"), ("hawser_store_find", "table"), ("hawser_store_serve", "serving"),
     ("hawser_read_number", "value"), ("hawser_print_number", "text"), 
     # A mistake that no program can remember, or that its first child remembers.

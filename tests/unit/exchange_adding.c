@@ -476,7 +476,7 @@ static void a_sum_that_overflows_is_reported(void **state)
     open_world(&w, &how, true, 1);
     for (uint32_t b = 0; b < 2; b++) {
         hw_replica_begin(w.replicas[b], 0, (hw_policy){HW_POLICY_BSP, 0});
-        hw_replica_cache(w.replicas[b])[1100] = 1.5e308;
+        cache_of(w.replicas[b])[1100] = 1.5e308;
     }
     check(hw_replica_cut(w.replicas[1], 0, true, false, &message, &error), &error);
     assert_int_equal(message->envelope.destination, HW_TO_LOCAL);

@@ -152,9 +152,9 @@ static inline void cluster_cut(cluster *c, uint32_t b, bool last, bool flush)
 /* Changes entry i by `delta`, through the gain, as a unit does, and counts the change. */
 static inline void cluster_change(cluster *c, uint32_t b, size_t i, double delta)
 {
-    hw_replica_cache(c->replicas[b])[i] += hw_replica_gain(c->replicas[b]) * delta;
+    cache_of(c->replicas[b])[i] += hw_replica_gain(c->replicas[b]) * delta;
     c->computed[i] += delta;
-    c->magnitude[i] += fabs(delta) + fabs(hw_replica_cache(c->replicas[b])[i]);
+    c->magnitude[i] += fabs(delta) + fabs(cache_of(c->replicas[b])[i]);
 }
 
 static inline bool cluster_ready(const cluster *c, uint32_t b)

@@ -71,7 +71,7 @@ static void run(uint32_t blocks, hw_policy policy, hw_replica_spec spec, uint64_
     for (uint32_t b = 0; b < blocks; b++) {
         deferred += hw_replica_figures_of(c.replicas[b])->deferred;
         for (size_t i = 0; i < N; i++)
-            assert_true(fabs(hw_replica_base(c.replicas[b])[i] - spec.rule.damping * c.computed[i]) <= (exact ? 0 : 1e-12));
+            assert_true(fabs(base_of(c.replicas[b])[i] - spec.rule.damping * c.computed[i]) <= (exact ? 0 : 1e-12));
     }
     assert_true(policy.kind == HW_POLICY_BSP ? deferred == 0 : deferred > 3);
     cluster_close(&c);
@@ -212,8 +212,7 @@ static void full_queues_stop_no_block(void **state)
         assert_true(most <= (policies[p].kind == HW_POLICY_SSP ? 4 : 3)); /* without deferring it would be 400 */
         cluster_end(&c, LONG);
         for (size_t i = 0; i < N; i++)
-            assert_true(hw_replica_base(c.replicas[0])[i] == c.computed[i] &&
-                        hw_replica_base(c.replicas[1])[i] == c.computed[i]);
+            assert_true(base_of(c.replicas[0])[i] == c.computed[i] && base_of(c.replicas[1])[i] == c.computed[i]);
         cluster_close(&c);
     }
 }

@@ -147,7 +147,7 @@ static void sums_have_one_shape(void **state)
         for (int some = 0; some < 2; some++) { /* some or all blocks have updates */
             double values[COUNT], scalars[MOST];
             hw_range range;
-            check(hw_range_new(count, COUNT, 0, COUNT, &range, &error), &error);
+            check(hw_range_new(HAWSER_F64, count, COUNT, 0, COUNT, &range, &error), &error);
             for (uint32_t b = 0; b < count; b++) {
                 scalars[b] = NAN;
                 if (some && hw_random_below(&random, 3) == 0)
@@ -163,7 +163,9 @@ static void sums_have_one_shape(void **state)
             }
             double want = tree_of(scalars, count);
             assert_true(some || hw_reduce_scalars(scalars, count) == want);
-            const double *sum = hw_range_sum(&range, (hw_range_piece){0, COUNT, 0}, 0, count, scratch);
+            size_t over = SIZE_MAX;
+            const double *sum = hw_range_sum(&range, (hw_range_piece){0, COUNT, 0}, 0, count, scratch, &over);
+            assert_true(over == SIZE_MAX);
             assert_true(isnan(want) ? sum == NULL : sum != NULL && sum[2] == want);
             hw_range_free(&range);
         }

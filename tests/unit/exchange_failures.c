@@ -57,7 +57,7 @@ static hawser_status one_clock(exchange *e, uint32_t b, uint64_t clock, bool val
     const uint64_t keys[] = {begin, begin + 7};
     HAWSER_TRY(hw_replica_merge(e->replicas[b], clock, error));
     for (size_t i = begin; i < begin + count; i++)
-        hw_replica_cache(e->replicas[b])[i] += 1.0 + (double)i;
+        cache_of(e->replicas[b])[i] += 1.0 + (double)i;
     HAWSER_TRY(hw_replica_cut(e->replicas[b], clock, false, false, &message, error));
     HAWSER_TRY(send(e, b, message, error));
     if (!values)
@@ -89,8 +89,7 @@ static void fail_each(hw_policy policy, bool values, hw_filter filter)
         atomic_store(&countdown, 0);
         for (uint32_t b = 0; status == HAWSER_OK && b < BLOCKS; b++)
             for (size_t i = 0; i < ENTRIES; i++)
-                assert_true(fabs(hw_replica_base(e.replicas[b])[i] - hw_replica_base(e.replicas[0])[i]) <=
-                            1e-9 * (1.0 + (double)i));
+                assert_true(fabs(base_of(e.replicas[b])[i] - base_of(e.replicas[0])[i]) <= 1e-9 * (1.0 + (double)i));
         for (uint32_t b = 0; b < BLOCKS; b++)
             hw_replica_free(e.replicas[b]);
         if (atomic_load(&live) != before)

@@ -253,7 +253,7 @@ static void replicas_take_packed_updates(void **state)
         hw_replica_begin(replicas[b], 0, (hw_policy){HW_POLICY_SSP, 1});
     }
     for (size_t i = 0; i < N; i += 3)
-        hw_replica_cache(replicas[0])[i] = (double)i;
+        cache_of(replicas[0])[i] = (double)i;
     hw_message *plain, *packed;
     check(hw_replica_cut(replicas[0], 0, true, false, &plain, &error), &error);
     check(hw_pack(plain, N, &packed, &error), &error);

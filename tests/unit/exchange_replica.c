@@ -68,7 +68,7 @@ static void one_block_keeps_its_values_bit_by_bit(void **state)
         cluster_merge(&c, 0);
         assert_true(clock == 0 || same_bits(hw_replica_cache(c.replicas[0]), values, 700));
         for (size_t i = 0; i < 700; i++)
-            values[i] = hw_replica_cache(c.replicas[0])[i] = spread(&random);
+            values[i] = cache_of(c.replicas[0])[i] = spread(&random);
         hw_message *message;
         check(hw_replica_cut(c.replicas[0], (uint64_t)clock, true, false, &message, &error), &error);
         assert_null(message);

@@ -55,17 +55,16 @@ static void remainders_stay_small(void **state)
                 assert_true(wire_bytes(&c) < 60 + N * (widths[w] == HW_INT8 ? 1.01 : 2.01));
                 let_in(&c);
                 for (size_t i = 0; i < N; i++) {
-                    double lack = fabs(hw_replica_base(c.replicas[1])[i] - c.computed[i]);
+                    double lack = fabs(base_of(c.replicas[1])[i] - c.computed[i]);
                     assert_true(lack <= 1.05 * units[w] * most + 1e-10);
-                    assert_true(fabs(hw_replica_cache(c.replicas[0])[i] - c.computed[i]) <
-                                1e-10); /* the own cache lacks nothing */
+                    assert_true(fabs(cache_of(c.replicas[0])[i] - c.computed[i]) < 1e-10); /* the own cache lacks nothing */
                 }
             }
             for (uint32_t b = 0; b < 2; b++)
                 cluster_cut(&c, b, true, true);
             cluster_end(&c, 61);
             for (size_t i = 0; i < N; i++)
-                assert_true(fabs(hw_replica_base(c.replicas[1])[i] - c.computed[i]) < 1e-11);
+                assert_true(fabs(base_of(c.replicas[1])[i] - c.computed[i]) < 1e-11);
             cluster_close(&c);
         }
 }
@@ -80,7 +79,7 @@ static void remainders_wait_for_a_change(void **state)
         cluster_change(&c, 0, 600, 1.0 / 3);
         cluster_cut(&c, 0, true, false);
         let_in(&c);
-        double first = hw_replica_base(c.replicas[1])[600];
+        double first = base_of(c.replicas[1])[600];
         assert_true(first != 1.0 / 3 && fabs(first - 1.0 / 3) <= units[w] / 3);
         cluster_cut(&c, 0, true, false);
         assert_true(c.links[1][0].last->envelope.count == 0);
@@ -89,7 +88,7 @@ static void remainders_wait_for_a_change(void **state)
         cluster_cut(&c, 0, true, false);
         assert_true(c.links[1][0].last->envelope.count == 1);
         let_in(&c);
-        assert_true(fabs(hw_replica_base(c.replicas[1])[600] - 1.0 / 3) < fabs(first - 1.0 / 3) / 2);
+        assert_true(fabs(base_of(c.replicas[1])[600] - 1.0 / 3) < fabs(first - 1.0 / 3) / 2);
         cluster_close(&c);
     }
 }
@@ -106,10 +105,9 @@ static void entries_that_round_to_zero_are_held(void **state)
         cluster_change(&c, 0, 700, 0.125); /* another tile, another scale */
         cluster_cut(&c, 0, true, false);
         let_in(&c);
-        assert_true(hw_replica_base(c.replicas[1])[3] == 127 * (clock + 1));
-        assert_true(hw_replica_base(c.replicas[1])[700] == 0.125 * (clock + 1));
-        assert_true(hw_replica_base(c.replicas[1])[4] ==
-                    (clock < 4 ? 0 : 1)); /* half a unit rounds to even, which is zero */
+        assert_true(base_of(c.replicas[1])[3] == 127 * (clock + 1));
+        assert_true(base_of(c.replicas[1])[700] == 0.125 * (clock + 1));
+        assert_true(base_of(c.replicas[1])[4] == (clock < 4 ? 0 : 1)); /* half a unit rounds to even, which is zero */
     }
     cluster_close(&c);
 }
@@ -125,8 +123,8 @@ static void flushed_entries_are_exact(void **state)
         cluster_change(&c, 0, 7, 1e-300);
         cluster_cut(&c, 0, true, true);
         let_in(&c);
-        assert_true(hw_replica_base(c.replicas[1])[5] == 1.0 / 3 && hw_replica_base(c.replicas[1])[6] == 1e300);
-        assert_true(hw_replica_base(c.replicas[1])[7] == 1e-300);
+        assert_true(base_of(c.replicas[1])[5] == 1.0 / 3 && base_of(c.replicas[1])[6] == 1e300);
+        assert_true(base_of(c.replicas[1])[7] == 1e-300);
         cluster_close(&c);
     }
 }
@@ -142,14 +140,14 @@ static void extreme_values_arrive(void **state)
         cluster_cut(&c, 0, true, false);
         let_in(&c);
     }
-    assert_true(hw_replica_base(c.replicas[1])[0] == 150000);
+    assert_true(base_of(c.replicas[1])[0] == 150000);
     cluster_close(&c);
     hw_replica_spec spec = spec_of(HW_BF16);
     spec.blocks = spec.sources = 1;
     cluster_open(&c, spec, policies[0], 1);
     cluster_change(&c, 0, 0, 1.0 / 3);
     cluster_cut(&c, 0, true, false);
-    assert_true(hw_replica_base(c.replicas[0])[0] == 1.0 / 3);
+    assert_true(base_of(c.replicas[0])[0] == 1.0 / 3);
     cluster_close(&c);
 }
 

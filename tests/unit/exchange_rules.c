@@ -20,7 +20,7 @@ static void bsp_shows_nothing_before_the_merge(void **state)
     cluster_cut(&c, 1, true, false);
     assert_false(cluster_ready(&c, 0));
     pass_all(&c);
-    assert_true(cluster_ready(&c, 0) && hw_replica_base(c.replicas[0])[0] == 0);
+    assert_true(cluster_ready(&c, 0) && base_of(c.replicas[0])[0] == 0);
     cluster_merge(&c, 0);
     cluster_change(&c, 0, 2, 9);
     cluster_cut(&c, 0, true, false); /* clock 1 of block 0 reaches block 1 before it has merged clock 0: it stays parked */
@@ -45,7 +45,7 @@ static void ssp_folds_around_unsent_changes(void **state)
     pass_all(&c);
     const double base[3] = {5, 0, 0}, cache[3] = {9, 0, 0}, after[3] = {5.5, 0, 0};
     assert_true(same_bits(hw_replica_base(c.replicas[0]), base, 3));
-    assert_true(hw_replica_cache(c.replicas[0])[0] == 4); /* contents change only at a merge */
+    assert_true(cache_of(c.replicas[0])[0] == 4); /* contents change only at a merge */
     cluster_merge(&c, 0);
     assert_true(same_bits(hw_replica_cache(c.replicas[0]), cache, 3));
     cluster_cut(&c, 0, true, false);
@@ -72,7 +72,7 @@ static void a_part_is_sent_once(void **state)
         cluster_cut(&c, 1, true, false);
         pass_all(&c);
         cluster_end(&c, 1);
-        assert_true(hw_replica_base(c.replicas[0])[0] == 3 && hw_replica_base(c.replicas[1])[0] == 3);
+        assert_true(base_of(c.replicas[0])[0] == 3 && base_of(c.replicas[1])[0] == 3);
         cluster_close(&c);
     }
 }
@@ -83,16 +83,16 @@ static void rollback_returns_to_the_last_cut(void **state)
     cluster c;
     cluster_open(&c, plain_spec(2, 3), bsp, 1);
     cluster_merge(&c, 0);
-    hw_replica_cache(c.replicas[0])[0] = 1;
+    cache_of(c.replicas[0])[0] = 1;
     cluster_cut(&c, 0, false, false);
-    hw_replica_cache(c.replicas[0])[0] = 100;
+    cache_of(c.replicas[0])[0] = 100;
     hw_replica_touch(c.replicas[0], 1, 1);
     hw_replica_rollback(c.replicas[0]);
-    assert_true(hw_replica_cache(c.replicas[0])[0] == 1);
+    assert_true(cache_of(c.replicas[0])[0] == 1);
     cluster_cut(&c, 0, true, false);
     cluster_cut(&c, 1, true, false);
     cluster_end(&c, 1);
-    assert_true(hw_replica_base(c.replicas[1])[0] == 1);
+    assert_true(base_of(c.replicas[1])[0] == 1);
     cluster_close(&c);
 }
 
@@ -144,7 +144,7 @@ static void partitioned_ranges_are_sent_as_values(void **state)
             for (uint32_t b = 0; b < 3; b++) {
                 cluster_merge(&c, b);
                 for (size_t i = 1000 * b / 3; i < 1000 * (b + 1) / 3; i += clock == 1 ? 100 : 1)
-                    hw_replica_cache(c.replicas[b])[i] = 1 / (double)(i + clock + 3);
+                    cache_of(c.replicas[b])[i] = 1 / (double)(i + clock + 3);
             }
             for (uint32_t b = 0; b < 3; b++)
                 cluster_cut(&c, b, true, false);
@@ -172,8 +172,8 @@ static void only_touched_ranges_are_compared(void **state)
     cluster c;
     cluster_open(&c, plain_spec(2, 5000), bsp, 1);
     cluster_merge(&c, 0);
-    hw_replica_cache(c.replicas[0])[4000] = 2;
-    hw_replica_cache(c.replicas[0])[10] = 1;
+    cache_of(c.replicas[0])[4000] = 2;
+    cache_of(c.replicas[0])[10] = 1;
     hw_replica_touch(c.replicas[0], 4000, 1);
     hw_replica_touch(c.replicas[0], 4999, SIZE_MAX);
     cluster_cut(&c, 0, true, false);
@@ -182,7 +182,7 @@ static void only_touched_ranges_are_compared(void **state)
     pass_all(&c);
     cluster_merge(&c, 0);
     cluster_merge(&c, 1);
-    assert_true(hw_replica_cache(c.replicas[1])[4000] == 2 && hw_replica_cache(c.replicas[1])[10] == 0);
+    assert_true(cache_of(c.replicas[1])[4000] == 2 && cache_of(c.replicas[1])[10] == 0);
     const uint64_t key = 77;
     const double three = 3;
     hw_replica_touch(c.replicas[0], 0, 0); /* only increments change entries */
@@ -191,7 +191,7 @@ static void only_touched_ranges_are_compared(void **state)
     cluster_cut(&c, 1, true, false);
     pass_all(&c);
     cluster_merge(&c, 1);
-    assert_true(hw_replica_cache(c.replicas[1])[77] == 3);
+    assert_true(cache_of(c.replicas[1])[77] == 3);
     cluster_close(&c);
 }
 
@@ -207,13 +207,13 @@ static void increments_go_through_the_gain(void **state)
     const uint64_t keys[] = {2, 9, 2}, beyond = 10;
     const double values[] = {1, 2, 3};
     check(hw_replica_inc(c.replicas[0], keys, values, 3, &error), &error);
-    assert_true(hw_replica_cache(c.replicas[0])[2] == 16 && hw_replica_cache(c.replicas[0])[9] == 8);
+    assert_true(cache_of(c.replicas[0])[2] == 16 && cache_of(c.replicas[0])[9] == 8);
     assert_int_equal(hw_replica_inc(c.replicas[0], &beyond, values, 1, &error), HAWSER_BAD_ARGUMENT);
     assert_non_null(strstr(error.text, "'v'"));
     cluster_cut(&c, 0, true, false);
     cluster_cut(&c, 1, true, false);
     cluster_end(&c, 1);
-    assert_true(hw_replica_base(c.replicas[1])[2] == 4 && hw_replica_base(c.replicas[0])[9] == 2);
+    assert_true(base_of(c.replicas[1])[2] == 4 && base_of(c.replicas[0])[9] == 2);
     cluster_close(&c);
 }
 
@@ -232,8 +232,8 @@ static void numbers_that_are_not_finite_are_rejected(void **state)
             spec.filter = (hw_filter){HW_FILTER_ABSOLUTE, 100, 3};
         check(hw_replica_new(&spec, &replica, &error), &error);
         hw_replica_begin(replica, 0, bsp);
-        hw_replica_cache(replica)[700] = bad[kind % 3];
-        hw_replica_cache(replica)[3] = 1;
+        cache_of(replica)[700] = bad[kind % 3];
+        cache_of(replica)[3] = 1;
         assert_int_equal(hw_replica_cut(replica, 0, true, false, &message, &error), HAWSER_NOT_FINITE);
         assert_null(message);
         assert_non_null(strstr(error.text, "'v'"));
@@ -267,7 +267,7 @@ static void the_users_merge_replaces_the_formula(void **state)
         }
         pass_all(&c);
         cluster_end(&c, 1);
-        assert_true(hw_replica_base(c.replicas[0])[5] == 8 && hw_replica_cache(c.replicas[1])[700] == 4);
+        assert_true(base_of(c.replicas[0])[5] == 8 && cache_of(c.replicas[1])[700] == 4);
         assert_int_equal(calls, policy ? 4 : 2); /* per merge under BSP: once with the whole sum, at each block */
         cluster_close(&c);
     }
@@ -307,7 +307,7 @@ static void tied_state_and_rebuild_agree(void **state)
                 for (size_t i = 0; i < ROWS; i++)
                     v[i] += A[b][j][i] * copy[b][j];
         for (size_t i = 0; i < ROWS; i++)
-            assert_true(fabs(hw_replica_base(c.replicas[round % BLOCKS])[i] - v[i]) < 1e-12);
+            assert_true(fabs(base_of(c.replicas[round % BLOCKS])[i] - v[i]) < 1e-12);
         for (uint32_t b = 0; b < BLOCKS; b++) {
             hw_replica *replica = c.replicas[b];
             hw_replica_zero(replica);
@@ -323,7 +323,7 @@ static void tied_state_and_rebuild_agree(void **state)
             assert_true(hw_replica_gain(c.replicas[b]) == 1);
             for (size_t j = 0; j < COLS; j++)
                 for (size_t i = 0; i < ROWS; i++)
-                    hw_replica_cache(c.replicas[b])[i] += A[b][j][i] * copy[b][j];
+                    cache_of(c.replicas[b])[i] += A[b][j][i] * copy[b][j];
             check(hw_replica_cut(c.replicas[b], 0, true, false, &message, &error), &error);
             cluster_send(&c, b, message);
             c.clock[b]++;
@@ -331,7 +331,7 @@ static void tied_state_and_rebuild_agree(void **state)
         cluster_end(&c, 1);
         for (uint32_t b = 0; b < BLOCKS; b++) {
             for (size_t i = 0; i < ROWS; i++)
-                assert_true(fabs(hw_replica_base(c.replicas[b])[i] - v[i]) < 1e-12);
+                assert_true(fabs(base_of(c.replicas[b])[i] - v[i]) < 1e-12);
             assert_true(same_bits(hw_replica_base(c.replicas[b]), hw_replica_base(c.replicas[0]), ROWS));
             hw_replica_plain(c.replicas[b], false);
             assert_true(hw_replica_gain(c.replicas[b]) == spec.rule.gain);
@@ -352,14 +352,14 @@ static void updates_of_a_coming_epoch_wait(void **state)
     pass_all(&c);
     check(hw_replica_end(c.replicas[1], 1, &error), &error);
     hw_replica_begin(c.replicas[1], 4, ssp);
-    hw_replica_cache(c.replicas[1])[1] = 6;
+    cache_of(c.replicas[1])[1] = 6;
     check(hw_replica_cut(c.replicas[1], 0, true, false, &message, &error), &error);
     check(hw_replica_accept(c.replicas[0], message, &error), &error);
-    assert_true(hw_replica_base(c.replicas[0])[1] == 0);
+    assert_true(base_of(c.replicas[0])[1] == 0);
     check(hw_replica_end(c.replicas[0], 1, &error), &error);
-    assert_true(hw_replica_base(c.replicas[0])[1] == 0);
+    assert_true(base_of(c.replicas[0])[1] == 0);
     hw_replica_begin(c.replicas[0], 4, ssp);
-    assert_true(hw_replica_base(c.replicas[0])[1] == 6 && hw_replica_clocks(c.replicas[0])->done[1] == 1);
+    assert_true(base_of(c.replicas[0])[1] == 6 && hw_replica_clocks(c.replicas[0])->done[1] == 1);
     cluster_close(&c);
 }
 
@@ -419,7 +419,7 @@ static void wrong_messages_are_rejected(void **state)
         (m = update(2, 0, 0, 1))->envelope.last = 1;
         assert_int_equal(hw_replica_accept(r, m, NULL), HAWSER_OK);
         assert_int_equal(hw_replica_end(r, 1, NULL), HAWSER_OK);
-        assert_true(hw_replica_base(r)[1] == 3);
+        assert_true(base_of(r)[1] == 3);
         refuse(r, update(1, 1, 0, 1), HAWSER_BAD_INPUT, "over");
         cluster_close(&c);
     }
@@ -447,14 +447,14 @@ static void the_gain_changes_between_clocks(void **state)
     hw_replica_set_gain(c.replicas[0], 2);
     cluster_merge(&c, 0);
     assert_true(hw_replica_gain(c.replicas[0]) == 2);
-    hw_replica_cache(c.replicas[0])[0] = 2;
+    cache_of(c.replicas[0])[0] = 2;
     hw_replica_set_gain(c.replicas[0], 8); /* inside a clock: changes under gain 2 are sent as such */
     assert_true(hw_replica_gain(c.replicas[0]) == 2);
     cluster_cut(&c, 0, true, false);
     cluster_cut(&c, 1, true, false);
     pass_all(&c);
     cluster_merge(&c, 0);
-    assert_true(hw_replica_cache(c.replicas[0])[0] == 1 && hw_replica_gain(c.replicas[0]) == 8);
+    assert_true(cache_of(c.replicas[0])[0] == 1 && hw_replica_gain(c.replicas[0]) == 8);
     cluster_close(&c);
 }
 

@@ -44,7 +44,7 @@ static hawser_status work(worker *self)
             HAWSER_TRY(drain(self));
         HAWSER_TRY(hw_replica_merge(self->replica, clock, &self->error));
         for (size_t i = 0; i < LARGE; i++)
-            hw_replica_cache(self->replica)[i] += (double)(self->block + 1 + i % 5);
+            cache_of(self->replica)[i] += (double)(self->block + 1 + i % 5);
         HAWSER_TRY(hw_replica_cut(self->replica, clock, true, false, &message, &self->error));
         HAWSER_TRY(send_to_all(self, message));
     }
@@ -81,7 +81,7 @@ static void run_threads(hw_policy policy)
     for (uint32_t b = 0; b < BLOCKS; b++) {
         check(workers[b].error.status, &workers[b].error);
         for (size_t i = 0; i < LARGE; i++) /* whole numbers: exact in any order */
-            assert_true(hw_replica_base(workers[b].replica)[i] == CLOCKS * (6 + 3 * (double)(i % 5)));
+            assert_true(base_of(workers[b].replica)[i] == CLOCKS * (6 + 3 * (double)(i % 5)));
         hw_replica_free(workers[b].replica);
     }
     transport->ops->free(transport);

@@ -52,7 +52,7 @@ static void bsp_calls_the_merge_function_once_per_clock(void **state)
     cluster_end(&c, CLOCKS);
     for (uint32_t b = 0; b < BLOCKS; b++)
         for (size_t i = 0; i < ENTRIES; i++)
-            assert_float_equal(hw_replica_base(c.replicas[b])[i], expected[i], 1e-15);
+            assert_float_equal(base_of(c.replicas[b])[i], expected[i], 1e-15);
     assert_true(expected[0] != 0 && expected[3] == 0);
     cluster_close(&c);
 }

@@ -79,7 +79,7 @@ static void open_summing(summing *s, uint64_t seed, notes *n)
 static void change_a_sign(cluster *c, uint32_t b)
 {
     size_t i = (size_t)hw_random_below(&c->random, c->n);
-    double *at = hw_replica_cache(c->replicas[b]) + i;
+    double *at = cache_of(c->replicas[b]) + i;
     if (*at == 0.0)
         *at = -*at;
     hw_replica_touch(c->replicas[b], i, 1);

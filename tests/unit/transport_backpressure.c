@@ -16,7 +16,7 @@ static hw_message *message_of(hw_message_kind kind, uint64_t number, size_t leng
     hw_message *message = NULL;
     assert_int_equal(hw_message_new(length, &message, NULL), HAWSER_OK);
     memset(message->payload, (int)(number % 251), length);
-    message->envelope.kind = (uint16_t)kind;
+    message->envelope.kind = (uint8_t)kind;
     message->envelope.clock = number;
     return message;
 }

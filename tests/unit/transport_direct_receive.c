@@ -162,7 +162,7 @@ static void expect_whole(receiver *self, uint64_t number, size_t length)
 static size_t frame_of(unsigned char *to, hw_message_kind kind, uint64_t number, size_t length)
 {
     hw_frame frame = {.type = HW_FRAME_BEGIN, .chunk = length};
-    frame.envelope = (hw_envelope){.kind = (uint16_t)kind, .clock = number, .length = length};
+    frame.envelope = (hw_envelope){.kind = (uint8_t)kind, .clock = number, .length = length};
     size_t head = hw_frame_pack(to, &frame);
     for (size_t i = 0; i < length; i++)
         to[head + i] = byte_of(number, i);

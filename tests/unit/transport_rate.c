@@ -16,7 +16,7 @@ static void open_two(node nodes[2])
 static void send_as(node *from, hw_message_kind kind, uint32_t source, uint32_t destination, uint64_t number, size_t length)
 {
     hw_message *message = numbered(number, length);
-    message->envelope.kind = (uint16_t)kind;
+    message->envelope.kind = (uint8_t)kind;
     message->envelope.source = source;
     message->envelope.destination = destination;
     assert_int_equal(hw_net_send(from->net, 0, message, NULL), HAWSER_OK);

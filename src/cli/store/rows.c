@@ -63,6 +63,7 @@ static void print_number(FILE *out, const rows *r, size_t row, uint32_t i)
     case HAWSER_F32: print_shortest(out, (double)((const float *)(const void *)at)[i], HAWSER_F32); return;
     case HAWSER_F64: print_shortest(out, ((const double *)(const void *)at)[i], HAWSER_F64); return;
     case HAWSER_I64: fprintf(out, "%" PRId64, ((const int64_t *)(const void *)at)[i]); return;
+    case HAWSER_I32: return; /* no table has i32 */
     }
 }
 

@@ -97,6 +97,27 @@ static hw_state_part *find_view(hawser_context *context, const char *name, const
     return part;
 }
 
+/* A call that returns or takes numbers of a type: its name without the type. */
+typedef struct typed_call {
+    const char *name;
+    hawser_type type;
+} typed_call;
+
+/* Returns whether the state has the type of the call; else the call is refused, with the call for the state's type. */
+static bool has_type(hawser_context *context, const hawser_state *state, typed_call call)
+{
+    static const char *const suffixes[] = {
+        [HAWSER_F64] = "", [HAWSER_F32] = "_f32", [HAWSER_I64] = "_i64", [HAWSER_I32] = "_i32"};
+    if (state->type == call.type)
+        return true;
+    bool sound = context->failed == HAWSER_OK;
+    refuse(context, "%s%s: state '%s' is of %s; use %s%s", call.name, suffixes[call.type], state->name,
+           hw_type_name(state->type), call.name, suffixes[state->type]);
+    if (sound)
+        fprintf(stderr, "hawser: %s\n", context->worker->error.text);
+    return false;
+}
+
 /* Fetches a block's own columns, and all columns of whole states, before a unit that declares them begins. */
 static hawser_status fetch_parts(hawser_context *context)
 {
@@ -269,16 +290,17 @@ hawser_status hawser_data_fetch(hawser_context *context, const char *state, cons
     return hw_fetch_columns(&context->worker->mailbox, part->state, columns, count);
 }
 
-double *hawser_cache(hawser_context *context, const char *state)
+/* Returns the cache or the values of a state of a type; NULL if the call is refused. */
+static void *cache(hawser_context *context, const char *state, typed_call call)
 {
-    hw_state_part *part = find_view(context, state, "hawser_cache", HW_REPLICATED, HW_REPLICATED, true);
-    return part != NULL ? hw_replica_cache(part->replica) : NULL;
+    hw_state_part *part = find_view(context, state, call.name, HW_REPLICATED, HW_REPLICATED, true);
+    return part != NULL && has_type(context, part->state, call) ? hw_replica_cache(part->replica) : NULL;
 }
 
-const double *hawser_view(hawser_context *context, const char *state)
+static const void *view(hawser_context *context, const char *state, typed_call call)
 {
-    hw_state_part *part = find_view(context, state, "hawser_view", HW_REPLICATED, HW_PARTITIONED, false);
-    if (part == NULL)
+    hw_state_part *part = find_view(context, state, call.name, HW_REPLICATED, HW_PARTITIONED, false);
+    if (part == NULL || !has_type(context, part->state, call))
         return NULL;
     if (updates(context, part->state))
         return hw_replica_cache(part->replica);
@@ -294,16 +316,17 @@ static hw_state_part *find_own(hawser_context *context, const char *name, const 
     return find_view(context, name, call, stored ? HW_STORED : HW_LOCAL, stored ? HW_STORED : HW_PARTITIONED, false);
 }
 
-double *hawser_local(hawser_context *context, const char *state)
+static void *local(hawser_context *context, const char *state, typed_call call)
 {
-    hw_state_part *part = find_own(context, state, "hawser_local");
-    if (part == NULL)
+    hw_state_part *part = find_own(context, state, call.name);
+    if (part == NULL || !has_type(context, part->state, call))
         return NULL;
     if (part->state->kind == HW_STORED && part->state->function != NULL) {
-        refuse(context, "hawser_local: every block changes stored state '%s'; use hawser_inc", state);
+        refuse(context, "%s: every block changes stored state '%s'; use hawser_inc", call.name, state);
         return NULL;
     }
-    return part->replica != NULL ? hw_replica_cache(part->replica) + part->begin : part->work;
+    return part->replica != NULL ? (char *)hw_replica_cache(part->replica) + part->begin * hw_state_size(part->state)
+                                 : (void *)part->work;
 }
 
 size_t hawser_part(hawser_context *context, const char *state, size_t *first)
@@ -373,21 +396,46 @@ hawser_status hawser_touch(hawser_context *context, const char *state, size_t fi
     return HAWSER_OK;
 }
 
-hawser_status hawser_inc(hawser_context *context, const char *state, const uint64_t *keys, const double *values,
-                         size_t count)
+static hawser_status inc(hawser_context *context, const char *state, const uint64_t *keys, const void *values, size_t count,
+                         typed_call call)
 {
-    hw_state_part *part = find(context, state, "hawser_inc", HW_REPLICATED, HW_STORED, true);
-    if (part == NULL)
+    hw_state_part *part = find(context, state, call.name, HW_REPLICATED, HW_STORED, true);
+    if (part == NULL || !has_type(context, part->state, call))
         return failed(context);
     if (count > 0 && (keys == NULL || values == NULL))
-        return without(context, "hawser_inc", keys == NULL ? "keys" : "values");
+        return without(context, call.name, keys == NULL ? "keys" : "values");
     if (part->state->kind == HW_REPLICATED)
         return hw_replica_inc(part->replica, keys, values, count, &context->worker->error);
     if (part->state->function == NULL)
-        return refuse(context, "hawser_inc: each share of stored state '%s' has one writer, which changes hawser_local",
+        return refuse(context, "%s: each share of stored state '%s' has one writer, which changes hawser_local", call.name,
                       state);
     return of_store(context, hw_stored_inc(context->worker, part, keys, values, count));
 }
+
+double *hawser_local(hawser_context *context, const char *state)
+{
+    return local(context, state, (typed_call){"hawser_local", HAWSER_F64});
+}
+
+/* The calls that return or take numbers, one for each type. */
+#define TYPED(type, suffix, id)                                                                                             \
+    type *hawser_cache##suffix(hawser_context *context, const char *state)                                                  \
+    {                                                                                                                       \
+        return cache(context, state, (typed_call){"hawser_cache", id});                                                     \
+    }                                                                                                                       \
+    const type *hawser_view##suffix(hawser_context *context, const char *state)                                             \
+    {                                                                                                                       \
+        return view(context, state, (typed_call){"hawser_view", id});                                                       \
+    }                                                                                                                       \
+    hawser_status hawser_inc##suffix(hawser_context *context, const char *state, const uint64_t *keys, const type *values,  \
+                                     size_t count)                                                                          \
+    {                                                                                                                       \
+        return inc(context, state, keys, values, count, (typed_call){"hawser_inc", id});                                    \
+    }
+TYPED(double, , HAWSER_F64)
+TYPED(float, _f32, HAWSER_F32)
+TYPED(int64_t, _i64, HAWSER_I64)
+TYPED(int32_t, _i32, HAWSER_I32)
 
 double hawser_gain(hawser_context *context, const char *state)
 {

@@ -31,9 +31,10 @@ static hawser_status open_local(hw_worker *worker, hw_state_part *part, hawser_e
     if (part->state->tied_to != NULL && has_stages(worker->session->plan, part->state))
         HAWSER_TRY(HW_NEW(&part->before, part->count, "a local state's copy", error));
     if (part->state->initial != NULL && bytes != 0) {
-        memcpy(part->work, part->state->initial + part->begin, bytes);
+        const char *initial = (const char *)part->state->initial + part->begin * hw_state_size(part->state);
+        memcpy(part->work, initial, bytes);
         if (part->copy != NULL)
-            memcpy(part->copy, part->state->initial + part->begin, bytes);
+            memcpy(part->copy, initial, bytes);
     }
     return HAWSER_OK;
 }
@@ -55,6 +56,7 @@ static hawser_status open_replica(hw_worker *worker, hw_state_part *part, hawser
     const hw_state_plan *plan = &session->plan->states[state->number];
     hw_replica_spec spec = {.state = state->number,
                             .name = state->name,
+                            .type = state->type,
                             .count = hw_state_count(state),
                             .block = worker->block,
                             .blocks = session->blocks,

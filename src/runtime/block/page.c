@@ -16,7 +16,7 @@ hawser_status hw_part_map_page(hw_state_part *part, hawser_error *error)
 hawser_status hw_part_map_page(hw_state_part *part, hawser_error *error)
 {
     size_t unit = (size_t)sysconf(_SC_PAGESIZE);
-    size_t bytes = (hw_state_count(part->state) * sizeof(double) + unit - 1) / unit * unit;
+    size_t bytes = (hw_state_bytes(part->state) + unit - 1) / unit * unit;
     void *page = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED)
         return hawser_fail(error, HAWSER_NO_MEMORY, "cannot map %zu bytes for a read-only copy of state '%s'", bytes,
@@ -27,7 +27,7 @@ hawser_status hw_part_map_page(hw_state_part *part, hawser_error *error)
 }
 #endif
 
-const double *hw_part_page(hw_state_part *part)
+const void *hw_part_page(hw_state_part *part)
 {
     if (part->page != NULL && !part->page_filled)
         hw_part_refresh_page(part);
@@ -39,7 +39,7 @@ void hw_part_refresh_page(hw_state_part *part)
     part->page_filled = mprotect(part->page, part->page_bytes, PROT_READ | PROT_WRITE) == 0;
     if (!part->page_filled)
         return;
-    memcpy(part->page, hw_replica_cache(part->replica), hw_state_count(part->state) * sizeof(double));
+    memcpy(part->page, hw_replica_cache(part->replica), hw_state_bytes(part->state));
     (void)mprotect(part->page, part->page_bytes, PROT_READ);
 }
 

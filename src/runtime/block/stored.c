@@ -81,7 +81,7 @@ hawser_status hw_stored_open(hw_worker *worker, hw_state_part *part, hawser_erro
         return HAWSER_OK;
     HAWSER_TRY(HW_NEW(&part->work, part->count, "a share of a stored state", error));
     if (state->initial != NULL && part->count > 0)
-        memcpy(part->work, state->initial + part->begin, part->count * sizeof *part->work);
+        memcpy(part->work, (const double *)state->initial + part->begin, part->count * sizeof *part->work);
     return HAWSER_OK;
 }
 

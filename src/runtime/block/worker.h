@@ -33,7 +33,7 @@ typedef struct hw_state_part {
     hw_stage_use use;
     bool pending; /* tied: `work` belongs to a clock that was sent and is not committed yet */
     bool fresh;   /* derived: rebuilt since the last change of its sources */
-    double *page; /* debug builds: the copy for units that only read, mapped read-only */
+    void *page;   /* debug builds: the copy for units that only read, mapped read-only */
     size_t page_bytes;
     bool page_filled;
     hw_flow flow; /* of its updates */
@@ -151,7 +151,7 @@ hawser_status hw_context_run(hw_worker *worker, const hawser_operator *unit, con
 /* Makes the memory for units that only read an exchanged state: the cache; in debug builds a copy in pages that are mapped read-only, so
  * that a write through it fails where it happens. */
 hawser_status hw_part_map_page(hw_state_part *part, hawser_error *error) HAWSER_MUST_USE;
-const double *hw_part_page(hw_state_part *part);
+const void *hw_part_page(hw_state_part *part);
 void hw_part_refresh_page(hw_state_part *part); /* after a merge */
 void hw_part_unmap_page(hw_state_part *part);
 

@@ -47,7 +47,7 @@ void hw_agent_close(hw_agent *agent)
 
 static hawser_status say(hw_agent *agent, hw_message *message, hw_message_kind kind)
 {
-    message->envelope.kind = (uint16_t)kind;
+    message->envelope.kind = (uint8_t)kind;
     return hw_send(&agent->mailbox, agent->session->blocks, message);
 }
 

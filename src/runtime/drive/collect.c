@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/finite.h"
 #include "base/machine.h"
 #include "base/memory.h"
+#include "exchange/numbers.h"
 #include "runtime/drive/agent.h"
 #include "runtime/drive/driver.h"
 #include "runtime/drive/keep.h"
@@ -74,7 +74,8 @@ static hawser_status make_results(hawser_run *run, const hawser_program *program
         hw_result *result = &run->results[run->result_count++];
         result->count = hw_state_count(state);
         HAWSER_TRY(hw_copy_text(&result->name, state->name, error));
-        HAWSER_TRY(HW_NEW(&result->values, result->count, "a result", error));
+        result->type = state->type;
+        HAWSER_TRY(hw_new_array(&result->values, result->count, hw_state_size(state), "a result", error));
     }
     for (uint32_t i = 0; i < program->metric_count; i++) {
         HAWSER_TRY(hw_copy_text(&run->metric_names[i], program->metrics[i].name, error));
@@ -211,7 +212,7 @@ void hw_run_add_kinds(hawser_run *run, const hw_flow kinds[HW_KINDS])
 void hw_run_add_part(hawser_run *run, const hawser_state *state, size_t first, size_t count, const void *values)
 {
     if (count != 0)
-        memcpy(result_of(run, state)->values + first, values, count * sizeof(double));
+        memcpy((char *)result_of(run, state)->values + first * hw_state_size(state), values, count * hw_state_size(state));
 }
 
 hawser_status hw_run_add_link(hawser_run *run, const hawser_link *link, hawser_error *error)
@@ -321,10 +322,14 @@ static hawser_status check_local(hawser_run *run, const hw_session *session, haw
 {
     for (const hawser_state *state = session->program->states; state != NULL; state = state->next) {
         const hw_result *result = state->kind == HW_LOCAL ? result_of(run, state) : NULL;
-        size_t bad = result != NULL ? hw_first_not_finite_f64(result->values, result->count) : 0;
-        if (result != NULL && bad < result->count)
-            return hawser_fail(error, HAWSER_NOT_FINITE, "local state '%s': number %zu of the whole became %g", state->name,
-                               bad, result->values[bad]);
+        const hw_numbers *numbers = hw_numbers_of(state->type);
+        size_t bad = result != NULL ? numbers->first_not_finite(result->values, result->count) : 0;
+        if (result == NULL || bad == result->count)
+            continue;
+        char text[HW_NUMBER_TEXT];
+        numbers->text(result->values, bad, text);
+        return hawser_fail(error, HAWSER_NOT_FINITE, "local state '%s': number %zu of the whole became %s", state->name, bad,
+                           text);
     }
     return HAWSER_OK;
 }
@@ -397,17 +402,38 @@ void hawser_run_free(hawser_run *run)
     free(run);
 }
 
-const double *hawser_result(const hawser_run *run, const char *state, size_t *count)
+/* Returns the result of a state of a type; NULL if there is none. */
+static const void *find_result(const hawser_run *run, const char *state, hawser_type type, size_t *count)
 {
     if (count != NULL)
         *count = 0;
     for (uint32_t i = 0; run != NULL && state != NULL && i < run->result_count; i++)
-        if (strcmp(run->results[i].name, state) == 0) {
+        if (strcmp(run->results[i].name, state) == 0 && run->results[i].type == type) {
             if (count != NULL)
                 *count = run->results[i].count;
             return run->results[i].values;
         }
     return NULL;
+}
+
+const double *hawser_result(const hawser_run *run, const char *state, size_t *count)
+{
+    return find_result(run, state, HAWSER_F64, count);
+}
+
+const float *hawser_result_f32(const hawser_run *run, const char *state, size_t *count)
+{
+    return find_result(run, state, HAWSER_F32, count);
+}
+
+const int64_t *hawser_result_i64(const hawser_run *run, const char *state, size_t *count)
+{
+    return find_result(run, state, HAWSER_I64, count);
+}
+
+const int32_t *hawser_result_i32(const hawser_run *run, const char *state, size_t *count)
+{
+    return find_result(run, state, HAWSER_I32, count);
 }
 
 double hawser_result_metric(const hawser_run *run, const char *metric)

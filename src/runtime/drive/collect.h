@@ -6,7 +6,8 @@
 
 typedef struct hw_result {
     char *name;
-    double *values;
+    hawser_type type;
+    void *values;
     size_t count;
 } hw_result;
 

@@ -34,7 +34,7 @@ static hawser_status control(hw_driver *driver, hw_message_kind kind, const hw_c
     memcpy(payload + sizeof *head, driver->metrics, metrics);
     if (gains != 0)
         memcpy(payload + sizeof *head + metrics, driver->gains, gains);
-    (*out)->envelope.kind = (uint16_t)kind;
+    (*out)->envelope.kind = (uint8_t)kind;
     return HAWSER_OK;
 }
 

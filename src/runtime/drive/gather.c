@@ -29,7 +29,7 @@ static void put_block(hw_drive_cursor *cursor, const hw_worker *worker)
             continue;
         uint64_t range[2] = {part->begin, part->count};
         hw_put(cursor, range, sizeof range);
-        hw_put(cursor, local_values(part), part->count * sizeof(double));
+        hw_put(cursor, local_values(part), part->count * hw_state_size(part->state));
     }
 }
 
@@ -58,7 +58,7 @@ uint64_t hw_session_digest(const hw_session *session)
     for (uint32_t i = 0; i < session->program->state_count; i++) {
         const hw_state_part *part = &session->workers[0].parts[i];
         if (part->replica != NULL)
-            digest = hw_hash(hw_replica_base(part->replica), hw_state_count(part->state) * sizeof(double), digest);
+            digest = hw_hash(hw_replica_base(part->replica), hw_state_bytes(part->state), digest);
     }
     return digest;
 }
@@ -109,7 +109,7 @@ static bool take_block(hw_drive_cursor *cursor, const hw_session *session, uint3
         end = last;
         if (!hw_get(cursor, range, sizeof range) || range[0] != begin || range[1] != end - begin)
             return false;
-        const void *values = hw_get_there(cursor, range[1] * sizeof(double));
+        const void *values = hw_get_there(cursor, range[1] * hw_state_size(state));
         if (values == NULL)
             return false;
         hw_run_add_part(run, state, first, last - first, values);

@@ -42,7 +42,7 @@ static hawser_status put_share(hw_session *session, const hawser_state *state, u
                               .first = begin,
                               .last = end - 1,
                               .count = end - begin,
-                              .values = state->initial != NULL ? state->initial + begin : zeros};
+                              .values = state->initial != NULL ? (const double *)state->initial + begin : zeros};
     return hawser_push(session->store, &request, &task, error);
 }
 

@@ -66,12 +66,13 @@ void hawser_progress_gain(hawser_progress *progress, const char *state, double g
         return;
     hw_driver *driver = progress->driver;
     const hawser_state *found = state != NULL ? hw_program_state(driver->session->program, state) : NULL;
-    if (found != NULL && found->kind == HW_REPLICATED && gain > 0 && isfinite(gain))
+    if (found != NULL && found->kind == HW_REPLICATED && !hw_type_is_whole(found->type) && gain > 0 && isfinite(gain))
         driver->gains[found->number] = gain;
     else if (driver->error.status == HAWSER_OK)
-        (void)hawser_fail(&driver->error, HAWSER_BAD_PROGRAM,
-                          "hawser_progress_gain: gain %g for '%s'; it takes a replicated state and a number above zero",
-                          gain, state != NULL ? state : "");
+        (void)hawser_fail(
+            &driver->error, HAWSER_BAD_PROGRAM,
+            "hawser_progress_gain: gain %g for '%s'; it takes a replicated state of f64 or f32 and a number above zero",
+            gain, state != NULL ? state : "");
 }
 
 void hawser_progress_sync(hawser_progress *progress, const char *loop, hawser_sync sync)

@@ -259,7 +259,8 @@ static hw_value_type type_of(hawser_type type)
     switch (type) {
     case HAWSER_F32: return HW_VALUE_F32;
     case HAWSER_I64: return HW_VALUE_I64;
-    case HAWSER_F64: break;
+    case HAWSER_F64:
+    case HAWSER_I32: break; /* no table has i32 */
     }
     return HW_VALUE_F64;
 }

@@ -1,0 +1,545 @@
+/*
+ * Replicated states of f32, i64 and i32: the bits of an oracle in plain C for threads, nodes and topologies; exact sums under late policies,
+ * filters and rounding; overflow of integers as an error, decided by the canonical order; refusals by name.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "history_memory.h"
+#include "nodes.h"
+#include "sanitized.h"
+
+enum { SIZE = 1300, BLOCKS = 5, CLOCKS = 5 };
+
+/* One draw: the program, and whether its numbers are such that no order of additions changes their sums. */
+typedef struct drawn {
+    uint64_t seed;
+    uint32_t blocks;
+    size_t size, step; /* every step-th entry changes */
+    bool exact, begins, by_inc, yields;
+    hawser_rule rule; /* of the f32 state */
+    hawser_form form;
+    hawser_sync sync;
+} drawn;
+
+typedef struct values {
+    float f[SIZE];
+    int64_t l[SIZE], o[SIZE];
+    int32_t i[SIZE];
+} values;
+
+static uint64_t mixed(uint64_t seed, uint64_t block, uint64_t clock, uint64_t entry)
+{
+    uint64_t x = seed * 0x9e3779b97f4a7c15 + block * 0xd1342543de82ef95 + clock * 0xbf58476d1ce4e5b9 + entry;
+    x = (x ^ (x >> 31)) * 0x94d049bb133111eb;
+    x = (x ^ (x >> 29)) * 0xbf58476d1ce4e5b9;
+    return x ^ (x >> 32);
+}
+
+static drawn draw(uint64_t seed, bool exact)
+{
+    static const size_t sizes[] = {1, 6, 513, SIZE}, steps[] = {1, 1, 3, 97};
+    drawn d = {.seed = seed, .exact = exact};
+    d.blocks = 1 + (uint32_t)(mixed(seed, 0, 0, 1) % BLOCKS);
+    d.size = sizes[mixed(seed, 0, 0, 2) % 4];
+    d.step = steps[mixed(seed, 0, 0, 3) % 4];
+    d.begins = mixed(seed, 0, 0, 4) % 2 == 0;
+    d.by_inc = mixed(seed, 0, 0, 5) % 2 == 0;
+    d.yields = exact && mixed(seed, 0, 0, 6) % 3 == 0;
+    if (!exact && seed % 3 == 0)
+        d.rule = (hawser_rule){.damping = 0.3, .gain = 1.7};
+    return d;
+}
+
+/* Integers fill their type: sums of all changes just do not overflow. */
+static int64_t long_change(const drawn *d, uint64_t block, uint64_t clock, uint64_t entry)
+{
+    return (int64_t)(mixed(d->seed, block, clock, entry) >> 5) - ((int64_t)1 << 58);
+}
+
+static int32_t int_change(const drawn *d, uint64_t block, uint64_t clock, uint64_t entry)
+{
+    return (int32_t)(mixed(d->seed, block, clock, entry) >> 37) - (1 << 26);
+}
+
+static float float_change(const drawn *d, uint64_t block, uint64_t clock, uint64_t entry)
+{
+    float whole = (float)((int)(mixed(d->seed, block, clock, entry) % 2001) - 1000);
+    return d->exact ? whole : whole / 7 * (1 + 1e4F * (float)(entry % 3));
+}
+
+static hawser_status change(hawser_context *context, const drawn *d, uint64_t entry)
+{
+    uint64_t block = hawser_block(context), clock = hawser_clock(context);
+    float f = float_change(d, block, clock, entry);
+    int64_t l = long_change(d, block, clock, entry);
+    int32_t i = int_change(d, block, clock, entry);
+    if (d->by_inc) {
+        HAWSER_TRY(hawser_inc_f32(context, "f", &entry, &f, 1));
+        HAWSER_TRY(hawser_inc_i64(context, "l", &entry, &l, 1));
+        return hawser_inc_i32(context, "i", &entry, &i, 1);
+    }
+    hawser_cache_f32(context, "f")[entry] += f;
+    hawser_cache_i64(context, "l")[entry] += l;
+    hawser_cache_i32(context, "i")[entry] += i;
+    return HAWSER_OK;
+}
+
+static hawser_status work(hawser_context *context)
+{
+    const drawn *d = hawser_user(context);
+    for (size_t e = hawser_clock(context) % d->step; e < d->size; e += d->step) {
+        HAWSER_TRY(change(context, d, e));
+        if (d->yields && e == d->size / 2)
+            HAWSER_TRY(hawser_yield(context));
+    }
+    return HAWSER_OK;
+}
+
+/* One block writes this state, so its values are sent. */
+static hawser_status keep(hawser_context *context)
+{
+    const drawn *d = hawser_user(context);
+    const int64_t *l = hawser_view_i64(context, "l");
+    int64_t *o = hawser_cache_i64(context, "o");
+    for (size_t e = 0; e < d->size; e++)
+        o[e] = l[e] ^ (int64_t)hawser_clock(context);
+    return HAWSER_OK;
+}
+
+static void begin(const drawn *d, values *v)
+{
+    memset(v, 0, sizeof *v);
+    for (size_t e = 0; d->begins && e < d->size; e++) {
+        v->f[e] = d->exact ? (float)e : 0.1F * (float)e;
+        v->l[e] = ((int64_t)1 << 53) + (int64_t)e;
+        v->i[e] = -(int32_t)e;
+    }
+}
+
+static hawser_status run_drawn(hawser_job *job, const drawn *d, values *out, hawser_error *error)
+{
+    values first;
+    size_t n = d->size, count;
+    hawser_run *run = NULL;
+    begin(d, &first);
+    hawser_program *program = hawser_program_new("types", (void *)d);
+    hawser_state *f = hawser_replicated_state_of(program, "f", HAWSER_F32, n, 1, d->begins ? first.f : NULL, d->rule);
+    hawser_state *l =
+        hawser_replicated_state_of(program, "l", HAWSER_I64, 1, n, d->begins ? first.l : NULL, (hawser_rule){0});
+    hawser_state *i =
+        hawser_replicated_state_of(program, "i", HAWSER_I32, n, 1, d->begins ? first.i : NULL, (hawser_rule){0});
+    hawser_state *o = hawser_replicated_state_of(program, "o", HAWSER_I64, n, 1, NULL, (hawser_rule){0});
+    hawser_encoding(f, d->form);
+    hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = CLOCKS}, d->sync);
+    (void)hawser_unit(loop, "work", work, NULL, HAWSER_UPDATES(f, l, i));
+    (void)hawser_unit_one(d->exact ? hawser_root(program) : loop, "keep", keep, HAWSER_READS(l), HAWSER_UPDATES(o));
+    hawser_status status = hawser_run_program(job, program, &run, error);
+    memset(out, 0, sizeof *out);
+    if (status == HAWSER_OK) {
+        memcpy(out->f, hawser_result_f32(run, "f", &count), n * sizeof *out->f);
+        assert_int_equal(count, n);
+        memcpy(out->l, hawser_result_i64(run, "l", NULL), n * sizeof *out->l);
+        memcpy(out->i, hawser_result_i32(run, "i", NULL), n * sizeof *out->i);
+        memcpy(out->o, hawser_result_i64(run, "o", NULL), n * sizeof *out->o);
+        assert_null(hawser_result(run, "f", NULL));
+        assert_null(hawser_result_i32(run, "l", NULL));
+    }
+    hawser_run_free(run);
+    hawser_program_free(program);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- oracle ---- */
+
+static float tree(const float *parts, uint32_t count)
+{
+    uint32_t left = 1;
+    if (count == 1)
+        return parts[0];
+    while (2 * left < count)
+        left *= 2;
+    return tree(parts, left) + tree(parts + left, count - left);
+}
+
+static float float_after(const drawn *d, float base, uint64_t clock, size_t e)
+{
+    float parts[BLOCKS], damping = d->rule.damping == 0 ? 1 : (float)d->rule.damping;
+    float gain = d->rule.gain == 0 ? 1 : (float)d->rule.gain;
+    for (uint32_t b = 0; b < d->blocks; b++) {
+        float c = float_change(d, b, clock, e), cache = d->by_inc ? base + gain * c : base + c;
+        parts[b] = (cache - base) / gain;
+    }
+    return base + damping * tree(parts, d->blocks);
+}
+
+static void oracle(const drawn *d, values *v)
+{
+    begin(d, v);
+    for (uint64_t t = 0; t < CLOCKS; t++) {
+        for (size_t e = t % d->step; e < d->size; e += d->step) {
+            v->f[e] = float_after(d, v->f[e], t, e);
+            for (uint32_t b = 0; b < d->blocks; b++) {
+                v->l[e] += long_change(d, b, t, e);
+                v->i[e] += int_change(d, b, t, e);
+            }
+        }
+        for (size_t e = 0; e < d->size; e++)
+            v->o[e] = v->l[e] ^ (int64_t)(d->exact ? 0 : t);
+    }
+}
+
+static void compare(const drawn *d, const values *wanted, const values *got, const char *how)
+{
+    for (size_t e = 0; e < d->size; e++)
+        if (memcmp(&wanted->f[e], &got->f[e], sizeof(float)) != 0 || wanted->l[e] != got->l[e] ||
+            wanted->i[e] != got->i[e] || wanted->o[e] != got->o[e])
+            fail_msg("seed %llu, %s, %u blocks, entry %zu of %zu: %a, %lld, %lld, %d in place of %a, %lld, %lld, %d",
+                     (unsigned long long)d->seed, how, d->blocks, e, d->size, (double)got->f[e], (long long)got->l[e],
+                     (long long)got->o[e], got->i[e], (double)wanted->f[e], (long long)wanted->l[e], (long long)wanted->o[e],
+                     wanted->i[e]);
+}
+
+/* -------------------------------------------------------------------------------------------------------------- tests ---- */
+
+static void threads_have_the_oracles_bits(void **state)
+{
+    (void)state;
+    static const char *const threads[] = {"1", "2", "4"};
+    for (uint64_t seed = 1; seed <= tried_of(120); seed++) {
+        drawn d = draw(seed, false);
+        values wanted, got;
+        hawser_error error = {0};
+        char workers[12];
+        (void)snprintf(workers, sizeof workers, "%u", d.blocks);
+        test_job test = OPEN_JOB("workers", workers, "threads", threads[seed % 3], "check", "yes", "timeout", "60");
+        if (run_drawn(test.job, &d, &got, &error) != HAWSER_OK)
+            fail_msg("seed %llu: %s", (unsigned long long)seed, error.text);
+        close_job(test);
+        oracle(&d, &wanted);
+        compare(&d, &wanted, &got, threads[seed % 3]);
+    }
+}
+
+typedef struct everywhere {
+    drawn d;
+    values got[3];
+} everywhere;
+
+static void run_on_node(test_node *node)
+{
+    everywhere *all = node->user;
+    drawn d = all->d;
+    node->status = run_drawn(node->job, &d, &all->got[node->node], &node->error);
+}
+
+static void nodes_have_the_oracles_bits(void **state)
+{
+    (void)state;
+    static const char *const topologies[] = {"all", "tree", "halton", "servers:1", "servers:2"};
+    for (uint64_t seed = 1; seed <= tried_of(30); seed++) {
+        static everywhere all;
+        values wanted;
+        test_node nodes[NODES_MOST];
+        char workers[12];
+        all.d = draw(seed + 500, seed % 3 == 1);
+        all.d.blocks = all.d.blocks < 2 ? 2 : all.d.blocks;
+        uint32_t count = all.d.blocks < 3 ? 2 : 2 + (uint32_t)(seed % 2);
+        if (all.d.exact)
+            all.d.sync = seed % 2 == 0 ? hawser_ssp(2) : hawser_tap();
+        (void)snprintf(workers, sizeof workers, "%u", all.d.blocks);
+        const char *topology = topologies[seed % 5];
+        const char *const pairs[] = {"workers", workers, "topology", topology, "check", "yes", "timeout", "60", NULL};
+        run_nodes(nodes, count, pairs, run_on_node, &all);
+        check_all(nodes, count, topology);
+        oracle(&all.d, &wanted);
+        for (uint32_t n = 0; n < count; n++)
+            compare(&all.d, &wanted, &all.got[n], topology);
+    }
+}
+
+/* Under late policies, yields, filters and rounding no sum is lost, and the history of a run passes. */
+static void late_sums_are_exact(void **state)
+{
+    (void)state;
+    static const char *const filters[] = {"none", "random", "round-robin", "absolute", "fifo"};
+    char path[40];
+    int file = history_file(path, sizeof path);
+    for (uint64_t seed = 1; seed <= tried_of(100); seed++) {
+        drawn d = draw(seed, true);
+        values wanted, got;
+        hawser_error error = {0};
+        char workers[12];
+        d.sync = seed % 3 == 0 ? hawser_bsp() : seed % 3 == 1 ? hawser_ssp(2) : hawser_tap();
+        d.form = (hawser_form)(seed % 4);
+        (void)snprintf(workers, sizeof workers, "%u", d.blocks);
+        test_job test = OPEN_JOB("workers", workers, "filter", filters[seed % 5], "quota", seed % 5 == 0 ? "0" : "100",
+                                 "check", "yes", "timeout", "60", "record-history", path);
+        hw_job_use_fibers(test.job, seed);
+        if (run_drawn(test.job, &d, &got, &error) != HAWSER_OK)
+            fail_msg("seed %llu: %s", (unsigned long long)seed, error.text);
+        close_job(test);
+        oracle(&d, &wanted);
+        compare(&d, &wanted, &got, filters[seed % 5]);
+        hw_history history = {0};
+        hw_verdict verdict = {0};
+        check_history_file(file, &history, &verdict);
+        if (verdict.broken) {
+            hw_verdict_print(&verdict, &history, stderr);
+            fail_msg("seed %llu: the history breaks a rule", (unsigned long long)seed);
+        }
+        hw_history_free(&history);
+    }
+}
+
+/* ----------------------------------------------------------------------------------------------------------- overflow ---- */
+
+enum { MOST_BLOCKS = 3 };
+/* What each block adds to entry 700, on what the state begins with. */
+typedef struct edge {
+    hawser_type type;
+    int64_t begins, adds[MOST_BLOCKS];
+    bool by_inc, late;
+    const char *error; /* NULL: the sum fits */
+} edge;
+
+static hawser_status add_edge(hawser_context *context)
+{
+    const edge *e = hawser_user(context);
+    uint64_t entry = 700;
+    int64_t add = e->adds[hawser_block(context)];
+    int32_t small = (int32_t)add;
+    if (e->by_inc)
+        return e->type == HAWSER_I64 ? hawser_inc_i64(context, "x", &entry, &add, 1)
+                                     : hawser_inc_i32(context, "x", &entry, &small, 1);
+    if (e->type == HAWSER_I64) {
+        int64_t *at = &hawser_cache_i64(context, "x")[entry]; /* other updates may have arrived under ssp */
+        *at = (int64_t)((uint64_t)*at + (uint64_t)add);
+    } else {
+        int32_t *at = &hawser_cache_i32(context, "x")[entry];
+        *at = (int32_t)((uint32_t)*at + (uint32_t)small);
+    }
+    return HAWSER_OK;
+}
+
+typedef struct edge_run {
+    edge e;
+    int64_t got[3];
+} edge_run;
+
+static void run_edge(test_node *node)
+{
+    enum { N = 900 };
+    edge_run *r = node->user;
+    static int64_t wide[N];
+    static int32_t narrow[N];
+    hawser_run *run = NULL;
+    bool is_long = r->e.type == HAWSER_I64;
+    wide[700] = r->e.begins; /* every node writes the same */
+    narrow[700] = (int32_t)r->e.begins;
+    hawser_program *program = hawser_program_new("edge", &r->e);
+    hawser_state *x =
+        hawser_replicated_state_of(program, "x", r->e.type, N, 1, is_long ? (void *)wide : narrow, (hawser_rule){0});
+    hawser_operator *loop =
+        hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 1}, r->e.late ? hawser_ssp(1) : hawser_bsp());
+    (void)hawser_unit(loop, "add", add_edge, NULL, HAWSER_UPDATES(x));
+    node->status = hawser_run_program(node->job, program, &run, &node->error);
+    if (node->status == HAWSER_OK)
+        r->got[node->node] = is_long ? hawser_result_i64(run, "x", NULL)[700] : hawser_result_i32(run, "x", NULL)[700];
+    hawser_run_free(run);
+    hawser_program_free(program);
+}
+
+static void judge_edge(const edge *e, const test_node *node, int64_t got)
+{
+    int64_t sum = e->begins;
+    if (e->error == NULL) {
+        for (int b = 0; b < MOST_BLOCKS; b++)
+            sum = (int64_t)((uint64_t)sum + (uint64_t)e->adds[b]);
+        if (node->status != HAWSER_OK)
+            fail_msg("%s", node->error.text);
+        assert_int_equal(got, sum);
+        return;
+    }
+    if (node->status != HAWSER_NOT_FINITE)
+        fail_msg("%d, %s: %lld and %lld, %lld, %lld give %lld", (int)node->status, node->error.text, (long long)e->begins,
+                 (long long)e->adds[0], (long long)e->adds[1], (long long)e->adds[2], (long long)got);
+    if (strstr(node->error.text, e->error) == NULL || strstr(node->error.text, "'x'") == NULL ||
+        strstr(node->error.text, "entry 700") == NULL)
+        fail_msg("'%s' does not say '%s', 'x' and entry 700", node->error.text, e->error);
+}
+
+/* The tree over three blocks is (0 + 1) + 2, then the sum is added to the state. */
+static void overflow_is_an_error(void **state)
+{
+    (void)state;
+    static const edge edges[] = {
+        {HAWSER_I64, INT64_MAX - 6, {1, 2, 3}, false, false, NULL},
+        {HAWSER_I64, INT64_MAX - 5, {1, 2, 3}, false, false, "overflow"},
+        {HAWSER_I64, INT64_MIN + 6, {-1, -2, -3}, true, false, NULL},
+        {HAWSER_I64, INT64_MIN + 5, {-1, -2, -3}, true, false, "overflow"},
+        {HAWSER_I64, -5, {INT64_MAX - 5, 1, 4}, false, false, NULL},        /* fits in this order, */
+        {HAWSER_I64, -5, {INT64_MAX - 5, 6, -6}, false, false, "overflow"}, /* and not in this, though the whole fits */
+        {HAWSER_I64, -5, {INT64_MAX - 5, -6, 6}, false, false, NULL},
+        {HAWSER_I64, INT64_MAX, {1, 0, 0}, true, false, "overflows i64"}, /* of hawser_inc */
+        {HAWSER_I64,
+         INT64_MIN,
+         {-1, 0, 0},
+         false,
+         false,
+         "overflows i64"}, /* the cache wraps to the largest: so does the delta */
+        {HAWSER_I64, INT64_MAX - 1, {1, 1, 0}, false, true, "overflow"}, /* on arrival */
+        {HAWSER_I32, INT32_MAX - 6, {1, 2, 3}, false, false, NULL},
+        {HAWSER_I32, INT32_MAX - 5, {1, 2, 3}, false, false, "overflows i32"},
+        {HAWSER_I32, 0, {INT32_MIN, -1, 1}, false, false, "overflow"},
+        {HAWSER_I32, INT32_MIN, {0, -1, 0}, true, false, "overflows i32"},
+    };
+    static const char *const topologies[] = {"all", "tree", "servers:2"};
+    for (size_t k = 0; k < sizeof edges / sizeof *edges; k++)
+        for (uint32_t count = 1; count <= 3; count += 1 + (uint32_t)(k % 2)) {
+            edge_run r = {.e = edges[k]};
+            test_node nodes[NODES_MOST];
+            const char *const pairs[] = {"workers", "3", "topology", topologies[k % 3], "timeout", "60", NULL};
+            const char *const alone[] = {"workers", "3", "timeout", "60", "alone", "yes", NULL};
+            if (count == 1) {
+                test_job test = open_job(alone);
+                nodes[0] = (test_node){.job = test.job, .user = &r};
+                run_edge(&nodes[0]);
+                close_job(test);
+            } else {
+                run_nodes(nodes, count, pairs, run_edge, &r);
+            }
+            for (uint32_t n = 0; n < count; n++)
+                judge_edge(&r.e, &nodes[n], r.got[n]);
+        }
+}
+
+/* ----------------------------------------------------------------------------------------------------------- refusals ---- */
+
+static void merge_all(const hawser_merging *m)
+{
+    for (size_t i = 0; i < m->count; i++)
+        m->state[i] = 0.75 * m->state[i] + m->sum[i] / 3;
+}
+
+static hawser_status add_thirds(hawser_context *context)
+{
+    float *x = hawser_cache_f32(context, "x");
+    for (size_t i = 0; i < 600; i++)
+        x[i] += (float)(hawser_block(context) + i) / 3;
+    return HAWSER_OK;
+}
+
+/* A merge function works on doubles; its results are rounded to f32. */
+static void a_merge_function_gets_doubles(void **state)
+{
+    (void)state;
+    hawser_run *run = NULL;
+    hawser_error error = {0};
+    float wanted[600] = {0};
+    test_job test = OPEN_JOB("workers", "3", "timeout", "60");
+    hawser_program *program = hawser_program_new("own", NULL);
+    hawser_state *x = hawser_replicated_state_of(program, "x", HAWSER_F32, 600, 1, NULL, (hawser_rule){.merge = merge_all});
+    hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 3}, hawser_bsp());
+    (void)hawser_unit(loop, "add", add_thirds, NULL, HAWSER_UPDATES(x));
+    if (hawser_run_program(test.job, program, &run, &error) != HAWSER_OK)
+        fail_msg("%s", error.text);
+    for (int t = 0; t < 3; t++)
+        for (size_t i = 0; i < 600; i++) {
+            float parts[3];
+            for (uint32_t b = 0; b < 3; b++) {
+                float cache = wanted[i] + (float)(b + i) / 3;
+                parts[b] = cache - wanted[i];
+            }
+            wanted[i] = (float)(0.75 * (double)wanted[i] + (double)tree(parts, 3) / 3);
+        }
+    assert_memory_equal(hawser_result_f32(run, "x", NULL), wanted, sizeof wanted);
+    hawser_run_free(run);
+    hawser_program_free(program);
+    close_job(test);
+}
+
+static hawser_status nothing(hawser_context *context)
+{
+    return context != NULL ? HAWSER_OK : HAWSER_INTERNAL;
+}
+
+static hawser_status wrong_type(hawser_context *context)
+{
+    return hawser_cache(context, "x") == NULL ? HAWSER_OK : HAWSER_INTERNAL;
+}
+
+static hawser_status wrong_inc(hawser_context *context)
+{
+    uint64_t key = 0;
+    return hawser_inc_f32(context, "x", &key, &(float){1}, 1);
+}
+
+static hawser_status overflows(hawser_context *context)
+{
+    hawser_cache_f32(context, "y")[2] = 3e38F;
+    return HAWSER_OK;
+}
+
+static void refusals_name_the_state(void **state)
+{
+    (void)state;
+    static const struct {
+        hawser_rule rule;
+        hawser_unit_function *unit;
+        const char *filter;
+        hawser_form form;
+        float begins;
+        int type;
+        hawser_status status;
+        const char *words;
+    } rows[] = {
+        {{0.5, 1, NULL, NULL}, NULL, "none", HAWSER_EXACT, 0, HAWSER_I64, HAWSER_BAD_PROGRAM, "'x' is of i64"},
+        {{1, 2, NULL, NULL}, NULL, "none", HAWSER_EXACT, 0, HAWSER_I32, HAWSER_BAD_PROGRAM, "gain"},
+        {{1, 1, merge_all, NULL}, NULL, "none", HAWSER_EXACT, 0, HAWSER_I64, HAWSER_BAD_PROGRAM, "merge function"},
+        {{1, 1, NULL, NULL}, NULL, "none", HAWSER_AS_BF16, 0, HAWSER_I64, HAWSER_BAD_PROGRAM, "cannot be rounded"},
+        {{1, 1, NULL, NULL}, NULL, "relative", HAWSER_EXACT, 0, HAWSER_I64, HAWSER_BAD_PROGRAM, "relative"},
+        {{1, 1, NULL, NULL}, NULL, "none", HAWSER_EXACT, 0, 4, HAWSER_BAD_PROGRAM, "no type 4"},
+        {{1, 1, NULL, NULL}, NULL, "none", HAWSER_EXACT, 0, -1, HAWSER_BAD_PROGRAM, "no type -1"},
+        {{1, 1, NULL, NULL}, wrong_type, "none", HAWSER_EXACT, 0, HAWSER_I64, HAWSER_BAD_PROGRAM, "use hawser_cache_i64"},
+        {{1, 1, NULL, NULL}, wrong_type, "none", HAWSER_EXACT, 0, HAWSER_F32, HAWSER_BAD_PROGRAM, "use hawser_cache_f32"},
+        {{1, 1, NULL, NULL}, wrong_inc, "none", HAWSER_EXACT, 0, HAWSER_I32, HAWSER_BAD_PROGRAM, "use hawser_inc_i32"},
+        {{1, 1, NULL, NULL}, NULL, "none", HAWSER_EXACT, INFINITY, HAWSER_I64, HAWSER_NOT_FINITE, "'y' begins with inf"},
+        {{1, 1, NULL, NULL}, overflows, "none", HAWSER_EXACT, -3e38F, HAWSER_I64, HAWSER_NOT_FINITE, "'y'"},
+    };
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        const float begins[3] = {0, 0, rows[k].begins};
+        hawser_run *run = NULL;
+        hawser_error error = {0};
+        test_job test = OPEN_JOB("workers", "2", "filter", rows[k].filter, "quota", "100", "timeout", "60");
+        hawser_program *program = hawser_program_new("refused", NULL);
+        hawser_state *x = hawser_replicated_state_of(program, "x", (hawser_type)rows[k].type, 3, 1, NULL, rows[k].rule);
+        hawser_state *y = hawser_replicated_state_of(program, "y", HAWSER_F32, 3, 1, begins, (hawser_rule){0});
+        hawser_encoding(x, rows[k].form);
+        (void)hawser_unit(hawser_root(program), "unit", rows[k].unit != NULL ? rows[k].unit : nothing, NULL,
+                          HAWSER_UPDATES(x, y));
+        hawser_status status = hawser_run_program(test.job, program, &run, &error);
+        if (status != rows[k].status || strstr(error.text, rows[k].words) == NULL)
+            fail_msg("row %zu: status %d, '%s' does not say '%s'", k, (int)status, error.text, rows[k].words);
+        hawser_run_free(run);
+        hawser_program_free(program);
+        close_job(test);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_have_the_oracles_bits), cmocka_unit_test(nodes_have_the_oracles_bits),
+        cmocka_unit_test(late_sums_are_exact),           cmocka_unit_test(overflow_is_an_error),
+        cmocka_unit_test(a_merge_function_gets_doubles), cmocka_unit_test(refusals_name_the_state),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
