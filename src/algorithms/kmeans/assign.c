@@ -38,8 +38,9 @@ static size_t mark(hw_kmeans_block *b, size_t row, double reach, bool *seen)
     size_t count = 0, groups = b->centres.groups;
     double *lower = b->lower + row * groups;
     for (size_t g = 0; g < groups; g++) {
-        lower[g] = (lower[g] - b->drift[g]) * IN;
-        seen[g] = !(reach < lower[g]);
+        double bound = (lower[g] - b->drift[g]) * IN;
+        lower[g] = bound;
+        seen[g] = !(reach < bound);
         count += seen[g];
     }
     return count;
@@ -87,21 +88,20 @@ static hawser_status products_of_group(hw_kmeans_block *b, size_t begin, size_t 
 }
 
 /* Replaces the bounds of the groups that were compared. */
-static void renew(hw_kmeans_block *b, size_t row, size_t at, uint32_t before, const double *first, const double *second,
-                  const uint32_t *places)
+static void renew(hw_kmeans_block *b, size_t row, size_t at, uint32_t before, double *first)
 {
     const hw_kmeans_centres *c = &b->centres;
     const bool *seen = b->seen + at * c->groups;
     double *lower = b->lower + row * c->groups, slack = hw_kmeans_error(&b->points, c, row);
     uint32_t now = c->place[b->labels[row]];
+    if (seen[now / c->width])
+        first[now / c->width] = hw_kmeans_second(c, b->products + at * c->clusters, now);
     for (size_t g = 0; g < c->groups; g++)
-        if (seen[g]) {
-            double square = (places[g] == now ? second[g] : first[g]) - slack;
-            lower[g] = square > 0.0 ? sqrt(square) * IN : 0.0;
-        }
+        if (seen[g])
+            lower[g] = first[g] > slack ? sqrt(first[g] - slack) * IN : 0.0;
     if (before == NONE || before == b->labels[row] || seen[c->place[before] / c->width])
         return;
-    double square = b->own[at] - slack, left = square > 0.0 ? sqrt(square) * IN : 0.0;
+    double left = b->own[at] > slack ? sqrt(b->own[at] - slack) * IN : 0.0;
     double *of = &lower[c->place[before] / c->width];
     *of = left < *of ? left : *of;
 }
@@ -110,7 +110,7 @@ static void renew(hw_kmeans_block *b, size_t row, size_t at, uint32_t before, co
 static size_t settle(hw_kmeans_block *b, size_t begin, size_t end, bool fresh)
 {
     const hw_kmeans_centres *c = &b->centres;
-    double *first = b->drift + c->groups, *second = first + c->groups;
+    double *first = b->drift + c->groups;
     size_t changed = 0;
     for (size_t i = begin; i < end; i++) {
         const bool *seen = b->seen + (i - begin) * c->groups;
@@ -118,9 +118,9 @@ static size_t settle(hw_kmeans_block *b, size_t begin, size_t end, bool fresh)
             continue;
         uint32_t before = b->memory.assigned ? b->labels[i] : NONE;
         b->labels[i] = hw_kmeans_choose(&b->points, c, i, b->products + (i - begin) * c->clusters, seen,
-                                        fresh ? NONE : before, fresh ? 0.0 : b->own[i - begin], first, second, b->places);
+                                        fresh ? NONE : before, fresh ? 0.0 : b->own[i - begin], first);
         if (b->lower != NULL)
-            renew(b, i, i - begin, fresh ? NONE : before, first, second, b->places);
+            renew(b, i, i - begin, fresh ? NONE : before, first);
         if (before == b->labels[i] && !fresh)
             continue;
         b->squares[i] = hw_kmeans_square(&b->points, c, i, b->labels[i]);

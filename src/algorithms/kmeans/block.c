@@ -36,11 +36,10 @@ static hawser_status new_memory(hw_kmeans_block *b, hawser_error *error)
     b->weights = calloc(k, sizeof *b->weights);
     b->stale = calloc(k, sizeof *b->stale);
     b->before = calloc(k * d + 1, sizeof *b->before);
-    b->drift = calloc(3 * groups, sizeof *b->drift);
+    b->drift = calloc(2 * groups, sizeof *b->drift);
     b->reduced = calloc(kmeans->reduced, sizeof *b->reduced);
     b->products = malloc(HW_KMEANS_TILE * (k + 2) * sizeof *b->products);
     b->apart = malloc(HW_KMEANS_TILE * b->centres.width * sizeof *b->apart);
-    b->places = calloc(groups, sizeof *b->places);
     b->seen = calloc(HW_KMEANS_TILE * groups, sizeof *b->seen);
     b->list = calloc(HW_KMEANS_TILE, sizeof *b->list);
     b->packed = malloc(b->packed_bytes + 1);
@@ -49,8 +48,8 @@ static hawser_status new_memory(hw_kmeans_block *b, hawser_error *error)
     b->floats = kmeans->single ? malloc(HW_KMEANS_TILE * k * sizeof *b->floats) : NULL;
     if (b->labels == NULL || b->squares == NULL || b->sums == NULL || b->weights == NULL || b->stale == NULL ||
         b->before == NULL || b->drift == NULL || b->reduced == NULL || b->products == NULL || b->seen == NULL ||
-        b->apart == NULL || b->places == NULL || b->list == NULL || b->packed == NULL ||
-        (kmeans->batch > 0 && b->counts == NULL) || (bounds && b->lower == NULL) || (kmeans->single && b->floats == NULL))
+        b->apart == NULL || b->list == NULL || b->packed == NULL || (kmeans->batch > 0 && b->counts == NULL) ||
+        (bounds && b->lower == NULL) || (kmeans->single && b->floats == NULL))
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu rows and %zu centres of %zu columns", n, k, d);
     b->own = b->products + HW_KMEANS_TILE * k;
     b->upper = b->own + HW_KMEANS_TILE;
@@ -88,8 +87,8 @@ void hw_kmeans_block_release(void *scratch)
     hw_kmeans_block *b = scratch;
     hw_kmeans_points_free(&b->points);
     hw_kmeans_centres_free(&b->centres);
-    void *all[] = {b->labels,  b->counts,   b->squares, b->sums,   b->weights, b->stale,  b->lower, b->drift, b->before,
-                   b->reduced, b->products, b->seen,    b->floats, b->list,    b->packed, b->apart, b->places};
+    void *all[] = {b->labels, b->counts,  b->squares,  b->sums, b->weights, b->stale, b->lower,  b->drift,
+                   b->before, b->reduced, b->products, b->seen, b->floats,  b->list,  b->packed, b->apart};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         free(all[k]);
 }

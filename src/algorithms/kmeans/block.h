@@ -38,8 +38,7 @@ typedef struct hw_kmeans_block {
     /* One tile of rows. */
     double *products, *apart, *own, *upper;
     float *floats;
-    bool *seen;       /* groups that a row is compared with */
-    uint32_t *places; /* by group */
+    bool *seen; /* groups that a row is compared with */
     size_t *list;
     void *packed;
     size_t packed_bytes;

@@ -260,41 +260,57 @@ static uint32_t decide(const hw_kmeans_points *points, const hw_kmeans_centres *
     return nearest;
 }
 
-uint32_t hw_kmeans_choose(const hw_kmeans_points *points, const hw_kmeans_centres *centres, size_t row,
-                          const double *products, const bool *seen, uint32_t own, double distance, double *first,
-                          double *second, uint32_t *at)
+static inline double lesser(double a, double b)
 {
-    double least = INFINITY, next = INFINITY;
-    uint32_t place = 0;
+    return a < b ? a : b;
+}
+
+/* Returns the least of some numbers. Groups of eight are the rule: four chains do not wait for each other. */
+static double least_of(const double *values, size_t count)
+{
+    if (count == LEAST_WIDTH)
+        return lesser(lesser(lesser(values[0], values[1]), lesser(values[2], values[3])),
+                      lesser(lesser(values[4], values[5]), lesser(values[6], values[7])));
+    double least = INFINITY;
+    for (size_t k = 0; k < count; k++)
+        least = lesser(values[k], least);
+    return least;
+}
+
+static size_t width_of(const hw_kmeans_centres *centres, size_t group)
+{
+    size_t rest = centres->clusters - group * centres->width;
+    return rest < centres->width ? rest : centres->width;
+}
+
+double hw_kmeans_second(const hw_kmeans_centres *centres, const double *products, size_t place)
+{
+    size_t group = place / centres->width, begin = group * centres->width, end = begin + width_of(centres, group);
+    return lesser(least_of(products + begin, place - begin), least_of(products + place + 1, end - place - 1));
+}
+
+uint32_t hw_kmeans_choose(const hw_kmeans_points *points, const hw_kmeans_centres *centres, size_t row,
+                          const double *products, const bool *seen, uint32_t own, double distance, double *first)
+{
+    double least = INFINITY, next = INFINITY; /* next: of the other groups */
+    size_t group = 0;
     for (size_t g = 0; g < centres->groups; g++) {
         if (!seen[g])
             continue;
-        size_t begin = g * centres->width,
-               end = begin + centres->width < centres->clusters ? begin + centres->width : centres->clusters;
-        double one = INFINITY, two = INFINITY;
-        uint32_t here = (uint32_t)begin;
-        for (size_t p = begin; p < end; p++) {
-            double v = products[p];
-            double worse = v > one ? v : one;
-            two = worse < two ? worse : two;
-            here = v < one ? (uint32_t)p : here;
-            one = v < one ? v : one;
-        }
-        first[g] = one;
-        second[g] = two;
-        at[g] = here;
-        double worse = one > least ? one : least;
-        next = worse < next ? worse : next;
-        next = two < next ? two : next;
-        place = one < least ? here : place;
-        least = one < least ? one : least;
+        double one = first[g] = least_of(products + g * centres->width, width_of(centres, g));
+        next = lesser(one < least ? least : one, next);
+        group = one < least ? g : group;
+        least = lesser(one, least);
     }
+    size_t place = group * centres->width, end = place + width_of(centres, group);
+    while (place + 1 < end && products[place] != least)
+        place++;
+    next = lesser(next, hw_kmeans_second(centres, products, place));
     uint32_t nearest = centres->order[place];
     if (own != UINT32_MAX && !seen[centres->place[own] / centres->width]) {
-        double worse = distance > least ? distance : least;
-        next = worse < next ? worse : next;
+        next = lesser(distance < least ? least : distance, next);
         nearest = distance < least ? own : nearest;
-        least = distance < least ? distance : least;
+        least = lesser(distance, least);
     }
     double limit = least + 2.0 * hw_kmeans_error(points, centres, row);
     return next > limit ? nearest : decide(points, centres, row, products, seen, own, limit);
@@ -304,12 +320,11 @@ hawser_status hw_kmeans_nearest(const hw_kmeans_points *points, const hw_kmeans_
                                 double *distances, hawser_error *error)
 {
     size_t k = centres->clusters, groups = centres->groups;
-    double *products = malloc((TILE * k + 2 * groups) * sizeof *products), *first = products + TILE * k;
+    double *products = malloc((TILE * k + groups) * sizeof *products), *first = products + TILE * k;
     float *floats = centres->single ? malloc(TILE * k * sizeof *floats) : NULL;
-    uint32_t *at = malloc(groups * sizeof *at);
     bool *seen = malloc(groups * sizeof *seen);
     hawser_status status = HAWSER_OK;
-    if (products == NULL || at == NULL || seen == NULL || (centres->single && floats == NULL))
+    if (products == NULL || seen == NULL || (centres->single && floats == NULL))
         status = hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the distances to %zu centres", k);
     for (size_t g = 0; status == HAWSER_OK && g < groups; g++)
         seen[g] = true;
@@ -319,8 +334,8 @@ hawser_status hw_kmeans_nearest(const hw_kmeans_points *points, const hw_kmeans_
         hw_kmeans_products(centres, &A, points->squares + begin, centres->single ? points->squares_f + begin : NULL, 0, k,
                            products, k, floats);
         for (size_t i = begin; i < end; i++) {
-            uint32_t nearest = hw_kmeans_choose(points, centres, i, products + (i - begin) * k, seen, UINT32_MAX, 0.0, first,
-                                                first + groups, at);
+            uint32_t nearest =
+                hw_kmeans_choose(points, centres, i, products + (i - begin) * k, seen, UINT32_MAX, 0.0, first);
             if (labels != NULL)
                 labels[i] = nearest;
             if (distances != NULL)
@@ -329,7 +344,6 @@ hawser_status hw_kmeans_nearest(const hw_kmeans_points *points, const hw_kmeans_
     }
     free(products);
     free(floats);
-    free(at);
     free(seen);
     return status;
 }

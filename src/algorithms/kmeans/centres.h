@@ -61,11 +61,11 @@ void hw_kmeans_products(const hw_kmeans_centres *centres, const hawser_matrix *A
                         const float *squares_f, size_t first, size_t count, double *out, size_t ld, float *floats);
 
 /* Returns the nearest centre of a row among those of all groups for which `seen` is true, and the centre `own` (UINT32_MAX: none) at distance
- * `distance` by product. `products` are the row's distances by place. first and second (one per group) receive the two least distances of each
- * seen group, and at[g] the place of the first. */
+ * `distance` by product. `products` are the row's distances by place. first[g] receives the least of each seen group. */
 uint32_t hw_kmeans_choose(const hw_kmeans_points *points, const hw_kmeans_centres *centres, size_t row,
-                          const double *products, const bool *seen, uint32_t own, double distance, double *first,
-                          double *second, uint32_t *at);
+                          const double *products, const bool *seen, uint32_t own, double distance, double *first);
+/* Returns the least of the products of a place's group without this place. */
+double hw_kmeans_second(const hw_kmeans_centres *centres, const double *products, size_t place);
 
 /* Finds the nearest centres of all rows: labels and squared distances (either may be NULL). */
 hawser_status hw_kmeans_nearest(const hw_kmeans_points *points, const hw_kmeans_centres *centres, uint32_t *labels,
