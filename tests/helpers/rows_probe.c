@@ -1,5 +1,6 @@
 /* rows_probe.c - loads FILE by row and adds up the columns: rows_probe FILE [f32] [plan] [OPTION=VALUE...] [options of the job]. Each node prints one line
- * of JSON: the rows and bytes that it has read and holds, and the largest anonymous memory that was seen while it worked. Node 0 adds the sums. */
+ * of JSON: the rows and bytes that it has read and holds, and the largest anonymous memory that was seen while it worked. Node 0 prints a line per sum:
+ * short lines, which a launcher does not mix. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -82,27 +83,16 @@ static void print(hawser_job *job, const hawser_dataset *data, const watch *w, h
         if (hawser_dataset_beside(data, cut[b], cut[b + 1] - cut[b], &beside, &error) == HAWSER_OK)
             held += beside.count;
     const double *sums = hawser_job_leads(job) ? hawser_result(run, "sums", &count) : NULL;
-    char *line = malloc(512 + count * 32), *to = line;
-    if (line == NULL)
-        return;
     uint64_t read = figures->rows_read != NULL && node < figures->readers ? figures->rows_read[node] : 0;
     if (nodes == 1)
         for (uint32_t k = read = 0; figures->rows_read != NULL && k < figures->readers; k++)
             read += figures->rows_read[k];
-    to += sprintf(to, "{\"node\": %u, \"held\": %" PRIu64 ", \"read\": %" PRIu64 ", \"moved\": %" PRIu64, node, held, read,
-                  figures->rows_moved);
-    to += sprintf(to, ", \"bytes_read\": %" PRIu64 ", \"bytes_here\": %" PRIu64 ", \"peak\": %" PRIu64, figures->bytes_read,
-                  figures->bytes_here, (uint64_t)atomic_load(&w->peak));
-    if (sums != NULL) {
-        to += sprintf(to, ", \"sums\": [");
-        for (size_t j = 0; j < count; j++)
-            to += sprintf(to, "%s%.17g", j > 0 ? ", " : "", sums[j]);
-        to += sprintf(to, "]");
-    }
-    (void)sprintf(to, "}\n");
-    (void)fputs(line, stdout);
+    printf("{\"node\": %u, \"held\": %" PRIu64 ", \"read\": %" PRIu64 ", \"moved\": %" PRIu64 ", \"bytes_read\": %" PRIu64
+           ", \"bytes_here\": %" PRIu64 ", \"peak\": %" PRIu64 "}\n",
+           node, held, read, figures->rows_moved, figures->bytes_read, figures->bytes_here, (uint64_t)atomic_load(&w->peak));
+    for (size_t j = 0; sums != NULL && j < count; j++)
+        printf("sum %zu %.17g\n", j, sums[j]);
     (void)fflush(stdout);
-    free(line);
 }
 
 static hawser_status read_words(int argc, char **argv, hawser_load *load, bool *plan, hawser_error *error)

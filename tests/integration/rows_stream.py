@@ -40,7 +40,10 @@ def load(words, nodes, hard=False):
     if done.returncode != 0:
         sys.exit("FAILED: %s over %d nodes: %s" % (words, nodes, done.stderr))
     found = [json.loads(line[line.index("{"):]) for line in done.stdout.splitlines() if "{" in line]
-    return sorted(found, key=lambda one: one["node"])
+    found.sort(key=lambda one: one["node"])
+    sums = [line.split()[-2:] for line in done.stdout.splitlines() if "sum " in line]  # number and value, from node 0
+    found[0]["sums"] = [float(value) for _, value in sorted(sums, key=lambda one: int(one[0]))]
+    return found
 
 
 def write():
