@@ -240,6 +240,121 @@ static void a_false_head_allocates_nothing_large(void **state)
         }
 }
 
+/* ------------------------------------------------------------------------------------------------------ other types ---- */
+
+enum { TYPED = 5000 };
+/* Values of one type, and the bytes that an entry may take in a dense update, without the head. */
+typedef struct typed_case {
+    hawser_type type;
+    int64_t least, most; /* of integers */
+    int kind;            /* of floats: of_kind, of an f32 already exact */
+    double bytes;
+} typed_case;
+
+static const typed_case typed_cases[] = {
+    {HAWSER_I64, INT8_MIN, INT8_MAX, 0, 1.01},
+    {HAWSER_I64, INT8_MIN - 1, INT8_MAX, 0, 2.01},
+    {HAWSER_I64, INT16_MIN, INT16_MAX, 0, 2.01},
+    {HAWSER_I64, INT16_MIN, INT16_MAX + 1, 0, 4.01},
+    {HAWSER_I64, INT32_MIN, INT32_MAX, 0, 4.01},
+    {HAWSER_I64, INT32_MIN, (int64_t)INT32_MAX + 1, 0, 8.01},
+    {HAWSER_I64, INT64_MIN, INT64_MAX, 0, 8.01},
+    {HAWSER_I32, INT8_MIN, INT8_MAX, 0, 1.01},
+    {HAWSER_I32, INT16_MIN, INT16_MAX, 0, 2.01},
+    {HAWSER_I32, INT32_MIN, INT32_MAX, 0, 4.01},
+    {HAWSER_F32, 0, 0, 1, 4.01},
+    {HAWSER_F32, 0, 0, 2, 2.01},
+    {HAWSER_F32, 0, 0, 3, 2.01},
+    {HAWSER_F32, 0, 0, 4, 1.01},
+};
+
+static void put_typed(const typed_case *c, hw_random *random, void *values, size_t i)
+{
+    /* The first entries are the bounds, which decide the width. */
+    uint64_t span = (uint64_t)c->most - (uint64_t)c->least, drawn = hw_random_next(random);
+    uint64_t offset = span == UINT64_MAX ? drawn : drawn % (span + 1);
+    int64_t whole = i == 0 ? c->least : i == 1 ? c->most : (int64_t)((uint64_t)c->least + offset);
+    float single = c->type == HAWSER_F32 ? (float)of_kind(random, c->kind) : 0;
+    if (c->type == HAWSER_I64)
+        ((int64_t *)values)[i] = whole;
+    else if (c->type == HAWSER_I32)
+        ((int32_t *)values)[i] = (int32_t)whole;
+    else
+        ((float *)values)[i] = single != 0 ? single : 1;
+}
+
+static hw_message *typed_message(const typed_case *c, hw_random *random, size_t step)
+{
+    static uint64_t values[TYPED];
+    hw_message *message;
+    hawser_error error = {0};
+    memset(values, 0, sizeof values);
+    for (size_t i = 0; i < TYPED; i += i == 0 ? 1 : step)
+        put_typed(c, random, values, i);
+    check(hw_encode_range(c->type, values, 0, TYPED, TYPED, &message, &error), &error);
+    assert_int_equal(message->envelope.type, c->type);
+    return message;
+}
+
+static void every_type_is_restored(void **state)
+{
+    (void)state;
+    hw_random random = hw_random_at(17, 0, 0, 0);
+    for (size_t k = 0; k < sizeof typed_cases / sizeof *typed_cases; k++)
+        for (size_t step = 1; step <= 31; step += 10) {
+            const typed_case *c = &typed_cases[k];
+            hawser_error error = {0};
+            hw_message *plain = typed_message(c, &random, step), *packed, *back;
+            size_t size = c->type == HAWSER_I64 ? 8 : 4, count = (size_t)plain->envelope.count;
+            assert_int_equal(plain->envelope.length, step == 1 ? 8 + count * size : count * (size + 4));
+            check(hw_pack(plain, TYPED, &packed, &error), &error);
+            if (step == 1 && c->bytes < (double)size)
+                assert_true(packed != NULL && (double)(packed->envelope.length - 32) <= c->bytes * (double)count);
+            if (packed != NULL) {
+                check(hw_unpack(packed, TYPED, "it", &back, &error), &error);
+                same_message(plain, back);
+                assert_int_equal(back->envelope.type, c->type);
+                hw_message_free(back);
+            }
+            hw_message_free(packed);
+            hw_message_free(plain);
+        }
+}
+
+/* A changed byte, a cut or another type: refused, or a payload that passes its check. Sanitizers check the bounds. */
+static void malformed_updates_of_any_type_are_rejected(void **state)
+{
+    (void)state;
+    hw_random random = hw_random_at(18, 0, 0, 0);
+    size_t refused = 0, tried = 0;
+    for (size_t k = 0; k < sizeof typed_cases / sizeof *typed_cases; k++) {
+        hawser_error error = {0};
+        hw_message *plain = typed_message(&typed_cases[k], &random, 1 + 20 * (k % 2)), *packed;
+        check(hw_pack(plain, TYPED, &packed, &error), &error);
+        hw_message_free(plain);
+        for (size_t at = 0; packed != NULL && at < packed->envelope.length; at += at < 100 ? 1 : 397) {
+            hw_message *bad, *back;
+            hw_payload payload;
+            size_t length = at % 3 == 2 ? at : packed->envelope.length;
+            assert_int_equal(hw_message_new(length, &bad, NULL), HAWSER_OK);
+            memcpy(bad->payload, packed->payload, length);
+            bad->envelope = packed->envelope;
+            bad->envelope.length = length;
+            bad->envelope.type = (uint8_t)(at % 4 == 3 ? hw_random_below(&random, 6) : packed->envelope.type);
+            if (at < length)
+                ((unsigned char *)bad->payload)[at] ^= (unsigned char)(1 + hw_random_below(&random, 255));
+            tried++;
+            if (hw_unpack(bad, TYPED, "a bad one", &back, &error) != HAWSER_OK ||
+                hw_payload_check(back, TYPED, "a bad one", &payload, &error) != HAWSER_OK)
+                refused++;
+            hw_message_free(back);
+            hw_message_free(bad);
+        }
+        hw_message_free(packed);
+    }
+    assert_true(tried > 1000 && refused > tried / 8);
+}
+
 static void replicas_take_packed_updates(void **state)
 {
     (void)state;
@@ -275,6 +390,8 @@ int main(void)
         cmocka_unit_test(scales_hold_values_of_8_bits),
         cmocka_unit_test(malformed_updates_are_rejected),
         cmocka_unit_test(a_false_head_allocates_nothing_large),
+        cmocka_unit_test(every_type_is_restored),
+        cmocka_unit_test(malformed_updates_of_any_type_are_rejected),
         cmocka_unit_test(replicas_take_packed_updates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
