@@ -19,6 +19,7 @@ SLOW = 240  # seconds without an answer after which a mutant counts as noticed: 
 PHASE, STAGES = "src/runtime/block/phase.c", "src/program/stages.c"
 CUT, MERGE, RANGE, REPLICA = ("src/exchange/" + name for name in ("cut.c", "merge.c", "range.c", "replica.c"))
 PLAN, BLOCKS, DRIVER = "src/program/parallelise.c", "src/data/share/blocks.c", "src/runtime/drive/driver.c"
+NUMBERS = "src/exchange/numbers_typed.h"
 MUTANTS = [
     # Stages.
     ("no stage for the second of two updates", STAGES, "|| (state->kind == HW_REPLICATED && hw_unit_updates(unit, state))", ""),
@@ -29,22 +30,22 @@ MUTANTS = [
     ("units on one block run on each", PHASE, "bool elsewhere = unit->one &&", "bool elsewhere = unit->one && worker->block > 1 &&"),
     # Merges.
     ("a stale view: one tile is not renewed", MERGE, "payload->first / HW_TILE, last / HW_TILE + 1);", "payload->first / HW_TILE, last / HW_TILE + (last < HW_TILE));"),
-    ("an addition is doubled", MERGE, "to[i] = sum[i] != 0 ? to[i] + scale * sum[i] : to[i];", "to[i] = sum[i] != 0 ? to[i] + scale * sum[i] + (sum[i] == 3 ? 3 : 0) : to[i];"),
+    ("an addition is doubled", NUMBERS, "values[i] = sums[i] != 0 ? values[i] + (HW_T)scale * sums[i] : values[i];", "values[i] = sums[i] != 0 ? values[i] + (HW_T)scale * sums[i] + (sums[i] == 3 ? 3 : 0) : values[i];"),
     ("updates are added in another order", "src/exchange/reduce.h", "while (left < count - left)", "while (left < count - left && count != 3)"),
     ("damping is ignored", MERGE, "damping = user ? 1 : hw_damping_now(replica);", "damping = 1; (void)hw_damping_now;"),
     ("a part of an update is lost", RANGE, "any = true;", "if (any) break; any = true;"),
-    ("a value of another block is lost", MERGE, "to[hw_payload_index(payload, i)] = payload->values[i];", "if (i != 2) to[hw_payload_index(payload, i)] = payload->values[i];"),
+    ("a value of another block is lost", MERGE, "char *at = to + hw_payload_index(payload, i) * size;", "char *at = to + hw_payload_index(payload, i) * size; if (i == 2) continue;"),
     ("a merge function gets the last block's sum", RANGE, "if (left == NULL)", "if (left == NULL || (range->blocks == 3 && where.clock == 2))"),
     # Cuts.
-    ("the gain stays in what is sent", CUT, "out[i] = (cache[i] - origin[i]) / gain + 0.0;", "out[i] = (cache[i] - origin[i]) + 0.0;"),
-    ("an increase without the gain", REPLICA, "replica->cache[keys[i]] += gain * values[i];", "replica->cache[keys[i]] += values[i];"),
+    ("the gain stays in what is sent", NUMBERS, "*delta = (a - b) / gain + (HW_T)0;", "*delta = (a - b) + (HW_T)0 * gain;"),
+    ("an increase without the gain", NUMBERS, "HW_OF(scaled)(updates[i], (HW_T)gain)", "HW_OF(scaled)(updates[i], (HW_T)(gain > 0))"),
     ("a touched tile is not compared", CUT, "replica->marked && !hw_bit(replica->touched, tile)", "replica->marked && (!hw_bit(replica->touched, tile) || tile == 1)"),
-    ("the last change is not sent", CUT, "size_t n = changes.last - changes.first + 1;", "size_t n = changes.last - changes.first + (changes.last != 4);"),
+    ("the last change is not sent", CUT, "size_t n = changes.last - changes.first + 1, at", "size_t n = changes.last - changes.first + (changes.last != 4), at"),
     ("a part is sent twice", CUT, "if (!last) advance_origin(replica);", "if (!last && replica->spec.block != 1) advance_origin(replica);"),
     # What is held and rounded.
     ("held entries are not sent in the end", PHASE, "if (!held) return HAWSER_OK;", "if (!held || worker->block == 1) return HAWSER_OK;"),
-    ("a rounding error is dropped", "src/exchange/hold.c", "*held = exact ? 0 : *held - sent;", "*held = 0;"),
-    ("a held change takes the place of the one before", "src/exchange/hold.c", "held[i] += (cache[i] - origin[i]) / gain;", "held[i] = (cache[i] - origin[i]) / gain;"),
+    ("a rounding error is dropped", "src/exchange/hold.c", "left = replica->numbers->load(at, 0) - sent;", "left = 0 * sent;"),
+    ("a held change takes the place of the one before", NUMBERS, "over |= HW_OF(plus)(sums[i], change, &sum);", "over |= HW_OF(plus)(0, change, &sum);"),
     # Local and derived states.
     ("a tied local state is not damped", "src/exchange/tied.c", "if (damping == 1)", "if (damping <= 1)"),
     ("a derived state is not built anew at a loop's start", PHASE, "(leaving || !part->fresh)", "leaving"),
