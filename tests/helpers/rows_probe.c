@@ -1,6 +1,6 @@
 /* rows_probe.c - loads FILE by row and adds up the columns: rows_probe FILE [f32] [plan] [OPTION=VALUE...] [options of the job]. Each node prints one line
- * of JSON: the rows and bytes that it has read and holds, and the largest anonymous memory that was seen while it worked. Node 0 prints a line per sum:
- * short lines, which a launcher does not mix. */
+ * of JSON: the rows and bytes that it has read and holds, and the largest anonymous memory that was seen while it worked. Node 0 adds a line per sum. With
+ * `out=PREFIX` each node writes to a file PREFIX.NODE instead, since a launcher may mix lines of nodes. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -70,7 +70,7 @@ static hawser_status add(hawser_context *context)
     return HAWSER_OK;
 }
 
-static void print(hawser_job *job, const hawser_dataset *data, const watch *w, hawser_run *run)
+static void print(hawser_job *job, const hawser_dataset *data, const watch *w, hawser_run *run, FILE *out)
 {
     const hawser_load_figures *figures = hawser_dataset_figures(data);
     uint32_t blocks = 0, node = hawser_job_node(job), nodes = hawser_job_nodes(job);
@@ -87,15 +87,29 @@ static void print(hawser_job *job, const hawser_dataset *data, const watch *w, h
     if (nodes == 1)
         for (uint32_t k = read = 0; figures->rows_read != NULL && k < figures->readers; k++)
             read += figures->rows_read[k];
-    printf("{\"node\": %u, \"held\": %" PRIu64 ", \"read\": %" PRIu64 ", \"moved\": %" PRIu64 ", \"bytes_read\": %" PRIu64
-           ", \"bytes_here\": %" PRIu64 ", \"peak\": %" PRIu64 "}\n",
-           node, held, read, figures->rows_moved, figures->bytes_read, figures->bytes_here, (uint64_t)atomic_load(&w->peak));
+    fprintf(out,
+            "{\"node\": %u, \"held\": %" PRIu64 ", \"read\": %" PRIu64 ", \"moved\": %" PRIu64 ", \"bytes_read\": %" PRIu64
+            ", \"bytes_here\": %" PRIu64 ", \"peak\": %" PRIu64 "}\n",
+            node, held, read, figures->rows_moved, figures->bytes_read, figures->bytes_here,
+            (uint64_t)atomic_load(&w->peak));
     for (size_t j = 0; sums != NULL && j < count; j++)
-        printf("sum %zu %.17g\n", j, sums[j]);
-    (void)fflush(stdout);
+        fprintf(out, "sum %zu %.17g\n", j, sums[j]);
 }
 
-static hawser_status read_words(int argc, char **argv, hawser_load *load, bool *plan, hawser_error *error)
+static hawser_status report(hawser_job *job, const hawser_dataset *data, const watch *w, hawser_run *run, const char *prefix,
+                            hawser_error *error)
+{
+    char path[512];
+    (void)snprintf(path, sizeof path, "%s.%u", prefix != NULL ? prefix : "", hawser_job_node(job));
+    FILE *out = prefix != NULL ? fopen(path, "we") : stdout;
+    if (out == NULL)
+        return hawser_fail(error, HAWSER_IO, "%s: cannot be written", path);
+    print(job, data, w, run, out);
+    int failed = prefix != NULL ? fclose(out) : fflush(out);
+    return failed == 0 ? HAWSER_OK : hawser_fail(error, HAWSER_IO, "%s: cannot be written", path);
+}
+
+static hawser_status read_words(int argc, char **argv, hawser_load *load, bool *plan, const char **out, hawser_error *error)
 {
     for (int i = 2; i < argc; i++) {
         char *value = strchr(argv[i], '=');
@@ -105,6 +119,8 @@ static hawser_status read_words(int argc, char **argv, hawser_load *load, bool *
             *plan = true;
         else if (strcmp(argv[i], "f32") == 0)
             load->type = HAWSER_F32;
+        else if (value != NULL && strcmp(argv[i], "out") == 0)
+            *out = value;
         else if (value != NULL && strcmp(argv[i], "target") == 0)
             load->target = value;
         else if (value != NULL && strcmp(argv[i], "weights") == 0)
@@ -144,10 +160,11 @@ int main(int argc, char **argv)
     hawser_error error = {HAWSER_OK, "usage: rows_probe FILE [f32] [plan] [OPTION=VALUE...] [options of the job]"};
     hawser_load load = {.split = HAWSER_BY_ROW};
     bool plan = false;
+    const char *out = NULL;
     watch w = {.statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)};
     hawser_status status = hawser_open(&argc, argv, &job, &error);
     if (status == HAWSER_OK)
-        status = argc < 2 ? HAWSER_BAD_ARGUMENT : read_words(argc, argv, &load, &plan, &error);
+        status = argc < 2 ? HAWSER_BAD_ARGUMENT : read_words(argc, argv, &load, &plan, &out, &error);
     bool watched = status == HAWSER_OK && pthread_create(&w.thread, NULL, look_often, &w) == 0;
     if (status == HAWSER_OK)
         status = hawser_job_load(job, (const char *const *)&argv[1], 1, &load, &data, &error);
@@ -158,8 +175,8 @@ int main(int argc, char **argv)
     if (watched)
         (void)pthread_join(w.thread, NULL);
     if (status == HAWSER_OK)
-        print(job, data, &w, run);
-    else
+        status = report(job, data, &w, run, out, &error);
+    if (status != HAWSER_OK)
         (void)fprintf(stderr, "rows_probe: %s\n", error.text);
     hawser_run_free(run);
     hawser_dataset_free(data);

@@ -33,16 +33,15 @@ def run(words, hard=False):
 
 
 def load(words, nodes, hard=False):
-    command = [PROBE] + words + ["--workers", "4", "--threads", "1"]
+    command = [PROBE] + words + ["out=out", "--workers", "4", "--threads", "1"]
     if nodes > 1:
         command = [HAWSER, "run", "-n", str(nodes), "--"] + command + ["--transport", "unix"]
     done = run(command, hard)
     if done.returncode != 0:
         sys.exit("FAILED: %s over %d nodes: %s" % (words, nodes, done.stderr))
-    found = [json.loads(line[line.index("{"):]) for line in done.stdout.splitlines() if "{" in line]
-    found.sort(key=lambda one: one["node"])
-    sums = [line.split()[-2:] for line in done.stdout.splitlines() if "sum " in line]  # number and value, from node 0
-    found[0]["sums"] = [float(value) for _, value in sorted(sums, key=lambda one: int(one[0]))]
+    texts = [open("out.%d" % node).read().splitlines() for node in range(nodes)]
+    found = [json.loads(text[0]) for text in texts]
+    found[0]["sums"] = [float(line.split()[-1]) for line in texts[0][1:]]
     return found
 
 
