@@ -373,7 +373,9 @@ static void replicas_take_packed_updates(void **state)
     check(hw_replica_cut(replicas[0], 0, true, false, &plain, &error), &error);
     check(hw_pack(plain, N, &packed, &error), &error);
     assert_non_null(packed);
-    hw_message_free(plain);
+    plain->envelope.type = HAWSER_I64; /* of the same size, which only its type tells apart */
+    assert_int_equal(hw_replica_accept(replicas[1], plain, &error), HAWSER_BAD_INPUT);
+    assert_non_null(strstr(error.text, "of type 2 for state 'v', which is of f64"));
     check(hw_replica_accept(replicas[1], packed, &error), &error);
     assert_true(same_bits(hw_replica_base(replicas[0]), hw_replica_base(replicas[1]), N));
     for (uint32_t b = 0; b < 2; b++)

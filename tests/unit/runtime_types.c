@@ -389,12 +389,8 @@ static void overflow_is_an_error(void **state)
         {HAWSER_I64, -5, {INT64_MAX - 5, 6, -6}, false, false, "overflow"}, /* and not in this, though the whole fits */
         {HAWSER_I64, -5, {INT64_MAX - 5, -6, 6}, false, false, NULL},
         {HAWSER_I64, INT64_MAX, {1, 0, 0}, true, false, "overflows i64"}, /* of hawser_inc */
-        {HAWSER_I64,
-         INT64_MIN,
-         {-1, 0, 0},
-         false,
-         false,
-         "overflows i64"}, /* the cache wraps to the largest: so does the delta */
+        /* The first cache is the largest number. Its difference, wrapped around, would fit with that of the second. */
+        {HAWSER_I64, INT64_MIN, {-1, 5, 0}, false, false, "overflows i64"},
         {HAWSER_I64, INT64_MAX - 1, {1, 1, 0}, false, true, "overflow"}, /* on arrival */
         {HAWSER_I32, INT32_MAX - 6, {1, 2, 3}, false, false, NULL},
         {HAWSER_I32, INT32_MAX - 5, {1, 2, 3}, false, false, "overflows i32"},
