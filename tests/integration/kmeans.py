@@ -137,6 +137,8 @@ def check_edges():
         file.write("a,b\n" + "1,2\n" * 9 + "4,6\n" * 3)
     result, centres = train("same.csv", "--clusters", "2", "--workers", "4")
     assert result["inertia"] == 0.0 and sorted(centres) == [[1.0, 2.0], [4.0, 6.0]], centres
+    result, _ = train("same.csv", "--clusters", "2", "--max-clocks", "1", "--tol", "0")  # ends early
+    assert result["stop_reason"] == "clocks" and math.isfinite(result["inertia"]), result
     result, centres = train("same.csv", "--clusters", "4")  # more clusters than different rows
     assert result["inertia"] == 0.0 and {tuple(c) for c in centres} == {(1.0, 2.0), (4.0, 6.0)}
     result, centres = train("same.csv", "--clusters", "1", "--batch", "4", "--epochs", "2")

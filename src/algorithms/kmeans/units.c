@@ -286,8 +286,9 @@ hawser_status hw_kmeans_finish(hawser_context *context)
     b->memory.best = inertia;
     write_share(context, "best", centres);
     write_share(context, "sizes", b->reduced);
+    double ended = hawser_metric(context, "ended"); /* unknown if the run was to end before the first iteration */
     const double values[] = {inertia, (double)b->memory.start + 1.0, (double)b->memory.iteration,
-                             hawser_metric(context, "ended")};
+                             isnan(ended) ? HW_KMEANS_GOES_ON : ended};
     return report_all(context, names, values, 4);
 }
 
