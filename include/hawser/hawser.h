@@ -192,7 +192,10 @@ HAWSER_API void hawser_reduces(hawser_operator *unit, size_t most);
 HAWSER_API void hawser_reduces_expect(hawser_operator *unit, size_t numbers, size_t clock);
 HAWSER_API hawser_operator *hawser_root(hawser_program *program); /**< a sequence */
 HAWSER_API hawser_operator *hawser_sequence(hawser_operator *parent);
-/** Adds an operator whose children may run at the same time. The plan rejects it if two of them update one state. */
+/** Adds an operator whose units start together. A block runs its units of the parallel one after another, in the order in which they were
+ *  added, so only units on different blocks (hawser_unit_one) run at the same time. Unit k that runs on one block and reads no data state runs on
+ *  block k modulo the number of blocks. Other children run after the units, one after another. The plan rejects a parallel if one child updates
+ *  a state that another child reads or updates. */
 HAWSER_API hawser_operator *hawser_parallel(hawser_operator *parent);
 /** Runs the first child if `test` returns true, else the second, which may be absent. The driver calls `test` at an agreed clock. */
 HAWSER_API hawser_operator *hawser_branch(hawser_operator *parent, const char *name,

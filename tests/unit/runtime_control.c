@@ -6,7 +6,9 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 
 #include "job.h"
 
@@ -87,6 +89,82 @@ static void order(void **state)
     assert_string_equal(hawser_run_figures(result)->stop_reason, "clocks");
     assert_null(hawser_run_figures(result)->repeatable);
     hawser_run_free(result);
+    hawser_program_free(program);
+    close_job(test);
+}
+
+typedef struct meeting {
+    atomic_int begun, ended;
+    atomic_uint blocks; /* one bit per block that has run a unit */
+} meeting;
+
+/* Waits until both units have begun, so it fails if one of them starts when the other has ended. */
+static hawser_status meet(hawser_context *context)
+{
+    meeting *both = hawser_user(context);
+    atomic_fetch_or(&both->blocks, 1U << hawser_block(context));
+    atomic_fetch_add(&both->begun, 1);
+    for (int i = 0; i < 60000 && atomic_load(&both->begun) < 2; i++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    if (atomic_load(&both->begun) < 2)
+        return HAWSER_TIMEOUT;
+    atomic_fetch_add(&both->ended, 1);
+    return HAWSER_OK;
+}
+
+/* Runs after both units of the parallel, though it stands before them. */
+static hawser_status follow(hawser_context *context)
+{
+    meeting *both = hawser_user(context);
+    return atomic_load(&both->ended) == 2 ? HAWSER_OK : HAWSER_INTERNAL;
+}
+
+static void one_units_of_a_parallel_run_together(void **state)
+{
+    (void)state;
+    meeting both = {0};
+    test_job test = OPEN_JOB("workers", "2");
+    hawser_program *program = hawser_program_new("parallel", &both);
+    hawser_operator *parallel = hawser_parallel(hawser_root(program));
+    hawser_unit(hawser_sequence(parallel), "after", follow, NULL, NULL);
+    hawser_unit_one(parallel, "left", meet, NULL, NULL);
+    hawser_unit_one(parallel, "right", meet, NULL, NULL);
+    hawser_run_free(run(test, program, HAWSER_OK));
+    assert_int_equal(atomic_load(&both.blocks), 3);
+    hawser_program_free(program);
+    close_job(test);
+}
+
+/* Notes in each block's digits which unit it runs. */
+static hawser_status first_unit(hawser_context *context)
+{
+    unsigned *seen = hawser_user(context);
+    seen[hawser_block(context)] = seen[hawser_block(context)] * 10 + 1;
+    return HAWSER_OK;
+}
+
+static hawser_status second_unit(hawser_context *context)
+{
+    unsigned *seen = hawser_user(context);
+    seen[hawser_block(context)] = seen[hawser_block(context)] * 10 + 2;
+    return HAWSER_OK;
+}
+
+static void units_of_a_parallel_keep_their_order_on_a_block(void **state)
+{
+    (void)state;
+    unsigned seen[3] = {0};
+    test_job test = OPEN_JOB("workers", "3");
+    hawser_program *program = hawser_program_new("parallel", seen);
+    hawser_operator *parallel = hawser_parallel(hawser_root(program));
+    hawser_unit(parallel, "first", first_unit, NULL, NULL);
+    hawser_unit_one(parallel, "zero", second_unit, NULL, NULL);
+    hawser_unit_one(parallel, "one", second_unit, NULL, NULL);
+    hawser_unit(parallel, "last", first_unit, NULL, NULL);
+    hawser_run_free(run(test, program, HAWSER_OK));
+    assert_int_equal(seen[0], 121);
+    assert_int_equal(seen[1], 121);
+    assert_int_equal(seen[2], 11);
     hawser_program_free(program);
     close_job(test);
 }
@@ -463,6 +541,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(order),
+        cmocka_unit_test(one_units_of_a_parallel_run_together),
+        cmocka_unit_test(units_of_a_parallel_keep_their_order_on_a_block),
         cmocka_unit_test(every_end),
         cmocka_unit_test(ends_by_time),
         cmocka_unit_test(ends_by_time_anywhere),
