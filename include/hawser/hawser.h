@@ -390,6 +390,11 @@ HAWSER_API void hawser_progress_sync(hawser_progress *progress, const char *loop
 /** The option rows that every job understands (workers, sync, seed, filters, limits ...); for hawser_options_new. */
 HAWSER_API const hawser_option *hawser_job_rows(void);
 
+/* Options that can do nothing: hawser_plan_print and hawser_run_program judge the first program that has a loop. They return HAWSER_BAD_OPTION for an
+ * option of the command line that can do nothing in it: --filter where no updates are sent, or --sync where the program has not called
+ * hawser_job_sync before. In a configuration file or the environment such an option is noted on standard error. An option that would have an effect
+ * with more nodes is only noted, so that one command line serves any number of nodes. */
+
 /** Opens a job for the user's own program: reads the launcher's environment and HAWSER_ variables, removes the job's flags
  *  from argv (the program's own arguments stay) and finds workers and memory from the affinity mask and cgroup limits. */
 HAWSER_API hawser_status hawser_open(int *argc, char **argv, hawser_job **job, hawser_error *error) HAWSER_MUST_USE;

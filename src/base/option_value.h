@@ -25,6 +25,11 @@ void hw_option_value_clear(hw_option_value *value);
 /* Returns HAWSER_INTERNAL if the row's bounds are malformed. */
 hawser_status hw_option_bounds_check(const hawser_option *row, hawser_error *error) HAWSER_MUST_USE;
 
+/* Returns whether a call of options.h has returned the option's value. */
+bool hw_option_was_read(const hawser_options *options, const char *key);
+/* Returns whether the option has a value that is not its default. Does not count as a read. */
+bool hw_option_differs(const hawser_options *options, const char *key);
+
 /* Returns whether "HAWSER_NODE=3" is a variable with the place of one node, as hawser run sets it. It is not an option, and another node,
  * or a job within a job, must not inherit it. */
 bool hw_place_variable(const char *variable);

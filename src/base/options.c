@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@ typedef struct hw_slot {
     char *where;
     hawser_source source;
     hw_option_value value;
+    atomic_bool was_read;
 } hw_slot;
 
 struct hawser_options {
@@ -471,9 +473,30 @@ hawser_status hawser_options_arguments(hawser_options *options, int *argc, char 
 
 /* ------------------------------------------------------------------------------------------------------ reads ---- */
 
-static const hw_slot *set_slot(const hawser_options *options, const char *key, hawser_kind a, hawser_kind b)
+/* Finds an option for a call that returns its value. */
+static const hw_slot *slot_to_read(const hawser_options *options, const char *key)
+{
+    hw_slot *slot = find(options, key);
+    if (slot != NULL)
+        atomic_store_explicit(&slot->was_read, true, memory_order_relaxed);
+    return slot;
+}
+
+bool hw_option_was_read(const hawser_options *options, const char *key)
+{
+    hw_slot *slot = find(options, key);
+    return slot != NULL && atomic_load_explicit(&slot->was_read, memory_order_relaxed);
+}
+
+bool hw_option_differs(const hawser_options *options, const char *key)
 {
     const hw_slot *slot = find(options, key);
+    return slot != NULL && slot->text != NULL && (slot->row->value == NULL || strcmp(slot->row->value, slot->text) != 0);
+}
+
+static const hw_slot *set_slot(const hawser_options *options, const char *key, hawser_kind a, hawser_kind b)
+{
+    const hw_slot *slot = slot_to_read(options, key);
     return slot != NULL && slot->text != NULL && (slot->row->kind == a || slot->row->kind == b) ? slot : NULL;
 }
 
@@ -509,7 +532,7 @@ uint64_t hawser_options_bytes(const hawser_options *options, const char *key)
 
 const char *hawser_options_text(const hawser_options *options, const char *key)
 {
-    const hw_slot *slot = find(options, key);
+    const hw_slot *slot = slot_to_read(options, key);
     return slot != NULL ? slot->text : NULL;
 }
 

@@ -28,9 +28,7 @@ hawser_status hw_load_as(const hw_call *call, char *const *words, size_t count, 
 /* Likewise for the call's words, with its input options. */
 hawser_status hw_load_words(const hw_call *call, hawser_dataset **data, hawser_error *error) HAWSER_MUST_USE;
 
-/* Prints, one per line unless quiet, the options of the command line that have no effect with this number of workers, or with input of
- * that format; or refuses one. */
-void hw_say_idle_job(const hw_call *call, uint32_t workers);
+/* Prints, one per line, the options of the command line that have no effect with input of that format; or refuses one. */
 void hw_say_idle_input(const hw_call *call, hawser_format format);
 hawser_status hw_refuse_idle(const hw_call *call, const char *key, bool idle, const char *why,
                              hawser_error *error) HAWSER_MUST_USE;

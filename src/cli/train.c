@@ -242,8 +242,6 @@ static hawser_status run(hw_call *call, hw_training_outcome *outcome, hawser_err
     hw_interrupt_set_job(call->interrupt, outcome->job);
     bool leads = hawser_job_leads(outcome->job);
     double started = hw_seconds();
-    if (leads)
-        hw_say_idle_job(call, hawser_job_workers(outcome->job));
     HAWSER_TRY(load_init(call, outcome->job, &outcome->init, error));
     HAWSER_TRY(hw_load_shares(call, outcome->job, &outcome->data, error));
     HAWSER_TRY(load_validation(call, leads, outcome->data, &outcome->validation, error));

@@ -107,7 +107,7 @@ code 2 "$hawser" data split small.svm -o part --parts 2 --fraction 0.5
 code 2 "$hawser" data split small.svm -o part --parts 1000
 says "only 120 rows"
 
-# An option without an effect is refused, or noted in a line if scripts may use it for every number of workers.
+# An option without an effect is refused, or noted in a line if it has one with more nodes, or with more workers than the machine gives.
 code 2 "$hawser" train lasso small.svm --cv-rule min
 says "--cv-rule does nothing without --cv K"
 code 2 "$hawser" train lasso small.svm --lambda-min-ratio 0.1
@@ -119,24 +119,45 @@ code 2 "$hawser" data split small.svm -o part --parts 2 --seed 3
 says "--seed does nothing here"
 code 2 "$hawser" data generate dense -o dense.csv --per-row 3
 says "--per-row does nothing here"
-idle() { # WORDS... -- PATTERN: checks that the training succeeds and prints the note
+idle() { # WORDS... -- OPTION [REASON]: checks that the training succeeds and prints the note
     local words=()
     while [[ $1 != -- ]]; do words+=("$1"); shift; done
     code 0 "$hawser" train lasso small.svm --lambda 0.1 "${words[@]}"
-    says "$2 does nothing here"
+    says "$2 does nothing here${3-}"
     code 0 "$hawser" train lasso small.svm --lambda 0.1 "${words[@]}" --quiet
     lacks err "does nothing"
 }
-idle --workers 2 --quota 500 -- --quota
-idle --workers 2 --filter random -- --filter
-idle --workers 2 --filter random --max-held-clocks 3 -- --max-held-clocks
 idle --workers 1 --sync tap -- --sync
 idle --workers 1 --merge average -- --merge
-idle --workers 1 --encoding bf16 -- --encoding
+idle --encoding bf16 -- --encoding
+for words in "--topology tree" "--rate 1k" "--backlog 2k" "--transport tcp" "--trust-fabric" "--failure-timeout 3"; do
+    # shellcheck disable=SC2086
+    idle $words -- "${words%% *}" ": the job has one node"
+done
+refused() { # WORDS... -- PATTERN: checks that a training and a plan are refused
+    local words=()
+    while [[ $1 != -- ]]; do words+=("$1"); shift; done
+    code 2 "$hawser" train lasso small.svm --lambda 0.1 "${words[@]}"
+    says "$2"
+    code 2 "$hawser" plan lasso small.svm --lambda 0.1 "${words[@]}"
+    says "$2"
+}
+refused --workers 2 --quota 500 -- "--quota does nothing here: it needs a --filter"
+refused --workers 2 --filter random -- "--filter does nothing here: without a --quota"
+refused --workers 2 --filter random --max-held-clocks 3 -- "--filter does nothing here: without a --quota"
+refused --workers 2 --max-held-clocks 3 -- "--max-held-clocks does nothing here: it needs"
+refused --workers 1 --filter random --quota 500 -- "--filter does nothing here: one worker"
+refused --workers 1 --encoding bf16 -- "--encoding does nothing here: one worker"
 idle --missing mean -- --missing
 idle --delimiter tab -- --delimiter
 code 0 "$hawser" train lasso small.csv --lambda 0.1 --index-base 1
 says "--index-base does nothing here: it is about svmlight input, and this is csv"
+# What a file or the environment sets is never refused. It is noted, except if it is about nodes and there is one.
+printf 'quota = 500\nencoding = exact\nrate = 1M\n' >idle.conf
+HAWSER_ENCODING=int8 HAWSER_TOPOLOGY=tree code 0 "$hawser" train lasso small.svm --lambda 0.1 --workers 1 --config idle.conf
+says "idle.conf:1: quota does nothing here"
+says "HAWSER_ENCODING does nothing here"
+lacks err "rate does nothing|TOPOLOGY does nothing"
 # No note for an option with an effect, a default that is spelt out, or a file for all calls.
 printf 'cv-rule = min\nmissing = mean\n' >idle.conf
 code 0 "$hawser" train lasso small.svm --lambda 0.1 --workers 2 --filter random --quota 500 --sync tap --config idle.conf

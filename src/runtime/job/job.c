@@ -80,8 +80,6 @@ static hawser_status resolve(hawser_job *job, hawser_error *error)
                                    .quota = hawser_options_bytes(options, "quota"),
                                    .max_held = (uint64_t)hawser_options_integer(options, "max-held-clocks")};
     job->backlog = hawser_options_bytes(options, "backlog");
-    job->form = (hawser_form)hw_form_find(hawser_options_text(options, "encoding"));
-    job->sync = hw_sync_read(hawser_options_text(options, "sync"));
     job->max_clocks = (uint64_t)hawser_options_integer(options, "max-clocks");
     job->time_limit = hw_time_left(hawser_options_number(options, "time-limit"), environ, hw_wall_seconds());
     job->grace = hawser_options_number(options, "grace");
@@ -248,12 +246,12 @@ bool hawser_job_leads(const hawser_job *job)
 
 hawser_sync hawser_job_sync(const hawser_job *job)
 {
-    return job != NULL ? job->sync : hawser_bsp();
+    return job != NULL ? hw_sync_read(hawser_options_text(job->options, "sync")) : hawser_bsp();
 }
 
 hawser_form hawser_job_encoding(const hawser_job *job)
 {
-    return job != NULL ? job->form : HAWSER_EXACT;
+    return job != NULL ? (hawser_form)hw_form_find(hawser_options_text(job->options, "encoding")) : HAWSER_EXACT;
 }
 
 double hawser_job_damping(const hawser_job *job)
@@ -344,12 +342,14 @@ void hw_job_drop_scratch(hawser_job *job, uint64_t every, uint64_t seed, hawser_
     job->drops.visit = visit;
 }
 
-hawser_status hw_job_plan(const hawser_job *job, const hawser_program *program, hw_plan **out, hawser_error *error)
+hawser_status hw_job_plan(hawser_job *job, const hawser_program *program, hw_plan **out, hawser_error *error)
 {
     *out = NULL;
     hw_plan *plan = NULL;
     HAWSER_TRY(hw_compile(program, &plan, error));
     hawser_status status = hw_parallelise(plan, &job->settings, error);
+    if (status == HAWSER_OK)
+        status = hw_job_check_idle(job, plan, error);
     if (status != HAWSER_OK) {
         hw_plan_free(plan);
         return status;

@@ -25,10 +25,8 @@ struct hawser_job {
     hw_place place;
     hw_cluster *cluster; /* NULL: one node */
     hw_plan_settings settings;
-    hw_topology *topology; /* with more than one node */
-    const char **names;    /* names of the nodes; the cluster owns them */
-    hawser_sync sync;
-    hawser_form form;
+    hw_topology *topology;             /* with more than one node */
+    const char **names;                /* names of the nodes; the cluster owns them */
     uint64_t backlog;                  /* bytes that may wait to be sent before updates are coalesced; 0: no limit */
     uint64_t max_clocks;               /* 0: none */
     double time_limit;                 /* seconds, 0: none */
@@ -39,6 +37,7 @@ struct hawser_job {
     uint32_t slow_block; /* UINT32_MAX: none */
     double slow_factor;
     bool check;
+    bool idle_checked;          /* options were judged that can do nothing (idle.h) */
     bool workers_given;         /* also by an option that names a worker */
     struct hawser_store *store; /* the open one; NULL: none */
     bool fibers;                /* tests: units run as fibers under a seed, or in a chosen order */
@@ -80,7 +79,11 @@ double hw_job_grace_left(const hawser_job *job);
 /* Makes the routes that --topology requests. Collective. */
 hawser_status hw_job_topology(hawser_job *job, hawser_error *error) HAWSER_MUST_USE;
 /* Makes the physical plan of a program under this job's settings; checks the program. */
-hawser_status hw_job_plan(const hawser_job *job, const hawser_program *program, hw_plan **plan,
+hawser_status hw_job_plan(hawser_job *job, const hawser_program *program, hw_plan **plan,
                           hawser_error *error) HAWSER_MUST_USE;
+/* idle.c: looks for options that were given and can do nothing in the program of `plan`. Returns HAWSER_BAD_OPTION for one of the command line. Notes on
+ * standard error, except with --quiet, those that come from elsewhere, and those that would have an effect with more workers or nodes. Only the
+ * first program with a loop is judged: a job may run others before and after it. */
+hawser_status hw_job_check_idle(hawser_job *job, const hw_plan *plan, hawser_error *error) HAWSER_MUST_USE;
 
 #endif

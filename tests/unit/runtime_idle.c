@@ -1,0 +1,131 @@
+/* An option that can do nothing in a program is refused by name on the command line, and never refused when it comes from elsewhere. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hawser/hawser.h"
+#include "runtime/job/job.h"
+
+static double numbers[24];
+static const hawser_matrix matrix = {.rows = 2, .cols = 12, .stored = 24, .values = numbers, .stride = 2};
+
+static hawser_status unit(hawser_context *context)
+{
+    (void)context;
+    return HAWSER_OK;
+}
+
+/* What a program has, and what it reads of the job before its loop. */
+enum { SENDS = 1, READS_SYNC = 2, READS_MERGE = 4, READS_EVERY = 8, NO_LOOP = 16 };
+
+static hawser_program *make(const hawser_job *job, const hawser_options *options, int has)
+{
+    hawser_program *program = hawser_program_new("idle", NULL);
+    hawser_state *data = hawser_data_state(program, "A", &matrix, HAWSER_BY_COLUMN);
+    hawser_state *w = hawser_replicated_state(program, "w", 4, 1, NULL, (hawser_rule){0});
+    hawser_state *own = hawser_local_state(program, "own", data, 1, NULL);
+    hawser_sync sync = has & READS_SYNC ? hawser_job_sync(job) : hawser_bsp();
+    if (has & READS_MERGE)
+        assert_true(hawser_job_damping(job) > 0);
+    if (has & READS_EVERY)
+        assert_true(hawser_options_number(options, "exchange-every") > 0);
+    hawser_operator *loop =
+        has & NO_LOOP ? hawser_root(program) : hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 3}, sync);
+    hawser_unit(loop, "unit", unit, HAWSER_READS(data), has & SENDS ? HAWSER_UPDATES(w) : HAWSER_UPDATES(own));
+    return program;
+}
+
+/* Opens a job with options from `source`, makes a program, and stores in `said` the error of its plan; "" if there is a plan. */
+static void plan(const char *const *pairs, hawser_source source, int has, char *said, size_t size)
+{
+    const hawser_option *const tables[] = {hawser_job_rows(), hw_machine_rows(), NULL};
+    hawser_options *options = NULL;
+    hawser_job *job = NULL;
+    hawser_error error = {0};
+    assert_int_equal(hawser_options_new(tables, &options, &error), HAWSER_OK);
+    for (; *pairs != NULL; pairs += 2) {
+        char where[80];
+        (void)snprintf(where, sizeof where, "--%s", pairs[0]);
+        if (hawser_options_set(options, pairs[0], pairs[1], source, where, &error) != HAWSER_OK)
+            fail_msg("%s", error.text);
+    }
+    assert_int_equal(hawser_open_options(options, &job, &error), HAWSER_OK);
+    hawser_program *program = make(job, options, has);
+    FILE *nowhere = fopen("/dev/null", "we");
+    assert_non_null(nowhere);
+    hawser_status status = hawser_plan_print(job, program, true, false, nowhere, &error);
+    assert_true(status == HAWSER_OK || status == HAWSER_BAD_OPTION);
+    (void)snprintf(said, size, "%.599s", status == HAWSER_OK ? "" : error.text);
+    fclose(nowhere);
+    hawser_program_free(program);
+    hawser_close(job);
+    hawser_options_free(options);
+}
+
+typedef struct trial {
+    const char *const *pairs;
+    int has;
+    const char *says; /* "": nothing is refused */
+} trial;
+
+#define PAIRS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static const trial trials[] = {
+    {PAIRS("workers", "2", "filter", "absolute", "quota", "64"), SENDS, ""},
+    {PAIRS("workers", "2", "filter", "absolute", "quota", "64"), 0, "--filter does nothing here: no unit"},
+    {PAIRS("workers", "2", "quota", "64"), SENDS, "--quota does nothing here: it needs a --filter"},
+    {PAIRS("workers", "2", "filter", "fifo"), SENDS, "--filter does nothing here: without a --quota"},
+    {PAIRS("workers", "2", "max-held-clocks", "2"), SENDS, "--max-held-clocks does nothing here: it needs"},
+    {PAIRS("workers", "2", "filter", "fifo", "quota", "64", "max-held-clocks", "2"), SENDS, ""},
+    {PAIRS("workers", "1", "filter", "fifo", "quota", "64"), SENDS, "--filter does nothing here: one worker"},
+    {PAIRS("workers", "1", "encoding", "bf16"), SENDS, "--encoding does nothing here: one worker"},
+    {PAIRS("workers", "2", "encoding", "bf16"), 0, "--encoding does nothing here: no unit"},
+    {PAIRS("workers", "2", "sync", "ssp:2"), SENDS, "--sync does nothing here: the program has not read it"},
+    {PAIRS("workers", "2", "sync", "ssp:2"), SENDS | READS_SYNC, ""},
+    {PAIRS("workers", "1", "sync", "ssp:2"), SENDS | READS_SYNC, ""},
+    {PAIRS("workers", "2", "sync", "bsp"), SENDS, ""},
+    {PAIRS("workers", "2", "sync", "tap"), SENDS | NO_LOOP, ""},
+    {PAIRS("workers", "2", "merge", "average"), SENDS, "--merge does nothing here: the program has not read it"},
+    {PAIRS("workers", "2", "merge", "average"), SENDS | READS_MERGE, ""},
+    {PAIRS("workers", "2", "exchange-every", "0.5"), SENDS, "--exchange-every does nothing here: the program does not"},
+    {PAIRS("workers", "2", "exchange-every", "0.5"), SENDS | READS_EVERY, ""},
+    {PAIRS("workers", "2", "topology", "tree", "rate", "1M", "backlog", "1k", "transport", "tcp"), SENDS, ""},
+};
+
+static void option_that_can_do_nothing_is_refused_on_the_command_line(void **state)
+{
+    (void)state;
+    char said[600];
+    for (size_t i = 0; i < sizeof trials / sizeof *trials; i++) {
+        plan(trials[i].pairs, HAWSER_FROM_COMMAND_LINE, trials[i].has, said, sizeof said);
+        if (trials[i].says[0] == '\0' ? said[0] != '\0' : strstr(said, trials[i].says) == NULL)
+            fail_msg("trial %zu: '%s' instead of '%s'", i, said, trials[i].says);
+    }
+}
+
+static void option_from_elsewhere_is_not_refused(void **state)
+{
+    (void)state;
+    char said[600];
+    for (size_t i = 0; i < sizeof trials / sizeof *trials; i++)
+        for (int source = HAWSER_FROM_PROGRAM; source < HAWSER_FROM_COMMAND_LINE; source++) {
+            plan(trials[i].pairs, (hawser_source)source, trials[i].has, said, sizeof said);
+            if (said[0] != '\0')
+                fail_msg("trial %zu, source %d: %s", i, source, said);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(option_that_can_do_nothing_is_refused_on_the_command_line),
+        cmocka_unit_test(option_from_elsewhere_is_not_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
