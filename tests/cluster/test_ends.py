@@ -132,7 +132,7 @@ def out_of_memory(scratch, box, where):
         lost(case, 1, "early", f"out of memory, {where}", 137)
         check("memory" in case.job.err, f"out of memory, {where}: no line has the reason: {case.job.say()}")
     finally:
-        until(lambda: not read(f"{group}/cgroup.procs"), "end of the group", 10)
+        until(lambda: not read(f"{group}/cgroup.procs"), "end of the group", 60)
         os.rmdir(group)
 
 

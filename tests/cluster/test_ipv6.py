@@ -38,7 +38,7 @@ def main():
     check(len(links) == 6 and all(link["transport"] == "tcp+tls" for link in links), f"over IPv6: {links}")
     check(tensors("got.model") == tensors("one.model"), "over IPv6: another model")
 
-    job = Job(scratch, [*run, *WORDS, "--exchange-every", "1", "--tol", "1e-15", "--slow", "1:1000", "--failure-timeout", "1",
+    job = Job(scratch, [*run, *WORDS, "--exchange-every", "1", "--tol", "1e-15", "--slow", "1:1000", "--failure-timeout", "3",
                         "--trace", os.path.join(scratch.path, "trace.csv")])
     until(lambda: os.path.exists("trace.csv") and sum(1 for _ in open("trace.csv", encoding="ascii")) > 3, "clocks")
     os.kill(job.node(2), signal.SIGKILL)
