@@ -382,19 +382,18 @@ static void field_that_is_left_out_changes_a_model(void **state)
         skip();
     size_t unnoticed = 0, by_parts = 0, count = seen.count;
     for (size_t c = 0; c < count; c++) {
-        bool noticed = false;
         seen.left_out = seen.calls[c].at;
+        bool noticed = !scan_is_read_back() || !gram_is_read_back(); /* first, because trainings take longer */
+        by_parts += noticed;
         for (size_t k = 0; k < WORKS && !noticed; k++)
             noticed = seen.calls[c].in[k] && noticed_by(k);
-        by_parts += !noticed;
-        noticed = noticed || !scan_is_read_back() || !gram_is_read_back();
         unnoticed += !noticed;
         if (!noticed)
             print_error("no model changes without the call before 0x%zx (addr2line -e says which)\n",
                         (size_t)((const char *)seen.left_out - __executable_start));
     }
     seen.left_out = NULL;
-    print_message("%zu of %zu fields are noticed, %zu of them by models\n", count - unnoticed, count, count - by_parts);
+    print_message("%zu of %zu fields are noticed, %zu of them by parts\n", count - unnoticed, count, by_parts);
     assert_int_equal(unnoticed, 0);
 }
 
