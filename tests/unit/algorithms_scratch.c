@@ -155,7 +155,7 @@ static hawser_status set_options(const work *given, const char *workers, hawser_
     HAWSER_TRY(hawser_options_new(tables, options, error));
     HAWSER_TRY(hawser_options_set(*options, "workers", workers, HAWSER_FROM_COMMAND_LINE, "test", error));
     for (const char *const *pairs = given->pairs; *pairs != NULL; pairs += 2)
-        HAWSER_TRY(hawser_options_set(*options, pairs[0], pairs[1], HAWSER_FROM_COMMAND_LINE, "test", error));
+        HAWSER_TRY(hawser_options_set(*options, pairs[0], pairs[1], HAWSER_FROM_PROGRAM, "test", error)); /* may be idle */
     return HAWSER_OK;
 }
 

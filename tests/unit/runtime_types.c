@@ -338,11 +338,11 @@ static void run_edge(test_node *node)
 {
     enum { N = 900 };
     edge_run *r = node->user;
-    static int64_t wide[N];
-    static int32_t narrow[N];
+    static _Thread_local int64_t wide[N];
+    static _Thread_local int32_t narrow[N];
     hawser_run *run = NULL;
     bool is_long = r->e.type == HAWSER_I64;
-    wide[700] = r->e.begins; /* every node writes the same */
+    wide[700] = r->e.begins;
     narrow[700] = (int32_t)r->e.begins;
     hawser_program *program = hawser_program_new("edge", &r->e);
     hawser_state *x =

@@ -6,7 +6,7 @@
 /* Bounds are rounded away from the truth by this factor, far more than the rounding of the operations that made them. */
 static const double OUT = 1.0 + 1e-14, IN = 1.0 - 1e-14;
 
-enum { NONE = UINT32_MAX };
+#define NONE UINT32_MAX /* no centre yet */
 
 /* A tile is compared with all centres at once if its rows need more than this share of the groups. */
 static const double MOST_APART = 0.35;
