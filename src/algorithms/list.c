@@ -12,6 +12,7 @@ const hawser_algorithm *hawser_algorithm_at(size_t index)
     case 3: return hw_poisson_algorithm();
     case 4: return hw_multitask_algorithm();
     case 5: return hw_kmeans_algorithm();
+    case 6: return hw_svm_algorithm();
     default: return NULL;
     }
 }

@@ -10,5 +10,6 @@ const hawser_algorithm *hw_least_squares_algorithm(void);
 const hawser_algorithm *hw_poisson_algorithm(void);
 const hawser_algorithm *hw_multitask_algorithm(void);
 const hawser_algorithm *hw_kmeans_algorithm(void);
+const hawser_algorithm *hw_svm_algorithm(void);
 
 #endif

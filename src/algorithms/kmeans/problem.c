@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "algorithms/kmeans/given.h"
+#include "algorithms/model/given.h"
 
 enum { GROUPS_MOST = 64 };
 
@@ -23,16 +24,6 @@ double hw_kmeans_uniform(const hw_kmeans *kmeans, uint64_t start, uint64_t purpo
     return (double)(x >> 11) * 0x1p-53;
 }
 
-static bool was_given(const hawser_options *options, const char *key)
-{
-    const hawser_option *row = NULL;
-    for (size_t k = 0; (row = hawser_options_row(options, k)) != NULL && strcmp(row->key, key) != 0; k++)
-        ;
-    const char *text = hawser_options_text(options, key);
-    return row != NULL && text != NULL && hawser_options_source(options, key, NULL) == HAWSER_FROM_COMMAND_LINE &&
-           (row->value == NULL || strcmp(row->value, text) != 0);
-}
-
 /* Refuses what would have no effect, or another one than it says. */
 static hawser_status check_options(const hw_kmeans *kmeans, const hawser_options *options, hawser_sync sync,
                                    hawser_error *error)
@@ -45,20 +36,20 @@ static hawser_status check_options(const hw_kmeans *kmeans, const hawser_options
                            "--sync %s: each iteration of k-means adds up all rows over the workers, which only bsp does",
                            hawser_options_text(options, "sync"));
     for (size_t k = 0; k < sizeof exchange / sizeof *exchange; k++)
-        if (was_given(options, exchange[k]) && kmeans->blocks > 1)
+        if (hw_option_given(options, exchange[k]) && kmeans->blocks > 1)
             return hawser_fail(error, HAWSER_BAD_OPTION,
                                "--%s: workers of k-means exchange exact sums, which this option does not apply to; leave it "
                                "out",
                                exchange[k]);
     for (size_t k = 0; k < 2; k++)
-        if (was_given(options, margins[k]) && strcmp(hawser_options_text(options, margins[k]), "none") != 0)
+        if (hw_option_given(options, margins[k]) && strcmp(hawser_options_text(options, margins[k]), "none") != 0)
             return hawser_fail(error, HAWSER_BAD_OPTION, "--%s: k-means has no linear predictor to add it to; leave it out",
                                margins[k]);
     for (size_t k = 0; k < 2; k++)
-        if (was_given(options, of_batch[k]) && kmeans->batch == 0)
+        if (hw_option_given(options, of_batch[k]) && kmeans->batch == 0)
             return hawser_fail(error, HAWSER_BAD_OPTION, "--%s does nothing here: it is about mini-batches (--batch)",
                                of_batch[k]);
-    if (kmeans->batch > 0 && was_given(options, "max-iterations"))
+    if (kmeans->batch > 0 && hw_option_given(options, "max-iterations"))
         return hawser_fail(error, HAWSER_BAD_OPTION,
                            "--max-iterations does nothing here: mini-batches end with --epochs or --patience");
     return HAWSER_OK;
@@ -89,13 +80,13 @@ static hawser_status take_given(hw_kmeans *kmeans, const hawser_training_input *
     if (kmeans->given == NULL)
         return HAWSER_OK;
     const char *key = input->init != NULL ? "init" : "centres";
-    if (was_given(options, "clusters") && kmeans->clusters != given)
+    if (hw_option_given(options, "clusters") && kmeans->clusters != given)
         return hawser_fail(error, HAWSER_BAD_OPTION, "--clusters %zu: --%s has %zu centres; leave --clusters out",
                            kmeans->clusters, key, given);
     if (kmeans->starts > 1)
         return hawser_fail(error, HAWSER_BAD_OPTION, "--starts %zu: each start from --%s would be the same; leave one out",
                            kmeans->starts, key);
-    if (was_given(options, "init-method"))
+    if (hw_option_given(options, "init-method"))
         return hawser_fail(error, HAWSER_BAD_OPTION, "--init-method does nothing here: the centres are those of --%s", key);
     kmeans->clusters = given;
     kmeans->draw = HW_KMEANS_GIVEN;

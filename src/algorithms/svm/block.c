@@ -1,0 +1,91 @@
+#include "algorithms/svm/block.h"
+
+#include <stdlib.h>
+
+#include "hawser/row_kernels.h"
+
+uint64_t hw_svm_block_bytes(const hw_svm *svm, uint64_t rows)
+{
+    uint64_t width = svm->X->cols + 1, problems = svm->problems;
+    return rows * 8 * (problems + 3) + width * 8 * (3 * problems + 1) + problems * sizeof(hw_svm_memory);
+}
+
+static hawser_status new_memory(hw_svm_block *b, hawser_error *error)
+{
+    size_t n = b->X.rows, k = b->svm->problems, all = k * b->width;
+    b->memory = calloc(k, sizeof *b->memory);
+    b->beta = calloc(n * k + 1, sizeof *b->beta);
+    b->w = calloc(all, sizeof *b->w);
+    b->best = calloc(all, sizeof *b->best);
+    b->squares = calloc(n + 1, sizeof *b->squares);
+    b->margins = calloc(n + 1, sizeof *b->margins);
+    b->view = calloc(b->width, sizeof *b->view);
+    b->reduced = calloc(all, sizeof *b->reduced);
+    b->order = calloc(n + 1, sizeof *b->order);
+    if (b->memory == NULL || b->beta == NULL || b->w == NULL || b->best == NULL || b->squares == NULL ||
+        b->margins == NULL || b->view == NULL || b->reduced == NULL || b->order == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu rows and %zu models of %zu columns", n, k, b->X.cols);
+    for (size_t p = 0; p < k; p++)
+        b->memory[p] = (hw_svm_memory){.low = -INFINITY, .high = INFINITY};
+    return HAWSER_OK;
+}
+
+static hawser_status check_rows(const hw_svm_block *b, hawser_error *error)
+{
+    for (size_t i = 0; i < b->X.rows; i++) {
+        double weight = hw_svm_weight(b, i), target = b->beside.target[i];
+        if (!(weight >= 0.0))
+            return hawser_fail(error, HAWSER_BAD_INPUT, "row %zu: the example weight %g is negative; weights are 0 or more",
+                               b->X.first + i + 1, weight);
+        if (!isfinite(target) || !isfinite(b->squares[i]))
+            return hawser_fail(error, HAWSER_NOT_FINITE, "row %zu has numbers that are not finite, or too large",
+                               b->X.first + i + 1);
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status make(hw_svm_block *b, const hw_svm *svm, const hawser_matrix *X, hawser_error *error)
+{
+    b->svm = svm;
+    b->X = *X;
+    b->width = X->cols + 1;
+    HAWSER_TRY(hawser_dataset_beside(svm->data, X->first, X->rows, &b->beside, error));
+    HAWSER_TRY(new_memory(b, error));
+    hawser_row_squares(X, b->squares);
+    return check_rows(b, error);
+}
+
+hawser_status hw_svm_block_open(hawser_context *context, hw_svm_block **block)
+{
+    hawser_error error = {0};
+    *block = hawser_scratch(context);
+    if ((*block)->svm != NULL)
+        return HAWSER_OK;
+    if (make(*block, hawser_user(context), hawser_data_view(context, "X"), &error) != HAWSER_OK)
+        return hawser_unit_fail(context, error.status, "%s", error.text);
+    return HAWSER_OK;
+}
+
+void hw_svm_block_release(void *scratch)
+{
+    hw_svm_block *b = scratch;
+    void *all[] = {b->memory, b->beta, b->w, b->best, b->squares, b->margins, b->view, b->reduced, b->order};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        free(all[k]);
+}
+
+void hw_svm_block_visit(hawser_record *record, hawser_context *context)
+{
+    hw_svm_block *b = hawser_scratch(context);
+    bool made = b->svm != NULL;
+    hawser_record_bytes(record, &made, sizeof made);
+    if (!made || (hawser_record_reads(record) && hw_svm_block_open(context, &b) != HAWSER_OK))
+        return;
+    size_t k = b->svm->problems, all = k * b->width;
+    hawser_record_bytes(record, &b->iteration, sizeof b->iteration);
+    hawser_record_bytes(record, &b->scale, sizeof b->scale);
+    hawser_record_bytes(record, b->memory, k * sizeof *b->memory);
+    hawser_record_bytes(record, b->beta, k * b->X.rows * sizeof *b->beta);
+    hawser_record_bytes(record, b->w, all * sizeof *b->w);
+    hawser_record_bytes(record, b->best, all * sizeof *b->best);
+}

@@ -1,0 +1,28 @@
+/* model.h - the model file of a support vector machine, and what is computed from it. */
+#ifndef HW_ALGORITHMS_SVM_MODEL_H
+#define HW_ALGORITHMS_SVM_MODEL_H
+
+#include "algorithms/svm/problem.h"
+
+/* The result of a training: `models` has columns + 1 numbers per problem, the last one the intercept. */
+typedef struct hw_svm_result {
+    const double *models;
+    double objective, gap, iterations;
+} hw_svm_result;
+hawser_status hw_svm_model_make(const hw_svm *svm, const hw_svm_result *result, const hawser_training_input *input,
+                                hawser_model **model, hawser_error *error) HAWSER_MUST_USE;
+
+/* Stores what a model predicts wrongly: the share of wrong labels, or the mean squared error of a regression. Counts the weights of the rows. */
+hawser_status hw_svm_error(const hawser_model *model, const hawser_dataset *data, double *value,
+                           hawser_error *error) HAWSER_MUST_USE;
+
+/* The functions of hawser_algorithm. */
+hawser_status hw_svm_predict(const hawser_model *model, const hawser_dataset *data, double *predictions,
+                             hawser_error *error);
+hawser_status hw_svm_link(const hawser_model *model, const hawser_dataset *data, double *values, hawser_error *error);
+hawser_status hw_svm_label(const hawser_model *model, size_t count, double *predictions, hawser_error *error);
+hawser_status hw_svm_print(const hawser_model *model, uint64_t most, FILE *out, hawser_error *error);
+hawser_status hw_svm_evaluate(const hawser_evaluation_input *input, hawser_measure *measures, hawser_error *error);
+extern const hawser_measure_row hw_svm_measures[];
+
+#endif

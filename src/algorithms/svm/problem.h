@@ -1,0 +1,64 @@
+/*
+ * problem.h - a training of a support vector machine: what the options ask for, and the data. Read-only while units run.
+ *
+ * Each of the `problems` (one per class; one for two classes, or for regression) minimises over w and b
+ *     1/2 |w|^2 + sum_i c_i loss(y_i, x_i w + b),   c_i = C weight_i,   y_i = -1, 1 or the target.
+ * With w = sum_i beta_i x_i its dual maximises, for all four losses,
+ *     sum_i (beta_i y_i - epsilon |beta_i| - h_i / 2 beta_i^2) - 1/2 |w|^2,   low_i <= beta_i <= high_i,   sum_i beta_i = 0
+ * where h_i is 0, or 1 / (2 c_i) for a squared loss. The last constraint belongs to the intercept b.
+ */
+#ifndef HW_ALGORITHMS_SVM_PROBLEM_H
+#define HW_ALGORITHMS_SVM_PROBLEM_H
+
+#include <math.h>
+
+#include "hawser/algorithm.h"
+
+enum { HW_SVM_CLASSES = 1000 }; /* the most classes */
+
+typedef struct hw_svm {
+    const hawser_matrix *X;
+    const hawser_dataset *data;
+    double C, epsilon; /* epsilon: 0 for classifiers */
+    double tolerance;
+    uint64_t iterations, seed;
+    bool regression, squared, intercept;
+    double *labels; /* of the classes, ascending */
+    size_t classes; /* 0: regression */
+    size_t problems;
+    uint32_t blocks;
+} hw_svm;
+
+/* Reads and checks the options; hw_svm_classify then finds the classes, by a short program if rows are held by block. The caller frees it,
+ * also after a failure. */
+hawser_status hw_svm_new(hw_svm *svm, hawser_job *job, const hawser_training_input *input,
+                         hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_svm_classify(hw_svm *svm, hawser_job *job, hawser_error *error) HAWSER_MUST_USE;
+void hw_svm_free(hw_svm *svm);
+
+/* A row's part of one problem: its dual variable is in [low, high]. */
+typedef struct hw_svm_row {
+    double y, c, h, low, high;
+} hw_svm_row;
+
+/* Describes a row with a target and an example weight above 0. */
+static inline hw_svm_row hw_svm_row_of(const hw_svm *svm, size_t problem, double target, double weight)
+{
+    double c = svm->C * weight, most = svm->squared ? HUGE_VAL : c;
+    hw_svm_row row = {.y = target, .c = c, .h = svm->squared ? 0.5 / c : 0.0, .low = -most, .high = most};
+    if (svm->regression)
+        return row;
+    bool positive = target == svm->labels[svm->problems == 1 ? 1 : problem];
+    row.y = positive ? 1.0 : -1.0;
+    *(positive ? &row.low : &row.high) = 0.0;
+    return row;
+}
+
+/* Returns the loss of a row with that margin x w + b, without its factor c. */
+static inline double hw_svm_loss(const hw_svm *svm, const hw_svm_row *row, double margin)
+{
+    double over = svm->regression ? fabs(row->y - margin) - svm->epsilon : 1.0 - row->y * margin;
+    return !(over > 0.0) ? over * 0.0 : svm->squared ? over * over : over;
+}
+
+#endif

@@ -1,0 +1,154 @@
+/*
+ * svm.c - linear support vector machines by rows, for classes and for regression, from their dual.
+ *
+ * Rows are split over the blocks, with their dual variables. In each clock every block improves its own; the changes of the coefficients are
+ * added up over all blocks in canonical order, so that every block has the same ones. Each block writes its share of the state "models".
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algorithms/list.h"
+#include "algorithms/svm/block.h"
+#include "algorithms/svm/model.h"
+#include "algorithms/svm/options.h"
+#include "algorithms/svm/units.h"
+
+static bool has_ended(hawser_progress *progress, void *user)
+{
+    (void)user;
+    return hawser_progress_metric(progress, "ended") > 0.0;
+}
+
+static hawser_operator *reducing(hawser_operator *unit, const hw_svm *svm)
+{
+    hawser_reduces(unit, hw_svm_reduces(svm));
+    hawser_reduces_expect(unit, hw_svm_reduces(svm), 2 * hw_svm_reduces(svm));
+    return unit;
+}
+
+static hawser_program *build(hw_svm *svm)
+{
+    static const char *const metrics[] = {"objective", "gap", "iterations", "ended"};
+    hawser_program *p = hawser_program_new("svm", svm);
+    for (size_t k = 0; k < sizeof metrics / sizeof *metrics; k++)
+        hawser_metric_declare(p, metrics[k], HAWSER_LAST);
+    hawser_scratch_size(p, sizeof(hw_svm_block), hw_svm_block_release);
+    hawser_scratch_record(p, hw_svm_block_visit);
+    hawser_scratch_expect(p, hw_svm_block_bytes(svm, svm->X->rows / svm->blocks + 1), 0);
+    hawser_operator *root = hawser_root(p);
+    hawser_state *X = hawser_data_state(p, "X", svm->X, HAWSER_BY_ROW);
+    hawser_state *models = hawser_partitioned_state(p, "models", svm->problems * (svm->X->cols + 1), NULL, NULL);
+    reducing(hawser_unit(root, "prepare", hw_svm_prepare, HAWSER_READS(X), NULL), svm);
+    hawser_operator *loop = hawser_loop(root, "iterations", (hawser_until){.test = has_ended}, hawser_bsp());
+    reducing(hawser_unit(loop, "step", hw_svm_step, HAWSER_READS(X), HAWSER_UPDATES(models)), svm);
+    return p;
+}
+
+static hawser_status plan(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
+                          bool physical, bool dot, FILE *out, hawser_error *error)
+{
+    (void)algorithm;
+    hw_svm svm;
+    hawser_status status = hw_svm_new(&svm, job, input, error);
+    if (status == HAWSER_OK)
+        status = hw_svm_classify(&svm, job, error);
+    if (status == HAWSER_OK) {
+        hawser_program *program = build(&svm);
+        status = hawser_plan_print(job, program, physical, dot, out, error);
+        hawser_program_free(program);
+    }
+    hw_svm_free(&svm);
+    return status;
+}
+
+static const char *reason_of(double ended)
+{
+    return ended == HW_SVM_GAP ? "gap" : ended == HW_SVM_ITERATIONS ? "iterations" : "end";
+}
+
+/* Fills the result, on node 0. */
+static hawser_status fill(const hw_svm *svm, const hawser_training_input *input, hawser_training *training,
+                          hawser_error *error)
+{
+    const hawser_run *run = training->run;
+    hw_svm_result result = {.models = hawser_result(run, "models", NULL),
+                            .objective = hawser_result_metric(run, "objective"),
+                            .gap = hawser_result_metric(run, "gap"),
+                            .iterations = hawser_result_metric(run, "iterations")};
+    HAWSER_TRY(hw_svm_model_make(svm, &result, input, &training->model, error));
+    double wrong = NAN;
+    if (input->validation != NULL)
+        HAWSER_TRY(hw_svm_error(training->model, input->validation, &wrong, error));
+    hawser_fact facts[] = {{"objective", result.objective},
+                           {"gap", result.gap},
+                           {"iterations", result.iterations},
+                           {"classes", (double)svm->classes},
+                           {input->validation == NULL ? NULL
+                            : svm->regression         ? "validation_mean_squared_error"
+                                                      : "validation_accuracy",
+                            svm->regression ? wrong : 1.0 - wrong}};
+    memcpy(training->facts, facts, sizeof facts);
+    return HAWSER_OK;
+}
+
+static hawser_status run(hw_svm *svm, hawser_job *job, const hawser_training_input *input, hawser_training *training,
+                         hawser_error *error)
+{
+    hawser_program *program = build(svm);
+    hawser_observe(job, input->observer, input->observer_user);
+    hawser_status status = hawser_run_program(job, program, &training->run, error);
+    hawser_program_free(program);
+    bool early = status == HAWSER_STOP;
+    if (status != HAWSER_OK && !early)
+        return status;
+    const char *reason = hawser_run_figures(training->run)->stop_reason;
+    if (isnan(hawser_result_metric(training->run, "objective")))
+        return hawser_fail(error, HAWSER_STOP, "the training ended before its first iteration; no model is kept");
+    training->interrupted = early && strcmp(reason, "signal") == 0;
+    snprintf(training->stop_reason, sizeof training->stop_reason, "%s",
+             early ? reason : reason_of(hawser_result_metric(training->run, "ended")));
+    return hawser_job_leads(job) ? fill(svm, input, training, error) : HAWSER_OK;
+}
+
+static hawser_status train(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
+                           hawser_training *training, hawser_error *error)
+{
+    (void)algorithm;
+    hw_svm svm;
+    memset(training, 0, sizeof *training);
+    hawser_status status = hw_svm_new(&svm, job, input, error);
+    if (status == HAWSER_OK)
+        status = hw_svm_classify(&svm, job, error);
+    if (status == HAWSER_OK)
+        status = run(&svm, job, input, training, error);
+    hw_svm_free(&svm);
+    return status;
+}
+
+const hawser_algorithm *hw_svm_algorithm(void)
+{
+    static const char citations[] =
+        "C.-J. Hsieh, K.-W. Chang, C.-J. Lin, S. S. Keerthi, S. Sundararajan: A Dual Coordinate Descent Method for "
+        "Large-scale Linear SVM. ICML 2008\n"
+        "C.-H. Ho, C.-J. Lin: Large-scale Linear Support Vector Regression. JMLR 13, 2012\n"
+        "C. Ma, V. Smith, M. Jaggi, M. I. Jordan, P. Richtarik, M. Takac: Adding vs. Averaging in Distributed Primal-Dual "
+        "Optimization. ICML 2015";
+    static const hawser_algorithm algorithm = {.name = "svm",
+                                               .summary = "linear support vector machines, for classes or regression",
+                                               .citations = citations,
+                                               .rows = hw_svm_rows,
+                                               .metrics = hw_svm_metrics,
+                                               .split = HAWSER_BY_ROW,
+                                               .train = train,
+                                               .plan = plan,
+                                               .predict = hw_svm_predict,
+                                               .link = hw_svm_link,
+                                               .scores = hw_svm_predict,
+                                               .score_count = 1,
+                                               .label = hw_svm_label,
+                                               .evaluate = hw_svm_evaluate,
+                                               .measures = hw_svm_measures,
+                                               .coefficients = hw_svm_print};
+    return &algorithm;
+}

@@ -1,0 +1,230 @@
+/*
+ * units.c - dual coordinate descent within a block, and between blocks CoCoA+: each block solves its part as if all the others moved as it
+ * does (their number is the factor of its own move), so that the moves can be added.
+ *
+ * The constraint sum_i beta_i = 0 of a free intercept is reached by an augmented Lagrangian: the intercept is centre + scale * sum, and `centre`
+ * follows it after each iteration. The certificate makes the sum zero by scaling the heavier side of beta.
+ */
+#include "algorithms/svm/units.h"
+
+#include <string.h>
+
+#include "algorithms/svm/block.h"
+#include "algorithms/svm/intercept.h"
+#include "hawser/row_kernels.h"
+
+size_t hw_svm_reduces(const hw_svm *svm)
+{
+    size_t models = svm->problems * (svm->X->cols + 1);
+    return models > HW_SVM_INTERCEPT_REDUCES ? models : HW_SVM_INTERCEPT_REDUCES;
+}
+
+hawser_status hw_svm_prepare(hawser_context *context)
+{
+    hw_svm_block *b;
+    HAWSER_TRY(hw_svm_block_open(context, &b));
+    double sums[2] = {0.0, 0.0};
+    for (size_t i = 0; i < b->X.rows; i++)
+        if (hw_svm_weight(b, i) > 0.0) {
+            sums[0] += b->squares[i];
+            sums[1] += 1.0;
+        }
+    HAWSER_TRY(hawser_allreduce(context, sums, 2, HAWSER_SUM));
+    if (sums[1] == 0.0)
+        return hawser_unit_fail(context, HAWSER_BAD_INPUT, "all example weights are 0: no row counts");
+    b->scale = sums[0] > 0.0 ? sums[0] / sums[1] : 1.0;
+    return HAWSER_OK;
+}
+
+/* ---- a pass over the rows ---- */
+
+static uint64_t mix(uint64_t x)
+{
+    x += 0x9e3779b97f4a7c15;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+    x = (x ^ x >> 27) * 0x94d049bb133111eb;
+    return x ^ x >> 31;
+}
+
+/* Draws an order of the block's rows, which depends on the seed, the iteration and the first row alone. */
+static void draw_order(hw_svm_block *b)
+{
+    size_t n = b->X.rows;
+    uint64_t state = mix(mix(mix(b->svm->seed) ^ b->iteration) ^ b->X.first);
+    for (size_t i = 0; i < n; i++)
+        b->order[i] = i;
+    for (size_t i = n; i > 1; i--) {
+        size_t other = (size_t)(mix(state + i) % i), kept = b->order[i - 1];
+        b->order[i - 1] = b->order[other];
+        b->order[other] = kept;
+    }
+}
+
+/* Returns the dual variable that is best for a row whose derivative, without the part of epsilon, is `slope` at beta. */
+static double best_beta(const hw_svm_row *row, double epsilon, double beta, double slope, double curvature)
+{
+    if (!(curvature > 0.0)) { /* an empty row without an intercept */
+        double side = row->y > epsilon ? row->high : row->y < -epsilon ? row->low : 0.0;
+        return side;
+    }
+    double to = beta - slope / curvature, shift = epsilon / curvature;
+    to = to > shift ? to - shift : to < -shift ? to + shift : 0.0;
+    return fmin(row->high, fmax(row->low, to));
+}
+
+/* Passes over the block's rows, and stores the change of w, then of the sum of beta, in `delta`. */
+static void pass(hw_svm_block *b, size_t problem, double *delta)
+{
+    const hw_svm *svm = b->svm;
+    const hw_svm_memory *m = &b->memory[problem];
+    double *beta = b->beta + problem * b->X.rows, *w = b->w + problem * b->width, *view = b->view;
+    double together = svm->blocks, bias = svm->intercept ? b->scale : 0.0, sum = 0.0;
+    memcpy(view, w, b->width * sizeof *view);
+    for (size_t e = 0; e < b->X.rows; e++) {
+        size_t i = b->order[e];
+        if (!(hw_svm_weight(b, i) > 0.0))
+            continue;
+        hw_svm_row row = hw_svm_row_at(b, problem, i);
+        double curvature = together * (b->squares[i] + bias) + row.h;
+        double margin = hawser_row_dot(&b->X, i, view) + m->centre + bias * (m->sum + together * sum);
+        double to = best_beta(&row, svm->epsilon, beta[i], margin - row.y + row.h * beta[i], curvature);
+        double change = to - beta[i];
+        if (change == 0.0)
+            continue;
+        beta[i] = to;
+        sum += change;
+        hawser_row_axpy(&b->X, i, together * change, view);
+    }
+    for (size_t j = 0; j + 1 < b->width; j++)
+        delta[j] = (view[j] - w[j]) / together;
+    delta[b->width - 1] = sum;
+}
+
+static hawser_status pass_all(hawser_context *context, hw_svm_block *b)
+{
+    const hw_svm *svm = b->svm;
+    size_t width = b->width;
+    draw_order(b);
+    memset(b->reduced, 0, svm->problems * width * sizeof *b->reduced);
+    for (size_t p = 0; p < svm->problems; p++)
+        if (!b->memory[p].done)
+            pass(b, p, b->reduced + p * width);
+    HAWSER_TRY(hawser_allreduce(context, b->reduced, svm->problems * width, HAWSER_SUM));
+    for (size_t p = 0; p < svm->problems; p++) {
+        hw_svm_memory *m = &b->memory[p];
+        for (size_t j = 0; j + 1 < width; j++)
+            b->w[p * width + j] += b->reduced[p * width + j];
+        m->sum += b->reduced[p * width + width - 1];
+        if (svm->intercept && !m->done)
+            m->centre += b->scale * m->sum;
+    }
+    b->iteration++;
+    return HAWSER_OK;
+}
+
+/* ---- the certificate ---- */
+
+/* Finds the factors of the negative and of the positive beta that make their sum zero. */
+static hawser_status balance(hawser_context *context, const hw_svm_block *b, size_t problem, double factor[2])
+{
+    const double *beta = b->beta + problem * b->X.rows;
+    double sides[2] = {0.0, 0.0};
+    factor[0] = factor[1] = 1.0;
+    if (!b->svm->intercept)
+        return HAWSER_OK;
+    for (size_t i = 0; i < b->X.rows; i++)
+        sides[beta[i] > 0.0] += fabs(beta[i]);
+    HAWSER_TRY(hawser_allreduce(context, sides, 2, HAWSER_SUM));
+    size_t heavier = sides[1] > sides[0];
+    if (sides[heavier] > 0.0)
+        factor[heavier] = sides[!heavier] / sides[heavier];
+    return HAWSER_OK;
+}
+
+/* Stores the primal and the dual objective, for the model of the balanced beta, which is stored in block->view. */
+static hawser_status objectives(hawser_context *context, hw_svm_block *b, size_t problem, double values[2])
+{
+    const double *beta = b->beta + problem * b->X.rows;
+    double factor[2], *view = b->view, *intercept = &view[b->width - 1];
+    HAWSER_TRY(balance(context, b, problem, factor));
+    memset(view, 0, b->width * sizeof *view);
+    for (size_t i = 0; i < b->X.rows; i++)
+        if (beta[i] != 0.0)
+            hawser_row_axpy(&b->X, i, beta[i] * factor[beta[i] > 0.0], view);
+    HAWSER_TRY(hawser_allreduce(context, view, b->width, HAWSER_SUM));
+    for (size_t i = 0; i < b->X.rows; i++)
+        b->margins[i] = hawser_row_dot(&b->X, i, view);
+    if (b->svm->intercept)
+        HAWSER_TRY(hw_svm_intercept(context, b, problem, intercept));
+    values[0] = values[1] = 0.0;
+    for (size_t i = 0; i < b->X.rows; i++) {
+        if (!(hw_svm_weight(b, i) > 0.0))
+            continue;
+        hw_svm_row row = hw_svm_row_at(b, problem, i);
+        double own = beta[i] * factor[beta[i] > 0.0];
+        values[0] += row.c * hw_svm_loss(b->svm, &row, b->margins[i] + *intercept);
+        values[1] += own * row.y - b->svm->epsilon * fabs(own) - 0.5 * row.h * own * own;
+    }
+    HAWSER_TRY(hawser_allreduce(context, values, 2, HAWSER_SUM));
+    double half = 0.5 * hawser_dot(b->width - 1, view, view, NULL);
+    values[0] += half;
+    values[1] -= half;
+    return HAWSER_OK;
+}
+
+static hawser_status certify(hawser_context *context, hw_svm_block *b, size_t problem)
+{
+    hw_svm_memory *m = &b->memory[problem];
+    double values[2];
+    HAWSER_TRY(objectives(context, b, problem, values));
+    m->low = fmax(m->low, values[1]);
+    if (values[0] < m->high) {
+        m->high = values[0];
+        memcpy(b->best + problem * b->width, b->view, b->width * sizeof *b->view);
+    }
+    m->done = m->high - m->low <= b->svm->tolerance * m->high;
+    return HAWSER_OK;
+}
+
+/* Every block has all models, and writes its share of the state. */
+static void write_share(hawser_context *context, const hw_svm_block *b)
+{
+    size_t first = 0, count = hawser_part(context, "models", &first);
+    if (count > 0)
+        memcpy(hawser_local(context, "models"), b->best + first, count * sizeof *b->best);
+}
+
+static hawser_status certify_all(hawser_context *context, hw_svm_block *b)
+{
+    for (size_t p = 0; p < b->svm->problems; p++)
+        if (!b->memory[p].done)
+            HAWSER_TRY(certify(context, b, p));
+    write_share(context, b);
+    return HAWSER_OK;
+}
+
+static hawser_status report_all(hawser_context *context, const hw_svm_block *b)
+{
+    double objective = 0.0, gap = 0.0;
+    bool done = true;
+    for (size_t p = 0; p < b->svm->problems; p++) {
+        objective += b->memory[p].high;
+        gap += fmax(0.0, b->memory[p].high - b->memory[p].low);
+        done = done && b->memory[p].done;
+    }
+    hw_svm_end ended = done ? HW_SVM_GAP : b->iteration >= b->svm->iterations ? HW_SVM_ITERATIONS : HW_SVM_GOES_ON;
+    HAWSER_TRY(hawser_report(context, "objective", objective));
+    HAWSER_TRY(hawser_report(context, "gap", gap));
+    HAWSER_TRY(hawser_report(context, "iterations", (double)b->iteration));
+    return hawser_report(context, "ended", ended);
+}
+
+hawser_status hw_svm_step(hawser_context *context)
+{
+    hw_svm_block *b;
+    HAWSER_TRY(hw_svm_block_open(context, &b));
+    HAWSER_TRY(pass_all(context, b));
+    if (b->iteration <= 2 || b->iteration % 4 == 0 || b->iteration >= b->svm->iterations)
+        HAWSER_TRY(certify_all(context, b));
+    return report_all(context, b);
+}

@@ -1,0 +1,17 @@
+/* units.h - the units of a support vector machine. */
+#ifndef HW_ALGORITHMS_SVM_UNITS_H
+#define HW_ALGORITHMS_SVM_UNITS_H
+
+#include "algorithms/svm/problem.h"
+
+/* Measures the rows, before the iterations. */
+hawser_status hw_svm_prepare(hawser_context *context);
+/* One iteration: a pass over the rows of each block. Some iterations end with a certificate. */
+hawser_status hw_svm_step(hawser_context *context);
+
+typedef enum hw_svm_end { HW_SVM_GOES_ON = 0, HW_SVM_GAP, HW_SVM_ITERATIONS } hw_svm_end;
+
+/* The most numbers that a unit reduces at a time. */
+size_t hw_svm_reduces(const hw_svm *svm);
+
+#endif

@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+"""Support vector machines (train svm): objectives against the dual optimum of a plain solver, and against scikit-learn where it is installed; the
+same bits on threads and nodes; what is predicted and measured; what is refused."""
+import json
+import math
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.environ["HAWSER_SOURCE"], "tests", "helpers"))
+import certificate
+import command
+
+LOSSES = ("hinge", "squared-hinge", "epsilon", "squared-epsilon")
+EPSILON = 0.2
+LONG = bool(os.environ.get("HAWSER_TEST_LONG"))
+
+
+def dot(x, y):
+    return math.fsum(a * b for a, b in zip(x, y))
+
+
+class Problem:
+    """Rows with repeats, an empty one, a constant column, weights of zero, and targets with 2 classes, 3 classes and numbers."""
+
+    def __init__(self, seed, rows, columns=3):
+        draw = random.Random(seed)
+        self.X = [[round(draw.gauss(1, 1), 2) if draw.random() < 0.7 else 0.0 for _ in range(columns)] + [2.0] for _ in range(rows)]
+        self.X[3], self.X[5] = list(self.X[4]), [0.0] * (columns + 1)
+        score = [x[0] - 2 * x[1] + draw.gauss(0, 1) for x in self.X]
+        self.weights = [draw.choice((0.0, 0.5, 1.0, 2.0)) for _ in self.X]
+        self.y = [round(s, 3) for s in score]
+        self.two = [1 if s > -1 else 0 for s in score]
+        self.three = [(s > -2) + (s > 0) for s in score]
+
+    def write(self):
+        for name, target in (("y", self.y), ("two", self.two), ("three", self.three)):
+            with open(name + ".csv", "w") as file:
+                file.write(",".join([f"x{j}" for j in range(len(self.X[0]))] + ["t", "w"]) + "\n")
+                for x, t, w in zip(self.X, target, self.weights):
+                    file.write(",".join(map(str, x + [t if name == "y" else f"is{t}", w])) + "\n")
+            with open(name + ".svm", "w") as file:
+                file.writelines(" ".join([str(t)] + [f"{j + 1}:{v!r}" for j, v in enumerate(x) if v]) + "\n"
+                                for x, t in zip(self.X, target))
+        with open("w", "w") as file:
+            file.writelines(f"{w}\n" for w in self.weights)
+
+
+def objective(loss, C, X, y, weights, w, b):
+    total = 0.0
+    for x, t, c in zip(X, y, weights):
+        over = abs(t - dot(x, w) - b) - EPSILON if "epsilon" in loss else 1 - t * (dot(x, w) + b)
+        total += c * max(0.0, over) ** (2 if "squared" in loss else 1)
+    return 0.5 * dot(w, w) + C * total
+
+
+def dual_optimum(loss, C, X, y, weights, intercept):
+    """Pairs of multipliers (or single ones, without an intercept) with the steepest descent, until none descends: minus the minimum of the dual."""
+    squared, rows = "squared" in loss, []
+    for x, t, c in zip(X, y, weights):
+        if c > 0:
+            rows += [(x, 1, EPSILON - t, c), (x, -1, EPSILON + t, c)] if "epsilon" in loss else [(x, t, -1.0, c)]
+    n = len(rows)
+    Q = [[a[1] * b[1] * dot(a[0], b[0]) for b in rows] for a in rows]
+    top = [math.inf if squared else C * r[3] for r in rows]
+    for i in range(n):
+        Q[i][i] += 0.5 / (C * rows[i][3]) if squared else 0.0
+    sign, a, g = [r[1] for r in rows], [0.0] * n, [r[2] for r in rows]
+
+    def move(i, step):
+        a[i] += step
+        for k in range(n):
+            g[k] += Q[k][i] * step
+
+    for _ in range(100000):
+        up = [i for i in range(n) if (a[i] < top[i] if sign[i] > 0 else a[i] > 0)]
+        down = [i for i in range(n) if (a[i] > 0 if sign[i] > 0 else a[i] < top[i])]
+        if intercept:
+            i, j = max(up, key=lambda k: -sign[k] * g[k]), min(down, key=lambda k: -sign[k] * g[k])
+            steep = -sign[i] * g[i] + sign[j] * g[j]
+            if steep < 1e-9:
+                break
+            step = steep / max(Q[i][i] + Q[j][j] - 2 * sign[i] * sign[j] * Q[i][j], 1e-12)
+            step = min(step, top[i] - a[i] if sign[i] > 0 else a[i], a[j] if sign[j] > 0 else top[j] - a[j])
+            move(i, sign[i] * step)
+            move(j, -sign[j] * step)
+        else:
+            steps = [min(max(a[k] - g[k] / max(Q[k][k], 1e-12), 0.0), top[k]) - a[k] for k in range(n)]
+            i = max(range(n), key=lambda k: abs(g[k] * steps[k]))
+            if abs(g[i] * steps[i]) < 1e-14:
+                break
+            move(i, steps[i])
+    return -0.5 * math.fsum(v * (s + r[2]) for v, s, r in zip(a, g, rows))
+
+
+def train(*words):
+    result = json.loads(command.run("train", "svm", *words, "--json", "-q", "-o", "m").splitlines()[-1])
+    tensors = certificate.read_tensors("m")
+    (k, d), values = tensors["coefficients"]
+    return result, [list(values[p * d:(p + 1) * d]) for p in range(k)], list(tensors["intercepts"][1])
+
+
+def signed(target, classes):
+    return [[1.0 if t == c else -1.0 for t in target] for c in (range(classes) if classes > 2 else [1])]
+
+
+def check_optimum():
+    problem = Problem(3, 30)
+    problem.write()
+    cases = [(loss, C, intercept) for loss in LOSSES for C, intercept in ((0.02, True), (0.3, True), (0.3, False))]
+    for k, (loss, C, intercept) in enumerate(cases if LONG else cases[::3] + cases[1:2]):
+        name = "y" if "epsilon" in loss else ("two", "three")[k % 2]
+        targets = [problem.y] if name == "y" else signed(getattr(problem, name), 2 if name == "two" else 3)
+        weights = problem.weights if k % 3 < 2 else [1.0] * len(problem.X)
+        words = ["--loss", loss, "--C", str(C), "--tol", "1e-7", "--workers", str(1 + k % 3)] + ([] if intercept else ["--no-intercept"])
+        words += ["--epsilon", str(EPSILON)] if name == "y" else []
+        optimum = sum(dual_optimum(loss, C, problem.X, y, weights, intercept) for y in targets)
+        for source in ([name + ".csv", "--target", "t"], [name + ".svm"]):
+            of_weights = ["--weights", "w"] if weights is problem.weights else ["--weights", "none"]
+            if source[0].endswith(".csv") and weights is not problem.weights:
+                of_weights += ["--ignore", "w"]
+            result, w, b = train(*source, *of_weights, *words)
+            own = sum(objective(loss, C, problem.X, y, weights, *model) for y, model in zip(targets, zip(w, b)))
+            assert result["stop_reason"] == "gap", (loss, C, intercept, source, result["gap"])
+            assert abs(own - result["objective"]) <= 1e-10 * own, (loss, C, own, result["objective"])
+            assert result["gap"] <= 1e-7 * own * 1.001
+            assert -1e-8 * own <= own - optimum <= result["gap"] + 1e-8 * own, (loss, C, intercept, source, own, optimum, result["gap"])
+            assert intercept or b == [0.0] * len(b)
+
+
+def bits(*words, nodes=1):
+    start = (command.HAWSER, "run", "-n", str(nodes), "--", command.HAWSER) if nodes > 1 else (command.HAWSER,)
+    out = subprocess.run(start + ("train", "svm") + words + ("--json", "-q", "-o", "m"), capture_output=True, text=True,
+                         env=command.CLEAN, timeout=300)
+    assert out.returncode == 0, (words, out.stderr)
+    result = json.loads(out.stdout.splitlines()[-1])
+    return certificate.read_tensors("m"), [result[k] for k in ("objective", "gap", "iterations", "classes")]
+
+
+def check_bits():
+    Problem(4, 90).write()
+    cases = [("two.csv", "hinge"), ("two.svm", "squared-hinge"), ("three.svm", "hinge"), ("three.csv", "squared-hinge"),
+             ("y.svm", "epsilon"), ("y.csv", "squared-epsilon")]
+    for k, (file, loss) in enumerate(cases if LONG else cases[::2] + cases[5:]):
+        case = (file, "--loss", loss, "--C", "0.1", "--workers", "4", "--weights", "w", "--max-iterations", "40")
+        case += ("--target", "t") if file.endswith(".csv") else ()
+        one = bits(*case, "--threads", "1")
+        assert one == bits(*case, "--threads", str(2 + k % 3)), case
+        assert one == bits(*case, nodes=2 + k % 2), case
+
+
+def check_results():
+    problem = Problem(7, 60)
+    problem.write()
+    result, w, b = train("three.csv", "--target", "t", "--weights", "w", "--validation", "three.csv", "--trace", "trace.csv", "--C", "0.1")
+    words = command.run("predict", "m", "three.csv", "-q", "--labels").split()
+    best = [max(range(3), key=lambda p: dot(x, w[p]) + b[p]) for x in problem.X]
+    assert words == [f"is{k}" for k in best], words
+    right = sum(c for c, k, t in zip(problem.weights, best, problem.three) if k == t) / sum(problem.weights)
+    measures = json.loads(command.run("evaluate", "m", "three.csv", "--weights", "w", "--json"))
+    assert abs(measures["accuracy"] - right) < 1e-12 and abs(result["validation_accuracy"] - right) < 1e-12, (measures, right)
+    assert "class is2 against the rest:" in command.run("info", "m", "--coefficients")
+    assert open("trace.csv").readline().startswith("clock,seconds,objective,gap")
+    refused("predict", "m", "three.csv", "--link", text="3 classes")
+    result, w, b = train("y.svm", "--loss", "epsilon", "--C", "0.1", "--validation", "y.svm")
+    predicted = [float(v) for v in command.run("predict", "m", "y.svm", "-q").split()]
+    assert all(abs(p - dot(x, w[0]) - b[0]) <= 1e-12 * (1 + abs(p)) for p, x in zip(predicted, problem.X))
+    square = sum((p - t) ** 2 for p, t in zip(predicted, problem.y)) / len(predicted)
+    measures = json.loads(command.run("evaluate", "m", "y.svm", "--json"))
+    assert abs(measures["mean_squared_error"] - square) < 1e-9 and abs(result["validation_mean_squared_error"] - square) < 1e-9
+
+
+def refused(*words, text, code=2):
+    out = subprocess.run((command.HAWSER,) + words, capture_output=True, text=True, env=command.CLEAN, timeout=300)
+    assert out.returncode == code and text in out.stderr, (words, out.returncode, out.stderr)
+
+
+def check_refusals():
+    Problem(5, 30).write()
+    data = ("train", "svm", "two.csv", "--target", "t", "--weights", "w")
+    refused(*data, "--C", "0", text="--C")
+    refused(*data, "--C", "-1", text="--C")
+    refused(*data, "--epsilon", "0.3", text="--epsilon does nothing here")
+    refused(*data, "--sync", "ssp:1", "--workers", "2", text="--sync ssp:1")
+    refused(*data, "--filter", "random", "--workers", "2", text="--filter")
+    refused("train", "svm", "two.csv", "--target", "t", "--offset", "w", text="--offset")
+    command.run(*data, "-q", "-o", "m", "--C", "0.1")
+    refused(*data, "--init", "m", text="--init")
+    refused(*data, "--loss", "epsilon", text="the target has words", code=3)
+    refused("evaluate", "m", "two.csv", "--threshold", "0.3", text="--threshold")
+    refused("train", "svm", "two.csv", "--target", "none", text="no target", code=3)
+    with open("alone.csv", "w") as file:
+        file.write("t\n1\n0\n")
+    refused("train", "svm", "alone.csv", "--target", "t", text="no columns", code=3)
+    with open("one.svm", "w") as file:
+        file.write("1 1:2\n1 2:1\n")
+    refused("train", "svm", "one.svm", text="all examples have the label 1", code=3)
+    with open("zero", "w") as file:
+        file.write("0\n" * 30)
+    refused("train", "svm", "two.svm", "--weights", "zero", text="weights", code=3)
+    with open("nan.csv", "w") as file:
+        file.write("a,t\n1,2\nnan,3\n")
+    refused("train", "svm", "nan.csv", "--target", "t", text="nan.csv:3", code=3)
+
+
+def check_scikit():
+    """libsvm has a free intercept too."""
+    try:
+        from sklearn.svm import SVC, SVR
+    except ImportError:
+        print("skipped: no scikit-learn")
+        return
+    problem = Problem(21, 120)
+    problem.write()
+    for peer, name, loss, y in ((SVC(C=0.1, kernel="linear", tol=1e-8), "two.svm", "hinge", signed(problem.two, 2)[0]),
+                                (SVR(C=0.1, kernel="linear", tol=1e-8, epsilon=EPSILON), "y.svm", "epsilon", problem.y)):
+        peer.fit(problem.X, y)
+        words = ("--epsilon", str(EPSILON)) if loss == "epsilon" else ()
+        result, w, _ = train(name, "--loss", loss, "--C", "0.1", "--tol", "1e-8", *words)
+        its = objective(loss, 0.1, problem.X, y, [1.0] * 120, list(peer.coef_[0]), peer.intercept_[0])
+        assert abs(result["objective"] - its) <= 1e-6 * its, (loss, result["objective"], its)
+        assert max(abs(a - b) for a, b in zip(w[0], peer.coef_[0])) < 1e-3, loss
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        check_refusals()
+        check_results()
+        check_optimum()
+        check_bits()
+        check_scikit()
