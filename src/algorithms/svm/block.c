@@ -7,7 +7,7 @@
 uint64_t hw_svm_block_bytes(const hw_svm *svm, uint64_t rows)
 {
     uint64_t width = svm->X->cols + 1, problems = svm->problems;
-    return rows * 8 * (problems + 3) + width * 8 * (3 * problems + 1) + problems * sizeof(hw_svm_memory);
+    return rows * 8 * (problems + 4) + width * 8 * (3 * problems + 1) + problems * sizeof(hw_svm_memory);
 }
 
 static hawser_status new_memory(hw_svm_block *b, hawser_error *error)
@@ -22,8 +22,9 @@ static hawser_status new_memory(hw_svm_block *b, hawser_error *error)
     b->view = calloc(b->width, sizeof *b->view);
     b->reduced = calloc(all, sizeof *b->reduced);
     b->order = calloc(n + 1, sizeof *b->order);
+    b->active = calloc(n + 1, sizeof *b->active);
     if (b->memory == NULL || b->beta == NULL || b->w == NULL || b->best == NULL || b->squares == NULL ||
-        b->margins == NULL || b->view == NULL || b->reduced == NULL || b->order == NULL)
+        b->margins == NULL || b->view == NULL || b->reduced == NULL || b->order == NULL || b->active == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu rows and %zu models of %zu columns", n, k, b->X.cols);
     for (size_t p = 0; p < k; p++)
         b->memory[p] = (hw_svm_memory){.low = -INFINITY, .high = INFINITY};
@@ -69,7 +70,7 @@ hawser_status hw_svm_block_open(hawser_context *context, hw_svm_block **block)
 void hw_svm_block_release(void *scratch)
 {
     hw_svm_block *b = scratch;
-    void *all[] = {b->memory, b->beta, b->w, b->best, b->squares, b->margins, b->view, b->reduced, b->order};
+    void *all[] = {b->memory, b->beta, b->w, b->best, b->squares, b->margins, b->view, b->reduced, b->order, b->active};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         free(all[k]);
 }

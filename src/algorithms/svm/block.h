@@ -29,7 +29,7 @@ typedef struct hw_svm_block {
     double *margins; /* of the rows, without an intercept */
     double *view;    /* one model */
     double *reduced;
-    size_t *order;
+    size_t *order, *active; /* rows in the order of a pass; those that may move */
 } hw_svm_block;
 
 /* Makes the block if it has not been made, or has been dropped since. */

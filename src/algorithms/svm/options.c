@@ -12,7 +12,7 @@ const hawser_option hw_svm_rows[] = {
     {"intercept", HAWSER_FLAG, "yes", NULL, NULL, "Fit an intercept, without a penalty", NULL, 0},
     {"tol", HAWSER_NUMBER, "1e-4", "[0,inf)", "TOL",
      "end when the duality gap is at most TOL times the objective, for each class", NULL, 0},
-    {"max-iterations", HAWSER_INTEGER, "10000", "[1,inf)", "N", "end after N passes over the rows", NULL, 0},
+    {"max-iterations", HAWSER_INTEGER, "10000", "[1,inf)", "N", "end after N iterations", NULL, 0},
     {NULL, HAWSER_FLAG, NULL, NULL, NULL, NULL, NULL, 0}};
 
 const hawser_metric_row hw_svm_metrics[] = {
@@ -30,7 +30,7 @@ const hawser_metric_row hw_svm_metrics[] = {
      .exponent = true,
      .axis = "duality gap",
      .log_axis = true},
-    {.name = "iterations", .help = "passes over the rows", .always = true},
+    {.name = "iterations", .help = "iterations, each of some passes over the rows", .always = true},
     {.name = "classes", .help = "the number of classes; 0 in regression", .always = true},
     {.name = "validation_accuracy", .help = "weighted share of the rows of --validation whose label is predicted"},
     {.name = "validation_mean_squared_error", .help = "weighted mean squared error of the rows of --validation"},

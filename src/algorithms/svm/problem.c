@@ -54,7 +54,7 @@ hawser_status hw_svm_new(hw_svm *svm, hawser_job *job, const hawser_training_inp
         return hawser_fail(error, HAWSER_BAD_INPUT, "the input has no target; name its column with --target");
     if (svm->X->cols == 0)
         return hawser_fail(error, HAWSER_BAD_INPUT, "the data have no columns to predict the target from");
-    hawser_job_fit(job, svm->X->stored, 1 << 21);
+    hawser_job_fit(job, svm->X->stored, 1 << 28); /* high, since more blocks need more iterations */
     svm->blocks = hawser_job_workers(job);
     return check_options(svm, input, hawser_job_sync(job), error);
 }

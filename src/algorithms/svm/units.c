@@ -13,6 +13,8 @@
 #include "algorithms/svm/intercept.h"
 #include "hawser/row_kernels.h"
 
+enum { PASSES = 10 }; /* of a block over its rows in an iteration */
+
 size_t hw_svm_reduces(const hw_svm *svm)
 {
     size_t models = svm->problems * (svm->X->cols + 1);
@@ -72,32 +74,52 @@ static double best_beta(const hw_svm_row *row, double epsilon, double beta, doub
     return fmin(row->high, fmax(row->low, to));
 }
 
-/* Passes over the block's rows, and stores the change of w, then of the sum of beta, in `delta`. */
+/* The move of a block in one problem. */
+typedef struct turn {
+    hw_svm_block *b;
+    size_t problem;
+    double *beta, sum; /* sum: of the changes of beta */
+} turn;
+
+/* Gives a row its best dual variable, as the rest stands. Returns whether it may move soon: it is between its ends, or has moved. */
+static bool visit(turn *t, size_t i)
+{
+    hw_svm_block *b = t->b;
+    const hw_svm *svm = b->svm;
+    const hw_svm_memory *m = &b->memory[t->problem];
+    double together = svm->blocks, bias = svm->intercept ? b->scale : 0.0;
+    if (!(hw_svm_weight(b, i) > 0.0))
+        return false;
+    hw_svm_row row = hw_svm_row_at(b, t->problem, i);
+    double before = t->beta[i], curvature = together * (b->squares[i] + bias) + row.h;
+    double margin = hawser_row_dot(&b->X, i, b->view) + m->centre + bias * (m->sum + together * t->sum);
+    double to = best_beta(&row, svm->epsilon, before, margin - row.y + row.h * before, curvature);
+    if (to == before)
+        return to != row.low && to != row.high && to != 0.0;
+    t->beta[i] = to;
+    t->sum += to - before;
+    hawser_row_axpy(&b->X, i, together * (to - before), b->view);
+    return true;
+}
+
+/* Passes over the block's rows, then again over those that may move, and stores the change of w, then of the sum of beta, in `delta`. */
 static void pass(hw_svm_block *b, size_t problem, double *delta)
 {
-    const hw_svm *svm = b->svm;
-    const hw_svm_memory *m = &b->memory[problem];
-    double *beta = b->beta + problem * b->X.rows, *w = b->w + problem * b->width, *view = b->view;
-    double together = svm->blocks, bias = svm->intercept ? b->scale : 0.0, sum = 0.0;
-    memcpy(view, w, b->width * sizeof *view);
-    for (size_t e = 0; e < b->X.rows; e++) {
-        size_t i = b->order[e];
-        if (!(hw_svm_weight(b, i) > 0.0))
-            continue;
-        hw_svm_row row = hw_svm_row_at(b, problem, i);
-        double curvature = together * (b->squares[i] + bias) + row.h;
-        double margin = hawser_row_dot(&b->X, i, view) + m->centre + bias * (m->sum + together * sum);
-        double to = best_beta(&row, svm->epsilon, beta[i], margin - row.y + row.h * beta[i], curvature);
-        double change = to - beta[i];
-        if (change == 0.0)
-            continue;
-        beta[i] = to;
-        sum += change;
-        hawser_row_axpy(&b->X, i, together * change, view);
+    const double *w = b->w + problem * b->width;
+    turn t = {.b = b, .problem = problem, .beta = b->beta + problem * b->X.rows};
+    size_t count = b->X.rows;
+    memcpy(b->view, w, b->width * sizeof *b->view);
+    memcpy(b->active, b->order, count * sizeof *b->active);
+    for (size_t round = 0; round < PASSES; round++) {
+        size_t kept = 0;
+        for (size_t e = 0; e < count; e++)
+            if (visit(&t, b->active[e]))
+                b->active[kept++] = b->active[e];
+        count = kept;
     }
     for (size_t j = 0; j + 1 < b->width; j++)
-        delta[j] = (view[j] - w[j]) / together;
-    delta[b->width - 1] = sum;
+        delta[j] = (b->view[j] - w[j]) / b->svm->blocks;
+    delta[b->width - 1] = t.sum;
 }
 
 static hawser_status pass_all(hawser_context *context, hw_svm_block *b)

@@ -6,7 +6,7 @@
 
 /* Measures the rows, before the iterations. */
 hawser_status hw_svm_prepare(hawser_context *context);
-/* One iteration: a pass over the rows of each block. Some iterations end with a certificate. */
+/* One iteration: passes over the rows of each block, all but the first only over rows that may move. Some iterations end with a certificate. */
 hawser_status hw_svm_step(hawser_context *context);
 
 typedef enum hw_svm_end { HW_SVM_GOES_ON = 0, HW_SVM_GAP, HW_SVM_ITERATIONS } hw_svm_end;
