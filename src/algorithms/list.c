@@ -13,6 +13,7 @@ const hawser_algorithm *hawser_algorithm_at(size_t index)
     case 4: return hw_multitask_algorithm();
     case 5: return hw_kmeans_algorithm();
     case 6: return hw_svm_algorithm();
+    case 7: return hw_softmax_algorithm();
     default: return NULL;
     }
 }

@@ -203,7 +203,7 @@ static hawser_status keep_rows(hw_scoring *scoring, const hawser_dataset *data, 
 {
     kept_rows *kept = scoring->user;
     size_t rows = hawser_dataset_matrix(data)->rows, before = (size_t)scoring->count, outputs = hw_score_width(scoring);
-    bool scores = scoring->what == HW_SCORES;
+    bool one = scoring->what == HW_SCORES || scoring->fitted->algorithm->class_count != NULL; /* target of all numbers */
     const double *weights = hawser_dataset_weights(data);
     if (before == 0)
         HAWSER_TRY(hw_check_sides(scoring->call, scoring->fitted, data, true, error));
@@ -211,7 +211,7 @@ static hawser_status keep_rows(hw_scoring *scoring, const hawser_dataset *data, 
     HAWSER_TRY(make_room(kept, before + rows, outputs, weights != NULL, error));
     double *to = kept->scored + 2 * outputs * before;
     for (size_t o = 0; o < outputs; o++) {
-        const double *target = hawser_dataset_output(data, scores ? 0 : o);
+        const double *target = hawser_dataset_output(data, one ? 0 : o);
         for (size_t i = 0; i < rows; i++) {
             to[2 * (i * outputs + o)] = values[i * outputs + o];
             to[2 * (i * outputs + o) + 1] = target != NULL ? target[i] : NAN;

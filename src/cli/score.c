@@ -36,6 +36,9 @@ size_t hw_score_width(const hw_scoring *scoring)
     switch (scoring->what) {
     case HW_DISTANCES: return fitted->algorithm->distance_count(fitted->model);
     case HW_SCORES: return fitted->algorithm->score_count;
+    case HW_PROBABILITIES: return fitted->algorithm->class_count(fitted->model);
+    case HW_LINK:
+        return fitted->algorithm->class_count != NULL ? fitted->algorithm->class_count(fitted->model) : fitted->outputs;
     default: return fitted->outputs;
     }
 }
@@ -74,6 +77,24 @@ static hawser_status put_field(score_text *text, const char *field, hawser_error
     return HAWSER_OK;
 }
 
+/* Writes the name of one of several numbers of a row: of a centre, a class or a target. */
+static void name_number(const hw_scoring *scoring, const char *const *names, size_t number, char *out, size_t size)
+{
+    const hw_fitted *fitted = scoring->fitted;
+    const char *const *words = hw_label_words(fitted);
+    if (scoring->what == HW_DISTANCES) {
+        snprintf(out, size, "distance_%zu", number);
+    } else if (hw_score_width(scoring) > fitted->outputs) {
+        double label = fitted->algorithm->class_label(fitted->model, number);
+        if (words != NULL)
+            snprintf(out, size, "%s", words[(size_t)label]);
+        else
+            snprintf(out, size, "class_%.10g", label);
+    } else {
+        snprintf(out, size, "%s", names[number]);
+    }
+}
+
 hawser_status hw_score_names(const hw_scoring *scoring, hawser_error *error)
 {
     const char *id = hawser_rows_id(scoring->rows), *only[] = {"prediction"};
@@ -81,7 +102,6 @@ hawser_status hw_score_names(const hw_scoring *scoring, hawser_error *error)
     const char *const *names = (const char *const *)fitted->output_names;
     score_text text = {0};
     hawser_status status = HAWSER_OK;
-    bool distances = scoring->what == HW_DISTANCES;
     if (names == NULL && (id == NULL || fitted->outputs > 1))
         return HAWSER_OK;
     if (names == NULL)
@@ -89,12 +109,12 @@ hawser_status hw_score_names(const hw_scoring *scoring, hawser_error *error)
     if (id != NULL)
         status = put_field(&text, id, error);
     for (size_t o = 0, width = hw_score_width(scoring); o < width && status == HAWSER_OK; o++) {
-        char numbered[40];
-        snprintf(numbered, sizeof numbered, "distance_%zu", o);
+        char name[1000];
+        name_number(scoring, names, o, name, sizeof name);
         if (id != NULL || o > 0)
             status = put_text(&text, ",", 1, error);
         if (status == HAWSER_OK)
-            status = put_field(&text, distances ? numbered : names[o], error);
+            status = put_field(&text, name, error);
     }
     if (status == HAWSER_OK)
         status = put_text(&text, "\n", 1, error);
@@ -136,6 +156,8 @@ static hawser_status values_of(const hw_scoring *s, const hawser_dataset *data, 
         return algorithm->distances(s->fitted->model, data, values, error);
     if (s->what == HW_SCORES)
         return algorithm->scores(s->fitted->model, data, values, error);
+    if (s->what == HW_PROBABILITIES)
+        return algorithm->probabilities(s->fitted->model, data, values, error);
     if (s->what == HW_LINK && algorithm->link != NULL)
         return algorithm->link(s->fitted->model, data, values, error);
     HAWSER_TRY(algorithm->predict(s->fitted->model, data, values, error));

@@ -5,8 +5,9 @@
 #include "base/file.h"
 #include "cli/input.h"
 
-/* What is written for a row: the algorithm's prediction, its linear predictor, the label, the distances, or what evaluations need. */
-typedef enum hw_score_of { HW_PREDICTION = 0, HW_LINK, HW_LABEL, HW_DISTANCES, HW_SCORES } hw_score_of;
+/* What is written for a row: the algorithm's prediction, its linear predictor, the label, the distances, the probabilities of all classes, or what
+ * evaluations need. */
+typedef enum hw_score_of { HW_PREDICTION = 0, HW_LINK, HW_LABEL, HW_DISTANCES, HW_PROBABILITIES, HW_SCORES } hw_score_of;
 
 typedef struct hw_scoring hw_scoring;
 struct hw_scoring {

@@ -28,7 +28,7 @@ code 0 "$hawser" help measures
 python3 - <<'P' || complain "help measures lacks a key"
 import json, re
 page = open("out").read()
-for model, title in ("classes", "logistic"), ("numbers", "lasso, linear"), ("linear", "lasso, linear"), ("counts", "poisson"):
+for model, title in ("classes", "logistic, softmax"), ("numbers", "lasso, linear"), ("linear", "lasso, linear"), ("counts", "poisson"):
     part = re.search(r"^%s:\n((?:  .*\n)+)" % title, page, re.M).group(1)
     names, columns = re.findall(r"^  (\w+) ", part, re.M), re.findall(r"^    (\w+) ", part, re.M)
     found = json.load(open(model + ".json"))

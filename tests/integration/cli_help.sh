@@ -185,6 +185,7 @@ for words in "train lasso small.svm" "train lasso small.svm --cv 3" "train lasso
     "train logistic classes.svm --validation classes.svm" "train lasso small.svm --validation small.svm" \
     "train poisson counts.svm --cv 3" "train poisson counts.svm --validation counts.svm" \
     "train kmeans small.svm --clusters 2 --validation small.svm" "train svm classes.svm --validation classes.svm" \
+    "train softmax classes.svm --validation classes.svm" \
     "train svm small.svm --loss epsilon --validation small.svm" "run -n 2 -- train lasso small.svm"; do
     # shellcheck disable=SC2086
     code 0 "$hawser" $words --quiet --json

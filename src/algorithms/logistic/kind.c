@@ -27,7 +27,7 @@ static hawser_status check_words(const hawser_dataset *data, hawser_error *error
     return hawser_fail(
         error, HAWSER_BAD_INPUT,
         "the target has %zu different words ('%.40s', '%.40s', '%.40s'%s); logistic regression tells two apart "
-        "(--target says where labels are, --positive makes two of them)",
+        "(--target says where labels are, --positive makes two of them; 'train softmax' takes all)",
         count, words[0], words[1], words[2], count > 3 ? ", ..." : "");
 }
 
@@ -48,7 +48,7 @@ static hawser_status take_labels(hw_linear_problem *problem, const double *targe
         if (target[i] != labels[0] && target[i] != labels[1])
             return hawser_fail(error, HAWSER_BAD_INPUT,
                                "row %zu: the label %g is a third one beside %g and %g; logistic regression tells two apart "
-                               "(--target says where labels are, --positive makes two of them)",
+                               "(--target says where labels are, --positive makes two of them; 'train softmax' takes all)",
                                i + 1, target[i], labels[0], labels[1]);
         problem->target[i] = target[i] == labels[1] ? 1.0 : -1.0;
     }

@@ -1,0 +1,126 @@
+#include "algorithms/model/labels.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the unit reads. */
+typedef struct label_search {
+    const hawser_dataset *data;
+    size_t most;
+} label_search;
+
+size_t hw_labels_place(const double *labels, size_t count, double label)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (labels[middle] < label)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && labels[low] == label ? low : count;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Sorts numbers and keeps one of each. */
+static size_t sort_out(double *numbers, size_t count)
+{
+    size_t kept = 0;
+    qsort(numbers, count, sizeof *numbers, ascending);
+    for (size_t i = 0; i < count; i++)
+        if (kept == 0 || numbers[i] != numbers[kept - 1])
+            numbers[kept++] = numbers[i];
+    return kept;
+}
+
+/* Collects the block's different targets, in memory for 2 (most + 2) numbers. */
+static size_t collect(const hawser_beside *beside, size_t most, double *numbers)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < beside->count; i++) {
+        if (beside->weights != NULL && !(beside->weights[i] > 0.0))
+            continue;
+        if (count > 0 && numbers[count - 1] == beside->target[i])
+            continue;
+        numbers[count++] = beside->target[i] + 0.0;
+        if (count == 2 * (most + 2))
+            count = sort_out(numbers, count);
+        if (count == 2 * (most + 2))
+            count = most + 2; /* more than any answer needs */
+    }
+    return sort_out(numbers, count);
+}
+
+/* Agrees on the labels one by one, and writes their number and them into the state "labels". */
+static hawser_status agree(hawser_context *context, const double *own, size_t count, double *all)
+{
+    const label_search *s = hawser_user(context);
+    size_t found = 0, at = 0, first = 0;
+    while (found <= s->most) {
+        double next = at < count ? own[at] : INFINITY;
+        HAWSER_TRY(hawser_allreduce(context, &next, 1, HAWSER_MIN));
+        if (isinf(next))
+            break;
+        all[++found] = next;
+        at += at < count && own[at] == next;
+    }
+    all[0] = (double)found;
+    size_t share = hawser_part(context, "labels", &first);
+    if (share > 0)
+        memcpy(hawser_local(context, "labels"), all + first, share * sizeof *all);
+    return HAWSER_OK;
+}
+
+static hawser_status find(hawser_context *context)
+{
+    const label_search *s = hawser_user(context);
+    const hawser_matrix *X = hawser_data_view(context, "X");
+    hawser_beside beside;
+    hawser_error error = {0};
+    if (hawser_dataset_beside(s->data, X->first, X->rows, &beside, &error) != HAWSER_OK)
+        return hawser_unit_fail(context, error.status, "%s", error.text);
+    double *own = calloc(3 * (s->most + 2), sizeof *own), *all = own + 2 * (s->most + 2);
+    if (own == NULL)
+        return hawser_unit_fail(context, HAWSER_NO_MEMORY, "no memory for %zu labels", s->most);
+    hawser_status status = agree(context, own, collect(&beside, s->most, own), all);
+    free(own);
+    return status;
+}
+
+static hawser_status take(const hawser_run *run, size_t most, double **labels, size_t *count, hawser_error *error)
+{
+    const double *found = hawser_result(run, "labels", NULL);
+    *count = (size_t)found[0];
+    *labels = calloc(most + 2, sizeof **labels);
+    if (*labels == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu labels", most);
+    memcpy(*labels, found + 1, *count * sizeof **labels);
+    return HAWSER_OK;
+}
+
+hawser_status hw_labels_find(hawser_job *job, const hawser_dataset *data, size_t most, double **labels, size_t *count,
+                             hawser_error *error)
+{
+    label_search s = {data, most};
+    hawser_run *run = NULL;
+    hawser_program *program = hawser_program_new("labels", &s);
+    hawser_state *X = hawser_data_state(program, "X", hawser_dataset_matrix(data), HAWSER_BY_ROW);
+    hawser_state *out = hawser_partitioned_state(program, "labels", most + 2, NULL, NULL);
+    hawser_reduces(hawser_unit(hawser_root(program), "find", find, HAWSER_READS(X), HAWSER_UPDATES(out)), 1);
+    hawser_observe(job, NULL, NULL);
+    hawser_status status = hawser_run_program(job, program, &run, error);
+    hawser_program_free(program);
+    if (status == HAWSER_STOP)
+        status = hawser_fail(error, HAWSER_STOP, "the training ended before its classes were known; no model is kept");
+    if (status == HAWSER_OK)
+        status = take(run, most, labels, count, error);
+    hawser_run_free(run);
+    return status;
+}

@@ -1,0 +1,15 @@
+/* labels.h - the classes of a target that is split by row. */
+#ifndef HW_ALGORITHMS_MODEL_LABELS_H
+#define HW_ALGORITHMS_MODEL_LABELS_H
+
+#include "hawser/algorithm.h"
+
+/* Finds the different targets of all rows with a weight above 0, ascending, by a short program over the rows. If there are more than `most`,
+ * *count is most + 1. Collective. The caller frees *labels. */
+hawser_status hw_labels_find(hawser_job *job, const hawser_dataset *data, size_t most, double **labels, size_t *count,
+                             hawser_error *error) HAWSER_MUST_USE;
+
+/* Returns the place of a label, or `count` if it is none of them. */
+size_t hw_labels_place(const double *labels, size_t count, double label);
+
+#endif

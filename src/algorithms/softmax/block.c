@@ -1,0 +1,92 @@
+#include "algorithms/softmax/block.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "algorithms/model/labels.h"
+
+uint64_t hw_softmax_block_bytes(const hw_softmax *softmax, uint64_t rows)
+{
+    uint64_t k = softmax->classes;
+    return rows * (8 * k + 4) + (uint64_t)softmax->width * 8 * 10 + softmax->X->cols * 16 + 16 * HW_SOFTMAX_TILE * k;
+}
+
+static hawser_status new_memory(hw_softmax_block *b, hawser_error *error)
+{
+    size_t n = b->X.rows, k = b->softmax->classes, m = b->softmax->width, d = b->X.cols;
+    double **models[] = {&b->W,     &b->gradient, &b->sums,      &b->slopes,      &b->step,
+                         &b->trial, &b->residual, &b->direction, &b->conditioned, &b->reduced};
+    bool all = true;
+    for (size_t a = 0; a < sizeof models / sizeof *models; a++)
+        all = (*models[a] = calloc(m + 2, sizeof(double))) != NULL && all;
+    b->scale = calloc(d + 1, sizeof *b->scale);
+    b->squares = calloc(d + 1, sizeof *b->squares);
+    b->classes = calloc(n + 1, sizeof *b->classes);
+    b->probabilities = malloc((n * k + 1) * sizeof *b->probabilities);
+    b->tile = calloc(HW_SOFTMAX_TILE * k, sizeof *b->tile);
+    b->rank = calloc(k, sizeof *b->rank);
+    if (!all || b->scale == NULL || b->squares == NULL || b->classes == NULL || b->probabilities == NULL ||
+        b->tile == NULL || b->rank == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu rows and %zu classes of %zu columns", n, k, d);
+    return HAWSER_OK;
+}
+
+static hawser_status take_rows(hw_softmax_block *b, hawser_error *error)
+{
+    const hw_softmax *s = b->softmax;
+    for (size_t i = 0; i < b->X.rows; i++) {
+        double weight = hw_softmax_weight(b, i);
+        if (!(weight >= 0.0) || isinf(weight))
+            return hawser_fail(error, HAWSER_BAD_INPUT, "row %zu: the example weight %g is not a number of 0 or more",
+                               b->X.first + i + 1, weight);
+        size_t place = weight > 0.0 ? hw_labels_place(s->labels, s->classes, b->beside.target[i]) : s->classes;
+        b->classes[i] = place < s->classes ? (uint32_t)place : UINT32_MAX;
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status make(hw_softmax_block *b, const hw_softmax *softmax, const hawser_matrix *X, hawser_error *error)
+{
+    b->softmax = softmax;
+    b->X = *X;
+    HAWSER_TRY(hawser_dataset_beside(softmax->data, X->first, X->rows, &b->beside, error));
+    HAWSER_TRY(new_memory(b, error));
+    return take_rows(b, error);
+}
+
+hawser_status hw_softmax_block_open(hawser_context *context, hw_softmax_block **block)
+{
+    hawser_error error = {0};
+    *block = hawser_scratch(context);
+    if ((*block)->softmax != NULL)
+        return HAWSER_OK;
+    if (make(*block, hawser_user(context), hawser_data_view(context, "X"), &error) != HAWSER_OK)
+        return hawser_unit_fail(context, error.status, "%s", error.text);
+    return HAWSER_OK;
+}
+
+void hw_softmax_block_release(void *scratch)
+{
+    hw_softmax_block *b = scratch;
+    void *all[] = {b->W,        b->gradient,      b->sums,        b->slopes,  b->step,  b->trial,
+                   b->residual, b->direction,     b->conditioned, b->reduced, b->scale, b->squares,
+                   b->classes,  b->probabilities, b->tile,        b->rank};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        free(all[k]);
+}
+
+void hw_softmax_block_visit(hawser_record *record, hawser_context *context)
+{
+    hw_softmax_block *b = hawser_scratch(context);
+    bool made = b->softmax != NULL;
+    hawser_record_bytes(record, &made, sizeof made);
+    if (!made || (hawser_record_reads(record) && hw_softmax_block_open(context, &b) != HAWSER_OK))
+        return;
+    size_t m = b->softmax->width, d = b->X.cols;
+    hawser_record_bytes(record, &b->memory, sizeof b->memory);
+    hawser_record_bytes(record, b->W, m * sizeof *b->W);
+    hawser_record_bytes(record, b->gradient, m * sizeof *b->gradient);
+    hawser_record_bytes(record, b->sums, m * sizeof *b->sums);
+    hawser_record_bytes(record, b->scale, d * sizeof *b->scale);
+    hawser_record_bytes(record, b->squares, d * sizeof *b->squares);
+}

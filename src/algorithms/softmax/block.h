@@ -1,0 +1,67 @@
+/* block.h - what a block keeps between steps: its rows' probabilities, and a copy of the model and of the gradient. */
+#ifndef HW_ALGORITHMS_SOFTMAX_BLOCK_H
+#define HW_ALGORITHMS_SOFTMAX_BLOCK_H
+
+#include "algorithms/softmax/problem.h"
+
+enum { HW_SOFTMAX_TILE = 128 }; /* rows that are multiplied at a time */
+
+/* What a block remembers; the same on all blocks. */
+typedef struct hw_softmax_memory {
+    uint64_t iteration, products;
+    uint64_t conjugate; /* the most steps of conjugate gradients in the next step */
+    double total;       /* of the example weights */
+    double lambda;      /* weight of the penalty */
+    double zero;        /* the objective without coefficients */
+    double loss;        /* of W */
+    double entropy;     /* of the probabilities of W, weighted mean over the rows */
+    double objective;   /* of W */
+    double bound;       /* the best lower bound of the optimum */
+    double slope;       /* norm of the first gradient */
+} hw_softmax_memory;
+
+/* All arrays of `width` numbers have the shape of a model. */
+typedef struct hw_softmax_block {
+    const hw_softmax *softmax; /* NULL: nothing is made yet */
+    hawser_matrix X;
+    hawser_beside beside;
+    /* Remembered. */
+    hw_softmax_memory memory;
+    double *W, *gradient; /* the model, and the gradient of its mean loss */
+    double *
+        sums; /* sum over the rows of each class of weight times row, divided by the total; the last row has the shares of the classes */
+    double *scale;   /* by column: the factor of the penalty, 1 unless columns are standardized */
+    double *squares; /* by column: weighted mean of the squares */
+    /* Caches. */
+    bool fresh;            /* the probabilities are those of W */
+    uint32_t *classes;     /* of the rows; UINT32_MAX: the row has no weight */
+    double *probabilities; /* rows x classes */
+    double *tile, *rank;   /* HW_SOFTMAX_TILE x classes each */
+    double *reduced;       /* width + 2 */
+    double *slopes, *step, *trial, *residual, *direction, *conditioned;
+} hw_softmax_block;
+
+/* Makes the block if it has not been made, or has been dropped since. */
+hawser_status hw_softmax_block_open(hawser_context *context, hw_softmax_block **block) HAWSER_MUST_USE;
+void hw_softmax_block_release(void *block);
+void hw_softmax_block_visit(hawser_record *record, hawser_context *context);
+/* Estimates its bytes for `rows` of X. */
+uint64_t hw_softmax_block_bytes(const hw_softmax *softmax, uint64_t rows);
+
+/* Returns the example weight of a row of the block. */
+static inline double hw_softmax_weight(const hw_softmax_block *block, size_t row)
+{
+    return block->beside.weights != NULL ? block->beside.weights[row] : 1.0;
+}
+
+/* Returns the weights of the L1 norm and of half the squared norm for the coefficients of a column. */
+static inline double hw_softmax_l1(const hw_softmax_block *block, size_t column)
+{
+    return block->memory.lambda * block->softmax->share * block->scale[column];
+}
+static inline double hw_softmax_l2(const hw_softmax_block *block, size_t column)
+{
+    return block->memory.lambda * (1.0 - block->softmax->share) * block->scale[column] * block->scale[column];
+}
+
+#endif

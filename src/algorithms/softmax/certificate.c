@@ -1,0 +1,100 @@
+/*
+ * certificate.c - the dual problem of softmax regression maximises over probabilities p_i of the rows
+ *     sum_i w_i H(p_i) - sum_jc max(|V_jc| - l1_j, 0)^2 / (2 l2_j),   V = sum_i w_i x_i (p_i - y_i),   sum_i w_i (p_i - y_i) = 0,
+ * where w_i are example weights that add up to 1, H is the entropy, and y_i has a 1 at the row's class. The last condition is that of free
+ * intercepts. Without a squared penalty |V_jc| <= l1_j.
+ *
+ * The model's probabilities, whose V is the gradient, are made feasible in two mixtures, of which entropy is at least the mixture of the
+ * entropies: with one distribution s for all rows, until each class has its share; then with y, which has no entropy and V = 0.
+ */
+#include "algorithms/softmax/certificate.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "algorithms/newton/exponential.h"
+
+enum { TRIES = 16 };
+
+/* Finds the least part of the common distribution, which is stored in block->rank. */
+static double find_common(hw_softmax_block *b)
+{
+    size_t k = b->softmax->classes;
+    const double *share = b->sums + b->X.cols * k, *over = b->gradient + b->X.cols * k;
+    double least = 1.0;
+    memset(b->rank, 0, k * sizeof *b->rank);
+    if (!b->softmax->intercept)
+        return 0.0;
+    for (size_t c = 0; c < k; c++)
+        if (over[c] > 0.0)
+            least = fmin(least, share[c] / (share[c] + over[c]));
+    double part = 1.0 - least, sum = 0.0;
+    if (!(part > 0.0))
+        return 0.0;
+    for (size_t c = 0; c < k; c++) {
+        b->rank[c] = fmax(0.0, (share[c] - least * (share[c] + over[c])) / part);
+        sum += b->rank[c];
+    }
+    for (size_t c = 0; c < k; c++)
+        b->rank[c] /= sum;
+    return sum > 0.0 ? part : 1.0;
+}
+
+/* Stores V of the first mixture in block->trial. Returns its entropy. */
+static double mix(hw_softmax_block *b)
+{
+    size_t k = b->softmax->classes;
+    double part = find_common(b), common = 0.0;
+    for (size_t c = 0; c < k; c++)
+        common -= b->rank[c] > 1e-300 ? b->rank[c] * hw_logarithm(b->rank[c]) : 0.0;
+    for (size_t j = 0; j < b->X.cols; j++) {
+        const double *sums = b->sums + j * k, *gradient = b->gradient + j * k;
+        double column = 0.0;
+        for (size_t c = 0; c < k; c++)
+            column += sums[c];
+        for (size_t c = 0; c < k; c++)
+            b->trial[j * k + c] = (1.0 - part) * gradient[c] + part * (column * b->rank[c] - sums[c]);
+    }
+    return (1.0 - part) * b->memory.entropy + part * common;
+}
+
+/* Returns the largest factor at which no |V| of a column is above its l1; with `hard`, of columns without a squared penalty only. */
+static double largest_factor(const hw_softmax_block *b, bool hard)
+{
+    size_t k = b->softmax->classes;
+    double factor = 1.0;
+    for (size_t j = 0; j < b->X.cols; j++) {
+        double l1 = hw_softmax_l1(b, j);
+        if (hard && hw_softmax_l2(b, j) > 0.0)
+            continue;
+        for (size_t e = j * k; e < (j + 1) * k; e++)
+            if (fabs(b->trial[e]) * factor > l1)
+                factor = l1 / fabs(b->trial[e]);
+    }
+    return factor;
+}
+
+static double dual(const hw_softmax_block *b, double entropy, double factor)
+{
+    size_t k = b->softmax->classes;
+    double sum = 0.0;
+    for (size_t j = 0; j < b->X.cols; j++) {
+        double l1 = hw_softmax_l1(b, j), l2 = hw_softmax_l2(b, j), squares = 0.0;
+        if (!(l2 > 0.0))
+            continue;
+        for (size_t e = j * k; e < (j + 1) * k; e++) {
+            double over = fabs(factor * b->trial[e]) - l1;
+            squares += over > 0.0 ? over * over : 0.0;
+        }
+        sum += squares / (2.0 * l2);
+    }
+    return factor * entropy - sum;
+}
+
+double hw_softmax_bound(hw_softmax_block *b)
+{
+    double entropy = mix(b), most = largest_factor(b, true), least = largest_factor(b, false), best = -INFINITY;
+    for (size_t k = 0; k <= TRIES; k++)
+        best = fmax(best, dual(b, entropy, least + (most - least) * ((double)k / TRIES)));
+    return best;
+}

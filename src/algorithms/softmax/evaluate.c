@@ -1,0 +1,145 @@
+/* evaluate.c - measures of softmax regression, and its printed coefficients. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "algorithms/glm/coefficients.h"
+#include "algorithms/measures/classes.h"
+#include "algorithms/newton/exponential.h"
+#include "algorithms/softmax/model.h"
+
+/* ---- measures ---- */
+
+/* Replaces the linear predictors of a row, which lie two numbers apart, by `out`: probabilities, or for two classes their difference. Returns the
+ * probability's negative logarithm for class `own`. */
+static double take_row(const double *scored, size_t k, size_t own, double *out)
+{
+    double most = scored[0], sum = 0.0, at = own < k ? scored[2 * own] : NAN;
+    for (size_t c = 1; c < k; c++)
+        most = fmax(most, scored[2 * c]);
+    for (size_t c = 0; c < k; c++)
+        sum += hw_exponential(scored[2 * c] - most);
+    double all = most + hw_logarithm(sum);
+    if (k == 2) {
+        out[0] = scored[2] - scored[0];
+    } else {
+        for (size_t c = 0; c < k; c++)
+            out[c] = hw_exponential(scored[2 * c] - all);
+    }
+    return all - at;
+}
+
+static double probability(double margin)
+{
+    double e = hw_exponential(-fabs(margin));
+    return margin >= 0.0 ? 1.0 / (1.0 + e) : e / (1.0 + e);
+}
+
+/* Fills what the measures of two classes or of more read, in the memory of the input. Stores the sum of the losses. */
+static double take_rows(const hawser_evaluation_input *input, hw_classes *classes, double *target)
+{
+    size_t k = classes->count;
+    double loss = 0.0;
+    for (size_t i = 0; i < input->rows; i++) {
+        const double *row = input->scored + 2 * k * i;
+        size_t own = 0;
+        target[i] = row[1];
+        while (own < k && classes->labels[own] != target[i])
+            own++;
+        double one = take_row(row, k, own, input->scored + (k == 2 ? 2 : k) * i);
+        loss += (input->weights != NULL ? input->weights[i] : 1.0) * one;
+        if (k == 2)
+            input->scored[2 * i + 1] = target[i];
+    }
+    return loss;
+}
+
+static hawser_status measure(const hawser_evaluation_input *input, hw_classes *classes, double *target,
+                             hawser_measure *measures, hawser_error *error)
+{
+    double total, loss = take_rows(input, classes, target);
+    HAWSER_TRY(hw_classes_check(classes, &total, error));
+    classes->log_loss = loss / total;
+    classes->objective = classes->log_loss + hw_linear_fact(input->model, "penalty", NAN);
+    return hw_classes_measure(classes, measures, error);
+}
+
+hawser_status hw_softmax_evaluate_rows(const hawser_evaluation_input *input, hawser_measure *measures, hawser_error *error)
+{
+    hw_softmax_fitted f;
+    HAWSER_TRY(hw_softmax_fitted_of(input->model, &f, error));
+    if (f.classes > 2 && input->threshold != 0.5)
+        return hawser_fail(error, HAWSER_BAD_OPTION,
+                           "--threshold: of %zu classes the most probable one is predicted; leave it out", f.classes);
+    double *target = calloc(input->rows + 1, sizeof *target);
+    hw_ranked *ranked = calloc(input->rows + 1, sizeof *ranked);
+    hw_classes classes = {.rows = input->rows,
+                          .weights = input->weights,
+                          .count = f.classes,
+                          .labels = f.labels,
+                          .words = input->words,
+                          .scored = input->scored,
+                          .probability = probability,
+                          .threshold = input->threshold,
+                          .target = target,
+                          .probabilities = input->scored,
+                          .ranked = ranked};
+    hawser_status status = target != NULL && ranked != NULL
+                               ? measure(input, &classes, target, measures, error)
+                               : hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu rows", input->rows);
+    free(target);
+    free(ranked);
+    return status;
+}
+
+/* ---- the printed coefficients ---- */
+
+typedef struct softmax_coefficient {
+    double value;
+    size_t column;
+} softmax_coefficient;
+
+static int by_size(const void *a, const void *b)
+{
+    const softmax_coefficient *x = a, *y = b;
+    double p = fabs(x->value), q = fabs(y->value);
+    if (p != q)
+        return p > q ? -1 : 1;
+    return x->column < y->column ? -1 : x->column > y->column;
+}
+
+static void print_class(const hw_softmax_fitted *f, const hawser_schema *schema, size_t place, FILE *out)
+{
+    size_t count = 0;
+    const char *const *words = schema != NULL ? hawser_schema_target(schema, &count) : NULL;
+    double label = f->labels[place];
+    if (words != NULL && label >= 0.0 && label < (double)count)
+        fprintf(out, "class %s:\n", words[(size_t)label]);
+    else
+        fprintf(out, "class %.10g:\n", label);
+    fprintf(out, "  %-30s %.10g\n", "(intercept)", f->intercepts[place]);
+}
+
+hawser_status hw_softmax_print(const hawser_model *model, uint64_t most, FILE *out, hawser_error *error)
+{
+    hw_softmax_fitted f;
+    hawser_schema *schema = NULL;
+    HAWSER_TRY(hw_softmax_fitted_of(model, &f, error));
+    HAWSER_TRY(hawser_model_schema(model, &schema, error));
+    softmax_coefficient *all = calloc(f.columns, sizeof *all);
+    for (size_t c = 0; all != NULL && c < f.classes; c++) {
+        print_class(&f, schema, c, out);
+        for (size_t j = 0; j < f.columns; j++)
+            all[j] = (softmax_coefficient){f.coefficients[c * f.columns + j], j};
+        qsort(all, f.columns, sizeof *all, by_size);
+        for (size_t j = 0; j < f.columns && j < most && all[j].value != 0.0; j++) {
+            char name[200];
+            (void)hawser_model_label(model, schema, all[j].column, name, sizeof name);
+            fprintf(out, "  %-30s %.10g\n", name, all[j].value);
+        }
+    }
+    hawser_schema_free(schema);
+    if (all == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu columns", f.columns);
+    free(all);
+    return HAWSER_OK;
+}

@@ -1,0 +1,225 @@
+/*
+ * newton.c - the step is found by conjugate gradients with a diagonal preconditioner, for the coefficients that are free: those that are not zero,
+ * and those whose zero is not optimal now. Within the orthant of their signs the L1 norm is linear. The line search keeps to this orthant: what
+ * would cross zero becomes zero (Andrew and Gao 2007; Byrd, Chin, Nocedal, Wu 2012).
+ */
+#include "algorithms/softmax/newton.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "algorithms/softmax/pass.h"
+
+enum { CONJUGATE_LEAST = 5, CONJUGATE_MOST = 250, SEARCH_MOST = 40 };
+
+static double sign_of(double x)
+{
+    return (double)((x > 0.0) - (x < 0.0));
+}
+
+static double penalty_of(const hw_softmax_block *b, const double *model)
+{
+    size_t k = b->softmax->classes;
+    double sum = 0.0;
+    for (size_t j = 0; j < b->X.cols; j++) {
+        double one = 0.0, two = 0.0;
+        for (size_t c = 0; c < k; c++) {
+            double w = model[j * k + c];
+            one += fabs(w);
+            two += w * w;
+        }
+        sum += hw_softmax_l1(b, j) * one + 0.5 * hw_softmax_l2(b, j) * two;
+    }
+    return sum;
+}
+
+hawser_status hw_softmax_evaluate(hawser_context *context, hw_softmax_block *b, const double *model,
+                                  hw_softmax_memory *memory)
+{
+    size_t m = b->softmax->width;
+    hw_softmax_look(b, model);
+    HAWSER_TRY(hawser_allreduce(context, b->reduced, m + 2, HAWSER_SUM));
+    memory->products++;
+    memory->loss = b->reduced[m];
+    memory->entropy = b->reduced[m + 1];
+    memory->objective = memory->loss + penalty_of(b, model);
+    return HAWSER_OK;
+}
+
+/* Computes the objective's derivatives, of least size where it has a kink. Those of coefficients that are not free are 0. Returns their norm. */
+static double find_slopes(hw_softmax_block *b)
+{
+    size_t k = b->softmax->classes, d = b->X.cols;
+    for (size_t j = 0; j < d; j++) {
+        double l1 = hw_softmax_l1(b, j), l2 = hw_softmax_l2(b, j);
+        for (size_t e = j * k; e < (j + 1) * k; e++) {
+            double g = b->gradient[e] + l2 * b->W[e];
+            if (b->W[e] != 0.0 || l1 == 0.0)
+                b->slopes[e] = g + l1 * sign_of(b->W[e]);
+            else
+                b->slopes[e] = g > l1 ? g - l1 : g < -l1 ? g + l1 : 0.0;
+        }
+    }
+    for (size_t e = d * k; e < (d + 1) * k; e++)
+        b->slopes[e] = b->softmax->intercept ? b->gradient[e] : 0.0;
+    return sqrt(hawser_dot(b->softmax->width, b->slopes, b->slopes, NULL));
+}
+
+static bool is_free(const hw_softmax_block *b, size_t e)
+{
+    return e < b->X.cols * b->softmax->classes ? b->slopes[e] != 0.0 || b->W[e] != 0.0 : b->softmax->intercept;
+}
+
+/* Computes the inverse diagonal of an estimate of the second derivative: mean squares of columns times mean variances of classes. */
+static hawser_status find_conditions(hawser_context *context, hw_softmax_block *b)
+{
+    size_t k = b->softmax->classes, d = b->X.cols;
+    memset(b->rank, 0, k * sizeof *b->rank);
+    for (size_t i = 0; i < b->X.rows; i++) {
+        double weight = b->classes[i] != UINT32_MAX ? hw_softmax_weight(b, i) / b->memory.total : 0.0;
+        const double *p = b->probabilities + i * k;
+        for (size_t c = 0; c < k; c++)
+            b->rank[c] += weight * p[c] * (1.0 - p[c]);
+    }
+    HAWSER_TRY(hawser_allreduce(context, b->rank, k, HAWSER_SUM));
+    for (size_t j = 0; j <= d; j++)
+        for (size_t c = 0; c < k; c++) {
+            double bend = (j < d ? b->squares[j] : 1.0) * b->rank[c] + (j < d ? hw_softmax_l2(b, j) : 0.0);
+            b->conditioned[j * k + c] = bend > 1e-300 ? 1.0 / bend : 0.0;
+        }
+    return HAWSER_OK;
+}
+
+/* Multiplies block->direction by the objective's second derivative, in block->reduced. */
+static hawser_status bend(hawser_context *context, hw_softmax_block *b)
+{
+    size_t k = b->softmax->classes, m = b->softmax->width;
+    hw_softmax_bend(b, b->direction);
+    HAWSER_TRY(hawser_allreduce(context, b->reduced, m, HAWSER_SUM));
+    b->memory.products++;
+    for (size_t j = 0; j < b->X.cols; j++)
+        for (size_t e = j * k; e < (j + 1) * k; e++)
+            b->reduced[e] += hw_softmax_l2(b, j) * b->direction[e];
+    for (size_t e = 0; e < m; e++)
+        if (!is_free(b, e))
+            b->reduced[e] = 0.0;
+    return HAWSER_OK;
+}
+
+/* Finds the step by conjugate gradients, as exactly as the slopes are small. */
+static hawser_status find_step(hawser_context *context, hw_softmax_block *b, double slope)
+{
+    size_t m = b->softmax->width;
+    double *r = b->residual, *p = b->direction, *x = b->step, rate = 0.0;
+    memset(x, 0, m * sizeof *x);
+    for (size_t e = 0; e < m; e++) {
+        r[e] = -b->slopes[e];
+        p[e] = r[e] * b->conditioned[e];
+        rate += r[e] * p[e];
+    }
+    double first = rate, share = fmin(0.1, sqrt(slope / b->memory.slope));
+    for (size_t k = 0; k < b->memory.conjugate && rate > 0.0 && !hawser_stopping(context); k++) {
+        HAWSER_TRY(bend(context, b));
+        double curvature = hawser_dot(m, p, b->reduced, NULL), next = 0.0;
+        if (!(curvature > 0.0)) { /* flat, as where the loss does not depend on the direction */
+            for (size_t e = 0; k == 0 && e < m; e++)
+                x[e] = p[e];
+            break;
+        }
+        double length = rate / curvature;
+        for (size_t e = 0; e < m; e++) {
+            x[e] += length * p[e];
+            r[e] -= length * b->reduced[e];
+            next += r[e] * r[e] * b->conditioned[e];
+        }
+        if (!(sqrt(next) > share * sqrt(first)))
+            break;
+        for (size_t e = 0; e < m; e++)
+            p[e] = r[e] * b->conditioned[e] + next / rate * p[e];
+        rate = next;
+    }
+    return HAWSER_OK;
+}
+
+/* Stores the point at a length of the step, within the orthant of W and of the steepest descent. Returns the slope along the way there, and in
+ * *cut how many coefficients would have crossed zero. */
+static double make_trial(hw_softmax_block *b, double length, size_t *cut)
+{
+    size_t k = b->softmax->classes, m = b->softmax->width;
+    double along = 0.0;
+    *cut = 0;
+    for (size_t e = 0; e < m; e++) {
+        bool kinked = e < b->X.cols * k && hw_softmax_l1(b, e / k) > 0.0;
+        double side = b->W[e] != 0.0 ? sign_of(b->W[e]) : -sign_of(b->slopes[e]), to = b->W[e] + length * b->step[e];
+        bool crosses = kinked && to != 0.0 && sign_of(to) != side;
+        *cut += crosses;
+        b->trial[e] = crosses ? 0.0 : to;
+        along += b->slopes[e] * (b->trial[e] - b->W[e]);
+    }
+    return along;
+}
+
+static void accept(hw_softmax_block *b, const hw_softmax_memory *memory)
+{
+    size_t m = b->softmax->width;
+    double *before = b->W;
+    b->memory = *memory;
+    b->W = b->trial;
+    b->trial = before;
+    memcpy(b->gradient, b->reduced, m * sizeof *b->gradient);
+    b->fresh = true;
+}
+
+/* Chooses how many steps of conjugate gradients the next step is worth: more while steps stay in their orthant. */
+static void choose_conjugate(hw_softmax_block *b, bool leaves)
+{
+    uint64_t *most = &b->memory.conjugate;
+    *most = leaves ? *most / 2 : *most * 2;
+    *most = *most < CONJUGATE_LEAST ? CONJUGATE_LEAST : *most > CONJUGATE_MOST ? CONJUGATE_MOST : *most;
+}
+
+static hawser_status search(hawser_context *context, hw_softmax_block *b, bool *moved)
+{
+    double length = 1.0;
+    size_t cut;
+    *moved = false;
+    for (size_t k = 0; k < SEARCH_MOST && !hawser_stopping(context); k++, length *= 0.5) {
+        hw_softmax_memory memory = b->memory;
+        double along = make_trial(b, length, &cut);
+        if (!(along < 0.0))
+            continue;
+        b->fresh = false;
+        HAWSER_TRY(hw_softmax_evaluate(context, b, b->trial, &memory));
+        b->memory.products = memory.products;
+        if (memory.objective <= b->memory.objective + 1e-4 * along) {
+            accept(b, &memory);
+            choose_conjugate(b, cut > 0 || k > 0);
+            *moved = true;
+            return HAWSER_OK;
+        }
+    }
+    return HAWSER_OK;
+}
+
+hawser_status hw_softmax_newton(hawser_context *context, hw_softmax_block *b, bool *moved)
+{
+    double slope = find_slopes(b);
+    *moved = false;
+    if (!b->fresh)
+        hw_softmax_refresh(b);
+    if (slope == 0.0)
+        return HAWSER_OK;
+    if (b->memory.slope == 0.0) {
+        b->memory.slope = slope;
+        b->memory.conjugate = b->softmax->share > 0.0 ? 4 * CONJUGATE_LEAST : CONJUGATE_MOST;
+    }
+    HAWSER_TRY(find_conditions(context, b));
+    HAWSER_TRY(find_step(context, b, slope));
+    HAWSER_TRY(search(context, b, moved));
+    if (*moved || hawser_stopping(context))
+        return HAWSER_OK;
+    /* What the orthant cuts from the step may leave none downhill; the steepest one has the signs of the orthant. */
+    for (size_t e = 0; e < b->softmax->width; e++)
+        b->step[e] = -b->slopes[e] * b->conditioned[e];
+    return search(context, b, moved);
+}

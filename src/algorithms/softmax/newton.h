@@ -1,0 +1,13 @@
+/* newton.h - one step of Newton's method within an orthant. */
+#ifndef HW_ALGORITHMS_SOFTMAX_NEWTON_H
+#define HW_ALGORITHMS_SOFTMAX_NEWTON_H
+
+#include "algorithms/softmax/block.h"
+
+/* Looks at `model` on all blocks: stores loss, entropy and objective in `memory`, and leaves the gradient in block->reduced. */
+hawser_status hw_softmax_evaluate(hawser_context *context, hw_softmax_block *block, const double *model,
+                                  hw_softmax_memory *memory) HAWSER_MUST_USE;
+/* Moves block->W to a smaller objective. *moved is false if no such point was found along the direction. */
+hawser_status hw_softmax_newton(hawser_context *context, hw_softmax_block *block, bool *moved) HAWSER_MUST_USE;
+
+#endif

@@ -1,0 +1,80 @@
+/* options.c - the option and metric rows of softmax regression, and its page of the help. */
+#include "algorithms/softmax/options.h"
+
+#include <math.h>
+
+const hawser_option hw_softmax_rows[] = {
+    {"lambda", HAWSER_NUMBER, NULL, "(0,inf)", "X",
+     "weight of the penalty; the objective is the mean log loss + lambda (A ||W||_1 + (1 - A)/2 ||W||^2), A the L1 share",
+     NULL, 'l'},
+    {"lambda-ratio", HAWSER_NUMBER, "0.05", "(0,inf)", "R",
+     "the penalty's weight as a fraction of lambda_max, above which all coefficients are zero; with an L1 share below 0.001 "
+     "that "
+     "of 0.001 is taken",
+     "Choice of lambda", 0},
+    {"C", HAWSER_NUMBER, NULL, "(0,inf)", "C",
+     "weight of the penalty as scikit-learn's C; lambda = 1/(C n), n the examples' total weight", NULL, 0},
+    {"l1-ratio", HAWSER_NUMBER, "1", "[0,1]", "A", "L1 share of the penalty: 1 sparse, 0 ridge", NULL, 0},
+    {"intercept", HAWSER_FLAG, "yes", NULL, NULL, "fit an intercept for each class, without a penalty", NULL, 0},
+    {"standardize", HAWSER_FLAG, "no", NULL, NULL,
+     "penalise as if columns had standard deviation 1; coefficients are of the columns as given", NULL, 0},
+    {"tol", HAWSER_NUMBER, "1e-6", "(0,1)", "T",
+     "stop at this relative duality gap; it is relative to the objective without coefficients", NULL, 0},
+    {"max-iterations", HAWSER_INTEGER, "1000", "[1,inf)", "N", "end after N steps of Newton's method", NULL, 0},
+    {NULL, HAWSER_FLAG, NULL, NULL, NULL, NULL, NULL, 0}};
+
+static double gap_target(const hawser_options *options, const hawser_progress *progress)
+{
+    (void)progress;
+    return hawser_options_number(options, "tol");
+}
+
+const hawser_metric_row hw_softmax_metrics[] = {
+    {.name = "objective",
+     .help = "the mean log loss + lambda (A ||W||_1 + (1 - A)/2 ||W||^2)",
+     .always = true,
+     .traced = true,
+     .progress = true,
+     .axis = "objective"},
+    {.name = "gap",
+     .help =
+         "the relative duality gap: the objective is at most this above its optimum, as a share of the objective without "
+         "coefficients",
+     .always = true,
+     .traced = true,
+     .progress = true,
+     .exponent = true,
+     .axis = "relative duality gap",
+     .log_axis = true,
+     .target = gap_target},
+    {.name = "nonzero",
+     .help = "coefficients that are not zero, over all classes",
+     .always = true,
+     .traced = true,
+     .progress = true,
+     .axis = "nonzero coefficients"},
+    {.name = "lambda", .help = "weight of the penalty", .always = true},
+    {.name = "iterations", .help = "steps of Newton's method", .always = true},
+    {.name = "products",
+     .help = "passes over the rows: one per gradient, and one per step of conjugate gradients",
+     .traced = true},
+    {.name = "classes", .help = "the number of classes", .always = true},
+    {.name = "validation_log_loss", .help = "weighted mean log loss of the rows of --validation"},
+    {.name = "validation_accuracy", .help = "weighted share of the rows of --validation whose label is predicted"},
+    {.name = NULL}};
+
+const hawser_topic hw_softmax_topics[] = {
+    {"classes", "Two classes or more: labels, probabilities, metrics",
+     "Softmax regression (multinomial logistic regression) tells any number of classes apart. The\n"
+     "target's values, numbers or words, are the classes. predict prints the most probable label,\n"
+     "predict --proba the probability of each class, in the order of the labels, predict --link\n"
+     "the linear predictors, of which the probabilities are the softmax.\n\n"
+     "  objective   sum c loss / sum c + lambda (A ||W||_1 + (1 - A)/2 ||W||^2), where loss is\n"
+     "              -log(probability of the row's label), and c is the example's weight. The\n"
+     "              intercepts have no penalty; they add up to zero.\n"
+     "  --C C       lambda = 1/(C sum c): scikit-learn's C, with --l1-ratio 0 its default penalty.\n"
+     "  two classes have two columns of coefficients here. With a ridge penalty these are\n"
+     "              opposite; 'train logistic' has one column and a penalty on it alone, so its\n"
+     "              lambda is half of this one's.\n"
+     "  evaluate    what 'hawser help measures' lists, with the weights of the data.\n"},
+    {NULL, NULL, NULL}};

@@ -1,0 +1,160 @@
+#include "algorithms/softmax/pass.h"
+
+#include <string.h>
+
+#include "algorithms/newton/exponential.h"
+#include "hawser/row_kernels.h"
+
+/* Some consecutive rows. */
+typedef struct tile {
+    hawser_matrix X;
+    size_t begin, count;
+} tile;
+
+static bool next_tile(const hw_softmax_block *b, tile *t)
+{
+    t->begin += t->count;
+    t->count = b->X.rows - t->begin < HW_SOFTMAX_TILE ? b->X.rows - t->begin : HW_SOFTMAX_TILE;
+    if (t->count > 0)
+        t->X = hawser_matrix_rows(&b->X, t->begin, t->begin + t->count);
+    return t->count > 0;
+}
+
+/* Stores the rows' linear predictors by a model in `out`, by row. */
+static void multiply(const hw_softmax_block *b, const tile *t, const double *model, double *out)
+{
+    size_t k = b->softmax->classes;
+    const double *intercepts = model + b->X.cols * k;
+    hawser_multiply_block(&t->X, model, k, k, out, k);
+    for (size_t i = 0; i < t->count; i++)
+        for (size_t c = 0; c < k; c++)
+            out[i * k + c] += intercepts[c];
+}
+
+/* Adds X^T R to the gradient in block->reduced, and the column sums of R to its last row. */
+static void accumulate(hw_softmax_block *b, const tile *t, const double *R)
+{
+    size_t k = b->softmax->classes;
+    double *last = b->reduced + b->X.cols * k;
+    hawser_accumulate_block(&t->X, R, k, k, b->reduced, k);
+    for (size_t i = 0; i < t->count; i++)
+        for (size_t c = 0; c < k; c++)
+            last[c] += R[i * k + c];
+}
+
+/* Replaces the linear predictors z of a row by probabilities. Returns log(sum exp(z)), and stores its difference to the mean of z under these
+ * probabilities, which is their entropy. */
+static double to_probabilities(size_t k, double *z, double *p, double *entropy)
+{
+    double most = z[0], sum = 0.0, mean = 0.0;
+    for (size_t c = 1; c < k; c++)
+        most = z[c] > most ? z[c] : most;
+    for (size_t c = 0; c < k; c++) {
+        p[c] = hw_exponential(z[c] - most);
+        sum += p[c];
+    }
+    for (size_t c = 0; c < k; c++) {
+        p[c] /= sum;
+        mean += p[c] * (z[c] - most);
+    }
+    double rest = hw_logarithm(sum);
+    *entropy = rest - mean;
+    return most + rest;
+}
+
+void hw_softmax_look(hw_softmax_block *b, const double *model)
+{
+    size_t k = b->softmax->classes;
+    double loss = 0.0, entropies = 0.0, entropy;
+    memset(b->reduced, 0, (b->softmax->width + 2) * sizeof *b->reduced);
+    for (tile t = {0}; next_tile(b, &t);) {
+        multiply(b, &t, model, b->tile);
+        for (size_t i = 0; i < t.count; i++) {
+            double *z = b->tile + i * k, *p = b->probabilities + (t.begin + i) * k;
+            uint32_t own = b->classes[t.begin + i];
+            double weight = hw_softmax_weight(b, t.begin + i) / b->memory.total, at = own != UINT32_MAX ? z[own] : 0.0;
+            double all = to_probabilities(k, z, p, &entropy);
+            for (size_t c = 0; c < k; c++)
+                z[c] = own != UINT32_MAX ? weight * p[c] : 0.0;
+            if (own == UINT32_MAX)
+                continue;
+            z[own] -= weight;
+            loss += weight * (all - at);
+            entropies += weight * entropy;
+        }
+        accumulate(b, &t, b->tile);
+    }
+    b->reduced[b->softmax->width] = loss;
+    b->reduced[b->softmax->width + 1] = entropies;
+}
+
+void hw_softmax_refresh(hw_softmax_block *b)
+{
+    size_t k = b->softmax->classes;
+    double ignored;
+    for (tile t = {0}; next_tile(b, &t);) {
+        multiply(b, &t, b->W, b->tile);
+        for (size_t i = 0; i < t.count; i++)
+            (void)to_probabilities(k, b->tile + i * k, b->probabilities + (t.begin + i) * k, &ignored);
+    }
+    b->fresh = true;
+}
+
+void hw_softmax_bend(hw_softmax_block *b, const double *direction)
+{
+    size_t k = b->softmax->classes;
+    memset(b->reduced, 0, b->softmax->width * sizeof *b->reduced);
+    for (tile t = {0}; next_tile(b, &t);) {
+        multiply(b, &t, direction, b->tile);
+        for (size_t i = 0; i < t.count; i++) {
+            double *u = b->tile + i * k, mean = 0.0;
+            const double *p = b->probabilities + (t.begin + i) * k;
+            double weight = hw_softmax_weight(b, t.begin + i) / b->memory.total;
+            for (size_t c = 0; c < k; c++)
+                mean += p[c] * u[c];
+            for (size_t c = 0; c < k; c++)
+                u[c] = weight * p[c] * (u[c] - mean);
+        }
+        accumulate(b, &t, b->tile);
+    }
+}
+
+void hw_softmax_class_sums(hw_softmax_block *b)
+{
+    size_t k = b->softmax->classes;
+    memset(b->reduced, 0, b->softmax->width * sizeof *b->reduced);
+    for (tile t = {0}; next_tile(b, &t);) {
+        memset(b->tile, 0, t.count * k * sizeof *b->tile);
+        for (size_t i = 0; i < t.count; i++)
+            if (b->classes[t.begin + i] != UINT32_MAX)
+                b->tile[i * k + b->classes[t.begin + i]] = hw_softmax_weight(b, t.begin + i) / b->memory.total;
+        accumulate(b, &t, b->tile);
+    }
+}
+
+/* Adds weight * x^2 for `count` numbers from `first` on, one per column, or for the columns `index`. */
+static void add_squares(const hawser_matrix *X, uint64_t first, uint64_t step, size_t count, const uint32_t *index,
+                        double weight, double *out)
+{
+    for (size_t e = 0; e < count; e++) {
+        uint64_t at = first + e * step;
+        double x = X->type == HAWSER_F32 ? (double)((const float *)X->values)[at] : ((const double *)X->values)[at];
+        out[index != NULL ? index[e] : e] += weight * x * x;
+    }
+}
+
+void hw_softmax_squares(hw_softmax_block *b)
+{
+    const hawser_matrix *X = &b->X;
+    memset(b->reduced, 0, X->cols * sizeof *b->reduced);
+    for (size_t i = 0; i < X->rows; i++) {
+        double weight = b->classes[i] != UINT32_MAX ? hw_softmax_weight(b, i) / b->memory.total : 0.0;
+        if (X->layout == HAWSER_CSR)
+            add_squares(X, X->offsets[i], 1, X->offsets[i + 1] - X->offsets[i], X->indices + X->offsets[i], weight,
+                        b->reduced);
+        else if (X->layout == HAWSER_DENSE_ROWS)
+            add_squares(X, (uint64_t)i * X->stride, 1, X->cols, NULL, weight, b->reduced);
+        else
+            add_squares(X, i, X->stride, X->cols, NULL, weight, b->reduced);
+    }
+}

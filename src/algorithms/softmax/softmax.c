@@ -1,0 +1,165 @@
+/*
+ * softmax.c - softmax regression (multinomial logistic regression) by rows, with an L1, elastic-net or squared penalty: by Newton's method.
+ *
+ * Rows are split over the blocks. Gradients and products with the second derivative are added up over all blocks in canonical order, so that every
+ * block computes the same step. Each block writes its share of the state "model".
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algorithms/list.h"
+#include "algorithms/measures/classes.h"
+#include "algorithms/softmax/block.h"
+#include "algorithms/softmax/model.h"
+#include "algorithms/softmax/options.h"
+#include "algorithms/softmax/units.h"
+
+static bool has_ended(hawser_progress *progress, void *user)
+{
+    (void)user;
+    return hawser_progress_metric(progress, "ended") > 0.0;
+}
+
+static hawser_operator *reducing(hawser_operator *unit, const hw_softmax *softmax)
+{
+    hawser_reduces(unit, softmax->width + 2);
+    hawser_reduces_expect(unit, softmax->width + 2, 20 * softmax->width);
+    return unit;
+}
+
+static hawser_program *build(hw_softmax *softmax)
+{
+    static const char *const metrics[] = {"objective",  "gap",      "nonzero", "lambda",
+                                          "iterations", "products", "penalty", "ended"};
+    hawser_program *p = hawser_program_new("softmax", softmax);
+    for (size_t k = 0; k < sizeof metrics / sizeof *metrics; k++)
+        hawser_metric_declare(p, metrics[k], HAWSER_LAST);
+    hawser_scratch_size(p, sizeof(hw_softmax_block), hw_softmax_block_release);
+    hawser_scratch_record(p, hw_softmax_block_visit);
+    hawser_scratch_expect(p, hw_softmax_block_bytes(softmax, softmax->X->rows / softmax->blocks + 1), 0);
+    hawser_operator *root = hawser_root(p);
+    hawser_state *X = hawser_data_state(p, "X", softmax->X, HAWSER_BY_ROW);
+    hawser_state *model = hawser_partitioned_state(p, "model", softmax->width, NULL, NULL);
+    reducing(hawser_unit(root, "prepare", hw_softmax_prepare, HAWSER_READS(X), HAWSER_UPDATES(model)), softmax);
+    hawser_operator *loop = hawser_loop(root, "iterations", (hawser_until){.test = has_ended}, hawser_bsp());
+    reducing(hawser_unit(loop, "step", hw_softmax_step, HAWSER_READS(X), HAWSER_UPDATES(model)), softmax);
+    return p;
+}
+
+static hawser_status plan(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
+                          bool physical, bool dot, FILE *out, hawser_error *error)
+{
+    (void)algorithm;
+    hw_softmax softmax;
+    hawser_status status = hw_softmax_new(&softmax, job, input, error);
+    if (status == HAWSER_OK) {
+        hawser_program *program = build(&softmax);
+        status = hawser_plan_print(job, program, physical, dot, out, error);
+        hawser_program_free(program);
+    }
+    hw_softmax_free(&softmax);
+    return status;
+}
+
+static const char *reason_of(double ended)
+{
+    return ended == HW_SOFTMAX_GAP          ? "gap"
+           : ended == HW_SOFTMAX_ITERATIONS ? "iterations"
+           : ended == HW_SOFTMAX_PRECISION  ? "precision"
+                                            : "end";
+}
+
+/* Fills the result, on node 0. */
+static hawser_status fill(const hw_softmax *softmax, const hawser_training_input *input, hawser_training *training,
+                          hawser_error *error)
+{
+    const hawser_run *run = training->run;
+    hw_softmax_result result = {.model = hawser_result(run, "model", NULL),
+                                .objective = hawser_result_metric(run, "objective"),
+                                .gap = hawser_result_metric(run, "gap"),
+                                .penalty = hawser_result_metric(run, "penalty"),
+                                .lambda = hawser_result_metric(run, "lambda"),
+                                .iterations = hawser_result_metric(run, "iterations")};
+    double loss = NAN, accuracy = NAN;
+    HAWSER_TRY(hw_softmax_model_make(softmax, &result, input, &training->model, error));
+    if (input->validation != NULL)
+        HAWSER_TRY(hw_softmax_validate(training->model, input->validation, &loss, &accuracy, error));
+    hawser_fact facts[] = {{"objective", result.objective},
+                           {"gap", result.gap},
+                           {"nonzero", hawser_result_metric(run, "nonzero")},
+                           {"lambda", result.lambda},
+                           {"iterations", result.iterations},
+                           {"classes", (double)softmax->classes},
+                           {input->validation != NULL ? "validation_log_loss" : NULL, loss},
+                           {"validation_accuracy", accuracy}};
+    memcpy(training->facts, facts, sizeof facts);
+    if (input->validation == NULL)
+        training->facts[7].name = NULL;
+    if (strcmp(training->stop_reason, "precision") == 0)
+        snprintf(training->notes[0], sizeof training->notes[0],
+                 "no smaller objective was found within the precision of numbers; the gap that is left is %.3g", result.gap);
+    return HAWSER_OK;
+}
+
+static hawser_status run(hw_softmax *softmax, hawser_job *job, const hawser_training_input *input, hawser_training *training,
+                         hawser_error *error)
+{
+    hawser_program *program = build(softmax);
+    hawser_observe(job, input->observer, input->observer_user);
+    hawser_status status = hawser_run_program(job, program, &training->run, error);
+    hawser_program_free(program);
+    bool early = status == HAWSER_STOP;
+    if (status != HAWSER_OK && !early)
+        return status;
+    const char *reason = hawser_run_figures(training->run)->stop_reason;
+    if (isnan(hawser_result_metric(training->run, "objective")))
+        return hawser_fail(error, HAWSER_STOP, "the training ended before its first step; no model is kept");
+    training->interrupted = early && strcmp(reason, "signal") == 0;
+    snprintf(training->stop_reason, sizeof training->stop_reason, "%s",
+             early ? reason : reason_of(hawser_result_metric(training->run, "ended")));
+    return hawser_job_leads(job) ? fill(softmax, input, training, error) : HAWSER_OK;
+}
+
+static hawser_status train(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
+                           hawser_training *training, hawser_error *error)
+{
+    (void)algorithm;
+    hw_softmax softmax;
+    memset(training, 0, sizeof *training);
+    hawser_status status = hw_softmax_new(&softmax, job, input, error);
+    if (status == HAWSER_OK)
+        status = run(&softmax, job, input, training, error);
+    hw_softmax_free(&softmax);
+    return status;
+}
+
+const hawser_algorithm *hw_softmax_algorithm(void)
+{
+    static const char citations[] =
+        "J. Friedman, T. Hastie, R. Tibshirani: Regularization Paths by Coordinate Descent. J. Stat. Softw. 33(1), 2010\n"
+        "C.-J. Lin, R. C. Weng, S. S. Keerthi: Trust Region Newton Method for Logistic Regression. JMLR 9, 2008\n"
+        "G. Andrew, J. Gao: Scalable Training of L1-Regularized Log-Linear Models. ICML 2007\n"
+        "R. Byrd, G. Chin, J. Nocedal, Y. Wu: Sample Size Selection in Optimization Methods. Math. Program. 134, 2012";
+    static const hawser_algorithm algorithm = {.name = "softmax",
+                                               .summary =
+                                                   "softmax (multinomial logistic) regression for two classes or more",
+                                               .citations = citations,
+                                               .rows = hw_softmax_rows,
+                                               .metrics = hw_softmax_metrics,
+                                               .topics = hw_softmax_topics,
+                                               .split = HAWSER_BY_ROW,
+                                               .train = train,
+                                               .plan = plan,
+                                               .predict = hw_softmax_predict,
+                                               .class_count = hw_softmax_classes,
+                                               .class_label = hw_softmax_class,
+                                               .probabilities = hw_softmax_probabilities,
+                                               .link = hw_softmax_link,
+                                               .label = hw_softmax_label,
+                                               .evaluate = hw_softmax_evaluate_rows,
+                                               .measures = hw_class_measures,
+                                               .coefficients = hw_softmax_print};
+    return &algorithm;
+}

@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+"""Softmax regression (train softmax): optimality conditions and objective computed apart, scikit-learn's objectives where it is installed; the same
+numbers on threads and nodes; what is predicted and measured; what is refused."""
+import json
+import math
+import os
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.environ["HAWSER_SOURCE"], "tests", "helpers"))
+import certificate
+import command
+
+LONG = bool(os.environ.get("HAWSER_TEST_LONG"))
+
+
+class Problem:
+    """Rows with repeats, an empty one, a constant column, columns of other scales, and weights of zero."""
+
+    def __init__(self, seed, rows, columns, classes):
+        draw = random.Random(seed)
+        scale = [10.0 ** draw.randint(-1, 1) for _ in range(columns)]
+        self.X = [[round(draw.gauss(0.3, 1) * s, 3) if draw.random() < 0.6 else 0.0 for s in scale] + [2.0] for _ in range(rows)]
+        self.X[3], self.X[5] = list(self.X[4]), [0.0] * (columns + 1)
+        direct = [[draw.gauss(0, 1) / s for s in scale] for _ in range(classes)]
+        score = [[sum(a * b for a, b in zip(x, w)) - math.log(-math.log(draw.random())) for w in direct] for x in self.X]
+        self.y = [s.index(max(s)) for s in score]
+        self.y[0] = classes  # a class with one row
+        self.classes = classes + 1
+        self.weights = [1.0] + [draw.choice((0.0, 0.5, 1.0, 2.0)) for _ in self.X[1:]]
+
+    def write(self):
+        with open("d.csv", "w") as file:
+            file.write(",".join([f"x{j}" for j in range(len(self.X[0]))] + ["t", "w"]) + "\n")
+            file.writelines(",".join(map(str, x + [f"is{t}", w])) + "\n" for x, t, w in zip(self.X, self.y, self.weights))
+        with open("d.svm", "w") as file:
+            file.writelines(" ".join([str(2 * t - 3)] + [f"{j + 1}:{v!r}" for j, v in enumerate(x) if v]) + "\n"
+                            for x, t in zip(self.X, self.y))
+        with open("w", "w") as file:
+            file.writelines(f"{w}\n" for w in self.weights)
+
+
+def probabilities(x, W, b):
+    z = [math.fsum(v * w for v, w in zip(x, row)) + i for row, i in zip(W, b)]
+    most = max(z)
+    total = math.fsum(math.exp(v - most) for v in z)
+    return [math.exp(v - most) / total for v in z], most + math.log(total), z
+
+
+def judge(problem, weights, W, b, lam, share, scale, intercept):
+    """The objective, and the largest violation of the optimality conditions."""
+    total, loss, slope, over = math.fsum(weights), 0.0, [[0.0] * len(W[0]) for _ in W], [0.0] * len(W)
+    for x, t, w in zip(problem.X, problem.y, weights):
+        p, all_of, z = probabilities(x, W, b)
+        loss += w * (all_of - z[t]) / total
+        for c, row in enumerate(slope):
+            r = w * (p[c] - (t == c)) / total
+            over[c] += r
+            for j, v in enumerate(x):
+                row[j] += r * v
+    worst = max(map(abs, over)) if intercept else 0.0
+    for row, own in zip(slope, W):
+        for j, (g, w) in enumerate(zip(row, own)):
+            l1, l2 = lam * share * scale[j], lam * (1 - share) * scale[j] ** 2
+            loss += l1 * abs(w) + l2 / 2 * w * w
+            g += l2 * w
+            worst = max(worst, abs(g + math.copysign(l1, w)) if w else abs(g) - l1)
+    return loss, worst
+
+
+def train(*words, nodes=1):
+    start = ("run", "-n", str(nodes), "--") if nodes > 1 else ()
+    return json.loads(command.run(*start, "train", "softmax", *words, "-o", "m", "--json", "--quiet").splitlines()[-1])
+
+
+def model():
+    tensors = read_tensors("m")
+    columns = len(tensors["coefficients"]) // len(tensors["intercepts"])
+    return [tensors["coefficients"][c * columns:(c + 1) * columns] for c in range(len(tensors["intercepts"]))], tensors["intercepts"]
+
+
+def read_tensors(path):
+    with open(path, "rb") as file:
+        content = file.read()
+    size = struct.unpack("<Q", content[:8])[0]
+    head = json.loads(content[8:8 + size])
+    return {name: list(struct.unpack(f"<{(at['data_offsets'][1] - at['data_offsets'][0]) // 8}d",
+                                     content[8 + size + at["data_offsets"][0]:8 + size + at["data_offsets"][1]]))
+            for name, at in head.items() if name != "__metadata__"}
+
+
+def scales(problem, weights):
+    total, out = math.fsum(weights), []
+    for column in zip(*problem.X):
+        mean = math.fsum(w * v for w, v in zip(weights, column)) / total
+        square = math.fsum(w * (v - mean) ** 2 for w, v in zip(weights, column)) / total
+        out.append(math.sqrt(square) if square > 1e-12 else 1.0)
+    return out
+
+
+def optimum(problem):
+    """Each share of the penalty, dense with words and sparse, with weights, standardized, without intercepts."""
+    ones = [1.0] * len(problem.X)
+    cases = [(share, lam, how) for share in ("0", "0.5", "1") for lam in ("0.02", "0.0003") for how in range(4)]
+    for share, lam, how in command.some(cases):
+        data = ("d.csv", "--target", "t", "--ignore", "w") if how % 2 == 0 else ("d.svm", "--index-base", "1")
+        words = (("--weights", "w") if how in (1, 2) else ()) + (("--standardize",) if how == 2 else ()) + (
+            ("--no-intercept",) if how == 3 else ())
+        if how == 2:
+            data, words = ("d.csv", "--target", "t", "--weights", "w"), words[2:]
+        weights = problem.weights if how in (1, 2) else ones
+        said = train(*data, *words, "--lambda", lam, "--l1-ratio", share, "--tol", "1e-11", "--workers", "2")
+        W, b = model()
+        scale = scales(problem, weights) if how == 2 else [1.0] * len(W[0])
+        objective, worst = judge(problem, weights, W, b, float(lam), float(share), scale, how != 3)
+        case = (share, lam, how, said)
+        assert said["stop_reason"] in ("gap", "precision") and said["gap"] < 1e-8, case
+        assert abs(objective - said["objective"]) < 1e-12 * max(1, objective), (objective, case)
+        assert worst < 2e-6, (worst, case)
+        assert abs(math.fsum(b)) < 1e-9 and said["nonzero"] == sum(v != 0 for row in W for v in row), case
+
+
+def same_numbers():
+    """The same model on threads and nodes, dense and sparse, at the same number of workers."""
+    for data in (("d.csv", "--target", "t", "--ignore", "w"), ("d.svm", "--index-base", "1")):
+        kept = None
+        for nodes, threads in ((1, 1), (1, 4), (2, 2), (3, 4)) if LONG or not command.SANITIZED else ((1, 4), (3, 4)):
+            said = train(*data, "--l1-ratio", "0.5", "--lambda", "0.003", "--workers", "4", "--threads", str(threads), nodes=nodes)
+            now = (read_tensors("m"), said["objective"], said["gap"])
+            assert kept is None or now == kept, (data, nodes, threads)
+            kept = now
+
+
+def predictions(problem):
+    said = train("d.csv", "--target", "t", "--ignore", "w", "--l1-ratio", "0", "--C", "0.5", "--validation", "d.csv")
+    assert math.isclose(said["lambda"], 2 / len(problem.X)), said
+    W, b = model()
+    wanted = [probabilities(x, W, b) for x in problem.X]
+    labels = command.run("predict", "m", "d.csv", "-q").split()
+    assert labels == [f"is{p.index(max(p))}" for p, _, _ in wanted]
+    got = [list(map(float, line.split(","))) for line in command.run("predict", "m", "d.csv", "--proba", "-q").split()]
+    assert all(math.isclose(u, v, rel_tol=1e-9) for row, (p, _, _) in zip(got, wanted) for u, v in zip(row, p))
+    link = [list(map(float, line.split(","))) for line in command.run("predict", "m", "d.csv", "--link", "-q").split()]
+    assert all(math.isclose(u, v, abs_tol=1e-9) for row, (_, _, z) in zip(link, wanted) for u, v in zip(row, z))
+    head = command.run("predict", "m", "d.csv", "--proba", "--id", "w", "-q").splitlines()[0]
+    assert head == "w," + ",".join(f"is{c}" for c in range(problem.classes)), head
+    measured = json.loads(command.run("evaluate", "m", "d.csv", "--json", "-q"))
+    loss = math.fsum(a - z[t] for (_, a, z), t in zip(wanted, problem.y)) / len(problem.y)
+    right = sum(p.index(max(p)) == t for (p, _, _), t in zip(wanted, problem.y)) / len(problem.y)
+    assert math.isclose(measured["log_loss"], loss, rel_tol=1e-9) and math.isclose(measured["accuracy"], right), measured
+    assert math.isclose(measured["objective"], said["objective"], rel_tol=1e-9), (measured["objective"], said)
+    assert math.isclose(said["validation_log_loss"], loss, rel_tol=1e-9) and math.isclose(said["validation_accuracy"], right), said
+    assert "class is2:" in command.run("info", "m", "--coefficients")
+    again = train("d.csv", "--target", "t", "--ignore", "w", "--l1-ratio", "0", "--C", "0.5", "--init", "m")
+    assert again["iterations"] <= 1 and again["objective"] <= said["objective"] * (1 + 1e-12), again
+
+
+def two_classes(problem):
+    """With a ridge penalty of two classes the coefficients are opposite, and those of logistic regression with half of the penalty."""
+    with open("two.svm", "w") as file:
+        file.writelines(" ".join([str(t % 2)] + [f"{j + 1}:{v!r}" for j, v in enumerate(x) if v]) + "\n"
+                        for x, t in zip(problem.X, problem.y))
+    words = ("two.svm", "--index-base", "1", "--l1-ratio", "0", "--tol", "1e-10")
+    said = train(*words, "--lambda", "0.02")
+    (low, high), b = model()
+    assert all(math.isclose(u, -v, abs_tol=1e-7) for u, v in zip(low, high)) and math.isclose(b[0], -b[1], abs_tol=1e-7)
+    other = json.loads(command.run("train", "logistic", *words, "--lambda", "0.01", "-o", "l", "--json", "-q").splitlines()[-1])
+    w, intercept = certificate.read_model("l")
+    assert math.isclose(said["objective"], other["objective"], rel_tol=1e-8), (said, other)
+    assert all(math.isclose(v - u, w.get(j, 0.0), abs_tol=1e-5) for j, (u, v) in enumerate(zip(low, high))), (low, high, w)
+    measured = json.loads(command.run("evaluate", "m", "two.svm", "--json", "-q"))
+    assert math.isclose(measured["auc"], json.loads(command.run("evaluate", "l", "two.svm", "--json", "-q"))["auc"], abs_tol=1e-6)
+
+
+def against_scikit_learn(problem):
+    try:
+        import numpy
+        from sklearn.linear_model import LogisticRegression
+    except ImportError:
+        print("skipped: no scikit-learn")
+        return
+    X, y = numpy.array(problem.X), numpy.array(problem.y)
+    for share, lam in ((0.0, 0.01), (0.5, 0.01)):
+        solver = {"solver": "newton-cg"} if share == 0 else {"penalty": "elasticnet", "l1_ratio": share, "solver": "saga", "max_iter": 20000}
+        theirs = LogisticRegression(C=1 / (len(y) * lam), tol=1e-7, **solver).fit(X, y)
+        objective, _ = judge(problem, [1.0] * len(y), theirs.coef_.tolist(), theirs.intercept_.tolist(), lam, share,
+                             [1.0] * len(X[0]), True)
+        ours = train("d.svm", "--index-base", "1", "--lambda", str(lam), "--l1-ratio", str(share), "--tol", "1e-9")["objective"]
+        assert objective * (1 - 1e-4) < ours <= objective + 1e-9, (share, ours, objective)
+
+
+def refusals():
+    data = ("d.svm", "--index-base", "1")
+    with open("one.csv", "w") as file:
+        file.write("y,x\n" + "3,1\n" * 5)
+    for words, said in (((*data, "--lambda", "0"), "--lambda"), ((*data, "--lambda", "1", "--C", "1"), "give one of them"),
+                        (("one.csv", "--target", "y"), "one label"), ((*data, "--sync", "ssp:2", "--workers", "2"), "bsp"),
+                        ((*data, "--filter", "absolute", "--workers", "2"), "--filter"),
+                        ((*data, "--init", "l"), "l"), ((*data, "--weights", "absent"), "absent")):
+        out = subprocess.run((command.HAWSER, "train", "softmax", *words, "-o", "refused"), capture_output=True, text=True,
+                             env=command.CLEAN, timeout=60)
+        assert out.returncode != 0 and said in out.stderr and not os.path.exists("refused"), (words, out.returncode, out.stderr)
+    out = subprocess.run((command.HAWSER, "evaluate", "m", "two.svm", "--threshold", "0.3"), capture_output=True, text=True,
+                         env=command.CLEAN, timeout=60)
+    assert out.returncode == 0, out.stderr
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        problem = Problem(7, 60, 4, 3)
+        problem.write()
+        optimum(problem)
+        same_numbers()
+        predictions(problem)
+        two_classes(problem)
+        refusals()
+        against_scikit_learn(problem)
+
+
+main()
