@@ -130,9 +130,9 @@ static hawser_dataset *make_data(data_shape shape, factor_target target)
 /* What two equal models have in common. */
 static uint64_t digest_of(const hawser_model *model)
 {
-    static const char *const names[] = {"intercept",      "coefficients.index", "coefficients.value",
-                                        "path.objective", "path.intercept",     "path.offsets",
-                                        "path.value",     "path.index",         "path.error"};
+    static const char *const names[] = {"coefficients",       "intercepts",         "centres",        "intercept",
+                                        "coefficients.index", "coefficients.value", "path.objective", "path.intercept",
+                                        "path.offsets",       "path.value",         "path.index",     "path.error"};
     uint64_t digest = 0;
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         size_t dims[2] = {0};
@@ -237,6 +237,10 @@ static const work works[] = {
     {"poisson", DENSE, {"path", "4", "cv", "2", "l1-ratio", "0.5", NULL}},
     {"poisson", SPARSE, {"lambda-ratio", "0.1", "merge", "average", NULL}}, /* rounds */
     {"poisson", SPARSE, {"certify-every", "3", "lambda-ratio", "0.05", "max-clocks", "100", NULL}},
+    {"kmeans", DENSE, {"clusters", "4", "starts", "2", "tol", "0", NULL}}, /* ends when no row moves */
+    {"kmeans", DENSE, {"clusters", "3", "batch", "20", "epochs", "4", NULL}},
+    {"svm", DENSE, {"C", "0.1", "max-iterations", "30", NULL}},
+    {"softmax", DENSE, {"lambda-ratio", "0.05", "l1-ratio", "0.5", NULL}},
     {"logistic", LARGE, {"lambda-ratio", "0.001", "l1-ratio", "0.05", "tol", "1e-5", NULL}}, /* all blocks solve it together */
     {"logistic", LARGE, {"path", "3", "lambda-min-ratio", "0.001", "l1-ratio", "0.05", "tol", "1e-8", NULL}},
     {"logistic", LARGE, {"lambda", "0.001", "l1-ratio", "0", "tol", "1e-15", "max-clocks", "40", NULL}},                   /* without an L1 part */

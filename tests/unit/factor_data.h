@@ -20,7 +20,8 @@ typedef enum factor_target { FACTOR_NUMBERS, FACTOR_LABELS, FACTOR_COUNTS } fact
 
 static inline factor_target factor_target_of(const char *algorithm)
 {
-    return strcmp(algorithm, "logistic") == 0  ? FACTOR_LABELS
+    return strcmp(algorithm, "logistic") == 0 || strcmp(algorithm, "svm") == 0 || strcmp(algorithm, "softmax") == 0
+               ? FACTOR_LABELS
            : strcmp(algorithm, "poisson") == 0 ? FACTOR_COUNTS
                                                : FACTOR_NUMBERS;
 }
