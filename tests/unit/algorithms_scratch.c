@@ -128,7 +128,7 @@ static hawser_dataset *make_data(data_shape shape, factor_target target)
 }
 
 /* What two equal models have in common. */
-static uint64_t digest_of(const hawser_model *model)
+static uint64_t digest_of(const hawser_model *model, const char *reason)
 {
     static const char *const names[] = {"coefficients",       "intercepts",         "centres",        "intercept",
                                         "coefficients.index", "coefficients.value", "path.objective", "path.intercept",
@@ -141,6 +141,8 @@ static uint64_t digest_of(const hawser_model *model)
         for (size_t at = 0; values != NULL && at < count; at++)
             digest = hw_mix(digest ^ values[at]);
     }
+    for (; *reason != '\0'; reason++)
+        digest = hw_mix(digest ^ (unsigned char)*reason);
     const char *key, *value;
     for (size_t k = 0; hawser_model_fact_at(model, k, &key, &value); k++)
         for (const char *at = value; *at != '\0'; at++)
@@ -176,7 +178,8 @@ static outcome train(const work *given, const char *workers, drops dropped)
     out.failed = algorithm->train(algorithm, job, &input, &training, &error) != HAWSER_OK;
     if (!out.failed) {
         const hawser_figures *figures = hawser_run_figures(training.run);
-        out = (outcome){false, figures->repeatable == NULL, digest_of(training.model), figures->clocks, job->drops.count};
+        out = (outcome){false, figures->repeatable == NULL, digest_of(training.model, training.stop_reason), figures->clocks,
+                        job->drops.count};
         hawser_model_free(training.model);
         hawser_run_free(training.run);
     } else if (seen.left_out == NULL) {
