@@ -302,4 +302,4 @@ def follow(problem, chance, words, w, b, printed, say):
 
 
 if __name__ == "__main__":
-    sys.exit(draws.run(check, HAWSER, 250, 3000))
+    sys.exit(draws.run(check, HAWSER, 180, 3000))
