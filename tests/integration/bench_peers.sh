@@ -67,3 +67,22 @@ for problem in said["problems"]:
         assert solvers["glmnet"]["worst_suboptimality"] <= 1e-3, problem
         assert abs(solvers["hawser"]["lambda_min"] / solvers["glmnet"]["lambda_min"] - 1) < 1e-9, problem
 END
+
+"$python" -c 'import sklearn, threadpoolctl' 2>/dev/null || { echo "bench/rows is left out: $python has no scikit-learn"; exit 0; }
+problems=text # each fit of the peer starts a Python
+[ -z "${HAWSER_TEST_LONG:-}" ] || problems=blobs,uniform,text
+"$top/bench/rows/run" --quick --problems "$problems" --python "$python" --work "$work" --json >"$work/rows"
+python3 - "$work/rows" "$problems" <<'END'
+import json, sys
+said = json.loads(open(sys.argv[1]).readlines()[-1])
+assert said["bench"] == "rows", said
+asked = [(name, kind) for name in sys.argv[2].split(",") for kind in (("f64",) if name == "text" else ("f64", "f32"))]
+assert [(p["problem"], p["type"]) for p in said["problems"]] == asked, said
+for problem in said["problems"]:
+    assert [(fit["start"], fit["workers"]) for fit in problem["fits"]] == [("given", 1), ("given", 2), ("drawn", 1), ("drawn", 2)], problem
+    for fit in problem["fits"]:
+        assert fit["hawser"] > 0 and fit["scikit-learn"] > 0 and abs(fit["ratio"] * fit["hawser"] - fit["scikit-learn"]) < 1e-9, fit
+        if fit["start"] == "given":  # the same iterations from the same centres
+            close = 1e-9 if problem["type"] == "f64" else 1e-4
+            assert abs(fit["inertia"] / fit["peer_inertia"] - 1) < close and fit["iterations"][0] == fit["iterations"][1], (problem, fit)
+END

@@ -16,6 +16,7 @@ CLEAN = {key: value for key, value in os.environ.items() if not key.startswith("
 LATE = ["--sync", "ssp:2", "--max-clocks", "30"]
 SHORT = ["--max-clocks", "8"]
 TARGETS = ["--target", ",".join(f"y{o}" for o in range(8))]
+CENTRES = ["--clusters", "512", "--init-method", "random", "--max-iterations", "1"]
 FEW, MANY = 1e8, 1.5
 TIMING = 1.15  # the number of updates in a node at one time, if clocks differ, depends on the load of its machine
 # Algorithm, data, workers, nodes, options.
@@ -35,6 +36,7 @@ CASES = [
     ("linear", "sparse.hwc", 32, 1, SHORT),
     ("linear", "dense.hwc", 8, 2, SHORT),
     ("linear", "sparse.hwc", 32, 4, SHORT),
+    ("kmeans", "narrow.npy", 1, 1, CENTRES),
 ]
 MORE = [  # with HAWSER_TEST_LONG
     ("lasso", "sparse.hwc", 1, 1, []),
@@ -53,6 +55,12 @@ MORE = [  # with HAWSER_TEST_LONG
     ("linear", "sparse.hwc", 1, 1, SHORT),
     ("linear", "sparse.hwc", 8, 1, SHORT),
     ("linear", "dense.hwc", 8, 1, SHORT + ["--solver", "minibatch", "--batch", "200"]),
+    ("kmeans", "narrow.npy", 8, 2, CENTRES),
+    ("kmeans", "narrow.npy", 16, 4, CENTRES + ["--arithmetic", "f32", "--type", "f32"]),
+    ("kmeans", "narrow.npy", 8, 1, CENTRES[:2] + CENTRES[4:]),
+    ("kmeans", "narrow.npy", 8, 2, CENTRES[:3] + ["parallel"] + CENTRES[4:]),
+    ("kmeans", "words.svm", 8, 1, CENTRES[4:] + ["--clusters", "60"]),
+    ("kmeans", "words.svm", 8, 2, ["--clusters", "60", "--batch", "5000", "--epochs", "1"]),
 ]
 DRAWN = 4
 DATA = {"lasso": ("sparse.hwc", "dense.hwc", "single.hwc", "wide.hwc"), "logistic": ("labels.hwc",),
@@ -133,6 +141,9 @@ def main():
         hawser("data", "generate", "dense", "--rows", "100000", "--cols", "200", "-o", "single.npy")
         hawser("data", "convert", "single.npy", "--type", "f32", "-o", "single.hwc")
         os.unlink("single.npy")
+        hawser("data", "generate", "dense", "--rows", "300000", "--cols", "8", "-o", "narrow.npy")
+        if os.environ.get("HAWSER_TEST_LONG"):
+            hawser("data", "generate", "url", "--rows", "60000", "--cols", "3000", "-o", "words.svm")
         write_labels()
         write_several()
         with open("empty.csv", "w", encoding="ascii") as out:

@@ -109,4 +109,16 @@ POISSON = [
     _row("poisson.rounds", "words.counts.svm", "--exchange-every 1 --certify-every 3 --lambda-ratio 0.05", 3, (1, 2)),
     _row("poisson.ssp", "words.counts.svm", "--sync ssp:2 --lambda-ratio 0.05", 3),
 ]
-ALL = LASSO + LOGISTIC + LINEAR + POISSON
+KMEANS = [
+    _row("kmeans.tall.3", "tall.csv", "--target y --clusters 6", 3, (1, 2), short=True),
+    _row("kmeans.words.4", "words.svm", "--clusters 9 --starts 3", 4, (1, 3)),
+    _row("kmeans.wide.1", "wide.csv", "--target y --clusters 5 --tol 0", 1),
+    _row("kmeans.parallel", "words.svm", "--clusters 12 --init-method parallel", 3, (1, 2)),
+    _row("kmeans.random", "alike.csv", "--target y --clusters 20 --init-method random --seed 7", 4, (1, 2)),
+    _row("kmeans.f32", "tall.csv", "--target y --clusters 17 --type f32 --arithmetic f32", 2, (1, 2)),
+    _row("kmeans.weights", "weighted.csv", "--target y --ignore base --weights count --clusters 4", 2, (1, 2)),
+    _row("kmeans.batch", "words.svm", "--clusters 6 --batch 50 --epochs 4", 3, (1, 2)),
+    _row("kmeans.init", "tall.csv", "--target y --init first", 2, (1, 2), "--target y --clusters 5 --max-iterations 2"),
+    _row("kmeans.cut", "words.svm", "--clusters 7 --max-clocks 3", 3, (1, 2)),
+]
+ALL = LASSO + LOGISTIC + LINEAR + POISSON + KMEANS

@@ -14,14 +14,39 @@ static bool needs_bounds(const hw_kmeans *kmeans)
     return kmeans->batch == 0 && kmeans->clusters > 1;
 }
 
+/* Estimates the bytes of copies of `count` rows of average length. */
+static uint64_t packed_rows(const hawser_matrix *X, uint64_t count)
+{
+    uint64_t value = X->type == HAWSER_F32 ? 4 : 8, stored = X->rows > 0 ? X->stored / X->rows + 1 : 0;
+    return count * (X->layout == HAWSER_CSR ? 8 + stored * (value + 4) : X->cols * value);
+}
+
+/* Estimates the bytes of a mini-batch in a block: the block's share of its rows, with their labels and squares. */
+static uint64_t batch_bytes(const hw_kmeans *kmeans, uint64_t rows)
+{
+    uint64_t share = kmeans->batch / kmeans->blocks + 1, count = share < rows ? share : rows;
+    return kmeans->batch == 0 ? 0 : packed_rows(kmeans->X, count) + count * (8 + 4 + 8 + 8 + (kmeans->single ? 4 : 0));
+}
+
+/* Estimates the bytes of a row that allocators may keep after the centres are drawn: distances, and keys or candidates. */
+static uint64_t row_of_start(const hw_kmeans *kmeans)
+{
+    return kmeans->draw == HW_KMEANS_GIVEN    ? 0
+           : kmeans->draw == HW_KMEANS_RANDOM ? 16 + 32
+           : kmeans->draw == HW_KMEANS_PLUS   ? 16
+                                              : 16 + 20;
+}
+
 uint64_t hw_kmeans_block_bytes(const hw_kmeans *kmeans, uint64_t rows)
 {
     uint64_t k = kmeans->clusters, d = kmeans->X->cols, table = k * d, groups = (k + 7) / 8;
     groups = groups < kmeans->groups ? groups : kmeans->groups;
     uint64_t centres = table * 16, tile = HW_KMEANS_TILE * (k + 2) * 8;
-    uint64_t of_row = 4 + 8 + 8 + (kmeans->single ? 4 : 0) + (needs_bounds(kmeans) ? 8 * groups : 0);
-    return rows * of_row + centres + 2 * table * 8 + kmeans->reduced * 8 + tile * (kmeans->single ? 3 : 2) / 2 +
-           HW_KMEANS_TILE * d * 8;
+    uint64_t width = hw_kmeans_start_width(kmeans), bounds = needs_bounds(kmeans) ? groups : 0;
+    uint64_t of_row = 4 + 8 + 8 + (kmeans->single ? 4 : 0) + row_of_start(kmeans) + 8 * (bounds > width ? bounds : width);
+    return rows * of_row + centres + 3 * table * 8 + 2 * width * d * 8 + kmeans->reduced * 8 +
+           tile * (kmeans->single ? 3 : 2) / 2 + (needs_bounds(kmeans) ? packed_rows(kmeans->X, HW_KMEANS_TILE) : 0) +
+           batch_bytes(kmeans, rows);
 }
 
 static hawser_status new_memory(hw_kmeans_block *b, hawser_error *error)

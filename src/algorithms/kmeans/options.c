@@ -18,7 +18,9 @@ const hawser_option hw_kmeans_rows[] = {
     {"max-iterations", HAWSER_INTEGER, "300", "[1,inf)", "N", "end a start after N iterations; without effect with --batch",
      NULL, 0},
     {"batch", HAWSER_INTEGER, "0", "[0,inf)", "B",
-     "mini-batches of about B rows over all workers, drawn without repeats in each epoch; 0: all rows in each iteration",
+     "mini-batches of about B rows over all workers, drawn without repeats in each epoch; small clusters are not "
+     "reassigned; "
+     "0: all rows in each iteration (docs/rows.md)",
      NULL, 0},
     {"epochs", HAWSER_NUMBER, "100", "(0,inf)", "N", "with --batch: end a start after N passes over the rows",
      "Mini-batches", 0},

@@ -111,6 +111,14 @@ size_t hw_kmeans_trials(const hw_kmeans *kmeans)
     return trials < HW_KMEANS_TRIALS ? trials : HW_KMEANS_TRIALS;
 }
 
+size_t hw_kmeans_start_width(const hw_kmeans *kmeans)
+{
+    return kmeans->draw == HW_KMEANS_PARALLEL ? HW_KMEANS_FETCH
+           : kmeans->draw == HW_KMEANS_RANDOM ? 1
+           : kmeans->draw == HW_KMEANS_PLUS   ? hw_kmeans_trials(kmeans)
+                                              : 0;
+}
+
 static size_t start_reduces(const hw_kmeans *kmeans)
 {
     size_t rows = hw_kmeans_trials(kmeans), most = kmeans->blocks;

@@ -34,6 +34,8 @@ void hw_kmeans_free(hw_kmeans *kmeans);
 enum { HW_KMEANS_FETCH = 64, HW_KMEANS_TRIALS = 16 };
 /* Returns how many rows k-means++ tries for a centre. */
 size_t hw_kmeans_trials(const hw_kmeans *kmeans);
+/* Returns how many distances of each row are held at a time while centres are drawn. */
+size_t hw_kmeans_start_width(const hw_kmeans *kmeans);
 
 /* Returns a number in [0, 1) that depends on the seed and these numbers alone. */
 double hw_kmeans_uniform(const hw_kmeans *kmeans, uint64_t start, uint64_t purpose, uint64_t step, uint64_t number);

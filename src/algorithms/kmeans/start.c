@@ -401,15 +401,12 @@ static hawser_status parallel(pool *p, hw_kmeans_block *b, double *centres)
 hawser_status hw_kmeans_start(hawser_context *context, hw_kmeans_block *b, uint64_t start, double *centres)
 {
     const hw_kmeans *kmeans = b->kmeans;
-    size_t width = kmeans->draw == HW_KMEANS_PARALLEL ? FETCH
-                   : kmeans->draw == HW_KMEANS_RANDOM ? 1
-                                                      : hw_kmeans_trials(kmeans);
     pool p;
     if (kmeans->draw == HW_KMEANS_GIVEN) {
         memcpy(centres, kmeans->given, kmeans->clusters * b->X.cols * sizeof *centres);
         return HAWSER_OK;
     }
-    hawser_status status = open_pool(&p, context, b, start, &b->X, b->beside.weights, width);
+    hawser_status status = open_pool(&p, context, b, start, &b->X, b->beside.weights, hw_kmeans_start_width(kmeans));
     if (status == HAWSER_OK)
         status = kmeans->draw == HW_KMEANS_PLUS     ? plus_plus(&p, centres)
                  : kmeans->draw == HW_KMEANS_RANDOM ? random_rows(&p, centres)
