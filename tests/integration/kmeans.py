@@ -145,6 +145,21 @@ def check_edges():
     assert abs(result["inertia"] - 9 * 25 * 3 / 12) < 10
 
 
+def check_starts():
+    """The result of a later start is a fixed point, too: its centres are the means of their rows."""
+    for seed in command.some(range(12), of=4):
+        draw = random.Random(seed)
+        X = [[c * 3 + draw.gauss(0, 2), draw.gauss(0, 2)] for c in range(6) for _ in range(8)]
+        with open("s.csv", "w") as file:
+            file.write("a,b\n" + "".join(f"{a!r},{b!r}\n" for a, b in X))
+        _, centres = train("s.csv", "--clusters", "6", "--tol", "0", "--init-method", "random", "--seed", str(seed), "--workers", "6",
+                           "--starts", "2")
+        labels = [min((distance(x, c), k) for k, c in enumerate(centres))[1] for x in X]
+        for k, centre in enumerate(centres):
+            rows = [x for x, label in zip(X, labels) if label == k]
+            assert all(near(math.fsum(v) / len(rows), c, 1e-9) for v, c in zip(zip(*rows), centre)), (seed, k)
+
+
 def refused(*words, text, code=2):
     out = subprocess.run((command.HAWSER,) + words, capture_output=True, text=True, env=command.CLEAN, timeout=300)
     assert out.returncode == code and text in out.stderr, (words, out.returncode, out.stderr)
@@ -231,6 +246,7 @@ if __name__ == "__main__":
         os.chdir(folder)
         check_lloyd()
         check_bits()
+        check_starts()
         check_edges()
         check_refusals()
         check_results()

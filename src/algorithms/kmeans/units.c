@@ -73,6 +73,7 @@ hawser_status hw_kmeans_begin(hawser_context *context)
         return hawser_unit_fail(context, HAWSER_NO_MEMORY, "no memory for %zu centres", k);
     b->memory = (hw_kmeans_memory){.start = hawser_clock(context), .best = b->memory.best, .smooth = NAN, .least = INFINITY};
     b->bounded = false;
+    b->summed = false; /* the sums are of the start before */
     b->centres.grouped = false;
     if (b->counts != NULL)
         memset(b->counts, 0, k * sizeof *b->counts);
