@@ -140,6 +140,10 @@ HAWSER_API hawser_state *hawser_replicated_state_of(hawser_program *program, con
  *  all readers. If `along` is a data state the shares follow its split, else they are equal. */
 HAWSER_API hawser_state *hawser_partitioned_state(hawser_program *program, const char *name, size_t count,
                                                   hawser_state *along, const double *initial);
+/** Adds a partitioned state of another type; `initial` has numbers of the type. Its values are sent as they are, so an integer keeps all its
+ *  digits. Nothing is added up, so what a unit computes with integers, it checks itself. */
+HAWSER_API hawser_state *hawser_partitioned_state_of(hawser_program *program, const char *name, hawser_type type,
+                                                     size_t count, hawser_state *along, const void *initial);
 
 /** Adds a stored state: `count` doubles that the store keeps (store.h), spread over the nodes, for states that do not fit on every node. Units read
  *  it chunk by chunk (hawser_next_chunk) or by keys (hawser_prefetch). `along`, `initial` and shares are as in a partitioned state.
@@ -153,6 +157,9 @@ HAWSER_API hawser_state *hawser_stored_state(hawser_program *program, const char
  *  `initial` is in global order. */
 HAWSER_API hawser_state *hawser_local_state(hawser_program *program, const char *name, hawser_state *along, size_t width,
                                             const double *initial);
+/** Adds a local state of another type; `initial` has numbers of the type. Only states of f64 can be tied. */
+HAWSER_API hawser_state *hawser_local_state_of(hawser_program *program, const char *name, hawser_type type,
+                                               hawser_state *along, size_t width, const void *initial);
 
 /** Ties a local state to a replicated one: both are committed together, with the same damping, and rolled back together.
  *  This keeps v = A alpha true under averaging. */
@@ -281,6 +288,9 @@ HAWSER_API const int64_t *hawser_view_i64(hawser_context *context, const char *s
 HAWSER_API const int32_t *hawser_view_i32(hawser_context *context, const char *state);
 /** Returns this block's part of a local, partitioned or stored state with one writer. The unit may change it if it updates the state. */
 HAWSER_API double *hawser_local(hawser_context *context, const char *state);
+HAWSER_API float *hawser_local_f32(hawser_context *context, const char *state);
+HAWSER_API int64_t *hawser_local_i64(hawser_context *context, const char *state);
+HAWSER_API int32_t *hawser_local_i32(hawser_context *context, const char *state);
 /** Returns the size of this part, and stores the index of its first number in the whole state in *first, which may be NULL. */
 HAWSER_API size_t hawser_part(hawser_context *context, const char *state, size_t *first);
 /** Declares which entries of a dense cache, or of this block's part of a partitioned state (indices in the whole), changed, so that a yield

@@ -229,12 +229,13 @@ static bool check_along(hawser_program *program, const char *name, const hawser_
     return false;
 }
 
-static hawser_state *add_shared_out(hawser_program *program, const char *name, hw_state_kind kind, size_t count,
-                                    hawser_state *along, const double *initial)
+static hawser_state *add_shared_out(hawser_program *program, const char *name, hw_state_kind kind, hawser_type type,
+                                    size_t count, hawser_state *along, const void *initial)
 {
     hawser_state *state = add(program, name, kind);
     if (state == NULL)
         return NULL;
+    set_type(state, type);
     state->rows = count;
     state->cols = 1;
     state->initial = initial;
@@ -255,13 +256,19 @@ static hawser_state *add_shared_out(hawser_program *program, const char *name, h
 hawser_state *hawser_partitioned_state(hawser_program *program, const char *name, size_t count, hawser_state *along,
                                        const double *initial)
 {
-    return add_shared_out(program, name, HW_PARTITIONED, count, along, initial);
+    return add_shared_out(program, name, HW_PARTITIONED, HAWSER_F64, count, along, initial);
+}
+
+hawser_state *hawser_partitioned_state_of(hawser_program *program, const char *name, hawser_type type, size_t count,
+                                          hawser_state *along, const void *initial)
+{
+    return add_shared_out(program, name, HW_PARTITIONED, type, count, along, initial);
 }
 
 hawser_state *hawser_stored_state(hawser_program *program, const char *name, size_t count, hawser_state *along,
                                   const double *initial, const char *function, const double *parameters)
 {
-    hawser_state *state = add_shared_out(program, name, HW_STORED, count, along, initial);
+    hawser_state *state = add_shared_out(program, name, HW_STORED, HAWSER_F64, count, along, initial);
     if (state == NULL || function == NULL)
         return state;
     state->function = hw_function_find(function);
@@ -284,9 +291,16 @@ hawser_state *hawser_stored_state(hawser_program *program, const char *name, siz
 hawser_state *hawser_local_state(hawser_program *program, const char *name, hawser_state *along, size_t width,
                                  const double *initial)
 {
+    return hawser_local_state_of(program, name, HAWSER_F64, along, width, initial);
+}
+
+hawser_state *hawser_local_state_of(hawser_program *program, const char *name, hawser_type type, hawser_state *along,
+                                    size_t width, const void *initial)
+{
     hawser_state *state = add(program, name, HW_LOCAL);
     if (state == NULL)
         return NULL;
+    set_type(state, type);
     state->rows = width;
     state->cols = 1;
     state->initial = initial;
@@ -322,6 +336,10 @@ void hawser_tie(hawser_state *local, hawser_state *replicated)
         hw_program_mistake(local->program, HAWSER_BAD_PROGRAM,
                            "'%s' is tied to '%s', whose own merge function has no damping to share", local->name,
                            replicated->name);
+    else if (local->type != HAWSER_F64 || replicated->type != HAWSER_F64)
+        hw_program_mistake(local->program, HAWSER_BAD_PROGRAM,
+                           "'%s' of %s is tied to '%s' of %s; only states of f64 can be tied", local->name,
+                           hw_type_name(local->type), replicated->name, hw_type_name(replicated->type));
     else
         local->tied_to = replicated;
 }

@@ -299,6 +299,154 @@ static void late_sums_are_exact(void **state)
     }
 }
 
+/* -------------------------------------------------------------------------------------- partitioned and local states ---- */
+
+enum { ROWS = 41, WIDE = 3, OWNED_CLOCKS = 4 };
+
+/* The owned numbers: partitioned ones of each type, and local ones of each type along rows. */
+typedef struct owned {
+    double x[ROWS];
+    float pf[ROWS], lf[ROWS * WIDE];
+    int64_t pl[ROWS], ll[ROWS];
+    int32_t pi[ROWS], li[ROWS * WIDE];
+} owned;
+
+typedef struct owned_run {
+    hawser_matrix X;
+    hawser_sync sync;
+    owned begins, got[3];
+} owned_run;
+
+/* What a row's numbers become, from those of another row; integers use all their bits, f32 would lose them in f64. */
+static void step_row(const owned *before, owned *after, size_t row, size_t other)
+{
+    after->pf[row] = before->pf[row] / 3 + before->pf[other];
+    after->pl[row] = (int64_t)((uint64_t)before->pl[row] * 3 + (uint64_t)before->pl[other]);
+    after->pi[row] = (int32_t)((uint32_t)before->pi[row] * 5 + (uint32_t)before->pi[other]);
+    after->ll[row] = before->ll[row] ^ before->pl[other];
+    for (size_t k = row * WIDE; k < (row + 1) * WIDE; k++) {
+        after->lf[k] = before->lf[k] / 7 + before->pf[other];
+        after->li[k] = before->li[k] ^ before->pi[other] ^ (int32_t)k;
+    }
+}
+
+/* Under late policies only a row's own numbers are as recent as its block's clock. */
+static size_t other_row(const owned_run *r, size_t row)
+{
+    return r->sync.tightness == HAWSER_BSP ? (row * 7 + 3) % ROWS : row;
+}
+
+static hawser_status step_owned(hawser_context *context)
+{
+    const owned_run *r = hawser_user(context);
+    const float *pf = hawser_view_f32(context, "pf");
+    const int64_t *pl = hawser_view_i64(context, "pl");
+    const int32_t *pi = hawser_view_i32(context, "pi");
+    float *own_pf = hawser_local_f32(context, "pf"), *lf = hawser_local_f32(context, "lf");
+    int64_t *own_pl = hawser_local_i64(context, "pl"), *ll = hawser_local_i64(context, "ll");
+    int32_t *own_pi = hawser_local_i32(context, "pi"), *li = hawser_local_i32(context, "li");
+    size_t first, count = hawser_part(context, "pl", &first), of_local, wide = hawser_part(context, "li", &of_local);
+    if (wide != count * WIDE || of_local != first * WIDE)
+        return hawser_unit_fail(context, HAWSER_BAD_PROGRAM, "parts do not follow the rows");
+    static _Thread_local owned before, after;
+    memcpy(before.pf, pf, sizeof before.pf);
+    memcpy(before.pl, pl, sizeof before.pl);
+    memcpy(before.pi, pi, sizeof before.pi);
+    memcpy(before.lf + of_local, lf, wide * sizeof *lf);
+    memcpy(before.ll + first, ll, count * sizeof *ll);
+    memcpy(before.li + of_local, li, wide * sizeof *li);
+    for (size_t row = first; row < first + count; row++)
+        step_row(&before, &after, row, other_row(r, row));
+    memcpy(own_pf, after.pf + first, count * sizeof *own_pf);
+    memcpy(own_pl, after.pl + first, count * sizeof *own_pl);
+    memcpy(own_pi, after.pi + first, count * sizeof *own_pi);
+    memcpy(lf, after.lf + of_local, wide * sizeof *lf);
+    memcpy(ll, after.ll + first, count * sizeof *ll);
+    memcpy(li, after.li + of_local, wide * sizeof *li);
+    return HAWSER_OK;
+}
+
+static void begin_owned(owned_run *r, hawser_sync sync)
+{
+    memset(r, 0, sizeof *r);
+    r->sync = sync;
+    for (size_t e = 0; e < ROWS * WIDE; e++) {
+        r->begins.lf[e] = 0.3F * (float)e;
+        r->begins.li[e] = (int32_t)mixed(1, 2, 3, e);
+    }
+    for (size_t e = 0; e < ROWS; e++) {
+        r->begins.pf[e] = 1.1F * (float)e;
+        r->begins.pl[e] = (int64_t)mixed(4, 5, 6, e);
+        r->begins.pi[e] = (int32_t)mixed(7, 8, 9, e);
+        r->begins.ll[e] = (int64_t)mixed(1, 0, 1, e);
+    }
+    r->X = (hawser_matrix){.rows = ROWS,
+                           .cols = 1,
+                           .stored = ROWS,
+                           .layout = HAWSER_DENSE_ROWS,
+                           .type = HAWSER_F64,
+                           .values = r->begins.x,
+                           .stride = 1};
+}
+
+static void run_owned(test_node *node)
+{
+    owned_run *r = node->user;
+    owned *got = &r->got[node->node];
+    hawser_run *run = NULL;
+    hawser_program *p = hawser_program_new("owned", r);
+    hawser_state *X = hawser_data_state(p, "X", &r->X, HAWSER_BY_ROW);
+    hawser_state *pf = hawser_partitioned_state_of(p, "pf", HAWSER_F32, ROWS, X, r->begins.pf);
+    hawser_state *pl = hawser_partitioned_state_of(p, "pl", HAWSER_I64, ROWS, X, r->begins.pl);
+    hawser_state *pi = hawser_partitioned_state_of(p, "pi", HAWSER_I32, ROWS, X, r->begins.pi);
+    hawser_state *lf = hawser_local_state_of(p, "lf", HAWSER_F32, X, WIDE, r->begins.lf);
+    hawser_state *ll = hawser_local_state_of(p, "ll", HAWSER_I64, X, 1, r->begins.ll);
+    hawser_state *li = hawser_local_state_of(p, "li", HAWSER_I32, X, WIDE, r->begins.li);
+    hawser_operator *loop = hawser_loop(hawser_root(p), "loop", (hawser_until){.clocks = OWNED_CLOCKS}, r->sync);
+    (void)hawser_unit(loop, "step", step_owned, HAWSER_READS(X), HAWSER_UPDATES(pf, pl, pi, lf, ll, li));
+    node->status = hawser_run_program(node->job, p, &run, &node->error);
+    if (node->status == HAWSER_OK) {
+        memcpy(got->pf, hawser_result_f32(run, "pf", NULL), sizeof got->pf);
+        memcpy(got->pl, hawser_result_i64(run, "pl", NULL), sizeof got->pl);
+        memcpy(got->pi, hawser_result_i32(run, "pi", NULL), sizeof got->pi);
+        memcpy(got->lf, hawser_result_f32(run, "lf", NULL), sizeof got->lf);
+        memcpy(got->ll, hawser_result_i64(run, "ll", NULL), sizeof got->ll);
+        memcpy(got->li, hawser_result_i32(run, "li", NULL), sizeof got->li);
+        assert_null(hawser_result(run, "pl", NULL));
+    }
+    hawser_run_free(run);
+    hawser_program_free(p);
+}
+
+static void owned_states_keep_all_digits(void **state)
+{
+    (void)state;
+    static const char *const threads[] = {"1", "2", "4"};
+    for (size_t k = 0; k < 9; k++) {
+        static owned_run r;
+        static owned wanted, next;
+        test_node nodes[NODES_MOST];
+        uint32_t count = 1 + (uint32_t)(k % 3);
+        begin_owned(&r, k / 3 == 0 ? hawser_bsp() : k / 3 == 1 ? hawser_ssp(1) : hawser_tap());
+        if (count == 1) {
+            test_job test = OPEN_JOB("workers", "4", "threads", threads[k / 3], "check", "yes", "timeout", "60");
+            nodes[0] = (test_node){.job = test.job, .user = &r};
+            run_owned(&nodes[0]);
+            close_job(test);
+        } else {
+            const char *const pairs[] = {"workers", "4", "check", "yes", "timeout", "60", NULL};
+            run_nodes(nodes, count, pairs, run_owned, &r);
+        }
+        check_all(nodes, count, "owned");
+        wanted = r.begins;
+        for (size_t t = 0; t < OWNED_CLOCKS; t++, wanted = next)
+            for (size_t row = 0; row < ROWS; row++)
+                step_row(&wanted, &next, row, other_row(&r, row));
+        for (uint32_t n = 0; n < count; n++)
+            assert_memory_equal(wanted.pf, r.got[n].pf, sizeof wanted - sizeof wanted.x);
+    }
+}
+
 /* ----------------------------------------------------------------------------------------------------------- overflow ---- */
 
 enum { MOST_BLOCKS = 3 };
@@ -534,8 +682,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_have_the_oracles_bits), cmocka_unit_test(nodes_have_the_oracles_bits),
-        cmocka_unit_test(late_sums_are_exact),           cmocka_unit_test(overflow_is_an_error),
-        cmocka_unit_test(a_merge_function_gets_doubles), cmocka_unit_test(refusals_name_the_state),
+        cmocka_unit_test(late_sums_are_exact),           cmocka_unit_test(owned_states_keep_all_digits),
+        cmocka_unit_test(overflow_is_an_error),          cmocka_unit_test(a_merge_function_gets_doubles),
+        cmocka_unit_test(refusals_name_the_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

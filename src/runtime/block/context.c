@@ -326,7 +326,7 @@ static void *local(hawser_context *context, const char *state, typed_call call)
         return NULL;
     }
     return part->replica != NULL ? (char *)hw_replica_cache(part->replica) + part->begin * hw_state_size(part->state)
-                                 : (void *)part->work;
+                                 : part->work;
 }
 
 size_t hawser_part(hawser_context *context, const char *state, size_t *first)
@@ -412,11 +412,6 @@ static hawser_status inc(hawser_context *context, const char *state, const uint6
     return of_store(context, hw_stored_inc(context->worker, part, keys, values, count));
 }
 
-double *hawser_local(hawser_context *context, const char *state)
-{
-    return local(context, state, (typed_call){"hawser_local", HAWSER_F64});
-}
-
 /* The calls that return or take numbers, one for each type. */
 #define TYPED(type, suffix, id)                                                                                             \
     type *hawser_cache##suffix(hawser_context *context, const char *state)                                                  \
@@ -426,6 +421,10 @@ double *hawser_local(hawser_context *context, const char *state)
     const type *hawser_view##suffix(hawser_context *context, const char *state)                                             \
     {                                                                                                                       \
         return view(context, state, (typed_call){"hawser_view", id});                                                       \
+    }                                                                                                                       \
+    type *hawser_local##suffix(hawser_context *context, const char *state)                                                  \
+    {                                                                                                                       \
+        return local(context, state, (typed_call){"hawser_local", id});                                                     \
     }                                                                                                                       \
     hawser_status hawser_inc##suffix(hawser_context *context, const char *state, const uint64_t *keys, const type *values,  \
                                      size_t count)                                                                          \

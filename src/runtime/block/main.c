@@ -24,8 +24,8 @@ static hawser_status open_local(hw_worker *worker, hw_state_part *part, hawser_e
 {
     hw_plan_range(worker->session->plan, part->state, worker->block, &part->begin, &part->count);
     part->count -= part->begin;
-    size_t bytes = part->count * sizeof(double);
-    HAWSER_TRY(HW_NEW(&part->work, part->count, "a local state", error));
+    size_t bytes = part->count * hw_state_size(part->state);
+    HAWSER_TRY(hw_new_array(&part->work, part->count, hw_state_size(part->state), "a local state", error));
     if (part->state->tied_to != NULL)
         HAWSER_TRY(HW_NEW(&part->copy, part->count, "a local state's copy", error));
     if (part->state->tied_to != NULL && has_stages(worker->session->plan, part->state))

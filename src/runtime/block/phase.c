@@ -117,7 +117,7 @@ static hawser_status send_cut(hw_worker *worker, hw_state_part *part, hw_message
         if (bad < local->count)
             return hawser_fail(&worker->error, HAWSER_NOT_FINITE,
                                "local state '%s', block %u: number %zu became %g in clock %llu; take smaller steps",
-                               local->state->name, worker->block, local->begin + bad, local->work[bad],
+                               local->state->name, worker->block, local->begin + bad, ((const double *)local->work)[bad],
                                (unsigned long long)(worker->first_clock + worker->clock));
         local->pending = true;
     }

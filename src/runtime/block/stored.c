@@ -79,9 +79,9 @@ hawser_status hw_stored_open(hw_worker *worker, hw_state_part *part, hawser_erro
     HAWSER_TRY(HW_NEW(&stored->given, session->blocks, "a stored state", error));
     if (!stored->owned)
         return HAWSER_OK;
-    HAWSER_TRY(HW_NEW(&part->work, part->count, "a share of a stored state", error));
+    HAWSER_TRY(hw_new_array(&part->work, part->count, sizeof(double), "a share of a stored state", error));
     if (state->initial != NULL && part->count > 0)
-        memcpy(part->work, (const double *)state->initial + part->begin, part->count * sizeof *part->work);
+        memcpy(part->work, (const double *)state->initial + part->begin, part->count * sizeof(double));
     return HAWSER_OK;
 }
 
@@ -493,12 +493,13 @@ static hawser_status end_reads(hw_worker *worker, hw_state_part *part, uint64_t 
 static hawser_status push_share(hw_worker *worker, hw_state_part *part)
 {
     hawser_error *error = &worker->error;
-    hawser_status status = push(worker, part, NULL, part->begin, part->work, part->count);
+    const double *work = part->work;
+    hawser_status status = push(worker, part, NULL, part->begin, work, part->count);
     if (status == HAWSER_NOT_FINITE)
         for (size_t i = 0; i < part->count; i++)
-            if (!isfinite(part->work[i]))
+            if (!isfinite(work[i]))
                 return hawser_fail(error, status, "stored state '%s', block %u: number %zu became %g in clock %llu",
-                                   part->state->name, worker->block, part->begin + i, part->work[i],
+                                   part->state->name, worker->block, part->begin + i, work[i],
                                    (unsigned long long)worker->clock);
     return status;
 }

@@ -25,11 +25,11 @@ typedef struct hw_state_part {
     struct hawser_residence residence; /* data over nodes: records the columns that this block's kernels touch */
     bool viewed, fetched;              /* data over nodes: the running unit views it; an earlier unit has fetched columns */
     struct hw_stored *stored;          /* stored; NULL otherwise */
-    /* Local states, and stored shares with one writer; copy: the committed values of a tied state. */
-    double *work, *copy;
-    size_t begin, count; /* this block's numbers of a local, partitioned or stored state */
-    double *before;      /* tied: the committed values when the clock began, if a clock has several stages; else NULL */
-    bool live;           /* exchanged in this phase, in the stages of `use` */
+    void *work;                        /* local states, and stored shares with one writer: numbers of the state's type */
+    double *copy;                      /* tied, so of f64: the committed values */
+    size_t begin, count;               /* this block's numbers of a local, partitioned or stored state */
+    double *before; /* tied: the committed values when the clock began, if a clock has several stages; else NULL */
+    bool live;      /* exchanged in this phase, in the stages of `use` */
     hw_stage_use use;
     bool pending; /* tied: `work` belongs to a clock that was sent and is not committed yet */
     bool fresh;   /* derived: rebuilt since the last change of its sources */

@@ -242,7 +242,8 @@ static void collect_worker(hawser_run *run, const hw_session *session, const hw_
         const hw_state_part *part = &worker->parts[i];
         add_flow(run, part->state, &part->flow);
         if (part->state->kind == HW_LOCAL)
-            hw_run_add_part(run, part->state, part->begin, part->count, part->copy != NULL ? part->copy : part->work);
+            hw_run_add_part(run, part->state, part->begin, part->count,
+                            part->copy != NULL ? (const void *)part->copy : part->work);
     }
 }
 

@@ -10,9 +10,9 @@
 #include "runtime/drive/cursor.h"
 #include "runtime/drive/keep.h"
 
-static const double *local_values(const hw_state_part *part)
+static const void *local_values(const hw_state_part *part)
 {
-    return part->copy != NULL ? part->copy : part->work;
+    return part->copy != NULL ? (const void *)part->copy : part->work;
 }
 
 static void put_block(hw_drive_cursor *cursor, const hw_worker *worker)

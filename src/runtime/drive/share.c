@@ -25,25 +25,26 @@ typedef struct figures {
 
 /* Writes values without the zeros at either end, because a state is often far larger than what an algorithm used of it. Zeros are
  * compared by their bits: -0 is not dropped. */
-static void put_values(hw_drive_cursor *cursor, const double *values, size_t count)
+static void put_values(hw_drive_cursor *cursor, const void *values, size_t count, size_t size)
 {
-    static const double zero;
+    static const uint64_t zero;
+    const char *bytes = values;
     size_t begin = 0, end = count;
-    while (begin < end && memcmp(&values[begin], &zero, sizeof zero) == 0)
+    while (begin < end && memcmp(bytes + begin * size, &zero, size) == 0)
         begin++;
-    while (end > begin && memcmp(&values[end - 1], &zero, sizeof zero) == 0)
+    while (end > begin && memcmp(bytes + (end - 1) * size, &zero, size) == 0)
         end--;
     const uint64_t range[2] = {begin, end - begin};
     hw_put(cursor, range, sizeof range);
-    hw_put(cursor, values + begin, (end - begin) * sizeof *values);
+    hw_put(cursor, bytes + begin * size, (end - begin) * size);
 }
 
 /* Reads values into an array of zeros. */
-static bool take_values(hw_drive_cursor *cursor, double *values, size_t count)
+static bool take_values(hw_drive_cursor *cursor, void *values, size_t count, size_t size)
 {
     uint64_t range[2];
     return hw_get(cursor, range, sizeof range) && range[0] <= count && range[1] <= count - range[0] &&
-           hw_get(cursor, values + range[0], range[1] * sizeof *values);
+           hw_get(cursor, (char *)values + range[0] * size, range[1] * size);
 }
 
 /* Returns the next state with a result: results are in the order of the states other than data. */
@@ -60,7 +61,7 @@ static void put_results(hw_drive_cursor *cursor, const hw_session *session, cons
     for (uint32_t i = 0; i < run->result_count; i++, state = state->next) {
         state = next_result(state);
         if (whole || !hw_state_is_exchanged(state))
-            put_values(cursor, run->results[i].values, run->results[i].count);
+            put_values(cursor, run->results[i].values, run->results[i].count, hw_state_size(state));
     }
 }
 
@@ -130,7 +131,7 @@ static bool take_results(hw_drive_cursor *cursor, const hw_session *session, haw
     for (uint32_t i = 0; i < run->result_count && fine; i++, state = state->next) {
         state = next_result(state);
         if (whole || !hw_state_is_exchanged(state))
-            fine = take_values(cursor, run->results[i].values, run->results[i].count);
+            fine = take_values(cursor, run->results[i].values, run->results[i].count, hw_state_size(state));
     }
     if (!whole)
         hw_run_add_travelling(run, session);
