@@ -119,6 +119,12 @@ typedef struct hawser_load {
      *  weights, offset and groups (hawser_dataset_beside). Which rows a block has depends on the data and the number of blocks alone
      *  (hawser_dataset_cut). HAWSER_BY_COLUMN: the columns of its own blocks. Others are refused */
     hawser_split split;
+    /** hawser_job_load with HAWSER_BY_ROW: a dataset that was loaded by row for the same number of workers, whose cut this input gets. Both
+     *  can then be data states of one program, whichever has more entries. An input with another number of rows is refused, and so is one whose rows
+     *  may differ because rows with missing values were dropped. The rows are then held by block on one node, too. Every node passes the
+     *  same one; it is only read during the call. Validation data have other rows and a cut of their own: they follow the training data by
+     *  `schema`, `means`, `columns` and `index_base`, and leave `like` NULL */
+    const hawser_dataset *like;
     uint32_t threads; /**< 0: the job's processors */
     /** Bytes; 0: what cgroup and machine have free, divided among the job's nodes on the host. With 0 an input may also have at most 2^24 rows or
      *  columns plus 16 for each byte of its text */
@@ -144,7 +150,7 @@ HAWSER_API hawser_status hawser_dataset_from(const hawser_matrix *matrix, const 
                                              hawser_error *error) HAWSER_MUST_USE;
 
 HAWSER_API const hawser_matrix *hawser_dataset_matrix(const hawser_dataset *dataset);
-/* Arrays for all rows; NULL also if the rows are held by block on several nodes (hawser_load.split): see hawser_dataset_beside. */
+/* Arrays for all rows; NULL also if the rows are held by block (hawser_load.split, `like`): see hawser_dataset_beside. */
 HAWSER_API const double *hawser_dataset_target(const hawser_dataset *dataset);  /**< rows values or NULL */
 HAWSER_API const double *hawser_dataset_weights(const hawser_dataset *dataset); /**< rows values or NULL */
 HAWSER_API const double *hawser_dataset_offset(const hawser_dataset *dataset);  /**< rows values or NULL */
@@ -174,7 +180,7 @@ typedef struct hawser_beside {
     const double *outputs[64]; /**< all targets (hawser_load.outputs); the first is `target` */
 } hawser_beside;
 /** Stores what belongs to the rows [first, first + count) of a dataset. Of a view from hawser_data_view of a data state that is split by row, these
- *  are view->first and view->rows. If the rows are held by block on several nodes, they must be in one block of this node, else
+ *  are view->first and view->rows. If the rows are held by block, they must be in one block of this node, else
  *  HAWSER_BAD_ARGUMENT says where they are; a whole dataset has any rows. Thread-safe. */
 HAWSER_API hawser_status hawser_dataset_beside(const hawser_dataset *dataset, size_t first, size_t count,
                                                hawser_beside *beside, hawser_error *error) HAWSER_MUST_USE;

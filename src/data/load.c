@@ -211,6 +211,10 @@ hawser_status hw_load_check(const char *const *paths, size_t count, const hawser
     if (load->split != HAWSER_BY_COLUMN && load->split != HAWSER_BY_ROW)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT,
                            "hawser_load: split %d; an input is loaded HAWSER_BY_COLUMN or HAWSER_BY_ROW", (int)load->split);
+    if (load->like != NULL)
+        return hawser_fail(
+            error, HAWSER_BAD_ARGUMENT,
+            "hawser_load.like: only hawser_job_load with split = HAWSER_BY_ROW cuts rows; leave it NULL here");
     for (size_t i = 0; i < count; i++)
         if (paths[i] == NULL)
             return hawser_fail(error, HAWSER_BAD_ARGUMENT, "path %zu of %zu is NULL", i + 1, count);

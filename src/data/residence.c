@@ -79,11 +79,10 @@ hawser_status hawser_matrix_whole(const hawser_matrix *matrix, hawser_error *err
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "there is no matrix (NULL)");
     const struct hawser_residence *residence = matrix->residence;
     if (residence != NULL && residence->rows != NULL)
-        return hawser_fail(
-            error, HAWSER_BAD_ARGUMENT,
-            "the rows of the matrix are held by block, on several nodes (hawser_load.split is HAWSER_BY_ROW); use the "
-            "rows of a block by hawser_data_view, or load the input with HAWSER_BY_COLUMN or by "
-            "hawser_dataset_load");
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                           "the rows of the matrix are held by block (hawser_load.split is HAWSER_BY_ROW); use the "
+                           "rows of a block by hawser_data_view, or load the input with HAWSER_BY_COLUMN or by "
+                           "hawser_dataset_load");
     for (size_t j = 0; residence != NULL && j < matrix->cols; j++) {
         size_t column = hw_presence_column(matrix, j);
         if (!hw_is_here(residence, (uint32_t)column))

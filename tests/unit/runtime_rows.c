@@ -25,11 +25,13 @@ typedef struct input {
     hawser_load load;
     const char *workers;
     const hawser_dataset *whole;
-    double *table;  /* rows x cols, row by row */
-    size_t *cut;    /* as a job of one node has it */
-    double *sums;   /* as a job of one node has them */
-    uint64_t moved; /* rows that travelled, over all numbers of nodes */
-    bool moves;     /* some node reads rows of another one */
+    double *table;       /* rows x cols, row by row */
+    size_t *cut;         /* as a job of one node has it */
+    double *sums;        /* as a job of one node has them */
+    const char *like;    /* an input with the same rows, whose cut this one gets; or NULL */
+    size_t other_bounds; /* of them that this input alone would have elsewhere, over all loads */
+    uint64_t moved;      /* rows that travelled, over all numbers of nodes */
+    bool moves;          /* some node reads rows of another one */
 } input;
 
 /* What a program's units see. */
@@ -202,6 +204,41 @@ static hawser_status check_cut(test_node *node, input *what, const hawser_datase
                : hawser_fail(&node->error, HAWSER_BAD_INPUT, "the cut differs from that of one node");
 }
 
+static hawser_status plan_with(test_node *node, const hawser_dataset *data, hawser_split split, const hawser_matrix *other,
+                               const double *costs);
+
+/* Loads the data in the cut of another input, and runs a program with both. */
+static void load_like(test_node *node)
+{
+    input *what = node->user;
+    hawser_dataset *first = NULL, *data = NULL;
+    const hawser_load by_row = {.split = HAWSER_BY_ROW};
+    node->status = hawser_job_load(node->job, &what->like, 1, &by_row, &first, &node->error);
+    hawser_load load = what->load;
+    load.like = first;
+    if (node->status == HAWSER_OK)
+        node->status = hawser_job_load(node->job, what->paths, what->count, &load, &data, &node->error);
+    uint32_t blocks = 0, others = 0;
+    const size_t *cut = hawser_dataset_cut(data, &blocks), *wanted = hawser_dataset_cut(first, &others);
+    if (node->status == HAWSER_OK && (blocks != others || memcmp(cut, wanted, (blocks + 1) * sizeof *cut) != 0))
+        node->status = hawser_fail(&node->error, HAWSER_BAD_INPUT, "the cut is another one");
+    if (node->status == HAWSER_OK && node->nodes == 1) {
+        memcpy(what->cut, cut, (blocks + 1) * sizeof *cut);
+        for (size_t p = 1; p < blocks; p++)
+            what->other_bounds += cut[p] != cut_at(what, p, blocks, cut[p - 1]);
+    }
+    if (node->status == HAWSER_OK)
+        node->status = check_shape(node, what, data);
+    if (node->status == HAWSER_OK)
+        node->status = run_sums(node, what, data);
+    if (node->status == HAWSER_OK)
+        node->status = plan_with(node, data, HAWSER_BY_ROW, hawser_dataset_matrix(first), NULL);
+    if (node->status == HAWSER_OK)
+        node->status = plan_with(node, first, HAWSER_BY_ROW, hawser_dataset_matrix(data), NULL);
+    hawser_dataset_free(data);
+    hawser_dataset_free(first);
+}
+
 static void load_and_check(test_node *node)
 {
     input *what = node->user;
@@ -237,12 +274,13 @@ static void on_all_counts(input what)
             test_node nodes[NODES_MOST];
             char text[100];
             what.workers = workers[w];
-            run_nodes(nodes, count, (const char *const[]){"workers", workers[w], "timeout", "60", NULL}, load_and_check,
-                      &what);
+            run_nodes(nodes, count, (const char *const[]){"workers", workers[w], "timeout", "60", NULL},
+                      what.like != NULL ? load_like : load_and_check, &what);
             snprintf(text, sizeof text, "%s with %s workers", what.paths[0], workers[w]);
             check_all(nodes, count, text);
         }
     assert_true(!what.moves || what.moved > 0);
+    assert_true(what.like == NULL || what.other_bounds > 0);
     free(what.table);
     free(what.cut);
     free(what.sums);
@@ -505,6 +543,73 @@ static void wrong_inputs_are_refused_by_all(void **state)
         (refusal){"weights.csv", "w.txt: has 2 numbers for the weights of 30 rows", {.weights = "w.txt"}, HAWSER_BAD_INPUT});
 }
 
+static void a_second_matrix_gets_the_cut_of_the_first(void **state)
+{
+    (void)state;
+    write_svmlight("one.svm", 0, 83, 1);
+    write_svmlight("two.svm", 29, 83, 1);
+    write_csv("a.csv", 83, false, false);
+    on_all_counts((input){.paths = {"two.svm"}, .count = 1, .load = {.index_base = 2}, .like = "one.svm"});
+    on_all_counts((input){.paths = {"a.csv"}, .count = 1, .load = {.target = "y", .weights = "w"}, .like = "one.svm"});
+    on_all_counts((input){.paths = {"two.svm"}, .count = 1, .load = {.index_base = 2}, .like = "a.csv"});
+    hawser_dataset *cache = NULL;
+    hawser_error error = {0};
+    const char *path = "two.svm";
+    const hawser_load rows = {.split = HAWSER_BY_ROW, .index_base = 2};
+    if (hawser_dataset_load(&path, 1, &rows, &cache, &error) != HAWSER_OK ||
+        hawser_dataset_save(cache, "two.hwc", &error) != HAWSER_OK)
+        fail_msg("%s", error.text);
+    hawser_dataset_free(cache);
+    on_all_counts((input){.paths = {"two.hwc"}, .count = 1, .like = "one.svm"});
+}
+
+static void expect(test_node *node, hawser_status got, hawser_status wanted, const char *text);
+
+typedef struct odd_pair {
+    const char *first, *path;
+    hawser_load how, load; /* of the first and of the other one */
+    const char *text;
+    hawser_status status;
+} odd_pair;
+
+static void refuse_like(test_node *node)
+{
+    const odd_pair *pair = node->user;
+    hawser_dataset *first = NULL, *data = NULL;
+    hawser_load load = pair->load;
+    node->status = hawser_job_load(node->job, &pair->first, 1, &pair->how, &first, &node->error);
+    load.like = first;
+    if (node->status == HAWSER_OK)
+        expect(node, hawser_job_load(node->job, &pair->path, 1, &load, &data, &node->error), pair->status, pair->text);
+    if (node->status == HAWSER_OK && data != NULL)
+        node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "a refused load has a dataset");
+    hawser_dataset_free(first);
+}
+
+static void other_rows_are_refused_for_a_cut(void **state)
+{
+    (void)state;
+    const hawser_load by_row = {.split = HAWSER_BY_ROW}, dropped = {.split = HAWSER_BY_ROW, .missing = "drop"};
+    write_csv("a.csv", 40, false, false);
+    write_csv("b.csv", 39, false, false);
+    write_csv("holes.csv", 50, true, false); /* 40 of them without holes */
+    const odd_pair pairs[] = {
+        {"a.csv", "b.csv", by_row, by_row, "b.csv: has 39 rows, and the dataset of hawser_load.like has 40",
+         HAWSER_BAD_INPUT},
+        {"a.csv", "holes.csv", by_row, dropped, "10 rows with missing values were dropped here", HAWSER_BAD_INPUT},
+        {"holes.csv", "a.csv", dropped, by_row, "0 rows with missing values were dropped here and 10", HAWSER_BAD_INPUT},
+        {"a.csv", "a.csv", {0}, by_row, "the rows of that dataset have no cut", HAWSER_BAD_ARGUMENT},
+        {"a.csv", "a.csv", by_row, {0}, "only hawser_job_load with split = HAWSER_BY_ROW", HAWSER_BAD_ARGUMENT},
+    };
+    for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++)
+        for (uint32_t count = 1; count <= 3; count++) {
+            test_node nodes[NODES_MOST];
+            odd_pair pair = pairs[k];
+            run_nodes(nodes, count, (const char *const[]){"workers", "3", "timeout", "60", NULL}, refuse_like, &pair);
+            check_all(nodes, count, pair.text);
+        }
+}
+
 static hawser_status nothing(hawser_context *context)
 {
     (void)context;
@@ -618,6 +723,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(market, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(archives_and_caches, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(wrong_inputs_are_refused_by_all, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(a_second_matrix_gets_the_cut_of_the_first, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(other_rows_are_refused_for_a_cut, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(other_uses_are_refused_by_name, make_directory, remove_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -671,9 +671,8 @@ static hawser_status find_block(const struct hw_row_blocks *rows, size_t first, 
     }
     if (other == UINT32_MAX)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT,
-                           "rows %zu to %zu (from 0, without the last) are in several blocks, which are cut as "
-                           "hawser_dataset_cut tells; ask "
-                           "for the rows of one block",
+                           "rows %zu to %zu (from 0, without the last) are in several blocks; ask for the rows of one "
+                           "block, whose bounds hawser_dataset_cut returns",
                            first, first + count);
     return hawser_fail(error, HAWSER_BAD_ARGUMENT,
                        "rows %zu to %zu (from 0, without the last) are in block %u, which is on node %u; this is node %u",

@@ -28,8 +28,10 @@ static hawser_status read_part(hw_loading *l, bool as_table, hawser_error *error
     l->limit = limit == 0 ? l->job->settings.memory : limit > shared ? limit - shared : 1;
     part.part = l->self;
     part.parts = l->nodes;
-    if (part.split == HAWSER_BY_ROW)
+    if (part.split == HAWSER_BY_ROW) {
         part.rows_layout = 1;
+        part.like = NULL; /* the cut follows the reading */
+    }
     return as_table ? hw_load_as_table(l->paths, l->path_count, &part, l->limit, &l->rows, error)
                     : hw_load_within(l->paths, l->path_count, &part, l->limit, &l->rows, error);
 }

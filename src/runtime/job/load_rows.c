@@ -107,6 +107,68 @@ static void cut_whole(const hawser_matrix *A, uint32_t blocks, size_t *bounds)
         hawser_balance(A, blocks, bounds);
 }
 
+/* Refuses data that cannot have the cut of another dataset. */
+static hawser_status check_like(const hw_loading *l, const size_t *cut, uint32_t blocks, const hawser_load_figures *figures,
+                                size_t rows, hawser_error *error)
+{
+    const hawser_dataset *like = l->load->like;
+    if (cut == NULL)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                           "hawser_load.like: the rows of that dataset have no cut; load it by hawser_job_load with split = "
+                           "HAWSER_BY_ROW");
+    if (blocks != l->job->settings.blocks)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                           "hawser_load.like: that dataset is cut for %u workers, and the job has %u; load both in one job",
+                           blocks, l->job->settings.blocks);
+    if (rows != like->matrix.rows)
+        return hawser_fail(error, HAWSER_BAD_INPUT,
+                           "%s: has %zu rows, and the dataset of hawser_load.like has %zu; data in its cut must have the "
+                           "same rows",
+                           l->paths[0], rows, like->matrix.rows);
+    if (figures->rows_dropped != 0 || like->figures.rows_dropped != 0)
+        return hawser_fail(error, HAWSER_BAD_INPUT,
+                           "%s: %llu rows with missing values were dropped here and %llu from the dataset of "
+                           "hawser_load.like, so rows of the same number may differ; load both with hawser_load.missing = "
+                           "\"zero\" or \"mean\"",
+                           l->paths[0], (unsigned long long)figures->rows_dropped,
+                           (unsigned long long)like->figures.rows_dropped);
+    return HAWSER_OK;
+}
+
+/* Fails if the nodes have different bounds, because they have passed different datasets. Collective. */
+static hawser_status compare_bounds(const hw_loading *l, const size_t *bounds, hawser_error *error)
+{
+    size_t bytes = (l->job->settings.blocks + 1) * sizeof *bounds;
+    hw_bytes *in = NULL;
+    hawser_status status = hw_loading_gather(l, bounds, bytes, &in, error);
+    for (uint32_t i = 0; status == HAWSER_OK && i < l->nodes; i++)
+        if (in[i].length != bytes || memcmp(in[i].data, bounds, bytes) != 0)
+            status = hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                                 "hawser_load.like: nodes %u and %u pass datasets with different cuts; pass the same one on "
+                                 "every node",
+                                 l->self, i);
+    hw_bytes_free(in, l->nodes);
+    return status;
+}
+
+/* Replaces the bounds by those of hawser_load.like, if it is given. Collective. */
+static hawser_status follow_like(const hw_loading *l, const hawser_load_figures *figures, size_t rows, size_t *bounds,
+                                 hawser_error *error)
+{
+    uint32_t blocks = 0;
+    hawser_status status = HAWSER_OK;
+    if (l->load->like != NULL) {
+        const size_t *cut = hawser_dataset_cut(l->load->like, &blocks);
+        status = check_like(l, cut, blocks, figures, rows, error);
+        if (status == HAWSER_OK)
+            memcpy(bounds, cut, (blocks + 1) * sizeof *cut);
+    }
+    if (l->cluster == NULL)
+        return status;
+    status = hw_cluster_agree(l->cluster, status, error);
+    return status == HAWSER_OK ? hw_cluster_agree(l->cluster, compare_bounds(l, bounds, error), error) : status;
+}
+
 /* ------------------------------------------------------------------------------------------------------ means ---- */
 
 /* What is known of a column's mean after the rows of some nodes, added up in the order of the rows, as one process does. */
@@ -349,6 +411,8 @@ hawser_status hw_loading_by_row(hw_loading *l, const char *name, hawser_error *e
     l->dataset->figures = hw_shard_figures(&l->whole);
     HAWSER_TRY(HW_NEW(&bounds, count + 1, "the cut of the rows", error));
     hawser_status status = cut_rows(l, count, bounds, error);
+    if (status == HAWSER_OK)
+        status = follow_like(l, &l->dataset->figures, l->whole.rows, bounds, error);
     if (status != HAWSER_OK) {
         free(bounds);
         return status;
@@ -380,8 +444,13 @@ hawser_status hw_loading_cut_whole(hw_loading *l, hawser_error *error)
     HAWSER_TRY(check_layout(shape.layout, error));
     HAWSER_TRY(HW_NEW(&bounds, count + 1, "the cut of the rows", error));
     cut_whole(&shape, count, bounds);
+    hawser_status status = follow_like(l, &l->rows->figures, shape.rows, bounds, error);
+    if (status != HAWSER_OK) {
+        free(bounds);
+        return status;
+    }
     HAWSER_TRY(new_blocks(l, bounds, &blocks, error));
-    hawser_status status = HW_NEW(&stored, count, "the entries of blocks", error);
+    status = HW_NEW(&stored, count, "the entries of blocks", error);
     for (uint32_t b = 0; status == HAWSER_OK && b < count; b++)
         stored[b] = hw_row_blocks_entries(blocks, &shape, b, 0);
     if (status == HAWSER_OK)
@@ -403,10 +472,16 @@ hawser_status hw_load_rows_alone(hawser_job *job, const char *const *paths, size
 {
     hawser_load by_row = *load;
     by_row.rows_layout = 1;
+    by_row.like = NULL;
     size_t *bounds = NULL;
     HAWSER_TRY(hw_load_within(paths, count, &by_row, load->memory_limit != 0 ? load->memory_limit : job->settings.memory,
                               dataset, error));
-    hawser_status status = HW_NEW(&bounds, job->settings.blocks + 1, "the cut of the rows", error);
+    hw_loading l = {.job = job, .load = load, .paths = paths, .path_count = count, .nodes = 1, .rows = *dataset};
+    hawser_status status = load->like != NULL ? hw_loading_cut_whole(&l, error) : HAWSER_OK;
+    if (status == HAWSER_OK && load->like != NULL)
+        return HAWSER_OK; /* held by block: a plan of one node would cut it by its own entries */
+    if (status == HAWSER_OK)
+        status = HW_NEW(&bounds, job->settings.blocks + 1, "the cut of the rows", error);
     if (status != HAWSER_OK) {
         hawser_dataset_free(*dataset);
         *dataset = NULL;
