@@ -55,7 +55,8 @@ typedef struct hawser_metric_row {
 typedef struct hawser_evaluation_input {
     const hawser_model *model;
     size_t rows;
-    size_t outputs; /**< of the model, and of the data; with hawser_algorithm.scores: score_count; with class_count: this */
+    size_t
+        outputs; /**< of the model, and of the data; with hawser_algorithm.scores: score_count; with hawser_algorithm.class_count: its result */
     /** Two numbers per output of each row: the linear predictor (of the algorithm's `link`, or `predict` if it has none), then the target. The
      *  evaluation overwrites them, so that it needs no further memory per row. With hawser_algorithm.scores: each of a row's scores, then its
      *  target, or NaN if the data have none. */
@@ -170,9 +171,9 @@ typedef struct hawser_algorithm {
     /** Computes the score_count numbers per row that `evaluate` needs, if these are not those of `link`. NULL: they are. */
     hawser_status (*scores)(const hawser_model *model, const hawser_dataset *data, double *values, hawser_error *error);
     size_t score_count;
-    /** A classifier of two classes or more, whose `predict` computes labels: class_count(model) numbers per row are the probabilities of the classes
-     *  (hawser predict --proba) and the linear predictors of `link`, of which `evaluate` gets as many scores. class_label returns the label of a class,
-     *  by its place; labels ascend. All three are NULL, or none. */
+    /** For classifiers of two classes or more whose `predict` computes labels; all three functions are given, or none. class_count returns the number
+     *  of classes. Labels ascend, and class_label returns the label at a place. `probabilities` computes the probability of each class for each row
+     *  (hawser predict --proba). `link` then computes as many linear predictors per row, and `evaluate` gets them as its scores. */
     hawser_status (*probabilities)(const hawser_model *model, const hawser_dataset *data, double *values,
                                    hawser_error *error);
     size_t (*class_count)(const hawser_model *model);

@@ -6,6 +6,7 @@
 
 #include "algorithms/kmeans/centres.h"
 #include "algorithms/model/facts.h"
+#include "algorithms/model/largest.h"
 
 hawser_status hw_kmeans_fitted_of(const hawser_model *model, hw_kmeans_fitted *fitted, hawser_error *error)
 {
@@ -199,37 +200,16 @@ hawser_status hw_kmeans_inertia(const double *centres, size_t clusters, bool sin
 
 /* ---- the printed centres ---- */
 
-typedef struct coordinate {
-    double value;
-    size_t column;
-} coordinate;
-
-static int by_size(const void *a, const void *b)
-{
-    const coordinate *x = a, *y = b;
-    double p = fabs(x->value), q = fabs(y->value);
-    if (p != q)
-        return p > q ? -1 : 1;
-    return x->column < y->column ? -1 : x->column > y->column;
-}
-
 hawser_status hw_kmeans_print(const hawser_model *model, uint64_t most, FILE *out, hawser_error *error)
 {
     hw_kmeans_fitted fitted;
     hawser_schema *schema = NULL;
     HAWSER_TRY(hw_kmeans_fitted_of(model, &fitted, error));
     HAWSER_TRY(hawser_model_schema(model, &schema, error));
-    coordinate *all = calloc(fitted.columns, sizeof *all);
+    hw_column_value *all = calloc(fitted.columns, sizeof *all);
     for (size_t c = 0; all != NULL && c < fitted.clusters; c++) {
         fprintf(out, "cluster %zu: %lld rows\n", c, (long long)fitted.sizes[c]);
-        for (size_t j = 0; j < fitted.columns; j++)
-            all[j] = (coordinate){fitted.centres[c * fitted.columns + j], j};
-        qsort(all, fitted.columns, sizeof *all, by_size);
-        for (size_t j = 0; j < fitted.columns && j < most && all[j].value != 0.0; j++) {
-            char name[200];
-            (void)hawser_model_label(model, schema, all[j].column, name, sizeof name);
-            fprintf(out, "  %-30s %.10g\n", name, all[j].value);
-        }
+        hw_print_largest(model, schema, fitted.centres + c * fitted.columns, fitted.columns, most, "  ", all, out);
     }
     hawser_schema_free(schema);
     if (all == NULL)

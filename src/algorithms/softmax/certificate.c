@@ -4,8 +4,8 @@
  * where w_i are example weights that add up to 1, H is the entropy, and y_i has a 1 at the row's class. The last condition is that of free
  * intercepts. Without a squared penalty |V_jc| <= l1_j.
  *
- * The model's probabilities, whose V is the gradient, are made feasible in two mixtures, of which entropy is at least the mixture of the
- * entropies: with one distribution s for all rows, until each class has its share; then with y, which has no entropy and V = 0.
+ * The model's probabilities, whose V is the gradient, are made feasible by mixing twice. First one distribution s is mixed into
+ * all rows, until each class has its share; then y, which has no entropy and V = 0. The entropy of a mixture is at least the mixture of the entropies.
  */
 #include "algorithms/softmax/certificate.h"
 

@@ -4,6 +4,7 @@
 
 #include "algorithms/glm/coefficients.h"
 #include "algorithms/measures/classes.h"
+#include "algorithms/model/largest.h"
 #include "algorithms/newton/exponential.h"
 #include "algorithms/softmax/model.h"
 
@@ -93,20 +94,6 @@ hawser_status hw_softmax_evaluate_rows(const hawser_evaluation_input *input, haw
 
 /* ---- the printed coefficients ---- */
 
-typedef struct softmax_coefficient {
-    double value;
-    size_t column;
-} softmax_coefficient;
-
-static int by_size(const void *a, const void *b)
-{
-    const softmax_coefficient *x = a, *y = b;
-    double p = fabs(x->value), q = fabs(y->value);
-    if (p != q)
-        return p > q ? -1 : 1;
-    return x->column < y->column ? -1 : x->column > y->column;
-}
-
 static void print_class(const hw_softmax_fitted *f, const hawser_schema *schema, size_t place, FILE *out)
 {
     size_t count = 0;
@@ -125,17 +112,10 @@ hawser_status hw_softmax_print(const hawser_model *model, uint64_t most, FILE *o
     hawser_schema *schema = NULL;
     HAWSER_TRY(hw_softmax_fitted_of(model, &f, error));
     HAWSER_TRY(hawser_model_schema(model, &schema, error));
-    softmax_coefficient *all = calloc(f.columns, sizeof *all);
+    hw_column_value *all = calloc(f.columns, sizeof *all);
     for (size_t c = 0; all != NULL && c < f.classes; c++) {
         print_class(&f, schema, c, out);
-        for (size_t j = 0; j < f.columns; j++)
-            all[j] = (softmax_coefficient){f.coefficients[c * f.columns + j], j};
-        qsort(all, f.columns, sizeof *all, by_size);
-        for (size_t j = 0; j < f.columns && j < most && all[j].value != 0.0; j++) {
-            char name[200];
-            (void)hawser_model_label(model, schema, all[j].column, name, sizeof name);
-            fprintf(out, "  %-30s %.10g\n", name, all[j].value);
-        }
+        hw_print_largest(model, schema, f.coefficients + c * f.columns, f.columns, most, "  ", all, out);
     }
     hawser_schema_free(schema);
     if (all == NULL)

@@ -68,7 +68,7 @@ const hawser_topic hw_softmax_topics[] = {
      "Softmax regression (multinomial logistic regression) tells any number of classes apart. The\n"
      "target's values, numbers or words, are the classes. predict prints the most probable label,\n"
      "predict --proba the probability of each class, in the order of the labels, predict --link\n"
-     "the linear predictors, of which the probabilities are the softmax.\n\n"
+     "the linear predictors, from which softmax makes the probabilities.\n\n"
      "  objective   sum c loss / sum c + lambda (A ||W||_1 + (1 - A)/2 ||W||^2), where loss is\n"
      "              -log(probability of the row's label), and c is the example's weight. The\n"
      "              intercepts have no penalty; they add up to zero.\n"

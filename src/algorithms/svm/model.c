@@ -5,6 +5,7 @@
 
 #include "algorithms/measures/measure.h"
 #include "algorithms/model/facts.h"
+#include "algorithms/model/largest.h"
 #include "hawser/row_kernels.h"
 
 /* ---- the file ---- */
@@ -160,20 +161,6 @@ hawser_status hw_svm_error(const hawser_model *model, const hawser_dataset *data
 
 /* ---- the printed coefficients ---- */
 
-typedef struct coefficient {
-    double value;
-    size_t column;
-} coefficient;
-
-static int by_size(const void *a, const void *b)
-{
-    const coefficient *x = a, *y = b;
-    double p = fabs(x->value), q = fabs(y->value);
-    if (p != q)
-        return p > q ? -1 : 1;
-    return x->column < y->column ? -1 : x->column > y->column;
-}
-
 static void print_head(const fitted *f, const hawser_schema *schema, size_t problem, FILE *out)
 {
     size_t count = 0;
@@ -192,17 +179,11 @@ hawser_status hw_svm_print(const hawser_model *model, uint64_t most, FILE *out, 
     hawser_schema *schema = NULL;
     HAWSER_TRY(fitted_of(model, &f, error));
     HAWSER_TRY(hawser_model_schema(model, &schema, error));
-    coefficient *all = calloc(f.columns, sizeof *all);
+    hw_column_value *all = calloc(f.columns, sizeof *all);
     for (size_t p = 0; all != NULL && p < f.problems; p++) {
         print_head(&f, schema, p, out);
-        for (size_t j = 0; j < f.columns; j++)
-            all[j] = (coefficient){f.coefficients[p * f.columns + j], j};
-        qsort(all, f.columns, sizeof *all, by_size);
-        for (size_t j = 0; j < f.columns && j < most && all[j].value != 0.0; j++) {
-            char name[200];
-            (void)hawser_model_label(model, schema, all[j].column, name, sizeof name);
-            fprintf(out, "%s%-30s %.10g\n", f.problems > 1 ? "  " : "", name, all[j].value);
-        }
+        hw_print_largest(model, schema, f.coefficients + p * f.columns, f.columns, most, f.problems > 1 ? "  " : "", all,
+                         out);
     }
     hawser_schema_free(schema);
     if (all == NULL)

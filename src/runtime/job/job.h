@@ -37,7 +37,7 @@ struct hawser_job {
     uint32_t slow_block; /* UINT32_MAX: none */
     double slow_factor;
     bool check;
-    bool idle_checked;          /* options were judged that can do nothing (idle.h) */
+    bool idle_checked;          /* options were judged that can do nothing (idle.c) */
     bool workers_given;         /* also by an option that names a worker */
     struct hawser_store *store; /* the open one; NULL: none */
     bool fibers;                /* tests: units run as fibers under a seed, or in a chosen order */
