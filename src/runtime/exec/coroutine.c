@@ -17,7 +17,7 @@
 #endif
 #endif
 #ifdef HW_ASAN
-#include <sanitizer/common_interface_defs.h>
+#include <sanitizer/asan_interface.h>
 #endif
 #ifdef HW_TSAN
 #include <sanitizer/tsan_interface.h>
@@ -43,6 +43,10 @@ hawser_status hw_coroutine_new(hw_coroutine *coroutine, size_t bytes, hawser_err
 void hw_coroutine_free(hw_coroutine *coroutine)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
+#ifdef HW_ASAN
+    if (coroutine->stack != NULL) /* its last function never returned, and what is mapped here next must not inherit the marks of its frame */
+        __asan_unpoison_memory_region(coroutine->stack, coroutine->bytes);
+#endif
     if (coroutine->stack != NULL)
         munmap((char *)coroutine->stack - page, coroutine->bytes + page);
     memset(coroutine, 0, sizeof *coroutine);
