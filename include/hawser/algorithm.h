@@ -171,6 +171,8 @@ typedef struct hawser_algorithm {
     /** Computes the score_count numbers per row that `evaluate` needs, if these are not those of `link`. NULL: they are. */
     hawser_status (*scores)(const hawser_model *model, const hawser_dataset *data, double *values, hawser_error *error);
     size_t score_count;
+    /** Predictions of models with classes are labels, not probabilities; `predict` then prints words if the labels are words. */
+    bool predicts_labels;
     /** For classifiers of two classes or more whose `predict` computes labels; all three functions are given, or none. class_count returns the number
      *  of classes. Labels ascend, and class_label returns the label at a place. `probabilities` computes the probability of each class for each row
      *  (hawser predict --proba). `link` then computes as many linear predictors per row, and `evaluate` gets them as its scores. */

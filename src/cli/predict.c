@@ -16,7 +16,8 @@ const hawser_option *hw_predict_rows(void)
         {"proba", HAWSER_FLAG, "no", NULL, NULL,
          "classifiers: print the probability of the higher label, which is the default; softmax: of each class", NULL, 0},
         {"labels", HAWSER_FLAG, "no", NULL, NULL,
-         "classifiers: print the more probable label instead of the probability of the higher one; softmax: the default",
+         "classifiers: print the more probable label instead of the probability of the higher one; svm and softmax: the "
+         "default",
          NULL, 0},
         {"link", HAWSER_FLAG, "no", NULL, NULL,
          "print the linear predictor, with the offset, of which the prediction is a function", NULL, 0},
@@ -48,11 +49,13 @@ static hawser_status choose(const hw_call *call, const hw_fitted *fitted, hw_sco
             return hawser_fail(error, HAWSER_BAD_OPTION, "--%s: a model of %s predicts numbers, not %s", flags[k],
                                algorithm->name, what[k]);
     }
-    if (algorithm->class_count != NULL && chosen == NULL)
-        scoring->what = HW_LABEL;
-    else if (algorithm->class_count != NULL && scoring->what == HW_PREDICTION)
+    if (algorithm->predicts_labels && chosen != NULL && scoring->what == HW_PREDICTION) {
+        if (algorithm->probabilities == NULL)
+            return hawser_fail(error, HAWSER_BAD_OPTION, "--proba: a model of %s has no probabilities", algorithm->name);
         scoring->what = HW_PROBABILITIES;
-    scoring->words = scoring->what == HW_LABEL ? hw_label_words(fitted) : NULL;
+    }
+    bool labels = scoring->what == HW_LABEL || (algorithm->predicts_labels && scoring->what == HW_PREDICTION);
+    scoring->words = labels ? hw_label_words(fitted) : NULL;
     return HAWSER_OK;
 }
 

@@ -156,6 +156,8 @@ def check_results():
     problem.write()
     result, w, b = train("three.csv", "--target", "t", "--weights", "w", "--validation", "three.csv", "--trace", "trace.csv", "--C", "0.1")
     words = command.run("predict", "m", "three.csv", "-q", "--labels").split()
+    assert words == command.run("predict", "m", "three.csv", "-q").split() and words[0].startswith("is"), words[:3]
+    refused("predict", "m", "three.csv", "--proba", text="no probabilities")
     best = [max(range(3), key=lambda p: dot(x, w[p]) + b[p]) for x in problem.X]
     assert words == [f"is{k}" for k in best], words
     right = sum(c for c, k, t in zip(problem.weights, best, problem.three) if k == t) / sum(problem.weights)

@@ -153,6 +153,7 @@ const hawser_algorithm *hw_softmax_algorithm(void)
                                                .train = train,
                                                .plan = plan,
                                                .predict = hw_softmax_predict,
+                                               .predicts_labels = true,
                                                .class_count = hw_softmax_classes,
                                                .class_label = hw_softmax_class,
                                                .probabilities = hw_softmax_probabilities,

@@ -143,6 +143,7 @@ const hawser_algorithm *hw_svm_algorithm(void)
                                                .train = train,
                                                .plan = plan,
                                                .predict = hw_svm_predict,
+                                               .predicts_labels = true,
                                                .link = hw_svm_link,
                                                .scores = hw_svm_predict,
                                                .score_count = 1,
