@@ -43,12 +43,13 @@ hawser_status hw_coroutine_new(hw_coroutine *coroutine, size_t bytes, hawser_err
 void hw_coroutine_free(hw_coroutine *coroutine)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    if (coroutine->stack != NULL) {
 #ifdef HW_ASAN
-    if (coroutine->stack != NULL) /* its last function never returned, and what is mapped here next must not inherit the marks of its frame */
+        /* Its last function never returned, and what is mapped here next must not inherit the marks of that frame. */
         __asan_unpoison_memory_region(coroutine->stack, coroutine->bytes);
 #endif
-    if (coroutine->stack != NULL)
         munmap((char *)coroutine->stack - page, coroutine->bytes + page);
+    }
     memset(coroutine, 0, sizeof *coroutine);
 }
 
