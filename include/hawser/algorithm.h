@@ -56,7 +56,7 @@ typedef struct hawser_evaluation_input {
     const hawser_model *model;
     size_t rows;
     size_t
-        outputs; /**< of the model, and of the data; with hawser_algorithm.scores: score_count; with hawser_algorithm.class_count: its result */
+        outputs; /**< of the model, and of the data; with hawser_algorithm.scores: score_count; with hawser_algorithm.link_count: its result */
     /** Two numbers per output of each row: the linear predictor (of the algorithm's `link`, or `predict` if it has none), then the target. The
      *  evaluation overwrites them, so that it needs no further memory per row. With hawser_algorithm.scores: each of a row's scores, then its
      *  target, or NaN if the data have none. */
@@ -173,16 +173,19 @@ typedef struct hawser_algorithm {
     size_t score_count;
     /** Predictions of models with classes are labels, not probabilities; `predict` then prints words if the labels are words. */
     bool predicts_labels;
-    /** For classifiers of two classes or more whose `predict` computes labels; all three functions are given, or none. class_count returns the number
-     *  of classes. Labels ascend, and class_label returns the label at a place. `probabilities` computes the probability of each class for each row
-     *  (hawser predict --proba). `link` then computes as many linear predictors per row, and `evaluate` gets them as its scores. */
+    /** For classifiers of two classes or more whose `predict` computes labels: `probabilities` computes the probability of each class for each row
+     *  (hawser predict --proba), class_count returns the number of classes. Both are given, or none. */
     hawser_status (*probabilities)(const hawser_model *model, const hawser_dataset *data, double *values,
                                    hawser_error *error);
     size_t (*class_count)(const hawser_model *model);
+    /** Returns the label at a place; labels ascend. NULL: a row never has several probabilities or linear predictors. */
     double (*class_label)(const hawser_model *model, size_t place);
     bool log_link; /**< predictions are exp(margin): the offset may be the logarithm of an exposure */
     /** Likewise computes the linear predictor, offset included (hawser predict --link). NULL: predictions are the linear predictor. */
     hawser_status (*link)(const hawser_model *model, const hawser_dataset *data, double *values, hawser_error *error);
+    /** Returns how many linear predictors `link` computes per row, one for each class if there are several; class_label names them. `evaluate` gets them
+     *  as its scores. NULL: as many as there are outputs. */
+    size_t (*link_count)(const hawser_model *model);
     /** Returns how many targets a model predicts: `predict` then writes this many numbers per row, and its trainings take several targets
      *  (hawser_load.outputs). NULL: one target. */
     size_t (*outputs)(const hawser_model *model);

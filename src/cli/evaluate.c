@@ -203,7 +203,7 @@ static hawser_status keep_rows(hw_scoring *scoring, const hawser_dataset *data, 
 {
     kept_rows *kept = scoring->user;
     size_t rows = hawser_dataset_matrix(data)->rows, before = (size_t)scoring->count, outputs = hw_score_width(scoring);
-    bool one = scoring->what == HW_SCORES || scoring->fitted->algorithm->class_count != NULL; /* target of all numbers */
+    bool one = scoring->what == HW_SCORES || scoring->fitted->algorithm->link_count != NULL; /* target of all numbers */
     const double *weights = hawser_dataset_weights(data);
     if (before == 0)
         HAWSER_TRY(hw_check_sides(scoring->call, scoring->fitted, data, true, error));

@@ -38,7 +38,7 @@ size_t hw_score_width(const hw_scoring *scoring)
     case HW_SCORES: return fitted->algorithm->score_count;
     case HW_PROBABILITIES: return fitted->algorithm->class_count(fitted->model);
     case HW_LINK:
-        return fitted->algorithm->class_count != NULL ? fitted->algorithm->class_count(fitted->model) : fitted->outputs;
+        return fitted->algorithm->link_count != NULL ? fitted->algorithm->link_count(fitted->model) : fitted->outputs;
     default: return fitted->outputs;
     }
 }

@@ -165,13 +165,36 @@ def check_results():
     assert abs(measures["accuracy"] - right) < 1e-12 and abs(result["validation_accuracy"] - right) < 1e-12, (measures, right)
     assert "class is2 against the rest:" in command.run("info", "m", "--coefficients")
     assert open("trace.csv").readline().startswith("clock,seconds,objective,gap")
-    refused("predict", "m", "three.csv", "--link", text="3 classes")
-    result, w, b = train("y.svm", "--loss", "epsilon", "--C", "0.1", "--validation", "y.svm")
+    check_measures(problem, w, b, best, measures)
+    result, w, b = train("y.svm", "--loss", "epsilon", "--C", "0.1", "--epsilon", str(EPSILON), "--validation", "y.svm")
     predicted = [float(v) for v in command.run("predict", "m", "y.svm", "-q").split()]
     assert all(abs(p - dot(x, w[0]) - b[0]) <= 1e-12 * (1 + abs(p)) for p, x in zip(predicted, problem.X))
     square = sum((p - t) ** 2 for p, t in zip(predicted, problem.y)) / len(predicted)
     measures = json.loads(command.run("evaluate", "m", "y.svm", "--json"))
-    assert abs(measures["mean_squared_error"] - square) < 1e-9 and abs(result["validation_mean_squared_error"] - square) < 1e-9
+    own = objective("epsilon", 0.1, problem.X, problem.y, [1.0] * len(problem.y), w[0], b[0])
+    assert abs(measures["objective"] - own) <= 1e-9 * own, (measures["objective"], own)
+    assert abs(measures["mse"] - square) < 1e-9 and abs(result["validation_mean_squared_error"] - square) < 1e-9
+
+
+def check_measures(problem, w, b, best, measures):
+    """Compares margins and measures of three classes with sums over all rows and pairs of rows."""
+    links = [[float(v) for v in line.split(",")] for line in command.run("predict", "m", "three.csv", "-q", "--link").split()]
+    margins = [[dot(x, w[p]) + b[p] for p in range(3)] for x in problem.X]
+    assert all(abs(got - own) <= 1e-12 * (1 + abs(own)) for row, mine in zip(links, margins) for got, own in zip(row, mine))
+    targets = [[1.0 if t == k else -1.0 for t in problem.three] for k in range(3)]
+    own = sum(objective("hinge", 0.1, problem.X, targets[p], problem.weights, w[p], b[p]) for p in range(3))
+    assert abs(measures["objective"] - own) <= 1e-9 * own, (measures["objective"], own)
+    assert "log_loss" not in measures and "calibration" not in measures and "threshold" not in measures
+    confusion = [[0.0] * 3 for _ in range(3)]
+    for t, k, c in zip(problem.three, best, problem.weights):
+        confusion[int(t)][k] += c
+    assert all(abs(x - y) < 1e-9 for a, b in zip(measures["confusion"], confusion) for x, y in zip(a, b)), (measures["confusion"], confusion)
+    for p in range(3):
+        rows = list(zip((m[p] for m in margins), targets[p], problem.weights))
+        pairs = [(a, b) for a in rows if a[1] > 0 for b in rows if b[1] < 0]
+        won = sum(a[2] * b[2] * (1.0 if a[0] > b[0] else 0.5 if a[0] == b[0] else 0.0) for a, b in pairs)
+        area = won / sum(a[2] * b[2] for a, b in pairs)
+        assert abs(measures["classes"][p]["auc"] - area) < 1e-9, (p, measures["classes"][p], area)
 
 
 def refused(*words, text, code=2):

@@ -7,5 +7,12 @@
 
 hawser_status hw_lasso_evaluate(const hawser_evaluation_input *input, hawser_measure *measures, hawser_error *error)
 {
-    return hw_errors_measure(input, hw_linear_fact(input->model, "penalty", NAN), measures, error);
+    double squares = 0.0, total = 0.0;
+    for (size_t i = 0; i < input->rows; i++) {
+        double weight = input->weights != NULL ? input->weights[i] : 1.0;
+        double wrong = input->scored[2 * i + 1] - input->scored[2 * i];
+        total += weight;
+        squares += weight * wrong * wrong;
+    }
+    return hw_errors_measure(input, 0.5 * squares / total + hw_linear_fact(input->model, "penalty", NAN), measures, error);
 }

@@ -7,29 +7,15 @@
 #include "algorithms/measures/measure.h"
 
 const hawser_measure_row hw_class_measures[] = {
-    {"auc", "area under the ROC curve: probability that a row of the higher label gets a higher score than a row of the "
-            "lower one, ties "
-            "count half; more than two classes: mean over the classes; unknown if the data lack a class"},
-    {"accuracy", "share of the rows whose predicted label is right"},
+    HW_CLASSES_FIRST_ROWS,
     {"log_loss", "mean of -log(probability of the row's label), natural logarithm, not clipped"},
     {"objective", "what the training minimised, on these data; unknown if the training did not certify the model"},
-    {"precision", "two classes: that of the higher label (see classes)"},
-    {"recall", "likewise"},
-    {"f1", "likewise"},
+    HW_CLASSES_HIGHER_ROWS,
     {"brier_score",
      "two classes: mean of (probability of the higher label - y)^2, y = 1 for the higher label and 0 for the lower; "
      "more: sum of this over the classes"},
     {"threshold", "two classes: --threshold; the higher label is predicted if its probability is above this"},
-    {"confusion",
-     "a line per label and a column per predicted label, in the order of classes: how many rows have the one and get "
-     "the other"},
-    {"classes", "a line per class, labels ascending:"},
-    {".label", "value of the target"},
-    {".precision", "share of the rows with this predicted label that have the label; unknown if there are none"},
-    {".recall", "share of the rows with this label that get it as predicted label; unknown if there are none"},
-    {".f1", "2 right / (rows with the label + rows with the predicted label)"},
-    {".auc", "as above, this class against all others"},
-    {".support", "how many rows have this label"},
+    HW_CLASSES_TABLE_ROWS,
     {"calibration", "ten bins of the predicted probability of the label; two classes: of the higher one only:"},
     {".label", "the label"},
     {".from", "the bin has the probabilities above this (the first bin also has 0) ..."},
@@ -100,7 +86,8 @@ static size_t class_of(const hw_classes *classes, double label)
 static size_t predicted_class(const hw_classes *classes, size_t row)
 {
     if (classes->count == 2)
-        return probability_of(classes, row, 0) > classes->threshold;
+        return classes->margins_only ? score_of(classes, row, 0) > 0.0
+                                     : probability_of(classes, row, 0) > classes->threshold;
     const double *probabilities = classes->probabilities + row * classes->count;
     size_t best = 0;
     for (size_t k = 1; k < classes->count; k++)
@@ -118,7 +105,8 @@ hawser_status hw_classes_check(const hw_classes *classes, double *total, hawser_
                                classes->labels[classes->count - 1]);
     for (size_t i = 0; i < classes->rows; i++)
         for (size_t k = 0; k < outputs_of(classes); k++)
-            HAWSER_TRY(hw_measure_finite(score_of(classes, i, k), i, classes->count == 2 ? "margin" : "probability", error));
+            HAWSER_TRY(hw_measure_finite(score_of(classes, i, k), i,
+                                         classes->count == 2 || classes->margins_only ? "margin" : "probability", error));
     return HAWSER_OK;
 }
 
@@ -140,7 +128,7 @@ static void add_rows(const hw_classes *classes, class_sums *sums)
         double w = classes->weights != NULL ? classes->weights[i] : 1.0;
         sums->total += w;
         sums->confusion[own * classes->count + predicted_class(classes, i)] += w;
-        for (size_t k = 0; k < outputs; k++) {
+        for (size_t k = 0; k < outputs && !classes->margins_only; k++) {
             bool is = own == class_of_output(classes, k);
             double probability = probability_of(classes, i, k), miss = probability - (is ? 1.0 : 0.0);
             sums->squares += w * miss * miss;
@@ -213,7 +201,8 @@ static void put_numbers(const hw_classes *classes, const class_sums *sums, hawse
         name_class(classes, "no row has the label", missing, why, sizeof why);
     hw_measure_number(measures, "auc", count == 2 ? sums->areas[1] : area, why);
     hw_measure_number(measures, "accuracy", right / sums->total, NULL);
-    hw_measure_number(measures, "log_loss", classes->log_loss, NULL);
+    if (!classes->margins_only)
+        hw_measure_number(measures, "log_loss", classes->log_loss, NULL);
     hw_measure_number(measures, "objective", classes->objective, "the training did not certify the model");
     if (count == 2) {
         double hits = sums->confusion[3], support = support_of(classes, sums, 1),
@@ -225,6 +214,8 @@ static void put_numbers(const hw_classes *classes, const class_sums *sums, hawse
         name_class(classes, "no row has or gets the label", 1, why, sizeof why);
         hw_measure_number(measures, "f1", share(2.0 * hits, support + predictions), why);
     }
+    if (classes->margins_only)
+        return;
     hw_measure_number(measures, "brier_score", sums->squares / sums->total, NULL);
     if (count == 2)
         hw_measure_number(measures, "threshold", classes->threshold, NULL);
@@ -301,7 +292,7 @@ hawser_status hw_classes_measure(const hw_classes *classes, hawser_measure *meas
     }
     if (status == HAWSER_OK)
         status = put_classes(classes, &sums, measures, error);
-    if (status == HAWSER_OK)
+    if (status == HAWSER_OK && !classes->margins_only)
         status = put_calibration(classes, &sums, measures, error);
     free(sums.confusion);
     free(sums.areas);

@@ -8,6 +8,30 @@
 /* The rows of `hawser help measures`. */
 extern const hawser_measure_row hw_class_measures[];
 
+/* Those of what is measured without probabilities too, but for the objective. */
+/* clang-format off */
+#define HW_CLASSES_FIRST_ROWS                                                                                                \
+    {"auc", "area under the ROC curve: probability that a row of the higher label gets a higher score than a row of the "    \
+            "lower one, ties "                                                                                               \
+            "count half; more than two classes: mean over the classes; unknown if the data lack a class"},                   \
+    {"accuracy", "share of the rows whose predicted label is right"}
+#define HW_CLASSES_HIGHER_ROWS                                                                                               \
+    {"precision", "two classes: that of the higher label (see classes)"},                                                    \
+    {"recall", "likewise"},                                                                                                  \
+    {"f1", "likewise"}
+#define HW_CLASSES_TABLE_ROWS                                                                                                \
+    {"confusion",                                                                                                            \
+     "a line per label and a column per predicted label, in the order of classes: how many rows have the one and get "       \
+     "the other"},                                                                                                           \
+    {"classes", "a line per class, labels ascending:"},                                                                      \
+    {".label", "value of the target"},                                                                                       \
+    {".precision", "share of the rows with this predicted label that have the label; unknown if there are none"},            \
+    {".recall", "share of the rows with this label that get it as predicted label; unknown if there are none"},              \
+    {".f1", "2 right / (rows with the label + rows with the predicted label)"},                                              \
+    {".auc", "as above, this class against all others"},                                                                     \
+    {".support", "how many rows have this label"}
+/* clang-format on */
+
 typedef struct hw_classes {
     size_t rows;
     const double *weights;    /* by row; NULL: ones */
@@ -19,6 +43,8 @@ typedef struct hw_classes {
     double *scored;
     double (*probability)(double margin);
     double threshold; /* the higher label is predicted if its probability is above this */
+    /* There are no probabilities: a margin above 0, or the largest margin, predicts its label. `probabilities` are margins then. */
+    bool margins_only;
     /* More classes: the label of each row, its probability of each class, and memory for one element per row. */
     const double *target, *probabilities;
     hw_ranked *ranked;

@@ -6,12 +6,7 @@
 #include "algorithms/measures/ranked.h"
 
 const hawser_measure_row hw_error_measures[] = {
-    {"r2",
-     "1 - (sum of squared errors) / (sum of squared distances of the target from its mean); 1 is best, 0 is the mean's; "
-     "unknown if all targets are equal"},
-    {"rmse", "square root of mse"},
-    {"mae", "mean of the absolute errors"},
-    {"mse", "mean of the squared errors; an error is target minus prediction"},
+    HW_ERRORS_MEAN_ROWS,
     {"objective", "what the training minimised, on these data; unknown if the training did not certify the model"},
     HW_ERRORS_SPREAD_ROWS,
     {NULL, NULL}};
@@ -56,7 +51,7 @@ hawser_status hw_errors_spread(const hawser_evaluation_input *input, hawser_meas
     return HAWSER_OK;
 }
 
-hawser_status hw_errors_measure(const hawser_evaluation_input *input, double penalty, hawser_measure *measures,
+hawser_status hw_errors_measure(const hawser_evaluation_input *input, double objective, hawser_measure *measures,
                                 hawser_error *error)
 {
     size_t n = input->rows;
@@ -82,6 +77,6 @@ hawser_status hw_errors_measure(const hawser_evaluation_input *input, double pen
     hw_measure_number(measures, "rmse", sqrt(squares / total), NULL);
     hw_measure_number(measures, "mae", absolute / total, NULL);
     hw_measure_number(measures, "mse", squares / total, NULL);
-    hw_measure_number(measures, "objective", 0.5 * squares / total + penalty, "the training did not certify the model");
+    hw_measure_number(measures, "objective", objective, "the training did not certify the model");
     return hw_errors_spread(input, measures, error);
 }

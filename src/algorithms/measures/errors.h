@@ -7,8 +7,15 @@
 /* The rows of `hawser help measures`. */
 extern const hawser_measure_row hw_error_measures[];
 
-/* The rows of what hw_errors_spread appends. */
+/* The rows of what hw_errors_measure appends first, and those of hw_errors_spread. */
 /* clang-format off */
+#define HW_ERRORS_MEAN_ROWS                                                                                                  \
+    {"r2",                                                                                                                   \
+     "1 - (sum of squared errors) / (sum of squared distances of the target from its mean); 1 is best, 0 is the mean's; "    \
+     "unknown if all targets are equal"},                                                                                    \
+    {"rmse", "square root of mse"},                                                                                          \
+    {"mae", "mean of the absolute errors"},                                                                                  \
+    {"mse", "mean of the squared errors; an error is target minus prediction"}
 #define HW_ERRORS_SPREAD_ROWS                                                                                                \
     {"median_absolute_error", "absolute_error of quantile 0.5"},                                                             \
     {"max_error", "the largest absolute error"},                                                                             \
@@ -25,9 +32,8 @@ extern const hawser_measure_row hw_error_measures[];
 hawser_status hw_errors_spread(const hawser_evaluation_input *input, hawser_measure *measures,
                                hawser_error *error) HAWSER_MUST_USE;
 
-/* Appends all measures of one output. The predictions are the linear predictor. The objective is half of the mean squared error plus `penalty`;
- * if that is NaN, the objective is unknown. */
-hawser_status hw_errors_measure(const hawser_evaluation_input *input, double penalty, hawser_measure *measures,
+/* Appends all measures of one output. The predictions are the linear predictor. An objective that is NaN is unknown. */
+hawser_status hw_errors_measure(const hawser_evaluation_input *input, double objective, hawser_measure *measures,
                                 hawser_error *error) HAWSER_MUST_USE;
 
 #endif

@@ -158,6 +158,7 @@ const hawser_algorithm *hw_softmax_algorithm(void)
                                                .class_label = hw_softmax_class,
                                                .probabilities = hw_softmax_probabilities,
                                                .link = hw_softmax_link,
+                                               .link_count = hw_softmax_classes,
                                                .label = hw_softmax_label,
                                                .evaluate = hw_softmax_evaluate_rows,
                                                .measures = hw_class_measures,

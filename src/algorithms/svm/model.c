@@ -5,7 +5,6 @@
 
 #include "algorithms/measures/measure.h"
 #include "algorithms/model/facts.h"
-#include "algorithms/model/largest.h"
 #include "hawser/row_kernels.h"
 
 /* ---- the file ---- */
@@ -47,13 +46,7 @@ hawser_status hw_svm_model_make(const hw_svm *svm, const hw_svm_result *result, 
     return status;
 }
 
-/* A model's numbers, which it owns. */
-typedef struct fitted {
-    const double *coefficients, *intercepts, *labels; /* labels NULL: a regression */
-    size_t problems, columns, classes;
-} fitted;
-
-static hawser_status fitted_of(const hawser_model *model, fitted *f, hawser_error *error)
+hawser_status hw_svm_fitted_of(const hawser_model *model, hw_svm_fitted *f, hawser_error *error)
 {
     hawser_type types[3] = {HAWSER_F64, HAWSER_F64, HAWSER_F64};
     size_t dims[2] = {0}, of_intercepts[2] = {0}, of_labels[2] = {0};
@@ -77,12 +70,12 @@ static hawser_status fitted_of(const hawser_model *model, fitted *f, hawser_erro
 
 /* ---- predictions ---- */
 
-static double margin_of(const fitted *f, const hawser_matrix *X, size_t row, size_t problem)
+static double margin_of(const hw_svm_fitted *f, const hawser_matrix *X, size_t row, size_t problem)
 {
     return hawser_row_dot(X, row, f->coefficients + problem * f->columns) + f->intercepts[problem];
 }
 
-static double prediction_of(const fitted *f, const hawser_matrix *X, size_t row)
+static double prediction_of(const hw_svm_fitted *f, const hawser_matrix *X, size_t row)
 {
     double most = margin_of(f, X, row, 0);
     size_t best = 0;
@@ -99,10 +92,10 @@ static double prediction_of(const fitted *f, const hawser_matrix *X, size_t row)
 }
 
 /* Reads a model, and checks that the data fit it. They may lack its last columns, which count as zeros. */
-static hawser_status open_model(const hawser_model *model, const hawser_dataset *data, fitted *f, hawser_error *error)
+static hawser_status open_model(const hawser_model *model, const hawser_dataset *data, hw_svm_fitted *f, hawser_error *error)
 {
     const hawser_matrix *X = hawser_dataset_matrix(data);
-    HAWSER_TRY(fitted_of(model, f, error));
+    HAWSER_TRY(hw_svm_fitted_of(model, f, error));
     if (X->cols > f->columns)
         return hawser_fail(error, HAWSER_BAD_INPUT, "the data have %zu columns, the model %zu", X->cols, f->columns);
     return HAWSER_OK;
@@ -110,7 +103,7 @@ static hawser_status open_model(const hawser_model *model, const hawser_dataset 
 
 hawser_status hw_svm_predict(const hawser_model *model, const hawser_dataset *data, double *predictions, hawser_error *error)
 {
-    fitted f;
+    hw_svm_fitted f;
     const hawser_matrix *X = hawser_dataset_matrix(data);
     HAWSER_TRY(open_model(model, data, &f, error));
     for (size_t i = 0; i < X->rows; i++)
@@ -120,23 +113,35 @@ hawser_status hw_svm_predict(const hawser_model *model, const hawser_dataset *da
 
 hawser_status hw_svm_link(const hawser_model *model, const hawser_dataset *data, double *values, hawser_error *error)
 {
-    fitted f;
+    hw_svm_fitted f;
     const hawser_matrix *X = hawser_dataset_matrix(data);
     HAWSER_TRY(open_model(model, data, &f, error));
-    if (f.problems > 1)
-        return hawser_fail(error, HAWSER_BAD_OPTION,
-                           "--link: a model of %zu classes has as many linear predictors; leave it out", f.problems);
     for (size_t i = 0; i < X->rows; i++)
-        values[i] = margin_of(&f, X, i, 0);
+        for (size_t p = 0; p < f.problems; p++)
+            values[i * f.problems + p] = margin_of(&f, X, i, p);
     return HAWSER_OK;
+}
+
+size_t hw_svm_links(const hawser_model *model)
+{
+    hw_svm_fitted f;
+    hawser_error error;
+    return hw_svm_fitted_of(model, &f, &error) == HAWSER_OK ? f.problems : 1;
+}
+
+double hw_svm_class(const hawser_model *model, size_t place)
+{
+    hw_svm_fitted f;
+    hawser_error error;
+    return hw_svm_fitted_of(model, &f, &error) == HAWSER_OK && place < f.classes ? f.labels[place] : NAN;
 }
 
 hawser_status hw_svm_label(const hawser_model *model, size_t count, double *predictions, hawser_error *error)
 {
-    fitted f;
+    hw_svm_fitted f;
     (void)count;
     (void)predictions; /* they are labels */
-    HAWSER_TRY(fitted_of(model, &f, error));
+    HAWSER_TRY(hw_svm_fitted_of(model, &f, error));
     return f.labels != NULL ? HAWSER_OK
                             : hawser_fail(error, HAWSER_BAD_OPTION,
                                           "a model of --loss epsilon or --loss squared-epsilon "
@@ -145,7 +150,7 @@ hawser_status hw_svm_label(const hawser_model *model, size_t count, double *pred
 
 hawser_status hw_svm_error(const hawser_model *model, const hawser_dataset *data, double *value, hawser_error *error)
 {
-    fitted f;
+    hw_svm_fitted f;
     const hawser_matrix *X = hawser_dataset_matrix(data);
     const double *target = hawser_dataset_target(data), *weights = hawser_dataset_weights(data);
     double sum = 0.0, total = 0.0;
@@ -156,70 +161,5 @@ hawser_status hw_svm_error(const hawser_model *model, const hawser_dataset *data
         sum += (weights != NULL ? weights[i] : 1.0) * (f.labels != NULL ? wrong != 0.0 : wrong * wrong);
     }
     *value = sum / total;
-    return HAWSER_OK;
-}
-
-/* ---- the printed coefficients ---- */
-
-static void print_head(const fitted *f, const hawser_schema *schema, size_t problem, FILE *out)
-{
-    size_t count = 0;
-    const char *const *words = schema != NULL ? hawser_schema_target(schema, &count) : NULL;
-    double label = f->problems > 1 ? f->labels[problem] : 0.0;
-    if (f->problems > 1 && words != NULL && label >= 0.0 && label < (double)count)
-        fprintf(out, "class %s against the rest:\n", words[(size_t)label]);
-    else if (f->problems > 1)
-        fprintf(out, "class %.10g against the rest:\n", label);
-    fprintf(out, "%s%-30s %.10g\n", f->problems > 1 ? "  " : "", "(intercept)", f->intercepts[problem]);
-}
-
-hawser_status hw_svm_print(const hawser_model *model, uint64_t most, FILE *out, hawser_error *error)
-{
-    fitted f;
-    hawser_schema *schema = NULL;
-    HAWSER_TRY(fitted_of(model, &f, error));
-    HAWSER_TRY(hawser_model_schema(model, &schema, error));
-    hw_column_value *all = calloc(f.columns, sizeof *all);
-    for (size_t p = 0; all != NULL && p < f.problems; p++) {
-        print_head(&f, schema, p, out);
-        hw_print_largest(model, schema, f.coefficients + p * f.columns, f.columns, most, f.problems > 1 ? "  " : "", all,
-                         out);
-    }
-    hawser_schema_free(schema);
-    if (all == NULL)
-        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu columns", f.columns);
-    free(all);
-    return HAWSER_OK;
-}
-
-/* ---- measures ---- */
-
-const hawser_measure_row hw_svm_measures[] = {{"accuracy", "classifiers: the share of the rows whose label is predicted"},
-                                              {"mean_squared_error", "regression: the mean of the squared errors"},
-                                              {"mean_absolute_error", "regression: the mean of the absolute errors"},
-                                              {NULL, NULL}};
-
-hawser_status hw_svm_evaluate(const hawser_evaluation_input *input, hawser_measure *measures, hawser_error *error)
-{
-    fitted f;
-    double total = 0.0, right = 0.0, squares = 0.0, absolute = 0.0;
-    HAWSER_TRY(fitted_of(input->model, &f, error));
-    if (input->threshold != 0.5)
-        return hawser_fail(error, HAWSER_BAD_OPTION, "--threshold: a model of svm has no probabilities to compare with it");
-    HAWSER_TRY(hw_measure_total(input->rows, input->weights, &total, error));
-    HAWSER_TRY(hw_measure_finite_scores(input, "prediction", error));
-    for (size_t i = 0; i < input->rows; i++) {
-        double weight = input->weights != NULL ? input->weights[i] : 1.0;
-        double wrong = input->scored[2 * i] - input->scored[2 * i + 1];
-        right += wrong == 0.0 ? weight : 0.0;
-        squares += weight * wrong * wrong;
-        absolute += weight * fabs(wrong);
-    }
-    if (f.labels != NULL) {
-        hw_measure_number(measures, "accuracy", right / total, NULL);
-        return HAWSER_OK;
-    }
-    hw_measure_number(measures, "mean_squared_error", squares / total, NULL);
-    hw_measure_number(measures, "mean_absolute_error", absolute / total, NULL);
     return HAWSER_OK;
 }

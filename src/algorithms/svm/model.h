@@ -12,6 +12,13 @@ typedef struct hw_svm_result {
 hawser_status hw_svm_model_make(const hw_svm *svm, const hw_svm_result *result, const hawser_training_input *input,
                                 hawser_model **model, hawser_error *error) HAWSER_MUST_USE;
 
+/* A model's numbers, which it owns. */
+typedef struct hw_svm_fitted {
+    const double *coefficients, *intercepts, *labels; /* labels NULL: a regression */
+    size_t problems, columns, classes;
+} hw_svm_fitted;
+hawser_status hw_svm_fitted_of(const hawser_model *model, hw_svm_fitted *fitted, hawser_error *error) HAWSER_MUST_USE;
+
 /* Stores what a model predicts wrongly: the share of wrong labels, or the mean squared error of a regression. Counts the weights of the rows. */
 hawser_status hw_svm_error(const hawser_model *model, const hawser_dataset *data, double *value,
                            hawser_error *error) HAWSER_MUST_USE;
@@ -19,7 +26,10 @@ hawser_status hw_svm_error(const hawser_model *model, const hawser_dataset *data
 /* The functions of hawser_algorithm. */
 hawser_status hw_svm_predict(const hawser_model *model, const hawser_dataset *data, double *predictions,
                              hawser_error *error);
+/* Computes the margins of each row: one, or one per class if there are more than two. */
 hawser_status hw_svm_link(const hawser_model *model, const hawser_dataset *data, double *values, hawser_error *error);
+size_t hw_svm_links(const hawser_model *model);
+double hw_svm_class(const hawser_model *model, size_t place);
 hawser_status hw_svm_label(const hawser_model *model, size_t count, double *predictions, hawser_error *error);
 hawser_status hw_svm_print(const hawser_model *model, uint64_t most, FILE *out, hawser_error *error);
 hawser_status hw_svm_evaluate(const hawser_evaluation_input *input, hawser_measure *measures, hawser_error *error);

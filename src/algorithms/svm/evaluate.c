@@ -1,0 +1,138 @@
+/* evaluate.c - measures of a support vector machine, and its printed coefficients. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algorithms/measures/classes.h"
+#include "algorithms/measures/errors.h"
+#include "algorithms/model/largest.h"
+#include "algorithms/svm/model.h"
+
+/* ---- measures ---- */
+
+const hawser_measure_row hw_svm_measures[] = {
+    HW_CLASSES_FIRST_ROWS,
+    HW_ERRORS_MEAN_ROWS,
+    {"objective", "1/2 |w|^2 + C (sum of weight times loss), what the training minimised, on these data; one against the "
+                  "rest: the sum over the classes"},
+    HW_CLASSES_HIGHER_ROWS,
+    HW_CLASSES_TABLE_ROWS,
+    HW_ERRORS_SPREAD_ROWS,
+    {NULL, NULL}};
+
+/* Reads what the objective is made of. Returns false if the model does not say it. */
+static bool describe(const hawser_model *model, const hw_svm_fitted *f, hw_svm *svm)
+{
+    const char *loss = hawser_model_text(model, "options.loss"), *C = hawser_model_text(model, "options.C");
+    const char *epsilon = hawser_model_text(model, "options.epsilon");
+    if (loss == NULL || C == NULL || epsilon == NULL || hawser_read_number(C, &svm->C) == NULL ||
+        hawser_read_number(epsilon, &svm->epsilon) == NULL)
+        return false;
+    svm->regression = f->labels == NULL;
+    svm->epsilon = svm->regression ? svm->epsilon : 0.0;
+    svm->squared = strncmp(loss, "squared-", strlen("squared-")) == 0;
+    svm->labels = (double *)(uintptr_t)f->labels; /* they are only read */
+    svm->problems = f->problems;
+    return true;
+}
+
+static double objective_of(const hawser_evaluation_input *input, const hw_svm_fitted *f)
+{
+    hw_svm svm = {0};
+    double squares = 0.0, losses = 0.0;
+    if (!describe(input->model, f, &svm))
+        return NAN;
+    for (size_t j = 0; j < f->problems * f->columns; j++)
+        squares += f->coefficients[j] * f->coefficients[j];
+    for (size_t i = 0; i < input->rows; i++) {
+        double weight = input->weights != NULL ? input->weights[i] : 1.0;
+        for (size_t p = 0; weight > 0.0 && p < f->problems; p++) {
+            const double *pair = input->scored + 2 * (i * f->problems + p);
+            hw_svm_row row = hw_svm_row_of(&svm, p, pair[1], weight);
+            losses += row.c * hw_svm_loss(&svm, &row, pair[0]);
+        }
+    }
+    return 0.5 * squares + losses;
+}
+
+/* Parts margins and labels, which lie side by side, in the memory of the input. */
+static void part(const hawser_evaluation_input *input, size_t k, double *target)
+{
+    for (size_t i = 0; i < input->rows; i++) {
+        target[i] = input->scored[2 * k * i + 1];
+        for (size_t c = 0; c < k; c++)
+            input->scored[k * i + c] = input->scored[2 * (k * i + c)];
+    }
+}
+
+static hawser_status measure(const hawser_evaluation_input *input, const hw_svm_fitted *f, hw_ranked *ranked, double *target,
+                             hawser_measure *measures, hawser_error *error)
+{
+    double total;
+    hw_classes classes = {.rows = input->rows,
+                          .weights = input->weights,
+                          .count = f->classes,
+                          .labels = f->labels,
+                          .words = input->words,
+                          .scored = input->scored,
+                          .margins_only = true,
+                          .target = target,
+                          .probabilities = input->scored,
+                          .ranked = ranked,
+                          .objective = objective_of(input, f)};
+    if (f->classes > 2)
+        part(input, f->classes, target);
+    HAWSER_TRY(hw_classes_check(&classes, &total, error));
+    return hw_classes_measure(&classes, measures, error);
+}
+
+hawser_status hw_svm_evaluate(const hawser_evaluation_input *input, hawser_measure *measures, hawser_error *error)
+{
+    hw_svm_fitted f;
+    HAWSER_TRY(hw_svm_fitted_of(input->model, &f, error));
+    if (input->threshold != 0.5)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--threshold: a model of svm has no probabilities to compare with it");
+    if (f.labels == NULL)
+        return hw_errors_measure(input, objective_of(input, &f), measures, error);
+    double *target = calloc(input->rows + 1, sizeof *target);
+    hw_ranked *ranked = calloc(input->rows + 1, sizeof *ranked);
+    hawser_status status = target != NULL && ranked != NULL
+                               ? measure(input, &f, ranked, target, measures, error)
+                               : hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu rows", input->rows);
+    free(target);
+    free(ranked);
+    return status;
+}
+
+/* ---- the printed coefficients ---- */
+
+static void print_head(const hw_svm_fitted *f, const hawser_schema *schema, size_t problem, FILE *out)
+{
+    size_t count = 0;
+    const char *const *words = schema != NULL ? hawser_schema_target(schema, &count) : NULL;
+    double label = f->problems > 1 ? f->labels[problem] : 0.0;
+    if (f->problems > 1 && words != NULL && label >= 0.0 && label < (double)count)
+        fprintf(out, "class %s against the rest:\n", words[(size_t)label]);
+    else if (f->problems > 1)
+        fprintf(out, "class %.10g against the rest:\n", label);
+    fprintf(out, "%s%-30s %.10g\n", f->problems > 1 ? "  " : "", "(intercept)", f->intercepts[problem]);
+}
+
+hawser_status hw_svm_print(const hawser_model *model, uint64_t most, FILE *out, hawser_error *error)
+{
+    hw_svm_fitted f;
+    hawser_schema *schema = NULL;
+    HAWSER_TRY(hw_svm_fitted_of(model, &f, error));
+    HAWSER_TRY(hawser_model_schema(model, &schema, error));
+    hw_column_value *all = calloc(f.columns, sizeof *all);
+    for (size_t p = 0; all != NULL && p < f.problems; p++) {
+        print_head(&f, schema, p, out);
+        hw_print_largest(model, schema, f.coefficients + p * f.columns, f.columns, most, f.problems > 1 ? "  " : "", all,
+                         out);
+    }
+    hawser_schema_free(schema);
+    if (all == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu columns", f.columns);
+    free(all);
+    return HAWSER_OK;
+}
