@@ -243,6 +243,7 @@ static const work works[] = {
     {"kmeans", DENSE, {"clusters", "4", "starts", "2", "tol", "0", NULL}}, /* ends when no row moves */
     {"kmeans", DENSE, {"clusters", "3", "batch", "20", "epochs", "4", NULL}},
     {"svm", DENSE, {"C", "0.1", "max-iterations", "30", NULL}},
+    {"svm", DENSE, {"loss", "squared-hinge", "solver", "primal", "tol", "0", NULL}}, /* ends where no step improves it */
     {"softmax", DENSE, {"lambda-ratio", "0.05", "l1-ratio", "0.5", NULL}},
     {"logistic", LARGE, {"lambda-ratio", "0.001", "l1-ratio", "0.05", "tol", "1e-5", NULL}}, /* all blocks solve it together */
     {"logistic", LARGE, {"path", "3", "lambda-min-ratio", "0.001", "l1-ratio", "0.05", "tol", "1e-8", NULL}},

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "algorithms/newton/exponential.h"
+#include "algorithms/newton/row_squares.h"
 #include "hawser/row_kernels.h"
 
 /* Some consecutive rows. */
@@ -132,29 +133,10 @@ void hw_softmax_class_sums(hw_softmax_block *b)
     }
 }
 
-/* Adds weight * x^2 for `count` numbers from `first` on, one per column, or for the columns `index`. */
-static void add_squares(const hawser_matrix *X, uint64_t first, uint64_t step, size_t count, const uint32_t *index,
-                        double weight, double *out)
-{
-    for (size_t e = 0; e < count; e++) {
-        uint64_t at = first + e * step;
-        double x = X->type == HAWSER_F32 ? (double)((const float *)X->values)[at] : ((const double *)X->values)[at];
-        out[index != NULL ? index[e] : e] += weight * x * x;
-    }
-}
-
 void hw_softmax_squares(hw_softmax_block *b)
 {
-    const hawser_matrix *X = &b->X;
-    memset(b->reduced, 0, X->cols * sizeof *b->reduced);
-    for (size_t i = 0; i < X->rows; i++) {
-        double weight = b->classes[i] != UINT32_MAX ? hw_softmax_weight(b, i) / b->memory.total : 0.0;
-        if (X->layout == HAWSER_CSR)
-            add_squares(X, X->offsets[i], 1, X->offsets[i + 1] - X->offsets[i], X->indices + X->offsets[i], weight,
-                        b->reduced);
-        else if (X->layout == HAWSER_DENSE_ROWS)
-            add_squares(X, (uint64_t)i * X->stride, 1, X->cols, NULL, weight, b->reduced);
-        else
-            add_squares(X, i, X->stride, X->cols, NULL, weight, b->reduced);
-    }
+    memset(b->reduced, 0, b->X.cols * sizeof *b->reduced);
+    for (size_t i = 0; i < b->X.rows; i++)
+        if (b->classes[i] != UINT32_MAX)
+            hw_add_row_squares(&b->X, i, hw_softmax_weight(b, i) / b->memory.total, b->reduced);
 }

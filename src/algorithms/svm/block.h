@@ -1,4 +1,4 @@
-/* block.h - what a block keeps between iterations: the dual variables of its rows, and a copy of all coefficients. */
+/* block.h - what a block keeps between iterations: a copy of all coefficients, and from the dual the dual variables of its rows. */
 #ifndef HW_ALGORITHMS_SVM_BLOCK_H
 #define HW_ALGORITHMS_SVM_BLOCK_H
 
@@ -9,8 +9,37 @@ typedef struct hw_svm_memory {
     double sum;       /* of beta over all rows */
     double centre;    /* the intercept that the next one is held near */
     double low, high; /* the best dual and primal objective so far */
+    double slope;     /* primal: norm of the first gradient */
     bool done;        /* their gap is small enough */
+    bool stuck;       /* primal: no smaller objective was found */
 } hw_svm_memory;
+
+enum { HW_SVM_TILE = 128 }; /* rows that are multiplied at a time */
+
+/* What conjugate gradients and the line search keep of one problem during a step. */
+typedef struct hw_svm_line {
+    double rate, first, next, curvature, share;
+    double length, low, high; /* of the step, and a bracket of the best one */
+    double along, square;     /* slope along the step at 0, without the losses; square of the step's coefficients */
+    bool found;
+} hw_svm_line;
+
+/* The memory of the primal. Arrays of the shape of `W` have a row per column of X and one for the intercepts, each with a number per problem. */
+typedef struct hw_svm_primal {
+    /* Remembered. */
+    double *W, *gradient;
+    double *squares; /* weighted means of the columns' squares */
+    /* Caches. */
+    bool fresh;      /* the margins are those of W */
+    double *margins; /* rows x problems, with the intercept */
+    double *moves;   /* likewise: what the whole step adds to the margins */
+    double *step, *residual, *direction, *conditioned, *packed;
+    double *before;  /* W before the step: the array of `residual`, which is free by then */
+    double *tile;    /* HW_SVM_TILE x 2 problems */
+    double *reduced; /* hw_svm_primal_reduces */
+    hw_svm_line *lines;
+    size_t *open, *running; /* problems that are not done; those whose step is not finished */
+} hw_svm_primal;
 
 typedef struct hw_svm_block {
     const hw_svm *svm; /* NULL: nothing is made yet */
@@ -30,6 +59,7 @@ typedef struct hw_svm_block {
     double *view;    /* one model */
     double *reduced;
     size_t *order, *active; /* rows in the order of a pass; those that may move */
+    hw_svm_primal primal;   /* instead of the arrays above except `memory` and `squares`, if svm->primal */
 } hw_svm_block;
 
 /* Makes the block if it has not been made, or has been dropped since. */
@@ -38,6 +68,12 @@ void hw_svm_block_release(void *block);
 void hw_svm_block_visit(hawser_record *record, hawser_context *context);
 /* Estimates its bytes for `rows` of X. */
 uint64_t hw_svm_block_bytes(const hw_svm *svm, uint64_t rows);
+
+/* Returns the most numbers that the primal reduces at a time. */
+static inline size_t hw_svm_primal_reduces(const hw_svm *svm)
+{
+    return svm->problems * (2 * (svm->X->cols + 1) + 5);
+}
 
 /* Returns the example weight of a row of the block. */
 static inline double hw_svm_weight(const hw_svm_block *block, size_t row)

@@ -37,10 +37,21 @@ static hawser_status check_options(const hw_svm *svm, const hawser_training_inpu
     return HAWSER_OK;
 }
 
+/* Chooses the solver, and limits the number of blocks. A block of at most twice as many rows as columns solves the dual sooner. The dual takes more
+ * iterations with more blocks. */
+static void choose(hw_svm *svm, hawser_job *job, const char *solver)
+{
+    bool wide = svm->X->rows / 2 <= svm->X->cols, dual = !svm->squared || strcmp(solver, "dual") == 0;
+    svm->primal = !dual && (strcmp(solver, "primal") == 0 || !wide);
+    hawser_job_fit(job, svm->X->stored * (svm->primal ? 4 : 1), svm->primal ? 1 << 20 : 1 << 28);
+    svm->blocks = hawser_job_workers(job);
+    svm->primal = svm->primal || (!dual && svm->blocks > 1);
+}
+
 hawser_status hw_svm_new(hw_svm *svm, hawser_job *job, const hawser_training_input *input, hawser_error *error)
 {
     const hawser_options *options = input->options;
-    const char *loss = hawser_options_text(options, "loss");
+    const char *loss = hawser_options_text(options, "loss"), *solver = hawser_options_text(options, "solver");
     *svm = (hw_svm){.X = hawser_dataset_matrix(input->data), .data = input->data, .seed = hawser_job_seed(job)};
     svm->squared = strncmp(loss, "squared-", 8) == 0;
     svm->regression = strstr(loss, "epsilon") != NULL;
@@ -54,8 +65,11 @@ hawser_status hw_svm_new(hw_svm *svm, hawser_job *job, const hawser_training_inp
         return hawser_fail(error, HAWSER_BAD_INPUT, "the input has no target; name its column with --target");
     if (svm->X->cols == 0)
         return hawser_fail(error, HAWSER_BAD_INPUT, "the data have no columns to predict the target from");
-    hawser_job_fit(job, svm->X->stored, 1 << 28); /* high, since more blocks need more iterations */
-    svm->blocks = hawser_job_workers(job);
+    if (!svm->squared && strcmp(solver, "primal") == 0)
+        return hawser_fail(error, HAWSER_BAD_OPTION,
+                           "--solver primal needs a squared loss, and --loss is %s; leave it out, or give --loss squared-%s",
+                           loss, loss);
+    choose(svm, job, solver);
     return check_options(svm, input, hawser_job_sync(job), error);
 }
 

@@ -23,6 +23,7 @@ typedef struct hw_svm {
     double tolerance;
     uint64_t iterations, seed;
     bool regression, squared, intercept;
+    bool primal;    /* solve the primal by Newton's method */
     double *labels; /* of the classes, ascending */
     size_t classes; /* 0: regression */
     size_t problems;
@@ -59,6 +60,15 @@ static inline double hw_svm_loss(const hw_svm *svm, const hw_svm_row *row, doubl
 {
     double over = svm->regression ? fabs(row->y - margin) - svm->epsilon : 1.0 - row->y * margin;
     return !(over > 0.0) ? over * 0.0 : svm->squared ? over * over : over;
+}
+
+/* Returns how far a margin is from where the row has no loss, with the sign in which it should move: a squared loss is its square. */
+static inline double hw_svm_short(const hw_svm *svm, const hw_svm_row *row, double margin)
+{
+    double off = row->y - margin;
+    if (!svm->regression)
+        return row->y * off > 0.0 ? off : 0.0;
+    return off > svm->epsilon ? off - svm->epsilon : off < -svm->epsilon ? off + svm->epsilon : 0.0;
 }
 
 #endif

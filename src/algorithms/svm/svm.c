@@ -1,8 +1,8 @@
 /*
- * svm.c - linear support vector machines by rows, for classes and for regression, from their dual.
+ * svm.c - linear support vector machines by rows, for classes and for regression.
  *
- * Rows are split over the blocks, with their dual variables. In each clock every block improves its own; the changes of the coefficients are
- * added up over all blocks in canonical order, so that every block has the same ones. Each block writes its share of the state "models".
+ * Rows are split over the blocks. From the dual, every block improves the dual variables of its rows in each clock. From the primal, each clock is
+ * a step of Newton's method. Sums over the blocks are in canonical order, so that every block has the same coefficients. Each block writes its share of the state "models".
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +12,7 @@
 #include "algorithms/svm/block.h"
 #include "algorithms/svm/model.h"
 #include "algorithms/svm/options.h"
+#include "algorithms/svm/primal.h"
 #include "algorithms/svm/units.h"
 
 static bool has_ended(hawser_progress *progress, void *user)
@@ -39,9 +40,11 @@ static hawser_program *build(hw_svm *svm)
     hawser_operator *root = hawser_root(p);
     hawser_state *X = hawser_data_state(p, "X", svm->X, HAWSER_BY_ROW);
     hawser_state *models = hawser_partitioned_state(p, "models", svm->problems * (svm->X->cols + 1), NULL, NULL);
-    reducing(hawser_unit(root, "prepare", hw_svm_prepare, HAWSER_READS(X), NULL), svm);
+    reducing(hawser_unit(root, "prepare", svm->primal ? hw_svm_primal_prepare : hw_svm_prepare, HAWSER_READS(X), NULL), svm);
     hawser_operator *loop = hawser_loop(root, "iterations", (hawser_until){.test = has_ended}, hawser_bsp());
-    reducing(hawser_unit(loop, "step", hw_svm_step, HAWSER_READS(X), HAWSER_UPDATES(models)), svm);
+    reducing(
+        hawser_unit(loop, "step", svm->primal ? hw_svm_primal_step : hw_svm_step, HAWSER_READS(X), HAWSER_UPDATES(models)),
+        svm);
     return p;
 }
 
@@ -64,7 +67,10 @@ static hawser_status plan(const hawser_algorithm *algorithm, hawser_job *job, co
 
 static const char *reason_of(double ended)
 {
-    return ended == HW_SVM_GAP ? "gap" : ended == HW_SVM_ITERATIONS ? "iterations" : "end";
+    return ended == HW_SVM_GAP          ? "gap"
+           : ended == HW_SVM_ITERATIONS ? "iterations"
+           : ended == HW_SVM_PRECISION  ? "precision"
+                                        : "end";
 }
 
 /* Fills the result, on node 0. */
@@ -89,6 +95,9 @@ static hawser_status fill(const hw_svm *svm, const hawser_training_input *input,
                                                       : "validation_accuracy",
                             svm->regression ? wrong : 1.0 - wrong}};
     memcpy(training->facts, facts, sizeof facts);
+    if (strcmp(training->stop_reason, "precision") == 0)
+        snprintf(training->notes[0], sizeof training->notes[0],
+                 "no smaller objective was found within the precision of numbers; the gap that is left is %.3g", result.gap);
     return HAWSER_OK;
 }
 
@@ -132,6 +141,8 @@ const hawser_algorithm *hw_svm_algorithm(void)
         "C.-J. Hsieh, K.-W. Chang, C.-J. Lin, S. S. Keerthi, S. Sundararajan: A Dual Coordinate Descent Method for "
         "Large-scale Linear SVM. ICML 2008\n"
         "C.-H. Ho, C.-J. Lin: Large-scale Linear Support Vector Regression. JMLR 13, 2012\n"
+        "S. S. Keerthi, D. DeCoste: A Modified Finite Newton Method for Fast Solution of Large Scale Linear SVMs. JMLR 6, "
+        "2005\n"
         "C. Ma, V. Smith, M. Jaggi, M. I. Jordan, P. Richtarik, M. Takac: Adding vs. Averaging in Distributed Primal-Dual "
         "Optimization. ICML 2015";
     static const hawser_algorithm algorithm = {.name = "svm",

@@ -18,6 +18,8 @@ enum { PASSES = 10 }; /* of a block over its rows in an iteration */
 size_t hw_svm_reduces(const hw_svm *svm)
 {
     size_t models = svm->problems * (svm->X->cols + 1);
+    if (svm->primal)
+        return hw_svm_primal_reduces(svm);
     return models > HW_SVM_INTERCEPT_REDUCES ? models : HW_SVM_INTERCEPT_REDUCES;
 }
 
@@ -225,16 +227,20 @@ static hawser_status certify_all(hawser_context *context, hw_svm_block *b)
     return HAWSER_OK;
 }
 
-static hawser_status report_all(hawser_context *context, const hw_svm_block *b)
+hawser_status hw_svm_report(hawser_context *context, const hw_svm_block *b)
 {
     double objective = 0.0, gap = 0.0;
-    bool done = true;
+    bool done = true, stuck = true;
     for (size_t p = 0; p < b->svm->problems; p++) {
         objective += b->memory[p].high;
         gap += fmax(0.0, b->memory[p].high - b->memory[p].low);
         done = done && b->memory[p].done;
+        stuck = stuck && (b->memory[p].done || b->memory[p].stuck);
     }
-    hw_svm_end ended = done ? HW_SVM_GAP : b->iteration >= b->svm->iterations ? HW_SVM_ITERATIONS : HW_SVM_GOES_ON;
+    hw_svm_end ended = done                                 ? HW_SVM_GAP
+                       : stuck && !hawser_stopping(context) ? HW_SVM_PRECISION
+                       : b->iteration >= b->svm->iterations ? HW_SVM_ITERATIONS
+                                                            : HW_SVM_GOES_ON;
     HAWSER_TRY(hawser_report(context, "objective", objective));
     HAWSER_TRY(hawser_report(context, "gap", gap));
     HAWSER_TRY(hawser_report(context, "iterations", (double)b->iteration));
@@ -248,5 +254,5 @@ hawser_status hw_svm_step(hawser_context *context)
     HAWSER_TRY(pass_all(context, b));
     if (b->iteration <= 2 || b->iteration % 4 == 0 || b->iteration >= b->svm->iterations)
         HAWSER_TRY(certify_all(context, b));
-    return report_all(context, b);
+    return hw_svm_report(context, b);
 }

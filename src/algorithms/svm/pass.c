@@ -1,0 +1,156 @@
+#include "algorithms/svm/pass.h"
+
+#include <string.h>
+
+#include "hawser/row_kernels.h"
+
+/* Some consecutive rows. */
+typedef struct strip {
+    hawser_matrix X;
+    size_t begin, count;
+} strip;
+
+static bool next_tile(const hw_svm_block *b, strip *t)
+{
+    t->begin += t->count;
+    t->count = b->X.rows - t->begin < HW_SVM_TILE ? b->X.rows - t->begin : HW_SVM_TILE;
+    if (t->count > 0)
+        t->X = hawser_matrix_rows(&b->X, t->begin, t->begin + t->count);
+    return t->count > 0;
+}
+
+/* Copies the columns of these problems side by side. */
+static void pack(hw_svm_block *b, const double *models, const size_t *list, size_t count)
+{
+    for (size_t j = 0; j < b->width; j++)
+        for (size_t s = 0; s < count; s++)
+            b->primal.packed[j * count + s] = models[j * b->svm->problems + list[s]];
+}
+
+/* Stores the rows' products with the packed models, and their last row, in the block's tile. */
+static void multiply(hw_svm_block *b, const strip *t, size_t count)
+{
+    const double *last = b->primal.packed + b->X.cols * count;
+    double *out = b->primal.tile;
+    hawser_multiply_block(&t->X, b->primal.packed, count, count, out, count);
+    for (size_t i = 0; i < t->count; i++)
+        for (size_t s = 0; s < count; s++)
+            out[i * count + s] += last[s];
+}
+
+/* Adds X^T R to block->reduced, and the column sums of R to its last row. */
+static void accumulate(hw_svm_block *b, const strip *t, const double *R, size_t count)
+{
+    double *last = b->primal.reduced + b->X.cols * count;
+    hawser_accumulate_block(&t->X, R, count, count, b->primal.reduced, count);
+    for (size_t i = 0; i < t->count; i++)
+        for (size_t s = 0; s < count; s++)
+            last[s] += R[i * count + s];
+}
+
+/* Computes products of all rows with the models of these problems. */
+static void multiply_all(hw_svm_block *b, const double *models, const size_t *list, size_t count, double *out)
+{
+    size_t k = b->svm->problems;
+    pack(b, models, list, count);
+    for (strip t = {0}; next_tile(b, &t);) {
+        multiply(b, &t, count);
+        for (size_t i = 0; i < t.count; i++)
+            for (size_t s = 0; s < count; s++)
+                out[(t.begin + i) * k + list[s]] = b->primal.tile[i * count + s];
+    }
+}
+
+void hw_svm_refresh(hw_svm_block *b, const size_t *list, size_t count)
+{
+    multiply_all(b, b->primal.W, list, count, b->primal.margins);
+    b->primal.fresh = true;
+}
+
+void hw_svm_move(hw_svm_block *b, const size_t *list, size_t count)
+{
+    multiply_all(b, b->primal.step, list, count, b->primal.moves);
+}
+
+/* Stores the dual variables of a row, positive ones first, and adds to the scalars. */
+static void take_row(const hw_svm_block *b, size_t i, const size_t *list, size_t count, double *R, double *scalars)
+{
+    const double *margins = b->primal.margins + i * b->svm->problems;
+    memset(R, 0, 2 * count * sizeof *R);
+    if (!(hw_svm_weight(b, i) > 0.0))
+        return;
+    for (size_t s = 0; s < count; s++) {
+        hw_svm_row row = hw_svm_row_at(b, list[s], i);
+        double over = hw_svm_short(b->svm, &row, margins[list[s]]), beta = 2.0 * row.c * over;
+        double *to = scalars + s * HW_SVM_SCALARS;
+        size_t side = over < 0.0;
+        R[side * count + s] = beta;
+        to[HW_SVM_LOSS] += row.c * over * over;
+        to[HW_SVM_TARGET + side] += beta * row.y;
+        to[HW_SVM_SQUARE + side] += row.h * beta * beta;
+    }
+}
+
+void hw_svm_look(hw_svm_block *b, const size_t *list, size_t count)
+{
+    hw_svm_primal *q = &b->primal;
+    double *scalars = q->reduced + b->width * 2 * count;
+    hw_svm_refresh(b, list, count);
+    memset(q->reduced, 0, (b->width * 2 + HW_SVM_SCALARS) * count * sizeof *q->reduced);
+    for (strip t = {0}; next_tile(b, &t);) {
+        for (size_t i = 0; i < t.count; i++)
+            take_row(b, t.begin + i, list, count, q->tile + i * 2 * count, scalars);
+        accumulate(b, &t, q->tile, 2 * count);
+    }
+}
+
+/* Returns the second derivative of a row's loss; 0 where it has none. */
+static double bend_of(const hw_svm_block *b, size_t i, size_t problem, double margin)
+{
+    if (!(hw_svm_weight(b, i) > 0.0))
+        return 0.0;
+    hw_svm_row row = hw_svm_row_at(b, problem, i);
+    return hw_svm_short(b->svm, &row, margin) != 0.0 ? 2.0 * row.c : 0.0;
+}
+
+void hw_svm_bend(hw_svm_block *b, const size_t *list, size_t count)
+{
+    hw_svm_primal *q = &b->primal;
+    size_t k = b->svm->problems;
+    pack(b, q->direction, list, count);
+    memset(q->reduced, 0, b->width * count * sizeof *q->reduced);
+    for (strip t = {0}; next_tile(b, &t);) {
+        multiply(b, &t, count);
+        for (size_t i = 0; i < t.count; i++)
+            for (size_t s = 0; s < count; s++)
+                q->tile[i * count + s] *= bend_of(b, t.begin + i, list[s], q->margins[(t.begin + i) * k + list[s]]);
+        accumulate(b, &t, q->tile, count);
+    }
+}
+
+void hw_svm_bends(hw_svm_block *b, const size_t *list, size_t count)
+{
+    hw_svm_primal *q = &b->primal;
+    memset(q->reduced, 0, count * sizeof *q->reduced);
+    for (size_t i = 0; i < b->X.rows; i++)
+        for (size_t s = 0; s < count; s++)
+            q->reduced[s] += bend_of(b, i, list[s], q->margins[i * b->svm->problems + list[s]]);
+}
+
+void hw_svm_slope(hw_svm_block *b, const size_t *list, size_t count)
+{
+    hw_svm_primal *q = &b->primal;
+    memset(q->reduced, 0, 2 * count * sizeof *q->reduced);
+    for (size_t i = 0; i < b->X.rows; i++) {
+        if (!(hw_svm_weight(b, i) > 0.0))
+            continue;
+        for (size_t s = 0; s < count; s++) {
+            size_t at = i * b->svm->problems + list[s];
+            hw_svm_row row = hw_svm_row_at(b, list[s], i);
+            double move = q->moves[at], margin = q->margins[at] + q->lines[list[s]].length * move;
+            double over = hw_svm_short(b->svm, &row, margin);
+            q->reduced[2 * s] -= 2.0 * row.c * over * move;
+            q->reduced[2 * s + 1] += over != 0.0 ? 2.0 * row.c * move * move : 0.0;
+        }
+    }
+}

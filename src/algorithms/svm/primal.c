@@ -1,0 +1,284 @@
+/*
+ * primal.c - the generalised second derivative of a squared loss is that of the rows with loss, so Newton's method ends after some steps. Its
+ * equations are solved by conjugate gradients with a diagonal preconditioner; the length of the step is exact (Keerthi and DeCoste 2005). The
+ * certificate takes the dual variables from the losses' derivatives. A free intercept makes them add up to zero: the heavier side is scaled.
+ */
+#include "algorithms/svm/primal.h"
+
+#include <string.h>
+
+#include "algorithms/newton/row_squares.h"
+#include "algorithms/svm/pass.h"
+#include "algorithms/svm/units.h"
+
+enum { CONJUGATE_MOST = 250, SEARCH_MOST = 30 };
+
+/* ---- the model's objective and bound ---- */
+
+/* Returns a lower bound of the optimum from the sums in block->primal.reduced, for problem `s` of `count`: the dual objective of the balanced dual
+ * variables, times the best common factor. */
+static double bound_of(const hw_svm_block *b, size_t s, size_t count)
+{
+    const double *sums = b->primal.reduced + s, *scalars = b->primal.reduced + b->width * 2 * count + s * HW_SVM_SCALARS;
+    double sides[2] = {sums[b->X.cols * 2 * count], -sums[b->X.cols * 2 * count + count]}, factor[2] = {1.0, 1.0};
+    double linear = 0.0, square = 0.0;
+    size_t heavier = sides[1] > sides[0];
+    if (b->svm->intercept && sides[heavier] > 0.0)
+        factor[heavier] = sides[!heavier] / sides[heavier];
+    for (size_t k = 0; k < 2; k++) {
+        linear += factor[k] * (scalars[HW_SVM_TARGET + k] - b->svm->epsilon * sides[k]);
+        square += factor[k] * factor[k] * scalars[HW_SVM_SQUARE + k];
+    }
+    for (size_t j = 0; j < b->X.cols; j++) {
+        double w = factor[0] * sums[j * 2 * count] + factor[1] * sums[j * 2 * count + count];
+        square += w * w;
+    }
+    return linear > 0.0 && square > 0.0 ? 0.5 * linear * linear / square : 0.0;
+}
+
+/* Stores the gradient of a problem. Returns the objective. */
+static double take_gradient(hw_svm_block *b, size_t s, size_t count, size_t problem)
+{
+    hw_svm_primal *q = &b->primal;
+    size_t k = b->svm->problems, d = b->X.cols;
+    double half = 0.0;
+    for (size_t j = 0; j <= d; j++) {
+        const double *sums = q->reduced + j * 2 * count + s;
+        double w = j < d ? q->W[j * k + problem] : 0.0;
+        q->gradient[j * k + problem] = w - sums[0] - sums[count];
+        half += 0.5 * w * w;
+    }
+    if (!b->svm->intercept)
+        q->gradient[d * k + problem] = 0.0;
+    return half + q->reduced[b->width * 2 * count + s * HW_SVM_SCALARS + HW_SVM_LOSS];
+}
+
+/* Looks at the step, or at the first model. Takes a step back that neither lowers the objective nor raises the bound. */
+static hawser_status look(hawser_context *context, hw_svm_block *b, size_t count)
+{
+    hw_svm_primal *q = &b->primal;
+    size_t k = b->svm->problems;
+    hw_svm_look(b, q->open, count);
+    HAWSER_TRY(hawser_allreduce(context, q->reduced, (b->width * 2 + HW_SVM_SCALARS) * count, HAWSER_SUM));
+    for (size_t s = 0; s < count; s++) {
+        size_t problem = q->open[s];
+        hw_svm_memory *m = &b->memory[problem];
+        double bound = bound_of(b, s, count), objective = take_gradient(b, s, count, problem);
+        if (!isfinite(objective))
+            return hawser_unit_fail(
+                context, HAWSER_NOT_FINITE,
+                "the objective is not finite: the data have numbers that are too large; scale their columns");
+        m->stuck = objective > m->high * (1.0 + 1e-14) || (objective >= m->high && !(bound > m->low));
+        if (m->stuck)
+            for (size_t e = problem; e < b->width * k; e += k)
+                q->W[e] = q->before[e];
+        else
+            m->high = objective;
+        m->low = fmax(m->low, bound);
+        m->done = m->high - m->low <= b->svm->tolerance * m->high;
+    }
+    return HAWSER_OK;
+}
+
+/* ---- the step ---- */
+
+static size_t list_open(hw_svm_block *b)
+{
+    size_t count = 0;
+    for (size_t p = 0; p < b->svm->problems; p++)
+        if (!b->memory[p].done && !b->memory[p].stuck)
+            b->primal.open[count++] = p;
+    return count;
+}
+
+/* Computes the inverse diagonal of an estimate of the second derivative: mean squares of columns times the sum of the losses' bends. */
+static hawser_status find_conditions(hawser_context *context, hw_svm_block *b, size_t count)
+{
+    hw_svm_primal *q = &b->primal;
+    size_t k = b->svm->problems, d = b->X.cols;
+    hw_svm_bends(b, q->open, count);
+    HAWSER_TRY(hawser_allreduce(context, q->reduced, count, HAWSER_SUM));
+    for (size_t j = 0; j <= d; j++)
+        for (size_t s = 0; s < count; s++) {
+            double bend = j < d ? 1.0 + q->squares[j] * q->reduced[s] : q->reduced[s];
+            q->conditioned[j * k + q->open[s]] = bend > 0.0 ? 1.0 / bend : 1.0;
+        }
+    return HAWSER_OK;
+}
+
+/* Starts conjugate gradients of a problem. Returns whether there is a step to find. */
+static bool start(hw_svm_block *b, size_t problem)
+{
+    hw_svm_primal *q = &b->primal;
+    size_t k = b->svm->problems;
+    hw_svm_memory *m = &b->memory[problem];
+    double slope = 0.0, rate = 0.0;
+    for (size_t e = problem; e < b->width * k; e += k) {
+        double g = q->gradient[e];
+        q->step[e] = 0.0;
+        q->residual[e] = -g;
+        q->direction[e] = -g * q->conditioned[e];
+        slope += g * g;
+        rate += g * g * q->conditioned[e];
+    }
+    slope = sqrt(slope);
+    if (m->slope == 0.0)
+        m->slope = slope;
+    q->lines[problem] = (hw_svm_line){.rate = rate, .first = rate, .share = fmin(0.1, sqrt(slope / m->slope))};
+    return rate > 0.0;
+}
+
+/* Goes one step of conjugate gradients, with the product in block->primal.reduced. Returns whether there is more to do. */
+static bool go(hw_svm_block *b, size_t s, size_t count)
+{
+    hw_svm_primal *q = &b->primal;
+    size_t k = b->svm->problems, d = b->X.cols, problem = q->running[s];
+    hw_svm_line *line = &q->lines[problem];
+    double curvature = 0.0, next = 0.0;
+    for (size_t j = 0; j <= d; j++) {
+        double p = q->direction[j * k + problem], *product = &q->reduced[j * count + s];
+        if (j < d)
+            *product += p;
+        curvature += p * *product;
+    }
+    if (!(curvature > 0.0))
+        return false;
+    double length = line->rate / curvature;
+    for (size_t j = 0; j <= d; j++) {
+        size_t e = j * k + problem;
+        if (j == d && !b->svm->intercept)
+            break;
+        q->step[e] += length * q->direction[e];
+        q->residual[e] -= length * q->reduced[j * count + s];
+        next += q->residual[e] * q->residual[e] * q->conditioned[e];
+    }
+    if (!(next > line->share * line->share * line->first))
+        return false;
+    for (size_t e = problem; e < b->width * k; e += k)
+        q->direction[e] = q->residual[e] * q->conditioned[e] + next / line->rate * q->direction[e];
+    line->rate = next;
+    return true;
+}
+
+static hawser_status find_step(hawser_context *context, hw_svm_block *b, size_t open)
+{
+    hw_svm_primal *q = &b->primal;
+    size_t count = 0;
+    for (size_t s = 0; s < open; s++)
+        if (start(b, q->open[s]))
+            q->running[count++] = q->open[s];
+    for (size_t round = 0; round < CONJUGATE_MOST && count > 0 && !hawser_stopping(context); round++) {
+        size_t left = 0, before = count;
+        hw_svm_bend(b, q->running, count);
+        HAWSER_TRY(hawser_allreduce(context, q->reduced, b->width * count, HAWSER_SUM));
+        for (size_t s = 0; s < before; s++)
+            if (go(b, s, before))
+                q->running[left++] = q->running[s];
+        count = left;
+    }
+    return HAWSER_OK;
+}
+
+/* ---- its length ---- */
+
+/* Improves the length by the derivatives there. Returns whether it is not exact yet. */
+static bool improve(hw_svm_line *line, double slope, double bend, size_t round)
+{
+    slope += line->along + line->length * line->square;
+    bend += line->square;
+    if (round == 0) /* at length 0 */
+        line->first = fabs(slope);
+    if (!(bend > 0.0) || fabs(slope) <= (round == 0 ? 0.0 : 1e-3) * line->first)
+        return false;
+    *(slope < 0.0 ? &line->low : &line->high) = line->length;
+    double to = line->length - slope / bend;
+    if (!(to > line->low && to < line->high))
+        to = isinf(line->high) ? 2.0 * line->low + 1.0 : 0.5 * (line->low + line->high);
+    line->length = to;
+    return true;
+}
+
+static hawser_status find_lengths(hawser_context *context, hw_svm_block *b, size_t open)
+{
+    hw_svm_primal *q = &b->primal;
+    size_t k = b->svm->problems, count = open;
+    hw_svm_move(b, q->open, open);
+    memcpy(q->running, q->open, open * sizeof *q->running);
+    for (size_t s = 0; s < open; s++) {
+        hw_svm_line *line = &q->lines[q->open[s]];
+        *line = (hw_svm_line){.high = INFINITY};
+        for (size_t j = 0; j < b->X.cols; j++) {
+            double step = q->step[j * k + q->open[s]];
+            line->along += step * q->W[j * k + q->open[s]];
+            line->square += step * step;
+        }
+    }
+    for (size_t round = 0; round < SEARCH_MOST && count > 0; round++) {
+        size_t left = 0, before = count;
+        hw_svm_slope(b, q->running, count);
+        HAWSER_TRY(hawser_allreduce(context, q->reduced, 2 * count, HAWSER_SUM));
+        for (size_t s = 0; s < before; s++)
+            if (improve(&q->lines[q->running[s]], q->reduced[2 * s], q->reduced[2 * s + 1], round))
+                q->running[left++] = q->running[s];
+        count = left;
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status step(hawser_context *context, hw_svm_block *b)
+{
+    hw_svm_primal *q = &b->primal;
+    size_t k = b->svm->problems, count = list_open(b);
+    if (count == 0)
+        return HAWSER_OK;
+    if (!q->fresh)
+        hw_svm_refresh(b, q->open, count);
+    HAWSER_TRY(find_conditions(context, b, count));
+    HAWSER_TRY(find_step(context, b, count));
+    HAWSER_TRY(find_lengths(context, b, count));
+    for (size_t s = 0; s < count; s++)
+        for (size_t e = q->open[s]; e < b->width * k; e += k) {
+            q->before[e] = q->W[e];
+            q->W[e] += q->lines[q->open[s]].length * q->step[e];
+        }
+    return look(context, b, count);
+}
+
+/* ---- the units ---- */
+
+/* Writes the block's share of the state, in which the numbers of a problem are side by side. */
+static void write_share(hawser_context *context, const hw_svm_block *b)
+{
+    size_t first = 0, count = hawser_part(context, "models", &first);
+    double *share = hawser_local(context, "models");
+    for (size_t e = 0; e < count; e++)
+        share[e] = b->primal.W[(first + e) % b->width * b->svm->problems + (first + e) / b->width];
+}
+
+hawser_status hw_svm_primal_prepare(hawser_context *context)
+{
+    hw_svm_block *b;
+    HAWSER_TRY(hw_svm_block_open(context, &b));
+    double *sums = b->primal.reduced;
+    memset(sums, 0, b->width * sizeof *sums);
+    for (size_t i = 0; i < b->X.rows; i++) {
+        hw_add_row_squares(&b->X, i, hw_svm_weight(b, i), sums);
+        sums[b->X.cols] += hw_svm_weight(b, i);
+    }
+    HAWSER_TRY(hawser_allreduce(context, sums, b->width, HAWSER_SUM));
+    if (!(sums[b->X.cols] > 0.0))
+        return hawser_unit_fail(context, HAWSER_BAD_INPUT, "all example weights are 0: no row counts");
+    for (size_t j = 0; j < b->X.cols; j++)
+        b->primal.squares[j] = sums[j] / sums[b->X.cols];
+    return look(context, b, list_open(b));
+}
+
+hawser_status hw_svm_primal_step(hawser_context *context)
+{
+    hw_svm_block *b;
+    HAWSER_TRY(hw_svm_block_open(context, &b));
+    HAWSER_TRY(step(context, b));
+    b->iteration++;
+    write_share(context, b);
+    return hw_svm_report(context, b);
+}

@@ -1,0 +1,12 @@
+/* primal.h - the primal of squared losses, by Newton's method for all problems together. Both are units. */
+#ifndef HW_ALGORITHMS_SVM_PRIMAL_H
+#define HW_ALGORITHMS_SVM_PRIMAL_H
+
+#include "algorithms/svm/block.h"
+
+/* Measures the rows, and looks at the model without coefficients. */
+hawser_status hw_svm_primal_prepare(hawser_context *context);
+/* One step of Newton's method for each problem that is not done, and its certificate. */
+hawser_status hw_svm_primal_step(hawser_context *context);
+
+#endif
