@@ -95,6 +95,8 @@ void hawser_dataset_free(hawser_dataset *dataset)
     free(dataset->numbers);
     if (dataset->table != NULL)
         dataset->free_table(dataset->table);
+    if (dataset->source != NULL)
+        dataset->free_source(dataset->source);
     if (dataset->mapping != NULL)
         munmap(dataset->mapping, dataset->mapping_bytes);
     free(dataset);

@@ -44,6 +44,8 @@ struct hawser_dataset {
     size_t outputs_by_block;            /* number of targets if rows are held by block */
     const size_t *cut;                  /* one node: the cut_blocks + 1 bounds of a load by row; or NULL */
     uint32_t cut_blocks;
+    struct hw_source *source; /* of a load by row: how a block of rows is read again (runtime/job/source.h); or NULL */
+    void (*free_source)(struct hw_source *source);
     void *mapping; /* released with munmap(); NULL: none */
     size_t mapping_bytes;
 };

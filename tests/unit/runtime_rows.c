@@ -15,6 +15,8 @@
 #include "base/layout.h"
 #include "directory.h"
 #include "nodes.h"
+#include "runtime/job/source.h"
+#include "sanitized.h"
 
 enum { FILES_MOST = 3, COUNTS_MOST = 4 };
 
@@ -207,6 +209,46 @@ static hawser_status check_cut(test_node *node, input *what, const hawser_datase
 static hawser_status plan_with(test_node *node, const hawser_dataset *data, hawser_split split, const hawser_matrix *other,
                                const double *costs);
 
+/* Compares the rows of a block that was read again with the truth. */
+static hawser_status check_again(test_node *node, const input *what, const hw_row_block *block)
+{
+    const hawser_matrix *A = &block->matrix;
+    const hawser_dataset *whole = what->whole;
+    double *row = calloc(A->cols + 1, sizeof *row);
+    bool right = row != NULL && same(block->beside[HW_BESIDE_TARGET], hawser_dataset_target(whole), A->first, A->rows) &&
+                 same(block->beside[HW_BESIDE_WEIGHTS], hawser_dataset_weights(whole), A->first, A->rows) &&
+                 same(block->beside[HW_BESIDE_OFFSET], hawser_dataset_offset(whole), A->first, A->rows) &&
+                 same(block->beside[HW_BESIDE_GROUPS], hawser_dataset_groups(whole), A->first, A->rows);
+    for (size_t k = 1; right && k < hawser_dataset_outputs(whole); k++)
+        right = same(block->beside[HW_BESIDE_FURTHER + k - 1], hawser_dataset_output(whole, k), A->first, A->rows);
+    for (size_t i = 0; right && i < A->rows; i++) {
+        row_of(A, i, row);
+        right = memcmp(row, what->table + (A->first + i) * A->cols, A->cols * sizeof *row) == 0;
+    }
+    free(row);
+    return right ? HAWSER_OK
+                 : hawser_fail(&node->error, HAWSER_BAD_INPUT, "rows from %zu on differ when they are read again", A->first);
+}
+
+/* Each node reads every block again, alone: the nodes begin with other blocks, so no two read the same. */
+static hawser_status read_again(test_node *node, const input *what, const hawser_dataset *data)
+{
+    uint32_t blocks = 0;
+    const size_t *cut = hawser_dataset_cut(data, &blocks);
+    hawser_status status = HAWSER_OK;
+    for (uint32_t k = 0; k < blocks && status == HAWSER_OK; k++) {
+        uint32_t b = (k + node->node) % blocks;
+        hw_block_again again;
+        status = hw_read_block_again(node->job, data, b, &again, &node->error);
+        if (status == HAWSER_OK && (again.block->matrix.first != cut[b] || again.block->matrix.rows != cut[b + 1] - cut[b]))
+            status = hawser_fail(&node->error, HAWSER_BAD_INPUT, "block %u has other rows when it is read again", b);
+        if (status == HAWSER_OK)
+            status = check_again(node, what, again.block);
+        hw_block_again_free(&again);
+    }
+    return status;
+}
+
 /* Loads the data in the cut of another input, and runs a program with both. */
 static void load_like(test_node *node)
 {
@@ -235,6 +277,8 @@ static void load_like(test_node *node)
         node->status = plan_with(node, data, HAWSER_BY_ROW, hawser_dataset_matrix(first), NULL);
     if (node->status == HAWSER_OK)
         node->status = plan_with(node, first, HAWSER_BY_ROW, hawser_dataset_matrix(data), NULL);
+    if (node->status == HAWSER_OK && strcmp(what->workers, "3") == 0)
+        node->status = read_again(node, what, data);
     hawser_dataset_free(data);
     hawser_dataset_free(first);
 }
@@ -250,6 +294,8 @@ static void load_and_check(test_node *node)
         node->status = check_cut(node, what, data);
     if (node->status == HAWSER_OK)
         node->status = run_sums(node, what, data);
+    if (node->status == HAWSER_OK && strcmp(what->workers, "3") == 0)
+        node->status = read_again(node, what, data);
     if (node->node == 0 && data != NULL)
         what->moved += hawser_dataset_figures(data)->rows_moved;
     hawser_dataset_free(data);
@@ -482,6 +528,156 @@ static void archives_and_caches(void **state)
         hawser_dataset_free(dataset);
         on_all_counts((input){.paths = {"a.hwc"}, .count = 1});
     }
+}
+
+/* ------------------------------------------------------------------------------------------------ changed inputs ---- */
+
+/* An input that changes after the load: this byte, or its length. */
+typedef struct changing {
+    const char *path, *file; /* file: the one that changes */
+    hawser_load load;
+    char *bytes;
+    size_t count, place;
+    bool text;
+} changing;
+
+/* Puts a new file in the place of the old one, whose mapping stays. */
+static void replace(const changing *what, size_t place, size_t count)
+{
+    FILE *file = fopen("new", "we");
+    assert_non_null(file);
+    for (size_t i = 0; i < count; i++) {
+        int byte = (unsigned char)what->bytes[i];
+        if (i == place)
+            byte = !what->text ? byte ^ 1 : byte == '9' ? '8' : byte + 1;
+        fputc(byte, file);
+    }
+    fclose(file);
+    assert_int_equal(rename("new", what->file), 0);
+}
+
+/* Reads every block again after node 0 has replaced the file. Counts failures, each of which must name the file. */
+static hawser_status read_changed(test_node *node, const hawser_dataset *data, size_t place, size_t count, uint32_t *failed)
+{
+    const changing *what = node->user;
+    uint32_t blocks;
+    (void)hawser_dataset_cut(data, &blocks);
+    *failed = 0;
+    HAWSER_TRY(hw_cluster_agree(node->job->cluster, HAWSER_OK, &node->error)); /* every node has read it */
+    if (node->node == 0)
+        replace(what, place, count);
+    HAWSER_TRY(hw_cluster_agree(node->job->cluster, HAWSER_OK, &node->error));
+    for (uint32_t b = 0; b < blocks; b++) {
+        hw_block_again again;
+        hawser_error error = {0};
+        hawser_status status = hw_read_block_again(node->job, data, b, &again, &error);
+        hw_block_again_free(&again);
+        if (status != HAWSER_OK && (status == HAWSER_INTERNAL || strstr(error.text, what->file) == NULL))
+            return hawser_fail(&node->error, HAWSER_INTERNAL, "%d '%.300s' does not name %s", status, error.text,
+                               what->file);
+        *failed += status != HAWSER_OK;
+    }
+    return HAWSER_OK;
+}
+
+static void load_then_change(test_node *node)
+{
+    const changing *what = node->user;
+    hawser_dataset *data = NULL;
+    uint32_t same = 0, byte = 0, length = 0;
+    node->status = hawser_job_load(node->job, &what->path, 1, &what->load, &data, &node->error);
+    if (node->status == HAWSER_OK)
+        node->status = read_changed(node, data, what->count, what->count, &same);
+    if (node->status == HAWSER_OK)
+        node->status = read_changed(node, data, what->place, what->count, &byte);
+    if (node->status == HAWSER_OK)
+        node->status = read_changed(node, data, what->count, what->place, &length);
+    if (node->status == HAWSER_OK && (same != 0 || byte == 0 || length == 0))
+        node->status =
+            hawser_fail(&node->error, HAWSER_INTERNAL,
+                        "%u, %u and %u blocks are refused after no change, a byte, and an end", same, byte, length);
+    hawser_dataset_free(data);
+}
+
+/* Finds a byte behind the middle that can change: of text the digit behind a point, or the last digit. */
+static size_t find_place(const changing *what)
+{
+    size_t at = what->count * 3 / 4;
+    if (!what->text)
+        return at;
+    for (; at + 1 < what->count; at++)
+        if (what->bytes[at] == '.' && what->bytes[at + 1] >= '0' && what->bytes[at + 1] <= '9')
+            return at + 1;
+    for (at = what->count; at-- > 0;)
+        if (what->bytes[at] >= '0' && what->bytes[at] <= '9')
+            break;
+    return at;
+}
+
+static void changes_are_noticed(changing what)
+{
+    FILE *file = fopen(what.file, "re");
+    what.bytes = calloc(1, 1 << 17);
+    assert_true(file != NULL && what.bytes != NULL);
+    what.count = fread(what.bytes, 1, 1 << 17, file);
+    fclose(file);
+    assert_true(what.count > 0 && what.count < 1 << 17);
+    what.place = find_place(&what);
+    what.load.split = HAWSER_BY_ROW;
+    for (uint32_t count = SANITIZED ? 2 : 1; count <= (SANITIZED ? 2 : 3); count++) {
+        test_node nodes[NODES_MOST];
+        char text[100];
+        run_nodes(nodes, count, (const char *const[]){"workers", "3", "timeout", "60", NULL}, load_then_change, &what);
+        snprintf(text, sizeof text, "a change of %s", what.file);
+        check_all(nodes, count, text);
+        replace(&what, what.count, what.count);
+    }
+    free(what.bytes);
+}
+
+static void changed_file_is_named_when_a_block_is_read_again(void **state)
+{
+    (void)state;
+    const hawser_generate dense = {.kind = "dense", .rows = 59, .cols = 8, .seed = 5};
+    const hawser_load by_row = {.rows_layout = 1};
+    const char *rows = "a.svm";
+    hawser_dataset *dataset;
+    write_svmlight("a.svm", 0, 83, 1);
+    write_csv("a.csv", 83, true, true);
+    write_csv("b.csv", 83, false, false);
+    write_market("a.mtx", "real general", 31, "");
+    put_file("array.mtx", "%%MatrixMarket matrix array real general\n6 2\n1\n2\n3\n4\n5\n6\n7\n8\n9\n1.5\n2.5\n3.5\n");
+    put_file("bag.txt", "5\n4\n6\n1 1 3\n1 4 1\n2 2 2\n4 1 1\n4 2 7\n5 4 1\n");
+    FILE *weights = fopen("w.txt", "we"), *images = fopen("images", "we");
+    assert_true(weights != NULL && images != NULL);
+    fwrite((const unsigned char[]){0, 0, 8, 2, 0, 0, 0, 61, 0, 0, 0, 6}, 1, 12, images);
+    for (int i = 0; i < 6 * 61; i++)
+        fputc(i * 37 % 256, images);
+    for (int i = 0; i < 83; i++)
+        fprintf(weights, "%.2f\n", i * i % 13 + 0.25);
+    fclose(weights);
+    fclose(images);
+    assert_int_equal(hawser_dataset_generate(&dense, &dataset, NULL, NULL), HAWSER_OK);
+    assert_int_equal(hawser_dataset_write(dataset, 0, 59, HAWSER_NPY, "a.npy", NULL), HAWSER_OK);
+    hawser_dataset_free(dataset);
+    assert_int_equal(hawser_dataset_load(&rows, 1, &by_row, &dataset, NULL), HAWSER_OK);
+    assert_int_equal(hawser_dataset_save(dataset, "a.hwc", NULL), HAWSER_OK);
+    hawser_dataset_free(dataset);
+    assert_int_equal(system("gzip -k a.svm"), 0);
+    const changing all[] = {
+        {.path = "a.svm", .file = "a.svm", .text = true},
+        {"a.csv", "a.csv", {.missing = "mean,level", .weights = "w"}, .text = true},
+        {"b.csv", "w.txt", {.weights = "w.txt"}, .text = true},
+        {.path = "a.npy", .file = "a.npy"},
+        {.path = "images", .file = "images"},
+        {.path = "a.mtx", .file = "a.mtx", .text = true},
+        {.path = "array.mtx", .file = "array.mtx", .text = true},
+        {"bag.txt", "bag.txt", {.format = HAWSER_MATRIX_MARKET}, .text = true},
+        {.path = "a.svm.gz", .file = "a.svm.gz"},
+        {.path = "a.hwc", .file = "a.hwc"},
+    };
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        changes_are_noticed(all[k]);
 }
 
 /* ------------------------------------------------------------------------------------------------------ refusals ---- */
@@ -722,6 +918,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(idx, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(market, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(archives_and_caches, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(changed_file_is_named_when_a_block_is_read_again, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(wrong_inputs_are_refused_by_all, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(a_second_matrix_gets_the_cut_of_the_first, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(other_rows_are_refused_for_a_cut, make_directory, remove_directory),

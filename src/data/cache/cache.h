@@ -15,5 +15,7 @@ hawser_status hw_cache_open(const char *path, const hawser_load *load, hawser_da
 /* Like hw_cache_open, to read rows in pieces: the matrix keeps its layout, and pages that were checked are released from memory. */
 hawser_status hw_cache_open_pieces(const char *path, const hawser_load *load, hawser_dataset **dataset,
                                    hawser_error *error) HAWSER_MUST_USE;
+/* Returns the checksum of the whole file behind a dataset whose arrays are in the mapping: its header has the checksums of all sections. */
+uint64_t hw_cache_digest(const hawser_dataset *dataset);
 
 #endif

@@ -429,3 +429,10 @@ hawser_status hw_cache_open_pieces(const char *path, const hawser_load *load, ha
 {
     return open_cache(path, load, true, dataset, error);
 }
+
+uint64_t hw_cache_digest(const hawser_dataset *dataset)
+{
+    hw_cache_header header;
+    memcpy(&header, dataset->mapping, sizeof header);
+    return header.digest;
+}

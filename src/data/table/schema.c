@@ -51,6 +51,38 @@ hawser_status hw_schema_of_names(const hawser_dataset *dataset, hawser_schema **
     return status;
 }
 
+static hawser_status copy_levels(const hw_levels *from, hw_levels *to, hawser_error *error)
+{
+    uint32_t number;
+    for (size_t k = 0; k < from->count; k++)
+        HAWSER_TRY(hw_levels_put(to, from->texts[k], strlen(from->texts[k]), &number, error));
+    return HAWSER_OK;
+}
+
+static hawser_status copy_columns(const hawser_schema *from, hawser_schema *to, hawser_error *error)
+{
+    for (size_t k = 0; k < from->count; k++) {
+        to->columns[k].shape.kind = from->columns[k].shape.kind;
+        to->columns[k].shape.count = from->columns[k].shape.count;
+        if (from->columns[k].name != NULL)
+            HAWSER_TRY(hw_schema_name(to, k, from->columns[k].name, error));
+        HAWSER_TRY(copy_levels(&from->columns[k].levels, &to->columns[k].levels, error));
+    }
+    HAWSER_TRY(copy_levels(&from->target, &to->target, error));
+    return hw_schema_settle(to, error);
+}
+
+hawser_status hw_schema_copy(const hawser_schema *schema, hawser_schema **copy, hawser_error *error)
+{
+    HAWSER_TRY(hw_schema_new(schema->count, copy, error));
+    hawser_status status = copy_columns(schema, *copy, error);
+    if (status != HAWSER_OK) {
+        hawser_schema_free(*copy);
+        *copy = NULL;
+    }
+    return status;
+}
+
 static int by_bytes(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b); /* as unsigned bytes, whatever the locale */

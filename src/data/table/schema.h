@@ -25,6 +25,8 @@ hawser_status hw_schema_new(size_t count, hawser_schema **schema, hawser_error *
 hawser_status hw_schema_name(hawser_schema *schema, size_t column, const char *name, hawser_error *error) HAWSER_MUST_USE;
 /* Makes the schema of columns of numbers with the names that a dataset's columns have; *schema is NULL if they have none. */
 hawser_status hw_schema_of_names(const hawser_dataset *dataset, hawser_schema **schema, hawser_error *error) HAWSER_MUST_USE;
+/* Makes a copy of a schema. */
+hawser_status hw_schema_copy(const hawser_schema *schema, hawser_schema **copy, hawser_error *error) HAWSER_MUST_USE;
 /* Sorts words by their bytes and gives them new numbers. */
 hawser_status hw_levels_sort(hw_levels *levels, hawser_error *error) HAWSER_MUST_USE;
 /* Gives the columns of the matrix to those of the table, in their order, once kinds and levels are set. HAWSER_BAD_INPUT if they are too

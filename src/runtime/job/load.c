@@ -21,7 +21,7 @@ hawser_status hw_loading_gather(const hw_loading *l, const void *data, size_t le
     return hw_cluster_allgather(l->cluster, (hw_bytes){(void *)(uintptr_t)data, length}, *in, error);
 }
 
-static hawser_status read_part(hw_loading *l, bool as_table, hawser_error *error)
+hawser_status hw_loading_read(hw_loading *l, bool as_table, hawser_error *error)
 {
     hawser_load part = *l->load;
     uint64_t limit = part.memory_limit, shared = l->job->settings.shared;
@@ -52,7 +52,7 @@ static hawser_status agree_on_words(hw_loading *l, bool *words, hawser_error *er
     if (*words && own == 0) {
         hawser_dataset_free(l->rows);
         l->rows = NULL;
-        status = read_part(l, true, error);
+        status = hw_loading_read(l, true, error);
     }
     return hw_cluster_agree(l->cluster, status, error);
 }
@@ -80,28 +80,33 @@ static hawser_status gather_surveys(hw_loading *l, hw_survey **whole, hawser_err
     return status;
 }
 
-static hawser_status settle_table(hw_loading *l, hawser_error *error)
+hawser_status hw_loading_settle(hw_loading *l, hawser_schema *schema, hawser_error *error)
 {
-    hw_survey *whole = NULL;
-    hawser_schema *schema = NULL;
     struct hw_table *table = l->rows->table;
-    hawser_status status = gather_surveys(l, &whole, error);
-    if (status == HAWSER_OK)
-        status = hw_table_judge(&table->rules, table->input, whole, &schema, error);
-    hw_survey_free(whole);
     hw_table_wishes wishes = {.type = l->load->type,
                               .by_row = true,
                               .dense_rows = l->load->split == HAWSER_BY_ROW,
                               .keep_missing = true,
                               .threads = l->load->threads != 0 ? l->load->threads : hw_machine_processors()};
-    if (status == HAWSER_OK) {
-        l->rows->schema = schema;
-        status = hw_table_settle(table, schema, &wishes, l->rows, error);
-        if (status == HAWSER_OK && schema != NULL)
-            status = hw_dataset_name_columns(l->rows, schema, error);
-        hw_table_free(table);
-        l->rows->table = NULL;
-    }
+    l->rows->schema = schema;
+    hawser_status status = hw_table_settle(table, schema, &wishes, l->rows, error);
+    if (status == HAWSER_OK && schema != NULL)
+        status = hw_dataset_name_columns(l->rows, schema, error);
+    hw_table_free(table);
+    l->rows->table = NULL;
+    return status;
+}
+
+static hawser_status settle_table(hw_loading *l, hawser_error *error)
+{
+    hw_survey *whole = NULL;
+    hawser_schema *schema = NULL;
+    hawser_status status = gather_surveys(l, &whole, error);
+    if (status == HAWSER_OK)
+        status = hw_table_judge(&l->rows->table->rules, l->rows->table->input, whole, &schema, error);
+    hw_survey_free(whole);
+    if (status == HAWSER_OK)
+        status = hw_loading_settle(l, schema, error);
     return hw_cluster_agree(l->cluster, status, error);
 }
 
@@ -342,9 +347,8 @@ bool hw_loading_fills(const hw_loading *l)
 /* Agrees on the columns and sizes of the whole. */
 static hawser_status agree(hw_loading *l, const char *name, hawser_error *error)
 {
-    bool words;
-    HAWSER_TRY(agree_on_words(l, &words, error));
-    if (words)
+    HAWSER_TRY(agree_on_words(l, &l->as_table, error));
+    if (l->as_table)
         HAWSER_TRY(settle_table(l, error));
     HAWSER_TRY(agree_facts(l, error));
     return hw_shard_complete(&l->whole, name, error);
@@ -403,7 +407,7 @@ hawser_status hawser_job_load(hawser_job *job, const char *const *paths, size_t 
                     .nodes = hw_cluster_nodes(job->cluster),
                     .self = hw_cluster_self(job->cluster)};
     hw_cluster_set_phase(l.cluster, "reading the input");
-    hawser_status status = hw_cluster_agree(l.cluster, read_part(&l, false, error), error);
+    hawser_status status = hw_cluster_agree(l.cluster, hw_loading_read(&l, false, error), error);
     bool whole = status == HAWSER_OK && !l.rows->figures.parted; /* all nodes agree, because it is one input */
     if (status == HAWSER_OK && !whole)
         status = hw_cluster_agree(l.cluster, load_shares(&l, paths[0], error), error);

@@ -16,6 +16,7 @@
 #include "data/source/budget.h"
 #include "data/table/table.h"
 #include "runtime/job/loading.h"
+#include "runtime/job/source.h"
 
 /* ------------------------------------------------------------------------------------------------------ the cut ---- */
 
@@ -208,6 +209,11 @@ static void visit_entries(const hawser_dataset *rows, running_mean *sums, const 
     }
 }
 
+void hw_loading_put_means(const hawser_dataset *rows, const double *means)
+{
+    visit_entries(rows, NULL, means);
+}
+
 /* Node after node adds its rows; the last one sends the sums to all. */
 static hawser_status sum_columns(const hw_loading *l, running_mean *sums, hawser_error *error)
 {
@@ -253,12 +259,6 @@ static hawser_status fill_means(const hw_loading *l, const char *name, hawser_er
 
 /* ------------------------------------------------------------------------------------------------ rows to their nodes ---- */
 
-/* Returns whether the nodes have read ranges of a Matrix Market array, column by column. */
-static bool is_array(const hw_loading *l)
-{
-    return l->whole.scattered && l->whole.layout == HAWSER_DENSE_ROWS;
-}
-
 /* Stores the entries of each block, of which this node has counted its part. */
 static hawser_status count_blocks(const hw_loading *l, const struct hw_row_blocks *blocks, size_t first, uint64_t *stored,
                                   hawser_error *error)
@@ -266,7 +266,7 @@ static hawser_status count_blocks(const hw_loading *l, const struct hw_row_block
     const hawser_matrix *A = &l->rows->matrix;
     uint32_t count = blocks->view.blocks;
     hw_bytes *in = NULL;
-    if (is_array(l)) {
+    if (hw_loading_is_array(l)) {
         for (uint32_t b = 0; b < count; b++)
             stored[b] = (blocks->bounds[b + 1] - blocks->bounds[b]) * l->whole.cols;
         return HAWSER_OK;
@@ -312,15 +312,15 @@ static hawser_status trade_rows(hw_loading *l, struct hw_row_blocks *blocks, siz
     if (status == HAWSER_OK)
         status = HW_NEW(&in, l->nodes, "rows from other nodes", error);
     if (status == HAWSER_OK)
-        status = is_array(l) ? hw_array_pack_rows(l->rows, blocks, out, error)
-                             : hw_row_blocks_pack(blocks, l->rows, &l->whole, first, out, error);
+        status = hw_loading_is_array(l) ? hw_array_pack_rows(l->rows, blocks, out, error)
+                                        : hw_row_blocks_pack(blocks, l->rows, &l->whole, first, out, error);
     if (l->whole.scattered)
         hw_dataset_drop_entries(l->rows); /* all of them are in pieces */
     status = hw_cluster_agree(l->cluster, status, error);
     if (status == HAWSER_OK)
         status = hw_cluster_hand_over(l->cluster, out, in, error);
     hw_bytes_free(out, l->nodes);
-    if (status == HAWSER_OK && is_array(l))
+    if (status == HAWSER_OK && hw_loading_is_array(l))
         status = hw_array_fill_rows(blocks, &l->whole, in, l->nodes, error);
     else if (status == HAWSER_OK)
         status = l->whole.scattered ? hw_row_blocks_merge(blocks, &l->whole, in, l->nodes, name, error)
@@ -336,7 +336,7 @@ static hawser_status count_moved(const hw_loading *l, const struct hw_row_blocks
     const hawser_matrix *A = &l->rows->matrix;
     uint64_t own = 0, moved = 0;
     hw_bytes *in = NULL;
-    if (is_array(l))
+    if (hw_loading_is_array(l))
         own = hw_array_leaving(l->rows, blocks);
     else if (!l->whole.scattered)
         own = hw_row_blocks_leaving(blocks, first, A->rows);
@@ -431,7 +431,8 @@ hawser_status hw_loading_by_row(hw_loading *l, const char *name, hawser_error *e
     l->dataset->figures.seconds = l->rows->figures.seconds;
     uint64_t read = l->rows->figures.memory_estimate;
     l->dataset->figures.memory_estimate = read > l->estimate ? read : l->estimate;
-    return hw_loading_sides(l, blocks, error);
+    HAWSER_TRY(hw_cluster_agree(l->cluster, hw_loading_sides(l, blocks, error), error));
+    return hw_source_keep(l, l->dataset, true, error);
 }
 
 hawser_status hw_loading_cut_whole(hw_loading *l, hawser_error *error)
@@ -464,7 +465,8 @@ hawser_status hw_loading_cut_whole(hw_loading *l, hawser_error *error)
     free(stored);
     if (l->rows->residence == NULL)
         hw_row_blocks_free(blocks);
-    return status;
+    status = hw_cluster_agree(l->cluster, status, error);
+    return status == HAWSER_OK ? hw_source_keep(l, l->rows, false, error) : status;
 }
 
 hawser_status hw_load_rows_alone(hawser_job *job, const char *const *paths, size_t count, const hawser_load *load,
@@ -491,5 +493,10 @@ hawser_status hw_load_rows_alone(hawser_job *job, const char *const *paths, size
     cut_whole(&(*dataset)->matrix, job->settings.blocks, bounds);
     (*dataset)->cut = bounds;
     (*dataset)->cut_blocks = job->settings.blocks;
-    return HAWSER_OK;
+    status = hw_source_keep(&l, *dataset, false, error);
+    if (status != HAWSER_OK) {
+        hawser_dataset_free(*dataset);
+        *dataset = NULL;
+    }
+    return status;
 }

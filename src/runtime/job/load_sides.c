@@ -32,17 +32,15 @@ static bool is_usable(const side_file *side)
     return A->rows == 0 || (A->layout == HAWSER_DENSE && A->type == HAWSER_F64);
 }
 
-/* Reads this node's part. A part that cannot be read is no error yet: then all nodes read the whole file, which says what is wrong with it. */
-static void read_part(const hw_loading *l, side_file *side)
+/* Reads this node's part. */
+static hawser_status read_part(const hw_loading *l, side_file *side, hawser_error *error)
 {
-    hawser_error unused = {0};
     hawser_load load = {.target = "none",
                         .categories = side->several ? "none" : NULL,
                         .threads = l->load->threads,
                         .part = l->self,
                         .parts = l->nodes};
-    if (hw_load_within(&side->path, 1, &load, l->limit, &side->part, &unused) != HAWSER_OK)
-        side->part = NULL;
+    return hw_load_within(&side->path, 1, &load, l->limit, &side->part, error);
 }
 
 /* Finds the place of this part among those of all nodes. *fits: the parts have one number (or several) for each row of the whole. */
@@ -136,37 +134,112 @@ static hawser_status distribute(hw_loading *l, side_file *side, struct hw_row_bl
     return trade_numbers(l, side, blocks, error);
 }
 
-/* Reads a file in parts; *spec becomes NULL if that has been done. */
-static hawser_status read_side(hw_loading *l, struct hw_row_blocks *blocks, unsigned kind, const char **spec,
+/* Reads a file in parts, if that is possible, and notes it in l->sides. */
+static hawser_status read_side(hw_loading *l, struct hw_row_blocks *blocks, unsigned kind, const char *path,
                                hawser_error *error)
 {
     bool done = false;
-    side_file side = {.path = *spec, .kind = kind, .several = kind == HW_BESIDE_TARGET && l->load->outputs};
-    if (*spec == NULL || strcmp(*spec, "none") == 0 || !hw_is_file(*spec) || l->dataset->figures.rows_dropped > 0)
+    side_file side = {.path = path, .kind = kind, .several = kind == HW_BESIDE_TARGET && l->load->outputs};
+    if (path == NULL || strcmp(path, "none") == 0 || !hw_is_file(path) || l->dataset->figures.rows_dropped > 0)
         return HAWSER_OK;
-    read_part(l, &side);
+    hawser_error unused = {0};
+    if (read_part(l, &side, &unused) != HAWSER_OK)
+        side.part = NULL; /* no error yet: then all nodes read the whole file, which says what is wrong with it */
     hawser_status status = distribute(l, &side, blocks, &done, error);
     hawser_dataset_free(side.part);
     if (done)
-        *spec = NULL;
+        l->sides |= 1U << kind;
     return status;
+}
+
+/* Returns the load without what came with the rows and what was read in parts. */
+static hawser_load rest_of(const hw_loading *l)
+{
+    hawser_load rest = *l->load;
+    if (l->whole.has_target || rest.target_optional || (l->sides & 1U << HW_BESIDE_TARGET) != 0)
+        rest.target = NULL;
+    if (l->whole.has_weights || (l->sides & 1U << HW_BESIDE_WEIGHTS) != 0)
+        rest.weights = NULL;
+    if (l->whole.has_offset || (l->sides & 1U << HW_BESIDE_OFFSET) != 0)
+        rest.offset = rest.exposure = NULL;
+    return rest;
 }
 
 hawser_status hw_loading_sides(hw_loading *l, struct hw_row_blocks *blocks, hawser_error *error)
 {
-    hawser_load side = *l->load;
-    const char *offset = hw_load_offset(l->load);
-    if (l->whole.has_target || l->load->target_optional)
-        side.target = NULL;
-    if (l->whole.has_weights)
-        side.weights = NULL;
-    if (l->whole.has_offset)
-        offset = NULL;
-    HAWSER_TRY(read_side(l, blocks, HW_BESIDE_TARGET, &side.target, error));
-    HAWSER_TRY(read_side(l, blocks, HW_BESIDE_WEIGHTS, &side.weights, error));
-    HAWSER_TRY(read_side(l, blocks, HW_BESIDE_OFFSET, &offset, error));
-    if (offset == NULL)
-        side.offset = side.exposure = NULL;
-    HAWSER_TRY(hw_load_sides(l->dataset, &side, l->limit, error));
+    hawser_load all = rest_of(l);
+    HAWSER_TRY(read_side(l, blocks, HW_BESIDE_TARGET, all.target, error));
+    HAWSER_TRY(read_side(l, blocks, HW_BESIDE_WEIGHTS, all.weights, error));
+    HAWSER_TRY(read_side(l, blocks, HW_BESIDE_OFFSET, hw_load_offset(&all), error));
+    hawser_load rest = rest_of(l);
+    HAWSER_TRY(hw_load_sides(l->dataset, &rest, l->limit, error));
     return hw_row_blocks_take(blocks, l->dataset, error);
+}
+
+/* ------------------------------------------------------------------------------------------------------ again ---- */
+
+/* Adds the numbers of one part to `pieces`, in which [0] stays empty. side->first is the row of the part's first number. */
+static hawser_status take_again(hw_loading *l, side_file *side, size_t columns, const struct hw_row_blocks *from,
+                                hw_bytes *pieces, hawser_error *error)
+{
+    hw_bytes out[2] = {{0}, {0}};
+    HAWSER_TRY(read_part(l, side, error));
+    if (!is_usable(side) || (side->part->matrix.rows != 0 && side->part->matrix.cols != columns))
+        return hawser_fail(error, HAWSER_INTERNAL, "%s: does not have the numbers that it had", side->path);
+    side->part->matrix.cols = columns;
+    HAWSER_TRY(check_numbers(l, side, error));
+    hawser_status status = hw_beside_pack(from, &side->part->matrix, side->first, out, error);
+    pieces[1 + l->self] = out[0];
+    free(out[1].data);
+    side->first += side->part->matrix.rows;
+    return status;
+}
+
+static hawser_status read_side_again(hw_loading *l, side_file *side, const struct hw_row_blocks *from,
+                                     struct hw_row_blocks *to, hawser_error *error)
+{
+    hw_bytes *pieces = NULL;
+    size_t columns = side->kind == HW_BESIDE_TARGET ? l->dataset->outputs_by_block : 1;
+    HAWSER_TRY(HW_NEW(&pieces, l->nodes + 1, "numbers of a block's rows", error));
+    hawser_status status = HAWSER_OK;
+    for (l->self = 0; l->self < l->nodes && status == HAWSER_OK; l->self++) {
+        status = take_again(l, side, columns, from, pieces, error);
+        hawser_dataset_free(side->part);
+        side->part = NULL;
+    }
+    const hawser_matrix none = {.cols = columns};
+    if (status == HAWSER_OK)
+        status = hw_beside_fill(to, side->kind, &none, 0, pieces, l->nodes + 1, error);
+    hw_bytes_free(pieces, l->nodes + 1);
+    return status;
+}
+
+/* Reads whole files of numbers, of which the block keeps its own. */
+static hawser_status read_rest_again(hw_loading *l, struct hw_row_blocks *to, hawser_error *error)
+{
+    hawser_dataset *numbers = NULL;
+    hawser_load rest = rest_of(l);
+    rest.names = NULL;
+    HAWSER_TRY(hw_dataset_new(&numbers, error));
+    numbers->matrix.rows = l->dataset->matrix.rows;
+    numbers->figures.rows_dropped = l->dataset->figures.rows_dropped;
+    hawser_status status = hw_load_sides(numbers, &rest, l->limit, error);
+    if (status == HAWSER_OK)
+        status = hw_row_blocks_take(to, numbers, error);
+    hawser_dataset_free(numbers);
+    return status;
+}
+
+hawser_status hw_loading_sides_again(hw_loading *l, const struct hw_row_blocks *from, struct hw_row_blocks *to,
+                                     hawser_error *error)
+{
+    const char *const paths[] = {[HW_BESIDE_TARGET] = l->load->target,
+                                 [HW_BESIDE_WEIGHTS] = l->load->weights,
+                                 [HW_BESIDE_OFFSET] = hw_load_offset(l->load)};
+    for (unsigned kind = HW_BESIDE_TARGET; kind <= HW_BESIDE_OFFSET; kind++) {
+        side_file side = {.path = paths[kind], .kind = kind, .several = kind == HW_BESIDE_TARGET && l->load->outputs};
+        if ((l->sides & 1U << kind) != 0)
+            HAWSER_TRY(read_side_again(l, &side, from, to, error));
+    }
+    return read_rest_again(l, to, error);
 }

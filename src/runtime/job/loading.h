@@ -22,7 +22,14 @@ typedef struct hw_loading {
     uint64_t *offsets;
     hw_owners owners; /* of each column */
     hawser_dataset *dataset;
+    bool as_table;  /* some node has met words, so that all have read tables */
+    unsigned sides; /* bit HW_BESIDE_TARGET ...: this is in a file of its own, which the nodes have read in parts */
 } hw_loading;
+
+/* Reads the part of node `self`; its table, if it has one, waits for hw_loading_settle. */
+hawser_status hw_loading_read(hw_loading *l, bool as_table, hawser_error *error) HAWSER_MUST_USE;
+/* Makes rows of the table that was read. The schema (NULL: numbers only) is that of the whole input; l->rows has it from then on. */
+hawser_status hw_loading_settle(hw_loading *l, hawser_schema *schema, hawser_error *error) HAWSER_MUST_USE;
 
 /* Sends data to all nodes and receives theirs; the caller frees *in by hw_bytes_free, also after a failure. */
 hawser_status hw_loading_gather(const hw_loading *l, const void *data, size_t length, hw_bytes **in,
@@ -41,8 +48,19 @@ hawser_status hw_loading_count(hw_loading *l, hawser_error *error) HAWSER_MUST_U
 
 /* Makes the dataset, whose rows are held by block, once the nodes agree on the sizes of the whole. Collective. */
 hawser_status hw_loading_by_row(hw_loading *l, const char *name, hawser_error *error) HAWSER_MUST_USE;
+/* Returns whether the nodes have read ranges of a Matrix Market array, column by column. */
+static inline bool hw_loading_is_array(const hw_loading *l)
+{
+    return l->whole.scattered && l->whole.layout == HAWSER_DENSE_ROWS;
+}
+/* Replaces missing numbers of rows by the means of their columns. */
+void hw_loading_put_means(const hawser_dataset *rows, const double *means);
 /* load_sides.c: reads what is in files of its own, in parts where they can be; what came with the rows is not looked for there. Collective. */
 hawser_status hw_loading_sides(hw_loading *l, struct hw_row_blocks *blocks, hawser_error *error) HAWSER_MUST_USE;
+/* Reads again what of these files belongs to the rows of one block: the parts of all nodes, one after the other, and whole files that were read by
+ * every node. `from` and `to` as in source.c. l->dataset is the dataset that was loaded. */
+hawser_status hw_loading_sides_again(hw_loading *l, const struct hw_row_blocks *from, struct hw_row_blocks *to,
+                                     hawser_error *error) HAWSER_MUST_USE;
 
 /* Reduces an input that every node has read as a whole (l->rows) to the rows of this node's blocks. */
 hawser_status hw_loading_cut_whole(hw_loading *l, hawser_error *error) HAWSER_MUST_USE;

@@ -1,0 +1,12 @@
+/* block_digest.h - a digest of the rows of a block, with what belongs to them. */
+#ifndef HW_DATA_SHARE_BLOCK_DIGEST_H
+#define HW_DATA_SHARE_BLOCK_DIGEST_H
+
+#include "data/share/blocks.h"
+
+/* The matrix has rows side by side. beside[kind] has a number per row, or is NULL. */
+uint64_t hw_rows_digest(const hawser_matrix *A, const double *const beside[HW_BESIDE_MOST]);
+/* The same of what belongs to the rows alone. */
+uint64_t hw_beside_digest(size_t rows, const double *const beside[HW_BESIDE_MOST]);
+
+#endif
