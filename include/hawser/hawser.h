@@ -229,6 +229,44 @@ typedef struct hawser_until {
  *  changed up to clock t - s, under tap what has arrived. docs/guarantees.md has the rules, and what the plan refuses. */
 HAWSER_API hawser_operator *hawser_loop(hawser_operator *parent, const char *name, hawser_until until, hawser_sync sync);
 
+/* ------------------------------------------------------------------------------------------------------- CoCoA ---- */
+/* Minimises f(A alpha) + sum over j of g_j(alpha_j), where the gradient of f changes at most by 1/tau of the distance (ALT section 2.1.3, Algorithm 3;
+ * Smith et al. 2016, arXiv:1611.02189). Each block owns some of the coordinates alpha_j: a local state. v = A alpha is a replicated state. In a round,
+ * a local solver of the user's improves the coordinates of a block. */
+
+/** The subproblem of a block in a round (ALT eq. 2.7): to make
+ *      grad f(v)^T A d + sigma' / (2 tau) |A d|^2 + sum over own j of g_j(alpha_j + d_j)
+ *  smaller by the steps d of its own coordinates. The better the solver solves it (Theta), the fewer rounds are needed, but any improvement will do. A
+ *  step d_j changes what the subproblem shows, so with f(v) = |v - y|^2 / 2 its gradient in d_j is A_j^T (v - y) + g_j'(alpha_j). With another f, it
+ *  is A_j^T (grad f(v0) + (v - v0) / tau) + g_j'(alpha_j), where v0 is the v that the solver was called with. */
+typedef struct hawser_subproblem {
+    const hawser_matrix *A;    /**< this block's part; a column belongs to each coordinate, or a row if A is split by row */
+    size_t coordinates, first; /**< how many are its own (0 is possible), and the number of the first one in alpha */
+    size_t size;               /**< numbers of v */
+    const double *alpha;       /**< the own coordinates: alpha + d */
+    const double *v;           /**< v + sigma' A d; without steps, v as this block knows it */
+    double sigma;              /**< sigma' in force */
+} hawser_subproblem;
+
+/** Moves own coordinate j, which counts from 0: d_j += step, so that alpha[j] changes by step, and v by sigma' step A_j. A j beyond the own coordinates
+ *  fails the unit. Costs one pass over the entries of A_j. */
+HAWSER_API void hawser_subproblem_step(hawser_subproblem *subproblem, size_t j, double step);
+
+/** A local solver: it reads the subproblem and takes steps. The context has the states that hawser_cocoa declares. It returns what a unit returns. */
+typedef hawser_status hawser_local_solver(hawser_context *context, hawser_subproblem *subproblem);
+
+/** Adds a unit that has `solver` solve each block's subproblem, a round per clock. `alpha` is a local state of f64, one number per coordinate, along a
+ *  data state A that is split HAWSER_BY_COLUMN or HAWSER_BY_ROW. `v` is a replicated state of f64, with as many numbers as A has rows, or columns if it
+ *  is split HAWSER_BY_ROW. Its rule has gamma (damping) and sigma' (gain): see hawser_cocoa_rule. Ties alpha to v, and derives v from all local
+ *  states that a call of hawser_cocoa has tied to it; the program calls neither hawser_tie nor hawser_derive. `reads` are further states that the
+ *  solver reads, or NULL. */
+HAWSER_API hawser_operator *hawser_cocoa(hawser_operator *loop, const char *name, hawser_local_solver *solver,
+                                         hawser_state *alpha, hawser_state *v, hawser_state *const *reads);
+
+/** Returns a safe rule for v in a loop with this sync: gamma as given, and sigma' = gamma K (s + 1) for K workers and staleness s. gamma 1 adds the steps
+ *  of the blocks (CoCoA+), 1/K averages them (CoCoA); 0 takes what --merge says. Under tap no staleness is safe for certain; s is 8 then. */
+HAWSER_API hawser_rule hawser_cocoa_rule(const hawser_job *job, double gamma, hawser_sync sync);
+
 /* ------------------------------------------------------------------------------------------------- inside a unit ---- */
 /* A pointer stays valid until the unit returns; its contents change only in hawser_yield and hawser_publish. Access to a state
  * that the unit did not declare fails with the state's name: the call returns HAWSER_BAD_PROGRAM or NULL, and the run fails whatever the unit

@@ -29,6 +29,7 @@ struct hawser_state {
     hawser_state *along;
     hawser_state *tied_to;
     hawser_unit_function *rebuild;
+    bool coordinates;                   /* local: v = A alpha is derived from it (hawser_cocoa) */
     const struct hw_function *function; /* stored: combines the updates of all blocks; NULL: each share has one writer */
     double parameters[8];
     size_t expected; /* entries that a run is expected to use; 0: all */
@@ -46,6 +47,8 @@ struct hawser_operator {
     size_t reduces;                  /* unit: most numbers of one hawser_allreduce; 0: it makes none */
     size_t expected, expected_clock; /* if it reduces: numbers at a time, and in a clock, that a run is expected to reduce */
     hawser_unit_function *function;
+    hawser_local_solver *solver;     /* unit: what hawser_cocoa has it call */
+    const hawser_state *coordinates; /* those that the solver changes */
     hawser_state **reads, **updates; /* unit: lists that end with NULL */
     hawser_until until;
     hawser_sync sync;
