@@ -242,7 +242,8 @@ static const work works[] = {
     {"poisson", SPARSE, {"certify-every", "3", "lambda-ratio", "0.05", "max-clocks", "100", NULL}},
     {"kmeans", DENSE, {"clusters", "4", "starts", "2", "tol", "0", NULL}}, /* ends when no row moves */
     {"kmeans", DENSE, {"clusters", "3", "batch", "20", "epochs", "4", NULL}},
-    {"svm", DENSE, {"C", "0.1", "max-iterations", "30", NULL}},
+    {"svm", DENSE, {"C", "0.1", "solver", "dual", "max-iterations", "30", NULL}},
+    {"svm", DENSE, {"C", "0.1", "tol", "0", "max-iterations", "60", NULL}}, /* the best model is not the last one */
     {"svm", DENSE, {"loss", "squared-hinge", "solver", "primal", "tol", "0", NULL}}, /* ends where no step improves it */
     {"softmax", DENSE, {"lambda-ratio", "0.05", "l1-ratio", "0.5", NULL}},
     {"logistic", LARGE, {"lambda-ratio", "0.001", "l1-ratio", "0.05", "tol", "1e-5", NULL}}, /* all blocks solve it together */

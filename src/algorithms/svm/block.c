@@ -8,7 +8,8 @@ uint64_t hw_svm_block_bytes(const hw_svm *svm, uint64_t rows)
 {
     uint64_t width = svm->X->cols + 1, problems = svm->problems;
     if (svm->primal)
-        return rows * 8 * (2 * problems + 1) + 8 * (problems * (9 * width + 2 * HW_SVM_TILE + 5) + width) +
+        return rows * 8 * ((svm->squared ? 2 : 3) * problems + 1) +
+               8 * (problems * (10 * width + 2 * HW_SVM_TILE + 5) + width) +
                problems * (sizeof(hw_svm_memory) + sizeof(hw_svm_line) + 16);
     return rows * 8 * (problems + 4) + width * 8 * (3 * problems + 1) + problems * sizeof(hw_svm_memory);
 }
@@ -32,21 +33,21 @@ static bool new_primal(hw_svm_block *b)
 {
     hw_svm_primal *q = &b->primal;
     size_t n = b->X.rows, k = b->svm->problems, all = k * b->width;
-    double **models[] = {&q->W, &q->gradient, &q->step, &q->residual, &q->direction, &q->conditioned, &q->packed};
+    double **models[] = {&q->W, &q->best, &q->gradient, &q->step, &q->residual, &q->direction, &q->conditioned, &q->packed};
     bool made = true;
     for (size_t a = 0; a < sizeof models / sizeof *models; a++)
         made = (*models[a] = calloc(all, sizeof(double))) != NULL && made;
-    q->before = q->residual;
     q->squares = calloc(b->width, sizeof *q->squares);
     q->margins = calloc(n * k + 1, sizeof *q->margins);
-    q->moves = calloc(n * k + 1, sizeof *q->moves);
+    q->moves = q->bends = calloc(n * k + 1, sizeof *q->moves);
+    q->centres = b->svm->squared ? NULL : calloc(n * k + 1, sizeof *q->centres);
     q->tile = calloc(2 * HW_SVM_TILE * k, sizeof *q->tile);
     q->reduced = calloc(hw_svm_primal_reduces(b->svm), sizeof *q->reduced);
     q->lines = calloc(k, sizeof *q->lines);
     q->open = calloc(k, sizeof *q->open);
     q->running = calloc(k, sizeof *q->running);
-    return made && q->squares != NULL && q->margins != NULL && q->moves != NULL && q->tile != NULL && q->reduced != NULL &&
-           q->lines != NULL && q->open != NULL && q->running != NULL;
+    return made && q->squares != NULL && q->margins != NULL && q->moves != NULL && (b->svm->squared || q->centres != NULL) &&
+           q->tile != NULL && q->reduced != NULL && q->lines != NULL && q->open != NULL && q->running != NULL;
 }
 
 static hawser_status new_memory(hw_svm_block *b, hawser_error *error)
@@ -58,7 +59,7 @@ static hawser_status new_memory(hw_svm_block *b, hawser_error *error)
     if (!made || b->memory == NULL || b->squares == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu rows and %zu models of %zu columns", n, k, b->X.cols);
     for (size_t p = 0; p < k; p++)
-        b->memory[p] = (hw_svm_memory){.low = -INFINITY, .high = INFINITY};
+        b->memory[p] = (hw_svm_memory){.low = -INFINITY, .high = INFINITY, .gap = INFINITY};
     return HAWSER_OK;
 }
 
@@ -105,7 +106,7 @@ void hw_svm_block_release(void *scratch)
     void *all[] = {b->memory,  b->beta,  b->w,        b->best,      b->squares,     b->margins, b->view,
                    b->reduced, b->order, b->active,   q->W,         q->gradient,    q->squares, q->margins,
                    q->moves,   q->step,  q->residual, q->direction, q->conditioned, q->packed,  q->tile,
-                   q->reduced, q->lines, q->open,     q->running};
+                   q->reduced, q->lines, q->open,     q->running,   q->best,        q->centres};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         free(all[k]);
 }
@@ -123,6 +124,9 @@ void hw_svm_block_visit(hawser_record *record, hawser_context *context)
     hawser_record_bytes(record, b->memory, k * sizeof *b->memory);
     if (b->svm->primal) {
         hawser_record_bytes(record, b->primal.W, all * sizeof *b->primal.W);
+        hawser_record_bytes(record, b->primal.best, all * sizeof *b->primal.best);
+        if (!b->svm->squared)
+            hawser_record_bytes(record, b->primal.centres, k * b->X.rows * sizeof *b->primal.centres);
         hawser_record_bytes(record, b->primal.gradient, all * sizeof *b->primal.gradient);
         hawser_record_bytes(record, b->primal.squares, b->width * sizeof *b->primal.squares);
         return;

@@ -10,15 +10,19 @@ typedef struct hw_svm_memory {
     double centre;    /* the intercept that the next one is held near */
     double low, high; /* the best dual and primal objective so far */
     double slope;     /* primal: norm of the first gradient */
+    double width;     /* primal: h_i is width / c_i */
+    double gap;       /* primal: the gap that `idle` counts from */
+    uint64_t idle;    /* primal: iterations without a smaller gap */
     bool done;        /* their gap is small enough */
-    bool stuck;       /* primal: no smaller objective was found */
+    bool stuck;       /* primal: no smaller gap was found */
 } hw_svm_memory;
 
 enum { HW_SVM_TILE = 128 }; /* rows that are multiplied at a time */
 
 /* What conjugate gradients and the line search keep of one problem during a step. */
 typedef struct hw_svm_line {
-    double rate, first, next, curvature, share;
+    double bends; /* sum of the losses' second derivatives */
+    double rate, first, share;
     double length, low, high; /* of the step, and a bracket of the best one */
     double along, square;     /* slope along the step at 0, without the losses; square of the step's coefficients */
     bool found;
@@ -28,13 +32,15 @@ typedef struct hw_svm_line {
 typedef struct hw_svm_primal {
     /* Remembered. */
     double *W, *gradient;
+    double *best;    /* the models of memory->high */
+    double *centres; /* rows x problems: of the dual variables; NULL for squared losses, where they are 0 */
     double *squares; /* weighted means of the columns' squares */
     /* Caches. */
     bool fresh;      /* the margins are those of W */
     double *margins; /* rows x problems, with the intercept */
     double *moves;   /* likewise: what the whole step adds to the margins */
+    double *bends;   /* likewise, before the moves, in the same array: the losses' second derivatives */
     double *step, *residual, *direction, *conditioned, *packed;
-    double *before;  /* W before the step: the array of `residual`, which is free by then */
     double *tile;    /* HW_SVM_TILE x 2 problems */
     double *reduced; /* hw_svm_primal_reduces */
     hw_svm_line *lines;
@@ -72,7 +78,7 @@ uint64_t hw_svm_block_bytes(const hw_svm *svm, uint64_t rows);
 /* Returns the most numbers that the primal reduces at a time. */
 static inline size_t hw_svm_primal_reduces(const hw_svm *svm)
 {
-    return svm->problems * (2 * (svm->X->cols + 1) + 5);
+    return svm->problems * (2 * (svm->X->cols + 1) + 6);
 }
 
 /* Returns the example weight of a row of the block. */

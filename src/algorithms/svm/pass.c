@@ -72,6 +72,20 @@ void hw_svm_move(hw_svm_block *b, const size_t *list, size_t count)
     multiply_all(b, b->primal.step, list, count, b->primal.moves);
 }
 
+/* The part of a row in a problem of the primal. */
+typedef struct stake {
+    hw_svm_row row;
+    double h, centre, beta; /* beta: at the margin */
+} stake;
+
+static stake stake_of(const hw_svm_block *b, size_t i, size_t problem, double margin)
+{
+    hw_svm_row row = hw_svm_row_at(b, problem, i);
+    double centre = b->svm->squared ? 0.0 : b->primal.centres[i * b->svm->problems + problem];
+    double h = b->memory[problem].width / row.c;
+    return (stake){row, h, centre, hw_svm_beta(b->svm, &row, centre, h, margin)};
+}
+
 /* Stores the dual variables of a row, positive ones first, and adds to the scalars. */
 static void take_row(const hw_svm_block *b, size_t i, const size_t *list, size_t count, double *R, double *scalars)
 {
@@ -80,14 +94,14 @@ static void take_row(const hw_svm_block *b, size_t i, const size_t *list, size_t
     if (!(hw_svm_weight(b, i) > 0.0))
         return;
     for (size_t s = 0; s < count; s++) {
-        hw_svm_row row = hw_svm_row_at(b, list[s], i);
-        double over = hw_svm_short(b->svm, &row, margins[list[s]]), beta = 2.0 * row.c * over;
-        double *to = scalars + s * HW_SVM_SCALARS;
-        size_t side = over < 0.0;
-        R[side * count + s] = beta;
-        to[HW_SVM_LOSS] += row.c * over * over;
-        to[HW_SVM_TARGET + side] += beta * row.y;
-        to[HW_SVM_SQUARE + side] += row.h * beta * beta;
+        stake at = stake_of(b, i, list[s], margins[list[s]]);
+        double *to = scalars + s * HW_SVM_SCALARS, moved = at.beta - at.centre;
+        size_t side = at.beta < 0.0;
+        R[side * count + s] = at.beta;
+        to[HW_SVM_LOSS] += at.row.c * hw_svm_loss(b->svm, &at.row, margins[list[s]]);
+        to[HW_SVM_TARGET + side] += at.beta * at.row.y;
+        to[HW_SVM_SQUARE + side] += at.row.h * at.beta * at.beta;
+        to[HW_SVM_MOVED] += at.h * moved * moved;
     }
 }
 
@@ -104,13 +118,46 @@ void hw_svm_look(hw_svm_block *b, const size_t *list, size_t count)
     }
 }
 
+void hw_svm_recentre(hw_svm_block *b, const size_t *list, size_t count)
+{
+    size_t k = b->svm->problems;
+    for (size_t i = 0; i < b->X.rows; i++)
+        for (size_t s = 0; s < count && hw_svm_weight(b, i) > 0.0; s++)
+            b->primal.centres[i * k + list[s]] = stake_of(b, i, list[s], b->primal.margins[i * k + list[s]]).beta;
+}
+
 /* Returns the second derivative of a row's loss; 0 where it has none. */
 static double bend_of(const hw_svm_block *b, size_t i, size_t problem, double margin)
 {
     if (!(hw_svm_weight(b, i) > 0.0))
         return 0.0;
-    hw_svm_row row = hw_svm_row_at(b, problem, i);
-    return hw_svm_short(b->svm, &row, margin) != 0.0 ? 2.0 * row.c : 0.0;
+    stake at = stake_of(b, i, problem, margin);
+    return hw_svm_bends_at(&at.row, at.beta) ? 1.0 / at.h : 0.0;
+}
+
+void hw_svm_bends(hw_svm_block *b, const size_t *list, size_t count)
+{
+    hw_svm_primal *q = &b->primal;
+    size_t k = b->svm->problems;
+    memset(q->reduced, 0, count * sizeof *q->reduced);
+    for (size_t i = 0; i < b->X.rows; i++)
+        for (size_t s = 0; s < count; s++)
+            q->reduced[s] += q->bends[i * k + list[s]] = bend_of(b, i, list[s], q->margins[i * k + list[s]]);
+}
+
+/* Passes over the rows with a bend alone. */
+static void bend_one(hw_svm_block *b, size_t problem)
+{
+    hw_svm_primal *q = &b->primal;
+    size_t k = b->svm->problems, d = b->X.cols;
+    for (size_t i = 0; i < b->X.rows; i++) {
+        double bend = q->bends[i * k + problem];
+        if (bend == 0.0)
+            continue;
+        double product = bend * (hawser_row_dot(&b->X, i, q->packed) + q->packed[d]);
+        hawser_row_axpy(&b->X, i, product, q->reduced);
+        q->reduced[d] += product;
+    }
 }
 
 void hw_svm_bend(hw_svm_block *b, const size_t *list, size_t count)
@@ -119,22 +166,17 @@ void hw_svm_bend(hw_svm_block *b, const size_t *list, size_t count)
     size_t k = b->svm->problems;
     pack(b, q->direction, list, count);
     memset(q->reduced, 0, b->width * count * sizeof *q->reduced);
+    if (count == 1) {
+        bend_one(b, list[0]);
+        return;
+    }
     for (strip t = {0}; next_tile(b, &t);) {
         multiply(b, &t, count);
         for (size_t i = 0; i < t.count; i++)
             for (size_t s = 0; s < count; s++)
-                q->tile[i * count + s] *= bend_of(b, t.begin + i, list[s], q->margins[(t.begin + i) * k + list[s]]);
+                q->tile[i * count + s] *= q->bends[(t.begin + i) * k + list[s]];
         accumulate(b, &t, q->tile, count);
     }
-}
-
-void hw_svm_bends(hw_svm_block *b, const size_t *list, size_t count)
-{
-    hw_svm_primal *q = &b->primal;
-    memset(q->reduced, 0, count * sizeof *q->reduced);
-    for (size_t i = 0; i < b->X.rows; i++)
-        for (size_t s = 0; s < count; s++)
-            q->reduced[s] += bend_of(b, i, list[s], q->margins[i * b->svm->problems + list[s]]);
 }
 
 void hw_svm_slope(hw_svm_block *b, const size_t *list, size_t count)
@@ -146,11 +188,10 @@ void hw_svm_slope(hw_svm_block *b, const size_t *list, size_t count)
             continue;
         for (size_t s = 0; s < count; s++) {
             size_t at = i * b->svm->problems + list[s];
-            hw_svm_row row = hw_svm_row_at(b, list[s], i);
             double move = q->moves[at], margin = q->margins[at] + q->lines[list[s]].length * move;
-            double over = hw_svm_short(b->svm, &row, margin);
-            q->reduced[2 * s] -= 2.0 * row.c * over * move;
-            q->reduced[2 * s + 1] += over != 0.0 ? 2.0 * row.c * move * move : 0.0;
+            stake own = stake_of(b, i, list[s], margin);
+            q->reduced[2 * s] -= own.beta * move;
+            q->reduced[2 * s + 1] += hw_svm_bends_at(&own.row, own.beta) ? move * move / own.h : 0.0;
         }
     }
 }

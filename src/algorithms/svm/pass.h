@@ -6,18 +6,20 @@
 
 /* Computes the margins of W. */
 void hw_svm_refresh(hw_svm_block *block, const size_t *list, size_t count);
-/* Computes the margins of W, and in `reduced` the block's share of sums over the rows, with dual variables beta_i = -c_i loss'(margin_i):
+/* Computes the margins of W, and in `reduced` the block's share of sums over the rows, with the dual variables of the margins:
  * (columns + 1) x 2 count numbers, of which the first `count` of a row are sums of beta_i x_i over positive beta_i, the others over negative
  * ones; then HW_SVM_SCALARS numbers per problem. */
 void hw_svm_look(hw_svm_block *block, const size_t *list, size_t count);
-enum { HW_SVM_LOSS, HW_SVM_TARGET, HW_SVM_SQUARE = HW_SVM_TARGET + 2, HW_SVM_SCALARS = HW_SVM_SQUARE + 2 };
-/* Computes the product of the losses' second derivative at the margins with `direction`: (columns + 1) x count numbers. */
+enum { HW_SVM_LOSS, HW_SVM_TARGET, HW_SVM_SQUARE = HW_SVM_TARGET + 2, HW_SVM_MOVED = HW_SVM_SQUARE + 2, HW_SVM_SCALARS };
+/* Makes the dual variables of the margins the centres, from the list's problems on. */
+void hw_svm_recentre(hw_svm_block *block, const size_t *list, size_t count);
+/* Computes `bends`, and their sums: `count` numbers. */
+void hw_svm_bends(hw_svm_block *block, const size_t *list, size_t count);
+/* Computes the product of the losses' second derivative, from `bends`, with `direction`: (columns + 1) x count numbers. */
 void hw_svm_bend(hw_svm_block *block, const size_t *list, size_t count);
 /* Computes `moves` from `step`. */
 void hw_svm_move(hw_svm_block *block, const size_t *list, size_t count);
 /* Computes the first and the second derivative of the losses along `moves`, at the length of each line: 2 x count numbers. */
 void hw_svm_slope(hw_svm_block *block, const size_t *list, size_t count);
-/* Computes the sums of the losses' second derivatives at the margins: `count` numbers. */
-void hw_svm_bends(hw_svm_block *block, const size_t *list, size_t count);
 
 #endif

@@ -1,7 +1,11 @@
 /*
  * primal.c - the generalised second derivative of a squared loss is that of the rows with loss, so Newton's method ends after some steps. Its
- * equations are solved by conjugate gradients with a diagonal preconditioner; the length of the step is exact (Keerthi and DeCoste 2005). The
- * certificate takes the dual variables from the losses' derivatives. A free intercept makes them add up to zero: the heavier side is scaled.
+ * equations are solved by conjugate gradients with a diagonal preconditioner; the length of the step is exact (Keerthi and DeCoste 2005).
+ *
+ * The other losses have kinks. The augmented Lagrangian rounds each by a quadratic piece that is `width` wide, around a centre of the row's dual
+ * variable (Yan and Li 2020). Once Newton's method has nearly found the optimum, the dual variables become the centres, and the width is halved.
+ *
+ * The certificate takes the dual variables from the losses' derivatives. A free intercept makes them add up to zero: the heavier side is scaled.
  */
 #include "algorithms/svm/primal.h"
 
@@ -11,7 +15,7 @@
 #include "algorithms/svm/pass.h"
 #include "algorithms/svm/units.h"
 
-enum { CONJUGATE_MOST = 250, SEARCH_MOST = 30 };
+enum { CONJUGATE_MOST = 250, SEARCH_MOST = 40, IDLE_MOST = 50 };
 
 /* ---- the model's objective and bound ---- */
 
@@ -33,7 +37,10 @@ static double bound_of(const hw_svm_block *b, size_t s, size_t count)
         double w = factor[0] * sums[j * 2 * count] + factor[1] * sums[j * 2 * count + count];
         square += w * w;
     }
-    return linear > 0.0 && square > 0.0 ? 0.5 * linear * linear / square : 0.0;
+    if (!(linear > 0.0 && (square > 0.0 || !b->svm->squared)))
+        return 0.0;
+    double common = b->svm->squared || square > linear ? linear / square : 1.0; /* not past an end */
+    return common * linear - 0.5 * common * common * square;
 }
 
 /* Stores the gradient of a problem. Returns the objective. */
@@ -53,31 +60,74 @@ static double take_gradient(hw_svm_block *b, size_t s, size_t count, size_t prob
     return half + q->reduced[b->width * 2 * count + s * HW_SVM_SCALARS + HW_SVM_LOSS];
 }
 
-/* Looks at the step, or at the first model. Takes a step back that neither lowers the objective nor raises the bound. */
+/* Notes the objective and the bound of W, and whether there is more to do. */
+static void judge(hw_svm_block *b, size_t problem, double objective, double bound)
+{
+    hw_svm_memory *m = &b->memory[problem];
+    bool risen = objective > m->high * (1.0 + 1e-14) || (objective >= m->high && !(bound > m->low));
+    if (objective < m->high) {
+        m->high = objective;
+        for (size_t e = problem; e < b->width * b->svm->problems; e += b->svm->problems)
+            b->primal.best[e] = b->primal.W[e];
+    }
+    m->low = fmax(m->low, bound);
+    m->done = m->high - m->low <= b->svm->tolerance * m->high;
+    m->idle = m->high - m->low < 0.999 * m->gap ? 0 : m->idle + 1;
+    if (m->idle == 0)
+        m->gap = m->high - m->low;
+    m->stuck = b->svm->squared ? risen : m->idle >= IDLE_MOST;
+}
+
+/* Returns whether W is near enough to the optimum for these centres. */
+static bool is_settled(const hw_svm_block *b, size_t s, size_t count, size_t problem)
+{
+    size_t k = b->svm->problems, d = b->X.cols;
+    const double *last = b->primal.reduced + d * 2 * count + s;
+    double square = 0.0, sum = b->primal.gradient[d * k + problem], sides = last[0] - last[count];
+    double moved = b->primal.reduced[b->width * 2 * count + s * HW_SVM_SCALARS + HW_SVM_MOVED];
+    for (size_t e = problem; e < d * k; e += k)
+        square += b->primal.gradient[e] * b->primal.gradient[e];
+    return square <= moved && (sum * sum <= moved * b->primal.lines[problem].bends || fabs(sum) <= 1e-12 * sides);
+}
+
+static hawser_status sum_up(hawser_context *context, hw_svm_block *b, const size_t *list, size_t count)
+{
+    hw_svm_look(b, list, count);
+    return hawser_allreduce(context, b->primal.reduced, (b->width * 2 + HW_SVM_SCALARS) * count, HAWSER_SUM);
+}
+
+/* Gives these problems new centres, and computes their gradients. */
+static hawser_status renew(hawser_context *context, hw_svm_block *b, const size_t *list, size_t count)
+{
+    if (count == 0)
+        return HAWSER_OK;
+    hw_svm_recentre(b, list, count);
+    for (size_t s = 0; s < count; s++)
+        b->memory[list[s]].width *= 0.5;
+    HAWSER_TRY(sum_up(context, b, list, count));
+    for (size_t s = 0; s < count; s++)
+        take_gradient(b, s, count, list[s]);
+    return HAWSER_OK;
+}
+
+/* Looks at the step, or at the first model. */
 static hawser_status look(hawser_context *context, hw_svm_block *b, size_t count)
 {
     hw_svm_primal *q = &b->primal;
-    size_t k = b->svm->problems;
-    hw_svm_look(b, q->open, count);
-    HAWSER_TRY(hawser_allreduce(context, q->reduced, (b->width * 2 + HW_SVM_SCALARS) * count, HAWSER_SUM));
+    size_t settled = 0;
+    HAWSER_TRY(sum_up(context, b, q->open, count));
     for (size_t s = 0; s < count; s++) {
         size_t problem = q->open[s];
-        hw_svm_memory *m = &b->memory[problem];
         double bound = bound_of(b, s, count), objective = take_gradient(b, s, count, problem);
         if (!isfinite(objective))
             return hawser_unit_fail(
                 context, HAWSER_NOT_FINITE,
                 "the objective is not finite: the data have numbers that are too large; scale their columns");
-        m->stuck = objective > m->high * (1.0 + 1e-14) || (objective >= m->high && !(bound > m->low));
-        if (m->stuck)
-            for (size_t e = problem; e < b->width * k; e += k)
-                q->W[e] = q->before[e];
-        else
-            m->high = objective;
-        m->low = fmax(m->low, bound);
-        m->done = m->high - m->low <= b->svm->tolerance * m->high;
+        judge(b, problem, objective, bound);
+        if (!b->svm->squared && !b->memory[problem].done && is_settled(b, s, count, problem))
+            q->running[settled++] = problem;
     }
-    return HAWSER_OK;
+    return renew(context, b, q->running, settled);
 }
 
 /* ---- the step ---- */
@@ -98,6 +148,8 @@ static hawser_status find_conditions(hawser_context *context, hw_svm_block *b, s
     size_t k = b->svm->problems, d = b->X.cols;
     hw_svm_bends(b, q->open, count);
     HAWSER_TRY(hawser_allreduce(context, q->reduced, count, HAWSER_SUM));
+    for (size_t s = 0; s < count; s++)
+        q->lines[q->open[s]].bends = q->reduced[s];
     for (size_t j = 0; j <= d; j++)
         for (size_t s = 0; s < count; s++) {
             double bend = j < d ? 1.0 + q->squares[j] * q->reduced[s] : q->reduced[s];
@@ -106,13 +158,30 @@ static hawser_status find_conditions(hawser_context *context, hw_svm_block *b, s
     return HAWSER_OK;
 }
 
+/* Makes the larger part of the gradient the step: without a bend an intercept has no second derivative, and its best value may be far away. */
+static void step_without_bend(hw_svm_block *b, size_t problem)
+{
+    hw_svm_primal *q = &b->primal;
+    size_t k = b->svm->problems, last = b->X.cols * k + problem;
+    double square = 0.0, own = q->gradient[last] * q->gradient[last];
+    for (size_t e = problem; e < last; e += k)
+        square += q->gradient[e] * q->gradient[e];
+    for (size_t e = problem; e <= last; e += k)
+        q->step[e] = (e == last) == (own > square) ? -q->gradient[e] : 0.0;
+}
+
 /* Starts conjugate gradients of a problem. Returns whether there is a step to find. */
 static bool start(hw_svm_block *b, size_t problem)
 {
     hw_svm_primal *q = &b->primal;
+    hw_svm_line *line = &q->lines[problem];
     size_t k = b->svm->problems;
     hw_svm_memory *m = &b->memory[problem];
     double slope = 0.0, rate = 0.0;
+    if (!(line->bends > 0.0)) {
+        step_without_bend(b, problem);
+        return false;
+    }
     for (size_t e = problem; e < b->width * k; e += k) {
         double g = q->gradient[e];
         q->step[e] = 0.0;
@@ -124,7 +193,7 @@ static bool start(hw_svm_block *b, size_t problem)
     slope = sqrt(slope);
     if (m->slope == 0.0)
         m->slope = slope;
-    q->lines[problem] = (hw_svm_line){.rate = rate, .first = rate, .share = fmin(0.1, sqrt(slope / m->slope))};
+    *line = (hw_svm_line){.bends = line->bends, .rate = rate, .first = rate, .share = fmin(0.1, sqrt(slope / m->slope))};
     return rate > 0.0;
 }
 
@@ -188,10 +257,10 @@ static bool improve(hw_svm_line *line, double slope, double bend, size_t round)
     bend += line->square;
     if (round == 0) /* at length 0 */
         line->first = fabs(slope);
-    if (!(bend > 0.0) || fabs(slope) <= (round == 0 ? 0.0 : 1e-3) * line->first)
+    if (fabs(slope) <= (round == 0 ? 0.0 : 1e-3) * line->first)
         return false;
     *(slope < 0.0 ? &line->low : &line->high) = line->length;
-    double to = line->length - slope / bend;
+    double to = bend > 0.0 ? line->length - slope / bend : INFINITY;
     if (!(to > line->low && to < line->high))
         to = isinf(line->high) ? 2.0 * line->low + 1.0 : 0.5 * (line->low + line->high);
     line->length = to;
@@ -206,7 +275,7 @@ static hawser_status find_lengths(hawser_context *context, hw_svm_block *b, size
     memcpy(q->running, q->open, open * sizeof *q->running);
     for (size_t s = 0; s < open; s++) {
         hw_svm_line *line = &q->lines[q->open[s]];
-        *line = (hw_svm_line){.high = INFINITY};
+        *line = (hw_svm_line){.bends = line->bends, .high = INFINITY};
         for (size_t j = 0; j < b->X.cols; j++) {
             double step = q->step[j * k + q->open[s]];
             line->along += step * q->W[j * k + q->open[s]];
@@ -237,10 +306,8 @@ static hawser_status step(hawser_context *context, hw_svm_block *b)
     HAWSER_TRY(find_step(context, b, count));
     HAWSER_TRY(find_lengths(context, b, count));
     for (size_t s = 0; s < count; s++)
-        for (size_t e = q->open[s]; e < b->width * k; e += k) {
-            q->before[e] = q->W[e];
+        for (size_t e = q->open[s]; e < b->width * k; e += k)
             q->W[e] += q->lines[q->open[s]].length * q->step[e];
-        }
     return look(context, b, count);
 }
 
@@ -252,7 +319,14 @@ static void write_share(hawser_context *context, const hw_svm_block *b)
     size_t first = 0, count = hawser_part(context, "models", &first);
     double *share = hawser_local(context, "models");
     for (size_t e = 0; e < count; e++)
-        share[e] = b->primal.W[(first + e) % b->width * b->svm->problems + (first + e) / b->width];
+        share[e] = b->primal.best[(first + e) % b->width * b->svm->problems + (first + e) / b->width];
+}
+
+/* Returns how wide the rounded kinks are at first: of the order of the margins. */
+static double first_width(const hw_svm_block *b, double weight, double sum, double square)
+{
+    double mean = sum / weight, deviation = sqrt(fmax(0.0, square / weight - mean * mean));
+    return b->svm->squared ? 0.5 : b->svm->regression && deviation > 0.0 ? deviation : 1.0;
 }
 
 hawser_status hw_svm_primal_prepare(hawser_context *context)
@@ -260,16 +334,22 @@ hawser_status hw_svm_primal_prepare(hawser_context *context)
     hw_svm_block *b;
     HAWSER_TRY(hw_svm_block_open(context, &b));
     double *sums = b->primal.reduced;
-    memset(sums, 0, b->width * sizeof *sums);
+    double *weight = sums + b->X.cols;
+    memset(sums, 0, (b->width + 2) * sizeof *sums);
     for (size_t i = 0; i < b->X.rows; i++) {
-        hw_add_row_squares(&b->X, i, hw_svm_weight(b, i), sums);
-        sums[b->X.cols] += hw_svm_weight(b, i);
+        double own = hw_svm_weight(b, i), y = b->beside.target[i];
+        hw_add_row_squares(&b->X, i, own, sums);
+        weight[0] += own;
+        weight[1] += own * y;
+        weight[2] += own * y * y;
     }
-    HAWSER_TRY(hawser_allreduce(context, sums, b->width, HAWSER_SUM));
-    if (!(sums[b->X.cols] > 0.0))
+    HAWSER_TRY(hawser_allreduce(context, sums, b->width + 2, HAWSER_SUM));
+    if (!(weight[0] > 0.0))
         return hawser_unit_fail(context, HAWSER_BAD_INPUT, "all example weights are 0: no row counts");
     for (size_t j = 0; j < b->X.cols; j++)
-        b->primal.squares[j] = sums[j] / sums[b->X.cols];
+        b->primal.squares[j] = sums[j] / weight[0];
+    for (size_t p = 0; p < b->svm->problems; p++)
+        b->memory[p].width = first_width(b, weight[0], weight[1], weight[2]);
     return look(context, b, list_open(b));
 }
 

@@ -41,7 +41,7 @@ static hawser_status check_options(const hw_svm *svm, const hawser_training_inpu
  * iterations with more blocks. */
 static void choose(hw_svm *svm, hawser_job *job, const char *solver)
 {
-    bool wide = svm->X->rows / 2 <= svm->X->cols, dual = !svm->squared || strcmp(solver, "dual") == 0;
+    bool wide = svm->X->rows / 2 <= svm->X->cols, dual = strcmp(solver, "dual") == 0;
     svm->primal = !dual && (strcmp(solver, "primal") == 0 || !wide);
     hawser_job_fit(job, svm->X->stored * (svm->primal ? 4 : 1), svm->primal ? 1 << 20 : 1 << 28);
     svm->blocks = hawser_job_workers(job);
@@ -65,10 +65,6 @@ hawser_status hw_svm_new(hw_svm *svm, hawser_job *job, const hawser_training_inp
         return hawser_fail(error, HAWSER_BAD_INPUT, "the input has no target; name its column with --target");
     if (svm->X->cols == 0)
         return hawser_fail(error, HAWSER_BAD_INPUT, "the data have no columns to predict the target from");
-    if (!svm->squared && strcmp(solver, "primal") == 0)
-        return hawser_fail(error, HAWSER_BAD_OPTION,
-                           "--solver primal needs a squared loss, and --loss is %s; leave it out, or give --loss squared-%s",
-                           loss, loss);
     choose(svm, job, solver);
     return check_options(svm, input, hawser_job_sync(job), error);
 }

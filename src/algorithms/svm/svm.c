@@ -143,6 +143,8 @@ const hawser_algorithm *hw_svm_algorithm(void)
         "C.-H. Ho, C.-J. Lin: Large-scale Linear Support Vector Regression. JMLR 13, 2012\n"
         "S. S. Keerthi, D. DeCoste: A Modified Finite Newton Method for Fast Solution of Large Scale Linear SVMs. JMLR 6, "
         "2005\n"
+        "Y. Yan, Q. Li: An Efficient Augmented Lagrangian Method for Support Vector Machine. Optimization Methods and "
+        "Software 35, 2020\n"
         "C. Ma, V. Smith, M. Jaggi, M. I. Jordan, P. Richtarik, M. Takac: Adding vs. Averaging in Distributed Primal-Dual "
         "Optimization. ICML 2015";
     static const hawser_algorithm algorithm = {.name = "svm",
