@@ -240,10 +240,13 @@ def check_refusals():
     refused("train", "svm", "alone.csv", "--target", "t", text="no columns", code=3)
     with open("one.svm", "w") as file:
         file.write("1 1:2\n1 2:1\n")
-    refused("train", "svm", "one.svm", text="all examples have the label 1", code=3)
+    refused("train", "svm", "one.svm", text="all examples with a weight above 0 have the label 1", code=3)
     with open("zero", "w") as file:
         file.write("0\n" * 30)
     refused("train", "svm", "two.svm", "--weights", "zero", text="weights", code=3)
+    with open("first", "w") as file:
+        file.write("0\n" * 29 + "1\n")
+    refused("train", "svm", "two.svm", "--weights", "first", text="all examples with a weight above 0 have the label", code=3)
     with open("nan.csv", "w") as file:
         file.write("a,t\n1,2\nnan,3\n")
     refused("train", "svm", "nan.csv", "--target", "t", text="nan.csv:3", code=3)

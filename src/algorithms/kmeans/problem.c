@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "algorithms/kmeans/given.h"
+#include "algorithms/model/exact.h"
 #include "algorithms/model/given.h"
 
 enum { GROUPS_MOST = 64 };
@@ -28,23 +29,8 @@ double hw_kmeans_uniform(const hw_kmeans *kmeans, uint64_t start, uint64_t purpo
 static hawser_status check_options(const hw_kmeans *kmeans, const hawser_options *options, hawser_sync sync,
                                    hawser_error *error)
 {
-    static const char *const exchange[] = {"exchange-every", "filter", "quota", "max-held-clocks", "encoding", "merge"};
-    static const char *const margins[] = {"offset", "exposure"};
     static const char *const of_batch[] = {"epochs", "patience"};
-    if (sync.tightness != HAWSER_BSP && kmeans->blocks > 1)
-        return hawser_fail(error, HAWSER_BAD_OPTION,
-                           "--sync %s: each iteration of k-means adds up all rows over the workers, which only bsp does",
-                           hawser_options_text(options, "sync"));
-    for (size_t k = 0; k < sizeof exchange / sizeof *exchange; k++)
-        if (hw_option_given(options, exchange[k]) && kmeans->blocks > 1)
-            return hawser_fail(error, HAWSER_BAD_OPTION,
-                               "--%s: workers of k-means exchange exact sums, which this option does not apply to; leave it "
-                               "out",
-                               exchange[k]);
-    for (size_t k = 0; k < 2; k++)
-        if (hw_option_given(options, margins[k]) && strcmp(hawser_options_text(options, margins[k]), "none") != 0)
-            return hawser_fail(error, HAWSER_BAD_OPTION, "--%s: k-means has no linear predictor to add it to; leave it out",
-                               margins[k]);
+    HAWSER_TRY(hw_exact_options(options, sync, kmeans->blocks, "k-means", error));
     for (size_t k = 0; k < 2; k++)
         if (hw_option_given(options, of_batch[k]) && kmeans->batch == 0)
             return hawser_fail(error, HAWSER_BAD_OPTION, "--%s does nothing here: it is about mini-batches (--batch)",

@@ -4,34 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algorithms/model/given.h"
+#include "algorithms/model/exact.h"
 #include "algorithms/model/labels.h"
 #include "algorithms/softmax/fitted.h"
-
-static hawser_status check_options(const hw_softmax *softmax, const hawser_options *options, hawser_sync sync,
-                                   hawser_error *error)
-{
-    static const char *const exchange[] = {"exchange-every", "filter", "quota", "max-held-clocks", "encoding", "merge"};
-    static const char *const margins[] = {"offset", "exposure"};
-    if (sync.tightness != HAWSER_BSP && softmax->blocks > 1)
-        return hawser_fail(
-            error, HAWSER_BAD_OPTION,
-            "--sync %s: each step of softmax regression adds up all rows over the workers, which only bsp does",
-            hawser_options_text(options, "sync"));
-    for (size_t k = 0; k < sizeof exchange / sizeof *exchange; k++)
-        if (hw_option_given(options, exchange[k]) && softmax->blocks > 1)
-            return hawser_fail(
-                error, HAWSER_BAD_OPTION,
-                "--%s: workers of softmax regression exchange exact sums, which this option does not apply to; "
-                "leave it out",
-                exchange[k]);
-    for (size_t k = 0; k < 2; k++)
-        if (hw_option_given(options, margins[k]) && strcmp(hawser_options_text(options, margins[k]), "none") != 0)
-            return hawser_fail(error, HAWSER_BAD_OPTION, "--%s: softmax regression takes none; leave it out", margins[k]);
-    if (!isnan(softmax->lambda) && !isnan(softmax->C))
-        return hawser_fail(error, HAWSER_BAD_OPTION, "--lambda and --C: give one of them");
-    return HAWSER_OK;
-}
 
 static double number_or_nan(const hawser_options *options, const char *key)
 {
@@ -94,7 +69,9 @@ hawser_status hw_softmax_new(hw_softmax *softmax, hawser_job *job, const hawser_
         return hawser_fail(error, HAWSER_BAD_INPUT, "the data have no target; name its column with --target");
     hawser_job_fit(job, softmax->X->stored, 1 << 20);
     softmax->blocks = hawser_job_workers(job);
-    HAWSER_TRY(check_options(softmax, options, hawser_job_sync(job), error));
+    HAWSER_TRY(hw_exact_options(options, hawser_job_sync(job), softmax->blocks, "softmax regression", error));
+    if (!isnan(softmax->lambda) && !isnan(softmax->C))
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--lambda and --C: give one of them");
     HAWSER_TRY(find_classes(softmax, job, error));
     return input->init == NULL ? HAWSER_OK : start_from(softmax, input->init, error);
 }

@@ -30,7 +30,7 @@ typedef struct hw_svm {
     uint32_t blocks;
 } hw_svm;
 
-/* Reads and checks the options; hw_svm_classify then finds the classes, by a short program if rows are held by block. The caller frees it,
+/* Reads and checks the options; hw_svm_classify then finds the classes of the rows with a weight above 0, by a short program. The caller frees it,
  * also after a failure. */
 hawser_status hw_svm_new(hw_svm *svm, hawser_job *job, const hawser_training_input *input,
                          hawser_error *error) HAWSER_MUST_USE;

@@ -1,0 +1,25 @@
+#include "algorithms/model/exact.h"
+
+#include <string.h>
+
+#include "algorithms/model/given.h"
+
+hawser_status hw_exact_options(const hawser_options *options, hawser_sync sync, uint32_t blocks, const char *name,
+                               hawser_error *error)
+{
+    static const char *const exchange[] = {"exchange-every", "filter", "quota", "max-held-clocks", "encoding", "merge"};
+    static const char *const margins[] = {"offset", "exposure"};
+    if (sync.tightness != HAWSER_BSP && blocks > 1)
+        return hawser_fail(error, HAWSER_BAD_OPTION,
+                           "--sync %s: each iteration of %s adds up all rows over the workers, which only bsp does",
+                           hawser_options_text(options, "sync"), name);
+    for (size_t k = 0; k < sizeof exchange / sizeof *exchange; k++)
+        if (hw_option_given(options, exchange[k]) && blocks > 1)
+            return hawser_fail(error, HAWSER_BAD_OPTION,
+                               "--%s: workers of %s exchange exact sums, which this option does not apply to; leave it out",
+                               exchange[k], name);
+    for (size_t k = 0; k < sizeof margins / sizeof *margins; k++)
+        if (hw_option_given(options, margins[k]) && strcmp(hawser_options_text(options, margins[k]), "none") != 0)
+            return hawser_fail(error, HAWSER_BAD_OPTION, "--%s: %s takes none; leave it out", margins[k], name);
+    return HAWSER_OK;
+}
