@@ -15,9 +15,9 @@ from command import run  # noqa: E402
 
 # Of the lasso's, one column times 1e9 is the whole answer, unless it is standardized: no set would be large.
 ONE, SECOND = (lambda j: 1e9 if j == 6 else 1.0), (lambda j: 1e8 if j % 2 else 1.0)
-PROBLEMS = [("logistic", "url", "8000", "12000", ("--C", "10"), 1e-6, ((ONE, False), (SECOND, True)), ((ONE, True), (SECOND, False))),
+PROBLEMS = [("logistic", "url", "8000", "12000", ("--C", "10"), 1e-6, ((ONE, False),), ((SECOND, True), (ONE, True), (SECOND, False))),
             ("logistic", "dense", "850", "700", ("--C", "100"), 1e-6, ((ONE, True), (SECOND, False)), ((ONE, False), (SECOND, True))),
-            ("lasso", "dense", "1100", "1150", ("--lambda-ratio", "0.0005"), 3e-3, ((ONE, True), (SECOND, True)), ((SECOND, False),))]
+            ("lasso", "dense", "1100", "1150", ("--lambda-ratio", "0.0005"), 3e-3, ((SECOND, True),), ((ONE, True), (SECOND, False)))]
 LONG = bool(os.environ.get("HAWSER_TEST_LONG"))
 
 
