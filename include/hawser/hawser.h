@@ -145,6 +145,14 @@ HAWSER_API hawser_state *hawser_partitioned_state(hawser_program *program, const
 HAWSER_API hawser_state *hawser_partitioned_state_of(hawser_program *program, const char *name, hawser_type type,
                                                      size_t count, hawser_state *along, const void *initial);
 
+/** Adds a partitioned state of rows x cols numbers of a type, of which each block has whole rows (HAWSER_BY_ROW) or whole columns
+ *  (HAWSER_BY_COLUMN): its *lines*. The numbers of a line are contiguous, in `initial`, in views and in the result: the state is row-major if
+ *  it is by row, else column-major. If `along` is a data state, line i belongs to the block of its column (or row) i, and there are equally
+ *  many of both. If it is NULL, blocks have equally many lines. All else is as in hawser_partitioned_state_of. */
+HAWSER_API hawser_state *hawser_partitioned_matrix(hawser_program *program, const char *name, hawser_type type, size_t rows,
+                                                   size_t cols, hawser_split split, hawser_state *along,
+                                                   const void *initial);
+
 /** Adds a stored state: `count` doubles that the store keeps (store.h), spread over the nodes, for states that do not fit on every node. Units read
  *  it chunk by chunk (hawser_next_chunk) or by keys (hawser_prefetch). `along`, `initial` and shares are as in a partitioned state.
  *  If `function` is NULL, each share, a *chunk*, has one writer: its block changes it in place (hawser_local), and the values are sent to the
@@ -160,6 +168,12 @@ HAWSER_API hawser_state *hawser_local_state(hawser_program *program, const char 
 /** Adds a local state of another type; `initial` has numbers of the type. Only states of f64 can be tied. */
 HAWSER_API hawser_state *hawser_local_state_of(hawser_program *program, const char *name, hawser_type type,
                                                hawser_state *along, size_t width, const void *initial);
+
+/** Adds a local state that data do not shape: `count` numbers of a type for every block. The result has the blocks' numbers one after the other.
+ *  `initial` has `count` numbers for each of `blocks` blocks, in this order, and the plan refuses a job of another number of blocks. If
+ *  `blocks` is 0, it has `count` numbers, with which every block begins. NULL means zeros. */
+HAWSER_API hawser_state *hawser_block_state(hawser_program *program, const char *name, hawser_type type, size_t count,
+                                            const void *initial, uint32_t blocks);
 
 /** Ties a local state to a replicated one: both are committed together, with the same damping, and rolled back together.
  *  This keeps v = A alpha true under averaging. */
@@ -329,6 +343,15 @@ HAWSER_API double *hawser_local(hawser_context *context, const char *state);
 HAWSER_API float *hawser_local_f32(hawser_context *context, const char *state);
 HAWSER_API int64_t *hawser_local_i64(hawser_context *context, const char *state);
 HAWSER_API int32_t *hawser_local_i32(hawser_context *context, const char *state);
+/** Returns one line of this part, `line` counted from the part's first: a row or a column of hawser_partitioned_matrix, in a local state the numbers
+ *  of one column (or row) of its data. A line that this block does not have fails the unit and returns NULL. Each call searches for the
+ *  state's name; a loop over all lines is faster with hawser_local, where line follows line. */
+HAWSER_API double *hawser_line(hawser_context *context, const char *state, size_t line);
+HAWSER_API float *hawser_line_f32(hawser_context *context, const char *state, size_t line);
+HAWSER_API int64_t *hawser_line_i64(hawser_context *context, const char *state, size_t line);
+HAWSER_API int32_t *hawser_line_i32(hawser_context *context, const char *state, size_t line);
+/** Returns the number of lines of this part, and stores the index of its first line in the whole state in *first, which may be NULL. */
+HAWSER_API size_t hawser_part_lines(hawser_context *context, const char *state, size_t *first);
 /** Returns the size of this part, and stores the index of its first number in the whole state in *first, which may be NULL. */
 HAWSER_API size_t hawser_part(hawser_context *context, const char *state, size_t *first);
 /** Declares which entries of a dense cache, or of this block's part of a partitioned state (indices in the whole), changed, so that a yield

@@ -187,7 +187,8 @@ static hawser_status check_data(const hw_plan *plan, const hawser_state *state, 
 static hawser_status check_initial(const hawser_state *state, hawser_error *error)
 {
     const hw_numbers *numbers = hw_numbers_of(state->type);
-    size_t count = state->initial != NULL ? hw_state_count(state) : 0;
+    size_t parts = state->initial_parts > 1 ? state->initial_parts : 1;
+    size_t count = state->initial != NULL ? hw_state_count(state) * parts : 0;
     size_t bad = numbers->first_not_finite(state->initial, count);
     if (bad == count)
         return HAWSER_OK;

@@ -91,7 +91,7 @@ static uint64_t in_flight(const hw_plan *plan, uint64_t doubles)
  * read all of it; of several such states only the largest counts, because blocks read them one after the other. */
 static void of_shares(hw_plan *plan, hw_state_plan *own, uint64_t *read)
 {
-    uint64_t doubles = hw_state_count(own->state), here = blocks_of_a_node(&plan->settings), largest = 0;
+    uint64_t doubles = hw_plan_count(plan, own->state), here = blocks_of_a_node(&plan->settings), largest = 0;
     for (uint32_t b = 0; b < plan->settings.blocks; b++) {
         size_t begin, end;
         hw_plan_range(plan, own->state, b, &begin, &end);

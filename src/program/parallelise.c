@@ -56,15 +56,31 @@ hawser_matrix hw_plan_part(const hw_plan *plan, const hawser_state *state, uint3
 
 void hw_plan_range(const hw_plan *plan, const hawser_state *state, uint32_t block, size_t *begin, size_t *end)
 {
-    const hw_state_plan *own = &plan->states[state->number];
-    size_t width = 1;
-    const size_t *bounds = own->bounds;
-    if (state->along != NULL) {
-        bounds = plan->states[state->along->number].bounds;
-        width = hw_state_count(state) / (hw_state_extent(state->along) ? hw_state_extent(state->along) : 1);
-    }
-    *begin = bounds[block] * width;
-    *end = bounds[block + 1] * width;
+    const size_t *bounds = plan->states[(state->along != NULL ? state->along : state)->number].bounds;
+    bool equal = hw_state_is_of_blocks(state);
+    *begin = (equal ? block : bounds[block]) * state->width;
+    *end = (equal ? block + 1 : bounds[block + 1]) * state->width;
+}
+
+size_t hw_plan_count(const hw_plan *plan, const hawser_state *state)
+{
+    return hw_state_count(state) * (hw_state_is_of_blocks(state) ? plan->settings.blocks : 1);
+}
+
+/* Refuses a local state of blocks whose size, or whose first values, do not fit their number. */
+static hawser_status check_block_state(const hw_plan *plan, const hawser_state *state, hawser_error *error)
+{
+    uint32_t blocks = plan->settings.blocks;
+    if (state->rows > SIZE_MAX / 16 / blocks)
+        return hawser_fail(error, HAWSER_BAD_PROGRAM,
+                           "local state '%s' has an impossible size, %zu numbers in each of %u blocks", state->name,
+                           state->rows, blocks);
+    if (state->initial_parts != 0 && state->initial_parts != blocks)
+        return hawser_fail(error, HAWSER_BAD_PROGRAM,
+                           "local state '%s' begins with numbers for %u blocks, but the job has %u; give --workers %u, or "
+                           "begin with one part for every block (0 blocks)",
+                           state->name, state->initial_parts, blocks, state->initial_parts);
+    return HAWSER_OK;
 }
 
 /* Counts what nodes fetch of a whole state whose columns hawser_job_load has distributed. */
@@ -317,7 +333,9 @@ hawser_status hw_parallelise(hw_plan *plan, const hw_plan_settings *settings, ha
             HAWSER_TRY(split_data(plan, own, error));
         } else if ((state->kind == HW_PARTITIONED || state->kind == HW_STORED) && state->along == NULL) {
             HAWSER_TRY(HW_NEW(&own->bounds, settings->blocks + 1, "a plan's bounds", error));
-            hw_balance_even(state->rows, settings->blocks, own->bounds);
+            hw_balance_even(hw_state_count(state) / state->width, settings->blocks, own->bounds);
+        } else if (hw_state_is_of_blocks(state)) {
+            HAWSER_TRY(check_block_state(plan, state, error));
         }
     }
     for (size_t i = 0; i < program->operator_count; i++) {

@@ -93,6 +93,8 @@ uint32_t hw_plan_exchanges(const hw_plan *plan, const hawser_state *state);
 hw_policy hw_policy_of(hawser_sync sync);
 /* Returns the part of a data state that a block sees. */
 hawser_matrix hw_plan_part(const hw_plan *plan, const hawser_state *state, uint32_t block);
+/* Returns the number of entries of a whole state, over all blocks; 0 for data. */
+size_t hw_plan_count(const hw_plan *plan, const hawser_state *state);
 /* Stores the range of numbers of a local, partitioned or stored state that a block owns. */
 void hw_plan_range(const hw_plan *plan, const hawser_state *state, uint32_t block, size_t *begin, size_t *end);
 

@@ -113,8 +113,16 @@ static void print_shape(const hawser_state *state, FILE *out)
         fprintf(out, "replicated %zu x %zu%s, damping %g, gain %g", state->rows, state->cols, type_text(state),
                 state->rule.damping, state->rule.gain);
         break;
-    case HW_PARTITIONED: fprintf(out, "partitioned %zu%s", hw_state_count(state), type_text(state)); break;
-    case HW_LOCAL: fprintf(out, "local, width %zu%s", state->rows, type_text(state)); break;
+    case HW_PARTITIONED:
+        fprintf(out, "partitioned %zu", state->rows);
+        if (state->cols != 1 || state->split == HAWSER_BY_COLUMN)
+            fprintf(out, " x %zu %s", state->cols, hw_split_name(state->split));
+        fprintf(out, "%s", type_text(state));
+        break;
+    case HW_LOCAL:
+        fprintf(out, "local, %s %zu%s", hw_state_is_of_blocks(state) ? "of each block" : "width", state->rows,
+                type_text(state));
+        break;
     case HW_STORED:
         fprintf(out, "stored %zu, %s%s", state->rows,
                 state->function != NULL ? "updated by all blocks with " : "one writer per chunk",
@@ -237,7 +245,9 @@ static void print_physical_state(const hw_plan *plan, const hw_state_plan *own, 
     }
     fprintf(out, "%s%" PRIu64 " bytes in the largest block", newline, own->block_bytes);
     if (state->kind == HW_LOCAL) {
-        fprintf(out, "; placed with its part of %s, never sent", state->along->name);
+        if (state->along != NULL)
+            fprintf(out, "; placed with its part of %s", state->along->name);
+        fprintf(out, ", never sent");
         return;
     }
     fprintf(out, "%sform: %s; encoding: %s", newline, own->form, own->encoding);

@@ -19,10 +19,13 @@ struct hawser_state {
     hw_state_kind kind;
     hawser_type type;            /* of its numbers; not of data */
     const hawser_matrix *matrix; /* data */
-    hawser_split split;          /* data */
+    hawser_split split;          /* data; partitioned: whether its lines are rows or columns */
     const double *costs;         /* data: cost of each column or row besides its entries; NULL: none */
     size_t rows,
-        cols; /* of a replicated state; rows is the count of a partitioned or stored state, the width of a local one */
+        cols;     /* of a replicated or partitioned state; rows is the count of a stored state, the width of a local one */
+    size_t width; /* local, partitioned, stored: the numbers of a line, which no cut divides */
+    uint32_t
+        initial_parts;   /* local, along no data: the blocks that `initial` has numbers for; 0: one part, for every block */
     const void *initial; /* of the state's type */
     hawser_rule rule;
     hawser_form form; /* replicated: the form in which deltas are sent */
@@ -87,7 +90,8 @@ const char *hw_split_name(hawser_split split);
 hawser_state *hw_program_state(const hawser_program *program, const char *name); /* NULL: none of that name */
 /* Returns the number of a declared metric; UINT32_MAX if there is none. */
 uint32_t hw_program_metric(const hawser_program *program, const char *name);
-/* Returns the number of entries of a whole state, and their bytes; 0 for data. */
+/* Returns the number of entries of a whole state, and their bytes; 0 for data. A local state along no data counts one block's: hw_plan_count
+ * counts all. */
 size_t hw_state_count(const hawser_state *state);
 size_t hw_state_bytes(const hawser_state *state);
 /* Returns the bytes of one entry. */
@@ -102,6 +106,8 @@ size_t hw_state_extent(const hawser_state *state);
 bool hw_state_is_split(const hawser_state *state);
 /* Returns true for a state whose updates blocks exchange: replicated or partitioned. */
 bool hw_state_is_exchanged(const hawser_state *state);
+/* Returns true for a local state of which every block has the same number of entries, whatever its data. */
+bool hw_state_is_of_blocks(const hawser_state *state);
 
 enum { HW_SYNC_TEXT = 32 };
 /* Writes a sync as an argument of --sync: "bsp", "ssp:2", "dc:0". */

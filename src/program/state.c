@@ -33,7 +33,7 @@ hawser_state *hw_program_state(const hawser_program *program, const char *name)
 
 size_t hw_state_extent(const hawser_state *state)
 {
-    if (state->kind == HW_LOCAL)
+    if (state->kind == HW_LOCAL && state->along != NULL)
         return hw_state_extent(state->along);
     if (state->kind != HW_DATA)
         return 0;
@@ -44,10 +44,10 @@ size_t hw_state_count(const hawser_state *state)
 {
     switch (state->kind) {
     case HW_DATA: return 0;
-    case HW_REPLICATED: return state->rows * state->cols;
-    case HW_STORED:
-    case HW_PARTITIONED: return state->rows;
-    case HW_LOCAL: return state->rows * hw_state_extent(state);
+    case HW_STORED: return state->rows;
+    case HW_REPLICATED:
+    case HW_PARTITIONED: return state->rows * state->cols;
+    case HW_LOCAL: return hw_state_is_of_blocks(state) ? state->rows : state->rows * hw_state_extent(state);
     }
     return 0;
 }
@@ -82,6 +82,11 @@ bool hw_state_is_split(const hawser_state *state)
 bool hw_state_is_exchanged(const hawser_state *state)
 {
     return state->kind == HW_REPLICATED || state->kind == HW_PARTITIONED;
+}
+
+bool hw_state_is_of_blocks(const hawser_state *state)
+{
+    return state->kind == HW_LOCAL && state->along == NULL;
 }
 
 /* Adds a state to the end of the program's list. Returns NULL, and stores the mistake, if it cannot. */
@@ -229,17 +234,29 @@ static bool check_along(hawser_program *program, const char *name, const hawser_
     return false;
 }
 
-static hawser_state *add_shared_out(hawser_program *program, const char *name, hw_state_kind kind, hawser_type type,
-                                    size_t count, hawser_state *along, const void *initial)
+/* Adds a state of `lines` x `width` numbers, whose lines are shared out to blocks. */
+static hawser_state *add_lines(hawser_program *program, const char *name, hw_state_kind kind, hawser_type type, size_t lines,
+                               size_t width, const void *initial)
 {
     hawser_state *state = add(program, name, kind);
     if (state == NULL)
         return NULL;
     set_type(state, type);
-    state->rows = count;
-    state->cols = 1;
+    state->rows = lines;
+    state->cols = state->width = width;
+    state->split = HAWSER_BY_ROW;
     state->initial = initial;
     state->rule = (hawser_rule){.damping = 1, .gain = 1};
+    return state;
+}
+
+/* Adds a state of `count` numbers. If it is along a data state, each column or row of that has equally many. */
+static hawser_state *add_shared_out(hawser_program *program, const char *name, hw_state_kind kind, hawser_type type,
+                                    size_t count, hawser_state *along, const void *initial)
+{
+    hawser_state *state = add_lines(program, name, kind, type, count, 1, initial);
+    if (state == NULL)
+        return NULL;
     if (count == 0 || count > SIZE_MAX / 16)
         hw_program_mistake(program, HAWSER_BAD_PROGRAM, "state '%s' has an impossible size, %zu", name, count);
     if (along != NULL && check_along(program, name, along)) {
@@ -249,6 +266,8 @@ static hawser_state *add_shared_out(hawser_program *program, const char *name, h
             hw_program_mistake(program, HAWSER_BAD_PROGRAM,
                                "%s state '%s' has %zu numbers, which do not follow the split of '%s' (%zu)",
                                hw_state_kind_name(kind), name, count, along->name, extent);
+        else
+            state->width = count / extent;
     }
     return state;
 }
@@ -263,6 +282,35 @@ hawser_state *hawser_partitioned_state_of(hawser_program *program, const char *n
                                           hawser_state *along, const void *initial)
 {
     return add_shared_out(program, name, HW_PARTITIONED, type, count, along, initial);
+}
+
+hawser_state *hawser_partitioned_matrix(hawser_program *program, const char *name, hawser_type type, size_t rows,
+                                        size_t cols, hawser_split split, hawser_state *along, const void *initial)
+{
+    bool by_row = split == HAWSER_BY_ROW;
+    hawser_state *state =
+        add_lines(program, name, HW_PARTITIONED, type, by_row ? rows : cols, by_row ? cols : rows, initial);
+    if (state == NULL)
+        return NULL;
+    state->rows = rows;
+    state->cols = cols;
+    state->split = split;
+    if (rows == 0 || cols == 0 || rows > SIZE_MAX / 16 / cols)
+        hw_program_mistake(program, HAWSER_BAD_PROGRAM, "state '%s' has an impossible size, %zu x %zu", name, rows, cols);
+    else if (!by_row && split != HAWSER_BY_COLUMN)
+        hw_program_mistake(program, HAWSER_BAD_PROGRAM,
+                           "state '%s' cannot be partitioned by split %d; use HAWSER_BY_ROW or HAWSER_BY_COLUMN", name,
+                           (int)split);
+    else if (along != NULL && check_along(program, name, along)) {
+        state->along = along;
+        size_t lines = by_row ? rows : cols;
+        if (!hw_state_is_split(along) || hw_state_extent(along) != lines)
+            hw_program_mistake(program, HAWSER_BAD_PROGRAM,
+                               "partitioned state '%s' has %zu %s, which do not follow the split of '%s' (%s, %zu)", name,
+                               lines, by_row ? "rows" : "columns", along->name, hw_split_name(along->split),
+                               hw_state_extent(along));
+    }
+    return state;
 }
 
 hawser_state *hawser_stored_state(hawser_program *program, const char *name, size_t count, hawser_state *along,
@@ -301,11 +349,13 @@ hawser_state *hawser_local_state_of(hawser_program *program, const char *name, h
     if (state == NULL)
         return NULL;
     set_type(state, type);
-    state->rows = width;
+    state->rows = state->width = width;
     state->cols = 1;
     state->initial = initial;
     if (along == NULL) {
-        hw_program_mistake(program, HAWSER_BAD_PROGRAM, "local state '%s' is along no data state", name);
+        hw_program_mistake(program, HAWSER_BAD_PROGRAM,
+                           "local state '%s' is along no data state; use hawser_block_state for one that data do not shape",
+                           name);
         return state;
     }
     if (!check_along(program, name, along))
@@ -318,6 +368,22 @@ hawser_state *hawser_local_state_of(hawser_program *program, const char *name, h
     size_t extent = hw_state_extent(along);
     if (width == 0 || (extent != 0 && width > SIZE_MAX / 16 / extent))
         hw_program_mistake(program, HAWSER_BAD_PROGRAM, "local state '%s' has an impossible width, %zu", name, width);
+    return state;
+}
+
+hawser_state *hawser_block_state(hawser_program *program, const char *name, hawser_type type, size_t count,
+                                 const void *initial, uint32_t blocks)
+{
+    hawser_state *state = add(program, name, HW_LOCAL);
+    if (state == NULL)
+        return NULL;
+    set_type(state, type);
+    state->rows = state->width = count;
+    state->cols = 1;
+    state->initial = initial;
+    state->initial_parts = initial != NULL ? blocks : 0;
+    if (count == 0 || count > SIZE_MAX / 16)
+        hw_program_mistake(program, HAWSER_BAD_PROGRAM, "local state '%s' has an impossible size, %zu", name, count);
     return state;
 }
 

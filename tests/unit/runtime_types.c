@@ -447,6 +447,298 @@ static void owned_states_keep_all_digits(void **state)
     }
 }
 
+/* --------------------------------------------------------------------------- matrices by lines, and states of blocks ---- */
+
+enum { TALL = 13, BROAD = 9, RANK = 3, LINES = 3, TURNS = 4, MATRIX_BLOCKS = 4, OF_BLOCK = 5 };
+
+/* Factors W (by row) and H (by column) of a matrix X, small lines that no data divide, and what each block has alone. */
+typedef struct factors {
+    double w[TALL * RANK], b[MATRIX_BLOCKS * OF_BLOCK];
+    float h[RANK * BROAD];
+    int64_t l[MATRIX_BLOCKS * OF_BLOCK];
+    int32_t n[LINES * 2];
+} factors;
+
+typedef struct factor_run {
+    hawser_sync sync;
+    uint64_t first, clocks; /* of this run: a run that is resumed begins later */
+    uint32_t parts;         /* blocks that `begins` has numbers for */
+    double x[TALL * BROAD], rows[TALL * BROAD], cols[TALL * BROAD];
+    uint64_t row_at[TALL + 1], col_at[BROAD + 1];
+    uint32_t col_of[TALL * BROAD], row_of[TALL * BROAD];
+    hawser_matrix X, Y; /* X by rows and by columns */
+    factors begins, got[3];
+} factor_run;
+
+static bool is_strict(const factor_run *r)
+{
+    return r->sync.tightness == HAWSER_BSP;
+}
+
+/* Under late policies a line sees no lines of other blocks. */
+static void step_w(const factor_run *r, const float *h, size_t i, double *w)
+{
+    for (size_t k = 0; k < RANK; k++) {
+        double sum = 0;
+        for (size_t j = 0; is_strict(r) && j < BROAD; j++)
+            sum += r->x[j * TALL + i] * (double)h[j * RANK + k];
+        w[k] = w[k] / 3 + sum / 7 + (double)i;
+    }
+}
+
+static void step_h(const factor_run *r, const double *w, size_t j, float *h)
+{
+    for (size_t k = 0; k < RANK; k++) {
+        double sum = 0;
+        for (size_t i = 0; is_strict(r) && i < TALL; i++)
+            sum += r->x[j * TALL + i] * w[i * RANK + k];
+        h[k] = (float)((double)h[k] / 5 + sum / 9 + (double)(j + k) / 3);
+    }
+}
+
+static void step_block(const factor_run *r, uint64_t clock, uint32_t block, const float *h, double *b, int64_t *l)
+{
+    for (size_t e = 0; e < OF_BLOCK; e++) {
+        b[e] = b[e] / 3 + (double)block + (is_strict(r) ? (double)h[e] : 0);
+        l[e] = l[e] * 31 + (int64_t)(block + clock * 7 + e);
+    }
+}
+
+static hawser_status unit_w(hawser_context *context)
+{
+    const factor_run *r = hawser_user(context);
+    const float *h = hawser_view_f32(context, "h");
+    size_t first, lines = hawser_part_lines(context, "w", &first), first_n, of_n = hawser_part_lines(context, "n", &first_n);
+    const hawser_matrix *X = hawser_data_view(context, "X");
+    if (lines != X->rows || (lines != 0 && first != X->first) ||
+        (lines != 0 && hawser_line(context, "w", lines - 1) != hawser_local(context, "w") + (lines - 1) * RANK))
+        return hawser_unit_fail(context, HAWSER_BAD_PROGRAM, "lines do not follow the rows");
+    for (size_t i = 0; i < lines; i++)
+        step_w(r, h, first + i, hawser_line(context, "w", i));
+    for (size_t i = 0; i < of_n; i++) {
+        int32_t *n = hawser_line_i32(context, "n", i);
+        n[0] += (int32_t)(first_n + i);
+        n[1] ^= n[0];
+    }
+    step_block(r, r->first + hawser_clock(context), hawser_block(context), h, hawser_local(context, "b"),
+               hawser_local_i64(context, "l"));
+    return HAWSER_OK;
+}
+
+static hawser_status unit_h(hawser_context *context)
+{
+    const factor_run *r = hawser_user(context);
+    const double *w = hawser_view(context, "w");
+    size_t first, lines = hawser_part_lines(context, "h", &first);
+    for (size_t j = 0; j < lines; j++)
+        step_h(r, w, first + j, hawser_line_f32(context, "h", j));
+    return HAWSER_OK;
+}
+
+static void compute_factors(const factor_run *r, factors *v)
+{
+    for (uint64_t t = r->first; t < r->first + r->clocks; t++) {
+        for (uint32_t block = 0; block < MATRIX_BLOCKS; block++)
+            step_block(r, t, block, v->h, v->b + (size_t)block * OF_BLOCK, v->l + (size_t)block * OF_BLOCK);
+        for (size_t i = 0; i < TALL; i++)
+            step_w(r, v->h, i, v->w + i * RANK);
+        for (size_t j = 0; j < BROAD; j++)
+            step_h(r, v->w, j, v->h + j * RANK);
+        for (size_t i = 0; i < LINES; i++) {
+            v->n[2 * i] += (int32_t)i;
+            v->n[2 * i + 1] ^= v->n[2 * i];
+        }
+    }
+}
+
+static void run_factors(test_node *node)
+{
+    factor_run *r = node->user;
+    factors *got = &r->got[node->node], *from = &r->begins;
+    hawser_run *run = NULL;
+    size_t count;
+    hawser_program *p = hawser_program_new("factors", r);
+    hawser_state *X = hawser_data_state(p, "X", &r->X, HAWSER_BY_ROW);
+    hawser_state *Y = hawser_data_state(p, "Y", &r->Y, HAWSER_BY_COLUMN);
+    hawser_state *w = hawser_partitioned_matrix(p, "w", HAWSER_F64, TALL, RANK, HAWSER_BY_ROW, X, from->w);
+    hawser_state *h = hawser_partitioned_matrix(p, "h", HAWSER_F32, RANK, BROAD, HAWSER_BY_COLUMN, Y, from->h);
+    hawser_state *n = hawser_partitioned_matrix(p, "n", HAWSER_I32, LINES, 2, HAWSER_BY_ROW, NULL, from->n);
+    hawser_state *b = hawser_block_state(p, "b", HAWSER_F64, OF_BLOCK, from->b, r->parts);
+    hawser_state *l = hawser_block_state(p, "l", HAWSER_I64, OF_BLOCK, from->l, r->parts);
+    hawser_operator *loop = hawser_loop(hawser_root(p), "loop", (hawser_until){.clocks = r->clocks}, r->sync);
+    (void)hawser_unit(loop, "w", unit_w, HAWSER_READS(X, h), HAWSER_UPDATES(w, n, b, l));
+    (void)hawser_unit(loop, "h", unit_h, HAWSER_READS(Y, w), HAWSER_UPDATES(h));
+    node->status = hawser_run_program(node->job, p, &run, &node->error);
+    if (node->status == HAWSER_OK) {
+        memcpy(got->w, hawser_result(run, "w", &count), sizeof got->w);
+        assert_int_equal(count, TALL * RANK);
+        memcpy(got->h, hawser_result_f32(run, "h", NULL), sizeof got->h);
+        memcpy(got->n, hawser_result_i32(run, "n", NULL), sizeof got->n);
+        memcpy(got->b, hawser_result(run, "b", &count), sizeof got->b);
+        assert_int_equal(count, MATRIX_BLOCKS * OF_BLOCK);
+        memcpy(got->l, hawser_result_i64(run, "l", NULL), sizeof got->l);
+        assert_true((hawser_run_figures(run)->repeatable == NULL) == is_strict(r));
+    }
+    hawser_run_free(run);
+    hawser_program_free(p);
+}
+
+/* Stores the numbers of X other than zero in both orders. */
+static void compress(factor_run *r)
+{
+    size_t stored = 0;
+    for (size_t i = 0; i < TALL; r->row_at[++i] = stored)
+        for (size_t j = 0; j < BROAD; j++)
+            if (r->x[j * TALL + i] != 0) {
+                r->rows[stored] = r->x[j * TALL + i];
+                r->col_of[stored++] = (uint32_t)j;
+            }
+    stored = 0;
+    for (size_t j = 0; j < BROAD; r->col_at[++j] = stored)
+        for (size_t i = 0; i < TALL; i++)
+            if (r->x[j * TALL + i] != 0) {
+                r->cols[stored] = r->x[j * TALL + i];
+                r->row_of[stored++] = (uint32_t)i;
+            }
+    r->X = r->Y = (hawser_matrix){.rows = TALL, .cols = BROAD, .stored = stored, .type = HAWSER_F64};
+    r->X.layout = HAWSER_CSR;
+    r->X.values = r->rows;
+    r->X.offsets = r->row_at;
+    r->X.indices = r->col_of;
+    r->Y.layout = HAWSER_CSC;
+    r->Y.values = r->cols;
+    r->Y.offsets = r->col_at;
+    r->Y.indices = r->row_of;
+}
+
+static void begin_factors(factor_run *r, hawser_sync sync, bool sparse)
+{
+    memset(r, 0, sizeof *r);
+    r->sync = sync;
+    r->clocks = TURNS;
+    for (size_t e = 0; e < (size_t)TALL * BROAD; e++)
+        r->x[e] = sparse && mixed(3, 1, 4, e) % 3 != 0 ? 0 : (double)(mixed(2, 7, 1, e) % 1000) / 7;
+    for (size_t e = 0; e < (size_t)TALL * RANK; e++)
+        r->begins.w[e] = (double)e / 3;
+    for (size_t e = 0; e < (size_t)RANK * BROAD; e++)
+        r->begins.h[e] = (float)e / 7;
+    for (size_t e = 0; e < (size_t)LINES * 2; e++)
+        r->begins.n[e] = (int32_t)mixed(5, 5, 5, e) / 8;
+    for (size_t e = 0; e < OF_BLOCK; e++) {
+        r->begins.b[e] = (double)e / 11;
+        r->begins.l[e] = (int64_t)mixed(6, 6, 6, e) / 4096 / 4096;
+    }
+    if (sparse) {
+        compress(r);
+        return;
+    }
+    r->X = r->Y = (hawser_matrix){.rows = TALL,
+                                  .cols = BROAD,
+                                  .stored = (uint64_t)TALL * BROAD,
+                                  .layout = HAWSER_DENSE,
+                                  .type = HAWSER_F64,
+                                  .values = r->x,
+                                  .stride = TALL};
+}
+
+/* Runs on one node with some threads, or on several nodes; returns the state of the run in `out`, which all nodes agree on. */
+static void run_on(factor_run *r, uint32_t count, const char *threads, factors *out)
+{
+    test_node nodes[NODES_MOST];
+    if (count == 1) {
+        test_job test = OPEN_JOB("workers", "4", "threads", threads, "check", "yes", "timeout", "60");
+        nodes[0] = (test_node){.job = test.job, .user = r};
+        run_factors(&nodes[0]);
+        close_job(test);
+    } else {
+        const char *const pairs[] = {"workers", "4", "check", "yes", "timeout", "60", NULL};
+        run_nodes(nodes, count, pairs, run_factors, r);
+    }
+    check_all(nodes, count, "factors");
+    for (uint32_t n = 1; n < count; n++)
+        assert_memory_equal(&r->got[n], &r->got[0], sizeof *out);
+    *out = r->got[0];
+}
+
+/* The oracle has the numbers of each block apart, so it begins with those of all. */
+static void oracle_factors(const factor_run *r, factors *wanted)
+{
+    *wanted = r->begins;
+    for (size_t e = OF_BLOCK; r->parts == 0 && e < (size_t)MATRIX_BLOCKS * OF_BLOCK; e++) {
+        wanted->b[e] = wanted->b[e - OF_BLOCK];
+        wanted->l[e] = wanted->l[e - OF_BLOCK];
+    }
+    compute_factors(r, wanted);
+}
+
+static void matrices_and_states_of_blocks_have_the_oracles_bits(void **state)
+{
+    (void)state;
+    static const char *const threads[] = {"1", "2", "4"};
+    for (size_t k = 0; k < 9; k++) {
+        static factor_run r;
+        static factors wanted, got;
+        uint32_t count = 1 + (uint32_t)(k % 3);
+        hawser_sync syncs[] = {hawser_bsp(), hawser_ssp(1), hawser_tap()};
+        begin_factors(&r, syncs[(k + k / 3) % 3], k % 2 != 0);
+        oracle_factors(&r, &wanted);
+        run_on(&r, count, threads[k / 3], &got);
+        assert_memory_equal(&got, &wanted, sizeof got);
+        r.clocks = 1 + k % 3; /* the same clocks, in two runs */
+        run_on(&r, count, threads[k / 3], &got);
+        r.first = r.clocks;
+        r.clocks = TURNS - r.first;
+        r.begins = got;
+        r.parts = MATRIX_BLOCKS;
+        run_on(&r, 1 + count % 3, threads[k / 3], &got);
+        assert_memory_equal(&got, &wanted, sizeof got);
+    }
+}
+
+static hawser_status beyond(hawser_context *context)
+{
+    return hawser_line_f32(context, "h", hawser_part_lines(context, "h", NULL)) == NULL ? HAWSER_OK : HAWSER_INTERNAL;
+}
+
+static void lines_and_blocks_that_do_not_fit_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t rows, cols;
+        int split;
+        uint32_t parts;
+        float first;
+        const char *words;
+    } rows[] = {
+        {RANK, BROAD, HAWSER_BY_COLUMN, 0, 0, "hawser_line: line "},
+        {RANK, BROAD - 1, HAWSER_BY_COLUMN, 0, 0, "'h' has 8 columns, which do not follow the split of 'Y' (by column, 9)"},
+        {BROAD + 1, BROAD, HAWSER_BY_ROW, 0, 0, "'h' has 10 rows"},
+        {0, BROAD, HAWSER_BY_COLUMN, 0, 0, "impossible size, 0 x 9"},
+        {RANK, BROAD, HAWSER_WHOLE, 0, 0, "cannot be partitioned by split 2"},
+        {RANK, BROAD, HAWSER_BY_COLUMN, 3, 0, "'b' begins with numbers for 3 blocks, but the job has 2"},
+        {RANK, BROAD, HAWSER_BY_COLUMN, 2, NAN, "'b' begins with nan at number 5"},
+    };
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        static factor_run r;
+        float begins[3 * OF_BLOCK] = {[OF_BLOCK] = rows[k].first};
+        hawser_run *run = NULL;
+        hawser_error error = {0};
+        begin_factors(&r, hawser_bsp(), false);
+        test_job test = OPEN_JOB("workers", "2", "timeout", "60");
+        hawser_program *p = hawser_program_new("refused", NULL);
+        hawser_state *Y = hawser_data_state(p, "Y", &r.Y, HAWSER_BY_COLUMN);
+        hawser_state *h =
+            hawser_partitioned_matrix(p, "h", HAWSER_F32, rows[k].rows, rows[k].cols, (hawser_split)rows[k].split, Y, NULL);
+        hawser_state *b = hawser_block_state(p, "b", HAWSER_F32, OF_BLOCK, begins, rows[k].parts);
+        (void)hawser_unit(hawser_root(p), "beyond", beyond, HAWSER_READS(Y), HAWSER_UPDATES(h, b));
+        if (hawser_run_program(test.job, p, &run, &error) == HAWSER_OK || strstr(error.text, rows[k].words) == NULL)
+            fail_msg("row %zu: '%s' does not say '%s'", k, error.text, rows[k].words);
+        hawser_run_free(run);
+        hawser_program_free(p);
+        close_job(test);
+    }
+}
+
 /* ----------------------------------------------------------------------------------------------------------- overflow ---- */
 
 enum { MOST_BLOCKS = 3 };
@@ -681,10 +973,15 @@ static void refusals_name_the_state(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_have_the_oracles_bits), cmocka_unit_test(nodes_have_the_oracles_bits),
-        cmocka_unit_test(late_sums_are_exact),           cmocka_unit_test(owned_states_keep_all_digits),
-        cmocka_unit_test(overflow_is_an_error),          cmocka_unit_test(a_merge_function_gets_doubles),
+        cmocka_unit_test(threads_have_the_oracles_bits),
+        cmocka_unit_test(nodes_have_the_oracles_bits),
+        cmocka_unit_test(late_sums_are_exact),
+        cmocka_unit_test(owned_states_keep_all_digits),
+        cmocka_unit_test(overflow_is_an_error),
+        cmocka_unit_test(a_merge_function_gets_doubles),
         cmocka_unit_test(refusals_name_the_state),
+        cmocka_unit_test(matrices_and_states_of_blocks_have_the_oracles_bits),
+        cmocka_unit_test(lines_and_blocks_that_do_not_fit_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -329,6 +329,28 @@ static void *local(hawser_context *context, const char *state, typed_call call)
                                  : part->work;
 }
 
+/* Returns line `line` of a block's part; NULL if the call is refused. */
+static void *line_of(hawser_context *context, const char *state, size_t line, typed_call call)
+{
+    char *values = local(context, state, call);
+    if (values == NULL)
+        return NULL;
+    const hw_state_part *part = find_own(context, state, call.name);
+    size_t width = part->state->width, lines = part->count / width;
+    if (line < lines)
+        return values + line * width * hw_state_size(part->state);
+    refuse(context, "%s: line %zu of state '%s', of which this block has %zu", call.name, line, state, lines);
+    return NULL;
+}
+
+size_t hawser_part_lines(hawser_context *context, const char *state, size_t *first)
+{
+    hw_state_part *part = find_own(context, state, "hawser_part_lines");
+    if (first != NULL)
+        *first = part != NULL ? part->begin / part->state->width : 0;
+    return part != NULL ? part->count / part->state->width : 0;
+}
+
 size_t hawser_part(hawser_context *context, const char *state, size_t *first)
 {
     hw_state_part *part = find_own(context, state, "hawser_part");
@@ -425,6 +447,10 @@ static hawser_status inc(hawser_context *context, const char *state, const uint6
     type *hawser_local##suffix(hawser_context *context, const char *state)                                                  \
     {                                                                                                                       \
         return local(context, state, (typed_call){"hawser_local", id});                                                     \
+    }                                                                                                                       \
+    type *hawser_line##suffix(hawser_context *context, const char *state, size_t line)                                      \
+    {                                                                                                                       \
+        return line_of(context, state, line, (typed_call){"hawser_line", id});                                              \
     }                                                                                                                       \
     hawser_status hawser_inc##suffix(hawser_context *context, const char *state, const uint64_t *keys, const type *values,  \
                                      size_t count)                                                                          \

@@ -31,7 +31,8 @@ static hawser_status open_local(hw_worker *worker, hw_state_part *part, hawser_e
     if (part->state->tied_to != NULL && has_stages(worker->session->plan, part->state))
         HAWSER_TRY(HW_NEW(&part->before, part->count, "a local state's copy", error));
     if (part->state->initial != NULL && bytes != 0) {
-        const char *initial = (const char *)part->state->initial + part->begin * hw_state_size(part->state);
+        bool same = hw_state_is_of_blocks(part->state) && part->state->initial_parts == 0;
+        const char *initial = (const char *)part->state->initial + (same ? 0 : part->begin * hw_state_size(part->state));
         memcpy(part->work, initial, bytes);
         if (part->copy != NULL)
             memcpy(part->copy, initial, bytes);

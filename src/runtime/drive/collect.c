@@ -65,14 +65,15 @@ hawser_accept_figures hw_session_accepts(const hw_session *session)
 
 /* ----------------------------------------------------------------------------------------------------- filling ---- */
 
-static hawser_status make_results(hawser_run *run, const hawser_program *program, hawser_error *error)
+static hawser_status make_results(hawser_run *run, const hw_plan *plan, hawser_error *error)
 {
+    const hawser_program *program = plan->program;
     HAWSER_TRY(HW_NEW(&run->results, program->state_count, "results", error));
     for (const hawser_state *state = program->states; state != NULL; state = state->next) {
         if (state->kind == HW_DATA)
             continue;
         hw_result *result = &run->results[run->result_count++];
-        result->count = hw_state_count(state);
+        result->count = hw_plan_count(plan, state);
         HAWSER_TRY(hw_copy_text(&result->name, state->name, error));
         result->type = state->type;
         HAWSER_TRY(hw_new_array(&result->values, result->count, hw_state_size(state), "a result", error));
@@ -124,7 +125,7 @@ hawser_status hw_run_new(const hw_session *session, hawser_run **out, hawser_err
     *out = NULL;
     hawser_run *run = NULL;
     HAWSER_TRY(HW_NEW(&run, 1, "a run", error));
-    hawser_status status = make_results(run, session->program, error);
+    hawser_status status = make_results(run, session->plan, error);
     if (status == HAWSER_OK)
         status = make_flows(run, error);
     if (status == HAWSER_OK)

@@ -30,7 +30,7 @@ static void write_state(const hawser_state *state, FILE *out)
         fprintf(out, ", %zu x %zu, %" PRIu64 " stored, %s", state->matrix->rows, state->matrix->cols, state->matrix->stored,
                 hw_split_name(state->split));
     else
-        fprintf(out, ", %zu numbers, %s", hw_state_count(state), hw_type_name(state->type));
+        fprintf(out, ", %zu numbers in lines of %zu, %s", hw_state_count(state), state->width, hw_type_name(state->type));
     fprintf(out, "\n");
 }
 
