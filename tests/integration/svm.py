@@ -152,6 +152,18 @@ def check_bits():
         assert one == bits(*case, nodes=2 + k % 2), case
 
 
+def check_start():
+    """A model is the start of a training with other losses, and its own result at once."""
+    Problem(8, 50).write()
+    data = ("three.csv", "--target", "t", "--weights", "w", "--C", "0.1", "--workers", "2")
+    first, *model = train(*data, "--loss", "squared-hinge")
+    again, *same = train(*data, "--loss", "squared-hinge", "--init", "m")
+    assert again["iterations"] == 1 and same == model and again["objective"] == first["objective"], (first, again)
+    hinge, *_ = train(*data, "--tol", "1e-8", "--init", "m")
+    other, *_ = train(*data, "--tol", "1e-8")
+    assert hinge["stop_reason"] == "gap" and abs(hinge["objective"] - other["objective"]) <= 1e-8 * other["objective"], (hinge, other)
+
+
 def check_precision():
     """A training that cannot reach a gap of 0 keeps the model of its last certificate, to the last bit."""
     Problem(3, 30).write()
@@ -231,7 +243,8 @@ def check_refusals():
     refused(*data, "--filter", "random", "--workers", "2", text="--filter")
     refused("train", "svm", "two.csv", "--target", "t", "--offset", "w", text="--offset")
     command.run(*data, "-q", "-o", "m", "--C", "0.1")
-    refused(*data, "--init", "m", text="--init")
+    refused(*data, "--init", "m", "--solver", "dual", text="--init: --solver dual")
+    refused("train", "svm", "two.svm", "--loss", "epsilon", "--init", "m", text="--init: the model has 2 classes")
     refused(*data, "--loss", "epsilon", text="the target has words", code=3)
     refused("evaluate", "m", "two.csv", "--threshold", "0.3", text="--threshold")
     refused("train", "svm", "two.csv", "--target", "none", text="no target", code=3)
@@ -286,6 +299,7 @@ if __name__ == "__main__":
         check_refusals()
         check_results()
         check_precision()
+        check_start()
         check_optimum()
         check_bits()
         check_scikit()

@@ -2,6 +2,7 @@
 #ifndef HW_ALGORITHMS_SVM_MODEL_H
 #define HW_ALGORITHMS_SVM_MODEL_H
 
+#include "algorithms/svm/fitted.h"
 #include "algorithms/svm/problem.h"
 
 /* The result of a training: `models` has columns + 1 numbers per problem, the last one the intercept. */
@@ -11,13 +12,6 @@ typedef struct hw_svm_result {
 } hw_svm_result;
 hawser_status hw_svm_model_make(const hw_svm *svm, const hw_svm_result *result, const hawser_training_input *input,
                                 hawser_model **model, hawser_error *error) HAWSER_MUST_USE;
-
-/* A model's numbers, which it owns. */
-typedef struct hw_svm_fitted {
-    const double *coefficients, *intercepts, *labels; /* labels NULL: a regression */
-    size_t problems, columns, classes;
-} hw_svm_fitted;
-hawser_status hw_svm_fitted_of(const hawser_model *model, hw_svm_fitted *fitted, hawser_error *error) HAWSER_MUST_USE;
 
 /* Stores what a model predicts wrongly: the share of wrong labels, or the mean squared error of a regression. Counts the weights of the rows. */
 hawser_status hw_svm_error(const hawser_model *model, const hawser_dataset *data, double *value,

@@ -335,6 +335,8 @@ hawser_status hw_svm_primal_prepare(hawser_context *context)
     HAWSER_TRY(hw_svm_block_open(context, &b));
     double *sums = b->primal.reduced;
     double *weight = sums + b->X.cols;
+    if (b->svm->given != NULL)
+        memcpy(b->primal.W, b->svm->given, b->width * b->svm->problems * sizeof *b->primal.W);
     memset(sums, 0, (b->width + 2) * sizeof *sums);
     for (size_t i = 0; i < b->X.rows; i++) {
         double own = hw_svm_weight(b, i), y = b->beside.target[i];

@@ -4,7 +4,7 @@
 
 #include "algorithms/svm/block.h"
 
-/* Measures the rows, and looks at the model without coefficients. */
+/* Measures the rows, and looks at the model to start from. */
 hawser_status hw_svm_primal_prepare(hawser_context *context);
 /* One step of Newton's method for each problem that is not done, and its certificate. */
 hawser_status hw_svm_primal_step(hawser_context *context);

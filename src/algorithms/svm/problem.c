@@ -6,16 +6,16 @@
 #include "algorithms/model/exact.h"
 #include "algorithms/model/given.h"
 #include "algorithms/model/labels.h"
+#include "algorithms/svm/fitted.h"
 
 static hawser_status check_options(const hw_svm *svm, const hawser_training_input *input, hawser_sync sync,
                                    hawser_error *error)
 {
     const hawser_options *options = input->options;
-    if (input->init != NULL)
+    if (input->init != NULL && !svm->primal)
         return hawser_fail(
             error, HAWSER_BAD_OPTION,
-            "--init: a support vector machine starts from numbers of its rows, which a model has not; leave it "
-            "out");
+            "--init: --solver dual starts from numbers of its rows, which a model has not; leave one of them out");
     HAWSER_TRY(hw_exact_options(options, sync, svm->blocks, "a support vector machine", error));
     if (hw_option_given(options, "epsilon") && !svm->regression)
         return hawser_fail(error, HAWSER_BAD_OPTION,
@@ -23,11 +23,11 @@ static hawser_status check_options(const hw_svm *svm, const hawser_training_inpu
     return HAWSER_OK;
 }
 
-/* Chooses the solver, and limits the number of blocks. A block of at most twice as many rows as columns solves the dual sooner. The dual takes more
- * iterations with more blocks. */
+/* Chooses the solver, and limits the number of blocks. A block of at most twice as many rows as columns solves the dual sooner, but not from a
+ * model. The dual takes more iterations with more blocks. */
 static void choose(hw_svm *svm, hawser_job *job, const char *solver)
 {
-    bool wide = svm->X->rows / 2 <= svm->X->cols, dual = strcmp(solver, "dual") == 0;
+    bool wide = svm->init == NULL && svm->X->rows / 2 <= svm->X->cols, dual = strcmp(solver, "dual") == 0;
     svm->primal = !dual && (strcmp(solver, "primal") == 0 || !wide);
     hawser_job_fit(job, svm->X->stored * (svm->primal ? 4 : 1), svm->primal ? 1 << 20 : 1 << 28);
     svm->blocks = hawser_job_workers(job);
@@ -38,7 +38,8 @@ hawser_status hw_svm_new(hw_svm *svm, hawser_job *job, const hawser_training_inp
 {
     const hawser_options *options = input->options;
     const char *loss = hawser_options_text(options, "loss"), *solver = hawser_options_text(options, "solver");
-    *svm = (hw_svm){.X = hawser_dataset_matrix(input->data), .data = input->data, .seed = hawser_job_seed(job)};
+    *svm = (hw_svm){
+        .X = hawser_dataset_matrix(input->data), .data = input->data, .init = input->init, .seed = hawser_job_seed(job)};
     svm->squared = strncmp(loss, "squared-", 8) == 0;
     svm->regression = strstr(loss, "epsilon") != NULL;
     svm->C = hawser_options_number(options, "C");
@@ -58,12 +59,13 @@ hawser_status hw_svm_new(hw_svm *svm, hawser_job *job, const hawser_training_inp
 void hw_svm_free(hw_svm *svm)
 {
     free(svm->labels);
-    svm->labels = NULL;
+    free(svm->given);
+    svm->labels = svm->given = NULL;
 }
 
 /* ---- the classes ---- */
 
-hawser_status hw_svm_classify(hw_svm *svm, hawser_job *job, hawser_error *error)
+static hawser_status find_classes(hw_svm *svm, hawser_job *job, hawser_error *error)
 {
     size_t count = 0;
     const char *const *words = hawser_schema_target(hawser_dataset_schema(svm->data), &count);
@@ -91,4 +93,32 @@ hawser_status hw_svm_classify(hw_svm *svm, hawser_job *job, hawser_error *error)
             svm->labels[0]);
     svm->problems = svm->classes == 2 ? 1 : svm->classes;
     return HAWSER_OK;
+}
+
+/* Stores the numbers of the model to start from. It must have the training's classes, and no other columns. */
+static hawser_status start_from(hw_svm *svm, hawser_error *error)
+{
+    hw_svm_fitted f;
+    size_t k = svm->problems, d = svm->X->cols;
+    HAWSER_TRY(hw_svm_fitted_of(svm->init, &f, error));
+    if (f.columns != d)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--init: the model has %zu columns, the data have %zu", f.columns, d);
+    if (f.classes != svm->classes || (f.classes > 0 && memcmp(f.labels, svm->labels, f.classes * sizeof *f.labels) != 0))
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--init: the model has %zu classes, which are not the %zu of the data",
+                           f.classes, svm->classes);
+    svm->given = calloc(k * (d + 1), sizeof *svm->given);
+    if (svm->given == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu models of %zu columns", k, d);
+    for (size_t p = 0; p < k; p++) {
+        for (size_t j = 0; j < d; j++)
+            svm->given[j * k + p] = f.coefficients[p * d + j];
+        svm->given[d * k + p] = svm->intercept ? f.intercepts[p] : 0.0;
+    }
+    return HAWSER_OK;
+}
+
+hawser_status hw_svm_classify(hw_svm *svm, hawser_job *job, hawser_error *error)
+{
+    HAWSER_TRY(find_classes(svm, job, error));
+    return svm->init == NULL ? HAWSER_OK : start_from(svm, error);
 }

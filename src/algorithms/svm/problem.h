@@ -25,12 +25,14 @@ typedef struct hw_svm {
     bool regression, squared, intercept;
     bool primal;    /* solve the primal by Newton's method */
     double *labels; /* of the classes, ascending */
+    const hawser_model *init;
+    double *given;  /* the numbers of `init`, a row per column and one for the intercepts, or NULL */
     size_t classes; /* 0: regression */
     size_t problems;
     uint32_t blocks;
 } hw_svm;
 
-/* Reads and checks the options; hw_svm_classify then finds the classes of the rows with a weight above 0, by a short program. The caller frees it,
+/* Reads and checks the options; hw_svm_classify then finds the classes of the rows with a weight above 0, by a short program, and the start. The caller frees it,
  * also after a failure. */
 hawser_status hw_svm_new(hw_svm *svm, hawser_job *job, const hawser_training_input *input,
                          hawser_error *error) HAWSER_MUST_USE;

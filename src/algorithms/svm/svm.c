@@ -42,9 +42,9 @@ static hawser_program *build(hw_svm *svm)
     hawser_state *models = hawser_partitioned_state(p, "models", svm->problems * (svm->X->cols + 1), NULL, NULL);
     reducing(hawser_unit(root, "prepare", svm->primal ? hw_svm_primal_prepare : hw_svm_prepare, HAWSER_READS(X), NULL), svm);
     hawser_operator *loop = hawser_loop(root, "iterations", (hawser_until){.test = has_ended}, hawser_bsp());
-    reducing(
-        hawser_unit(loop, "step", svm->primal ? hw_svm_primal_step : hw_svm_step, HAWSER_READS(X), HAWSER_UPDATES(models)),
-        svm);
+    reducing(hawser_unit(loop, svm->primal ? "newton" : "dual", svm->primal ? hw_svm_primal_step : hw_svm_step,
+                         HAWSER_READS(X), HAWSER_UPDATES(models)),
+             svm);
     return p;
 }
 
