@@ -1,6 +1,7 @@
 /* One contract, every transport: the same tests of messages and puts within a process, over shared memory, Unix sockets, TCP and
  * TLS. */
 #include "net_nodes.h"
+#include "sanitized.h"
 #include "transport/segment/segment.h"
 
 enum { NODES = 4, BLOCKS = 8, DRIVER = BLOCKS, ENDPOINTS = BLOCKS + 1 + NODES };
@@ -178,7 +179,7 @@ static void payloads_of_any_size_arrive(world *self)
         assert_int_equal(send_from(self, 2, 5, numbered(i, sizes[i])), HAWSER_OK);
     for (size_t i = 0; i < small; i++)
         expect_number(await_message(self, 5), i, sizes[i], 5);
-    for (size_t i = small; i < count; i++) {
+    for (size_t i = small; i < count && !SANITIZED; i++) {
         assert_int_equal(send_from(self, 2, 5, numbered(i, sizes[i])), HAWSER_OK);
         expect_number(await_message(self, 5), i, sizes[i], 5);
     }
@@ -536,7 +537,7 @@ static void look(void *argument, const hw_fresh *found, const void *data)
  * flag comes when the last put is to be seen. */
 static void puts_are_seen_whole(world *self, uint32_t slots)
 {
-    enum { TO = 2, EACH = 3000 };
+    enum { TO = 2, EACH = SANITIZED ? 1000 : 3000 };
     hw_segment *segment = expose_to_all(self, TO, 1, slots);
     putter putters[ENDPOINTS];
     pthread_t threads[ENDPOINTS];
