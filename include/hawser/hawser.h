@@ -499,6 +499,17 @@ hawser_job_encoding(const hawser_job *job); /**< the form of --encoding; an algo
  *  a run its arrays and kernels must not be used: every access to them ends the process. Sizes and names are those of the whole on every node. */
 HAWSER_API hawser_status hawser_job_load(hawser_job *job, const char *const *paths, size_t count, const hawser_load *load,
                                          hawser_dataset **dataset, hawser_error *error) HAWSER_MUST_USE;
+/** Makes a dataset of rows that the nodes have already: arrays (hawser_dataset_from), or a file on each node (hawser_dataset_load, by row). Collective.
+ *  The rows stay where they are. Node k passes rows [first, first + its rows) of the whole, which has `rows` rows, in the order of the nodes' numbers.
+ *  With `rows` 0 on every node, `first` is ignored and each node's rows follow those of the node before. Gaps, overlaps, other columns and other words
+ *  are refused, with the nodes. `own` is NULL on a node without rows; it must outlive the dataset, which has views of its matrix. What belongs to rows is
+ *  copied.
+ *
+ *  The blocks of a node are cut within its rows. So which rows a block has depends on the nodes, and so do the bits of a result: figures and plan say so
+ *  (hawser_figures.repeatable) if there are several nodes. The rows have no second source from which they could be read again. Else the dataset is like
+ *  one of hawser_job_load with HAWSER_BY_ROW. */
+HAWSER_API hawser_status hawser_job_own_rows(hawser_job *job, const hawser_dataset *own, size_t first, size_t rows,
+                                             hawser_dataset **dataset, hawser_error *error) HAWSER_MUST_USE;
 /** Fetches the entries of some columns to every node, outside of a run. Collective. */
 HAWSER_API hawser_status hawser_job_fetch(hawser_job *job, const hawser_matrix *matrix, const uint32_t *columns,
                                           size_t count, hawser_error *error) HAWSER_MUST_USE;

@@ -3,7 +3,9 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "data/residence.h"
 #include "data/share/balance.h"
+#include "data/share/blocks.h"
 #include "program/plan.h"
 #include "store/table.h"
 
@@ -221,6 +223,10 @@ static void print_data_shares(const hw_plan *plan, const hw_state_plan *own, con
             newline, total != 0 ? (double)most * plan->settings.blocks / (double)total : 1.0, HW_LINE_COST,
             own->state->split == HAWSER_BY_ROW ? "row" : "column",
             own->costs != NULL ? ", with the costs that the program adds to lines" : "");
+    const struct hawser_residence *residence = own->state->matrix->residence;
+    if (residence != NULL && residence->rows != NULL && residence->rows->owned)
+        fprintf(out, "%scut within the rows that each node has: %s; no second source to read rows again", newline,
+                plan->settings.nodes > 1 ? "bits depend on the nodes" : "one node has all");
     for (uint32_t b = 0; b < plan->settings.blocks; b++)
         fprintf(out, "%s  block %" PRIu32 ": %zu to %zu, %" PRIu64 " stored", newline, b, own->bounds[b], own->bounds[b + 1],
                 own->stored[b]);

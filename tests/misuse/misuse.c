@@ -28,7 +28,7 @@ typedef struct fixture {
     hawser_job *job, *other_job;
     hawser_store *store;
     hawser_run *run;
-    hawser_dataset *dataset;
+    hawser_dataset *dataset, *row_dataset;
     hawser_model *model;
     hawser_schema *schema;
     FILE *out;
@@ -260,6 +260,9 @@ static void make_data(fixture *f)
     f->part = f->matrix;
     must(f, hawser_dataset_generate(&what, &f->dataset, NULL, &f->error));
     must(f, hawser_dataset_write(f->dataset, 0, ROWS, HAWSER_SVMLIGHT, f->data_path, &f->error));
+    const char *path = f->data_path;
+    const hawser_load by_row = {.split = HAWSER_BY_ROW};
+    must(f, hawser_dataset_load(&path, 1, &by_row, &f->row_dataset, &f->error));
     must(f, hawser_schema_read("{\"columns\": [{\"name\": \"a\"}], \"target\": [\"no\", \"yes\"]}", &f->schema, &f->error));
     must(f, hawser_model_new(&f->model, &f->error));
     must(f, hawser_model_tensor(f->model, "tensor", HAWSER_F64, (const size_t[2]){2, 0}, f->doubles, &f->error));
@@ -309,6 +312,7 @@ static void close_fixture(fixture *f)
     hawser_store_close(f->store);
     hawser_run_free(f->run);
     hawser_dataset_free(f->dataset);
+    hawser_dataset_free(f->row_dataset);
     hawser_model_free(f->model);
     hawser_schema_free(f->schema);
     hawser_close(f->other_job);

@@ -60,7 +60,8 @@ GIVEN = {
 }
 # What functions are given that others are not.
 SPECIAL = {
-    ("hawser_rows_open", "load"): "&f->row_load",
+    ("hawser_rows_open", "load"): "&f->row_load", ("hawser_job_own_rows", "own"): "f->row_dataset",
+    ("hawser_job_own_rows", "rows"): "0",
     ("hawser_schema_read", "text"): '"{\\"columns\\": []}"', ("hawser_schema_write", "text"): "&f->made_text",
     ("hawser_data_state", "name"): '"fresh"', ("hawser_replicated_state", "name"): '"fresh"',
     ("hawser_partitioned_state", "name"): '"fresh"', ("hawser_stored_state", "name"): '"fresh"',

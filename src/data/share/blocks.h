@@ -27,6 +27,7 @@ typedef struct hw_row_block {
 struct hw_row_blocks {
     hw_view view;
     uint32_t self;
+    bool owned;     /* the rows stay on the nodes that have them (hawser_job_own_rows), so the cut depends on the nodes */
     size_t *bounds; /* view.blocks + 1 rows of the whole */
     hw_row_block *block;
     void *shadow; /* address space of the whole's arrays, in which every access faults; NULL: none */

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "data/residence.h"
+#include "data/share/blocks.h"
 #include "runtime/drive/agent.h"
 
 /* The interval in which an idle driver checks signals and time limits: hawser_interrupt may be called where it can wake no thread. */
@@ -101,6 +103,16 @@ static hawser_status handle(void *owner, hw_message *message)
     return status;
 }
 
+/* Returns whether rows of a data state were cut within the nodes that have them (hawser_job_own_rows). */
+static bool has_own_rows(const hawser_program *program)
+{
+    for (const hawser_state *state = program->states; state != NULL; state = state->next)
+        if (state->kind == HW_DATA && state->matrix->residence != NULL && state->matrix->residence->rows != NULL &&
+            state->matrix->residence->rows->owned)
+            return true;
+    return false;
+}
+
 hawser_status hw_driver_open(hw_driver *driver, hw_session *session, hawser_error *error)
 {
     const hawser_program *program = session->program;
@@ -132,6 +144,8 @@ hawser_status hw_driver_open(hw_driver *driver, hw_session *session, hawser_erro
         driver->gains[state->number] = state->rule.gain;
     for (size_t i = 0; i < program->operator_count; i++)
         driver->syncs[i] = program->operators[i]->sync;
+    if (session->nodes > 1 && has_own_rows(program))
+        driver->repeatable = "rows stay on the nodes that have them, so bits depend on the nodes";
     return HAWSER_OK;
 }
 

@@ -100,7 +100,7 @@ static hawser_status cut_rows(const hw_loading *l, uint32_t blocks, size_t *boun
     return HAWSER_OK;
 }
 
-static void cut_whole(const hawser_matrix *A, uint32_t blocks, size_t *bounds)
+void hw_loading_cut(const hawser_matrix *A, uint32_t blocks, size_t *bounds)
 {
     if (hw_is_dense(A))
         hw_balance_even(A->rows, blocks, bounds);
@@ -444,7 +444,7 @@ hawser_status hw_loading_cut_whole(hw_loading *l, hawser_error *error)
     size_t *bounds = NULL;
     HAWSER_TRY(check_layout(shape.layout, error));
     HAWSER_TRY(HW_NEW(&bounds, count + 1, "the cut of the rows", error));
-    cut_whole(&shape, count, bounds);
+    hw_loading_cut(&shape, count, bounds);
     hawser_status status = follow_like(l, &l->rows->figures, shape.rows, bounds, error);
     if (status != HAWSER_OK) {
         free(bounds);
@@ -490,7 +490,7 @@ hawser_status hw_load_rows_alone(hawser_job *job, const char *const *paths, size
         return status;
     }
     hw_dataset_own(*dataset, bounds);
-    cut_whole(&(*dataset)->matrix, job->settings.blocks, bounds);
+    hw_loading_cut(&(*dataset)->matrix, job->settings.blocks, bounds);
     (*dataset)->cut = bounds;
     (*dataset)->cut_blocks = job->settings.blocks;
     status = hw_source_keep(&l, *dataset, false, error);
