@@ -496,7 +496,7 @@ hawser_job_encoding(const hawser_job *job); /**< the form of --encoding; an algo
  *
  *  With hawser_load.split = HAWSER_BY_ROW each node keeps the rows of its own blocks instead, with their targets, weights, offset and groups
  *  (hawser_dataset_beside). The matrix has the shape of the whole, for a data state that is split HAWSER_BY_ROW; the plan refuses others. Outside of
- *  a run its arrays and kernels must not be used: every access to them ends the process. Sizes and names are those of the whole on every node. */
+ *  a run its arrays and kernels must not be used: a kernel returns NaN and the next run fails, and an access by a pointer ends the process. Sizes and names are those of the whole on every node. */
 HAWSER_API hawser_status hawser_job_load(hawser_job *job, const char *const *paths, size_t count, const hawser_load *load,
                                          hawser_dataset **dataset, hawser_error *error) HAWSER_MUST_USE;
 /** Makes a dataset of rows that the nodes have already: arrays (hawser_dataset_from), or a file on each node (hawser_dataset_load, by row). Collective.
@@ -510,6 +510,15 @@ HAWSER_API hawser_status hawser_job_load(hawser_job *job, const char *const *pat
  *  one of hawser_job_load with HAWSER_BY_ROW. */
 HAWSER_API hawser_status hawser_job_own_rows(hawser_job *job, const hawser_dataset *own, size_t first, size_t rows,
                                              hawser_dataset **dataset, hawser_error *error) HAWSER_MUST_USE;
+/** Fills `values` with `width` numbers for each of the rows [first, first + count), row after row. The rows are of one block of this node. */
+typedef hawser_status hawser_row_numbers(size_t first, size_t count, double *values, void *user);
+/** Writes `width` numbers per row of a dataset that was loaded by row, such as predictions, into one file: a line per row, in the order of the rows,
+ *  with commas between the numbers, which read back as the same. Collective, outside of a run, with the same width and path on every node. Each node makes
+ *  the numbers of its own blocks by `numbers`, a piece at a time, and node 0 writes the file; no node has more than a piece. The file appears under its
+ *  name once it is whole. If a node fails or is lost, all fail and no file is left. A number that is not finite is refused by its row. */
+HAWSER_API hawser_status hawser_job_write_rows(hawser_job *job, const hawser_dataset *dataset, const char *path,
+                                               size_t width, hawser_row_numbers *numbers, void *user,
+                                               hawser_error *error) HAWSER_MUST_USE;
 /** Fetches the entries of some columns to every node, outside of a run. Collective. */
 HAWSER_API hawser_status hawser_job_fetch(hawser_job *job, const hawser_matrix *matrix, const uint32_t *columns,
                                           size_t count, hawser_error *error) HAWSER_MUST_USE;

@@ -28,7 +28,7 @@ typedef struct fixture {
     hawser_job *job, *other_job;
     hawser_store *store;
     hawser_run *run;
-    hawser_dataset *dataset, *row_dataset;
+    hawser_dataset *dataset, *row_dataset, *cut_dataset;
     hawser_model *model;
     hawser_schema *schema;
     FILE *out;
@@ -87,6 +87,7 @@ typedef struct fixture {
     /* Functions: */
     hawser_unit_function *unit;
     hawser_observer *observer;
+    hawser_row_numbers *row_numbers;
     bool (*test)(hawser_progress *progress, void *user);
     void (*release)(void *scratch);
     hawser_record_function *visit;
@@ -198,6 +199,14 @@ static void visit(hawser_record *record, void *object)
     (void)object;
 }
 
+static hawser_status make_numbers(size_t first, size_t count, double *values, void *user)
+{
+    (void)first, (void)user;
+    for (size_t i = 0; i < count; i++)
+        values[i] = 1;
+    return HAWSER_OK;
+}
+
 static void visit_scratch(hawser_record *record, hawser_context *context)
 {
     (void)record;
@@ -263,6 +272,7 @@ static void make_data(fixture *f)
     const char *path = f->data_path;
     const hawser_load by_row = {.split = HAWSER_BY_ROW};
     must(f, hawser_dataset_load(&path, 1, &by_row, &f->row_dataset, &f->error));
+    must(f, hawser_job_load(f->job, &path, 1, &by_row, &f->cut_dataset, &f->error));
     must(f, hawser_schema_read("{\"columns\": [{\"name\": \"a\"}], \"target\": [\"no\", \"yes\"]}", &f->schema, &f->error));
     must(f, hawser_model_new(&f->model, &f->error));
     must(f, hawser_model_tensor(f->model, "tensor", HAWSER_F64, (const size_t[2]){2, 0}, f->doubles, &f->error));
@@ -313,6 +323,7 @@ static void close_fixture(fixture *f)
     hawser_run_free(f->run);
     hawser_dataset_free(f->dataset);
     hawser_dataset_free(f->row_dataset);
+    hawser_dataset_free(f->cut_dataset);
     hawser_model_free(f->model);
     hawser_schema_free(f->schema);
     hawser_close(f->other_job);
@@ -357,6 +368,7 @@ static void prepare(fixture *f)
     f->release = release;
     f->visit = visit;
     f->scratch_visit = visit_scratch;
+    f->row_numbers = make_numbers;
     make_program(f);
 }
 

@@ -29,6 +29,7 @@ GIVEN = {
     "hawser_options *": "f->options", "const hawser_options *": "f->options",
     "hawser_state *": "f->state", "hawser_operator *": "f->parent",
     "hawser_unit_function *": "f->unit", "hawser_observer *": "f->observer",
+    "hawser_row_numbers *": "f->row_numbers",
     "const hawser_matrix *": "&f->matrix", "const hawser_matrix * part": "&f->part",
     "const hawser_load *": "&f->load", "hawser_load *": "&f->load_out", "const hawser_generate *": "&f->generate",
     "hawser_rows *": "f->rows", "const hawser_rows *": "f->rows", "hawser_rows **": "&f->made_rows", "hawser_piece *": "&f->piece",
@@ -61,7 +62,7 @@ GIVEN = {
 # What functions are given that others are not.
 SPECIAL = {
     ("hawser_rows_open", "load"): "&f->row_load", ("hawser_job_own_rows", "own"): "f->row_dataset",
-    ("hawser_job_own_rows", "rows"): "0",
+    ("hawser_job_own_rows", "rows"): "0", ("hawser_job_write_rows", "dataset"): "f->cut_dataset",
     ("hawser_schema_read", "text"): '"{\\"columns\\": []}"', ("hawser_schema_write", "text"): "&f->made_text",
     ("hawser_data_state", "name"): '"fresh"', ("hawser_replicated_state", "name"): '"fresh"',
     ("hawser_partitioned_state", "name"): '"fresh"', ("hawser_stored_state", "name"): '"fresh"',
