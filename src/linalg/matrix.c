@@ -2,6 +2,7 @@
 #include "hawser/matrix.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "base/layout.h"
@@ -41,10 +42,6 @@ size_t hw_presence_column(const hawser_matrix *A, size_t j)
 void hw_presence_touch(const hawser_matrix *A, size_t j)
 {
     hw_presence *presence = (hw_presence *)A->residence;
-    if (presence->by_block) {
-        hw_presence_refuse(A);
-        return;
-    }
     size_t column = hw_presence_column(A, j);
     if (A->layout != HAWSER_DENSE && A->offsets[j] == A->offsets[j + 1])
         return; /* the column has no entries on any node */
@@ -55,7 +52,7 @@ void hw_presence_touch(const hawser_matrix *A, size_t j)
 void hw_presence_refuse(const hawser_matrix *A)
 {
     hw_presence *presence = (hw_presence *)A->residence;
-    if (presence->by_block && atomic_exchange_explicit(&presence->absent, 1, memory_order_relaxed) == 0)
+    if (atomic_exchange_explicit(&presence->absent, 1, memory_order_relaxed) == 0)
         fprintf(stderr, "hawser: the whole of a matrix is read whose rows are held by block, on several nodes; "
                         "use the rows of a block by hawser_data_view\n");
 }
@@ -87,7 +84,8 @@ hawser_matrix hawser_matrix_rows(const hawser_matrix *A, size_t begin, size_t en
     hawser_matrix view = *A;
     view.rows = end - begin;
     view.first = A->first + begin;
-    hw_touch_rows(A);
+    if (hw_touch_rows(A))
+        return view; /* which kernels refuse, too */
     if (hw_is_dense(A)) {
         if (view.rows > 0 && A->cols > 0) /* no address beyond the array for an empty view */
             view.values = at(A, hw_dense_place(A, begin, 0));
@@ -99,11 +97,19 @@ hawser_matrix hawser_matrix_rows(const hawser_matrix *A, size_t begin, size_t en
     return view;
 }
 
+/* Fills the result of a kernel that was refused. */
+static void fill_nan(double *out, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        out[i] = (double)NAN;
+}
+
 double hawser_column_dot(const hawser_matrix *A, size_t j, const double *x)
 {
     assert(A->layout != HAWSER_CSR && j < A->cols);
     const hw_typed_kernels *kernels = kernels_of(A);
-    hw_touch_column(A, j);
+    if (hw_touch_column(A, j))
+        return (double)NAN;
     if (A->layout == HAWSER_DENSE_ROWS)
         return hw_dense_rows_dot(A, j, x);
     if (A->layout == HAWSER_DENSE)
@@ -116,8 +122,10 @@ void hawser_column_axpy(const hawser_matrix *A, size_t j, double step, double *x
 {
     assert(A->layout != HAWSER_CSR && j < A->cols);
     const hw_typed_kernels *kernels = kernels_of(A);
-    if (step != 0)
-        hw_touch_column(A, j);
+    if (step != 0 && hw_touch_column(A, j)) {
+        fill_nan(x, A->rows);
+        return;
+    }
     if (A->layout == HAWSER_DENSE_ROWS) {
         hw_dense_rows_axpy(A, j, step, x);
         return;
@@ -135,8 +143,12 @@ void hawser_column_moments(const hawser_matrix *A, size_t j, const double *weigh
 {
     assert(A->layout != HAWSER_CSR && j < A->cols);
     const hw_typed_kernels *kernels = kernels_of(A);
-    hw_touch_column(A, j);
-    hw_moments moments;
+    hw_moments moments = {.sum = (double)NAN, .squares = (double)NAN};
+    if (hw_touch_column(A, j)) {
+        *sum = moments.sum;
+        *squares = moments.squares;
+        return;
+    }
     if (A->layout == HAWSER_DENSE_ROWS) {
         hw_dense_rows_moments(A, j, weights, centre, &moments);
     } else if (A->layout == HAWSER_DENSE) {
@@ -157,8 +169,9 @@ void hawser_scan(const hawser_matrix *A, const double *x, double *out)
 {
     assert(A->layout != HAWSER_CSR);
     const hw_typed_kernels *kernels = kernels_of(A);
-    hw_touch_columns(A);
-    if (A->layout == HAWSER_DENSE_ROWS)
+    if (hw_touch_columns(A))
+        fill_nan(out, A->cols);
+    else if (A->layout == HAWSER_DENSE_ROWS)
         hw_dense_rows_scan(A, x, out);
     else if (A->layout == HAWSER_DENSE)
         kernels->dense_scan(A->rows, A->cols, A->values, A->stride, x, out);
@@ -170,6 +183,11 @@ void hawser_scan_some(const hawser_matrix *A, const uint32_t *columns, size_t co
 {
     assert(A->layout != HAWSER_CSR);
     const hw_typed_kernels *kernels = kernels_of(A);
+    if (hw_touch_rows(A)) {
+        for (size_t k = 0; k < count; k++)
+            out[columns[k]] = (double)NAN;
+        return;
+    }
     for (size_t k = 0; A->residence != NULL && k < count; k++)
         hw_presence_touch(A, columns[k]);
     if (!hw_is_dense(A))
@@ -214,7 +232,9 @@ static void combine_dense(const hawser_matrix *A, const uint32_t *columns, const
 void hawser_combine(const hawser_matrix *A, const uint32_t *columns, const double *coefficients, size_t count, double *out)
 {
     assert(A->layout != HAWSER_CSR);
-    if (A->layout == HAWSER_DENSE_ROWS)
+    if (hw_touch_rows(A))
+        fill_nan(out, A->rows);
+    else if (A->layout == HAWSER_DENSE_ROWS)
         hw_dense_rows_combine(A, columns, coefficients, count, out);
     else if (A->layout == HAWSER_DENSE)
         combine_dense(A, columns, coefficients, count, out);
@@ -225,7 +245,10 @@ void hawser_combine(const hawser_matrix *A, const uint32_t *columns, const doubl
 
 void hawser_multiply(const hawser_matrix *A, const double *w, double constant, double *out)
 {
-    hw_touch_rows(A);
+    if (hw_touch_rows(A)) {
+        fill_nan(out, A->rows);
+        return;
+    }
     if (A->layout == HAWSER_CSR) {
         kernels_of(A)->sparse_scan(A->rows, A->offsets, A->indices, A->values, w, out);
         for (size_t i = 0; i < A->rows; i++)

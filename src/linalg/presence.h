@@ -1,6 +1,7 @@
 /*
  * presence.h - the columns of a matrix whose entries are on this node. A kernel that touches another column reads zeros and records the column, so
- * that its caller can fail.
+ * that its caller can fail. If the rows are held by block, a kernel that is given the whole matrix reads nothing: it returns NaN in place of numbers and
+ * records it likewise.
  */
 #ifndef HW_LINALG_PRESENCE_H
 #define HW_LINALG_PRESENCE_H
@@ -25,7 +26,7 @@ size_t hw_presence_column(const hawser_matrix *A, size_t j);
 /* Records column j of the view A if its entries are elsewhere. */
 void hw_presence_touch(const hawser_matrix *A, size_t j);
 
-/* Reports on standard error that a matrix whose rows are held by block was read as a whole: the access that follows faults. */
+/* Records that a kernel was given the whole of a matrix whose rows are held by block, and reports the first one on standard error. */
 void hw_presence_refuse(const hawser_matrix *A);
 
 static inline bool hw_held_by_block(const hawser_matrix *A)
@@ -33,23 +34,32 @@ static inline bool hw_held_by_block(const hawser_matrix *A)
     return A->residence != NULL && ((const hw_presence *)A->residence)->by_block;
 }
 
-static inline void hw_touch_rows(const hawser_matrix *A)
+/* Each of these returns true if the rows are held by block, so that the kernel must not read them. */
+static inline bool hw_touch_rows(const hawser_matrix *A)
 {
-    if (A->residence != NULL)
-        hw_presence_refuse(A);
+    if (!hw_held_by_block(A))
+        return false;
+    hw_presence_refuse(A);
+    return true;
 }
 
-static inline void hw_touch_column(const hawser_matrix *A, size_t j)
+static inline bool hw_touch_column(const hawser_matrix *A, size_t j)
 {
+    if (hw_touch_rows(A))
+        return true;
     if (A->residence != NULL)
         hw_presence_touch(A, j);
+    return false;
 }
 
 /* Records all columns of the view whose entries are elsewhere. */
-static inline void hw_touch_columns(const hawser_matrix *A)
+static inline bool hw_touch_columns(const hawser_matrix *A)
 {
+    if (hw_touch_rows(A))
+        return true;
     for (size_t j = 0; A->residence != NULL && j < A->cols; j++)
         hw_presence_touch(A, j);
+    return false;
 }
 
 #endif

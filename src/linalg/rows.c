@@ -2,6 +2,7 @@
 #include "hawser/row_kernels.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/layout.h"
@@ -28,8 +29,15 @@ static const void *at(const hawser_matrix *A, uint64_t entry)
 
 static line_of_row row_at(const hawser_matrix *A, size_t i)
 {
+    static const double wide = (double)NAN;
+    static const float narrow = NAN;
+    static const uint32_t first;
     assert(A->layout != HAWSER_CSC && i < A->rows);
-    hw_touch_columns(A);
+    if (hw_touch_columns(A)) /* a row whose sums are no numbers */
+        return (line_of_row){.count = A->cols > 0,
+                             .step = 1,
+                             .indices = A->layout == HAWSER_CSR ? &first : NULL,
+                             .values = A->type == HAWSER_F32 ? (const void *)&narrow : &wide};
     if (A->layout == HAWSER_CSR)
         return (line_of_row){.count = (size_t)(A->offsets[i + 1] - A->offsets[i]),
                              .step = 1,

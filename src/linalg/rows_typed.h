@@ -90,11 +90,22 @@ void HW_OF(hawser_row_squares)(const hawser_matrix *A, HW_A *out)
     }
 }
 
+/* Fills the result of a kernel that was refused. */
+static void HW_OF(fill_nan)(HW_A *out, size_t rows, size_t count, size_t ld)
+{
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < count; j++)
+            out[i * ld + j] = (HW_A)NAN;
+}
+
 void HW_OF(hawser_multiply_block)(const hawser_matrix *A, const HW_A *B, size_t ldb, size_t k, HW_A *out, size_t ldo)
 {
     assert(A->layout != HAWSER_CSC);
     const hw_row_kernels *kernels = &hw_kernels_best()->rows[A->type][HW_ARITHMETIC];
-    hw_touch_columns(A);
+    if (hw_touch_columns(A)) {
+        HW_OF(fill_nan)(out, A->rows, k, ldo);
+        return;
+    }
     if (A->layout == HAWSER_CSR) {
         kernels->sparse_multiply(A->rows, A->offsets, A->indices, A->values, B, ldb, k, out, ldo);
         return;
@@ -110,7 +121,10 @@ void HW_OF(hawser_accumulate_block)(const hawser_matrix *A, const HW_A *R, size_
 {
     assert(A->layout != HAWSER_CSC);
     const hw_row_kernels *kernels = &hw_kernels_best()->rows[A->type][HW_ARITHMETIC];
-    hw_touch_columns(A);
+    if (hw_touch_columns(A)) {
+        HW_OF(fill_nan)(G, A->cols, k, ldg);
+        return;
+    }
     if (A->layout == HAWSER_CSR) {
         kernels->sparse_accumulate(A->rows, A->offsets, A->indices, A->values, R, ldr, k, G, ldg);
         return;

@@ -24,6 +24,18 @@ static hawser_status check_shape(test_node *node, const input *what, const hawse
         if ((x == NULL) != (y == NULL) || (x != NULL && strcmp(x, y) != 0))
             return hawser_fail(&node->error, HAWSER_BAD_INPUT, "the name of column %zu differs", j);
     }
+    size_t words = 0, expected = 0;
+    const char *const *labels = hawser_schema_target(hawser_dataset_schema(data), &words);
+    const char *const *known = hawser_schema_target(hawser_dataset_schema(what->whole), &expected);
+    for (size_t k = 0; k < words && words == expected; k++)
+        if (strcmp(labels[k], known[k]) != 0)
+            return hawser_fail(&node->error, HAWSER_BAD_INPUT, "label %zu differs", k);
+    const hawser_load_figures *figures = hawser_dataset_figures(data), *all = hawser_dataset_figures(what->whole);
+    if (words != expected || figures->index_base != all->index_base || figures->rows_dropped != all->rows_dropped)
+        return hawser_fail(&node->error, HAWSER_BAD_INPUT,
+                           "%zu labels, index base %d and %llu dropped rows instead of %zu, %d and %llu", words,
+                           figures->index_base, (unsigned long long)figures->rows_dropped, expected, all->index_base,
+                           (unsigned long long)all->rows_dropped);
     const double *means = hawser_dataset_means(data), *right = hawser_dataset_means(what->whole);
     if ((means == NULL) != (right == NULL) || (means != NULL && memcmp(means, right, X->cols * sizeof *means) != 0))
         return hawser_fail(&node->error, HAWSER_BAD_INPUT, "the means differ");

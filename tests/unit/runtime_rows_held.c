@@ -1,5 +1,6 @@
 /*
- * Rows that are held by block: those that the nodes have already stay where they are.
+ * Rows that are held by block: those that the nodes have already stay where they are; functions that are given the whole are refused; numbers of rows
+ * are written in their order by node 0.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,6 +8,8 @@
 
 #include <cmocka.h>
 
+#include "hawser/batches.h"
+#include "hawser/row_kernels.h"
 #include "rows_input.h"
 #include "runtime/job/source.h"
 
@@ -186,11 +189,274 @@ static void rows_of_nodes_that_do_not_fit_are_refused_by_name(void **state)
     }
 }
 
+/* ------------------------------------------------------------------------------------------------ touches ---- */
+
+enum { TOUCH_ROWS = 40, TOUCH_MOST = TOUCH_ROWS * 64 };
+
+/* What a function reads, and where its result is. */
+typedef struct touching {
+    const hawser_matrix *A;
+    double x[TOUCH_MOST], out[TOUCH_MOST];
+    float narrow_x[TOUCH_MOST], narrow_out[TOUCH_MOST];
+} touching;
+
+typedef struct touch {
+    const char *name;
+    void (*call)(touching *t);
+    bool columns; /* of columns, which CSR does not have */
+} touch;
+
+static const uint32_t columns[] = {0, 1, 2};
+
+#define CALL(name, call)                                                                                                    \
+    static void name(touching *t)                                                                                           \
+    {                                                                                                                       \
+        call;                                                                                                               \
+    }
+CALL(column_dot, t->out[0] = hawser_column_dot(t->A, 1, t->x))
+CALL(column_axpy, hawser_column_axpy(t->A, 1, 2, t->out))
+CALL(column_moments, hawser_column_moments(t->A, 1, NULL, 1, 0, &t->out[0], &t->out[1]))
+CALL(scan, hawser_scan(t->A, t->x, t->out))
+CALL(scan_some, hawser_scan_some(t->A, columns, 3, t->x, t->out))
+CALL(combine, hawser_combine(t->A, columns, t->x, 3, t->out))
+CALL(multiply, hawser_multiply(t->A, t->x, 1, t->out))
+CALL(row_dot, t->out[0] = hawser_row_dot(t->A, 3, t->x))
+CALL(row_axpy, hawser_row_axpy(t->A, 3, 2, t->out))
+CALL(row_distance, t->out[0] = hawser_row_distance(t->A, 3, t->x))
+CALL(row_squares, hawser_row_squares(t->A, t->out))
+CALL(multiply_block, hawser_multiply_block(t->A, t->x, 2, 2, t->out, 2))
+CALL(accumulate_block, hawser_accumulate_block(t->A, t->x, 2, 2, t->out, 2))
+CALL(distances, hawser_distances(t->A, NULL, t->x, 2, t->x, 2, t->out, 2))
+CALL(row_dot_f32, t->out[0] = (double)hawser_row_dot_f32(t->A, 3, t->narrow_x))
+CALL(row_axpy_f32, hawser_row_axpy_f32(t->A, 3, 2, t->narrow_out))
+CALL(row_distance_f32, t->out[0] = (double)hawser_row_distance_f32(t->A, 3, t->narrow_x))
+CALL(row_squares_f32, hawser_row_squares_f32(t->A, t->narrow_out))
+CALL(multiply_block_f32, hawser_multiply_block_f32(t->A, t->narrow_x, 2, 2, t->narrow_out, 2))
+CALL(accumulate_block_f32, hawser_accumulate_block_f32(t->A, t->narrow_x, 2, 2, t->narrow_out, 2))
+CALL(distances_f32, hawser_distances_f32(t->A, NULL, t->narrow_x, 2, t->narrow_x, 2, t->narrow_out, 2))
+
+/* A view of the whole's rows is as absent as the whole. */
+static void rows_of_the_whole(touching *t)
+{
+    const hawser_matrix part = hawser_matrix_rows(t->A, 2, 9);
+    t->out[0] = hawser_row_dot(&part, 1, t->x);
+}
+
+/* Functions that return a status or a size: NaN stands for a refusal. */
+static void gram(touching *t)
+{
+    double sums[9];
+    t->out[0] = hawser_gram(t->A, columns, 0, 3, NULL, sums, 3, NULL) == HAWSER_OK ? 0 : (double)NAN;
+    t->out[1] = hawser_row_dot(t->A, 0, t->x); /* a Gram matrix of rows is refused before it touches anything */
+}
+
+static void batches(touching *t)
+{
+    static const size_t first[] = {0, 1, 2};
+    const hawser_batch batch = {.rows = first, .count = 3};
+    hawser_matrix rows;
+    t->out[0] =
+        hawser_batch_pack(t->A, &batch, t->x, sizeof t->x, &rows, NULL) == HAWSER_OK || hawser_batch_bytes(t->A, 3) != 0
+            ? 0
+            : (double)NAN;
+}
+
+static const touch touches[] = {
+    {"hawser_column_dot", column_dot, true},
+    {"hawser_column_axpy", column_axpy, true},
+    {"hawser_column_moments", column_moments, true},
+    {"hawser_scan", scan, true},
+    {"hawser_scan_some", scan_some, true},
+    {"hawser_combine", combine, true},
+    {"hawser_multiply", multiply, false},
+    {"hawser_row_dot", row_dot, false},
+    {"hawser_row_axpy", row_axpy, false},
+    {"hawser_row_distance", row_distance, false},
+    {"hawser_row_squares", row_squares, false},
+    {"hawser_multiply_block", multiply_block, false},
+    {"hawser_accumulate_block", accumulate_block, false},
+    {"hawser_distances", distances, false},
+    {"hawser_row_dot_f32", row_dot_f32, false},
+    {"hawser_row_axpy_f32", row_axpy_f32, false},
+    {"hawser_row_distance_f32", row_distance_f32, false},
+    {"hawser_row_squares_f32", row_squares_f32, false},
+    {"hawser_multiply_block_f32", multiply_block_f32, false},
+    {"hawser_accumulate_block_f32", accumulate_block_f32, false},
+    {"hawser_distances_f32", distances_f32, false},
+    {"hawser_matrix_rows", rows_of_the_whole, false},
+    {"hawser_gram", gram, false},
+    {"hawser_batch_pack", batches, false},
+};
+
+/* Programs whose unit calls one of them with the whole matrix, or nodes that do so outside of the program. */
+typedef struct touch_case {
+    const char *path;
+    hawser_type type;
+    bool outside;
+} touch_case;
+
+typedef struct touch_user {
+    const touch *what;
+    const hawser_matrix *A;
+} touch_user;
+
+/* Returns whether the function has left a number in place of NaN. */
+static bool leaves_numbers(const touch *what, const hawser_matrix *A)
+{
+    touching *t = calloc(1, sizeof *t);
+    bool none = false;
+    assert_non_null(t);
+    t->A = A;
+    t->x[0] = t->x[1] = t->x[2] = 1;
+    what->call(t);
+    for (size_t i = 0; i < TOUCH_MOST; i++)
+        none |= isnan(t->out[i]) || isnan(t->narrow_out[i]);
+    free(t);
+    return !none;
+}
+
+static hawser_status touch_whole(hawser_context *context)
+{
+    const touch_user *user = hawser_user(context);
+    return leaves_numbers(user->what, user->A) ? hawser_unit_fail(context, HAWSER_INTERNAL, "it left a number") : HAWSER_OK;
+}
+
+static void touch_and_expect(test_node *node, const touch *what, bool outside, const hawser_matrix *A)
+{
+    hawser_run *run = NULL;
+    touch_user user = {what, A};
+    hawser_program *program = hawser_program_new("touching", &user);
+    hawser_state *X = hawser_data_state(program, "X", A, HAWSER_BY_ROW);
+    hawser_unit(hawser_root(program), outside ? "nothing" : "touch", outside ? nothing : touch_whole, HAWSER_READS(X), NULL);
+    if (outside && leaves_numbers(what, A))
+        node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "%s left a number", what->name);
+    expect(node, hawser_run_program(node->job, program, &run, &node->error), HAWSER_BAD_PROGRAM,
+           outside ? "the whole of data state 'X' was used outside of a unit" : "unit 'touch'");
+    if (!outside)
+        expect(node, HAWSER_BAD_PROGRAM, HAWSER_BAD_PROGRAM, "the whole of data state 'X' was used");
+    hawser_run_free(run);
+    hawser_program_free(program);
+}
+
+/* A job goes on after a run that was refused. */
+static void touch_all(test_node *node)
+{
+    const touch_case *how = node->user;
+    hawser_dataset *data = NULL;
+    const hawser_load load = {.split = HAWSER_BY_ROW, .type = how->type};
+    node->status = hawser_job_load(node->job, &how->path, 1, &load, &data, &node->error);
+    for (size_t k = 0; k < sizeof touches / sizeof *touches && node->status == HAWSER_OK; k++)
+        if (!touches[k].columns || hawser_dataset_matrix(data)->layout != HAWSER_CSR)
+            touch_and_expect(node, &touches[k], how->outside, hawser_dataset_matrix(data));
+    hawser_dataset_free(data);
+}
+
+static void functions_that_read_the_whole_are_refused_by_state_and_unit(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"a.svm", "a.csv"};
+    write_svmlight("a.svm", 0, TOUCH_ROWS, 1);
+    write_csv("a.csv", TOUCH_ROWS, false, false);
+    for (int k = 0; k < 8; k++) {
+        touch_case how = {paths[k % 2], k / 2 % 2 == 0 ? HAWSER_F64 : HAWSER_F32, k / 4 != 0};
+        test_node nodes[NODES_MOST];
+        run_nodes(nodes, 2, (const char *const[]){"workers", "2", "timeout", "60", NULL}, touch_all, &how);
+        check_all(nodes, 2, how.path);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------ writing ---- */
+
+/* Numbers that are written for each row. */
+typedef struct writing {
+    test_node *node;
+    const hawser_dataset *data;
+    size_t width;
+    size_t odd;  /* a row whose last number is not finite; SIZE_MAX: none */
+    size_t lost; /* a row at which its node fails; SIZE_MAX: none */
+} writing;
+
+static double number_of(size_t row, size_t k)
+{
+    return sin((double)row) / 3 + (double)k;
+}
+
+static hawser_status make_numbers(size_t first, size_t count, double *values, void *user)
+{
+    const writing *w = user;
+    hawser_beside beside;
+    HAWSER_TRY(hawser_dataset_beside(w->data, first, count, &beside, &w->node->error)); /* rows of a block of this node */
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < w->width; k++)
+            values[i * w->width + k] = first + i == w->odd && k + 1 == w->width ? INFINITY : number_of(first + i, k);
+    return w->lost >= first && w->lost - first < count ? HAWSER_BAD_INPUT : HAWSER_OK;
+}
+
+/* Compares the file with the numbers; it is written by node 0. */
+static hawser_status check_file(test_node *node, size_t rows, size_t width)
+{
+    const char *path = "out.csv";
+    hawser_dataset *data = NULL;
+    const hawser_load load = {.target = "none", .rows_layout = 1, .header = -1, .format = HAWSER_CSV};
+    HAWSER_TRY(hawser_dataset_load(&path, 1, &load, &data, &node->error));
+    const hawser_matrix *A = hawser_dataset_matrix(data);
+    bool right = A->rows == rows && A->cols == width;
+    for (size_t i = 0; right && i < rows; i++)
+        for (size_t k = 0; k < width; k++)
+            right = right && hw_value_at(A->values, A->type, hw_dense_place(A, i, k)) == number_of(i, k);
+    hawser_dataset_free(data);
+    return right ? HAWSER_OK : hawser_fail(&node->error, HAWSER_BAD_INPUT, "the file has other numbers");
+}
+
+static void write_and_check(test_node *node)
+{
+    const size_t widths[] = {1, 3, 50000}; /* of the last one, a piece has two rows */
+    const char *path = "a.svm";
+    hawser_dataset *data = NULL;
+    const hawser_load load = {.split = HAWSER_BY_ROW};
+    node->status = hawser_job_load(node->job, &path, 1, &load, &data, &node->error);
+    for (int k = 0; k < 3 && node->status == HAWSER_OK; k++) {
+        writing w = {node, data, widths[k], SIZE_MAX, SIZE_MAX};
+        node->status = hawser_job_write_rows(node->job, data, "out.csv", w.width, make_numbers, &w, &node->error);
+        if (node->status == HAWSER_OK && node->node == 0)
+            node->status = check_file(node, hawser_dataset_matrix(data)->rows, w.width);
+        node->status = hw_cluster_agree(node->job->cluster, node->status, &node->error); /* before it is replaced */
+    }
+    /* The file that is there stays as it is if a later one fails. */
+    writing odd = {node, data, 50000, 11, SIZE_MAX}, lost = {node, data, 50000, SIZE_MAX, 11};
+    expect(node, hawser_job_write_rows(node->job, data, "out.csv", odd.width, make_numbers, &odd, &node->error),
+           HAWSER_NOT_FINITE, "out.csv: number 49999 of row 11 is not finite");
+    expect(node, hawser_job_write_rows(node->job, data, "out.csv", lost.width, make_numbers, &lost, &node->error),
+           HAWSER_BAD_INPUT, "could not be made");
+    expect(node, hawser_job_write_rows(node->job, data, "none/out.csv", 1, make_numbers, &lost, &node->error), HAWSER_IO,
+           "none");
+    if (node->status == HAWSER_OK && node->node == 0)
+        node->status = check_file(node, hawser_dataset_matrix(data)->rows, widths[2]);
+    hawser_dataset_free(data);
+}
+
+static void numbers_of_rows_are_written_in_order_or_not_at_all(void **state)
+{
+    (void)state;
+    write_svmlight("a.svm", 0, 12, 1);
+    for (uint32_t count = 1; count <= 3; count += 2) {
+        test_node nodes[NODES_MOST];
+        run_nodes(nodes, count, (const char *const[]){"workers", "4", "timeout", "60", NULL}, write_and_check, NULL);
+        check_all(nodes, count, "writing");
+        assert_int_equal(system("test \"$(ls -A | sort | tr '\\n' ' ')\" = 'a.svm out.csv '"), 0); /* no temporary file */
+        assert_int_equal(remove("out.csv"), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(rows_of_a_node_stay_where_they_are, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(rows_of_nodes_that_do_not_fit_are_refused_by_name, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(functions_that_read_the_whole_are_refused_by_state_and_unit, make_directory,
+                                        remove_directory),
+        cmocka_unit_test_setup_teardown(numbers_of_rows_are_written_in_order_or_not_at_all, make_directory,
+                                        remove_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include "base/layout.h"
 #include "hawser/batches.h"
 #include "hawser/data.h"
+#include "linalg/presence.h"
 #include "linalg/sound.h"
 
 /* Returns the bytes of a packed CSR matrix: offsets, then values, then indices, so that each array is aligned. */
@@ -25,7 +26,7 @@ static uint64_t most_stored(const hawser_matrix *A, uint64_t count)
 
 size_t hawser_batch_bytes(const hawser_matrix *A, size_t count)
 {
-    if (A == NULL || A->layout == HAWSER_CSC || hw_matrix_wrong(A) != NULL)
+    if (A == NULL || A->layout == HAWSER_CSC || hw_matrix_wrong(A) != NULL || hw_touch_rows(A))
         return 0;
     uint64_t rows = count < A->rows ? count : A->rows, bytes = rows * A->cols * hw_type_size(A->type);
     if (A->layout == HAWSER_CSR)
@@ -51,6 +52,7 @@ static hawser_status check(const hawser_matrix *A, const hawser_batch *batch, si
         A->layout == HAWSER_CSC ? "is CSC, which has no rows to copy: load it with rows_layout 1" : hw_matrix_wrong(A);
     if (wrong != NULL)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "hawser_batch_pack: the matrix %s", wrong);
+    HAWSER_TRY(hawser_matrix_whole(A, error)); /* before its arrays are read */
     if (batch->count > 0 && batch->rows == NULL)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "hawser_batch_pack: the batch has no list of rows");
     for (size_t k = 0; k < batch->count; k++)
@@ -66,7 +68,7 @@ static hawser_status check(const hawser_matrix *A, const hawser_batch *batch, si
                            "hawser_batch_pack: %zu rows take %llu bytes, and the memory has %zu; hawser_batch_bytes returns "
                            "enough for rows that differ",
                            batch->count, (unsigned long long)needed, bytes);
-    return hawser_matrix_whole(A, error);
+    return HAWSER_OK;
 }
 
 static void pack_sparse(const hawser_matrix *A, const hawser_batch *batch, void *memory, hawser_matrix *out)

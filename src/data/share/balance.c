@@ -3,6 +3,7 @@
 #include "base/layout.h"
 #include "base/wide.h"
 #include "hawser/data.h"
+#include "linalg/presence.h"
 
 /* Returns the cost of the whole's lines before a cut, which is in the piece or at one of its ends. */
 static uint64_t cost(const hw_line_range *piece, size_t cut)
@@ -90,7 +91,7 @@ void hawser_balance(const hawser_matrix *matrix, size_t parts, size_t *bounds)
     if (matrix == NULL || bounds == NULL)
         return;
     size_t lines = hw_lines(matrix);
-    if (hw_is_dense(matrix) || matrix->stored == 0)
+    if (hw_is_dense(matrix) || matrix->stored == 0 || hw_touch_rows(matrix))
         for (size_t p = 1; p < parts; p++)
             bounds[p] = (size_t)hw_share_of(lines, p, parts);
     else

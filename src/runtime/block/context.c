@@ -140,7 +140,13 @@ static void check_entries(hawser_context *context)
         uint64_t absent = atomic_load_explicit(&part->residence.presence.absent, memory_order_relaxed);
         if (absent == 0 && part->state->kind == HW_DATA && part->state->matrix->residence != NULL)
             absent = hw_absent_taken(part->state->matrix->residence); /* used through another pointer than the view */
-        if (absent != 0)
+        const struct hawser_residence *whole = part->state->kind == HW_DATA ? part->state->matrix->residence : NULL;
+        if (absent != 0 && whole != NULL && whole->rows != NULL)
+            refuse(context,
+                   "the whole of data state '%s' was used, whose rows are held by block; use the rows of this block "
+                   "(hawser_data_view)",
+                   part->state->name);
+        else if (absent != 0)
             refuse(context,
                    "column %llu of data state '%s' is on another node; fetch it by hawser_data_fetch before it is used",
                    (unsigned long long)absent - 1, part->state->name);

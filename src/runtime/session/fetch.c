@@ -186,6 +186,12 @@ hawser_status hw_fetch_check(const hw_session *session, hawser_error *error)
     for (const hawser_state *state = session->program->states; state != NULL; state = state->next) {
         uint64_t absent =
             state->kind == HW_DATA && state->matrix->residence != NULL ? hw_absent_taken(state->matrix->residence) : 0;
+        if (absent != 0 && state->matrix->residence->rows != NULL)
+            return hawser_fail(
+                error, HAWSER_BAD_PROGRAM,
+                "the whole of data state '%s' was used outside of a unit, but its rows are held by block; use "
+                "the rows of a block in a unit (hawser_data_view)",
+                state->name);
         if (absent != 0)
             return hawser_fail(
                 error, HAWSER_BAD_PROGRAM,
