@@ -410,12 +410,12 @@ static hawser_status check_file(test_node *node, size_t rows, size_t width)
 
 static void write_and_check(test_node *node)
 {
-    const size_t widths[] = {1, 3, 50000}; /* of the last one, a piece has two rows */
+    const size_t wide = node->nodes == 1 ? 3 : 50000, widths[] = {1, wide}; /* of a wide one, a piece has two rows */
     const char *path = "a.svm";
     hawser_dataset *data = NULL;
     const hawser_load load = {.split = HAWSER_BY_ROW};
     node->status = hawser_job_load(node->job, &path, 1, &load, &data, &node->error);
-    for (int k = 0; k < 3 && node->status == HAWSER_OK; k++) {
+    for (int k = 0; k < 2 && node->status == HAWSER_OK; k++) {
         writing w = {node, data, widths[k], SIZE_MAX, SIZE_MAX};
         node->status = hawser_job_write_rows(node->job, data, "out.csv", w.width, make_numbers, &w, &node->error);
         if (node->status == HAWSER_OK && node->node == 0)
@@ -423,15 +423,15 @@ static void write_and_check(test_node *node)
         node->status = hw_cluster_agree(node->job->cluster, node->status, &node->error); /* before it is replaced */
     }
     /* The file that is there stays as it is if a later one fails. */
-    writing odd = {node, data, 50000, 11, SIZE_MAX}, lost = {node, data, 50000, SIZE_MAX, 11};
+    writing odd = {node, data, wide, 5, SIZE_MAX}, lost = {node, data, wide, SIZE_MAX, 5};
     expect(node, hawser_job_write_rows(node->job, data, "out.csv", odd.width, make_numbers, &odd, &node->error),
-           HAWSER_NOT_FINITE, "out.csv: number 49999 of row 11 is not finite");
+           HAWSER_NOT_FINITE, "of row 5 is not finite");
     expect(node, hawser_job_write_rows(node->job, data, "out.csv", lost.width, make_numbers, &lost, &node->error),
            HAWSER_BAD_INPUT, "could not be made");
     expect(node, hawser_job_write_rows(node->job, data, "none/out.csv", 1, make_numbers, &lost, &node->error), HAWSER_IO,
            "none");
     if (node->status == HAWSER_OK && node->node == 0)
-        node->status = check_file(node, hawser_dataset_matrix(data)->rows, widths[2]);
+        node->status = check_file(node, hawser_dataset_matrix(data)->rows, wide);
     hawser_dataset_free(data);
 }
 
