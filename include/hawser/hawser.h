@@ -192,6 +192,13 @@ HAWSER_API void hawser_derive(hawser_state *replicated, hawser_unit_function *re
  *  it is sent before a loop is left. int8 has one scale (a power of two) per 512 entries. */
 typedef enum hawser_form { HAWSER_EXACT = 0, HAWSER_AS_BF16, HAWSER_AS_F16, HAWSER_AS_INT8 } hawser_form;
 HAWSER_API void hawser_encoding(hawser_state *replicated, hawser_form form);
+/** Gives a replicated state its own filter in place of the job's (--filter, --quota and --max-held-clocks). `filter` is a name of --filter: "none",
+ *  "absolute", ... `quota` is the bytes that a block may send of this state per exchange; entries beyond it are held, for at most `max_held` clocks
+ *  (0: the loop's staleness + 1). "none" takes 0 and 0. The plan refuses a filter that can do nothing: without a quota, of a state that no unit
+ *  updates, or "relative" for integers.
+ *  Options for one state (--filter w=absolute, --quota w=4k, --encoding w=bf16) come before this call and hawser_encoding, and these
+ *  before the job's. A state of that name must exist in the job's first program with a loop, and be a replicated one that a unit updates. */
+HAWSER_API void hawser_state_filter(hawser_state *replicated, const char *filter, uint64_t quota, uint64_t max_held);
 
 /* --------------------------------------------------------------------------------------------------- operators ---- */
 

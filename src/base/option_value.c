@@ -269,11 +269,69 @@ static hawser_status read_kind(const hawser_option *row, const char *text, const
     return hawser_fail(error, HAWSER_INTERNAL, "option row '%s' is of an unknown kind", row->key);
 }
 
+/* ------------------------------------------------------------------------------------------------ per state ---- */
+
+bool hw_option_by_state(const hawser_option *row)
+{
+    return row->unit != NULL && strncmp(row->unit, HW_BY_STATE, strlen(HW_BY_STATE)) == 0;
+}
+
+hawser_status hw_option_item_read(const hawser_option *row, const char *text, const char *where, hw_option_item *item,
+                                  const char **rest, hawser_error *error)
+{
+    size_t length = strcspn(text, ",");
+    const char *equals = memrchr(text, '=', length); /* the last one: no value contains it */
+    const char *value = equals != NULL ? equals + 1 : text, *end = text + length;
+    *item = (hw_option_item){.state = text, .length = equals != NULL ? (size_t)(equals - text) : 0};
+    if (equals == text)
+        return refuse(where, text, "a list of VALUE or STATE=VALUE: a state has no name", error);
+    if ((size_t)(end - value) >= sizeof item->text || (*end == ',' && end[1] == '\0'))
+        return refuse(where, text, "a list of VALUE or STATE=VALUE, separated by commas", error);
+    memcpy(item->text, value, (size_t)(end - value));
+    *rest = *end == ',' ? end + 1 : end;
+    return read_kind(row, item->text, where, &item->value, error);
+}
+
+/* Refuses a state, or the value for all other states, that the text has set before `item`. */
+static hawser_status check_once(const hawser_option *row, const char *text, const char *where, const hw_option_item *item,
+                                hawser_error *error)
+{
+    hw_option_item other;
+    for (const char *rest = text; rest < item->state;) {
+        HAWSER_TRY(hw_option_item_read(row, rest, where, &other, &rest, error));
+        if (other.length == item->length && strncmp(other.state, item->state, item->length) == 0)
+            return item->length == 0
+                       ? hawser_fail(error, HAWSER_BAD_OPTION,
+                                     "%s: '%s' has two values for all states, '%s' and '%s'; write STATE=VALUE "
+                                     "for the value of one state",
+                                     where, text, other.text, item->text)
+                       : hawser_fail(error, HAWSER_BAD_OPTION, "%s: '%s' names state '%.*s' twice", where, text,
+                                     (int)item->length, item->state);
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status read_by_state(const hawser_option *row, const char *text, const char *where, hw_option_value *value,
+                                   hawser_error *error)
+{
+    HAWSER_TRY(read_kind(row, row->value, where, value, error));
+    const char *rest = text;
+    do {
+        hw_option_item item;
+        HAWSER_TRY(hw_option_item_read(row, rest, where, &item, &rest, error));
+        HAWSER_TRY(check_once(row, text, where, &item, error));
+        if (item.length == 0)
+            *value = item.value;
+    } while (*rest != '\0');
+    return HAWSER_OK;
+}
+
 hawser_status hw_option_value_read(const hawser_option *row, const char *text, const char *where, hw_option_value *value,
                                    hawser_error *error)
 {
     *value = (hw_option_value){0};
-    hawser_status status = read_kind(row, text, where, value, error);
+    hawser_status status =
+        hw_option_by_state(row) ? read_by_state(row, text, where, value, error) : read_kind(row, text, where, value, error);
     if (status != HAWSER_OK)
         hw_option_value_clear(value);
     return status;

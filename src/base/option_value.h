@@ -22,6 +22,26 @@ hawser_status hw_option_value_read(const hawser_option *row, const char *text, c
                                    hawser_error *error) HAWSER_MUST_USE;
 void hw_option_value_clear(hw_option_value *value);
 
+/* An option whose unit begins with HW_BY_STATE has a value for each state of a program, and one for all other states: "VALUE" or
+ * "STATE=VALUE", in any order, separated by commas. Its parsed value is the one for all other states. */
+#define HW_BY_STATE "[STATE=]"
+enum { HW_ITEM_MOST = 64 };
+typedef struct hw_option_item {
+    const char *state; /* in the option's text; ends at `length` */
+    size_t length;     /* 0: the value for all other states */
+    char text[HW_ITEM_MOST];
+    hw_option_value value;
+} hw_option_item;
+
+bool hw_option_by_state(const hawser_option *row);
+/* Stores the next item of such an option, and moves *rest behind it. Begin with *rest == NULL. Returns false after the last item. */
+bool hw_option_next_item(const hawser_options *options, const char *key, const char **rest, hw_option_item *item);
+/* Finds the item of one state, or with NULL that of all other states, which the default of the row replaces. Returns false if there is none. */
+bool hw_option_of_state(const hawser_options *options, const char *key, const char *state, hw_option_item *item);
+/* Reads the item at `text` and moves *rest behind it. */
+hawser_status hw_option_item_read(const hawser_option *row, const char *text, const char *where, hw_option_item *item,
+                                  const char **rest, hawser_error *error) HAWSER_MUST_USE;
+
 /* Returns HAWSER_INTERNAL if the row's bounds are malformed. */
 hawser_status hw_option_bounds_check(const hawser_option *row, hawser_error *error) HAWSER_MUST_USE;
 

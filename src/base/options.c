@@ -395,6 +395,12 @@ static hawser_status set_argument(const hw_walk *walk, hw_slot *slot, const char
             "--%s is given twice, as '%.60s' and '%.60s', and the second would replace the first; where several "
             "columns are meant, write one list: --%s %.60s,%.60s",
             slot->row->key, slot->text, value, slot->row->key, slot->text, value);
+    if (slot->source == HAWSER_FROM_COMMAND_LINE && hw_option_by_state(slot->row) && strcmp(slot->text, value) != 0 &&
+        (strchr(slot->text, '=') != NULL || strchr(value, '=') != NULL))
+        return hawser_fail(walk->error, HAWSER_BAD_OPTION,
+                           "--%s is given twice, as '%.60s' and '%.60s', and the second would replace the first; write one "
+                           "list: --%s %.60s,%.60s",
+                           slot->row->key, slot->text, value, slot->row->key, slot->text, value);
     return slot_set(slot, value, HAWSER_FROM_COMMAND_LINE, where, walk->error);
 }
 
@@ -542,6 +548,28 @@ const double *hawser_options_numbers(const hawser_options *options, const char *
     if (count != NULL)
         *count = slot != NULL ? slot->value.count : 0;
     return slot != NULL ? slot->value.numbers : NULL;
+}
+
+bool hw_option_next_item(const hawser_options *options, const char *key, const char **rest, hw_option_item *item)
+{
+    const hw_slot *slot = find(options, key);
+    if (slot == NULL || slot->text == NULL)
+        return false;
+    if (*rest == NULL)
+        *rest = slot->text;
+    return **rest != '\0' && hw_option_item_read(slot->row, *rest, key, item, rest, NULL) == HAWSER_OK;
+}
+
+bool hw_option_of_state(const hawser_options *options, const char *key, const char *state, hw_option_item *item)
+{
+    size_t length = state != NULL ? strlen(state) : 0;
+    for (const char *rest = NULL; hw_option_next_item(options, key, &rest, item);)
+        if (item->length == length && strncmp(item->state, state != NULL ? state : "", length) == 0)
+            return true;
+    const hw_slot *slot = find(options, key);
+    const char *rest;
+    return state == NULL && slot != NULL && slot->row->value != NULL &&
+           hw_option_item_read(slot->row, slot->row->value, key, item, &rest, NULL) == HAWSER_OK;
 }
 
 hawser_source hawser_options_source(const hawser_options *options, const char *key, const char **where)

@@ -219,40 +219,23 @@ static void find_sources(const hw_plan *plan, hw_state_plan *own)
     own->updater = single ? updater : 0;
 }
 
-/* Returns the greatest staleness of a loop that updates the state. It bounds how long a filter may hold an entry by default. */
-static uint64_t loosest(const hw_plan *plan, const hawser_state *state)
+static hawser_status describe(const hw_plan *plan, hw_state_plan *own, hawser_error *error)
 {
-    uint64_t most = 0;
-    for (size_t i = 0; i < plan->program->operator_count; i++) {
-        const hawser_operator *loop = plan->program->operators[i];
-        if (loop->kind == HW_LOOP && hw_operator_shipped(loop) && hw_operator_updates(loop, state) &&
-            loop->sync.staleness > most)
-            most = loop->sync.staleness;
-    }
-    return most;
-}
-
-static void describe(const hw_plan *plan, hw_state_plan *own)
-{
-    own->filter = plan->settings.filter;
+    hawser_form chosen;
+    HAWSER_TRY(hw_plan_sending(plan, own, &chosen, error));
     bool values = own->state->kind == HW_PARTITIONED || own->sources == 1;
-    if (own->state->kind == HW_PARTITIONED)
-        own->filter.kind = HW_FILTER_NONE;
-    if (own->filter.max_held == 0)
-        own->filter.max_held = loosest(plan, own->state) + 1;
     if (own->state->kind == HW_STORED) {
         bool owned = own->state->function == NULL;
-        own->filter.kind = HW_FILTER_NONE;
         own->form = owned ? "values of each chunk (one writer), kept by the store" : "changes, kept by the store";
         own->encoding = "ranges or lists of keys, lists by number once known, zeros left out";
         own->filter_class = hw_filter_class(HW_FILTER_NONE);
         own->guarantee = "all updates that the sync policy promises";
-        return;
+        return HAWSER_OK;
     }
     bool held = own->filter.kind != HW_FILTER_NONE && plan->settings.blocks > 1;
     own->form = plan->settings.blocks == 1 ? "stays (one block)" : values ? "values (one writer)" : "deltas";
-    bool rounded = own->state->form != HAWSER_EXACT && plan->settings.blocks > 1;
-    const hw_form_row *form = hw_form_row_of(rounded ? (unsigned)own->state->form : HAWSER_EXACT);
+    bool rounded = chosen != HAWSER_EXACT && plan->settings.blocks > 1;
+    const hw_form_row *form = hw_form_row_of(rounded ? (unsigned)chosen : HAWSER_EXACT);
     own->rounding = form->width;
     own->encoding = form->plan;
     own->filter_class = hw_filter_class(held ? own->filter.kind : HW_FILTER_NONE);
@@ -260,6 +243,7 @@ static void describe(const hw_plan *plan, hw_state_plan *own)
                      : held          ? "all but what is held"
                      : rounded       ? "all but the rounding of what was sent last"
                                      : "all updates that the sync policy promises";
+    return HAWSER_OK;
 }
 
 /* Rejects a unit whose blocks would all make the same update, which the merge would count B times (Alt, table 3.1). */
@@ -284,17 +268,6 @@ static hawser_status check_parallel_data(const hw_plan *plan, const hawser_opera
         "unit '%s' updates replicated state '%s' from replicated data only ('%s' is whole on each of %u blocks): "
         "every block would do the same work; split the data or make it a unit on one block",
         unit->name, replicated->name, data->name, plan->settings.blocks);
-}
-
-/* The share of a value by which the relative filter orders changes is no integer. */
-static hawser_status check_filter(const hw_state_plan *own, hawser_error *error)
-{
-    const hawser_state *state = own->state;
-    if (own->filter.kind != HW_FILTER_RELATIVE || !hw_type_is_whole(state->type))
-        return HAWSER_OK;
-    return hawser_fail(error, HAWSER_BAD_PROGRAM,
-                       "state '%s' is of %s, which the relative filter cannot order; use another --filter", state->name,
-                       hw_type_name(state->type));
 }
 
 static hawser_status check_memory(const hw_plan *plan, hawser_error *error)
@@ -351,8 +324,7 @@ hawser_status hw_parallelise(hw_plan *plan, const hw_plan_settings *settings, ha
         if (state->kind == HW_DATA)
             continue;
         find_sources(plan, own);
-        describe(plan, own);
-        HAWSER_TRY(check_filter(own, error));
+        HAWSER_TRY(describe(plan, own, error));
     }
     hw_plan_memory(plan);
     return check_memory(plan, error);

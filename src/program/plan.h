@@ -14,14 +14,15 @@ typedef struct hw_plan_settings {
     uint32_t blocks;
     uint32_t threads; /* blocks that compute at once */
     uint32_t processors;
-    uint32_t nodes;           /* 1: one process */
-    char topology[300];       /* text about the links between nodes; empty with one node */
-    const hw_topology *graph; /* these links; NULL with one node */
-    hw_adding_shape adding;   /* follows from the topology */
-    const char *const *names; /* of the nodes; NULL: they have none */
-    uint64_t memory;          /* limit of each process in bytes, without `shared` */
-    uint64_t shared;          /* bytes of memory shared with other nodes of this host */
-    hw_filter filter;         /* max_held 0: the loop's staleness + 1 */
+    uint32_t nodes;                /* 1: one process */
+    char topology[300];            /* text about the links between nodes; empty with one node */
+    const hw_topology *graph;      /* these links; NULL with one node */
+    hw_adding_shape adding;        /* follows from the topology */
+    const char *const *names;      /* of the nodes; NULL: they have none */
+    uint64_t memory;               /* limit of each process in bytes, without `shared` */
+    uint64_t shared;               /* bytes of memory shared with other nodes of this host */
+    hw_filter filter;              /* max_held 0: the loop's staleness + 1 */
+    const hawser_options *options; /* with filters, quotas and forms of single states; NULL: none */
     uint64_t seed;
     char chosen[200]; /* the numbers that decided on the blocks; empty: the user has set their number */
 } hw_plan_settings;
@@ -64,6 +65,10 @@ typedef struct hw_plan {
 hawser_status hw_compile(const hawser_program *program, hw_plan **plan, hawser_error *error) HAWSER_MUST_USE;
 /* stages.c: divides a clock of a shipped loop into stages. */
 hawser_status hw_find_stages(hw_plan *plan, const hawser_operator *loop, hawser_error *error) HAWSER_MUST_USE;
+/* sending.c: finds the filter, the quota and the form of a state, and refuses those that it cannot have. An option for this state alone comes before
+ * the program's call, and that before the job's filter. */
+hawser_status hw_plan_sending(const hw_plan *plan, hw_state_plan *own, hawser_form *form,
+                              hawser_error *error) HAWSER_MUST_USE;
 /* Splits a compiled plan over blocks. Fails if the program makes no sense for that many, or if it does not fit the memory. */
 hawser_status hw_parallelise(hw_plan *plan, const hw_plan_settings *settings, hawser_error *error) HAWSER_MUST_USE;
 void hw_plan_free(hw_plan *plan);

@@ -4,6 +4,7 @@
 #ifndef HW_PROGRAM_PROGRAM_H
 #define HW_PROGRAM_PROGRAM_H
 
+#include "exchange/exchange.h"
 #include "hawser/hawser.h"
 
 enum { HW_METRICS_MOST = 64 };
@@ -29,6 +30,8 @@ struct hawser_state {
     const void *initial; /* of the state's type */
     hawser_rule rule;
     hawser_form form; /* replicated: the form in which deltas are sent */
+    hw_filter filter; /* replicated: of hawser_state_filter */
+    bool filter_set;  /* it was called */
     hawser_state *along;
     hawser_state *tied_to;
     hawser_unit_function *rebuild;

@@ -1,4 +1,5 @@
 /* state.c - makes the five kinds of state. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 #include "base/memory.h"
 #include "base/type.h"
 #include "codec/forms.h"
+#include "exchange/filters.h"
 #include "linalg/sound.h"
 #include "program/program.h"
 #include "store/table.h"
@@ -436,4 +438,31 @@ void hawser_encoding(hawser_state *replicated, hawser_form form)
                            replicated->name, hw_type_name(replicated->type));
     else
         replicated->form = form;
+}
+
+void hawser_state_filter(hawser_state *replicated, const char *filter, uint64_t quota, uint64_t max_held)
+{
+    if (replicated == NULL)
+        return;
+    const char *name = replicated->name, *word = filter != NULL ? filter : "(NULL)";
+    hw_filter_kind kind = hw_filter_find(word);
+    if (replicated->kind != HW_REPLICATED)
+        hw_program_mistake(
+            replicated->program, HAWSER_BAD_PROGRAM,
+            "'%s' is %s and cannot have a filter (hawser_state_filter): only deltas of a replicated state are "
+            "held back",
+            name, hw_state_kind_name(replicated->kind));
+    else if (kind == HW_FILTER_NONE && strcmp(word, "none") != 0)
+        hw_program_mistake(replicated->program, HAWSER_BAD_PROGRAM,
+                           "state '%s': there is no filter '%s' (hawser_state_filter); use one of %s", name, word,
+                           HW_ROWS_BOUNDS(HW_FILTERS));
+    else if ((kind == HW_FILTER_NONE) != (quota == 0) || (kind == HW_FILTER_NONE && max_held > 0))
+        hw_program_mistake(replicated->program, HAWSER_BAD_PROGRAM,
+                           "state '%s': filter '%s' with a quota of %" PRIu64 " and max_held %" PRIu64
+                           " does nothing (hawser_state_filter): a filter needs a quota above 0, and 'none' has neither",
+                           name, word, quota, max_held);
+    else {
+        replicated->filter = (hw_filter){.kind = kind, .quota = quota, .max_held = max_held};
+        replicated->filter_set = true;
+    }
 }

@@ -1,6 +1,6 @@
 /*
  * What travels between nodes: over every topology and in every form the bits of threads under BSP, and v = A alpha under any sync;
- * coalescing where the way is slow; the bytes that are told.
+ * coalescing where the way is slow; the bytes that are told; a filter, a quota and a form per state.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -216,6 +216,127 @@ static void graphs_from_a_file(void **state)
     refused(3, "ring", "'ring'");
 }
 
+/* ------------------------------------------------------------------------------------------------- a policy per state ---- */
+
+enum { ENTRIES = 40, WORKERS = 4 };
+
+/* Two states that do not read each other. What is held of one or rounded shows in the changes that are made to it next. */
+typedef struct apart {
+    hawser_sync sync;
+    bool own; /* the program gives y a filter of its own */
+    double made[2][WORKERS][ENTRIES];
+    double got[NODES_MOST][2][ENTRIES];
+} apart;
+
+static const char *const apart_names[] = {"x", "y"};
+
+static hawser_status move(hawser_context *context)
+{
+    apart *how = hawser_user(context);
+    uint32_t block = hawser_block(context);
+    for (int s = 0; s < 2; s++) {
+        double *cache = hawser_cache(context, apart_names[s]);
+        for (int i = 0; i < ENTRIES; i++) {
+            double step = 0.1 * sin(cache[i] + i * (block + 1.3) + s);
+            cache[i] += step;
+            how->made[s][block][i] += step;
+        }
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status run_apart(hawser_job *job, apart *how, uint32_t node, hawser_error *error)
+{
+    hawser_program *program = hawser_program_new("apart", how);
+    hawser_state *data = hawser_data_state(program, "A", &matrix, HAWSER_BY_COLUMN);
+    hawser_state *x = hawser_replicated_state(program, "x", ENTRIES, 1, NULL, (hawser_rule){0});
+    hawser_state *y = hawser_replicated_state(program, "y", ENTRIES, 1, NULL, (hawser_rule){0});
+    if (how->own)
+        hawser_state_filter(y, "absolute", 60, 0);
+    hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 6}, how->sync);
+    hawser_unit(loop, "move", move, HAWSER_READS(data), HAWSER_UPDATES(x, y));
+    hawser_run *run = NULL;
+    hawser_status status = hawser_run_program(job, program, &run, error);
+    for (int s = 0; s < 2 && status == HAWSER_OK; s++)
+        memcpy(how->got[node][s], hawser_result(run, apart_names[s], NULL), sizeof how->got[node][s]);
+    hawser_run_free(run);
+    hawser_program_free(program);
+    return status;
+}
+
+static void apart_body(test_node *node)
+{
+    node->status = run_apart(node->job, node->user, node->node, &node->error);
+}
+
+static void run_apart_on(uint32_t count, const char *const *pairs, apart *how)
+{
+    memset(how->made, 0, sizeof how->made);
+    if (count > 1) {
+        test_node nodes[NODES_MOST];
+        run_nodes(nodes, count, pairs, apart_body, how);
+        for (uint32_t i = 0; i < count; i++)
+            if (nodes[i].status != HAWSER_OK)
+                fail_msg("node %u of %u: %s", i, count, nodes[i].error.text);
+    } else {
+        hawser_error error = {0};
+        test_job test = open_job(pairs);
+        if (run_apart(test.job, how, 0, &error) != HAWSER_OK)
+            fail_msg("%s", error.text);
+        close_job(test);
+    }
+    for (uint32_t n = 0; n < count; n++)
+        for (int s = 0; s < 2; s++)
+            for (int i = 0; i < ENTRIES; i++) {
+                double sum = 0;
+                for (int b = 0; b < WORKERS; b++)
+                    sum += how->made[s][b][i];
+                assert_true(fabs(how->got[n][s][i] - sum) <= 1e-12); /* nothing is lost */
+            }
+}
+
+#define APART(...) PAIRS("workers", "4", __VA_ARGS__)
+
+/* The bits of each state are those of a run in which its policy is that of all states. */
+static void the_policy_of_a_state_leaves_others_alone(void **state)
+{
+    (void)state;
+    static apart exact, held, rounded, got;
+    enum { X, Y };
+    const size_t size = sizeof got.got[0][0];
+    exact.sync = held.sync = rounded.sync = hawser_bsp();
+    run_apart_on(1, APART("threads", "2"), &exact);
+    run_apart_on(1, APART("filter", "absolute", "quota", "60"), &held);
+    run_apart_on(1, APART("encoding", "x=bf16,y=bf16"), &rounded);
+    for (int s = X; s <= Y; s++) {
+        assert_memory_not_equal(exact.got[0][s], held.got[0][s], size);
+        assert_memory_not_equal(exact.got[0][s], rounded.got[0][s], size);
+    }
+    const struct {
+        const char *const *pairs;
+        const apart *wanted[2];
+        bool own;
+    } rows[] = {
+        {APART("filter", "x=absolute", "quota", "x=60"), {&held, &exact}, false},
+        {APART("filter", "absolute,y=none", "quota", "60,y=0"), {&held, &exact}, false},
+        {APART("filter", "y=absolute", "quota", "y=60", "encoding", "x=bf16"), {&rounded, &held}, false},
+        {APART("threads", "2"), {&exact, &held}, true},
+        {APART("filter", "y=none", "quota", "y=0", "encoding", "y=bf16"), {&exact, &rounded}, true},
+    };
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+        for (uint32_t count = 1; count <= 3; count += 2) {
+            got = (apart){.sync = hawser_bsp(), .own = rows[k].own};
+            run_apart_on(count, rows[k].pairs, &got);
+            for (uint32_t n = 0; n < count; n++)
+                for (int s = X; s <= Y; s++)
+                    assert_memory_equal(got.got[n][s], rows[k].wanted[s]->got[0][s], size);
+        }
+    for (uint32_t late = 0; late < 4; late++) {
+        got = (apart){.sync = late % 2 == 0 ? hawser_ssp(2) : hawser_tap(), .own = late < 2};
+        run_apart_on(late < 2 ? 1 : 3, APART("filter", "x=fifo", "quota", "x=36", "encoding", "y=int8"), &got);
+    }
+}
+
 int main(void)
 {
     for (int i = 0; i < ROWS * COLS; i++)
@@ -224,6 +345,7 @@ int main(void)
         cmocka_unit_test(the_bits_of_threads),
         cmocka_unit_test(every_sync_over_several_hops),
         cmocka_unit_test(updates_over_slow_links_are_coalesced),
+        cmocka_unit_test(the_policy_of_a_state_leaves_others_alone),
         cmocka_unit_test_setup_teardown(graphs_from_a_file, make_directory, remove_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -95,6 +95,20 @@ static const trial trials[] = {
     {PAIRS("workers", "2", "merge", "average"), SENDS | READS_MERGE, ""},
     {PAIRS("workers", "2", "exchange-every", "0.5"), SENDS, "--exchange-every does nothing here: the program does not"},
     {PAIRS("workers", "2", "exchange-every", "0.5"), SENDS | READS_EVERY, ""},
+    {PAIRS("workers", "2", "filter", "w=absolute", "quota", "64"), SENDS, ""},
+    {PAIRS("workers", "2", "filter", "absolute", "quota", "w=64,0"), SENDS, ""},
+    {PAIRS("workers", "2", "encoding", "w=bf16"), SENDS, ""},
+    {PAIRS("workers", "2", "filter", "absolute,w=fifo", "quota", "64"), SENDS,
+     "--filter does nothing here: its value for all"},
+    {PAIRS("workers", "2", "filter", "none,w=fifo", "quota", "64", "max-held-clocks", "w=3"), SENDS, ""},
+    {PAIRS("workers", "2", "filter", "fifo,w=none", "quota", "64"), SENDS, "does nothing here"},
+    {PAIRS("workers", "2", "filter", "q=fifo", "quota", "64"), SENDS,
+     "--filter does nothing here: the program has no state 'q'; states whose updates are sent: w"},
+    {PAIRS("workers", "2", "encoding", "own=bf16"), SENDS,
+     "--encoding does nothing here: no updates are sent of the state 'own', which is not replicated; states whose updates "
+     "are sent: w"},
+    {PAIRS("workers", "2", "filter", "w=fifo", "quota", "w=0"), SENDS,
+     "--filter does nothing here: state 'w' has no --quota"},
     {PAIRS("workers", "2", "topology", "tree", "rate", "1M", "backlog", "1k", "transport", "tcp"), SENDS, ""},
 };
 

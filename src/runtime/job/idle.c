@@ -21,36 +21,58 @@ static bool asks_for_one(const hawser_options *options)
            hawser_options_integer(options, "workers") == 1;
 }
 
+/* Returns true if blocks send updates of the state, which can be held back and rounded. */
+static bool is_sent(const hw_plan *plan, const hawser_state *state)
+{
+    return state->kind == HW_REPLICATED && hw_operator_updates(plan->program->root, state);
+}
+
 /* The states of a program whose updates can be held back and rounded. */
 typedef struct hw_sent_states {
     bool any;      /* there are such states */
-    bool filter;   /* one of them has a filter, */
+    bool common;   /* one of them takes the option's value for all states, */
+    bool filter;   /* one has a filter, */
     bool quota;    /* a quota, */
     bool filtered; /* both, */
     bool rounded;  /* a form that rounds */
 } hw_sent_states;
 
-static hw_sent_states find_sent(const hw_plan *plan)
+static hw_sent_states find_sent(const hawser_job *job, const hw_plan *plan, const char *key)
 {
     hw_sent_states sent = {0};
+    bool form = strcmp(key, "encoding") == 0;
     for (const hawser_state *state = plan->program->states; state != NULL; state = state->next) {
         const hw_state_plan *own = &plan->states[state->number];
-        if (state->kind != HW_REPLICATED || !hw_operator_updates(plan->program->root, state))
+        if (!is_sent(plan, state))
             continue;
+        hw_option_item item;
         bool filter = own->filter.kind != HW_FILTER_NONE, quota = own->filter.quota > 0;
         sent.any = true;
+        sent.common |= (form || !state->filter_set) && !hw_option_of_state(job->options, key, state->name, &item);
         sent.filter |= filter;
         sent.quota |= quota;
         sent.filtered |= filter && quota;
-        sent.rounded |= state->form != HAWSER_EXACT;
+        sent.rounded |= own->rounding != HW_F64;
     }
     return sent;
+}
+
+/* Returns true if the option has a value for all states that is not the default. */
+static bool has_common(const hawser_options *options, const char *key)
+{
+    hw_option_item item;
+    for (const char *rest = NULL; hw_option_next_item(options, key, &rest, &item);)
+        if (item.length == 0)
+            for (size_t i = 0; hawser_options_row(options, i) != NULL; i++)
+                if (strcmp(hawser_options_row(options, i)->key, key) == 0)
+                    return strcmp(hawser_options_row(options, i)->value, item.text) != 0;
+    return false;
 }
 
 /* Judges an option about updates that are held back or rounded. */
 static idle_kind judge_sent(const hawser_job *job, const hw_plan *plan, const char *key, const char **why)
 {
-    hw_sent_states sent = find_sent(plan);
+    hw_sent_states sent = find_sent(job, plan, key);
     *why = "no unit of the program updates a replicated state, whose updates it is about";
     if (!sent.any)
         return IDLE;
@@ -66,8 +88,67 @@ static idle_kind judge_sent(const hawser_job *job, const hw_plan *plan, const ch
     *why = "it needs a --filter and a --quota";
     if (strcmp(key, "max-held-clocks") == 0 && !sent.filtered)
         return IDLE;
+    *why = "its value for all states is used by none: each state whose updates are sent has its own, by a STATE= of this "
+           "option or by hawser_state_filter";
+    if (has_common(job->options, key) && !sent.common)
+        return IDLE;
     *why = "the program sends no state in this form (hawser_encoding)";
     return strcmp(key, "encoding") == 0 && !sent.rounded ? IDLE : USED;
+}
+
+enum { REASON = 400 };
+
+/* Writes why a state cannot be named, with the names of those that can. */
+static void explain_name(const hw_plan *plan, const hw_option_item *item, const hawser_state *state, char why[REASON])
+{
+    size_t used = (size_t)snprintf(why, REASON, "%s '%.*s'%s; ",
+                                   state == NULL ? "the program has no state" : "no updates are sent of the state",
+                                   (int)(item->length < 80 ? item->length : 80), item->state,
+                                   state == NULL                  ? ""
+                                   : state->kind != HW_REPLICATED ? ", which is not replicated"
+                                                                  : ", which no unit updates");
+    const char *before = "states whose updates are sent: ";
+    for (const hawser_state *other = plan->program->states; other != NULL && used < REASON; other = other->next)
+        if (is_sent(plan, other)) {
+            used += (size_t)snprintf(why + used, REASON - used, "%s%s", before, other->name);
+            before = ", ";
+        }
+    if (before[0] != ',' && used < REASON)
+        (void)snprintf(why + used, REASON - used, "updates are sent of no state");
+}
+
+/* Returns true if an option's value for one state can do nothing, and stores why. */
+static bool is_idle_for(const hw_plan *plan, const char *key, const hw_option_item *item, char why[REASON])
+{
+    char name[80];
+    (void)snprintf(name, sizeof name, "%.*s", (int)item->length, item->state);
+    const hawser_state *state = item->length < sizeof name ? hw_program_state(plan->program, name) : NULL;
+    if (state == NULL || !is_sent(plan, state)) {
+        explain_name(plan, item, state, why);
+        return true;
+    }
+    const hw_filter *filter = &plan->states[state->number].filter;
+    bool chooses = filter->kind != HW_FILTER_NONE, limited = filter->quota > 0;
+    const char *lacks = NULL;
+    if (strcmp(key, "filter") == 0 && chooses && !limited)
+        lacks = "--quota, so everything passes";
+    else if (strcmp(key, "quota") == 0 && limited && !chooses)
+        lacks = "--filter, which chooses what is held back";
+    else if (strcmp(key, "max-held-clocks") == 0 && item->value.integer > 0 && !(chooses && limited))
+        lacks = "--filter with a --quota, so nothing is held back";
+    if (lacks != NULL)
+        (void)snprintf(why, REASON, "state '%s' has no %s", name, lacks);
+    return lacks != NULL;
+}
+
+/* Returns true if one of the states that an option names makes no use of it, and stores why. */
+static bool names_unused(const hawser_job *job, const hw_plan *plan, const char *key, char why[REASON])
+{
+    hw_option_item item;
+    for (const char *rest = NULL; hw_option_next_item(job->options, key, &rest, &item);)
+        if (item.length > 0 && is_idle_for(plan, key, &item, why))
+            return true;
+    return false;
 }
 
 /* Judges an option that the program reads by a call, which `reader` names. */
@@ -151,10 +232,15 @@ static void note(const hawser_job *job, const char *key, const char *why)
 static hawser_status check(const hawser_job *job, const hw_plan *plan, size_t option, hawser_error *error)
 {
     const char *key = judged[option].key, *why = NULL;
+    char reason[REASON];
     if (!is_asked(job->options, key))
         return HAWSER_OK;
     bool typed = hawser_options_source(job->options, key, NULL) == HAWSER_FROM_COMMAND_LINE;
     idle_kind kind = judged[option].judge(job, plan, key, &why);
+    if (judged[option].judge == judge_sent && names_unused(job, plan, key, reason)) {
+        kind = IDLE;
+        why = reason;
+    }
     if (kind == IDLE && typed)
         return hawser_fail(error, HAWSER_BAD_OPTION, "--%s does nothing here: %s", key, why);
     /* A file or the environment sets options of nodes for all jobs, those of one node too. */

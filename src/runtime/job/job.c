@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/machine.h"
 #include "base/memory.h"
+#include "base/option_value.h"
 #include "codec/forms.h"
 #include "exchange/merges.h"
 
@@ -76,7 +77,10 @@ static hawser_status resolve(hawser_job *job, hawser_error *error)
         settings->threads = settings->blocks;
     HAWSER_TRY(find_memory(job, error));
     settings->seed = (uint64_t)hawser_options_integer(options, "seed");
-    settings->filter = (hw_filter){.kind = hw_filter_find(hawser_options_text(options, "filter")),
+    settings->options = options;
+    hw_option_item filter;
+    settings->filter = (hw_filter){.kind = hw_option_of_state(options, "filter", NULL, &filter) ? hw_filter_find(filter.text)
+                                                                                                : HW_FILTER_NONE,
                                    .quota = hawser_options_bytes(options, "quota"),
                                    .max_held = (uint64_t)hawser_options_integer(options, "max-held-clocks")};
     job->backlog = hawser_options_bytes(options, "backlog");
@@ -251,7 +255,9 @@ hawser_sync hawser_job_sync(const hawser_job *job)
 
 hawser_form hawser_job_encoding(const hawser_job *job)
 {
-    return job != NULL ? (hawser_form)hw_form_find(hawser_options_text(job->options, "encoding")) : HAWSER_EXACT;
+    hw_option_item form;
+    return job != NULL && hw_option_of_state(job->options, "encoding", NULL, &form) ? (hawser_form)hw_form_find(form.text)
+                                                                                    : HAWSER_EXACT;
 }
 
 double hawser_job_damping(const hawser_job *job)

@@ -2,6 +2,7 @@
  * these names (data/options.c) with the same bounds. */
 #include <string.h>
 
+#include "base/option_value.h"
 #include "codec/forms.h"
 #include "exchange/merges.h"
 #include "runtime/job/job.h"
@@ -21,14 +22,19 @@ static const hawser_option job_rows[] = {
      "another "
      "schedule (the lasso under bsp solves its working sets)",
      "Exchange between workers", 0},
-    {"filter", HAWSER_WORD, "none", HW_ROWS_BOUNDS(HW_FILTERS), "NAME",
-     "which entries of an update go first when a quota holds some back", "Exchange between workers", 0},
-    {"quota", HAWSER_BYTES, "0", NULL, "BYTES", "bytes that a worker may send per state and exchange; 0: no limit",
+    {"filter", HAWSER_WORD, "none", HW_ROWS_BOUNDS(HW_FILTERS), HW_BY_STATE "NAME",
+     "which entries of an update go first when a quota holds some back; w=NAME is for state w alone, and NAME,w=NAME for "
+     "all states but with another one for w",
      "Exchange between workers", 0},
-    {"max-held-clocks", HAWSER_INTEGER, "0", "[0,inf)", "N",
-     "clocks for which a filter may hold an entry back; 0: the loop's staleness + 1", "Exchange between workers", 0},
-    {"encoding", HAWSER_WORD, "exact", HW_ROWS_BOUNDS(HW_FORMS), "FORM",
-     "form in which workers' updates are sent: exact, or rounded, with the rest carried over to the next one",
+    {"quota", HAWSER_BYTES, "0", NULL, HW_BY_STATE "BYTES",
+     "bytes that a worker may send per state and exchange; 0: no limit; w=BYTES is for state w alone",
+     "Exchange between workers", 0},
+    {"max-held-clocks", HAWSER_INTEGER, "0", "[0,inf)", HW_BY_STATE "N",
+     "clocks for which a filter may hold an entry back; 0: the loop's staleness + 1; w=N is for state w alone",
+     "Exchange between workers", 0},
+    {"encoding", HAWSER_WORD, "exact", HW_ROWS_BOUNDS(HW_FORMS), HW_BY_STATE "FORM",
+     "form in which workers' updates are sent: exact, or rounded, with the rest carried over to the next one; w=FORM is for "
+     "state w alone",
      "Exchange between workers", 0},
     {"merge", HAWSER_WORD, "add", HW_ROWS_BOUNDS(HW_MERGES), "RULE", "how workers' updates are merged",
      "Exchange between workers", 0},
