@@ -88,6 +88,7 @@ typedef struct fixture {
     hawser_unit_function *unit;
     hawser_observer *observer;
     hawser_row_numbers *row_numbers;
+    hawser_local_solver *solver;
     bool (*test)(hawser_progress *progress, void *user);
     void (*release)(void *scratch);
     hawser_record_function *visit;
@@ -216,6 +217,12 @@ static void visit_scratch(hawser_record *record, hawser_context *context)
 static hawser_status rest(hawser_context *context)
 {
     (void)context;
+    return HAWSER_OK;
+}
+
+static hawser_status solve_nothing(hawser_context *context, hawser_subproblem *subproblem)
+{
+    (void)context, (void)subproblem;
     return HAWSER_OK;
 }
 
@@ -369,6 +376,7 @@ static void prepare(fixture *f)
     f->visit = visit;
     f->scratch_visit = visit_scratch;
     f->row_numbers = make_numbers;
+    f->solver = solve_nothing;
     make_program(f);
 }
 

@@ -30,6 +30,7 @@ GIVEN = {
     "hawser_state *": "f->state", "hawser_operator *": "f->parent",
     "hawser_unit_function *": "f->unit", "hawser_observer *": "f->observer",
     "hawser_row_numbers *": "f->row_numbers",
+    "hawser_local_solver *": "f->solver", "hawser_subproblem *": "NULL",
     "const hawser_matrix *": "&f->matrix", "const hawser_matrix * part": "&f->part",
     "const hawser_load *": "&f->load", "hawser_load *": "&f->load_out", "const hawser_generate *": "&f->generate",
     "hawser_rows *": "f->rows", "const hawser_rows *": "f->rows", "hawser_rows **": "&f->made_rows", "hawser_piece *": "&f->piece",
@@ -79,6 +80,8 @@ SPECIAL = {
     ("hawser_local_state", "along"): "f->data", ("hawser_data_costs", "data"): "f->data",
     ("hawser_tie", "local"): "f->local", ("hawser_tie", "replicated"): "f->state",
     ("hawser_unit", "reads"): "NULL", ("hawser_unit_one", "reads"): "NULL",
+    ("hawser_cocoa", "name"): '"fresh"', ("hawser_cocoa", "alpha"): "f->local",
+    ("hawser_cocoa", "v"): 'hawser_replicated_state(f->program, "v", ROWS, 1, NULL, (hawser_rule){0})',
     ("hawser_data_view", "state"): '"data"', ("hawser_data_fetch", "state"): '"data"', ("hawser_data_replace", "state"): '"other"',
     ("hawser_local", "state"): '"local"', ("hawser_part", "state"): '"local"',
     ("hawser_next_chunk", "state"): '"stored"', ("hawser_prefetch", "state"): '"stored"', ("hawser_prefetch_wait", "state"): '"stored"',
@@ -125,7 +128,7 @@ OPTIONAL = {
     ("hawser_read_number", "value"), ("hawser_print_number", "text"), 
     # A mistake that no program can remember, or that its first child remembers.
     ("hawser_tie", "local"), ("hawser_tie", "replicated"), ("hawser_derive", "replicated"), ("hawser_encoding", "replicated"),
-    ("hawser_state_filter", "replicated"),
+    ("hawser_state_filter", "replicated"), ("hawser_cocoa", "alpha"), ("hawser_cocoa", "v"), ("hawser_cocoa", "reads"),
     ("hawser_data_costs", "data"),
 }
 # In structs: pointers that are not optional. All others are.
@@ -140,7 +143,8 @@ NO_SOUND_CALL = {"hawser_close", "hawser_run_free", "hawser_program_free", "haws
 QUIET = {"hawser_metric", "hawser_progress_metric"}
 # Layouts that a state or a view does not take: its numbers stay what they are.
 UNCHECKED_STRUCTS = {("hawser_matrix_columns", "A"), ("hawser_matrix_rows", "A"), ("hawser_balance", "matrix"),
-                     ("hawser_job_fetch", "matrix"), ("hawser_matrix_whole", "matrix")}
+                     ("hawser_job_fetch", "matrix"), ("hawser_matrix_whole", "matrix"),
+                     ("hawser_cocoa_rule", "sync")}  # the loop with this sync is refused
 
 
 def strip(text):
@@ -325,6 +329,8 @@ def main():
             body = f"check_number(f, {expected}, (double){call});"
         elif function.result == "hawser_sync":
             body = f"check_number(f, {expected}, (double){call}.tightness);"
+        elif function.result == "hawser_rule":
+            body = f"check_number(f, {expected}, (double){call}.gain);"
         elif function.result == "hawser_matrix":
             body = f"check_number(f, {expected}, (double){call}.stored);"
         elif function.result == "void":
