@@ -285,7 +285,8 @@ HAWSER_API hawser_operator *hawser_cocoa(hawser_operator *loop, const char *name
                                          hawser_state *alpha, hawser_state *v, hawser_state *const *reads);
 
 /** Returns a safe rule for v in a loop with this sync: gamma as given, and sigma' = gamma K (s + 1) for K workers and staleness s. gamma 1 adds the steps
- *  of the blocks (CoCoA+), 1/K averages them (CoCoA); 0 takes what --merge says. Under tap no staleness is safe for certain; s is 8 then. */
+ *  of the blocks (CoCoA+), 1/K averages them (CoCoA); 0 takes what --merge says. Under tap no staleness is safe for certain; s is 8 then. Without a
+ *  job, or for a sync that does not exist, the rule has NaN, and the run refuses it. */
 HAWSER_API hawser_rule hawser_cocoa_rule(const hawser_job *job, double gamma, hawser_sync sync);
 
 /* ------------------------------------------------------------------------------------------------- inside a unit ---- */

@@ -128,7 +128,7 @@ OPTIONAL = {
     ("hawser_read_number", "value"), ("hawser_print_number", "text"), 
     # A mistake that no program can remember, or that its first child remembers.
     ("hawser_tie", "local"), ("hawser_tie", "replicated"), ("hawser_derive", "replicated"), ("hawser_encoding", "replicated"),
-    ("hawser_state_filter", "replicated"), ("hawser_cocoa", "alpha"), ("hawser_cocoa", "v"), ("hawser_cocoa", "reads"),
+    ("hawser_state_filter", "replicated"), ("hawser_cocoa", "reads"),
     ("hawser_data_costs", "data"),
 }
 # In structs: pointers that are not optional. All others are.

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "consistency/consistency.h"
 #include "hawser/row_kernels.h"
 #include "program/program.h"
 #include "runtime/block/worker.h"
@@ -122,9 +123,14 @@ hawser_operator *hawser_cocoa(hawser_operator *loop, const char *name, hawser_lo
     enum { MOST = 64 };
     hawser_state *all[MOST + 2] = {NULL};
     size_t count = 0;
-    if (loop == NULL || alpha == NULL || v == NULL)
+    if (loop == NULL)
         return NULL; /* the call that made NULL has told why */
     hawser_program *program = loop->program;
+    if (alpha == NULL || v == NULL) {
+        hw_program_mistake(program, HAWSER_BAD_PROGRAM, "unit '%s': the state %s of hawser_cocoa is NULL",
+                           name != NULL ? name : "", alpha == NULL ? "alpha" : "v");
+        return NULL;
+    }
     check_coordinates(program, name != NULL ? name : "", alpha);
     if (program->mistake.status != HAWSER_OK || alpha->program->mistake.status != HAWSER_OK)
         return NULL;
@@ -152,6 +158,8 @@ hawser_operator *hawser_cocoa(hawser_operator *loop, const char *name, hawser_lo
 hawser_rule hawser_cocoa_rule(const hawser_job *job, double gamma, hawser_sync sync)
 {
     double lag = sync.tightness == HAWSER_BSP ? 0.0 : sync.tightness == HAWSER_TAP ? TAP_LAG : (double)sync.staleness;
+    if (job == NULL || hw_policy_row_of((unsigned)sync.tightness) == NULL)
+        return (hawser_rule){.damping = (double)NAN, .gain = (double)NAN};
     gamma = gamma != 0.0 ? gamma : hawser_job_damping(job);
     return (hawser_rule){.damping = gamma, .gain = gamma * hawser_job_workers(job) * (lag + 1.0)};
 }
