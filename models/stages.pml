@@ -9,6 +9,8 @@
  * Checked: what a stage reads is there, no block is more than S clocks ahead of another, nobody runs without credit, all end at one clock with
  * all updates in, and nobody waits for ever (no invalid end state).
  *
+ * -DOWN=N    the unit of stage 1 has a sync of its own, N below S: it waits for clocks below t + 1 - N.
+ *
  * -DLOOSE    claims that nobody ever leads by S in stage 1. Must be refused: the waits give all the slack that they may.
  * -DMUTANT=1 stage 1 waits for one clock less than the guarantee asks for. Must be refused.
  * -DMUTANT=2 both updates are sent when the clock ends. Must be refused: with S = 0 everybody waits in stage 1.
@@ -29,6 +31,9 @@
 #ifndef CLOCKS
 #define CLOCKS 2
 #endif
+#ifndef OWN
+#define OWN S
+#endif
 #define W (S + 1)
 #if MUTANT == 4
 #define MORE 1
@@ -36,9 +41,9 @@
 #define MORE 0
 #endif
 #if MUTANT == 1
-#define SLACK (S + 1)
+#define SLACK (OWN + 1)
 #else
-#define SLACK S
+#define SLACK OWN
 #endif
 #define X 0
 #define Y 1
@@ -125,10 +130,10 @@ proctype block(byte me)
               if
               :: ready ->
                   for (k : 0 .. BLOCKS - 1) {
-                      assert(first[k] + S >= t + 1);
-                      assert(k == me || done[(me * BLOCKS + k) * 2 + X] + S >= t + 1);
+                      assert(first[k] + OWN >= t + 1);
+                      assert(k == me || done[(me * BLOCKS + k) * 2 + X] + OWN >= t + 1);
 #ifdef LOOSE
-                      assert(first[k] + S > t + 1)
+                      assert(first[k] + OWN > t + 1)
 #endif
                   }
                   break

@@ -212,6 +212,10 @@ HAWSER_API hawser_operator *hawser_unit(hawser_operator *parent, const char *nam
 /** Adds a unit that runs on one block only: block 0, or the block that has most of the data state that the unit reads. */
 HAWSER_API hawser_operator *hawser_unit_one(hawser_operator *parent, const char *name, hawser_unit_function *function,
                                             hawser_state *const *reads, hawser_state *const *updates);
+/** Lets a unit of a loop under ssp or tap wait for newer updates than its loop's sync asks for: as under `sync`, which is bsp, or ssp with a smaller
+ *  staleness. The order of additions stays the loop's. Units of one stage that use the same state wait for it as the strictest of them.
+ *  The plan refuses a sync that waits less than the loop's, and units that use stored states or are in no shipped loop. */
+HAWSER_API void hawser_unit_sync(hawser_operator *unit, hawser_sync sync);
 /** Declares that a unit calls hawser_allreduce, with at most `most` numbers at a time. The plan counts the memory for it. It refuses units that
  *  run on one block, and loops under other policies than bsp. */
 HAWSER_API void hawser_reduces(hawser_operator *unit, size_t most);

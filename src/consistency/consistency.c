@@ -164,6 +164,14 @@ uint64_t hw_credit_window(hw_policy policy)
     return rows[policy.kind].window(policy);
 }
 
+hw_policy hw_policy_stricter(hw_policy a, hw_policy b)
+{
+    bool at_once = rows[a.kind].reads == reads_at_once || rows[b.kind].reads == reads_at_once;
+    if (at_once)
+        return rows[a.kind].reads == reads_at_once ? b : a;
+    return slack(b) < slack(a) ? b : a;
+}
+
 bool hw_ssp_holds(hw_policy policy, const hw_clock_table *table, uint64_t clock)
 {
     if (rows[policy.kind].reads == reads_at_once)

@@ -43,6 +43,9 @@ const hw_policy_row *hw_policy_row_of(unsigned kind);
 /* Returns true if the word of the policy has a number, as ssp:N. */
 bool hw_policy_counts(hw_policy_kind kind);
 
+/* Returns the one of two policies for replicas that waits for more updates. */
+hw_policy hw_policy_stricter(hw_policy a, hw_policy b);
+
 hawser_status hw_clock_table_new(uint32_t blocks, uint32_t own, hw_clock_table *table, hawser_error *error) HAWSER_MUST_USE;
 void hw_clock_table_free(hw_clock_table *table);
 void hw_clock_table_reset(hw_clock_table *table);

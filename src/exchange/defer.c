@@ -4,12 +4,12 @@
 
 #include "exchange/replica.h"
 
-/* Returns true if, under SSP, another block may need this clock before this block has done the next one, by the clocks that have arrived. */
+/* Returns true if another block may need this clock before this block has done the next one, by the clocks that have arrived. */
 static bool in_demand(const hw_replica *replica, uint64_t clock)
 {
-    const hw_policy *policy = &replica->policy;
+    const hw_policy *policy = &replica->strictest;
     if (policy->kind != HW_POLICY_SSP)
-        return false;
+        return policy->kind == HW_POLICY_BSP;
     uint64_t most = hw_clock_table_most(&replica->clocks);
     return replica->span >= policy->staleness || (most >= policy->staleness && clock <= most - policy->staleness);
 }

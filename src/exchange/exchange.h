@@ -92,6 +92,11 @@ static inline uint64_t hw_exchange_of(uint64_t updates, uint64_t clock, uint32_t
 {
     return clock * hw_bits_set(updates) + hw_bits_set_below(updates, stage);
 }
+/* Returns `policy`, whose staleness counts clocks, with one that counts the exchanges of this epoch. */
+hw_policy hw_replica_scaled(const hw_replica *replica, hw_policy policy);
+/* Says after hw_replica_begin that blocks wait for this state before a stage by a stricter policy than that of the epoch, whose staleness counts
+ * clocks. So fewer clocks are deferred. */
+void hw_replica_expect_wait(hw_replica *replica, uint32_t stage, hw_policy policy);
 /* Returns the policy of a replica, whose staleness counts exchanges. */
 hw_policy hw_replica_policy(const hw_replica *replica);
 
@@ -129,6 +134,9 @@ const hw_clock_table *hw_replica_clocks(const hw_replica *replica);
  * merges the parked deltas of all earlier clocks in the canonical order (hw_range_sum) and sets cache = base + gain * held. Under SSP and TAP
  * it folds the applied updates into the cache. hw_admit_read must be true. */
 hawser_status hw_replica_merge(hw_replica *replica, uint64_t clock, hawser_error *error) HAWSER_MUST_USE;
+/* Like hw_replica_merge, for a stage of a clock whose number the history records. */
+hawser_status hw_replica_merge_stage(hw_replica *replica, uint64_t clock, uint32_t stage,
+                                     hawser_error *error) HAWSER_MUST_USE;
 
 /* Ends an epoch and merges the rest, so that all replicas hold the same base up to rounding (the same bits under BSP). Every block's clocks
  * < `clocks` must have arrived, and nothing may be held: the last cut flushed. */

@@ -277,8 +277,13 @@ static hawser_status merge(hw_replica *replica, uint64_t clock, hawser_error *er
 
 hawser_status hw_replica_merge(hw_replica *replica, uint64_t clock, hawser_error *error)
 {
+    return hw_replica_merge_stage(replica, clock, 0, error);
+}
+
+hawser_status hw_replica_merge_stage(hw_replica *replica, uint64_t clock, uint32_t stage, hawser_error *error)
+{
     HAWSER_TRY(merge(replica, clock, error));
-    hw_record_read(replica, clock);
+    hw_record_read(replica, clock, stage);
     return HAWSER_OK;
 }
 

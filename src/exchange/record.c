@@ -89,12 +89,22 @@ void hw_record_begin(hw_replica *replica)
                                    .digest = replica->digest});
 }
 
-void hw_record_read(hw_replica *replica, uint64_t clock)
+void hw_record_expected(hw_replica *replica, uint32_t stage, hw_policy policy)
+{
+    if (hw_records(replica))
+        put(replica, (hw_event_record){.kind = HW_EVENT_STRICTER,
+                                       .part = hw_policy_row_of(policy.kind)->record,
+                                       .first = stage,
+                                       .count = hw_policy_counts(policy.kind) ? policy.staleness : 0});
+}
+
+void hw_record_read(hw_replica *replica, uint64_t clock, uint32_t stage)
 {
     const hw_clock_table *clocks = &replica->clocks;
     if (hw_records(replica))
         put(replica, (hw_event_record){.kind = HW_EVENT_READ,
                                        .flags = replica->last_read == clock ? HW_EVENT_INNER : 0,
+                                       .part = stage,
                                        .clock = clock,
                                        .first = hw_clock_table_least(clocks),
                                        .last = hw_clock_table_most(clocks),

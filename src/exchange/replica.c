@@ -265,12 +265,12 @@ void hw_replica_begin_stages(hw_replica *replica, uint64_t epoch, hw_policy poli
     replica->updates = updates;
     replica->reads = reads;
     replica->each = hw_bits_set(updates);
-    policy.staleness = policy.staleness < UINT64_MAX / replica->each ? policy.staleness * replica->each : UINT64_MAX;
+    policy = hw_replica_scaled(replica, policy);
     hw_clock_table_reset(&replica->clocks);
     for (uint32_t k = 0; k < replica->range_count; k++)
         hw_range_reset(&replica->ranges[k]);
     hw_adder_reset(replica);
-    replica->policy = policy;
+    replica->policy = replica->strictest = policy;
     replica->epoch = epoch;
     replica->merged = 0;
     replica->spent = 0;
@@ -279,6 +279,19 @@ void hw_replica_begin_stages(hw_replica *replica, uint64_t epoch, hw_policy poli
     replica->over = replica->ended = false;
     hw_record_begin(replica);
     hw_replay_early(replica);
+}
+
+hw_policy hw_replica_scaled(const hw_replica *replica, hw_policy policy)
+{
+    policy.staleness = policy.staleness < UINT64_MAX / replica->each ? policy.staleness * replica->each : UINT64_MAX;
+    return policy;
+}
+
+void hw_replica_expect_wait(hw_replica *replica, uint32_t stage, hw_policy policy)
+{
+    policy = hw_replica_scaled(replica, policy);
+    replica->strictest = hw_policy_stricter(replica->strictest, policy);
+    hw_record_expected(replica, stage, policy);
 }
 
 static void forget_touched(hw_replica *replica)

@@ -53,6 +53,7 @@ struct hw_replica {
     hw_message *outgoing; /* messages for hw_replica_next */
     hw_clock_table clocks;
     hw_policy policy;
+    hw_policy strictest; /* by which a block may wait for its updates; `policy`, or stricter */
     uint64_t epoch;
     uint64_t updates, reads; /* stages of a clock that update the state, and that read it: one bit each */
     uint64_t each;           /* exchanges in a clock of the loop */
@@ -218,7 +219,8 @@ void hw_record_tile(hw_replica *replica, size_t tile);
 void hw_record_all_tiles(hw_replica *replica);
 void hw_record_state(hw_replica *replica);
 void hw_record_begin(hw_replica *replica);
-void hw_record_read(hw_replica *replica, uint64_t clock);
+void hw_record_expected(hw_replica *replica, uint32_t stage, hw_policy policy);
+void hw_record_read(hw_replica *replica, uint64_t clock, uint32_t stage);
 void hw_record_defer(hw_replica *replica, uint64_t clock);
 void hw_record_write(hw_replica *replica, const hw_message *message, bool flush);
 void hw_record_alone(hw_replica *replica, uint64_t clock, bool last, bool flush); /* a cut without a receiver */

@@ -7,6 +7,8 @@
 #include "history/checker.h"
 #include "history/places.h"
 
+enum { STAGES_MOST = 64 };
+
 /* One block's copy of one state, as far as its stream has been read. */
 typedef struct walker {
     const hw_event_record *state;              /* NULL: not read yet */
@@ -16,6 +18,8 @@ typedef struct walker {
     /* Whether an update is merged that may change the state: with `steps` one bit per clock of the update, modulo 64; else the first bit. */
     uint64_t moved;
     uint64_t epoch, policy, slack;
+    /* By how many exchanges a read of each stage may lag (UINT64_MAX: tap), the least of them, and that for which this exchange was checked. */
+    uint64_t slacks[STAGES_MOST], least_slack, read_slack;
     uint64_t updates, used; /* stages of a clock that update the state, and that use it: one bit each */
     uint64_t own, left;     /* own clocks ended; the last `left` of them have no recorded update yet */
     uint32_t part;          /* next part of the own clock */
@@ -252,6 +256,9 @@ static bool walk_begin(walk *w, walker *k)
     k->policy = r->part;
     k->steps = r->part == HW_EVENT_BSP && w->blocks > 1;
     k->slack = r->part == HW_EVENT_SSP ? r->count : 0;
+    for (size_t stage = 0; stage < STAGES_MOST; stage++)
+        k->slacks[stage] = k->policy == HW_EVENT_TAP ? UINT64_MAX : k->slack;
+    k->least_slack = k->slacks[0];
     k->updates = r->first != 0 ? r->first : 1;
     k->used = r->first != 0 ? r->last : 1;
     k->own = k->left = 0;
@@ -260,6 +267,22 @@ static bool walk_begin(walk *w, walker *k)
     k->moved = 0;
     k->apart = !plain && (k->apart || (r->part != HW_EVENT_BSP && k->state->from == HW_HISTORY_NONE));
     k->digest = r->digest;
+    return true;
+}
+
+static bool walk_stricter(walk *w, walker *k)
+{
+    const hw_event_record *r = here(w);
+    if (r->first >= STAGES_MOST || r->part > HW_EVENT_SSP || k->own > 0 || k->read)
+        return ALONE(w, HW_RULE_RECORD, "stage %" PRIu64 " of block %" PRIu32 " cannot wait by policy %" PRIu32, r->first,
+                     w->block, r->part);
+    uint64_t slack = r->part == HW_EVENT_SSP ? r->count : 0;
+    if (slack >= k->slacks[r->first])
+        return ALONE(w, HW_RULE_RECORD,
+                     "the policy of stage %" PRIu64 " of block %" PRIu32 " is not stricter than its loop's", r->first,
+                     w->block);
+    k->slacks[r->first] = slack;
+    k->least_slack = slack < k->least_slack ? slack : k->least_slack;
     return true;
 }
 
@@ -301,17 +324,19 @@ static bool walk_end(walk *w, walker *k)
 
 /* ----------------------------------------------------------------------------------------------------------- reading ---- */
 
+/* Checks that what the policy of this stage requires is merged. */
 static bool see_all(walk *w, walker *k)
 {
     const hw_event_record *r = here(w);
     hw_rule rule = k->policy == HW_EVENT_BSP ? HW_RULE_BSP : HW_RULE_VISIBLE;
-    if (k->policy == HW_EVENT_TAP)
+    uint64_t slack = k->slacks[r->part];
+    if (slack == UINT64_MAX)
         return true;
     for (uint32_t j = 0; j < w->blocks; j++) {
         if (!is_source(k, j) || j == w->block)
             continue;
         hw_applied(w->checker, rule);
-        uint64_t in = done_of(w, k, j), wanted = hw_beyond(r->clock, k->slack);
+        uint64_t in = done_of(w, k, j), wanted = hw_beyond(r->clock, slack);
         if (in >= wanted)
             continue;
         const hw_indexed *missing = write_of(w, j, in, 0);
@@ -335,8 +360,14 @@ static bool walk_read(walk *w, walker *k)
     if (source && (r->clock != k->own || inner != k->read))
         return ALONE(w, HW_RULE_ORDER, "block %" PRIu32 " %s clock %" PRIu64 " where clock %" PRIu64 " is %s", w->block,
                      inner ? "yields in" : "begins", r->clock, k->own, k->read ? "in progress" : "next");
-    if (!inner && !see_all(w, k))
-        return false;
+    if (r->part >= STAGES_MOST)
+        return ALONE(w, HW_RULE_RECORD, "stage %" PRIu32 " of a clock", r->part);
+    /* The first read of an exchange, or the first one of a stricter stage: more can only have been merged since. */
+    if (!inner || k->slacks[r->part] < k->read_slack) {
+        if (!see_all(w, k))
+            return false;
+        k->read_slack = k->slacks[r->part];
+    }
     hw_applied(w->checker, HW_RULE_MINE);
     if (source && r->count != k->own)
         return ALONE(w, HW_RULE_MINE, "block %" PRIu32 " begins clock %" PRIu64 " with %" PRIu64 " of its own clocks in",
@@ -575,7 +606,7 @@ static bool walk_defer(walk *w, walker *k)
     if (r->clock != k->own || !k->read || k->part > 0)
         return ALONE(w, HW_RULE_ORDER, "block %" PRIu32 " ends clock %" PRIu64 " where clock %" PRIu64 " is next", w->block,
                      r->clock, k->own);
-    if (k->policy == HW_EVENT_BSP || (k->policy == HW_EVENT_SSP && k->left >= k->slack))
+    if (k->left >= k->least_slack)
         return ALONE(w, HW_RULE_VISIBLE, "block %" PRIu32 " keeps %" PRIu64 " clocks back", w->block, k->left + 1);
     k->own++;
     k->left++;
@@ -591,18 +622,18 @@ static bool walk_wait(walk *w)
     bool lacks = false, bound = false;
     if ((r->flags & HW_EVENT_INPUT) == 0)
         return true;
-    if (r->part > 63)
+    if (r->part >= STAGES_MOST)
         return ALONE(w, HW_RULE_RECORD, "a clock of %" PRIu32 " stages", r->part);
     hw_applied(w->checker, HW_RULE_WAIT);
     for (size_t s = 0; s < w->count; s++) {
         walker *k = &w->walkers[s];
-        if (k->state == NULL || !k->begun || k->epoch != r->epoch || k->policy == HW_EVENT_TAP ||
+        if (k->state == NULL || !k->begun || k->epoch != r->epoch || k->slacks[r->part] == UINT64_MAX ||
             (k->used >> r->part & 1) == 0)
             continue;
         uint64_t wanted = r->clock * hw_bits_set(k->updates) + hw_bits_set_below(k->updates, r->part);
         bound = true;
         for (uint32_t j = 0; j < w->blocks; j++)
-            lacks = lacks || (is_source(k, j) && j != w->block && done_of(w, k, j) < hw_beyond(wanted, k->slack));
+            lacks = lacks || (is_source(k, j) && j != w->block && done_of(w, k, j) < hw_beyond(wanted, k->slacks[r->part]));
     }
     if (lacks)
         return true;
@@ -650,6 +681,7 @@ static bool walk_record(walk *w)
     if (!k->begun || r->epoch != k->epoch)
         return ALONE(w, HW_RULE_ORDER, "a record of epoch %" PRIu64 ", which is not open", r->epoch);
     switch ((hw_event_kind)r->kind) {
+    case HW_EVENT_STRICTER: return walk_stricter(w, k);
     case HW_EVENT_READ: return walk_read(w, k);
     case HW_EVENT_SEEN: return walk_seen(w, k);
     case HW_EVENT_WRITE: return walk_write(w, k);

@@ -45,6 +45,8 @@ typedef enum hw_event_kind {
     HW_EVENT_SHARE,      /* the block contributes to a reduction */
     HW_EVENT_REDUCED,    /* the block has the result */
     HW_EVENT_REDUCTIONS, /* the block ends a clock after this many reductions */
+    /* Recorded by blocks after BEGIN: */
+    HW_EVENT_STRICTER, /* a stage waits for the state by a stricter policy than that of the epoch */
     /* The last record of the file: */
     HW_EVENT_CLOSE
 } hw_event_kind;
@@ -75,7 +77,7 @@ enum {
     HW_EVENT_REREAD = 32  /* the store: a read for an iteration that is repeated */
 };
 
-/* Policies in `part` of BEGIN and TURN; the last two only in TURN. */
+/* Policies in `part` of BEGIN, STRICTER and TURN; the last two only in TURN. */
 enum { HW_EVENT_BSP = 0, HW_EVENT_SSP = 1, HW_EVENT_TAP = 2, HW_EVENT_DELAY = 3, HW_EVENT_DC = 4 };
 
 /* 80 bytes, little-endian, in files and in memory. */

@@ -86,6 +86,10 @@ static void print_block_record(const hw_counterexample *counterexample, const ch
         fprintf(out, "block %" PRIu32 " begins epoch %" PRIu64 " of %s under ", r->actor, r->epoch, name);
         print_policy(r, out);
         break;
+    case HW_EVENT_STRICTER:
+        fprintf(out, "block %" PRIu32 " waits for %s before stage %" PRIu64 " as under ", r->actor, name, r->first);
+        print_policy(r, out);
+        break;
     case HW_EVENT_READ:
         fprintf(out, "r%" PRIu32 "[%s][%" PRIu64 "]  clocks in: own %" PRIu64 ", least %" PRIu64, r->actor, name, r->clock,
                 r->count, r->first);

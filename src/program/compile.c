@@ -40,8 +40,47 @@ static hawser_status check_reducing(const hawser_operator *unit, hawser_error *e
     return HAWSER_OK;
 }
 
+static bool waits_for_a_state(const hawser_operator *unit, const hawser_operator *loop)
+{
+    for (const hawser_state *state = unit->program->states; state != NULL; state = state->next)
+        if (hw_state_is_exchanged(state) && hw_phase_updates(loop, state) &&
+            (hw_unit_reads(unit, state) || hw_unit_updates(unit, state)))
+            return true;
+    return false;
+}
+
+/* The loop adds updates in its own order and holds back none that its sync does not need, so a unit can only wait for more. */
+static hawser_status check_unit_sync(const hawser_operator *unit, hawser_error *error)
+{
+    char own[HW_SYNC_TEXT], whole[HW_SYNC_TEXT];
+    const hawser_operator *loop = unit->parent;
+    if (!unit->waits)
+        return HAWSER_OK;
+    while (loop != NULL && loop->kind == HW_SEQUENCE)
+        loop = loop->parent;
+    if (loop == NULL || !hw_operator_shipped(loop))
+        REFUSE("unit '%s' has a sync of its own, but is in no loop whose body has only units and sequences, so all blocks "
+               "enter it together; remove hawser_unit_sync",
+               unit->name);
+    if (hw_operator_stores(unit))
+        REFUSE("unit '%s' has a sync of its own, but uses stored states, which servers order by the sync of the loop; "
+               "remove hawser_unit_sync",
+               unit->name);
+    if (!waits_for_a_state(unit, loop))
+        REFUSE("unit '%s' has a sync of its own, but uses no replicated or partitioned state that loop '%s' updates, so it "
+               "waits for nothing; remove hawser_unit_sync",
+               unit->name, loop->name);
+    hw_policy waits = hw_policy_of(unit->sync), stricter = hw_policy_stricter(waits, hw_policy_of(loop->sync));
+    if (stricter.kind != waits.kind || stricter.staleness != waits.staleness)
+        REFUSE("unit '%s' is under %s, which waits less than %s of its loop '%s'; give the loop the sync that waits least, "
+               "and stricter ones to its units",
+               unit->name, hw_sync_text(unit->sync, own), hw_sync_text(loop->sync, whole), loop->name);
+    return HAWSER_OK;
+}
+
 static hawser_status check_unit(const hawser_operator *unit, hawser_error *error)
 {
+    HAWSER_TRY(check_unit_sync(unit, error));
     HAWSER_TRY(check_reducing(unit, error));
     for (hawser_state *const *item = unit->updates; *item != NULL; item++) {
         const hawser_state *state = *item;

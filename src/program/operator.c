@@ -204,6 +204,24 @@ hawser_operator *hawser_unit_one(hawser_operator *parent, const char *name, haws
     return add_unit(parent, name, function, reads, updates, true);
 }
 
+void hawser_unit_sync(hawser_operator *unit, hawser_sync sync)
+{
+    if (unit == NULL)
+        return;
+    if (unit->kind != HW_UNIT)
+        hw_program_mistake(unit->program, HAWSER_BAD_PROGRAM,
+                           "hawser_unit_sync: '%s' is not a unit; a loop gets its sync from hawser_loop",
+                           unit->name != NULL ? unit->name : "an operator");
+    else if (sync.tightness != HAWSER_BSP && sync.tightness != HAWSER_SSP)
+        hw_program_mistake(unit->program, HAWSER_BAD_PROGRAM,
+                           "hawser_unit_sync: unit '%s' cannot have sync %d of its own; use bsp or ssp", unit->name,
+                           (int)sync.tightness);
+    else {
+        unit->sync = sync.tightness == HAWSER_BSP || sync.staleness == 0 ? hawser_bsp() : sync;
+        unit->waits = true;
+    }
+}
+
 void hawser_reduces(hawser_operator *unit, size_t most)
 {
     enum { CLOCK = 1024 }; /* expected reductions in a clock, unless hawser_reduces_expect sets them */

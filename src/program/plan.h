@@ -92,6 +92,10 @@ typedef struct hw_stage_use {
 } hw_stage_use;
 hw_stage_use hw_plan_use(const hw_plan *plan, const hawser_operator *operator, const hawser_state * state);
 uint32_t hw_plan_stages(const hw_plan *plan, const hawser_operator *operator); /* 1 for a unit or parallel */
+/* Returns the policy by which a block waits for a state before a stage of a phase: the strictest of `policy`, under which the phase runs, and of
+ * the units of this stage that use the state and have a sync of their own. Staleness counts clocks. */
+hw_policy hw_plan_wait(const hw_plan *plan, const hawser_operator *operator, const hawser_state * state, uint32_t stage,
+                       hw_policy policy);
 /* Returns the most exchanges of a state's updates in a clock of a loop; at least 1. */
 uint32_t hw_plan_exchanges(const hw_plan *plan, const hawser_state *state);
 

@@ -74,6 +74,8 @@ static void print_operator(const hw_plan *plan, const hawser_operator *operator,
         const hawser_operator *loop = loop_of(operator);
         if (loop != NULL && hw_plan_stages(plan, loop) > 1)
             fprintf(out, ", stage %u", plan->stage[operator->number]);
+        if (operator->waits)
+            fprintf(out, ", waits as under %s", hw_sync_text(operator->sync, sync));
         if (physical && operator->one)
             fprintf(out, " (block %u)", plan->placement[operator->number]);
         print_states(operator->reads, "; reads ", out);

@@ -57,7 +57,8 @@ struct hawser_operator {
     const hawser_state *coordinates; /* those that the solver changes */
     hawser_state **reads, **updates; /* unit: lists that end with NULL */
     hawser_until until;
-    hawser_sync sync;
+    hawser_sync sync; /* loop; unit if `waits` */
+    bool waits;       /* unit: it has a sync of its own */
     bool (*test)(hawser_progress *progress, void *user);
     void *user;
 };

@@ -64,6 +64,16 @@ hw_stage_use hw_plan_use(const hw_plan *plan, const hawser_operator *operator, c
     return use;
 }
 
+hw_policy hw_plan_wait(const hw_plan *plan, const hawser_operator *operator, const hawser_state * state, uint32_t stage,
+                       hw_policy policy)
+{
+    for (const hawser_operator *unit = hw_phase_first(operator); unit != NULL; unit = hw_phase_next(operator, unit))
+        if (unit->waits && plan->stage[unit->number] == stage &&
+            (hw_unit_reads(unit, state) || hw_unit_updates(unit, state)))
+            policy = hw_policy_stricter(policy, hw_policy_of(unit->sync));
+    return policy;
+}
+
 uint32_t hw_plan_stages(const hw_plan *plan, const hawser_operator *operator)
 {
     return operator->kind == HW_LOOP ? plan->stage[operator->number] : 1;

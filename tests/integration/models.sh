@@ -62,6 +62,8 @@ for slack in 0 1 2; do
 done
 check stages.pml holds -DS=0 -DBLOCKS=3
 check stages.pml refused -DS=1 -DLOOSE
+check stages.pml holds -DS=1 -DOWN=0
+check stages.pml refused -DS=1 -DOWN=0 -DMUTANT=1
 for mutant in 1 2 3 4 5; do
     check stages.pml refused -DMUTANT=$mutant
 done

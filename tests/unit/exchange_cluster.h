@@ -28,7 +28,7 @@ typedef struct link {
 typedef struct cluster {
     uint32_t blocks;
     size_t n;
-    hw_policy policy;
+    hw_policy policy; /* by which blocks wait, which may be stricter than that of the epoch */
     hw_replica *replicas[MOST_BLOCKS];
     link_queue links[MOST_BLOCKS][MOST_BLOCKS]; /* [destination][source] */
     uint64_t clock[MOST_BLOCKS];                /* clocks cut */

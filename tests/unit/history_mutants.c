@@ -80,7 +80,7 @@ static bool swapped_updates(hw_history *history, hw_random *random)
 static bool is_needed(const hw_history *history, spot s)
 {
     (void)history;
-    const hw_event_record *begin = begin_of(s), *r = record_at(s);
+    const hw_event_record *begin = waits_by(s), *r = record_at(s);
     size_t read = near(s, 1, BIT(HW_EVENT_READ) | BIT(HW_EVENT_END) | BIT(HW_EVENT_WRITE));
     if (begin->part == HW_EVENT_TAP || read == SIZE_MAX || (r->flags & HW_EVENT_LAST) == 0)
         return false;
@@ -96,6 +96,36 @@ static bool early_clock(hw_history *history, hw_random *random)
         return false;
     size_t read = near(s, 1, BIT(HW_EVENT_READ));
     move_up((spot){s.stream, read}, s.at);
+    return true;
+}
+
+/* A clock that begins without some updates of the clocks before it, under the loop's sync. */
+static bool lags(const hw_history *history, spot s)
+{
+    (void)history;
+    const hw_event_record *r = record_at(s), *begin = begin_of(s);
+    return begin->part != HW_EVENT_BSP && waits_by(s) == begin && r->first < r->clock && (r->flags & HW_EVENT_INNER) == 0;
+}
+
+static bool waited_too_little(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_READ, lags);
+    if (s.stream == NULL)
+        return false;
+    const hw_event_record r = *record_at(s);
+    insert((spot){s.stream, near(s, -1, BIT(HW_EVENT_BEGIN)) + 1},
+           (hw_event_record){
+               .kind = HW_EVENT_STRICTER, .object = r.object, .actor = r.actor, .epoch = r.epoch, .part = HW_EVENT_BSP});
+    return true;
+}
+
+static bool looser_wait(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_STRICTER, NULL);
+    if (s.stream == NULL)
+        return false;
+    record_at(s)->part = HW_EVENT_SSP;
+    record_at(s)->count = UINT64_MAX;
     return true;
 }
 
@@ -136,7 +166,11 @@ static bool is_tied(const hw_history *history, spot s)
 {
     (void)history;
     const hw_event_record *begin = begin_of(s), *r = record_at(s);
-    size_t before = near(s, -1, BIT(HW_EVENT_WRITE) | BIT(HW_EVENT_SEEN) | BIT(HW_EVENT_DEFER) | BIT(HW_EVENT_BEGIN));
+    const unsigned kinds = BIT(HW_EVENT_WRITE) | BIT(HW_EVENT_SEEN) | BIT(HW_EVENT_DEFER) | BIT(HW_EVENT_BEGIN);
+    size_t before = near(s, -1, kinds);
+    while (before != SIZE_MAX && s.stream->records[before].kind == HW_EVENT_SEEN &&
+           s.stream->records[before].from != r->from && s.stream->records[before].covers == 1)
+        before = near((spot){s.stream, before}, -1, kinds);
     return begin->part != HW_EVENT_TAP && state_of(s)->from == HW_HISTORY_NONE && before != SIZE_MAX &&
            s.stream->records[before].kind == HW_EVENT_WRITE && (s.stream->records[before].flags & HW_EVENT_LAST) &&
            r->clock == s.stream->records[before].clock + 1 + begin->count;
@@ -907,6 +941,8 @@ static const mutant mutants[] = {
     {"kept back", kept_back, {HW_RULE_VISIBLE, HW_RULES}},
     {"ends elsewhere", ends_elsewhere, {HW_RULE_END, HW_RULE_ONCE, HW_RULES}},
     {"of no block", of_no_block, {HW_RULE_RECORD, HW_RULES}},
+    {"waited too little", waited_too_little, {HW_RULE_VISIBLE, HW_RULES}},
+    {"looser wait", looser_wait, {HW_RULE_RECORD, HW_RULES}},
     {"early read", early_read, {HW_RULE_READ, HW_RULES}},
     {"early write", early_write, {HW_RULE_WRITE, HW_RULES}},
     {"dropped piece", dropped_piece, {HW_RULE_ONCE, HW_RULE_READ, HW_RULE_WRITE, HW_RULE_VALUE, HW_RULES}},
@@ -941,7 +977,7 @@ static const mutant mutants[] = {
     {"unsaid push", unsaid_push, {HW_RULE_HELD, HW_RULES}},
     {"other rest", other_rest, {HW_RULE_HELD, HW_RULE_VALUE, HW_RULES}},
 };
-enum { OF_BLOCKS = 20, MUTANTS = sizeof mutants / sizeof *mutants };
+enum { OF_BLOCKS = 22, MUTANTS = sizeof mutants / sizeof *mutants };
 
 static void every_mutant_is_refused(void **state)
 {

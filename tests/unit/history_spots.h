@@ -99,6 +99,13 @@ static inline const hw_event_record *begin_of(spot s)
     return i == SIZE_MAX ? NULL : &s.stream->records[i];
 }
 
+/* Returns the record whose policy a unit waits by: BEGIN, or STRICTER behind it. */
+static inline const hw_event_record *waits_by(spot s)
+{
+    size_t i = near(s, -1, BIT(HW_EVENT_BEGIN) | BIT(HW_EVENT_STRICTER));
+    return i == SIZE_MAX ? NULL : &s.stream->records[i];
+}
+
 static inline const hw_event_record *state_of(spot s)
 {
     size_t i = near(s, -1, BIT(HW_EVENT_STATE));

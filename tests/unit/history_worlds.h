@@ -79,7 +79,7 @@ static inline hw_verdict judge(const hw_history *history)
 
 typedef struct shape {
     hw_replica_spec spec;
-    hw_policy policy;
+    hw_policy policy, own; /* own: by which the unit waits, `policy` or a stricter one */
     uint64_t clocks, epochs;
     bool defers, yields, rebuilds;
 } shape;
@@ -112,6 +112,11 @@ static shape draw_shape(hw_random *random)
     default: s.defers = one_in(random, 2); break;
     }
     s.rebuilds = !s.spec.values && s.spec.sources == blocks && one_in(random, 3);
+    s.own = s.policy;
+    if (s.policy.kind != HW_POLICY_BSP && one_in(random, 4))
+        s.own = hw_policy_stricter(s.policy, (hw_policy){.kind = HW_POLICY_SSP, .staleness = hw_random_below(random, 3)});
+    if (s.own.kind == HW_POLICY_SSP && s.own.staleness == 0)
+        s.own.kind = HW_POLICY_BSP;
     return s;
 }
 
@@ -119,7 +124,7 @@ static void open_recorded(cluster *c, const shape *s, uint64_t seed, notes *n)
 {
     hawser_error error = {0};
     hw_replica_spec spec = s->spec;
-    *c = (cluster){.blocks = spec.blocks, .n = spec.count, .policy = s->policy, .random = hw_random_at(seed, 78, 0, 0)};
+    *c = (cluster){.blocks = spec.blocks, .n = spec.count, .policy = s->own, .random = hw_random_at(seed, 78, 0, 0)};
     c->computed = calloc(spec.count + 1, sizeof(double));
     c->magnitude = calloc(spec.count + 1, sizeof(double));
     for (uint32_t b = 0; b < spec.blocks; b++) {
@@ -178,6 +183,8 @@ static void run_epoch(cluster *c, const shape *s)
     for (uint32_t b = 0; b < c->blocks; b++) {
         c->clock[b] = 0;
         hw_replica_begin(c->replicas[b], c->epoch, s->policy);
+        if (s->own.kind != s->policy.kind || s->own.staleness != s->policy.staleness)
+            hw_replica_expect_wait(c->replicas[b], 0, s->own);
     }
     while (left > 0) {
         uint32_t b = (uint32_t)hw_random_below(&c->random, c->blocks);

@@ -108,14 +108,14 @@ static void plans_show_stages(void **state)
     hawser_operator *nested = hawser_sequence(hawser_sequence(loop));
     hawser_unit(nested, "three", unit, HAWSER_READS(b), HAWSER_UPDATES(p));
     hawser_unit(nested, "four", unit, HAWSER_READS(p), NULL);
-    hawser_unit(loop, "five", unit, NULL, HAWSER_UPDATES(a));
+    hawser_unit_sync(hawser_unit(loop, "five", unit, NULL, HAWSER_UPDATES(a)), hawser_ssp(1));
     char *text = plan_text(test, program, 1, true, false);
     static const char *const wanted[] = {"shipped to the blocks; 3 stages in a clock",
                                          "'one' on each block, stage 0",
                                          "'two' on each block, stage 0",
                                          "'three' on each block, stage 1",
                                          "'four' on each block, stage 2",
-                                         "'five' on each block, stage 2",
+                                         "'five' on each block, stage 2, waits as under ssp:1",
                                          NULL};
     for (const char *const *line = wanted; *line != NULL; line++)
         if (strstr(text, *line) == NULL)

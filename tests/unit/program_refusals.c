@@ -195,6 +195,31 @@ static void wrong_operators_are_rejected(void **state)
     }
     expect(f, BAD, "loop 'many' has more than 64 stages", "'u64'");
     f = make();
+    hawser_unit_sync(hawser_unit(f.root, "alone", nothing, NULL, HAWSER_UPDATES(f.v)), hawser_bsp());
+    expect(f, BAD, "unit 'alone' has a sync of its own", "in no loop");
+    f = make();
+    hawser_operator *tight = hawser_loop(f.root, "tight", (hawser_until){.clocks = 1}, hawser_ssp(1));
+    hawser_unit_sync(hawser_unit(tight, "eager", nothing, NULL, HAWSER_UPDATES(f.v)), hawser_ssp(2));
+    expect(f, BAD, "unit 'eager' is under ssp:2, which waits less than ssp:1", "'tight'");
+    f = make();
+    hawser_operator *lone = hawser_loop(f.root, "lone", (hawser_until){.clocks = 1}, hawser_ssp(1));
+    hawser_unit(lone, "moves", nothing, NULL, HAWSER_UPDATES(f.v));
+    hawser_unit_sync(hawser_unit(lone, "idle", nothing, NULL, HAWSER_UPDATES(f.alpha)), hawser_bsp());
+    expect(f, BAD, "unit 'idle' has a sync of its own", "waits for nothing");
+    f = make();
+    hawser_unit_sync(hawser_loop(f.root, "whole", (hawser_until){.clocks = 1}, hawser_bsp()), hawser_bsp());
+    expect(f, BAD, "'whole' is not a unit", "hawser_loop");
+    f = make();
+    hawser_operator *storing = hawser_loop(f.root, "storing", (hawser_until){.clocks = 1}, hawser_ssp(1));
+    hawser_state *chunks = hawser_stored_state(f.program, "chunks", 8, NULL, NULL, NULL, NULL);
+    hawser_unit_sync(hawser_unit(storing, "asks", nothing, HAWSER_READS(chunks), HAWSER_UPDATES(f.v)), hawser_bsp());
+    expect(f, BAD, "unit 'asks' has a sync of its own", "stored states");
+    f = make();
+    hawser_unit_sync(hawser_unit(hawser_loop(f.root, "l", (hawser_until){.clocks = 1}, hawser_ssp(1)), "slow", nothing, NULL,
+                                 HAWSER_UPDATES(f.v)),
+                     hawser_delay(2));
+    expect(f, BAD, "unit 'slow' cannot have sync 3", "bsp or ssp");
+    f = make();
     hawser_sequence(hawser_loop(f.root, "hollow", (hawser_until){.clocks = 1}, hawser_bsp()));
     expect(f, BAD, "'hollow'", "empty");
     f = make();

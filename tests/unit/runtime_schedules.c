@@ -32,6 +32,7 @@ typedef struct job_case {
     hawser_sync sync;
     uint64_t stop_at; /* behind this clock, */
     uint64_t ends;    /* ends the loop, after so many; 0: as it comes */
+    bool strict;      /* the second of two stages waits as under bsp */
     bool yields;      /* in the middle of each clock */
     bool interrupts;  /* block 0 asks for the end in clock 1 */
     bool fails;       /* block 1 does in clock 1 */
@@ -183,6 +184,8 @@ static hawser_status count_second(hawser_context *context)
     for (uint32_t b = 0; b < blocks; b++) {
         saw(t, own, b, hawser_clock(context) + 1, w[b]);
         saw(t, own, b, hawser_clock(context), p[b]);
+        if (t->c->strict && (w[b] < (double)hawser_clock(context) + 1 || p[b] < (double)hawser_clock(context)))
+            t->wrong = "something read is older than the sync of its unit allows";
     }
     t->seen[own] = digest_of(t->seen[own], &w[blocks], sizeof w[blocks]);
     hawser_local(context, "p")[0] += 1;
@@ -272,8 +275,12 @@ static hawser_program *program_of(trial *t)
     hawser_operator *loop = hawser_loop(hawser_root(program), "loop", until, c->sync);
     hawser_state *later = c->form == STAGED ? hawser_partitioned_state(program, "p", c->blocks, NULL, NULL) : NULL;
     hawser_operator *unit = hawser_unit(loop, "unit", of[c->form].unit, HAWSER_READS(later), HAWSER_UPDATES(state));
+    hawser_operator *second = NULL;
     if (c->form == STAGED)
-        hawser_unit(hawser_sequence(loop), "later", count_second, HAWSER_READS(state, later), HAWSER_UPDATES(later));
+        second =
+            hawser_unit(hawser_sequence(loop), "later", count_second, HAWSER_READS(state, later), HAWSER_UPDATES(later));
+    if (c->strict)
+        hawser_unit_sync(second, hawser_bsp());
     if (c->form == REDUCED)
         hawser_reduces(unit, BLOCKS_MOST);
     return program;
@@ -432,9 +439,9 @@ static void name_case(const job_case *c, char *name, size_t size)
     static const char *const syncs[] = {"bsp", "ssp:%u", "tap", "delay:%u", "dc:%u"};
     char sync[20];
     (void)snprintf(sync, sizeof sync, syncs[c->sync.tightness], c->sync.staleness);
-    (void)snprintf(name, size, "%s, %u blocks, %llu clocks%s, %s%s%s", forms[c->form], c->blocks,
+    (void)snprintf(name, size, "%s, %u blocks, %llu clocks%s, %s%s%s%s", forms[c->form], c->blocks,
                    (unsigned long long)(c->clocks > 0 ? c->clocks : c->stop_at + 1), c->clocks > 0 ? "" : " and a test",
-                   sync, c->yields ? ", yields" : "",
+                   sync, c->strict ? ", second under bsp" : "", c->yields ? ", yields" : "",
                    c->fails        ? ", fails"
                    : c->interrupts ? ", interrupted"
                                    : "");
@@ -573,6 +580,9 @@ static void stages(void **state)
         JOB(STAGED, 3, .clocks = 2, SSP1, .ages = 1, .leads = 2, .delays = 1),
         JOB(STAGED, 2, .clocks = 1, SSP1, .yields = true, .ages = 1, .leads = 1, .delays = 2),
         JOB(STAGED, 2, .clocks = 2, TAP, .ages = 2, .leads = 2, .delays = 2),
+        JOB(STAGED, 2, .clocks = 2, SSP1, .strict = true, .ages = 1, .leads = 1, .delays = 2),
+        JOB(STAGED, 2, .clocks = 2, TAP, .strict = true, .ages = 1, .leads = 1, .delays = 2),
+        JOB(STAGED, 2, SSP1, .strict = true, .stop_at = 4, .interrupts = true, .delays = 1),
         JOB(STAGED, 2, .stop_at = 1, .ends = 2, .delays = 2),
         JOB(STAGED, 2, SSP1, .stop_at = 0, .ends = 2, .delays = 1),
         JOB(STAGED, 2, .stop_at = 4, .interrupts = true, .delays = 1),
@@ -860,6 +870,8 @@ static void guards_are_missed(void **state)
         {EARLY_CLOCK, "a clock begins one early", JOB(REPLICATED, 2, .clocks = 2), "internal error"},
         {EARLY_CLOCK, "a clock begins one early", JOB(PARTITIONED, 2, .clocks = 2), "internal error"},
         {EARLY_CLOCK, "a clock begins one early", JOB(REPLICATED, 2, .clocks = 4, SSP1), "ssp-bounded-difference"},
+        {EARLY_CLOCK, "a clock begins one early", JOB(STAGED, 2, .clocks = 2, SSP1, .strict = true), "ssp-visible"},
+        {EARLY_CLOCK, "a clock begins one early", JOB(STAGED, 2, .clocks = 2, TAP, .strict = true), "ssp-visible"},
         {EARLY_UPDATE, "an early update counts at once", JOB(REPLICATED, 2, .clocks = 2), "value"},
         {NO_CREDIT, "a clock more than credit is run", JOB(REPLICATED, 2, .stop_at = 0, .ends = 1), "exactly-once"},
         {NO_CREDIT, "a clock more than credit is run", JOB(SUMS, 2, .clocks = 3, SSP1), "ssp-visible"},

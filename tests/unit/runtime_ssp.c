@@ -92,36 +92,87 @@ static hawser_status instant(hawser_context *context)
     return HAWSER_OK;
 }
 
+/* Returns the furthest lead of 50 schedules of a loop whose only unit has a sync of its own, if `own` is not NULL. */
+static uint32_t furthest_lead(hawser_sync sync, const hawser_sync *own)
+{
+    uint32_t most = 0;
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        test_job test = OPEN_JOB("workers", "4", "check", "yes");
+        hw_job_use_fibers(test.job, seed);
+        hawser_program *program = hawser_program_new("any", NULL);
+        hawser_state *n = hawser_replicated_state(program, "n", 4, 1, NULL, (hawser_rule){0});
+        hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 40}, sync);
+        hawser_operator *unit = hawser_unit(loop, "unit", instant, NULL, HAWSER_UPDATES(n));
+        if (own != NULL)
+            hawser_unit_sync(unit, *own);
+        hawser_run *result = NULL;
+        hawser_error error = {0};
+        if (hawser_run_program(test.job, program, &result, &error) != HAWSER_OK)
+            fail_msg("%s", error.text);
+        uint32_t lead = hawser_run_figures(result)->most_lead;
+        most = lead > most ? lead : most;
+        hawser_run_free(result);
+        hawser_program_free(program);
+        close_job(test);
+    }
+    return most;
+}
+
 /* Any schedule: never more than s, and some schedule reaches it. */
 static void any_schedule(void **state)
 {
     (void)state;
-    for (uint32_t s = 1; s <= 4; s++) {
-        uint32_t most = 0;
-        for (uint64_t seed = 0; seed < 50; seed++) {
-            test_job test = OPEN_JOB("workers", "4", "check", "yes");
-            hw_job_use_fibers(test.job, seed);
-            hawser_program *program = hawser_program_new("any", NULL);
-            hawser_state *n = hawser_replicated_state(program, "n", 4, 1, NULL, (hawser_rule){0});
-            hawser_unit(hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 40}, hawser_ssp(s)), "unit",
-                        instant, NULL, HAWSER_UPDATES(n));
-            hawser_run *result = NULL;
-            hawser_error error = {0};
-            if (hawser_run_program(test.job, program, &result, &error) != HAWSER_OK)
-                fail_msg("%s", error.text);
-            uint32_t lead = hawser_run_figures(result)->most_lead;
-            assert_true(lead <= s);
-            most = lead > most ? lead : most;
-            hawser_run_free(result);
-            hawser_program_free(program);
-            close_job(test);
-        }
-        assert_int_equal(most, s);
+    for (uint32_t s = 1; s <= 4; s++)
+        assert_int_equal(furthest_lead(hawser_ssp(s), NULL), s);
+}
+
+/* A unit waits by its own sync, whatever its loop allows. */
+static void a_unit_waits_by_its_own_sync(void **state)
+{
+    (void)state;
+    const hawser_sync none = hawser_bsp(), one = hawser_ssp(1), three = hawser_ssp(3);
+    assert_int_equal(furthest_lead(three, &none), 0);
+    assert_int_equal(furthest_lead(three, &one), 1);
+    assert_int_equal(furthest_lead(hawser_tap(), &none), 0);
+    assert_int_equal(furthest_lead(hawser_tap(), &three), 3);
+}
+
+static hawser_status look(hawser_context *context)
+{
+    const double *n = hawser_view(context, "n");
+    for (uint32_t b = 0; b < hawser_blocks(context); b++)
+        if (n[b] < 2 * (double)hawser_clock(context) + 1)
+            return hawser_unit_fail(context, HAWSER_INTERNAL, "an update is missing");
+    return HAWSER_OK;
+}
+
+/* Between two waits of a strict unit, other blocks may do several exchanges of its state. */
+static void a_strict_unit_allows_exchanges_between_its_waits(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        test_job test = OPEN_JOB("workers", "3", "check", "yes");
+        hw_job_use_fibers(test.job, seed);
+        hawser_program *program = hawser_program_new("between", NULL);
+        hawser_state *n = hawser_replicated_state(program, "n", 4, 1, NULL, (hawser_rule){0});
+        hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 20}, hawser_ssp(3));
+        hawser_unit(loop, "first", instant, NULL, HAWSER_UPDATES(n));
+        hawser_unit_sync(hawser_unit(loop, "look", look, HAWSER_READS(n), NULL), hawser_bsp());
+        hawser_unit(loop, "second", instant, NULL, HAWSER_UPDATES(n));
+        hawser_run *result = NULL;
+        hawser_error error = {0};
+        if (hawser_run_program(test.job, program, &result, &error) != HAWSER_OK)
+            fail_msg("seed %llu: %s", (unsigned long long)seed, error.text);
+        hawser_run_free(result);
+        hawser_program_free(program);
+        close_job(test);
     }
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(leads), cmocka_unit_test(any_schedule)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(leads), cmocka_unit_test(any_schedule),
+                                       cmocka_unit_test(a_unit_waits_by_its_own_sync),
+                                       cmocka_unit_test(a_strict_unit_allows_exchanges_between_its_waits)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

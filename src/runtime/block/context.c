@@ -523,7 +523,7 @@ hawser_status hawser_yield(hawser_context *context)
         hw_state_part *part = &worker->parts[i];
         if (!part->live || !hw_worker_uses(worker, part))
             continue;
-        HAWSER_TRY(hw_replica_merge(part->replica, hw_worker_exchange(worker, part), &worker->error));
+        HAWSER_TRY(hw_replica_merge_stage(part->replica, hw_worker_exchange(worker, part), worker->stage, &worker->error));
         if (part->page_filled)
             hw_part_refresh_page(part);
     }

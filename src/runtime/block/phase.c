@@ -202,10 +202,19 @@ static bool reductions_are_over(const hw_worker *worker)
     return !worker->reduces || hw_reduction_all_ended(worker->reduction, worker->clock);
 }
 
+/* Returns the policy by which this stage waits for a state; its staleness counts exchanges. */
+static hw_policy policy_of_wait(const hw_worker *worker, const hw_state_part *part)
+{
+    if (!worker->own_syncs)
+        return hw_replica_policy(part->replica);
+    hw_policy policy = hw_plan_wait(worker->session->plan, worker->operator, part->state, worker->stage, worker->policy);
+    return hw_replica_scaled(part->replica, policy);
+}
+
 static bool inputs_are_in(hw_worker *worker)
 {
     EACH_USED(worker, part)
-    if (!hw_admit_read(hw_replica_policy(part->replica), hw_replica_clocks(part->replica), hw_worker_exchange(worker, part)))
+    if (!hw_admit_read(policy_of_wait(worker, part), hw_replica_clocks(part->replica), hw_worker_exchange(worker, part)))
         return false;
     return true;
 }
@@ -297,8 +306,11 @@ static hawser_status check_guarantee(hw_worker *worker)
 {
     EACH_USED(worker, part)
     {
-        bool holds = hw_ssp_holds(hw_replica_policy(part->replica), hw_replica_clocks(part->replica),
-                                  hw_worker_exchange(worker, part));
+        const hw_clock_table *clocks = hw_replica_clocks(part->replica);
+        uint64_t exchange = hw_worker_exchange(worker, part);
+        /* The lead is bounded by the sync of the loop, because other blocks may be between two waits by a unit's own. */
+        bool holds = hw_ssp_holds(hw_replica_policy(part->replica), clocks, exchange) &&
+                     hw_admit_read(policy_of_wait(worker, part), clocks, exchange);
         assert(holds);
         if (worker->session->job->check && !holds)
             return hawser_fail(&worker->error, HAWSER_INTERNAL,
@@ -363,7 +375,7 @@ static hawser_status run_stage(hw_worker *worker, bool empty, uint64_t *age)
     HAWSER_TRY(check_guarantee(worker));
     hw_worker_commit(worker);
     EACH_USED(worker, part)
-    HAWSER_TRY(hw_replica_merge(part->replica, hw_worker_exchange(worker, part), &worker->error));
+    HAWSER_TRY(hw_replica_merge_stage(part->replica, hw_worker_exchange(worker, part), worker->stage, &worker->error));
     hawser_status status = empty ? HAWSER_OK : run_units(worker);
     if (status != HAWSER_OK) {
         roll_back(worker);
@@ -522,7 +534,7 @@ static hawser_status flush_held(hw_worker *worker)
         return HAWSER_OK;
     HAWSER_TRY(hw_wait(&worker->mailbox, all_are_in, worker));
     EACH_LIVE(worker, part)
-    HAWSER_TRY(hw_replica_merge(part->replica, hw_worker_exchange(worker, part), &worker->error));
+    HAWSER_TRY(hw_replica_merge_stage(part->replica, hw_worker_exchange(worker, part), worker->stage, &worker->error));
     EACH_LIVE(worker, part)
     HAWSER_TRY(hw_worker_cut(worker, part, true, true));
     worker->flushed = true;
@@ -544,6 +556,36 @@ static void begin(hw_worker *worker, const hw_message *trigger)
     hw_worker_obey(worker, trigger);
 }
 
+static bool has_own_syncs(const hawser_operator *operator)
+{
+    for (const hawser_operator *unit = hw_phase_first(operator); unit != NULL; unit = hw_phase_next(operator, unit))
+        if (unit->waits)
+            return true;
+    return false;
+}
+
+/* Reports to the replica before which stages a unit waits for it by a stricter sync than the loop's. */
+static void expect_waits(const hw_worker *worker, const hw_state_part *part)
+{
+    const hw_plan *plan = worker->session->plan;
+    for (uint32_t stage = 0; stage < hw_plan_stages(plan, worker->operator); stage++) {
+        hw_policy policy = hw_plan_wait(plan, worker->operator, part->state, stage, worker->policy);
+        if (policy.kind != worker->policy.kind || policy.staleness != worker->policy.staleness)
+            hw_replica_expect_wait(part->replica, stage, policy);
+    }
+}
+
+static void begin_exchange(hw_worker *worker, uint64_t epoch)
+{
+    worker->own_syncs = has_own_syncs(worker->operator);
+    EACH_LIVE(worker, part)
+    {
+        hw_replica_begin_stages(part->replica, epoch, worker->policy, part->use.updates, part->use.reads);
+        if (worker->own_syncs)
+            expect_waits(worker, part);
+    }
+}
+
 static hawser_status send_done(hw_worker *worker)
 {
     hw_message *message = NULL;
@@ -563,8 +605,7 @@ hawser_status hw_phase_run(hw_worker *worker)
     hw_event *event = &worker->events[worker->operator->number];
     double start = hw_seconds(), waited = worker->mailbox.waited;
     HAWSER_TRY(rebuild_derived(worker, worker->epoch, false));
-    EACH_LIVE(worker, part)
-    hw_replica_begin_stages(part->replica, worker->epoch + states, worker->policy, part->use.updates, part->use.reads);
+    begin_exchange(worker, worker->epoch + states);
     worker->reduces = hw_operator_reduces(worker->operator) > 0;
     if (worker->reduces)
         hw_reduction_begin(worker->reduction, worker->epoch + states);

@@ -65,7 +65,8 @@ typedef struct hw_worker {
     uint64_t agreed; /* clocks of the phase that all blocks have ended, if it is abandoned */
     /* The phase: */
     bool in_phase;
-    bool reduces; /* one of its units reduces: then a clock begins when all blocks have ended the one before */
+    bool own_syncs; /* one of its units has a sync of its own */
+    bool reduces;   /* one of its units reduces: then a clock begins when all blocks have ended the one before */
     const hawser_operator *operator;
     hw_policy policy;
     uint64_t epoch;

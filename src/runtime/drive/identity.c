@@ -42,7 +42,9 @@ static void write_program(const hw_session *session, FILE *out)
         write_state(state, out);
     for (size_t i = 0; i < program->operator_count; i++) {
         const hawser_operator *operator= program->operators[i];
-        fprintf(out, "operator %zu: kind %d, '%s'\n", i, (int)operator->kind, operator->name != NULL ? operator->name : "");
+        char sync[HW_SYNC_TEXT];
+        fprintf(out, "operator %zu: kind %d, '%s'%s%s\n", i, (int)operator->kind, operator->name != NULL ? operator->name : "",
+                operator->waits ? ", waits as under " : "", operator->waits ? hw_sync_text(operator->sync, sync) : "");
     }
     for (uint32_t i = 0; i < program->metric_count; i++)
         fprintf(out, "metric '%s'\n", program->metrics[i].name);
