@@ -161,6 +161,13 @@ HAWSER_API hawser_state *hawser_partitioned_matrix(hawser_program *program, cons
 HAWSER_API hawser_state *hawser_stored_state(hawser_program *program, const char *name, size_t count, hawser_state *along,
                                              const double *initial, const char *function, const double *parameters);
 
+/** Adds a stored state of f32 or i64; `initial` has numbers of the type. The store changes f32 in f32 with "add", "max" and "assign"; its other
+ *  functions compute in f64 and round once. An i64 keeps all its digits. i64 with a function that adds, or that is made for floats, is refused,
+ *  since sums in the store would wrap around; i32 is refused, too. */
+HAWSER_API hawser_state *hawser_stored_state_of(hawser_program *program, const char *name, hawser_type type, size_t count,
+                                                hawser_state *along, const void *initial, const char *function,
+                                                const double *parameters);
+
 /** Adds a local state: `width` doubles for every column (or row) of the block's part of data state `along`; never exchanged.
  *  `initial` is in global order. */
 HAWSER_API hawser_state *hawser_local_state(hawser_program *program, const char *name, hawser_state *along, size_t width,
@@ -383,9 +390,12 @@ HAWSER_API hawser_status hawser_inc_i32(hawser_context *context, const char *sta
 
 /** A block's share of a stored state, as read. */
 typedef struct hawser_chunk {
-    uint32_t block;       /**< the block that owns it; UINT32_MAX: there are no more chunks */
-    size_t first, count;  /**< range of indices in the whole state */
-    const double *values; /**< valid until the unit returns; for the own share, the pointer that hawser_local returns */
+    uint32_t block;      /**< the block that owns it; UINT32_MAX: there are no more chunks */
+    size_t first, count; /**< range of indices in the whole state */
+    const double *
+        values; /**< a state of f64, else NULL; valid until the unit returns; for the own share, the pointer that hawser_local returns */
+    const float *values_f32;   /**< the same of a state of f32 */
+    const int64_t *values_i64; /**< the same of a state of i64 */
 } hawser_chunk;
 /** Returns the chunks of a stored state that this unit reads, each once, in the order in which the loop's sync admits them. Blocks until the next
  *  chunk is available; skips empty shares. Sums over chunks in the order of chunk->block have the same bits under bsp and dc:0 as with one
@@ -400,6 +410,10 @@ HAWSER_API hawser_status hawser_prefetch(hawser_context *context, const char *st
  *  next hawser_prefetch_wait. */
 HAWSER_API hawser_status hawser_prefetch_wait(hawser_context *context, const char *state,
                                               const double **values) HAWSER_MUST_USE;
+HAWSER_API hawser_status hawser_prefetch_wait_f32(hawser_context *context, const char *state,
+                                                  const float **values) HAWSER_MUST_USE;
+HAWSER_API hawser_status hawser_prefetch_wait_i64(hawser_context *context, const char *state,
+                                                  const int64_t **values) HAWSER_MUST_USE;
 
 HAWSER_API double hawser_gain(hawser_context *context, const char *state);    /**< sigma' in force */
 HAWSER_API double hawser_damping(hawser_context *context, const char *state); /**< gamma in force */

@@ -128,7 +128,7 @@ static void print_shape(const hawser_state *state, FILE *out)
                 type_text(state));
         break;
     case HW_STORED:
-        fprintf(out, "stored %zu, %s%s", state->rows,
+        fprintf(out, "stored %zu%s, %s%s", state->rows, type_text(state),
                 state->function != NULL ? "updated by all blocks with " : "one writer per chunk",
                 state->function != NULL ? state->function->name : "");
         break;

@@ -318,10 +318,36 @@ hawser_state *hawser_partitioned_matrix(hawser_program *program, const char *nam
 hawser_state *hawser_stored_state(hawser_program *program, const char *name, size_t count, hawser_state *along,
                                   const double *initial, const char *function, const double *parameters)
 {
-    hawser_state *state = add_shared_out(program, name, HW_STORED, HAWSER_F64, count, along, initial);
-    if (state == NULL || function == NULL)
+    return hawser_stored_state_of(program, name, HAWSER_F64, count, along, initial, function, parameters);
+}
+
+/* The store has no tables of i32. It adds integers modulo 2^64, as counters, but a state never wraps around. */
+static void check_stored_type(const hawser_state *state)
+{
+    const hw_function *function = state->function;
+    hawser_type type = state->type;
+    if (type == HAWSER_I32)
+        hw_program_mistake(state->program, HAWSER_BAD_PROGRAM,
+                           "stored state '%s' is of i32, which the store does not keep; make it of i64", state->name);
+    else if (type == HAWSER_I64 && function != NULL && (function->adds || function->types != 0))
+        hw_program_mistake(
+            state->program, HAWSER_BAD_PROGRAM,
+            "stored state '%s' is of i64, which function '%s' cannot change%s; use \"max\" or \"assign\", or make it "
+            "of f64",
+            state->name, function->name, function->adds ? " without a risk of wrapping around" : "");
+}
+
+hawser_state *hawser_stored_state_of(hawser_program *program, const char *name, hawser_type type, size_t count,
+                                     hawser_state *along, const void *initial, const char *function,
+                                     const double *parameters)
+{
+    hawser_state *state = add_shared_out(program, name, HW_STORED, type, count, along, initial);
+    if (state == NULL)
+        return NULL;
+    state->function = function != NULL ? hw_function_find(function) : NULL;
+    check_stored_type(state);
+    if (function == NULL)
         return state;
-    state->function = hw_function_find(function);
     if (state->function == NULL) {
         hw_program_mistake(program, HAWSER_BAD_PROGRAM, "stored state '%s': the store has no function '%s'", name, function);
         return state;

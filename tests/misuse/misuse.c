@@ -73,6 +73,8 @@ typedef struct fixture {
     size_t dims[2], sizes_out[COLUMNS + 1];
     uint32_t number;
     const double *doubles_at;
+    const float *singles_at;
+    const int64_t *longs_at;
     double *truth;
     /* What calls made: */
     hawser_job *made_job;

@@ -49,7 +49,7 @@ GIVEN = {
     "const char * path": "f->path", "const char * name": "f->name", "const char * state": "f->name",
     "const char * metric": "f->metric", "const char * loop": "f->loop", "const char * format": '"words"',
     "const double *": "f->doubles", "double *": "f->doubles_out", "double **": "&f->truth", "const double **": "&f->doubles_at",
-    "const float *": "f->singles", "const int64_t *": "f->longs", "const int32_t *": "f->ints",
+    "const float **": "&f->singles_at", "const int64_t **": "&f->longs_at", "const float *": "f->singles", "const int64_t *": "f->longs", "const int32_t *": "f->ints",
     "const uint32_t *": "f->columns", "const uint64_t *": "f->keys", "uint64_t *": "f->numbers_out",
     "uint32_t *": "&f->number", "size_t *": "f->sizes_out", "const size_t *": "f->dims", "const void *": "f->doubles",
     "hawser_type *": "&f->type_out",
@@ -72,6 +72,9 @@ SPECIAL = {
     ("hawser_partitioned_matrix", "along"): "f->data", ("hawser_block_state", "name"): '"fresh"',
     ("hawser_block_state", "initial"): "NULL", ("hawser_line", "state"): '"local"', ("hawser_part_lines", "state"): '"local"',
     ("hawser_partitioned_state", "initial"): "NULL", ("hawser_partitioned_state", "count"): "COLUMNS",
+    ("hawser_stored_state_of", "name"): '"fresh"', ("hawser_stored_state_of", "initial"): "NULL",
+    ("hawser_stored_state_of", "along"): "f->data", ("hawser_stored_state_of", "count"): "COLUMNS",
+    ("hawser_stored_state_of", "function"): '"add"', ("hawser_stored_state_of", "parameters"): "NULL",
     ("hawser_stored_state", "initial"): "NULL", ("hawser_stored_state", "count"): "COLUMNS",
     ("hawser_stored_state", "function"): '"add"', ("hawser_stored_state", "parameters"): "NULL",
     ("hawser_local_state", "initial"): "NULL", ("hawser_replicated_state", "initial"): "NULL",
@@ -84,7 +87,7 @@ SPECIAL = {
     ("hawser_cocoa", "v"): 'hawser_replicated_state(f->program, "v", ROWS, 1, NULL, (hawser_rule){0})',
     ("hawser_data_view", "state"): '"data"', ("hawser_data_fetch", "state"): '"data"', ("hawser_data_replace", "state"): '"other"',
     ("hawser_local", "state"): '"local"', ("hawser_part", "state"): '"local"',
-    ("hawser_next_chunk", "state"): '"stored"', ("hawser_prefetch", "state"): '"stored"', ("hawser_prefetch_wait", "state"): '"stored"',
+    ("hawser_next_chunk", "state"): '"stored"', ("hawser_prefetch", "state"): '"stored"', ("hawser_prefetch_wait", "state"): '"stored"', 
     ("hawser_model_get", "name"): '"tensor"', ("hawser_model_remove", "name"): '"absent"', ("hawser_model_text", "key"): '"fact"',
     ("hawser_model_tensor", "name"): "f->fresh", ("hawser_model_fact", "key"): "f->fresh",
     ("hawser_options_set", "key"): '"workers"', ("hawser_options_set", "value"): '"1"',
@@ -119,6 +122,7 @@ OPTIONAL = {
     ("hawser_options_environment", "environment"), ("hawser_options_source", "where"), ("hawser_options_numbers", "count"),
     ("hawser_program_new", "name"), ("hawser_stored_state", "function"), ("hawser_stored_state", "parameters"),
     ("hawser_stored_state", "along"), ("hawser_partitioned_state", "along"), ("hawser_data_costs", "costs"),
+    ("hawser_stored_state_of", "function"), ("hawser_stored_state_of", "parameters"), ("hawser_stored_state_of", "along"),
     ("hawser_partitioned_matrix", "along"), ("hawser_part_lines", "first"),
     ("hawser_branch", "name"), ("hawser_loop", "name"), ("hawser_unit", "reads"), ("hawser_unit", "updates"),
     ("hawser_unit_one", "reads"), ("hawser_unit_one", "updates"), ("hawser_scratch_size", "release"), ("hawser_scratch_record", "visit"),
@@ -138,7 +142,8 @@ NEEDED_BY = {("hawser_push", "values"), ("hawser_push_pull", "values"), ("hawser
 # Sound calls that would end what the other cases need, or never end.
 NO_SOUND_CALL = {"hawser_close", "hawser_run_free", "hawser_program_free", "hawser_options_free", "hawser_model_free",
                  "hawser_store_close", "hawser_store_serve", "hawser_interrupt", "hawser_open", "hawser_unit_fail",
-                 "hawser_fail", "hawser_dataset_free", "hawser_rows_close", "hawser_prefetch_wait", "hawser_job_fit"}
+                 "hawser_fail", "hawser_dataset_free", "hawser_rows_close", "hawser_prefetch_wait", "hawser_prefetch_wait_f32", "hawser_prefetch_wait_i64",
+                 "hawser_job_fit"}
 # A name that is not known is no mistake here: the value says so.
 QUIET = {"hawser_metric", "hawser_progress_metric"}
 # Layouts that a state or a view does not take: its numbers stay what they are.

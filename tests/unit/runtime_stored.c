@@ -598,6 +598,228 @@ static void test_abandoned_run_is_read_without_waiting(void **state)
     close_job(test);
 }
 
+/* -------------------------------------------------------------------------------------------------------------- types ---- */
+
+static uint64_t mixed(uint64_t seed, uint64_t block, uint64_t clock, uint64_t entry)
+{
+    uint64_t x = seed * 0x9e3779b97f4a7c15 + block * 0xd1342543de82ef95 + clock * 0xbf58476d1ce4e5b9 + entry;
+    x = (x ^ (x >> 31)) * 0x94d049bb133111eb;
+    x = (x ^ (x >> 29)) * 0xbf58476d1ce4e5b9;
+    return x ^ (x >> 32);
+}
+
+enum { KEPT = 23, KEPT_CLOCKS = 4 };
+
+/* Chunks with one writer (f, l), the largest of all updates (m), and a sum (a) whose numbers are whole. */
+typedef struct kept {
+    int64_t l[KEPT], m[KEPT];
+    float f[KEPT], a[KEPT];
+} kept;
+
+typedef struct kept_run {
+    hawser_sync sync;
+    kept begins, got[3];
+} kept_run;
+
+static int64_t largest_change(uint64_t block, uint64_t clock, uint64_t entry)
+{
+    return (int64_t)(mixed(9, block, clock, entry) >> 2);
+}
+
+static float whole_change(uint64_t block, uint64_t clock, uint64_t entry)
+{
+    return (float)(mixed(8, block, clock, entry) % 1000);
+}
+
+/* A data-centric loop has states with one writer per chunk alone. */
+static bool adds_up(const kept_run *r)
+{
+    return r->sync.tightness == HAWSER_BSP;
+}
+
+static hawser_status step_kept(hawser_context *context)
+{
+    const kept_run *r = hawser_user(context);
+    hawser_chunk chunk;
+    int64_t seen = 0, *l = hawser_local_i64(context, "l"), largest[KEPT];
+    float most = 0, *f = hawser_local_f32(context, "f"), whole[KEPT];
+    uint64_t keys[KEPT], block = hawser_block(context), clock = hawser_clock(context);
+    do {
+        HAWSER_TRY(hawser_next_chunk(context, "l", &chunk));
+        for (size_t e = 0; chunk.block != UINT32_MAX && e < chunk.count; e++)
+            seen ^= chunk.values_i64[e] + (int64_t)(chunk.first + e);
+    } while (chunk.block != UINT32_MAX);
+    do {
+        HAWSER_TRY(hawser_next_chunk(context, "f", &chunk));
+        if (chunk.values != NULL || chunk.values_i64 != NULL)
+            return hawser_unit_fail(context, HAWSER_INTERNAL, "a chunk of f32 has numbers of another type");
+        for (size_t e = 0; chunk.block != UINT32_MAX && e < chunk.count; e++)
+            most = chunk.values_f32[e] > most ? chunk.values_f32[e] : most;
+    } while (chunk.block != UINT32_MAX);
+    for (size_t e = 0, count = hawser_part(context, "l", NULL); e < count; e++) {
+        l[e] = (int64_t)((uint64_t)l[e] * 3 + (uint64_t)seen);
+        f[e] = f[e] / 3 + most / 7;
+    }
+    for (size_t e = 0; e < KEPT; e++) {
+        keys[e] = e;
+        largest[e] = largest_change(block, clock, e);
+        whole[e] = whole_change(block, clock, e);
+    }
+    if (!adds_up(r))
+        return HAWSER_OK;
+    HAWSER_TRY(hawser_inc_i64(context, "m", keys, largest, KEPT));
+    return hawser_inc_f32(context, "a", keys + block, whole + block, KEPT - block);
+}
+
+/* Reads what the loop has left, by keys and as a range, and adds what it read to the state. */
+static hawser_status read_kept(hawser_context *context)
+{
+    const uint64_t keys[3] = {1, 7, KEPT - 1};
+    const float *f, *a;
+    const int64_t *m;
+    HAWSER_TRY(hawser_prefetch(context, "m", keys, 0, 3));
+    HAWSER_TRY(hawser_prefetch_wait_i64(context, "m", &m));
+    HAWSER_TRY(hawser_prefetch(context, "f", NULL, 2, KEPT - 2));
+    HAWSER_TRY(hawser_prefetch_wait_f32(context, "f", &f));
+    HAWSER_TRY(hawser_prefetch(context, "a", keys, 0, 3));
+    HAWSER_TRY(hawser_prefetch_wait_f32(context, "a", &a));
+    int64_t *seen = hawser_cache_i64(context, "seen");
+    for (int k = 0; k < 3; k++)
+        seen[k] += m[k] % 1000000007 + (int64_t)a[k];
+    seen[3] += (int64_t)(f[KEPT - 3] * 1000);
+    return HAWSER_OK;
+}
+
+static void run_kept(test_node *node)
+{
+    kept_run *r = node->user;
+    kept *got = &r->got[node->node];
+    hawser_run *run = NULL;
+    hawser_program *p = hawser_program_new("kept", r);
+    hawser_state *l = hawser_stored_state_of(p, "l", HAWSER_I64, KEPT, NULL, r->begins.l, NULL, NULL);
+    hawser_state *f = hawser_stored_state_of(p, "f", HAWSER_F32, KEPT, NULL, r->begins.f, NULL, NULL);
+    hawser_state *m = hawser_stored_state_of(p, "m", HAWSER_I64, KEPT, NULL, NULL, "max", NULL);
+    hawser_state *a = hawser_stored_state_of(p, "a", HAWSER_F32, KEPT, NULL, r->begins.a, "add", NULL);
+    hawser_state *seen = hawser_replicated_state_of(p, "seen", HAWSER_I64, 4, 1, NULL, (hawser_rule){0});
+    hawser_operator *loop = hawser_loop(hawser_root(p), "loop", (hawser_until){.clocks = KEPT_CLOCKS}, r->sync);
+    (void)hawser_unit(loop, "step", step_kept, NULL, HAWSER_UPDATES(l, f, adds_up(r) ? m : NULL, a));
+    (void)hawser_unit_one(hawser_root(p), "read", read_kept, HAWSER_READS(m, f, a), HAWSER_UPDATES(seen));
+    node->status = hawser_run_program(node->job, p, &run, &node->error);
+    if (node->status == HAWSER_OK) {
+        memcpy(got->l, hawser_result_i64(run, "l", NULL), sizeof got->l);
+        memcpy(got->f, hawser_result_f32(run, "f", NULL), sizeof got->f);
+        memcpy(got->m, hawser_result_i64(run, "m", NULL), sizeof got->m);
+        memcpy(got->a, hawser_result_f32(run, "a", NULL), sizeof got->a);
+        const size_t keys[3] = {1, 7, KEPT - 1};
+        const int64_t *read = hawser_result_i64(run, "seen", NULL);
+        for (int k = 0; k < 3; k++)
+            assert_int_equal(read[k], got->m[keys[k]] % 1000000007 + (int64_t)got->a[keys[k]]);
+        assert_int_equal(read[3], (int64_t)(got->f[KEPT - 1] * 1000));
+    }
+    hawser_run_free(run);
+    hawser_program_free(p);
+}
+
+static void oracle_kept(const kept_run *r, uint32_t blocks, kept *v)
+{
+    *v = r->begins;
+    for (uint64_t t = 0; t < KEPT_CLOCKS; t++) {
+        int64_t seen = 0;
+        float most = 0;
+        for (size_t e = 0; e < KEPT; e++) {
+            seen ^= v->l[e] + (int64_t)e;
+            most = v->f[e] > most ? v->f[e] : most;
+        }
+        for (size_t e = 0; e < KEPT; e++) {
+            v->l[e] = (int64_t)((uint64_t)v->l[e] * 3 + (uint64_t)seen);
+            v->f[e] = v->f[e] / 3 + most / 7;
+            for (uint32_t b = 0; adds_up(r) && b < blocks; b++) {
+                int64_t change = largest_change(b, t, e);
+                v->m[e] = change > v->m[e] ? change : v->m[e];
+                v->a[e] += e >= b ? whole_change(b, t, e) : 0;
+            }
+        }
+    }
+}
+
+static void stored_states_keep_their_type(void **state)
+{
+    (void)state;
+    static const char *const threads[] = {"1", "4"};
+    for (size_t k = 0; k < 6; k++) {
+        static kept_run r;
+        static kept wanted;
+        test_node nodes[NODES_MOST];
+        uint32_t count = 1 + (uint32_t)(k % 3);
+        memset(&r, 0, sizeof r);
+        r.sync = k % 2 == 0 ? hawser_bsp() : hawser_centric(0);
+        for (size_t e = 0; e < KEPT; e++) {
+            r.begins.l[e] = (int64_t)(mixed(3, 3, 3, e) >> 2);
+            r.begins.f[e] = (float)e / 7;
+            r.begins.a[e] = (float)e;
+        }
+        if (count == 1) {
+            test_job test = OPEN_JOB("workers", "4", "threads", threads[k / 3], "timeout", "60");
+            nodes[0] = (test_node){.job = test.job, .user = &r};
+            run_kept(&nodes[0]);
+            close_job(test);
+        } else {
+            const char *const pairs[] = {"workers", "4", "timeout", "60", NULL};
+            run_nodes(nodes, count, pairs, run_kept, &r);
+        }
+        check_all(nodes, count, "kept");
+        oracle_kept(&r, 4, &wanted);
+        for (uint32_t n = 0; n < count; n++)
+            assert_memory_equal(&r.got[n], &wanted, sizeof wanted);
+    }
+}
+
+static hawser_status wrong_wait(hawser_context *context)
+{
+    const double *got;
+    HAWSER_TRY(hawser_prefetch(context, "x", NULL, 0, 2));
+    return hawser_prefetch_wait(context, "x", &got);
+}
+
+static hawser_status bad_share(hawser_context *context)
+{
+    if (hawser_block(context) == 0)
+        hawser_local_f32(context, "x")[1] = INFINITY;
+    return HAWSER_OK;
+}
+
+static void stored_types_that_cannot_be_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        hawser_type type;
+        const char *function;
+        hawser_unit_function *unit;
+        const char *words;
+    } rows[] = {
+        {HAWSER_I32, NULL, add_one, "stored state 'x' is of i32"},
+        {HAWSER_I64, "add", add_one, "'x' is of i64, which function 'add' cannot change without a risk of wrapping around"},
+        {HAWSER_I64, "average", add_one, "'x' is of i64, which function 'average' cannot change"},
+        {HAWSER_I64, NULL, wrong_wait, "use hawser_prefetch_wait_i64"},
+        {HAWSER_F32, NULL, wrong_wait, "use hawser_prefetch_wait_f32"},
+        {HAWSER_F32, NULL, bad_share, "stored state 'x', block 0: number 1 became inf"},
+    };
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        hawser_run *run = NULL;
+        hawser_error error = {0};
+        test_job test = OPEN_JOB("workers", "2", "threads", "1", "timeout", "60");
+        hawser_program *p = hawser_program_new("refused", NULL);
+        hawser_state *x = hawser_stored_state_of(p, "x", rows[k].type, 8, NULL, NULL, rows[k].function, NULL);
+        hawser_operator *loop = hawser_loop(hawser_root(p), "loop", (hawser_until){.clocks = 2}, hawser_bsp());
+        (void)hawser_unit(loop, "unit", rows[k].unit, NULL, HAWSER_UPDATES(x));
+        if (hawser_run_program(test.job, p, &run, &error) == HAWSER_OK || strstr(error.text, rows[k].words) == NULL)
+            fail_msg("row %zu: '%s' does not say '%s'", k, error.text, rows[k].words);
+        hawser_run_free(run);
+        hawser_program_free(p);
+        close_job(test);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -610,6 +832,8 @@ int main(void)
         cmocka_unit_test(test_refused_while_running),
         cmocka_unit_test(test_refused_before),
         cmocka_unit_test(test_abandoned_run_is_read_without_waiting),
+        cmocka_unit_test(stored_states_keep_their_type),
+        cmocka_unit_test(stored_types_that_cannot_be_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /*
- * Replicated states of f32, i64 and i32: the bits of an oracle in plain C for threads, nodes and topologies; exact sums under late policies,
+ * States of f32, i64 and i32: the bits of an oracle in plain C for threads, nodes and topologies; exact sums under late policies,
  * filters and rounding; overflow of integers as an error, decided by the canonical order; refusals by name.
  */
 #include <setjmp.h>

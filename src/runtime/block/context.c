@@ -398,14 +398,28 @@ hawser_status hawser_prefetch(hawser_context *context, const char *state, const 
     return of_store(context, hw_stored_prefetch(context->worker, part, keys, first, count));
 }
 
-hawser_status hawser_prefetch_wait(hawser_context *context, const char *state, const double **values)
+static hawser_status prefetch_wait(hawser_context *context, const char *state, const void **values, typed_call call)
 {
-    hw_state_part *part = find(context, state, "hawser_prefetch_wait", HW_STORED, HW_STORED, false);
-    if (values == NULL)
-        return without(context, "hawser_prefetch_wait", "values");
+    hw_state_part *part = find(context, state, call.name, HW_STORED, HW_STORED, false);
     *values = NULL;
-    return part != NULL ? of_store(context, hw_stored_prefetch_wait(context->worker, part, values)) : failed(context);
+    if (part == NULL || !has_type(context, part->state, call))
+        return failed(context);
+    return of_store(context, hw_stored_prefetch_wait(context->worker, part, values));
 }
+
+#define PREFETCH_WAIT(type, suffix, id)                                                                                     \
+    hawser_status hawser_prefetch_wait##suffix(hawser_context *context, const char *state, const type **values)             \
+    {                                                                                                                       \
+        const void *found;                                                                                                  \
+        if (values == NULL)                                                                                                 \
+            return without(context, "hawser_prefetch_wait", "values");                                                      \
+        hawser_status status = prefetch_wait(context, state, &found, (typed_call){"hawser_prefetch_wait", id});             \
+        *values = found;                                                                                                    \
+        return status;                                                                                                      \
+    }
+PREFETCH_WAIT(double, , HAWSER_F64)
+PREFETCH_WAIT(float, _f32, HAWSER_F32)
+PREFETCH_WAIT(int64_t, _i64, HAWSER_I64)
 
 hawser_status hawser_touch(hawser_context *context, const char *state, size_t first, size_t count)
 {

@@ -1,10 +1,10 @@
 #include "runtime/block/stored.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "exchange/numbers.h"
 #include "hawser/store.h"
 #include "history/record.h"
 #include "runtime/store/hub.h"
@@ -26,7 +26,7 @@ typedef struct hw_chunk_task {
 
 /* All chunks of a state, read in one iteration. */
 typedef struct chunk_slot {
-    double *values; /* of the whole state */
+    char *values; /* of the whole state */
     hw_chunk_task *chunks;
     bool asked;
     uint64_t clock; /* for which they were requested */
@@ -35,8 +35,8 @@ typedef struct chunk_slot {
 typedef struct prefetch {
     hw_chunk_task task;
     uint64_t *keys;
-    double *values;
-    size_t key_capacity, value_capacity;
+    char *values;
+    size_t key_capacity, byte_capacity;
 } prefetch;
 
 struct hw_stored {
@@ -79,9 +79,10 @@ hawser_status hw_stored_open(hw_worker *worker, hw_state_part *part, hawser_erro
     HAWSER_TRY(HW_NEW(&stored->given, session->blocks, "a stored state", error));
     if (!stored->owned)
         return HAWSER_OK;
-    HAWSER_TRY(hw_new_array(&part->work, part->count, sizeof(double), "a share of a stored state", error));
+    size_t size = hw_state_size(state);
+    HAWSER_TRY(hw_new_array(&part->work, part->count, size, "a share of a stored state", error));
     if (state->initial != NULL && part->count > 0)
-        memcpy(part->work, (const double *)state->initial + part->begin, part->count * sizeof(double));
+        memcpy(part->work, (const char *)state->initial + part->begin * size, part->count * size);
     return HAWSER_OK;
 }
 
@@ -223,24 +224,23 @@ static hawser_status settle(hw_worker *worker, uint32_t left)
 }
 
 /* Pushes a copy. */
-static hawser_status push(hw_worker *worker, hw_state_part *part, const uint64_t *keys, size_t first, const double *values,
+static hawser_status push(hw_worker *worker, hw_state_part *part, const uint64_t *keys, size_t first, const void *values,
                           size_t count)
 {
     uint64_t number;
     hw_chunk_task *task = NULL;
-    size_t bytes = count * sizeof(double);
+    size_t bytes = count * hw_state_size(part->state), named = keys != NULL ? count : 0;
     HAWSER_TRY(settle(worker, PUSHES_MOST));
-    HAWSER_TRY(hw_new_array((void **)&task, 1, sizeof *task + bytes + (keys != NULL ? bytes : 0), "a push", &worker->error));
-    double *copy = (double *)(task + 1);
-    uint64_t *names = (uint64_t *)(copy + count);
-    memcpy(copy, values, bytes);
+    HAWSER_TRY(hw_new_array((void **)&task, 1, sizeof *task + named * sizeof *keys + bytes, "a push", &worker->error));
+    uint64_t *names = (uint64_t *)(task + 1);
+    void *copy = memcpy(names + named, values, bytes);
     hawser_request request = begin_task(worker, part, task);
     request.values = copy;
     request.count = count;
     request.first = first;
     request.last = first + count - 1;
     if (keys != NULL)
-        request.keys = memcpy(names, keys, bytes);
+        request.keys = memcpy(names, keys, named * sizeof *keys);
     task->next = worker->pushes;
     worker->pushes = task;
     worker->push_count++;
@@ -270,7 +270,7 @@ static hawser_status ask(hw_worker *worker, hw_state_part *part, chunk_slot *slo
     size_t begin, end;
     if (slot->chunks == NULL) {
         HAWSER_TRY(HW_NEW(&slot->chunks, blocks, "chunks of a stored state", &worker->error));
-        HAWSER_TRY(HW_NEW(&slot->values, hw_state_count(part->state), "chunks of a stored state", &worker->error));
+        HAWSER_TRY(HW_NEW(&slot->values, hw_state_bytes(part->state), "chunks of a stored state", &worker->error));
     }
     for (uint32_t i = 0; i < blocks; i++) /* a chunk that is not requested counts as ended */
         slot->chunks[i] = (hw_chunk_task){.ended = true};
@@ -286,7 +286,7 @@ static hawser_status ask(hw_worker *worker, hw_state_part *part, chunk_slot *slo
         request.first = begin;
         request.last = end - 1;
         request.count = end - begin;
-        request.out = slot->values + begin;
+        request.out = slot->values + begin * hw_state_size(part->state);
         hawser_status status = hawser_pull(worker->session->store, &request, &number, &worker->error);
         if (status != HAWSER_OK) {
             atomic_store_explicit(&task->ended, true, memory_order_relaxed);
@@ -375,7 +375,12 @@ hawser_status hw_stored_next(hw_worker *worker, hw_state_part *part, hawser_chun
     chunk->block = search.found;
     hw_plan_range(worker->session->plan, part->state, search.found, &chunk->first, &end);
     chunk->count = end - chunk->first;
-    chunk->values = part->stored->owned && search.found == worker->block ? part->work : slot->values + chunk->first;
+    const void *values = slot->values + chunk->first * hw_state_size(part->state);
+    if (part->stored->owned && search.found == worker->block)
+        values = part->work;
+    chunk->values = part->state->type == HAWSER_F64 ? values : NULL;
+    chunk->values_f32 = part->state->type == HAWSER_F32 ? values : NULL;
+    chunk->values_i64 = part->state->type == HAWSER_I64 ? values : NULL;
     return HAWSER_OK;
 }
 
@@ -389,7 +394,8 @@ hawser_status hw_stored_prefetch(hw_worker *worker, hw_state_part *part, const u
         return hawser_fail(&worker->error, HAWSER_BAD_ARGUMENT,
                            "hawser_prefetch: %d reads are in progress; take one by hawser_prefetch_wait", SLOTS);
     prefetch *slot = &stored->prefetches[(stored->oldest + stored->waiting) % (SLOTS + 1)];
-    HAWSER_TRY(HW_GROW(&slot->values, &slot->value_capacity, count + 1, "prefetched numbers", &worker->error));
+    HAWSER_TRY(HW_GROW(&slot->values, &slot->byte_capacity, (count + 1) * hw_state_size(part->state), "prefetched numbers",
+                       &worker->error));
     hawser_request request = begin_task(worker, part, &slot->task);
     read_in(stored, &request, request.iteration);
     note_read(stored, request.iteration);
@@ -409,7 +415,7 @@ hawser_status hw_stored_prefetch(hw_worker *worker, hw_state_part *part, const u
     return HAWSER_OK;
 }
 
-hawser_status hw_stored_prefetch_wait(hw_worker *worker, hw_state_part *part, const double **values)
+hawser_status hw_stored_prefetch_wait(hw_worker *worker, hw_state_part *part, const void **values)
 {
     hw_stored *stored = part->stored;
     prefetch *slot = &stored->prefetches[stored->oldest];
@@ -425,13 +431,13 @@ hawser_status hw_stored_prefetch_wait(hw_worker *worker, hw_state_part *part, co
 
 static hawser_status drop_prefetches(hw_worker *worker, hw_state_part *part)
 {
-    const double *values;
+    const void *values;
     while (part->stored->waiting > 0)
         HAWSER_TRY(hw_stored_prefetch_wait(worker, part, &values));
     return HAWSER_OK;
 }
 
-hawser_status hw_stored_inc(hw_worker *worker, hw_state_part *part, const uint64_t *keys, const double *values, size_t count)
+hawser_status hw_stored_inc(hw_worker *worker, hw_state_part *part, const uint64_t *keys, const void *values, size_t count)
 {
     return count > 0 ? push(worker, part, keys, 0, values, count) : HAWSER_OK;
 }
@@ -493,15 +499,15 @@ static hawser_status end_reads(hw_worker *worker, hw_state_part *part, uint64_t 
 static hawser_status push_share(hw_worker *worker, hw_state_part *part)
 {
     hawser_error *error = &worker->error;
-    const double *work = part->work;
-    hawser_status status = push(worker, part, NULL, part->begin, work, part->count);
-    if (status == HAWSER_NOT_FINITE)
-        for (size_t i = 0; i < part->count; i++)
-            if (!isfinite(work[i]))
-                return hawser_fail(error, status, "stored state '%s', block %u: number %zu became %g in clock %llu",
-                                   part->state->name, worker->block, part->begin + i, work[i],
-                                   (unsigned long long)worker->clock);
-    return status;
+    const hw_numbers *numbers = hw_numbers_of(part->state->type);
+    hawser_status status = push(worker, part, NULL, part->begin, part->work, part->count);
+    size_t bad = status == HAWSER_NOT_FINITE ? numbers->first_not_finite(part->work, part->count) : part->count;
+    if (bad == part->count)
+        return status;
+    char text[HW_NUMBER_TEXT];
+    numbers->text(part->work, bad, text);
+    return hawser_fail(error, status, "stored state '%s', block %u: number %zu became %s in clock %llu", part->state->name,
+                       worker->block, part->begin + bad, text, (unsigned long long)worker->clock);
 }
 
 static hawser_status end_clock_of(hw_worker *worker, hw_state_part *part, bool empty)

@@ -28,8 +28,8 @@ void hw_stored_begin_unit(hw_worker *worker);
 hawser_status hw_stored_next(hw_worker *worker, hw_state_part *part, hawser_chunk *chunk) HAWSER_MUST_USE;
 hawser_status hw_stored_prefetch(hw_worker *worker, hw_state_part *part, const uint64_t *keys, size_t first,
                                  size_t count) HAWSER_MUST_USE;
-hawser_status hw_stored_prefetch_wait(hw_worker *worker, hw_state_part *part, const double **values) HAWSER_MUST_USE;
-hawser_status hw_stored_inc(hw_worker *worker, hw_state_part *part, const uint64_t *keys, const double *values,
+hawser_status hw_stored_prefetch_wait(hw_worker *worker, hw_state_part *part, const void **values) HAWSER_MUST_USE;
+hawser_status hw_stored_inc(hw_worker *worker, hw_state_part *part, const uint64_t *keys, const void *values,
                             size_t count) HAWSER_MUST_USE;
 
 /* Pushes shares at the end of a clock; empty: no unit has run. */

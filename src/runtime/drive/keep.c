@@ -12,7 +12,7 @@ static hawser_status make_table(hw_session *session, const hawser_state *state, 
 {
     char name[24];
     snprintf(name, sizeof name, "state %u", state->number);
-    hawser_table table = {.name = name, .type = HAWSER_F64, .last = hw_state_count(state) - 1, .function = "assign"};
+    hawser_table table = {.name = name, .type = state->type, .last = hw_state_count(state) - 1, .function = "assign"};
     if (state->function != NULL) {
         table.function = state->function->name;
         memcpy(table.parameters, state->parameters, sizeof table.parameters);
@@ -25,7 +25,7 @@ static hawser_status make_table(hw_session *session, const hawser_state *state, 
 }
 
 /* Stores a share's first values. In an ordered table they are iteration 0, which no block reads. */
-static hawser_status put_share(hw_session *session, const hawser_state *state, uint32_t block, const double *zeros,
+static hawser_status put_share(hw_session *session, const hawser_state *state, uint32_t block, const void *zeros,
                                hawser_error *error)
 {
     size_t begin, end;
@@ -37,12 +37,10 @@ static hawser_status put_share(hw_session *session, const hawser_state *state, u
         HAWSER_TRY(hawser_store_clock(session->store, table, worker, 0, 0, hw_state_count(state) - 1, error));
     if (begin == end || (!ordered && state->initial == NULL))
         return HAWSER_OK;
-    hawser_request request = {.table = table,
-                              .worker = worker,
-                              .first = begin,
-                              .last = end - 1,
-                              .count = end - begin,
-                              .values = state->initial != NULL ? (const double *)state->initial + begin : zeros};
+    hawser_request request = {
+        .table = table, .worker = worker, .first = begin, .last = end - 1, .count = end - begin, .values = zeros};
+    if (state->initial != NULL)
+        request.values = (const char *)state->initial + begin * hw_state_size(state);
     return hawser_push(session->store, &request, &task, error);
 }
 
@@ -90,7 +88,7 @@ static bool was_abandoned(const hw_session *session)
     return session->driver != NULL ? session->driver->abandoned : session->workers != NULL && session->workers[0].abandoned;
 }
 
-hawser_status hw_keep_read(const hw_session *session, const hawser_state *state, double *values, hawser_error *error)
+hawser_status hw_keep_read(const hw_session *session, const hawser_state *state, void *values, hawser_error *error)
 {
     uint64_t task;
     if (session->store == NULL)
