@@ -135,13 +135,30 @@ static bool raw_client_says(raw_client *one, uint16_t kind, uint32_t part, const
     return hw_net_send(one->net, 0, raw_client_message(kind, part, data, length), NULL) == HAWSER_OK;
 }
 
+/* Seconds after which a test no longer waits for what should come in a moment. */
+static const double RAW_CLIENT_PATIENCE = 120.0;
+
 /* Waits until this many answers and replies have arrived, or the link has ended. */
 static void raw_client_waits(raw_client *one, uint32_t answers, uint32_t replies)
 {
-    pthread_mutex_lock(&one->mutex);
-    while (!one->over && (one->answers < answers || one->replies < replies))
-        pthread_cond_wait(&one->changed, &one->mutex);
-    pthread_mutex_unlock(&one->mutex);
+    double end = hw_seconds() + RAW_CLIENT_PATIENCE;
+    bool came = false;
+    uint32_t has_answers = 0, has_replies = 0;
+    while (!came && hw_seconds() < end) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec++;
+        pthread_mutex_lock(&one->mutex);
+        came = one->over || (one->answers >= answers && one->replies >= replies);
+        if (!came)
+            pthread_cond_timedwait(&one->changed, &one->mutex, &until);
+        has_answers = one->answers;
+        has_replies = one->replies;
+        pthread_mutex_unlock(&one->mutex);
+    }
+    if (!came)
+        fail_msg("in %g s a raw client got %u answers and %u replies; it waits for %u and %u, or for the end of its link",
+                 RAW_CLIENT_PATIENCE, has_answers, has_replies, answers, replies);
 }
 
 static void raw_client_sits(raw_client *one, hw_register_wire session)

@@ -43,8 +43,11 @@ static int lines_said(void)
 static int await_line(void)
 {
     int lines;
-    while ((lines = lines_said()) == 0)
-        sched_yield();
+    double end = hw_seconds() + RAW_CLIENT_PATIENCE;
+    while ((lines = lines_said()) == 0 && hw_seconds() < end)
+        usleep(100);
+    if (lines == 0)
+        fail_msg("no server has said anything in %g s", RAW_CLIENT_PATIENCE);
     return lines;
 }
 
@@ -123,8 +126,11 @@ static scene *begin_with(servers set)
     open_servers(&s->set);
     s->proper.set = &s->set;
     assert_int_equal(pthread_create(&s->proper.thread, NULL, proper_main, &s->proper), 0);
-    while (atomic_load(&s->proper.clocks) < 2) /* its tables are there */
-        sched_yield();
+    double end = hw_seconds() + RAW_CLIENT_PATIENCE;
+    while (atomic_load(&s->proper.clocks) < 2 && hw_seconds() < end) /* its tables are there */
+        usleep(100);
+    if (atomic_load(&s->proper.clocks) < 2)
+        fail_msg("the proper group has not begun in %g s; the servers said last: %s", RAW_CLIENT_PATIENCE, saying);
     (void)lines_said();
     return s;
 }
