@@ -173,8 +173,8 @@ typedef struct hawser_algorithm {
     size_t score_count;
     /** Predictions of models with classes are labels, not probabilities; `predict` then prints words if the labels are words. */
     bool predicts_labels;
-    /** For classifiers of two classes or more whose `predict` computes labels: `probabilities` computes the probability of each class for each row
-     *  (hawser predict --proba), class_count returns the number of classes. Both are given, or none. */
+    /** Computes the probability of each class for each row, for classifiers whose `predict` computes labels (hawser predict --proba). class_count
+     *  returns the number of classes. Both are given, or none. */
     hawser_status (*probabilities)(const hawser_model *model, const hawser_dataset *data, double *values,
                                    hawser_error *error);
     size_t (*class_count)(const hawser_model *model);

@@ -145,8 +145,8 @@ HAWSER_API hawser_state *hawser_partitioned_state(hawser_program *program, const
 HAWSER_API hawser_state *hawser_partitioned_state_of(hawser_program *program, const char *name, hawser_type type,
                                                      size_t count, hawser_state *along, const void *initial);
 
-/** Adds a partitioned state of rows x cols numbers of a type, of which each block has whole rows (HAWSER_BY_ROW) or whole columns
- *  (HAWSER_BY_COLUMN): its *lines*. The numbers of a line are contiguous, in `initial`, in views and in the result: the state is row-major if
+/** Adds a partitioned state of rows x cols numbers of a type. Each block has whole *lines* of it: rows (HAWSER_BY_ROW) or columns
+ *  (HAWSER_BY_COLUMN). The numbers of a line are contiguous, in `initial`, in views and in the result: the state is row-major if
  *  it is by row, else column-major. If `along` is a data state, line i belongs to the block of its column (or row) i, and there are equally
  *  many of both. If it is NULL, blocks have equally many lines. All else is as in hawser_partitioned_state_of. */
 HAWSER_API hawser_state *hawser_partitioned_matrix(hawser_program *program, const char *name, hawser_type type, size_t rows,
@@ -522,7 +522,8 @@ hawser_job_encoding(const hawser_job *job); /**< the form of --encoding; an algo
  *
  *  With hawser_load.split = HAWSER_BY_ROW each node keeps the rows of its own blocks instead, with their targets, weights, offset and groups
  *  (hawser_dataset_beside). The matrix has the shape of the whole, for a data state that is split HAWSER_BY_ROW; the plan refuses others. Outside of
- *  a run its arrays and kernels must not be used: a kernel returns NaN and the next run fails, and an access by a pointer ends the process. Sizes and names are those of the whole on every node. */
+ *  a run its arrays and kernels must not be used: a kernel returns NaN and the next run fails, and an access by a pointer ends the process. Sizes and
+ *  names are those of the whole on every node. */
 HAWSER_API hawser_status hawser_job_load(hawser_job *job, const char *const *paths, size_t count, const hawser_load *load,
                                          hawser_dataset **dataset, hawser_error *error) HAWSER_MUST_USE;
 /** Makes a dataset of rows that the nodes have already: arrays (hawser_dataset_from), or a file on each node (hawser_dataset_load, by row). Collective.

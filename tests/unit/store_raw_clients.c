@@ -617,12 +617,16 @@ static void *ask_on_and_on(void *argument)
     static const hw_request_head pull = {.operation = HW_PULL, .keys = HW_KEYS_RANGE, .last = KEYS - 1, .count = KEYS};
     raw_client *one = argument;
     bool goes_on = true;
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += (time_t)RAW_CLIENT_PATIENCE;
     for (uint32_t asked = 1; goes_on; asked++) {
         raw_client_says(one, HW_MESSAGE_ASK, 0, &pull, sizeof pull);
         pthread_mutex_lock(&one->mutex);
-        while (one->ended[0] == '\0' && !one->over && asked - one->replies > ASKED_MOST)
-            pthread_cond_wait(&one->changed, &one->mutex);
-        goes_on = one->ended[0] == '\0' && !one->over;
+        int late = 0;
+        while (late == 0 && one->ended[0] == '\0' && !one->over && asked - one->replies > ASKED_MOST)
+            late = pthread_cond_timedwait(&one->changed, &one->mutex, &until);
+        goes_on = late == 0 && one->ended[0] == '\0' && !one->over;
         pthread_mutex_unlock(&one->mutex);
     }
     return NULL;

@@ -66,7 +66,7 @@ static hawser_status measure(const hawser_evaluation_input *input, hw_classes *c
 
 hawser_status hw_softmax_evaluate_rows(const hawser_evaluation_input *input, hawser_measure *measures, hawser_error *error)
 {
-    hw_softmax_fitted f;
+    hw_classed f;
     HAWSER_TRY(hw_softmax_fitted_of(input->model, &f, error));
     if (f.classes > 2 && input->threshold != 0.5)
         return hawser_fail(error, HAWSER_BAD_OPTION,
@@ -94,7 +94,7 @@ hawser_status hw_softmax_evaluate_rows(const hawser_evaluation_input *input, haw
 
 /* ---- the printed coefficients ---- */
 
-static void print_class(const hw_softmax_fitted *f, const hawser_schema *schema, size_t place, FILE *out)
+static void print_class(const hw_classed *f, const hawser_schema *schema, size_t place, FILE *out)
 {
     size_t count = 0;
     const char *const *words = schema != NULL ? hawser_schema_target(schema, &count) : NULL;
@@ -108,7 +108,7 @@ static void print_class(const hw_softmax_fitted *f, const hawser_schema *schema,
 
 hawser_status hw_softmax_print(const hawser_model *model, uint64_t most, FILE *out, hawser_error *error)
 {
-    hw_softmax_fitted f;
+    hw_classed f;
     hawser_schema *schema = NULL;
     HAWSER_TRY(hw_softmax_fitted_of(model, &f, error));
     HAWSER_TRY(hawser_model_schema(model, &schema, error));

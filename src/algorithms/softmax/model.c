@@ -63,13 +63,13 @@ size_t hw_softmax_classes(const hawser_model *model)
 
 double hw_softmax_class(const hawser_model *model, size_t place)
 {
-    hw_softmax_fitted f;
+    hw_classed f;
     return hw_softmax_fitted_of(model, &f, NULL) == HAWSER_OK && place < f.classes ? f.labels[place] : NAN;
 }
 
 hawser_status hw_softmax_link(const hawser_model *model, const hawser_dataset *data, double *values, hawser_error *error)
 {
-    hw_softmax_fitted f;
+    hw_classed f;
     const hawser_matrix *X = hawser_dataset_matrix(data);
     HAWSER_TRY(hw_softmax_fitted_of(model, &f, error));
     if (X->cols > f.columns)
@@ -125,7 +125,7 @@ static hawser_status new_link(const hawser_model *model, const hawser_dataset *d
 hawser_status hw_softmax_predict(const hawser_model *model, const hawser_dataset *data, double *predictions,
                                  hawser_error *error)
 {
-    hw_softmax_fitted f;
+    hw_classed f;
     double *values = NULL;
     HAWSER_TRY(hw_softmax_fitted_of(model, &f, error));
     hawser_status status = new_link(model, data, &values, error);
@@ -147,7 +147,7 @@ hawser_status hw_softmax_label(const hawser_model *model, size_t count, double *
 hawser_status hw_softmax_validate(const hawser_model *model, const hawser_dataset *data, double *loss, double *accuracy,
                                   hawser_error *error)
 {
-    hw_softmax_fitted f;
+    hw_classed f;
     const double *target = hawser_dataset_target(data), *weights = hawser_dataset_weights(data);
     double *values = NULL, total = 0.0;
     HAWSER_TRY(hw_softmax_fitted_of(model, &f, error));

@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "algorithms/model/exact.h"
 #include "algorithms/model/labels.h"
@@ -33,23 +32,10 @@ static hawser_status find_classes(hw_softmax *softmax, hawser_job *job, hawser_e
 /* Stores the numbers of a model in softmax->given. It must have the training's classes, and no other columns. */
 static hawser_status start_from(hw_softmax *softmax, const hawser_model *model, hawser_error *error)
 {
-    hw_softmax_fitted f;
-    size_t k = softmax->classes, d = softmax->X->cols;
+    hw_classed f;
     HAWSER_TRY(hw_softmax_fitted_of(model, &f, error));
-    if (f.columns != d)
-        return hawser_fail(error, HAWSER_BAD_OPTION, "--init: the model has %zu columns, the data have %zu", f.columns, d);
-    if (f.classes != k || memcmp(f.labels, softmax->labels, k * sizeof *f.labels) != 0)
-        return hawser_fail(error, HAWSER_BAD_OPTION, "--init: the model has %zu classes, which are not the %zu of the data",
-                           f.classes, k);
-    softmax->given = calloc(softmax->width, sizeof *softmax->given);
-    if (softmax->given == NULL)
-        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu classes of %zu columns", k, d);
-    for (size_t c = 0; c < k; c++) {
-        for (size_t j = 0; j < d; j++)
-            softmax->given[j * k + c] = f.coefficients[c * d + j];
-        softmax->given[d * k + c] = softmax->intercept ? f.intercepts[c] : 0.0;
-    }
-    return HAWSER_OK;
+    return hw_classed_start(&f, softmax->labels, softmax->classes, softmax->X->cols, softmax->intercept, &softmax->given,
+                            error);
 }
 
 hawser_status hw_softmax_new(hw_softmax *softmax, hawser_job *job, const hawser_training_input *input, hawser_error *error)

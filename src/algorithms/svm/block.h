@@ -44,7 +44,8 @@ typedef struct hw_svm_primal {
     double *tile;    /* HW_SVM_TILE x 2 problems */
     double *reduced; /* hw_svm_primal_reduces */
     hw_svm_line *lines;
-    size_t *open, *running; /* problems that are not done; those whose step is not finished */
+    size_t *open;    /* problems that are not solved */
+    size_t *running; /* those of them whose step is still being computed */
 } hw_svm_primal;
 
 typedef struct hw_svm_block {

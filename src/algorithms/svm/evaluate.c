@@ -21,7 +21,7 @@ const hawser_measure_row hw_svm_measures[] = {
     {NULL, NULL}};
 
 /* Reads what the objective is made of. Returns false if the model does not say it. */
-static bool describe(const hawser_model *model, const hw_svm_fitted *f, hw_svm *svm)
+static bool describe(const hawser_model *model, const hw_classed *f, hw_svm *svm)
 {
     const char *loss = hawser_model_text(model, "options.loss"), *C = hawser_model_text(model, "options.C");
     const char *epsilon = hawser_model_text(model, "options.epsilon");
@@ -36,7 +36,7 @@ static bool describe(const hawser_model *model, const hw_svm_fitted *f, hw_svm *
     return true;
 }
 
-static double objective_of(const hawser_evaluation_input *input, const hw_svm_fitted *f)
+static double objective_of(const hawser_evaluation_input *input, const hw_classed *f)
 {
     hw_svm svm = {0};
     double squares = 0.0, losses = 0.0;
@@ -65,7 +65,7 @@ static void part(const hawser_evaluation_input *input, size_t k, double *target)
     }
 }
 
-static hawser_status measure(const hawser_evaluation_input *input, const hw_svm_fitted *f, hw_ranked *ranked, double *target,
+static hawser_status measure(const hawser_evaluation_input *input, const hw_classed *f, hw_ranked *ranked, double *target,
                              hawser_measure *measures, hawser_error *error)
 {
     double total;
@@ -88,7 +88,7 @@ static hawser_status measure(const hawser_evaluation_input *input, const hw_svm_
 
 hawser_status hw_svm_evaluate(const hawser_evaluation_input *input, hawser_measure *measures, hawser_error *error)
 {
-    hw_svm_fitted f;
+    hw_classed f;
     HAWSER_TRY(hw_svm_fitted_of(input->model, &f, error));
     if (input->threshold != 0.5)
         return hawser_fail(error, HAWSER_BAD_OPTION, "--threshold: a model of svm has no probabilities to compare with it");
@@ -106,7 +106,7 @@ hawser_status hw_svm_evaluate(const hawser_evaluation_input *input, hawser_measu
 
 /* ---- the printed coefficients ---- */
 
-static void print_head(const hw_svm_fitted *f, const hawser_schema *schema, size_t problem, FILE *out)
+static void print_head(const hw_classed *f, const hawser_schema *schema, size_t problem, FILE *out)
 {
     size_t count = 0;
     const char *const *words = schema != NULL ? hawser_schema_target(schema, &count) : NULL;
@@ -120,7 +120,7 @@ static void print_head(const hw_svm_fitted *f, const hawser_schema *schema, size
 
 hawser_status hw_svm_print(const hawser_model *model, uint64_t most, FILE *out, hawser_error *error)
 {
-    hw_svm_fitted f;
+    hw_classed f;
     hawser_schema *schema = NULL;
     HAWSER_TRY(hw_svm_fitted_of(model, &f, error));
     HAWSER_TRY(hawser_model_schema(model, &schema, error));

@@ -48,12 +48,12 @@ hawser_status hw_svm_model_make(const hw_svm *svm, const hw_svm_result *result, 
 
 /* ---- predictions ---- */
 
-static double margin_of(const hw_svm_fitted *f, const hawser_matrix *X, size_t row, size_t problem)
+static double margin_of(const hw_classed *f, const hawser_matrix *X, size_t row, size_t problem)
 {
     return hawser_row_dot(X, row, f->coefficients + problem * f->columns) + f->intercepts[problem];
 }
 
-static double prediction_of(const hw_svm_fitted *f, const hawser_matrix *X, size_t row)
+static double prediction_of(const hw_classed *f, const hawser_matrix *X, size_t row)
 {
     double most = margin_of(f, X, row, 0);
     size_t best = 0;
@@ -70,7 +70,7 @@ static double prediction_of(const hw_svm_fitted *f, const hawser_matrix *X, size
 }
 
 /* Reads a model, and checks that the data fit it. They may lack its last columns, which count as zeros. */
-static hawser_status open_model(const hawser_model *model, const hawser_dataset *data, hw_svm_fitted *f, hawser_error *error)
+static hawser_status open_model(const hawser_model *model, const hawser_dataset *data, hw_classed *f, hawser_error *error)
 {
     const hawser_matrix *X = hawser_dataset_matrix(data);
     HAWSER_TRY(hw_svm_fitted_of(model, f, error));
@@ -81,7 +81,7 @@ static hawser_status open_model(const hawser_model *model, const hawser_dataset 
 
 hawser_status hw_svm_predict(const hawser_model *model, const hawser_dataset *data, double *predictions, hawser_error *error)
 {
-    hw_svm_fitted f;
+    hw_classed f;
     const hawser_matrix *X = hawser_dataset_matrix(data);
     HAWSER_TRY(open_model(model, data, &f, error));
     for (size_t i = 0; i < X->rows; i++)
@@ -91,7 +91,7 @@ hawser_status hw_svm_predict(const hawser_model *model, const hawser_dataset *da
 
 hawser_status hw_svm_link(const hawser_model *model, const hawser_dataset *data, double *values, hawser_error *error)
 {
-    hw_svm_fitted f;
+    hw_classed f;
     const hawser_matrix *X = hawser_dataset_matrix(data);
     HAWSER_TRY(open_model(model, data, &f, error));
     for (size_t i = 0; i < X->rows; i++)
@@ -102,21 +102,21 @@ hawser_status hw_svm_link(const hawser_model *model, const hawser_dataset *data,
 
 size_t hw_svm_links(const hawser_model *model)
 {
-    hw_svm_fitted f;
+    hw_classed f;
     hawser_error error;
     return hw_svm_fitted_of(model, &f, &error) == HAWSER_OK ? f.problems : 1;
 }
 
 double hw_svm_class(const hawser_model *model, size_t place)
 {
-    hw_svm_fitted f;
+    hw_classed f;
     hawser_error error;
     return hw_svm_fitted_of(model, &f, &error) == HAWSER_OK && place < f.classes ? f.labels[place] : NAN;
 }
 
 hawser_status hw_svm_label(const hawser_model *model, size_t count, double *predictions, hawser_error *error)
 {
-    hw_svm_fitted f;
+    hw_classed f;
     (void)count;
     (void)predictions; /* they are labels */
     HAWSER_TRY(hw_svm_fitted_of(model, &f, error));
@@ -128,7 +128,7 @@ hawser_status hw_svm_label(const hawser_model *model, size_t count, double *pred
 
 hawser_status hw_svm_error(const hawser_model *model, const hawser_dataset *data, double *value, hawser_error *error)
 {
-    hw_svm_fitted f;
+    hw_classed f;
     const hawser_matrix *X = hawser_dataset_matrix(data);
     const double *target = hawser_dataset_target(data), *weights = hawser_dataset_weights(data);
     double sum = 0.0, total = 0.0;

@@ -98,23 +98,9 @@ static hawser_status find_classes(hw_svm *svm, hawser_job *job, hawser_error *er
 /* Stores the numbers of the model to start from. It must have the training's classes, and no other columns. */
 static hawser_status start_from(hw_svm *svm, hawser_error *error)
 {
-    hw_svm_fitted f;
-    size_t k = svm->problems, d = svm->X->cols;
+    hw_classed f;
     HAWSER_TRY(hw_svm_fitted_of(svm->init, &f, error));
-    if (f.columns != d)
-        return hawser_fail(error, HAWSER_BAD_OPTION, "--init: the model has %zu columns, the data have %zu", f.columns, d);
-    if (f.classes != svm->classes || (f.classes > 0 && memcmp(f.labels, svm->labels, f.classes * sizeof *f.labels) != 0))
-        return hawser_fail(error, HAWSER_BAD_OPTION, "--init: the model has %zu classes, which are not the %zu of the data",
-                           f.classes, svm->classes);
-    svm->given = calloc(k * (d + 1), sizeof *svm->given);
-    if (svm->given == NULL)
-        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu models of %zu columns", k, d);
-    for (size_t p = 0; p < k; p++) {
-        for (size_t j = 0; j < d; j++)
-            svm->given[j * k + p] = f.coefficients[p * d + j];
-        svm->given[d * k + p] = svm->intercept ? f.intercepts[p] : 0.0;
-    }
-    return HAWSER_OK;
+    return hw_classed_start(&f, svm->labels, svm->classes, svm->X->cols, svm->intercept, &svm->given, error);
 }
 
 hawser_status hw_svm_classify(hw_svm *svm, hawser_job *job, hawser_error *error)
