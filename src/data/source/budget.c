@@ -1,6 +1,7 @@
 #include "data/source/budget.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "base/machine.h"
@@ -67,6 +68,22 @@ hawser_status hw_pages_new(hw_budget *budget, void **pages, size_t bytes, hawser
     return HAWSER_OK;
 }
 
+/* The same pages with room for `wanted` bytes, at another address where need be; MAP_FAILED as mremap. */
+static void *enlarge(void *pages, size_t bytes, size_t wanted)
+{
+#ifdef __SANITIZE_THREAD__
+    /* tsan does not see mremap: memory that another thread gave back before would count as still that thread's */
+    void *memory = mmap(NULL, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory != MAP_FAILED) {
+        memcpy(memory, pages, bytes);
+        munmap(pages, bytes);
+    }
+    return memory;
+#else
+    return mremap(pages, bytes, wanted, MREMAP_MAYMOVE);
+#endif
+}
+
 hawser_status hw_pages_grow(hw_budget *budget, void **pages, size_t *bytes, size_t wanted, hawser_error *error)
 {
     if (wanted <= *bytes)
@@ -77,7 +94,7 @@ hawser_status hw_pages_grow(hw_budget *budget, void **pages, size_t *bytes, size
         return HAWSER_OK;
     }
     HAWSER_TRY(hw_budget_take(budget, wanted - *bytes, error));
-    void *memory = mremap(*pages, *bytes, wanted, MREMAP_MAYMOVE);
+    void *memory = enlarge(*pages, *bytes, wanted);
     if (memory == MAP_FAILED) {
         hw_budget_give(budget, wanted - *bytes);
         return hawser_fail(error, HAWSER_NO_MEMORY, "cannot allocate %zu bytes for parsed input; free memory", wanted);
