@@ -12,6 +12,7 @@
 #include "hawser/row_kernels.h"
 #include "rows_input.h"
 #include "runtime/job/source.h"
+#include "sanitized.h"
 
 enum { OWN_ROWS = 83 };
 /* The rows of node k of `nodes` begin here; node 1 of 3 has none. */
@@ -365,6 +366,60 @@ static void functions_that_read_the_whole_are_refused_by_state_and_unit(void **s
     }
 }
 
+/* An array of the whole that a unit reads by a pointer: 0 values, 1 numbers of columns, 2 offsets. */
+typedef struct pointing {
+    const hawser_matrix *A;
+    int array;
+} pointing;
+
+static hawser_status read_by_pointer(hawser_context *context)
+{
+    const pointing *what = hawser_user(context);
+    const hawser_matrix *A = what->A;
+    const void *const arrays[] = {A->values, A->indices, A->offsets};
+    return *(const volatile unsigned char *)arrays[what->array] == 0 ? HAWSER_OK : HAWSER_INTERNAL;
+}
+
+static void point_and_expect(test_node *node)
+{
+    const char *path = node->user;
+    const hawser_load load = {.split = HAWSER_BY_ROW};
+    hawser_dataset *data = NULL;
+    node->status = hawser_job_load(node->job, &path, 1, &load, &data, &node->error);
+    for (int k = 0; k < 3 && node->status == HAWSER_OK; k++) {
+        pointing what = {hawser_dataset_matrix(data), k};
+        if (k != 0 && what.A->layout != HAWSER_CSR)
+            break;
+        hawser_run *run = NULL;
+        hawser_program *program = hawser_program_new("pointing", &what);
+        hawser_state *X = hawser_data_state(program, "X", what.A, HAWSER_BY_ROW);
+        hawser_unit(hawser_root(program), "point", read_by_pointer, HAWSER_READS(X), NULL);
+        expect(node, hawser_run_program(node->job, program, &run, &node->error), HAWSER_BAD_PROGRAM, "unit 'point'");
+        expect(node, HAWSER_BAD_PROGRAM, HAWSER_BAD_PROGRAM, "the whole of data state 'X' was read by a pointer");
+        hawser_run_free(run);
+        hawser_program_free(program);
+    }
+    hawser_dataset_free(data);
+}
+
+static void pointer_into_the_whole_ends_the_unit_under_check(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"a.svm", "a.csv"}, *const workers[] = {"2", "3"};
+    if (SANITIZED) {
+        print_message("sanitizers handle faults themselves\n");
+        skip();
+    }
+    write_svmlight("a.svm", 0, TOUCH_ROWS, 1);
+    write_csv("a.csv", TOUCH_ROWS, false, false);
+    for (int k = 0; k < 4; k++) {
+        test_node nodes[NODES_MOST];
+        const char *const options[] = {"workers", workers[k / 2], "timeout", "60", "check", "yes", NULL};
+        run_nodes(nodes, 2, options, point_and_expect, (void *)(uintptr_t)paths[k % 2]);
+        check_all(nodes, 2, paths[k % 2]);
+    }
+}
+
 /* ------------------------------------------------------------------------------------------------ writing ---- */
 
 /* Numbers that are written for each row. */
@@ -455,6 +510,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(rows_of_nodes_that_do_not_fit_are_refused_by_name, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(functions_that_read_the_whole_are_refused_by_state_and_unit, make_directory,
                                         remove_directory),
+        cmocka_unit_test_setup_teardown(pointer_into_the_whole_ends_the_unit_under_check, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(numbers_of_rows_are_written_in_order_or_not_at_all, make_directory,
                                         remove_directory),
     };

@@ -43,6 +43,12 @@ static inline bool hw_row_block_here(const struct hw_row_blocks *blocks, uint32_
     return hw_view_node(&blocks->view, block) == blocks->self;
 }
 
+/* Returns whether an address is in the arrays of the whole, which cannot be read. Async-signal-safe. */
+static inline bool hw_row_blocks_shadow(const struct hw_row_blocks *blocks, const void *address)
+{
+    return (uintptr_t)address - (uintptr_t)blocks->shadow < blocks->shadow_bytes;
+}
+
 /* Returns how many of the rows [first, first + count) are in a block, and stores the first of them. */
 size_t hw_row_blocks_overlap(const struct hw_row_blocks *blocks, uint32_t block, size_t first, size_t count, size_t *from);
 /* Returns how many of the rows [first, first + count) are in blocks of other nodes. */

@@ -176,6 +176,11 @@ static hawser_status call(hawser_context *context, hawser_unit_function *functio
     hawser_status status = hw_trap_call(context->worker->trap, function, context, &state, &column);
     if (state == NULL)
         return status;
+    if (column == HW_TRAP_WHOLE)
+        return refuse(context,
+                      "the whole of data state '%s' was read by a pointer, but its rows are held by block (--check); use "
+                      "the rows of this block (hawser_data_view)",
+                      state->name);
     return refuse(context,
                   "column %zu of data state '%s' was read by a pointer, but is on another node (--check); fetch it by "
                   "hawser_data_fetch before it is used",

@@ -1,5 +1,5 @@
 /*
- * trap.c - a fault at a guarded column leaves the unit that caused it.
+ * trap.c - a fault at entries that are not on this node leaves the unit that caused it.
  *
  * There are no globals, so the handler finds the unit by the alternate stack on which it runs: each thread has its own during a unit, with the
  * trap at its lowest address.
@@ -16,6 +16,7 @@
 #include "base/memory.h"
 #include "data/absent.h"
 #include "data/residence.h"
+#include "data/share/blocks.h"
 
 #define MAGIC UINT64_C(0x6861777365726764)
 enum { STACK = 1 << 16 };
@@ -24,16 +25,15 @@ struct hw_trap {
     uint64_t magic;
     const hawser_program *program;
     const hawser_state *state; /* after a fault */
-    size_t column;
+    size_t column;             /* HW_TRAP_WHOLE: rows are held by block */
     sigjmp_buf back;
     unsigned char stack[STACK];
 };
 
-/* Returns what a node has of the columns of a data state; NULL: all of them, or rows by block. */
-static struct hawser_residence *columns_of(const hawser_state *state)
+/* Returns what a node has of a data state; NULL: all of it. */
+static struct hawser_residence *residence_of(const hawser_state *state)
 {
-    struct hawser_residence *residence = state->kind == HW_DATA ? state->matrix->residence : NULL;
-    return residence != NULL && residence->rows == NULL ? residence : NULL;
+    return state->kind == HW_DATA ? state->matrix->residence : NULL;
 }
 
 static bool is_guarded(const hw_session *session)
@@ -41,7 +41,7 @@ static bool is_guarded(const hw_session *session)
     if (!session->job->check || session->job->fibers) /* fibers share a thread, and so its alternate stack */
         return false;
     for (const hawser_state *state = session->program->states; state != NULL; state = state->next)
-        if (columns_of(state) != NULL)
+        if (residence_of(state) != NULL)
             return true;
     return false;
 }
@@ -56,23 +56,30 @@ static hw_trap *trap_of_thread(void)
     return trap->magic == MAGIC ? trap : NULL;
 }
 
+/* Async-signal-safe. Returns whether an address is that of entries that are not on this node. */
+static bool finds_entry(const struct hawser_residence *residence, const void *address, size_t *column)
+{
+    *column = HW_TRAP_WHOLE;
+    if (residence->rows != NULL)
+        return hw_row_blocks_shadow(residence->rows, address);
+    *column = hw_absent_find(&residence->whole, &residence->presence, address);
+    return *column != SIZE_MAX;
+}
+
 /* Async-signal-safe. A fault that is not a trap's ends the process as without this handler, when the instruction is repeated. */
 static void take_fault(int number, siginfo_t *info, void *machine)
 {
     static const char text[] =
         "hawser: memory that --check has made inaccessible was used outside of a unit, such as a column that is on "
-        "another node; fetch it first (hawser_job_fetch)\n";
+        "another node (fetch it first, hawser_job_fetch) or the whole of data whose rows are held by block\n";
     (void)machine;
     hw_trap *trap = trap_of_thread();
     const hawser_state *state = trap != NULL && info->si_code == SEGV_ACCERR ? trap->program->states : NULL;
     for (; state != NULL; state = state->next) {
-        const struct hawser_residence *residence = columns_of(state);
-        if (residence == NULL)
+        if (residence_of(state) == NULL || !finds_entry(residence_of(state), info->si_addr, &trap->column))
             continue;
-        trap->column = hw_absent_find(&residence->whole, &residence->presence, info->si_addr);
         trap->state = state;
-        if (trap->column != SIZE_MAX)
-            siglongjmp(trap->back, 1);
+        siglongjmp(trap->back, 1);
     }
     if (trap == NULL && info->si_code == SEGV_ACCERR && write(STDERR_FILENO, text, sizeof text - 1) < 0)
         (void)info;
@@ -90,8 +97,8 @@ hawser_status hw_trap_session(const hw_session *session, hawser_error *error)
     if (sigaction(SIGSEGV, &action, NULL) != 0)
         return hawser_fail(error, HAWSER_INTERNAL, "--check cannot handle faults: %s", strerror(errno));
     for (const hawser_state *state = session->program->states; state != NULL; state = state->next)
-        if (columns_of(state) != NULL)
-            hw_residence_guard(columns_of(state));
+        if (residence_of(state) != NULL && residence_of(state)->rows == NULL)
+            hw_residence_guard(residence_of(state));
     return HAWSER_OK;
 }
 

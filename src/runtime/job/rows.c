@@ -106,7 +106,8 @@ static const hawser_option job_rows[] = {
      "record every read, write, clock and wait, with digests of values; node N of several writes FILE.N",
      "Tests of Hawser itself", 0},
     {"check", HAWSER_FLAG, "no", NULL, NULL,
-     "check the guarantees of the sync policy at every clock, and that units read no columns that are only on other nodes",
+     "check the guarantees of the sync policy at every clock, and that units read nothing of the data that is only on other "
+     "nodes",
      "Tests of Hawser itself", 0},
     {NULL, HAWSER_FLAG, NULL, NULL, NULL, NULL, NULL, 0},
 };
