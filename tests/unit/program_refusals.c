@@ -13,7 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "data/residence.h"
+#include "data/share/blocks.h"
 #include "job.h"
+#include "refusals_list.h"
 
 static double numbers[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
 static const hawser_matrix matrix = {.rows = 3, .cols = 4, .stored = 12, .values = numbers, .stride = 3};
@@ -24,7 +27,7 @@ static hawser_status nothing(hawser_context *context)
     return HAWSER_OK;
 }
 
-/* A program with one state of each kind and the additions of `build` must be rejected with all of `words` in the text. */
+/* A program with one state of each kind, to which a test adds its mistake. */
 typedef struct fixture {
     hawser_program *program;
     hawser_operator *root;
@@ -44,17 +47,37 @@ static fixture make(void)
     return f;
 }
 
-static void expect(fixture f, hawser_status wanted, const char *first, const char *second)
+static refusals_list list;
+
+/* Runs the program on two blocks, where it must fail. Returns its status with the text. */
+static hawser_status fail_with(fixture f, hawser_error *error)
 {
     test_job test = OPEN_JOB("workers", "2", "timeout", "20");
-    hawser_error error = {0};
     hawser_run *run = NULL;
-    hawser_status status = hawser_run_program(test.job, f.program, &run, &error);
-    if (status != wanted || strstr(error.text, first) == NULL || strstr(error.text, second) == NULL)
-        fail_msg("got %s: %s", hawser_status_name(status), error.text);
+    hawser_status status = hawser_run_program(test.job, f.program, &run, error);
     assert_null(run);
     hawser_program_free(f.program);
     close_job(test);
+    return status;
+}
+
+static void expect(fixture f, hawser_status wanted, const char *first, const char *second)
+{
+    hawser_error error = {0};
+    hawser_status status = fail_with(f, &error);
+    if (status != wanted || strstr(error.text, first) == NULL || strstr(error.text, second) == NULL)
+        fail_msg("got %s: %s", hawser_status_name(status), error.text);
+}
+
+/* Checks that a program is refused by a row of docs/refusals.md, in a text that has these words. */
+static void refused(fixture f, const char *first, const char *second)
+{
+    hawser_error error = {0};
+    hawser_status status = fail_with(f, &error);
+    if (status != HAWSER_BAD_PROGRAM || strstr(error.text, first) == NULL || strstr(error.text, second) == NULL)
+        fail_msg("got %s: %s", hawser_status_name(status), error.text);
+    if (list.count > 0 && !meet_refusal(&list, error.text))
+        fail_msg("no row of docs/refusals.md is: %s", error.text);
 }
 
 #define BAD HAWSER_BAD_PROGRAM
@@ -62,7 +85,7 @@ static void expect(fixture f, hawser_status wanted, const char *first, const cha
 static void an_empty_program_is_rejected(void **state)
 {
     (void)state;
-    expect(make(), BAD, "broken", "no operators");
+    refused(make(), "broken", "no operators");
     test_job test = OPEN_JOB("workers", "1");
     hawser_run *run = NULL;
     assert_int_equal(hawser_run_program(test.job, NULL, &run, NULL), HAWSER_BAD_ARGUMENT);
@@ -74,14 +97,14 @@ static void wrong_names_are_rejected(void **state)
     (void)state;
     fixture f = make();
     hawser_replicated_state(f.program, "v", 3, 1, NULL, (hawser_rule){0});
-    expect(f, BAD, "'v'", "two states");
+    refused(f, "'v'", "two states");
     f = make();
     hawser_unit(f.root, "u", nothing, NULL, NULL);
     hawser_unit(f.root, "u", nothing, NULL, NULL);
-    expect(f, BAD, "'u'", "two units");
+    refused(f, "'u'", "two units");
     f = make();
     hawser_metric_declare(f.program, "gap", HAWSER_MAX);
-    expect(f, BAD, "'gap'", "twice");
+    refused(f, "'gap'", "twice");
 }
 
 static void wrong_states_are_rejected(void **state)
@@ -89,48 +112,48 @@ static void wrong_states_are_rejected(void **state)
     (void)state;
     fixture f = make();
     hawser_replicated_state(f.program, "w", 0, 1, NULL, (hawser_rule){0});
-    expect(f, BAD, "'w'", "impossible size");
+    refused(f, "'w'", "impossible size");
     f = make();
     hawser_replicated_state(f.program, "w", 1, 1, NULL, (hawser_rule){.damping = -1});
-    expect(f, BAD, "'w'", "damping");
+    refused(f, "'w'", "damping");
     f = make();
     hawser_tie(f.alpha, f.p);
-    expect(f, BAD, "'alpha'", "no replicated state");
+    refused(f, "'alpha'", "no replicated state");
     f = make();
     hawser_tie(f.v, f.v);
-    expect(f, BAD, "'v'", "only a local state");
+    refused(f, "'v'", "only a local state");
     f = make();
     hawser_local_state(f.program, "l", f.whole, 1, NULL);
-    expect(f, BAD, "'l'", "not split");
+    refused(f, "'l'", "not split");
     f = make();
     hawser_partitioned_state(f.program, "q", 7, f.data, NULL);
-    expect(f, BAD, "'q'", "split of 'data'");
+    refused(f, "'q'", "split of 'data'");
     f = make();
     hawser_derive(f.p, nothing);
-    expect(f, BAD, "'p'", "derived");
+    refused(f, "'p'", "derived");
     f = make();
     hawser_encoding(f.p, HAWSER_AS_BF16);
-    expect(f, BAD, "'p'", "only deltas of a replicated state");
+    refused(f, "'p'", "only deltas of a replicated state");
     f = make();
     hawser_encoding(f.v, (hawser_form)9);
-    expect(f, BAD, "'v'", "form 9");
+    refused(f, "'v'", "form 9");
     f = make();
     hawser_data_costs(f.whole, (const double[4]){0});
-    expect(f, BAD, "'whole'", "no split data");
+    refused(f, "'whole'", "no split data");
     f = make();
     hawser_data_costs(f.v, (const double[4]){0});
-    expect(f, BAD, "'v'", "no split data");
+    refused(f, "'v'", "no split data");
     f = make();
     static const uint64_t offsets[4] = {0};
     static const hawser_matrix rows = {.rows = 3, .cols = 4, .layout = HAWSER_CSR, .offsets = offsets};
     hawser_data_state(f.program, "r", &rows, HAWSER_BY_COLUMN);
-    expect(f, BAD, "'r'", "by column");
+    refused(f, "'r'", "by column");
     f = make();
     static const double twelve[12] = {0};
     static const hawser_matrix dense = {
         .rows = 3, .cols = 4, .stored = 12, .layout = HAWSER_DENSE_ROWS, .values = twelve, .stride = 4};
     hawser_data_state(f.program, "d", &dense, HAWSER_BY_COLUMN);
-    expect(f, BAD, "'d' is split by column", "stored by rows (HAWSER_DENSE_ROWS)");
+    refused(f, "'d' is split by column", "stored by rows (HAWSER_DENSE_ROWS)");
 }
 
 static void wrong_units_are_rejected(void **state)
@@ -138,22 +161,22 @@ static void wrong_units_are_rejected(void **state)
     (void)state;
     fixture f = make();
     hawser_unit(f.root, "twins", nothing, HAWSER_READS(f.whole), HAWSER_UPDATES(f.v));
-    expect(f, BAD, "'twins'", "'v'");
+    refused(f, "'twins'", "'v'");
     f = make();
     hawser_tie(f.alpha, f.v);
     hawser_unit(f.root, "alone", nothing, HAWSER_READS(f.data), HAWSER_UPDATES(f.alpha));
-    expect(f, BAD, "'alone'", "tied");
+    refused(f, "'alone'", "tied");
     f = make();
     hawser_unit_one(f.root, "single", nothing, NULL, HAWSER_UPDATES(f.alpha));
-    expect(f, BAD, "'single'", "'alpha'");
+    refused(f, "'single'", "'alpha'");
     f = make();
     hawser_unit(f.root, "reader", nothing, HAWSER_READS(f.data), NULL);
     hawser_unit(f.root, "late", nothing, NULL, HAWSER_UPDATES(f.data));
-    expect(f, BAD, "'late'", "'reader'");
+    refused(f, "'late'", "'reader'");
     f = make();
     hawser_unit(hawser_loop(f.root, "l", (hawser_until){.clocks = 2}, hawser_bsp()), "again", nothing, NULL,
                 HAWSER_UPDATES(f.data));
-    expect(f, BAD, "'again'", "inside a loop");
+    refused(f, "'again'", "inside a loop");
 }
 
 static void wrong_operators_are_rejected(void **state)
@@ -161,31 +184,31 @@ static void wrong_operators_are_rejected(void **state)
     (void)state;
     fixture f = make();
     hawser_loop(f.root, "empty", (hawser_until){.clocks = 1}, hawser_bsp());
-    expect(f, BAD, "'empty'", "empty body");
+    refused(f, "'empty'", "empty body");
     f = make();
     hawser_unit(hawser_loop(f.root, "endless", (hawser_until){0}, hawser_bsp()), "u", nothing, NULL, NULL);
-    expect(f, BAD, "'endless'", "no condition");
+    refused(f, "'endless'", "no condition");
     f = make();
     hawser_unit(hawser_loop(f.root, "blind", (hawser_until){.metric = "objective"}, hawser_bsp()), "u", nothing, NULL, NULL);
-    expect(f, BAD, "'blind'", "'objective'");
+    refused(f, "'blind'", "'objective'");
     f = make();
     hawser_unit(hawser_loop(f.root, "mute", (hawser_until){.change = 0.1}, hawser_bsp()), "u", nothing, NULL, NULL);
-    expect(f, BAD, "'mute'", "names none");
+    refused(f, "'mute'", "names none");
     f = make();
     hawser_operator *both = hawser_parallel(f.root);
     hawser_unit(both, "a", nothing, HAWSER_READS(f.data), HAWSER_UPDATES(f.v));
     hawser_unit(both, "b", nothing, HAWSER_READS(f.data), HAWSER_UPDATES(f.v));
-    expect(f, BAD, "parallel", "'v'");
+    refused(f, "parallel", "'v'");
     f = make();
     hawser_operator *outer = hawser_loop(f.root, "outer", (hawser_until){.clocks = 1}, hawser_tap());
     hawser_unit(hawser_parallel(outer), "u", nothing, NULL, NULL);
-    expect(f, BAD, "'outer'", "bsp");
+    refused(f, "'outer'", "bsp");
     f = make();
     hawser_state *kept = hawser_stored_state(f.program, "kept", 8, NULL, NULL, NULL, NULL);
     hawser_operator *late = hawser_loop(f.root, "late", (hawser_until){.clocks = 1}, hawser_bsp());
     hawser_unit(late, "first", nothing, NULL, HAWSER_UPDATES(kept));
     hawser_unit(late, "second", nothing, HAWSER_READS(kept), NULL);
-    expect(f, BAD, "unit 'second' uses stored state 'kept'", "'first'");
+    refused(f, "unit 'second' uses stored state 'kept'", "'first'");
     f = make();
     hawser_operator *many = hawser_loop(f.root, "many", (hawser_until){.clocks = 1}, hawser_bsp());
     char names[65][16];
@@ -193,38 +216,374 @@ static void wrong_operators_are_rejected(void **state)
         (void)snprintf(names[i], sizeof names[i], "u%d", i);
         hawser_unit(many, names[i], nothing, NULL, HAWSER_UPDATES(f.v));
     }
-    expect(f, BAD, "loop 'many' has more than 64 stages", "'u64'");
+    refused(f, "loop 'many' has more than 64 stages", "'u64'");
     f = make();
     hawser_unit_sync(hawser_unit(f.root, "alone", nothing, NULL, HAWSER_UPDATES(f.v)), hawser_bsp());
-    expect(f, BAD, "unit 'alone' has a sync of its own", "in no loop");
+    refused(f, "unit 'alone' has a sync of its own", "in no loop");
     f = make();
     hawser_operator *tight = hawser_loop(f.root, "tight", (hawser_until){.clocks = 1}, hawser_ssp(1));
     hawser_unit_sync(hawser_unit(tight, "eager", nothing, NULL, HAWSER_UPDATES(f.v)), hawser_ssp(2));
-    expect(f, BAD, "unit 'eager' is under ssp:2, which waits less than ssp:1", "'tight'");
+    refused(f, "unit 'eager' is under ssp:2, which waits less than ssp:1", "'tight'");
     f = make();
     hawser_operator *lone = hawser_loop(f.root, "lone", (hawser_until){.clocks = 1}, hawser_ssp(1));
     hawser_unit(lone, "moves", nothing, NULL, HAWSER_UPDATES(f.v));
     hawser_unit_sync(hawser_unit(lone, "idle", nothing, NULL, HAWSER_UPDATES(f.alpha)), hawser_bsp());
-    expect(f, BAD, "unit 'idle' has a sync of its own", "waits for nothing");
+    refused(f, "unit 'idle' has a sync of its own", "waits for nothing");
     f = make();
     hawser_unit_sync(hawser_loop(f.root, "whole", (hawser_until){.clocks = 1}, hawser_bsp()), hawser_bsp());
-    expect(f, BAD, "'whole' is not a unit", "hawser_loop");
+    refused(f, "'whole' is not a unit", "hawser_loop");
     f = make();
     hawser_operator *storing = hawser_loop(f.root, "storing", (hawser_until){.clocks = 1}, hawser_ssp(1));
     hawser_state *chunks = hawser_stored_state(f.program, "chunks", 8, NULL, NULL, NULL, NULL);
     hawser_unit_sync(hawser_unit(storing, "asks", nothing, HAWSER_READS(chunks), HAWSER_UPDATES(f.v)), hawser_bsp());
-    expect(f, BAD, "unit 'asks' has a sync of its own", "stored states");
+    refused(f, "unit 'asks' has a sync of its own", "stored states");
     f = make();
     hawser_unit_sync(hawser_unit(hawser_loop(f.root, "l", (hawser_until){.clocks = 1}, hawser_ssp(1)), "slow", nothing, NULL,
                                  HAWSER_UPDATES(f.v)),
                      hawser_delay(2));
-    expect(f, BAD, "unit 'slow' cannot have sync 3", "bsp or ssp");
+    refused(f, "unit 'slow' cannot have sync 3", "bsp or ssp");
     f = make();
     hawser_sequence(hawser_loop(f.root, "hollow", (hawser_until){.clocks = 1}, hawser_bsp()));
-    expect(f, BAD, "'hollow'", "empty");
+    refused(f, "'hollow'", "empty");
     f = make();
     hawser_unit(hawser_branch(f.root, "fork", NULL, NULL), "u", nothing, NULL, NULL);
-    expect(f, BAD, "'fork'", "no test");
+    refused(f, "'fork'", "no test");
+}
+
+static bool always(hawser_progress *progress, void *user)
+{
+    (void)progress, (void)user;
+    return true;
+}
+
+static void keep_smaller(const hawser_merging *merging)
+{
+    (void)merging;
+}
+
+static hawser_status solve_nothing(hawser_context *context, hawser_subproblem *subproblem)
+{
+    (void)context, (void)subproblem;
+    return HAWSER_OK;
+}
+
+static hawser_operator *loop_of(fixture f, hawser_sync sync)
+{
+    return hawser_loop(f.root, "loop", (hawser_until){.clocks = 2}, sync);
+}
+
+static void wrong_operands_are_rejected(void **state)
+{
+    (void)state;
+    fixture f = make(), other = make();
+    hawser_unit(hawser_unit(f.root, "u", nothing, NULL, NULL), "below", nothing, NULL, NULL);
+    refused(f, "'below'", "unit 'u'");
+    f = make();
+    hawser_loop(f.root, "", (hawser_until){.clocks = 1}, hawser_bsp());
+    refused(f, "operator", "empty name");
+    f = make();
+    hawser_unit(f.root, "u", NULL, NULL, NULL);
+    refused(f, "'u'", "no function");
+    f = make();
+    hawser_unit(f.root, "u", nothing, HAWSER_READS(other.v), NULL);
+    refused(f, "'v'", "another program");
+    hawser_program_free(other.program);
+    f = make();
+    hawser_unit(f.root, "u", nothing, NULL, HAWSER_UPDATES(f.v, f.v));
+    refused(f, "'v'", "twice in its updates");
+    f = make();
+    hawser_unit(hawser_loop(f.root, "back", (hawser_until){.seconds = -1}, hawser_bsp()), "u", nothing, NULL, NULL);
+    refused(f, "'back'", "negative");
+    f = make();
+    hawser_unit(loop_of(f, (hawser_sync){.tightness = (hawser_tightness)99}), "u", nothing, NULL, NULL);
+    refused(f, "'loop'", "no sync 99");
+    f = make();
+    hawser_branch(f.root, "fork", always, NULL);
+    refused(f, "'fork'", "one or two children");
+    f = make();
+    hawser_parallel(f.root);
+    refused(f, "parallel", "no children");
+    f = make();
+    hawser_operator *both = hawser_parallel(f.root);
+    hawser_unit(both, "a", nothing, HAWSER_READS(f.data), HAWSER_UPDATES(f.v));
+    hawser_unit(both, "b", nothing, HAWSER_READS(f.v), NULL);
+    refused(f, "'v'", "while another updates it");
+    f = make();
+    hawser_metric_declare(f.program, "loss", (hawser_combine_by)9);
+    refused(f, "'loss'", "hawser_combine_by 9");
+    f = make();
+    char name[16];
+    for (int i = 0; i < 64; i++) {
+        (void)snprintf(name, sizeof name, "m%d", i);
+        hawser_metric_declare(f.program, name, HAWSER_SUM);
+    }
+    refused(f, "'m63'", "more than the 64");
+}
+
+static void wrong_reductions_are_rejected(void **state)
+{
+    (void)state;
+    fixture f = make();
+    hawser_reduces(hawser_unit_one(f.root, "single", nothing, NULL, NULL), 1);
+    refused(f, "'single'", "make it a hawser_unit");
+    f = make();
+    hawser_reduces(hawser_unit(loop_of(f, hawser_ssp(1)), "u", nothing, NULL, NULL), 1);
+    refused(f, "'u'", "under ssp:1");
+    f = make();
+    hawser_derive(f.v, nothing);
+    hawser_reduces(hawser_unit(f.root, "u", nothing, NULL, NULL), 1);
+    refused(f, "'u'", "rebuilds state 'v'");
+    f = make();
+    hawser_reduces(loop_of(f, hawser_bsp()), 1);
+    refused(f, "'loop'", "is not a unit");
+    f = make();
+    hawser_reduces(hawser_unit(f.root, "u", nothing, NULL, NULL), 0);
+    refused(f, "'u'", "reductions of 0 numbers");
+    f = make();
+    hawser_reduces_expect(hawser_unit(f.root, "u", nothing, NULL, NULL), 1, 1);
+    refused(f, "'u'", "declares no reductions");
+}
+
+static void wrong_sizes_and_types_are_rejected(void **state)
+{
+    (void)state;
+    static const double first[3] = {0};
+    fixture f = make();
+    hawser_replicated_state(f.program, "", 1, 1, NULL, (hawser_rule){0});
+    refused(f, "replicated", "no name");
+    f = make();
+    hawser_replicated_state_of(f.program, "w", (hawser_type)9, 1, 1, NULL, (hawser_rule){0});
+    refused(f, "'w'", "no type 9");
+    f = make();
+    hawser_replicated_state_of(f.program, "w", HAWSER_I64, 1, 1, NULL, (hawser_rule){.gain = 2});
+    refused(f, "'w' is of i64", "no gain");
+    f = make();
+    hawser_partitioned_state(f.program, "q", 0, NULL, NULL);
+    refused(f, "'q'", "impossible size, 0");
+    f = make();
+    hawser_partitioned_state(f.program, "q", 4, f.v, NULL);
+    refused(f, "'q' is along 'v'", "no data state");
+    f = make();
+    hawser_partitioned_matrix(f.program, "q", HAWSER_F64, 4, 4, HAWSER_WHOLE, NULL, NULL);
+    refused(f, "'q'", "use HAWSER_BY_ROW or HAWSER_BY_COLUMN");
+    f = make();
+    hawser_partitioned_matrix(f.program, "q", HAWSER_F64, 4, 7, HAWSER_BY_COLUMN, f.data, NULL);
+    refused(f, "'q' has 7 columns", "'data'");
+    f = make();
+    hawser_local_state(f.program, "l", NULL, 1, NULL);
+    refused(f, "'l'", "hawser_block_state");
+    f = make();
+    hawser_local_state(f.program, "l", f.data, 0, NULL);
+    refused(f, "'l'", "impossible width, 0");
+    f = make();
+    hawser_block_state(f.program, "l", HAWSER_F64, 0, NULL, 0);
+    refused(f, "'l'", "impossible size, 0");
+    f = make();
+    hawser_block_state(f.program, "l", HAWSER_F64, SIZE_MAX / 16, NULL, 0);
+    hawser_unit(f.root, "u", nothing, NULL, NULL);
+    refused(f, "'l'", "in each of 2 blocks");
+    f = make();
+    hawser_block_state(f.program, "l", HAWSER_F64, 1, first, 3);
+    hawser_unit(f.root, "u", nothing, NULL, NULL);
+    refused(f, "'l' begins with numbers for 3 blocks", "the job has 2");
+    f = make();
+    hawser_tie(f.alpha, hawser_replicated_state(f.program, "w", 1, 1, NULL, (hawser_rule){.merge = keep_smaller}));
+    refused(f, "'alpha' is tied to 'w'", "merge function");
+    f = make();
+    hawser_tie(f.alpha, hawser_replicated_state_of(f.program, "w", HAWSER_F32, 1, 1, NULL, (hawser_rule){0}));
+    refused(f, "'alpha' of f64", "'w' of f32");
+    f = make();
+    hawser_state_expect(f.alpha, 3);
+    refused(f, "'alpha'", "expected to use 3 entries");
+}
+
+/* A matrix that hawser_job_load would have made of a file, by column or in these blocks of rows. */
+static hawser_matrix loaded(struct hawser_residence *residence, struct hw_row_blocks *rows)
+{
+    hawser_matrix made = matrix;
+    residence->rows = rows;
+    made.residence = residence;
+    return made;
+}
+
+static void wrong_data_are_rejected(void **state)
+{
+    (void)state;
+    static const uint64_t offsets[5] = {0};
+    static const double costs[3] = {1, 1, 1};
+    static const hawser_matrix odd = {.rows = 3, .cols = 4, .layout = (hawser_layout)99};
+    static const hawser_matrix columns = {.rows = 3, .cols = 4, .layout = HAWSER_CSC, .offsets = offsets};
+    static struct hawser_residence residences[3];
+    size_t bounds[3] = {0, 3, 3}, late[4] = {0, 0, 0, 3};
+    hw_row_block blocks[3] = {{.matrix = matrix}, {.matrix = matrix}, {.matrix = matrix}};
+    struct hw_row_blocks rows = {.view = {.blocks = 2, .nodes = 1}, .bounds = bounds, .block = blocks};
+    struct hw_row_blocks other_rows = {.view = {.blocks = 3, .nodes = 1}, .bounds = late, .block = blocks};
+    const hawser_matrix by_column = loaded(&residences[0], NULL), by_row = loaded(&residences[1], &rows),
+                        elsewhere = loaded(&residences[2], &other_rows);
+    hawser_matrix few = by_row;
+    few.stored = 1;
+    fixture f = make();
+    hawser_data_state(f.program, "d", NULL, HAWSER_WHOLE);
+    refused(f, "'d'", "no matrix");
+    f = make();
+    hawser_data_state(f.program, "d", &odd, HAWSER_WHOLE);
+    refused(f, "'d'", "its matrix ");
+    f = make();
+    hawser_data_state(f.program, "d", &matrix, (hawser_split)9);
+    refused(f, "'d'", "no split 9");
+    f = make();
+    hawser_data_state(f.program, "d", &columns, HAWSER_BY_ROW);
+    refused(f, "'d'", "by columns (CSC)");
+    f = make();
+    hawser_unit(f.root, "a", nothing, NULL, HAWSER_UPDATES(f.data));
+    hawser_unit(f.root, "b", nothing, NULL, HAWSER_UPDATES(f.data));
+    refused(f, "units 'a' and 'b'", "'data'");
+    f = make();
+    hawser_unit_one(f.root, "single", nothing, NULL, HAWSER_UPDATES(f.data));
+    refused(f, "'single'", "every part of data state 'data'");
+    const struct {
+        const hawser_matrix *matrix;
+        hawser_split split;
+        const char *words;
+    } loads[] = {{&by_column, HAWSER_BY_ROW, "the columns of its own blocks"},
+                 {&by_row, HAWSER_BY_COLUMN, "'d' is split by column, but"},
+                 {&by_row, HAWSER_WHOLE, "'d' is whole"},
+                 {&elsewhere, HAWSER_BY_ROW, "was loaded for 3 workers on 1 nodes, but the job has 2 on 1"},
+                 {&few, HAWSER_BY_ROW, "'d' is cut at row 3, but data state 'rows'"}};
+    for (size_t i = 0; i < sizeof loads / sizeof *loads; i++) {
+        f = make();
+        hawser_unit(f.root, "u", nothing, NULL, NULL);
+        if (loads[i].matrix == &few)
+            hawser_data_state(f.program, "rows", &matrix, HAWSER_BY_ROW);
+        hawser_data_state(f.program, "d", loads[i].matrix, loads[i].split);
+        refused(f, loads[i].words, "'d'");
+    }
+    f = make();
+    hawser_unit(f.root, "u", nothing, NULL, NULL);
+    hawser_data_costs(hawser_data_state(f.program, "d", &by_row, HAWSER_BY_ROW), costs);
+    refused(f, "'d'", "leave the costs out");
+}
+
+static hawser_state *stored(fixture f, hawser_type type, const double *initial, const char *function)
+{
+    static const double wrong[16] = {-1, -1};
+    return hawser_stored_state_of(f.program, "kept", type, 8, NULL, initial, function, wrong);
+}
+
+static void wrong_stored_states_are_rejected(void **state)
+{
+    (void)state;
+    static const double first[8] = {1};
+    fixture f = make();
+    stored(f, HAWSER_I32, NULL, NULL);
+    refused(f, "'kept' is of i32", "make it of i64");
+    f = make();
+    stored(f, HAWSER_I64, NULL, "add");
+    refused(f, "'kept' is of i64", "'add'");
+    f = make();
+    stored(f, HAWSER_F64, NULL, "nonsense");
+    refused(f, "'kept'", "'nonsense'");
+    f = make();
+    stored(f, HAWSER_F64, first, "max");
+    refused(f, "'kept' begins at zero", "'max'");
+    f = make();
+    stored(f, HAWSER_F64, NULL, "adagrad");
+    refused(f, "'kept'", "function 'adagrad': ");
+    f = make();
+    hawser_unit_one(f.root, "single", nothing, NULL, HAWSER_UPDATES(stored(f, HAWSER_F64, NULL, NULL)));
+    refused(f, "'single'", "all shares of stored state 'kept'");
+    f = make();
+    hawser_unit(loop_of(f, hawser_delay(2)), "u", nothing, NULL, NULL);
+    refused(f, "'loop' is under delay:2", "it has none");
+    f = make();
+    hawser_unit(loop_of(f, hawser_centric(1)), "u", nothing, NULL, HAWSER_UPDATES(f.v, stored(f, HAWSER_F64, NULL, NULL)));
+    refused(f, "'loop' is under dc:1", "updates replicated state 'v'");
+    f = make();
+    hawser_unit(loop_of(f, hawser_centric(1)), "u", nothing, NULL, HAWSER_UPDATES(stored(f, HAWSER_F64, NULL, "add")));
+    refused(f, "'loop' is data-centric", "'kept'");
+    f = make();
+    hawser_state *kept = stored(f, HAWSER_F64, NULL, NULL);
+    hawser_unit(loop_of(f, hawser_centric(1)), "a", nothing, NULL, HAWSER_UPDATES(kept));
+    hawser_unit(hawser_loop(f.root, "late", (hawser_until){.clocks = 1}, hawser_bsp()), "b", nothing, NULL,
+                HAWSER_UPDATES(kept));
+    refused(f, "loops 'loop' and 'late'", "'kept'");
+}
+
+static void wrong_sending_is_rejected(void **state)
+{
+    (void)state;
+    fixture f = make();
+    hawser_encoding(hawser_replicated_state_of(f.program, "n", HAWSER_I64, 3, 1, NULL, (hawser_rule){0}), HAWSER_AS_BF16);
+    refused(f, "'n' is of i64", "cannot be rounded");
+    f = make();
+    hawser_state_filter(f.p, "absolute", 64, 0);
+    refused(f, "'p' is partitioned", "hawser_state_filter");
+    f = make();
+    hawser_state_filter(f.v, "best", 64, 0);
+    refused(f, "'v'", "no filter 'best'");
+    f = make();
+    hawser_state_filter(f.v, "absolute", 0, 0);
+    refused(f, "'v'", "does nothing");
+    f = make();
+    hawser_unit(f.root, "u", nothing, NULL, NULL);
+    hawser_state_filter(f.v, "absolute", 64, 0);
+    refused(f, "'v'", "no unit updates it");
+    f = make();
+    hawser_state *n = hawser_replicated_state_of(f.program, "n", HAWSER_I64, 3, 1, NULL, (hawser_rule){0});
+    hawser_state_filter(n, "relative", 64, 0);
+    hawser_unit(f.root, "u", nothing, NULL, HAWSER_UPDATES(n));
+    refused(f, "'n' is of i64", "relative filter");
+}
+
+static void wrong_subproblems_are_rejected(void **state)
+{
+    (void)state;
+    fixture f = make();
+    hawser_cocoa(loop_of(f, hawser_bsp()), "c", solve_nothing, NULL, f.v, NULL);
+    refused(f, "'c'", "state alpha of hawser_cocoa is NULL");
+    f = make();
+    hawser_cocoa(loop_of(f, hawser_bsp()), "c", NULL, f.alpha, f.v, NULL);
+    refused(f, "'c'", "solver of hawser_cocoa is NULL");
+    f = make();
+    hawser_cocoa(loop_of(f, hawser_bsp()), "c", solve_nothing, f.p, f.v, NULL);
+    refused(f, "coordinates 'p'", "local state");
+    f = make();
+    hawser_cocoa(loop_of(f, hawser_bsp()), "c", solve_nothing, f.alpha, f.p, NULL);
+    refused(f, "'p' of hawser_cocoa", "no replicated state");
+    f = make();
+    hawser_state *wide = hawser_replicated_state(f.program, "wide", 5, 1, NULL, (hawser_rule){0});
+    hawser_cocoa(loop_of(f, hawser_bsp()), "c", solve_nothing, f.alpha, wide, NULL);
+    refused(f, "'wide' has 5 numbers", "has 3");
+    f = make();
+    hawser_derive(f.v, nothing);
+    hawser_cocoa(loop_of(f, hawser_bsp()), "c", solve_nothing, f.alpha, f.v, NULL);
+    refused(f, "'v'", "derived by hawser_derive");
+    f = make();
+    hawser_tie(f.alpha, hawser_replicated_state(f.program, "w", 3, 1, NULL, (hawser_rule){0}));
+    hawser_cocoa(loop_of(f, hawser_bsp()), "c", solve_nothing, f.alpha, f.v, NULL);
+    refused(f, "'alpha' is tied to 'w'", "not to 'v'");
+    f = make();
+    hawser_state *many[66] = {NULL};
+    char name[16];
+    for (int i = 0; i < 65; i++) {
+        (void)snprintf(name, sizeof name, "s%d", i);
+        many[i] = hawser_replicated_state(f.program, name, 1, 1, NULL, (hawser_rule){0});
+    }
+    hawser_cocoa(loop_of(f, hawser_bsp()), "c", solve_nothing, f.alpha, f.v, many);
+    refused(f, "'c'", "at most 63 further states");
+}
+
+/* The tests above have met each row of the list. */
+static void every_refusal_of_the_list_is_met(void **state)
+{
+    (void)state;
+    if (list.count == 0)
+        skip();
+    for (size_t i = 0; i < list.count; i++)
+        if (!list.met[i])
+            print_error("docs/refusals.md: no program of this test is refused by: %s\n", list.row[i]);
+    for (size_t i = 0; i < list.count; i++)
+        assert_true(list.met[i]);
 }
 
 /* ------------------------------------------------------------------------------------------------- at first access ---- */
@@ -389,11 +748,21 @@ int main(void)
         cmocka_unit_test(wrong_states_are_rejected),
         cmocka_unit_test(wrong_units_are_rejected),
         cmocka_unit_test(wrong_operators_are_rejected),
+        cmocka_unit_test(wrong_operands_are_rejected),
+        cmocka_unit_test(wrong_reductions_are_rejected),
+        cmocka_unit_test(wrong_sizes_and_types_are_rejected),
+        cmocka_unit_test(wrong_data_are_rejected),
+        cmocka_unit_test(wrong_stored_states_are_rejected),
+        cmocka_unit_test(wrong_sending_is_rejected),
+        cmocka_unit_test(wrong_subproblems_are_rejected),
+        cmocka_unit_test(every_refusal_of_the_list_is_met),
         cmocka_unit_test(undeclared_access_fails),
 #ifndef NDEBUG
         cmocka_unit_test(a_write_to_a_read_state_is_caught),
 #endif
 
     };
+    if (!read_refusals(&list))
+        print_message("no docs/refusals.md here: set HAWSER_SOURCE to the source tree\n");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

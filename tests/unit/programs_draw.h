@@ -371,7 +371,7 @@ static void say(const drawn *d, FILE *out)
 
 /* --------------------------------------------------------------------------------------------------------- refusals ---- */
 
-/* What the plan refuses: texts of docs/guarantees.md and of the plan. */
+/* What the plan refuses: texts of docs/refusals.md. */
 typedef enum refusal {
     TWO_UPDATE,
     ONE_READS,

@@ -89,12 +89,6 @@ static void check_coordinates(const hawser_program *program, const char *name, c
             "unit '%s': the coordinates '%s' of hawser_cocoa are a local state of this program, with one f64 per "
             "column or row of a data state",
             name, alpha->name);
-    else if (alpha->along->split != HAWSER_BY_COLUMN && alpha->along->split != HAWSER_BY_ROW)
-        hw_program_mistake(
-            of, HAWSER_BAD_PROGRAM,
-            "unit '%s': the coordinates '%s' are along '%s', which is split %s; hawser_cocoa takes data that are "
-            "split by column or by row",
-            name, alpha->name, alpha->along->name, hw_split_name(alpha->along->split));
 }
 
 static void check_product(const char *name, const hawser_state *alpha, const hawser_state *v)
@@ -139,11 +133,12 @@ hawser_operator *hawser_cocoa(hawser_operator *loop, const char *name, hawser_lo
     for (; reads != NULL && *reads != NULL && count <= MOST; reads++)
         if (*reads != alpha->along)
             all[count++] = *reads;
-    if (solver == NULL || count > MOST)
-        hw_program_mistake(program, HAWSER_BAD_PROGRAM,
-                           solver == NULL ? "unit '%s': the solver of hawser_cocoa is NULL"
-                                          : "unit '%s': hawser_cocoa takes at most 63 further states",
+    if (solver == NULL)
+        hw_program_mistake(program, HAWSER_BAD_PROGRAM, "unit '%s': the solver of hawser_cocoa is NULL",
                            name != NULL ? name : "");
+    else if (count > MOST)
+        hw_program_mistake(program, HAWSER_BAD_PROGRAM, "unit '%s': hawser_cocoa takes at most %d further states",
+                           name != NULL ? name : "", MOST - 1);
     hawser_operator *unit = hawser_unit(loop, name, solve, all, HAWSER_UPDATES(v, alpha));
     if (unit == NULL || program->mistake.status != HAWSER_OK)
         return unit;
