@@ -116,7 +116,12 @@ HAWSER_API void hawser_data_costs(hawser_state *data, const double *costs);
 
 /* States hold finite numbers. If an update, a sum of updates or a merge function makes a state NaN or infinite, the run fails with
  * HAWSER_NOT_FINITE and the state's name, with any number of threads and nodes. The same holds for an `initial` that is not finite. Replicated,
- * partitioned and stored states are checked in each clock. A tied local state is checked with its replicated state, any other when the run ends. */
+ * partitioned and stored states are checked in each clock. A tied local state is checked with its replicated state, any other when the run ends.
+ *
+ * --init STATE=FILE replaces `initial` in the job's first program that has a state of this name, whatever its kind and type. The option may be repeated,
+ * and is a list: w=w.npy,v=v.txt. FILE is an .npy array of the state's type, in C or Fortran order: rows x cols numbers, of a local state one
+ * row for each column (or row) of its data, or for each block (hawser_block_state). An array of one dimension, or a text with one number per line, has the
+ * order of hawser_result. Every node reads the file; nodes whose numbers differ do not run. Derived states are refused, since they are computed. */
 
 /** Adds a replicated state: every block has a full copy of rows x cols doubles (column-major) and blocks exchange deltas. `initial`
  *  has rows * cols values and is copied at run time; NULL means zeros. */

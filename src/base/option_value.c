@@ -311,9 +311,50 @@ static hawser_status check_once(const hawser_option *row, const char *text, cons
     return HAWSER_OK;
 }
 
+/* Returns the length of the name of a state at the start of an item STATE=FILE; 0 if it has none. */
+static size_t state_of_item(const char *text)
+{
+    size_t length = strcspn(text, "=,/");
+    return text[length] == '=' ? length : 0;
+}
+
+bool hw_option_next_path(const char **rest, hw_option_path *item)
+{
+    const char *text = *rest;
+    if (*text == '\0')
+        return false;
+    *item = (hw_option_path){.state = text, .state_length = state_of_item(text)};
+    item->path = text + item->state_length + (item->state_length > 0);
+    const char *end = item->path;
+    while (*end != '\0' && (*end != ',' || state_of_item(end + 1) == 0))
+        end++;
+    item->path_length = (size_t)(end - item->path);
+    *rest = *end == ',' ? end + 1 : end;
+    return true;
+}
+
+static hawser_status read_paths(const char *text, const char *where, hawser_error *error)
+{
+    hw_option_path item, other;
+    if (*text == '\0')
+        return refuse(where, text, "a file name", error);
+    for (const char *rest = text; hw_option_next_path(&rest, &item);) {
+        if (item.path_length == 0)
+            return refuse(where, text, "FILE or STATE=FILE: a state has no file", error);
+        for (const char *before = text; hw_option_next_path(&before, &other) && other.state < item.state;)
+            if (other.state_length == item.state_length && strncmp(other.state, item.state, item.state_length) == 0)
+                return hawser_fail(error, HAWSER_BAD_OPTION, "%s: '%s' names two files for %s%.*s; give one", where, text,
+                                   item.state_length > 0 ? "state " : "the start of all states", (int)item.state_length,
+                                   item.state);
+    }
+    return HAWSER_OK;
+}
+
 static hawser_status read_by_state(const hawser_option *row, const char *text, const char *where, hw_option_value *value,
                                    hawser_error *error)
 {
+    if (row->kind == HAWSER_PATH)
+        return read_paths(text, where, error);
     HAWSER_TRY(read_kind(row, row->value, where, value, error));
     const char *rest = text;
     do {

@@ -42,6 +42,19 @@ bool hw_option_of_state(const hawser_options *options, const char *key, const ch
 hawser_status hw_option_item_read(const hawser_option *row, const char *text, const char *where, hw_option_item *item,
                                   const char **rest, hawser_error *error) HAWSER_MUST_USE;
 
+/* Such an option of kind HAWSER_PATH has items "FILE" and "STATE=FILE". The name of a state has no slash, and a comma separates items only if STATE=
+ * follows it, so a file may have commas in its name. */
+typedef struct hw_option_path {
+    const char *state, *path; /* in the option's text; they end at these lengths */
+    size_t state_length;      /* 0: no state */
+    size_t path_length;
+} hw_option_path;
+
+/* Returns the text of an option, without recording that it was read; NULL: unset. */
+const char *hw_option_text(const hawser_options *options, const char *key);
+/* Reads the item at *rest and moves *rest behind it. Returns false at the end of the text. */
+bool hw_option_next_path(const char **rest, hw_option_path *item);
+
 /* Returns HAWSER_INTERNAL if the row's bounds are malformed. */
 hawser_status hw_option_bounds_check(const hawser_option *row, hawser_error *error) HAWSER_MUST_USE;
 

@@ -385,10 +385,29 @@ static bool names_columns(const hawser_option *row)
     return row->unit != NULL && (strcmp(row->unit, "LIST") == 0 || strcmp(row->unit, "COLUMN") == 0);
 }
 
+/* Adds a file to those that were given before. One without a state comes first, since a comma separates only what STATE= follows. */
+static hawser_status add_path(hw_slot *slot, const char *value, bool ahead, const char *where, hawser_error *error)
+{
+    char *both = NULL;
+    if (asprintf(&both, "%s,%s", ahead ? value : slot->text, ahead ? slot->text : value) < 0)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "%s: no memory for the names of files", where);
+    hawser_status status = slot_set(slot, both, HAWSER_FROM_COMMAND_LINE, where, error);
+    free(both);
+    return status;
+}
+
 static hawser_status set_argument(const hw_walk *walk, hw_slot *slot, const char *value)
 {
     char where[LONGEST_KEY + 8];
     snprintf(where, sizeof where, "--%s", slot->row->key);
+    if (slot->source == HAWSER_FROM_COMMAND_LINE && slot->row->kind == HAWSER_PATH && hw_option_by_state(slot->row)) {
+        hw_option_path first, next;
+        const char *old = slot->text, *new = value;
+        bool states = hw_option_next_path(&old, &first) && first.state_length > 0;
+        bool state = hw_option_next_path(&new, &next) && next.state_length > 0;
+        if (states || state)
+            return add_path(slot, value, !state, where, walk->error);
+    }
     if (slot->source == HAWSER_FROM_COMMAND_LINE && names_columns(slot->row) && strcmp(slot->text, value) != 0)
         return hawser_fail(
             walk->error, HAWSER_BAD_OPTION,
@@ -548,6 +567,12 @@ const double *hawser_options_numbers(const hawser_options *options, const char *
     if (count != NULL)
         *count = slot != NULL ? slot->value.count : 0;
     return slot != NULL ? slot->value.numbers : NULL;
+}
+
+const char *hw_option_text(const hawser_options *options, const char *key)
+{
+    const hw_slot *slot = find(options, key);
+    return slot != NULL ? slot->text : NULL;
 }
 
 bool hw_option_next_item(const hawser_options *options, const char *key, const char **rest, hw_option_item *item)

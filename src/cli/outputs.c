@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/option_value.h"
 #include "cli/input.h"
 #include "data/formats.h"
 #include "history/file.h"
@@ -50,6 +51,28 @@ static bool continues(const char *output, const char *input)
     return strcmp(output, "output") == 0 && (strcmp(input, "load") == 0 || strcmp(input, "init") == 0);
 }
 
+/* Checks that `path` is no file of a state (--init STATE=FILE). */
+static hawser_status spares_states(const char *key, const char *path, const hawser_option *row, const char *text,
+                                   hawser_error *error)
+{
+    hw_option_path item;
+    for (const char *rest = text; hw_option_next_path(&rest, &item);) {
+        char *file = NULL;
+        bool same = false;
+        if (item.state_length == 0)
+            continue;
+        HAWSER_TRY(HW_NEW(&file, item.path_length + 1, "a file name", error));
+        memcpy(file, item.path, item.path_length);
+        hawser_status status = hw_file_same(path, file, &same, error);
+        free(file);
+        HAWSER_TRY(status);
+        if (same)
+            return hawser_fail(error, HAWSER_BAD_OPTION, "--%s: '%s' would overwrite a file of --%s; name another file", key,
+                               path, row->key);
+    }
+    return HAWSER_OK;
+}
+
 hawser_status hw_check_spares(const hw_call *call, const char *key, const char *path, hawser_error *error)
 {
     for (size_t i = 0; i < call->count; i++)
@@ -59,6 +82,8 @@ hawser_status hw_check_spares(const hw_call *call, const char *key, const char *
         const char *input = hawser_options_text(call->options, row->key);
         struct stat facts;
         bool same = false;
+        if (row->kind == HAWSER_PATH && hw_option_by_state(row) && input != NULL)
+            HAWSER_TRY(spares_states(key, path, row, input, error));
         if ((row->kind != HAWSER_PATH && row->kind != HAWSER_TEXT) || is_output(row->key) || input == NULL ||
             stat(input, &facts) != 0 || continues(key, row->key))
             continue;

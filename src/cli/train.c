@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/option_value.h"
 #include "cli/draw.h"
 #include "cli/input.h"
 #include "cli/interrupt.h"
@@ -18,8 +19,6 @@ const hawser_option *hw_train_rows(void)
 {
     static const hawser_option rows[] = {
         {"output", HAWSER_PATH, NULL, NULL, "MODEL", "file of the model; the model is not kept if unset", NULL, 'o'},
-        {"init", HAWSER_PATH, NULL, NULL, "MODEL",
-         "start from this model, read by node 0; columns match by name; -o may name the same file", "Start from a model", 0},
         {"init-if-exists", HAWSER_FLAG, "no", NULL, NULL,
          "start from zero if the file of --init does not exist yet, so a restarted job can continue", "Start from a model",
          0},
@@ -55,10 +54,33 @@ static hawser_status begin_outputs(void *argument, hawser_error *error)
     return hw_monitor_begin(b->monitor, b->call, error);
 }
 
+/* Stores the path of the model of --init; NULL if there is none. */
+static hawser_status find_init(const hw_call *call, const char **path, hawser_error *error)
+{
+    const char *text = hw_path_of(call, "init");
+    hw_option_path item;
+    bool model = false, state = false;
+    for (const char *rest = text; rest != NULL && hw_option_next_path(&rest, &item);) {
+        model |= item.state_length == 0;
+        state |= item.state_length > 0;
+    }
+    *path = model ? text : NULL;
+    if (!state)
+        return HAWSER_OK;
+    if (model)
+        return hawser_fail(error, HAWSER_BAD_OPTION,
+                           "--init: '%s' has a model, which sets the states, and files of states; give one of them", text);
+    return hawser_fail(error, HAWSER_BAD_OPTION,
+                       "--init: %s starts from a model and has no states that begin with the numbers of a file; give --init "
+                       "MODEL (write ./NAME for a path with an equals sign)",
+                       call->algorithm->name);
+}
+
 /* Reads the model of --init before the input, which may take long: a damaged model is refused at once. */
 static hawser_status load_init(const hw_call *call, hawser_job *job, hawser_model **init, hawser_error *error)
 {
-    const char *path = hw_path_of(call, "init");
+    const char *path;
+    HAWSER_TRY(find_init(call, &path, error));
     HAWSER_TRY(hw_refuse_idle(call, "init-if-exists", path == NULL, "there is no --init MODEL", error));
     HAWSER_TRY(hw_job_model(job, path, hawser_options_flag(call->options, "init-if-exists"), init, error));
     if (path == NULL || !hawser_job_leads(job) || hawser_options_flag(call->options, "quiet"))

@@ -175,5 +175,5 @@ void hw_plan_memory(hw_plan *plan)
     plan->memory_needed += read;
     /* Holes between other allocations. With several nodes not all of the updates that are counted are in flight at once. */
     plan->memory_needed += plan->settings.nodes <= 1 ? plan->memory_needed / 16 : 0;
-    plan->memory_needed += plan->memory_data;
+    plan->memory_needed += plan->memory_data + plan->memory_loaded;
 }

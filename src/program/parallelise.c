@@ -67,6 +67,13 @@ size_t hw_plan_count(const hw_plan *plan, const hawser_state *state)
     return hw_state_count(state) * (hw_state_is_of_blocks(state) ? plan->settings.blocks : 1);
 }
 
+const void *hw_plan_initial(const hw_plan *plan, const hawser_state *state, size_t begin)
+{
+    const void *loaded = plan->states[state->number].loaded, *initial = loaded != NULL ? loaded : state->initial;
+    bool same = loaded == NULL && hw_state_is_of_blocks(state) && state->initial_parts == 0; /* for every block */
+    return initial != NULL ? (const char *)initial + (same ? 0 : begin * hw_state_size(state)) : NULL;
+}
+
 /* Refuses a local state of blocks whose size, or whose first values, do not fit their number. */
 static hawser_status check_block_state(const hw_plan *plan, const hawser_state *state, hawser_error *error)
 {

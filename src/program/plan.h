@@ -45,17 +45,22 @@ typedef struct hw_state_plan {
     uint32_t sources;     /* blocks that update it */
     uint32_t updater;     /* the block when sources == 1 */
     hw_filter filter;
-    hw_width rounding;                                      /* of deltas */
+    hw_width rounding;       /* of deltas */
+    const void *loaded;      /* first values in place of the program's; NULL: none */
+    const char *loaded_from; /* the file that they come from */
+    uint64_t loaded_digest;
     const char *form, *encoding, *filter_class, *guarantee; /* text for the printed plan */
 } hw_state_plan;
 
 typedef struct hw_plan {
     const hawser_program *program;
     hw_plan_settings settings;
-    hw_state_plan *states;  /* by state number */
-    uint32_t *order;        /* operator numbers in depth-first order */
-    uint32_t *placement;    /* by operator number: the block of a `one` unit */
-    uint32_t *stage;        /* by operator number: of a unit in a shipped loop, from 0; of such a loop, their number */
+    hw_state_plan *states; /* by state number */
+    uint32_t *order;       /* operator numbers in depth-first order */
+    uint32_t *placement;   /* by operator number: the block of a `one` unit */
+    uint32_t *stage;       /* by operator number: of a unit in a shipped loop, from 0; of such a loop, their number */
+    uint64_t
+        memory_loaded; /* bytes of first values that were read from files, until the blocks have them; set before the plan is split */
     uint64_t memory_data;   /* bytes of the data states' matrices on a node */
     uint64_t memory_mapped; /* bytes of matrices in mapped files, which the kernel may drop; not in memory_data */
     uint64_t memory_needed; /* estimate for the node with the most blocks, memory_data included */
@@ -104,6 +109,8 @@ hw_policy hw_policy_of(hawser_sync sync);
 hawser_matrix hw_plan_part(const hw_plan *plan, const hawser_state *state, uint32_t block);
 /* Returns the number of entries of a whole state, over all blocks; 0 for data. */
 size_t hw_plan_count(const hw_plan *plan, const hawser_state *state);
+/* Returns the first values of a state from entry `begin` of the whole on; NULL: it begins at zero. */
+const void *hw_plan_initial(const hw_plan *plan, const hawser_state *state, size_t begin);
 /* Stores the range of numbers of a local, partitioned or stored state that a block owns. */
 void hw_plan_range(const hw_plan *plan, const hawser_state *state, uint32_t block, size_t *begin, size_t *end);
 

@@ -90,6 +90,13 @@ head -c 300 x.st >0/x.st
 code 3 "${apart[@]}"
 has err "x.st: not a whole model file"
 
+# A file of a state: a training has none, and no output may overwrite it.
+seq 1 5 >numbers
+code 2 "$hawser" train lasso small.csv --init alpha=numbers --init x.st
+says "'x.st,alpha=numbers' has a model, which sets the states, and files of states; give one of them"
+code 2 "$hawser" train lasso small.csv --init alpha=numbers -o ./numbers
+says "--output: './numbers' would overwrite a file of --init; name another file"
+
 # A path and its folds start at zero, which is printed; the first lambda starts at the model.
 code 0 "$hawser" train lasso small.csv --path 5 --init x.st -o x.st
 says "--init: 'x.st' is where the first lambda starts; the path begins anew"

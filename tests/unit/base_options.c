@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/distance.h"
+#include "base/option_value.h"
 #include "hawser/options.h"
 
 static const hawser_option rows[] = {{"tol", HAWSER_NUMBER, "1e-6", "(0,1]", "TOL", "tolerance", "0.1.0", 0},
@@ -369,6 +370,34 @@ static void arguments_leave_positional_words(void **state)
     assert_true(hawser_options_number(f->options, "tol") == 0.2); /* the last one counts */
 }
 
+static void files_of_several_states_may_be_given_one_by_one(void **state)
+{
+    static const hawser_option files[] = {{"init", HAWSER_PATH, NULL, NULL, HW_BY_STATE "FILE", "start", NULL, 0}, {0}};
+    const hawser_option *const own[] = {files, NULL};
+    hawser_options *options = NULL;
+    hawser_error error = {0};
+    (void)state;
+    char *argv[] = {"x", "--init", "w=a,b.npy", "--init=v=c=d", "--init", "model", NULL};
+    int argc = 6;
+    assert_int_equal(hawser_options_new(own, &options, &error), HAWSER_OK);
+    assert_int_equal(hawser_options_arguments(options, &argc, argv, &error), HAWSER_OK);
+    assert_string_equal(hawser_options_text(options, "init"), "model,w=a,b.npy,v=c=d");
+    static const char *const says[] = {":model", "w:a,b.npy", "v:c=d"};
+    const char *rest = hawser_options_text(options, "init");
+    for (size_t i = 0; i < 3; i++) {
+        hw_option_path item;
+        char text[40];
+        assert_true(hw_option_next_path(&rest, &item));
+        (void)snprintf(text, sizeof text, "%.*s:%.*s", (int)item.state_length, item.state, (int)item.path_length, item.path);
+        assert_string_equal(text, says[i]);
+    }
+    assert_string_equal(rest, "");
+    assert_int_equal(hawser_options_set(options, "init", "w=a,w=b", HAWSER_FROM_COMMAND_LINE, "--init", &error),
+                     HAWSER_BAD_OPTION);
+    assert_non_null(strstr(error.text, "names two files for state w"));
+    hawser_options_free(options);
+}
+
 static void bad_arguments_are_refused(void **state)
 {
     fixture *f = *state;
@@ -504,6 +533,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(environment_is_read, setup, teardown),
         cmocka_unit_test_setup_teardown(variables_of_kubernetes_are_passed_over, setup, teardown),
         cmocka_unit_test_setup_teardown(arguments_leave_positional_words, setup, teardown),
+        cmocka_unit_test(files_of_several_states_may_be_given_one_by_one),
         cmocka_unit_test_setup_teardown(bad_arguments_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(files_are_read_line_by_line, setup, teardown),
         cmocka_unit_test_setup_teardown(wrong_reads_give_nothing, setup, teardown),

@@ -21,77 +21,102 @@ static const char *entry(const char *header, const char *key)
     return *at == ':' ? at + 1 + strspn(at + 1, " ") : NULL;
 }
 
-static hawser_status read_shape(hw_binary *f, const char *at, hawser_error *error)
+static hawser_status read_shape(const char *name, const char *at, hw_npy_facts *facts, hawser_error *error)
 {
-    uint64_t sizes[2] = {0, 1};
-    int dimensions = 0;
+    facts->sizes[1] = 1;
     const char *begin = at;
-    for (at += *at == '('; *at != ')'; dimensions++) {
+    for (at += *at == '('; *at != ')'; facts->dimensions++) {
         char *end;
         unsigned long long size = *at >= '0' && *at <= '9' ? strtoull(at, &end, 10) : 0;
-        if (dimensions == 2 || *at < '0' || *at > '9' || size >= UINT32_MAX)
+        if (facts->dimensions == 2 || *at < '0' || *at > '9' || size >= UINT32_MAX)
             return hawser_fail(error, HAWSER_BAD_INPUT,
-                               "%s: the shape %.*s is not one or two dimensions of at most 4294967294", f->name,
+                               "%s: the shape %.*s is not one or two dimensions of at most 4294967294", name,
                                (int)(strcspn(begin, ")") + 1), begin);
-        sizes[dimensions] = size;
+        facts->sizes[facts->dimensions] = size;
         at = end + strspn(end, ", ");
     }
-    f->rows = sizes[0];
-    f->width = sizes[1];
-    f->target_first = dimensions == 2;
-    return dimensions > 0 ? HAWSER_OK
-                          : hawser_fail(error, HAWSER_BAD_INPUT, "%s: holds a single number, not a matrix", f->name);
+    return facts->dimensions > 0 ? HAWSER_OK
+                                 : hawser_fail(error, HAWSER_BAD_INPUT, "%s: holds a single number, not a matrix", name);
 }
 
-static hawser_status read_facts(hw_binary *f, const char *header, hawser_error *error)
+static hawser_status read_facts(const char *name, const char *header, hw_npy_facts *facts, hawser_error *error)
 {
     const char *type = entry(header, "descr"), *order = entry(header, "fortran_order"), *shape = entry(header, "shape");
     if (type == NULL || order == NULL || shape == NULL || *shape != '(' || strchr(shape, ')') == NULL)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: damaged .npy header: %.60s", f->name, header);
-    f->number = HW_FLOATING;
-    f->size = strncmp(type, "'<f4'", 5) == 0 ? 4 : 8;
-    if (f->size == 8 && strncmp(type, "'<f8'", 5) != 0)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: damaged .npy header: %.60s", name, header);
+    static const char *const types[] = {"'<f4'", "'<f8'", "'<i4'", "'<i8'"};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strncmp(type, types[i], 5) == 0)
+            memcpy(facts->type, types[i] + 2, 2);
+    if (facts->type[0] == '\0')
         return hawser_fail(error, HAWSER_BAD_INPUT,
-                           "%s: numbers of type %.*s are not supported; save the array as '<f4' or '<f8'", f->name,
+                           "%s: numbers of type %.*s are not supported; save the array as '<f4' or '<f8'", name,
                            (int)strcspn(type, ","), type);
-    f->fortran = strncmp(order, "True", 4) == 0;
-    return read_shape(f, shape, error);
+    facts->fortran = strncmp(order, "True", 4) == 0;
+    return read_shape(name, shape, facts, error);
 }
 
 /* Finds the start and the length of the header's text. */
-static hawser_status measure_header(const hw_binary *f, const char *text, size_t bytes, size_t *start, size_t *length,
+static hawser_status measure_header(const char *name, const char *text, size_t bytes, size_t *start, size_t *length,
                                     hawser_error *error)
 {
     const unsigned char *u = (const unsigned char *)text;
     *start = bytes > 8 && u[6] == 1 ? 10 : 12;
     if (bytes < *start || memcmp(text, HW_NPY_MAGIC, 6) != 0)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: is not an .npy file, or is cut off in its header", f->name);
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: is not an .npy file, or is cut off in its header", name);
     if (u[6] < 1 || u[6] > 3)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: .npy version %d is not supported", f->name, u[6]);
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: .npy version %d is not supported", name, u[6]);
     *length = (size_t)u[8] | (size_t)u[9] << 8;
     if (u[6] > 1)
         *length |= (size_t)u[10] << 16 | (size_t)u[11] << 24;
     return HAWSER_OK;
 }
 
-hawser_status hw_npy_header(hw_job *job, size_t number, hw_binary *f, hawser_error *error)
+enum { HEADER_MOST = 1 << 20 };
+
+hawser_status hw_npy_facts_of(const char *name, const char *text, size_t bytes, hw_npy_facts *facts, hawser_error *error)
 {
-    enum { MOST = 1 << 20 };
-    const char *text;
-    size_t bytes, start = 0, length = 0;
-    HAWSER_TRY(hw_input_first(&job->input, number, 12, &text, &bytes, error));
-    HAWSER_TRY(measure_header(f, text, bytes, &start, &length, error));
-    if (length <= MOST)
-        HAWSER_TRY(hw_input_first(&job->input, number, start + length, &text, &bytes, error));
-    if (length > MOST || length > bytes - start)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: is cut off in its header", f->name);
+    size_t start = 0, length = 0;
+    *facts = (hw_npy_facts){0};
+    HAWSER_TRY(measure_header(name, text, bytes, &start, &length, error));
+    if (length > HEADER_MOST || length > bytes - start)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: is cut off in its header", name);
     char *header;
     HAWSER_TRY(HW_NEW(&header, length + 1, "an .npy header", error));
     memcpy(header, text + start, length);
-    hawser_status status = read_facts(f, header, error);
+    hawser_status status = read_facts(name, header, facts, error);
     free(header);
-    f->start = start + length;
+    facts->start = start + length;
     return status;
+}
+
+hawser_status hw_npy_header(hw_job *job, size_t number, hw_binary *f, hawser_error *error)
+{
+    const char *text;
+    size_t bytes, start = 0, length = 0;
+    hw_npy_facts facts;
+    HAWSER_TRY(hw_input_first(&job->input, number, 12, &text, &bytes, error));
+    HAWSER_TRY(measure_header(f->name, text, bytes, &start, &length, error));
+    if (length <= HEADER_MOST)
+        HAWSER_TRY(hw_input_first(&job->input, number, start + length, &text, &bytes, error));
+    HAWSER_TRY(hw_npy_facts_of(f->name, text, bytes, &facts, error));
+    if (facts.type[0] != 'f')
+        return hawser_fail(error, HAWSER_BAD_INPUT,
+                           "%s: numbers of type '<%s' are not supported; save the array as '<f4' or '<f8'", f->name,
+                           facts.type);
+    *f = (hw_binary){.name = f->name,
+                     .input = f->input,
+                     .values = f->values,
+                     .buffer = f->buffer,
+                     .capacity = f->capacity,
+                     .start = facts.start,
+                     .rows = facts.sizes[0],
+                     .width = facts.sizes[1],
+                     .size = facts.type[1] == '4' ? 4 : 8,
+                     .number = HW_FLOATING,
+                     .fortran = facts.fortran,
+                     .target_first = facts.dimensions == 2};
+    return HAWSER_OK;
 }
 
 hawser_status hw_npy_load(hw_job *job, hawser_dataset *dataset, hawser_error *error)

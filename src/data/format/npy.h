@@ -14,6 +14,19 @@ typedef struct hw_npy_shape {
     size_t sizes[2];
 } hw_npy_shape;
 
+/* What the header of a file says of its numbers. */
+typedef struct hw_npy_facts {
+    char type[4]; /* kind and bytes of a number: "f8", "i4"; "" for another type */
+    bool fortran;
+    int dimensions; /* 1 or 2 */
+    uint64_t sizes[2];
+    size_t start; /* offset of the numbers in the file */
+} hw_npy_facts;
+
+/* Reads the header at the start of a file, of which `bytes` bytes are in memory. The size of a dimension is below 2^32 - 1. */
+hawser_status hw_npy_facts_of(const char *name, const char *text, size_t bytes, hw_npy_facts *facts,
+                              hawser_error *error) HAWSER_MUST_USE;
+
 /* The most bytes of a header that hw_npy_header_of makes. */
 enum { HW_NPY_HEADER = 384 };
 

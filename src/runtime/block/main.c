@@ -30,9 +30,8 @@ static hawser_status open_local(hw_worker *worker, hw_state_part *part, hawser_e
         HAWSER_TRY(HW_NEW(&part->copy, part->count, "a local state's copy", error));
     if (part->state->tied_to != NULL && has_stages(worker->session->plan, part->state))
         HAWSER_TRY(HW_NEW(&part->before, part->count, "a local state's copy", error));
-    if (part->state->initial != NULL && bytes != 0) {
-        bool same = hw_state_is_of_blocks(part->state) && part->state->initial_parts == 0;
-        const char *initial = (const char *)part->state->initial + (same ? 0 : part->begin * hw_state_size(part->state));
+    const void *initial = hw_plan_initial(worker->session->plan, part->state, part->begin);
+    if (initial != NULL && bytes != 0) {
         memcpy(part->work, initial, bytes);
         if (part->copy != NULL)
             memcpy(part->copy, initial, bytes);
@@ -65,7 +64,7 @@ static hawser_status open_replica(hw_worker *worker, hw_state_part *part, hawser
                             .rule = state->rule,
                             .filter = plan->filter,
                             .rounding = plan->rounding,
-                            .initial = state->initial,
+                            .initial = hw_plan_initial(session->plan, state, 0),
                             .seed = session->job->settings.seed,
                             .sources = plan->sources,
                             .source = plan->updater};

@@ -81,8 +81,9 @@ hawser_status hw_stored_open(hw_worker *worker, hw_state_part *part, hawser_erro
         return HAWSER_OK;
     size_t size = hw_state_size(state);
     HAWSER_TRY(hw_new_array(&part->work, part->count, size, "a share of a stored state", error));
-    if (state->initial != NULL && part->count > 0)
-        memcpy(part->work, (const char *)state->initial + part->begin * size, part->count * size);
+    const void *initial = hw_plan_initial(session->plan, state, part->begin);
+    if (initial != NULL && part->count > 0)
+        memcpy(part->work, initial, part->count * size);
     return HAWSER_OK;
 }
 

@@ -23,7 +23,7 @@ static void write_options(const hawser_options *options, FILE *out)
     }
 }
 
-static void write_state(const hawser_state *state, FILE *out)
+static void write_state(const hw_session *session, const hawser_state *state, FILE *out)
 {
     fprintf(out, "state '%s': %s", state->name, hw_state_kind_name(state->kind));
     if (state->kind == HW_DATA)
@@ -31,6 +31,9 @@ static void write_state(const hawser_state *state, FILE *out)
                 hw_split_name(state->split));
     else
         fprintf(out, ", %zu numbers in lines of %zu, %s", hw_state_count(state), state->width, hw_type_name(state->type));
+    const hw_state_plan *own = &session->plan->states[state->number];
+    if (own->loaded_from != NULL)
+        fprintf(out, ", begins with numbers of the digest %016" PRIx64 " (--init)", own->loaded_digest);
     fprintf(out, "\n");
 }
 
@@ -39,7 +42,7 @@ static void write_program(const hw_session *session, FILE *out)
     const hawser_program *program = session->program;
     fprintf(out, "program '%s', %" PRIu32 " workers\n", program->name, session->blocks);
     for (const hawser_state *state = program->states; state != NULL; state = state->next)
-        write_state(state, out);
+        write_state(session, state, out);
     for (size_t i = 0; i < program->operator_count; i++) {
         const hawser_operator *operator= program->operators[i];
         char sync[HW_SYNC_TEXT];

@@ -35,12 +35,13 @@ static hawser_status put_share(hw_session *session, const hawser_state *state, u
     uint32_t table = session->tables[state->number], worker = hw_session_runner(session, block);
     if (ordered)
         HAWSER_TRY(hawser_store_clock(session->store, table, worker, 0, 0, hw_state_count(state) - 1, error));
-    if (begin == end || (!ordered && state->initial == NULL))
+    const void *initial = hw_plan_initial(session->plan, state, begin);
+    if (begin == end || (!ordered && initial == NULL))
         return HAWSER_OK;
     hawser_request request = {
         .table = table, .worker = worker, .first = begin, .last = end - 1, .count = end - begin, .values = zeros};
-    if (state->initial != NULL)
-        request.values = (const char *)state->initial + begin * hw_state_size(state);
+    if (initial != NULL)
+        request.values = initial;
     return hawser_push(session->store, &request, &task, error);
 }
 

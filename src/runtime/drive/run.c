@@ -278,6 +278,7 @@ hawser_status hawser_run_program(hawser_job *job, hawser_program *program, hawse
                           .run = hw_recorder_run(job->recorder)};
     hawser_error own = {0};
     hawser_status status = open_session(&session, &own);
+    hw_first_release(&job->first, plan, true); /* the blocks have copied them */
     if (status == HAWSER_OK)
         status = session.node == 0 ? lead(&session, run, &own) : follow(&session, run, &own);
     own.status = status;

@@ -182,6 +182,14 @@ static bool runs_apart(const hw_plan *plan)
     return false;
 }
 
+/* A model is for trainings, which read the option; files of states are read before (first_values.c). */
+static idle_kind judge_init(const hawser_job *job, const hw_plan *plan, const char *key, const char **why)
+{
+    (void)plan;
+    *why = "the program reads no model to start from; give --init STATE=FILE, the numbers with which a state begins";
+    return hw_first_names_model(&job->first) && !hw_option_was_read(job->options, key) ? IDLE : USED;
+}
+
 static idle_kind judge_nodes(const hawser_job *job, const hw_plan *plan, const char *key, const char **why)
 {
     *why = "the job has one node";
@@ -205,6 +213,7 @@ static const struct {
     {"sync", judge_read},
     {"merge", judge_read},
     {"exchange-every", judge_read},
+    {"init", judge_init},
     {"topology", judge_nodes},
     {"backlog", judge_nodes},
     {"rate", judge_nodes},
@@ -216,8 +225,8 @@ static const struct {
     {"port-range", judge_nodes},
 };
 
-/* Prints the note. The library prints here, because a program has no other line for it. */
-static void note(const hawser_job *job, const char *key, const char *why)
+/* The library prints here, because a program has no other line for it. */
+void hw_job_note_idle(const hawser_job *job, const char *key, const char *why)
 {
     const char *where = NULL;
     hawser_source source = hawser_options_source(job->options, key, &where);
@@ -241,11 +250,15 @@ static hawser_status check(const hawser_job *job, const hw_plan *plan, size_t op
         kind = IDLE;
         why = reason;
     }
+    if (strcmp(key, "init") == 0 && kind == USED && hw_first_lacks(&job->first, plan->program, reason, sizeof reason)) {
+        kind = IDLE;
+        why = reason;
+    }
     if (kind == IDLE && typed)
         return hawser_fail(error, HAWSER_BAD_OPTION, "--%s does nothing here: %s", key, why);
     /* A file or the environment sets options of nodes for all jobs, those of one node too. */
     if (kind != USED && (typed || judged[option].judge != judge_nodes))
-        note(job, key, why);
+        hw_job_note_idle(job, key, why);
     return HAWSER_OK;
 }
 

@@ -91,6 +91,7 @@ static hawser_status resolve(hawser_job *job, hawser_error *error)
     job->unit_timeout = hawser_options_number(options, "unit-timeout");
     job->timeout = hawser_options_number(options, "timeout");
     job->check = hawser_options_flag(options, "check");
+    HAWSER_TRY(hw_first_open(&job->first, options, error));
     return read_slow(job, hawser_options_text(options, "slow"), error);
 }
 
@@ -202,6 +203,7 @@ void hawser_close(hawser_job *job)
     hw_recorder_close(job->recorder, job->cluster);
     hw_topology_free(job->topology);
     free(job->names);
+    hw_first_free(&job->first);
     hw_cluster_leave(job->cluster);
     hw_place_close(&job->place);
     hawser_options_free(job->own_options);
@@ -353,10 +355,15 @@ hawser_status hw_job_plan(hawser_job *job, const hawser_program *program, hw_pla
     *out = NULL;
     hw_plan *plan = NULL;
     HAWSER_TRY(hw_compile(program, &plan, error));
-    hawser_status status = hw_parallelise(plan, &job->settings, error);
+    hawser_status status = hw_first_read(&job->first, job->settings.blocks, plan, error);
+    if (job->first.note[0] != '\0')
+        hw_job_note_idle(job, "init", job->first.note);
+    if (status == HAWSER_OK)
+        status = hw_parallelise(plan, &job->settings, error);
     if (status == HAWSER_OK)
         status = hw_job_check_idle(job, plan, error);
     if (status != HAWSER_OK) {
+        hw_first_release(&job->first, plan, false);
         hw_plan_free(plan);
         return status;
     }
@@ -376,6 +383,7 @@ hawser_status hawser_plan_print(hawser_job *job, hawser_program *program, bool p
         status = hw_plan_print_physical(plan, dot, out, error);
     else
         hw_plan_print_logical(plan, dot, out);
+    hw_first_release(&job->first, plan, false);
     hw_plan_free(plan);
     return status;
 }

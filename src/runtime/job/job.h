@@ -9,6 +9,7 @@
 #include "program/plan.h"
 #include "runtime/exec/executor.h"
 #include "runtime/job/enter.h"
+#include "runtime/job/first_values.h"
 #include "runtime/job/recorder.h"
 
 /* Tests: drops of scratches between clocks. */
@@ -38,6 +39,7 @@ struct hawser_job {
     double slow_factor;
     bool check;
     bool idle_checked;          /* options were judged that can do nothing (idle.c) */
+    hw_first_values first;      /* of --init */
     bool workers_given;         /* also by an option that names a worker */
     struct hawser_store *store; /* the open one; NULL: none */
     bool fibers;                /* tests: units run as fibers under a seed, or in a chosen order */
@@ -81,6 +83,8 @@ hawser_status hw_job_topology(hawser_job *job, hawser_error *error) HAWSER_MUST_
 /* Makes the physical plan of a program under this job's settings; checks the program. */
 hawser_status hw_job_plan(hawser_job *job, const hawser_program *program, hw_plan **plan,
                           hawser_error *error) HAWSER_MUST_USE;
+/* idle.c: prints a note that an option, which is not of the command line, can do nothing, on node 0 and without --quiet. */
+void hw_job_note_idle(const hawser_job *job, const char *key, const char *why);
 /* idle.c: looks for options that were given and can do nothing in the program of `plan`. Returns HAWSER_BAD_OPTION for one of the command line. Notes on
  * standard error, except with --quiet, those that come from elsewhere, and those that would have an effect with more workers or nodes. Only the
  * first program with a loop is judged: a job may run others before and after it. */

@@ -17,6 +17,12 @@ static const hawser_option job_rows[] = {
      "server keeps the weights, also bounded delay (delay:N) or chunk by chunk without a barrier (dc:N)",
      NULL, 's'},
     {"seed", HAWSER_INTEGER, "1", "[0,inf)", "N", "seed of all random numbers", NULL, 0},
+    {"init", HAWSER_PATH, NULL, NULL, HW_BY_STATE "FILE",
+     "start from a model, or with w=FILE state w from the numbers of an .npy file or of a text with one per line. May be "
+     "repeated for other "
+     "states. A model is read by node 0, its columns match by name, and -o may name the same file; every node reads the "
+     "files of states",
+     "Start from a model", 0},
     {"exchange-every", HAWSER_NUMBER, "1", "(0,inf)", "H",
      "work between two exchanges, as a fraction of a worker's own coordinates; if unset, the algorithm may choose "
      "another "
