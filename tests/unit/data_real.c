@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "sanitized.h"
+
 static void find_data(char *out, size_t size)
 {
     const char *given = getenv("HAWSER_TEST_DATA"), *file = __FILE__, *root = strstr(file, "/tests/unit/");
@@ -51,6 +53,8 @@ static void published_counts_are_found(void **state)
     int found = 0;
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
         snprintf(path, sizeof path, "%s/%s", root, sets[i].path);
+        if (SANITIZED && sets[i].rows > 10000)
+            continue; /* smaller sets have each format, too */
         if (!hw_is_file(path)) {
             print_message("%s is not here\n", path);
             continue;

@@ -258,7 +258,7 @@ static void a_slow_receiver_delays_no_other(world *self)
 /* Two that send to each other more than any socket holds, and look only afterwards: no deadlock. */
 static void both_full_and_neither_looks(world *self)
 {
-    enum { MANY = 24, LENGTH = 2 << 20 };
+    enum { MANY = SANITIZED ? 8 : 24, LENGTH = 2 << 20 };
     for (uint64_t i = 0; i < MANY; i++) {
         assert_int_equal(send_from(self, 0, 1, numbered(i, LENGTH)), HAWSER_OK);
         assert_int_equal(send_from(self, 1, 0, numbered(i, LENGTH)), HAWSER_OK);
@@ -537,7 +537,7 @@ static void look(void *argument, const hw_fresh *found, const void *data)
  * flag comes when the last put is to be seen. */
 static void puts_are_seen_whole(world *self, uint32_t slots)
 {
-    enum { TO = 2, EACH = SANITIZED ? 1000 : 3000 };
+    enum { TO = 2, EACH = SANITIZED ? 300 : 3000 };
     hw_segment *segment = expose_to_all(self, TO, 1, slots);
     putter putters[ENDPOINTS];
     pthread_t threads[ENDPOINTS];
