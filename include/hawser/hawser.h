@@ -398,12 +398,14 @@ typedef struct hawser_chunk {
     uint32_t block;      /**< the block that owns it; UINT32_MAX: there are no more chunks */
     size_t first, count; /**< range of indices in the whole state */
     const double *
-        values; /**< a state of f64, else NULL; valid until the unit returns; for the own share, the pointer that hawser_local returns */
+        values; /**< a state of f64, else NULL; valid until the next hawser_next_chunk of this state and until the unit returns; for the own share, the pointer that hawser_local returns */
     const float *values_f32;   /**< the same of a state of f32 */
     const int64_t *values_i64; /**< the same of a state of i64 */
 } hawser_chunk;
 /** Returns the chunks of a stored state that this unit reads, each once, in the order in which the loop's sync admits them. Blocks until the next
- *  chunk is available; skips empty shares. Sums over chunks in the order of chunk->block have the same bits under bsp and dc:0 as with one
+ *  chunk is available; skips empty shares. The next call for the same state reuses the memory of the chunk, so a unit works on a chunk at once or
+ *  copies it. A block has the chunk in use in memory, and has requested 4 MiB of chunks at most besides it, or two chunks if they are larger;
+ *  under bounded delay twice that. Sums over chunks in the order of chunk->block have the same bits under bsp and dc:0 as with one
  *  thread. Returns HAWSER_OK, or the status that the unit must return at once. */
 HAWSER_API hawser_status hawser_next_chunk(hawser_context *context, const char *state, hawser_chunk *chunk) HAWSER_MUST_USE;
 /** Starts an asynchronous read of a stored state: of the `keys` (ascending, distinct, copied), or, if keys is NULL, of `count` numbers from `first`

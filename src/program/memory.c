@@ -87,24 +87,58 @@ static uint64_t in_flight(const hw_plan *plan, uint64_t doubles)
     return others * (doubles / plan->settings.nodes + 1) + 2 * doubles;
 }
 
-/* Adds the memory of a local or stored state. A stored state has two more copies: the servers' and the one in flight to them. Every block may also
- * read all of it; of several such states only the largest counts, because blocks read them one after the other. */
-static void of_shares(hw_plan *plan, hw_state_plan *own, uint64_t *read)
+uint32_t hw_plan_chunk_buffers(uint32_t chunks, uint64_t largest)
 {
-    uint64_t doubles = hw_plan_count(plan, own->state), here = blocks_of_a_node(&plan->settings), largest = 0;
+    enum { LEAST = 2 };
+    uint64_t ahead = largest > 0 && HW_CHUNK_WINDOW / largest > LEAST ? HW_CHUNK_WINDOW / largest : LEAST;
+    return chunks <= ahead ? chunks : (uint32_t)ahead + 1;
+}
+
+/* Returns the numbers of the largest share of a local or stored state. */
+static uint64_t largest_share(const hw_plan *plan, const hawser_state *state)
+{
+    uint64_t largest = 0;
     for (uint32_t b = 0; b < plan->settings.blocks; b++) {
         size_t begin, end;
-        hw_plan_range(plan, own->state, b, &begin, &end);
+        hw_plan_range(plan, state, b, &begin, &end);
         largest = end - begin > largest ? end - begin : largest;
     }
+    return largest;
+}
+
+/* Returns the memory of a block's buffers for chunks: those of the states of one loop or unit, which are freed when it ends. */
+static uint64_t of_chunks(const hw_plan *plan)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < plan->program->operator_count; i++) {
+        const hawser_operator *operator= plan->program->operators[i];
+        uint64_t sum = 0;
+        if (operator->kind != HW_UNIT &&(operator->kind != HW_LOOP || !hw_operator_shipped(operator)))
+            continue;
+        for (const hawser_state *state = plan->program->states; state != NULL; state = state->next) {
+            if (state->kind != HW_STORED || (!hw_operator_reads(operator, state) && !hw_operator_updates(operator, state)))
+                continue;
+            uint64_t chunk = largest_share(plan, state) * hw_state_size(state);
+            sum += hw_plan_chunk_buffers(plan->settings.blocks, chunk) * chunk;
+        }
+        if (operator->kind == HW_LOOP && operator->sync.tightness == HAWSER_DELAY) /* those of the next clock, too */
+            sum *= 2;
+        most = sum > most ? sum : most;
+    }
+    return most;
+}
+
+/* Adds the memory of a local or stored state. A stored state has two more copies: the servers' and the one in flight to them. */
+static void of_shares(hw_plan *plan, hw_state_plan *own)
+{
+    uint64_t doubles = hw_plan_count(plan, own->state), here = blocks_of_a_node(&plan->settings);
+    uint64_t largest = largest_share(plan, own->state);
     uint64_t copies = own->state->kind == HW_STORED ? 3 : own->state->tied_to != NULL ? 2 : 1;
     uint64_t size = hw_state_size(own->state);
     own->block_bytes = largest * size * copies;
     plan->memory_needed += (largest * here < doubles ? largest * here : doubles) * size * copies;
     if (own->state->kind != HW_STORED)
         return;
-    uint64_t all = doubles * here * size;
-    *read = all > *read ? all : *read;
     if (plan->settings.nodes > 1)
         plan->memory_needed += in_flight(plan, doubles) * size;
 }
@@ -157,22 +191,21 @@ void hw_plan_memory(hw_plan *plan)
         PROCESS = 1 << 21 /* memory that no data set makes larger */
     };
     const hawser_program *program = plan->program;
-    uint64_t here = blocks_of_a_node(&plan->settings), read = 0;
+    uint64_t here = blocks_of_a_node(&plan->settings);
     plan->memory_data = plan->memory_mapped = 0;
     plan->memory_needed = (program->scratch_bytes + program->expected_block) * here + program->expected_node;
     plan->memory_needed += plan->settings.blocks > 1 ? here * THREAD : 0;
-    plan->memory_needed += of_reductions(plan) + PROCESS;
+    plan->memory_needed += of_reductions(plan) + of_chunks(plan) * here + PROCESS;
     plan->memory_needed += plan->settings.nodes > 1 ? (plan->settings.nodes - 1) * (uint64_t)LINK : 0;
     for (const hawser_state *state = program->states; state != NULL; state = state->next) {
         hw_state_plan *own = &plan->states[state->number];
         if (state->kind == HW_DATA)
             *(state->matrix->mapped ? &plan->memory_mapped : &plan->memory_data) += data_bytes(plan, state);
         else if (state->kind == HW_LOCAL || state->kind == HW_STORED)
-            of_shares(plan, own, &read);
+            of_shares(plan, own);
         else
             of_replicas(plan, own);
     }
-    plan->memory_needed += read;
     /* Holes between other allocations. With several nodes not all of the updates that are counted are in flight at once. */
     plan->memory_needed += plan->settings.nodes <= 1 ? plan->memory_needed / 16 : 0;
     plan->memory_needed += plan->memory_data + plan->memory_loaded;

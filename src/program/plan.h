@@ -114,4 +114,10 @@ const void *hw_plan_initial(const hw_plan *plan, const hawser_state *state, size
 /* Stores the range of numbers of a local, partitioned or stored state that a block owns. */
 void hw_plan_range(const hw_plan *plan, const hawser_state *state, uint32_t block, size_t *begin, size_t *end);
 
+/* Bytes of a stored state that a block has in memory or has requested besides the chunk in use. */
+enum { HW_CHUNK_WINDOW = 4 << 20 };
+/* Returns the number of buffers that a block needs to read `chunks` chunks of at most `largest` bytes: for the chunk in use, for those within the
+ * window, and for two at least, so that one request is in flight while another chunk is late. */
+uint32_t hw_plan_chunk_buffers(uint32_t chunks, uint64_t largest);
+
 #endif

@@ -241,6 +241,7 @@ static void check_seen(hawser_context *context, drawn *d, uint32_t number, uint3
 /* Mixes the chunks of a stored state in the order of their blocks, in whatever order they come. */
 static hawser_status mix_chunks(hawser_context *context, const char *name, uint64_t *hash)
 {
+    double copies[BLOCKS][SIZE]; /* a chunk is there until the next one */
     hawser_chunk chunks[BLOCKS] = {{0}}, chunk;
     for (;;) {
         HAWSER_TRY(hawser_next_chunk(context, name, &chunk));
@@ -249,9 +250,10 @@ static hawser_status mix_chunks(hawser_context *context, const char *name, uint6
         if (chunk.block >= BLOCKS || chunks[chunk.block].count != 0)
             return hawser_unit_fail(context, HAWSER_INTERNAL, "chunk %u came twice", chunk.block);
         chunks[chunk.block] = chunk;
+        memcpy(copies[chunk.block], chunk.values, chunk.count * sizeof *chunk.values);
     }
     for (uint32_t b = 0; b < BLOCKS; b++)
-        *hash = mix(*hash, chunks[b].values, chunks[b].count);
+        *hash = mix(*hash, copies[b], chunks[b].count);
     return HAWSER_OK;
 }
 

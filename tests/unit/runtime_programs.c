@@ -131,6 +131,7 @@ static bool run_here(drawn *d, const manner *how, drawn_values *got)
     test_job test = open_job(pairs);
     if (how->schedule > 0)
         hw_job_use_fibers(test.job, how->schedule);
+    test.job->chunks.buffers = how->schedule % 3; /* 0: as usual */
     if (how->schedule % 2 == 1)
         hw_job_drop_scratch(test.job, 2, d->seed, NULL);
     if (how->made != NULL)

@@ -15,7 +15,8 @@
 
 #include "nodes.h"
 
-enum { COUNT = 23, CLOCKS = 12, BLOCKS_MOST = 5, EVENTS_MOST = BLOCKS_MOST * CLOCKS * (BLOCKS_MOST + 1) };
+/* FEW: numbers of buffers for chunks that tests go through, 0: as many as usual. */
+enum { FEW = 3, COUNT = 23, CLOCKS = 12, BLOCKS_MOST = 5, EVENTS_MOST = BLOCKS_MOST * CLOCKS * (BLOCKS_MOST + 1) };
 
 typedef struct event {
     uint32_t block, chunk; /* chunk: BLOCKS_MOST: the block has computed its own */
@@ -178,6 +179,7 @@ static void test_bits_of_one_thread(void **ignored)
             for (int centric = 0; centric < 2; centric++) {
                 test_job test = job_of(blocks);
                 t = (trial){.sync = centric ? hawser_centric(0) : hawser_bsp()};
+                test.job->chunks.buffers = seed % FEW;
                 if (seed % 4 != 3)
                     hw_job_use_fibers(test.job, seed);
                 run(test.job, chunks(&t), &t, "theta", t.result);
@@ -206,6 +208,7 @@ static void test_delays(void **ignored)
         for (uint64_t seed = 0; seed < 60; seed++) {
             test_job test = job_of(3);
             t = (trial){.sync = syncs[k]};
+            test.job->chunks.buffers = seed % FEW;
             hw_job_use_fibers(test.job, seed);
             run(test.job, chunks(&t), &t, "theta", t.result);
             for (unsigned i = 0; i < t.events; i++) {
@@ -344,7 +347,7 @@ static hawser_status blend(hawser_context *context)
     return HAWSER_OK;
 }
 
-/* What phases before have read does not let a block write while others read in an update: all read the same version. */
+/* What phases and units before have read does not let a block write while others read in an update: all read the same version. */
 static void test_reads_before_an_update(void **ignored)
 {
     (void)ignored;
@@ -365,9 +368,14 @@ static void test_reads_before_an_update(void **ignored)
         hawser_program *program = hawser_program_new("reads", NULL);
         hawser_metric_declare(program, "sum", HAWSER_MIN);
         hawser_state *theta = hawser_stored_state(program, "theta", SHARES, NULL, initial, NULL, NULL);
-        hawser_operator *loop = hawser_loop(hawser_root(program), "rounds", (hawser_until){.clocks = ROUNDS}, hawser_bsp());
-        hawser_operator *both = hawser_parallel(loop); /* so the driver steps the loop */
-        hawser_unit_one(both, "one looks", look, HAWSER_READS(theta), NULL);
+        hawser_sync sync = seed % 2 == 0 ? hawser_bsp() : hawser_centric(0);
+        hawser_operator *loop = hawser_loop(hawser_root(program), "rounds", (hawser_until){.clocks = ROUNDS}, sync);
+        if (seed % 2 == 0) { /* the driver steps the loop */
+            hawser_operator *both = hawser_parallel(loop);
+            hawser_unit_one(both, "one looks", look, HAWSER_READS(theta), NULL);
+        }
+        hawser_unit(loop, "look", look, HAWSER_READS(theta), NULL);
+        test.job->chunks.buffers = seed / 2 % FEW;
         hawser_unit(loop, "blend", blend, HAWSER_READS(theta), HAWSER_UPDATES(theta));
         if (seed % 4 != 0)
             hw_job_use_fibers(test.job, seed);
@@ -381,12 +389,55 @@ static void test_reads_before_an_update(void **ignored)
     }
 }
 
+/* ---------------------------------------------------------------------------------------------------------- memory ---- */
+
+enum { LARGE_BLOCKS = 16, LARGE = (64 << 20) / (int)sizeof(double) };
+
+/* Block 0 reads all chunks. The first number of each counts its versions. */
+static hawser_status read_large(hawser_context *context)
+{
+    double sum = 0;
+    for (hawser_chunk chunk = {0}; hawser_block(context) == 0 && chunk.block != UINT32_MAX;) {
+        HAWSER_TRY(hawser_next_chunk(context, "theta", &chunk));
+        if (chunk.block == UINT32_MAX)
+            break;
+        if (chunk.values[0] != (double)hawser_clock(context) || chunk.values[chunk.count - 1] != 0)
+            return hawser_unit_fail(context, HAWSER_INTERNAL, "chunk %u has version %g", chunk.block, chunk.values[0]);
+        sum += (double)chunk.count;
+    }
+    hawser_local(context, "theta")[0]++;
+    return hawser_report(context, "read", sum);
+}
+
+static void memory_of_chunks_is_that_of_a_few(void **ignored)
+{
+    (void)ignored;
+    test_job test = job_of(LARGE_BLOCKS);
+    hawser_run *result = NULL;
+    hawser_error error = {0};
+    hawser_program *program = hawser_program_new("large", NULL);
+    hawser_metric_declare(program, "read", HAWSER_SUM);
+    hawser_state *theta = hawser_stored_state(program, "theta", LARGE, NULL, NULL, NULL, NULL);
+    hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 2}, hawser_centric(0));
+    hawser_unit(loop, "read", read_large, NULL, HAWSER_UPDATES(theta));
+    if (hawser_run_program(test.job, program, &result, &error) != HAWSER_OK)
+        fail_msg("%s", error.text);
+    assert_true(hawser_result_metric(result, "read") == LARGE);
+    uint64_t chunk = LARGE / LARGE_BLOCKS * sizeof(double), most = atomic_load(&test.job->chunks.most);
+    assert_true(most >= chunk && most <= 3 * chunk); /* one in use and two ahead */
+    assert_int_equal(atomic_load(&test.job->chunks.bytes), 0);
+    hawser_run_free(result);
+    hawser_program_free(program);
+    close_job(test);
+}
+
 /* --------------------------------------------------------------------------------------------------------- nodes ---- */
 
 static void on_node(test_node *node)
 {
     trial *t = (trial *)node->user + node->node;
     t->sync = hawser_job_sync(node->job);
+    node->job->chunks.buffers = node->node; /* nodes may differ */
     run(node->job, chunks(t), t, "theta", t->result);
     if (t->sync.tightness == HAWSER_BSP) /* this job's loop is for states of one writer; sums have their own */
         t->sync = hawser_ssp(1);
@@ -828,6 +879,7 @@ int main(void)
         cmocka_unit_test(test_increments),
         cmocka_unit_test(test_phases),
         cmocka_unit_test(test_reads_before_an_update),
+        cmocka_unit_test(memory_of_chunks_is_that_of_a_few),
         cmocka_unit_test(test_nodes),
         cmocka_unit_test(test_refused_while_running),
         cmocka_unit_test(test_refused_before),

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/glm/chunks.h"
 #include "algorithms/glm/policy.h"
 #include "algorithms/logistic/block.h"
 #include "algorithms/logistic/loss.h"
@@ -43,8 +44,7 @@ typedef struct hw_logistic_delayed {
     double farthest; /* r */
     double moved,
         before; /* the largest change of a margin, before it was limited, in the last clocks and in the clocks before them */
-    const double **part; /* by block: its reach, or under dc:D its products */
-    uint64_t *keys;      /* rows whose margin changes */
+    uint64_t *keys; /* rows whose margin changes */
     double *values;
 } hw_logistic_delayed;
 
@@ -71,12 +71,11 @@ static hawser_status new_delayed(hw_newton_block *block, size_t groups, hawser_e
                                      .curve = calloc(n + 1, sizeof(double)),
                                      .margins = calloc(n + 1, sizeof(double)),
                                      .change = calloc(n + 1, sizeof(double)),
-                                     .part = calloc(block->linear->choices.blocks + 1, sizeof *delayed->part),
                                      .keys = calloc(n + 1, sizeof *delayed->keys),
                                      .values = calloc(n + 1, sizeof(double))};
     if (delayed->active == NULL || delayed->bend == NULL || delayed->from == NULL || delayed->share == NULL ||
-        delayed->curve == NULL || delayed->margins == NULL || delayed->change == NULL || delayed->part == NULL ||
-        delayed->keys == NULL || delayed->values == NULL)
+        delayed->curve == NULL || delayed->margins == NULL || delayed->change == NULL || delayed->keys == NULL ||
+        delayed->values == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a block of %zu rows and %zu columns", n, p);
     return HAWSER_OK;
 }
@@ -85,8 +84,8 @@ void hw_logistic_delayed_free(hw_logistic_delayed *delayed)
 {
     if (delayed == NULL)
         return;
-    void *all[] = {delayed->active,  delayed->bend,   delayed->from,         delayed->share, delayed->curve,
-                   delayed->margins, delayed->change, (void *)delayed->part, delayed->keys,  delayed->values};
+    void *all[] = {delayed->active,  delayed->bend,   delayed->from, delayed->share, delayed->curve,
+                   delayed->margins, delayed->change, delayed->keys, delayed->values};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         free(all[k]);
     free(delayed);
@@ -205,17 +204,7 @@ static hawser_status share(hawser_context *context)
     const double *own = hawser_local(context, "reach");
     size_t n = delayed->rows, groups = delayed->groups;
     double lag = hw_linear_lag(block->linear->choices.sync);
-    memset(delayed->share, 0, groups * n * sizeof *delayed->share);
-    memset(delayed->part, 0, block->linear->choices.blocks * sizeof *delayed->part);
-    for (hawser_chunk chunk;;) {
-        HAWSER_TRY(hawser_next_chunk(context, "reach", &chunk));
-        if (chunk.block == UINT32_MAX)
-            break;
-        delayed->part[chunk.block] = chunk.values;
-    }
-    for (uint32_t b = 0; b < block->linear->choices.blocks; b++) /* in the order of blocks, not of arrival */
-        for (size_t i = 0; delayed->part[b] != NULL && i < groups * n; i++)
-            delayed->share[i] += delayed->part[b][i];
+    HAWSER_TRY(hw_linear_sum_chunks(context, "reach", groups * n, delayed->share));
     for (size_t i = 0; i < n; i++) {
         double most = 0.0; /* of the largest group: bounds each group that may still be in flight */
         for (size_t g = 0; g < groups; g++)
@@ -232,23 +221,15 @@ static hawser_status share(hawser_context *context)
 
 static hawser_status read_margins(hawser_context *context, const hw_linear *linear, hw_logistic_delayed *delayed)
 {
-    bool parts = in_parts(linear);
     double *margins = delayed->margins;
-    memset(delayed->part, 0, linear->choices.blocks * sizeof *delayed->part);
+    if (in_parts(linear))
+        return hw_linear_sum_chunks(context, "margins", delayed->rows, margins);
     for (hawser_chunk chunk;;) {
         HAWSER_TRY(hawser_next_chunk(context, "margins", &chunk));
         if (chunk.block == UINT32_MAX)
             break;
-        if (parts)
-            delayed->part[chunk.block] = chunk.values;
-        else
-            memcpy(margins + chunk.first, chunk.values, chunk.count * sizeof *margins);
+        memcpy(margins + chunk.first, chunk.values, chunk.count * sizeof *margins);
     }
-    if (parts)
-        memset(margins, 0, delayed->rows * sizeof *margins);
-    for (uint32_t b = 0; parts && b < linear->choices.blocks; b++) /* in the order of blocks, not of arrival */
-        for (size_t i = 0; delayed->part[b] != NULL && i < delayed->rows; i++)
-            margins[i] += delayed->part[b][i];
     return HAWSER_OK;
 }
 

@@ -42,11 +42,11 @@ static void expect(hawser_program *program, const hw_linear *linear)
     const hw_linear_settings *settings = &linear->choices.settings;
     hw_linear_needs needs = hw_newton_needs(linear);
     if (settings->steps) {
-        needs.rows += 3.0;
+        needs.rows += 3.0 + 0.5 * linear->choices.blocks; /* products of blocks that arrive before their turn */
         needs.columns += 4.0;
         needs.entries = settings->batch > 0 && linear->problem.X->layout != HAWSER_DENSE ? 12.0 : 0.0;
     } else if (settings->stored) {
-        needs.rows += 6.0 + (double)settings->groups;
+        needs.rows += 6.0 + (double)settings->groups * (1.0 + 0.5 * linear->choices.blocks); /* and chunks likewise */
         needs.columns += 3.0;
     }
     hw_linear_expect(program, linear, &needs);

@@ -4,21 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/glm/chunks.h"
+
 enum { POWERS = 30 };
 
 /* ---------------------------------------------------------------------------------------------------- products of all ---- */
 
 hawser_status hw_descent_take_products(hawser_context *context, hw_descent_block *block, const char *state, size_t count)
 {
-    memset(block->part, 0, hawser_blocks(context) * sizeof *block->part);
-    for (hawser_chunk chunk;;) {
-        HAWSER_TRY(hawser_next_chunk(context, state, &chunk));
-        if (chunk.block == UINT32_MAX)
-            break;
-        block->part[chunk.block] = chunk.values;
-    }
-    hw_descent_add_up(block, count);
-    return HAWSER_OK;
+    return hw_linear_sum_chunks(context, state, count, block->margins);
 }
 
 hawser_status hw_descent_make_products(hawser_context *context, hw_descent_block *block, const char *state,

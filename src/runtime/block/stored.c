@@ -14,6 +14,8 @@ enum {
     PUSHES_MOST = 64 /* of a block in progress, if no other limit applies */
 };
 
+#define NO_BUFFER UINT32_MAX
+
 /* A request to the store. */
 typedef struct hw_chunk_task {
     hw_worker *worker;
@@ -24,10 +26,17 @@ typedef struct hw_chunk_task {
     atomic_bool ended;
 } hw_chunk_task;
 
-/* All chunks of a state, read in one iteration. */
+/* A chunk that was requested or that is in memory. */
+typedef struct chunk_buffer {
+    hw_chunk_task task;
+    char *values;   /* as large as the largest chunk; NULL: not yet */
+    uint32_t block; /* that owns the chunk; UINT32_MAX: the buffer is free */
+} chunk_buffer;
+
+/* Chunks of a state, read in one iteration. A buffer gets another chunk when the unit asks for the next one. */
 typedef struct chunk_slot {
-    char *values; /* of the whole state */
-    hw_chunk_task *chunks;
+    chunk_buffer *buffers;
+    uint32_t *holders; /* by block: the buffer with its chunk, or NO_BUFFER */
     bool asked;
     uint64_t clock; /* for which they were requested */
 } chunk_slot;
@@ -42,13 +51,18 @@ typedef struct prefetch {
 struct hw_stored {
     uint32_t table;
     bool owned, ordered;
-    bool touched;  /* units of this phase read or update it */
-    bool turns;    /* units update it, so each clock is an iteration */
-    uint64_t turn; /* iterations before this phase */
-    uint64_t read; /* iterations in which this block has begun to read */
+    bool touched;         /* units of this phase read or update it */
+    bool turns;           /* units update it, so each clock is an iteration */
+    uint64_t turn;        /* iterations before this phase */
+    uint64_t read;        /* iterations in which this block has begun to read */
+    uint64_t prefetched;  /* likewise by a prefetch */
+    uint64_t *chunk_read; /* by block: likewise its chunk */
     chunk_slot slots[SLOTS];
-    bool *given;    /* the chunks that the running unit has */
-    bool all_asked; /* all chunks of this clock were requested, so that at its end only the own share is unread */
+    uint32_t buffers; /* of a slot */
+    hw_chunk_memory *memory;
+    size_t largest_chunk;           /* bytes */
+    bool *given;                    /* the chunks that the running unit got */
+    bool asked;                     /* a unit of this clock reads chunks */
     prefetch prefetches[SLOTS + 1]; /* those in progress, from `oldest` on, and the last one that was given */
     uint32_t oldest, waiting;
 };
@@ -61,6 +75,30 @@ bool hw_stored_ordered(const hawser_state *state)
 uint64_t hw_stored_turn(const hw_state_part *part)
 {
     return part->stored->turn;
+}
+
+/* Returns whether a block's share is read: the own share is in memory, and empty shares do not exist. */
+static bool is_read(const hw_worker *worker, const hw_state_part *part, uint32_t block, size_t *begin, size_t *end)
+{
+    hw_plan_range(worker->session->plan, part->state, block, begin, end);
+    return *begin < *end && !(part->stored->owned && block == worker->block);
+}
+
+/* Determines the number and the size of the buffers of a slot. */
+static void size_up(const hw_worker *worker, hw_state_part *part)
+{
+    hw_stored *stored = part->stored;
+    uint32_t chunks = 0;
+    size_t begin, end, size = hw_state_size(part->state);
+    for (uint32_t b = 0; b < worker->session->blocks; b++) {
+        if (!is_read(worker, part, b, &begin, &end))
+            continue;
+        chunks++;
+        stored->largest_chunk = (end - begin) * size > stored->largest_chunk ? (end - begin) * size : stored->largest_chunk;
+    }
+    stored->buffers = hw_plan_chunk_buffers(chunks, stored->largest_chunk);
+    if (stored->memory->buffers != 0 && stored->memory->buffers < stored->buffers)
+        stored->buffers = stored->memory->buffers;
 }
 
 hawser_status hw_stored_open(hw_worker *worker, hw_state_part *part, hawser_error *error)
@@ -76,7 +114,10 @@ hawser_status hw_stored_open(hw_worker *worker, hw_state_part *part, hawser_erro
     stored->owned = state->function == NULL;
     stored->ordered = hw_stored_ordered(state);
     stored->turn = stored->ordered ? 1 : 0;
+    stored->memory = &session->job->chunks;
     HAWSER_TRY(HW_NEW(&stored->given, session->blocks, "a stored state", error));
+    HAWSER_TRY(HW_NEW(&stored->chunk_read, session->blocks, "a stored state", error));
+    size_up(worker, part);
     if (!stored->owned)
         return HAWSER_OK;
     size_t size = hw_state_size(state);
@@ -87,19 +128,30 @@ hawser_status hw_stored_open(hw_worker *worker, hw_state_part *part, hawser_erro
     return HAWSER_OK;
 }
 
+static void free_slot(hw_stored *stored, chunk_slot *slot)
+{
+    for (uint32_t i = 0; slot->buffers != NULL && i < stored->buffers; i++) {
+        if (slot->buffers[i].values != NULL)
+            atomic_fetch_sub_explicit(&stored->memory->bytes, stored->largest_chunk, memory_order_relaxed);
+        free(slot->buffers[i].values);
+    }
+    free(slot->buffers);
+    free(slot->holders);
+    *slot = (chunk_slot){0};
+}
+
 void hw_stored_close(hw_stored *stored)
 {
     if (stored == NULL)
         return;
-    for (int s = 0; s < SLOTS; s++) {
-        free(stored->slots[s].values);
-        free(stored->slots[s].chunks);
-    }
+    for (int s = 0; s < SLOTS; s++)
+        free_slot(stored, &stored->slots[s]);
     for (int w = 0; w <= SLOTS; w++) {
         free(stored->prefetches[w].keys);
         free(stored->prefetches[w].values);
     }
     free(stored->given);
+    free(stored->chunk_read);
     free(stored);
 }
 
@@ -174,17 +226,18 @@ static hawser_request begin_task(hw_worker *worker, const hw_state_part *part, h
                             .user = task};
 }
 
-/* Makes a request a read of an iteration. A phase that only reads ends no iteration, so a later phase may read the same one, and a writer that has
- * seen the first read may be further by then. So a second read asks for the version of the first. */
-static void read_in(hw_stored *stored, hawser_request *request, uint64_t iteration)
+/* Makes a request a read of an iteration; `read`: iterations in which its numbers were read before. A second unit of a clock reads them again if
+ * they are no longer in memory. A phase that only reads ends no iteration, so a later phase may read the same one. A writer that has seen the first
+ * read may be further by then. So a second read asks for the version of the first. */
+static void read_in(const hw_stored *stored, hawser_request *request, uint64_t iteration, uint64_t read)
 {
     request->iteration = iteration;
-    request->reread = stored->ordered && iteration < stored->read;
+    request->reread = stored->ordered && iteration < read;
 }
 
-static void note_read(hw_stored *stored, uint64_t iteration)
+static void note_read(uint64_t *read, uint64_t iteration)
 {
-    stored->read = iteration < stored->read ? stored->read : iteration + 1;
+    *read = iteration < *read ? *read : iteration + 1;
 }
 
 /* Frees the pushes that have ended. */
@@ -256,57 +309,113 @@ static hawser_status push(hw_worker *worker, hw_state_part *part, const uint64_t
 
 /* ------------------------------------------------------------------------------------------------------------ chunks ---- */
 
-/* Returns whether a block's share is read: the own share is in memory, and empty shares do not exist. */
-static bool is_read(const hw_worker *worker, const hw_state_part *part, uint32_t block, size_t *begin, size_t *end)
-{
-    hw_plan_range(worker->session->plan, part->state, block, begin, end);
-    return *begin < *end && !(part->stored->owned && block == worker->block);
-}
-
-/* Requests all chunks, those of the next blocks first, so that not all requests go to one server at once. */
-static hawser_status ask(hw_worker *worker, hw_state_part *part, chunk_slot *slot, uint64_t clock, uint64_t iteration)
+static hawser_status open_slot(hw_worker *worker, const hw_stored *stored, chunk_slot *slot, uint64_t clock)
 {
     uint32_t blocks = worker->session->blocks;
-    uint64_t number;
-    size_t begin, end;
-    if (slot->chunks == NULL) {
-        HAWSER_TRY(HW_NEW(&slot->chunks, blocks, "chunks of a stored state", &worker->error));
-        HAWSER_TRY(HW_NEW(&slot->values, hw_state_bytes(part->state), "chunks of a stored state", &worker->error));
+    if (slot->buffers == NULL) {
+        HAWSER_TRY(HW_NEW(&slot->holders, blocks, "chunks of a stored state", &worker->error));
+        HAWSER_TRY(HW_NEW(&slot->buffers, stored->buffers, "chunks of a stored state", &worker->error));
     }
-    for (uint32_t i = 0; i < blocks; i++) /* a chunk that is not requested counts as ended */
-        slot->chunks[i] = (hw_chunk_task){.ended = true};
+    for (uint32_t b = 0; b < blocks; b++)
+        slot->holders[b] = NO_BUFFER;
+    for (uint32_t i = 0; i < stored->buffers; i++) {
+        slot->buffers[i].task = (hw_chunk_task){.ended = true};
+        slot->buffers[i].block = UINT32_MAX;
+    }
     slot->asked = true;
     slot->clock = clock;
-    for (uint32_t i = 1; i <= blocks; i++) {
-        uint32_t block = (worker->block + i) % blocks;
-        if (!is_read(worker, part, block, &begin, &end))
-            continue;
-        hw_chunk_task *task = &slot->chunks[block];
-        hawser_request request = begin_task(worker, part, task);
-        read_in(part->stored, &request, iteration);
-        request.first = begin;
-        request.last = end - 1;
-        request.count = end - begin;
-        request.out = slot->values + begin * hw_state_size(part->state);
-        hawser_status status = hawser_pull(worker->session->store, &request, &number, &worker->error);
-        if (status != HAWSER_OK) {
-            atomic_store_explicit(&task->ended, true, memory_order_relaxed);
-            return status;
-        }
-    }
-    note_read(part->stored, iteration);
     return HAWSER_OK;
 }
 
-static hawser_status drop(hw_worker *worker, chunk_slot *slot)
+/* Returns a buffer for another chunk; NO_BUFFER: none. given: the chunks that the unit got; NULL: it reads this slot later. */
+static uint32_t spare(const hw_stored *stored, const chunk_slot *slot, const bool *given)
 {
-    for (uint32_t b = 0; slot->asked && b < worker->session->blocks; b++)
-        HAWSER_TRY(wait_for(worker, &slot->chunks[b]));
+    for (uint32_t i = 0; i < stored->buffers; i++) {
+        uint32_t block = slot->buffers[i].block;
+        if (block == UINT32_MAX || (given != NULL && given[block]))
+            return i;
+    }
+    return NO_BUFFER;
+}
+
+static hawser_status open_buffer(hw_stored *stored, chunk_buffer *buffer, hawser_error *error)
+{
+    if (buffer->values != NULL)
+        return HAWSER_OK;
+    HAWSER_TRY(HW_NEW(&buffer->values, stored->largest_chunk, "chunks of a stored state", error));
+    uint64_t now = atomic_fetch_add_explicit(&stored->memory->bytes, stored->largest_chunk, memory_order_relaxed) +
+                   stored->largest_chunk;
+    uint64_t most = atomic_load_explicit(&stored->memory->most, memory_order_relaxed);
+    while (now > most && !atomic_compare_exchange_weak_explicit(&stored->memory->most, &most, now, memory_order_relaxed,
+                                                                memory_order_relaxed))
+        ;
+    return HAWSER_OK;
+}
+
+static hawser_status ask_one(hw_worker *worker, hw_state_part *part, chunk_slot *slot, uint32_t at, uint32_t block,
+                             uint64_t iteration)
+{
+    hw_stored *stored = part->stored;
+    chunk_buffer *buffer = &slot->buffers[at];
+    uint64_t number, read = stored->chunk_read[block];
+    size_t begin, end;
+    HAWSER_TRY(open_buffer(stored, buffer, &worker->error));
+    hw_plan_range(worker->session->plan, part->state, block, &begin, &end);
+    hawser_request request = begin_task(worker, part, &buffer->task);
+    read_in(stored, &request, iteration, stored->prefetched > read ? stored->prefetched : read);
+    request.first = begin;
+    request.last = end - 1;
+    request.count = end - begin;
+    request.out = buffer->values;
+    hawser_status status = hawser_pull(worker->session->store, &request, &number, &worker->error);
+    if (status != HAWSER_OK) { /* no task was started */
+        atomic_store_explicit(&buffer->task.ended, true, memory_order_relaxed);
+        return status;
+    }
+    if (buffer->block != UINT32_MAX)
+        slot->holders[buffer->block] = NO_BUFFER;
+    buffer->block = block;
+    slot->holders[block] = at;
+    note_read(&stored->chunk_read[block], iteration);
+    note_read(&stored->read, iteration);
+    return HAWSER_OK;
+}
+
+/* Requests chunks as far as buffers reach, those of the next blocks first, so that not all requests go to one server at once. */
+static hawser_status ask(hw_worker *worker, hw_state_part *part, chunk_slot *slot, const bool *given, uint64_t iteration)
+{
+    uint32_t blocks = worker->session->blocks;
+    size_t begin, end;
+    for (uint32_t i = 1; i <= blocks; i++) {
+        uint32_t block = (worker->block + i) % blocks;
+        if (slot->holders[block] != NO_BUFFER || (given != NULL && given[block]) ||
+            !is_read(worker, part, block, &begin, &end))
+            continue;
+        uint32_t at = spare(part->stored, slot, given);
+        if (at == NO_BUFFER)
+            return HAWSER_OK;
+        HAWSER_TRY(ask_one(worker, part, slot, at, block, iteration));
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status drop(hw_worker *worker, const hw_stored *stored, chunk_slot *slot)
+{
+    for (uint32_t i = 0; slot->asked && i < stored->buffers; i++)
+        HAWSER_TRY(wait_for(worker, &slot->buffers[i].task));
     slot->asked = false;
     return HAWSER_OK;
 }
 
-/* Finds the slot with this clock's chunks and requests them if necessary; under bounded delay those of the next clock, too. */
+/* Makes a slot that of a clock. What was requested for another clock is dropped. */
+static hawser_status turn_to(hw_worker *worker, const hw_stored *stored, chunk_slot *slot, uint64_t clock)
+{
+    if (slot->asked && slot->clock != clock)
+        HAWSER_TRY(drop(worker, stored, slot));
+    return slot->asked ? HAWSER_OK : open_slot(worker, stored, slot, clock);
+}
+
+/* Finds the slot with this clock's chunks and requests more of them; under bounded delay those of the next clock, too. */
 static hawser_status this_clocks(hw_worker *worker, hw_state_part *part, chunk_slot **out)
 {
     hw_stored *stored = part->stored;
@@ -314,17 +423,14 @@ static hawser_status this_clocks(hw_worker *worker, hw_state_part *part, chunk_s
     uint64_t iteration = stored->turn + (stored->turns ? worker->clock : 0);
     chunk_slot *now = &stored->slots[ahead ? worker->clock % SLOTS : 0],
                *later = &stored->slots[(worker->clock + 1) % SLOTS];
-    if (now->asked && now->clock != worker->clock)
-        HAWSER_TRY(drop(worker, now));
-    if (!now->asked)
-        HAWSER_TRY(ask(worker, part, now, worker->clock, iteration));
-    if (ahead && later->asked && later->clock != worker->clock + 1)
-        HAWSER_TRY(drop(worker, later));
-    if (ahead && !later->asked)
-        HAWSER_TRY(ask(worker, part, later, worker->clock + 1, iteration));
-    stored->all_asked = true;
+    stored->asked = true;
     *out = now;
-    return HAWSER_OK;
+    HAWSER_TRY(turn_to(worker, stored, now, worker->clock));
+    HAWSER_TRY(ask(worker, part, now, stored->given, iteration));
+    if (!ahead)
+        return HAWSER_OK;
+    HAWSER_TRY(turn_to(worker, stored, later, worker->clock + 1));
+    return ask(worker, part, later, NULL, iteration);
 }
 
 void hw_stored_begin_unit(hw_worker *worker)
@@ -354,7 +460,9 @@ static bool one_is_here(void *argument)
         if (stored->given[block] || begin == end)
             continue;
         s->found = UINT32_MAX;
-        if (!has_ended(&s->slot->chunks[block]))
+        uint32_t at = s->slot->holders[block];
+        bool own = stored->owned && block == s->worker->block;
+        if (!own && (at == NO_BUFFER || !has_ended(&s->slot->buffers[at].task)))
             continue;
         s->found = block;
         break;
@@ -371,14 +479,16 @@ hawser_status hw_stored_next(hw_worker *worker, hw_state_part *part, hawser_chun
     if (search.found == worker->session->blocks)
         return HAWSER_OK;
     size_t end;
-    HAWSER_TRY(outcome(worker, &slot->chunks[search.found]));
+    uint32_t at = slot->holders[search.found];
+    const void *values = part->work; /* the own share */
+    if (at != NO_BUFFER) {
+        HAWSER_TRY(outcome(worker, &slot->buffers[at].task));
+        values = slot->buffers[at].values;
+    }
     part->stored->given[search.found] = true;
     chunk->block = search.found;
     hw_plan_range(worker->session->plan, part->state, search.found, &chunk->first, &end);
     chunk->count = end - chunk->first;
-    const void *values = slot->values + chunk->first * hw_state_size(part->state);
-    if (part->stored->owned && search.found == worker->block)
-        values = part->work;
     chunk->values = part->state->type == HAWSER_F64 ? values : NULL;
     chunk->values_f32 = part->state->type == HAWSER_F32 ? values : NULL;
     chunk->values_i64 = part->state->type == HAWSER_I64 ? values : NULL;
@@ -398,8 +508,9 @@ hawser_status hw_stored_prefetch(hw_worker *worker, hw_state_part *part, const u
     HAWSER_TRY(HW_GROW(&slot->values, &slot->byte_capacity, (count + 1) * hw_state_size(part->state), "prefetched numbers",
                        &worker->error));
     hawser_request request = begin_task(worker, part, &slot->task);
-    read_in(stored, &request, request.iteration);
-    note_read(stored, request.iteration);
+    read_in(stored, &request, request.iteration, stored->read);
+    note_read(&stored->read, request.iteration);
+    note_read(&stored->prefetched, request.iteration);
     request.count = count;
     request.out = slot->values;
     request.first = first;
@@ -482,12 +593,22 @@ void hw_stored_begin_phase(hw_worker *worker)
     }
 }
 
+/* Returns whether each chunk was read in an iteration, so that at its end only the own share is unread. */
+static bool all_read(const hw_worker *worker, const hw_state_part *part, uint64_t iteration)
+{
+    size_t begin, end;
+    for (uint32_t b = 0; b < worker->session->blocks; b++)
+        if (part->stored->chunk_read[b] <= iteration && is_read(worker, part, b, &begin, &end))
+            return false;
+    return true;
+}
+
 /* Ends the reads of an iteration on an ordered state: what was not read counts as read, else its writers would wait without end. */
 static hawser_status end_reads(hw_worker *worker, hw_state_part *part, uint64_t iteration)
 {
     const hw_stored *stored = part->stored;
     size_t first = 0, last = hw_state_count(part->state) - 1;
-    if (stored->all_asked) {
+    if (all_read(worker, part, iteration)) {
         if (part->count == 0)
             return HAWSER_OK;
         first = part->begin;
@@ -515,21 +636,22 @@ static hawser_status end_clock_of(hw_worker *worker, hw_state_part *part, bool e
 {
     hw_stored *stored = part->stored;
     uint64_t iteration = stored->turn + worker->clock;
-    bool read = stored->all_asked;
+    bool read = stored->asked;
     if (worker->policy.kind == HW_POLICY_BSP || worker->policy.kind == HW_POLICY_CENTRIC)
         HAWSER_TRY(drop_prefetches(worker, part));
     for (int s = 0; s < SLOTS; s++)
         if (stored->slots[s].clock == worker->clock)
-            HAWSER_TRY(drop(worker, &stored->slots[s]));
+            HAWSER_TRY(drop(worker, stored, &stored->slots[s]));
     if (stored->turns && stored->ordered)
         HAWSER_TRY(end_reads(worker, part, iteration));
-    stored->all_asked = false;
+    stored->asked = false;
     if (stored->turns && stored->owned && part->count > 0 && !empty)
         HAWSER_TRY(push_share(worker, part));
     /* Without a barrier a chunk may be requested once the own one was sent: the store replies when it may be read. */
-    if (stored->turns && read && worker->policy.kind == HW_POLICY_CENTRIC)
-        return ask(worker, part, &stored->slots[0], worker->clock + 1, iteration + 1);
-    return HAWSER_OK;
+    if (!stored->turns || !read || worker->policy.kind != HW_POLICY_CENTRIC)
+        return HAWSER_OK;
+    HAWSER_TRY(turn_to(worker, stored, &stored->slots[0], worker->clock + 1));
+    return ask(worker, part, &stored->slots[0], NULL, iteration + 1);
 }
 
 hawser_status hw_stored_end_clock(hw_worker *worker, bool empty)
@@ -553,8 +675,10 @@ hawser_status hw_stored_end_phase(hw_worker *worker)
         if (part->stored == NULL || !part->stored->touched)
             continue;
         HAWSER_TRY(drop_prefetches(worker, part));
-        for (int s = 0; s < SLOTS; s++)
-            HAWSER_TRY(drop(worker, &part->stored->slots[s]));
+        for (int s = 0; s < SLOTS; s++) {
+            HAWSER_TRY(drop(worker, part->stored, &part->stored->slots[s]));
+            free_slot(part->stored, &part->stored->slots[s]);
+        }
         if (part->stored->turns)
             part->stored->turn += worker->clock;
     }

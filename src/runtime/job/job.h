@@ -20,6 +20,12 @@ typedef struct hw_scratch_drops {
     _Atomic uint64_t count;      /* of the drops so far */
 } hw_scratch_drops;
 
+/* Memory of the chunks that this node's blocks have in memory or have requested (hawser_next_chunk). */
+typedef struct hw_chunk_memory {
+    uint32_t buffers; /* tests: of a block and a state in one clock; 0: as many as the plan says */
+    _Atomic uint64_t bytes, most;
+} hw_chunk_memory;
+
 struct hawser_job {
     hawser_options *own_options; /* if it was opened from argv */
     const hawser_options *options;
@@ -46,6 +52,7 @@ struct hawser_job {
     uint64_t fiber_seed;
     hw_chooser chooser;
     hw_scratch_drops drops;
+    hw_chunk_memory chunks;
     atomic_bool interrupted;
     _Atomic uint64_t asked;    /* hw_asked of the node that was asked to end first; 0: none */
     _Atomic double stopped_at; /* hw_seconds() when a signal or time limit asked the last run to end; 0: none did */
