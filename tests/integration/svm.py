@@ -152,6 +152,19 @@ def check_bits():
         assert one == bits(*case, nodes=2 + k % 2), case
 
 
+def check_joint():
+    """Blocks that solve the dual jointly get the bits of one block, however the problems are shared; auto does so if the data are wide."""
+    Problem(4, 40).write()
+    for file, loss, words in (("three.csv", "hinge", ("--weights", "w")), ("three.svm", "squared-hinge", ()), ("y.svm", "epsilon", ("--weights", "w"))):
+        case = (file, "--loss", loss, "--C", "0.1", "--max-iterations", "30") + words
+        case += ("--target", "t") if file.endswith(".csv") else ()
+        one = bits(*case, "--solver", "dual", "--workers", "1")
+        assert one == bits(*case, "--solver", "joint", "--workers", "5" if loss == "hinge" else "2", "--check"), case
+        assert loss != "hinge" or one == bits(*case, "--solver", "joint", "--workers", "4", nodes=3), case
+    Problem(6, 12, 20).write()
+    assert bits("three.svm", "--workers", "1") == bits("three.svm", "--workers", "3")
+
+
 def check_start():
     """A model is the start of a training with other losses, and its own result at once."""
     Problem(8, 50).write()
@@ -244,6 +257,7 @@ def check_refusals():
     refused("train", "svm", "two.csv", "--target", "t", "--offset", "w", text="--offset")
     command.run(*data, "-q", "-o", "m", "--C", "0.1")
     refused(*data, "--init", "m", "--solver", "dual", text="--init: --solver dual")
+    refused(*data, "--init", "m", "--solver", "joint", "--workers", "2", text="--init: --solver dual")
     refused("train", "svm", "two.svm", "--loss", "epsilon", "--init", "m", text="--init: the model has 2 classes")
     refused(*data, "--loss", "epsilon", text="the target has words", code=3)
     refused("evaluate", "m", "two.csv", "--threshold", "0.3", text="--threshold")
@@ -302,4 +316,5 @@ if __name__ == "__main__":
         check_start()
         check_optimum()
         check_bits()
+        check_joint()
         check_scikit()

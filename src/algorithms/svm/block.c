@@ -14,15 +14,21 @@ uint64_t hw_svm_block_bytes(const hw_svm *svm, uint64_t rows)
     return rows * 8 * (problems + 4) + width * 8 * (3 * problems + 1) + problems * sizeof(hw_svm_memory);
 }
 
+/* Returns the number of rows that the block works on. */
+static size_t rows_of(const hw_svm_block *b)
+{
+    return b->svm->joint && b->problems > 0 ? b->svm->X->rows : b->X.rows;
+}
+
 static bool new_dual(hw_svm_block *b)
 {
-    size_t n = b->X.rows, k = b->svm->problems, all = k * b->width;
-    b->beta = calloc(n * k + 1, sizeof *b->beta);
-    b->w = calloc(all, sizeof *b->w);
+    size_t n = rows_of(b), all = b->svm->problems * b->width;
+    b->beta = calloc(n * b->problems + 1, sizeof *b->beta);
+    b->w = calloc(b->problems * b->width + 1, sizeof *b->w);
     b->best = calloc(all, sizeof *b->best);
     b->margins = calloc(n + 1, sizeof *b->margins);
     b->view = calloc(b->width, sizeof *b->view);
-    b->reduced = calloc(all, sizeof *b->reduced);
+    b->reduced = calloc(hw_svm_dual_reduces(b->svm), sizeof *b->reduced);
     b->order = calloc(n + 1, sizeof *b->order);
     b->active = calloc(n + 1, sizeof *b->active);
     return b->beta != NULL && b->w != NULL && b->best != NULL && b->margins != NULL && b->view != NULL &&
@@ -52,7 +58,7 @@ static bool new_primal(hw_svm_block *b)
 
 static hawser_status new_memory(hw_svm_block *b, hawser_error *error)
 {
-    size_t n = b->X.rows, k = b->svm->problems;
+    size_t n = rows_of(b), k = b->svm->problems;
     b->memory = calloc(k, sizeof *b->memory);
     b->squares = calloc(n + 1, sizeof *b->squares);
     bool made = b->svm->primal ? new_primal(b) : new_dual(b);
@@ -77,11 +83,13 @@ static hawser_status check_rows(const hw_svm_block *b, hawser_error *error)
     return HAWSER_OK;
 }
 
-static hawser_status make(hw_svm_block *b, const hw_svm *svm, const hawser_matrix *X, hawser_error *error)
+static hawser_status make(hw_svm_block *b, const hw_svm *svm, const hawser_matrix *X, uint32_t block, hawser_error *error)
 {
     b->svm = svm;
     b->X = *X;
     b->width = X->cols + 1;
+    b->first = svm->joint ? hw_svm_first(svm, block) : 0;
+    b->problems = svm->joint ? hw_svm_first(svm, block + 1) - b->first : svm->problems;
     HAWSER_TRY(hawser_dataset_beside(svm->data, X->first, X->rows, &b->beside, error));
     HAWSER_TRY(new_memory(b, error));
     hawser_row_squares(X, b->squares);
@@ -94,9 +102,17 @@ hawser_status hw_svm_block_open(hawser_context *context, hw_svm_block **block)
     *block = hawser_scratch(context);
     if ((*block)->svm != NULL)
         return HAWSER_OK;
-    if (make(*block, hawser_user(context), hawser_data_view(context, "X"), &error) != HAWSER_OK)
+    if (make(*block, hawser_user(context), hawser_data_view(context, "X"), hawser_block(context), &error) != HAWSER_OK)
         return hawser_unit_fail(context, error.status, "%s", error.text);
     return HAWSER_OK;
+}
+
+void hw_svm_copy_release(hw_svm_copy *copy)
+{
+    void *all[] = {copy->offsets, copy->indices, copy->values, copy->target, copy->weights};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        free(all[k]);
+    *copy = (hw_svm_copy){0};
 }
 
 void hw_svm_block_release(void *scratch)
@@ -109,6 +125,7 @@ void hw_svm_block_release(void *scratch)
                    q->reduced, q->lines, q->open,     q->running,   q->best,        q->centres};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         free(all[k]);
+    hw_svm_copy_release(&b->copy);
 }
 
 void hw_svm_block_visit(hawser_record *record, hawser_context *context)
@@ -131,7 +148,7 @@ void hw_svm_block_visit(hawser_record *record, hawser_context *context)
         hawser_record_bytes(record, b->primal.squares, b->width * sizeof *b->primal.squares);
         return;
     }
-    hawser_record_bytes(record, b->beta, k * b->X.rows * sizeof *b->beta);
-    hawser_record_bytes(record, b->w, all * sizeof *b->w);
+    hawser_record_bytes(record, b->beta, b->problems * rows_of(b) * sizeof *b->beta);
+    hawser_record_bytes(record, b->w, b->problems * b->width * sizeof *b->w);
     hawser_record_bytes(record, b->best, all * sizeof *b->best);
 }

@@ -17,7 +17,10 @@ typedef struct hw_svm_memory {
     bool stuck;       /* primal: no smaller gap was found */
 } hw_svm_memory;
 
-enum { HW_SVM_TILE = 128 }; /* rows that are multiplied at a time */
+enum {
+    HW_SVM_TILE = 128,      /* rows that are multiplied at a time */
+    HW_SVM_PIECE = 1 << 15, /* numbers of the other blocks that are gathered at a time */
+};
 
 /* What conjugate gradients and the line search keep of one problem during a step. */
 typedef struct hw_svm_line {
@@ -48,38 +51,81 @@ typedef struct hw_svm_primal {
     size_t *running; /* those of them whose step is still being computed */
 } hw_svm_primal;
 
+/* A copy of the rows of all blocks, where the dual is solved jointly. */
+typedef struct hw_svm_copy {
+    uint64_t *offsets;
+    uint32_t *indices;
+    double *values, *target, *weights;
+} hw_svm_copy;
+
 typedef struct hw_svm_block {
     const hw_svm *svm; /* NULL: nothing is made yet */
-    hawser_matrix X;
+    hawser_matrix X;   /* the block's rows, or its copy of all rows */
     hawser_beside beside;
-    size_t width; /* numbers of a model: the coefficients, then the intercept */
+    size_t width;           /* numbers of a model: the coefficients, then the intercept */
+    size_t first, problems; /* the problems that the block solves; all, or its share if the dual is solved jointly */
     /* Remembered. */
     uint64_t iteration;
     double scale;          /* mean of the rows' squared norms */
     hw_svm_memory *memory; /* by problem */
-    double *beta;          /* by problem, then by row */
-    double *w;             /* by problem, `width` numbers: sum_i beta_i x_i over all rows; the last one is not used */
-    double *best;          /* likewise: the models of memory->high */
+    double *beta;          /* by problem of the block, then by row */
+    double *w;             /* likewise, `width` numbers: sum_i beta_i x_i over all rows; the last one is not used */
+    double *best;          /* by problem, `width` numbers: the models of memory->high */
     /* Caches. */
     double *squares; /* of the rows */
     double *margins; /* of the rows, without an intercept */
     double *view;    /* one model */
     double *reduced;
     size_t *order, *active; /* rows in the order of a pass; those that may move */
-    hw_svm_primal primal;   /* instead of the arrays above except `memory` and `squares`, if svm->primal */
+    hw_svm_copy copy;
+    hw_svm_primal primal; /* instead of the arrays above except `memory` and `squares`, if svm->primal */
 } hw_svm_block;
 
 /* Makes the block if it has not been made, or has been dropped since. */
 hawser_status hw_svm_block_open(hawser_context *context, hw_svm_block **block) HAWSER_MUST_USE;
 void hw_svm_block_release(void *block);
+void hw_svm_copy_release(hw_svm_copy *copy);
 void hw_svm_block_visit(hawser_record *record, hawser_context *context);
 /* Estimates its bytes for `rows` of X. */
 uint64_t hw_svm_block_bytes(const hw_svm *svm, uint64_t rows);
+
+/* Returns the first problem of a block that solves some of them. */
+static inline size_t hw_svm_first(const hw_svm *svm, uint32_t block)
+{
+    return ((uint64_t)block * svm->problems + svm->blocks - 1) / svm->blocks;
+}
+
+/* Returns whether the block solves a problem. */
+static inline bool hw_svm_has(const hw_svm_block *block, size_t problem)
+{
+    return problem >= block->first && problem - block->first < block->problems;
+}
+
+/* Combines numbers of all blocks, unless each block has all rows. */
+static inline hawser_status hw_svm_combine(hawser_context *context, const hw_svm_block *block, double *values, size_t count,
+                                           hawser_combine_by by)
+{
+    return block->svm->joint ? HAWSER_OK : hawser_allreduce(context, values, count, by);
+}
+
+/* Returns the dual variables of one of the block's problems. */
+static inline double *hw_svm_dual(const hw_svm_block *block, size_t problem)
+{
+    return block->beta + (problem - block->first) * block->X.rows;
+}
 
 /* Returns the most numbers that the primal reduces at a time. */
 static inline size_t hw_svm_primal_reduces(const hw_svm *svm)
 {
     return svm->problems * (2 * (svm->X->cols + 1) + 6);
+}
+
+/* Returns the most numbers that the dual reduces at a time for the problems of a block, and to gather rows and models. */
+static inline size_t hw_svm_dual_reduces(const hw_svm *svm)
+{
+    size_t width = svm->X->cols + 1, problems = svm->joint ? (svm->problems + svm->blocks - 1) / svm->blocks : svm->problems;
+    size_t own = problems * width, least = svm->joint ? (width + 2 > HW_SVM_PIECE ? width + 2 : HW_SVM_PIECE) : 0;
+    return own > least ? own : least;
 }
 
 /* Returns the example weight of a row of the block. */

@@ -33,7 +33,7 @@ static hawser_status span(hawser_context *context, const hw_svm_block *b, size_t
                 ends[1] = fmax(ends[1], kinks[s]);
             }
     }
-    HAWSER_TRY(hawser_allreduce(context, ends, 2, HAWSER_MAX));
+    HAWSER_TRY(hw_svm_combine(context, b, ends, 2, HAWSER_MAX));
     *low = -ends[0];
     *high = ends[1];
     return HAWSER_OK;
@@ -115,7 +115,7 @@ hawser_status hw_svm_intercept(hawser_context *context, const hw_svm_block *b, s
         *intercept = 0.0;
     for (size_t round = 0; round < ROUNDS && high - low > 1e-15 * fmax(fabs(low), fabs(high)); round++) {
         add_bins(b, problem, low, high, sums);
-        HAWSER_TRY(hawser_allreduce(context, sums, HW_SVM_INTERCEPT_REDUCES, HAWSER_SUM));
+        HAWSER_TRY(hw_svm_combine(context, b, sums, HW_SVM_INTERCEPT_REDUCES, HAWSER_SUM));
         if (narrow(b->svm, sums, &low, &high, intercept))
             break;
     }

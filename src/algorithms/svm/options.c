@@ -10,9 +10,11 @@ const hawser_option hw_svm_rows[] = {
      NULL, 0},
     {"epsilon", HAWSER_NUMBER, "0.1", "[0,inf)", "E", "regression: errors up to E cost nothing", NULL, 0},
     {"intercept", HAWSER_FLAG, "yes", NULL, NULL, "Fit an intercept, without a penalty", NULL, 0},
-    {"solver", HAWSER_WORD, "auto", "auto|primal|dual", "NAME",
+    {"solver", HAWSER_WORD, "auto", "auto|primal|dual|joint", "NAME",
      "primal: Newton's method, in about as many iterations with many workers as with one; dual: by coordinates, slow with "
-     "many workers; auto: dual for one worker with at most two rows per column, else primal",
+     "many workers; joint: the dual, each class by one worker, which has a copy of all rows; auto: joint for data with at "
+     "most "
+     "two rows per column and 2^26 stored numbers, else primal",
      "Solver", 0},
     {"tol", HAWSER_NUMBER, "1e-4", "[0,inf)", "TOL",
      "end when the duality gap is at most TOL times the objective, for each class", NULL, 0},

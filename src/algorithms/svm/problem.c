@@ -8,14 +8,16 @@
 #include "algorithms/model/labels.h"
 #include "algorithms/svm/fitted.h"
 
+enum { JOINT_MOST = 1 << 26 }; /* stored numbers of the data that `auto` solves jointly */
+
 static hawser_status check_options(const hw_svm *svm, const hawser_training_input *input, hawser_sync sync,
                                    hawser_error *error)
 {
     const hawser_options *options = input->options;
     if (input->init != NULL && !svm->primal)
-        return hawser_fail(
-            error, HAWSER_BAD_OPTION,
-            "--init: --solver dual starts from numbers of its rows, which a model has not; leave one of them out");
+        return hawser_fail(error, HAWSER_BAD_OPTION,
+                           "--init: --solver dual and joint start from numbers of the rows, which a model does not have; "
+                           "leave one of them out");
     HAWSER_TRY(hw_exact_options(options, sync, svm->blocks, "a support vector machine", error));
     if (hw_option_given(options, "epsilon") && !svm->regression)
         return hawser_fail(error, HAWSER_BAD_OPTION,
@@ -23,15 +25,16 @@ static hawser_status check_options(const hw_svm *svm, const hawser_training_inpu
     return HAWSER_OK;
 }
 
-/* Chooses the solver, and limits the number of blocks. A block of at most twice as many rows as columns solves the dual sooner, but not from a
- * model. The dual takes more iterations with more blocks. */
+/* Chooses the solver, and limits the number of blocks. Data of at most twice as many rows as columns solve the dual sooner, but not from a
+ * model. The dual takes more iterations with more blocks, unless it is solved jointly. */
 static void choose(hw_svm *svm, hawser_job *job, const char *solver)
 {
-    bool wide = svm->init == NULL && svm->X->rows / 2 <= svm->X->cols, dual = strcmp(solver, "dual") == 0;
-    svm->primal = !dual && (strcmp(solver, "primal") == 0 || !wide);
+    bool wide = svm->init == NULL && svm->X->rows / 2 <= svm->X->cols, chosen = strcmp(solver, "auto") == 0;
+    svm->primal = strcmp(solver, "primal") == 0 || (chosen && !wide);
     hawser_job_fit(job, svm->X->stored * (svm->primal ? 4 : 1), svm->primal ? 1 << 20 : 1 << 28);
     svm->blocks = hawser_job_workers(job);
-    svm->primal = svm->primal || (!dual && svm->blocks > 1);
+    svm->primal = svm->primal || (chosen && svm->blocks > 1 && svm->X->stored > JOINT_MOST);
+    svm->joint = svm->blocks > 1 && (strcmp(solver, "joint") == 0 || (chosen && !svm->primal));
 }
 
 hawser_status hw_svm_new(hw_svm *svm, hawser_job *job, const hawser_training_input *input, hawser_error *error)

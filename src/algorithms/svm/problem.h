@@ -24,6 +24,7 @@ typedef struct hw_svm {
     uint64_t iterations, seed;
     bool regression, squared, intercept;
     bool primal;    /* solve the primal by Newton's method */
+    bool joint;     /* solve the dual of each problem by one block, on all rows */
     double *labels; /* of the classes, ascending */
     const hawser_model *init;
     double *given;  /* the numbers of `init`, a row per column and one for the intercepts, or NULL */

@@ -1,8 +1,9 @@
 /*
  * svm.c - linear support vector machines by rows, for classes and for regression.
  *
- * Rows are split over the blocks. From the dual, every block improves the dual variables of its rows in each clock. From the primal, each clock is
- * a step of Newton's method. Sums over the blocks are in canonical order, so that every block has the same coefficients. Each block writes its share of the state "models".
+ * Rows are split over the blocks. From the dual, every block improves the dual variables of its rows in each clock, or, jointly, those of its
+ * problems. From the primal, each clock is a step of Newton's method. Sums over the blocks are in canonical order, so that every block has the
+ * same coefficients. Each block writes its share of the state "models".
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 
 #include "algorithms/list.h"
 #include "algorithms/svm/block.h"
+#include "algorithms/svm/joint.h"
 #include "algorithms/svm/model.h"
 #include "algorithms/svm/options.h"
 #include "algorithms/svm/primal.h"
@@ -28,7 +30,16 @@ static hawser_operator *reducing(hawser_operator *unit, const hw_svm *svm)
     return unit;
 }
 
-static hawser_program *build(hw_svm *svm)
+/* Adds to the plan the memory that the blocks take besides states and data. */
+static void expect(hawser_program *p, const hw_svm *svm, uint32_t nodes)
+{
+    uint64_t rows = svm->X->rows / svm->blocks + 1, block = hw_svm_block_bytes(svm, rows), node = 0;
+    if (svm->joint)
+        node = hw_svm_joint_copies(svm, nodes) * (hw_svm_joint_bytes(svm) + hw_svm_block_bytes(svm, svm->X->rows) - block);
+    hawser_scratch_expect(p, block, node);
+}
+
+static hawser_program *build(hw_svm *svm, const hawser_job *job)
 {
     static const char *const metrics[] = {"objective", "gap", "iterations", "ended"};
     hawser_program *p = hawser_program_new("svm", svm);
@@ -36,7 +47,7 @@ static hawser_program *build(hw_svm *svm)
         hawser_metric_declare(p, metrics[k], HAWSER_LAST);
     hawser_scratch_size(p, sizeof(hw_svm_block), hw_svm_block_release);
     hawser_scratch_record(p, hw_svm_block_visit);
-    hawser_scratch_expect(p, hw_svm_block_bytes(svm, svm->X->rows / svm->blocks + 1), 0);
+    expect(p, svm, hawser_job_nodes(job));
     hawser_operator *root = hawser_root(p);
     hawser_state *X = hawser_data_state(p, "X", svm->X, HAWSER_BY_ROW);
     hawser_state *models = hawser_partitioned_state(p, "models", svm->problems * (svm->X->cols + 1), NULL, NULL);
@@ -57,7 +68,7 @@ static hawser_status plan(const hawser_algorithm *algorithm, hawser_job *job, co
     if (status == HAWSER_OK)
         status = hw_svm_classify(&svm, job, error);
     if (status == HAWSER_OK) {
-        hawser_program *program = build(&svm);
+        hawser_program *program = build(&svm, job);
         status = hawser_plan_print(job, program, physical, dot, out, error);
         hawser_program_free(program);
     }
@@ -104,7 +115,7 @@ static hawser_status fill(const hw_svm *svm, const hawser_training_input *input,
 static hawser_status run(hw_svm *svm, hawser_job *job, const hawser_training_input *input, hawser_training *training,
                          hawser_error *error)
 {
-    hawser_program *program = build(svm);
+    hawser_program *program = build(svm, job);
     hawser_observe(job, input->observer, input->observer_user);
     hawser_status status = hawser_run_program(job, program, &training->run, error);
     hawser_program_free(program);

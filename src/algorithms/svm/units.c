@@ -11,16 +11,17 @@
 
 #include "algorithms/svm/block.h"
 #include "algorithms/svm/intercept.h"
+#include "algorithms/svm/joint.h"
 #include "hawser/row_kernels.h"
 
 enum { PASSES = 10 }; /* of a block over its rows in an iteration */
 
 size_t hw_svm_reduces(const hw_svm *svm)
 {
-    size_t models = svm->problems * (svm->X->cols + 1);
+    size_t dual = hw_svm_dual_reduces(svm);
     if (svm->primal)
         return hw_svm_primal_reduces(svm);
-    return models > HW_SVM_INTERCEPT_REDUCES ? models : HW_SVM_INTERCEPT_REDUCES;
+    return dual > HW_SVM_INTERCEPT_REDUCES ? dual : HW_SVM_INTERCEPT_REDUCES;
 }
 
 hawser_status hw_svm_prepare(hawser_context *context)
@@ -28,12 +29,16 @@ hawser_status hw_svm_prepare(hawser_context *context)
     hw_svm_block *b;
     HAWSER_TRY(hw_svm_block_open(context, &b));
     double sums[2] = {0.0, 0.0};
+    if (b->svm->joint)
+        HAWSER_TRY(hw_svm_gather(context, b));
+    if (b->problems == 0)
+        return HAWSER_OK;
     for (size_t i = 0; i < b->X.rows; i++)
         if (hw_svm_weight(b, i) > 0.0) {
             sums[0] += b->squares[i];
             sums[1] += 1.0;
         }
-    HAWSER_TRY(hawser_allreduce(context, sums, 2, HAWSER_SUM));
+    HAWSER_TRY(hw_svm_combine(context, b, sums, 2, HAWSER_SUM));
     if (sums[1] == 0.0)
         return hawser_unit_fail(context, HAWSER_BAD_INPUT, "all example weights are 0: no row counts");
     b->scale = sums[0] > 0.0 ? sums[0] / sums[1] : 1.0;
@@ -76,6 +81,12 @@ static double best_beta(const hw_svm_row *row, double epsilon, double beta, doub
     return fmin(row->high, fmax(row->low, to));
 }
 
+/* Returns how many blocks move the same model together. */
+static double together_of(const hw_svm *svm)
+{
+    return svm->joint ? 1.0 : svm->blocks;
+}
+
 /* The move of a block in one problem. */
 typedef struct turn {
     hw_svm_block *b;
@@ -89,7 +100,7 @@ static bool visit(turn *t, size_t i)
     hw_svm_block *b = t->b;
     const hw_svm *svm = b->svm;
     const hw_svm_memory *m = &b->memory[t->problem];
-    double together = svm->blocks, bias = svm->intercept ? b->scale : 0.0;
+    double together = together_of(svm), bias = svm->intercept ? b->scale : 0.0;
     if (!(hw_svm_weight(b, i) > 0.0))
         return false;
     hw_svm_row row = hw_svm_row_at(b, t->problem, i);
@@ -107,8 +118,8 @@ static bool visit(turn *t, size_t i)
 /* Passes over the block's rows, then again over those that may move, and stores the change of w, then of the sum of beta, in `delta`. */
 static void pass(hw_svm_block *b, size_t problem, double *delta)
 {
-    const double *w = b->w + problem * b->width;
-    turn t = {.b = b, .problem = problem, .beta = b->beta + problem * b->X.rows};
+    const double *w = b->w + (problem - b->first) * b->width;
+    turn t = {.b = b, .problem = problem, .beta = hw_svm_dual(b, problem)};
     size_t count = b->X.rows;
     memcpy(b->view, w, b->width * sizeof *b->view);
     memcpy(b->active, b->order, count * sizeof *b->active);
@@ -120,26 +131,25 @@ static void pass(hw_svm_block *b, size_t problem, double *delta)
         count = kept;
     }
     for (size_t j = 0; j + 1 < b->width; j++)
-        delta[j] = (b->view[j] - w[j]) / b->svm->blocks;
+        delta[j] = (b->view[j] - w[j]) / together_of(b->svm);
     delta[b->width - 1] = t.sum;
 }
 
 static hawser_status pass_all(hawser_context *context, hw_svm_block *b)
 {
-    const hw_svm *svm = b->svm;
     size_t width = b->width;
     draw_order(b);
-    memset(b->reduced, 0, svm->problems * width * sizeof *b->reduced);
-    for (size_t p = 0; p < svm->problems; p++)
-        if (!b->memory[p].done)
-            pass(b, p, b->reduced + p * width);
-    HAWSER_TRY(hawser_allreduce(context, b->reduced, svm->problems * width, HAWSER_SUM));
-    for (size_t p = 0; p < svm->problems; p++) {
-        hw_svm_memory *m = &b->memory[p];
+    memset(b->reduced, 0, b->problems * width * sizeof *b->reduced);
+    for (size_t s = 0; s < b->problems; s++)
+        if (!b->memory[b->first + s].done)
+            pass(b, b->first + s, b->reduced + s * width);
+    HAWSER_TRY(hw_svm_combine(context, b, b->reduced, b->problems * width, HAWSER_SUM));
+    for (size_t s = 0; s < b->problems; s++) {
+        hw_svm_memory *m = &b->memory[b->first + s];
         for (size_t j = 0; j + 1 < width; j++)
-            b->w[p * width + j] += b->reduced[p * width + j];
-        m->sum += b->reduced[p * width + width - 1];
-        if (svm->intercept && !m->done)
+            b->w[s * width + j] += b->reduced[s * width + j];
+        m->sum += b->reduced[s * width + width - 1];
+        if (b->svm->intercept && !m->done)
             m->centre += b->scale * m->sum;
     }
     b->iteration++;
@@ -151,14 +161,14 @@ static hawser_status pass_all(hawser_context *context, hw_svm_block *b)
 /* Finds the factors of the negative and of the positive beta that make their sum zero. */
 static hawser_status balance(hawser_context *context, const hw_svm_block *b, size_t problem, double factor[2])
 {
-    const double *beta = b->beta + problem * b->X.rows;
+    const double *beta = hw_svm_dual(b, problem);
     double sides[2] = {0.0, 0.0};
     factor[0] = factor[1] = 1.0;
     if (!b->svm->intercept)
         return HAWSER_OK;
     for (size_t i = 0; i < b->X.rows; i++)
         sides[beta[i] > 0.0] += fabs(beta[i]);
-    HAWSER_TRY(hawser_allreduce(context, sides, 2, HAWSER_SUM));
+    HAWSER_TRY(hw_svm_combine(context, b, sides, 2, HAWSER_SUM));
     size_t heavier = sides[1] > sides[0];
     if (sides[heavier] > 0.0)
         factor[heavier] = sides[!heavier] / sides[heavier];
@@ -168,14 +178,14 @@ static hawser_status balance(hawser_context *context, const hw_svm_block *b, siz
 /* Stores the primal and the dual objective, for the model of the balanced beta, which is stored in block->view. */
 static hawser_status objectives(hawser_context *context, hw_svm_block *b, size_t problem, double values[2])
 {
-    const double *beta = b->beta + problem * b->X.rows;
+    const double *beta = hw_svm_dual(b, problem);
     double factor[2], *view = b->view, *intercept = &view[b->width - 1];
     HAWSER_TRY(balance(context, b, problem, factor));
     memset(view, 0, b->width * sizeof *view);
     for (size_t i = 0; i < b->X.rows; i++)
         if (beta[i] != 0.0)
             hawser_row_axpy(&b->X, i, beta[i] * factor[beta[i] > 0.0], view);
-    HAWSER_TRY(hawser_allreduce(context, view, b->width, HAWSER_SUM));
+    HAWSER_TRY(hw_svm_combine(context, b, view, b->width, HAWSER_SUM));
     for (size_t i = 0; i < b->X.rows; i++)
         b->margins[i] = hawser_row_dot(&b->X, i, view);
     if (b->svm->intercept)
@@ -189,7 +199,7 @@ static hawser_status objectives(hawser_context *context, hw_svm_block *b, size_t
         values[0] += row.c * hw_svm_loss(b->svm, &row, b->margins[i] + *intercept);
         values[1] += own * row.y - b->svm->epsilon * fabs(own) - 0.5 * row.h * own * own;
     }
-    HAWSER_TRY(hawser_allreduce(context, values, 2, HAWSER_SUM));
+    HAWSER_TRY(hw_svm_combine(context, b, values, 2, HAWSER_SUM));
     double half = 0.5 * hawser_dot(b->width - 1, view, view, NULL);
     values[0] += half;
     values[1] -= half;
@@ -206,7 +216,6 @@ static hawser_status certify(hawser_context *context, hw_svm_block *b, size_t pr
         m->high = values[0];
         memcpy(b->best + problem * b->width, b->view, b->width * sizeof *b->view);
     }
-    m->done = m->high - m->low <= b->svm->tolerance * m->high;
     return HAWSER_OK;
 }
 
@@ -220,9 +229,15 @@ static void write_share(hawser_context *context, const hw_svm_block *b)
 
 static hawser_status certify_all(hawser_context *context, hw_svm_block *b)
 {
-    for (size_t p = 0; p < b->svm->problems; p++)
+    for (size_t p = b->first; p < b->first + b->problems; p++)
         if (!b->memory[p].done)
             HAWSER_TRY(certify(context, b, p));
+    if (b->svm->joint)
+        HAWSER_TRY(hw_svm_exchange(context, b));
+    for (size_t p = 0; p < b->svm->problems; p++) {
+        hw_svm_memory *m = &b->memory[p];
+        m->done = m->done || m->high - m->low <= b->svm->tolerance * m->high;
+    }
     write_share(context, b);
     return HAWSER_OK;
 }
@@ -251,6 +266,8 @@ hawser_status hw_svm_step(hawser_context *context)
 {
     hw_svm_block *b;
     HAWSER_TRY(hw_svm_block_open(context, &b));
+    if (b->svm->joint)
+        HAWSER_TRY(hw_svm_gather(context, b));
     HAWSER_TRY(pass_all(context, b));
     if (b->iteration <= 2 || b->iteration % 4 == 0 || b->iteration >= b->svm->iterations)
         HAWSER_TRY(certify_all(context, b));
