@@ -134,6 +134,128 @@ def same_numbers():
             kept = now
 
 
+class Folds:
+    """Rows whose classes all have members in each training part, and the folds of --cv as its documentation deals them."""
+
+    def __init__(self, problem):
+        self.rows = [(x, t, w) for x, t, w in list(zip(problem.X, problem.y, problem.weights))[1:]]
+        self.classes = problem.classes - 1
+        self.write("c.csv", range(len(self.rows)))
+        with open("c.svm", "w") as file:
+            file.writelines(" ".join([str(t)] + [f"{j + 1}:{v!r}" for j, v in enumerate(x) if v]) + "\n" for x, t, _ in self.rows)
+        with open("cw", "w") as file:
+            file.writelines(f"{w}\n" for _, _, w in self.rows)
+
+    def write(self, path, rows):
+        with open(path, "w") as file:
+            file.write(",".join([f"x{j}" for j in range(len(self.rows[0][0]))] + ["t", "w", "g"]) + "\n")
+            file.writelines(",".join(map(str, self.rows[i][0] + [f"is{self.rows[i][1]}", self.rows[i][2], i // 4])) + "\n" for i in rows)
+
+    def keys(self, seed):
+        full, out = (1 << 64) - 1, []
+        for row in range(len(self.rows)):
+            z = (seed * 0x9e3779b97f4a7c15 + row + 0x632be59bd9b4e019) & full
+            z = ((z ^ (z >> 30)) * 0xbf58476d1ce4e5b9) & full
+            z = ((z ^ (z >> 27)) * 0x94d049bb133111eb) & full
+            out.append(z ^ (z >> 31))
+        return out
+
+    def deal(self, seed, folds, stratified):
+        keys = self.keys(seed)
+        order = sorted(range(len(self.rows)), key=lambda i: (self.rows[i][1] if stratified else 0, keys[i]))
+        fold = [0] * len(order)
+        for place, row in enumerate(order):
+            fold[row] = place % folds
+        return fold
+
+    def errors(self, fold, lambdas, share):
+        """Mean error of each lambda and its standard error, of models that are trained on files without a fold's rows: log loss, and wrong labels."""
+        parts = []
+        for f in sorted(set(fold)):
+            self.write("part.csv", [i for i in range(len(fold)) if fold[i] != f])
+            out = [self.rows[i] for i in range(len(fold)) if fold[i] == f]
+            weight, found = math.fsum(w for _, _, w in out), []
+            for lam in lambdas:
+                train("part.csv", "--target", "t", "--weights", "w", "--ignore", "g", "--lambda", str(lam), "--l1-ratio", share,
+                      "--tol", "1e-9")
+                W, b = model()
+                said = [(probabilities(x, W, b), t, w) for x, t, w in out]
+                found.append([math.fsum(w * (a - z[t]) for (_, a, z), t, w in said) / weight,
+                              math.fsum(w * (z.index(max(z)) != t) for (_, _, z), t, w in said) / weight])
+            parts.append((weight, found))
+        total = math.fsum(weight for weight, _ in parts)
+        result = [[], []]
+        for at, _ in enumerate(lambdas):
+            for metric in range(2):
+                mean = math.fsum(weight * found[at][metric] for weight, found in parts) / total
+                spread = math.fsum(weight / total * (found[at][metric] - mean) ** 2 for weight, found in parts)
+                result[metric].append((mean, math.sqrt(spread / (len(parts) - 1))))
+        return result
+
+
+def folds(problem):
+    """Errors of --cv against models trained without the rows of a fold; the choices; the path; the same numbers on threads and nodes."""
+    cv, lambdas, share = Folds(problem), (0.05, 0.005), "0.5"
+    listed, how = ",".join(map(str, lambdas[::-1])), ("--l1-ratio", share, "--tol", "1e-9", "--workers", "4", "--seed", "5")
+    words = ("c.csv", "--target", "t", "--weights", "w", "--ignore", "g", "--path", listed, *how)
+    dealt = cv.deal(5, 3, True)
+    wanted = cv.errors(dealt, lambdas, share)
+    kept = None
+    for nodes, threads in ((1, 1), (1, 2), (3, 4)) if not command.SANITIZED else ((1, 2), (3, 4)):
+        said = train(*words, "--cv", "3", "--folds", "stratified", "--threads", str(threads), nodes=nodes)
+        now = (read_tensors("m"), said["cv"], said["objective"], said["cv_log_loss"])
+        assert kept is None or now == kept, (nodes, threads)
+        kept = now
+    check(said["cv"], wanted[0], lambdas)
+    with open("f", "w") as file:
+        file.writelines(f"{f}\n" for f in dealt)
+    assert train(*words, "--cv", "3", "--folds", "f")["cv"] == said["cv"]
+    wrong = train(*words, "--cv", "3", "--folds", "f", "--cv-metric", "accuracy", "--cv-rule", "min")
+    check(wrong["cv"], wanted[1], lambdas)
+    assert wrong["lambda"] == wrong["cv"]["lambda_min"] and "validation_log_loss" not in wrong, wrong
+    sparse = ("c.svm", "--index-base", "1", "--weights", "cw", "--path", listed, *how, "--cv", "3", "--folds", "f")
+    assert same_errors(train(*sparse, nodes=3)["cv"], said["cv"])
+    members(lambdas, how)
+    plain = train(*words, "--cv", "4")["cv"]
+    with open("f", "w") as file:
+        file.writelines(f"{f + 1}\n" for f in cv.deal(5, 4, False))
+    assert train(*words, "--cv", "4", "--folds", "f")["cv"] == plain
+    if command.SANITIZED:
+        return cv, dealt
+    groups = ("c.csv", "--target", "t", "--weights", "w", "--path", listed, *how, "--cv", "4", "--folds", "by:g")
+    assert train(*groups)["cv"] == train(*groups, nodes=2)["cv"] != plain
+    path = train("c.csv", "--target", "t", "--ignore", "w,g", "--path", "5", "--validation", "c.csv")
+    assert path["lambdas"] == 5 and path["lambda"] < 1e-3 * path["lambda_max"], path
+    return cv, dealt
+
+
+def same_errors(a, b):
+    return all(math.isclose(u, v, rel_tol=1e-9) for u, v in zip(a["error"] + a["standard_error"], b["error"] + b["standard_error"]))
+
+
+def check(cv, wanted, lambdas):
+    for at, (mean, spread) in enumerate(wanted):
+        assert math.isclose(cv["error"][at], mean, rel_tol=1e-5, abs_tol=1e-12), (cv, wanted)
+        assert math.isclose(cv["standard_error"][at], spread, rel_tol=1e-3, abs_tol=1e-12), (cv, wanted)
+    least = min(range(len(wanted)), key=lambda at: cv["error"][at])
+    most = cv["error"][least] + cv["standard_error"][least]
+    assert cv["lambda_min"] == lambdas[least] and cv["lambda"] == list(lambdas), cv
+    assert cv["lambda_1se"] == lambdas[min(at for at in range(least + 1) if cv["error"][at] <= most)], cv
+
+
+def members(lambdas, how):
+    """A member of the path is the model of its lambda."""
+    os.rename("m", "path")
+    assert command.run("info", "path", "--path").count("\n") == 2 + len(lambdas)
+    for lam in lambdas[1:]:
+        alone = train("c.svm", "--index-base", "1", "--weights", "cw", "--lambda", str(lam), *how)
+        link = [[list(map(float, line.split(","))) for line in command.run("predict", *words, "c.svm", "--link", "-q").split()]
+                for words in (("m",), ("path", "--lambda", str(lam)))]
+        assert all(math.isclose(u, v, abs_tol=2e-4) for a, b in zip(*link) for u, v in zip(a, b)), lam
+        measured = json.loads(command.run("evaluate", "path", "c.svm", "--weights", "cw", "--lambda", str(lam), "--json", "-q"))
+        assert math.isclose(measured["objective"], alone["objective"], rel_tol=1e-7), (measured["objective"], alone)
+
+
 def predictions(problem):
     said = train("d.csv", "--target", "t", "--ignore", "w", "--l1-ratio", "0", "--C", "0.5", "--validation", "d.csv")
     assert math.isclose(said["lambda"], 2 / len(problem.X)), said
@@ -192,13 +314,38 @@ def against_scikit_learn(problem):
         assert objective * (1 - 1e-4) < ours <= objective + 1e-9, (share, ours, objective)
 
 
+def folds_against_scikit_learn(cv, fold):
+    try:
+        import numpy
+        from sklearn.linear_model import LogisticRegression
+    except ImportError:
+        print("skipped: no scikit-learn")
+        return
+    X, y, w = (numpy.array([row[k] for row in cv.rows]) for k in range(3))
+    out, sums = numpy.array(fold), 0.0
+    for f in range(3):
+        inside, held = out != f, out == f
+        theirs = LogisticRegression(C=1 / (w[inside].sum() * 0.02), tol=1e-8, solver="newton-cg").fit(X[inside], y[inside], w[inside])
+        p = theirs.predict_proba(X[held])[numpy.arange(held.sum()), y[held]]
+        sums -= (w[held] * numpy.log(p)).sum()
+    with open("f", "w") as file:
+        file.writelines(f"{f}\n" for f in fold)
+    ours = train("c.csv", "--target", "t", "--weights", "w", "--ignore", "g", "--path", "0.02", "--l1-ratio", "0", "--cv", "3",
+                 "--folds", "f", "--tol", "1e-9")["cv_log_loss"]
+    assert math.isclose(ours, sums / w.sum(), rel_tol=1e-5), (ours, sums / w.sum())
+
+
 def refusals():
     data = ("d.svm", "--index-base", "1")
     with open("one.csv", "w") as file:
         file.write("y,x\n" + "3,1\n" * 5)
-    for words, said in (((*data, "--lambda", "0"), "--lambda"), ((*data, "--lambda", "1", "--C", "1"), "give one of them"),
+    for words, said in (((*data, "--lambda", "0"), "--lambda"), ((*data, "--lambda", "1", "--C", "1"), "give one"),
                         (("one.csv", "--target", "y"), "one label"), ((*data, "--sync", "ssp:2", "--workers", "2"), "bsp"),
                         ((*data, "--filter", "absolute", "--workers", "2"), "--filter"),
+                        (("d.csv", "--target", "t", "--ignore", "w", "--cv", "3", "--path", "2"), "class is3 are in fold"),
+                        ((*data, "--cv", "3", "--lambda", "1"), "--lambda"), ((*data, "--cv-rule", "min"), "without --cv"),
+                        ((*data, "--cv", "3", "--validation", "d.svm"), "--validation"),
+                        ((*data, "--cv", "61"), "only 60 rows"), ((*data, "--cv", "3", "--folds", "by:g"), "by:g"),
                         ((*data, "--init", "l"), "l"), ((*data, "--weights", "absent"), "absent")):
         out = subprocess.run((command.HAWSER, "train", "softmax", *words, "-o", "refused"), capture_output=True, text=True,
                              env=command.CLEAN, timeout=60)
@@ -219,6 +366,7 @@ def main():
         two_classes(problem)
         refusals()
         against_scikit_learn(problem)
+        folds_against_scikit_learn(*folds(problem))
 
 
 main()

@@ -9,7 +9,7 @@ typedef struct hw_linear_settings {
     double lambda, lambda_ratio; /* lambda < 0: the ratio counts */
     bool assumed;                /* the user has said nothing of lambda */
     double cost;                 /* C, > 0: lambda is 1 / (C total) */
-    double *path_list;           /* the listed lambdas; NULL: a grid */
+    double *path_list;           /* the listed lambdas, from high to low; NULL: a grid */
     size_t path_count;           /* 0: one lambda */
     bool goes_on;                /* the path goes on beyond path_count until its end is found (driver.c) */
     double lambda_min_ratio;     /* <= 0: glmnet's choice */
@@ -64,6 +64,10 @@ typedef struct hw_linear_choices {
 /* Reads the options of rows.h, and those that only some algorithms have. */
 hawser_status hw_linear_settings_read(const hawser_options *options, hw_linear_settings *settings,
                                       hawser_error *error) HAWSER_MUST_USE;
+/* Reads the part of them that chooses lambda: one, a path, or the folds of a cross-validation. Fails if they exclude each other, or one
+ * has no effect. */
+hawser_status hw_linear_read_choice(const hawser_options *options, hw_linear_settings *settings,
+                                    hawser_error *error) HAWSER_MUST_USE;
 /* Fails for a policy that does not work with the settings. `named` is the policy as the user wrote it. */
 hawser_status hw_linear_check_sync(hawser_sync sync, const char *named, const hw_linear_settings *settings,
                                    hawser_error *error) HAWSER_MUST_USE;

@@ -246,13 +246,19 @@ static hawser_status put_member(hawser_model *model, const hawser_path *path, si
     return status;
 }
 
+hawser_status hw_linear_take_member(hawser_model *model, const char *lambda, hawser_path *path, size_t *at,
+                                    hawser_error *error)
+{
+    HAWSER_TRY(hw_linear_path_of(model, NULL, path, error));
+    bool by_error = strcmp(lambda, "min") == 0 || strcmp(lambda, "1se") == 0;
+    HAWSER_TRY(by_error ? find_by_error(path, lambda, at, error) : find_member(path, lambda, at, error));
+    return put_facts(model, path, *at, error);
+}
+
 hawser_status hw_linear_choose_member(hawser_model *model, const char *lambda, hawser_error *error)
 {
     hawser_path path;
     size_t at = 0;
-    HAWSER_TRY(hw_linear_path_of(model, NULL, &path, error));
-    bool by_error = strcmp(lambda, "min") == 0 || strcmp(lambda, "1se") == 0;
-    HAWSER_TRY(by_error ? find_by_error(&path, lambda, &at, error) : find_member(&path, lambda, &at, error));
-    HAWSER_TRY(put_facts(model, &path, at, error));
+    HAWSER_TRY(hw_linear_take_member(model, lambda, &path, &at, error));
     return put_member(model, &path, at, error);
 }

@@ -152,33 +152,42 @@ static hawser_status put_path(hawser_model *model, const hw_linear_fit *fit, con
     return status;
 }
 
+static weights all_weights(const hw_linear_fit *fit, size_t columns)
+{
+    return (weights){.values = fit->path != NULL ? fit->path : fit->alpha,
+                     .stride = fit->path != NULL ? fit->stride : 1,
+                     .outputs = fit->outputs > 0 ? fit->outputs : 1,
+                     .columns = columns};
+}
+
+hawser_status hw_linear_model_members(const hw_linear_fit *fit, size_t columns, hawser_model *model, hawser_error *error)
+{
+    size_t done = 0;
+    weights all = all_weights(fit, columns);
+    while (done < fit->lambda_count && fit->rows[done].done)
+        done++;
+    if (fit->intercepts != NULL)
+        HAWSER_TRY(hawser_model_tensor(model, "path.intercept", HAWSER_F64, (const size_t[2]){done, all.outputs},
+                                       fit->intercepts, error));
+    HAWSER_TRY(put_table(model, fit, done, error));
+    return put_path(model, fit, &all, done, error);
+}
+
 hawser_status hw_linear_model_make(const hw_linear_fit *fit, const hawser_training_input *input, hawser_model **model,
                                    hawser_error *error)
 {
-    size_t done = 0, columns = hawser_dataset_matrix(input->data)->cols, at = fit->selection.chosen;
-    while (done < fit->lambda_count && fit->rows[done].done)
-        done++;
-    bool path = fit->path != NULL;
-    weights all = {.values = path ? fit->path : fit->alpha,
-                   .stride = path ? fit->stride : 1,
-                   .outputs = fit->outputs > 0 ? fit->outputs : 1,
-                   .columns = columns};
-    weights chosen = all;
-    chosen.values += path ? at : 0;
-    const double *intercepts = fit->intercepts != NULL ? fit->intercepts + at * all.outputs : &fit->rows[at].intercept;
+    size_t columns = hawser_dataset_matrix(input->data)->cols, at = fit->selection.chosen;
+    weights chosen = all_weights(fit, columns);
+    chosen.values += fit->path != NULL ? at : 0;
+    const double *intercepts = fit->intercepts != NULL ? fit->intercepts + at * chosen.outputs : &fit->rows[at].intercept;
     HAWSER_TRY(hawser_model_new(model, error));
     hawser_status status = facts(*model, fit, input, error);
     if (status == HAWSER_OK)
         status = put_coefficients(*model, &chosen, error);
     if (status == HAWSER_OK)
-        status = vector(*model, "intercept", HAWSER_F64, intercepts, all.outputs, error);
-    if (status == HAWSER_OK && path && fit->intercepts != NULL)
-        status = hawser_model_tensor(*model, "path.intercept", HAWSER_F64, (const size_t[2]){done, all.outputs},
-                                     fit->intercepts, error);
+        status = vector(*model, "intercept", HAWSER_F64, intercepts, chosen.outputs, error);
     if (status == HAWSER_OK && fit->path != NULL)
-        status = put_table(*model, fit, done, error);
-    if (status == HAWSER_OK && fit->path != NULL)
-        status = put_path(*model, fit, &all, done, error);
+        status = hw_linear_model_members(fit, columns, *model, error);
     if (status != HAWSER_OK) {
         hawser_model_free(*model);
         *model = NULL;

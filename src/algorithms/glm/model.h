@@ -40,6 +40,9 @@ typedef struct hw_linear_fit {
 /* Adds values, by output, of the columns that a tensor of indices names. With no column the tensor has one dimension, of size 0. */
 hawser_status hw_linear_model_outputs(hawser_model *model, const char *name, const double *values, size_t outputs,
                                       size_t count, hawser_error *error) HAWSER_MUST_USE;
+/* Adds the finished members of a path, with their table and their coefficients of `columns` columns, for hw_linear_path_of. */
+hawser_status hw_linear_model_members(const hw_linear_fit *fit, size_t columns, hawser_model *model,
+                                      hawser_error *error) HAWSER_MUST_USE;
 /* Makes the model of a training on `input`. */
 hawser_status hw_linear_model_make(const hw_linear_fit *fit, const hawser_training_input *input, hawser_model **model,
                                    hawser_error *error) HAWSER_MUST_USE;

@@ -3,17 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-static void sort_falling(double *values, size_t count)
-{
-    for (size_t k = 1; k < count; k++) {
-        double value = values[k];
-        size_t at = k;
-        for (; at > 0 && values[at - 1] < value; at--)
-            values[at] = values[at - 1];
-        values[at] = value;
-    }
-}
-
 double hw_linear_one_lambda(const hw_linear *linear, double lambda_max)
 {
     const hw_linear_settings *settings = &linear->choices.settings;
@@ -29,7 +18,6 @@ void hw_linear_grid(const hw_linear *linear, double lambda_max, double *lambdas)
     size_t count = linear->choices.lambda_count, first = linear->choices.lambda_first;
     if (settings->path_list != NULL) {
         memcpy(lambdas, settings->path_list, count * sizeof(double));
-        sort_falling(lambdas, count);
         return;
     }
     if (settings->path_count == 0) {

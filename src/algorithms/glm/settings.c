@@ -5,7 +5,18 @@
 
 #include "algorithms/glm/choices.h"
 
-/* Reads a path, which is a count or a list; *list is malloc'ed. */
+static void sort_falling(double *values, size_t count)
+{
+    for (size_t k = 1; k < count; k++) {
+        double value = values[k];
+        size_t at = k;
+        for (; at > 0 && values[at - 1] < value; at--)
+            values[at] = values[at - 1];
+        values[at] = value;
+    }
+}
+
+/* Reads a path, which is a count or a list; *list is malloc'ed, from high to low. */
 static hawser_status read_path(const char *text, double **list, size_t *count, hawser_error *error)
 {
     unsigned long long n = strtoull(text, NULL, 10);
@@ -31,6 +42,7 @@ static hawser_status read_path(const char *text, double **list, size_t *count, h
         if (*end == '\0')
             break;
     }
+    sort_falling(*list, *count);
     return HAWSER_OK;
 }
 
@@ -114,6 +126,12 @@ static hawser_status check_together(const hawser_options *options, hawser_error 
         return hawser_fail(error, HAWSER_BAD_OPTION, "one lambda (--%s) and many (--path, --cv) exclude each other", one);
     if (given(options, "cv") && given(options, "validation-fraction"))
         return hawser_fail(error, HAWSER_BAD_OPTION, "--cv and --validation-fraction exclude each other");
+    return HAWSER_OK;
+}
+
+/* Fails if the options do not say where a path of coefficients without an L1 penalty begins. */
+static hawser_status check_start(const hawser_options *options, hawser_error *error)
+{
     if (hawser_options_number(options, "l1-ratio") == 0.0 && !given(options, "lambda") && !given(options, "C") &&
         !(given(options, "path") && strchr(hawser_options_text(options, "path"), ',') != NULL))
         return hawser_fail(error, HAWSER_BAD_OPTION,
@@ -144,7 +162,7 @@ static hawser_status read_stored(const hawser_options *options, hw_linear_settin
     return HAWSER_OK;
 }
 
-hawser_status hw_linear_settings_read(const hawser_options *options, hw_linear_settings *settings, hawser_error *error)
+hawser_status hw_linear_read_choice(const hawser_options *options, hw_linear_settings *settings, hawser_error *error)
 {
     HAWSER_TRY(check_together(options, error));
     settings->lambda = hawser_options_has(options, "lambda") ? hawser_options_number(options, "lambda") : -1.0;
@@ -152,15 +170,27 @@ hawser_status hw_linear_settings_read(const hawser_options *options, hw_linear_s
     settings->lambda_ratio = hawser_options_number(options, "lambda-ratio");
     settings->assumed = !given(options, "lambda") && !given(options, "C") && !given(options, "lambda-ratio") &&
                         !given(options, "path") && !given(options, "cv");
-    settings->l1_ratio = hawser_options_number(options, "l1-ratio");
-    settings->tolerance = hawser_options_number(options, "tol");
     settings->lambda_min_ratio = hawser_options_number(options, "lambda-min-ratio");
-    settings->intercept = hawser_options_flag(options, "intercept");
-    settings->standardize = hawser_options_flag(options, "standardize");
     settings->folds = (uint32_t)hawser_options_integer(options, "cv");
     settings->fold_source = settings->folds > 0 ? hawser_options_text(options, "folds") : NULL;
     settings->metric = settings->folds > 0 ? hawser_options_text(options, "cv-metric") : "loss";
     settings->one_standard_error = strcmp(hawser_options_text(options, "cv-rule"), "1se") == 0;
+    settings->path_count = settings->folds > 0 ? 100 : 0;
+    if (hawser_options_has(options, "path")) {
+        settings->path_count = 0;
+        HAWSER_TRY(read_path(hawser_options_text(options, "path"), &settings->path_list, &settings->path_count, error));
+    }
+    return HAWSER_OK;
+}
+
+hawser_status hw_linear_settings_read(const hawser_options *options, hw_linear_settings *settings, hawser_error *error)
+{
+    HAWSER_TRY(hw_linear_read_choice(options, settings, error));
+    HAWSER_TRY(check_start(options, error));
+    settings->l1_ratio = hawser_options_number(options, "l1-ratio");
+    settings->tolerance = hawser_options_number(options, "tol");
+    settings->intercept = hawser_options_flag(options, "intercept");
+    settings->standardize = hawser_options_flag(options, "standardize");
     settings->validation_fraction = hawser_options_number(options, "validation-fraction");
     settings->sigma = hawser_options_number(options, "sigma");
     settings->exchange_every = given(options, "exchange-every") ? hawser_options_number(options, "exchange-every") : 0.0;
@@ -174,11 +204,6 @@ hawser_status hw_linear_settings_read(const hawser_options *options, hw_linear_s
     if (plain && settings->exchange_every <= 0.0)
         settings->exchange_every = 1.0;
     HAWSER_TRY(read_stored(options, settings, error));
-    settings->path_count = settings->folds > 0 ? 100 : 0;
-    if (hawser_options_has(options, "path")) {
-        settings->path_count = 0;
-        HAWSER_TRY(read_path(hawser_options_text(options, "path"), &settings->path_list, &settings->path_count, error));
-    }
     settings->goes_on = settings->folds > 0 && !hawser_options_has(options, "path") && settings->lambda_min_ratio <= 0.0;
     return HAWSER_OK;
 }

@@ -35,7 +35,7 @@ static hawser_status take_rows(hw_softmax_block *b, hawser_error *error)
 {
     const hw_softmax *s = b->softmax;
     for (size_t i = 0; i < b->X.rows; i++) {
-        double weight = hw_softmax_weight(b, i);
+        double weight = hw_softmax_example(b, i);
         if (!(weight >= 0.0) || isinf(weight))
             return hawser_fail(error, HAWSER_BAD_INPUT, "row %zu: the example weight %g is not a number of 0 or more",
                                b->X.first + i + 1, weight);

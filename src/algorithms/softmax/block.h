@@ -18,6 +18,12 @@ typedef struct hw_softmax_memory {
     double objective;   /* of W */
     double bound;       /* the best lower bound of the optimum */
     double slope;       /* norm of the first gradient */
+    double lambda_max;  /* of all rows; 0 where the derivatives are but rounding */
+    uint64_t fold;      /* whose rows are held out, from 1 on; 0: none */
+    uint64_t member;    /* of the path */
+    uint64_t before;    /* iterations of the members before */
+    uint64_t worst;     /* the hw_softmax_end that weighs most, of the finished members */
+    uint64_t finished;  /* 1: this member is, and the next one has not begun */
 } hw_softmax_memory;
 
 /* All arrays of `width` numbers have the shape of a model. */
@@ -34,7 +40,7 @@ typedef struct hw_softmax_block {
     double *squares; /* by column: weighted mean of the squares */
     /* Caches. */
     bool fresh;            /* the probabilities are those of W */
-    uint32_t *classes;     /* of the rows; UINT32_MAX: the row has no weight */
+    uint32_t *classes;     /* of the rows; UINT32_MAX: the example weight is 0 */
     double *probabilities; /* rows x classes */
     double *tile, *rank;   /* HW_SOFTMAX_TILE x classes each */
     double *reduced;       /* width + 2 */
@@ -48,10 +54,25 @@ void hw_softmax_block_visit(hawser_record *record, hawser_context *context);
 /* Estimates its bytes for `rows` of X. */
 uint64_t hw_softmax_block_bytes(const hw_softmax *softmax, uint64_t rows);
 
-/* Returns the example weight of a row of the block. */
-static inline double hw_softmax_weight(const hw_softmax_block *block, size_t row)
+/* Returns whether a row of the block is held out. */
+static inline bool hw_softmax_out(const hw_softmax_block *block, size_t row)
+{
+    return block->memory.fold > 0 && block->softmax->fold[block->X.first + row] == block->memory.fold;
+}
+/* Returns the example weight of a row of the block, also if it is held out. */
+static inline double hw_softmax_example(const hw_softmax_block *block, size_t row)
 {
     return block->beside.weights != NULL ? block->beside.weights[row] : 1.0;
+}
+/* Returns the weight of a row in the training: 0 if it is held out. */
+static inline double hw_softmax_weight(const hw_softmax_block *block, size_t row)
+{
+    return hw_softmax_out(block, row) ? 0.0 : hw_softmax_example(block, row);
+}
+/* Returns the place of the row's class, or UINT32_MAX if the row has no weight in the training. */
+static inline uint32_t hw_softmax_own(const hw_softmax_block *block, size_t row)
+{
+    return hw_softmax_out(block, row) ? UINT32_MAX : block->classes[row];
 }
 
 /* Returns the weights of the L1 norm and of half the squared norm for the coefficients of a column. */

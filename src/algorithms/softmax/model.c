@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/glm/member.h"
 #include "algorithms/model/facts.h"
 #include "algorithms/model/labels.h"
 #include "algorithms/newton/exponential.h"
@@ -67,17 +68,22 @@ double hw_softmax_class(const hawser_model *model, size_t place)
     return hw_softmax_fitted_of(model, &f, NULL) == HAWSER_OK && place < f.classes ? f.labels[place] : NAN;
 }
 
+static hawser_status link(const hw_classed *f, const hawser_dataset *data, double *values, hawser_error *error)
+{
+    const hawser_matrix *X = hawser_dataset_matrix(data);
+    if (X->cols > f->columns)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "the data have %zu columns, the model %zu", X->cols, f->columns);
+    for (size_t i = 0; i < X->rows; i++)
+        for (size_t c = 0; c < f->classes; c++)
+            values[i * f->classes + c] = hawser_row_dot(X, i, f->coefficients + c * f->columns) + f->intercepts[c];
+    return HAWSER_OK;
+}
+
 hawser_status hw_softmax_link(const hawser_model *model, const hawser_dataset *data, double *values, hawser_error *error)
 {
     hw_classed f;
-    const hawser_matrix *X = hawser_dataset_matrix(data);
     HAWSER_TRY(hw_softmax_fitted_of(model, &f, error));
-    if (X->cols > f.columns)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "the data have %zu columns, the model %zu", X->cols, f.columns);
-    for (size_t i = 0; i < X->rows; i++)
-        for (size_t c = 0; c < f.classes; c++)
-            values[i * f.classes + c] = hawser_row_dot(X, i, f.coefficients + c * f.columns) + f.intercepts[c];
-    return HAWSER_OK;
+    return link(&f, data, values, error);
 }
 
 /* Returns log(sum exp(z)). */
@@ -113,13 +119,13 @@ static size_t place_of_most(const double *values, size_t count)
 }
 
 /* Computes the linear predictors of all rows, in new memory. */
-static hawser_status new_link(const hawser_model *model, const hawser_dataset *data, double **values, hawser_error *error)
+static hawser_status new_link(const hw_classed *f, const hawser_dataset *data, double **values, hawser_error *error)
 {
-    size_t rows = hawser_dataset_matrix(data)->rows, k = hw_softmax_classes(model);
+    size_t rows = hawser_dataset_matrix(data)->rows, k = f->classes;
     *values = calloc(rows * k + 1, sizeof **values);
     if (*values == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu predictions of %zu classes", rows, k);
-    return hw_softmax_link(model, data, *values, error);
+    return link(f, data, *values, error);
 }
 
 hawser_status hw_softmax_predict(const hawser_model *model, const hawser_dataset *data, double *predictions,
@@ -128,7 +134,7 @@ hawser_status hw_softmax_predict(const hawser_model *model, const hawser_dataset
     hw_classed f;
     double *values = NULL;
     HAWSER_TRY(hw_softmax_fitted_of(model, &f, error));
-    hawser_status status = new_link(model, data, &values, error);
+    hawser_status status = new_link(&f, data, &values, error);
     for (size_t i = 0; status == HAWSER_OK && i < hawser_dataset_matrix(data)->rows; i++)
         predictions[i] = f.labels[place_of_most(values + i * f.classes, f.classes)];
     free(values);
@@ -144,30 +150,59 @@ hawser_status hw_softmax_label(const hawser_model *model, size_t count, double *
     return HAWSER_OK;
 }
 
-hawser_status hw_softmax_validate(const hawser_model *model, const hawser_dataset *data, double *loss, double *accuracy,
+hawser_status hw_softmax_validate(const hw_classed *f, const hawser_dataset *data, double *loss, double *accuracy,
                                   hawser_error *error)
 {
-    hw_classed f;
     const double *target = hawser_dataset_target(data), *weights = hawser_dataset_weights(data);
     double *values = NULL, total = 0.0;
-    HAWSER_TRY(hw_softmax_fitted_of(model, &f, error));
-    hawser_status status = new_link(model, data, &values, error);
+    hawser_status status = new_link(f, data, &values, error);
     *loss = *accuracy = 0.0;
     for (size_t i = 0; status == HAWSER_OK && i < hawser_dataset_matrix(data)->rows; i++) {
-        const double *z = values + i * f.classes;
+        const double *z = values + i * f->classes;
         double weight = weights != NULL ? weights[i] : 1.0;
-        size_t own = hw_labels_place(f.labels, f.classes, target[i]);
-        if (own == f.classes)
+        size_t own = hw_labels_place(f->labels, f->classes, target[i]);
+        if (own == f->classes)
             status = hawser_fail(error, HAWSER_BAD_INPUT,
                                  "--validation: row %zu: the label %g is not one of the training data's labels", i + 1,
                                  target[i]);
         else
-            *loss += weight * (log_sum(z, f.classes) - z[own]);
-        *accuracy += place_of_most(z, f.classes) == own ? weight : 0.0;
+            *loss += weight * (log_sum(z, f->classes) - z[own]);
+        *accuracy += place_of_most(z, f->classes) == own ? weight : 0.0;
         total += weight;
     }
     free(values);
     *loss /= total;
     *accuracy /= total;
     return status;
+}
+
+/* ---- members of a path ---- */
+
+hawser_status hw_softmax_path(const hawser_algorithm *algorithm, const hawser_model *model, hawser_path *path,
+                              hawser_error *error)
+{
+    (void)algorithm;
+    return hw_linear_path_of(model, "log loss", path, error);
+}
+
+hawser_status hw_softmax_choose(hawser_model *model, const char *lambda, hawser_error *error)
+{
+    hawser_path path;
+    size_t at = 0;
+    HAWSER_TRY(hw_linear_take_member(model, lambda, &path, &at, error));
+    size_t first = (size_t)path.offsets[at], end = (size_t)path.offsets[at + 1], stored = (size_t)path.offsets[path.count];
+    double *values = calloc(path.outputs * path.columns + 1, sizeof *values);
+    if (values == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu classes of %zu columns", path.outputs, path.columns);
+    for (size_t c = 0; c < path.outputs; c++)
+        for (size_t k = first; k < end; k++)
+            values[c * path.columns + (size_t)path.index[k]] = path.value[c * stored + k];
+    hawser_model_remove(model, "coefficients");
+    hawser_model_remove(model, "intercepts");
+    hawser_status status =
+        hawser_model_tensor(model, "coefficients", HAWSER_F64, (const size_t[2]){path.outputs, path.columns}, values, error);
+    free(values);
+    return status != HAWSER_OK ? status
+                               : hawser_model_tensor(model, "intercepts", HAWSER_F64, (const size_t[2]){path.outputs, 0},
+                                                     path.intercept + at * path.outputs, error);
 }

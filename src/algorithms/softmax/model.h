@@ -14,7 +14,7 @@ hawser_status hw_softmax_model_make(const hw_softmax *softmax, const hw_softmax_
                                     const hawser_training_input *input, hawser_model **model,
                                     hawser_error *error) HAWSER_MUST_USE;
 /* Stores weighted mean log loss and accuracy of a model. */
-hawser_status hw_softmax_validate(const hawser_model *model, const hawser_dataset *data, double *loss, double *accuracy,
+hawser_status hw_softmax_validate(const hw_classed *fitted, const hawser_dataset *data, double *loss, double *accuracy,
                                   hawser_error *error) HAWSER_MUST_USE;
 
 /* The functions of hawser_algorithm. */
@@ -27,6 +27,9 @@ hawser_status hw_softmax_probabilities(const hawser_model *model, const hawser_d
 hawser_status hw_softmax_link(const hawser_model *model, const hawser_dataset *data, double *values, hawser_error *error);
 hawser_status hw_softmax_label(const hawser_model *model, size_t count, double *predictions, hawser_error *error);
 hawser_status hw_softmax_evaluate_rows(const hawser_evaluation_input *input, hawser_measure *measures, hawser_error *error);
+hawser_status hw_softmax_path(const hawser_algorithm *algorithm, const hawser_model *model, hawser_path *path,
+                              hawser_error *error);
+hawser_status hw_softmax_choose(hawser_model *model, const char *lambda, hawser_error *error);
 hawser_status hw_softmax_print(const hawser_model *model, uint64_t most, FILE *out, hawser_error *error);
 
 #endif

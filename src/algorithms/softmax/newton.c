@@ -17,7 +17,7 @@ static double sign_of(double x)
     return (double)((x > 0.0) - (x < 0.0));
 }
 
-static double penalty_of(const hw_softmax_block *b, const double *model)
+double hw_softmax_penalty(const hw_softmax_block *b, const double *model)
 {
     size_t k = b->softmax->classes;
     double sum = 0.0;
@@ -42,7 +42,7 @@ hawser_status hw_softmax_evaluate(hawser_context *context, hw_softmax_block *b, 
     memory->products++;
     memory->loss = b->reduced[m];
     memory->entropy = b->reduced[m + 1];
-    memory->objective = memory->loss + penalty_of(b, model);
+    memory->objective = memory->loss + hw_softmax_penalty(b, model);
     return HAWSER_OK;
 }
 
@@ -76,7 +76,7 @@ static hawser_status find_conditions(hawser_context *context, hw_softmax_block *
     size_t k = b->softmax->classes, d = b->X.cols;
     memset(b->rank, 0, k * sizeof *b->rank);
     for (size_t i = 0; i < b->X.rows; i++) {
-        double weight = b->classes[i] != UINT32_MAX ? hw_softmax_weight(b, i) / b->memory.total : 0.0;
+        double weight = hw_softmax_own(b, i) != UINT32_MAX ? hw_softmax_weight(b, i) / b->memory.total : 0.0;
         const double *p = b->probabilities + i * k;
         for (size_t c = 0; c < k; c++)
             b->rank[c] += weight * p[c] * (1.0 - p[c]);

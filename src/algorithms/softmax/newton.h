@@ -4,6 +4,8 @@
 
 #include "algorithms/softmax/block.h"
 
+/* Returns the penalty of a model. */
+double hw_softmax_penalty(const hw_softmax_block *block, const double *model);
 /* Looks at `model` on all blocks: stores loss, entropy and objective in `memory`, and leaves the gradient in block->reduced. */
 hawser_status hw_softmax_evaluate(hawser_context *context, hw_softmax_block *block, const double *model,
                                   hw_softmax_memory *memory) HAWSER_MUST_USE;

@@ -3,6 +3,9 @@
 
 #include <math.h>
 
+#include "algorithms/glm/metrics.h"
+#include "algorithms/glm/rows.h"
+
 const hawser_option hw_softmax_rows[] = {
     {"lambda", HAWSER_NUMBER, NULL, "(0,inf)", "X",
      "weight of the penalty; the objective is the mean log loss + lambda (A ||W||_1 + (1 - A)/2 ||W||^2), A the L1 share",
@@ -18,15 +21,20 @@ const hawser_option hw_softmax_rows[] = {
     {"intercept", HAWSER_FLAG, "yes", NULL, NULL, "fit an intercept for each class, without a penalty", NULL, 0},
     {"standardize", HAWSER_FLAG, "no", NULL, NULL,
      "penalise as if columns had standard deviation 1; coefficients are of the columns as given", NULL, 0},
+    HW_LINEAR_PATH_ROWS,
+    HW_LINEAR_FOLDS_ROWS(""),
+    {"cv-metric", HAWSER_WORD, "loss", "loss|accuracy", "NAME", "Error that --cv compares: the log loss, or 1 - accuracy",
+     "Choice of lambda", 0},
     {"tol", HAWSER_NUMBER, "1e-6", "(0,1)", "T",
      "stop at this relative duality gap; it is relative to the objective without coefficients", NULL, 0},
-    {"max-iterations", HAWSER_INTEGER, "1000", "[1,inf)", "N", "end after N steps of Newton's method", NULL, 0},
+    {"max-iterations", HAWSER_INTEGER, "1000", "[1,inf)", "N", "end after N Newton steps, per lambda and fold", NULL, 0},
     {NULL, HAWSER_FLAG, NULL, NULL, NULL, NULL, NULL, 0}};
 
 static double gap_target(const hawser_options *options, const hawser_progress *progress)
 {
     (void)progress;
-    return hawser_options_number(options, "tol");
+    bool several = hawser_options_has(options, "path") || hawser_options_has(options, "cv");
+    return several ? NAN : hawser_options_number(options, "tol");
 }
 
 const hawser_metric_row hw_softmax_metrics[] = {
@@ -53,7 +61,9 @@ const hawser_metric_row hw_softmax_metrics[] = {
      .traced = true,
      .progress = true,
      .axis = "nonzero coefficients"},
-    {.name = "lambda", .help = "weight of the penalty", .always = true},
+    {.name = "lambda", .help = "weight of the penalty", .always = true, .traced = true, .progress = true},
+    HW_LINEAR_PATH_METRICS,
+    {.name = "cv_log_loss", .help = "mean log loss on the held-out rows of --cv"},
     {.name = "iterations", .help = "steps of Newton's method", .always = true},
     {.name = "products",
      .help = "passes over the rows: one per gradient, and one per step of conjugate gradients",
@@ -76,5 +86,8 @@ const hawser_topic hw_softmax_topics[] = {
      "  two classes have two columns of coefficients here. With a ridge penalty these are\n"
      "              opposite; 'train logistic' has one column and a penalty on it alone, so its\n"
      "              lambda is half of this one's.\n"
+     "  --path, --cv   fit several lambdas, each from the last one's solution. --cv holds out the rows\n"
+     "              of a fold and chooses lambda by the loss on them. Folds depend on --seed and the\n"
+     "              numbers of the rows, not on workers and nodes; they are those of 'train logistic'.\n"
      "  evaluate    what 'hawser help measures' lists, with the weights of the data.\n"},
     {NULL, NULL, NULL}};

@@ -72,7 +72,7 @@ void hw_softmax_look(hw_softmax_block *b, const double *model)
         multiply(b, &t, model, b->tile);
         for (size_t i = 0; i < t.count; i++) {
             double *z = b->tile + i * k, *p = b->probabilities + (t.begin + i) * k;
-            uint32_t own = b->classes[t.begin + i];
+            uint32_t own = hw_softmax_own(b, t.begin + i);
             double weight = hw_softmax_weight(b, t.begin + i) / b->memory.total, at = own != UINT32_MAX ? z[own] : 0.0;
             double all = to_probabilities(k, z, p, &entropy);
             for (size_t c = 0; c < k; c++)
@@ -127,7 +127,7 @@ void hw_softmax_class_sums(hw_softmax_block *b)
     for (tile t = {0}; next_tile(b, &t);) {
         memset(b->tile, 0, t.count * k * sizeof *b->tile);
         for (size_t i = 0; i < t.count; i++)
-            if (b->classes[t.begin + i] != UINT32_MAX)
+            if (hw_softmax_own(b, t.begin + i) != UINT32_MAX)
                 b->tile[i * k + b->classes[t.begin + i]] = hw_softmax_weight(b, t.begin + i) / b->memory.total;
         accumulate(b, &t, b->tile);
     }
@@ -137,6 +137,38 @@ void hw_softmax_squares(hw_softmax_block *b)
 {
     memset(b->reduced, 0, b->X.cols * sizeof *b->reduced);
     for (size_t i = 0; i < b->X.rows; i++)
-        if (b->classes[i] != UINT32_MAX)
+        if (hw_softmax_own(b, i) != UINT32_MAX)
             hw_add_row_squares(&b->X, i, hw_softmax_weight(b, i) / b->memory.total, b->reduced);
+}
+
+/* Returns the place of the largest of a row's linear predictors, the first of equal ones. */
+static size_t largest(const double *z, size_t k)
+{
+    size_t best = 0;
+    for (size_t c = 1; c < k; c++)
+        best = z[c] > z[best] ? c : best;
+    return best;
+}
+
+void hw_softmax_held_out(hw_softmax_block *b, double sums[2])
+{
+    size_t k = b->softmax->classes;
+    bool wrong = strcmp(b->softmax->choice.metric, "accuracy") == 0;
+    double ignored;
+    sums[0] = sums[1] = 0.0;
+    for (tile t = {0}; next_tile(b, &t);) {
+        multiply(b, &t, b->W, b->tile);
+        for (size_t i = 0; i < t.count; i++) {
+            size_t row = t.begin + i;
+            const double *z = b->tile + i * k;
+            if (!hw_softmax_out(b, row) || b->classes[row] == UINT32_MAX)
+                continue;
+            double weight = hw_softmax_example(b, row), of_own = z[b->classes[row]];
+            sums[0] += weight;
+            if (wrong)
+                sums[1] += largest(z, k) != b->classes[row] ? weight : 0.0;
+            else
+                sums[1] += weight * (to_probabilities(k, b->tile + i * k, b->rank, &ignored) - of_own);
+        }
+    }
 }

@@ -9,11 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/glm/member.h"
+#include "algorithms/glm/metrics.h"
 #include "algorithms/list.h"
 #include "algorithms/measures/classes.h"
 #include "algorithms/softmax/block.h"
+#include "algorithms/softmax/finish.h"
 #include "algorithms/softmax/model.h"
 #include "algorithms/softmax/options.h"
+#include "algorithms/softmax/path.h"
 #include "algorithms/softmax/units.h"
 
 static bool has_ended(hawser_progress *progress, void *user)
@@ -24,15 +28,16 @@ static bool has_ended(hawser_progress *progress, void *user)
 
 static hawser_operator *reducing(hawser_operator *unit, const hw_softmax *softmax)
 {
-    hawser_reduces(unit, softmax->width + 2);
+    size_t folds = softmax->choice.folds * softmax->classes, sums = softmax->width + 2;
+    hawser_reduces(unit, folds > sums ? folds : sums);
     hawser_reduces_expect(unit, softmax->width + 2, 20 * softmax->width);
     return unit;
 }
 
 static hawser_program *build(hw_softmax *softmax)
 {
-    static const char *const metrics[] = {"objective",  "gap",      "nonzero", "lambda",
-                                          "iterations", "products", "penalty", "ended"};
+    static const char *const metrics[] = {"objective", "gap",   "nonzero", "lambda",    "iterations", "products",
+                                          "penalty",   "ended", "fold",    "fits_left", "lambda_max"};
     hawser_program *p = hawser_program_new("softmax", softmax);
     for (size_t k = 0; k < sizeof metrics / sizeof *metrics; k++)
         hawser_metric_declare(p, metrics[k], HAWSER_LAST);
@@ -42,9 +47,12 @@ static hawser_program *build(hw_softmax *softmax)
     hawser_operator *root = hawser_root(p);
     hawser_state *X = hawser_data_state(p, "X", softmax->X, HAWSER_BY_ROW);
     hawser_state *model = hawser_partitioned_state(p, "model", softmax->width, NULL, NULL);
+    hawser_state *table = hawser_partitioned_state(p, "table", hw_softmax_table_size(softmax), NULL, NULL);
+    hawser_state *path =
+        softmax->members > 1 ? hawser_partitioned_state(p, "path", softmax->width * softmax->members, NULL, NULL) : NULL;
     reducing(hawser_unit(root, "prepare", hw_softmax_prepare, HAWSER_READS(X), HAWSER_UPDATES(model)), softmax);
     hawser_operator *loop = hawser_loop(root, "iterations", (hawser_until){.test = has_ended}, hawser_bsp());
-    reducing(hawser_unit(loop, "step", hw_softmax_step, HAWSER_READS(X), HAWSER_UPDATES(model)), softmax);
+    reducing(hawser_unit(loop, "step", hw_softmax_step, HAWSER_READS(X), HAWSER_UPDATES(model, table, path)), softmax);
     return p;
 }
 
@@ -71,38 +79,6 @@ static const char *reason_of(double ended)
                                             : "end";
 }
 
-/* Fills the result, on node 0. */
-static hawser_status fill(const hw_softmax *softmax, const hawser_training_input *input, hawser_training *training,
-                          hawser_error *error)
-{
-    const hawser_run *run = training->run;
-    hw_softmax_result result = {.model = hawser_result(run, "model", NULL),
-                                .objective = hawser_result_metric(run, "objective"),
-                                .gap = hawser_result_metric(run, "gap"),
-                                .penalty = hawser_result_metric(run, "penalty"),
-                                .lambda = hawser_result_metric(run, "lambda"),
-                                .iterations = hawser_result_metric(run, "iterations")};
-    double loss = NAN, accuracy = NAN;
-    HAWSER_TRY(hw_softmax_model_make(softmax, &result, input, &training->model, error));
-    if (input->validation != NULL)
-        HAWSER_TRY(hw_softmax_validate(training->model, input->validation, &loss, &accuracy, error));
-    hawser_fact facts[] = {{"objective", result.objective},
-                           {"gap", result.gap},
-                           {"nonzero", hawser_result_metric(run, "nonzero")},
-                           {"lambda", result.lambda},
-                           {"iterations", result.iterations},
-                           {"classes", (double)softmax->classes},
-                           {input->validation != NULL ? "validation_log_loss" : NULL, loss},
-                           {"validation_accuracy", accuracy}};
-    memcpy(training->facts, facts, sizeof facts);
-    if (input->validation == NULL)
-        training->facts[7].name = NULL;
-    if (strcmp(training->stop_reason, "precision") == 0)
-        snprintf(training->notes[0], sizeof training->notes[0],
-                 "no smaller objective was found within the precision of numbers; the gap that is left is %.3g", result.gap);
-    return HAWSER_OK;
-}
-
 static hawser_status run(hw_softmax *softmax, hawser_job *job, const hawser_training_input *input, hawser_training *training,
                          hawser_error *error)
 {
@@ -119,7 +95,7 @@ static hawser_status run(hw_softmax *softmax, hawser_job *job, const hawser_trai
     training->interrupted = early && strcmp(reason, "signal") == 0;
     snprintf(training->stop_reason, sizeof training->stop_reason, "%s",
              early ? reason : reason_of(hawser_result_metric(training->run, "ended")));
-    return hawser_job_leads(job) ? fill(softmax, input, training, error) : HAWSER_OK;
+    return hawser_job_leads(job) ? hw_softmax_finish(softmax, input, training, error) : HAWSER_OK;
 }
 
 static hawser_status train(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
@@ -151,6 +127,7 @@ const hawser_algorithm *hw_softmax_algorithm(void)
                                                .topics = hw_softmax_topics,
                                                .split = HAWSER_BY_ROW,
                                                .train = train,
+                                               .init_use = hw_linear_init_use,
                                                .plan = plan,
                                                .predict = hw_softmax_predict,
                                                .predicts_labels = true,
@@ -162,6 +139,9 @@ const hawser_algorithm *hw_softmax_algorithm(void)
                                                .label = hw_softmax_label,
                                                .evaluate = hw_softmax_evaluate_rows,
                                                .measures = hw_class_measures,
-                                               .coefficients = hw_softmax_print};
+                                               .coefficients = hw_softmax_print,
+                                               .path = hw_softmax_path,
+                                               .choose = hw_softmax_choose,
+                                               .member_rows = hw_linear_member_rows};
     return &algorithm;
 }
