@@ -485,7 +485,8 @@ HAWSER_API uint64_t hawser_progress_clocks(const hawser_progress *progress);  /*
 HAWSER_API double hawser_progress_seconds(const hawser_progress *progress);   /**< since the run began */
 HAWSER_API const char *hawser_progress_loop(const hawser_progress *progress); /**< name of the loop or unit */
 HAWSER_API bool hawser_progress_stopping(const hawser_progress *progress);    /**< a signal or limit asked for the end */
-/** Changes policy from the next announced clock on; versioned, traced, shown by --log-view. */
+/** Change a policy. A gain holds from the first clock that is announced next, a sync from the first clock that no block has begun; both hold on all blocks
+ *  from the same clock. hawser_figures.changes has these clocks, and --log-view and --log-json show them. */
 HAWSER_API void hawser_progress_gain(hawser_progress *progress, const char *state, double gain);
 HAWSER_API void hawser_progress_sync(hawser_progress *progress, const char *loop, hawser_sync sync);
 
@@ -626,6 +627,15 @@ typedef struct hawser_flow {
     uint64_t bytes_plain; /**< payloads before compression for other nodes; "columns" are counted where they are received */
     uint64_t bytes_sent;  /**< as sent, with envelopes */
 } hawser_flow;
+/** A change of a policy during a run (hawser_progress_sync, hawser_progress_gain). Long names are cut. */
+typedef struct hawser_policy_change {
+    uint64_t clock; /**< own iteration of the loop, from which on all blocks obey the new policy */
+    char loop[64];
+    char state[64];      /**< whose gain changed; "": the sync of the loop changed */
+    hawser_sync sync[2]; /**< old and new */
+    double gain[2];      /**< old and new */
+    char by[100];        /**< what asked for it: "stop test of loop 'rounds'" */
+} hawser_policy_change;
 /** Counters of a run, for --json, --log-view and tests. The run owns the arrays. */
 typedef struct hawser_figures {
     uint64_t clocks; /**< clocks of shipped loops, on the furthest block */
@@ -651,6 +661,8 @@ typedef struct hawser_figures {
      * or 0 if there was none. Set on all nodes. */
     const char *interrupted_by;
     int interrupted_signal;
+    const hawser_policy_change *changes; /**< in their order; empty on other nodes than 0 */
+    size_t change_count;
 } hawser_figures;
 HAWSER_API const hawser_figures *hawser_run_figures(const hawser_run *run);
 /** Prints the --log-view table: per event count, time, max/min over workers, bytes; wait per clock; staleness histogram. */

@@ -13,6 +13,7 @@
 #include "cli/rescue.h"
 #include "cli/summary.h"
 #include "data/table/schema.h"
+#include "program/program.h"
 #include "runtime/job/enter.h"
 
 const hawser_option *hw_train_rows(void)
@@ -144,11 +145,37 @@ static void log_note(hw_monitor *monitor, const char *text)
     hw_monitor_log(monitor, note, ok);
 }
 
+static void log_changes(hw_monitor *monitor, const hawser_figures *figures)
+{
+    for (size_t i = 0; figures != NULL && i < figures->change_count; i++) {
+        const hawser_policy_change *change = &figures->changes[i];
+        bool ok = true;
+        json_t *event = hw_monitor_event(monitor, "policy", &ok);
+        if (event == NULL)
+            return;
+        char text[2][HW_SYNC_TEXT];
+        hw_json_text(event, "loop", change->loop, &ok);
+        hw_json_count(event, "clock", change->clock, &ok);
+        if (change->state[0] != '\0') {
+            hw_json_text(event, "state", change->state, &ok);
+            hw_json_number(event, "old_gain", change->gain[0], &ok);
+            hw_json_number(event, "gain", change->gain[1], &ok);
+        } else {
+            hw_json_text(event, "old_sync", hw_sync_text(change->sync[0], text[0]), &ok);
+            hw_json_text(event, "sync", hw_sync_text(change->sync[1], text[1]), &ok);
+        }
+        hw_json_text(event, "by", change->by, &ok);
+        hw_monitor_log(monitor, event, ok);
+    }
+}
+
 static void log_end(hw_monitor *monitor, const hawser_training *training)
 {
     log_note(monitor, training->assumed);
     for (size_t i = 0; i < HAWSER_NOTES && training->notes[i][0] != '\0'; i++)
         log_note(monitor, training->notes[i]);
+    if (training->run != NULL)
+        log_changes(monitor, hawser_run_figures(training->run));
     bool ok = true;
     json_t *event = hw_monitor_event(monitor, "end", &ok);
     if (event != NULL) {

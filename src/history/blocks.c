@@ -45,7 +45,7 @@ typedef struct walk {
 } walk;
 
 enum { BLOCKS_MOST = 65536 /* the limit of --workers */ };
-enum { AGREE_DIGEST = 1, AGREE_CLOCK, AGREE_SUM, AGREE_LOST };
+enum { AGREE_DIGEST = 1, AGREE_CLOCK, AGREE_SUM, AGREE_LOST, AGREE_POLICY };
 
 static const hw_event_record *here(const walk *w)
 {
@@ -265,6 +265,7 @@ static bool walk_begin(walk *w, walker *k)
     k->part = 0;
     k->read = k->forgotten = false;
     k->moved = 0;
+    note_agree(w, 0, AGREE_POLICY, plain);
     k->apart = !plain && (k->apart || (r->part != HW_EVENT_BSP && k->state->from == HW_HISTORY_NONE));
     k->digest = r->digest;
     return true;
@@ -805,12 +806,15 @@ static void check_agreement(hw_checker *checker, hw_index *agree)
             continue;
         const hw_at both[] = {{a->stream, a->number}, {b->stream, b->number}};
         hw_rule rule = a->key[3] == AGREE_CLOCK    ? HW_RULE_END
+                       : a->key[3] == AGREE_POLICY ? HW_RULE_ORDER
                        : a->key[3] == AGREE_DIGEST ? HW_RULE_BSP
                                                    : HW_RULE_VALUE; /* of a sum, or of a block whose own record is lost */
         hw_applied(checker, rule);
         if (rule == HW_RULE_END && x->clock != y->clock)
             (void)hw_violation(checker, rule, both, 2, "two blocks end at different clocks");
-        else if (rule != HW_RULE_END && (x->digest != y->digest))
+        else if (rule == HW_RULE_ORDER && (x->part != y->part || x->count != y->count))
+            (void)hw_violation(checker, rule, both, 2, "two blocks run the same loop under different policies");
+        else if (rule != HW_RULE_END && rule != HW_RULE_ORDER && (x->digest != y->digest))
             (void)hw_violation(checker, rule, both, 2, "two blocks have different bits where they must have the same");
     }
 }

@@ -942,6 +942,7 @@ static const mutant mutants[] = {
     {"ends elsewhere", ends_elsewhere, {HW_RULE_END, HW_RULE_ONCE, HW_RULES}},
     {"of no block", of_no_block, {HW_RULE_RECORD, HW_RULES}},
     {"waited too little", waited_too_little, {HW_RULE_VISIBLE, HW_RULES}},
+    {"other policy", other_policy, {HW_RULE_ORDER, HW_RULE_WAIT, HW_RULES}},
     {"looser wait", looser_wait, {HW_RULE_RECORD, HW_RULES}},
     {"early read", early_read, {HW_RULE_READ, HW_RULES}},
     {"early write", early_write, {HW_RULE_WRITE, HW_RULES}},
@@ -977,7 +978,7 @@ static const mutant mutants[] = {
     {"unsaid push", unsaid_push, {HW_RULE_HELD, HW_RULES}},
     {"other rest", other_rest, {HW_RULE_HELD, HW_RULE_VALUE, HW_RULES}},
 };
-enum { OF_BLOCKS = 22, MUTANTS = sizeof mutants / sizeof *mutants };
+enum { OF_BLOCKS = 23, MUTANTS = sizeof mutants / sizeof *mutants };
 
 static void every_mutant_is_refused(void **state)
 {

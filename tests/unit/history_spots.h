@@ -44,6 +44,22 @@ static inline void insert(spot s, hw_event_record record)
     s.stream->count++;
 }
 
+/* One block runs a loop under a looser policy than the others. */
+static inline bool is_bound(const hw_history *history, spot s)
+{
+    (void)history;
+    return record_at(s)->part == HW_EVENT_SSP && (record_at(s)->flags & HW_EVENT_PLAIN) == 0;
+}
+
+static inline bool other_policy(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_BEGIN, is_bound);
+    if (s.stream == NULL || s.stream->name.number == 0)
+        return false;
+    record_at(s)->count++;
+    return true;
+}
+
 /* One wrong thing: a record is missing, */
 static inline bool dropped(hw_history *history, hw_random *random, hw_event_kind kind,
                            bool (*fits)(const hw_history *history, spot s))

@@ -356,6 +356,9 @@ hawser_status hw_run_collect(hw_session *session, double seconds, hawser_run **o
     HAWSER_TRY(hw_run_new(session, &run, error));
     run->figures.seconds = seconds;
     run->figures.repeatable = session->driver->repeatable;
+    run->figures.changes = run->changes = session->driver->policies.changes;
+    run->figures.change_count = session->driver->policies.count;
+    session->driver->policies.changes = NULL;
     run->figures.stop_reason = session->driver->stop_reason;
     hw_run_name_asked(run, session, atomic_load(&session->job->asked));
     memcpy(run->chosen, session->job->settings.chosen, sizeof run->chosen);
@@ -400,6 +403,7 @@ void hawser_run_free(hawser_run *run)
     free(run->flows);
     free(run->workers);
     free(run->staleness);
+    free(run->changes);
     free(run->lines);
     free(run);
 }

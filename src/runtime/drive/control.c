@@ -41,6 +41,7 @@ static hawser_status control(hw_driver *driver, hw_message_kind kind, const hw_c
 hawser_status hw_driver_trigger(hw_driver *driver, const hawser_operator *operator, hawser_sync sync, uint64_t first_clock,
                                 uint64_t limit, bool final)
 {
+    HAWSER_TRY(hw_policies_trigger(driver, operator, sync, first_clock, limit));
     driver->entries++;
     driver->done = 0;
     hw_control head = {.limit = limit,
@@ -71,6 +72,7 @@ static hawser_status give_credit(hw_driver *driver, hawser_sync sync, uint64_t l
 
 hawser_status hw_driver_credit(hw_driver *driver, hawser_sync sync, uint64_t limit, bool final)
 {
+    HAWSER_TRY(hw_policies_credit(driver, limit));
     return give_credit(driver, sync, limit, final, false);
 }
 

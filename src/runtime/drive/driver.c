@@ -134,6 +134,7 @@ hawser_status hw_driver_open(hw_driver *driver, hw_session *session, hawser_erro
     HAWSER_TRY(HW_NEW(&driver->parts, session->blocks, "a driver's metrics", error));
     HAWSER_TRY(HW_NEW(&driver->gains, program->state_count, "a driver's gains", error));
     HAWSER_TRY(HW_NEW(&driver->syncs, program->operator_count, "a driver's policies", error));
+    HAWSER_TRY(hw_policies_open(driver, error));
     HAWSER_TRY(HW_NEW(&driver->aborts, session->blocks, "a driver's abort messages", error));
     HAWSER_TRY(HW_NEW(&driver->node_reports, session->nodes, "reports of nodes", error));
     for (uint32_t i = 0; i < session->blocks; i++)
@@ -162,6 +163,7 @@ void hw_driver_close(hw_driver *driver)
     free(driver->parts);
     free(driver->gains);
     free(driver->syncs);
+    hw_policies_close(&driver->policies);
     free(driver->aborts);
 }
 
@@ -267,6 +269,7 @@ hawser_status hw_driver_wait(hw_driver *driver, bool (*ready)(void *argument), v
 
 static hw_watched_before call_begin(hw_driver *driver, const char *kind)
 {
+    driver->policies.asking = (hw_asker){kind, driver->progress.name};
     atomic_store_explicit(&driver->mailbox.work.clock, driver->progress.clock + 1, memory_order_relaxed);
     return hw_call_begin(&driver->mailbox, kind, driver->progress.name);
 }

@@ -10,15 +10,33 @@ typedef struct hw_reports {
     hw_message *first, *last;
 } hw_reports;
 
+/* A function of the program that the driver calls. */
+typedef struct hw_asker {
+    const char *kind, *name; /* "stop test of loop", and the loop's name */
+} hw_asker;
+
+/* Policies of which blocks have been told, and the requests to change them. */
+typedef struct hw_policies {
+    double *gains;                     /* by state number: as sent last */
+    hawser_sync *syncs;                /* by operator number: as sent last */
+    hw_asker *gain_asker, *sync_asker; /* by the same numbers */
+    hw_asker asking;                   /* the function that runs now */
+    const hawser_operator *loop;       /* of the last trigger */
+    uint64_t first, limit;             /* its first own iteration; clocks of its phase that have been announced */
+    hawser_policy_change *changes;
+    size_t count, capacity;
+} hw_policies;
+
 typedef struct hw_driver {
     hw_session *session;
     hw_mailbox mailbox;
     hawser_error error;
     hawser_progress progress;
     double metrics[HW_METRICS_MOST];
-    double bytes, staleness;   /* of all blocks so far, as of the last combined clock */
-    double *gains;             /* by state number */
-    hawser_sync *syncs;        /* by operator number */
+    double bytes, staleness; /* of all blocks so far, as of the last combined clock */
+    double *gains;           /* by state number */
+    hawser_sync *syncs;      /* by operator number */
+    hw_policies policies;
     hw_message **aborts;       /* one per block, preallocated */
     hw_message **node_reports; /* by node: its program before the run, its results after; NULL: not received yet */
     uint32_t node_report_count;
@@ -71,6 +89,13 @@ void hw_driver_check(hw_driver *driver);
 void hw_driver_observe(hw_driver *driver, const char *name, uint64_t clock);
 /* Calls a test of the program; `kind` is its name for the watchdog. */
 bool hw_driver_test(hw_driver *driver, const char *kind, bool (*test)(hawser_progress *progress, void *user), void *user);
+/* changes.c: records the changes of policies. hw_policies_open takes those of the program. hw_policies_trigger is called when a phase begins, and
+ * hw_policies_credit when clocks up to `limit` of the phase are announced. */
+hawser_status hw_policies_open(hw_driver *driver, hawser_error *error) HAWSER_MUST_USE;
+void hw_policies_close(hw_policies *policies);
+hawser_status hw_policies_trigger(hw_driver *driver, const hawser_operator *operator, hawser_sync sync, uint64_t first,
+                                  uint64_t limit) HAWSER_MUST_USE;
+hawser_status hw_policies_credit(hw_driver *driver, uint64_t limit) HAWSER_MUST_USE;
 /* Runs a shipped loop, from its entry to quiescence. */
 hawser_status hw_driver_ship(hw_driver *driver, const hawser_operator *loop) HAWSER_MUST_USE;
 

@@ -66,9 +66,10 @@ void hawser_progress_gain(hawser_progress *progress, const char *state, double g
         return;
     hw_driver *driver = progress->driver;
     const hawser_state *found = state != NULL ? hw_program_state(driver->session->program, state) : NULL;
-    if (found != NULL && found->kind == HW_REPLICATED && !hw_type_is_whole(found->type) && gain > 0 && isfinite(gain))
+    if (found != NULL && found->kind == HW_REPLICATED && !hw_type_is_whole(found->type) && gain > 0 && isfinite(gain)) {
         driver->gains[found->number] = gain;
-    else if (driver->error.status == HAWSER_OK)
+        driver->policies.gain_asker[found->number] = driver->policies.asking;
+    } else if (driver->error.status == HAWSER_OK)
         (void)hawser_fail(
             &driver->error, HAWSER_BAD_PROGRAM,
             "hawser_progress_gain: gain %g for '%s'; it takes a replicated state of f64 or f32 and a number above zero",
@@ -98,6 +99,7 @@ void hawser_progress_sync(hawser_progress *progress, const char *loop, hawser_sy
         if (!fits)
             break;
         driver->syncs[i] = sync;
+        driver->policies.sync_asker[i] = driver->policies.asking;
         return;
     }
     if (driver->error.status == HAWSER_OK)

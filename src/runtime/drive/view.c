@@ -43,6 +43,22 @@ static void print_accepts(const hawser_run *run, FILE *out)
     }
 }
 
+static void print_changes(const hawser_run *run, FILE *out)
+{
+    if (run->figures.change_count != 0)
+        fprintf(out, "\n%-24s %10s  %s\n", "policies of", "from clock", "change");
+    for (size_t i = 0; i < run->figures.change_count; i++) {
+        const hawser_policy_change *change = &run->changes[i];
+        char old[HW_SYNC_TEXT], new[HW_SYNC_TEXT];
+        fprintf(out, "loop %-19s %10" PRIu64 "  ", change->loop, change->clock);
+        if (change->state[0] != '\0')
+            fprintf(out, "gain of state '%s': %g -> %g", change->state, change->gain[0], change->gain[1]);
+        else
+            fprintf(out, "sync: %s -> %s", hw_sync_text(change->sync[0], old), hw_sync_text(change->sync[1], new));
+        fprintf(out, ", by the %s\n", change->by);
+    }
+}
+
 static void print_staleness(const hawser_run *run, FILE *out)
 {
     uint64_t total = 0;
@@ -81,6 +97,7 @@ void hawser_run_log_view(const hawser_run *run, FILE *out)
     print_workers(run, out);
     print_flows(run, out);
     print_accepts(run, out);
+    print_changes(run, out);
     print_staleness(run, out);
     fprintf(out, "\n%" PRIu64 " clocks, %.3f s, %" PRIu64 " bytes exchanged; ended by %s; %s%s\n", run->figures.clocks,
             run->figures.seconds, run->figures.bytes_exchanged, run->figures.stop_reason,

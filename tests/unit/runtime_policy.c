@@ -1,0 +1,211 @@
+/*
+ * Changes of policies in a run: the figures have the clock from which on each holds, what asked for it, and the policies before and after. On threads
+ * and nodes, every block obeys it from this clock on, and not before: blocks remember the gain of each clock, and the history is checked.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "directory.h"
+#include "history/check.h"
+#include "job.h"
+#include "nodes.h"
+
+enum { WORKERS = 4, CLOCKS = 40 };
+
+/* Adds 1 to v, and remembers the gain of the clock. */
+static hawser_status count(hawser_context *context)
+{
+    hawser_local(context, "gains")[hawser_clock(context)] = hawser_gain(context, "v");
+    hawser_cache(context, "v")[0] += hawser_gain(context, "v");
+    return HAWSER_OK;
+}
+
+/* Asks for another gain twice, once beside another sync. */
+static bool decide(hawser_progress *progress, void *user)
+{
+    (void)user;
+    uint64_t clock = hawser_progress_clock(progress);
+    if (clock == 3)
+        hawser_progress_gain(progress, "v", 2);
+    if (clock == 9)
+        hawser_progress_sync(progress, "loop", hawser_bsp());
+    if (clock == 9)
+        hawser_progress_gain(progress, "v", 4);
+    if (clock == 10)
+        hawser_progress_gain(progress, "v", 4); /* no change */
+    return clock + 1 >= 30;
+}
+
+static void observe(const hawser_progress *progress, void *user)
+{
+    (void)user;
+    if (hawser_progress_clock(progress) == 15)
+        hawser_progress_gain((hawser_progress *)(uintptr_t)progress, "v", 8);
+}
+
+static hawser_program *make(void)
+{
+    hawser_program *p = hawser_program_new("policy", NULL);
+    hawser_state *v = hawser_replicated_state(p, "v", 1, 1, NULL, (hawser_rule){0});
+    hawser_state *gains = hawser_block_state(p, "gains", HAWSER_F64, CLOCKS, NULL, 0);
+    hawser_unit(hawser_loop(hawser_root(p), "loop", (hawser_until){.test = decide}, hawser_ssp(2)), "count", count, NULL,
+                HAWSER_UPDATES(v, gains));
+    return p;
+}
+
+/* Checks figures and what the blocks have seen. Stores the clock of the sync's change. */
+static void check_run(const hawser_run *run, uint64_t *changed)
+{
+    const hawser_figures *figures = hawser_run_figures(run);
+    const hawser_policy_change *changes = figures->changes;
+    static const struct {
+        const char *state, *by;
+        double gain[2];
+    } wanted[] = {{"v", "stop test of loop 'loop'", {1, 2}},
+                  {"", "stop test of loop 'loop'", {0, 0}},
+                  {"v", "stop test of loop 'loop'", {2, 4}},
+                  {"v", "observer of 'loop'", {4, 8}}};
+    static const uint64_t least[] = {4, 10, 10, 16}; /* the clock after the one in which it was asked for */
+    assert_int_equal(figures->change_count, 4);
+    for (size_t i = 0; i < 4; i++) {
+        assert_string_equal(changes[i].loop, "loop");
+        assert_string_equal(changes[i].state, wanted[i].state);
+        assert_string_equal(changes[i].by, wanted[i].by);
+        assert_true(changes[i].gain[0] == wanted[i].gain[0] && changes[i].gain[1] == wanted[i].gain[1]);
+        assert_true(changes[i].clock >= least[i] && changes[i].clock <= least[i] + 6);
+    }
+    assert_true(changes[1].sync[0].tightness == HAWSER_SSP && changes[1].sync[0].staleness == 2);
+    assert_true(changes[1].sync[1].tightness == HAWSER_BSP && changes[1].clock == changes[2].clock);
+    assert_int_equal(hawser_result(run, "v", NULL)[0], WORKERS * figures->clocks);
+    const double *gains = hawser_result(run, "gains", NULL);
+    for (uint64_t b = 0; b < WORKERS; b++)
+        for (uint64_t t = 0; t < figures->clocks; t++) {
+            double gain = t < changes[0].clock ? 1 : t < changes[2].clock ? 2 : t < changes[3].clock ? 4 : 8;
+            if (gains[b * CLOCKS + t] != gain)
+                fail_msg("block %d had the gain %g in clock %d, not %g", (int)b, gains[b * CLOCKS + t], (int)t, gain);
+        }
+    *changed = changes[1].clock;
+}
+
+static hawser_status add_history(hw_history *history, const char *path, hawser_error *error)
+{
+    static unsigned char bytes[1 << 22];
+    FILE *file = fopen(path, "rbe");
+    assert_non_null(file);
+    size_t size = fread(bytes, 1, sizeof bytes, file);
+    assert_true(size > 0 && size < sizeof bytes);
+    assert_int_equal(fclose(file), 0);
+    return hw_history_add(history, path, bytes, size, error);
+}
+
+/* Reads the files of a history and checks them: each block runs clocks below `changed` under ssp:2, and the others under bsp. */
+static void check_files(uint32_t nodes, uint64_t changed)
+{
+    hw_history history = {0};
+    hw_verdict verdict = {0};
+    hawser_error error = {0};
+    for (uint32_t node = 0; node < nodes; node++) {
+        char name[20];
+        (void)snprintf(name, sizeof name, node == 0 ? "h" : "h.%u", node);
+        if (add_history(&history, name, &error) != HAWSER_OK)
+            fail_msg("%s", error.text);
+    }
+    if (hw_history_whole(&history, &error) != HAWSER_OK || hw_history_check(&history, &verdict, &error) != HAWSER_OK)
+        fail_msg("%s", error.text);
+    if (verdict.broken)
+        fail_msg("%s", verdict.text);
+    unsigned streams = 0;
+    for (size_t s = 0; s < history.count; s++) {
+        unsigned begun = 0, ended = 0;
+        for (size_t i = 0; i < history.streams[s].count; i++) {
+            const hw_event_record *r = &history.streams[s].records[i];
+            if (r->kind == HW_EVENT_BEGIN && (r->flags & HW_EVENT_PLAIN) == 0) {
+                assert_int_equal(r->part, begun == 0 ? HW_EVENT_SSP : HW_EVENT_BSP);
+                assert_int_equal(r->count, begun == 0 ? 2 : 0);
+                begun++;
+            }
+            if (r->kind == HW_EVENT_END && ended++ == 0)
+                assert_int_equal(r->clock, changed);
+        }
+        if (history.streams[s].name.kind == HW_STREAM_BLOCK)
+            assert_true(begun == 2 && ended == 2 && ++streams > 0);
+    }
+    assert_int_equal(streams, WORKERS);
+    hw_history_free(&history);
+}
+
+static void policy_changes_hold_on_all_threads_from_one_clock_on(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 6; seed++) {
+        test_job test = OPEN_JOB("workers", "4", "check", "yes", "record-history", "h");
+        hawser_error error = {0};
+        hawser_run *run = NULL;
+        uint64_t changed;
+        if (seed > 0)
+            hw_job_use_fibers(test.job, seed);
+        hawser_observe(test.job, observe, NULL);
+        hawser_program *program = make();
+        if (hawser_run_program(test.job, program, &run, &error) != HAWSER_OK)
+            fail_msg("%s", error.text);
+        hawser_program_free(program);
+        check_run(run, &changed);
+        char *text = NULL;
+        size_t length;
+        FILE *out = open_memstream(&text, &length);
+        hawser_run_log_view(run, out);
+        fclose(out);
+        if (strstr(text, "sync: ssp:2 -> bsp, by the stop test of loop 'loop'") == NULL ||
+            strstr(text, "gain of state 'v': 4 -> 8, by the observer of 'loop'") == NULL)
+            fail_msg("%s", text);
+        free(text);
+        hawser_run_free(run);
+        close_job(test);
+        check_files(1, changed);
+    }
+}
+
+static void body(test_node *node)
+{
+    hawser_run *run = NULL;
+    hawser_program *program = make();
+    hawser_observe(node->job, observe, NULL);
+    node->status = hawser_run_program(node->job, program, &run, &node->error);
+    if (node->status == HAWSER_OK && node->node == 0)
+        check_run(run, node->user);
+    else if (node->status == HAWSER_OK)
+        assert_int_equal(hawser_run_figures(run)->change_count, 0);
+    hawser_run_free(run);
+    hawser_program_free(program);
+}
+
+static void policy_changes_hold_on_all_nodes_from_one_clock_on(void **state)
+{
+    (void)state;
+    test_node nodes[NODES_MOST];
+    uint64_t changed = 0;
+    const char *const pairs[] = {"workers", "4", "check", "yes", "record-history", "h", NULL};
+    for (uint32_t count = 2; count <= 3; count++) {
+        run_nodes(nodes, count, pairs, body, &changed);
+        check_all(nodes, count, "policy");
+        check_files(count, changed);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(policy_changes_hold_on_all_threads_from_one_clock_on, make_directory,
+                                        remove_directory),
+        cmocka_unit_test_setup_teardown(policy_changes_hold_on_all_nodes_from_one_clock_on, make_directory,
+                                        remove_directory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
