@@ -69,6 +69,10 @@ void hw_replica_free(hw_replica *replica);
 
 void *hw_replica_cache(hw_replica *replica);            /* what units change */
 const void *hw_replica_base(const hw_replica *replica); /* merged values */
+/* Stores the first values, before the first epoch, instead of spec.initial. */
+void hw_replica_fill(hw_replica *replica, const void *initial);
+/* Frees the memory that grows with the state, after the last epoch; with `keep` all but the merged values. */
+void hw_replica_retire(hw_replica *replica, bool keep);
 /* Returns the merged values, which the caller frees. The replica may only be freed after it. */
 void *hw_replica_take_base(hw_replica *replica);
 /* Restricts the next cut to touched ranges and to the entries that hw_replica_inc changed. A count of 0 touches no range. */

@@ -140,10 +140,8 @@ hawser_status hw_replica_new(const hw_replica_spec *spec, hw_replica **replica, 
         hw_replica_free(made);
         return status;
     }
-    if (spec->initial != NULL) {
-        memcpy(made->base, spec->initial, hw_at(made, spec->count));
-        memcpy(made->cache, spec->initial, hw_at(made, spec->count));
-    }
+    if (spec->initial != NULL)
+        hw_replica_fill(made, spec->initial);
     made->spec.initial = NULL;
     made->gain = made->next_gain = spec->rule.gain;
     made->ended = true;
@@ -173,6 +171,35 @@ void hw_replica_free(hw_replica *replica)
         free(arrays[i]);
     hw_clock_table_free(&replica->clocks);
     free(replica);
+}
+
+void hw_replica_fill(hw_replica *replica, const void *initial)
+{
+    memcpy(replica->base, initial, hw_at(replica, replica->spec.count));
+    memcpy(replica->cache, initial, hw_at(replica, replica->spec.count));
+    if (replica->apart)
+        hw_set_apart(replica);
+}
+
+void hw_replica_retire(hw_replica *replica, bool keep)
+{
+    char **const entries[] = {&replica->cache, &replica->origin, &replica->sum, &replica->held,
+                              keep ? NULL : &replica->base};
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
+        if (entries[i] != NULL) {
+            free(*entries[i]);
+            *entries[i] = NULL;
+        }
+    free(replica->given);
+    free(replica->score);
+    free(replica->since);
+    replica->given = replica->score = NULL;
+    replica->since = NULL;
+    hw_spares_free(&replica->spares);
+    if (replica->adder != NULL) {
+        free(replica->adder->sum);
+        replica->adder->sum = NULL;
+    }
 }
 
 void *hw_replica_cache(hw_replica *replica)

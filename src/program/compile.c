@@ -256,10 +256,26 @@ static void visit(const hawser_operator *operator, uint32_t * order, size_t *cou
         visit(child, order, count);
 }
 
+uint32_t hw_plan_position(const hw_plan *plan, const hawser_operator *operator)
+{
+    uint32_t position = 0;
+    while (plan->order[position] != operator->number)
+        position++;
+    return position;
+}
+
+static uint32_t count_operators(const hawser_operator *operator)
+{
+    uint32_t count = 1;
+    for (const hawser_operator *child = operator->first; child != NULL; child = child->next)
+        count += count_operators(child);
+    return count;
+}
+
 static void find_life(hw_plan *plan, const hawser_state *state)
 {
     hw_life *life = &plan->states[state->number].life;
-    *life = (hw_life){UINT32_MAX, UINT32_MAX};
+    *life = (hw_life){UINT32_MAX, UINT32_MAX, 0};
     for (size_t i = 0; i < plan->program->operator_count; i++) {
         const hawser_operator *operator= plan->program->operators[plan->order[i]];
         if (operator->kind != HW_UNIT ||(!hw_unit_reads(operator, state) && !hw_unit_updates(operator, state)))
@@ -271,6 +287,20 @@ static void find_life(hw_plan *plan, const hawser_state *state)
         for (const hawser_operator *above = operator->parent; above != NULL; above = above->parent)
             if (above->kind == HW_LOOP)
                 life->last = above->number;
+    }
+    if (life->last == UINT32_MAX)
+        return;
+    const hawser_operator *last = plan->program->operators[life->last];
+    life->end = hw_plan_position(plan, last) + count_operators(last);
+}
+
+/* A tied state is committed with the state that it is tied to. */
+static void extend_tied(hw_plan *plan)
+{
+    for (const hawser_state *state = plan->program->states; state != NULL; state = state->next) {
+        hw_life *life = &plan->states[state->number].life;
+        if (state->tied_to != NULL && plan->states[state->tied_to->number].life.end > life->end)
+            life->end = plan->states[state->tied_to->number].life.end;
     }
 }
 
@@ -311,6 +341,8 @@ hawser_status hw_compile(const hawser_program *program, hw_plan **out, hawser_er
         if (status == HAWSER_OK && state->kind == HW_STORED)
             status = check_stored(state, error);
     }
+    if (status == HAWSER_OK)
+        extend_tied(plan);
     if (status != HAWSER_OK) {
         hw_plan_free(plan);
         return status;

@@ -1,10 +1,14 @@
 /* memory.c - estimates the memory of a plan on the node with the most blocks: data, replicas, updates in flight, and what units declare. */
+#include <stdlib.h>
+
 #include "base/bits.h"
 #include "base/layout.h"
+#include "base/memory.h"
 #include "data/residence.h"
 #include "data/share/blocks.h"
 #include "exchange/reduction.h"
 #include "program/plan.h"
+#include "transport/pool.h"
 
 static uint64_t blocks_of_a_node(const hw_plan_settings *settings)
 {
@@ -87,6 +91,11 @@ static uint64_t in_flight(const hw_plan *plan, uint64_t doubles)
     return others * (doubles / plan->settings.nodes + 1) + 2 * doubles;
 }
 
+/* The memory of a state on a node: from the first phase that uses it to the last, and from then on, when only the values of the result are kept. */
+typedef struct of_state {
+    uint64_t live, kept, end; /* end: what gathering the result takes, besides other states */
+} of_state;
+
 uint32_t hw_plan_chunk_buffers(uint32_t chunks, uint64_t largest)
 {
     enum { LEAST = 2 };
@@ -128,46 +137,129 @@ static uint64_t of_chunks(const hw_plan *plan)
     return most;
 }
 
-/* Adds the memory of a local or stored state. A stored state has two more copies: the servers' and the one in flight to them. */
-static void of_shares(hw_plan *plan, hw_state_plan *own)
+/* A tied state has a committed copy, and one of the beginning of a clock of several stages. The result is made of the parts of all blocks, each of which
+ * is freed then; a single part is the result. Over nodes they are in one message and in the result, and
+ * the transport of the driver's node keeps buffers of the messages in which they arrived (pool.h). */
+static of_state of_local(const hw_plan *plan, hw_state_plan *own)
 {
-    uint64_t doubles = hw_plan_count(plan, own->state), here = blocks_of_a_node(&plan->settings);
-    uint64_t largest = largest_share(plan, own->state);
-    uint64_t copies = own->state->kind == HW_STORED ? 3 : own->state->tied_to != NULL ? 2 : 1;
-    uint64_t size = hw_state_size(own->state);
-    own->block_bytes = largest * size * copies;
-    plan->memory_needed += (largest * here < doubles ? largest * here : doubles) * size * copies;
-    if (own->state->kind != HW_STORED)
-        return;
-    if (plan->settings.nodes > 1)
-        plan->memory_needed += in_flight(plan, doubles) * size;
+    const hawser_state *state = own->state;
+    uint64_t size = hw_state_size(state), all = hw_plan_count(plan, state) * size, part = largest_share(plan, state) * size;
+    uint64_t here = part * blocks_of_a_node(&plan->settings);
+    here = here < all ? here : all;
+    uint64_t copies = state->tied_to == NULL ? 1 : hw_plan_exchanges(plan, state->tied_to) > 1 ? 3 : 2;
+    own->block_bytes = part * copies;
+    of_state memory = {.live = here * copies, .kept = here};
+    uint64_t kept = all - here < HW_POOL_KEPT ? all - here : HW_POOL_KEPT;
+    memory.end = plan->settings.nodes > 1 ? 2 * all + kept : plan->settings.blocks > 1 ? all + part : all;
+    return memory;
 }
 
-/* Returns the numbers in updates that a node has at once. All blocks of a process share one buffer of an update. Half as much again is in the holes
- * that freed updates leave. If clocks differ, the node also keeps the updates that it sends, for each clock and link. */
-static uint64_t of_updates(const hw_plan *plan, uint64_t doubles, uint64_t flights, bool loose, bool values)
+/* A stored state has its share, the servers' table and the copy in flight to them. */
+static of_state of_stored(const hw_plan *plan, hw_state_plan *own)
+{
+    enum { COPIES = 3 };
+    uint64_t size = hw_state_size(own->state), doubles = hw_plan_count(plan, own->state);
+    uint64_t largest = largest_share(plan, own->state), here = blocks_of_a_node(&plan->settings);
+    own->block_bytes = largest * size * COPIES;
+    uint64_t bytes = (largest * here < doubles ? largest * here : doubles) * size * COPIES;
+    if (plan->settings.nodes > 1)
+        bytes += in_flight(plan, doubles) * size;
+    return (of_state){bytes, bytes, bytes};
+}
+
+/* Returns the numbers in updates that a node has at once, if updates arrive while a unit runs. All blocks of a process share one buffer of an update. Half
+ * as much again is in the holes that freed updates leave. Over nodes the node also keeps the updates that it sends, for each clock and link. */
+static uint64_t in_loose_updates(const hw_plan *plan, uint64_t doubles, uint64_t flights, bool values)
 {
     uint64_t blocks = plan->settings.blocks, here = blocks_of_a_node(&plan->settings), links = plan->settings.nodes - 1;
-    uint64_t one = blocks > 1 ? doubles * flights : 0, updates = loose ? one * blocks : one * here;
+    uint64_t one = blocks > 1 ? doubles * flights : 0, updates = one * blocks;
     if (values)
         return one;
-    return updates + updates / 2 + (blocks > here ? one * (links + (loose ? here : 0)) : 0);
+    return updates + updates / 2 + (blocks > here ? one * (links + here) : 0);
 }
 
-/* Adds the memory of a replicated or partitioned state: base and cache of each block, held updates or a separate origin, and updates in flight. */
-static void of_replicas(hw_plan *plan, hw_state_plan *own)
+/* Returns the numbers in updates of other nodes that a node has at once in a clock under bsp, and in sums that it makes of updates. */
+static uint64_t in_sums(const hw_plan *plan, uint64_t doubles)
+{
+    const hw_plan_settings *settings = &plan->settings;
+    uint64_t nodes = settings->nodes, here = blocks_of_a_node(settings), depth = 0;
+    if (nodes <= 1)
+        return 0;
+    while ((UINT64_C(1) << depth) < nodes)
+        depth++;
+    switch (settings->adding.kind) {
+    case HW_ADDING_SPREAD: return doubles * (nodes - 1 + (here > 1 ? 2 : 0));
+    case HW_ADDING_TREE: return doubles * (depth + 2);
+    case HW_ADDING_SERVERS: return doubles * ((nodes - 1) / settings->adding.servers + 3);
+    }
+    return 0;
+}
+
+/* Returns the numbers in updates that a node has at once if blocks are in step. A block writes its update into the buffer of its last one, if all
+ * blocks have taken that. If not all blocks compute at once, some have not, and the block has two buffers; else it may need the second now and then. */
+static uint64_t in_step_updates(const hw_plan *plan, uint64_t doubles, bool values)
+{
+    enum { EIGHTHS = 8, ONE_AND_AT_TIMES_TWO = 11, TWO = 16 };
+    const hw_plan_settings *settings = &plan->settings;
+    uint64_t here = blocks_of_a_node(settings);
+    if (settings->blocks <= 1)
+        return 0;
+    uint64_t buffers = here == 1 ? EIGHTHS : here > settings->threads ? TWO : ONE_AND_AT_TIMES_TWO;
+    return values ? doubles * buffers / EIGHTHS : here * doubles * buffers / EIGHTHS + in_sums(plan, doubles);
+}
+
+/* A replicated or partitioned state has base and cache of each block, held updates or a separate origin, and updates in flight. The first block's base is
+ * the result. */
+static of_state of_replicas(const hw_plan *plan, hw_state_plan *own)
 {
     enum { FILTERED = 4, ROUNDED = 2 };
     const hawser_state *state = own->state;
-    uint64_t doubles = hw_state_count(state), blocks = plan->settings.blocks, flights;
+    uint64_t doubles = hw_state_count(state), blocks = plan->settings.blocks, flights, size = hw_state_size(state);
     doubles = state->expected != 0 && state->expected < doubles ? state->expected : doubles;
     bool loose = is_loose(plan, state, &flights), values = state->kind == HW_PARTITIONED || own->sources == 1;
     uint64_t copies = 2 + (loose && blocks > 1) + (own->filter.kind != HW_FILTER_NONE ? FILTERED : 0) +
                       (own->rounding != HW_F64 ? ROUNDED : 0);
-    own->block_bytes = copies * doubles * hw_state_size(state);
-    uint64_t sent = of_updates(plan, doubles, flights, loose, values);
-    plan->memory_needed += own->block_bytes * blocks_of_a_node(&plan->settings);
-    plan->memory_needed += (sent + doubles) * hw_state_size(state); /* and the result */
+    own->block_bytes = copies * doubles * size;
+    uint64_t sent = loose ? in_loose_updates(plan, doubles, flights, values) : in_step_updates(plan, doubles, values);
+    uint64_t live = own->block_bytes * blocks_of_a_node(&plan->settings) + sent * size;
+    return (of_state){live, doubles * size, doubles * size};
+}
+
+static of_state of_one(const hw_plan *plan, hw_state_plan *own)
+{
+    switch (own->state->kind) {
+    case HW_DATA: break;
+    case HW_LOCAL: return of_local(plan, own);
+    case HW_STORED: return of_stored(plan, own);
+    case HW_REPLICATED:
+    case HW_PARTITIONED: return of_replicas(plan, own);
+    }
+    return (of_state){0};
+}
+
+/* Returns the memory of all states when it is largest: in one of the phases, or when the result is gathered. A rebuild may use every state. */
+static uint64_t of_states(const hw_plan *plan, const of_state *memory)
+{
+    const hawser_program *program = plan->program;
+    uint64_t most = 0;
+    bool rebuilt = false;
+    for (const hawser_state *state = program->states; state != NULL; state = state->next) {
+        most += memory[state->number].end;
+        rebuilt = rebuilt || state->rebuild != NULL;
+    }
+    for (uint32_t at = 0; at < program->operator_count; at++) {
+        uint64_t now = 0;
+        for (const hawser_state *state = program->states; state != NULL; state = state->next) {
+            const hw_life *life = &plan->states[state->number].life;
+            bool stored = state->kind == HW_STORED, used = life->first != UINT32_MAX;
+            bool early = stored || plan->states[state->number].loaded != NULL;
+            bool begun = used && (early || hw_plan_position(plan, program->operators[life->first]) <= at);
+            bool over = used && !stored && !rebuilt && life->end <= at;
+            now += over ? memory[state->number].kept : begun ? memory[state->number].live : 0;
+        }
+        most = now > most ? now : most;
+    }
+    return most;
 }
 
 /* Returns the memory of reductions: shares of two at a time, and with several nodes also a sum, the shares of other nodes, and the results that are
@@ -183,30 +275,40 @@ static uint64_t of_reductions(const hw_plan *plan)
     return results + 2 * here * bytes + (2 * (nodes - 1) + here) * bytes;
 }
 
-void hw_plan_memory(hw_plan *plan)
+static uint64_t of_data(hw_plan *plan)
+{
+    plan->memory_data = plan->memory_mapped = 0;
+    for (const hawser_state *state = plan->program->states; state != NULL; state = state->next)
+        if (state->kind == HW_DATA)
+            *(state->matrix->mapped ? &plan->memory_mapped : &plan->memory_data) += data_bytes(plan, state);
+    return plan->memory_data;
+}
+
+hawser_status hw_plan_memory(hw_plan *plan, hawser_error *error)
 {
     enum {
-        THREAD = 1 << 19, /* a thread's stack, and freed memory that the C library keeps for it */
-        LINK = 1 << 19,   /* messages of a link */
-        PROCESS = 1 << 21 /* memory that no data set makes larger */
+        THREAD = 1 << 19,  /* a thread's stack, and freed memory that the C library keeps for it */
+        LINK = 1 << 19,    /* messages of a link */
+        PROCESS = 1 << 21, /* memory that no data set makes larger */
+        LARGE = 1 << 25    /* the C library maps each larger array apart, so that freed ones leave no holes */
     };
     const hawser_program *program = plan->program;
     uint64_t here = blocks_of_a_node(&plan->settings);
-    plan->memory_data = plan->memory_mapped = 0;
-    plan->memory_needed = (program->scratch_bytes + program->expected_block) * here + program->expected_node;
-    plan->memory_needed += plan->settings.blocks > 1 ? here * THREAD : 0;
-    plan->memory_needed += of_reductions(plan) + of_chunks(plan) * here + PROCESS;
-    plan->memory_needed += plan->settings.nodes > 1 ? (plan->settings.nodes - 1) * (uint64_t)LINK : 0;
+    of_state *memory = NULL;
+    bool large = false;
+    HAWSER_TRY(HW_NEW(&memory, program->state_count, "an estimate of memory", error));
     for (const hawser_state *state = program->states; state != NULL; state = state->next) {
-        hw_state_plan *own = &plan->states[state->number];
-        if (state->kind == HW_DATA)
-            *(state->matrix->mapped ? &plan->memory_mapped : &plan->memory_data) += data_bytes(plan, state);
-        else if (state->kind == HW_LOCAL || state->kind == HW_STORED)
-            of_shares(plan, own);
-        else
-            of_replicas(plan, own);
+        memory[state->number] = of_one(plan, &plan->states[state->number]);
+        large = large || (state->kind != HW_DATA && state->expected == 0 && hw_state_bytes(state) > LARGE);
     }
+    uint64_t needed = (program->scratch_bytes + program->expected_block) * here + program->expected_node;
+    needed += plan->settings.blocks > 1 ? here * THREAD : 0;
+    needed += of_reductions(plan) + of_chunks(plan) * here + PROCESS;
+    needed += plan->settings.nodes > 1 ? (plan->settings.nodes - 1) * (uint64_t)LINK : 0;
+    needed += of_states(plan, memory);
     /* Holes between other allocations. With several nodes not all of the updates that are counted are in flight at once. */
-    plan->memory_needed += plan->settings.nodes <= 1 ? plan->memory_needed / 16 : 0;
-    plan->memory_needed += plan->memory_data + plan->memory_loaded;
+    needed += plan->settings.nodes <= 1 && !large ? needed / 16 : 0;
+    plan->memory_needed = needed + of_data(plan) + plan->memory_loaded;
+    free(memory);
+    return HAWSER_OK;
 }

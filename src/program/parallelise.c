@@ -333,6 +333,6 @@ hawser_status hw_parallelise(hw_plan *plan, const hw_plan_settings *settings, ha
         find_sources(plan, own);
         HAWSER_TRY(describe(plan, own, error));
     }
-    hw_plan_memory(plan);
+    HAWSER_TRY(hw_plan_memory(plan, error));
     return check_memory(plan, error);
 }

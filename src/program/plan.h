@@ -30,6 +30,7 @@ typedef struct hw_plan_settings {
 /* The operators between which a state lives, from before the first to after the last, in depth-first order. */
 typedef struct hw_life {
     uint32_t first, last; /* operator numbers; UINT32_MAX: never used */
+    uint32_t end;         /* position in the plan's order from which on no operator uses it */
 } hw_life;
 
 typedef struct hw_state_plan {
@@ -88,7 +89,7 @@ void hw_plan_print_logical(const hw_plan *plan, bool dot, FILE *out);
 hawser_status hw_plan_print_physical(const hw_plan *plan, bool dot, FILE *out, hawser_error *error) HAWSER_MUST_USE;
 
 /* Estimates the memory of a split plan: block_bytes of the states, memory_data and memory_needed. */
-void hw_plan_memory(hw_plan *plan);
+hawser_status hw_plan_memory(hw_plan *plan, hawser_error *error) HAWSER_MUST_USE;
 
 enum { HW_STAGES_MOST = 64 };
 /* The stages of a phase in which units update a state, and declare it in their reads: bit j for stage j. */
@@ -96,6 +97,8 @@ typedef struct hw_stage_use {
     uint64_t updates, reads;
 } hw_stage_use;
 hw_stage_use hw_plan_use(const hw_plan *plan, const hawser_operator *operator, const hawser_state * state);
+/* Returns the position of an operator in the plan's order. */
+uint32_t hw_plan_position(const hw_plan *plan, const hawser_operator *operator);
 uint32_t hw_plan_stages(const hw_plan *plan, const hawser_operator *operator); /* 1 for a unit or parallel */
 /* Returns the policy by which a block waits for a state before a stage of a phase: the strictest of `policy`, under which the phase runs, and of
  * the units of this stage that use the state and have a sync of their own. Staleness counts clocks. */

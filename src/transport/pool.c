@@ -9,7 +9,6 @@
 /* LEAST: smallest payload that is kept, in bytes. LARGE: larger payloads use the second free list, so that small ones do not displace them.
  * BLOCKS: length of a free list. */
 enum { LEAST = 8 << 10, LARGE = 128 << 10, BLOCKS = 64 };
-#define KEPT_MOST ((size_t)160 << 20) /* bytes of all free blocks */
 
 /* The last freed block is first. */
 typedef struct free_list {
@@ -121,7 +120,7 @@ void hw_pool_give(hw_block *block)
     hw_block *dropped = block;
     pthread_mutex_lock(&pool->mutex);
     free_list *own = free_list_of(pool, block->capacity);
-    if (!pool->closed && own->count < BLOCKS && pool->bytes + block->capacity <= KEPT_MOST) {
+    if (!pool->closed && own->count < BLOCKS && pool->bytes + block->capacity <= HW_POOL_KEPT) {
         block->next = own->first;
         own->first = block;
         pool->bytes += block->capacity;

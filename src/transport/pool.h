@@ -5,6 +5,8 @@
 
 #include "transport/transport.h"
 
+#define HW_POOL_KEPT ((size_t)160 << 20) /* most bytes of all freed blocks that a pool keeps */
+
 typedef struct hw_pool hw_pool;
 
 /* The head of a block, before the payload. */

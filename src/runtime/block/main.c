@@ -24,18 +24,13 @@ static hawser_status open_local(hw_worker *worker, hw_state_part *part, hawser_e
 {
     hw_plan_range(worker->session->plan, part->state, worker->block, &part->begin, &part->count);
     part->count -= part->begin;
-    size_t bytes = part->count * hw_state_size(part->state);
     HAWSER_TRY(hw_new_array(&part->work, part->count, hw_state_size(part->state), "a local state", error));
     if (part->state->tied_to != NULL)
         HAWSER_TRY(HW_NEW(&part->copy, part->count, "a local state's copy", error));
     if (part->state->tied_to != NULL && has_stages(worker->session->plan, part->state))
         HAWSER_TRY(HW_NEW(&part->before, part->count, "a local state's copy", error));
-    const void *initial = hw_plan_initial(worker->session->plan, part->state, part->begin);
-    if (initial != NULL && bytes != 0) {
-        memcpy(part->work, initial, bytes);
-        if (part->copy != NULL)
-            memcpy(part->copy, initial, bytes);
-    }
+    if (hw_plan_initial(worker->session->plan, part->state, part->begin) != NULL && part->count > 0)
+        hw_life_open(worker, part);
     return HAWSER_OK;
 }
 
@@ -54,6 +49,7 @@ static hawser_status open_replica(hw_worker *worker, hw_state_part *part, hawser
     const hw_session *session = worker->session;
     const hawser_state *state = part->state;
     const hw_state_plan *plan = &session->plan->states[state->number];
+    const void *initial = hw_plan_initial(session->plan, state, 0);
     hw_replica_spec spec = {.state = state->number,
                             .name = state->name,
                             .type = state->type,
@@ -64,7 +60,7 @@ static hawser_status open_replica(hw_worker *worker, hw_state_part *part, hawser
                             .rule = state->rule,
                             .filter = plan->filter,
                             .rounding = plan->rounding,
-                            .initial = hw_plan_initial(session->plan, state, 0),
+                            .initial = worker->log != NULL ? initial : NULL, /* a history begins with it */
                             .seed = session->job->settings.seed,
                             .sources = plan->sources,
                             .source = plan->updater};
@@ -84,6 +80,8 @@ static hawser_status open_replica(hw_worker *worker, hw_state_part *part, hawser
     spec.adding = part->adding;
     spec.log = worker->log;
     HAWSER_TRY(hw_replica_new(&spec, &part->replica, error));
+    if (initial != NULL && worker->log == NULL)
+        hw_life_open(worker, part);
     return hw_part_map_page(part, error);
 }
 
@@ -217,6 +215,7 @@ void hw_worker_main(hw_worker *worker)
     }
     if (worker->abandoned)
         settle(worker);
+    hw_life_over(worker);
     hw_worker_free_scratch(worker); /* on its own thread: releasing pages takes a while, and all blocks can do it at once */
     worker->cpu_seconds = hw_thread_cpu_seconds() - worker->cpu_began;
 }

@@ -363,7 +363,7 @@ static void roll_back(hw_worker *worker)
     EACH_LIVE(worker, part)
     hw_replica_rollback(part->replica);
     for (uint32_t i = 0; i < worker->session->program->state_count; i++)
-        if (worker->parts[i].copy != NULL)
+        if (worker->parts[i].copy != NULL && !worker->parts[i].retired)
             memcpy(worker->parts[i].work, worker->parts[i].copy, worker->parts[i].count * sizeof(double));
 }
 
@@ -552,6 +552,7 @@ static void begin(hw_worker *worker, const hw_message *trigger)
     atomic_store_explicit(&worker->mailbox.work.clock, 0, memory_order_relaxed);
     worker->clock = worker->sent = 0;
     worker->in_phase = true;
+    hw_life_begin(worker);
     hw_stored_begin_phase(worker);
     hw_worker_obey(worker, trigger);
 }

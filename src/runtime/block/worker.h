@@ -31,9 +31,11 @@ typedef struct hw_state_part {
     double *before; /* tied: the committed values when the clock began, if a clock has several stages; else NULL */
     bool live;      /* exchanged in this phase, in the stages of `use` */
     hw_stage_use use;
-    bool pending; /* tied: `work` belongs to a clock that was sent and is not committed yet */
-    bool fresh;   /* derived: rebuilt since the last change of its sources */
-    void *page;   /* debug builds: the copy for units that only read, mapped read-only */
+    bool pending;  /* tied: `work` belongs to a clock that was sent and is not committed yet */
+    bool fresh;    /* derived: rebuilt since the last change of its sources */
+    bool unfilled; /* its first values are not stored yet */
+    bool retired;  /* no later phase uses it: only the values of the result are left */
+    void *page;    /* debug builds: the copy for units that only read, mapped read-only */
     size_t page_bytes;
     bool page_filled;
     hw_flow flow; /* of its updates */
@@ -146,6 +148,11 @@ void hw_worker_free_scratch(hw_worker *worker);
 hawser_status hw_worker_drop_scratch(hw_worker *worker) HAWSER_MUST_USE;
 /* Runs a visit of the scratch, which may view data states. */
 hawser_status hw_context_visit(hw_worker *worker, hawser_scratch_visit *visit, hawser_record *record) HAWSER_MUST_USE;
+/* life.c: hw_life_open is called for a part with first values; hw_life_begin frees the states that neither this phase nor a later one uses, and stores
+ * the first values of those that it uses; hw_life_over leaves only the values of the result, at the end. */
+void hw_life_open(hw_worker *worker, hw_state_part *part);
+void hw_life_begin(hw_worker *worker);
+void hw_life_over(hw_worker *worker);
 /* Runs one unit, or a rebuild if unit is NULL. */
 hawser_status hw_context_run(hw_worker *worker, const hawser_operator *unit, const hawser_state *rebuilds) HAWSER_MUST_USE;
 

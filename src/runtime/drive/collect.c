@@ -234,32 +234,43 @@ void hw_run_add_accepts(hawser_run *run, const hawser_accept_figures *accepts)
 
 /* --------------------------------------------------------------------------------------------------- collecting ---- */
 
-static void collect_worker(hawser_run *run, const hw_session *session, const hw_worker *worker)
+void hw_run_drop_local(hw_state_part *part)
+{
+    free(part->work);
+    free(part->copy);
+    part->work = part->copy = NULL;
+}
+
+/* Moves a block's part of a local state into the result, so that its values are not stored twice. */
+static void take_local(hawser_run *run, hw_state_part *part)
+{
+    hw_result *result = result_of(run, part->state);
+    if (part->count == result->count) { /* one block has all of it */
+        void **values = part->copy != NULL ? (void **)&part->copy : &part->work;
+        free(result->values);
+        result->values = *values;
+        *values = NULL;
+    } else {
+        hw_run_add_part(run, part->state, part->begin, part->count,
+                        part->copy != NULL ? (const void *)part->copy : part->work);
+    }
+    hw_run_drop_local(part);
+}
+
+static void collect_worker(hawser_run *run, const hw_session *session, hw_worker *worker)
 {
     hw_block_record record = hw_worker_record(worker);
     hw_run_add_block(run, &record);
     hw_run_add_events(run, session, worker->events);
     for (uint32_t i = 0; i < session->program->state_count; i++) {
-        const hw_state_part *part = &worker->parts[i];
+        hw_state_part *part = &worker->parts[i];
         add_flow(run, part->state, &part->flow);
         if (part->state->kind == HW_LOCAL)
-            hw_run_add_part(run, part->state, part->begin, part->count,
-                            part->copy != NULL ? (const void *)part->copy : part->work);
+            take_local(run, part);
     }
 }
 
-void hw_run_add_travelling(hawser_run *run, const hw_session *session)
-{
-    for (uint32_t i = 0; i < session->program->state_count; i++) {
-        const hw_state_part *part = &session->workers[0].parts[i];
-        if (part->replica != NULL)
-            hw_run_add_part(run, part->state, 0, hw_state_count(part->state), hw_replica_base(part->replica));
-    }
-}
-
-/* On one node the values are moved and not copied, because no other part needs them: a large state that was hardly used would take much
- * memory. */
-static void take_travelling(hawser_run *run, const hw_session *session)
+void hw_run_take_travelling(hawser_run *run, const hw_session *session)
 {
     for (uint32_t i = 0; i < session->program->state_count; i++) {
         hw_state_part *part = &session->workers[0].parts[i];
@@ -290,8 +301,13 @@ static hawser_status collect_others(hawser_run *run, const hw_session *session, 
         hawser_link link;
         if (node != session->node && hw_session_link(session, node, &link))
             HAWSER_TRY(hw_run_add_link(run, &link, error));
-        if (session->driver->node_reports[node] != NULL)
-            HAWSER_TRY(hw_gather_take(session, session->driver->node_reports[node], run, error));
+        hw_message **report = &session->driver->node_reports[node];
+        if (*report == NULL)
+            continue;
+        HAWSER_TRY(hw_gather_take(session, *report, run, error));
+        session->driver->equal[node] = hw_gather_equals(*report, session->driver->digest);
+        hw_message_free(*report);
+        *report = NULL;
     }
     return HAWSER_OK;
 }
@@ -364,9 +380,8 @@ hawser_status hw_run_collect(hw_session *session, double seconds, hawser_run **o
     memcpy(run->chosen, session->job->settings.chosen, sizeof run->chosen);
     memcpy(run->metrics, session->driver->metrics, run->metric_count * sizeof *run->metrics);
     if (session->nodes > 1)
-        hw_run_add_travelling(run, session);
-    else
-        take_travelling(run, session);
+        session->driver->digest = hw_session_digest(session);
+    hw_run_take_travelling(run, session);
     hawser_status status = collect_stored(run, session, error);
     for (uint32_t i = 0; i < session->local; i++)
         collect_worker(run, session, &session->workers[i]);

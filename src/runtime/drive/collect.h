@@ -61,8 +61,10 @@ void hw_run_add_flows(hawser_run *run, const hw_session *session, const void *fl
 void hw_run_add_kinds(hawser_run *run, const hw_flow kinds[HW_KINDS]);
 /* Adds a part of a local state. */
 void hw_run_add_part(hawser_run *run, const hawser_state *state, size_t first, size_t count, const void *values);
-/* Adds the exchanged states: every block has all of them, and they are taken from this node's first. */
-void hw_run_add_travelling(hawser_run *run, const hw_session *session);
+/* Frees a block's part of a local state once its values are in the result or in a message. */
+void hw_run_drop_local(hw_state_part *part);
+/* Moves the exchanged states into the result: every block has all of them, and they are taken from this node's first. */
+void hw_run_take_travelling(hawser_run *run, const hw_session *session);
 hawser_status hw_run_add_link(hawser_run *run, const hawser_link *link, hawser_error *error) HAWSER_MUST_USE;
 void hw_run_add_accepts(hawser_run *run, const hawser_accept_figures *accepts);
 

@@ -137,6 +137,7 @@ hawser_status hw_driver_open(hw_driver *driver, hw_session *session, hawser_erro
     HAWSER_TRY(hw_policies_open(driver, error));
     HAWSER_TRY(HW_NEW(&driver->aborts, session->blocks, "a driver's abort messages", error));
     HAWSER_TRY(HW_NEW(&driver->node_reports, session->nodes, "reports of nodes", error));
+    HAWSER_TRY(HW_NEW(&driver->equal, session->nodes, "reports of nodes", error));
     for (uint32_t i = 0; i < session->blocks; i++)
         HAWSER_TRY(hw_message_new(0, &driver->aborts[i], error));
     for (uint32_t i = 0; i < HW_METRICS_MOST; i++)
@@ -159,6 +160,7 @@ void hw_driver_close(hw_driver *driver)
     for (uint32_t i = 0; driver->node_reports != NULL && i < driver->session->nodes; i++)
         hw_message_free(driver->node_reports[i]);
     free(driver->node_reports);
+    free(driver->equal);
     free(driver->reports);
     free(driver->parts);
     free(driver->gains);

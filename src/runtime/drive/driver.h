@@ -40,6 +40,8 @@ typedef struct hw_driver {
     hw_message **aborts;       /* one per block, preallocated */
     hw_message **node_reports; /* by node: its program before the run, its results after; NULL: not received yet */
     uint32_t node_report_count;
+    uint64_t digest; /* of this node's exchanged states at the end */
+    bool *equal;     /* by node: it has the same */
     /* The phase: */
     hw_reports *reports; /* by block */
     uint32_t done;       /* blocks that have ended the phase */

@@ -81,6 +81,10 @@ hawser_status hw_gather_pack(const hw_session *session, hw_message **message, ha
     HAWSER_TRY(hw_message_new(measure.at, message, error));
     hw_drive_cursor cursor = {.bytes = (*message)->payload, .size = measure.at};
     put_all(&cursor, session, digest);
+    for (uint32_t i = 0; i < session->local; i++)
+        for (uint32_t s = 0; s < session->program->state_count; s++)
+            if (session->workers[i].parts[s].state->kind == HW_LOCAL)
+                hw_run_drop_local(&session->workers[i].parts[s]);
     (*message)->envelope.length = cursor.at; /* a link may have ended meanwhile */
     return HAWSER_OK;
 }

@@ -175,11 +175,9 @@ static hawser_status share(hw_session *session, const hawser_error *ended, const
     hawser_error error;
     hawser_status status = HAWSER_OK;
     hw_mailbox *mailbox = &session->driver->mailbox;
-    uint64_t digest = run != NULL ? hw_session_digest(session) : 0;
     mailbox->error = &error;
     for (uint32_t node = 1; node < session->nodes && status == HAWSER_OK; node++) {
-        bool whole =
-            run != NULL && !session->driver->abandoned && !hw_gather_equals(session->driver->node_reports[node], digest);
+        bool whole = run != NULL && !session->driver->abandoned && !session->driver->equal[node];
         hw_message *copy = NULL;
         if (messages[whole] == NULL)
             status = hw_share_pack(session, ended, run, whole, &messages[whole], &error);

@@ -134,7 +134,7 @@ static bool take_results(hw_drive_cursor *cursor, const hw_session *session, haw
             fine = take_values(cursor, run->results[i].values, run->results[i].count, hw_state_size(state));
     }
     if (!whole)
-        hw_run_add_travelling(run, session);
+        hw_run_take_travelling(run, session);
     return fine;
 }
 
