@@ -1,9 +1,11 @@
 /* rows_probe.c - loads FILE by row and adds up the columns: rows_probe FILE [f32] [plan] [OPTION=VALUE...] [options of the job]. Each node prints one line
  * of JSON: the rows and bytes that it has read and holds, and the largest anonymous memory that was seen while it worked. Node 0 adds a line per sum. With
- * `out=PREFIX` each node writes to a file PREFIX.NODE instead, since a launcher may mix lines of nodes. */
+ * `out=PREFIX` each node writes to a file PREFIX.NODE instead, since a launcher may mix lines of nodes. With `write=PATH` nothing is added up, but the nodes
+ * write numbers for each row to one file; with `killed=NODE` this node then kills itself when it is asked for its second piece of them. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,7 +111,16 @@ static hawser_status report(hawser_job *job, const hawser_dataset *data, const w
     return failed == 0 ? HAWSER_OK : hawser_fail(error, HAWSER_IO, "%s: cannot be written", path);
 }
 
-static hawser_status read_words(int argc, char **argv, hawser_load *load, bool *plan, const char **out, hawser_error *error)
+/* The file that `write` names, and the node that kills itself. */
+typedef struct writing {
+    const char *path;
+    uint32_t killed;
+    bool here;
+    int pieces;
+} writing;
+
+static hawser_status read_words(int argc, char **argv, hawser_load *load, bool *plan, const char **out, writing *w,
+                                hawser_error *error)
 {
     for (int i = 2; i < argc; i++) {
         char *value = strchr(argv[i], '=');
@@ -121,6 +132,10 @@ static hawser_status read_words(int argc, char **argv, hawser_load *load, bool *
             load->type = HAWSER_F32;
         else if (value != NULL && strcmp(argv[i], "out") == 0)
             *out = value;
+        else if (value != NULL && strcmp(argv[i], "write") == 0)
+            w->path = value;
+        else if (value != NULL && strcmp(argv[i], "killed") == 0)
+            w->killed = (uint32_t)strtoul(value, NULL, 10);
         else if (value != NULL && strcmp(argv[i], "target") == 0)
             load->target = value;
         else if (value != NULL && strcmp(argv[i], "weights") == 0)
@@ -152,6 +167,24 @@ static hawser_status add_up(hawser_job *job, const hawser_dataset *data, bool pl
     return status;
 }
 
+enum { WIDTH = 200 }; /* numbers per row, so that a block has several pieces */
+
+static hawser_status make_numbers(size_t first, size_t count, double *values, void *user)
+{
+    writing *w = user;
+    if (++w->pieces == 2 && w->here)
+        (void)raise(SIGKILL);
+    for (size_t i = 0; i < count * WIDTH; i++)
+        values[i] = (double)(first + i / WIDTH);
+    return HAWSER_OK;
+}
+
+static hawser_status write_numbers(hawser_job *job, const hawser_dataset *data, writing *w, hawser_error *error)
+{
+    w->here = hawser_job_node(job) == w->killed;
+    return hawser_job_write_rows(job, data, w->path, WIDTH, make_numbers, w, error);
+}
+
 int main(int argc, char **argv)
 {
     hawser_job *job = NULL;
@@ -161,20 +194,21 @@ int main(int argc, char **argv)
     hawser_load load = {.split = HAWSER_BY_ROW};
     bool plan = false;
     const char *out = NULL;
+    writing writes = {.killed = UINT32_MAX};
     watch w = {.statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)};
     hawser_status status = hawser_open(&argc, argv, &job, &error);
     if (status == HAWSER_OK)
-        status = argc < 2 ? HAWSER_BAD_ARGUMENT : read_words(argc, argv, &load, &plan, &out, &error);
+        status = argc < 2 ? HAWSER_BAD_ARGUMENT : read_words(argc, argv, &load, &plan, &out, &writes, &error);
     bool watched = status == HAWSER_OK && pthread_create(&w.thread, NULL, look_often, &w) == 0;
     if (status == HAWSER_OK)
         status = hawser_job_load(job, (const char *const *)&argv[1], 1, &load, &data, &error);
     if (status == HAWSER_OK)
-        status = add_up(job, data, plan, &run, &error);
+        status = writes.path != NULL ? write_numbers(job, data, &writes, &error) : add_up(job, data, plan, &run, &error);
     look(&w);
     atomic_store(&w.stopped, true);
     if (watched)
         (void)pthread_join(w.thread, NULL);
-    if (status == HAWSER_OK)
+    if (status == HAWSER_OK && writes.path == NULL)
         status = report(job, data, &w, run, out, &error);
     if (status != HAWSER_OK)
         (void)fprintf(stderr, "rows_probe: %s\n", error.text);

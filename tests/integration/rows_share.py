@@ -80,6 +80,27 @@ def check(words, nodes, truth, entries, bytes_all):
     return failed
 
 
+def train_peak(path, nodes):
+    """The largest resident memory of a node that trains k-means."""
+    command = [HAWSER, "run", "-n", str(nodes), "--"] if nodes > 1 else []
+    command += [HAWSER, "train", "kmeans", path, "--clusters", "4", "--init-method", "random", "--max-iterations", "2",
+                "--workers", "4", "--threads", "1", "--transport", "unix", "--json", "--quiet"]
+    done = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, timeout=300)
+    if done.returncode not in (0, 7):
+        sys.exit("FAILED: kmeans over %d nodes: %s" % (nodes, done.stderr))
+    return max(worker["peak_rss"] for worker in json.loads(done.stdout.strip().split("\n")[-1])["worker"])
+
+
+def check_training():
+    with open("few.csv", "w") as few:
+        few.write("".join("%d,%d,%d\n" % (i % 3, i % 5, i % 11) for i in range(200)))
+    alone, shared = (train_peak("rows.csv", nodes) - train_peak("few.csv", nodes) for nodes in (1, 4))
+    if shared <= PEAK[4] * alone:
+        return False
+    print("FAILED: kmeans took %d bytes above an empty run on each of 4 nodes, and %d on one" % (shared, alone))
+    return True
+
+
 def main():
     rows = lines()
     with tempfile.TemporaryDirectory() as folder:
@@ -97,6 +118,7 @@ def main():
         failed |= check(["rows.svm", "weights=weights.txt"], (4,), target, ROWS, size["rows.svm"] + size["weights.txt"])
         failed |= check(["rows.mtx", "weights=weights.txt"], (4,), weighted, ROWS * COLUMNS,
                         size["rows.mtx"] + size["weights.txt"])
+        failed |= not SANITIZED and check_training()
     print("all as expected" if not failed else "failed")
     sys.exit(failed)
 
