@@ -84,11 +84,11 @@ static bool is_loose(const hw_plan *plan, const hawser_state *state, uint64_t *f
 }
 
 /* Returns the numbers of a stored state in messages of a node: replies to all blocks of other nodes, which read this node's part of the state and
- * may be slow to receive it, and the whole state once from and once to other nodes. */
+ * may be slow to receive it, and the whole state once. */
 static uint64_t in_flight(const hw_plan *plan, uint64_t doubles)
 {
     uint64_t others = plan->settings.blocks - blocks_of_a_node(&plan->settings);
-    return others * (doubles / plan->settings.nodes + 1) + 2 * doubles;
+    return others * (doubles / plan->settings.nodes + 1) + doubles;
 }
 
 /* The memory of a state on a node: from the first phase that uses it to the last, and from then on, when only the values of the result are kept. */
@@ -125,10 +125,13 @@ static uint64_t of_chunks(const hw_plan *plan)
         if (operator->kind != HW_UNIT &&(operator->kind != HW_LOOP || !hw_operator_shipped(operator)))
             continue;
         for (const hawser_state *state = plan->program->states; state != NULL; state = state->next) {
-            if (state->kind != HW_STORED || (!hw_operator_reads(operator, state) && !hw_operator_updates(operator, state)))
+            /* A unit that only updates a state which all blocks change reads none of it. */
+            bool updates = state->function == NULL && hw_operator_updates(operator, state);
+            if (state->kind != HW_STORED || (!hw_operator_reads(operator, state) && !updates))
                 continue;
             uint64_t chunk = largest_share(plan, state) * hw_state_size(state);
-            sum += hw_plan_chunk_buffers(plan->settings.blocks, chunk) * chunk;
+            uint32_t read = plan->settings.blocks - (state->function == NULL); /* a block does not read its own share */
+            sum += hw_plan_chunk_buffers(read, chunk) * chunk;
         }
         if (operator->kind == HW_LOOP && operator->sync.tightness == HAWSER_DELAY) /* those of the next clock, too */
             sum *= 2;
@@ -154,17 +157,22 @@ static of_state of_local(const hw_plan *plan, hw_state_plan *own)
     return memory;
 }
 
-/* A stored state has its share, the servers' table and the copy in flight to them. */
+/* Of a stored state whose shares have one writer, a node has its share, the push of it, and on the servers the version that is read, the one that is written
+ * and, with several blocks, one that a slow block still reads. Another function changes one table in place. The result comes on top at the end. */
 static of_state of_stored(const hw_plan *plan, hw_state_plan *own)
 {
-    enum { COPIES = 3 };
-    uint64_t size = hw_state_size(own->state), doubles = hw_plan_count(plan, own->state);
-    uint64_t largest = largest_share(plan, own->state), here = blocks_of_a_node(&plan->settings);
-    own->block_bytes = largest * size * COPIES;
-    uint64_t bytes = (largest * here < doubles ? largest * here : doubles) * size * COPIES;
-    if (plan->settings.nodes > 1)
-        bytes += in_flight(plan, doubles) * size;
-    return (of_state){bytes, bytes, bytes};
+    enum { SHARE_AND_PUSH = 2, VERSIONS = 2 };
+    uint64_t size = hw_state_size(own->state), doubles = hw_plan_count(plan, own->state), all = doubles * size;
+    uint64_t largest = largest_share(plan, own->state) * size, here = largest * blocks_of_a_node(&plan->settings);
+    bool owned = own->state->function == NULL, several = plan->settings.nodes > 1;
+    uint64_t copies = owned ? SHARE_AND_PUSH + VERSIONS + (plan->settings.blocks > 1) : 1;
+    here = here < all ? here : all;
+    own->block_bytes = largest * copies;
+    uint64_t kept = all - here < HW_POOL_KEPT ? all - here : HW_POOL_KEPT;
+    of_state memory = {.live = here * copies + (owned && several ? in_flight(plan, doubles) * size : 0)};
+    memory.kept = memory.live;
+    memory.end = here * (owned ? 2 : 1) + all + (several ? all + kept : 0);
+    return memory;
 }
 
 /* Returns the numbers in updates that a node has at once, if updates arrive while a unit runs. All blocks of a process share one buffer of an update. Half
