@@ -46,6 +46,7 @@ MUTANTS = [
     ("held entries are not sent in the end", PHASE, "if (!held) return HAWSER_OK;", "if (!held || worker->block == 1) return HAWSER_OK;"),
     ("a rounding error is dropped", "src/exchange/hold.c", "left = replica->numbers->load(at, 0) - sent;", "left = 0 * sent;"),
     ("a held change takes the place of the one before", NUMBERS, "over |= HW_OF(plus)(sums[i], change, &sum);", "over |= HW_OF(plus)(0, change, &sum);"),
+    ("a state's own filter holds to the end", PHASE, "held = held || plan->filter.kind", "held = held || worker->session->plan->settings.filter.kind"),
     # Local and derived states.
     ("a tied local state is not damped", "src/exchange/tied.c", "if (damping == 1)", "if (damping <= 1)"),
     ("a derived state is not built anew at a loop's start", PHASE, "(leaving || !part->fresh)", "leaving"),
@@ -68,6 +69,8 @@ MUTANTS = [
     ("a chunk is read a clock early", "src/runtime/block/stored.c", "chunk->count = end - chunk->first;", "chunk->count = end - chunk->first - (end - chunk->first > 3);"),
     ("a second read of an iteration counts as its first", "src/runtime/block/stored.c", "request->reread = stored->ordered && iteration < stored->read;", "request->reread = false;"),
     # Late policies.
+    ("a unit's own sync is ignored", PHASE, "if (!worker->own_syncs)", "if (worker->own_syncs || !worker->own_syncs)"),
+    ("a unit's own sync counts in the first stage alone", STAGES, "if (unit->waits && plan->stage[unit->number] == stage &&", "if (unit->waits && stage == 0 && plan->stage[unit->number] == stage &&"),
     ("a clock too late under ssp", REPLICA, "policy.staleness * replica->each :", "policy.staleness * replica->each + (replica->each > 1) :"),
 ]
 

@@ -40,6 +40,8 @@ typedef struct drawn_state {
     bool sparse;  /* units change few of its entries */
     int tied;     /* a local state: the replicated one; -1: none */
     hawser_form form;
+    const char *filter; /* its own; NULL: the job's */
+    uint64_t quota, max_held;
 } drawn_state;
 
 typedef struct drawn_unit {
@@ -47,6 +49,8 @@ typedef struct drawn_unit {
     bool reads[STATES], updates[STATES];
     bool unsure[STATES]; /* it reads a state that blocks add to meanwhile */
     way how[STATES];
+    bool strict; /* it has a sync of its own */
+    hawser_sync sync;
 } drawn_unit;
 
 typedef struct drawn_operator {
@@ -105,6 +109,13 @@ static bool one_in(uint64_t *random, uint32_t bound)
     return below(random, bound) == 0;
 }
 
+/* Returns a stream of its own for one thing that is drawn, so that the rest of a seed's program does not depend on it. */
+static uint64_t apart(uint64_t seed, uint32_t what)
+{
+    uint64_t random = seed * 64 + what;
+    return next(&random);
+}
+
 /* ------------------------------------------------------------------------------------------------------------- drawing ---- */
 
 static bool is_split(const drawn *d)
@@ -153,6 +164,19 @@ static void draw_data(uint64_t *random, const choices *may, drawn *d)
         d->split = one_in(random, 2) ? HAWSER_WHOLE : HAWSER_FETCHED;
 }
 
+/* Draws a filter for one state alone. */
+static void draw_filter(uint64_t random, const choices *may, drawn_state *s)
+{
+    static const char *const filters[] = {"none", "random", "round-robin", "absolute", "relative", "fifo"};
+    if (!may->rounds || s->kind != REPLICATED || !one_in(&random, 3))
+        return;
+    s->filter = filters[below(&random, 6)];
+    if (s->filter == filters[0])
+        return;
+    s->quota = 12 + 8 * (uint64_t)below(&random, 5);
+    s->max_held = below(&random, 4);
+}
+
 static void draw_state(uint64_t *random, const choices *may, const drawn *d, uint32_t number, drawn_state *s)
 {
     static const double dampings[] = {1, 1, 0.5, 0.25}, gains[] = {1, 1, 1, 2};
@@ -179,7 +203,7 @@ static void draw_state(uint64_t *random, const choices *may, const drawn *d, uin
     s->bounded = !may->plain && s->kind == REPLICATED && one_in(random, 8);
     if (may->rounds && s->kind == REPLICATED && one_in(random, 2))
         s->form = (hawser_form)below(random, 4);
-    (void)number;
+    draw_filter(apart(d->seed, number), may, s);
 }
 
 /* Ties a local state to a replicated one before it, if there is one. */
@@ -297,6 +321,34 @@ static void find_unsure(drawn *d)
                 d->state[s].kind == ADDED && uses(d, phase_of(d, (int)i), s, false, true);
 }
 
+/* Returns whether a unit waits by a sync of its own: it has an exchanged state that its loop updates. */
+static bool has_what_to_wait_for(const drawn *d, const drawn_unit *unit, int loop)
+{
+    for (uint32_t s = 0; s < d->states; s++)
+        if (d->state[s].kind < LOCAL && (unit->reads[s] || unit->updates[s]) && uses(d, loop, s, false, true))
+            return true;
+    return false;
+}
+
+static bool uses_stored(const drawn *d, const drawn_unit *unit)
+{
+    for (uint32_t s = 0; s < d->states; s++)
+        if (d->state[s].kind >= STORED && (unit->reads[s] || unit->updates[s]))
+            return true;
+    return false;
+}
+
+/* Gives some units of late loops a sync of their own, and few others, which are refused. */
+static void draw_own_sync(const choices *may, drawn *d, uint32_t number)
+{
+    uint64_t random = apart(d->seed, 8 + number);
+    drawn_unit *unit = &d->unit[d->operator[number].unit];
+    int loop = phase_of(d, (int)number);
+    bool fits = d->operator[loop].kind == LOOP && !uses_stored(d, unit) && has_what_to_wait_for(d, unit, loop);
+    unit->sync = one_in(&random, 8) ? hawser_ssp(2) : one_in(&random, 2) ? hawser_ssp(1) : hawser_bsp();
+    unit->strict = may->sync.tightness != HAWSER_BSP && one_in(&random, fits ? 3 : 60);
+}
+
 static drawn draw(uint64_t seed, choices may)
 {
     uint64_t random = seed;
@@ -312,6 +364,9 @@ static drawn draw(uint64_t seed, choices may)
     for (uint32_t i = 0; i < d.operators; i++)
         if (d.operator[i].kind == LOOP && is_shipped(&d, (int)i))
             draw_sync(&random, &may, &d, (int)i, &d.operator[i]);
+    for (uint32_t i = 0; i < d.operators; i++)
+        if (d.operator[i].kind == UNIT)
+            draw_own_sync(&may, &d, i);
     find_unsure(&d);
     return d;
 }
@@ -329,9 +384,12 @@ static void say_operator(const drawn *d, int number, int depth, FILE *out)
         fprintf(out, " of %u clocks%s under %s:%u", o->clocks, o->tested ? " or by the metric" : "",
                 syncs[o->sync.tightness], o->sync.staleness);
     if (o->kind == UNIT) {
-        fprintf(out, " u%u%s%s%s%s%s%s, reads", o->unit, unit->one ? ", on one block" : "", unit->data ? ", uses data" : "",
+        fprintf(out, " u%u%s%s%s%s%s%s", o->unit, unit->one ? ", on one block" : "", unit->data ? ", uses data" : "",
                 unit->yields ? ", yields" : "", unit->reduces ? ", reduces" : "", unit->remembers ? ", counts calls" : "",
                 unit->reports ? ", reports" : "");
+        if (unit->strict)
+            fprintf(out, ", under its own %s:%u", syncs[unit->sync.tightness], unit->sync.staleness);
+        fprintf(out, ", reads");
         for (uint32_t s = 0; s < d->states; s++)
             fprintf(out, "%s", unit->reads[s] ? (char[]){' ', (char)('a' + s), 0} : "");
         fprintf(out, ", updates");
@@ -362,6 +420,9 @@ static void say(const drawn *d, FILE *out)
         fprintf(out, "%s%s", state->bounded ? ", merged within bounds" : "", state->sparse ? ", changed sparsely" : "");
         if (state->tied >= 0)
             fprintf(out, ", tied to %c", 'a' + state->tied);
+        if (state->filter != NULL)
+            fprintf(out, ", filter %s with quota %llu, held for %llu", state->filter, (unsigned long long)state->quota,
+                    (unsigned long long)state->max_held);
         fprintf(out, state->form != HAWSER_EXACT ? ", in form %d\n" : "\n", (int)state->form);
     }
     for (uint32_t i = 0; i < d->operators; i++)
@@ -391,6 +452,11 @@ typedef enum refusal {
     TIED_ALONE,
     ADDED_CENTRIC,
     TWO_POLICIES,
+    SYNC_OUTSIDE,
+    SYNC_STORED,
+    SYNC_IDLE,
+    SYNC_LOOSER,
+    FILTER_IDLE,
     REFUSALS
 } refusal;
 static const char *const refusal_texts[] = {
@@ -412,6 +478,11 @@ static const char *const refusal_texts[] = {
     "to which it is tied; declare both",
     "which needs one writer per chunk, but all blocks add to stored state",
     "under policies that order its chunks differently",
+    "has a sync of its own, but is in no loop whose body has only units",
+    "has a sync of its own, but uses stored states",
+    "has a sync of its own, but uses no replicated or partitioned state that loop",
+    "which waits less than",
+    "has a filter (hawser_state_filter), but no unit updates it",
 };
 
 static uint32_t refusals_of_states(const drawn *d, uint32_t nodes)
@@ -422,6 +493,8 @@ static uint32_t refusals_of_states(const drawn *d, uint32_t nodes)
     found |= (uint32_t)(d->split == HAWSER_BY_ROW && d->layout == HAWSER_CSC) << COLUMNS_BY_ROW;
     for (uint32_t s = 0; s < d->states; s++)
         found |= (uint32_t)(d->state[s].kind >= ALONG && d->state[s].width > 0 && !is_split(d)) << NOT_SPLIT;
+    for (uint32_t s = 0; s < d->states; s++)
+        found |= (uint32_t)(d->state[s].filter != NULL && !uses(d, -1, s, false, true)) << FILTER_IDLE;
     if (nodes > 1 && d->source >= SVMLIGHT && d->load == HAWSER_BY_COLUMN)
         found |= (uint32_t)(d->split == HAWSER_BY_ROW) << LOADED_BY_COLUMN;
     if (nodes > 1 && d->source >= SVMLIGHT && d->load == HAWSER_BY_ROW)
@@ -495,6 +568,24 @@ static uint32_t refusals_of_parallel(const drawn *d, int parallel)
     return found;
 }
 
+/* Returns by how many clocks a sync lets a block be behind. */
+static uint32_t slack_of(hawser_sync sync)
+{
+    return sync.tightness == HAWSER_BSP ? 0 : sync.tightness == HAWSER_SSP ? sync.staleness : UINT32_MAX;
+}
+
+static uint32_t refusals_of_own_sync(const drawn *d, uint32_t number)
+{
+    const drawn_unit *unit = &d->unit[d->operator[number].unit];
+    int loop = phase_of(d, (int)number);
+    if (!unit->strict)
+        return 0;
+    if (d->operator[loop].kind != LOOP)
+        return UINT32_C(1) << SYNC_OUTSIDE;
+    return (uint32_t)uses_stored(d, unit) << SYNC_STORED | (uint32_t)!has_what_to_wait_for(d, unit, loop) << SYNC_IDLE |
+           (uint32_t)(slack_of(unit->sync) > slack_of(d->operator[loop].sync)) << SYNC_LOOSER;
+}
+
 /* Returns the age that a loop's policy allows a chunk; policies without an order of chunks have none. */
 static uint32_t age_of(hawser_sync sync)
 {
@@ -523,6 +614,7 @@ static uint32_t refusals_of(const drawn *d, uint32_t nodes)
     for (uint32_t i = 0; i < d->operators; i++)
         found |= d->operator[i].kind == LOOP       ? refusals_of_loop(d, (int)i)
                  : d->operator[i].kind == PARALLEL ? refusals_of_parallel(d, (int)i)
+                 : d->operator[i].kind == UNIT     ? refusals_of_own_sync(d, i)
                                                    : 0;
     return found;
 }

@@ -226,7 +226,9 @@ static uint32_t updates_of(const drawn *d, uint32_t s, uint32_t block, uint32_t 
  * the units before it in clock t - s and of all clocks before. Fibers run one at a time, so all may write into the program. */
 static void check_seen(hawser_context *context, drawn *d, uint32_t number, uint32_t s, double seen)
 {
-    uint64_t clock = hawser_clock(context), slack = d->operator[0].sync.staleness;
+    uint64_t clock = hawser_clock(context), slack = slack_of(d->operator[0].sync);
+    if (d->unit[number].strict && slack_of(d->unit[number].sync) < slack)
+        slack = slack_of(d->unit[number].sync);
     uint64_t late = clock > slack ? clock - slack : 0, least = 0, every = 0;
     for (uint32_t b = 0; b < d->blocks; b++) {
         uint64_t from = b == hawser_block(context) ? clock : late, each = updates_of(d, s, b, d->units);
@@ -236,6 +238,13 @@ static void check_seen(hawser_context *context, drawn *d, uint32_t number, uint3
     }
     d->early |= seen < (double)least;
     d->reached |= seen == (double)least && every > 1 && clock > slack;
+}
+
+/* Returns whether every block makes every clock of the loop: under TAP, blocks that have not begun a clock when a test ends the loop pass it without
+ * work. */
+static bool counts_clocks(const drawn_operator *loop)
+{
+    return loop->sync.tightness == HAWSER_SSP || (loop->sync.tightness == HAWSER_TAP && !loop->tested);
 }
 
 /* Mixes the chunks of a stored state in the order of their blocks, in whatever order they come. */
@@ -291,7 +300,7 @@ static hawser_status mix_states(hawser_context *context, drawn *d, uint32_t numb
         const double *values = own                                ? hawser_local(context, name)
                                : k <= DERIVED && unit->updates[s] ? hawser_cache(context, name)
                                                                   : hawser_view(context, name);
-        if (d->counts && k == REPLICATED && d->operator[0].sync.tightness == HAWSER_SSP)
+        if (d->counts && k == REPLICATED && counts_clocks(&d->operator[0]))
             check_seen(context, d, number, s, values[0]);
         *hash = mix(*hash, values, own ? hawser_part(context, name, NULL) : d->state[s].count);
     }
@@ -466,6 +475,8 @@ static hawser_state *add_state(const drawn *d, uint32_t s, hawser_program *progr
     }
     if (state->form != HAWSER_EXACT)
         hawser_encoding(made, state->form);
+    if (state->filter != NULL)
+        hawser_state_filter(made, state->filter, state->quota, state->max_held);
     if (state->kind == DERIVED)
         hawser_derive(made, rebuilds[s]);
     return made;
@@ -490,6 +501,8 @@ static void add_unit(const drawn *d, uint32_t number, hawser_operator *parent, h
     hawser_operator *made = (unit->one ? hawser_unit_one : hawser_unit)(parent, name, functions[number], reads, updates);
     if (unit->reduces)
         hawser_reduces(made, reduced_count(number));
+    if (unit->strict)
+        hawser_unit_sync(made, unit->sync);
 }
 
 static void add_below(const drawn *d, int container, hawser_operator *parent, hawser_state *const *states)

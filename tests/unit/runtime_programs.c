@@ -230,7 +230,7 @@ static void all_refusals_are_drawn(void **state)
     uint32_t met = 0;
     for (uint64_t seed = 1; seed <= 10000; seed++) {
         const choices late = {.sync = hawser_ssp(1), .plain = true, .stored = true};
-        drawn d = draw(seed, seed % 2 == 0 ? late : (choices){.files = seed % 4 == 1});
+        drawn d = draw(seed, seed % 2 == 0 ? late : (choices){.files = seed % 4 == 1, .rounds = seed % 4 == 3});
         met |= refusals_of(&d, 1 + (uint32_t)(seed % 3));
     }
     assert_int_equal(met, (UINT32_C(1) << REFUSALS) - 1);
