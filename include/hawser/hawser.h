@@ -209,7 +209,8 @@ HAWSER_API void hawser_encoding(hawser_state *replicated, hawser_form form);
  *  (0: the loop's staleness + 1). "none" takes 0 and 0. The plan refuses a filter that can do nothing: without a quota, of a state that no unit
  *  updates, or "relative" for integers.
  *  Options for one state (--filter w=absolute, --quota w=4k, --encoding w=bf16) come before this call and hawser_encoding, and these
- *  before the job's. A state of that name must exist in the job's first program with a loop, and be a replicated one that a unit updates. */
+ *  before the job's. A state of that name must exist in the job's first program with a loop, or in one of hawser_job_programs, and be a replicated one
+ *  that a unit updates. */
 HAWSER_API void hawser_state_filter(hawser_state *replicated, const char *filter, uint64_t quota, uint64_t max_held);
 
 /* --------------------------------------------------------------------------------------------------- operators ---- */
@@ -508,6 +509,10 @@ HAWSER_API hawser_status hawser_open_options(const hawser_options *options, haws
                                              hawser_error *error) HAWSER_MUST_USE;
 HAWSER_API void hawser_close(hawser_job *job);
 HAWSER_API uint32_t hawser_job_workers(const hawser_job *job); /**< B */
+/** Says that the job runs `count` programs with loops; call it before the first of them. An option may then name a state of any of them (--filter
+ *  w=absolute, --init w=w.npy), and the last one refuses names that none has had. Without this call the first program with a loop refuses
+ *  them. hawser_close prints a line for each name that was not checked, because fewer programs were run or none has a loop. */
+HAWSER_API void hawser_job_programs(hawser_job *job, uint32_t count);
 /** Limits the number of workers, if --workers is not given, to one for every `each` of the work's `entries`, since each worker costs some waking
  *  and waiting; at least one remains. The plan and --log-view report it. Call it before the job's first plan or run. Ignored with several
  *  nodes: the number of their blocks was fixed when they joined. */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "hawser/hawser.h"
 #include "runtime/job/job.h"
@@ -135,9 +136,90 @@ static void option_from_elsewhere_is_not_refused(void **state)
         }
 }
 
+/* A program with a loop that sends a state of this name. */
+static hawser_status run_sending(hawser_job *job, const char *name, hawser_error *error)
+{
+    hawser_run *run = NULL;
+    hawser_program *program = hawser_program_new("sends", NULL);
+    hawser_state *w = hawser_replicated_state(program, name, 4, 1, NULL, (hawser_rule){0});
+    hawser_unit(hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 2}, hawser_bsp()), "unit", unit, NULL,
+                HAWSER_UPDATES(w));
+    hawser_status status = hawser_run_program(job, program, &run, error);
+    hawser_run_free(run);
+    hawser_program_free(program);
+    return status;
+}
+
+/* Runs the programs "first" and "second" in a job of `programs`; stores the error of the first failure, else what hawser_close prints. */
+static void run_two(const char *const *pairs, uint32_t programs, const char *file, char said[600])
+{
+    const hawser_option *const tables[] = {hawser_job_rows(), hw_machine_rows(), NULL};
+    hawser_options *options = NULL;
+    hawser_job *job = NULL;
+    hawser_error error = {0};
+    assert_int_equal(hawser_options_new(tables, &options, &error), HAWSER_OK);
+    for (; *pairs != NULL; pairs += 2)
+        if (hawser_options_set(options, pairs[0], pairs[1], HAWSER_FROM_COMMAND_LINE, pairs[0], &error) != HAWSER_OK)
+            fail_msg("%s", error.text);
+    assert_int_equal(hawser_open_options(options, &job, &error), HAWSER_OK);
+    if (programs > 0)
+        hawser_job_programs(job, programs);
+    hawser_status status = run_sending(job, "first", &error);
+    if (status == HAWSER_OK)
+        status = run_sending(job, "second", &error);
+    int old = dup(STDERR_FILENO);
+    assert_true(old >= 0 && freopen(file, "w", stderr) != NULL);
+    hawser_close(job);
+    (void)fflush(stderr);
+    assert_true(dup2(old, STDERR_FILENO) >= 0 && close(old) == 0);
+    hawser_options_free(options);
+    FILE *printed = fopen(file, "re");
+    assert_non_null(printed);
+    said[fread(said, 1, 599, printed)] = '\0';
+    fclose(printed);
+    if (status != HAWSER_OK)
+        (void)snprintf(said, 600, "%.599s", error.text);
+}
+
+static void name_of_a_state_may_be_one_of_a_later_program(void **state)
+{
+    const struct {
+        const char *const *pairs;
+        uint32_t programs;
+        const char *says;
+    } cases[] = {
+        {PAIRS("workers", "2", "filter", "second=fifo", "quota", "second=64"), 2, ""},
+        {PAIRS("workers", "2", "filter", "first=fifo", "quota", "64"), 2, ""},
+        {PAIRS("workers", "2", "filter", "first=fifo", "quota", "first=64", "encoding", "second=bf16"), 2, ""},
+        {PAIRS("workers", "2", "encoding", "first=bf16,second=f16"), 2, ""},
+        {PAIRS("workers", "2", "encoding", "third=bf16"), 2,
+         "--encoding does nothing here: the program has no state 'third'; states whose updates are sent: second"},
+        {PAIRS("workers", "2", "encoding", "first=bf16,third=bf16"), 2, "the program has no state 'third'"},
+        {PAIRS("workers", "2", "filter", "second=fifo"), 2, "--filter does nothing here: state 'second' has no --quota"},
+        {PAIRS("workers", "2", "encoding", "second=bf16"), 0, "the program has no state 'second'"},
+        {PAIRS("workers", "2", "encoding", "first=bf16"), 0, ""},
+        {PAIRS("workers", "2", "encoding", "second=bf16,third=bf16"), 3,
+         "hawser: --encoding did nothing: no program of this job has sent updates of a state 'third'\n"},
+        {PAIRS("workers", "2", "init", "third=x"), 2, "--init does nothing here: the program has no state 'third'"},
+        {PAIRS("workers", "2", "init", "third=x"), 3,
+         "hawser: --init did nothing: no program of this job had a state 'third'\n"},
+    };
+    (void)state;
+    char said[600], file[] = "/tmp/hawser-test-XXXXXX";
+    int own = mkstemp(file);
+    assert_true(own >= 0 && close(own) == 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        run_two(cases[i].pairs, cases[i].programs, file, said);
+        if (cases[i].says[0] == '\0' ? said[0] != '\0' : strstr(said, cases[i].says) == NULL)
+            fail_msg("%s %s: expected '%s', not '%s'", cases[i].pairs[2], cases[i].pairs[3], cases[i].says, said);
+    }
+    assert_int_equal(unlink(file), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(name_of_a_state_may_be_one_of_a_later_program),
         cmocka_unit_test(option_that_can_do_nothing_is_refused_on_the_command_line),
         cmocka_unit_test(option_from_elsewhere_is_not_refused),
     };

@@ -275,7 +275,9 @@ hawser_status hawser_run_program(hawser_job *job, hawser_program *program, hawse
                           .blocks = job->settings.blocks,
                           .run = hw_recorder_run(job->recorder)};
     hawser_error own = {0};
-    hawser_status status = open_session(&session, &own);
+    hawser_status status = hw_names_add(&job->named, plan, &own);
+    if (status == HAWSER_OK)
+        status = open_session(&session, &own);
     hw_first_release(&job->first, plan, true); /* the blocks have copied them */
     if (status == HAWSER_OK)
         status = session.node == 0 ? lead(&session, run, &own) : follow(&session, run, &own);
@@ -288,6 +290,9 @@ hawser_status hawser_run_program(hawser_job *job, hawser_program *program, hawse
         hw_cluster_set_reason(job->cluster, own.text);
     if (status != HAWSER_OK && error != NULL)
         *error = own;
+    job->named.any = true;
+    job->named.failed |= status < HAWSER_OK;
+    job->named.run += has_loop(program);
     if (has_loop(program))
         job->failed_clocks = status < HAWSER_OK ? clocks_of(&session) : 0;
     close_session(&session, &own);

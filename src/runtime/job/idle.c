@@ -21,12 +21,6 @@ static bool asks_for_one(const hawser_options *options)
            hawser_options_integer(options, "workers") == 1;
 }
 
-/* Returns true if blocks send updates of the state, which can be held back and rounded. */
-static bool is_sent(const hw_plan *plan, const hawser_state *state)
-{
-    return state->kind == HW_REPLICATED && hw_operator_updates(plan->program->root, state);
-}
-
 /* The states of a program whose updates can be held back and rounded. */
 typedef struct hw_sent_states {
     bool any;      /* there are such states */
@@ -43,7 +37,7 @@ static hw_sent_states find_sent(const hawser_job *job, const hw_plan *plan, cons
     bool form = strcmp(key, "encoding") == 0;
     for (const hawser_state *state = plan->program->states; state != NULL; state = state->next) {
         const hw_state_plan *own = &plan->states[state->number];
-        if (!is_sent(plan, state))
+        if (!hw_state_is_sent(plan, state))
             continue;
         hw_option_item item;
         bool filter = own->filter.kind != HW_FILTER_NONE, quota = own->filter.quota > 0;
@@ -109,7 +103,7 @@ static void explain_name(const hw_plan *plan, const hw_option_item *item, const 
                                                                   : ", which no unit updates");
     const char *before = "states whose updates are sent: ";
     for (const hawser_state *other = plan->program->states; other != NULL && used < REASON; other = other->next)
-        if (is_sent(plan, other)) {
+        if (hw_state_is_sent(plan, other)) {
             used += (size_t)snprintf(why + used, REASON - used, "%s%s", before, other->name);
             before = ", ";
         }
@@ -123,7 +117,7 @@ static bool is_idle_for(const hw_plan *plan, const char *key, const hw_option_it
     char name[80];
     (void)snprintf(name, sizeof name, "%.*s", (int)item->length, item->state);
     const hawser_state *state = item->length < sizeof name ? hw_program_state(plan->program, name) : NULL;
-    if (state == NULL || !is_sent(plan, state)) {
+    if (state == NULL || !hw_state_is_sent(plan, state)) {
         explain_name(plan, item, state, why);
         return true;
     }
@@ -141,13 +135,37 @@ static bool is_idle_for(const hw_plan *plan, const char *key, const hw_option_it
     return lacks != NULL;
 }
 
+static bool has_sent(const hw_plan *plan, const hw_option_item *item)
+{
+    for (const hawser_state *state = plan->program->states; state != NULL; state = state->next)
+        if (hw_state_is_sent(plan, state) && strlen(state->name) == item->length &&
+            strncmp(state->name, item->state, item->length) == 0)
+            return true;
+    return false;
+}
+
+/* Returns true if an option names a state that this program lacks and a later one may have. */
+static bool names_later(const hawser_job *job, const hw_plan *plan, const char *key)
+{
+    hw_option_item item;
+    for (const char *rest = NULL; !hw_names_last(&job->named) && hw_option_next_item(job->options, key, &rest, &item);)
+        if (item.length > 0 && !has_sent(plan, &item))
+            return true;
+    return false;
+}
+
 /* Returns true if one of the states that an option names makes no use of it, and stores why. */
 static bool names_unused(const hawser_job *job, const hw_plan *plan, const char *key, char why[REASON])
 {
     hw_option_item item;
-    for (const char *rest = NULL; hw_option_next_item(job->options, key, &rest, &item);)
-        if (item.length > 0 && is_idle_for(plan, key, &item, why))
+    for (const char *rest = NULL; hw_option_next_item(job->options, key, &rest, &item);) {
+        if (item.length == 0 || hw_names_know(&job->named, item.state, item.length))
+            continue;
+        if (!hw_names_last(&job->named) && !has_sent(plan, &item))
+            continue; /* a later program may have it */
+        if (is_idle_for(plan, key, &item, why))
             return true;
+    }
     return false;
 }
 
@@ -245,12 +263,15 @@ static hawser_status check(const hawser_job *job, const hw_plan *plan, size_t op
     if (!is_asked(job->options, key))
         return HAWSER_OK;
     bool typed = hawser_options_source(job->options, key, NULL) == HAWSER_FROM_COMMAND_LINE;
-    idle_kind kind = judged[option].judge(job, plan, key, &why);
+    idle_kind kind = job->idle_checked ? USED : judged[option].judge(job, plan, key, &why);
+    if (judged[option].judge == judge_sent && names_later(job, plan, key))
+        kind = USED;
     if (judged[option].judge == judge_sent && names_unused(job, plan, key, reason)) {
         kind = IDLE;
         why = reason;
     }
-    if (strcmp(key, "init") == 0 && kind == USED && hw_first_lacks(&job->first, plan->program, reason, sizeof reason)) {
+    if (strcmp(key, "init") == 0 && kind == USED && hw_names_last(&job->named) &&
+        hw_first_lacks(&job->first, plan->program, reason, sizeof reason)) {
         kind = IDLE;
         why = reason;
     }
@@ -272,10 +293,11 @@ static bool has_loop(const hawser_program *program)
 
 hawser_status hw_job_check_idle(hawser_job *job, const hw_plan *plan, hawser_error *error)
 {
-    if (job->idle_checked || !has_loop(plan->program))
+    if ((job->idle_checked && job->named.checked) || !has_loop(plan->program))
         return HAWSER_OK;
     for (size_t i = 0; i < sizeof judged / sizeof *judged; i++)
         HAWSER_TRY(check(job, plan, i, error));
     job->idle_checked = true;
+    job->named.checked |= hw_names_last(&job->named);
     return HAWSER_OK;
 }

@@ -199,11 +199,12 @@ void hawser_close(hawser_job *job)
 {
     if (job == NULL)
         return;
+    hw_names_close(job);
+    hw_first_free(&job->first);
     hw_watchdog_free(job->watchdog);
     hw_recorder_close(job->recorder, job->cluster);
     hw_topology_free(job->topology);
     free(job->names);
-    hw_first_free(&job->first);
     hw_cluster_leave(job->cluster);
     hw_place_close(&job->place);
     hawser_options_free(job->own_options);
@@ -363,6 +364,7 @@ hawser_status hw_job_plan(hawser_job *job, const hawser_program *program, hw_pla
     if (status == HAWSER_OK)
         status = hw_job_check_idle(job, plan, error);
     if (status != HAWSER_OK) {
+        job->named.failed = true;
         hw_first_release(&job->first, plan, false);
         hw_plan_free(plan);
         return status;

@@ -26,6 +26,17 @@ typedef struct hw_chunk_memory {
     _Atomic uint64_t bytes, most;
 } hw_chunk_memory;
 
+/* What is known of the names of states in options (names.c). */
+typedef struct hw_named_states {
+    uint32_t programs; /* with loops that the job runs; 0: 1 */
+    uint32_t run;      /* of these, so far */
+    bool any;          /* a program was run, with or without a loop */
+    bool checked;      /* the last one has been judged */
+    bool failed;       /* a program has failed */
+    char **sent;       /* states of programs so far whose updates are sent */
+    size_t count, capacity;
+} hw_named_states;
+
 struct hawser_job {
     hawser_options *own_options; /* if it was opened from argv */
     const hawser_options *options;
@@ -45,6 +56,7 @@ struct hawser_job {
     double slow_factor;
     bool check;
     bool idle_checked;          /* options were judged that can do nothing (idle.c) */
+    hw_named_states named;      /* states of options, and of programs */
     hw_first_values first;      /* of --init */
     bool workers_given;         /* also by an option that names a worker */
     struct hawser_store *store; /* the open one; NULL: none */
@@ -90,6 +102,14 @@ hawser_status hw_job_topology(hawser_job *job, hawser_error *error) HAWSER_MUST_
 /* Makes the physical plan of a program under this job's settings; checks the program. */
 hawser_status hw_job_plan(hawser_job *job, const hawser_program *program, hw_plan **plan,
                           hawser_error *error) HAWSER_MUST_USE;
+/* names.c: hw_names_last returns true if the program that is planned next is the last one with a loop. hw_names_add adds its states that are sent;
+ * hw_names_know returns true if a program before had such a state. hw_names_close prints a line for each name of an option that no program had. */
+bool hw_names_last(const hw_named_states *named);
+hawser_status hw_names_add(hw_named_states *named, const hw_plan *plan, hawser_error *error) HAWSER_MUST_USE;
+bool hw_names_know(const hw_named_states *named, const char *state, size_t length);
+void hw_names_close(hawser_job *job);
+/* Returns true if blocks send updates of the state, which can be held back and rounded. */
+bool hw_state_is_sent(const hw_plan *plan, const hawser_state *state);
 /* idle.c: prints a note that an option, which is not of the command line, can do nothing, on node 0 and without --quiet. */
 void hw_job_note_idle(const hawser_job *job, const char *key, const char *why);
 /* idle.c: looks for options that were given and can do nothing in the program of `plan`. Returns HAWSER_BAD_OPTION for one of the command line. Notes on
