@@ -51,6 +51,7 @@ MUTANTS = [
     ("a tied local state is not damped", "src/exchange/tied.c", "if (damping == 1)", "if (damping <= 1)"),
     ("a derived state is not built anew at a loop's start", PHASE, "(leaving || !part->fresh)", "leaving"),
     ("a derived state is fresh for ever", PHASE, "if (!leaving && changes_source(worker, part->state)) part->fresh = false;", ""),
+    ("a part of numbers of four bytes begins where one of eight does", "src/runtime/block/context.c", "(char *)hw_replica_cache(part->replica) + part->begin * hw_state_size(part->state)", "(char *)hw_replica_cache(part->replica) + part->begin * sizeof(double)"),
     # Data.
     ("a row is lost at a cut", PLAN, "hawser_matrix part = hawser_matrix_rows(whole, begin, end);", "hawser_matrix part = hawser_matrix_rows(whole, begin, end - (block == 1 && end > begin + 1));"),
     ("a block has a row of the block before", PLAN, "hawser_matrix part = hawser_matrix_rows(whole, begin, end);", "hawser_matrix part = hawser_matrix_rows(whole, begin - (block == 2 && begin > 0), end);"),

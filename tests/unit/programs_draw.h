@@ -29,12 +29,15 @@ typedef enum source { ARRAYS, MADE, SVMLIGHT, CSV, NPY, SOURCES } source;
 static const char *const source_names[] = {"arrays", "hawser_dataset_from", "svmlight file", "CSV file", "npy file"};
 static const char *const layout_names[] = {"dense", "CSC", "CSR", "dense rows"};
 static const char *const split_names[] = {"by column", "by row", "whole", "fetched"};
+static const char *const type_names[] = {
+    [HAWSER_F64] = "f64", [HAWSER_F32] = "f32", [HAWSER_I64] = "i64", [HAWSER_I32] = "i32"};
 typedef enum way { IN_PLACE, TOUCHED, INCREASED, WAYS } way; /* how a unit changes a replicated state */
 typedef enum operator_kind { UNIT, SEQUENCE, PARALLEL, LOOP, BRANCH } operator_kind;
 
 typedef struct drawn_state {
     kind kind;
     size_t count, width; /* width: numbers per column or row of the data */
+    hawser_type type;
     double damping, gain;
     bool bounded; /* a merge function of the user */
     bool sparse;  /* units change few of its entries */
@@ -175,6 +178,14 @@ static void draw_filter(uint64_t random, const choices *may, drawn_state *s)
         return;
     s->quota = 12 + 8 * (uint64_t)below(&random, 5);
     s->max_held = below(&random, 4);
+}
+
+/* Draws the type of a state that its block alone writes. */
+static void draw_type(uint64_t random, drawn_state *s)
+{
+    static const hawser_type types[] = {HAWSER_F64, HAWSER_F32, HAWSER_I64, HAWSER_I32};
+    if (s->kind >= PARTITIONED && s->kind <= STORED && s->tied < 0 && one_in(&random, 2))
+        s->type = types[below(&random, s->kind == STORED ? 3 : 4)]; /* the store has no i32 */
 }
 
 static void draw_state(uint64_t *random, const choices *may, const drawn *d, uint32_t number, drawn_state *s)
@@ -359,6 +370,7 @@ static drawn draw(uint64_t seed, choices may)
     for (uint32_t s = 0; s < d.states; s++) {
         draw_state(&random, &may, &d, s, &d.state[s]);
         draw_tie(&random, &d, s);
+        draw_type(apart(seed, 48 + s), &d.state[s]);
     }
     draw_below(&random, &may, &d, -1, 0);
     for (uint32_t i = 0; i < d.operators; i++)
@@ -414,7 +426,8 @@ static void say(const drawn *d, FILE *out)
             split_names[d->split]);
     for (uint32_t s = 0; s < d->states; s++) {
         const drawn_state *state = &d->state[s];
-        fprintf(out, "  state %c: %s, %zu numbers", 'a' + s, kind_names[state->kind], state->count);
+        fprintf(out, "  state %c: %s, %zu numbers of %s", 'a' + s, kind_names[state->kind], state->count,
+                type_names[state->type]);
         if (state->damping != 1 || state->gain != 1)
             fprintf(out, ", damping %g, gain %g", state->damping, state->gain);
         fprintf(out, "%s%s", state->bounded ? ", merged within bounds" : "", state->sparse ? ", changed sparsely" : "");

@@ -77,10 +77,15 @@ static double change_of(const drawn *d, uint32_t s, uint64_t hash, size_t entry)
 }
 
 /* Returns what a unit sets an entry to that its block alone writes. */
-static double value_after(const drawn *d, double before, uint64_t hash, size_t entry)
+static double value_after(const drawn *d, uint32_t s, double before, uint64_t hash, size_t entry)
 {
     double value = (double)((hash ^ hash >> 23) % 1000 * (entry + 1) % 1009);
-    return d->real ? before * 0.25 + value * 0.1 : (double)(int64_t)(before / 2) + value;
+    value = d->real ? before * 0.25 + value * 0.1 : (double)(int64_t)(before / 2) + value;
+    switch (d->state[s].type) {
+    case HAWSER_F64: return value;
+    case HAWSER_F32: return (double)(float)value;
+    default: return (double)(int64_t)value;
+    }
 }
 
 static double bounded(double value, size_t entry)
@@ -336,7 +341,7 @@ static void update_states(world *w, const drawn_unit *unit, uint32_t first, uint
             double damping = state->tied < 0 ? 1 : d->state[state->tied].damping;
             part_of(d, s, b, &begin, &end);
             for (size_t i = begin; i < end; i++) {
-                double before = w->before.of[s][i], after = value_after(d, before, hash[b], i - begin);
+                double before = w->before.of[s][i], after = value_after(d, s, before, hash[b], i - begin);
                 w->now.of[s][i] = damping == 1 ? after : before + damping * (after - before);
             }
         }

@@ -247,8 +247,58 @@ static bool counts_clocks(const drawn_operator *loop)
     return loop->sync.tightness == HAWSER_SSP || (loop->sync.tightness == HAWSER_TAP && !loop->tested);
 }
 
+/* Stores numbers of a state as doubles, which hold all of them exactly. */
+static void to_doubles(hawser_type type, const void *values, size_t count, double *out)
+{
+    for (size_t i = 0; i < count; i++)
+        out[i] = type == HAWSER_F64   ? ((const double *)values)[i]
+                 : type == HAWSER_F32 ? (double)((const float *)values)[i]
+                 : type == HAWSER_I64 ? (double)((const int64_t *)values)[i]
+                                      : (double)((const int32_t *)values)[i];
+}
+
+static void from_double(hawser_type type, double value, void *values, size_t i)
+{
+    if (type == HAWSER_F64)
+        ((double *)values)[i] = value;
+    else if (type == HAWSER_F32)
+        ((float *)values)[i] = (float)value;
+    else if (type == HAWSER_I64)
+        ((int64_t *)values)[i] = (int64_t)value;
+    else
+        ((int32_t *)values)[i] = (int32_t)value;
+}
+
+static void *local_of(hawser_context *context, hawser_type type, const char *name)
+{
+    switch (type) {
+    case HAWSER_F32: return hawser_local_f32(context, name);
+    case HAWSER_I64: return hawser_local_i64(context, name);
+    case HAWSER_I32: return hawser_local_i32(context, name);
+    default: return hawser_local(context, name);
+    }
+}
+
+static const void *view_of(hawser_context *context, hawser_type type, const char *name)
+{
+    switch (type) {
+    case HAWSER_F32: return hawser_view_f32(context, name);
+    case HAWSER_I64: return hawser_view_i64(context, name);
+    case HAWSER_I32: return hawser_view_i32(context, name);
+    default: return hawser_view(context, name);
+    }
+}
+
+/* Mixes numbers of a state of any type. */
+static uint64_t mix_typed(uint64_t hash, hawser_type type, const void *values, size_t count)
+{
+    double copies[SIZE];
+    to_doubles(type, values, count, copies);
+    return mix(hash, copies, count);
+}
+
 /* Mixes the chunks of a stored state in the order of their blocks, in whatever order they come. */
-static hawser_status mix_chunks(hawser_context *context, const char *name, uint64_t *hash)
+static hawser_status mix_chunks(hawser_context *context, hawser_type type, const char *name, uint64_t *hash)
 {
     double copies[BLOCKS][SIZE]; /* a chunk is there until the next one */
     hawser_chunk chunks[BLOCKS] = {{0}}, chunk;
@@ -259,7 +309,11 @@ static hawser_status mix_chunks(hawser_context *context, const char *name, uint6
         if (chunk.block >= BLOCKS || chunks[chunk.block].count != 0)
             return hawser_unit_fail(context, HAWSER_INTERNAL, "chunk %u came twice", chunk.block);
         chunks[chunk.block] = chunk;
-        memcpy(copies[chunk.block], chunk.values, chunk.count * sizeof *chunk.values);
+        to_doubles(type,
+                   type == HAWSER_F32   ? (const void *)chunk.values_f32
+                   : type == HAWSER_I64 ? (const void *)chunk.values_i64
+                                        : chunk.values,
+                   chunk.count, copies[chunk.block]);
     }
     for (uint32_t b = 0; b < BLOCKS; b++)
         *hash = mix(*hash, copies[b], chunks[b].count);
@@ -293,16 +347,17 @@ static hawser_status mix_states(hawser_context *context, drawn *d, uint32_t numb
             continue;
         }
         if (k == STORED && unit->reads[s]) {
-            HAWSER_TRY(mix_chunks(context, name, hash));
+            HAWSER_TRY(mix_chunks(context, d->state[s].type, name, hash));
             continue;
         }
         bool own = k == LOCAL || (k >= PARTITIONED && !unit->reads[s]);
-        const double *values = own                                ? hawser_local(context, name)
-                               : k <= DERIVED && unit->updates[s] ? hawser_cache(context, name)
-                                                                  : hawser_view(context, name);
+        hawser_type type = d->state[s].type;
+        const void *values = own                                ? local_of(context, type, name)
+                             : k <= DERIVED && unit->updates[s] ? hawser_cache(context, name)
+                                                                : view_of(context, type, name);
         if (d->counts && k == REPLICATED && counts_clocks(&d->operator[0]))
-            check_seen(context, d, number, s, values[0]);
-        *hash = mix(*hash, values, own ? hawser_part(context, name, NULL) : d->state[s].count);
+            check_seen(context, d, number, s, *(const double *)values);
+        *hash = mix_typed(*hash, type, values, own ? hawser_part(context, name, NULL) : d->state[s].count);
     }
     return HAWSER_OK;
 }
@@ -336,10 +391,13 @@ static hawser_status update_state(hawser_context *context, const drawn_scene *sc
     if (d->state[s].kind == ADDED)
         return add_range(context, scene, s, INCREASED, hash, 0, count);
     if (d->state[s].kind > DERIVED) {
-        double *own = hawser_local(context, name);
+        hawser_type type = d->state[s].type;
+        void *own = local_of(context, type, name);
+        double before[SIZE];
         count = hawser_part(context, name, NULL);
+        to_doubles(type, own, count, before);
         for (size_t i = 0; i < count; i++)
-            own[i] = value_after(d, own[i], hash, i);
+            from_double(type, value_after(d, s, before[i], hash, i), own, i);
     } else {
         HAWSER_TRY(add_range(context, scene, s, unit->how[s], hash, 0, half));
         if (unit->yields && half > 0)
@@ -418,7 +476,8 @@ static hawser_status rebuild(hawser_context *context, uint32_t s)
         if (k == REPLICATED)
             hash = mix(hash, hawser_view(context, name), d->state[other].count);
         else if (k != DERIVED && k < STORED)
-            hash = mix(hash, hawser_local(context, name), hawser_part(context, name, NULL));
+            hash = mix_typed(hash, d->state[other].type, local_of(context, d->state[other].type, name),
+                             hawser_part(context, name, NULL));
     }
     double *cache = hawser_cache(context, own);
     for (size_t i = 0; i < d->state[s].count; i++)
@@ -466,11 +525,11 @@ static hawser_state *add_state(const drawn *d, uint32_t s, hawser_program *progr
     const hawser_rule rule = {state->damping, state->gain, state->bounded ? merge_within_bounds : NULL, NULL};
     hawser_state *along = state->width > 0 ? data : NULL, *made = NULL;
     switch (state->kind) {
-    case LOCAL: return hawser_local_state(program, name, data, state->width, NULL);
-    case STORED: return hawser_stored_state(program, name, state->count, along, NULL, NULL, NULL);
+    case LOCAL: return hawser_local_state_of(program, name, state->type, data, state->width, NULL);
+    case STORED: return hawser_stored_state_of(program, name, state->type, state->count, along, NULL, NULL, NULL);
     case ADDED: return hawser_stored_state(program, name, state->count, along, NULL, "add", NULL);
     case PARTITIONED:
-    case ALONG: return hawser_partitioned_state(program, name, state->count, along, NULL);
+    case ALONG: return hawser_partitioned_state_of(program, name, state->type, state->count, along, NULL);
     default: made = hawser_replicated_state(program, name, state->count, 1, NULL, rule);
     }
     if (state->form != HAWSER_EXACT)
@@ -546,6 +605,16 @@ static hawser_program *program_of(drawn_scene *scene)
     return program;
 }
 
+static const void *result_of(const hawser_run *run, hawser_type type, const char *name)
+{
+    switch (type) {
+    case HAWSER_F32: return hawser_result_f32(run, name, NULL);
+    case HAWSER_I64: return hawser_result_i64(run, name, NULL);
+    case HAWSER_I32: return hawser_result_i32(run, name, NULL);
+    default: return hawser_result(run, name, NULL);
+    }
+}
+
 /* Runs a drawn program in a job. */
 static hawser_status run_drawn(hawser_job *job, drawn *d, double (*made)[STATES][SIZE], drawn_values *out,
                                hawser_error *error)
@@ -563,7 +632,7 @@ static hawser_status run_drawn(hawser_job *job, drawn *d, double (*made)[STATES]
         status = hawser_run_program(job, program, &run, error);
     }
     for (uint32_t s = 0; status == HAWSER_OK && s < d->states; s++, name[0]++)
-        memcpy(out->of[s], hawser_result(run, name, NULL), d->state[s].count * sizeof(double));
+        to_doubles(d->state[s].type, result_of(run, d->state[s].type, name), d->state[s].count, out->of[s]);
     hawser_run_free(run);
     hawser_program_free(program);
     hawser_dataset_free(scene->in.dataset);
