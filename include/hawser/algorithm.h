@@ -86,8 +86,8 @@ typedef struct hawser_measure_row {
     const char *help; /**< its definition, as a phrase */
 } hawser_measure_row;
 
-/** The solutions that a model has for several values of a parameter, from the largest value down: its path. The arrays are borrowed from the
- *  model; those of numbers have `count` elements. */
+/** The solutions that a model has for several values of a parameter, from the model that the penalty holds most: its path. So lambdas fall, and C
+ *  rises. The arrays are borrowed from the model; those of numbers have `count` elements. */
 typedef struct hawser_path {
     size_t count;
     const char *name;        /**< of the parameter, as a metric row and the option of member_rows have it; static */
@@ -203,8 +203,8 @@ typedef struct hawser_algorithm {
     /** Gives a model the coefficients and facts of the member of its path that a value of the option of member_rows names.
      *  HAWSER_BAD_OPTION: there is no such member. NULL exactly if `path` is. */
     hawser_status (*choose)(hawser_model *model, const char *member, hawser_error *error);
-    /** The option that names a member of a path, for commands that use models; one row. Algorithms with paths share one table. NULL
-     *  exactly if `path` is. */
+    /** The options that name a member of a path, for commands that use models: one row for each hawser_path.name. Algorithms with paths share one
+     *  table. NULL exactly if `path` is. */
     const hawser_option *member_rows;
 } hawser_algorithm;
 

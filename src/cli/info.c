@@ -109,8 +109,10 @@ static hawser_status print_path(const hw_call *call, const hawser_model *model, 
 
 static bool asks_for_member(const hw_call *call)
 {
-    const char *key = hw_member_rows()->key;
-    return key != NULL && hawser_options_source(call->options, key, NULL) == HAWSER_FROM_COMMAND_LINE;
+    const hawser_option *row = hw_member_rows();
+    while (row->key != NULL && hawser_options_source(call->options, row->key, NULL) != HAWSER_FROM_COMMAND_LINE)
+        row++;
+    return row->key != NULL;
 }
 
 static void print_facts(FILE *out, const hawser_model *model)

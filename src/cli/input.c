@@ -191,7 +191,10 @@ void hw_fitted_free(hw_fitted *fitted)
 
 hawser_status hw_choose_member(const hw_call *call, const char *path, hawser_model *model, hawser_error *error)
 {
-    const char *key = hw_member_rows()->key, *member = key != NULL ? hawser_options_text(call->options, key) : NULL;
+    const hawser_option *row = hw_member_rows();
+    while (row->key != NULL && hawser_options_text(call->options, row->key) == NULL)
+        row++;
+    const char *key = row->key, *member = key != NULL ? hawser_options_text(call->options, key) : NULL;
     const hawser_algorithm *algorithm = hawser_algorithm_find(hawser_model_text(model, "algorithm"));
     hawser_error own = {0};
     hawser_path members;
@@ -204,6 +207,9 @@ hawser_status hw_choose_member(const hw_call *call, const char *path, hawser_mod
         return hawser_fail(error, may ? own.status : HAWSER_BAD_OPTION, "%s: --%s %s: %.600s", path, key, member,
                            may ? own.text : "models of this algorithm have no path");
     }
+    if (strcmp(members.name, key) != 0)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "%s: --%s %s: the members of the model's path differ in %s; use --%s",
+                           path, key, member, members.name, members.name);
     if (algorithm->choose(model, member, &own) == HAWSER_OK)
         return HAWSER_OK;
     return hawser_fail(error, own.status, "%s: %.600s", path, own.text);

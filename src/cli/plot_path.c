@@ -160,12 +160,12 @@ static void set_colour(cairo_t *cr, size_t curve)
     cairo_set_line_width(cr, curve < NAMED ? 1.8 : 1.0);
 }
 
-/* Returns the place of a value of the parameter: the largest is at the left. */
+/* Returns the place of a value of the parameter: the first member is at the left. */
 static double x_at(const hawser_path *path, double parameter)
 {
     double first = log(path->parameter[0]), range = first - log(path->parameter[path->count - 1]);
     double inset = 0.02 * (RIGHT - LEFT), width = RIGHT - LEFT - 2 * inset;
-    return range > 0.0 ? LEFT + inset + width * (first - log(parameter)) / range : (LEFT + RIGHT) / 2.0;
+    return range != 0.0 ? LEFT + inset + width * (first - log(parameter)) / range : (LEFT + RIGHT) / 2.0;
 }
 
 static void draw_mark(cairo_t *cr, const hw_path_plot *plot, const hw_plot_frame *frame, double parameter, bool labelled)
@@ -186,7 +186,8 @@ static void draw_x_axis(cairo_t *cr, const hw_path_plot *plot, const hw_plot_fra
 {
     static const double parts[] = {1, 2, 5};
     const hawser_path *path = &plot->path;
-    double high = log10(path->parameter[0]), low = log10(path->parameter[path->count - 1]);
+    double first = log10(path->parameter[0]), last = log10(path->parameter[path->count - 1]);
+    double high = fmax(first, last), low = fmin(first, last);
     char text[120];
     int marks = 0;
     bool fine = high - low < 2.2, every = high - low < 14;
@@ -247,7 +248,7 @@ static void draw_choice(cairo_t *cr, const hw_path_plot *plot, const hw_plot_fra
         hw_draw_text(cr, x + (align > 0.5 ? -5 : 5), frame->top + 16, align, name);
 }
 
-/* The member of the larger parameter is to the left, so two names never meet. */
+/* The member of one standard error is to the left, so two names never meet. */
 static void draw_choices(cairo_t *cr, const hw_path_plot *plot, const hw_plot_frame *frame, bool named)
 {
     const hawser_path *path = &plot->path;

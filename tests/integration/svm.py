@@ -177,6 +177,79 @@ def check_start():
     assert hinge["stop_reason"] == "gap" and abs(hinge["objective"] - other["objective"]) <= 1e-8 * other["objective"], (hinge, other)
 
 
+def held_out(metric, loss, y, margins):
+    """The error of a row."""
+    if metric == "accuracy":
+        return y != (int(margins[0] > 0) if len(margins) == 1 else margins.index(max(margins)))
+    if metric == "mse":
+        return (margins[0] - y) ** 2
+    if "epsilon" in loss:
+        return max(0.0, abs(margins[0] - y) - EPSILON) ** (2 if "squared" in loss else 1)
+    signs = [2 * y - 1] if len(margins) == 1 else [1 if y == k else -1 for k in range(len(margins))]
+    return sum(max(0.0, 1 - s * m) ** (2 if "squared" in loss else 1) for s, m in zip(signs, margins))
+
+
+def errors_of_folds(problem, name, metric, loss, solver, fold, costs):
+    """The mean error and its standard error for each C, of models that are trained on a file without a fold's rows. The
+    intercept of a regression with a small C has many best values, so the solver is the same."""
+    y, parts = {"two": problem.two, "three": problem.three, "y": problem.y}[name], []
+    for f in sorted(set(fold)):
+        inside, out, found = [i for i, g in enumerate(fold) if g != f], [i for i, g in enumerate(fold) if g == f], []
+        with open("part.svm", "w") as file, open("part.w", "w") as weights:
+            for i in inside:
+                file.write(" ".join([str(y[i])] + [f"{j + 1}:{v!r}" for j, v in enumerate(problem.X[i]) if v]) + "\n")
+                weights.write(f"{problem.weights[i]}\n")
+        weight = math.fsum(problem.weights[i] for i in out)
+        for C in costs:
+            extra = ("--epsilon", str(EPSILON)) if "epsilon" in loss else ()
+            _, w, b = train("part.svm", "--weights", "part.w", "--loss", loss, "--C", str(C), "--tol", "1e-9", "--solver",
+                            "primal" if solver == "primal" else "dual", "--workers", "1", *extra)
+            found.append(math.fsum(problem.weights[i] * held_out(metric, loss, y[i], [dot(problem.X[i], u) + v for u, v in zip(w, b)])
+                                   for i in out) / weight)
+        parts.append((weight, found))
+    total, result = math.fsum(weight for weight, _ in parts), []
+    for at, _ in enumerate(costs):
+        mean = math.fsum(weight * found[at] for weight, found in parts) / total
+        spread = math.fsum(weight / total * (found[at] - mean) ** 2 for weight, found in parts)
+        result.append((mean, math.sqrt(spread / (len(parts) - 1))))
+    return result
+
+
+def check_folds():
+    """Errors of --cv against models trained without a fold's rows, for each solver; the choice; members; the same bits on threads and nodes."""
+    problem, costs, fold = Problem(11, 60), (0.02, 0.5), [i * 7 % 3 for i in range(60)]
+    problem.write()
+    with open("f", "w") as file:
+        file.writelines(f"{f}\n" for f in fold)
+    cases = (("three", "accuracy", "hinge", "primal"), ("two", "loss", "squared-hinge", "primal"), ("three", "loss", "hinge", "joint"),
+             ("y", "mse", "epsilon", "dual"), ("y", "loss", "squared-epsilon", "joint"))
+    for name, metric, loss, solver in cases if not command.SANITIZED else cases[1:3]:
+        words = ((name + ".csv", "--target", "t") if metric == "loss" else (name + ".svm",)) + ("--weights", "w", "--loss", loss, "--cv", "3",
+                 "--path", ",".join(map(str, costs)), "--folds", "f", "--cv-metric", metric, "--tol", "1e-9", "--solver", solver,
+                 "--workers", "1" if solver == "dual" else "3") + (("--epsilon", str(EPSILON)) if name == "y" else ())
+        said, *kept = train(*words)
+        cv, wanted = said["cv"], errors_of_folds(problem, name, metric, loss, solver, fold, costs)
+        for at, (mean, spread) in enumerate(wanted):
+            assert math.isclose(cv["error"][at], mean, rel_tol=1e-4, abs_tol=1e-12), (words, cv, wanted)
+            assert math.isclose(cv["standard_error"][at], spread, rel_tol=1e-2, abs_tol=1e-12), (words, cv, wanted)
+        least = min(range(len(costs)), key=lambda at: cv["error"][at])
+        assert cv["C"] == list(costs) and said["C"] == cv["C_min"] == costs[least] and said["cv_error"] == cv["error"][least], said
+        if metric != "mse":
+            bit = bits(*words, "--threads", "2", nodes=1 + (solver == "joint") * 2)
+            assert bit == bits(*words, "--threads", "1"), words
+    os.rename("m", "path")
+    for C in costs:
+        alone, w, b = train(*words[:words.index("--cv")], "--C", str(C), "--tol", "1e-9", *words[words.index("--solver"):])
+        measured = json.loads(command.run("evaluate", "path", *words[:words.index("--loss")], "--C", str(C), "--json", "-q"))
+        assert math.isclose(measured["objective"], alone["objective"], rel_tol=1e-7), (C, measured, alone)
+    assert command.run("info", "path", "--path").count("\n") == 2 + len(costs)
+    refused("predict", "path", "y.svm", "--lambda", "min", text="use --C")
+    refused("train", "svm", "y.svm", "--loss", "epsilon", "--cv", "3", "--cv-metric", "accuracy", text="is for classes")
+    with open("f", "w") as file:
+        file.writelines(f"{int(t == 0)}\n" for t in problem.two)
+    refused("train", "svm", "two.csv", "--target", "t", "--ignore", "w", "--cv", "2", "--folds", "f", text="all rows of class is1 are in fold 1", code=3)
+
+
 def check_precision():
     """A training that cannot reach a gap of 0 keeps the model of its last certificate, to the last bit."""
     Problem(3, 30).write()
@@ -317,4 +390,5 @@ if __name__ == "__main__":
         check_optimum()
         check_bits()
         check_joint()
+        check_folds()
         check_scikit()

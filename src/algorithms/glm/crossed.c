@@ -57,17 +57,18 @@ static void append_all(growing *json, const hw_linear_fit *fit)
     static const struct {
         const char *key;
         size_t field;
-    } lists[LISTS] = {{"lambda", offsetof(hw_linear_row, lambda)},
+    } lists[LISTS] = {{NULL, offsetof(hw_linear_row, lambda)},
                       {"error", offsetof(hw_linear_row, error)},
                       {"standard_error", offsetof(hw_linear_row, standard_error)},
                       {"nonzeros", offsetof(hw_linear_row, nonzeros)}};
-    append(json, "{\"folds\":%u,\"metric\":\"%s\",\"rule\":\"%s\",\"lambda_min\":", (unsigned)fit->folds, fit->metric,
-           fit->rule);
+    append(json, "{\"folds\":%u,\"metric\":\"%s\",\"rule\":\"%s\",\"%s_min\":", (unsigned)fit->folds, fit->metric, fit->rule,
+           hw_linear_parameter(fit));
     append_number(json, fit->rows[fit->selection.least].lambda);
-    append(json, ",\"lambda_1se\":");
+    append(json, ",\"%s_1se\":", hw_linear_parameter(fit));
     append_number(json, fit->rows[fit->selection.one_error].lambda);
     for (size_t k = 0; k < LISTS; k++)
-        append_list(json, lists[k].key, fit->rows, finished(fit), lists[k].field);
+        append_list(json, lists[k].key != NULL ? lists[k].key : hw_linear_parameter(fit), fit->rows, finished(fit),
+                    lists[k].field);
     append(json, "}");
 }
 
@@ -103,7 +104,8 @@ void hw_linear_crossed_lines(const hw_linear_fit *fit, hawser_training *training
         return;
     snprintf(title, sizeof title, "cv, %u folds", (unsigned)fit->folds);
     snprintf(errors, sizeof errors, "%s%s", shares ? "1 - " : "", fit->metric);
-    snprintf(training->closing[0], SIZE, "%-16s %-12s %-12s %-14s %s", title, "lambda", errors, "standard error", "columns");
+    snprintf(training->closing[0], SIZE, "%-16s %-12s %-12s %-14s %s", title, hw_linear_parameter(fit), errors,
+             "standard error", "columns");
     closing_line(fit, "min", selection->least, training->closing[1], SIZE);
     closing_line(fit, "1se", selection->one_error, training->closing[2], SIZE);
 }
@@ -113,15 +115,18 @@ static void note_end(const hw_linear_fit *fit, const hw_linear_settings *setting
 {
     size_t last = fit->lambda_count - 1;
     const hw_linear_row *rows = fit->rows;
+    bool falls = fit->parameter == NULL || strcmp(fit->parameter, "C") != 0;
     char remedy[80] = "add smaller lambdas to --path";
     if (last == 0 || fit->selection.least != last)
         return;
-    if (settings->path_list == NULL)
+    if (!falls)
+        snprintf(remedy, sizeof remedy, "add larger ones to --path");
+    else if (settings->path_list == NULL)
         snprintf(remedy, sizeof remedy, "--lambda-min-ratio %.1g goes on to smaller ones",
                  0.01 * rows[last].lambda / rows[0].lambda);
-    hw_linear_note(training,
-                   "the least error on %s is that of the last lambda of the path, %.4g: a smaller one may have less; %s",
-                   fit->selection.crossed ? "the held-out rows of --cv" : "the validation data", rows[last].lambda, remedy);
+    hw_linear_note(training, "the least error on %s is that of the last %s of the path, %.4g: a %s one may have less; %s",
+                   fit->selection.crossed ? "the held-out rows of --cv" : "the validation data", hw_linear_parameter(fit),
+                   rows[last].lambda, falls ? "smaller" : "larger", remedy);
 }
 
 /* Notes that the chosen lambda leaves all coefficients at zero. */

@@ -48,9 +48,14 @@ static bool is_sound(const hawser_path *path, size_t stored)
     return true;
 }
 
+static const char *tensor_of(const char *parameter)
+{
+    return strcmp(parameter, "C") == 0 ? "path.C" : "path.lambda";
+}
+
 static size_t chosen_of(const hawser_model *model, const hawser_path *path)
 {
-    double lambda = hw_linear_fact(model, "lambda", NAN);
+    double lambda = hw_linear_fact(model, path->name, NAN);
     size_t at = 0;
     while (at < path->count && path->parameter[at] != lambda)
         at++;
@@ -67,7 +72,7 @@ static bool describe(const hawser_model *model, hawser_path *path)
         return false;
     path->columns = columns >= 1.0 && columns < 9e15 ? (size_t)columns : 0;
     path->outputs = intercepts[1] > 0 ? intercepts[1] : 1;
-    path->parameter = numbers(model, "path.lambda", HAWSER_F64, count);
+    path->parameter = numbers(model, tensor_of(path->name), HAWSER_F64, count);
     path->objective = numbers(model, "path.objective", HAWSER_F64, count);
     path->intercept = numbers(model, "path.intercept", HAWSER_F64, count * path->outputs);
     path->offsets = numbers(model, "path.offsets", HAWSER_I64, count + 1);
@@ -94,11 +99,11 @@ static const char *name_of_errors(const hawser_model *model, const char *otherwi
 hawser_status hw_linear_path_of(const hawser_model *model, const char *error_name, hawser_path *path, hawser_error *error)
 {
     size_t dims[2] = {0};
-    *path = (hawser_path){.name = "lambda", .error_name = name_of_errors(model, error_name)};
-    if (hawser_model_get(model, "path.lambda", NULL, dims) == NULL)
-        return hawser_fail(error, HAWSER_BAD_OPTION,
-                           "the model has one lambda, %.6g; train with --path or --cv to keep several",
-                           hw_linear_fact(model, "lambda", NAN));
+    bool of_costs = hawser_model_text(model, "C") != NULL; /* of support vector machines */
+    *path = (hawser_path){.name = of_costs ? "C" : "lambda", .error_name = name_of_errors(model, error_name)};
+    if (hawser_model_get(model, tensor_of(path->name), NULL, dims) == NULL)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "the model has one %s, %.6g; train with --path or --cv to keep several",
+                           path->name, hw_linear_fact(model, path->name, NAN));
     path->count = dims[0];
     if (!describe(model, path))
         return hawser_fail(error, HAWSER_BAD_INPUT, "the model's path is not complete; was it written by Hawser?");
@@ -122,6 +127,11 @@ const hawser_option hw_linear_member_rows[] = {
      "which lambda of the model's path to use; min has the least error, 1se is the largest within one standard error of it, "
      "X "
      "must be a lambda of the path in at least four digits ('hawser info MODEL --path')",
+     NULL, 0},
+    {"C", HAWSER_TEXT, NULL, NULL, "min|1se|X",
+     "which C of the path of a support vector machine to use; min has the least error, 1se is the smallest within one "
+     "standard "
+     "error of it, X as for --lambda",
      NULL, 0},
     {0},
 };
@@ -170,12 +180,11 @@ static hawser_status refuse(const hawser_path *path, const char *text, double la
     if (second < path->count)
         (void)hawser_print_number(two, sizeof two, path->parameter[second]);
     if (matches > 1)
-        return hawser_fail(error, HAWSER_BAD_OPTION,
-                           "--lambda %s: %zu of the path's lambdas begin so; give more digits: %s or %s", text, matches, one,
-                           two);
-    return hawser_fail(error, HAWSER_BAD_OPTION, "--lambda %s: the path has no such lambda among its %zu; nearest %s %s%s%s",
-                       text, path->count, second < path->count ? "are" : "is", one, second < path->count ? " and " : "",
-                       two);
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--%s %s: %zu of the path's %ss begin so; give more digits: %s or %s",
+                           path->name, text, matches, path->name, one, two);
+    return hawser_fail(error, HAWSER_BAD_OPTION, "--%s %s: the path has no such %s among its %zu; nearest %s %s%s%s",
+                       path->name, text, path->name, path->count, second < path->count ? "are" : "is", one,
+                       second < path->count ? " and " : "", two);
 }
 
 static hawser_status find_member(const hawser_path *path, const char *text, size_t *at, hawser_error *error)
@@ -184,7 +193,8 @@ static hawser_status find_member(const hawser_path *path, const char *text, size
     size_t matches = 0;
     const char *end = hawser_read_number(text, &lambda);
     if (end == NULL || *end != '\0' || !(lambda > 0.0) || isinf(lambda))
-        return hawser_fail(error, HAWSER_BAD_OPTION, "--lambda %s: expected min, 1se, or a lambda of the path", text);
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--%s %s: expected min, 1se, or a %s of the path", path->name, text,
+                           path->name);
     for (size_t k = path->count; k-- > 0;) {
         if (path->parameter[k] == lambda) {
             *at = k;
@@ -204,9 +214,8 @@ static hawser_status find_by_error(const hawser_path *path, const char *text, si
     if (*at < path->count)
         return HAWSER_OK;
     return hawser_fail(error, HAWSER_BAD_OPTION,
-                       "--lambda %s: the model has no %s of a cross-validation; train with --cv 10, or give a lambda of "
-                       "the path",
-                       text, path->error != NULL ? "standard errors" : "errors");
+                       "--%s %s: the model has no %s of a cross-validation; train with --cv 10, or give a %s of the path",
+                       path->name, text, path->error != NULL ? "standard errors" : "errors", path->name);
 }
 
 /* Replaces the facts that belong to one lambda. A path of older releases lacks penalties. */
@@ -216,7 +225,7 @@ static hawser_status put_facts(hawser_model *model, const hawser_path *path, siz
     const double *penalty = numbers(model, "path.penalty", HAWSER_F64, path->count);
     hawser_model_remove(model, "gap");
     hawser_model_remove(model, "penalty");
-    HAWSER_TRY(hw_model_number_fact(model, "lambda", path->parameter[at], error));
+    HAWSER_TRY(hw_model_number_fact(model, path->name, path->parameter[at], error));
     HAWSER_TRY(hw_model_number_fact(model, "objective", path->objective[at], error));
     HAWSER_TRY(hw_model_number_fact(model, "nonzeros", (double)(path->offsets[at + 1] - path->offsets[at]), error));
     HAWSER_TRY(hw_model_number_fact(model, "gap", gap != NULL ? gap[at] : NAN, error));
@@ -261,4 +270,26 @@ hawser_status hw_linear_choose_member(hawser_model *model, const char *lambda, h
     size_t at = 0;
     HAWSER_TRY(hw_linear_take_member(model, lambda, &path, &at, error));
     return put_member(model, &path, at, error);
+}
+
+hawser_status hw_linear_choose_classed(hawser_model *model, const char *lambda, hawser_error *error)
+{
+    hawser_path path;
+    size_t at = 0;
+    HAWSER_TRY(hw_linear_take_member(model, lambda, &path, &at, error));
+    size_t first = (size_t)path.offsets[at], end = (size_t)path.offsets[at + 1], stored = (size_t)path.offsets[path.count];
+    double *values = calloc(path.outputs * path.columns + 1, sizeof *values);
+    if (values == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu classes of %zu columns", path.outputs, path.columns);
+    for (size_t c = 0; c < path.outputs; c++)
+        for (size_t k = first; k < end; k++)
+            values[c * path.columns + (size_t)path.index[k]] = path.value[c * stored + k];
+    hawser_model_remove(model, "coefficients");
+    hawser_model_remove(model, "intercepts");
+    hawser_status status =
+        hawser_model_tensor(model, "coefficients", HAWSER_F64, (const size_t[2]){path.outputs, path.columns}, values, error);
+    free(values);
+    return status != HAWSER_OK ? status
+                               : hawser_model_tensor(model, "intercepts", HAWSER_F64, (const size_t[2]){path.outputs, 0},
+                                                     path.intercept + at * path.outputs, error);
 }

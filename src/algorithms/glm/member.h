@@ -14,5 +14,7 @@ hawser_status hw_linear_take_member(hawser_model *model, const char *lambda, haw
                                     hawser_error *error) HAWSER_MUST_USE;
 /* The `choose` of hawser_algorithm, for models of hw_linear_model_make. */
 hawser_status hw_linear_choose_member(hawser_model *model, const char *lambda, hawser_error *error) HAWSER_MUST_USE;
+/* Likewise, for models with all coefficients of each class (model/classed.h). */
+hawser_status hw_linear_choose_classed(hawser_model *model, const char *lambda, hawser_error *error) HAWSER_MUST_USE;
 
 #endif

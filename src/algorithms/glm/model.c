@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "algorithms/model/facts.h"
 
@@ -100,15 +101,26 @@ static hawser_status put_coefficients(hawser_model *model, const weights *from, 
     return status;
 }
 
+const char *hw_linear_parameter(const hw_linear_fit *fit)
+{
+    return fit->parameter != NULL ? fit->parameter : "lambda";
+}
+
 static hawser_status put_table(hawser_model *model, const hw_linear_fit *fit, size_t done, hawser_error *error)
 {
-    static const char *const names[] = {"path.lambda",    "path.objective", "path.gap",   "path.nonzeros",
-                                        "path.intercept", "path.penalty",   "path.error", "path.standard_error"};
+    const char *const names[] = {strcmp(hw_linear_parameter(fit), "C") == 0 ? "path.C" : "path.lambda",
+                                 "path.objective",
+                                 "path.gap",
+                                 "path.nonzeros",
+                                 "path.intercept",
+                                 "path.penalty",
+                                 "path.error",
+                                 "path.standard_error"};
     double *column = calloc(done + 1, sizeof *column);
     hawser_status status = column != NULL ? HAWSER_OK : hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a path's table");
     for (size_t k = 0; k < 8 && status == HAWSER_OK; k++) {
-        bool measured = (k < 6 && !(k == 4 && fit->intercepts != NULL)) || (k == 6 && !isnan(fit->rows[0].error)) ||
-                        (k == 7 && fit->selection.crossed);
+        bool measured = (k < 4 || (k == 4 && fit->intercepts == NULL) || (k == 5 && !isnan(fit->rows[0].penalty))) ||
+                        (k == 6 && !isnan(fit->rows[0].error)) || (k == 7 && fit->selection.crossed);
         for (size_t l = 0; l < done; l++) {
             const hw_linear_row *row = &fit->rows[l];
             const double fields[] = {row->lambda,    row->objective, row->gap,   row->nonzeros,

@@ -24,6 +24,7 @@ typedef struct hw_linear_selection {
 typedef struct hw_linear_fit {
     const char *algorithm;
     double l1_ratio;
+    const char *parameter;     /* "lambda", or "C", which rows and path then have instead; NULL: lambda */
     const hw_linear_row *rows; /* by lambda */
     size_t lambda_count;
     hw_linear_selection selection;
@@ -46,4 +47,6 @@ hawser_status hw_linear_model_members(const hw_linear_fit *fit, size_t columns, 
 /* Makes the model of a training on `input`. */
 hawser_status hw_linear_model_make(const hw_linear_fit *fit, const hawser_training_input *input, hawser_model **model,
                                    hawser_error *error) HAWSER_MUST_USE;
+/* Returns the name of what differs between the members of a path. */
+const char *hw_linear_parameter(const hw_linear_fit *fit);
 #endif

@@ -61,7 +61,8 @@ static hawser_status check_idle(const hawser_options *options, hawser_error *err
     for (size_t k = 0; k < sizeof of_folds / sizeof *of_folds; k++)
         if (hawser_options_source(options, of_folds[k], NULL) == HAWSER_FROM_COMMAND_LINE && !given(options, "cv"))
             return hawser_fail(error, HAWSER_BAD_OPTION, "--%s does nothing without --cv K", of_folds[k]);
-    if (hawser_options_source(options, "lambda-min-ratio", NULL) == HAWSER_FROM_COMMAND_LINE && !grid)
+    if (given(options, "lambda-min-ratio") && !grid &&
+        hawser_options_source(options, "lambda-min-ratio", NULL) == HAWSER_FROM_COMMAND_LINE)
         return hawser_fail(error, HAWSER_BAD_OPTION, "--lambda-min-ratio does nothing without --path N or --cv K%s",
                            list ? ": --path lists its lambdas itself" : "");
     if (given(options, "validation") && (given(options, "cv") || given(options, "validation-fraction")))
@@ -123,7 +124,7 @@ static hawser_status check_together(const hawser_options *options, hawser_error 
         one = keys[k];
     }
     if (one != NULL && (given(options, "path") || given(options, "cv")))
-        return hawser_fail(error, HAWSER_BAD_OPTION, "one lambda (--%s) and many (--path, --cv) exclude each other", one);
+        return hawser_fail(error, HAWSER_BAD_OPTION, "one value (--%s) and many (--path, --cv) exclude each other", one);
     if (given(options, "cv") && given(options, "validation-fraction"))
         return hawser_fail(error, HAWSER_BAD_OPTION, "--cv and --validation-fraction exclude each other");
     return HAWSER_OK;
@@ -167,10 +168,12 @@ hawser_status hw_linear_read_choice(const hawser_options *options, hw_linear_set
     HAWSER_TRY(check_together(options, error));
     settings->lambda = hawser_options_has(options, "lambda") ? hawser_options_number(options, "lambda") : -1.0;
     settings->cost = hawser_options_has(options, "C") ? hawser_options_number(options, "C") : 0.0;
-    settings->lambda_ratio = hawser_options_number(options, "lambda-ratio");
+    settings->lambda_ratio =
+        hawser_options_has(options, "lambda-ratio") ? hawser_options_number(options, "lambda-ratio") : 0.0;
     settings->assumed = !given(options, "lambda") && !given(options, "C") && !given(options, "lambda-ratio") &&
                         !given(options, "path") && !given(options, "cv");
-    settings->lambda_min_ratio = hawser_options_number(options, "lambda-min-ratio");
+    settings->lambda_min_ratio =
+        hawser_options_has(options, "lambda-min-ratio") ? hawser_options_number(options, "lambda-min-ratio") : 0.0;
     settings->folds = (uint32_t)hawser_options_integer(options, "cv");
     settings->fold_source = settings->folds > 0 ? hawser_options_text(options, "folds") : NULL;
     settings->metric = settings->folds > 0 ? hawser_options_text(options, "cv-metric") : "loss";

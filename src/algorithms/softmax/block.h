@@ -18,12 +18,8 @@ typedef struct hw_softmax_memory {
     double objective;   /* of W */
     double bound;       /* the best lower bound of the optimum */
     double slope;       /* norm of the first gradient */
-    double lambda_max;  /* of all rows; 0 where the derivatives are but rounding */
-    uint64_t fold;      /* whose rows are held out, from 1 on; 0: none */
-    uint64_t member;    /* of the path */
-    uint64_t before;    /* iterations of the members before */
-    uint64_t worst;     /* the hw_softmax_end that weighs most, of the finished members */
-    uint64_t finished;  /* 1: this member is, and the next one has not begun */
+    hw_row_turn turn;
+    double lambda_max; /* of all rows; 0 where the derivatives are but rounding */
 } hw_softmax_memory;
 
 /* All arrays of `width` numbers have the shape of a model. */
@@ -57,7 +53,7 @@ uint64_t hw_softmax_block_bytes(const hw_softmax *softmax, uint64_t rows);
 /* Returns whether a row of the block is held out. */
 static inline bool hw_softmax_out(const hw_softmax_block *block, size_t row)
 {
-    return block->memory.fold > 0 && block->softmax->fold[block->X.first + row] == block->memory.fold;
+    return hw_row_out(&block->softmax->path, &block->memory.turn, block->X.first + row);
 }
 /* Returns the example weight of a row of the block, also if it is held out. */
 static inline double hw_softmax_example(const hw_softmax_block *block, size_t row)

@@ -184,25 +184,3 @@ hawser_status hw_softmax_path(const hawser_algorithm *algorithm, const hawser_mo
     (void)algorithm;
     return hw_linear_path_of(model, "log loss", path, error);
 }
-
-hawser_status hw_softmax_choose(hawser_model *model, const char *lambda, hawser_error *error)
-{
-    hawser_path path;
-    size_t at = 0;
-    HAWSER_TRY(hw_linear_take_member(model, lambda, &path, &at, error));
-    size_t first = (size_t)path.offsets[at], end = (size_t)path.offsets[at + 1], stored = (size_t)path.offsets[path.count];
-    double *values = calloc(path.outputs * path.columns + 1, sizeof *values);
-    if (values == NULL)
-        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu classes of %zu columns", path.outputs, path.columns);
-    for (size_t c = 0; c < path.outputs; c++)
-        for (size_t k = first; k < end; k++)
-            values[c * path.columns + (size_t)path.index[k]] = path.value[c * stored + k];
-    hawser_model_remove(model, "coefficients");
-    hawser_model_remove(model, "intercepts");
-    hawser_status status =
-        hawser_model_tensor(model, "coefficients", HAWSER_F64, (const size_t[2]){path.outputs, path.columns}, values, error);
-    free(values);
-    return status != HAWSER_OK ? status
-                               : hawser_model_tensor(model, "intercepts", HAWSER_F64, (const size_t[2]){path.outputs, 0},
-                                                     path.intercept + at * path.outputs, error);
-}

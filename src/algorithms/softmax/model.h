@@ -29,7 +29,6 @@ hawser_status hw_softmax_label(const hawser_model *model, size_t count, double *
 hawser_status hw_softmax_evaluate_rows(const hawser_evaluation_input *input, hawser_measure *measures, hawser_error *error);
 hawser_status hw_softmax_path(const hawser_algorithm *algorithm, const hawser_model *model, hawser_path *path,
                               hawser_error *error);
-hawser_status hw_softmax_choose(hawser_model *model, const char *lambda, hawser_error *error);
 hawser_status hw_softmax_print(const hawser_model *model, uint64_t most, FILE *out, hawser_error *error);
 
 #endif

@@ -153,7 +153,7 @@ static size_t largest(const double *z, size_t k)
 void hw_softmax_held_out(hw_softmax_block *b, double sums[2])
 {
     size_t k = b->softmax->classes;
-    bool wrong = strcmp(b->softmax->choice.metric, "accuracy") == 0;
+    bool wrong = strcmp(b->softmax->path.choice.metric, "accuracy") == 0;
     double ignored;
     sums[0] = sums[1] = 0.0;
     for (tile t = {0}; next_tile(b, &t);) {

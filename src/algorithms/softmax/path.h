@@ -1,10 +1,4 @@
-/*
- * path.h - the order in which the models of a path and of the folds are fitted: all lambdas on all rows, from high to low, then all of them without
- * the rows of fold 1, and so on. Each model starts from that of the lambda before.
- *
- * What remains of them is in two states. "path" has the models of all rows: width x members numbers, those of one coefficient side by side.
- * "table" has HW_SOFTMAX_FIELDS numbers for each model, by fold and by member.
- */
+/* path.h - one model after the other: the lambdas of a path, and the folds (glm/row_path.h). */
 #ifndef HW_ALGORITHMS_SOFTMAX_PATH_H
 #define HW_ALGORITHMS_SOFTMAX_PATH_H
 
@@ -18,21 +12,6 @@ typedef enum hw_softmax_end {
     HW_SOFTMAX_PRECISION /* no smaller objective was found */
 } hw_softmax_end;
 
-enum {
-    HW_SOFTMAX_DONE, /* 1 when the model is finished */
-    HW_SOFTMAX_LAMBDA,
-    HW_SOFTMAX_OBJECTIVE,
-    HW_SOFTMAX_GAP_LEFT,
-    HW_SOFTMAX_PENALTY,
-    HW_SOFTMAX_WEIGHT, /* of the held-out rows */
-    HW_SOFTMAX_ERROR,  /* their mean error */
-    HW_SOFTMAX_FIELDS
-};
-
-/* Returns the numbers of the state "table". */
-size_t hw_softmax_table_size(const hw_softmax *softmax);
-/* Stores the lambda of memory.member. */
-void hw_softmax_set_lambda(hw_softmax_block *block);
 /* Begins a fold with its first lambda: measures its rows, makes the first model and looks at it. */
 hawser_status hw_softmax_begin_fold(hawser_context *context, hw_softmax_block *block) HAWSER_MUST_USE;
 /* Goes on to the next model if the last one is finished. */
@@ -43,7 +22,5 @@ hawser_status hw_softmax_end_member(hawser_context *context, hw_softmax_block *b
 double hw_softmax_level(const hw_softmax_block *block);
 /* Returns the gap relative to the objective without coefficients. */
 double hw_softmax_gap(const hw_softmax_block *block);
-/* Returns how many models are not finished. */
-double hw_softmax_models_left(const hw_softmax_block *block);
 
 #endif

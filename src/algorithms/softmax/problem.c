@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "algorithms/glm/row_folds.h"
 #include "algorithms/model/exact.h"
 #include "algorithms/model/labels.h"
 #include "algorithms/softmax/fitted.h"
@@ -57,11 +56,10 @@ hawser_status hw_softmax_new(hw_softmax *softmax, hawser_job *job, const hawser_
     hawser_job_fit(job, softmax->X->stored, 1 << 20);
     softmax->blocks = hawser_job_workers(job);
     HAWSER_TRY(hw_exact_options(options, hawser_job_sync(job), softmax->blocks, "softmax regression", error));
-    HAWSER_TRY(hw_linear_read_choice(options, &softmax->choice, error));
-    softmax->members = softmax->choice.path_count > 0 ? softmax->choice.path_count : 1;
+    HAWSER_TRY(hw_row_path_new(&softmax->path, job, input, true, error));
     HAWSER_TRY(find_classes(softmax, job, error));
-    if (softmax->choice.folds > 0)
-        HAWSER_TRY(hw_row_folds(job, softmax->data, &softmax->choice, true, &softmax->fold, error));
+    softmax->path.width = softmax->width;
+    softmax->path.outputs = softmax->classes;
     return input->init == NULL ? HAWSER_OK : start_from(softmax, input->init, error);
 }
 
@@ -69,8 +67,6 @@ void hw_softmax_free(hw_softmax *softmax)
 {
     free(softmax->labels);
     free(softmax->given);
-    free(softmax->fold);
-    free(softmax->choice.path_list);
-    softmax->labels = softmax->given = softmax->choice.path_list = NULL;
-    softmax->fold = NULL;
+    hw_row_path_free(&softmax->path);
+    softmax->labels = softmax->given = NULL;
 }

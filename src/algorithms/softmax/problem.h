@@ -7,7 +7,7 @@
 #ifndef HW_ALGORITHMS_SOFTMAX_PROBLEM_H
 #define HW_ALGORITHMS_SOFTMAX_PROBLEM_H
 
-#include "algorithms/glm/choices.h"
+#include "algorithms/glm/row_path.h"
 
 enum { HW_SOFTMAX_CLASSES = 1000 }; /* the most classes */
 
@@ -24,9 +24,7 @@ typedef struct hw_softmax {
     size_t width;  /* numbers of a model */
     double *given; /* the model to start from, or NULL */
     uint32_t blocks;
-    hw_linear_settings choice; /* of lambda: what --path, --cv and the options beside them ask for */
-    size_t members;            /* lambdas that are tried, at least 1 */
-    uint32_t *fold;            /* by row of the whole data, from 1 on; NULL: no row is held out */
+    hw_row_path path; /* the lambdas and folds */
 } hw_softmax;
 
 /* Reads and checks the options, and finds the classes, by a short program if rows are held by block. Collective. The caller frees it, also after

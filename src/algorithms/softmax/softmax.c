@@ -28,7 +28,7 @@ static bool has_ended(hawser_progress *progress, void *user)
 
 static hawser_operator *reducing(hawser_operator *unit, const hw_softmax *softmax)
 {
-    size_t folds = softmax->choice.folds * softmax->classes, sums = softmax->width + 2;
+    size_t folds = softmax->path.choice.folds * softmax->classes, sums = softmax->width + 2;
     hawser_reduces(unit, folds > sums ? folds : sums);
     hawser_reduces_expect(unit, softmax->width + 2, 20 * softmax->width);
     return unit;
@@ -47,9 +47,8 @@ static hawser_program *build(hw_softmax *softmax)
     hawser_operator *root = hawser_root(p);
     hawser_state *X = hawser_data_state(p, "X", softmax->X, HAWSER_BY_ROW);
     hawser_state *model = hawser_partitioned_state(p, "model", softmax->width, NULL, NULL);
-    hawser_state *table = hawser_partitioned_state(p, "table", hw_softmax_table_size(softmax), NULL, NULL);
-    hawser_state *path =
-        softmax->members > 1 ? hawser_partitioned_state(p, "path", softmax->width * softmax->members, NULL, NULL) : NULL;
+    hawser_state *table, *path;
+    hw_row_path_states(p, &softmax->path, &table, &path);
     reducing(hawser_unit(root, "prepare", hw_softmax_prepare, HAWSER_READS(X), HAWSER_UPDATES(model)), softmax);
     hawser_operator *loop = hawser_loop(root, "iterations", (hawser_until){.test = has_ended}, hawser_bsp());
     reducing(hawser_unit(loop, "step", hw_softmax_step, HAWSER_READS(X), HAWSER_UPDATES(model, table, path)), softmax);
@@ -141,7 +140,7 @@ const hawser_algorithm *hw_softmax_algorithm(void)
                                                .measures = hw_class_measures,
                                                .coefficients = hw_softmax_print,
                                                .path = hw_softmax_path,
-                                               .choose = hw_softmax_choose,
+                                               .choose = hw_linear_choose_classed,
                                                .member_rows = hw_linear_member_rows};
     return &algorithm;
 }

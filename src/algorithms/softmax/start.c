@@ -1,68 +1,10 @@
 #include "algorithms/softmax/start.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "algorithms/newton/exponential.h"
 #include "algorithms/softmax/pass.h"
-
-/* ---- folds ---- */
-
-/* Fails for the first fold that cannot be held out. `weights` has the weight of each class in each fold. */
-static hawser_status judge_folds(hawser_context *context, const hw_softmax *s, const double *weights)
-{
-    size_t folds = s->choice.folds, k = s->classes, words = 0;
-    const char *const *names = hawser_schema_target(hawser_dataset_schema(s->data), &words);
-    for (size_t f = 0; f < folds; f++) {
-        double own = 0.0;
-        for (size_t c = 0; c < k; c++)
-            own += weights[f * k + c];
-        if (!(own > 0.0))
-            return hawser_unit_fail(context, HAWSER_BAD_INPUT,
-                                    "--cv %zu: fold %zu (from 1) has no row with a weight above 0; use fewer folds", folds,
-                                    f + 1);
-        for (size_t c = 0; c < k; c++) {
-            double others = 0.0;
-            char label[80];
-            for (size_t g = 0; g < folds; g++)
-                others += g != f ? weights[g * k + c] : 0.0;
-            if (others > 0.0)
-                continue;
-            if (names != NULL && (size_t)s->labels[c] < words)
-                (void)snprintf(label, sizeof label, "%.70s", names[(size_t)s->labels[c]]);
-            else
-                (void)hawser_print_number(label, sizeof label, s->labels[c]);
-            return hawser_unit_fail(context, HAWSER_BAD_INPUT,
-                                    "--cv %zu: all rows of class %s are in fold %zu (from 1), so the training without this "
-                                    "fold has none of them; use --folds stratified, other folds or no such class",
-                                    folds, label, f + 1);
-        }
-    }
-    return HAWSER_OK;
-}
-
-hawser_status hw_softmax_check_folds(hawser_context *context, hw_softmax_block *b)
-{
-    const hw_softmax *s = b->softmax;
-    size_t count = s->choice.folds * s->classes;
-    if (count == 0)
-        return HAWSER_OK;
-    double *weights = calloc(count, sizeof *weights);
-    if (weights == NULL)
-        return hawser_unit_fail(context, HAWSER_NO_MEMORY, "no memory for %u folds of %zu classes", s->choice.folds,
-                                s->classes);
-    for (size_t i = 0; i < b->X.rows; i++)
-        if (b->classes[i] != UINT32_MAX)
-            weights[(s->fold[b->X.first + i] - 1) * s->classes + b->classes[i]] += hw_softmax_example(b, i);
-    hawser_status status = hawser_allreduce(context, weights, count, HAWSER_SUM);
-    if (status == HAWSER_OK)
-        status = judge_folds(context, s, weights);
-    free(weights);
-    return status;
-}
-
-/* ---- rows ---- */
 
 /* Finds the factors of the penalty: standard deviations, or ones. */
 static void find_scale(hw_softmax_block *b)

@@ -4,9 +4,7 @@
 
 #include "algorithms/softmax/block.h"
 
-/* Fails if a fold of --cv has no row with a weight, or leaves a class without one. */
-hawser_status hw_softmax_check_folds(hawser_context *context, hw_softmax_block *block) HAWSER_MUST_USE;
-/* Measures the rows that memory.fold does not hold out: weights, classes, columns. */
+/* Measures the rows that memory.turn.fold does not hold out: weights, classes, columns. */
 hawser_status hw_softmax_measure(hawser_context *context, hw_softmax_block *block) HAWSER_MUST_USE;
 /* Makes the model without coefficients, stores its objective, and returns the largest derivative by a coefficient; 0 where it is but rounding. */
 double hw_softmax_start(hw_softmax_block *block);

@@ -13,7 +13,7 @@ static void write_share(hawser_context *context, hw_softmax_block *b)
 {
     size_t first = 0, count = hawser_part(context, "model", &first), last = b->X.cols * b->softmax->classes;
     double *share = hawser_local(context, "model"), level = hw_softmax_level(b);
-    for (size_t e = 0; b->memory.fold == 0 && e < count; e++)
+    for (size_t e = 0; b->memory.turn.fold == 0 && e < count; e++)
         share[e] = b->W[first + e] - (first + e >= last ? level : 0.0);
 }
 
@@ -31,11 +31,11 @@ static hawser_status report(hawser_context *context, const hw_softmax_block *b, 
     HAWSER_TRY(hawser_report(context, "gap", hw_softmax_gap(b)));
     HAWSER_TRY(hawser_report(context, "nonzero", nonzero));
     HAWSER_TRY(hawser_report(context, "lambda", memory->lambda));
-    HAWSER_TRY(hawser_report(context, "iterations", (double)(memory->before + memory->iteration)));
+    HAWSER_TRY(hawser_report(context, "iterations", (double)(memory->turn.before + memory->iteration)));
     HAWSER_TRY(hawser_report(context, "products", (double)memory->products));
-    if (b->softmax->choice.folds > 0)
-        HAWSER_TRY(hawser_report(context, "fold", (double)memory->fold));
-    HAWSER_TRY(hawser_report(context, "fits_left", hw_softmax_models_left(b)));
+    if (b->softmax->path.choice.folds > 0)
+        HAWSER_TRY(hawser_report(context, "fold", (double)memory->turn.fold));
+    HAWSER_TRY(hawser_report(context, "fits_left", hw_row_models_left(&b->softmax->path, &memory->turn)));
     HAWSER_TRY(hawser_report(context, "lambda_max", memory->lambda_max));
     HAWSER_TRY(hawser_report(context, "penalty", memory->objective - memory->loss));
     return hawser_report(context, "ended", ended);
@@ -50,7 +50,7 @@ hawser_status hw_softmax_prepare(hawser_context *context)
 {
     hw_softmax_block *b;
     HAWSER_TRY(hw_softmax_block_open(context, &b));
-    HAWSER_TRY(hw_softmax_check_folds(context, b));
+    HAWSER_TRY(hw_row_path_check(context, &b->softmax->path, b->softmax->data, b->softmax->labels, b->softmax->classes));
     HAWSER_TRY(hw_softmax_begin_fold(context, b));
     write_share(context, b);
     return report(context, b, HW_SOFTMAX_GOES_ON);

@@ -87,6 +87,7 @@ static hawser_status make(hw_svm_block *b, const hw_svm *svm, const hawser_matri
 {
     b->svm = svm;
     b->X = *X;
+    b->C = hw_svm_cost(svm, 0);
     b->width = X->cols + 1;
     b->first = svm->joint ? hw_svm_first(svm, block) : 0;
     b->problems = svm->joint ? hw_svm_first(svm, block + 1) - b->first : svm->problems;
@@ -137,6 +138,8 @@ void hw_svm_block_visit(hawser_record *record, hawser_context *context)
         return;
     size_t k = b->svm->problems, all = k * b->width;
     hawser_record_bytes(record, &b->iteration, sizeof b->iteration);
+    hawser_record_bytes(record, &b->turn, sizeof b->turn);
+    hawser_record_bytes(record, &b->C, sizeof b->C);
     hawser_record_bytes(record, &b->scale, sizeof b->scale);
     hawser_record_bytes(record, b->memory, k * sizeof *b->memory);
     if (b->svm->primal) {

@@ -66,6 +66,8 @@ typedef struct hw_svm_block {
     size_t first, problems; /* the problems that the block solves; all, or its share if the dual is solved jointly */
     /* Remembered. */
     uint64_t iteration;
+    hw_row_turn turn;
+    double C;
     double scale;          /* mean of the rows' squared norms */
     hw_svm_memory *memory; /* by problem */
     double *beta;          /* by problem of the block, then by row */
@@ -80,6 +82,14 @@ typedef struct hw_svm_block {
     hw_svm_copy copy;
     hw_svm_primal primal; /* instead of the arrays above except `memory` and `squares`, if svm->primal */
 } hw_svm_block;
+
+/* Why the training has ended: the metric "ended". Of several models, the largest is reported. */
+typedef enum hw_svm_end {
+    HW_SVM_GOES_ON = 0,
+    HW_SVM_GAP,
+    HW_SVM_ITERATIONS,
+    HW_SVM_PRECISION /* no smaller objective was found */
+} hw_svm_end;
 
 /* Makes the block if it has not been made, or has been dropped since. */
 hawser_status hw_svm_block_open(hawser_context *context, hw_svm_block **block) HAWSER_MUST_USE;
@@ -128,15 +138,17 @@ static inline size_t hw_svm_dual_reduces(const hw_svm *svm)
     return own > least ? own : least;
 }
 
-/* Returns the example weight of a row of the block. */
+/* Returns the example weight of a row of the block, or 0 if it is held out. */
 static inline double hw_svm_weight(const hw_svm_block *block, size_t row)
 {
+    if (hw_row_out(&block->svm->path, &block->turn, block->X.first + row))
+        return 0.0;
     return block->beside.weights != NULL ? block->beside.weights[row] : 1.0;
 }
 
 static inline hw_svm_row hw_svm_row_at(const hw_svm_block *block, size_t problem, size_t row)
 {
-    return hw_svm_row_of(block->svm, problem, block->beside.target[row], hw_svm_weight(block, row));
+    return hw_svm_row_of(block->svm, block->C, problem, block->beside.target[row], hw_svm_weight(block, row));
 }
 
 #endif

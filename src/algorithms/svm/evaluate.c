@@ -23,8 +23,10 @@ const hawser_measure_row hw_svm_measures[] = {
 /* Reads what the objective is made of. Returns false if the model does not say it. */
 static bool describe(const hawser_model *model, const hw_classed *f, hw_svm *svm)
 {
-    const char *loss = hawser_model_text(model, "options.loss"), *C = hawser_model_text(model, "options.C");
+    const char *loss = hawser_model_text(model, "options.loss"), *C = hawser_model_text(model, "C");
     const char *epsilon = hawser_model_text(model, "options.epsilon");
+    if (C == NULL) /* a model of an older release */
+        C = hawser_model_text(model, "options.C");
     if (loss == NULL || C == NULL || epsilon == NULL || hawser_read_number(C, &svm->C) == NULL ||
         hawser_read_number(epsilon, &svm->epsilon) == NULL)
         return false;
@@ -48,7 +50,7 @@ static double objective_of(const hawser_evaluation_input *input, const hw_classe
         double weight = input->weights != NULL ? input->weights[i] : 1.0;
         for (size_t p = 0; weight > 0.0 && p < f->problems; p++) {
             const double *pair = input->scored + 2 * (i * f->problems + p);
-            hw_svm_row row = hw_svm_row_of(&svm, p, pair[1], weight);
+            hw_svm_row row = hw_svm_row_of(&svm, svm.C, p, pair[1], weight);
             losses += row.c * hw_svm_loss(&svm, &row, pair[0]);
         }
     }

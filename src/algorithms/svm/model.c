@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/glm/member.h"
 #include "algorithms/measures/measure.h"
 #include "algorithms/model/facts.h"
 #include "hawser/row_kernels.h"
@@ -16,6 +17,7 @@ static hawser_status fill(const hw_svm *svm, const hw_svm_result *result, const 
     HAWSER_TRY(hw_model_data_facts(model, "svm", input->data, error));
     HAWSER_TRY(hw_model_number_fact(model, "objective", result->objective, error));
     HAWSER_TRY(hw_model_number_fact(model, "gap", result->gap, error));
+    HAWSER_TRY(hw_model_number_fact(model, "C", result->C, error));
     HAWSER_TRY(hw_model_number_fact(model, "iterations", result->iterations, error));
     HAWSER_TRY(hw_model_option_facts(model, input->options, error));
     double *values = calloc(k * (d + 1), sizeof *values), *intercepts = values + k * d;
@@ -53,20 +55,22 @@ static double margin_of(const hw_classed *f, const hawser_matrix *X, size_t row,
     return hawser_row_dot(X, row, f->coefficients + problem * f->columns) + f->intercepts[problem];
 }
 
+double hw_svm_decide(const double *labels, size_t problems, const double *margins)
+{
+    size_t best = 0;
+    if (problems == 1)
+        return labels[margins[0] > 0.0];
+    for (size_t p = 1; p < problems; p++)
+        best = margins[p] > margins[best] ? p : best;
+    return labels[best];
+}
+
 static double prediction_of(const hw_classed *f, const hawser_matrix *X, size_t row)
 {
-    double most = margin_of(f, X, row, 0);
-    size_t best = 0;
-    if (f->problems == 1)
-        return f->labels != NULL ? f->labels[most > 0.0] : most;
-    for (size_t p = 1; p < f->problems; p++) {
-        double margin = margin_of(f, X, row, p);
-        if (margin > most) {
-            most = margin;
-            best = p;
-        }
-    }
-    return f->labels[best];
+    double margins[HW_SVM_CLASSES];
+    for (size_t p = 0; p < f->problems; p++)
+        margins[p] = margin_of(f, X, row, p);
+    return f->labels != NULL ? hw_svm_decide(f->labels, f->problems, margins) : margins[0];
 }
 
 /* Reads a model, and checks that the data fit it. They may lack its last columns, which count as zeros. */
@@ -74,6 +78,9 @@ static hawser_status open_model(const hawser_model *model, const hawser_dataset 
 {
     const hawser_matrix *X = hawser_dataset_matrix(data);
     HAWSER_TRY(hw_svm_fitted_of(model, f, error));
+    if (f->problems > HW_SVM_CLASSES)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "the model has %zu classes, at most %d are possible", f->problems,
+                           HW_SVM_CLASSES);
     if (X->cols > f->columns)
         return hawser_fail(error, HAWSER_BAD_INPUT, "the data have %zu columns, the model %zu", X->cols, f->columns);
     return HAWSER_OK;
@@ -126,18 +133,31 @@ hawser_status hw_svm_label(const hawser_model *model, size_t count, double *pred
                                           "predicts numbers, not labels");
 }
 
-hawser_status hw_svm_error(const hawser_model *model, const hawser_dataset *data, double *value, hawser_error *error)
+hawser_status hw_svm_error(const hw_classed *f, const hawser_dataset *data, double *value, hawser_error *error)
 {
-    hw_classed f;
     const hawser_matrix *X = hawser_dataset_matrix(data);
     const double *target = hawser_dataset_target(data), *weights = hawser_dataset_weights(data);
     double sum = 0.0, total = 0.0;
     HAWSER_TRY(hw_measure_total(X->rows, weights, &total, error));
-    HAWSER_TRY(open_model(model, data, &f, error));
+    if (X->cols > f->columns)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "the data have %zu columns, the model %zu", X->cols, f->columns);
     for (size_t i = 0; i < X->rows; i++) {
-        double wrong = prediction_of(&f, X, i) - target[i];
-        sum += (weights != NULL ? weights[i] : 1.0) * (f.labels != NULL ? wrong != 0.0 : wrong * wrong);
+        double wrong = prediction_of(f, X, i) - target[i];
+        sum += (weights != NULL ? weights[i] : 1.0) * (f->labels != NULL ? wrong != 0.0 : wrong * wrong);
     }
     *value = sum / total;
     return HAWSER_OK;
+}
+
+hawser_status hw_svm_path(const hawser_algorithm *algorithm, const hawser_model *model, hawser_path *path,
+                          hawser_error *error)
+{
+    const char *metric = hawser_model_text(model, "options.cv-metric"), *loss = hawser_model_text(model, "options.loss");
+    bool regression = loss != NULL && strstr(loss, "epsilon") != NULL, crossed = hawser_model_text(model, "cv") != NULL;
+    (void)algorithm;
+    return hw_linear_path_of(model,
+                             crossed && metric != NULL && strcmp(metric, "loss") == 0 ? "loss"
+                             : regression                                             ? "mean squared error"
+                                                                                      : "1 - accuracy",
+                             path, error);
 }

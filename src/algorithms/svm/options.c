@@ -1,13 +1,35 @@
 /* options.c - the option and metric rows of support vector machines. */
 #include "algorithms/svm/options.h"
 
+#include "algorithms/glm/metrics.h"
+
 const hawser_option hw_svm_rows[] = {
-    {"C", HAWSER_NUMBER, "1", "(0,inf)", "C", "weight of the losses beside half of the squared norm of the coefficients",
-     NULL, 0},
+    {"C", HAWSER_NUMBER, "1", "(0,inf)", "C", "weight of the losses beside 1/2 |w|^2", NULL, 0},
     {"loss", HAWSER_WORD, "hinge", "hinge|squared-hinge|epsilon|squared-epsilon", "NAME",
-     "hinge and squared-hinge tell classes apart, each one from the rest if there are more than two, epsilon and "
-     "squared-epsilon predict numbers",
+     "hinge, squared-hinge: classes, each against the rest; epsilon, squared-epsilon: numbers", NULL, 0},
+    {"path", HAWSER_TEXT, NULL, NULL, "N|LIST",
+     "Fit a path of N values of C, or the listed ones; N go from 1/1024 to 1024, each starts from the last one's solution",
      NULL, 0},
+    {"cv", HAWSER_INTEGER, NULL, "[2,1000]", "K",
+     "Choose C by K-fold cross-validation; from 11 values unless --path is set; --json has the result as an object cv: "
+     "C_min and "
+     "C_1se, and by C the lists C, error, standard_error and nonzeros",
+     NULL, 0},
+    {"cv-rule", HAWSER_WORD, "min", "1se|min", "RULE",
+     "Least error, or a smaller C; 1se: the smallest C whose error is within one standard error of the least, min: the one "
+     "with "
+     "the least",
+     "Choice of C", 0},
+    {"folds", HAWSER_TEXT, NULL, NULL, "FILE|stratified|by:COLUMN",
+     "Folds of --cv: a file with the number of each row's fold, the same share of each class in all, or groups of rows that "
+     "stay "
+     "together, by a column that is then no feature; if unset, rows are dealt by chance",
+     "Choice of C", 0},
+    {"cv-metric", HAWSER_WORD, NULL, "accuracy|mse|mae|loss", "NAME",
+     "Error that --cv compares: 1 - accuracy (of classes, their default), the mean squared (of numbers, their default) or "
+     "mean "
+     "absolute error, or the loss of --loss",
+     "Choice of C", 0},
     {"epsilon", HAWSER_NUMBER, "0.1", "[0,inf)", "E", "regression: errors up to E cost nothing", NULL, 0},
     {"intercept", HAWSER_FLAG, "yes", NULL, NULL, "Fit an intercept, without a penalty", NULL, 0},
     {"solver", HAWSER_WORD, "auto", "auto|primal|dual|joint", "NAME",
@@ -36,6 +58,14 @@ const hawser_metric_row hw_svm_metrics[] = {
      .exponent = true,
      .axis = "duality gap",
      .log_axis = true},
+    {.name = "C", .help = "weight of the losses", .always = true, .traced = true, .progress = true},
+    {.name = "fits_left", .target = hw_linear_fits_target, .counts = true},
+    {.name = "fold",
+     .help = "in --trace: the fold of --cv that is held out, from 1; 0 while all rows are used",
+     .traced = true,
+     .progress = true},
+    {.name = "cv_error", .help = "mean error on the held-out rows of --cv (--cv-metric)"},
+    {.name = "cv_standard_error", .help = "standard error of the error on the held-out rows"},
     {.name = "iterations", .help = "iterations, each of some passes over the rows", .always = true},
     {.name = "classes", .help = "the number of classes; 0 in regression", .always = true},
     {.name = "validation_accuracy", .help = "weighted share of the rows of --validation whose label is predicted"},

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "algorithms/newton/row_squares.h"
+#include "algorithms/svm/members.h"
 #include "algorithms/svm/pass.h"
 #include "algorithms/svm/units.h"
 
@@ -324,7 +325,7 @@ static void write_share(hawser_context *context, const hw_svm_block *b)
 {
     size_t first = 0, count = hawser_part(context, "models", &first);
     double *share = hawser_local(context, "models");
-    for (size_t e = 0; e < count; e++)
+    for (size_t e = 0; b->turn.fold == 0 && e < count; e++)
         share[e] = b->primal.best[(first + e) % b->width * b->svm->problems + (first + e) / b->width];
 }
 
@@ -339,10 +340,16 @@ hawser_status hw_svm_primal_prepare(hawser_context *context)
 {
     hw_svm_block *b;
     HAWSER_TRY(hw_svm_block_open(context, &b));
-    double *sums = b->primal.reduced;
-    double *weight = sums + b->X.cols;
+    HAWSER_TRY(hw_row_path_check(context, &b->svm->path, b->svm->data, b->svm->labels, b->svm->classes));
     if (b->svm->given != NULL)
         memcpy(b->primal.W, b->svm->given, b->width * b->svm->problems * sizeof *b->primal.W);
+    return hw_svm_primal_begin(context, b);
+}
+
+hawser_status hw_svm_primal_begin(hawser_context *context, hw_svm_block *b)
+{
+    double *sums = b->primal.reduced;
+    double *weight = sums + b->X.cols;
     memset(sums, 0, (b->width + 2) * sizeof *sums);
     for (size_t i = 0; i < b->X.rows; i++) {
         double own = hw_svm_weight(b, i), y = b->beside.target[i];
@@ -365,6 +372,7 @@ hawser_status hw_svm_primal_step(hawser_context *context)
 {
     hw_svm_block *b;
     HAWSER_TRY(hw_svm_block_open(context, &b));
+    HAWSER_TRY(hw_svm_next_member(context, b));
     HAWSER_TRY(step(context, b));
     b->iteration++;
     write_share(context, b);

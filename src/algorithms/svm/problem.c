@@ -1,12 +1,16 @@
 #include "algorithms/svm/problem.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "algorithms/model/exact.h"
 #include "algorithms/model/given.h"
 #include "algorithms/model/labels.h"
+#include "algorithms/newton/exponential.h"
 #include "algorithms/svm/fitted.h"
+
+enum { COSTS = 11, LEAST = -10, MOST = 10 }; /* of --cv without --path: values of C, from 2^LEAST to 2^MOST */
 
 enum { JOINT_MOST = 1 << 26 }; /* stored numbers of the data that `auto` solves jointly */
 
@@ -37,6 +41,38 @@ static void choose(hw_svm *svm, hawser_job *job, const char *solver)
     svm->joint = svm->blocks > 1 && (strcmp(solver, "joint") == 0 || (chosen && !svm->primal));
 }
 
+/* ---- values of C, and folds ---- */
+
+double hw_svm_cost(const hw_svm *svm, size_t member)
+{
+    const hw_linear_settings *choice = &svm->path.choice;
+    if (choice->path_count == 0)
+        return svm->C;
+    if (choice->path_list != NULL)
+        return choice->path_list[choice->path_count - 1 - member];
+    double power =
+        LEAST + (MOST - LEAST) * (choice->path_count > 1 ? (double)member / (double)(choice->path_count - 1) : 0.5);
+    double whole = floor(power);
+    return ldexp(hw_exponential((power - whole) * hw_logarithm(2.0)), (int)whole);
+}
+
+static hawser_status read_path(hw_svm *svm, hawser_job *job, const hawser_training_input *input, hawser_error *error)
+{
+    hw_linear_settings *choice = &svm->path.choice;
+    HAWSER_TRY(hw_row_path_new(&svm->path, job, input, !svm->regression, error));
+    if (choice->folds == 0)
+        return HAWSER_OK;
+    if (!hawser_options_has(input->options, "path"))
+        svm->path.members = choice->path_count = COSTS;
+    if (choice->metric == NULL)
+        choice->metric = svm->regression ? "mse" : "accuracy";
+    if (strcmp(choice->metric, "loss") == 0 || svm->regression == (strcmp(choice->metric, "accuracy") != 0))
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_BAD_OPTION, "--cv-metric %s is for %s, and --loss %s predicts %s", choice->metric,
+                       svm->regression ? "classes" : "numbers", hawser_options_text(input->options, "loss"),
+                       svm->regression ? "numbers" : "classes");
+}
+
 hawser_status hw_svm_new(hw_svm *svm, hawser_job *job, const hawser_training_input *input, hawser_error *error)
 {
     const hawser_options *options = input->options;
@@ -56,11 +92,13 @@ hawser_status hw_svm_new(hw_svm *svm, hawser_job *job, const hawser_training_inp
     if (svm->X->cols == 0)
         return hawser_fail(error, HAWSER_BAD_INPUT, "the data have no columns to predict the target from");
     choose(svm, job, solver);
-    return check_options(svm, input, hawser_job_sync(job), error);
+    HAWSER_TRY(check_options(svm, input, hawser_job_sync(job), error));
+    return read_path(svm, job, input, error);
 }
 
 void hw_svm_free(hw_svm *svm)
 {
+    hw_row_path_free(&svm->path);
     free(svm->labels);
     free(svm->given);
     svm->labels = svm->given = NULL;
@@ -109,5 +147,7 @@ static hawser_status start_from(hw_svm *svm, hawser_error *error)
 hawser_status hw_svm_classify(hw_svm *svm, hawser_job *job, hawser_error *error)
 {
     HAWSER_TRY(find_classes(svm, job, error));
+    svm->path.width = svm->problems * (svm->X->cols + 1);
+    svm->path.outputs = svm->problems;
     return svm->init == NULL ? HAWSER_OK : start_from(svm, error);
 }

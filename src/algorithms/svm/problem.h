@@ -12,14 +12,14 @@
 
 #include <math.h>
 
-#include "hawser/algorithm.h"
+#include "algorithms/glm/row_path.h"
 
 enum { HW_SVM_CLASSES = 1000 }; /* the most classes */
 
 typedef struct hw_svm {
     const hawser_matrix *X;
     const hawser_dataset *data;
-    double C, epsilon; /* epsilon: 0 for classifiers */
+    double C, epsilon; /* C: without a path; epsilon: 0 for classifiers */
     double tolerance;
     uint64_t iterations, seed;
     bool regression, squared, intercept;
@@ -31,12 +31,15 @@ typedef struct hw_svm {
     size_t classes; /* 0: regression */
     size_t problems;
     uint32_t blocks;
+    hw_row_path path; /* values of C, and folds */
 } hw_svm;
 
 /* Reads and checks the options; hw_svm_classify then finds the classes of the rows with a weight above 0, by a short program, and the start. The caller frees it,
  * also after a failure. */
 hawser_status hw_svm_new(hw_svm *svm, hawser_job *job, const hawser_training_input *input,
                          hawser_error *error) HAWSER_MUST_USE;
+/* Returns the C of a member of the path. */
+double hw_svm_cost(const hw_svm *svm, size_t member);
 hawser_status hw_svm_classify(hw_svm *svm, hawser_job *job, hawser_error *error) HAWSER_MUST_USE;
 void hw_svm_free(hw_svm *svm);
 
@@ -46,9 +49,9 @@ typedef struct hw_svm_row {
 } hw_svm_row;
 
 /* Describes a row with a target and an example weight above 0. */
-static inline hw_svm_row hw_svm_row_of(const hw_svm *svm, size_t problem, double target, double weight)
+static inline hw_svm_row hw_svm_row_of(const hw_svm *svm, double C, size_t problem, double target, double weight)
 {
-    double c = svm->C * weight, most = svm->squared ? HUGE_VAL : c;
+    double c = C * weight, most = svm->squared ? HUGE_VAL : c;
     hw_svm_row row = {.y = target, .c = c, .h = svm->squared ? 0.5 / c : 0.0, .low = -most, .high = most};
     if (svm->regression)
         return row;

@@ -9,8 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/glm/member.h"
+#include "algorithms/glm/metrics.h"
 #include "algorithms/list.h"
 #include "algorithms/svm/block.h"
+#include "algorithms/svm/finish.h"
 #include "algorithms/svm/joint.h"
 #include "algorithms/svm/model.h"
 #include "algorithms/svm/options.h"
@@ -41,7 +44,7 @@ static void expect(hawser_program *p, const hw_svm *svm, uint32_t nodes)
 
 static hawser_program *build(hw_svm *svm, const hawser_job *job)
 {
-    static const char *const metrics[] = {"objective", "gap", "iterations", "ended"};
+    static const char *const metrics[] = {"objective", "gap", "C", "fold", "fits_left", "iterations", "ended"};
     hawser_program *p = hawser_program_new("svm", svm);
     for (size_t k = 0; k < sizeof metrics / sizeof *metrics; k++)
         hawser_metric_declare(p, metrics[k], HAWSER_LAST);
@@ -51,10 +54,12 @@ static hawser_program *build(hw_svm *svm, const hawser_job *job)
     hawser_operator *root = hawser_root(p);
     hawser_state *X = hawser_data_state(p, "X", svm->X, HAWSER_BY_ROW);
     hawser_state *models = hawser_partitioned_state(p, "models", svm->problems * (svm->X->cols + 1), NULL, NULL);
+    hawser_state *table, *path;
+    hw_row_path_states(p, &svm->path, &table, &path);
     reducing(hawser_unit(root, "prepare", svm->primal ? hw_svm_primal_prepare : hw_svm_prepare, HAWSER_READS(X), NULL), svm);
     hawser_operator *loop = hawser_loop(root, "iterations", (hawser_until){.test = has_ended}, hawser_bsp());
     reducing(hawser_unit(loop, svm->primal ? "newton" : "dual", svm->primal ? hw_svm_primal_step : hw_svm_step,
-                         HAWSER_READS(X), HAWSER_UPDATES(models)),
+                         HAWSER_READS(X), HAWSER_UPDATES(models, table, path)),
              svm);
     return p;
 }
@@ -84,34 +89,6 @@ static const char *reason_of(double ended)
                                         : "end";
 }
 
-/* Fills the result, on node 0. */
-static hawser_status fill(const hw_svm *svm, const hawser_training_input *input, hawser_training *training,
-                          hawser_error *error)
-{
-    const hawser_run *run = training->run;
-    hw_svm_result result = {.models = hawser_result(run, "models", NULL),
-                            .objective = hawser_result_metric(run, "objective"),
-                            .gap = hawser_result_metric(run, "gap"),
-                            .iterations = hawser_result_metric(run, "iterations")};
-    HAWSER_TRY(hw_svm_model_make(svm, &result, input, &training->model, error));
-    double wrong = NAN;
-    if (input->validation != NULL)
-        HAWSER_TRY(hw_svm_error(training->model, input->validation, &wrong, error));
-    hawser_fact facts[] = {{"objective", result.objective},
-                           {"gap", result.gap},
-                           {"iterations", result.iterations},
-                           {"classes", (double)svm->classes},
-                           {input->validation == NULL ? NULL
-                            : svm->regression         ? "validation_mean_squared_error"
-                                                      : "validation_accuracy",
-                            svm->regression ? wrong : 1.0 - wrong}};
-    memcpy(training->facts, facts, sizeof facts);
-    if (strcmp(training->stop_reason, "precision") == 0)
-        snprintf(training->notes[0], sizeof training->notes[0],
-                 "no smaller objective was found within the precision of numbers; the gap that is left is %.3g", result.gap);
-    return HAWSER_OK;
-}
-
 static hawser_status run(hw_svm *svm, hawser_job *job, const hawser_training_input *input, hawser_training *training,
                          hawser_error *error)
 {
@@ -128,7 +105,7 @@ static hawser_status run(hw_svm *svm, hawser_job *job, const hawser_training_inp
     training->interrupted = early && strcmp(reason, "signal") == 0;
     snprintf(training->stop_reason, sizeof training->stop_reason, "%s",
              early ? reason : reason_of(hawser_result_metric(training->run, "ended")));
-    return hawser_job_leads(job) ? fill(svm, input, training, error) : HAWSER_OK;
+    return hawser_job_leads(job) ? hw_svm_finish(svm, input, training, error) : HAWSER_OK;
 }
 
 static hawser_status train(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
@@ -165,6 +142,7 @@ const hawser_algorithm *hw_svm_algorithm(void)
                                                .metrics = hw_svm_metrics,
                                                .split = HAWSER_BY_ROW,
                                                .train = train,
+                                               .init_use = hw_linear_init_use,
                                                .plan = plan,
                                                .predict = hw_svm_predict,
                                                .predicts_labels = true,
@@ -174,6 +152,9 @@ const hawser_algorithm *hw_svm_algorithm(void)
                                                .label = hw_svm_label,
                                                .evaluate = hw_svm_evaluate,
                                                .measures = hw_svm_measures,
-                                               .coefficients = hw_svm_print};
+                                               .coefficients = hw_svm_print,
+                                               .path = hw_svm_path,
+                                               .choose = hw_linear_choose_classed,
+                                               .member_rows = hw_linear_member_rows};
     return &algorithm;
 }

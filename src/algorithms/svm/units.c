@@ -12,6 +12,7 @@
 #include "algorithms/svm/block.h"
 #include "algorithms/svm/intercept.h"
 #include "algorithms/svm/joint.h"
+#include "algorithms/svm/members.h"
 #include "hawser/row_kernels.h"
 
 enum { PASSES = 10 }; /* of a block over its rows in an iteration */
@@ -19,18 +20,26 @@ enum { PASSES = 10 }; /* of a block over its rows in an iteration */
 size_t hw_svm_reduces(const hw_svm *svm)
 {
     size_t dual = hw_svm_dual_reduces(svm);
-    if (svm->primal)
-        return hw_svm_primal_reduces(svm);
-    return dual > HW_SVM_INTERCEPT_REDUCES ? dual : HW_SVM_INTERCEPT_REDUCES;
+    size_t folds = svm->path.choice.folds * (svm->classes > 0 ? svm->classes : 1);
+    size_t most = svm->primal                       ? hw_svm_primal_reduces(svm)
+                  : dual > HW_SVM_INTERCEPT_REDUCES ? dual
+                                                    : HW_SVM_INTERCEPT_REDUCES;
+    return folds > most ? folds : most;
 }
 
 hawser_status hw_svm_prepare(hawser_context *context)
 {
     hw_svm_block *b;
     HAWSER_TRY(hw_svm_block_open(context, &b));
-    double sums[2] = {0.0, 0.0};
+    HAWSER_TRY(hw_row_path_check(context, &b->svm->path, b->svm->data, b->svm->labels, b->svm->classes));
     if (b->svm->joint)
         HAWSER_TRY(hw_svm_gather(context, b));
+    return hw_svm_begin(context, b);
+}
+
+hawser_status hw_svm_begin(hawser_context *context, hw_svm_block *b)
+{
+    double sums[2] = {0.0, 0.0};
     if (b->problems == 0)
         return HAWSER_OK;
     for (size_t i = 0; i < b->X.rows; i++)
@@ -223,7 +232,7 @@ static hawser_status certify(hawser_context *context, hw_svm_block *b, size_t pr
 static void write_share(hawser_context *context, const hw_svm_block *b)
 {
     size_t first = 0, count = hawser_part(context, "models", &first);
-    if (count > 0)
+    if (count > 0 && b->turn.fold == 0)
         memcpy(hawser_local(context, "models"), b->best + first, count * sizeof *b->best);
 }
 
@@ -242,7 +251,7 @@ static hawser_status certify_all(hawser_context *context, hw_svm_block *b)
     return HAWSER_OK;
 }
 
-hawser_status hw_svm_report(hawser_context *context, const hw_svm_block *b)
+hawser_status hw_svm_report(hawser_context *context, hw_svm_block *b)
 {
     double objective = 0.0, gap = 0.0;
     bool done = true, stuck = true;
@@ -256,9 +265,15 @@ hawser_status hw_svm_report(hawser_context *context, const hw_svm_block *b)
                        : stuck && !hawser_stopping(context) ? HW_SVM_PRECISION
                        : b->iteration >= b->svm->iterations ? HW_SVM_ITERATIONS
                                                             : HW_SVM_GOES_ON;
+    if (ended != HW_SVM_GOES_ON)
+        HAWSER_TRY(hw_svm_end_member(context, b, objective, gap, &ended));
     HAWSER_TRY(hawser_report(context, "objective", objective));
     HAWSER_TRY(hawser_report(context, "gap", gap));
-    HAWSER_TRY(hawser_report(context, "iterations", (double)b->iteration));
+    HAWSER_TRY(hawser_report(context, "C", b->C));
+    if (b->svm->path.choice.folds > 0)
+        HAWSER_TRY(hawser_report(context, "fold", (double)b->turn.fold));
+    HAWSER_TRY(hawser_report(context, "fits_left", hw_row_models_left(&b->svm->path, &b->turn)));
+    HAWSER_TRY(hawser_report(context, "iterations", (double)(b->turn.before + b->iteration)));
     return hawser_report(context, "ended", ended);
 }
 
@@ -268,6 +283,7 @@ hawser_status hw_svm_step(hawser_context *context)
     HAWSER_TRY(hw_svm_block_open(context, &b));
     if (b->svm->joint)
         HAWSER_TRY(hw_svm_gather(context, b));
+    HAWSER_TRY(hw_svm_next_member(context, b));
     HAWSER_TRY(pass_all(context, b));
     if (b->iteration <= 2 || b->iteration % 4 == 0 || b->iteration >= b->svm->iterations)
         HAWSER_TRY(certify_all(context, b));

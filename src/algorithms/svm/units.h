@@ -9,15 +9,8 @@ hawser_status hw_svm_prepare(hawser_context *context);
 /* One iteration: passes over the rows of each block, all but the first only over rows that may move. Some iterations end with a certificate. */
 hawser_status hw_svm_step(hawser_context *context);
 
-typedef enum hw_svm_end {
-    HW_SVM_GOES_ON = 0,
-    HW_SVM_GAP,
-    HW_SVM_ITERATIONS,
-    HW_SVM_PRECISION /* no smaller objective was found */
-} hw_svm_end;
-
-/* Reports the metrics of an iteration, from block->memory. */
-hawser_status hw_svm_report(hawser_context *context, const hw_svm_block *block);
+/* Reports the metrics of an iteration, from block->memory, and finishes a model that is done. */
+hawser_status hw_svm_report(hawser_context *context, hw_svm_block *block);
 
 /* The most numbers that a unit reduces at a time. */
 size_t hw_svm_reduces(const hw_svm *svm);

@@ -1,0 +1,146 @@
+#include "algorithms/glm/row_path.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "algorithms/glm/row_folds.h"
+#include "algorithms/model/labels.h"
+
+hawser_status hw_row_path_new(hw_row_path *path, hawser_job *job, const hawser_training_input *input, bool classes,
+                              hawser_error *error)
+{
+    HAWSER_TRY(hw_linear_read_choice(input->options, &path->choice, error));
+    path->members = path->choice.path_count > 0 ? path->choice.path_count : 1;
+    return path->choice.folds > 0 ? hw_row_folds(job, input->data, &path->choice, classes, &path->fold, error) : HAWSER_OK;
+}
+
+void hw_row_path_free(hw_row_path *path)
+{
+    free(path->fold);
+    free(path->choice.path_list);
+    path->fold = NULL;
+    path->choice.path_list = NULL;
+}
+
+void hw_row_path_states(hawser_program *program, const hw_row_path *path, hawser_state **table, hawser_state **numbers)
+{
+    size_t models = (path->choice.folds + (size_t)1) * path->members;
+    *table = hawser_partitioned_state(program, "table", models * HW_ROW_FIELDS, NULL, NULL);
+    *numbers = path->members > 1 ? hawser_partitioned_state(program, "path", path->width * path->members, NULL, NULL) : NULL;
+}
+
+/* ---- folds ---- */
+
+/* Writes the name of a class. */
+static const char *class_name(const hawser_dataset *data, double label, char text[80])
+{
+    size_t words = 0;
+    const char *const *names = hawser_schema_target(hawser_dataset_schema(data), &words);
+    if (names != NULL && (size_t)label < words)
+        (void)snprintf(text, 80, "%.70s", names[(size_t)label]);
+    else
+        (void)hawser_print_number(text, 80, label);
+    return text;
+}
+
+/* Fails for the first fold that cannot be held out. `weights` has the weight of each class in each fold. */
+static hawser_status judge_folds(hawser_context *context, const hawser_dataset *data, const double *weights, size_t folds,
+                                 const double *labels, size_t classes)
+{
+    for (size_t f = 0; f < folds; f++) {
+        double own = 0.0;
+        char text[80];
+        for (size_t c = 0; c < classes; c++)
+            own += weights[f * classes + c];
+        if (!(own > 0.0))
+            return hawser_unit_fail(context, HAWSER_BAD_INPUT,
+                                    "--cv %zu: fold %zu (from 1) has no row with a weight above 0; use fewer folds", folds,
+                                    f + 1);
+        for (size_t c = 0; c < classes; c++) {
+            double others = 0.0;
+            for (size_t g = 0; g < folds; g++)
+                others += g != f ? weights[g * classes + c] : 0.0;
+            if (others > 0.0)
+                continue;
+            return hawser_unit_fail(context, HAWSER_BAD_INPUT,
+                                    "--cv %zu: all rows %s%s are in fold %zu (from 1), so the training without this fold "
+                                    "has none of them; use --folds stratified, other folds or no such class",
+                                    folds, labels != NULL ? "of class " : "with a weight above 0",
+                                    labels != NULL ? class_name(data, labels[c], text) : "", f + 1);
+        }
+    }
+    return HAWSER_OK;
+}
+
+hawser_status hw_row_path_check(hawser_context *context, const hw_row_path *path, const hawser_dataset *data,
+                                const double *labels, size_t classes)
+{
+    size_t folds = path->choice.folds, kinds = labels != NULL ? classes : 1;
+    const hawser_matrix *X = hawser_data_view(context, "X");
+    hawser_beside beside;
+    hawser_error error = {0};
+    if (folds == 0)
+        return HAWSER_OK;
+    if (hawser_dataset_beside(data, X->first, X->rows, &beside, &error) != HAWSER_OK)
+        return hawser_unit_fail(context, error.status, "%s", error.text);
+    double *weights = calloc(folds * kinds, sizeof *weights);
+    if (weights == NULL)
+        return hawser_unit_fail(context, HAWSER_NO_MEMORY, "no memory for %zu folds of %zu classes", folds, kinds);
+    for (size_t i = 0; i < X->rows; i++) {
+        double weight = beside.weights != NULL ? beside.weights[i] : 1.0;
+        size_t kind = labels == NULL ? 0 : weight > 0.0 ? hw_labels_place(labels, classes, beside.target[i]) : kinds;
+        if (kind < kinds)
+            weights[(path->fold[X->first + i] - 1) * kinds + kind] += weight;
+    }
+    hawser_status status = hawser_allreduce(context, weights, folds * kinds, HAWSER_SUM);
+    if (status == HAWSER_OK)
+        status = judge_folds(context, data, weights, folds, labels, kinds);
+    free(weights);
+    return status;
+}
+
+/* ---- from one model to the next ---- */
+
+double hw_row_models_left(const hw_row_path *path, const hw_row_turn *turn)
+{
+    double folds = path->choice.folds, members = (double)path->members;
+    return (folds + 1.0 - (double)turn->fold) * members - (double)(turn->member + turn->finished);
+}
+
+/* Writes the block's share of a model of all rows. */
+static void write_model(hawser_context *context, const hw_row_path *path, size_t member, const double *model)
+{
+    size_t first = 0, count = hawser_part(context, "path", &first), members = path->members;
+    double *share = count > 0 ? hawser_local(context, "path") : NULL;
+    for (size_t e = (first + members - 1 - member) / members; e * members + member < first + count; e++)
+        share[e * members + member - first] = model[e];
+}
+
+uint64_t hw_row_finish(hawser_context *context, const hw_row_path *path, hw_row_turn *turn, const double *model,
+                       const double fields[HW_ROW_FIELDS], uint64_t ended)
+{
+    size_t line = (turn->fold * path->members + turn->member) * HW_ROW_FIELDS, first = 0;
+    if (turn->fold == 0 && path->members > 1)
+        write_model(context, path, turn->member, model);
+    size_t count = hawser_part(context, "table", &first);
+    double *share = count > 0 ? hawser_local(context, "table") : NULL;
+    for (size_t k = 0; k < HW_ROW_FIELDS; k++)
+        if (line + k >= first && line + k < first + count)
+            share[line + k - first] = fields[k];
+    turn->worst = ended > turn->worst ? ended : turn->worst;
+    turn->finished = 1;
+    return hw_row_models_left(path, turn) > 0.0 ? 0 : turn->worst;
+}
+
+bool hw_row_go_on(const hw_row_path *path, hw_row_turn *turn, uint64_t iterations)
+{
+    if (turn->finished == 0)
+        return false;
+    turn->finished = 0;
+    turn->before += iterations;
+    if (++turn->member == path->members) {
+        turn->member = 0;
+        turn->fold++;
+    }
+    return true;
+}

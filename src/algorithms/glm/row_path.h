@@ -1,0 +1,67 @@
+/*
+ * row_path.h - the order in which trainings by rows fit the models of a path and of the folds: all members of the path on all rows, then all of them
+ * without the rows of fold 1, and so on. Each model starts from the member before.
+ *
+ * What remains of the models is in two states. "path" has those of all rows: width x members numbers, those of one coefficient side by side.
+ * "table" has HW_ROW_FIELDS numbers for each model, by fold and by member.
+ */
+#ifndef HW_ALGORITHMS_GLM_ROW_PATH_H
+#define HW_ALGORITHMS_GLM_ROW_PATH_H
+
+#include "algorithms/glm/choices.h"
+
+/* The models of a training. */
+typedef struct hw_row_path {
+    hw_linear_settings choice; /* what --path, --cv and the options beside them ask for */
+    size_t members;            /* of the path, at least 1 */
+    uint32_t *fold;            /* by row of the whole data, from 1 on; NULL: no row is held out */
+    size_t width; /* numbers of a model: a row per column and one of intercepts, each with a number per output */
+    size_t outputs;
+} hw_row_path;
+
+/* Where the training is. Numbers only, the same on all blocks. */
+typedef struct hw_row_turn {
+    uint64_t fold;     /* whose rows are held out, from 1 on; 0: none */
+    uint64_t member;   /* of the path */
+    uint64_t finished; /* 1: this model is, and the next one has not begun */
+    uint64_t before;   /* iterations of the models before */
+    uint64_t worst;    /* the end that weighs most, of the finished models */
+} hw_row_turn;
+
+enum {
+    HW_ROW_DONE,      /* 1 when the model is finished */
+    HW_ROW_PARAMETER, /* the member's lambda or C */
+    HW_ROW_OBJECTIVE,
+    HW_ROW_GAP,
+    HW_ROW_PENALTY,
+    HW_ROW_WEIGHT, /* of the held-out rows */
+    HW_ROW_ERROR,  /* their mean error */
+    HW_ROW_FIELDS
+};
+
+/* Reads the choice, and deals the folds. `classes`: the target has classes. Collective. The caller calls hw_row_path_free, also after a failure. */
+hawser_status hw_row_path_new(hw_row_path *path, hawser_job *job, const hawser_training_input *input, bool classes,
+                              hawser_error *error) HAWSER_MUST_USE;
+void hw_row_path_free(hw_row_path *path);
+/* Adds the states "table" and, if there are several members, "path" to a program. *numbers is NULL without the latter. */
+void hw_row_path_states(hawser_program *program, const hw_row_path *path, hawser_state **table, hawser_state **numbers);
+
+/* Fails if a fold has no row with a weight above 0, or leaves a class (with `labels`) or the training without one. Reduces folds x classes numbers.
+ * Called by each block that reads "X", the rows of `data`. */
+hawser_status hw_row_path_check(hawser_context *context, const hw_row_path *path, const hawser_dataset *data,
+                                const double *labels, size_t classes) HAWSER_MUST_USE;
+/* Returns whether a row of the whole data is held out. */
+static inline bool hw_row_out(const hw_row_path *path, const hw_row_turn *turn, size_t row)
+{
+    return turn->fold > 0 && path->fold[row] == turn->fold;
+}
+/* Returns how many models are not finished. */
+double hw_row_models_left(const hw_row_path *path, const hw_row_turn *turn);
+/* Notes that a model is finished, and writes the block's shares of it. `ended` is its end; returns 0 if another model follows, else the end that weighs
+ * most. */
+uint64_t hw_row_finish(hawser_context *context, const hw_row_path *path, hw_row_turn *turn, const double *model,
+                       const double fields[HW_ROW_FIELDS], uint64_t ended);
+/* Goes on to the next model if the last one, of so many iterations, is finished. Returns whether it was. */
+bool hw_row_go_on(const hw_row_path *path, hw_row_turn *turn, uint64_t iterations);
+
+#endif

@@ -1,0 +1,17 @@
+/* members.h - one model after the other: the values of C of a path, and the folds (glm/row_path.h). */
+#ifndef HW_ALGORITHMS_SVM_MEMBERS_H
+#define HW_ALGORITHMS_SVM_MEMBERS_H
+
+#include "algorithms/svm/block.h"
+
+/* Measure the rows that are not held out, and look at the first model. `begin` is that of the dual. */
+hawser_status hw_svm_begin(hawser_context *context, hw_svm_block *block) HAWSER_MUST_USE;
+hawser_status hw_svm_primal_begin(hawser_context *context, hw_svm_block *block) HAWSER_MUST_USE;
+
+/* Goes on to the next model if the last one is finished. */
+hawser_status hw_svm_next_member(hawser_context *context, hw_svm_block *block) HAWSER_MUST_USE;
+/* Finishes a model: writes the block's shares of it. *ended becomes GOES_ON if another model follows, else the end that weighs most. */
+hawser_status hw_svm_end_member(hawser_context *context, hw_svm_block *block, double objective, double gap,
+                                hw_svm_end *ended) HAWSER_MUST_USE;
+
+#endif
