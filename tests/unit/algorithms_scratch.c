@@ -244,6 +244,7 @@ static const work works[] = {
     {"kmeans", DENSE, {"clusters", "3", "batch", "20", "epochs", "4", NULL}},
     {"svm", DENSE, {"C", "0.1", "solver", "dual", "max-iterations", "30", NULL}},
     {"svm", DENSE, {"C", "0.1", "tol", "0", "max-iterations", "60", NULL}}, /* the best model is not the last one */
+    {"svm", DENSE, {"path", "0.01,0.1", "solver", "primal", "max-iterations", "4", NULL}},
     {"svm", DENSE, {"loss", "squared-hinge", "solver", "primal", "tol", "0", NULL}}, /* ends where no step improves it */
     {"softmax", DENSE, {"lambda-ratio", "0.05", "l1-ratio", "0.5", NULL}},
     {"logistic", LARGE, {"lambda-ratio", "0.001", "l1-ratio", "0.05", "tol", "1e-5", NULL}}, /* all blocks solve it together */
@@ -369,10 +370,11 @@ static bool noticed_by(size_t k)
     int status = 0;
     pid_t child = fork();
     if (child == 0) {
-        struct rlimit none = {0, 0};
+        struct rlimit none = {0, 0}, some = {4, 4}; /* seconds of CPU; a training takes far less, unless it does not end */
         for (size_t s = 0; s < sizeof deadly / sizeof *deadly; s++)
             signal(deadly[s], SIG_DFL);
-        if (setrlimit(RLIMIT_CORE, &none) != 0 || freopen("/dev/null", "w", stderr) == NULL)
+        if (setrlimit(RLIMIT_CORE, &none) != 0 || setrlimit(RLIMIT_CPU, &some) != 0 ||
+            freopen("/dev/null", "w", stderr) == NULL)
             _exit(0);
         alarm(100);
         _exit(notices(k));
