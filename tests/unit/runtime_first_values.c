@@ -77,6 +77,7 @@ static hawser_status rebuild(hawser_context *context)
 
 static hawser_program *make(void)
 {
+    static const int32_t sevens[] = {7, 8}; /* must live until the run */
     hawser_program *p = hawser_program_new("first values", NULL);
     hawser_state *X = hawser_data_state(p, "X", &matrix, HAWSER_BY_COLUMN);
     hawser_state *w = hawser_replicated_state(p, "w", 3, 2, NULL, (hawser_rule){0});
@@ -84,7 +85,7 @@ static hawser_program *make(void)
     hawser_state *rows = hawser_partitioned_matrix(p, "rows", HAWSER_I64, 4, 2, HAWSER_BY_ROW, NULL, NULL);
     hawser_state *columns = hawser_partitioned_matrix(p, "columns", HAWSER_I32, 2, 5, HAWSER_BY_COLUMN, NULL, NULL);
     hawser_state *own = hawser_local_state(p, "own", X, 2, NULL);
-    hawser_state *block = hawser_block_state(p, "block", HAWSER_I32, 2, (const int32_t[]){7, 8}, 0);
+    hawser_state *block = hawser_block_state(p, "block", HAWSER_I32, 2, sevens, 0);
     hawser_state *kept = hawser_stored_state(p, "kept", 7, NULL, NULL, NULL, NULL);
     hawser_state *added = hawser_stored_state(p, "added", 5, NULL, NULL, "add", NULL);
     hawser_state *derived = hawser_replicated_state(p, "derived", 2, 1, NULL, (hawser_rule){0});
