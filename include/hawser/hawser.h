@@ -121,7 +121,7 @@ HAWSER_API void hawser_data_costs(hawser_state *data, const double *costs);
  * --init STATE=FILE replaces `initial` in the job's first program that has a state of this name, whatever its kind and type. The option may be repeated,
  * and is a list: w=w.npy,v=v.txt. FILE is an .npy array of the state's type, in C or Fortran order: rows x cols numbers, of a local state one
  * row for each column (or row) of its data, or for each block (hawser_block_state). An array of one dimension, or a text with one number per line, has the
- * order of hawser_result. Every node reads the file; nodes whose numbers differ do not run. Derived states are refused, since they are computed. */
+ * order of hawser_result. Every node reads the file. If their numbers differ, the run is refused. Derived states are refused, since they are computed. */
 
 /** Adds a replicated state: every block has a full copy of rows x cols doubles (column-major) and blocks exchange deltas. `initial`
  *  has rows * cols values and is copied at run time; NULL means zeros. */
@@ -636,7 +636,7 @@ typedef struct hawser_flow {
 typedef struct hawser_policy_change {
     uint64_t clock; /**< own iteration of the loop, from which on all blocks obey the new policy */
     char loop[64];
-    char state[64];      /**< whose gain changed; "": the sync of the loop changed */
+    char state[64];      /**< the state that has another gain; "": the loop has another sync */
     hawser_sync sync[2]; /**< old and new */
     double gain[2];      /**< old and new */
     char by[100];        /**< what asked for it: "stop test of loop 'rounds'" */

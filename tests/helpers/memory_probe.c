@@ -7,23 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/machine.h"
 #include "hawser/hawser.h"
 
 enum { CLOCKS = 2 };
-
-/* Reads the peak of this process alone: getrusage begins with the peak of the process that started this one. */
-static uint64_t peak(void)
-{
-    unsigned long long kib = 0;
-    char line[256];
-    FILE *file = fopen("/proc/self/status", "re");
-    while (file != NULL && kib == 0 && fgets(line, sizeof line, file) != NULL)
-        if (sscanf(line, "VmHWM: %llu kB", &kib) != 1)
-            kib = 0;
-    if (file != NULL)
-        (void)fclose(file);
-    return kib * 1024;
-}
 
 /* Adds numbers with digits that no packing shortens. Their sums depend on the order of additions. */
 static hawser_status add_drawn(double *values, size_t count)
@@ -143,7 +130,7 @@ static hawser_status report(hawser_job *job, const hawser_run *run, const char *
     FILE *out = fopen(path, "we");
     if (out == NULL)
         return hawser_fail(error, HAWSER_IO, "%s: cannot be written", path);
-    (void)fprintf(out, "{\"planned\": %llu, \"peak\": %" PRIu64, planned, peak());
+    (void)fprintf(out, "{\"planned\": %llu, \"peak\": %" PRIu64, planned, hw_machine_peak_rss());
     for (const char *name = "a"; name != NULL; name = *name == 'a' ? "b" : NULL) {
         size_t count;
         double sum = 0;

@@ -9,7 +9,7 @@ extern const hawser_option hw_linear_member_rows[];
 /* Describes the path of a model; `error_name` names the errors on rows that the training did not see. */
 hawser_status hw_linear_path_of(const hawser_model *model, const char *error_name, hawser_path *path,
                                 hawser_error *error) HAWSER_MUST_USE;
-/* Finds the member that a value of --lambda names, in a path whose arrays the model owns, and replaces the model's facts by those of the member. */
+/* Finds the member of a model's path that a value of --lambda names. The model's facts become those of the member; its arrays hold the path. */
 hawser_status hw_linear_take_member(hawser_model *model, const char *lambda, hawser_path *path, size_t *at,
                                     hawser_error *error) HAWSER_MUST_USE;
 /* The `choose` of hawser_algorithm, for models of hw_linear_model_make. */

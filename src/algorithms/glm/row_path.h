@@ -21,7 +21,7 @@ typedef struct hw_row_path {
 
 /* Where the training is. Numbers only, the same on all blocks. */
 typedef struct hw_row_turn {
-    uint64_t fold;     /* whose rows are held out, from 1 on; 0: none */
+    uint64_t fold;     /* the fold that is held out, from 1 on; 0: none */
     uint64_t member;   /* of the path */
     uint64_t finished; /* 1: this model is, and the next one has not begun */
     uint64_t before;   /* iterations of the models before */

@@ -4,7 +4,7 @@
 
 #include "algorithms/softmax/problem.h"
 
-/* Chooses the lambda, and fills model, facts, notes and closing lines of a training whose run and stop_reason are set. */
+/* Chooses the lambda, and fills in the training's model, facts, notes and closing lines. Its run and stop_reason are set. */
 hawser_status hw_softmax_finish(const hw_softmax *softmax, const hawser_training_input *input, hawser_training *training,
                                 hawser_error *error) HAWSER_MUST_USE;
 

@@ -56,7 +56,7 @@ double hw_softmax_gap(const hw_softmax_block *b)
 
 /* ---- from one model to the next ---- */
 
-/* Looks at block->W, whose rows or lambda are new. */
+/* Looks at block->W for the first time with these rows and this lambda. */
 static hawser_status begin_member(hawser_context *context, hw_softmax_block *b, bool rows)
 {
     b->memory.lambda = lambda_of(b, b->memory.turn.member);
