@@ -487,9 +487,12 @@ HAWSER_API double hawser_progress_seconds(const hawser_progress *progress);   /*
 HAWSER_API const char *hawser_progress_loop(const hawser_progress *progress); /**< name of the loop or unit */
 HAWSER_API bool hawser_progress_stopping(const hawser_progress *progress);    /**< a signal or limit asked for the end */
 /** Change a policy. A gain holds from the first clock that is announced next, a sync from the first clock that no block has begun; both hold on all blocks
- *  from the same clock. hawser_figures.changes has these clocks, and --log-view and --log-json show them. */
+ *  from the same clock. hawser_figures.changes has these clocks, and --trace, --log-view and --log-json show them. */
 HAWSER_API void hawser_progress_gain(hawser_progress *progress, const char *state, double gain);
 HAWSER_API void hawser_progress_sync(hawser_progress *progress, const char *loop, hawser_sync sync);
+/** Returns change `index` of the changes in this run so far, in the order in which they were announced; NULL: there are no more. The driver owns it, until
+ *  the observer or test returns. */
+HAWSER_API const struct hawser_policy_change *hawser_progress_change(const hawser_progress *progress, size_t index);
 
 /* -------------------------------------------------------------------------------------------------------- running ---- */
 

@@ -1,6 +1,7 @@
 #include "cli/monitor.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "cli/input.h"
+#include "program/program.h"
 
 enum { MOST_SAMPLES = 20000 };
 
@@ -71,7 +73,7 @@ static hawser_status begin_trace(hw_monitor *monitor, hawser_error *error)
     for (size_t k = 0; k < monitor->watched.count; k++)
         if (monitor->watched.row[k]->traced)
             fprintf(trace, ",%s", monitor->watched.row[k]->name);
-    fputs(",bytes,staleness\n", trace);
+    fputs(",bytes,staleness,policy\n", trace);
     if (fflush(trace) != 0 || ferror(trace))
         return hawser_fail(error, HAWSER_IO, "cannot write '%s': %s", monitor->trace_path, strerror(errno));
     return HAWSER_OK;
@@ -135,7 +137,25 @@ static void trace_field(FILE *file, double value, char end)
     fputc(end, file);
 }
 
-static void trace_sample(hw_monitor *monitor, const hw_sample *sample)
+/* Writes the changes of policies since the last line. Names of loops and states are those of algorithms, which have no commas and quotes. */
+static void trace_changes(hw_monitor *monitor, const hawser_progress *progress)
+{
+    const hawser_policy_change *change;
+    const char *before = "";
+    while ((change = hawser_progress_change(progress, monitor->changes)) != NULL) {
+        char old[HW_SYNC_TEXT], new[HW_SYNC_TEXT];
+        fprintf(monitor->trace, "%sloop %s from clock %" PRIu64 ": ", before, change->loop, change->clock);
+        if (change->state[0] != '\0')
+            fprintf(monitor->trace, "gain of state %s %g -> %g", change->state, change->gain[0], change->gain[1]);
+        else
+            fprintf(monitor->trace, "sync %s -> %s", hw_sync_text(change->sync[0], old), hw_sync_text(change->sync[1], new));
+        before = "; ";
+        monitor->changes++;
+    }
+    fputc('\n', monitor->trace);
+}
+
+static void trace_sample(hw_monitor *monitor, const hawser_progress *progress, const hw_sample *sample)
 {
     FILE *file = monitor->trace;
     if (file == NULL)
@@ -146,7 +166,8 @@ static void trace_sample(hw_monitor *monitor, const hw_sample *sample)
         if (monitor->watched.row[k]->traced)
             trace_field(file, sample->value[k], ',');
     trace_field(file, sample->bytes, ',');
-    trace_field(file, sample->staleness, '\n');
+    trace_field(file, sample->staleness, ',');
+    trace_changes(monitor, progress);
     if (fflush(file) != 0 || ferror(file))
         keep_failure(monitor, monitor->trace_path);
 }
@@ -243,12 +264,14 @@ void hw_monitor_observe(const hawser_progress *progress, void *user)
     const hw_watched *watched = &monitor->watched;
     for (size_t k = 0; k < watched->count; k++)
         sample.value[k] = hawser_progress_metric(progress, watched->row[k]->name);
+    if (sample.clock < monitor->last.clock) /* another run has begun, whose changes are counted anew */
+        monitor->changes = 0;
     hw_monitor_find_target(monitor, progress, &sample);
     hw_monitor_print_notes(monitor);
     hw_progress_show(&monitor->progress, &sample, false);
     if (!differs(sample.clock, monitor->last.clock) && !is_news(monitor, &sample))
         return;
-    trace_sample(monitor, &sample);
+    trace_sample(monitor, progress, &sample);
     keep_sample(monitor, &sample);
     log_clock(monitor, progress, &sample);
     monitor->last = sample;

@@ -57,6 +57,7 @@ typedef struct hw_monitor {
     bool keep; /* samples are wanted */
     hw_sample *samples;
     size_t count, capacity;
+    size_t changes; /* of policies, that the trace has */
     hw_sample last;
     double started;                  /* hw_seconds() when the call began */
     const hawser_training *training; /* its policy and notes are printed as they come; NULL: none yet */

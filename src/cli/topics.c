@@ -166,7 +166,9 @@ static const hawser_topic topics[] = {
     {"trace", "The file of train --trace",
      "CSV, written during the training. There is a line whenever the clock or a number of the\n"
      "progress line has changed. A field is empty if its number is unknown; numbers that certify\n"
-     "the model are those of the last certificate. The columns:\n\n"},
+     "the model are those of the last certificate. policy has what the algorithm has changed in\n"
+     "sync and gains since the line before, and the clock of the loop from which it holds on all\n"
+     "workers, as in 'loop rounds from clock 14: sync ssp:2 -> bsp'. The columns:\n\n"},
     {"measures", "What hawser evaluate measures",
      "Rows count with the weights of --weights, if it is given: an integer weight counts like this\n"
      "many copies of the row, so 'how many rows' is a sum of weights, and a row of weight 0 is left\n"
@@ -238,7 +240,7 @@ static void print_metrics(FILE *out, bool traced)
         for (const hawser_metric_row *row = hawser_algorithm_at(a)->metrics; row != NULL && row->name != NULL; row++)
             column = row->help != NULL && (row->traced || !traced) ? put_word(out, column, row->name) : column;
         if (traced)
-            (void)put_word(out, put_word(out, column, "bytes"), "staleness");
+            (void)put_word(out, put_word(out, put_word(out, column, "bytes"), "staleness"), "policy");
         fputc('\n', out);
     }
     fputs("\n'hawser help ALGORITHM' explains its metrics.\n", out);

@@ -44,6 +44,20 @@ for options in "--sync ssp:2" "--sync bsp"; do
     json out 'sum("the rounds crawl" in note for note in o["notes"]) == 1'
 done
 
+# Changes of the policy are in the trace as in the events: steps that are too long are shortened.
+for sync in bsp ssp:2; do
+    code 0 "$hawser" train lasso alike.csv --header no --workers 4 --sync $sync --sigma 0.5 --exchange-every 1 --certify-every 5 \
+        --lambda-ratio 0.001 --max-clocks 60 --trace changes.csv --log-json changes.jsonl
+    python3 - <<'P' || complain "the trace lacks changes of the policy under $sync: $(grep '"policy"' changes.jsonl)"
+import csv, json
+events = [e for e in map(json.loads, open("changes.jsonl")) if e["event"] == "policy"]
+expected = [f"loop {e['loop']} from clock {e['clock']}: " + (f"gain of state {e['state']} {e['old_gain']:g} -> {e['gain']:g}" if "state" in e
+            else f"sync {e['old_sync']} -> {e['sync']}") for e in events]
+rows = list(csv.DictReader(open("changes.csv")))
+assert expected and [change for row in rows if row["policy"] for change in row["policy"].split("; ")] == expected, expected
+P
+done
+
 # A tolerance below the rounding error is noted before the work begins.
 code 0 "$hawser" train lasso small.svm --index-base 1 --workers 2 --lambda-ratio 0.05 --tol 1e-16 --json
 head -1 err | grep -q -- "--tol 1e-16 cannot be reached" || complain "an unreachable tolerance is not noticed: $(cat err)"

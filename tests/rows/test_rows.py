@@ -117,7 +117,7 @@ def use_algorithm(hawser, folder):
     check(own == ["shift", "inertia"] and last["shift"] is None and last["inertia"] > 0, f"the keys of the centre: {own}")
     with open(os.path.join(folder, "c.csv"), encoding="ascii") as file:
         lines = file.read().splitlines()
-    check(lines[0] == "clock,seconds,inertia,shift,bytes,staleness", f"the trace of the centre: {lines[0]}")
+    check(lines[0] == "clock,seconds,inertia,shift,bytes,staleness,policy", f"the trace of the centre: {lines[0]}")
     check(len(lines) > 10 and float(lines[-1].split(",")[3]) < 1e-9, f"the last line of the trace: {lines[-1]}")
     with open(os.path.join(folder, "c.log"), encoding="ascii") as file:
         clocks = [event for event in map(json.loads, file) if event["event"] == "clock"]

@@ -43,9 +43,20 @@ static bool decide(hawser_progress *progress, void *user)
     return clock + 1 >= 30;
 }
 
+enum { CHANGES = 4 };
+
+/* Changes that an observer has seen in the run so far. */
+typedef struct seen_changes {
+    hawser_policy_change change[CHANGES];
+    size_t count;
+} seen_changes;
+
 static void observe(const hawser_progress *progress, void *user)
 {
-    (void)user;
+    seen_changes *seen = user;
+    const hawser_policy_change *change;
+    for (; (change = hawser_progress_change(progress, seen->count)) != NULL && seen->count < CHANGES; seen->count++)
+        seen->change[seen->count] = *change;
     if (hawser_progress_clock(progress) == 15)
         hawser_progress_gain((hawser_progress *)(uintptr_t)progress, "v", 8);
 }
@@ -60,8 +71,8 @@ static hawser_program *make(void)
     return p;
 }
 
-/* Checks figures and what the blocks have seen. Stores the clock of the sync's change. */
-static void check_run(const hawser_run *run, uint64_t *changed)
+/* Checks figures and what the observer and the blocks have seen. Stores the clock of the sync's change. */
+static void check_run(const hawser_run *run, const seen_changes *seen, uint64_t *changed)
 {
     const hawser_figures *figures = hawser_run_figures(run);
     const hawser_policy_change *changes = figures->changes;
@@ -73,8 +84,10 @@ static void check_run(const hawser_run *run, uint64_t *changed)
                   {"v", "stop test of loop 'loop'", {2, 4}},
                   {"v", "observer of 'loop'", {4, 8}}};
     static const uint64_t least[] = {4, 10, 10, 16}; /* the clock after the one in which it was asked for */
-    assert_int_equal(figures->change_count, 4);
-    for (size_t i = 0; i < 4; i++) {
+    assert_int_equal(figures->change_count, CHANGES);
+    assert_int_equal(seen->count, CHANGES);
+    for (size_t i = 0; i < CHANGES; i++) {
+        assert_memory_equal(&seen->change[i], &changes[i], sizeof changes[i]);
         assert_string_equal(changes[i].loop, "loop");
         assert_string_equal(changes[i].state, wanted[i].state);
         assert_string_equal(changes[i].by, wanted[i].by);
@@ -151,12 +164,13 @@ static void policy_changes_hold_on_all_threads_from_one_clock_on(void **state)
         uint64_t changed;
         if (seed > 0)
             hw_job_use_fibers(test.job, seed);
-        hawser_observe(test.job, observe, NULL);
+        seen_changes seen = {0};
+        hawser_observe(test.job, observe, &seen);
         hawser_program *program = make();
         if (hawser_run_program(test.job, program, &run, &error) != HAWSER_OK)
             fail_msg("%s", error.text);
         hawser_program_free(program);
-        check_run(run, &changed);
+        check_run(run, &seen, &changed);
         char *text = NULL;
         size_t length;
         FILE *out = open_memstream(&text, &length);
@@ -176,10 +190,11 @@ static void body(test_node *node)
 {
     hawser_run *run = NULL;
     hawser_program *program = make();
-    hawser_observe(node->job, observe, NULL);
+    seen_changes seen = {0};
+    hawser_observe(node->job, observe, &seen);
     node->status = hawser_run_program(node->job, program, &run, &node->error);
     if (node->status == HAWSER_OK && node->node == 0)
-        check_run(run, node->user);
+        check_run(run, &seen, node->user);
     else if (node->status == HAWSER_OK)
         assert_int_equal(hawser_run_figures(run)->change_count, 0);
     hawser_run_free(run);

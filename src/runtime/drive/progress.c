@@ -60,6 +60,12 @@ bool hawser_progress_stopping(const hawser_progress *progress)
     return progress->driver->stopping != NULL;
 }
 
+const hawser_policy_change *hawser_progress_change(const hawser_progress *progress, size_t index)
+{
+    const hw_policies *policies = progress != NULL ? &progress->driver->policies : NULL;
+    return policies != NULL && index < policies->count ? &policies->changes[index] : NULL;
+}
+
 void hawser_progress_gain(hawser_progress *progress, const char *state, double gain)
 {
     if (progress == NULL)
