@@ -56,7 +56,7 @@ MUTANTS = [
     ("a row is lost at a cut", PLAN, "hawser_matrix part = hawser_matrix_rows(whole, begin, end);", "hawser_matrix part = hawser_matrix_rows(whole, begin, end - (block == 1 && end > begin + 1));"),
     ("a block has a row of the block before", PLAN, "hawser_matrix part = hawser_matrix_rows(whole, begin, end);", "hawser_matrix part = hawser_matrix_rows(whole, begin - (block == 2 && begin > 0), end);"),
     ("a column is lost at a cut", PLAN, "return hawser_matrix_columns(whole, begin, end);", "return hawser_matrix_columns(whole, begin, end - (block == 1 && end > begin + 1));"),
-    ("a part of another block", PLAN, "*end = bounds[block + 1] * width;", "*end = bounds[block + 1] * width - (width > 1 && bounds[block + 1] > bounds[block]);"),
+    ("a part of another block", PLAN, "(equal ? block + 1 : bounds[block + 1]) * state->width;", "(equal ? block + 1 : bounds[block + 1]) * state->width - (!equal && state->width > 1 && bounds[block + 1] > bounds[block]);"),
     ("a row that travels comes to the wrong place", BLOCKS, "s.first = from - blocks->bounds[b];", "s.first = from - blocks->bounds[b]; if (s.first > 0 && b == 1) s.first--;"),
     ("a target stays behind", BLOCKS, "memcpy(to, beside_of(rows, k) + at, s->rows * sizeof(double));", "memcpy(to, beside_of(rows, k), s->rows * sizeof(double));"),
     # The driver.
@@ -68,7 +68,7 @@ MUTANTS = [
     # Reductions, scratch and the store.
     ("a scratch is read back from nothing", "src/runtime/block/scratch.c", "status = hawser_record_restore(visit_scratch, given, bytes, size, &worker->error);", "status = HAWSER_OK;"),
     ("a chunk is read a clock early", "src/runtime/block/stored.c", "chunk->count = end - chunk->first;", "chunk->count = end - chunk->first - (end - chunk->first > 3);"),
-    ("a second read of an iteration counts as its first", "src/runtime/block/stored.c", "request->reread = stored->ordered && iteration < stored->read;", "request->reread = false;"),
+    ("a second read of an iteration counts as its first", "src/runtime/block/stored.c", "request->reread = stored->ordered && iteration < read;", "request->reread = stored->ordered && iteration < read && read == 0;"),
     # Late policies.
     ("a unit's own sync is ignored", PHASE, "if (!worker->own_syncs)", "if (worker->own_syncs || !worker->own_syncs)"),
     ("a unit's own sync counts in the first stage alone", STAGES, "if (unit->waits && plan->stage[unit->number] == stage &&", "if (unit->waits && stage == 0 && plan->stage[unit->number] == stage &&"),
