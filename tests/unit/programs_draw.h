@@ -75,6 +75,7 @@ typedef struct drawn {
     uint32_t density; /* of 8 cells, this many are stored */
     bool real;        /* numbers that are rounded when they are added */
     bool counts;      /* entry 0 of a replicated state counts its updates */
+    bool relative;    /* the job has the relative filter */
     drawn_state state[STATES];
     drawn_unit unit[UNITS];
     drawn_operator operator[OPERATORS];
@@ -167,6 +168,11 @@ static void draw_data(uint64_t *random, const choices *may, drawn *d)
         d->split = one_in(random, 2) ? HAWSER_WHOLE : HAWSER_FETCHED;
 }
 
+static bool has_relative_filter(const drawn_state *s)
+{
+    return s->filter != NULL && strcmp(s->filter, "relative") == 0;
+}
+
 /* Draws a filter for one state alone. */
 static void draw_filter(uint64_t random, const choices *may, drawn_state *s)
 {
@@ -180,12 +186,36 @@ static void draw_filter(uint64_t random, const choices *may, drawn_state *s)
     s->max_held = below(&random, 4);
 }
 
-/* Draws the type of a state that its block alone writes. */
-static void draw_type(uint64_t random, drawn_state *s)
+static bool is_whole(const drawn_state *s)
+{
+    return s->type == HAWSER_I64 || s->type == HAWSER_I32;
+}
+
+static bool is_tied_to(const drawn *d, uint32_t number)
+{
+    for (uint32_t s = 0; s < d->states; s++)
+        if (d->state[s].tied == (int)number)
+            return true;
+    return false;
+}
+
+/* Draws the type of a state. Few integers keep what integers cannot have, and few ties are of other types: they are refused. */
+static void draw_type(drawn *d, uint32_t number)
 {
     static const hawser_type types[] = {HAWSER_F64, HAWSER_F32, HAWSER_I64, HAWSER_I32};
-    if (s->kind >= PARTITIONED && s->kind <= STORED && s->tied < 0 && one_in(&random, 2))
-        s->type = types[below(&random, s->kind == STORED ? 3 : 4)]; /* the store has no i32 */
+    uint64_t random = apart(d->seed, 48 + number);
+    drawn_state *s = &d->state[number];
+    bool tied = s->tied >= 0 || is_tied_to(d, number);
+    if (s->kind == ADDED || !one_in(&random, 2) || (tied && !one_in(&random, 20)))
+        return;
+    s->type = types[below(&random, s->kind == STORED ? 3 : 4)]; /* the store has no i32 */
+    if (s->kind > DERIVED || !is_whole(s) || one_in(&random, 16))
+        return;
+    s->damping = s->gain = 1;
+    s->bounded = false;
+    s->form = HAWSER_EXACT;
+    if (has_relative_filter(s))
+        s->filter = "absolute";
 }
 
 static void draw_state(uint64_t *random, const choices *may, const drawn *d, uint32_t number, drawn_state *s)
@@ -370,8 +400,9 @@ static drawn draw(uint64_t seed, choices may)
     for (uint32_t s = 0; s < d.states; s++) {
         draw_state(&random, &may, &d, s, &d.state[s]);
         draw_tie(&random, &d, s);
-        draw_type(apart(seed, 48 + s), &d.state[s]);
     }
+    for (uint32_t s = 0; s < d.states; s++)
+        draw_type(&d, s);
     draw_below(&random, &may, &d, -1, 0);
     for (uint32_t i = 0; i < d.operators; i++)
         if (d.operator[i].kind == LOOP && is_shipped(&d, (int)i))
@@ -470,6 +501,10 @@ typedef enum refusal {
     SYNC_IDLE,
     SYNC_LOOSER,
     FILTER_IDLE,
+    WHOLE_RULE,
+    WHOLE_FORM,
+    WHOLE_RELATIVE,
+    TIED_TYPES,
     REFUSALS
 } refusal;
 static const char *const refusal_texts[] = {
@@ -496,7 +531,21 @@ static const char *const refusal_texts[] = {
     "has a sync of its own, but uses no replicated or partitioned state that loop",
     "which waits less than",
     "has a filter (hawser_state_filter), but no unit updates it",
+    "whose updates are added up exactly: it can have no",
+    "which is sent exactly: it cannot be rounded",
+    "which the relative filter cannot order",
+    "only states of f64 can be tied",
 };
+
+/* Returns the refusals of what a state of this type cannot have. */
+static uint32_t refusals_of_type(const drawn *d, const drawn_state *s)
+{
+    bool whole = is_whole(s) && s->kind <= DERIVED;
+    bool relative = s->filter != NULL ? has_relative_filter(s) : d->relative;
+    return (uint32_t)(whole && (s->damping != 1 || s->gain != 1 || s->bounded)) << WHOLE_RULE |
+           (uint32_t)(whole && s->form != HAWSER_EXACT) << WHOLE_FORM | (uint32_t)(whole && relative) << WHOLE_RELATIVE |
+           (uint32_t)(s->tied >= 0 && (s->type != HAWSER_F64 || d->state[s->tied].type != HAWSER_F64)) << TIED_TYPES;
+}
 
 static uint32_t refusals_of_states(const drawn *d, uint32_t nodes)
 {
@@ -507,7 +556,8 @@ static uint32_t refusals_of_states(const drawn *d, uint32_t nodes)
     for (uint32_t s = 0; s < d->states; s++)
         found |= (uint32_t)(d->state[s].kind >= ALONG && d->state[s].width > 0 && !is_split(d)) << NOT_SPLIT;
     for (uint32_t s = 0; s < d->states; s++)
-        found |= (uint32_t)(d->state[s].filter != NULL && !uses(d, -1, s, false, true)) << FILTER_IDLE;
+        found |= (uint32_t)(d->state[s].filter != NULL && !uses(d, -1, s, false, true)) << FILTER_IDLE |
+                 refusals_of_type(d, &d->state[s]);
     if (nodes > 1 && d->source >= SVMLIGHT && d->load == HAWSER_BY_COLUMN)
         found |= (uint32_t)(d->split == HAWSER_BY_ROW) << LOADED_BY_COLUMN;
     if (nodes > 1 && d->source >= SVMLIGHT && d->load == HAWSER_BY_ROW)

@@ -63,6 +63,13 @@ static uint64_t hash_of_call(uint32_t unit, uint32_t block, uint64_t clock)
     return unit + 7 * (uint64_t)block + 77 * clock + 1;
 }
 
+/* Returns a number as a state of a type has it. A sum, a difference, a product and a quotient of two floats that are computed in doubles and then
+ * rounded are those of floats. */
+static double in_type(hawser_type type, double value)
+{
+    return type == HAWSER_F64 ? value : type == HAWSER_F32 ? (double)(float)value : (double)(int64_t)value;
+}
+
 /* Returns what a unit adds to an entry of a replicated state. */
 static double change_of(const drawn *d, uint32_t s, uint64_t hash, size_t entry)
 {
@@ -73,19 +80,14 @@ static double change_of(const drawn *d, uint32_t s, uint64_t hash, size_t entry)
     if (d->state[s].sparse ? h % 61 != 0 : entry > 0 && h % 3 == 0)
         return 0;
     double change = (double)(h / 61 % 17) - 8;
-    return d->real ? change * 0.37 + 0.011 : change;
+    return d->real && !is_whole(&d->state[s]) ? in_type(d->state[s].type, change * 0.37 + 0.011) : change;
 }
 
 /* Returns what a unit sets an entry to that its block alone writes. */
 static double value_after(const drawn *d, uint32_t s, double before, uint64_t hash, size_t entry)
 {
     double value = (double)((hash ^ hash >> 23) % 1000 * (entry + 1) % 1009);
-    value = d->real ? before * 0.25 + value * 0.1 : (double)(int64_t)(before / 2) + value;
-    switch (d->state[s].type) {
-    case HAWSER_F64: return value;
-    case HAWSER_F32: return (double)(float)value;
-    default: return (double)(int64_t)value;
-    }
+    return in_type(d->state[s].type, d->real ? before * 0.25 + value * 0.1 : (double)(int64_t)(before / 2) + value);
 }
 
 static double bounded(double value, size_t entry)
@@ -226,14 +228,19 @@ typedef struct world {
     uint64_t calls[BLOCKS];
 } world;
 
-static double tree_sum(const double *values, uint32_t count)
+static double tree_sum_in(hawser_type type, const double *values, uint32_t count)
 {
     uint32_t left = 1;
     if (count == 1)
         return values[0];
     while (left * 2 < count)
         left *= 2;
-    return tree_sum(values, left) + tree_sum(values + left, count - left);
+    return in_type(type, tree_sum_in(type, values, left) + tree_sum_in(type, values + left, count - left));
+}
+
+static double tree_sum(const double *values, uint32_t count)
+{
+    return tree_sum_in(HAWSER_F64, values, count);
 }
 
 /* Finds the states whose updates are sent as values, because one block makes all of them and the rule changes nothing. */
@@ -309,19 +316,20 @@ static void add_entry(world *w, uint32_t s, const drawn_unit *unit, uint32_t fir
                       size_t i)
 {
     const drawn_state *state = &w->d->state[s];
+    hawser_type type = state->type;
     double before = w->before.of[s][i], shares[BLOCKS] = {0};
     for (uint32_t b = first; b < last; b++) {
         double change = change_of(w->d, s, hash[b], i);
-        double after = unit->how[s] == INCREASED ? before + state->gain * change : before + change;
+        double after = in_type(type, before + (unit->how[s] == INCREASED ? in_type(type, state->gain * change) : change));
         if (w->written_by_one[s]) {
             w->now.of[s][i] = after;
             return;
         }
-        shares[b] = (after - before) / state->gain + 0.0;
+        shares[b] = in_type(type, in_type(type, after - before) / state->gain) + 0.0;
     }
-    double sum = tree_sum(shares, w->d->blocks);
+    double sum = tree_sum_in(type, shares, w->d->blocks), step = in_type(type, state->damping * sum);
     if (sum != 0)
-        w->now.of[s][i] = state->bounded ? bounded(before + sum, i) : before + state->damping * sum;
+        w->now.of[s][i] = in_type(type, state->bounded ? bounded(before + sum, i) : before + step);
 }
 
 static void update_states(world *w, const drawn_unit *unit, uint32_t first, uint32_t last, const uint64_t *hash)
@@ -411,7 +419,7 @@ static void rebuild_all(world *w, int loop)
             double shares[BLOCKS];
             for (uint32_t b = 0; b < d->blocks; b++)
                 shares[b] = change_of(d, s, hash[b], i) + 0.0;
-            w->now.of[s][i] = tree_sum(shares, d->blocks) + 0.0;
+            w->now.of[s][i] = tree_sum_in(d->state[s].type, shares, d->blocks) + 0.0;
         }
     }
 }

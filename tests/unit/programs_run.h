@@ -247,6 +247,11 @@ static bool counts_clocks(const drawn_operator *loop)
     return loop->sync.tightness == HAWSER_SSP || (loop->sync.tightness == HAWSER_TAP && !loop->tested);
 }
 
+static size_t size_of(hawser_type type)
+{
+    return type == HAWSER_F64 || type == HAWSER_I64 ? 8 : 4;
+}
+
 /* Stores numbers of a state as doubles, which hold all of them exactly. */
 static void to_doubles(hawser_type type, const void *values, size_t count, double *out)
 {
@@ -269,6 +274,13 @@ static void from_double(hawser_type type, double value, void *values, size_t i)
         ((int32_t *)values)[i] = (int32_t)value;
 }
 
+static double to_double(hawser_type type, const void *values, size_t i)
+{
+    double value;
+    to_doubles(type, (const char *)values + i * size_of(type), 1, &value);
+    return value;
+}
+
 static void *local_of(hawser_context *context, hawser_type type, const char *name)
 {
     switch (type) {
@@ -286,6 +298,30 @@ static const void *view_of(hawser_context *context, hawser_type type, const char
     case HAWSER_I64: return hawser_view_i64(context, name);
     case HAWSER_I32: return hawser_view_i32(context, name);
     default: return hawser_view(context, name);
+    }
+}
+
+static void *cache_of(hawser_context *context, hawser_type type, const char *name)
+{
+    switch (type) {
+    case HAWSER_F32: return hawser_cache_f32(context, name);
+    case HAWSER_I64: return hawser_cache_i64(context, name);
+    case HAWSER_I32: return hawser_cache_i32(context, name);
+    default: return hawser_cache(context, name);
+    }
+}
+
+/* Increases one entry of a state. */
+static hawser_status increase(hawser_context *context, hawser_type type, const char *name, uint64_t key, double change)
+{
+    float f32 = (float)change;
+    int64_t i64 = (int64_t)change;
+    int32_t i32 = (int32_t)change;
+    switch (type) {
+    case HAWSER_F32: return hawser_inc_f32(context, name, &key, &f32, 1);
+    case HAWSER_I64: return hawser_inc_i64(context, name, &key, &i64, 1);
+    case HAWSER_I32: return hawser_inc_i32(context, name, &key, &i32, 1);
+    default: return hawser_inc(context, name, &key, &change, 1);
     }
 }
 
@@ -353,10 +389,10 @@ static hawser_status mix_states(hawser_context *context, drawn *d, uint32_t numb
         bool own = k == LOCAL || (k >= PARTITIONED && !unit->reads[s]);
         hawser_type type = d->state[s].type;
         const void *values = own                                ? local_of(context, type, name)
-                             : k <= DERIVED && unit->updates[s] ? hawser_cache(context, name)
+                             : k <= DERIVED && unit->updates[s] ? cache_of(context, type, name)
                                                                 : view_of(context, type, name);
         if (d->counts && k == REPLICATED && counts_clocks(&d->operator[0]))
-            check_seen(context, d, number, s, *(const double *)values);
+            check_seen(context, d, number, s, to_double(type, values, 0));
         *hash = mix_typed(*hash, type, values, own ? hawser_part(context, name, NULL) : d->state[s].count);
     }
     return HAWSER_OK;
@@ -368,14 +404,15 @@ static hawser_status add_range(hawser_context *context, const drawn_scene *scene
 {
     const drawn *d = scene->d;
     const char name[2] = {(char)('a' + s), 0};
-    double *cache = how == INCREASED ? NULL : hawser_cache(context, name), gain = d->state[s].gain;
+    hawser_type type = d->state[s].type;
+    void *cache = how == INCREASED ? NULL : cache_of(context, type, name);
+    double gain = d->state[s].gain;
     for (size_t i = from; i < to; i++) {
         double change = change_of(d, s, hash, i);
-        uint64_t key = i;
         if (how == INCREASED && change != 0)
-            HAWSER_TRY(hawser_inc(context, name, &key, &change, 1));
+            HAWSER_TRY(increase(context, type, name, i, change));
         else if (how != INCREASED)
-            cache[i] = cache[i] + change;
+            from_double(type, to_double(type, cache, i) + change, cache, i);
         if (scene->made != NULL)
             scene->made[hawser_block(context)][s][i] += how == INCREASED ? change : change / gain;
     }
@@ -474,14 +511,16 @@ static hawser_status rebuild(hawser_context *context, uint32_t s)
     for (uint32_t other = 0; other < d->states; other++, name[0]++) {
         kind k = d->state[other].kind;
         if (k == REPLICATED)
-            hash = mix(hash, hawser_view(context, name), d->state[other].count);
+            hash =
+                mix_typed(hash, d->state[other].type, view_of(context, d->state[other].type, name), d->state[other].count);
         else if (k != DERIVED && k < STORED)
             hash = mix_typed(hash, d->state[other].type, local_of(context, d->state[other].type, name),
                              hawser_part(context, name, NULL));
     }
-    double *cache = hawser_cache(context, own);
+    hawser_type type = d->state[s].type;
+    void *cache = cache_of(context, type, own);
     for (size_t i = 0; i < d->state[s].count; i++)
-        cache[i] += change_of(d, s, hash, i);
+        from_double(type, to_double(type, cache, i) + change_of(d, s, hash, i), cache, i);
     return HAWSER_OK;
 }
 
@@ -530,7 +569,7 @@ static hawser_state *add_state(const drawn *d, uint32_t s, hawser_program *progr
     case ADDED: return hawser_stored_state(program, name, state->count, along, NULL, "add", NULL);
     case PARTITIONED:
     case ALONG: return hawser_partitioned_state_of(program, name, state->type, state->count, along, NULL);
-    default: made = hawser_replicated_state(program, name, state->count, 1, NULL, rule);
+    default: made = hawser_replicated_state_of(program, name, state->type, state->count, 1, NULL, rule);
     }
     if (state->form != HAWSER_EXACT)
         hawser_encoding(made, state->form);
