@@ -34,6 +34,7 @@ MUTANTS = [
     ("updates are added in another order", "src/exchange/reduce.h", "while (left < count - left)", "while (left < count - left && count != 3)"),
     ("damping is ignored", MERGE, "damping = user ? 1 : hw_damping_now(replica);", "damping = 1; (void)hw_damping_now;"),
     ("a part of an update is lost", RANGE, "any = true;", "if (any) break; any = true;"),
+    ("the last of several numbers of four bytes is the first", MERGE, "memcpy(at, values + i * sizeof(float), sizeof(float));", "memcpy(at, values + (i > 2 ? 0 : i) * sizeof(float), sizeof(float));"),
     ("a value of another block is lost", MERGE, "char *at = to + hw_payload_index(payload, i) * size;", "char *at = to + hw_payload_index(payload, i) * size; if (i == 2) continue;"),
     ("a merge function gets the last block's sum", RANGE, "if (left == NULL)", "if (left == NULL || (range->blocks == 3 && where.clock == 2))"),
     # Cuts.
@@ -69,6 +70,9 @@ MUTANTS = [
     ("a scratch is read back from nothing", "src/runtime/block/scratch.c", "status = hawser_record_restore(visit_scratch, given, bytes, size, &worker->error);", "status = HAWSER_OK;"),
     ("a chunk is read a clock early", "src/runtime/block/stored.c", "chunk->count = end - chunk->first;", "chunk->count = end - chunk->first - (end - chunk->first > 3);"),
     ("a second read of an iteration counts as its first", "src/runtime/block/stored.c", "request->reread = stored->ordered && iteration < read;", "request->reread = stored->ordered && iteration < read && read == 0;"),
+    ("first values of a stored state that no unit uses are lost", "src/runtime/drive/keep.c", "needs = needs || (state->kind == HW_STORED &&", "needs = needs || (state->number > 64 &&"),
+    ("first values of every block are those of the first", "src/program/parallelise.c", "(same ? 0 : begin * hw_state_size(state))", "(same || hw_state_is_of_blocks(state) ? 0 : begin * hw_state_size(state))"),
+    ("a line of another block", "src/runtime/block/context.c", "*first = part != NULL ? part->begin / part->state->width : 0;", "*first = part != NULL ? part->begin : 0;"),
     # Late policies.
     ("a unit's own sync is ignored", PHASE, "if (!worker->own_syncs)", "if (worker->own_syncs || !worker->own_syncs)"),
     ("a unit's own sync counts in the first stage alone", STAGES, "if (unit->waits && plan->stage[unit->number] == stage &&", "if (unit->waits && stage == 0 && plan->stage[unit->number] == stage &&"),

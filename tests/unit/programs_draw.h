@@ -36,7 +36,12 @@ typedef enum operator_kind { UNIT, SEQUENCE, PARALLEL, LOOP, BRANCH } operator_k
 
 typedef struct drawn_state {
     kind kind;
-    size_t count, width; /* width: numbers per column or row of the data */
+    size_t count, width; /* width: numbers per column or row of the data; 0: it is not along data */
+    size_t line;         /* numbers per line, and per column of a replicated state */
+    hawser_split by;     /* a partitioned state: what its lines are */
+    bool matrix;         /* a partitioned state is made as a matrix */
+    bool begins;         /* it has first values */
+    uint32_t parts;      /* a local state of blocks: those for which it has first values; 0: all begin with the same */
     hawser_type type;
     double damping, gain;
     bool bounded; /* a merge function of the user */
@@ -184,6 +189,32 @@ static void draw_filter(uint64_t random, const choices *may, drawn_state *s)
         return;
     s->quota = 12 + 8 * (uint64_t)below(&random, 5);
     s->max_held = below(&random, 4);
+}
+
+/* Draws the shape of a state, and whether it has first values. */
+static void draw_shape(drawn *d, uint32_t number)
+{
+    uint64_t random = apart(d->seed, 53 + number);
+    drawn_state *s = &d->state[number];
+    bool other = one_in(&random, 2);
+    if (s->kind == LOCAL && s->tied < 0 && one_in(&random, 3)) { /* of blocks, whatever the data */
+        s->count = d->blocks * (1 + (size_t)below(&random, 4));
+        s->width = 0;
+    }
+    s->line = s->kind <= PARTITIONED || (s->width == 0 && s->kind != LOCAL) ? 1
+              : s->width > 0                                                ? s->width
+                                                                            : s->count / d->blocks;
+    if (s->kind == PARTITIONED && other) {
+        s->line = 1 + below(&random, 3);
+        s->count *= s->line;
+    }
+    if (s->kind <= DERIVED && other && s->count % 2 == 0)
+        s->line = s->count / 2;
+    s->matrix = (s->kind == PARTITIONED || s->kind == ALONG) && other;
+    s->by = one_in(&random, 2) ? HAWSER_BY_ROW : HAWSER_BY_COLUMN;
+    s->begins = s->kind != DERIVED && one_in(&random, 3);
+    if (s->kind == LOCAL && s->width == 0 && one_in(&random, 2))
+        s->parts = d->blocks + one_in(&random, 20);
 }
 
 static bool is_whole(const drawn_state *s)
@@ -401,8 +432,10 @@ static drawn draw(uint64_t seed, choices may)
         draw_state(&random, &may, &d, s, &d.state[s]);
         draw_tie(&random, &d, s);
     }
-    for (uint32_t s = 0; s < d.states; s++)
+    for (uint32_t s = 0; s < d.states; s++) {
+        draw_shape(&d, s);
         draw_type(&d, s);
+    }
     draw_below(&random, &may, &d, -1, 0);
     for (uint32_t i = 0; i < d.operators; i++)
         if (d.operator[i].kind == LOOP && is_shipped(&d, (int)i))
@@ -459,6 +492,11 @@ static void say(const drawn *d, FILE *out)
         const drawn_state *state = &d->state[s];
         fprintf(out, "  state %c: %s, %zu numbers of %s", 'a' + s, kind_names[state->kind], state->count,
                 type_names[state->type]);
+        if (state->matrix)
+            fprintf(out, ", a matrix %s", split_names[state->by]);
+        fprintf(out, ", %zu in a line%s", state->line, state->begins ? ", with first values" : "");
+        if (state->begins && state->parts > 0)
+            fprintf(out, " for %u blocks", state->parts);
         if (state->damping != 1 || state->gain != 1)
             fprintf(out, ", damping %g, gain %g", state->damping, state->gain);
         fprintf(out, "%s%s", state->bounded ? ", merged within bounds" : "", state->sparse ? ", changed sparsely" : "");
@@ -505,6 +543,7 @@ typedef enum refusal {
     WHOLE_FORM,
     WHOLE_RELATIVE,
     TIED_TYPES,
+    OTHER_BLOCKS,
     REFUSALS
 } refusal;
 static const char *const refusal_texts[] = {
@@ -535,6 +574,7 @@ static const char *const refusal_texts[] = {
     "which is sent exactly: it cannot be rounded",
     "which the relative filter cannot order",
     "only states of f64 can be tied",
+    "give --workers",
 };
 
 /* Returns the refusals of what a state of this type cannot have. */
@@ -555,6 +595,8 @@ static uint32_t refusals_of_states(const drawn *d, uint32_t nodes)
     found |= (uint32_t)(d->split == HAWSER_BY_ROW && d->layout == HAWSER_CSC) << COLUMNS_BY_ROW;
     for (uint32_t s = 0; s < d->states; s++)
         found |= (uint32_t)(d->state[s].kind >= ALONG && d->state[s].width > 0 && !is_split(d)) << NOT_SPLIT;
+    for (uint32_t s = 0; s < d->states; s++)
+        found |= (uint32_t)(d->state[s].begins && d->state[s].parts > d->blocks) << OTHER_BLOCKS;
     for (uint32_t s = 0; s < d->states; s++)
         found |= (uint32_t)(d->state[s].filter != NULL && !uses(d, -1, s, false, true)) << FILTER_IDLE |
                  refusals_of_type(d, &d->state[s]);

@@ -70,6 +70,25 @@ static double in_type(hawser_type type, double value)
     return type == HAWSER_F64 ? value : type == HAWSER_F32 ? (double)(float)value : (double)(int64_t)value;
 }
 
+static double bounded(double value, size_t entry)
+{
+    double most = 9 + (double)(entry % 7);
+    return value > most ? most : value < -most ? -most : value;
+}
+
+/* Returns the number with which an entry begins. What counts updates begins at zero. */
+static double first_value(const drawn *d, uint32_t s, size_t entry)
+{
+    const drawn_state *state = &d->state[s];
+    if (state->kind == LOCAL && state->width == 0 && state->parts == 0)
+        entry %= state->line;
+    double value = (double)((entry * 37 + s * 11 + 5) % 23) - 9;
+    if (!state->begins || (d->counts && entry == 0))
+        return 0;
+    value = d->real && !is_whole(state) ? in_type(state->type, value * 0.3) : value;
+    return state->bounded ? bounded(value, entry) : value;
+}
+
 /* Returns what a unit adds to an entry of a replicated state. */
 static double change_of(const drawn *d, uint32_t s, uint64_t hash, size_t entry)
 {
@@ -88,12 +107,6 @@ static double value_after(const drawn *d, uint32_t s, double before, uint64_t ha
 {
     double value = (double)((hash ^ hash >> 23) % 1000 * (entry + 1) % 1009);
     return in_type(d->state[s].type, d->real ? before * 0.25 + value * 0.1 : (double)(int64_t)(before / 2) + value);
-}
-
-static double bounded(double value, size_t entry)
-{
-    double most = 9 + (double)(entry % 7);
-    return value > most ? most : value < -most ? -most : value;
 }
 
 /* What a block gives to a reduction, and to a metric. */
@@ -160,9 +173,10 @@ static void part_of(const drawn *d, uint32_t s, uint32_t block, size_t *begin, s
     const drawn_state *state = &d->state[s];
     size_t bounds[BLOCKS + 1];
     if (state->width == 0) {
-        size_t rest = state->count % d->blocks; /* the first so many shares have one more */
-        *begin = state->count / d->blocks * block + (block < rest ? block : rest);
-        *end = *begin + state->count / d->blocks + (block < rest);
+        size_t width = state->kind == LOCAL ? 1 : state->line, lines = state->count / width;
+        size_t rest = lines % d->blocks; /* the first so many shares have one more */
+        *begin = (lines / d->blocks * block + (block < rest ? block : rest)) * width;
+        *end = *begin + (lines / d->blocks + (block < rest)) * width;
         return;
     }
     cut_of(d, bounds);
@@ -477,6 +491,9 @@ static drawn_values oracle(const drawn *d)
 {
     static world w; /* it is large, and the tests run one after the other */
     w = (world){.d = d, .metric = 0.0 / 0.0};
+    for (uint32_t s = 0; s < d->states; s++)
+        for (size_t i = 0; i < d->state[s].count; i++)
+            w.now.of[s][i] = first_value(d, s, i);
     find_writers(&w);
     run_below(&w, -1, 0, false);
     return w.now;

@@ -121,6 +121,7 @@ typedef struct drawn_scene {
     drawn *d;
     input in;
     double (*made)[STATES][SIZE]; /* by block; NULL: it is not added up */
+    double first[STATES][SIZE];   /* numbers of the state's type */
 } drawn_scene;
 
 typedef struct memory {
@@ -291,6 +292,16 @@ static void *local_of(hawser_context *context, hawser_type type, const char *nam
     }
 }
 
+static void *line_at(hawser_context *context, hawser_type type, const char *name, size_t line)
+{
+    switch (type) {
+    case HAWSER_F32: return hawser_line_f32(context, name, line);
+    case HAWSER_I64: return hawser_line_i64(context, name, line);
+    case HAWSER_I32: return hawser_line_i32(context, name, line);
+    default: return hawser_line(context, name, line);
+    }
+}
+
 static const void *view_of(hawser_context *context, hawser_type type, const char *name)
 {
     switch (type) {
@@ -419,6 +430,28 @@ static hawser_status add_range(hawser_context *context, const drawn_scene *scene
     return how == TOUCHED && from < to ? hawser_touch(context, name, from, to - from) : HAWSER_OK;
 }
 
+/* Sets the block's part of a state, as a whole or line by line. */
+static hawser_status set_part(hawser_context *context, const drawn *d, uint32_t s, uint64_t hash)
+{
+    const char name[2] = {(char)('a' + s), 0};
+    const drawn_state *state = &d->state[s];
+    bool by_line = state->kind != STORED && hash % 2 == 0;
+    size_t width = by_line ? state->line : hawser_part(context, name, NULL), first, place = 0;
+    size_t lines = by_line ? hawser_part_lines(context, name, &first) : width > 0;
+    if (by_line && lines * width != hawser_part(context, name, &place))
+        return hawser_unit_fail(context, HAWSER_INTERNAL, "%zu lines of %zu numbers", lines, width);
+    if (by_line && lines > 0 && first * width != place)
+        return hawser_unit_fail(context, HAWSER_INTERNAL, "line %zu begins at %zu", first, place);
+    for (size_t line = 0; line < lines; line++) {
+        void *own = by_line ? line_at(context, state->type, name, line) : local_of(context, state->type, name);
+        for (size_t i = 0; i < width; i++) {
+            double before = to_double(state->type, own, i);
+            from_double(state->type, value_after(d, s, before, hash, line * width + i), own, i);
+        }
+    }
+    return HAWSER_OK;
+}
+
 static hawser_status update_state(hawser_context *context, const drawn_scene *scene, const drawn_unit *unit, uint32_t s,
                                   uint64_t hash)
 {
@@ -428,13 +461,7 @@ static hawser_status update_state(hawser_context *context, const drawn_scene *sc
     if (d->state[s].kind == ADDED)
         return add_range(context, scene, s, INCREASED, hash, 0, count);
     if (d->state[s].kind > DERIVED) {
-        hawser_type type = d->state[s].type;
-        void *own = local_of(context, type, name);
-        double before[SIZE];
-        count = hawser_part(context, name, NULL);
-        to_doubles(type, own, count, before);
-        for (size_t i = 0; i < count; i++)
-            from_double(type, value_after(d, s, before[i], hash, i), own, i);
+        HAWSER_TRY(set_part(context, d, s, hash));
     } else {
         HAWSER_TRY(add_range(context, scene, s, unit->how[s], hash, 0, half));
         if (unit->yields && half > 0)
@@ -556,20 +583,47 @@ static void visit_memory(hawser_record *record, hawser_context *context)
     hawser_record_bytes(record, &m->calls, sizeof m->calls);
 }
 
-static hawser_state *add_state(const drawn *d, uint32_t s, hawser_program *program, hawser_state *data)
+/* Returns the first values of a state; NULL: it has none. */
+static const void *first_values(drawn_scene *scene, uint32_t s)
 {
+    const drawn_state *state = &scene->d->state[s];
+    size_t count = state->count + (state->parts > scene->d->blocks ? state->line : 0);
+    for (size_t i = 0; i < count; i++)
+        from_double(state->type, first_value(scene->d, s, i), scene->first[s], i);
+    return state->begins ? scene->first[s] : NULL;
+}
+
+static hawser_state *add_partitioned(const drawn_state *state, const char *name, hawser_program *program,
+                                     hawser_state *along, const void *first)
+{
+    size_t lines = state->count / state->line;
+    bool by_row = state->by == HAWSER_BY_ROW;
+    if (!state->matrix)
+        return hawser_partitioned_state_of(program, name, state->type, state->count, along, first);
+    return hawser_partitioned_matrix(program, name, state->type, by_row ? lines : state->line, by_row ? state->line : lines,
+                                     state->by, along, first);
+}
+
+static hawser_state *add_state(drawn_scene *scene, uint32_t s, hawser_program *program, hawser_state *data)
+{
+    const drawn *d = scene->d;
     static hawser_unit_function *const rebuilds[STATES] = {rebuild_0, rebuild_1, rebuild_2, rebuild_3, rebuild_4};
     const drawn_state *state = &d->state[s];
     const char name[2] = {(char)('a' + s), 0};
     const hawser_rule rule = {state->damping, state->gain, state->bounded ? merge_within_bounds : NULL, NULL};
     hawser_state *along = state->width > 0 ? data : NULL, *made = NULL;
+    const void *first = first_values(scene, s);
+    hawser_type type = state->type;
     switch (state->kind) {
-    case LOCAL: return hawser_local_state_of(program, name, state->type, data, state->width, NULL);
-    case STORED: return hawser_stored_state_of(program, name, state->type, state->count, along, NULL, NULL, NULL);
-    case ADDED: return hawser_stored_state(program, name, state->count, along, NULL, "add", NULL);
+    case LOCAL:
+        if (state->width == 0)
+            return hawser_block_state(program, name, type, state->line, first, state->parts);
+        return hawser_local_state_of(program, name, type, data, state->width, first);
+    case STORED: return hawser_stored_state_of(program, name, type, state->count, along, first, NULL, NULL);
+    case ADDED: return hawser_stored_state(program, name, state->count, along, first, "add", NULL);
     case PARTITIONED:
-    case ALONG: return hawser_partitioned_state_of(program, name, state->type, state->count, along, NULL);
-    default: made = hawser_replicated_state_of(program, name, state->type, state->count, 1, NULL, rule);
+    case ALONG: return add_partitioned(state, name, program, along, first);
+    default: made = hawser_replicated_state_of(program, name, type, state->line, state->count / state->line, first, rule);
     }
     if (state->form != HAWSER_EXACT)
         hawser_encoding(made, state->form);
@@ -632,7 +686,7 @@ static hawser_program *program_of(drawn_scene *scene)
     hawser_program *program = hawser_program_new("drawn", scene);
     hawser_state *states[STATES + 1] = {0}, *data = hawser_data_state(program, "data", scene->in.matrix, d->split);
     for (uint32_t s = 0; s < d->states; s++) {
-        states[s] = add_state(d, s, program, data);
+        states[s] = add_state(scene, s, program, data);
         if (d->state[s].tied >= 0)
             hawser_tie(states[s], states[d->state[s].tied]);
     }

@@ -74,9 +74,18 @@ static hawser_status fill(hw_session *session, hawser_error *error)
     return hw_cluster_agree(session->cluster, status, error);
 }
 
+/* A stored state that no unit uses ends with its first values. */
+static bool needs_store(const hw_session *session)
+{
+    bool needs = hw_operator_stores(session->program->root);
+    for (const hawser_state *state = session->program->states; state != NULL; state = state->next)
+        needs = needs || (state->kind == HW_STORED && hw_plan_initial(session->plan, state, 0) != NULL);
+    return needs;
+}
+
 hawser_status hw_keep_open(hw_session *session, hawser_error *error)
 {
-    if (!hw_operator_stores(session->program->root))
+    if (!needs_store(session))
         return HAWSER_OK;
     const hw_hub_sessions seats = {session->own, session->local, session->blocks, session->job->fibers};
     HAWSER_TRY(hw_hub_open(session->job, NULL, &seats, &session->store, error));
@@ -93,7 +102,7 @@ hawser_status hw_keep_read(const hw_session *session, const hawser_state *state,
 {
     uint64_t task;
     if (session->store == NULL)
-        return HAWSER_OK; /* no unit uses the state */
+        return HAWSER_OK; /* no unit uses a stored state, and none has first values */
     size_t count = hw_state_count(state);
     uint64_t turn = was_abandoned(session) ? 0 : hw_stored_turn(&session->workers[0].parts[state->number]);
     hawser_request request = {.table = session->tables[state->number],
