@@ -49,7 +49,7 @@ static const peer_word rows[] = {
     {SCIKIT, "n_alphas", "--path N"},
     {SCIKIT, "eps", "--lambda-min-ratio"},
     {SCIKIT, "fit_intercept", "--intercept, --no-intercept"},
-    {SCIKIT, "class_weight", "--class-weight balanced, or A:B"},
+    {SCIKIT, "class_weight", "--class-weight balanced, or LABEL=NUMBER,..."},
     {SCIKIT, "sample_weight", "--weights COLUMN"},
     {SCIKIT, "max_iter", "--max-clocks; training ends by --tol"},
     {SCIKIT, "warm_start", "--init MODEL"},

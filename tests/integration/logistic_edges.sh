@@ -90,14 +90,20 @@ code 2 "$hawser" train logistic alike.csv --header no --l1-ratio 0
 code 0 "$hawser" train logistic alike.csv --header no --l1-ratio 0 --C 1
 for bad in unbalanced 1 1: :1 0:1 1:-1 1:2:3 inf:1; do
     code 2 "$hawser" train logistic alike.csv --header no --class-weight "$bad"
-    has err 'want balanced, or two numbers > 0'
+    has err 'want balanced, LABEL=NUMBER,LABEL=NUMBER, or two numbers > 0'
 done
+code 2 "$hawser" train logistic alike.csv --header no --class-weight 0=1,7=2
+has err "has the label '7'"
 printf 'y,x,s\n0,1,2\n1,2,6\n0,1.5,2\n1,1.2,6\n0,0.5,2\n1,3,6\n0,2,2\n' >classes.csv
 code 0 "$hawser" train logistic classes.csv --target y --weights s --C 0.1 --tol 1e-10 --json
 json out 'open("first", "w").write(repr(o["objective"]))'
 cut -d, -f1,2 classes.csv >bare.csv
 code 0 "$hawser" train logistic bare.csv --target y --class-weight 2:6 --C 0.1 --tol 1e-10 --json
-json out 'abs(o["objective"] - float(open("first").read())) < 1e-10'
+json out 'abs(o["objective"] - float(open("first").read())) < 1e-10 and open("second", "w").write(repr(o["objective"]))'
+code 0 "$hawser" train logistic bare.csv --target y --class-weight 1=6,0=2 --C 0.1 --tol 1e-10 --json
+json out 'o["objective"] == float(open("second").read())'
+code 0 "$hawser" train logistic bare.csv --target y --positive '> 0' --class-weight 1=6,0=2 --C 0.1 --tol 1e-10 --json
+json out 'o["objective"] == float(open("second").read())'
 
 # Validation data must have the labels of the training data; the error is the mean log loss of predict's probabilities.
 sed 's/^1/2/' alike.csv >other.csv

@@ -168,7 +168,7 @@ class Folds:
             fold[row] = place % folds
         return fold
 
-    def errors(self, fold, lambdas, share):
+    def errors(self, fold, lambdas, share, more=()):
         """Mean error of each lambda and its standard error, of models that are trained on files without a fold's rows: log loss, and wrong labels."""
         parts = []
         for f in sorted(set(fold)):
@@ -177,7 +177,7 @@ class Folds:
             weight, found = math.fsum(w for _, _, w in out), []
             for lam in lambdas:
                 train("part.csv", "--target", "t", "--weights", "w", "--ignore", "g", "--lambda", str(lam), "--l1-ratio", share,
-                      "--tol", "1e-9")
+                      "--tol", "1e-9", *more)
                 W, b = model()
                 said = [(probabilities(x, W, b), t, w) for x, t, w in out]
                 found.append([math.fsum(w * (a - z[t]) for (_, a, z), t, w in said) / weight,
@@ -256,6 +256,29 @@ def members(lambdas, how):
         assert math.isclose(measured["objective"], alone["objective"], rel_tol=1e-7), (measured["objective"], alone)
 
 
+def class_weights(problem, cv, dealt):
+    """The bits of example weights that are multiplied by those of the classes; the objective of `evaluate`; the folds of balanced."""
+    examples = [math.fsum(w for t, w in zip(problem.y, problem.weights) if t == k) for k in range(problem.classes)]
+    for text, of_class in (("balanced", [math.fsum(problem.weights) / (problem.classes * own) for own in examples]), ("1=0.5,-3=3", [3.0, 1.0, 0.5, 1.0])):
+        with open("cw", "w") as file:
+            file.writelines(f"{w * of_class[t]!r}\n" for t, w in zip(problem.y, problem.weights))
+        words = ("--index-base", "1", "--lambda", "0.01", "--l1-ratio", "0.5", "--workers", "3")
+        multiplied = train("d.svm", "--weights", "cw", *words)
+        kept = read_tensors("m")
+        said = train("d.svm", "--weights", "w", "--class-weight", text, *words, nodes=2)
+        assert read_tensors("m") == kept and said["objective"] == multiplied["objective"] and said["gap"] == multiplied["gap"], text
+        measured = json.loads(command.run("evaluate", "m", "d.svm", "--weights", "w", "--json", "-q"))
+        assert math.isclose(measured["objective"], said["objective"], rel_tol=1e-12) and measured["log_loss"] != said["objective"], (text, measured)
+    if command.SANITIZED:
+        return
+    with open("f", "w") as file:
+        file.writelines(f"{f}\n" for f in dealt)
+    for at, metric in enumerate(("loss", "accuracy")):
+        got = train("c.csv", "--target", "t", "--weights", "w", "--ignore", "g", "--path", "0.05,0.005", "--l1-ratio", "0.5", "--tol", "1e-9", "--workers", "3",
+                    "--cv", "3", "--folds", "f", "--cv-metric", metric, "--class-weight", "balanced")["cv"]
+        check(got, cv.errors(dealt, (0.05, 0.005), "0.5", ("--class-weight", "balanced"))[at], (0.05, 0.005))
+
+
 def predictions(problem):
     said = train("d.csv", "--target", "t", "--ignore", "w", "--l1-ratio", "0", "--C", "0.5", "--validation", "d.csv")
     assert math.isclose(said["lambda"], 2 / len(problem.X)), said
@@ -312,6 +335,9 @@ def against_scikit_learn(problem):
                              [1.0] * len(X[0]), True)
         ours = train("d.svm", "--index-base", "1", "--lambda", str(lam), "--l1-ratio", str(share), "--tol", "1e-9")["objective"]
         assert objective * (1 - 1e-4) < ours <= objective + 1e-9, (share, ours, objective)
+    theirs = LogisticRegression(C=0.5, tol=1e-9, solver="newton-cg", class_weight="balanced").fit(X, y, problem.weights)
+    train("d.svm", "--index-base", "1", "--weights", "w", "--C", "0.5", "--l1-ratio", "0", "--class-weight", "balanced", "--tol", "1e-11")
+    assert all(abs(u - v) < 1e-4 for own, row in zip(model()[0], theirs.coef_) for u, v in zip(own, row)), (model(), theirs.coef_)
 
 
 def folds_against_scikit_learn(cv, fold):
@@ -345,6 +371,9 @@ def refusals():
                         (("d.csv", "--target", "t", "--ignore", "w", "--cv", "3", "--path", "2"), "class is3 are in fold"),
                         ((*data, "--cv", "3", "--lambda", "1"), "--lambda"), ((*data, "--cv-rule", "min"), "without --cv"),
                         ((*data, "--cv", "3", "--validation", "d.svm"), "--validation"),
+                        ((*data, "--class-weight", "1=2,x"), "want balanced"), ((*data, "--class-weight", "0=2"), "has the label '0'"),
+                        ((*data, "--class-weight", "1=2,1=3"), "two weights"), ((*data, "--class-weight", "1=-1"), "no number above 0"),
+                        (("d.csv", "--target", "t", "--class-weight", "is1=0"), "no number above 0"),
                         ((*data, "--cv", "61"), "only 60 rows"), ((*data, "--cv", "3", "--folds", "by:g"), "by:g"),
                         ((*data, "--init", "l"), "l"), ((*data, "--weights", "absent"), "absent")):
         out = subprocess.run((command.HAWSER, "train", "softmax", *words, "-o", "refused"), capture_output=True, text=True,
@@ -366,7 +395,9 @@ def main():
         two_classes(problem)
         refusals()
         against_scikit_learn(problem)
-        folds_against_scikit_learn(*folds(problem))
+        dealt = folds(problem)
+        folds_against_scikit_learn(*dealt)
+        class_weights(problem, *dealt)
 
 
 main()

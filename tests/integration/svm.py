@@ -189,7 +189,7 @@ def held_out(metric, loss, y, margins):
     return sum(max(0.0, 1 - s * m) ** (2 if "squared" in loss else 1) for s, m in zip(signs, margins))
 
 
-def errors_of_folds(problem, name, metric, loss, solver, fold, costs):
+def errors_of_folds(problem, name, metric, loss, solver, fold, costs, more=()):
     """The mean error and its standard error for each C, of models that are trained on a file without a fold's rows. The
     intercept of a regression with a small C has many best values, so the solver is the same."""
     y, parts = {"two": problem.two, "three": problem.three, "y": problem.y}[name], []
@@ -201,7 +201,7 @@ def errors_of_folds(problem, name, metric, loss, solver, fold, costs):
                 weights.write(f"{problem.weights[i]}\n")
         weight = math.fsum(problem.weights[i] for i in out)
         for C in costs:
-            extra = ("--epsilon", str(EPSILON)) if "epsilon" in loss else ()
+            extra = more + (("--epsilon", str(EPSILON)) if "epsilon" in loss else ())
             _, w, b = train("part.svm", "--weights", "part.w", "--loss", loss, "--C", str(C), "--tol", "1e-9", "--solver",
                             "primal" if solver == "primal" else "dual", "--workers", "1", *extra)
             found.append(math.fsum(problem.weights[i] * held_out(metric, loss, y[i], [dot(problem.X[i], u) + v for u, v in zip(w, b)])
@@ -248,6 +248,57 @@ def check_folds():
     with open("f", "w") as file:
         file.writelines(f"{int(t == 0)}\n" for t in problem.two)
     refused("train", "svm", "two.csv", "--target", "t", "--ignore", "w", "--cv", "2", "--folds", "f", text="all rows of class is1 are in fold 1", code=3)
+
+
+def balanced(y, weights):
+    """scikit-learn's class_weight="balanced" with sample weights."""
+    examples = [math.fsum(w for t, w in zip(y, weights) if t == k) for k in sorted(set(y))]
+    return [math.fsum(weights) / (len(examples) * own) for own in examples]
+
+
+def weighted(y, weights, of_class):
+    """By problem, LIBLINEAR's weights of the rows: for two classes those of both, else that of the one and 1 for the rest."""
+    if len(of_class) == 2:
+        return [[w * of_class[t] for t, w in zip(y, weights)]]
+    return [[w * (of_class[k] if t == k else 1.0) for t, w in zip(y, weights)] for k in range(len(of_class))]
+
+
+def check_class_weights():
+    """The optimum with the weights of classes; from the dual, for two classes, the bits of example weights that are multiplied by them; the folds of balanced."""
+    problem, C, fold = Problem(9, 40), 0.2, [i * 7 % 3 for i in range(40)]
+    problem.write()
+    for name, loss, solver, text in (("two.csv", "hinge", "primal", "balanced"), ("two.csv", "squared-hinge", "dual", "is1=3"),
+                                     ("three.csv", "squared-hinge", "primal", "is2=0.25,is0=4"), ("three.svm", "hinge", "joint", "balanced")):
+        y = problem.two if name.startswith("two") else problem.three
+        given = {"is1=3": [1.0, 3.0], "is2=0.25,is0=4": [4.0, 1.0, 0.25], "balanced": balanced(y, problem.weights)}[text]
+        words = (name, "--weights", "w", "--loss", loss, "--C", str(C), "--tol", "1e-7", "--solver", solver, "--workers", "1" if solver == "dual" else "3")
+        words += ("--target", "t") if name.endswith(".csv") else ()
+        result, w, b = train(*words, "--class-weight", text)
+        each = list(zip(signed(y, len(given)), weighted(y, problem.weights, given), w, b))
+        own = sum(objective(loss, C, problem.X, t, c, u, v) for t, c, u, v in each)
+        optimum = sum(dual_optimum(loss, C, problem.X, t, c, True) for t, c, _, _ in each)
+        assert math.isclose(own, result["objective"], rel_tol=1e-10), (text, own, result)
+        assert -1e-8 * own <= own - optimum <= result["gap"] + 1e-8 * own, (text, own, optimum, result)
+        measured = json.loads(command.run("evaluate", "m", *words[:3], *words[13:], "--json", "-q"))
+        assert math.isclose(own, measured["objective"], rel_tol=1e-10), (text, own, measured)
+        assert all(math.isclose(float(u), v, rel_tol=1e-15) for u, v in zip(fact("class_weights").split(), given)), given
+        if solver == "dual":  # of two classes; the primal begins with a width from the example weights
+            with open("cw", "w") as file:
+                file.writelines(f"{c!r}\n" for c in each[0][1])
+            assert train(*words[:2], "cw", *words[3:], "--ignore", "w")[1:] == (w, b), text
+    for metric, loss, solver in (("accuracy", "hinge", "joint"), ("loss", "squared-hinge", "primal")):
+        with open("f", "w") as file:
+            file.writelines(f"{f}\n" for f in fold)
+        words = ("three.svm", "--weights", "w", "--loss", loss, "--cv", "3", "--path", "0.05,0.5", "--folds", "f", "--cv-metric", metric, "--tol", "1e-9",
+                 "--solver", solver, "--workers", "3", "--class-weight", "balanced")
+        cv = train(*words)[0]["cv"]
+        wanted = errors_of_folds(problem, "three", metric, loss, solver, fold, (0.05, 0.5), ("--class-weight", "balanced"))
+        assert all(math.isclose(got, mean, rel_tol=1e-4, abs_tol=1e-12) for got, (mean, _) in zip(cv["error"], wanted)), (cv, wanted)
+        assert bits(*words, nodes=3) == bits(*words, "--threads", "2"), words
+
+
+def fact(name):
+    return next(line.split(None, 1)[1] for line in command.run("info", "m").splitlines() if line.startswith(name + " "))
 
 
 def check_precision():
@@ -325,6 +376,13 @@ def check_refusals():
     refused(*data, "--C", "-1", text="--C")
     refused(*data, "--epsilon", "0.3", text="--epsilon does nothing here")
     refused(*data, "--solver", "newton", text="--solver")
+    for text, said in (("is1", "want balanced"), ("", "want balanced"), ("is1=2,", "want balanced"), ("is1=2,1", "want balanced"), ("is2=1", "has the label 'is2'"),
+                       ("1=2", "has the label '1'"), ("is1=2,is1=2", "'is1' has two weights"), ("is1=0", "weight 0 of the label 'is1'"),
+                       ("is0=-1,is1=1", "weight -1 of the label 'is0'"), ("is1=inf", "weight inf"), ("is1=nan", "weight nan")):
+        refused(*data, "--class-weight", text, text=said)
+    refused("train", "svm", "two.svm", "--class-weight", "is1=2", text="has the label 'is1'")
+    refused("train", "svm", "two.svm", "--class-weight", "1=2,1.0=2", text="'1.0' has two weights")
+    refused("train", "svm", "y.svm", "--loss", "epsilon", "--class-weight", "balanced", text="--loss epsilon predicts numbers")
     refused(*data, "--sync", "ssp:1", "--workers", "2", text="--sync ssp:1")
     refused(*data, "--filter", "random", "--workers", "2", text="--filter")
     refused("train", "svm", "two.csv", "--target", "t", "--offset", "w", text="--offset")
@@ -369,6 +427,11 @@ def check_scikit():
         its = objective(loss, 0.1, problem.X, y, [1.0] * 120, list(peer.coef_[0]), peer.intercept_[0])
         assert abs(result["objective"] - its) <= 1e-6 * its, (loss, result["objective"], its)
         assert max(abs(a - b) for a, b in zip(w[0], peer.coef_[0])) < 1e-3, loss
+    for name, y in (("two.svm", problem.two), ("three.svm", problem.three)):
+        peer = LinearSVC(loss="squared_hinge", class_weight="balanced", dual=False, fit_intercept=False, tol=1e-10, max_iter=100000)
+        its = peer.fit(problem.X, y, problem.weights).coef_.tolist()
+        result, w, _ = train(name, "--weights", "w", "--loss", "squared-hinge", "--class-weight", "balanced", "--tol", "1e-9", "--no-intercept")
+        assert result["stop_reason"] == "gap" and all(abs(a - b) < 1e-4 for u, v in zip(w, its) for a, b in zip(u, v)), (name, w, its)
     same = {"C": 100, "dual": False, "fit_intercept": False, "tol": 1e-10, "max_iter": 100000}
     for peer, name, loss, y in ((LinearSVC(loss="squared_hinge", **same), "two.svm", "squared-hinge", signed(problem.two, 2)[0]),
                                 (LinearSVR(loss="squared_epsilon_insensitive", epsilon=EPSILON, **same), "y.svm", "squared-epsilon", problem.y)):
@@ -391,4 +454,5 @@ if __name__ == "__main__":
         check_bits()
         check_joint()
         check_folds()
+        check_class_weights()
         check_scikit()

@@ -17,8 +17,10 @@ hawser_status hw_row_path_new(hw_row_path *path, hawser_job *job, const hawser_t
 void hw_row_path_free(hw_row_path *path)
 {
     free(path->fold);
+    free(path->class_weights);
     free(path->choice.path_list);
     path->fold = NULL;
+    path->class_weights = NULL;
     path->choice.path_list = NULL;
 }
 
@@ -72,29 +74,37 @@ static hawser_status judge_folds(hawser_context *context, const hawser_dataset *
     return HAWSER_OK;
 }
 
-hawser_status hw_row_path_check(hawser_context *context, const hw_row_path *path, const hawser_dataset *data,
-                                const double *labels, size_t classes)
+hawser_status hw_row_class_sums(hawser_context *context, const hw_row_path *path, const hawser_dataset *data,
+                                const double *labels, size_t classes, double **weights)
 {
-    size_t folds = path->choice.folds, kinds = labels != NULL ? classes : 1;
+    size_t folds = path->fold != NULL ? path->choice.folds : 1, kinds = labels != NULL ? classes : 1;
     const hawser_matrix *X = hawser_data_view(context, "X");
     hawser_beside beside;
     hawser_error error = {0};
-    if (folds == 0)
-        return HAWSER_OK;
     if (hawser_dataset_beside(data, X->first, X->rows, &beside, &error) != HAWSER_OK)
         return hawser_unit_fail(context, error.status, "%s", error.text);
-    double *weights = calloc(folds * kinds, sizeof *weights);
-    if (weights == NULL)
+    double *sums = *weights = calloc(folds * kinds, sizeof *sums);
+    if (sums == NULL)
         return hawser_unit_fail(context, HAWSER_NO_MEMORY, "no memory for %zu folds of %zu classes", folds, kinds);
     for (size_t i = 0; i < X->rows; i++) {
         double weight = beside.weights != NULL ? beside.weights[i] : 1.0;
         size_t kind = labels == NULL ? 0 : weight > 0.0 ? hw_labels_place(labels, classes, beside.target[i]) : kinds;
+        size_t fold = path->fold != NULL ? path->fold[X->first + i] - 1 : 0;
         if (kind < kinds)
-            weights[(path->fold[X->first + i] - 1) * kinds + kind] += weight;
+            sums[fold * kinds + kind] += weight;
     }
-    hawser_status status = hawser_allreduce(context, weights, folds * kinds, HAWSER_SUM);
+    return hawser_allreduce(context, sums, folds * kinds, HAWSER_SUM);
+}
+
+hawser_status hw_row_path_check(hawser_context *context, const hw_row_path *path, const hawser_dataset *data,
+                                const double *labels, size_t classes)
+{
+    double *weights = NULL;
+    if (path->choice.folds == 0)
+        return HAWSER_OK;
+    hawser_status status = hw_row_class_sums(context, path, data, labels, classes, &weights);
     if (status == HAWSER_OK)
-        status = judge_folds(context, data, weights, folds, labels, kinds);
+        status = judge_folds(context, data, weights, path->choice.folds, labels, labels != NULL ? classes : 1);
     free(weights);
     return status;
 }

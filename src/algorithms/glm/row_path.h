@@ -15,6 +15,8 @@ typedef struct hw_row_path {
     hw_linear_settings choice; /* what --path, --cv and the options beside them ask for */
     size_t members;            /* of the path, at least 1 */
     uint32_t *fold;            /* by row of the whole data, from 1 on; NULL: no row is held out */
+    double *class_weights;     /* by fold that is held out (0: none), then by class; NULL: all are 1 */
+    size_t classes;
     size_t width; /* numbers of a model: a row per column and one of intercepts, each with a number per output */
     size_t outputs;
 } hw_row_path;
@@ -46,6 +48,10 @@ void hw_row_path_free(hw_row_path *path);
 /* Adds the states "table" and, if there are several members, "path" to a program. *numbers is NULL without the latter. */
 void hw_row_path_states(hawser_program *program, const hw_row_path *path, hawser_state **table, hawser_state **numbers);
 
+/* Stores the weights of the classes in each fold, or in all rows if none is held out, added up over all blocks: folds x classes numbers, which are
+ * reduced. Without `labels` there is one class. Called by each block that reads "X", the rows of `data`. The caller frees *weights. */
+hawser_status hw_row_class_sums(hawser_context *context, const hw_row_path *path, const hawser_dataset *data,
+                                const double *labels, size_t classes, double **weights) HAWSER_MUST_USE;
 /* Fails if a fold has no row with a weight above 0, or leaves a class (with `labels`) or the training without one. Reduces folds x classes numbers.
  * Called by each block that reads "X", the rows of `data`. */
 hawser_status hw_row_path_check(hawser_context *context, const hw_row_path *path, const hawser_dataset *data,
@@ -54,6 +60,11 @@ hawser_status hw_row_path_check(hawser_context *context, const hw_row_path *path
 static inline bool hw_row_out(const hw_row_path *path, const hw_row_turn *turn, size_t row)
 {
     return turn->fold > 0 && path->fold[row] == turn->fold;
+}
+/* Returns the weights of the classes in the training, or NULL if all are 1. */
+static inline const double *hw_row_class_weights(const hw_row_path *path, const hw_row_turn *turn)
+{
+    return path->class_weights != NULL ? path->class_weights + turn->fold * path->classes : NULL;
 }
 /* Returns how many models are not finished. */
 double hw_row_models_left(const hw_row_path *path, const hw_row_turn *turn);

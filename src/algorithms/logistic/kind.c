@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/glm/class_weights.h"
 #include "algorithms/logistic/loss.h"
 #include "algorithms/solve/certificate.h"
 
@@ -77,32 +78,43 @@ static hawser_status take_positive(hw_linear_problem *problem, const hawser_trai
                        holds == 0 ? "none of" : "all of", n);
 }
 
-/* Reads --class-weight: the weight of the examples of each class. */
-static hawser_status class_weights(hw_linear_problem *problem, const char *text, hawser_error *error)
+/* Reads "A:B", the weights of the lower and of the higher label. */
+static hawser_status read_pair(const hw_linear_problem *problem, const char *text, double *out, hawser_error *error)
 {
-    double weight[2] = {0.0, 0.0}, *out = problem->class_weights;
-    size_t n = problem->X->rows;
-    for (size_t i = 0; i < n; i++)
-        weight[problem->target[i] > 0.0] += problem->weights != NULL ? problem->weights[i] : 1.0;
-    if (strcmp(text, "balanced") == 0) {
-        for (size_t k = 0; k < 2; k++)
-            out[k] = weight[k] > 0.0 ? (weight[0] + weight[1]) / (2.0 * weight[k]) : 1.0;
-        return HAWSER_OK;
-    }
     const char *end = hawser_read_number(text, &out[0]);
     if (end != NULL)
         end = *end == ':' ? hawser_read_number(end + 1, &out[1]) : NULL;
     if (end == NULL || *end != '\0' || !(out[0] > 0.0) || !(out[1] > 0.0) || !isfinite(out[0]) || !isfinite(out[1]))
-        return hawser_fail(error, HAWSER_BAD_OPTION,
-                           "--class-weight %s: want balanced, or two numbers > 0 as 1:5 (for label %g and label %g)", text,
-                           problem->labels[0], problem->labels[1]);
+        return hawser_fail(
+            error, HAWSER_BAD_OPTION,
+            "--class-weight %s: want balanced, LABEL=NUMBER,LABEL=NUMBER, or two numbers > 0 as 1:5 (for label "
+            "%g and label %g)",
+            text, problem->labels[0], problem->labels[1]);
     return HAWSER_OK;
 }
 
-static hawser_status weigh_classes(hw_linear_problem *problem, const char *text, hawser_error *error)
+/* Reads --class-weight: the weight of the examples of each class. */
+static hawser_status class_weights(hw_linear_problem *problem, const hawser_dataset *data, const char *text,
+                                   hawser_error *error)
+{
+    double examples[2] = {0.0, 0.0};
+    size_t n = problem->X->rows, count = 0;
+    const char *const *words = hawser_schema_target(hawser_dataset_schema(data), &count);
+    if (strchr(text, '=') != NULL)
+        return hw_class_weights_read(text, problem->labels, 2, problem->positive.compare != 0 ? NULL : words,
+                                     problem->class_weights, error);
+    if (strcmp(text, "balanced") != 0)
+        return read_pair(problem, text, problem->class_weights, error);
+    for (size_t i = 0; i < n; i++)
+        examples[problem->target[i] > 0.0] += problem->weights != NULL ? problem->weights[i] : 1.0;
+    hw_class_weights_balance(examples, 2, problem->class_weights);
+    return HAWSER_OK;
+}
+
+static hawser_status weigh_classes(hw_linear_problem *problem, const hawser_training_input *input, hawser_error *error)
 {
     size_t n = problem->X->rows;
-    HAWSER_TRY(class_weights(problem, text, error));
+    HAWSER_TRY(class_weights(problem, input->data, hawser_options_text(input->options, "class-weight"), error));
     problem->own_weights = calloc(n + 1, sizeof *problem->own_weights);
     if (problem->own_weights == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the weights of %zu rows", n);
@@ -125,7 +137,7 @@ static hawser_status take_target(hw_linear_problem *problem, const hawser_traini
     problem->offset = hawser_dataset_offset(input->data);
     problem->class_weights[0] = problem->class_weights[1] = 1.0;
     if (given(input->options, "class-weight"))
-        HAWSER_TRY(weigh_classes(problem, hawser_options_text(input->options, "class-weight"), error));
+        HAWSER_TRY(weigh_classes(problem, input, error));
     return HAWSER_OK;
 }
 

@@ -1,6 +1,7 @@
 /* options.c - the option and metric rows of the logistic regression, and its page of the help. */
 #include "algorithms/logistic/options.h"
 
+#include "algorithms/glm/class_weights.h"
 #include "algorithms/glm/metrics.h"
 #include "algorithms/glm/rows.h"
 #include "algorithms/sgd/options.h"
@@ -11,9 +12,7 @@ const hawser_option hw_logistic_options[] = {
     {"C", HAWSER_NUMBER, NULL, "(0,inf)", "C",
      "Weight of the penalty as scikit-learn's C; lambda = 1/(C n), as in LIBLINEAR, n the examples' total weight", NULL, 0},
     HW_LINEAR_SHARE_ROW("L1 share of the penalty: 1 sparse, 0 ridge"),
-    {"class-weight", HAWSER_TEXT, NULL, NULL, "WEIGHTS",
-     "Of the classes: balanced, or A:B; balanced: both weigh alike, A:B: A for the lower label and B for the higher", NULL,
-     0},
+    HW_CLASS_WEIGHT_ROW("; or A:B, for the lower label and the higher"),
     {"positive", HAWSER_TEXT, NULL, NULL, "EXPR",
      "Label 1 where the target is so, label 0 elsewhere: '> 5', '>= 3', '== 2', '!= 0', or one of its words", "Classes", 0},
     {"solver", HAWSER_WORD, "newton", "newton|dbpg|gd|sgd|minibatch", "NAME",

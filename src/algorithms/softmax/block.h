@@ -60,15 +60,17 @@ static inline double hw_softmax_example(const hw_softmax_block *block, size_t ro
 {
     return block->beside.weights != NULL ? block->beside.weights[row] : 1.0;
 }
-/* Returns the weight of a row in the training: 0 if it is held out. */
-static inline double hw_softmax_weight(const hw_softmax_block *block, size_t row)
-{
-    return hw_softmax_out(block, row) ? 0.0 : hw_softmax_example(block, row);
-}
 /* Returns the place of the row's class, or UINT32_MAX if the row has no weight in the training. */
 static inline uint32_t hw_softmax_own(const hw_softmax_block *block, size_t row)
 {
     return hw_softmax_out(block, row) ? UINT32_MAX : block->classes[row];
+}
+/* Returns the weight of a row in the training: that of the example times that of its class; 0 if it is held out. */
+static inline double hw_softmax_weight(const hw_softmax_block *block, size_t row)
+{
+    const double *of_class = hw_row_class_weights(&block->softmax->path, &block->memory.turn);
+    uint32_t own = hw_softmax_own(block, row);
+    return own == UINT32_MAX ? 0.0 : hw_softmax_example(block, row) * (of_class != NULL ? of_class[own] : 1.0);
 }
 
 /* Returns the weights of the L1 norm and of half the squared norm for the coefficients of a column. */

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "algorithms/glm/class_weights.h"
 #include "algorithms/glm/coefficients.h"
 #include "algorithms/measures/classes.h"
 #include "algorithms/model/largest.h"
@@ -35,11 +36,18 @@ static double probability(double margin)
     return margin >= 0.0 ? 1.0 / (1.0 + e) : e / (1.0 + e);
 }
 
-/* Fills what the measures of two classes or of more read, in the memory of the input. Stores the sum of the losses. */
-static double take_rows(const hawser_evaluation_input *input, hw_classes *classes, double *target)
+/* Sums over the rows. */
+typedef struct losses {
+    double loss;             /* times example weight */
+    double weighted, weight; /* the same times class weight, and these products alone */
+} losses;
+
+/* Fills what the measures of two classes or of more read, in the memory of the input. */
+static losses take_rows(const hawser_evaluation_input *input, hw_classes *classes, const double *class_weights,
+                        double *target)
 {
     size_t k = classes->count;
-    double loss = 0.0;
+    losses sum = {0.0, 0.0, 0.0};
     for (size_t i = 0; i < input->rows; i++) {
         const double *row = input->scored + 2 * k * i;
         size_t own = 0;
@@ -47,20 +55,26 @@ static double take_rows(const hawser_evaluation_input *input, hw_classes *classe
         while (own < k && classes->labels[own] != target[i])
             own++;
         double one = take_row(row, k, own, input->scored + (k == 2 ? 2 : k) * i);
-        loss += (input->weights != NULL ? input->weights[i] : 1.0) * one;
+        double weight = input->weights != NULL ? input->weights[i] : 1.0;
+        double of_class = class_weights != NULL && own < k ? class_weights[own] : 1.0;
+        sum.loss += weight * one;
+        sum.weighted += weight * of_class * one;
+        sum.weight += weight * of_class;
         if (k == 2)
             input->scored[2 * i + 1] = target[i];
     }
-    return loss;
+    return sum;
 }
 
-static hawser_status measure(const hawser_evaluation_input *input, hw_classes *classes, double *target,
-                             hawser_measure *measures, hawser_error *error)
+static hawser_status measure(const hawser_evaluation_input *input, hw_classes *classes, const double *class_weights,
+                             double *target, hawser_measure *measures, hawser_error *error)
 {
-    double total, loss = take_rows(input, classes, target);
+    double total;
+    losses sum = take_rows(input, classes, class_weights, target);
     HAWSER_TRY(hw_classes_check(classes, &total, error));
-    classes->log_loss = loss / total;
-    classes->objective = classes->log_loss + hw_linear_fact(input->model, "penalty", NAN);
+    classes->log_loss = sum.loss / total;
+    double mean = class_weights != NULL ? sum.weighted / sum.weight : classes->log_loss;
+    classes->objective = mean + hw_linear_fact(input->model, "penalty", NAN);
     return hw_classes_measure(classes, measures, error);
 }
 
@@ -71,7 +85,7 @@ hawser_status hw_softmax_evaluate_rows(const hawser_evaluation_input *input, haw
     if (f.classes > 2 && input->threshold != 0.5)
         return hawser_fail(error, HAWSER_BAD_OPTION,
                            "--threshold: of %zu classes the most probable one is predicted; leave it out", f.classes);
-    double *target = calloc(input->rows + 1, sizeof *target);
+    double *class_weights, *target = calloc(input->rows + 1, sizeof *target);
     hw_ranked *ranked = calloc(input->rows + 1, sizeof *ranked);
     hw_classes classes = {.rows = input->rows,
                           .weights = input->weights,
@@ -84,9 +98,12 @@ hawser_status hw_softmax_evaluate_rows(const hawser_evaluation_input *input, haw
                           .target = target,
                           .probabilities = input->scored,
                           .ranked = ranked};
-    hawser_status status = target != NULL && ranked != NULL
-                               ? measure(input, &classes, target, measures, error)
-                               : hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu rows", input->rows);
+    hawser_status status = hw_class_weights_of(input->model, f.classes, &class_weights, error);
+    if (status == HAWSER_OK)
+        status = target != NULL && ranked != NULL
+                     ? measure(input, &classes, class_weights, target, measures, error)
+                     : hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu rows", input->rows);
+    free(class_weights);
     free(target);
     free(ranked);
     return status;

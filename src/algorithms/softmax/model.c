@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/glm/class_weights.h"
 #include "algorithms/glm/member.h"
 #include "algorithms/model/facts.h"
 #include "algorithms/model/labels.h"
@@ -29,6 +30,7 @@ static hawser_status fill(const hw_softmax *softmax, const hw_softmax_result *re
 {
     size_t k = softmax->classes, d = softmax->X->cols;
     HAWSER_TRY(put_facts(result, input, model, error));
+    HAWSER_TRY(hw_class_weights_fact(&softmax->path, model, error));
     double *values = calloc(k * d + 1, sizeof *values);
     if (values == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu classes of %zu columns", k, d);

@@ -76,7 +76,7 @@ static hawser_status find_conditions(hawser_context *context, hw_softmax_block *
     size_t k = b->softmax->classes, d = b->X.cols;
     memset(b->rank, 0, k * sizeof *b->rank);
     for (size_t i = 0; i < b->X.rows; i++) {
-        double weight = hw_softmax_own(b, i) != UINT32_MAX ? hw_softmax_weight(b, i) / b->memory.total : 0.0;
+        double weight = hw_softmax_weight(b, i) / b->memory.total;
         const double *p = b->probabilities + i * k;
         for (size_t c = 0; c < k; c++)
             b->rank[c] += weight * p[c] * (1.0 - p[c]);

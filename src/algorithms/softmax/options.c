@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "algorithms/glm/class_weights.h"
 #include "algorithms/glm/metrics.h"
 #include "algorithms/glm/rows.h"
 
@@ -21,13 +22,14 @@ const hawser_option hw_softmax_rows[] = {
     {"intercept", HAWSER_FLAG, "yes", NULL, NULL, "fit an intercept for each class, without a penalty", NULL, 0},
     {"standardize", HAWSER_FLAG, "no", NULL, NULL,
      "penalise as if columns had standard deviation 1; coefficients are of the columns as given", NULL, 0},
+    HW_CLASS_WEIGHT_ROW(""),
     HW_LINEAR_PATH_ROWS,
     HW_LINEAR_FOLDS_ROWS(""),
     {"cv-metric", HAWSER_WORD, "loss", "loss|accuracy", "NAME", "Error that --cv compares: the log loss, or 1 - accuracy",
      "Choice of lambda", 0},
     {"tol", HAWSER_NUMBER, "1e-6", "(0,1)", "T",
      "stop at this relative duality gap; it is relative to the objective without coefficients", NULL, 0},
-    {"max-iterations", HAWSER_INTEGER, "1000", "[1,inf)", "N", "end after N Newton steps, per lambda and fold", NULL, 0},
+    {"max-iterations", HAWSER_INTEGER, "1000", "[1,inf)", "N", "end after N Newton steps, per lambda and fold", "Solver", 0},
     {NULL, HAWSER_FLAG, NULL, NULL, NULL, NULL, NULL, 0}};
 
 static double gap_target(const hawser_options *options, const hawser_progress *progress)
@@ -80,8 +82,9 @@ const hawser_topic hw_softmax_topics[] = {
      "predict --proba the probability of each class, in the order of the labels, predict --link\n"
      "the linear predictors, from which softmax makes the probabilities.\n\n"
      "  objective   sum c loss / sum c + lambda (A ||W||_1 + (1 - A)/2 ||W||^2), where loss is\n"
-     "              -log(probability of the row's label), and c is the example's weight. The\n"
-     "              intercepts have no penalty; they add up to zero.\n"
+     "              -log(probability of the row's label), and c is the example's weight times\n"
+     "              the weight of its class (--class-weight). The intercepts have no penalty;\n"
+     "              they add up to zero.\n"
      "  --C C       lambda = 1/(C sum c): scikit-learn's C, with --l1-ratio 0 its default penalty.\n"
      "  two classes have two columns of coefficients here. With a ridge penalty these are\n"
      "              opposite; 'train logistic' has one column and a penalty on it alone, so its\n"
@@ -89,5 +92,8 @@ const hawser_topic hw_softmax_topics[] = {
      "  --path, --cv   fit several lambdas, each from the last one's solution. --cv holds out the rows\n"
      "              of a fold and chooses lambda by the loss on them. Folds depend on --seed and the\n"
      "              numbers of the rows, not on workers and nodes; they are those of 'train logistic'.\n"
-     "  evaluate    what 'hawser help measures' lists, with the weights of the data.\n"},
+     "  --class-weight   balanced counts the rows that are not held out. Held-out rows, --validation\n"
+     "              and measures have example weights alone.\n"
+     "  evaluate    what 'hawser help measures' lists, with the weights of the data; objective, with\n"
+     "              the training's formula and class weights too.\n"},
     {NULL, NULL, NULL}};

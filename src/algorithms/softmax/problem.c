@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "algorithms/glm/class_weights.h"
 #include "algorithms/model/exact.h"
 #include "algorithms/model/labels.h"
 #include "algorithms/softmax/fitted.h"
@@ -58,6 +59,7 @@ hawser_status hw_softmax_new(hw_softmax *softmax, hawser_job *job, const hawser_
     HAWSER_TRY(hw_exact_options(options, hawser_job_sync(job), softmax->blocks, "softmax regression", error));
     HAWSER_TRY(hw_row_path_new(&softmax->path, job, input, true, error));
     HAWSER_TRY(find_classes(softmax, job, error));
+    HAWSER_TRY(hw_row_path_class_weights(&softmax->path, job, input, softmax->labels, softmax->classes, error));
     softmax->path.width = softmax->width;
     softmax->path.outputs = softmax->classes;
     return input->init == NULL ? HAWSER_OK : start_from(softmax, input->init, error);

@@ -148,7 +148,8 @@ static inline double hw_svm_weight(const hw_svm_block *block, size_t row)
 
 static inline hw_svm_row hw_svm_row_at(const hw_svm_block *block, size_t problem, size_t row)
 {
-    return hw_svm_row_of(block->svm, block->C, problem, block->beside.target[row], hw_svm_weight(block, row));
+    return hw_svm_row_of(block->svm, block->C, problem, block->beside.target[row], hw_svm_weight(block, row),
+                         hw_row_class_weights(&block->svm->path, &block->turn));
 }
 
 #endif

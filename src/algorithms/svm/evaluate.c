@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/glm/class_weights.h"
 #include "algorithms/measures/classes.h"
 #include "algorithms/measures/errors.h"
 #include "algorithms/model/largest.h"
@@ -38,7 +39,7 @@ static bool describe(const hawser_model *model, const hw_classed *f, hw_svm *svm
     return true;
 }
 
-static double objective_of(const hawser_evaluation_input *input, const hw_classed *f)
+static double objective_of(const hawser_evaluation_input *input, const hw_classed *f, const double *class_weights)
 {
     hw_svm svm = {0};
     double squares = 0.0, losses = 0.0;
@@ -50,7 +51,7 @@ static double objective_of(const hawser_evaluation_input *input, const hw_classe
         double weight = input->weights != NULL ? input->weights[i] : 1.0;
         for (size_t p = 0; weight > 0.0 && p < f->problems; p++) {
             const double *pair = input->scored + 2 * (i * f->problems + p);
-            hw_svm_row row = hw_svm_row_of(&svm, svm.C, p, pair[1], weight);
+            hw_svm_row row = hw_svm_row_of(&svm, svm.C, p, pair[1], weight, class_weights);
             losses += row.c * hw_svm_loss(&svm, &row, pair[0]);
         }
     }
@@ -67,8 +68,8 @@ static void part(const hawser_evaluation_input *input, size_t k, double *target)
     }
 }
 
-static hawser_status measure(const hawser_evaluation_input *input, const hw_classed *f, hw_ranked *ranked, double *target,
-                             hawser_measure *measures, hawser_error *error)
+static hawser_status measure(const hawser_evaluation_input *input, const hw_classed *f, const double *class_weights,
+                             hw_ranked *ranked, double *target, hawser_measure *measures, hawser_error *error)
 {
     double total;
     hw_classes classes = {.rows = input->rows,
@@ -81,7 +82,7 @@ static hawser_status measure(const hawser_evaluation_input *input, const hw_clas
                           .target = target,
                           .probabilities = input->scored,
                           .ranked = ranked,
-                          .objective = objective_of(input, f)};
+                          .objective = objective_of(input, f, class_weights)};
     if (f->classes > 2)
         part(input, f->classes, target);
     HAWSER_TRY(hw_classes_check(&classes, &total, error));
@@ -95,12 +96,15 @@ hawser_status hw_svm_evaluate(const hawser_evaluation_input *input, hawser_measu
     if (input->threshold != 0.5)
         return hawser_fail(error, HAWSER_BAD_OPTION, "--threshold: a model of svm has no probabilities to compare with it");
     if (f.labels == NULL)
-        return hw_errors_measure(input, objective_of(input, &f), measures, error);
-    double *target = calloc(input->rows + 1, sizeof *target);
+        return hw_errors_measure(input, objective_of(input, &f, NULL), measures, error);
+    double *class_weights, *target = calloc(input->rows + 1, sizeof *target);
     hw_ranked *ranked = calloc(input->rows + 1, sizeof *ranked);
-    hawser_status status = target != NULL && ranked != NULL
-                               ? measure(input, &f, ranked, target, measures, error)
-                               : hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu rows", input->rows);
+    hawser_status status = hw_class_weights_of(input->model, f.classes, &class_weights, error);
+    if (status == HAWSER_OK)
+        status = target != NULL && ranked != NULL
+                     ? measure(input, &f, class_weights, ranked, target, measures, error)
+                     : hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu rows", input->rows);
+    free(class_weights);
     free(target);
     free(ranked);
     return status;

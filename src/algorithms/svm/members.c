@@ -84,7 +84,7 @@ static double error_of(const hw_svm_block *b, const double *margins, double targ
     if (strcmp(metric, "mse") == 0)
         return (margins[0] - target) * (margins[0] - target);
     for (size_t p = 0; p < svm->problems; p++) {
-        hw_svm_row row = hw_svm_row_of(svm, b->C, p, target, weight);
+        hw_svm_row row = hw_svm_row_of(svm, b->C, p, target, weight, NULL);
         sum += hw_svm_loss(svm, &row, margins[p]);
     }
     return sum;

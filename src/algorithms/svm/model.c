@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/glm/class_weights.h"
 #include "algorithms/glm/member.h"
 #include "algorithms/measures/measure.h"
 #include "algorithms/model/facts.h"
@@ -19,6 +20,7 @@ static hawser_status fill(const hw_svm *svm, const hw_svm_result *result, const 
     HAWSER_TRY(hw_model_number_fact(model, "gap", result->gap, error));
     HAWSER_TRY(hw_model_number_fact(model, "C", result->C, error));
     HAWSER_TRY(hw_model_number_fact(model, "iterations", result->iterations, error));
+    HAWSER_TRY(hw_class_weights_fact(&svm->path, model, error));
     HAWSER_TRY(hw_model_option_facts(model, input->options, error));
     double *values = calloc(k * (d + 1), sizeof *values), *intercepts = values + k * d;
     if (values == NULL)

@@ -1,12 +1,14 @@
 /* options.c - the option and metric rows of support vector machines. */
 #include "algorithms/svm/options.h"
 
+#include "algorithms/glm/class_weights.h"
 #include "algorithms/glm/metrics.h"
 
 const hawser_option hw_svm_rows[] = {
     {"C", HAWSER_NUMBER, "1", "(0,inf)", "C", "weight of the losses beside 1/2 |w|^2", NULL, 0},
     {"loss", HAWSER_WORD, "hinge", "hinge|squared-hinge|epsilon|squared-epsilon", "NAME",
      "hinge, squared-hinge: classes, each against the rest; epsilon, squared-epsilon: numbers", NULL, 0},
+    HW_CLASS_WEIGHT_ROW("; in one class against the rest, the weight of the one counts"),
     {"path", HAWSER_TEXT, NULL, NULL, "N|LIST",
      "Fit a path of N values of C, or the listed ones; N go from 1/1024 to 1024, each starts from the last one's solution",
      NULL, 0},
@@ -40,7 +42,7 @@ const hawser_option hw_svm_rows[] = {
      "Solver", 0},
     {"tol", HAWSER_NUMBER, "1e-4", "[0,inf)", "TOL",
      "end when the duality gap is at most TOL times the objective, for each class", NULL, 0},
-    {"max-iterations", HAWSER_INTEGER, "10000", "[1,inf)", "N", "end after N iterations", NULL, 0},
+    {"max-iterations", HAWSER_INTEGER, "10000", "[1,inf)", "N", "end after N iterations", "Solver", 0},
     {NULL, HAWSER_FLAG, NULL, NULL, NULL, NULL, NULL, 0}};
 
 const hawser_metric_row hw_svm_metrics[] = {

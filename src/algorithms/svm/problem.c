@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/glm/class_weights.h"
 #include "algorithms/model/exact.h"
 #include "algorithms/model/given.h"
 #include "algorithms/model/labels.h"
@@ -26,6 +27,9 @@ static hawser_status check_options(const hw_svm *svm, const hawser_training_inpu
     if (hw_option_given(options, "epsilon") && !svm->regression)
         return hawser_fail(error, HAWSER_BAD_OPTION,
                            "--epsilon does nothing here: it is about --loss epsilon and --loss squared-epsilon");
+    if (hw_option_given(options, "class-weight") && svm->regression)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--class-weight does nothing here: --loss %s predicts numbers",
+                           hawser_options_text(options, "loss"));
     return HAWSER_OK;
 }
 
@@ -144,9 +148,11 @@ static hawser_status start_from(hw_svm *svm, hawser_error *error)
     return hw_classed_start(&f, svm->labels, svm->classes, svm->X->cols, svm->intercept, &svm->given, error);
 }
 
-hawser_status hw_svm_classify(hw_svm *svm, hawser_job *job, hawser_error *error)
+hawser_status hw_svm_classify(hw_svm *svm, hawser_job *job, const hawser_training_input *input, hawser_error *error)
 {
     HAWSER_TRY(find_classes(svm, job, error));
+    if (!svm->regression)
+        HAWSER_TRY(hw_row_path_class_weights(&svm->path, job, input, svm->labels, svm->classes, error));
     svm->path.width = svm->problems * (svm->X->cols + 1);
     svm->path.outputs = svm->problems;
     return svm->init == NULL ? HAWSER_OK : start_from(svm, error);

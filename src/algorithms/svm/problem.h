@@ -3,6 +3,7 @@
  *
  * Each of the `problems` (one per class; one for two classes, or for regression) minimises over w and b
  *     1/2 |w|^2 + sum_i c_i loss(y_i, x_i w + b),   c_i = C weight_i,   y_i = -1, 1 or the target.
+ * The weight is that of the example times that of its class.
  * With w = sum_i beta_i x_i its dual maximises, for all four losses,
  *     sum_i (beta_i y_i - epsilon |beta_i| - h_i / 2 beta_i^2) - 1/2 |w|^2,   low_i <= beta_i <= high_i,   sum_i beta_i = 0
  * where h_i is 0, or 1 / (2 c_i) for a squared loss. The last constraint belongs to the intercept b.
@@ -34,13 +35,14 @@ typedef struct hw_svm {
     hw_row_path path; /* values of C, and folds */
 } hw_svm;
 
-/* Reads and checks the options; hw_svm_classify then finds the classes of the rows with a weight above 0, by a short program, and the start. The caller frees it,
- * also after a failure. */
+/* Reads and checks the options; hw_svm_classify then finds the classes of the rows with a weight above 0 and their weights, by short programs, and
+ * the start. The caller frees it, also after a failure. */
 hawser_status hw_svm_new(hw_svm *svm, hawser_job *job, const hawser_training_input *input,
                          hawser_error *error) HAWSER_MUST_USE;
 /* Returns the C of a member of the path. */
 double hw_svm_cost(const hw_svm *svm, size_t member);
-hawser_status hw_svm_classify(hw_svm *svm, hawser_job *job, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_svm_classify(hw_svm *svm, hawser_job *job, const hawser_training_input *input,
+                              hawser_error *error) HAWSER_MUST_USE;
 void hw_svm_free(hw_svm *svm);
 
 /* A row's part of one problem: its dual variable is in [low, high]. */
@@ -48,14 +50,19 @@ typedef struct hw_svm_row {
     double y, c, h, low, high;
 } hw_svm_row;
 
-/* Describes a row with a target and an example weight above 0. */
-static inline hw_svm_row hw_svm_row_of(const hw_svm *svm, double C, size_t problem, double target, double weight)
+/* Describes a row with a target and an example weight above 0. `class_weights` (NULL: all are 1) count as in LIBLINEAR: those of both classes, and of
+ * one class against the rest that of the one. */
+static inline hw_svm_row hw_svm_row_of(const hw_svm *svm, double C, size_t problem, double target, double weight,
+                                       const double *class_weights)
 {
+    size_t own = svm->problems == 1 ? 1 : problem;
+    bool positive = !svm->regression && target == svm->labels[own];
+    if (class_weights != NULL)
+        weight *= positive ? class_weights[own] : svm->problems == 1 ? class_weights[0] : 1.0;
     double c = C * weight, most = svm->squared ? HUGE_VAL : c;
     hw_svm_row row = {.y = target, .c = c, .h = svm->squared ? 0.5 / c : 0.0, .low = -most, .high = most};
     if (svm->regression)
         return row;
-    bool positive = target == svm->labels[svm->problems == 1 ? 1 : problem];
     row.y = positive ? 1.0 : -1.0;
     *(positive ? &row.low : &row.high) = 0.0;
     return row;

@@ -71,7 +71,7 @@ static hawser_status plan(const hawser_algorithm *algorithm, hawser_job *job, co
     hw_svm svm;
     hawser_status status = hw_svm_new(&svm, job, input, error);
     if (status == HAWSER_OK)
-        status = hw_svm_classify(&svm, job, error);
+        status = hw_svm_classify(&svm, job, input, error);
     if (status == HAWSER_OK) {
         hawser_program *program = build(&svm, job);
         status = hawser_plan_print(job, program, physical, dot, out, error);
@@ -116,7 +116,7 @@ static hawser_status train(const hawser_algorithm *algorithm, hawser_job *job, c
     memset(training, 0, sizeof *training);
     hawser_status status = hw_svm_new(&svm, job, input, error);
     if (status == HAWSER_OK)
-        status = hw_svm_classify(&svm, job, error);
+        status = hw_svm_classify(&svm, job, input, error);
     if (status == HAWSER_OK)
         status = run(&svm, job, input, training, error);
     hw_svm_free(&svm);

@@ -1,0 +1,30 @@
+/* class_weights.h - the weights of classes (--class-weight), by which the weights of their examples are multiplied. */
+#ifndef HW_ALGORITHMS_GLM_CLASS_WEIGHTS_H
+#define HW_ALGORITHMS_GLM_CLASS_WEIGHTS_H
+
+#include "algorithms/glm/row_path.h"
+
+/* clang-format off */
+#define HW_CLASS_WEIGHT_ROW(rest) \
+    {"class-weight", HAWSER_TEXT, NULL, NULL, "WEIGHTS", \
+     "Of the classes: balanced, or LABEL=NUMBER,...; balanced: all classes weigh the same; labels that are not named have 1" rest, \
+     NULL, 0}
+/* clang-format on */
+
+/* Reads "LABEL=NUMBER,LABEL=NUMBER" into `weights`, by class; a class that is not named has 1. `words` are the labels as the user writes them, or NULL
+ * if labels are numbers. */
+hawser_status hw_class_weights_read(const char *text, const double *labels, size_t classes, const char *const *words,
+                                    double *weights, hawser_error *error) HAWSER_MUST_USE;
+/* Computes scikit-learn's balanced weights: total / (classes x weight of the class's examples). A class without weight has 1. */
+void hw_class_weights_balance(const double *examples, size_t classes, double *weights);
+
+/* Fills path->class_weights if the option is given: `balanced` counts the rows that are not held out, by a short program over the rows. Collective. */
+hawser_status hw_row_path_class_weights(hw_row_path *path, hawser_job *job, const hawser_training_input *input,
+                                        const double *labels, size_t classes, hawser_error *error) HAWSER_MUST_USE;
+/* Adds the weights of the training on all rows to a model file, as the fact "class_weights", if there are some. */
+hawser_status hw_class_weights_fact(const hw_row_path *path, hawser_model *model, hawser_error *error) HAWSER_MUST_USE;
+/* Reads them; *weights is NULL if all are 1. The caller frees it, also after a failure. */
+hawser_status hw_class_weights_of(const hawser_model *model, size_t classes, double **weights,
+                                  hawser_error *error) HAWSER_MUST_USE;
+
+#endif
