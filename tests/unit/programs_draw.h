@@ -41,6 +41,7 @@ typedef struct drawn_state {
     hawser_split by;     /* a partitioned state: what its lines are */
     bool matrix;         /* a partitioned state is made as a matrix */
     bool begins;         /* it has first values */
+    bool most;           /* a stored state that blocks change: by "max", else by "add" */
     uint32_t parts;      /* a local state of blocks: those for which it has first values; 0: all begin with the same */
     hawser_type type;
     double damping, gain;
@@ -213,6 +214,10 @@ static void draw_shape(drawn *d, uint32_t number)
     s->matrix = (s->kind == PARTITIONED || s->kind == ALONG) && other;
     s->by = one_in(&random, 2) ? HAWSER_BY_ROW : HAWSER_BY_COLUMN;
     s->begins = s->kind != DERIVED && one_in(&random, 3);
+    if (s->kind == STORED && d->real && one_in(&random, 4)) /* a maximum is never rounded */
+        s->kind = ADDED;
+    s->most = s->kind == ADDED && (d->real || one_in(&random, 3));
+    s->begins = s->begins && (!s->most || one_in(&random, 8));
     if (s->kind == LOCAL && s->width == 0 && one_in(&random, 2))
         s->parts = d->blocks + one_in(&random, 20);
 }
@@ -230,6 +235,14 @@ static bool is_tied_to(const drawn *d, uint32_t number)
     return false;
 }
 
+/* Draws the type of a stored state. The store has no i32, and adds no integers of programs: few have both. */
+static hawser_type stored_type(uint64_t *random, const drawn_state *s)
+{
+    static const hawser_type types[] = {HAWSER_F64, HAWSER_F32, HAWSER_I64, HAWSER_I32};
+    uint32_t fitting = s->kind == ADDED && !s->most ? 2 : 3;
+    return types[one_in(random, 20) ? 3 : one_in(random, 20) ? 2 : below(random, fitting)];
+}
+
 /* Draws the type of a state. Few integers keep what integers cannot have, and few ties are of other types: they are refused. */
 static void draw_type(drawn *d, uint32_t number)
 {
@@ -237,9 +250,9 @@ static void draw_type(drawn *d, uint32_t number)
     uint64_t random = apart(d->seed, 48 + number);
     drawn_state *s = &d->state[number];
     bool tied = s->tied >= 0 || is_tied_to(d, number);
-    if (s->kind == ADDED || !one_in(&random, 2) || (tied && !one_in(&random, 20)))
+    if (!one_in(&random, 2) || (tied && !one_in(&random, 20)))
         return;
-    s->type = types[below(&random, s->kind == STORED ? 3 : 4)]; /* the store has no i32 */
+    s->type = s->kind >= STORED ? stored_type(&random, s) : types[below(&random, 4)];
     if (s->kind > DERIVED || !is_whole(s) || one_in(&random, 16))
         return;
     s->damping = s->gain = 1;
@@ -492,6 +505,7 @@ static void say(const drawn *d, FILE *out)
         const drawn_state *state = &d->state[s];
         fprintf(out, "  state %c: %s, %zu numbers of %s", 'a' + s, kind_names[state->kind], state->count,
                 type_names[state->type]);
+        fprintf(out, "%s", state->most ? " by their maximum" : "");
         if (state->matrix)
             fprintf(out, ", a matrix %s", split_names[state->by]);
         fprintf(out, ", %zu in a line%s", state->line, state->begins ? ", with first values" : "");
@@ -544,6 +558,9 @@ typedef enum refusal {
     WHOLE_RELATIVE,
     TIED_TYPES,
     OTHER_BLOCKS,
+    STORED_I32,
+    ADDED_I64,
+    MOST_BEGINS,
     REFUSALS
 } refusal;
 static const char *const refusal_texts[] = {
@@ -575,6 +592,9 @@ static const char *const refusal_texts[] = {
     "which the relative filter cannot order",
     "only states of f64 can be tied",
     "give --workers",
+    "which the store does not keep",
+    "cannot change without a risk of wrapping around",
+    "only one that is added to can begin elsewhere",
 };
 
 /* Returns the refusals of what a state of this type cannot have. */
@@ -584,6 +604,9 @@ static uint32_t refusals_of_type(const drawn *d, const drawn_state *s)
     bool relative = s->filter != NULL ? has_relative_filter(s) : d->relative;
     return (uint32_t)(whole && (s->damping != 1 || s->gain != 1 || s->bounded)) << WHOLE_RULE |
            (uint32_t)(whole && s->form != HAWSER_EXACT) << WHOLE_FORM | (uint32_t)(whole && relative) << WHOLE_RELATIVE |
+           (uint32_t)(s->kind >= STORED && s->type == HAWSER_I32) << STORED_I32 |
+           (uint32_t)(s->kind == ADDED && !s->most && s->type == HAWSER_I64) << ADDED_I64 |
+           (uint32_t)(s->most && s->begins) << MOST_BEGINS |
            (uint32_t)(s->tied >= 0 && (s->type != HAWSER_F64 || d->state[s->tied].type != HAWSER_F64)) << TIED_TYPES;
 }
 

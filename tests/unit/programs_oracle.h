@@ -346,6 +346,12 @@ static void add_entry(world *w, uint32_t s, const drawn_unit *unit, uint32_t fir
         w->now.of[s][i] = in_type(type, state->bounded ? bounded(before + sum, i) : before + step);
 }
 
+/* Changes an entry of a stored state by what a block pushes. */
+static double combined(const drawn_state *state, double before, double change)
+{
+    return !state->most ? before + change : change > before ? change : before;
+}
+
 static void update_states(world *w, const drawn_unit *unit, uint32_t first, uint32_t last, const uint64_t *hash)
 {
     const drawn *d = w->d;
@@ -357,7 +363,7 @@ static void update_states(world *w, const drawn_unit *unit, uint32_t first, uint
             add_entry(w, s, unit, first, last, hash, i);
         for (uint32_t b = first; b < last && state->kind == ADDED; b++)
             for (size_t i = 0; i < state->count; i++)
-                w->now.of[s][i] += change_of(d, s, hash[b], i);
+                w->now.of[s][i] = combined(state, w->now.of[s][i], change_of(d, s, hash[b], i));
         for (uint32_t b = first; b < last && state->kind > DERIVED && state->kind != ADDED; b++) {
             size_t begin, end;
             double damping = state->tied < 0 ? 1 : d->state[state->tied].damping;

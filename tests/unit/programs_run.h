@@ -367,16 +367,39 @@ static hawser_status mix_chunks(hawser_context *context, hawser_type type, const
     return HAWSER_OK;
 }
 
+/* Waits for numbers of a stored state of any type. */
+static hawser_status prefetched(hawser_context *context, hawser_type type, const char *name, const void **values)
+{
+    const double *f64 = NULL;
+    const float *f32 = NULL;
+    const int64_t *i64 = NULL;
+    hawser_status status = type == HAWSER_F32   ? hawser_prefetch_wait_f32(context, name, &f32)
+                           : type == HAWSER_I64 ? hawser_prefetch_wait_i64(context, name, &i64)
+                                                : hawser_prefetch_wait(context, name, &f64);
+    *values = type == HAWSER_F32 ? (const void *)f32 : type == HAWSER_I64 ? (const void *)i64 : f64;
+    return status;
+}
+
 /* Mixes a stored state to which blocks add, if none does so meanwhile. */
 static hawser_status mix_added(hawser_context *context, const drawn *d, const drawn_unit *unit, uint32_t s, uint64_t *hash)
 {
     const char name[2] = {(char)('a' + s), 0};
-    const double *values;
+    uint64_t keys[SIZE];
+    size_t count = d->state[s].count, half = *hash % 2 == 0 ? count / 2 : 0;
+    const void *values;
     if (!unit->reads[s])
         return HAWSER_OK;
-    HAWSER_TRY(hawser_prefetch(context, name, NULL, 0, d->state[s].count));
-    HAWSER_TRY(hawser_prefetch_wait(context, name, &values));
-    *hash = unit->unsure[s] ? *hash : mix(*hash, values, d->state[s].count);
+    for (size_t i = half; i < count; i++)
+        keys[i] = i;
+    if (half > 0) /* a range, and keys while it is under way */
+        HAWSER_TRY(hawser_prefetch(context, name, NULL, 0, half));
+    HAWSER_TRY(hawser_prefetch(context, name, keys + half, 0, count - half));
+    if (half > 0) {
+        HAWSER_TRY(prefetched(context, d->state[s].type, name, &values));
+        *hash = unit->unsure[s] ? *hash : mix_typed(*hash, d->state[s].type, values, half);
+    }
+    HAWSER_TRY(prefetched(context, d->state[s].type, name, &values));
+    *hash = unit->unsure[s] ? *hash : mix_typed(*hash, d->state[s].type, values, count - half);
     return HAWSER_OK;
 }
 
@@ -424,8 +447,10 @@ static hawser_status add_range(hawser_context *context, const drawn_scene *scene
             HAWSER_TRY(increase(context, type, name, i, change));
         else if (how != INCREASED)
             from_double(type, to_double(type, cache, i) + change, cache, i);
-        if (scene->made != NULL)
-            scene->made[hawser_block(context)][s][i] += how == INCREASED ? change : change / gain;
+        if (scene->made == NULL)
+            continue;
+        double *made = &scene->made[hawser_block(context)][s][i];
+        *made = combined(&d->state[s], *made, how == INCREASED ? change : change / gain);
     }
     return how == TOUCHED && from < to ? hawser_touch(context, name, from, to - from) : HAWSER_OK;
 }
@@ -620,7 +645,8 @@ static hawser_state *add_state(drawn_scene *scene, uint32_t s, hawser_program *p
             return hawser_block_state(program, name, type, state->line, first, state->parts);
         return hawser_local_state_of(program, name, type, data, state->width, first);
     case STORED: return hawser_stored_state_of(program, name, type, state->count, along, first, NULL, NULL);
-    case ADDED: return hawser_stored_state(program, name, state->count, along, first, "add", NULL);
+    case ADDED:
+        return hawser_stored_state_of(program, name, type, state->count, along, first, state->most ? "max" : "add", NULL);
     case PARTITIONED:
     case ALONG: return add_partitioned(state, name, program, along, first);
     default: made = hawser_replicated_state_of(program, name, type, state->line, state->count / state->line, first, rule);

@@ -97,7 +97,7 @@ static void check_sums(const drawn *d, double (*made)[STATES][SIZE], const drawn
         for (size_t i = 0; i < d->state[s].count && is_sum(&d->state[s]); i++) {
             double sum = 0, error = d->state[s].type == HAWSER_F32 ? 1e-4 : 1e-9;
             for (uint32_t b = 0; b < d->blocks; b++)
-                sum += made[b][s][i];
+                sum = combined(&d->state[s], sum, made[b][s][i]);
             sum = first_value(d, s, i) + d->state[s].damping * sum;
             if (!(fabs(sum - got->of[s][i]) <= error * (1 + fabs(sum))))
                 fail_drawn(d, how, "state %c, entry %zu is %.17g, but its changes sum to %.17g", (char)('a' + s), i,
