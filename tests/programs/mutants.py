@@ -48,6 +48,8 @@ MUTANTS = [
     ("a rounding error is dropped", "src/exchange/hold.c", "left = replica->numbers->load(at, 0) - sent;", "left = 0 * sent;"),
     ("a held change takes the place of the one before", NUMBERS, "over |= HW_OF(plus)(sums[i], change, &sum);", "over |= HW_OF(plus)(0, change, &sum);"),
     ("a state's own filter holds to the end", PHASE, "held = held || plan->filter.kind", "held = held || worker->session->plan->settings.filter.kind"),
+    ("a state's own filter is ignored", "src/program/sending.c", "own->filter = state->filter;", "own->filter_class = NULL;"),
+    ("a state's own filter has the job's quota", "src/program/sending.c", "own->filter = state->filter;", "own->filter = (hw_filter){state->filter.kind, own->filter.quota > 0 ? own->filter.quota : state->filter.quota, state->filter.max_held};"),
     # Local and derived states.
     ("a tied local state is not damped", "src/exchange/tied.c", "if (damping == 1)", "if (damping <= 1)"),
     ("a derived state is not built anew at a loop's start", PHASE, "(leaving || !part->fresh)", "leaving"),

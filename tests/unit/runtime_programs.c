@@ -248,6 +248,22 @@ static bool sends_deltas(const drawn *d)
     return sends && d->blocks > 1;
 }
 
+/* Says the filters of a program in another way, with the same meaning: each state has as its own what the job had for all, and the job has none. */
+static drawn with_own_filters(const drawn *d, manner *how)
+{
+    drawn own = *d;
+    for (uint32_t s = 0; s < d->states; s++) {
+        drawn_state *state = &own.state[s];
+        if (state->kind > DERIVED || state->filter != NULL || !uses(d, -1, s, false, true))
+            continue;
+        state->filter = how->filter != NULL ? how->filter : "none";
+        state->quota = how->filter != NULL ? strtoull(how->quota, NULL, 10) : 0;
+    }
+    own.relative = false;
+    *how = (manner){.schedule = how->schedule, .made = how->made};
+    return own;
+}
+
 static void what_is_held_or_rounded_is_not_lost(void **state)
 {
     (void)state;
@@ -273,6 +289,12 @@ static void what_is_held_or_rounded_is_not_lost(void **state)
         if (!run_here(&d, &how, &wanted))
             continue;
         check_sums(&d, made, &wanted, "on one thread");
+        if (seed % 3 == 0 && sync.tightness == HAWSER_BSP) {
+            manner other = how;
+            drawn own = with_own_filters(&d, &other);
+            (void)run_here(&own, &other, &got);
+            compare(&own, &wanted, &got, "with filters of states in place of the job's");
+        }
         how = (manner){.threads = "3", .filter = how.filter, .quota = how.quota, .made = made};
         if (seed % 4 == 0) {
             (void)run_here(&d, &how, &got);
