@@ -55,6 +55,8 @@ MUTANTS = [
     ("a derived state is not built anew at a loop's start", PHASE, "(leaving || !part->fresh)", "leaving"),
     ("a derived state is fresh for ever", PHASE, "if (!leaving && changes_source(worker, part->state)) part->fresh = false;", ""),
     ("a part of numbers of four bytes begins where one of eight does", "src/runtime/block/context.c", "(char *)hw_replica_cache(part->replica) + part->begin * hw_state_size(part->state)", "(char *)hw_replica_cache(part->replica) + part->begin * sizeof(double)"),
+    ("a local solver sees its steps without sigma'", "src/runtime/block/cocoa.c", "s->shown.sigma * step, s->v);", "step, s->v);"),
+    ("a coordinate is missing in the product", "src/runtime/block/cocoa.c", "if (own[j] != 0.0)", "if (own[j] != 0.0 && j != 1)"),
     # Data.
     ("a row is lost at a cut", PLAN, "hawser_matrix part = hawser_matrix_rows(whole, begin, end);", "hawser_matrix part = hawser_matrix_rows(whole, begin, end - (block == 1 && end > begin + 1));"),
     ("a block has a row of the block before", PLAN, "hawser_matrix part = hawser_matrix_rows(whole, begin, end);", "hawser_matrix part = hawser_matrix_rows(whole, begin - (block == 2 && begin > 0), end);"),

@@ -48,6 +48,7 @@ typedef struct drawn_state {
     bool bounded; /* a merge function of the user */
     bool sparse;  /* units change few of its entries */
     int tied;     /* a local state: the replicated one; -1: none */
+    int product;  /* a derived state: the coordinates of CoCoA whose product with the data it is; -1: it is none */
     hawser_form form;
     const char *filter; /* its own; NULL: the job's */
     uint64_t quota, max_held;
@@ -58,6 +59,7 @@ typedef struct drawn_unit {
     bool reads[STATES], updates[STATES];
     bool unsure[STATES]; /* it reads a state that blocks add to meanwhile */
     way how[STATES];
+    bool solves; /* CoCoA: it is a local solver */
     bool strict; /* it has a sync of its own */
     hawser_sync sync;
 } drawn_unit;
@@ -235,6 +237,43 @@ static bool is_tied_to(const drawn *d, uint32_t number)
     return false;
 }
 
+/* Adds the product of the data and the coordinates of CoCoA, and the coordinates. */
+static void draw_coordinates(const choices *may, drawn *d)
+{
+    static const double dampings[] = {1, 0.5, 0.25}, gains[] = {1, 2, 3};
+    uint64_t random = apart(d->seed, 58);
+    uint32_t v = d->states;
+    if (may->plain || may->flat || !is_split(d) || v + 2 > STATES || !one_in(&random, 4))
+        return;
+    d->state[v] = (drawn_state){.kind = DERIVED, .tied = -1, .product = (int)v + 1, .line = 1};
+    d->state[v].count = d->split == HAWSER_BY_ROW ? d->cols : d->rows;
+    d->state[v].damping = dampings[below(&random, 3)];
+    d->state[v].gain = gains[below(&random, 3)];
+    d->state[v + 1] =
+        (drawn_state){.kind = LOCAL, .tied = (int)v, .product = -1, .line = 1, .width = 1, .damping = 1, .gain = 1};
+    d->state[v + 1].count = extent_of(d);
+    d->state[v + 1].begins = one_in(&random, 2);
+    d->states += 2;
+}
+
+/* Makes units local solvers, at least one if there are coordinates. */
+static void draw_solvers(drawn *d)
+{
+    uint64_t random = apart(d->seed, 59);
+    uint32_t alpha = d->states - 1, sure = below(&random, d->units);
+    int v = d->state[alpha].tied;
+    for (uint32_t u = 0; u < d->units && v >= 0 && d->state[v].product == (int)alpha; u++) {
+        drawn_unit *unit = &d->unit[u];
+        if (u != sure && !one_in(&random, 4))
+            continue;
+        unit->one = unit->yields = unit->reduces = false;
+        unit->solves = unit->data = true;
+        memset(unit->updates, 0, sizeof unit->updates);
+        unit->updates[v] = unit->updates[alpha] = true;
+        unit->how[v] = IN_PLACE;
+    }
+}
+
 /* Draws the type of a stored state. The store has no i32, and adds no integers of programs: few have both. */
 static hawser_type stored_type(uint64_t *random, const drawn_state *s)
 {
@@ -265,8 +304,10 @@ static void draw_type(drawn *d, uint32_t number)
 static void draw_state(uint64_t *random, const choices *may, const drawn *d, uint32_t number, drawn_state *s)
 {
     static const double dampings[] = {1, 1, 0.5, 0.25}, gains[] = {1, 1, 1, 2};
-    *s = (drawn_state){
-        .kind = (kind)below(random, may->plain && !may->stored ? STORED : KINDS), .width = 1 + below(random, 2), .tied = -1};
+    *s = (drawn_state){.kind = (kind)below(random, may->plain && !may->stored ? STORED : KINDS),
+                       .width = 1 + below(random, 2),
+                       .tied = -1,
+                       .product = -1};
     s->damping = s->gain = 1;
     if ((s->kind == DERIVED && may->plain) || (s->kind >= ALONG && !is_split(d) && !one_in(random, 16)))
         s->kind = REPLICATED;
@@ -449,7 +490,9 @@ static drawn draw(uint64_t seed, choices may)
         draw_shape(&d, s);
         draw_type(&d, s);
     }
+    draw_coordinates(&may, &d);
     draw_below(&random, &may, &d, -1, 0);
+    draw_solvers(&d);
     for (uint32_t i = 0; i < d.operators; i++)
         if (d.operator[i].kind == LOOP && is_shipped(&d, (int)i))
             draw_sync(&random, &may, &d, (int)i, &d.operator[i]);
@@ -474,8 +517,10 @@ static void say_operator(const drawn *d, int number, int depth, FILE *out)
                 syncs[o->sync.tightness], o->sync.staleness);
     if (o->kind == UNIT) {
         fprintf(out, " u%u%s%s%s%s%s%s", o->unit, unit->one ? ", on one block" : "", unit->data ? ", uses data" : "",
-                unit->yields ? ", yields" : "", unit->reduces ? ", reduces" : "", unit->remembers ? ", counts calls" : "",
-                unit->reports ? ", reports" : "");
+                unit->solves   ? ", solves"
+                : unit->yields ? ", yields"
+                               : "",
+                unit->reduces ? ", reduces" : "", unit->remembers ? ", counts calls" : "", unit->reports ? ", reports" : "");
         if (unit->strict)
             fprintf(out, ", under its own %s:%u", syncs[unit->sync.tightness], unit->sync.staleness);
         fprintf(out, ", reads");
@@ -514,6 +559,8 @@ static void say(const drawn *d, FILE *out)
         if (state->damping != 1 || state->gain != 1)
             fprintf(out, ", damping %g, gain %g", state->damping, state->gain);
         fprintf(out, "%s%s", state->bounded ? ", merged within bounds" : "", state->sparse ? ", changed sparsely" : "");
+        if (state->product >= 0)
+            fprintf(out, ", the product with %c", 'a' + state->product);
         if (state->tied >= 0)
             fprintf(out, ", tied to %c", 'a' + state->tied);
         if (state->filter != NULL)

@@ -129,6 +129,13 @@ static size_t reduced_count(uint32_t unit)
     return unit % 4 == 3 ? REDUCED_MOST : 1 + unit % 3;
 }
 
+/* A local solver takes two steps for each own coordinate, and mixes what each changes. Returns the size of the next step. */
+static double step_of(const drawn *d, uint64_t hash)
+{
+    double step = (double)((hash >> 9) % 9) - 4;
+    return d->real ? step * 0.3 : step;
+}
+
 static bool metric_ends(double metric)
 {
     return metric == metric && (int64_t)(metric * 8) % 3 == 0;
@@ -325,21 +332,18 @@ static void read_all(world *w, uint32_t number, const drawn_unit *unit, uint32_t
     }
 }
 
-/* Changes an entry of a replicated state by what the blocks add to it. */
-static void add_entry(world *w, uint32_t s, const drawn_unit *unit, uint32_t first, uint32_t last, const uint64_t *hash,
-                      size_t i)
+/* Merges what the blocks have made of an entry of a replicated state. */
+static void merge_entry(world *w, uint32_t s, uint32_t first, uint32_t last, const double *after, size_t i)
 {
     const drawn_state *state = &w->d->state[s];
     hawser_type type = state->type;
     double before = w->before.of[s][i], shares[BLOCKS] = {0};
     for (uint32_t b = first; b < last; b++) {
-        double change = change_of(w->d, s, hash[b], i);
-        double after = in_type(type, before + (unit->how[s] == INCREASED ? in_type(type, state->gain * change) : change));
         if (w->written_by_one[s]) {
-            w->now.of[s][i] = after;
+            w->now.of[s][i] = after[b];
             return;
         }
-        shares[b] = in_type(type, in_type(type, after - before) / state->gain) + 0.0;
+        shares[b] = in_type(type, in_type(type, after[b] - before) / state->gain) + 0.0;
     }
     double sum = tree_sum_in(type, shares, w->d->blocks), step = in_type(type, state->damping * sum);
     if (sum != 0)
@@ -350,6 +354,68 @@ static void add_entry(world *w, uint32_t s, const drawn_unit *unit, uint32_t fir
 static double combined(const drawn_state *state, double before, double change)
 {
     return !state->most ? before + change : change > before ? change : before;
+}
+
+/* Changes an entry of a replicated state by what the blocks add to it. */
+static void add_entry(world *w, uint32_t s, const drawn_unit *unit, uint32_t first, uint32_t last, const uint64_t *hash,
+                      size_t i)
+{
+    const drawn_state *state = &w->d->state[s];
+    double after[BLOCKS] = {0};
+    for (uint32_t b = first; b < last; b++) {
+        double change = change_of(w->d, s, hash[b], i);
+        if (unit->how[s] == INCREASED)
+            change = in_type(state->type, state->gain * change);
+        after[b] = in_type(state->type, w->before.of[s][i] + change);
+    }
+    merge_entry(w, s, first, last, after, i);
+}
+
+/* Returns a cell of the product of the data: of coordinate j, in entry i. */
+static double product_cell(const drawn *d, size_t i, size_t j)
+{
+    return d->split == HAWSER_BY_ROW ? cell_of(d, j, i) : cell_of(d, i, j);
+}
+
+/* Runs a block's local solver on its coordinates; `v` ends as the block sees it. */
+static void solve_block(world *w, uint32_t v_state, uint32_t block, uint64_t hash, double *v)
+{
+    const drawn *d = w->d;
+    uint32_t alpha = (uint32_t)d->state[v_state].product;
+    const drawn_state *product = &d->state[v_state];
+    double own[ROWS + COLS];
+    size_t begin, end;
+    part_of(d, alpha, block, &begin, &end);
+    memcpy(own, w->before.of[alpha] + begin, (end - begin) * sizeof *own);
+    memcpy(v, w->before.of[v_state], product->count * sizeof *v);
+    for (size_t k = 0; k < 2 * (end - begin); k++) {
+        size_t j = (hash + k) % (end - begin);
+        double step = step_of(d, hash), scaled = product->gain * step;
+        own[j] += step;
+        for (size_t i = 0; i < product->count; i++)
+            v[i] += scaled * product_cell(d, i, begin + j);
+        hash = mix(mix(hash, own, end - begin), v, product->count);
+    }
+    for (size_t j = 0; j < end - begin; j++) {
+        double before = w->before.of[alpha][begin + j];
+        w->now.of[alpha][begin + j] = product->damping == 1 ? own[j] : before + product->damping * (own[j] - before);
+    }
+}
+
+static void solve(world *w, const drawn_unit *unit, const uint64_t *hash)
+{
+    const drawn *d = w->d;
+    double after[BLOCKS][ROWS + COLS], of_entry[BLOCKS];
+    uint32_t s = 0;
+    while (!unit->updates[s])
+        s++; /* coordinates follow their product */
+    for (uint32_t b = 0; b < d->blocks; b++)
+        solve_block(w, s, b, hash[b], after[b]);
+    for (size_t i = 0; i < d->state[s].count; i++) {
+        for (uint32_t b = 0; b < d->blocks; b++)
+            of_entry[b] = after[b][i];
+        merge_entry(w, s, 0, d->blocks, of_entry, i);
+    }
 }
 
 static void update_states(world *w, const drawn_unit *unit, uint32_t first, uint32_t last, const uint64_t *hash)
@@ -384,7 +450,10 @@ static void run_unit_alone(world *w, uint32_t operator_number, uint64_t clock)
     uint64_t hash[BLOCKS] = {0};
     w->before = w->now;
     read_all(w, number, unit, first, last, clock, hash);
-    update_states(w, unit, first, last, hash);
+    if (unit->solves)
+        solve(w, unit, hash);
+    else
+        update_states(w, unit, first, last, hash);
 }
 
 /* Combines what was reported in a clock. */
@@ -425,6 +494,18 @@ static bool is_updated_below(const drawn *d, int container, uint32_t s)
     return false;
 }
 
+/* Returns a block's share of an entry of the product of the data and the coordinates. */
+static double product_of(const world *w, uint32_t s, uint32_t block, size_t i)
+{
+    uint32_t alpha = (uint32_t)w->d->state[s].product;
+    size_t begin, end;
+    double sum = 0;
+    part_of(w->d, alpha, block, &begin, &end);
+    for (size_t j = begin; j < end; j++)
+        sum += w->now.of[alpha][j] * product_cell(w->d, i, j);
+    return sum;
+}
+
 /* Rebuilds the derived states that a loop updates, when it is entered and when it is left. */
 static void rebuild_all(world *w, int loop)
 {
@@ -438,7 +519,7 @@ static void rebuild_all(world *w, int loop)
         for (size_t i = 0; i < d->state[s].count; i++) {
             double shares[BLOCKS];
             for (uint32_t b = 0; b < d->blocks; b++)
-                shares[b] = change_of(d, s, hash[b], i) + 0.0;
+                shares[b] = (d->state[s].product >= 0 ? product_of(w, s, b, i) : change_of(d, s, hash[b], i)) + 0.0;
             w->now.of[s][i] = tree_sum_in(d->state[s].type, shares, d->blocks) + 0.0;
         }
     }

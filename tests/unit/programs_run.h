@@ -507,29 +507,61 @@ static uint64_t count_call(hawser_context *context)
     return ++m->calls;
 }
 
-static hawser_status run_unit(hawser_context *context, uint32_t number)
+/* Reads, reduces and reports, and returns the hash of it all. */
+static hawser_status begin_unit(hawser_context *context, uint32_t number, uint64_t *hash)
 {
     const drawn_scene *scene = hawser_user(context);
     drawn *d = scene->d;
     const drawn_unit *unit = &d->unit[number];
-    uint64_t hash = hash_of_call(number, hawser_block(context), hawser_clock(context));
+    *hash = hash_of_call(number, hawser_block(context), hawser_clock(context));
     double digest, reduced[REDUCED_MOST];
     if (unit->data) {
         HAWSER_TRY(digest_view(context, scene, &digest));
-        hash = mix(hash, &digest, 1);
+        *hash = mix(*hash, &digest, 1);
     }
     if (unit->remembers)
-        hash += count_call(context);
-    HAWSER_TRY(mix_states(context, d, number, &hash));
+        *hash += count_call(context);
+    HAWSER_TRY(mix_states(context, d, number, hash));
     if (unit->reduces) {
         size_t count = reduced_count(number);
         for (size_t i = 0; i < count; i++)
-            reduced[i] = share_of(d, hash, i);
+            reduced[i] = share_of(d, *hash, i);
         HAWSER_TRY(hawser_allreduce(context, reduced, count, combine_of(number)));
-        hash = mix(hash, reduced, count);
+        *hash = mix(*hash, reduced, count);
     }
-    if (unit->reports)
-        HAWSER_TRY(hawser_report(context, "m", share_of(d, hash, 5)));
+    return unit->reports ? hawser_report(context, "m", share_of(d, *hash, 5)) : HAWSER_OK;
+}
+
+/* A local solver of CoCoA: its steps follow from all that it sees. */
+static hawser_status run_solver(hawser_context *context, hawser_subproblem *subproblem, uint32_t number)
+{
+    const drawn_scene *scene = hawser_user(context);
+    const drawn *d = scene->d;
+    uint32_t s = 0;
+    uint64_t hash;
+    HAWSER_TRY(begin_unit(context, number, &hash));
+    while (!d->unit[number].updates[s])
+        s++;
+    const char alpha[2] = {(char)('a' + d->state[s].product), 0};
+    size_t first, count = hawser_part(context, alpha, &first);
+    if (subproblem->coordinates != count || subproblem->first != first || subproblem->size != d->state[s].count ||
+        subproblem->sigma != d->state[s].gain)
+        return hawser_unit_fail(context, HAWSER_INTERNAL, "a subproblem of %zu coordinates from %zu on, with sigma' %g",
+                                subproblem->coordinates, subproblem->first, subproblem->sigma);
+    for (size_t k = 0; k < 2 * count; k++) {
+        hawser_subproblem_step(subproblem, (hash + k) % count, step_of(d, hash));
+        hash = mix(mix(hash, subproblem->alpha, count), subproblem->v, subproblem->size);
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status run_unit(hawser_context *context, uint32_t number)
+{
+    const drawn_scene *scene = hawser_user(context);
+    const drawn *d = scene->d;
+    const drawn_unit *unit = &d->unit[number];
+    uint64_t hash;
+    HAWSER_TRY(begin_unit(context, number, &hash));
     for (uint32_t s = 0; s < d->states; s++)
         if (unit->updates[s])
             HAWSER_TRY(update_state(context, scene, unit, s, hash));
@@ -540,6 +572,10 @@ static hawser_status run_unit(hawser_context *context, uint32_t number)
     static hawser_status unit_##number(hawser_context *context)                                                             \
     {                                                                                                                       \
         return run_unit(context, number);                                                                                   \
+    }                                                                                                                       \
+    static hawser_status solver_##number(hawser_context *context, hawser_subproblem *subproblem)                            \
+    {                                                                                                                       \
+        return run_solver(context, subproblem, number);                                                                     \
     }
 NUMBERED(0)
 NUMBERED(1)
@@ -655,7 +691,7 @@ static hawser_state *add_state(drawn_scene *scene, uint32_t s, hawser_program *p
         hawser_encoding(made, state->form);
     if (state->filter != NULL)
         hawser_state_filter(made, state->filter, state->quota, state->max_held);
-    if (state->kind == DERIVED)
+    if (state->kind == DERIVED && state->product < 0)
         hawser_derive(made, rebuilds[s]);
     return made;
 }
@@ -664,6 +700,8 @@ static void add_unit(const drawn *d, uint32_t number, hawser_operator *parent, h
 {
     static hawser_unit_function *const functions[UNITS] = {unit_0, unit_1, unit_2, unit_3, unit_4,
                                                            unit_5, unit_6, unit_7, unit_8, unit_9};
+    static hawser_local_solver *const solvers[UNITS] = {solver_0, solver_1, solver_2, solver_3, solver_4,
+                                                        solver_5, solver_6, solver_7, solver_8, solver_9};
     const drawn_unit *unit = &d->unit[number];
     hawser_state *reads[STATES + 2] = {0}, *updates[STATES + 1] = {0};
     size_t read = 0, updated = 0;
@@ -675,6 +713,10 @@ static void add_unit(const drawn *d, uint32_t number, hawser_operator *parent, h
             reads[read++] = states[s];
         if (unit->updates[s])
             updates[updated++] = states[s];
+    }
+    if (unit->solves) {
+        (void)hawser_cocoa(parent, name, solvers[number], updates[1], updates[0], reads);
+        return;
     }
     hawser_operator *made = (unit->one ? hawser_unit_one : hawser_unit)(parent, name, functions[number], reads, updates);
     if (unit->reduces)
@@ -713,7 +755,7 @@ static hawser_program *program_of(drawn_scene *scene)
     hawser_state *states[STATES + 1] = {0}, *data = hawser_data_state(program, "data", scene->in.matrix, d->split);
     for (uint32_t s = 0; s < d->states; s++) {
         states[s] = add_state(scene, s, program, data);
-        if (d->state[s].tied >= 0)
+        if (d->state[s].tied >= 0 && d->state[d->state[s].tied].product < 0)
             hawser_tie(states[s], states[d->state[s].tied]);
     }
     states[STATES] = data;
