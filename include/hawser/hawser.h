@@ -260,7 +260,9 @@ typedef struct hawser_until {
 } hawser_until;
 
 /** Adds a loop. Entering and leaving it is a BSP point: all deltas are merged and derived states rebuilt. A loop of units and sequences of units
- *  is sent to the blocks as a whole and runs on clock credit. The driver steps a loop that contains other operators.
+ *  is sent to the blocks as a whole and runs on clock credit, and so is every loop under ssp or tap. The driver steps a bsp loop that contains other
+ *  operators. A loop inside of one under ssp or tap is a part of its clock: it ends by a number of clocks alone, and has the sync of the loop around it,
+ *  or bsp, with which its units wait as by hawser_unit_sync.
  *
  *  A clock is one iteration of the whole body. If a unit reads a state (or updates a replicated one) that an earlier unit of the body updates, a new
  *  *stage* begins there: under bsp the unit sees what the earlier unit has changed in this clock on all blocks, under ssp with staleness s what it has

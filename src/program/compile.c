@@ -53,23 +53,23 @@ static bool waits_for_a_state(const hawser_operator *unit, const hawser_operator
 static hawser_status check_unit_sync(const hawser_operator *unit, hawser_error *error)
 {
     char own[HW_SYNC_TEXT], whole[HW_SYNC_TEXT];
-    const hawser_operator *loop = unit->parent;
+    const hawser_operator *shipped = hw_operator_loop(unit), *loop = unit->parent;
     if (!unit->waits)
         return HAWSER_OK;
-    while (loop != NULL && loop->kind == HW_SEQUENCE)
-        loop = loop->parent;
-    if (loop == NULL || !hw_operator_shipped(loop))
-        REFUSE("unit '%s' has a sync of its own, but is in no loop whose body has only units and sequences, so all blocks "
-               "enter it together; remove hawser_unit_sync",
+    if (shipped == NULL)
+        REFUSE("unit '%s' has a sync of its own, but is in no loop that blocks run by themselves, so all blocks enter it "
+               "together; remove hawser_unit_sync",
                unit->name);
+    while (loop->kind != HW_LOOP)
+        loop = loop->parent;
     if (hw_operator_stores(unit))
         REFUSE("unit '%s' has a sync of its own, but uses stored states, which servers order by the sync of the loop; "
                "remove hawser_unit_sync",
                unit->name);
-    if (!waits_for_a_state(unit, loop))
+    if (!waits_for_a_state(unit, shipped))
         REFUSE("unit '%s' has a sync of its own, but uses no replicated or partitioned state that loop '%s' updates, so it "
                "waits for nothing; remove hawser_unit_sync",
-               unit->name, loop->name);
+               unit->name, shipped->name);
     hw_policy waits = hw_policy_of(unit->sync), stricter = hw_policy_stricter(waits, hw_policy_of(loop->sync));
     if (stricter.kind != waits.kind || stricter.staleness != waits.staleness)
         REFUSE("unit '%s' is under %s, which waits less than %s of its loop '%s'; give the loop the sync that waits least, "
@@ -78,9 +78,22 @@ static hawser_status check_unit_sync(const hawser_operator *unit, hawser_error *
     return HAWSER_OK;
 }
 
+/* The store counts one access per clock of the loop that is sent to the blocks. */
+static hawser_status check_stored_inside(const hawser_operator *unit, hawser_error *error)
+{
+    const hawser_operator *loop = hw_operator_loop(unit);
+    for (const hawser_operator *above = unit->parent; loop != NULL && above != loop; above = above->parent)
+        if (above->kind == HW_LOOP && hw_operator_stores(unit))
+            REFUSE("unit '%s' uses stored states in loop '%s', which is a part of each clock of loop '%s', but the store "
+                   "has the changes of a clock when it has ended; put the unit outside of '%s', or give '%s' bsp",
+                   unit->name, above->name, loop->name, above->name, loop->name);
+    return HAWSER_OK;
+}
+
 static hawser_status check_unit(const hawser_operator *unit, hawser_error *error)
 {
     HAWSER_TRY(check_unit_sync(unit, error));
+    HAWSER_TRY(check_stored_inside(unit, error));
     HAWSER_TRY(check_reducing(unit, error));
     for (hawser_state *const *item = unit->updates; *item != NULL; item++) {
         const hawser_state *state = *item;
@@ -137,10 +150,31 @@ static hawser_status check_stored_loop(const hawser_operator *loop, hawser_error
     return HAWSER_OK;
 }
 
+/* Blocks that are in different clocks cannot agree on a test inside of one, so they must know the length of an inner loop from the start. */
+static hawser_status check_inner_loop(const hawser_operator *loop, const hawser_operator *outer, hawser_error *error)
+{
+    char own[HW_SYNC_TEXT], sync[HW_SYNC_TEXT];
+    const hawser_until *until = &loop->until;
+    const hawser_operator *around = loop->parent;
+    if (until->seconds != 0 || until->metric != NULL || until->test != NULL)
+        REFUSE(
+            "loop '%s' is a part of each clock of loop '%s' under %s, where blocks agree on no test; end it by a number of "
+            "clocks alone, or give '%s' bsp",
+            loop->name, outer->name, hw_sync_text(outer->sync, sync), outer->name);
+    while (around->kind != HW_LOOP)
+        around = around->parent;
+    bool same = loop->sync.tightness == around->sync.tightness && loop->sync.staleness == around->sync.staleness;
+    if (loop->sync.tightness != HAWSER_BSP && !same)
+        REFUSE("loop '%s' is under %s inside of loop '%s' under %s; give it the sync of the loop around it, or bsp",
+               loop->name, hw_sync_text(loop->sync, own), around->name, hw_sync_text(around->sync, sync));
+    return HAWSER_OK;
+}
+
 static hawser_status check_loop(const hawser_operator *loop, hawser_error *error)
 {
     const hawser_until *until = &loop->until;
-    if (loop->first == NULL || (hw_operator_shipped(loop) && hw_phase_first(loop) == NULL))
+    const hawser_operator *outer = hw_operator_loop(loop);
+    if (loop->first == NULL || ((outer != NULL || hw_operator_shipped(loop)) && hw_phase_first(loop) == NULL))
         REFUSE("loop '%s' has an empty body", loop->name);
     bool by_metric = until->below != 0 || until->change != 0 || until->patience != 0;
     if (until->metric == NULL && by_metric)
@@ -151,9 +185,11 @@ static hawser_status check_loop(const hawser_operator *loop, hawser_error *error
         REFUSE("loop '%s' has no condition that ends it", loop->name);
     if (!(until->seconds >= 0) || !(until->change >= 0) || !isfinite(until->below))
         REFUSE("loop '%s' has a condition that is negative or not a number", loop->name);
+    if (outer != NULL)
+        return check_inner_loop(loop, outer, error);
     if (!hw_operator_shipped(loop) && loop->sync.tightness != HAWSER_BSP)
-        REFUSE("loop '%s' holds other operators than units, so the driver steps it and it can only be bsp; give the sync to "
-               "the loop inside it",
+        REFUSE("loop '%s' holds other operators than units, so it can only be bsp, ssp or tap; give the sync to the loop "
+               "inside it",
                loop->name);
     return check_stored_loop(loop, error);
 }
@@ -187,6 +223,11 @@ static hawser_status check_branch(const hawser_operator *branch, hawser_error *e
 {
     if (branch->first == NULL || (branch->first->next != NULL && branch->first->next->next != NULL))
         REFUSE("branch '%s' must have one or two children", branch->name);
+    const hawser_operator *loop = hw_operator_loop(branch);
+    char sync[HW_SYNC_TEXT];
+    if (loop != NULL)
+        REFUSE("branch '%s' is a part of each clock of loop '%s' under %s, where blocks agree on no test; give '%s' bsp",
+               branch->name, loop->name, hw_sync_text(loop->sync, sync), loop->name);
     return HAWSER_OK;
 }
 
@@ -322,16 +363,13 @@ hawser_status hw_compile(const hawser_program *program, hw_plan **out, hawser_er
         status = HW_NEW(&plan->order, program->operator_count, "a plan's order", error);
     if (status == HAWSER_OK)
         status = HW_NEW(&plan->placement, program->operator_count, "a plan's placement", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&plan->stage, program->operator_count, "a plan's stages", error);
     size_t count = 0;
     if (status == HAWSER_OK)
         visit(program->root, plan->order, &count);
     for (size_t i = 0; i < count && status == HAWSER_OK; i++)
         status = check_operator(program->operators[plan->order[i]], error);
-    for (size_t i = 0; i < count && status == HAWSER_OK; i++)
-        if (hw_operator_shipped(program->operators[plan->order[i]]))
-            status = hw_find_stages(plan, program->operators[plan->order[i]], error);
+    if (status == HAWSER_OK)
+        status = hw_find_steps(plan, error);
     for (const hawser_state *state = program->states; state != NULL && status == HAWSER_OK; state = state->next) {
         plan->states[state->number].state = state;
         find_life(plan, state);
@@ -362,6 +400,7 @@ void hw_plan_free(hw_plan *plan)
     free(plan->states);
     free(plan->order);
     free(plan->placement);
-    free(plan->stage);
+    free(plan->steps);
+    free(plan->first_step);
     free(plan);
 }

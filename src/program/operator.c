@@ -437,19 +437,46 @@ static bool has_only_units(const hawser_operator *sequence)
     return true;
 }
 
-bool hw_operator_shipped(const hawser_operator *operator)
+static bool is_late(const hawser_operator *operator)
 {
-    return operator->kind == HW_LOOP && has_only_units(operator);
+    return operator->kind == HW_LOOP &&(operator->sync.tightness == HAWSER_SSP || operator->sync.tightness == HAWSER_TAP);
 }
 
-/* Returns the first unit from `child` on among its siblings; `deep`: also in sequences. */
+/* The driver steps a bsp loop around other operators, but it would hold up blocks that may be apart. */
+bool hw_operator_shipped(const hawser_operator *operator)
+{
+    for (const hawser_operator *above = operator->parent; above != NULL; above = above->parent)
+        if (is_late(above))
+            return false;
+    return is_late(operator) || (operator->kind == HW_LOOP && has_only_units(operator));
+}
+
+const hawser_operator *hw_operator_loop(const hawser_operator *operator)
+{
+    const hawser_operator *above = operator->parent;
+    while (above != NULL && !hw_operator_shipped(above))
+        above = above->parent;
+    return above;
+}
+
+bool hw_unit_waits(const hawser_operator *unit, hawser_sync *sync)
+{
+    const hawser_operator *loop = hw_operator_loop(unit), *inner = unit->parent;
+    while (inner != loop && inner != NULL && (inner->kind != HW_LOOP || is_late(inner)))
+        inner = inner->parent;
+    bool by_inner = loop != NULL && inner != loop;
+    *sync = by_inner ? hawser_bsp() : unit->sync;
+    return by_inner || unit->waits;
+}
+
+/* Returns the first unit from `child` on among its siblings; `deep`: also below other operators. */
 static const hawser_operator *first_from(const hawser_operator *child, bool deep)
 {
     const hawser_operator *unit = NULL;
     for (; child != NULL && unit == NULL; child = child->next) {
         if (child->kind == HW_UNIT)
             unit = child;
-        else if (deep && child->kind == HW_SEQUENCE)
+        else if (deep)
             unit = first_from(child->first, deep);
     }
     return unit;

@@ -53,13 +53,24 @@ typedef struct hw_state_plan {
     const char *form, *encoding, *filter_class, *guarantee; /* text for the printed plan */
 } hw_state_plan;
 
+/* One run of a unit in a clock of a phase. A unit in an inner loop has one for each iteration. */
+typedef struct hw_step {
+    const hawser_operator *unit;
+    uint32_t stage;       /* of the clock, from 0 */
+    uint32_t turn, turns; /* which of the unit's runs in the clock, from 0, and their number */
+    bool inner;           /* it is in an inner loop, */
+    uint64_t iteration;   /* of which this is the own iteration */
+} hw_step;
+
 typedef struct hw_plan {
     const hawser_program *program;
     hw_plan_settings settings;
     hw_state_plan *states; /* by state number */
     uint32_t *order;       /* operator numbers in depth-first order */
     uint32_t *placement;   /* by operator number: the block of a `one` unit */
-    uint32_t *stage;       /* by operator number: of a unit in a shipped loop, from 0; of such a loop, their number */
+    hw_step *steps;        /* of all phases: units, parallels and shipped loops */
+    size_t step_count, step_capacity;
+    size_t *first_step; /* by operator number: where its steps begin, and at the end their number */
     uint64_t
         memory_loaded; /* bytes of first values that were read from files, until the blocks have them; set before the plan is split */
     uint64_t memory_data;   /* bytes of the data states' matrices on a node */
@@ -69,8 +80,8 @@ typedef struct hw_plan {
 
 /* Checks the program and attaches life times. The program must outlive the plan. */
 hawser_status hw_compile(const hawser_program *program, hw_plan **plan, hawser_error *error) HAWSER_MUST_USE;
-/* stages.c: divides a clock of a shipped loop into stages. */
-hawser_status hw_find_stages(hw_plan *plan, const hawser_operator *loop, hawser_error *error) HAWSER_MUST_USE;
+/* stages.c: lists the steps of each phase in their order, and divides them into stages. */
+hawser_status hw_find_steps(hw_plan *plan, hawser_error *error) HAWSER_MUST_USE;
 /* sending.c: finds the filter, the quota and the form of a state, and refuses those that it cannot have. An option for this state alone comes before
  * the program's call, and that before the job's filter. */
 hawser_status hw_plan_sending(const hw_plan *plan, hw_state_plan *own, hawser_form *form,
@@ -91,7 +102,9 @@ hawser_status hw_plan_print_physical(const hw_plan *plan, bool dot, FILE *out, h
 /* Estimates the memory of a split plan: block_bytes of the states, memory_data and memory_needed. */
 hawser_status hw_plan_memory(hw_plan *plan, hawser_error *error) HAWSER_MUST_USE;
 
-enum { HW_STAGES_MOST = 64 };
+enum { HW_STAGES_MOST = 64, HW_STEPS_MOST = 4096 };
+/* Returns the steps of a clock of a phase, in their order. A loop that is no phase has none. */
+const hw_step *hw_plan_steps(const hw_plan *plan, const hawser_operator *operator, size_t * count);
 /* The stages of a phase in which units update a state, and declare it in their reads: bit j for stage j. */
 typedef struct hw_stage_use {
     uint64_t updates, reads;
@@ -101,7 +114,7 @@ hw_stage_use hw_plan_use(const hw_plan *plan, const hawser_operator *operator, c
 uint32_t hw_plan_position(const hw_plan *plan, const hawser_operator *operator);
 uint32_t hw_plan_stages(const hw_plan *plan, const hawser_operator *operator); /* 1 for a unit or parallel */
 /* Returns the policy by which a block waits for a state before a stage of a phase: the strictest of `policy`, under which the phase runs, and of
- * the units of this stage that use the state and have a sync of their own. Staleness counts clocks. */
+ * the units of this stage that use the state and wait by another sync (hw_unit_waits). Staleness counts clocks. */
 hw_policy hw_plan_wait(const hw_plan *plan, const hawser_operator *operator, const hawser_state * state, uint32_t stage,
                        hw_policy policy);
 /* Returns the most exchanges of a state's updates in a clock of a loop; at least 1. */

@@ -43,13 +43,42 @@ static void print_states(hawser_state *const *list, const char *title, FILE *out
         fprintf(out, "%s%s", item == list ? title : ", ", (*item)->name);
 }
 
-/* Returns the shipped loop that has the unit in its body, or NULL. */
-static const hawser_operator *loop_of(const hawser_operator *unit)
+static void print_loop(const hw_plan *plan, const hawser_operator *loop, bool physical, FILE *out)
 {
-    const hawser_operator *above = unit->parent;
-    while (above != NULL && above->kind == HW_SEQUENCE)
-        above = above->parent;
-    return above != NULL && hw_operator_shipped(above) ? above : NULL;
+    char sync[HW_SYNC_TEXT];
+    const hawser_operator *outer = hw_operator_loop(loop);
+    bool shipped = hw_operator_shipped(loop);
+    fprintf(out, " until ");
+    print_until(&loop->until, out);
+    fprintf(out, "; %s; ", hw_sync_text(loop->sync, sync));
+    if (outer != NULL)
+        fprintf(out, "a part of each clock of '%s'", outer->name);
+    else
+        fprintf(out, shipped ? "shipped to the blocks" : "stepped by the driver");
+    if (hw_plan_stages(plan, loop) > 1)
+        fprintf(out, "; %u stages in a clock", hw_plan_stages(plan, loop));
+    if (physical && shipped && plan->settings.blocks > 1)
+        fprintf(out, "; credit window %" PRIu64, hw_credit_window(hw_policy_of(loop->sync)));
+}
+
+/* Prints the stages of a clock in which a unit runs; an inner loop runs it several times. */
+static void print_stages(const hw_plan *plan, const hawser_operator *unit, FILE *out)
+{
+    const hawser_operator *loop = hw_operator_loop(unit);
+    size_t count;
+    const hw_step *steps = hw_plan_steps(plan, loop != NULL ? loop : unit, &count);
+    uint32_t first = UINT32_MAX, last = 0;
+    for (size_t i = 0; i < count; i++)
+        if (steps[i].unit == unit) {
+            first = first == UINT32_MAX ? steps[i].stage : first;
+            last = steps[i].stage;
+        }
+    if (loop == NULL || hw_plan_stages(plan, loop) == 1)
+        return;
+    if (first == last)
+        fprintf(out, ", stage %u", first);
+    else
+        fprintf(out, ", stages %u to %u", first, last);
 }
 
 static void print_operator(const hw_plan *plan, const hawser_operator *operator, bool physical, FILE *out)
@@ -58,24 +87,14 @@ static void print_operator(const hw_plan *plan, const hawser_operator *operator,
     fprintf(out, "%s", kind_names[operator->kind]);
     if (operator->name != NULL)
         fprintf(out, " '%s'", operator->name);
-    if (operator->kind == HW_LOOP) {
-        bool shipped = hw_operator_shipped(operator);
-        fprintf(out, " until ");
-        print_until(&operator->until, out);
-        fprintf(out, "; %s; %s", hw_sync_text(operator->sync, sync),
-                shipped ? "shipped to the blocks" : "stepped by the driver");
-        if (hw_plan_stages(plan, operator) > 1)
-            fprintf(out, "; %u stages in a clock", hw_plan_stages(plan, operator));
-        if (physical && shipped && plan->settings.blocks > 1)
-            fprintf(out, "; credit window %" PRIu64, hw_credit_window(hw_policy_of(operator->sync)));
-    }
+    if (operator->kind == HW_LOOP)
+        print_loop(plan, operator, physical, out);
     if (operator->kind == HW_UNIT) {
         fprintf(out, operator->one ? " on one block" : " on each block");
-        const hawser_operator *loop = loop_of(operator);
-        if (loop != NULL && hw_plan_stages(plan, loop) > 1)
-            fprintf(out, ", stage %u", plan->stage[operator->number]);
-        if (operator->waits)
-            fprintf(out, ", waits as under %s", hw_sync_text(operator->sync, sync));
+        hawser_sync own;
+        print_stages(plan, operator, out);
+        if (hw_unit_waits(operator, & own))
+            fprintf(out, ", waits as under %s", hw_sync_text(own, sync));
         if (physical && operator->one)
             fprintf(out, " (block %u)", plan->placement[operator->number]);
         print_states(operator->reads, "; reads ", out);
@@ -269,12 +288,10 @@ static void find_policies(const hw_plan *plan, const hawser_state *state, bool *
 {
     *in_step = *apart = false;
     for (size_t i = 0; i < plan->program->operator_count; i++) {
-        const hawser_operator *unit = plan->program->operators[i], *loop = unit;
+        const hawser_operator *unit = plan->program->operators[i], *loop = hw_operator_loop(unit);
         if (unit->kind != HW_UNIT || !hw_unit_updates(unit, state))
             continue;
-        while (loop != NULL && loop->kind != HW_LOOP)
-            loop = loop->parent;
-        bool strict = loop == NULL || !hw_operator_shipped(loop) || hw_policy_of(loop->sync).kind == HW_POLICY_BSP;
+        bool strict = loop == NULL || hw_policy_of(loop->sync).kind == HW_POLICY_BSP;
         *in_step |= strict;
         *apart |= !strict;
     }

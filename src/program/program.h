@@ -134,8 +134,13 @@ void hw_operator_expects(const hawser_operator *operator, size_t * numbers, size
 uint64_t hw_loop_delay(hawser_sync sync);
 /* Returns that delay of the loops that update a stored state. */
 uint64_t hw_state_delay(const hawser_state *state);
-/* Returns true for a loop that is sent to the blocks as a whole: its body has only units, and sequences of them. */
+/* Returns true for a loop that is sent to the blocks as a whole: its body has only units, and sequences of them, or it is under ssp or tap. A loop
+ * inside such a loop under ssp or tap is a part of its clock. */
 bool hw_operator_shipped(const hawser_operator *operator);
+/* Returns the shipped loop around an operator, whose clocks run it, or NULL. */
+const hawser_operator *hw_operator_loop(const hawser_operator *operator);
+/* Returns whether a unit waits by another sync than the shipped loop around it, and stores that sync: its own, or the bsp of an inner loop. */
+bool hw_unit_waits(const hawser_operator *unit, hawser_sync *sync);
 /* Iterate over the units that run in each clock of a phase: a unit itself, those of a shipped loop's body, or those directly below a parallel. NULL
  * after the last. */
 const hawser_operator *hw_phase_first(const hawser_operator *operator);

@@ -24,10 +24,13 @@ MUTANTS = [
     # Stages.
     ("no stage for the second of two updates", STAGES, "|| (state->kind == HW_REPLICATED && hw_unit_updates(unit, state))", ""),
     ("never a stage", STAGES, "if (hw_state_is_exchanged(state) && reads)", "if (hw_state_is_exchanged(state) && reads && state->number > 64)"),
-    ("a stage looks at one unit before", STAGES, "before != unit && !cut;", "before == first && before != unit && !cut;"),
+    ("a stage looks at one unit before", STAGES, "if (needs_update_of(unit, l->plan->steps[i].unit))", "if (i == l->first && needs_update_of(unit, l->plan->steps[i].unit))"),
     ("a stage does not wait", PHASE, "return !worker->leaving && inputs_are_in(worker); }", "return !worker->leaving; }"),
-    ("the third stage is skipped", PHASE, "session->plan->stage[unit->number] != worker->stage", "session->plan->stage[unit->number] != worker->stage || worker->stage == 2"),
+    ("the third stage is skipped", PHASE, "steps[i].stage != worker->stage", "steps[i].stage != worker->stage || worker->stage == 2"),
     ("units on one block run on each", PHASE, "bool elsewhere = unit->one &&", "bool elsewhere = unit->one && worker->block > 1 &&"),
+    # Inner loops of late loops.
+    ("an inner loop's bsp counts for nothing", "src/program/operator.c", "return by_inner || unit->waits;", "return unit->waits;"),
+    ("an inner loop ends early", STAGES, "inner ? operator->until.clocks : 1;", "inner ? operator->until.clocks - (operator->until.clocks == 3) : 1;"),
     # Merges.
     ("a stale view: one tile is not renewed", MERGE, "payload->first / HW_TILE, last / HW_TILE + 1);", "payload->first / HW_TILE, last / HW_TILE + (last < HW_TILE));"),
     ("an addition is doubled", NUMBERS, "values[i] = sums[i] != 0 ? values[i] + (HW_T)scale * sums[i] : values[i];", "values[i] = sums[i] != 0 ? values[i] + (HW_T)scale * sums[i] + (sums[i] == 3 ? 3 : 0) : values[i];"),
@@ -79,7 +82,7 @@ MUTANTS = [
     ("a line of another block", "src/runtime/block/context.c", "*first = part != NULL ? part->begin / part->state->width : 0;", "*first = part != NULL ? part->begin : 0;"),
     # Late policies.
     ("a unit's own sync is ignored", PHASE, "if (!worker->own_syncs)", "if (worker->own_syncs || !worker->own_syncs)"),
-    ("a unit's own sync counts in the first stage alone", STAGES, "if (unit->waits && plan->stage[unit->number] == stage &&", "if (unit->waits && stage == 0 && plan->stage[unit->number] == stage &&"),
+    ("a unit's own sync counts in the first stage alone", STAGES, "if (steps[i].stage == stage &&", "if (stage == 0 && steps[i].stage == stage &&"),
     ("a clock too late under ssp", REPLICA, "policy.staleness * replica->each :", "policy.staleness * replica->each + (replica->each > 1) :"),
 ]
 

@@ -123,6 +123,32 @@ static void plans_show_stages(void **state)
     free(text);
 }
 
+/* A loop inside of a late one is a part of its clock: each of its iterations has stages of their own. */
+static void plans_show_inner_loops(void **state)
+{
+    (void)state;
+    test_job test = OPEN_JOB("workers", "3", "memory-limit", "100M");
+    hawser_program *program = hawser_program_new("nested", NULL);
+    hawser_state *a = hawser_replicated_state(program, "a", 5, 1, NULL, (hawser_rule){0});
+    hawser_state *p = hawser_partitioned_state(program, "p", 9, NULL, NULL);
+    hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 10}, hawser_ssp(2));
+    hawser_operator *inner = hawser_loop(loop, "inner", (hawser_until){.clocks = 4}, hawser_bsp());
+    hawser_unit(inner, "one", unit, NULL, HAWSER_UPDATES(a));
+    hawser_unit(hawser_parallel(loop), "two", unit, NULL, HAWSER_UPDATES(p));
+    hawser_unit(loop, "three", unit, HAWSER_READS(p), NULL);
+    char *text = plan_text(test, program, 1, true, false);
+    static const char *const wanted[] = {"'loop' until 10 clocks; ssp:2; shipped to the blocks; 5 stages in a clock",
+                                         "'inner' until 4 clocks; bsp; a part of each clock of 'loop'",
+                                         "'one' on each block, stages 0 to 3, waits as under bsp",
+                                         "'two' on each block, stage 3;",
+                                         "'three' on each block, stage 4;",
+                                         NULL};
+    for (const char *const *line = wanted; *line != NULL; line++)
+        if (strstr(text, *line) == NULL)
+            fail_msg("'%s' is not in\n%s", *line, text);
+    free(text);
+}
+
 static void plans_are_printed_as_dot(void **state)
 {
     (void)state;
@@ -287,6 +313,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(logical_plan_has_states_and_operators),
                                        cmocka_unit_test(physical_plan_has_placement_and_memory),
                                        cmocka_unit_test(plans_show_stages),
+                                       cmocka_unit_test(plans_show_inner_loops),
                                        cmocka_unit_test(plans_are_printed_as_dot),
                                        cmocka_unit_test(a_plan_above_the_memory_limit_is_rejected),
                                        cmocka_unit_test(expected_memory_replaces_the_worst_case),

@@ -200,9 +200,9 @@ static void wrong_operators_are_rejected(void **state)
     hawser_unit(both, "b", nothing, HAWSER_READS(f.data), HAWSER_UPDATES(f.v));
     refused(f, "parallel", "'v'");
     f = make();
-    hawser_operator *outer = hawser_loop(f.root, "outer", (hawser_until){.clocks = 1}, hawser_tap());
+    hawser_operator *outer = hawser_loop(f.root, "outer", (hawser_until){.clocks = 1}, hawser_delay(1));
     hawser_unit(hawser_parallel(outer), "u", nothing, NULL, NULL);
-    refused(f, "'outer'", "bsp");
+    refused(f, "'outer'", "can only be bsp, ssp or tap");
     f = make();
     hawser_state *kept = hawser_stored_state(f.program, "kept", 8, NULL, NULL, NULL, NULL);
     hawser_operator *late = hawser_loop(f.root, "late", (hawser_until){.clocks = 1}, hawser_bsp());
@@ -254,6 +254,65 @@ static bool always(hawser_progress *progress, void *user)
 {
     (void)progress, (void)user;
     return true;
+}
+
+/* A loop inside of a loop under ssp or tap, whose body has one unit. */
+static hawser_operator *inner_of(fixture f, hawser_sync sync, hawser_until until, hawser_sync inner)
+{
+    hawser_operator *outer = hawser_loop(f.root, "outer", (hawser_until){.clocks = 1}, sync);
+    hawser_operator *loop = hawser_loop(hawser_sequence(outer), "inner", until, inner);
+    hawser_unit(loop, "u", nothing, NULL, HAWSER_UPDATES(f.v));
+    return loop;
+}
+
+static void wrong_inner_loops_are_rejected(void **state)
+{
+    (void)state;
+    const hawser_until ends[] = {{.clocks = 9, .seconds = 1}, {.clocks = 9, .metric = "gap"}, {.clocks = 9, .test = always}};
+    for (int i = 0; i < 3; i++) {
+        fixture f = make();
+        inner_of(f, hawser_tap(), ends[i], hawser_tap());
+        refused(f, "loop 'inner' is a part of each clock of loop 'outer' under tap", "a number of clocks alone");
+    }
+    const hawser_sync syncs[] = {hawser_ssp(1), hawser_tap(), hawser_centric(0)};
+    for (int i = 0; i < 3; i++) {
+        fixture f = make();
+        inner_of(f, hawser_ssp(2), (hawser_until){.clocks = 3}, syncs[i]);
+        refused(f, "loop 'inner' is under", "inside of loop 'outer' under ssp:2");
+    }
+    fixture f = make();
+    hawser_operator *loop = inner_of(f, hawser_ssp(2), (hawser_until){.clocks = 3}, hawser_bsp());
+    hawser_unit(hawser_loop(loop, "deep", (hawser_until){.clocks = 3}, hawser_ssp(2)), "d", nothing, NULL, NULL);
+    refused(f, "loop 'deep' is under ssp:2", "inside of loop 'inner' under bsp");
+    f = make();
+    loop = inner_of(f, hawser_ssp(2), (hawser_until){.clocks = 3}, hawser_bsp());
+    hawser_unit_sync(hawser_unit(loop, "eager", nothing, NULL, HAWSER_UPDATES(f.v)), hawser_ssp(1));
+    refused(f, "unit 'eager' is under ssp:1, which waits less than bsp", "'inner'");
+    f = make();
+    loop = inner_of(f, hawser_ssp(2), (hawser_until){.clocks = 3}, hawser_bsp());
+    hawser_state *chunks = hawser_stored_state(f.program, "chunks", 8, NULL, NULL, NULL, NULL);
+    hawser_unit(loop, "asks", nothing, HAWSER_READS(chunks), NULL);
+    refused(f, "unit 'asks' uses stored states in loop 'inner'", "'outer'");
+    f = make();
+    hawser_loop(hawser_loop(f.root, "outer", (hawser_until){.clocks = 1}, hawser_tap()), "void", (hawser_until){.clocks = 1},
+                hawser_tap());
+    refused(f, "'outer'", "empty body");
+    f = make();
+    loop = inner_of(f, hawser_ssp(2), (hawser_until){.clocks = 3}, hawser_bsp());
+    hawser_sequence(hawser_loop(loop, "void", (hawser_until){.clocks = UINT64_MAX}, hawser_bsp()));
+    refused(f, "'void'", "empty body");
+    f = make();
+    inner_of(f, hawser_ssp(2), (hawser_until){.clocks = 65}, hawser_bsp());
+    refused(f, "loop 'outer' has more than 64 stages", "'u'");
+    f = make();
+    loop = hawser_loop(hawser_loop(f.root, "outer", (hawser_until){.clocks = 1}, hawser_tap()), "inner",
+                       (hawser_until){.clocks = UINT64_MAX}, hawser_tap());
+    hawser_unit(loop, "own", nothing, NULL, HAWSER_UPDATES(f.alpha));
+    refused(f, "loop 'outer' runs units more than 4096 times", "'own'");
+    f = make();
+    hawser_operator *outer = hawser_loop(f.root, "outer", (hawser_until){.clocks = 1}, hawser_ssp(1));
+    hawser_unit(hawser_branch(outer, "fork", always, NULL), "u", nothing, NULL, NULL);
+    refused(f, "branch 'fork' is a part of each clock of loop 'outer' under ssp:1", "bsp");
 }
 
 static void keep_smaller(const hawser_merging *merging)
@@ -748,6 +807,7 @@ int main(void)
         cmocka_unit_test(wrong_states_are_rejected),
         cmocka_unit_test(wrong_units_are_rejected),
         cmocka_unit_test(wrong_operators_are_rejected),
+        cmocka_unit_test(wrong_inner_loops_are_rejected),
         cmocka_unit_test(wrong_operands_are_rejected),
         cmocka_unit_test(wrong_reductions_are_rejected),
         cmocka_unit_test(wrong_sizes_and_types_are_rejected),

@@ -88,6 +88,7 @@ typedef struct drawn {
     drawn_unit unit[UNITS];
     drawn_operator operator[OPERATORS];
     /* What units have seen and done, as fibers or by block. */
+    uint64_t runs[UNITS][BLOCKS];
     bool early;   /* a unit has not seen what the policy promises */
     bool reached; /* one has seen no more than that, of a state with several updates in a clock */
 } drawn;
@@ -96,6 +97,7 @@ typedef struct drawn {
 typedef struct choices {
     hawser_sync sync; /* of the loops that the blocks run */
     bool flat;        /* one loop in the root, for the count of what a unit has seen */
+    bool nested;      /* with `flat`: loops inside of that loop */
     bool plain;       /* no states, rules and calls for which only BSP gives one answer */
     bool files;       /* data may come from files */
     bool rounds;      /* replicated states may be sent rounded */
@@ -362,14 +364,46 @@ static void draw_unit(uint64_t *random, const choices *may, const drawn *d, draw
             d->split == HAWSER_WHOLE || d->split == HAWSER_FETCHED ? false : unit->reads[s] && d->state[s].kind == LOCAL;
 }
 
-/* Returns whether the blocks run a loop by themselves: it has units only, and sequences of them. */
-static bool is_shipped(const drawn *d, int container)
+static bool has_only_units(const drawn *d, int container)
 {
     for (uint32_t i = 0; i < d->operators; i++)
         if (d->operator[i].parent == container && d->operator[i].kind !=
-            UNIT &&(d->operator[i].kind != SEQUENCE || !is_shipped(d, (int)i)))
+            UNIT &&(d->operator[i].kind != SEQUENCE || !has_only_units(d, (int)i)))
             return false;
     return true;
+}
+
+static bool is_late(const drawn *d, int loop)
+{
+    const drawn_operator *o = &d->operator[loop];
+    return o->kind == LOOP && (o->sync.tightness == HAWSER_SSP || o->sync.tightness == HAWSER_TAP);
+}
+
+/* Returns the nearest loop around an operator, or -1. */
+static int loop_around(const drawn *d, int number)
+{
+    int above = d->operator[number].parent;
+    while (above >= 0 && d->operator[above].kind != LOOP)
+        above = d->operator[above].parent;
+    return above;
+}
+
+/* Returns whether the blocks run a loop by themselves: it has units only, and sequences of them, or is late. A loop in a late one is a part of it. */
+static bool is_shipped(const drawn *d, int loop)
+{
+    for (int above = loop_around(d, loop); above >= 0; above = loop_around(d, above))
+        if (is_late(d, above))
+            return false;
+    return is_late(d, loop) || has_only_units(d, loop);
+}
+
+/* Returns the shipped loop whose clocks run an operator, or -1. */
+static int shipped_around(const drawn *d, int number)
+{
+    int above = loop_around(d, number);
+    while (above >= 0 && !is_shipped(d, above))
+        above = loop_around(d, above);
+    return above;
 }
 
 static void draw_below(uint64_t *random, const choices *may, drawn *d, int parent, uint32_t depth)
@@ -383,7 +417,10 @@ static void draw_below(uint64_t *random, const choices *may, drawn *d, int paren
         if (above == PARALLEL && i == 0)
             k = UNIT;
         if (may->flat)
-            k = depth == 0 ? LOOP : depth == 1 && one_in(random, 4) ? SEQUENCE : UNIT;
+            k = depth == 0                                      ? LOOP
+                : depth == 1 && one_in(random, 4)               ? SEQUENCE
+                : may->nested && depth < 3 && one_in(random, 2) ? LOOP
+                                                                : UNIT;
         *o = (drawn_operator){
             .kind = k, .parent = parent, .clocks = 1 + below(random, may->flat ? 7 : 4), .tested = one_in(random, 3)};
         int own = (int)d->operators++;
@@ -428,15 +465,26 @@ static void draw_sync(uint64_t *random, const choices *may, const drawn *d, int 
     }
 }
 
+/* Draws the policy of a loop around other operators than units, or inside of a late one. */
+static void draw_nest(const choices *may, drawn *d, int loop)
+{
+    uint64_t random = apart(d->seed, 24 + (uint32_t)loop);
+    drawn_operator *o = &d->operator[loop];
+    int above = loop_around(d, loop);
+    bool late = may->sync.tightness == HAWSER_SSP || may->sync.tightness == HAWSER_TAP;
+    if (shipped_around(d, loop) >= 0) {
+        o->tested = o->tested && one_in(&random, 6);
+        o->sync = one_in(&random, 24) ? hawser_ssp(3) : one_in(&random, 2) ? hawser_bsp() : d->operator[above].sync;
+    } else if (late && (may->flat || one_in(&random, 2))) {
+        o->sync = one_in(&random, 24) ? hawser_centric(0) : may->sync;
+    }
+}
+
 /* Returns the operator that the blocks run as one: a loop, the units of a parallel, or a unit alone. */
 static int phase_of(const drawn *d, int unit)
 {
-    int above = d->operator[unit].parent;
-    if (above >= 0 && d->operator[above].kind == PARALLEL)
-        return above;
-    while (above >= 0 && d->operator[above].kind == SEQUENCE)
-        above = d->operator[above].parent;
-    return above >= 0 && d->operator[above].kind == LOOP && is_shipped(d, above) ? above : unit;
+    int above = d->operator[unit].parent, loop = shipped_around(d, unit);
+    return loop >= 0 ? loop : above >= 0 && d->operator[above].kind == PARALLEL ? above : unit;
 }
 
 static void find_unsure(drawn *d)
@@ -494,8 +542,11 @@ static drawn draw(uint64_t seed, choices may)
     draw_below(&random, &may, &d, -1, 0);
     draw_solvers(&d);
     for (uint32_t i = 0; i < d.operators; i++)
-        if (d.operator[i].kind == LOOP && is_shipped(&d, (int)i))
+        if (d.operator[i].kind == LOOP && has_only_units(&d, (int)i))
             draw_sync(&random, &may, &d, (int)i, &d.operator[i]);
+    for (uint32_t i = 0; i < d.operators; i++)
+        if (d.operator[i].kind == LOOP &&(shipped_around(&d, (int)i) >= 0 || !has_only_units(&d, (int)i)))
+            draw_nest(&may, &d, (int)i);
     for (uint32_t i = 0; i < d.operators; i++)
         if (d.operator[i].kind == UNIT)
             draw_own_sync(&may, &d, i);
@@ -608,6 +659,12 @@ typedef enum refusal {
     STORED_I32,
     ADDED_I64,
     MOST_BEGINS,
+    NEST_ORDERED,
+    INNER_TESTED,
+    INNER_SYNC,
+    INNER_STORED,
+    INNER_BRANCH,
+    MANY_STAGES,
     REFUSALS
 } refusal;
 static const char *const refusal_texts[] = {
@@ -629,7 +686,7 @@ static const char *const refusal_texts[] = {
     "to which it is tied; declare both",
     "which needs one writer per chunk, but all blocks add to stored state",
     "under policies that order its chunks differently",
-    "has a sync of its own, but is in no loop whose body has only units",
+    "has a sync of its own, but is in no loop that blocks run by themselves",
     "has a sync of its own, but uses stored states",
     "has a sync of its own, but uses no replicated or partitioned state that loop",
     "which waits less than",
@@ -642,53 +699,62 @@ static const char *const refusal_texts[] = {
     "which the store does not keep",
     "cannot change without a risk of wrapping around",
     "only one that is added to can begin elsewhere",
+    "holds other operators than units, so it can only be bsp, ssp or tap",
+    "where blocks agree on no test; end it by a number of clocks alone",
+    "give it the sync of the loop around it, or bsp",
+    "but the store has the changes of a clock when it has ended",
+    "where blocks agree on no test; give",
+    "stages, of which unit",
 };
 
+typedef uint64_t refusal_set; /* one bit each */
+
 /* Returns the refusals of what a state of this type cannot have. */
-static uint32_t refusals_of_type(const drawn *d, const drawn_state *s)
+static refusal_set refusals_of_type(const drawn *d, const drawn_state *s)
 {
     bool whole = is_whole(s) && s->kind <= DERIVED;
     bool relative = s->filter != NULL ? has_relative_filter(s) : d->relative;
-    return (uint32_t)(whole && (s->damping != 1 || s->gain != 1 || s->bounded)) << WHOLE_RULE |
-           (uint32_t)(whole && s->form != HAWSER_EXACT) << WHOLE_FORM | (uint32_t)(whole && relative) << WHOLE_RELATIVE |
-           (uint32_t)(s->kind >= STORED && s->type == HAWSER_I32) << STORED_I32 |
-           (uint32_t)(s->kind == ADDED && !s->most && s->type == HAWSER_I64) << ADDED_I64 |
-           (uint32_t)(s->most && s->begins) << MOST_BEGINS |
-           (uint32_t)(s->tied >= 0 && (s->type != HAWSER_F64 || d->state[s->tied].type != HAWSER_F64)) << TIED_TYPES;
+    return (refusal_set)(whole && (s->damping != 1 || s->gain != 1 || s->bounded)) << WHOLE_RULE |
+           (refusal_set)(whole && s->form != HAWSER_EXACT) << WHOLE_FORM |
+           (refusal_set)(whole && relative) << WHOLE_RELATIVE |
+           (refusal_set)(s->kind >= STORED && s->type == HAWSER_I32) << STORED_I32 |
+           (refusal_set)(s->kind == ADDED && !s->most && s->type == HAWSER_I64) << ADDED_I64 |
+           (refusal_set)(s->most && s->begins) << MOST_BEGINS |
+           (refusal_set)(s->tied >= 0 && (s->type != HAWSER_F64 || d->state[s->tied].type != HAWSER_F64)) << TIED_TYPES;
 }
 
-static uint32_t refusals_of_states(const drawn *d, uint32_t nodes)
+static refusal_set refusals_of_states(const drawn *d, uint32_t nodes)
 {
-    uint32_t found = 0;
+    refusal_set found = 0;
     bool by_rows = d->layout == HAWSER_CSR || d->layout == HAWSER_DENSE_ROWS;
-    found |= (uint32_t)(d->split == HAWSER_BY_COLUMN && by_rows) << ROWS_BY_COLUMN;
-    found |= (uint32_t)(d->split == HAWSER_BY_ROW && d->layout == HAWSER_CSC) << COLUMNS_BY_ROW;
+    found |= (refusal_set)(d->split == HAWSER_BY_COLUMN && by_rows) << ROWS_BY_COLUMN;
+    found |= (refusal_set)(d->split == HAWSER_BY_ROW && d->layout == HAWSER_CSC) << COLUMNS_BY_ROW;
     for (uint32_t s = 0; s < d->states; s++)
-        found |= (uint32_t)(d->state[s].kind >= ALONG && d->state[s].width > 0 && !is_split(d)) << NOT_SPLIT;
+        found |= (refusal_set)(d->state[s].kind >= ALONG && d->state[s].width > 0 && !is_split(d)) << NOT_SPLIT;
     for (uint32_t s = 0; s < d->states; s++)
-        found |= (uint32_t)(d->state[s].begins && d->state[s].parts > d->blocks) << OTHER_BLOCKS;
+        found |= (refusal_set)(d->state[s].begins && d->state[s].parts > d->blocks) << OTHER_BLOCKS;
     for (uint32_t s = 0; s < d->states; s++)
-        found |= (uint32_t)(d->state[s].filter != NULL && !uses(d, -1, s, false, true)) << FILTER_IDLE |
+        found |= (refusal_set)(d->state[s].filter != NULL && !uses(d, -1, s, false, true)) << FILTER_IDLE |
                  refusals_of_type(d, &d->state[s]);
     if (nodes > 1 && d->source >= SVMLIGHT && d->load == HAWSER_BY_COLUMN)
-        found |= (uint32_t)(d->split == HAWSER_BY_ROW) << LOADED_BY_COLUMN;
+        found |= (refusal_set)(d->split == HAWSER_BY_ROW) << LOADED_BY_COLUMN;
     if (nodes > 1 && d->source >= SVMLIGHT && d->load == HAWSER_BY_ROW)
-        found |= (uint32_t)(d->split != HAWSER_BY_ROW) << LOADED_BY_ROW;
+        found |= (refusal_set)(d->split != HAWSER_BY_ROW) << LOADED_BY_ROW;
     return found;
 }
 
-static uint32_t refusals_of_unit(const drawn *d, const drawn_unit *unit)
+static refusal_set refusals_of_unit(const drawn *d, const drawn_unit *unit)
 {
-    uint32_t found = (uint32_t)(unit->one && unit->reduces) << ONE_REDUCES;
+    refusal_set found = (refusal_set)(unit->one && unit->reduces) << ONE_REDUCES;
     for (uint32_t s = 0; s < d->states; s++) {
         const drawn_state *state = &d->state[s];
         if (!unit->updates[s])
             continue;
-        found |= (uint32_t)(unit->one && state->kind == LOCAL) << ONE_LOCAL;
-        found |= (uint32_t)(unit->one && state->kind == STORED) << ONE_STORED;
-        found |= (uint32_t)(state->tied >= 0 && !unit->updates[state->tied]) << TIED_ALONE;
-        found |= (uint32_t)(unit->data && !is_split(d) && !unit->one && d->blocks > 1 &&
-                            (state->kind == REPLICATED || state->kind == DERIVED))
+        found |= (refusal_set)(unit->one && state->kind == LOCAL) << ONE_LOCAL;
+        found |= (refusal_set)(unit->one && state->kind == STORED) << ONE_STORED;
+        found |= (refusal_set)(state->tied >= 0 && !unit->updates[state->tied]) << TIED_ALONE;
+        found |= (refusal_set)(unit->data && !is_split(d) && !unit->one && d->blocks > 1 &&
+                               (state->kind == REPLICATED || state->kind == DERIVED))
                  << SAME_WORK;
     }
     return found;
@@ -708,9 +774,10 @@ static uint32_t units_below(const drawn *d, int container, uint32_t *order, uint
     return count;
 }
 
-static uint32_t refusals_of_loop(const drawn *d, int loop)
+static refusal_set refusals_of_loop(const drawn *d, int loop)
 {
-    uint32_t order[UNITS], count = units_below(d, loop, order, 0), found = 0;
+    refusal_set found = 0;
+    uint32_t order[UNITS], count = units_below(d, loop, order, 0);
     hawser_tightness tightness = d->operator[loop].sync.tightness;
     bool stores = false, exchanges = false, centric = tightness == HAWSER_CENTRIC || tightness == HAWSER_DELAY;
     for (uint32_t s = 0; s < d->states; s++)
@@ -719,27 +786,88 @@ static uint32_t refusals_of_loop(const drawn *d, int loop)
             bool stored = d->state[s].kind >= STORED;
             stores |= stored && (unit->reads[s] || unit->updates[s]);
             exchanges |= d->state[s].kind < LOCAL && unit->updates[s];
-            found |= (uint32_t)(tightness != HAWSER_BSP && unit->reduces) << SYNC_REDUCES;
-            found |= (uint32_t)(tightness == HAWSER_CENTRIC && d->state[s].kind == ADDED && unit->updates[s])
+            found |= (refusal_set)(tightness != HAWSER_BSP && unit->reduces) << SYNC_REDUCES;
+            found |= (refusal_set)(tightness == HAWSER_CENTRIC && d->state[s].kind == ADDED && unit->updates[s])
                      << ADDED_CENTRIC;
             for (uint32_t before = 0; before < u && stored && is_shipped(d, loop); before++)
-                found |= (uint32_t)(d->unit[order[before]].updates[s] && (unit->reads[s] || unit->updates[s]))
+                found |= (refusal_set)(d->unit[order[before]].updates[s] && (unit->reads[s] || unit->updates[s]))
                          << STORED_ORDER;
         }
-    found |= (uint32_t)(centric && !stores) << NONE_STORED | (uint32_t)(centric && stores && exchanges) << NOT_ALL_STORED;
+    found |= (refusal_set)(centric && !stores) << NONE_STORED | (refusal_set)(centric && stores && exchanges)
+                                                                    << NOT_ALL_STORED;
     return found;
 }
 
-static uint32_t refusals_of_parallel(const drawn *d, int parallel)
+enum { STEPS = 400 }; /* of a clock; a loop of more is refused before */
+
+/* One run of a unit in a clock of a shipped loop. */
+typedef struct drawn_step {
+    uint32_t operator, turn; /* turn: which of the unit's runs in the clock */
+} drawn_step;
+
+/* Lists the runs of units in a clock in their order, one for each iteration of the loops around them. Returns their number. */
+static uint32_t steps_below(const drawn *d, int container, uint32_t turn, drawn_step *steps, uint32_t count)
 {
-    uint32_t found = 0;
+    for (uint32_t i = 0; i < d->operators; i++) {
+        const drawn_operator *o = &d->operator[i];
+        if (o->parent != container)
+            continue;
+        if (o->kind == UNIT && count < STEPS)
+            steps[count++] = (drawn_step){i, turn};
+        for (uint32_t round = 0; o->kind != UNIT && round < (o->kind == LOOP ? o->clocks : 1); round++)
+            count = steps_below(d, (int)i, o->kind == LOOP ? turn * o->clocks + round : turn, steps, count);
+    }
+    return count;
+}
+
+/* Counts the stages of a clock: one begins where a unit reads what another has changed in this stage on other blocks. */
+static uint32_t stages_of(const drawn *d, int loop)
+{
+    drawn_step steps[STEPS];
+    uint32_t count = steps_below(d, loop, 0, steps, 0), stages = 1;
+    bool changed[STATES] = {false};
+    for (uint32_t i = 0; i < count; i++) {
+        const drawn_unit *unit = &d->unit[d->operator[steps[i].operator].unit];
+        bool cut = false;
+        for (uint32_t s = 0; s < d->states; s++)
+            cut |= changed[s] && (unit->reads[s] || (unit->updates[s] && d->state[s].kind <= DERIVED));
+        stages += cut;
+        for (uint32_t s = 0; s < d->states; s++)
+            changed[s] = (changed[s] && !cut) || (unit->updates[s] && d->state[s].kind < LOCAL);
+    }
+    return stages;
+}
+
+/* Finds what a loop around other operators, or inside of a late one, may not be. */
+static refusal_set refusals_of_nest(const drawn *d, int loop)
+{
+    const drawn_operator *o = &d->operator[loop];
+    int outer = shipped_around(d, loop), above = loop_around(d, loop);
+    refusal_set found = 0;
+    uint32_t order[UNITS], count = units_below(d, loop, order, 0);
+    bool ordered = o->sync.tightness == HAWSER_CENTRIC || o->sync.tightness == HAWSER_DELAY;
+    if (outer < 0) {
+        found |= (refusal_set)(ordered && !has_only_units(d, loop)) << NEST_ORDERED;
+        return found | (refusal_set)(is_shipped(d, loop) && stages_of(d, loop) > 64) << MANY_STAGES;
+    }
+    bool same =
+        o->sync.tightness == d->operator[above].sync.tightness && o->sync.staleness == d->operator[above].sync.staleness;
+    for (uint32_t u = 0; u < count; u++)
+        found |= (refusal_set)uses_stored(d, &d->unit[order[u]]) << INNER_STORED;
+    return found | (refusal_set)o->tested << INNER_TESTED |
+           (refusal_set)(o->sync.tightness != HAWSER_BSP && !same) << INNER_SYNC;
+}
+
+static refusal_set refusals_of_parallel(const drawn *d, int parallel)
+{
+    refusal_set found = 0;
     for (uint32_t s = 0; s < d->states; s++)
         for (uint32_t i = 0; i < d->operators; i++)
             for (uint32_t j = 0; j < d->operators; j++)
                 if (i != j && d->operator[i].parent == parallel && d->operator[j].parent == parallel &&
                               uses(d, (int)i, s, false, true))
-                    found |= (uint32_t)uses(d, (int)j, s, false, true) << TWO_UPDATE |
-                             (uint32_t)uses(d, (int)j, s, true, false) << ONE_READS;
+                    found |= (refusal_set)uses(d, (int)j, s, false, true) << TWO_UPDATE |
+                             (refusal_set)uses(d, (int)j, s, true, false) << ONE_READS;
     return found;
 }
 
@@ -749,16 +877,17 @@ static uint32_t slack_of(hawser_sync sync)
     return sync.tightness == HAWSER_BSP ? 0 : sync.tightness == HAWSER_SSP ? sync.staleness : UINT32_MAX;
 }
 
-static uint32_t refusals_of_own_sync(const drawn *d, uint32_t number)
+static refusal_set refusals_of_own_sync(const drawn *d, uint32_t number)
 {
     const drawn_unit *unit = &d->unit[d->operator[number].unit];
-    int loop = phase_of(d, (int)number);
+    int loop = phase_of(d, (int)number), near = loop_around(d, (int)number);
     if (!unit->strict)
         return 0;
     if (d->operator[loop].kind != LOOP)
-        return UINT32_C(1) << SYNC_OUTSIDE;
-    return (uint32_t)uses_stored(d, unit) << SYNC_STORED | (uint32_t)!has_what_to_wait_for(d, unit, loop) << SYNC_IDLE |
-           (uint32_t)(slack_of(unit->sync) > slack_of(d->operator[loop].sync)) << SYNC_LOOSER;
+        return UINT64_C(1) << SYNC_OUTSIDE;
+    return (refusal_set)uses_stored(d, unit) << SYNC_STORED |
+           (refusal_set)!has_what_to_wait_for(d, unit, loop) << SYNC_IDLE |
+           (refusal_set)(slack_of(unit->sync) > slack_of(d->operator[near].sync)) << SYNC_LOOSER;
 }
 
 /* Returns the age that a loop's policy allows a chunk; policies without an order of chunks have none. */
@@ -767,7 +896,7 @@ static uint32_t age_of(hawser_sync sync)
     return sync.tightness == HAWSER_BSP ? 0 : sync.tightness == HAWSER_CENTRIC ? sync.staleness : UINT32_MAX;
 }
 
-static uint32_t refusals_of_ages(const drawn *d)
+static refusal_set refusals_of_ages(const drawn *d)
 {
     for (uint32_t s = 0; s < d->states; s++)
         for (uint32_t i = 0; i < d->operators; i++)
@@ -776,18 +905,19 @@ static uint32_t refusals_of_ages(const drawn *d)
                     d->operator[i].kind == LOOP && d->operator[j].kind == LOOP && is_shipped(d, (int)i) &&
                     is_shipped(d, (int)j) && uses(d, (int)i, s, false, true) && uses(d, (int)j, s, false, true) &&
                     age_of(d->operator[i].sync) != age_of(d->operator[j].sync))
-                    return UINT32_C(1) << TWO_POLICIES;
+                    return UINT64_C(1) << TWO_POLICIES;
     return 0;
 }
 
 /* Returns the set of refusals that a program gives reason for; 0: it must run. */
-static uint32_t refusals_of(const drawn *d, uint32_t nodes)
+static refusal_set refusals_of(const drawn *d, uint32_t nodes)
 {
-    uint32_t found = refusals_of_states(d, nodes) | refusals_of_ages(d);
+    refusal_set found = refusals_of_states(d, nodes) | refusals_of_ages(d);
     for (uint32_t u = 0; u < d->units; u++)
         found |= refusals_of_unit(d, &d->unit[u]);
     for (uint32_t i = 0; i < d->operators; i++)
-        found |= d->operator[i].kind == LOOP       ? refusals_of_loop(d, (int)i)
+        found |= d->operator[i].kind == LOOP       ? refusals_of_loop(d, (int)i) | refusals_of_nest(d, (int)i)
+                 : d->operator[i].kind == BRANCH   ? (refusal_set)(shipped_around(d, (int)i) >= 0) << INNER_BRANCH
                  : d->operator[i].kind == PARALLEL ? refusals_of_parallel(d, (int)i)
                  : d->operator[i].kind == UNIT     ? refusals_of_own_sync(d, i)
                                                    : 0;

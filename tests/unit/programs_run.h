@@ -211,30 +211,43 @@ static hawser_status digest_view(hawser_context *context, const drawn_scene *sce
     return HAWSER_OK;
 }
 
-/* Returns how many updates of a state a block makes in the units before `end`. */
-static uint32_t updates_of(const drawn *d, uint32_t s, uint32_t block, uint32_t end)
+/* Returns how many updates of a state a block makes in these runs of units. */
+static uint32_t updates_of(const drawn *d, uint32_t s, uint32_t block, const drawn_step *steps, uint32_t end)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < d->operators; i++) {
-        const drawn_unit *unit = &d->unit[d->operator[i].unit];
-        if (d->operator[i].kind == UNIT && d->operator[i].unit<end && unit->updates[s])
-            count += !unit->one || block == place_of(d, i);
+    for (uint32_t i = 0; i < end; i++) {
+        const drawn_unit *unit = &d->unit[d->operator[steps[i].operator].unit];
+        count += unit->updates[s] && (!unit->one || block == place_of(d, steps[i].operator));
     }
     return count;
 }
 
+/* Returns by how many clocks a unit may be late: its own sync, or an inner loop's bsp, may allow less than the loop's. */
+static uint64_t slack_of_unit(const drawn *d, uint32_t operator_number)
+{
+    const drawn_unit *unit = &d->unit[d->operator[operator_number].unit];
+    uint64_t slack = unit->strict ? slack_of(unit->sync) : UINT32_MAX;
+    for (int loop = loop_around(d, (int)operator_number); loop >= 0; loop = loop_around(d, loop))
+        slack = slack_of(d->operator[loop].sync) < slack ? slack_of(d->operator[loop].sync) : slack;
+    return slack;
+}
+
 /* Compares the updates that a unit of the loop sees, which entry 0 counts, with what it has to see: all of its own, and of another block those of
- * the units before it in clock t - s and of all clocks before. Fibers run one at a time, so all may write into the program. */
+ * the runs of units before it in clock t - s and of all clocks before. Fibers run one at a time, so all may write into the program. */
 static void check_seen(hawser_context *context, drawn *d, uint32_t number, uint32_t s, double seen)
 {
-    uint64_t clock = hawser_clock(context), slack = slack_of(d->operator[0].sync);
-    if (d->unit[number].strict && slack_of(d->unit[number].sync) < slack)
-        slack = slack_of(d->unit[number].sync);
-    uint64_t late = clock > slack ? clock - slack : 0, least = 0, every = 0;
+    drawn_step steps[STEPS];
+    uint32_t count = steps_below(d, 0, 0, steps, 0), at = 0, turns = 0;
+    for (uint32_t i = 0; i < count; i++)
+        turns += d->operator[steps[i].operator].unit == number;
+    uint64_t run = d->runs[number][hawser_block(context)] - 1, clock = run / turns;
+    while (d->operator[steps[at].operator].unit != number || steps[at].turn != run % turns)
+        at++;
+    uint64_t slack = slack_of_unit(d, steps[at].operator), late = clock > slack ? clock - slack : 0, least = 0, every = 0;
     for (uint32_t b = 0; b < d->blocks; b++) {
-        uint64_t from = b == hawser_block(context) ? clock : late, each = updates_of(d, s, b, d->units);
+        uint64_t from = b == hawser_block(context) ? clock : late, each = updates_of(d, s, b, steps, count);
         bool begun = clock >= slack || b == hawser_block(context);
-        least += from * each + (begun ? updates_of(d, s, b, number) : 0);
+        least += from * each + (begun ? updates_of(d, s, b, steps, at) : 0);
         every = b != hawser_block(context) && each > every ? each : every;
     }
     d->early |= seen < (double)least;
@@ -514,6 +527,8 @@ static hawser_status begin_unit(hawser_context *context, uint32_t number, uint64
     drawn *d = scene->d;
     const drawn_unit *unit = &d->unit[number];
     *hash = hash_of_call(number, hawser_block(context), hawser_clock(context));
+    if (d->counts)
+        d->runs[number][hawser_block(context)]++;
     double digest, reduced[REDUCED_MOST];
     if (unit->data) {
         HAWSER_TRY(digest_view(context, scene, &digest));

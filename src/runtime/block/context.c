@@ -187,16 +187,17 @@ static hawser_status call(hawser_context *context, hawser_unit_function *functio
                   column, state->name);
 }
 
-hawser_status hw_context_run(hw_worker *worker, const hawser_operator *unit, const hawser_state *rebuilds)
+hawser_status hw_context_run(hw_worker *worker, const hw_step *step, const hawser_state *rebuilds)
 {
     uint64_t seed = worker->session->job->settings.seed;
+    const hawser_operator *unit = step != NULL ? step->unit : NULL;
     uint64_t stream = unit != NULL ? unit->number : UINT64_C(0x100000000) + rebuilds->number;
-    uint64_t clock = worker->first_clock + worker->clock;
+    uint64_t clock = worker->first_clock + worker->clock, run = step != NULL ? clock * step->turns + step->turn : clock;
     hawser_context context = {.worker = worker,
                               .unit = unit,
                               .rebuilds = rebuilds,
-                              .clock = clock,
-                              .random = hw_random_at(seed, stream, worker->block, (worker->entry << 40) + clock)};
+                              .clock = step != NULL && step->inner ? step->iteration : clock,
+                              .random = hw_random_at(seed, stream, worker->block, (worker->entry << 40) + run)};
     worker->error = (hawser_error){0};
     hw_stored_begin_unit(worker);
     HAWSER_TRY(fetch_parts(&context));

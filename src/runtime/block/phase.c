@@ -322,17 +322,20 @@ static hawser_status check_guarantee(hw_worker *worker)
 
 static hawser_status run_units(hw_worker *worker)
 {
+    size_t count;
     const hawser_operator *operator= worker->operator;
     hw_session *session = worker->session;
+    const hw_step *steps = hw_plan_steps(session->plan, operator, & count);
     double slow = session->job->slow_block == worker->block ? session->job->slow_factor - 1 : 0;
     double cpu = hw_thread_cpu_seconds();
-    for (const hawser_operator *unit = hw_phase_first(operator); unit != NULL; unit = hw_phase_next(operator, unit)) {
+    for (size_t i = 0; i < count; i++) {
+        const hawser_operator *unit = steps[i].unit;
         bool elsewhere = unit->one && session->plan->placement[unit->number] != worker->block;
-        if (elsewhere || session->plan->stage[unit->number] != worker->stage)
+        if (elsewhere || steps[i].stage != worker->stage)
             continue;
         hw_event *event = &worker->events[unit->number];
         double start = hw_seconds(), waited = worker->mailbox.waited;
-        HAWSER_TRY(hw_context_run(worker, unit, NULL));
+        HAWSER_TRY(hw_context_run(worker, &steps[i], NULL));
         event->count++;
         event->seconds += hw_seconds() - start;
         event->waited += worker->mailbox.waited - waited;
@@ -559,8 +562,9 @@ static void begin(hw_worker *worker, const hw_message *trigger)
 
 static bool has_own_syncs(const hawser_operator *operator)
 {
+    hawser_sync sync;
     for (const hawser_operator *unit = hw_phase_first(operator); unit != NULL; unit = hw_phase_next(operator, unit))
-        if (unit->waits)
+        if (hw_unit_waits(unit, &sync))
             return true;
     return false;
 }

@@ -153,8 +153,8 @@ hawser_status hw_context_visit(hw_worker *worker, hawser_scratch_visit *visit, h
 void hw_life_open(hw_worker *worker, hw_state_part *part);
 void hw_life_begin(hw_worker *worker);
 void hw_life_over(hw_worker *worker);
-/* Runs one unit, or a rebuild if unit is NULL. */
-hawser_status hw_context_run(hw_worker *worker, const hawser_operator *unit, const hawser_state *rebuilds) HAWSER_MUST_USE;
+/* Runs the unit of a step, or a rebuild if step is NULL. */
+hawser_status hw_context_run(hw_worker *worker, const hw_step *step, const hawser_state *rebuilds) HAWSER_MUST_USE;
 
 /* Makes the memory for units that only read an exchanged state: the cache; in debug builds a copy in pages that are mapped read-only, so
  * that a write through it fails where it happens. */

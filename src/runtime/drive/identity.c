@@ -46,8 +46,13 @@ static void write_program(const hw_session *session, FILE *out)
     for (size_t i = 0; i < program->operator_count; i++) {
         const hawser_operator *operator= program->operators[i];
         char sync[HW_SYNC_TEXT];
-        fprintf(out, "operator %zu: kind %d, '%s'%s%s\n", i, (int)operator->kind, operator->name != NULL ? operator->name : "",
+        fprintf(out, "operator %zu: kind %d, '%s'%s%s", i, (int)operator->kind, operator->name != NULL ? operator->name : "",
                 operator->waits ? ", waits as under " : "", operator->waits ? hw_sync_text(operator->sync, sync) : "");
+        const hawser_operator *loop = hw_operator_loop(operator);
+        if (operator->kind == HW_LOOP && loop != NULL) /* blocks run it without the driver */
+            fprintf(out, ", %" PRIu64 " clocks under %s in loop '%s'", operator->until.clocks,
+                    hw_sync_text(operator->sync, sync), loop->name);
+        fprintf(out, "\n");
     }
     for (uint32_t i = 0; i < program->metric_count; i++)
         fprintf(out, "metric '%s'\n", program->metrics[i].name);
