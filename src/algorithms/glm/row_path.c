@@ -1,7 +1,9 @@
 #include "algorithms/glm/row_path.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "algorithms/glm/row_folds.h"
 #include "algorithms/model/labels.h"
@@ -126,8 +128,8 @@ static void write_model(hawser_context *context, const hw_row_path *path, size_t
         share[e * members + member - first] = model[e];
 }
 
-uint64_t hw_row_finish(hawser_context *context, const hw_row_path *path, hw_row_turn *turn, const double *model,
-                       const double fields[HW_ROW_FIELDS], uint64_t ended)
+hw_row_end hw_row_finish(hawser_context *context, const hw_row_path *path, hw_row_turn *turn, const double *model,
+                         const double fields[HW_ROW_FIELDS], hw_row_end ended)
 {
     size_t line = (turn->fold * path->members + turn->member) * HW_ROW_FIELDS, first = 0;
     if (turn->fold == 0 && path->members > 1)
@@ -139,7 +141,7 @@ uint64_t hw_row_finish(hawser_context *context, const hw_row_path *path, hw_row_
             share[line + k - first] = fields[k];
     turn->worst = ended > turn->worst ? ended : turn->worst;
     turn->finished = 1;
-    return hw_row_models_left(path, turn) > 0.0 ? 0 : turn->worst;
+    return hw_row_models_left(path, turn) > 0.0 ? HW_END_GOES_ON : turn->worst;
 }
 
 bool hw_row_go_on(const hw_row_path *path, hw_row_turn *turn, uint64_t iterations)
@@ -153,4 +155,38 @@ bool hw_row_go_on(const hw_row_path *path, hw_row_turn *turn, uint64_t iteration
         turn->fold++;
     }
     return true;
+}
+
+/* ---- the run ---- */
+
+bool hw_row_has_ended(hawser_progress *progress, void *user)
+{
+    (void)user;
+    return hawser_progress_metric(progress, "ended") > HW_END_GOES_ON;
+}
+
+static const char *reason_of(double ended)
+{
+    return ended == HW_END_GAP          ? "gap"
+           : ended == HW_END_ITERATIONS ? "iterations"
+           : ended == HW_END_PRECISION  ? "precision"
+                                        : "end";
+}
+
+hawser_status hw_row_run(hawser_program *program, hawser_job *job, const hawser_training_input *input,
+                         hawser_training *training, hawser_error *error)
+{
+    hawser_observe(job, input->observer, input->observer_user);
+    hawser_status status = hawser_run_program(job, program, &training->run, error);
+    hawser_program_free(program);
+    bool early = status == HAWSER_STOP;
+    if (status != HAWSER_OK && !early)
+        return status;
+    const char *reason = hawser_run_figures(training->run)->stop_reason;
+    if (isnan(hawser_result_metric(training->run, "objective")))
+        return hawser_fail(error, HAWSER_STOP, "the training ended before its first iteration; no model is kept");
+    training->interrupted = early && strcmp(reason, "signal") == 0;
+    snprintf(training->stop_reason, sizeof training->stop_reason, "%s",
+             early ? reason : reason_of(hawser_result_metric(training->run, "ended")));
+    return HAWSER_OK;
 }

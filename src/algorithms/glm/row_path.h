@@ -21,13 +21,21 @@ typedef struct hw_row_path {
     size_t outputs;
 } hw_row_path;
 
+/* Why the training of a model has ended: the metric "ended". Of several models, the largest is reported. */
+typedef enum hw_row_end {
+    HW_END_GOES_ON = 0,
+    HW_END_GAP,
+    HW_END_ITERATIONS,
+    HW_END_PRECISION /* no smaller objective was found */
+} hw_row_end;
+
 /* Where the training is. Numbers only, the same on all blocks. */
 typedef struct hw_row_turn {
     uint64_t fold;     /* the fold that is held out, from 1 on; 0: none */
     uint64_t member;   /* of the path */
     uint64_t finished; /* 1: this model is, and the next one has not begun */
     uint64_t before;   /* iterations of the models before */
-    uint64_t worst;    /* the end that weighs most, of the finished models */
+    hw_row_end worst;  /* the end that weighs most, of the finished models */
 } hw_row_turn;
 
 enum {
@@ -68,11 +76,16 @@ static inline const double *hw_row_class_weights(const hw_row_path *path, const 
 }
 /* Returns how many models are not finished. */
 double hw_row_models_left(const hw_row_path *path, const hw_row_turn *turn);
-/* Notes that a model is finished, and writes the block's shares of it. `ended` is its end; returns 0 if another model follows, else the end that weighs
- * most. */
-uint64_t hw_row_finish(hawser_context *context, const hw_row_path *path, hw_row_turn *turn, const double *model,
-                       const double fields[HW_ROW_FIELDS], uint64_t ended);
+/* Notes that a model is finished, and writes the block's shares of it. Returns HW_END_GOES_ON if another model follows, else the end that weighs most. */
+hw_row_end hw_row_finish(hawser_context *context, const hw_row_path *path, hw_row_turn *turn, const double *model,
+                         const double fields[HW_ROW_FIELDS], hw_row_end ended);
 /* Goes on to the next model if the last one, of so many iterations, is finished. Returns whether it was. */
 bool hw_row_go_on(const hw_row_path *path, hw_row_turn *turn, uint64_t iterations);
+
+/* The `test` of hawser_until: whether the metric "ended" names an end. */
+bool hw_row_has_ended(hawser_progress *progress, void *user);
+/* Runs the program of a training and frees it. Fills training->run, ->interrupted and ->stop_reason; fails if not even one iteration ended. */
+hawser_status hw_row_run(hawser_program *program, hawser_job *job, const hawser_training_input *input,
+                         hawser_training *training, hawser_error *error) HAWSER_MUST_USE;
 
 #endif

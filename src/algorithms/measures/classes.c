@@ -95,6 +95,20 @@ static size_t predicted_class(const hw_classes *classes, size_t row)
     return best;
 }
 
+hawser_status hw_classes_new(hw_classes *c, hawser_error *error)
+{
+    c->target = calloc(c->rows + 1, sizeof *c->target);
+    c->ranked = calloc(c->rows + 1, sizeof *c->ranked);
+    return c->target != NULL && c->ranked != NULL ? HAWSER_OK
+                                                  : hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu rows", c->rows);
+}
+
+void hw_classes_free(hw_classes *c)
+{
+    free(c->target);
+    free(c->ranked);
+}
+
 hawser_status hw_classes_check(const hw_classes *classes, double *total, hawser_error *error)
 {
     HAWSER_TRY(hw_measure_total(classes->rows, classes->weights, total, error));

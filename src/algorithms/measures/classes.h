@@ -45,13 +45,17 @@ typedef struct hw_classes {
     double threshold; /* the higher label is predicted if its probability is above this */
     /* There are no probabilities: a margin above 0, or the largest margin, predicts its label. `probabilities` are margins then. */
     bool margins_only;
-    /* More classes: the label of each row, its probability of each class, and memory for one element per row. */
-    const double *target, *probabilities;
+    /* More classes: each row's probability of each class, its label, and memory for one element per row. */
+    const double *probabilities;
+    double *target;
     hw_ranked *ranked;
     double log_loss;
     double objective; /* NaN: unknown, since the training did not certify the model */
 } hw_classes;
 
+/* Allocates `target` and `ranked`. The caller calls hw_classes_free, also after a failure. */
+hawser_status hw_classes_new(hw_classes *classes, hawser_error *error) HAWSER_MUST_USE;
+void hw_classes_free(hw_classes *classes);
 /* Checks target, weights and margins or probabilities, and that each label is one of the model's. Stores the rows' total weight. */
 hawser_status hw_classes_check(const hw_classes *classes, double *total, hawser_error *error) HAWSER_MUST_USE;
 /* Appends all measures. The check has succeeded. */

@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-hawser_status hw_classed_of(const hawser_model *model, hw_classed *m, hawser_error *error)
+#include "algorithms/model/largest.h"
+
+hawser_status hw_classed_of(const hawser_model *model, bool pairs, hw_classed *m, hawser_error *error)
 {
     hawser_type types[3] = {HAWSER_F64, HAWSER_F64, HAWSER_F64};
     size_t dims[2] = {0}, of_intercepts[2] = {0}, of_labels[2] = {0};
@@ -16,7 +18,7 @@ hawser_status hw_classed_of(const hawser_model *model, hw_classed *m, hawser_err
     m->classes = m->labels != NULL ? of_labels[0] : 0;
     bool fits = m->coefficients != NULL && m->intercepts != NULL && m->problems > 0 && of_intercepts[0] == m->problems &&
                 m->columns > 0 && columns != NULL && strtoull(columns, NULL, 10) == m->columns &&
-                (m->labels == NULL || m->classes >= 2);
+                (m->labels == NULL || m->classes >= 2) && m->problems == (pairs && m->classes <= 2 ? 1 : m->classes);
     for (size_t k = 0; k < 3; k++)
         fits = fits && types[k] == HAWSER_F64;
     for (size_t c = 1; fits && c < m->classes; c++)
@@ -25,6 +27,76 @@ hawser_status hw_classed_of(const hawser_model *model, hw_classed *m, hawser_err
                 : hawser_fail(error, HAWSER_BAD_INPUT,
                               "the model has no coefficients for its classes and columns; was it written by Hawser?");
 }
+
+hawser_status hw_classed_from(hw_classed *m, const double *numbers, double **memory, hawser_error *error)
+{
+    size_t k = m->problems, d = m->columns;
+    double *coefficients = *memory = calloc(k * d + 1, sizeof *coefficients);
+    if (coefficients == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu models of %zu columns", k, d);
+    for (size_t e = 0; e < k * d; e++)
+        coefficients[e % k * d + e / k] = numbers[e];
+    m->coefficients = coefficients;
+    m->intercepts = numbers + k * d;
+    return HAWSER_OK;
+}
+
+static hawser_status store(const hw_classed *m, hawser_model *model, hawser_error *error)
+{
+    size_t k = m->problems;
+    HAWSER_TRY(
+        hawser_model_tensor(model, "coefficients", HAWSER_F64, (const size_t[2]){k, m->columns}, m->coefficients, error));
+    HAWSER_TRY(hawser_model_tensor(model, "intercepts", HAWSER_F64, (const size_t[2]){k, 0}, m->intercepts, error));
+    if (m->classes == 0)
+        return HAWSER_OK;
+    return hawser_model_tensor(model, "labels", HAWSER_F64, (const size_t[2]){m->classes, 0}, m->labels, error);
+}
+
+hawser_status hw_classed_store(const hw_classed *sizes, const double *numbers, hawser_model *model, hawser_error *error)
+{
+    hw_classed m = *sizes;
+    double *memory = NULL;
+    hawser_status status = hw_classed_from(&m, numbers, &memory, error);
+    if (status == HAWSER_OK)
+        status = store(&m, model, error);
+    free(memory);
+    return status;
+}
+
+/* ---- the printed coefficients ---- */
+
+static void print_class(const hw_classed *m, const hawser_schema *schema, size_t problem, const char *rest, FILE *out)
+{
+    size_t count = 0;
+    const char *const *words = schema != NULL ? hawser_schema_target(schema, &count) : NULL;
+    double label = m->labels[problem];
+    if (words != NULL && label >= 0.0 && label < (double)count)
+        fprintf(out, "class %s%s:\n", words[(size_t)label], rest);
+    else
+        fprintf(out, "class %.10g%s:\n", label, rest);
+}
+
+hawser_status hw_classed_print(const hw_classed *m, const hawser_model *model, const char *rest, uint64_t most, FILE *out,
+                               hawser_error *error)
+{
+    const char *indent = m->problems > 1 ? "  " : "";
+    hawser_schema *schema = NULL;
+    HAWSER_TRY(hawser_model_schema(model, &schema, error));
+    hw_column_value *space = calloc(m->columns, sizeof *space);
+    for (size_t p = 0; space != NULL && p < m->problems; p++) {
+        if (m->problems > 1)
+            print_class(m, schema, p, rest, out);
+        fprintf(out, "%s%-30s %.10g\n", indent, "(intercept)", m->intercepts[p]);
+        hw_print_largest(model, schema, m->coefficients + p * m->columns, m->columns, most, indent, space, out);
+    }
+    hawser_schema_free(schema);
+    if (space == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu columns", m->columns);
+    free(space);
+    return HAWSER_OK;
+}
+
+/* ---- the start of a training ---- */
 
 hawser_status hw_classed_start(const hw_classed *m, const double *labels, size_t classes, size_t columns, bool intercept,
                                double **given, hawser_error *error)

@@ -10,8 +10,18 @@ typedef struct hw_classed {
     const double *labels;                    /* of the classes, ascending; NULL: a regression */
     size_t problems, columns, classes;
 } hw_classed;
-/* Reads and checks them. The caller checks that there are as many problems as its classes need. */
-hawser_status hw_classed_of(const hawser_model *model, hw_classed *classed, hawser_error *error) HAWSER_MUST_USE;
+/* Reads and checks them: a column per class, or with `pairs` a single one for two classes or a regression. */
+hawser_status hw_classed_of(const hawser_model *model, bool pairs, hw_classed *classed, hawser_error *error) HAWSER_MUST_USE;
+/* Sets coefficients and intercepts, of which the sizes are given, from numbers by column, the intercepts last: (columns + 1) x problems. The caller frees
+ * *memory. */
+hawser_status hw_classed_from(hw_classed *classed, const double *numbers, double **memory,
+                              hawser_error *error) HAWSER_MUST_USE;
+/* Adds such numbers, and the labels, to a model file. */
+hawser_status hw_classed_store(const hw_classed *sizes, const double *numbers, hawser_model *model,
+                               hawser_error *error) HAWSER_MUST_USE;
+/* Prints the largest coefficients of each column, below a line with its class and `rest`; of a single column without that line. */
+hawser_status hw_classed_print(const hw_classed *classed, const hawser_model *model, const char *rest, uint64_t most,
+                               FILE *out, hawser_error *error) HAWSER_MUST_USE;
 
 /* Stores the numbers of the model of --init by column, the intercepts last (zeros without `intercept`): (columns + 1) x problems numbers, which the
  * caller frees. The model must have these columns and classes. */

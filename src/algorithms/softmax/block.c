@@ -8,7 +8,7 @@
 uint64_t hw_softmax_block_bytes(const hw_softmax *softmax, uint64_t rows)
 {
     uint64_t k = softmax->classes;
-    return rows * (8 * k + 4) + (uint64_t)softmax->width * 8 * 10 + softmax->X->cols * 16 + 16 * HW_SOFTMAX_TILE * k;
+    return rows * (8 * k + 4) + (uint64_t)softmax->width * 8 * 10 + softmax->X->cols * 16 + 16 * HW_ROW_TILE * k;
 }
 
 static hawser_status new_memory(hw_softmax_block *b, hawser_error *error)
@@ -23,7 +23,7 @@ static hawser_status new_memory(hw_softmax_block *b, hawser_error *error)
     b->squares = calloc(d + 1, sizeof *b->squares);
     b->classes = calloc(n + 1, sizeof *b->classes);
     b->probabilities = malloc((n * k + 1) * sizeof *b->probabilities);
-    b->tile = calloc(HW_SOFTMAX_TILE * k, sizeof *b->tile);
+    b->tile = calloc(HW_ROW_TILE * k, sizeof *b->tile);
     b->rank = calloc(k, sizeof *b->rank);
     if (!all || b->scale == NULL || b->squares == NULL || b->classes == NULL || b->probabilities == NULL ||
         b->tile == NULL || b->rank == NULL)

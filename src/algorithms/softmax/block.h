@@ -2,9 +2,8 @@
 #ifndef HW_ALGORITHMS_SOFTMAX_BLOCK_H
 #define HW_ALGORITHMS_SOFTMAX_BLOCK_H
 
+#include "algorithms/glm/row_tiles.h"
 #include "algorithms/softmax/problem.h"
-
-enum { HW_SOFTMAX_TILE = 128 }; /* rows that are multiplied at a time */
 
 /* What a block remembers; the same on all blocks. */
 typedef struct hw_softmax_memory {
@@ -38,7 +37,7 @@ typedef struct hw_softmax_block {
     bool fresh;            /* the probabilities are those of W */
     uint32_t *classes;     /* of the rows; UINT32_MAX: the example weight is 0 */
     double *probabilities; /* rows x classes */
-    double *tile, *rank;   /* HW_SOFTMAX_TILE x classes each */
+    double *tile, *rank;   /* HW_ROW_TILE x classes each */
     double *reduced;       /* width + 2 */
     double *slopes, *step, *trial, *residual, *direction, *conditioned;
 } hw_softmax_block;

@@ -11,20 +11,12 @@
 static hawser_status validate(const hw_softmax *s, const hw_row_result *result, const hawser_dataset *data, double *loss,
                               double *accuracy, hawser_error *error)
 {
-    size_t k = s->classes, d = s->X->cols;
-    double *columns = calloc(k * d + 1, sizeof *columns);
-    if (columns == NULL)
-        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu classes of %zu columns", k, d);
-    for (size_t e = 0; e < k * d; e++)
-        columns[e % k * d + e / k] = result->model[e];
-    hw_classed f = {.coefficients = columns,
-                    .intercepts = result->model + k * d,
-                    .labels = s->labels,
-                    .problems = k,
-                    .columns = d,
-                    .classes = k};
-    hawser_status status = hw_softmax_validate(&f, data, loss, accuracy, error);
-    free(columns);
+    hw_classed f = hw_softmax_sizes(s);
+    double *memory = NULL;
+    hawser_status status = hw_classed_from(&f, result->model, &memory, error);
+    if (status == HAWSER_OK)
+        status = hw_softmax_validate(&f, data, loss, accuracy, error);
+    free(memory);
     return status;
 }
 

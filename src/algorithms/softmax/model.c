@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "algorithms/glm/class_weights.h"
 #include "algorithms/glm/member.h"
@@ -28,20 +27,10 @@ static hawser_status put_facts(const hw_softmax_result *result, const hawser_tra
 static hawser_status fill(const hw_softmax *softmax, const hw_softmax_result *result, const hawser_training_input *input,
                           hawser_model *model, hawser_error *error)
 {
-    size_t k = softmax->classes, d = softmax->X->cols;
+    hw_classed sizes = hw_softmax_sizes(softmax);
     HAWSER_TRY(put_facts(result, input, model, error));
     HAWSER_TRY(hw_class_weights_fact(&softmax->path, model, error));
-    double *values = calloc(k * d + 1, sizeof *values);
-    if (values == NULL)
-        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu classes of %zu columns", k, d);
-    for (size_t j = 0; j < d; j++)
-        for (size_t c = 0; c < k; c++)
-            values[c * d + j] = result->model[j * k + c];
-    hawser_status status = hawser_model_tensor(model, "coefficients", HAWSER_F64, (const size_t[2]){k, d}, values, error);
-    free(values);
-    HAWSER_TRY(status);
-    HAWSER_TRY(hawser_model_tensor(model, "intercepts", HAWSER_F64, (const size_t[2]){k, 0}, result->model + d * k, error));
-    return hawser_model_tensor(model, "labels", HAWSER_F64, (const size_t[2]){k, 0}, softmax->labels, error);
+    return hw_classed_store(&sizes, result->model, model, error);
 }
 
 hawser_status hw_softmax_model_make(const hw_softmax *softmax, const hw_softmax_result *result,
@@ -67,7 +56,7 @@ size_t hw_softmax_classes(const hawser_model *model)
 double hw_softmax_class(const hawser_model *model, size_t place)
 {
     hw_classed f;
-    return hw_softmax_fitted_of(model, &f, NULL) == HAWSER_OK && place < f.classes ? f.labels[place] : NAN;
+    return hw_classed_of(model, false, &f, NULL) == HAWSER_OK && place < f.classes ? f.labels[place] : NAN;
 }
 
 static hawser_status link(const hw_classed *f, const hawser_dataset *data, double *values, hawser_error *error)
@@ -84,7 +73,7 @@ static hawser_status link(const hw_classed *f, const hawser_dataset *data, doubl
 hawser_status hw_softmax_link(const hawser_model *model, const hawser_dataset *data, double *values, hawser_error *error)
 {
     hw_classed f;
-    HAWSER_TRY(hw_softmax_fitted_of(model, &f, error));
+    HAWSER_TRY(hw_classed_of(model, false, &f, error));
     return link(&f, data, values, error);
 }
 
@@ -135,7 +124,7 @@ hawser_status hw_softmax_predict(const hawser_model *model, const hawser_dataset
 {
     hw_classed f;
     double *values = NULL;
-    HAWSER_TRY(hw_softmax_fitted_of(model, &f, error));
+    HAWSER_TRY(hw_classed_of(model, false, &f, error));
     hawser_status status = new_link(&f, data, &values, error);
     for (size_t i = 0; status == HAWSER_OK && i < hawser_dataset_matrix(data)->rows; i++)
         predictions[i] = f.labels[place_of_most(values + i * f.classes, f.classes)];

@@ -2,7 +2,7 @@
 #ifndef HW_ALGORITHMS_SOFTMAX_MODEL_H
 #define HW_ALGORITHMS_SOFTMAX_MODEL_H
 
-#include "algorithms/softmax/fitted.h"
+#include "algorithms/model/classed.h"
 #include "algorithms/softmax/problem.h"
 
 /* The result of a training. */

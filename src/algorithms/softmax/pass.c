@@ -2,46 +2,9 @@
 
 #include <string.h>
 
+#include "algorithms/glm/row_tiles.h"
 #include "algorithms/newton/exponential.h"
 #include "algorithms/newton/row_squares.h"
-#include "hawser/row_kernels.h"
-
-/* Some consecutive rows. */
-typedef struct tile {
-    hawser_matrix X;
-    size_t begin, count;
-} tile;
-
-static bool next_tile(const hw_softmax_block *b, tile *t)
-{
-    t->begin += t->count;
-    t->count = b->X.rows - t->begin < HW_SOFTMAX_TILE ? b->X.rows - t->begin : HW_SOFTMAX_TILE;
-    if (t->count > 0)
-        t->X = hawser_matrix_rows(&b->X, t->begin, t->begin + t->count);
-    return t->count > 0;
-}
-
-/* Stores the rows' linear predictors by a model in `out`, by row. */
-static void multiply(const hw_softmax_block *b, const tile *t, const double *model, double *out)
-{
-    size_t k = b->softmax->classes;
-    const double *intercepts = model + b->X.cols * k;
-    hawser_multiply_block(&t->X, model, k, k, out, k);
-    for (size_t i = 0; i < t->count; i++)
-        for (size_t c = 0; c < k; c++)
-            out[i * k + c] += intercepts[c];
-}
-
-/* Adds X^T R to the gradient in block->reduced, and the column sums of R to its last row. */
-static void accumulate(hw_softmax_block *b, const tile *t, const double *R)
-{
-    size_t k = b->softmax->classes;
-    double *last = b->reduced + b->X.cols * k;
-    hawser_accumulate_block(&t->X, R, k, k, b->reduced, k);
-    for (size_t i = 0; i < t->count; i++)
-        for (size_t c = 0; c < k; c++)
-            last[c] += R[i * k + c];
-}
 
 /* Replaces the linear predictors z of a row by probabilities. Returns log(sum exp(z)), and stores its difference to the mean of z under these
  * probabilities, which is their entropy. */
@@ -68,8 +31,8 @@ void hw_softmax_look(hw_softmax_block *b, const double *model)
     size_t k = b->softmax->classes;
     double loss = 0.0, entropies = 0.0, entropy;
     memset(b->reduced, 0, (b->softmax->width + 2) * sizeof *b->reduced);
-    for (tile t = {0}; next_tile(b, &t);) {
-        multiply(b, &t, model, b->tile);
+    for (hw_row_tile t = {0}; hw_row_next_tile(&b->X, &t);) {
+        hw_row_tile_multiply(&t, model, k, b->tile);
         for (size_t i = 0; i < t.count; i++) {
             double *z = b->tile + i * k, *p = b->probabilities + (t.begin + i) * k;
             uint32_t own = hw_softmax_own(b, t.begin + i);
@@ -83,7 +46,7 @@ void hw_softmax_look(hw_softmax_block *b, const double *model)
             loss += weight * (all - at);
             entropies += weight * entropy;
         }
-        accumulate(b, &t, b->tile);
+        hw_row_tile_accumulate(&t, b->tile, k, b->reduced);
     }
     b->reduced[b->softmax->width] = loss;
     b->reduced[b->softmax->width + 1] = entropies;
@@ -93,8 +56,8 @@ void hw_softmax_refresh(hw_softmax_block *b)
 {
     size_t k = b->softmax->classes;
     double ignored;
-    for (tile t = {0}; next_tile(b, &t);) {
-        multiply(b, &t, b->W, b->tile);
+    for (hw_row_tile t = {0}; hw_row_next_tile(&b->X, &t);) {
+        hw_row_tile_multiply(&t, b->W, k, b->tile);
         for (size_t i = 0; i < t.count; i++)
             (void)to_probabilities(k, b->tile + i * k, b->probabilities + (t.begin + i) * k, &ignored);
     }
@@ -105,8 +68,8 @@ void hw_softmax_bend(hw_softmax_block *b, const double *direction)
 {
     size_t k = b->softmax->classes;
     memset(b->reduced, 0, b->softmax->width * sizeof *b->reduced);
-    for (tile t = {0}; next_tile(b, &t);) {
-        multiply(b, &t, direction, b->tile);
+    for (hw_row_tile t = {0}; hw_row_next_tile(&b->X, &t);) {
+        hw_row_tile_multiply(&t, direction, k, b->tile);
         for (size_t i = 0; i < t.count; i++) {
             double *u = b->tile + i * k, mean = 0.0;
             const double *p = b->probabilities + (t.begin + i) * k;
@@ -116,7 +79,7 @@ void hw_softmax_bend(hw_softmax_block *b, const double *direction)
             for (size_t c = 0; c < k; c++)
                 u[c] = weight * p[c] * (u[c] - mean);
         }
-        accumulate(b, &t, b->tile);
+        hw_row_tile_accumulate(&t, b->tile, k, b->reduced);
     }
 }
 
@@ -124,12 +87,12 @@ void hw_softmax_class_sums(hw_softmax_block *b)
 {
     size_t k = b->softmax->classes;
     memset(b->reduced, 0, b->softmax->width * sizeof *b->reduced);
-    for (tile t = {0}; next_tile(b, &t);) {
+    for (hw_row_tile t = {0}; hw_row_next_tile(&b->X, &t);) {
         memset(b->tile, 0, t.count * k * sizeof *b->tile);
         for (size_t i = 0; i < t.count; i++)
             if (hw_softmax_own(b, t.begin + i) != UINT32_MAX)
                 b->tile[i * k + b->classes[t.begin + i]] = hw_softmax_weight(b, t.begin + i) / b->memory.total;
-        accumulate(b, &t, b->tile);
+        hw_row_tile_accumulate(&t, b->tile, k, b->reduced);
     }
 }
 
@@ -156,8 +119,8 @@ void hw_softmax_held_out(hw_softmax_block *b, double sums[2])
     bool wrong = strcmp(b->softmax->path.choice.metric, "accuracy") == 0;
     double ignored;
     sums[0] = sums[1] = 0.0;
-    for (tile t = {0}; next_tile(b, &t);) {
-        multiply(b, &t, b->W, b->tile);
+    for (hw_row_tile t = {0}; hw_row_next_tile(&b->X, &t);) {
+        hw_row_tile_multiply(&t, b->W, k, b->tile);
         for (size_t i = 0; i < t.count; i++) {
             size_t row = t.begin + i;
             const double *z = b->tile + i * k;

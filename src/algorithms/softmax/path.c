@@ -96,7 +96,7 @@ static hawser_status measure_held_out(hawser_context *context, hw_softmax_block 
     return HAWSER_OK;
 }
 
-hawser_status hw_softmax_end_member(hawser_context *context, hw_softmax_block *b, hw_softmax_end *ended)
+hawser_status hw_softmax_end_member(hawser_context *context, hw_softmax_block *b, hw_row_end *ended)
 {
     double fields[HW_ROW_FIELDS] = {[HW_ROW_DONE] = 1.0,
                                     [HW_ROW_PARAMETER] = b->memory.lambda,
@@ -108,7 +108,7 @@ hawser_status hw_softmax_end_member(hawser_context *context, hw_softmax_block *b
     memcpy(b->trial, b->W, b->softmax->width * sizeof *b->W);
     for (size_t e = b->X.cols * b->softmax->classes; e < b->softmax->width; e++)
         b->trial[e] -= level;
-    *ended = (hw_softmax_end)hw_row_finish(context, &b->softmax->path, &b->memory.turn, b->trial, fields, *ended);
+    *ended = hw_row_finish(context, &b->softmax->path, &b->memory.turn, b->trial, fields, *ended);
     return HAWSER_OK;
 }
 

@@ -4,20 +4,12 @@
 
 #include "algorithms/softmax/block.h"
 
-/* Why the training has ended: the metric "ended", 0 while it goes on, and what is reported of several models is the largest. */
-typedef enum hw_softmax_end {
-    HW_SOFTMAX_GOES_ON = 0,
-    HW_SOFTMAX_GAP,
-    HW_SOFTMAX_ITERATIONS,
-    HW_SOFTMAX_PRECISION /* no smaller objective was found */
-} hw_softmax_end;
-
 /* Begins a fold with its first lambda: measures its rows, makes the first model and looks at it. */
 hawser_status hw_softmax_begin_fold(hawser_context *context, hw_softmax_block *block) HAWSER_MUST_USE;
 /* Goes on to the next model if the last one is finished. */
 hawser_status hw_softmax_next_member(hawser_context *context, hw_softmax_block *block) HAWSER_MUST_USE;
 /* Finishes a model: writes the block's shares of it. *ended becomes GOES_ON if another model follows, else the end that weighs most. */
-hawser_status hw_softmax_end_member(hawser_context *context, hw_softmax_block *block, hw_softmax_end *ended) HAWSER_MUST_USE;
+hawser_status hw_softmax_end_member(hawser_context *context, hw_softmax_block *block, hw_row_end *ended) HAWSER_MUST_USE;
 /* Returns the part of W that the penalty and the data leave open: the mean of the intercepts. */
 double hw_softmax_level(const hw_softmax_block *block);
 /* Returns the gap relative to the objective without coefficients. */

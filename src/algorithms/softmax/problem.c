@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "algorithms/glm/class_weights.h"
+#include "algorithms/model/classed.h"
 #include "algorithms/model/exact.h"
 #include "algorithms/model/labels.h"
-#include "algorithms/softmax/fitted.h"
 
 static double number_or_nan(const hawser_options *options, const char *key)
 {
@@ -34,7 +34,7 @@ static hawser_status find_classes(hw_softmax *softmax, hawser_job *job, hawser_e
 static hawser_status start_from(hw_softmax *softmax, const hawser_model *model, hawser_error *error)
 {
     hw_classed f;
-    HAWSER_TRY(hw_softmax_fitted_of(model, &f, error));
+    HAWSER_TRY(hw_classed_of(model, false, &f, error));
     return hw_classed_start(&f, softmax->labels, softmax->classes, softmax->X->cols, softmax->intercept, &softmax->given,
                             error);
 }
@@ -63,6 +63,11 @@ hawser_status hw_softmax_new(hw_softmax *softmax, hawser_job *job, const hawser_
     softmax->path.width = softmax->width;
     softmax->path.outputs = softmax->classes;
     return input->init == NULL ? HAWSER_OK : start_from(softmax, input->init, error);
+}
+
+hw_classed hw_softmax_sizes(const hw_softmax *s)
+{
+    return (hw_classed){.labels = s->labels, .problems = s->classes, .columns = s->X->cols, .classes = s->classes};
 }
 
 void hw_softmax_free(hw_softmax *softmax)

@@ -8,6 +8,7 @@
 #define HW_ALGORITHMS_SOFTMAX_PROBLEM_H
 
 #include "algorithms/glm/row_path.h"
+#include "algorithms/model/classed.h"
 
 enum { HW_SOFTMAX_CLASSES = 1000 }; /* the most classes */
 
@@ -31,6 +32,8 @@ typedef struct hw_softmax {
  * a failure. */
 hawser_status hw_softmax_new(hw_softmax *softmax, hawser_job *job, const hawser_training_input *input,
                              hawser_error *error) HAWSER_MUST_USE;
+/* Returns the sizes and labels of its models. */
+hw_classed hw_softmax_sizes(const hw_softmax *softmax);
 void hw_softmax_free(hw_softmax *softmax);
 
 #endif

@@ -4,9 +4,7 @@
  * Rows are split over the blocks. Gradients and products with the second derivative are added up over all blocks in canonical order, so that every
  * block computes the same step. Each block writes its share of the state "model".
  */
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "algorithms/glm/member.h"
@@ -19,12 +17,6 @@
 #include "algorithms/softmax/options.h"
 #include "algorithms/softmax/path.h"
 #include "algorithms/softmax/units.h"
-
-static bool has_ended(hawser_progress *progress, void *user)
-{
-    (void)user;
-    return hawser_progress_metric(progress, "ended") > 0.0;
-}
 
 static hawser_operator *reducing(hawser_operator *unit, const hw_softmax *softmax)
 {
@@ -50,7 +42,7 @@ static hawser_program *build(hw_softmax *softmax)
     hawser_state *table, *path;
     hw_row_path_states(p, &softmax->path, &table, &path);
     reducing(hawser_unit(root, "prepare", hw_softmax_prepare, HAWSER_READS(X), HAWSER_UPDATES(model)), softmax);
-    hawser_operator *loop = hawser_loop(root, "iterations", (hawser_until){.test = has_ended}, hawser_bsp());
+    hawser_operator *loop = hawser_loop(root, "iterations", (hawser_until){.test = hw_row_has_ended}, hawser_bsp());
     reducing(hawser_unit(loop, "step", hw_softmax_step, HAWSER_READS(X), HAWSER_UPDATES(model, table, path)), softmax);
     return p;
 }
@@ -70,30 +62,10 @@ static hawser_status plan(const hawser_algorithm *algorithm, hawser_job *job, co
     return status;
 }
 
-static const char *reason_of(double ended)
-{
-    return ended == HW_SOFTMAX_GAP          ? "gap"
-           : ended == HW_SOFTMAX_ITERATIONS ? "iterations"
-           : ended == HW_SOFTMAX_PRECISION  ? "precision"
-                                            : "end";
-}
-
 static hawser_status run(hw_softmax *softmax, hawser_job *job, const hawser_training_input *input, hawser_training *training,
                          hawser_error *error)
 {
-    hawser_program *program = build(softmax);
-    hawser_observe(job, input->observer, input->observer_user);
-    hawser_status status = hawser_run_program(job, program, &training->run, error);
-    hawser_program_free(program);
-    bool early = status == HAWSER_STOP;
-    if (status != HAWSER_OK && !early)
-        return status;
-    const char *reason = hawser_run_figures(training->run)->stop_reason;
-    if (isnan(hawser_result_metric(training->run, "objective")))
-        return hawser_fail(error, HAWSER_STOP, "the training ended before its first step; no model is kept");
-    training->interrupted = early && strcmp(reason, "signal") == 0;
-    snprintf(training->stop_reason, sizeof training->stop_reason, "%s",
-             early ? reason : reason_of(hawser_result_metric(training->run, "ended")));
+    HAWSER_TRY(hw_row_run(build(softmax), job, input, training, error));
     return hawser_job_leads(job) ? hw_softmax_finish(softmax, input, training, error) : HAWSER_OK;
 }
 

@@ -17,7 +17,7 @@ static void write_share(hawser_context *context, hw_softmax_block *b)
         share[e] = b->W[first + e] - (first + e >= last ? level : 0.0);
 }
 
-static hawser_status report(hawser_context *context, const hw_softmax_block *b, hw_softmax_end ended)
+static hawser_status report(hawser_context *context, const hw_softmax_block *b, hw_row_end ended)
 {
     const hw_softmax_memory *memory = &b->memory;
     double nonzero = 0.0;
@@ -53,7 +53,7 @@ hawser_status hw_softmax_prepare(hawser_context *context)
     HAWSER_TRY(hw_row_path_check(context, &b->softmax->path, b->softmax->data, b->softmax->labels, b->softmax->classes));
     HAWSER_TRY(hw_softmax_begin_fold(context, b));
     write_share(context, b);
-    return report(context, b, HW_SOFTMAX_GOES_ON);
+    return report(context, b, HW_END_GOES_ON);
 }
 
 hawser_status hw_softmax_step(hawser_context *context)
@@ -69,11 +69,11 @@ hawser_status hw_softmax_step(hawser_context *context)
     if (moved)
         b->memory.bound = fmax(b->memory.bound, hw_softmax_bound(b));
     write_share(context, b);
-    hw_softmax_end ended = is_certified(b)                                 ? HW_SOFTMAX_GAP
-                           : !moved && !hawser_stopping(context)           ? HW_SOFTMAX_PRECISION
-                           : b->memory.iteration >= b->softmax->iterations ? HW_SOFTMAX_ITERATIONS
-                                                                           : HW_SOFTMAX_GOES_ON;
-    if (ended != HW_SOFTMAX_GOES_ON)
+    hw_row_end ended = is_certified(b)                                 ? HW_END_GAP
+                       : !moved && !hawser_stopping(context)           ? HW_END_PRECISION
+                       : b->memory.iteration >= b->softmax->iterations ? HW_END_ITERATIONS
+                                                                       : HW_END_GOES_ON;
+    if (ended != HW_END_GOES_ON)
         HAWSER_TRY(hw_softmax_end_member(context, b, &ended));
     return report(context, b, ended);
 }

@@ -9,7 +9,7 @@ uint64_t hw_svm_block_bytes(const hw_svm *svm, uint64_t rows)
     uint64_t width = svm->X->cols + 1, problems = svm->problems;
     if (svm->primal)
         return rows * 8 * ((svm->squared ? 2 : 3) * problems + 1) +
-               8 * (problems * (10 * width + 2 * HW_SVM_TILE + 5) + width) +
+               8 * (problems * (10 * width + 2 * HW_ROW_TILE + 5) + width) +
                problems * (sizeof(hw_svm_memory) + sizeof(hw_svm_line) + 16);
     return rows * 8 * (problems + 4) + width * 8 * (3 * problems + 1) + problems * sizeof(hw_svm_memory);
 }
@@ -47,7 +47,7 @@ static bool new_primal(hw_svm_block *b)
     q->margins = calloc(n * k + 1, sizeof *q->margins);
     q->moves = q->bends = calloc(n * k + 1, sizeof *q->moves);
     q->centres = b->svm->squared ? NULL : calloc(n * k + 1, sizeof *q->centres);
-    q->tile = calloc(2 * HW_SVM_TILE * k, sizeof *q->tile);
+    q->tile = calloc(2 * HW_ROW_TILE * k, sizeof *q->tile);
     q->reduced = calloc(hw_svm_primal_reduces(b->svm), sizeof *q->reduced);
     q->lines = calloc(k, sizeof *q->lines);
     q->open = calloc(k, sizeof *q->open);

@@ -2,6 +2,7 @@
 #ifndef HW_ALGORITHMS_SVM_BLOCK_H
 #define HW_ALGORITHMS_SVM_BLOCK_H
 
+#include "algorithms/glm/row_tiles.h"
 #include "algorithms/svm/problem.h"
 
 /* What a block remembers of one problem; the same on all blocks. */
@@ -17,10 +18,7 @@ typedef struct hw_svm_memory {
     bool stuck;       /* primal: no smaller gap was found */
 } hw_svm_memory;
 
-enum {
-    HW_SVM_TILE = 128,      /* rows that are multiplied at a time */
-    HW_SVM_PIECE = 1 << 15, /* numbers of the other blocks that are gathered at a time */
-};
+enum { HW_SVM_PIECE = 1 << 15 }; /* numbers of the other blocks that are gathered at a time */
 
 /* What conjugate gradients and the line search keep of one problem during a step. */
 typedef struct hw_svm_line {
@@ -44,7 +42,7 @@ typedef struct hw_svm_primal {
     double *moves;   /* likewise: what the whole step adds to the margins */
     double *bends;   /* likewise, before the moves, in the same array: the losses' second derivatives */
     double *step, *residual, *direction, *conditioned, *packed;
-    double *tile;    /* HW_SVM_TILE x 2 problems */
+    double *tile;    /* HW_ROW_TILE x 2 problems */
     double *reduced; /* hw_svm_primal_reduces */
     hw_svm_line *lines;
     size_t *open;    /* problems that are not solved */
@@ -82,14 +80,6 @@ typedef struct hw_svm_block {
     hw_svm_copy copy;
     hw_svm_primal primal; /* instead of the arrays above except `memory` and `squares`, if svm->primal */
 } hw_svm_block;
-
-/* Why the training has ended: the metric "ended". Of several models, the largest is reported. */
-typedef enum hw_svm_end {
-    HW_SVM_GOES_ON = 0,
-    HW_SVM_GAP,
-    HW_SVM_ITERATIONS,
-    HW_SVM_PRECISION /* no smaller objective was found */
-} hw_svm_end;
 
 /* Makes the block if it has not been made, or has been dropped since. */
 hawser_status hw_svm_block_open(hawser_context *context, hw_svm_block **block) HAWSER_MUST_USE;

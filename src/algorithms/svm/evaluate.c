@@ -6,7 +6,6 @@
 #include "algorithms/glm/class_weights.h"
 #include "algorithms/measures/classes.h"
 #include "algorithms/measures/errors.h"
-#include "algorithms/model/largest.h"
 #include "algorithms/svm/model.h"
 
 /* ---- measures ---- */
@@ -68,77 +67,48 @@ static void part(const hawser_evaluation_input *input, size_t k, double *target)
     }
 }
 
-static hawser_status measure(const hawser_evaluation_input *input, const hw_classed *f, const double *class_weights,
-                             hw_ranked *ranked, double *target, hawser_measure *measures, hawser_error *error)
+static hawser_status measure(const hawser_evaluation_input *input, const hw_classed *f, hw_classes *classes,
+                             hawser_measure *measures, hawser_error *error)
 {
-    double total;
-    hw_classes classes = {.rows = input->rows,
-                          .weights = input->weights,
-                          .count = f->classes,
-                          .labels = f->labels,
-                          .words = input->words,
-                          .scored = input->scored,
-                          .margins_only = true,
-                          .target = target,
-                          .probabilities = input->scored,
-                          .ranked = ranked,
-                          .objective = objective_of(input, f, class_weights)};
+    double total, *class_weights;
+    hawser_status status = hw_class_weights_of(input->model, f->classes, &class_weights, error);
+    if (status == HAWSER_OK)
+        classes->objective = objective_of(input, f, class_weights);
+    free(class_weights);
+    HAWSER_TRY(status);
+    HAWSER_TRY(hw_classes_new(classes, error));
     if (f->classes > 2)
-        part(input, f->classes, target);
-    HAWSER_TRY(hw_classes_check(&classes, &total, error));
-    return hw_classes_measure(&classes, measures, error);
+        part(input, f->classes, classes->target);
+    HAWSER_TRY(hw_classes_check(classes, &total, error));
+    return hw_classes_measure(classes, measures, error);
 }
 
 hawser_status hw_svm_evaluate(const hawser_evaluation_input *input, hawser_measure *measures, hawser_error *error)
 {
     hw_classed f;
-    HAWSER_TRY(hw_svm_fitted_of(input->model, &f, error));
+    HAWSER_TRY(hw_classed_of(input->model, true, &f, error));
     if (input->threshold != 0.5)
         return hawser_fail(error, HAWSER_BAD_OPTION, "--threshold: a model of svm has no probabilities to compare with it");
     if (f.labels == NULL)
         return hw_errors_measure(input, objective_of(input, &f, NULL), measures, error);
-    double *class_weights, *target = calloc(input->rows + 1, sizeof *target);
-    hw_ranked *ranked = calloc(input->rows + 1, sizeof *ranked);
-    hawser_status status = hw_class_weights_of(input->model, f.classes, &class_weights, error);
-    if (status == HAWSER_OK)
-        status = target != NULL && ranked != NULL
-                     ? measure(input, &f, class_weights, ranked, target, measures, error)
-                     : hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu rows", input->rows);
-    free(class_weights);
-    free(target);
-    free(ranked);
+    hw_classes classes = {.rows = input->rows,
+                          .weights = input->weights,
+                          .count = f.classes,
+                          .labels = f.labels,
+                          .words = input->words,
+                          .scored = input->scored,
+                          .margins_only = true,
+                          .probabilities = input->scored};
+    hawser_status status = measure(input, &f, &classes, measures, error);
+    hw_classes_free(&classes);
     return status;
 }
 
 /* ---- the printed coefficients ---- */
 
-static void print_head(const hw_classed *f, const hawser_schema *schema, size_t problem, FILE *out)
-{
-    size_t count = 0;
-    const char *const *words = schema != NULL ? hawser_schema_target(schema, &count) : NULL;
-    double label = f->problems > 1 ? f->labels[problem] : 0.0;
-    if (f->problems > 1 && words != NULL && label >= 0.0 && label < (double)count)
-        fprintf(out, "class %s against the rest:\n", words[(size_t)label]);
-    else if (f->problems > 1)
-        fprintf(out, "class %.10g against the rest:\n", label);
-    fprintf(out, "%s%-30s %.10g\n", f->problems > 1 ? "  " : "", "(intercept)", f->intercepts[problem]);
-}
-
 hawser_status hw_svm_print(const hawser_model *model, uint64_t most, FILE *out, hawser_error *error)
 {
     hw_classed f;
-    hawser_schema *schema = NULL;
-    HAWSER_TRY(hw_svm_fitted_of(model, &f, error));
-    HAWSER_TRY(hawser_model_schema(model, &schema, error));
-    hw_column_value *all = calloc(f.columns, sizeof *all);
-    for (size_t p = 0; all != NULL && p < f.problems; p++) {
-        print_head(&f, schema, p, out);
-        hw_print_largest(model, schema, f.coefficients + p * f.columns, f.columns, most, f.problems > 1 ? "  " : "", all,
-                         out);
-    }
-    hawser_schema_free(schema);
-    if (all == NULL)
-        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu columns", f.columns);
-    free(all);
-    return HAWSER_OK;
+    HAWSER_TRY(hw_classed_of(model, true, &f, error));
+    return hw_classed_print(&f, model, " against the rest", most, out, error);
 }

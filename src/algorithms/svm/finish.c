@@ -12,36 +12,17 @@ typedef struct outcome {
     const hw_svm *svm;
     const hawser_training_input *input;
     hw_row_result result;
-    double *last, *models; /* a model by column, and by problem: the columns and the intercept of each */
 } outcome;
 
-/* Copies the model of a member to o->models. */
-static void take(outcome *o, size_t member)
+/* Computes the error of the model in result.model on the rows of --validation. */
+static hawser_status validate(const outcome *o, double *wrong, hawser_error *error)
 {
-    size_t k = o->svm->problems, width = o->svm->X->cols + 1;
-    hw_row_result_take(&o->result, member);
-    for (size_t e = 0; e < k * width; e++)
-        o->models[e % k * width + e / k] = o->result.model[e];
-}
-
-static hawser_status validate(outcome *o, double *wrong, hawser_error *error)
-{
-    size_t k = o->svm->problems, d = o->svm->X->cols;
-    double *columns = calloc(k * (d + 1), sizeof *columns), *intercepts = columns + k * d;
-    if (columns == NULL)
-        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu models of %zu columns", k, d);
-    for (size_t p = 0; p < k; p++) {
-        memcpy(columns + p * d, o->models + p * (d + 1), d * sizeof *columns);
-        intercepts[p] = o->models[p * (d + 1) + d];
-    }
-    hw_classed f = {.coefficients = columns,
-                    .intercepts = intercepts,
-                    .labels = o->svm->labels,
-                    .problems = k,
-                    .columns = d,
-                    .classes = o->svm->classes};
-    hawser_status status = hw_svm_error(&f, o->input->validation, wrong, error);
-    free(columns);
+    hw_classed f = hw_svm_sizes(o->svm);
+    double *memory = NULL;
+    hawser_status status = hw_classed_from(&f, o->result.model, &memory, error);
+    if (status == HAWSER_OK)
+        status = hw_svm_error(&f, o->input->validation, wrong, error);
+    free(memory);
     return status;
 }
 
@@ -66,12 +47,11 @@ static hawser_status make(outcome *o, hawser_training *training, hawser_error *e
     for (size_t l = 0; l < o->svm->path.members; l++)
         o->result.record.rows[l].penalty = NAN; /* these models have none */
     for (size_t l = 0; o->input->validation != NULL && l < hw_row_result_members(&o->result); l++) {
-        take(o, l);
+        hw_row_result_take(&o->result, l);
         HAWSER_TRY(validate(o, &o->result.record.rows[l].error, error));
     }
     const hw_linear_row *row = hw_row_result_choose(&o->result);
-    take(o, o->result.fit.selection.chosen);
-    hw_svm_result made = {.models = o->models,
+    hw_svm_result made = {.model = o->result.model,
                           .objective = row->objective,
                           .gap = row->gap,
                           .C = row->lambda,
@@ -86,17 +66,17 @@ hawser_status hw_svm_finish(const hw_svm *svm, const hawser_training_input *inpu
                             hawser_error *error)
 {
     size_t k = svm->problems, width = svm->X->cols + 1;
-    outcome o = {.svm = svm, .input = input, .last = calloc(2 * k * width, sizeof *o.last)};
-    if (o.last == NULL)
+    outcome o = {.svm = svm, .input = input};
+    double *last = calloc(k * width, sizeof *last); /* by column */
+    if (last == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu models of %zu columns", k, width);
-    o.models = o.last + k * width;
     const double *models = hawser_result(training->run, "models", NULL);
     for (size_t e = 0; e < k * width; e++)
-        o.last[e] = models[e % k * width + e / k];
-    hawser_status status = hw_row_result_new(&o.result, &svm->path, training, o.last, "C", error);
+        last[e] = models[e % k * width + e / k];
+    hawser_status status = hw_row_result_new(&o.result, &svm->path, training, last, "C", error);
     if (status == HAWSER_OK)
         status = make(&o, training, error);
     hw_row_result_free(&o.result);
-    free(o.last);
+    free(last);
     return status;
 }

@@ -111,7 +111,7 @@ static hawser_status add_held_out(hawser_context *context, const hw_svm_block *b
     return HAWSER_OK;
 }
 
-hawser_status hw_svm_end_member(hawser_context *context, hw_svm_block *b, double objective, double gap, hw_svm_end *ended)
+hawser_status hw_svm_end_member(hawser_context *context, hw_svm_block *b, double objective, double gap, hw_row_end *ended)
 {
     size_t k = b->svm->problems, d = b->X.cols, all = k * b->width;
     double fields[HW_ROW_FIELDS] = {
@@ -130,7 +130,7 @@ hawser_status hw_svm_end_member(hawser_context *context, hw_svm_block *b, double
         fields[HW_ROW_ERROR] = sums[1] / sums[0];
     }
     if (status == HAWSER_OK)
-        *ended = (hw_svm_end)hw_row_finish(context, &b->svm->path, &b->turn, by_column, fields, *ended);
+        *ended = hw_row_finish(context, &b->svm->path, &b->turn, by_column, fields, *ended);
     free(models);
     return status;
 }

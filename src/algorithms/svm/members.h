@@ -12,6 +12,6 @@ hawser_status hw_svm_primal_begin(hawser_context *context, hw_svm_block *block) 
 hawser_status hw_svm_next_member(hawser_context *context, hw_svm_block *block) HAWSER_MUST_USE;
 /* Finishes a model: writes the block's shares of it. *ended becomes GOES_ON if another model follows, else the end that weighs most. */
 hawser_status hw_svm_end_member(hawser_context *context, hw_svm_block *block, double objective, double gap,
-                                hw_svm_end *ended) HAWSER_MUST_USE;
+                                hw_row_end *ended) HAWSER_MUST_USE;
 
 #endif

@@ -1,6 +1,5 @@
 #include "algorithms/svm/model.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "algorithms/glm/class_weights.h"
@@ -14,7 +13,7 @@
 static hawser_status fill(const hw_svm *svm, const hw_svm_result *result, const hawser_training_input *input,
                           hawser_model *model, hawser_error *error)
 {
-    size_t k = svm->problems, d = svm->X->cols;
+    hw_classed sizes = hw_svm_sizes(svm);
     HAWSER_TRY(hw_model_data_facts(model, "svm", input->data, error));
     HAWSER_TRY(hw_model_number_fact(model, "objective", result->objective, error));
     HAWSER_TRY(hw_model_number_fact(model, "gap", result->gap, error));
@@ -22,20 +21,7 @@ static hawser_status fill(const hw_svm *svm, const hw_svm_result *result, const 
     HAWSER_TRY(hw_model_number_fact(model, "iterations", result->iterations, error));
     HAWSER_TRY(hw_class_weights_fact(&svm->path, model, error));
     HAWSER_TRY(hw_model_option_facts(model, input->options, error));
-    double *values = calloc(k * (d + 1), sizeof *values), *intercepts = values + k * d;
-    if (values == NULL)
-        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu models of %zu columns", k, d);
-    for (size_t p = 0; p < k; p++) {
-        memcpy(values + p * d, result->models + p * (d + 1), d * sizeof *values);
-        intercepts[p] = result->models[p * (d + 1) + d];
-    }
-    hawser_status status = hawser_model_tensor(model, "coefficients", HAWSER_F64, (const size_t[2]){k, d}, values, error);
-    if (status == HAWSER_OK)
-        status = hawser_model_tensor(model, "intercepts", HAWSER_F64, (const size_t[2]){k, 0}, intercepts, error);
-    if (status == HAWSER_OK && svm->classes > 0)
-        status = hawser_model_tensor(model, "labels", HAWSER_F64, (const size_t[2]){svm->classes, 0}, svm->labels, error);
-    free(values);
-    return status;
+    return hw_classed_store(&sizes, result->model, model, error);
 }
 
 hawser_status hw_svm_model_make(const hw_svm *svm, const hw_svm_result *result, const hawser_training_input *input,
@@ -79,7 +65,7 @@ static double prediction_of(const hw_classed *f, const hawser_matrix *X, size_t 
 static hawser_status open_model(const hawser_model *model, const hawser_dataset *data, hw_classed *f, hawser_error *error)
 {
     const hawser_matrix *X = hawser_dataset_matrix(data);
-    HAWSER_TRY(hw_svm_fitted_of(model, f, error));
+    HAWSER_TRY(hw_classed_of(model, true, f, error));
     if (f->problems > HW_SVM_CLASSES)
         return hawser_fail(error, HAWSER_BAD_INPUT, "the model has %zu classes, at most %d are possible", f->problems,
                            HW_SVM_CLASSES);
@@ -113,14 +99,14 @@ size_t hw_svm_links(const hawser_model *model)
 {
     hw_classed f;
     hawser_error error;
-    return hw_svm_fitted_of(model, &f, &error) == HAWSER_OK ? f.problems : 1;
+    return hw_classed_of(model, true, &f, &error) == HAWSER_OK ? f.problems : 1;
 }
 
 double hw_svm_class(const hawser_model *model, size_t place)
 {
     hw_classed f;
     hawser_error error;
-    return hw_svm_fitted_of(model, &f, &error) == HAWSER_OK && place < f.classes ? f.labels[place] : NAN;
+    return hw_classed_of(model, true, &f, &error) == HAWSER_OK && place < f.classes ? f.labels[place] : NAN;
 }
 
 hawser_status hw_svm_label(const hawser_model *model, size_t count, double *predictions, hawser_error *error)
@@ -128,7 +114,7 @@ hawser_status hw_svm_label(const hawser_model *model, size_t count, double *pred
     hw_classed f;
     (void)count;
     (void)predictions; /* they are labels */
-    HAWSER_TRY(hw_svm_fitted_of(model, &f, error));
+    HAWSER_TRY(hw_classed_of(model, true, &f, error));
     return f.labels != NULL ? HAWSER_OK
                             : hawser_fail(error, HAWSER_BAD_OPTION,
                                           "a model of --loss epsilon or --loss squared-epsilon "

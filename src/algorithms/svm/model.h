@@ -2,12 +2,12 @@
 #ifndef HW_ALGORITHMS_SVM_MODEL_H
 #define HW_ALGORITHMS_SVM_MODEL_H
 
-#include "algorithms/svm/fitted.h"
+#include "algorithms/model/classed.h"
 #include "algorithms/svm/problem.h"
 
-/* The result of a training: `models` has columns + 1 numbers per problem, the last one the intercept. */
+/* The result of a training: `model` has a row of numbers per column, one per problem, then the intercepts. */
 typedef struct hw_svm_result {
-    const double *models;
+    const double *model;
     double objective, gap, C, iterations;
 } hw_svm_result;
 hawser_status hw_svm_model_make(const hw_svm *svm, const hw_svm_result *result, const hawser_training_input *input,

@@ -2,22 +2,8 @@
 
 #include <string.h>
 
+#include "algorithms/glm/row_tiles.h"
 #include "hawser/row_kernels.h"
-
-/* Some consecutive rows. */
-typedef struct strip {
-    hawser_matrix X;
-    size_t begin, count;
-} strip;
-
-static bool next_tile(const hw_svm_block *b, strip *t)
-{
-    t->begin += t->count;
-    t->count = b->X.rows - t->begin < HW_SVM_TILE ? b->X.rows - t->begin : HW_SVM_TILE;
-    if (t->count > 0)
-        t->X = hawser_matrix_rows(&b->X, t->begin, t->begin + t->count);
-    return t->count > 0;
-}
 
 /* Copies the columns of these problems side by side. */
 static void pack(hw_svm_block *b, const double *models, const size_t *list, size_t count)
@@ -27,34 +13,13 @@ static void pack(hw_svm_block *b, const double *models, const size_t *list, size
             b->primal.packed[j * count + s] = models[j * b->svm->problems + list[s]];
 }
 
-/* Stores the rows' products with the packed models, and their last row, in the block's tile. */
-static void multiply(hw_svm_block *b, const strip *t, size_t count)
-{
-    const double *last = b->primal.packed + b->X.cols * count;
-    double *out = b->primal.tile;
-    hawser_multiply_block(&t->X, b->primal.packed, count, count, out, count);
-    for (size_t i = 0; i < t->count; i++)
-        for (size_t s = 0; s < count; s++)
-            out[i * count + s] += last[s];
-}
-
-/* Adds X^T R to block->reduced, and the column sums of R to its last row. */
-static void accumulate(hw_svm_block *b, const strip *t, const double *R, size_t count)
-{
-    double *last = b->primal.reduced + b->X.cols * count;
-    hawser_accumulate_block(&t->X, R, count, count, b->primal.reduced, count);
-    for (size_t i = 0; i < t->count; i++)
-        for (size_t s = 0; s < count; s++)
-            last[s] += R[i * count + s];
-}
-
 /* Computes products of all rows with the models of these problems. */
 static void multiply_all(hw_svm_block *b, const double *models, const size_t *list, size_t count, double *out)
 {
     size_t k = b->svm->problems;
     pack(b, models, list, count);
-    for (strip t = {0}; next_tile(b, &t);) {
-        multiply(b, &t, count);
+    for (hw_row_tile t = {0}; hw_row_next_tile(&b->X, &t);) {
+        hw_row_tile_multiply(&t, b->primal.packed, count, b->primal.tile);
         for (size_t i = 0; i < t.count; i++)
             for (size_t s = 0; s < count; s++)
                 out[(t.begin + i) * k + list[s]] = b->primal.tile[i * count + s];
@@ -111,10 +76,10 @@ void hw_svm_look(hw_svm_block *b, const size_t *list, size_t count)
     double *scalars = q->reduced + b->width * 2 * count;
     hw_svm_refresh(b, list, count);
     memset(q->reduced, 0, (b->width * 2 + HW_SVM_SCALARS) * count * sizeof *q->reduced);
-    for (strip t = {0}; next_tile(b, &t);) {
+    for (hw_row_tile t = {0}; hw_row_next_tile(&b->X, &t);) {
         for (size_t i = 0; i < t.count; i++)
             take_row(b, t.begin + i, list, count, q->tile + i * 2 * count, scalars);
-        accumulate(b, &t, q->tile, 2 * count);
+        hw_row_tile_accumulate(&t, q->tile, 2 * count, q->reduced);
     }
 }
 
@@ -170,12 +135,12 @@ void hw_svm_bend(hw_svm_block *b, const size_t *list, size_t count)
         bend_one(b, list[0]);
         return;
     }
-    for (strip t = {0}; next_tile(b, &t);) {
-        multiply(b, &t, count);
+    for (hw_row_tile t = {0}; hw_row_next_tile(&b->X, &t);) {
+        hw_row_tile_multiply(&t, b->primal.packed, count, b->primal.tile);
         for (size_t i = 0; i < t.count; i++)
             for (size_t s = 0; s < count; s++)
                 q->tile[i * count + s] *= q->bends[(t.begin + i) * k + list[s]];
-        accumulate(b, &t, q->tile, count);
+        hw_row_tile_accumulate(&t, q->tile, count, q->reduced);
     }
 }
 

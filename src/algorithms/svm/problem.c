@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "algorithms/glm/class_weights.h"
+#include "algorithms/model/classed.h"
 #include "algorithms/model/exact.h"
 #include "algorithms/model/given.h"
 #include "algorithms/model/labels.h"
 #include "algorithms/newton/exponential.h"
-#include "algorithms/svm/fitted.h"
 
 enum { COSTS = 11, LEAST = -10, MOST = 10 }; /* of --cv without --path: values of C, from 2^LEAST to 2^MOST */
 
@@ -100,6 +100,11 @@ hawser_status hw_svm_new(hw_svm *svm, hawser_job *job, const hawser_training_inp
     return read_path(svm, job, input, error);
 }
 
+hw_classed hw_svm_sizes(const hw_svm *svm)
+{
+    return (hw_classed){.labels = svm->labels, .problems = svm->problems, .columns = svm->X->cols, .classes = svm->classes};
+}
+
 void hw_svm_free(hw_svm *svm)
 {
     hw_row_path_free(&svm->path);
@@ -144,7 +149,7 @@ static hawser_status find_classes(hw_svm *svm, hawser_job *job, hawser_error *er
 static hawser_status start_from(hw_svm *svm, hawser_error *error)
 {
     hw_classed f;
-    HAWSER_TRY(hw_svm_fitted_of(svm->init, &f, error));
+    HAWSER_TRY(hw_classed_of(svm->init, true, &f, error));
     return hw_classed_start(&f, svm->labels, svm->classes, svm->X->cols, svm->intercept, &svm->given, error);
 }
 

@@ -14,6 +14,7 @@
 #include <math.h>
 
 #include "algorithms/glm/row_path.h"
+#include "algorithms/model/classed.h"
 
 enum { HW_SVM_CLASSES = 1000 }; /* the most classes */
 
@@ -43,6 +44,8 @@ hawser_status hw_svm_new(hw_svm *svm, hawser_job *job, const hawser_training_inp
 double hw_svm_cost(const hw_svm *svm, size_t member);
 hawser_status hw_svm_classify(hw_svm *svm, hawser_job *job, const hawser_training_input *input,
                               hawser_error *error) HAWSER_MUST_USE;
+/* Returns the sizes and labels of its models. */
+hw_classed hw_svm_sizes(const hw_svm *svm);
 void hw_svm_free(hw_svm *svm);
 
 /* A row's part of one problem: its dual variable is in [low, high]. */

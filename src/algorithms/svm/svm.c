@@ -6,7 +6,6 @@
  * same coefficients. Each block writes its share of the state "models".
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "algorithms/glm/member.h"
@@ -19,12 +18,6 @@
 #include "algorithms/svm/options.h"
 #include "algorithms/svm/primal.h"
 #include "algorithms/svm/units.h"
-
-static bool has_ended(hawser_progress *progress, void *user)
-{
-    (void)user;
-    return hawser_progress_metric(progress, "ended") > 0.0;
-}
 
 static hawser_operator *reducing(hawser_operator *unit, const hw_svm *svm)
 {
@@ -57,7 +50,7 @@ static hawser_program *build(hw_svm *svm, const hawser_job *job)
     hawser_state *table, *path;
     hw_row_path_states(p, &svm->path, &table, &path);
     reducing(hawser_unit(root, "prepare", svm->primal ? hw_svm_primal_prepare : hw_svm_prepare, HAWSER_READS(X), NULL), svm);
-    hawser_operator *loop = hawser_loop(root, "iterations", (hawser_until){.test = has_ended}, hawser_bsp());
+    hawser_operator *loop = hawser_loop(root, "iterations", (hawser_until){.test = hw_row_has_ended}, hawser_bsp());
     reducing(hawser_unit(loop, svm->primal ? "newton" : "dual", svm->primal ? hw_svm_primal_step : hw_svm_step,
                          HAWSER_READS(X), HAWSER_UPDATES(models, table, path)),
              svm);
@@ -81,30 +74,10 @@ static hawser_status plan(const hawser_algorithm *algorithm, hawser_job *job, co
     return status;
 }
 
-static const char *reason_of(double ended)
-{
-    return ended == HW_SVM_GAP          ? "gap"
-           : ended == HW_SVM_ITERATIONS ? "iterations"
-           : ended == HW_SVM_PRECISION  ? "precision"
-                                        : "end";
-}
-
 static hawser_status run(hw_svm *svm, hawser_job *job, const hawser_training_input *input, hawser_training *training,
                          hawser_error *error)
 {
-    hawser_program *program = build(svm, job);
-    hawser_observe(job, input->observer, input->observer_user);
-    hawser_status status = hawser_run_program(job, program, &training->run, error);
-    hawser_program_free(program);
-    bool early = status == HAWSER_STOP;
-    if (status != HAWSER_OK && !early)
-        return status;
-    const char *reason = hawser_run_figures(training->run)->stop_reason;
-    if (isnan(hawser_result_metric(training->run, "objective")))
-        return hawser_fail(error, HAWSER_STOP, "the training ended before its first iteration; no model is kept");
-    training->interrupted = early && strcmp(reason, "signal") == 0;
-    snprintf(training->stop_reason, sizeof training->stop_reason, "%s",
-             early ? reason : reason_of(hawser_result_metric(training->run, "ended")));
+    HAWSER_TRY(hw_row_run(build(svm, job), job, input, training, error));
     return hawser_job_leads(job) ? hw_svm_finish(svm, input, training, error) : HAWSER_OK;
 }
 

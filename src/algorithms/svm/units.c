@@ -261,11 +261,11 @@ hawser_status hw_svm_report(hawser_context *context, hw_svm_block *b)
         done = done && b->memory[p].done;
         stuck = stuck && (b->memory[p].done || b->memory[p].stuck);
     }
-    hw_svm_end ended = done                                 ? HW_SVM_GAP
-                       : stuck && !hawser_stopping(context) ? HW_SVM_PRECISION
-                       : b->iteration >= b->svm->iterations ? HW_SVM_ITERATIONS
-                                                            : HW_SVM_GOES_ON;
-    if (ended != HW_SVM_GOES_ON)
+    hw_row_end ended = done                                 ? HW_END_GAP
+                       : stuck && !hawser_stopping(context) ? HW_END_PRECISION
+                       : b->iteration >= b->svm->iterations ? HW_END_ITERATIONS
+                                                            : HW_END_GOES_ON;
+    if (ended != HW_END_GOES_ON)
         HAWSER_TRY(hw_svm_end_member(context, b, objective, gap, &ended));
     HAWSER_TRY(hawser_report(context, "objective", objective));
     HAWSER_TRY(hawser_report(context, "gap", gap));

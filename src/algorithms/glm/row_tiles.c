@@ -1,0 +1,30 @@
+#include "algorithms/glm/row_tiles.h"
+
+#include "hawser/row_kernels.h"
+
+bool hw_row_next_tile(const hawser_matrix *X, hw_row_tile *t)
+{
+    t->begin += t->count;
+    t->count = X->rows - t->begin < HW_ROW_TILE ? X->rows - t->begin : HW_ROW_TILE;
+    if (t->count > 0)
+        t->X = hawser_matrix_rows(X, t->begin, t->begin + t->count);
+    return t->count > 0;
+}
+
+void hw_row_tile_multiply(const hw_row_tile *t, const double *models, size_t count, double *out)
+{
+    const double *intercepts = models + t->X.cols * count;
+    hawser_multiply_block(&t->X, models, count, count, out, count);
+    for (size_t i = 0; i < t->count; i++)
+        for (size_t s = 0; s < count; s++)
+            out[i * count + s] += intercepts[s];
+}
+
+void hw_row_tile_accumulate(const hw_row_tile *t, const double *R, size_t count, double *sums)
+{
+    double *last = sums + t->X.cols * count;
+    hawser_accumulate_block(&t->X, R, count, count, sums, count);
+    for (size_t i = 0; i < t->count; i++)
+        for (size_t s = 0; s < count; s++)
+            last[s] += R[i * count + s];
+}

@@ -1,0 +1,23 @@
+/* row_tiles.h - a block's rows by tiles, and products of a tile with several models at once. A model is a column of numbers: one per column of X, then the
+ * intercept. */
+#ifndef HW_ALGORITHMS_GLM_ROW_TILES_H
+#define HW_ALGORITHMS_GLM_ROW_TILES_H
+
+#include "hawser/matrix.h"
+
+enum { HW_ROW_TILE = 128 }; /* rows that are multiplied at a time */
+
+/* Some consecutive rows; {0} is before the first tile. */
+typedef struct hw_row_tile {
+    hawser_matrix X;
+    size_t begin, count;
+} hw_row_tile;
+
+/* Goes on to the next tile of X. Returns false after the last one. */
+bool hw_row_next_tile(const hawser_matrix *X, hw_row_tile *tile);
+/* Stores the products of the rows with `count` models, with their intercepts, in `out`, by row. */
+void hw_row_tile_multiply(const hw_row_tile *tile, const double *models, size_t count, double *out);
+/* Adds X^T R to `sums`, and the column sums of R, which has `count` numbers per row, to the row of intercepts. */
+void hw_row_tile_accumulate(const hw_row_tile *tile, const double *R, size_t count, double *sums);
+
+#endif
