@@ -504,7 +504,7 @@ HAWSER_API const hawser_option *hawser_job_rows(void);
 /* Options that can do nothing: hawser_plan_print and hawser_run_program judge the first program that has a loop. They return HAWSER_BAD_OPTION for an
  * option of the command line that can do nothing in it: --filter where no updates are sent, or --sync where the program has not called
  * hawser_job_sync before. In a configuration file or the environment such an option is noted on standard error. An option that would have an effect
- * with more nodes is only noted, so that one command line serves any number of nodes. */
+ * with more nodes is only noted, so that one command line serves any number of nodes. hawser_job_idle does this for an option of the program. */
 
 /** Opens a job for the user's own program: reads the launcher's environment and HAWSER_ variables, removes the job's flags
  *  from argv (the program's own arguments stay) and finds workers and memory from the affinity mask and cgroup limits. */
@@ -518,6 +518,11 @@ HAWSER_API uint32_t hawser_job_workers(const hawser_job *job); /**< B */
  *  w=absolute, --init w=w.npy), and the last one refuses names that none has had. Without this call the first program with a loop refuses
  *  them. hawser_close prints a line for each name that was not checked, because fewer programs were run or none has a loop. */
 HAWSER_API void hawser_job_programs(hawser_job *job, uint32_t count);
+/** Says that option `key` can do nothing in this program, because of `why`. Returns HAWSER_BAD_OPTION, "--KEY does nothing here: WHY", if the command line
+ *  sets it to another value than its default. If a file or the environment does, node 0 prints such a line on standard error, once and not with --quiet.
+ *  Otherwise, and for a key that the job lacks, nothing happens. */
+HAWSER_API hawser_status hawser_job_idle(hawser_job *job, const char *key, const char *why,
+                                         hawser_error *error) HAWSER_MUST_USE;
 /** Limits the number of workers, if --workers is not given, to one for every `each` of the work's `entries`, since each worker costs some waking
  *  and waiting; at least one remains. The plan and --log-view report it. Call it before the job's first plan or run. Ignored with several
  *  nodes: the number of their blocks was fixed when they joined. */

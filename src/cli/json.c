@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/option_value.h"
 
 void hw_json_take(json_t *object, const char *key, json_t *value, bool *ok)
 {
@@ -77,7 +78,7 @@ json_t *hw_json_options(const hawser_options *options, bool *ok)
         const char *key = hawser_options_row(options, i)->key, *where = NULL;
         hawser_source source = hawser_options_source(options, key, &where);
         json_t *one = json_object();
-        hw_json_text(one, "value", hawser_options_text(options, key), ok);
+        hw_json_text(one, "value", hw_option_text(options, key), ok);
         hw_json_text(one, "source", sources[source], ok);
         hw_json_text(one, "where", where, ok);
         hw_json_take(all, key, one, ok);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/option_value.h"
 #include "cli/input.h"
 #include "runtime/job/enter.h"
 
@@ -19,7 +20,7 @@ static void write_arguments(const hw_call *call, FILE *out)
     for (size_t i = 0; (row = hawser_options_row(call->options, i)) != NULL; i++)
         if (!hw_option_of_one_node(row->key) &&
             hawser_options_source(call->options, row->key, NULL) != HAWSER_FROM_DEFAULT) {
-            fprintf(out, "--%s=%s", row->key, hawser_options_text(call->options, row->key));
+            fprintf(out, "--%s=%s", row->key, hw_option_text(call->options, row->key));
             (void)fputc('\0', out);
         }
     write_word(out, "--quiet");

@@ -79,7 +79,7 @@ hawser_status hw_check_spares(const hw_call *call, const char *key, const char *
         HAWSER_TRY(spares_word(key, path, call->words[i], error));
     for (size_t i = 0; hawser_options_row(call->options, i) != NULL; i++) {
         const hawser_option *row = hawser_options_row(call->options, i);
-        const char *input = hawser_options_text(call->options, row->key);
+        const char *input = hw_option_text(call->options, row->key);
         struct stat facts;
         bool same = false;
         if (row->kind == HAWSER_PATH && hw_option_by_state(row) && input != NULL)

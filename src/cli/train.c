@@ -82,7 +82,8 @@ static hawser_status load_init(const hw_call *call, hawser_job *job, hawser_mode
 {
     const char *path;
     HAWSER_TRY(find_init(call, &path, error));
-    HAWSER_TRY(hw_refuse_idle(call, "init-if-exists", path == NULL, "there is no --init MODEL", error));
+    if (path == NULL)
+        HAWSER_TRY(hawser_job_idle(job, "init-if-exists", "there is no --init MODEL", error));
     HAWSER_TRY(hw_job_model(job, path, hawser_options_flag(call->options, "init-if-exists"), init, error));
     if (path == NULL || !hawser_job_leads(job) || hawser_options_flag(call->options, "quiet"))
         return HAWSER_OK;

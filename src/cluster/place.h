@@ -59,6 +59,7 @@ struct hw_place {
         [HW_PLACE_DIRECTORY]; /* for Unix sockets among nodes of one host, mode 0700; "@": abstract; "": none given */
     bool secluded;            /* no other node is on this host */
     bool local;               /* all nodes are on one host */
+    bool key_of_file;         /* the key is that of --key-file, not of the launcher */
     bool by_hand;             /* only the manager may have the job's arguments */
     uint16_t port;            /* of node 0, if the others know it beforehand; 0: any */
     const char *listening;    /* addresses on which node 0 listens, while it publishes its address */

@@ -43,7 +43,7 @@ hawser_status hw_place_hand(const hw_place_options *options, hw_place *place, ha
             "makes one; every node needs the same)");
     place->node = options->join != NULL ? HW_NET_ANY : 0;
     place->nodes = options->join != NULL ? 0 : options->listen;
-    place->by_hand = true;
+    place->by_hand = place->key_of_file = true;
     place->ops = &ops;
     snprintf(place->manager, sizeof place->manager, "%s", options->join != NULL ? options->join : "");
     snprintf(place->job, sizeof place->job, "by-hand");

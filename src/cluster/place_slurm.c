@@ -58,6 +58,7 @@ hawser_status hw_place_slurm(const hw_place_options *options, hw_place *place, h
     if (hw_variable_number(environment, "SLURM_STEP_NUM_NODES", 1, UINT32_MAX, &hosts) && hosts == 1)
         snprintf(place->manager, sizeof place->manager, "localhost"); /* works without a name server */
     place->local = hosts == 1;
+    place->key_of_file = true;
     place->node = (uint32_t)node;
     place->nodes = (uint32_t)nodes;
     place->port = port_of(options, job, step);

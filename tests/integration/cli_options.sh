@@ -109,9 +109,9 @@ says "only 120 rows"
 
 # An option without an effect is refused, or noted in a line if it has one with more nodes, or with more workers than the machine gives.
 code 2 "$hawser" train lasso small.svm --cv-rule min
-says "--cv-rule does nothing without --cv K"
+says "--cv-rule does nothing here: there is no --cv K"
 code 2 "$hawser" train lasso small.svm --lambda-min-ratio 0.1
-says "--lambda-min-ratio does nothing without --path N or --cv K"
+says "--lambda-min-ratio does nothing here: there is no --path N or --cv K"
 code 2 "$hawser" train lasso small.svm --path 0.2,0.1 --lambda-min-ratio 0.1
 code 2 "$hawser" train lasso small.svm --cv 3 --validation small.svm
 says "--validation excludes --cv"
@@ -130,10 +130,12 @@ idle() { # WORDS... -- OPTION [REASON]: checks that the training succeeds and pr
 idle --workers 1 --sync tap -- --sync
 idle --workers 1 --merge average -- --merge
 idle --encoding bf16 -- --encoding
-for words in "--topology tree" "--rate 1k" "--backlog 2k" "--transport tcp" "--trust-fabric" "--failure-timeout 3"; do
+for words in "--topology tree" "--rate 1k" "--backlog 2k" "--transport tcp" "--trust-fabric" "--failure-timeout 3" \
+    "--node-name ash" "--key-file small.csv"; do
     # shellcheck disable=SC2086
     idle $words -- "${words%% *}" ": the job has one node"
 done
+idle --listen 1 -- --listen ": a first node of one waits for no other"
 refused() { # WORDS... -- PATTERN: checks that a training and a plan are refused
     local words=()
     while [[ $1 != -- ]]; do words+=("$1"); shift; done
@@ -158,8 +160,15 @@ HAWSER_ENCODING=int8 HAWSER_TOPOLOGY=tree code 0 "$hawser" train lasso small.svm
 says "idle.conf:1: quota does nothing here"
 says "HAWSER_ENCODING does nothing here"
 lacks err "rate does nothing|TOPOLOGY does nothing"
-# No note for an option with an effect, a default that is spelt out, or a file for all calls.
-printf 'cv-rule = min\nmissing = mean\n' >idle.conf
+printf 'cv-rule = min\n' >idle.conf
+HAWSER_LAMBDA_MIN_RATIO=0.1 code 0 "$hawser" train lasso small.svm --lambda 0.1 --config idle.conf
+says "idle.conf:1: cv-rule does nothing here: there is no --cv K"
+says "HAWSER_LAMBDA_MIN_RATIO does nothing here: there is no --path N or --cv K"
+# An option that outputs look at is not one that the program reads.
+code 2 "$hawser" train kmeans small.csv --workers 1 --exchange-every 0.5 -o k.st --log-json k.jsonl
+says "--exchange-every does nothing here: the program does not read it"
+# No note for an option with an effect, a default that is spelt out, or input of another format in a file for all calls.
+printf 'missing = mean\n' >idle.conf
 code 0 "$hawser" train lasso small.svm --lambda 0.1 --workers 2 --filter random --quota 500 --sync tap --config idle.conf
 lacks err "does nothing"
 code 0 "$hawser" train lasso small.svm --lambda 0.1 --workers 1 --sync bsp --filter none --quota 0 --merge add --missing refuse

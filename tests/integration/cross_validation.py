@@ -387,8 +387,8 @@ def check_refusals(folder):
 
     two = [1 + i % 2 for i in range(20)]
     file = ["--cv", "2", "--folds", path]
-    refuse("lasso", "--folds does nothing without --cv K", 2, two, "--folds", path)
-    refuse("lasso", "--cv-metric does nothing without --cv K", 2, two, "--cv-metric", "mae")
+    refuse("lasso", "--folds does nothing here: there is no --cv K", 2, two, "--folds", path)
+    refuse("lasso", "--cv-metric does nothing here: there is no --cv K", 2, two, "--cv-metric", "mae")
     refuse("lasso", "--cv 3: %s has folds 1 to 2, so use --cv 2" % path, 2, two, "--cv", "3", "--folds", path)
     refuse("lasso", "has 19 fold numbers for 20 rows", 3, two[1:], *file)
     refuse("lasso", ":21: more lines than the data have rows (20)", 3, two + [1], *file)

@@ -181,10 +181,10 @@ def odd_data(folder):
 def refusals(folder):
     data, model = os.path.join(folder, "data.csv"), os.path.join(folder, "refused")
     for options, says in ((["--solver", "sgd", "--exchange", "products", "--sync", "dc:1"], "--exchange products with --solver sgd needs"),
-                          (["--epochs", "3"], "--epochs does nothing with --solver gd"),
-                          (["--solver", "sgd", "--tol", "1e-3"], "--tol does nothing with --solver sgd"),
+                          (["--epochs", "3"], "--epochs does nothing here: --solver gd"),
+                          (["--solver", "sgd", "--tol", "1e-3"], "--tol does nothing here: --solver sgd"),
                           (["--solver", "sgd", "--epochs", "1e30"], "--epochs: '1e30' is not within"),
-                          (["--solver", "sgd", "--batch", "3"], "--batch does nothing without --solver minibatch"),
+                          (["--solver", "sgd", "--batch", "3"], "--batch does nothing here: it is about --solver minibatch"),
                           (["--filter", "random"], "--filter does nothing here"),
                           (["--sync", "dc"], "one of bsp|ssp:N|tap|delay:N|dc:N")):
         out = call(["train", "linear", data, "--workers", "2", "-o", model] + options, 2)

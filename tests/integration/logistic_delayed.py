@@ -127,9 +127,9 @@ def refusals(folder):
     data, model = os.path.join(folder, "data.svm"), os.path.join(folder, "refused")
     for options, says in ((["--sync", "dc:1"], "--sync dc:1 is for weights that a parameter server keeps"),
                           (["--sync", "delay:2"], "--sync delay:2 is for weights that a parameter server keeps"),
-                          (["--solver", "dbpg", "--filter", "random"], "--filter does nothing with --solver dbpg"),
-                          (["--groups", "2"], "--groups does nothing without --solver dbpg"),
-                          (["--no-kkt-filter"], "--kkt-filter does nothing without --solver dbpg"),
+                          (["--solver", "dbpg", "--filter", "random"], "--filter does nothing here: it is about workers' copies"),
+                          (["--groups", "2"], "--groups does nothing here: it is about --solver dbpg"),
+                          (["--no-kkt-filter"], "--kkt-filter does nothing here: it is about --solver dbpg"),
                           (["--solver", "dbpg", "--groups", "0"], "groups")):
         out = call(["train", "logistic", data, "--workers", "2", "-o", model] + options, 2)
         assert says in out.stderr and not os.path.exists(model), (options, out.stderr)

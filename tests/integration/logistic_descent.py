@@ -261,13 +261,13 @@ def the_same_bits(folder):
 def refusals(folder):
     data, model = write(folder, small()), os.path.join(folder, "refused")
     for options, says in ((["--solver", "sgd", "--exchange", "products", "--sync", "dc:1"], "--exchange products with batches of rows needs"),
-                          (["--solver", "gd", "--epochs", "3"], "--epochs does nothing without --solver sgd|minibatch"),
-                          (["--solver", "sgd", "--batch", "3"], "--batch does nothing without --solver minibatch"),
+                          (["--solver", "gd", "--epochs", "3"], "--epochs does nothing here: it is about --solver sgd and minibatch"),
+                          (["--solver", "sgd", "--batch", "3"], "--batch does nothing here: it is about --solver minibatch"),
                           (["--solver", "sgd", "--epochs", "1e30"], "--epochs: '1e30' is not within"),
-                          (["--step", "3"], "--step does nothing without --solver gd|sgd|minibatch"),
-                          (["--solver", "dbpg", "--exchange", "weights"], "--exchange does nothing without --solver gd|sgd|minibatch"),
-                          (["--solver", "gd", "--groups", "2"], "--groups does nothing without --solver dbpg"),
-                          (["--solver", "sgd", "--filter", "random"], "--filter does nothing with --solver sgd")):
+                          (["--step", "3"], "--step does nothing here: it is about --solver gd, sgd and minibatch"),
+                          (["--solver", "dbpg", "--exchange", "weights"], "--exchange does nothing here: it is about --solver gd, sgd and minibatch"),
+                          (["--solver", "gd", "--groups", "2"], "--groups does nothing here: it is about --solver dbpg"),
+                          (["--solver", "sgd", "--filter", "random"], "--filter does nothing here: it is about workers' copies")):
         out = subprocess.run([HAWSER, "train", "logistic", data, "--index-base", "1", "--workers", "2", "-o", model] + options,
                              capture_output=True, text=True, env=CLEAN, timeout=60)
         assert out.returncode == 2 and says in out.stderr and not os.path.exists(model), (options, out.stderr)

@@ -369,7 +369,7 @@ def refusals():
                         (("one.csv", "--target", "y"), "one label"), ((*data, "--sync", "ssp:2", "--workers", "2"), "bsp"),
                         ((*data, "--filter", "absolute", "--workers", "2"), "--filter"),
                         (("d.csv", "--target", "t", "--ignore", "w", "--cv", "3", "--path", "2"), "class is3 are in fold"),
-                        ((*data, "--cv", "3", "--lambda", "1"), "--lambda"), ((*data, "--cv-rule", "min"), "without --cv"),
+                        ((*data, "--cv", "3", "--lambda", "1"), "--lambda"), ((*data, "--cv-rule", "min"), "there is no --cv"),
                         ((*data, "--cv", "3", "--validation", "d.svm"), "--validation"),
                         ((*data, "--class-weight", "1=2,x"), "want balanced"), ((*data, "--class-weight", "0=2"), "has the label '0'"),
                         ((*data, "--class-weight", "1=2,1=3"), "two weights"), ((*data, "--class-weight", "1=-1"), "no number above 0"),

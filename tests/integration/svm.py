@@ -382,7 +382,7 @@ def check_refusals():
         refused(*data, "--class-weight", text, text=said)
     refused("train", "svm", "two.svm", "--class-weight", "is1=2", text="has the label 'is1'")
     refused("train", "svm", "two.svm", "--class-weight", "1=2,1.0=2", text="'1.0' has two weights")
-    refused("train", "svm", "y.svm", "--loss", "epsilon", "--class-weight", "balanced", text="--loss epsilon predicts numbers")
+    refused("train", "svm", "y.svm", "--loss", "epsilon", "--class-weight", "balanced", text="--class-weight does nothing here")
     refused(*data, "--sync", "ssp:1", "--workers", "2", text="--sync ssp:1")
     refused(*data, "--filter", "random", "--workers", "2", text="--filter")
     refused("train", "svm", "two.csv", "--target", "t", "--offset", "w", text="--offset")

@@ -110,6 +110,7 @@ static const trial trials[] = {
      "are sent: w"},
     {PAIRS("workers", "2", "filter", "w=fifo", "quota", "w=0"), SENDS,
      "--filter does nothing here: state 'w' has no --quota"},
+    {PAIRS("workers", "2", "node-name", "ash", "key-file", "absent", "listen", "1"), SENDS, ""},
     {PAIRS("workers", "2", "topology", "tree", "rate", "1M", "backlog", "1k", "transport", "tcp"), SENDS, ""},
 };
 
@@ -216,12 +217,65 @@ static void name_of_a_state_may_be_one_of_a_later_program(void **state)
     assert_int_equal(unlink(file), 0);
 }
 
+/* Opens a job with the option exchange-every from `source`, reports it twice as idle, and stores what is printed. Returns the status of the first. */
+static hawser_status report(hawser_source source, const char *value, const char *file, char said[600], hawser_error *error)
+{
+    const hawser_option *const tables[] = {hawser_job_rows(), hw_machine_rows(), NULL};
+    hawser_options *options = NULL;
+    hawser_job *job = NULL;
+    assert_int_equal(hawser_options_new(tables, &options, error), HAWSER_OK);
+    assert_int_equal(hawser_options_set(options, "exchange-every", value, source, "here:3", error), HAWSER_OK);
+    assert_int_equal(hawser_open_options(options, &job, error), HAWSER_OK);
+    int old = dup(STDERR_FILENO);
+    assert_true(old >= 0 && freopen(file, "w", stderr) != NULL);
+    hawser_status status = hawser_job_idle(job, "exchange-every", "nobody reads it", error);
+    hawser_status again = hawser_job_idle(job, "exchange-every", "nobody reads it", error);
+    hawser_status other = hawser_job_idle(job, "no-such-option", "nobody reads it", error);
+    (void)fflush(stderr);
+    assert_true(dup2(old, STDERR_FILENO) >= 0 && close(old) == 0);
+    assert_true(status == again && other == HAWSER_OK);
+    hawser_close(job);
+    hawser_options_free(options);
+    FILE *printed = fopen(file, "re");
+    assert_non_null(printed);
+    said[fread(said, 1, 599, printed)] = '\0';
+    fclose(printed);
+    return status;
+}
+
+static void program_reports_an_option_that_can_do_nothing(void **state)
+{
+    static const struct {
+        hawser_source source;
+        const char *value, *fails, *prints;
+    } cases[] = {
+        {HAWSER_FROM_COMMAND_LINE, "0.5", "--exchange-every does nothing here: nobody reads it", ""},
+        {HAWSER_FROM_COMMAND_LINE, "1", "", ""},
+        {HAWSER_FROM_ENVIRONMENT, "0.5", "", "hawser: here:3 does nothing here: nobody reads it\n"},
+        {HAWSER_FROM_FILE, "0.5", "", "hawser: here:3: exchange-every does nothing here: nobody reads it\n"},
+        {HAWSER_FROM_PROGRAM, "0.5", "", ""},
+    };
+    (void)state;
+    char said[600], file[] = "/tmp/hawser-test-XXXXXX";
+    int own = mkstemp(file);
+    assert_true(own >= 0 && close(own) == 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hawser_error error = {0};
+        hawser_status status = report(cases[i].source, cases[i].value, file, said, &error);
+        assert_int_equal(status, cases[i].fails[0] != '\0' ? HAWSER_BAD_OPTION : HAWSER_OK);
+        assert_string_equal(status == HAWSER_OK ? "" : error.text, cases[i].fails);
+        assert_string_equal(said, cases[i].prints);
+    }
+    assert_int_equal(unlink(file), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(name_of_a_state_may_be_one_of_a_later_program),
         cmocka_unit_test(option_that_can_do_nothing_is_refused_on_the_command_line),
         cmocka_unit_test(option_from_elsewhere_is_not_refused),
+        cmocka_unit_test(program_reports_an_option_that_can_do_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

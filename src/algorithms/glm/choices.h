@@ -62,11 +62,11 @@ typedef struct hw_linear_choices {
 } hw_linear_choices;
 
 /* Reads the options of rows.h, and those that only some algorithms have. */
-hawser_status hw_linear_settings_read(const hawser_options *options, hw_linear_settings *settings,
+hawser_status hw_linear_settings_read(hawser_job *job, const hawser_options *options, hw_linear_settings *settings,
                                       hawser_error *error) HAWSER_MUST_USE;
 /* Reads the part of them that chooses lambda: one, a path, or the folds of a cross-validation. Fails if they exclude each other, or one
- * has no effect. */
-hawser_status hw_linear_read_choice(const hawser_options *options, hw_linear_settings *settings,
+ * of the command line has no effect. */
+hawser_status hw_linear_read_choice(hawser_job *job, const hawser_options *options, hw_linear_settings *settings,
                                     hawser_error *error) HAWSER_MUST_USE;
 /* Fails for a policy that does not work with the settings. `named` is the policy as the user wrote it. */
 hawser_status hw_linear_check_sync(hawser_sync sync, const char *named, const hw_linear_settings *settings,

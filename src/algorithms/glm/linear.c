@@ -40,7 +40,7 @@ hawser_status hw_linear_new(hw_linear *linear, const hw_linear_kind *kind, hawse
     hw_linear_problem *problem = &linear->problem;
     hw_linear_choices *choices = &linear->choices;
     memset(linear, 0, sizeof *linear);
-    HAWSER_TRY(hw_linear_settings_read(input->options, &choices->settings, error));
+    HAWSER_TRY(hw_linear_settings_read(job, input->options, &choices->settings, error));
     HAWSER_TRY(
         hw_linear_check_sync(hawser_job_sync(job), hawser_options_text(input->options, "sync"), &choices->settings, error));
     HAWSER_TRY(hw_linear_problem_new(problem, kind, &choices->settings, job, input, error));

@@ -11,7 +11,7 @@
 hawser_status hw_row_path_new(hw_row_path *path, hawser_job *job, const hawser_training_input *input, bool classes,
                               hawser_error *error)
 {
-    HAWSER_TRY(hw_linear_read_choice(input->options, &path->choice, error));
+    HAWSER_TRY(hw_linear_read_choice(job, input->options, &path->choice, error));
     path->members = path->choice.path_count > 0 ? path->choice.path_count : 1;
     return path->choice.folds > 0 ? hw_row_folds(job, input->data, &path->choice, classes, &path->fold, error) : HAWSER_OK;
 }

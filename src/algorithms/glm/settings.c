@@ -51,20 +51,17 @@ static bool given(const hawser_options *options, const char *key)
     return hawser_options_has(options, key) && hawser_options_source(options, key, NULL) != HAWSER_FROM_DEFAULT;
 }
 
-/* Fails for a typed option that has no effect, because that is a misunderstanding. Options that a file or the environment sets for all calls may be
- * without effect in some. */
-static hawser_status check_idle(const hawser_options *options, hawser_error *error)
+/* Reports options of cross-validation and paths that have no effect. */
+static hawser_status check_idle(hawser_job *job, const hawser_options *options, hawser_error *error)
 {
     static const char *const of_folds[] = {"cv-rule", "folds", "cv-metric"};
     const char *path = hawser_options_text(options, "path");
     bool list = path != NULL && strchr(path, ',') != NULL, grid = !list && (path != NULL || given(options, "cv"));
-    for (size_t k = 0; k < sizeof of_folds / sizeof *of_folds; k++)
-        if (hawser_options_source(options, of_folds[k], NULL) == HAWSER_FROM_COMMAND_LINE && !given(options, "cv"))
-            return hawser_fail(error, HAWSER_BAD_OPTION, "--%s does nothing without --cv K", of_folds[k]);
-    if (given(options, "lambda-min-ratio") && !grid &&
-        hawser_options_source(options, "lambda-min-ratio", NULL) == HAWSER_FROM_COMMAND_LINE)
-        return hawser_fail(error, HAWSER_BAD_OPTION, "--lambda-min-ratio does nothing without --path N or --cv K%s",
-                           list ? ": --path lists its lambdas itself" : "");
+    for (size_t k = 0; k < sizeof of_folds / sizeof *of_folds && !given(options, "cv"); k++)
+        HAWSER_TRY(hawser_job_idle(job, of_folds[k], "there is no --cv K", error));
+    if (!grid)
+        HAWSER_TRY(hawser_job_idle(job, "lambda-min-ratio",
+                                   list ? "--path lists its lambdas itself" : "there is no --path N or --cv K", error));
     if (given(options, "validation") && (given(options, "cv") || given(options, "validation-fraction")))
         return hawser_fail(error, HAWSER_BAD_OPTION,
                            "--validation excludes --cv and --validation-fraction: only one of them can choose lambda");
@@ -88,32 +85,33 @@ static const char *solver_of(const hawser_options *options)
     return solver != NULL ? solver : "";
 }
 
-/* Checks options that have an effect only with some solvers. */
-static hawser_status check_solver(const hawser_options *options, bool stored, hawser_error *error)
+/* Reports options that have an effect only with some solvers. */
+static hawser_status check_solver(hawser_job *job, const hawser_options *options, bool stored, hawser_error *error)
 {
     static const char *const of_copies[] = {"sigma",           "merge",    "filter",        "quota",
                                             "max-held-clocks", "encoding", "exchange-every"};
     static const struct {
-        const char *option, *solvers;
-    } of_others[] = {{"groups", "dbpg"},          {"kkt-filter", "dbpg"},           {"batch", "minibatch"},
-                     {"epochs", "sgd|minibatch"}, {"exchange", "gd|sgd|minibatch"}, {"step", "gd|sgd|minibatch"}};
+        const char *option, *solvers, *why;
+    } of_others[] = {{"groups", "dbpg", "it is about --solver dbpg"},
+                     {"kkt-filter", "dbpg", "it is about --solver dbpg"},
+                     {"batch", "minibatch", "it is about --solver minibatch"},
+                     {"epochs", "sgd|minibatch", "it is about --solver sgd and minibatch"},
+                     {"exchange", "gd|sgd|minibatch", "it is about --solver gd, sgd and minibatch"},
+                     {"step", "gd|sgd|minibatch", "it is about --solver gd, sgd and minibatch"}};
     const char *solver = solver_of(options);
     for (size_t k = 0; stored && k < sizeof of_copies / sizeof *of_copies; k++)
-        if (hawser_options_source(options, of_copies[k], NULL) == HAWSER_FROM_COMMAND_LINE)
-            return hawser_fail(error, HAWSER_BAD_OPTION,
-                               "--%s does nothing with --solver %s: it applies to workers' copies of shared states",
-                               of_copies[k], solver);
+        HAWSER_TRY(hawser_job_idle(
+            job, of_copies[k],
+            "it is about workers' copies of shared states, which --solver gd, sgd, minibatch and dbpg lack", error));
     for (size_t k = 0; k < sizeof of_others / sizeof *of_others; k++)
-        if (hawser_options_has(options, of_others[k].option) && !among(of_others[k].solvers, solver) &&
-            hawser_options_source(options, of_others[k].option, NULL) == HAWSER_FROM_COMMAND_LINE)
-            return hawser_fail(error, HAWSER_BAD_OPTION, "--%s does nothing without --solver %s", of_others[k].option,
-                               of_others[k].solvers);
+        if (!among(of_others[k].solvers, solver))
+            HAWSER_TRY(hawser_job_idle(job, of_others[k].option, of_others[k].why, error));
     return HAWSER_OK;
 }
 
-static hawser_status check_together(const hawser_options *options, hawser_error *error)
+static hawser_status check_together(hawser_job *job, const hawser_options *options, hawser_error *error)
 {
-    HAWSER_TRY(check_idle(options, error));
+    HAWSER_TRY(check_idle(job, options, error));
     static const char *const keys[] = {"lambda", "lambda-ratio", "C"};
     const char *one = NULL;
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
@@ -141,13 +139,14 @@ static hawser_status check_start(const hawser_options *options, hawser_error *er
 }
 
 /* Reads the settings of solvers over a parameter server. */
-static hawser_status read_stored(const hawser_options *options, hw_linear_settings *settings, hawser_error *error)
+static hawser_status read_stored(hawser_job *job, const hawser_options *options, hw_linear_settings *settings,
+                                 hawser_error *error)
 {
     const char *solver = solver_of(options);
     bool delayed = strcmp(solver, "dbpg") == 0;
     settings->steps = among("gd|sgd|minibatch", solver);
     settings->stored = delayed || settings->steps;
-    HAWSER_TRY(check_solver(options, settings->stored, error));
+    HAWSER_TRY(check_solver(job, options, settings->stored, error));
     settings->groups = delayed ? (size_t)hawser_options_integer(options, "groups") : 1;
     settings->kkt = delayed && hawser_options_flag(options, "kkt-filter");
     if (!settings->steps)
@@ -163,9 +162,10 @@ static hawser_status read_stored(const hawser_options *options, hw_linear_settin
     return HAWSER_OK;
 }
 
-hawser_status hw_linear_read_choice(const hawser_options *options, hw_linear_settings *settings, hawser_error *error)
+hawser_status hw_linear_read_choice(hawser_job *job, const hawser_options *options, hw_linear_settings *settings,
+                                    hawser_error *error)
 {
-    HAWSER_TRY(check_together(options, error));
+    HAWSER_TRY(check_together(job, options, error));
     settings->lambda = hawser_options_has(options, "lambda") ? hawser_options_number(options, "lambda") : -1.0;
     settings->cost = hawser_options_has(options, "C") ? hawser_options_number(options, "C") : 0.0;
     settings->lambda_ratio =
@@ -186,9 +186,10 @@ hawser_status hw_linear_read_choice(const hawser_options *options, hw_linear_set
     return HAWSER_OK;
 }
 
-hawser_status hw_linear_settings_read(const hawser_options *options, hw_linear_settings *settings, hawser_error *error)
+hawser_status hw_linear_settings_read(hawser_job *job, const hawser_options *options, hw_linear_settings *settings,
+                                      hawser_error *error)
 {
-    HAWSER_TRY(hw_linear_read_choice(options, settings, error));
+    HAWSER_TRY(hw_linear_read_choice(job, options, settings, error));
     HAWSER_TRY(check_start(options, error));
     settings->l1_ratio = hawser_options_number(options, "l1-ratio");
     settings->tolerance = hawser_options_number(options, "tol");
@@ -206,7 +207,7 @@ hawser_status hw_linear_settings_read(const hawser_options *options, hw_linear_s
     settings->solver = plain ? hw_linear_coordinate() : hw_linear_working_set();
     if (plain && settings->exchange_every <= 0.0)
         settings->exchange_every = 1.0;
-    HAWSER_TRY(read_stored(options, settings, error));
+    HAWSER_TRY(read_stored(job, options, settings, error));
     settings->goes_on = settings->folds > 0 && !hawser_options_has(options, "path") && settings->lambda_min_ratio <= 0.0;
     return HAWSER_OK;
 }

@@ -26,19 +26,16 @@ double hw_kmeans_uniform(const hw_kmeans *kmeans, uint64_t start, uint64_t purpo
 }
 
 /* Refuses what would have no effect, or another one than it says. */
-static hawser_status check_options(const hw_kmeans *kmeans, const hawser_options *options, hawser_sync sync,
+static hawser_status check_options(const hw_kmeans *kmeans, hawser_job *job, const hawser_options *options,
                                    hawser_error *error)
 {
     static const char *const of_batch[] = {"epochs", "patience"};
-    HAWSER_TRY(hw_exact_options(options, sync, kmeans->blocks, "k-means", error));
-    for (size_t k = 0; k < 2; k++)
-        if (hw_option_given(options, of_batch[k]) && kmeans->batch == 0)
-            return hawser_fail(error, HAWSER_BAD_OPTION, "--%s does nothing here: it is about mini-batches (--batch)",
-                               of_batch[k]);
-    if (kmeans->batch > 0 && hw_option_given(options, "max-iterations"))
-        return hawser_fail(error, HAWSER_BAD_OPTION,
-                           "--max-iterations does nothing here: mini-batches end with --epochs or --patience");
-    return HAWSER_OK;
+    HAWSER_TRY(hw_exact_options(options, hawser_job_sync(job), kmeans->blocks, "k-means", error));
+    for (size_t k = 0; k < 2 && kmeans->batch == 0; k++)
+        HAWSER_TRY(hawser_job_idle(job, of_batch[k], "it is about mini-batches (--batch)", error));
+    return kmeans->batch == 0
+               ? HAWSER_OK
+               : hawser_job_idle(job, "max-iterations", "mini-batches end with --epochs or --patience", error);
 }
 
 static void read_options(hw_kmeans *kmeans, const hawser_options *options)
@@ -58,7 +55,7 @@ static void read_options(hw_kmeans *kmeans, const hawser_options *options)
 }
 
 /* Takes the start from --init or --centres, and with it the number of clusters. */
-static hawser_status take_given(hw_kmeans *kmeans, const hawser_training_input *input, hawser_error *error)
+static hawser_status take_given(hw_kmeans *kmeans, hawser_job *job, const hawser_training_input *input, hawser_error *error)
 {
     const hawser_options *options = input->options;
     size_t given = 0;
@@ -72,8 +69,9 @@ static hawser_status take_given(hw_kmeans *kmeans, const hawser_training_input *
     if (kmeans->starts > 1)
         return hawser_fail(error, HAWSER_BAD_OPTION, "--starts %zu: each start from --%s would be the same; leave one out",
                            kmeans->starts, key);
-    if (hw_option_given(options, "init-method"))
-        return hawser_fail(error, HAWSER_BAD_OPTION, "--init-method does nothing here: the centres are those of --%s", key);
+    HAWSER_TRY(hawser_job_idle(
+        job, "init-method", input->init != NULL ? "the centres are those of --init" : "the centres are those of --centres",
+        error));
     kmeans->clusters = given;
     kmeans->draw = HW_KMEANS_GIVEN;
     return HAWSER_OK;
@@ -120,7 +118,7 @@ hawser_status hw_kmeans_new(hw_kmeans *kmeans, hawser_job *job, const hawser_tra
     const hawser_options *options = input->options;
     *kmeans = (hw_kmeans){.X = hawser_dataset_matrix(input->data), .data = input->data, .seed = hawser_job_seed(job)};
     read_options(kmeans, options);
-    HAWSER_TRY(take_given(kmeans, input, error));
+    HAWSER_TRY(take_given(kmeans, job, input, error));
     if (kmeans->X->cols == 0)
         return hawser_fail(error, HAWSER_BAD_INPUT, "the data have no columns to measure distances by");
     if (kmeans->clusters > kmeans->X->rows)
@@ -128,7 +126,7 @@ hawser_status hw_kmeans_new(hw_kmeans *kmeans, hawser_job *job, const hawser_tra
                            kmeans->clusters, kmeans->X->rows, kmeans->X->rows == 1 ? "" : "s");
     hawser_job_fit(job, kmeans->X->stored * kmeans->clusters, 1 << 21);
     kmeans->blocks = hawser_job_workers(job);
-    HAWSER_TRY(check_options(kmeans, options, hawser_job_sync(job), error));
+    HAWSER_TRY(check_options(kmeans, job, options, error));
     kmeans->groups = groups_of(kmeans, options, hawser_job_nodes(job));
     size_t step = kmeans->clusters * kmeans->X->cols + 2 * kmeans->clusters + 4, start = start_reduces(kmeans);
     kmeans->reduced = step > start ? step : start;

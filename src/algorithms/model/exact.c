@@ -14,7 +14,7 @@ hawser_status hw_exact_options(const hawser_options *options, hawser_sync sync, 
                            "--sync %s: each iteration of %s adds up all rows over the workers, which only bsp does",
                            hawser_options_text(options, "sync"), name);
     for (size_t k = 0; k < sizeof exchange / sizeof *exchange; k++)
-        if (hw_option_given(options, exchange[k]) && blocks > 1)
+        if (blocks > 1 && hw_option_given(options, exchange[k])) /* an option that is not read is refused with the program */
             return hawser_fail(error, HAWSER_BAD_OPTION,
                                "--%s: workers of %s exchange exact sums, which this option does not apply to; leave it out",
                                exchange[k], name);

@@ -15,37 +15,27 @@ static const double CAUTION = 1.25;
 
 /* ---------------------------------------------------------------------------------------------------------- settings ---- */
 
-static bool is_given(const hawser_options *options, const char *key)
-{
-    return hawser_options_has(options, key) && hawser_options_source(options, key, NULL) == HAWSER_FROM_COMMAND_LINE;
-}
-
-static hawser_status refuse_idle(const hawser_options *options, bool all_rows, bool one_row, hawser_error *error)
+static hawser_status check_idle(hawser_job *job, bool all_rows, bool one_row, hawser_error *error)
 {
     static const char *const others[] = {"merge", "filter", "quota", "max-held-clocks", "encoding", "exchange-every"};
     for (size_t k = 0; k < sizeof others / sizeof *others; k++)
-        if (is_given(options, others[k]))
-            return hawser_fail(
-                error, HAWSER_BAD_OPTION,
-                "--%s does nothing here: it applies to copies of a model, and each of these weights has one writer",
-                others[k]);
-    if (all_rows && is_given(options, "epochs"))
-        return hawser_fail(error, HAWSER_BAD_OPTION, "--epochs does nothing with --solver gd; see --tol and --max-clocks");
-    if (!all_rows && is_given(options, "tol"))
-        return hawser_fail(error, HAWSER_BAD_OPTION, "--tol does nothing with --solver sgd or minibatch; see --epochs");
-    if ((all_rows || one_row) && is_given(options, "batch"))
-        return hawser_fail(error, HAWSER_BAD_OPTION, "--batch does nothing without --solver minibatch");
-    if (is_given(options, "validation"))
-        return hawser_fail(error, HAWSER_BAD_OPTION, "--validation does nothing here: there is no model to choose");
-    return HAWSER_OK;
+        HAWSER_TRY(hawser_job_idle(job, others[k], "it is about copies of a model, and each of these weights has one writer",
+                                   error));
+    if (all_rows)
+        HAWSER_TRY(hawser_job_idle(job, "epochs", "--solver gd ends with --tol or --max-clocks", error));
+    if (!all_rows)
+        HAWSER_TRY(hawser_job_idle(job, "tol", "--solver sgd and minibatch end with --epochs", error));
+    if (all_rows || one_row)
+        HAWSER_TRY(hawser_job_idle(job, "batch", "it is about --solver minibatch", error));
+    return hawser_job_idle(job, "validation", "there is no model to choose", error);
 }
 
-static hawser_status read_settings(hw_descent *descent, const hawser_options *options, hawser_error *error)
+static hawser_status read_settings(hw_descent *descent, hawser_job *job, const hawser_options *options, hawser_error *error)
 {
     const char *solver = hawser_options_text(options, "solver"), *form = hawser_options_text(options, "exchange");
     bool one_row = strcmp(solver, "sgd") == 0;
     descent->all_rows = strcmp(solver, "gd") == 0;
-    HAWSER_TRY(refuse_idle(options, descent->all_rows, one_row, error));
+    HAWSER_TRY(check_idle(job, descent->all_rows, one_row, error));
     descent->batch = descent->all_rows ? descent->X->rows : one_row ? 1 : (size_t)hawser_options_integer(options, "batch");
     bool stale = hw_linear_lag(descent->sync) > 0.0 && !descent->all_rows;
     if (stale && strcmp(form, "products") == 0)
@@ -112,7 +102,7 @@ hawser_status hw_descent_new(hw_descent *descent, hawser_job *job, const hawser_
                            descent->X->cols);
     HAWSER_TRY(hw_linear_check_layout(descent->X, error));
     descent->sync = hawser_job_sync(job);
-    HAWSER_TRY(read_settings(descent, input->options, error));
+    HAWSER_TRY(read_settings(descent, job, input->options, error));
     HAWSER_TRY(take_target(descent, input->data, error));
     HAWSER_TRY(hw_linear_new_doubles(&descent->start, descent->X->cols, error));
     HAWSER_TRY(hw_linear_new_doubles(&descent->best, descent->X->cols, error));

@@ -15,7 +15,7 @@ enum { COSTS = 11, LEAST = -10, MOST = 10 }; /* of --cv without --path: values o
 
 enum { JOINT_MOST = 1 << 26 }; /* stored numbers of the data that `auto` solves jointly */
 
-static hawser_status check_options(const hw_svm *svm, const hawser_training_input *input, hawser_sync sync,
+static hawser_status check_options(const hw_svm *svm, hawser_job *job, const hawser_training_input *input,
                                    hawser_error *error)
 {
     const hawser_options *options = input->options;
@@ -23,14 +23,9 @@ static hawser_status check_options(const hw_svm *svm, const hawser_training_inpu
         return hawser_fail(error, HAWSER_BAD_OPTION,
                            "--init: --solver dual and joint start from numbers of the rows, which a model does not have; "
                            "leave one of them out");
-    HAWSER_TRY(hw_exact_options(options, sync, svm->blocks, "a support vector machine", error));
-    if (hw_option_given(options, "epsilon") && !svm->regression)
-        return hawser_fail(error, HAWSER_BAD_OPTION,
-                           "--epsilon does nothing here: it is about --loss epsilon and --loss squared-epsilon");
-    if (hw_option_given(options, "class-weight") && svm->regression)
-        return hawser_fail(error, HAWSER_BAD_OPTION, "--class-weight does nothing here: --loss %s predicts numbers",
-                           hawser_options_text(options, "loss"));
-    return HAWSER_OK;
+    HAWSER_TRY(hw_exact_options(options, hawser_job_sync(job), svm->blocks, "a support vector machine", error));
+    return svm->regression ? hawser_job_idle(job, "class-weight", "the --loss predicts numbers", error)
+                           : hawser_job_idle(job, "epsilon", "it is about --loss epsilon and --loss squared-epsilon", error);
 }
 
 /* Chooses the solver, and limits the number of blocks. Data of at most twice as many rows as columns solve the dual sooner, but not from a
@@ -96,7 +91,7 @@ hawser_status hw_svm_new(hw_svm *svm, hawser_job *job, const hawser_training_inp
     if (svm->X->cols == 0)
         return hawser_fail(error, HAWSER_BAD_INPUT, "the data have no columns to predict the target from");
     choose(svm, job, solver);
-    HAWSER_TRY(check_options(svm, input, hawser_job_sync(job), error));
+    HAWSER_TRY(check_options(svm, job, input, error));
     return read_path(svm, job, input, error);
 }
 

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/machine.h"
 #include "base/memory.h"
-#include "cli/cli.h"
+#include "cli/input.h"
 #include "cli/interrupt.h"
 #include "cli/run/agent.h"
 #include "cli/run/launch.h"
@@ -283,6 +283,7 @@ static hawser_status launch_all(hw_launch *launch, hawser_error *error)
 
 hawser_status hw_run(hw_call *call, hawser_error *error)
 {
+    static const char *const of_hosts[] = {"ssh", "remote"};
     const hawser_options *options = call->options;
     hw_launch launch = {.ssh = hawser_options_text(options, "ssh"),
                         .remote = hawser_options_text(options, "remote"),
@@ -294,6 +295,8 @@ hawser_status hw_run(hw_call *call, hawser_error *error)
     hw_hosts hosts = {0};
     hw_interrupt_words(call->interrupt, "before a node was started");
     hawser_status status = cause_words(call, &launch, error);
+    for (size_t i = 0; status == HAWSER_OK && i < sizeof of_hosts / sizeof *of_hosts; i++)
+        status = hw_refuse_idle(call, of_hosts[i], !hawser_options_has(options, "hosts"), "there is no --hosts FILE", error);
     if (status == HAWSER_OK)
         status = read_deadlines(call, &launch, error);
     if (status == HAWSER_OK)

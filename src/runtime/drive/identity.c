@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/option_value.h"
 #include "runtime/drive/agent.h"
 
 /* Returns whether nodes may differ in an option: options of one node, options that only name files, and the time limit, which node 0
@@ -17,7 +18,7 @@ static void write_options(const hawser_options *options, FILE *out)
 {
     const hawser_option *row;
     for (size_t i = 0; (row = hawser_options_row(options, i)) != NULL; i++) {
-        const char *value = hawser_options_text(options, row->key);
+        const char *value = hw_option_text(options, row->key);
         if (!may_differ(row) && value != NULL)
             fprintf(out, "option %s = %s\n", row->key, value);
     }

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/argument.h"
 #include "base/option_value.h"
 #include "runtime/job/job.h"
 
@@ -208,16 +209,44 @@ static idle_kind judge_init(const hawser_job *job, const hw_plan *plan, const ch
     return hw_first_names_model(&job->first) && !hw_option_was_read(job->options, key) ? IDLE : USED;
 }
 
+/* Returns true if the job works for itself. A store may be that of servers elsewhere, which it reaches by the same options. */
+static bool is_alone(const hawser_job *job, const hw_plan *plan)
+{
+    return hawser_job_nodes(job) == 1 && plan->settings.nodes <= 1 && job->store == NULL;
+}
+
+static idle_kind judge_key(const hawser_job *job, const hw_plan *plan, const char *key, const char **why)
+{
+    (void)key;
+    *why = "the job has one node, which proves itself to no other";
+    if (is_alone(job, plan))
+        return IDLE_HERE;
+    *why = "the launcher gives the nodes a key of their own";
+    return job->place.ops != NULL && !job->place.key_of_file && job->store == NULL ? IDLE_HERE : USED;
+}
+
+static idle_kind judge_listen(const hawser_job *job, const hw_plan *plan, const char *key, const char **why)
+{
+    (void)plan;
+    *why = "a first node of one waits for no other";
+    return hawser_options_integer(job->options, key) == 1 ? IDLE_HERE : USED;
+}
+
 static idle_kind judge_nodes(const hawser_job *job, const hw_plan *plan, const char *key, const char **why)
 {
     *why = "the job has one node";
-    if (hawser_job_nodes(job) == 1 && plan->settings.nodes <= 1)
+    if (is_alone(job, plan))
         return IDLE_HERE;
     *why = "no loop runs under ssp or tap";
     return strcmp(key, "backlog") == 0 && !runs_apart(plan) ? IDLE_HERE : USED;
 }
 
 typedef idle_kind judge(const hawser_job *job, const hw_plan *plan, const char *key, const char **why);
+
+static bool is_about_nodes(judge *by)
+{
+    return by == judge_nodes || by == judge_key || by == judge_listen;
+}
 
 /* Options that are not here have an effect in every job. */
 static const struct {
@@ -241,14 +270,30 @@ static const struct {
     {"join-timeout", judge_nodes},
     {"interface", judge_nodes},
     {"port-range", judge_nodes},
+    {"node-name", judge_nodes},
+    {"key-file", judge_key},
+    {"listen", judge_listen},
 };
 
+/* Records a note about an option. Returns false if there was one before, as from the plan of a program that then runs. */
+static bool is_first_note(hawser_job *job, const char *key)
+{
+    size_t i = 0, most = sizeof job->noted / sizeof *job->noted * 64;
+    while (i < most && hawser_options_row(job->options, i) != NULL &&
+           strcmp(hawser_options_row(job->options, i)->key, key) != 0)
+        i++;
+    if (i == most || (job->noted[i / 64] >> i % 64 & 1) != 0)
+        return i == most;
+    job->noted[i / 64] |= UINT64_C(1) << i % 64;
+    return true;
+}
+
 /* The library prints here, because a program has no other line for it. */
-void hw_job_note_idle(const hawser_job *job, const char *key, const char *why)
+void hw_job_note_idle(hawser_job *job, const char *key, const char *why)
 {
     const char *where = NULL;
     hawser_source source = hawser_options_source(job->options, key, &where);
-    if (!hawser_job_leads(job) || hawser_options_flag(job->options, "quiet"))
+    if (!hawser_job_leads(job) || hawser_options_flag(job->options, "quiet") || !is_first_note(job, key))
         return;
     if (source == HAWSER_FROM_FILE)
         fprintf(stderr, "hawser: %s: %s does nothing here: %s\n", where, key, why);
@@ -256,7 +301,20 @@ void hw_job_note_idle(const hawser_job *job, const char *key, const char *why)
         fprintf(stderr, "hawser: %s does nothing here: %s\n", where, why);
 }
 
-static hawser_status check(const hawser_job *job, const hw_plan *plan, size_t option, hawser_error *error)
+hawser_status hawser_job_idle(hawser_job *job, const char *key, const char *why, hawser_error *error)
+{
+    HW_GIVEN(job);
+    HW_GIVEN(key);
+    HW_GIVEN(why);
+    if (!is_asked(job->options, key))
+        return HAWSER_OK;
+    if (hawser_options_source(job->options, key, NULL) == HAWSER_FROM_COMMAND_LINE)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--%s does nothing here: %s", key, why);
+    hw_job_note_idle(job, key, why);
+    return HAWSER_OK;
+}
+
+static hawser_status check(hawser_job *job, const hw_plan *plan, size_t option, hawser_error *error)
 {
     const char *key = judged[option].key, *why = NULL;
     char reason[REASON];
@@ -278,7 +336,7 @@ static hawser_status check(const hawser_job *job, const hw_plan *plan, size_t op
     if (kind == IDLE && typed)
         return hawser_fail(error, HAWSER_BAD_OPTION, "--%s does nothing here: %s", key, why);
     /* A file or the environment sets options of nodes for all jobs, those of one node too. */
-    if (kind != USED && (typed || judged[option].judge != judge_nodes))
+    if (kind != USED && (typed || !is_about_nodes(judged[option].judge)))
         hw_job_note_idle(job, key, why);
     return HAWSER_OK;
 }

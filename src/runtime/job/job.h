@@ -56,6 +56,7 @@ struct hawser_job {
     double slow_factor;
     bool check;
     bool idle_checked;          /* options were judged that can do nothing (idle.c) */
+    uint64_t noted[4];          /* by number of the option: there was a note that it can do nothing */
     hw_named_states named;      /* states of options, and of programs */
     hw_first_values first;      /* of --init */
     bool workers_given;         /* also by an option that names a worker */
@@ -110,8 +111,8 @@ bool hw_names_know(const hw_named_states *named, const char *state, size_t lengt
 void hw_names_close(hawser_job *job);
 /* Returns true if blocks send updates of the state, which can be held back and rounded. */
 bool hw_state_is_sent(const hw_plan *plan, const hawser_state *state);
-/* idle.c: prints a note that an option, which is not of the command line, can do nothing, on node 0 and without --quiet. */
-void hw_job_note_idle(const hawser_job *job, const char *key, const char *why);
+/* idle.c: prints a note that an option, which is not of the command line, can do nothing, once, on node 0 and without --quiet. */
+void hw_job_note_idle(hawser_job *job, const char *key, const char *why);
 /* idle.c: looks for options that were given and can do nothing in the program of `plan`. Returns HAWSER_BAD_OPTION for one of the command line. Notes on
  * standard error, except with --quiet, those that come from elsewhere, and those that would have an effect with more workers or nodes. Only the
  * first program with a loop is judged: a job may run others before and after it. */

@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""Every option of a training changes its results, is among the few that change no number (EFFECT_ELSEWHERE), or is refused or noted by name because it
+can do nothing: with one worker, several workers and several nodes, from the command line, the environment and a configuration file."""
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.environ["HAWSER_SOURCE"], "tests", "helpers"))
+import command
+
+SMALL = "d.csv"
+# Options that are used, but change neither the model nor its numbers here: limits that are not reached, other outputs, where the work is done.
+EFFECT_ELSEWHERE = {
+    "validation", "max-clocks", "time-limit", "grace", "unit-warning", "unit-timeout", "timeout", "slow", "record-history", "check", "trace", "plot", "log-view",
+    "log-json", "threads", "memory-limit", "format", "header", "delimiter", "categories", "missing", "alone", "seed", "lambda-ratio",
+}
+# Options that only have a use with several nodes. Of these a file or the environment may set any for all jobs, so they are noted only if they are typed.
+OF_NODES = {"topology": "tree", "backlog": "2k", "rate": "10M", "transport": "tcp", "trust-fabric": "yes", "failure-timeout": "4", "join-timeout": "50",
+            "interface": "127.0.0.1", "port-range": "7000-7900", "node-name": "birch", "key-file": "key", "listen": "1"}
+EXCHANGE = {"sync": "ssp:2", "exchange-every": "0.5", "filter": "absolute", "quota": "64", "max-held-clocks": "3", "encoding": "bf16", "merge": "average"}
+COMMON = {"seed": "9", "max-clocks": "1000", "time-limit": "100", "grace": "7", "unit-warning": "5", "unit-timeout": "50", "timeout": "60", "slow": "0:1.5",
+          "record-history": "history", "check": "yes", "trace": "t.csv", "plot": "p.svg", "log-view": "yes", "log-json": "j.jsonl", "validation": SMALL,
+          "threads": "1", "memory-limit": "1G", "format": "csv", "header": "yes", "delimiter": ",", "categories": "none", "missing": "zero", "type": "f32",
+          "columns": "a,b", "alone": "yes", "init-if-exists": "yes", "index-base": "1"}
+FOLDS = {"path": "3", "cv": "3", "folds": "folds"}
+LINEAR = {**FOLDS, "l1-ratio": "0.5", "lambda-min-ratio": "0.1", "cv-rule": "min", "tol": "1e-3", "intercept": "no", "standardize": "yes"}
+OWN = {
+    "lasso": {**LINEAR, "cv-metric": "mae", "validation-fraction": "0.2", "solver": "cd", "sigma": "3", "certify-every": "3", "penalty-factors": "factors",
+              "lower": "0", "upper": "0.1"},
+    "kmeans": {"clusters": "5", "starts": "3", "init-method": "random", "centres": "centres.csv", "tol": "0.1", "max-iterations": "2", "batch": "8", "epochs": "3",
+               "patience": "2", "arithmetic": "f32"},
+    "svm": {**FOLDS, "C": "2", "loss": "squared-hinge", "cv-rule": "1se", "cv-metric": "loss", "epsilon": "0.2", "intercept": "no", "solver": "dual",
+            "tol": "0.1", "max-iterations": "2", "class-weight": "balanced"},
+    "softmax": {**LINEAR, "C": "2", "cv-metric": "accuracy", "max-iterations": "2", "class-weight": "balanced"},
+}
+FLAGS = {"trust-fabric", "check", "log-view", "alone", "init-if-exists", "intercept", "standardize"}
+WORDS = {"lasso": ("--target", "y", "--ignore", "c", "--lambda-ratio", "0.1"), "kmeans": ("--ignore", "y,c", "--clusters", "4"),
+         "svm": ("--target", "c", "--ignore", "y"), "softmax": ("--target", "c", "--ignore", "y", "--lambda-ratio", "0.1")}
+# Set by the words above, or about files that these data do not need; other tests have them.
+ELSEWHERE = {"target", "ignore", "lambda", "lambda-ratio", "weights", "offset", "exposure", "dates", "names", "init", "join", "output", "json", "quiet", "config",
+             "help", "help-all", "workers", "clusters", "C"}
+
+
+def make_files():
+    draw = random.Random(3)
+    with open(SMALL, "w") as file:
+        file.write("y,c,a,b,d\n")
+        for _ in range(40):
+            x = [draw.gauss(0, 1) for _ in range(3)]
+            y = 2 * x[0] - x[2] + 0.3 * draw.gauss(0, 1)
+            file.write(",".join(f"{v:.6g}" for v in [y, y > 0] + x) + "\n")
+    with open("centres.csv", "w") as file:
+        file.writelines(f"{draw.gauss(0, 1):.6g},{draw.gauss(0, 1):.6g},{draw.gauss(0, 1):.6g}\n" for _ in range(4))
+    for name, lines in (("factors", "3\n1\n2\n"), ("folds", "0\n1\n2\n1\n" * 10)):
+        with open(name, "w") as file:
+            file.write(lines)
+    command.run("key", "key")
+
+
+def results(text):
+    """The numbers of the JSON line, without times and settings, and the tensors of the model."""
+    line = json.loads(text[text.index('{"'):])
+    kept = {key: value for key, value in line.items()
+            if "seconds" not in key and key not in ("options", "worker", "links", "accepts", "flows", "peak_rss", "seed", "bytes_exchanged")}
+    with open("m", "rb") as file:
+        model = file.read()
+    return kept, model[8 + int.from_bytes(model[:8], "little"):], set(line["options"])
+
+
+def train(algorithm, launch, workers, words=(), environment=None):
+    for name in ("history", "history.1"):
+        if os.path.exists(name):
+            os.remove(name)
+    out = subprocess.run((command.HAWSER, *launch, "train", algorithm, SMALL, *WORDS[algorithm], "--workers", str(workers), *words, "-o", "m", "--json"),
+                         capture_output=True, text=True, env={**command.CLEAN, **(environment or {})}, timeout=100)
+    assert out.returncode in (0, 2), (algorithm, words, out.stderr)
+    return out.returncode, out.stderr, results(out.stdout) if out.returncode == 0 else None
+
+
+def fate(key, base, got):
+    """What became of an option."""
+    code, said, now = got
+    if code == 2:
+        return "idle" if "does nothing here" in said else "refused"
+    if f"{key} does nothing here" in said or f"HAWSER_{key.upper().replace('-', '_')} does nothing here" in said:
+        return "noted"
+    return "used" if key in EFFECT_ELSEWHERE or now[:2] != base[:2] else "silent"
+
+
+def typed(key, value):
+    return (f"--{key}", value) if key not in FLAGS else (f"--{key}",) if value == "yes" else (f"--no-{key}",)
+
+
+def sweep(algorithm, launch, workers, options, elsewhere):
+    """Tries each option typed, and in turns in the environment or a file."""
+    base = train(algorithm, launch, workers)[2]
+    fates = {}
+    for number, (key, value) in enumerate(options.items()):
+        say = (algorithm, launch, workers, key)
+        fates[key] = fate(key, base, train(algorithm, launch, workers, typed(key, value)))
+        assert fates[key] != "silent", ("does nothing, and nothing is said of it", say)
+        if not elsewhere or key == "alone":
+            continue
+        if number % 2 == 0:
+            got = train(algorithm, launch, workers, (), {"HAWSER_" + key.upper().replace("-", "_"): value})
+        else:
+            with open("all.conf", "w") as file:
+                file.write(f"{key} = {value}\n")
+            got = train(algorithm, launch, workers, ("--config", "all.conf"))
+        there = fate(key, base, got)
+        quiet = key in OF_NODES or key == "index-base"
+        expected = {"idle": "noted", "noted": "silent" if quiet else "noted"}.get(fates[key], fates[key])
+        # An option that is refused because the algorithm does not work with it may be one that changes nothing.
+        assert there == expected or (fates[key] == "refused" and there == "noted"), (say, fates[key], there, got[1])
+    return fates, base[2]
+
+
+def all_options_are_tried(algorithm, known):
+    tried = set(COMMON) | set(EXCHANGE) | set(OF_NODES) | set(OWN[algorithm]) | ELSEWHERE
+    assert known <= tried, f"train {algorithm} has options that this test does not know: {known - tried}"
+
+
+def one_worker_and_several():
+    for algorithm in OWN:
+        options = {**EXCHANGE, **OWN[algorithm]}
+        if algorithm in ("lasso", "kmeans"):
+            options = {**COMMON, **OF_NODES, **options}
+        fates, known = sweep(algorithm, (), 3, dict(command.some(options.items())), algorithm in ("lasso", "svm"))
+        all_options_are_tried(algorithm, known)
+        if not command.SANITIZED and algorithm == "lasso":
+            assert all(fates[key] == "noted" for key in OF_NODES), fates
+            assert fates["quota"] == fates["cv-rule"] == fates["init-if-exists"] == "idle" and fates["sync"] == "used", fates
+    for algorithm in ("lasso", "kmeans"):
+        fates, _ = sweep(algorithm, (), 1, EXCHANGE, True)
+        assert fates["filter"] == fates["encoding"] == "idle" and fates["sync"] == "noted", fates
+
+
+def several_nodes():
+    for key, kinds in (("key-file", "noted"), ("quota", "idle"), ("encoding", "used"), ("cv-rule", "idle")):
+        value = {**OF_NODES, **EXCHANGE, **OWN["lasso"]}[key]
+        launch = ("run", "-n", "2", "--")
+        got = fate(key, train("lasso", launch, 3)[2], train("lasso", launch, 3, typed(key, value)))
+        assert got == kinds, (key, got)
+    for words in (("--ssh", "rsh"), ("--remote", "there/hawser")):
+        out = subprocess.run((command.HAWSER, "run", "-n", "1", *words, "--", "true"), capture_output=True, text=True, env=command.CLEAN, timeout=100)
+        assert out.returncode == 2 and f"{words[0]} does nothing here: there is no --hosts FILE" in out.stderr, out
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        make_files()
+        one_worker_and_several()
+        several_nodes()
+        os.chdir("/")
+
+
+main()
