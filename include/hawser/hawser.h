@@ -191,7 +191,11 @@ HAWSER_API hawser_state *hawser_block_state(hawser_program *program, const char 
  *  This keeps v = A alpha true under averaging. */
 HAWSER_API void hawser_tie(hawser_state *local, hawser_state *replicated);
 
-/** A unit. It returns HAWSER_OK, the status of a call that it must pass on, or the status of a failure; any other number is HAWSER_BAD_PROGRAM. */
+/** A unit. It returns HAWSER_OK, the status of a call that it must pass on, or the status of a failure; any other number is HAWSER_BAD_PROGRAM.
+ *
+ *  After HAWSER_VIEW_CHANGED all units of the stage run again. The runtime has taken back what they did to states, metrics, reductions and the
+ *  scratch (as far as hawser_scratch_record visits it). What a unit changes elsewhere, it must be able to change twice. A stage that has sent a part of
+ *  its changes (hawser_yield, hawser_publish, hawser_inc of a stored state) is not run again. */
 typedef hawser_status hawser_unit_function(hawser_context *context);
 
 /** Declares that a replicated state is a function of other states. `rebuild` runs on each block and adds the block's share to
@@ -318,20 +322,20 @@ HAWSER_API uint32_t hawser_blocks(const hawser_context *context); /**< B */
 HAWSER_API uint64_t
 hawser_clock(const hawser_context *context); /**< own iteration of the innermost loop, from 0; 0 outside of loops */
 HAWSER_API void *hawser_user(const hawser_context *context); /**< the program's user pointer: shared, read-only */
-/** Returns this block's scratch, of the size set by hawser_scratch_size; zeroed at the start of the run. The scratch is a cache. Within a clock it is
- *  kept from unit to unit. Whenever a block has ended a clock, all of it may be dropped: it is released and zeroed. A unit outside of loops is a
- *  clock of its own. So a unit that finds zeros makes its scratch anew, from states and data. What cannot be made anew belongs in a state, or in a
+/** Returns this block's scratch, of the size set by hawser_scratch_size; zeroed at the start of the run. The scratch is a cache. Within a stage it is
+ *  kept from unit to unit. Whenever a block has ended a stage, all of it may be dropped: it is released and zeroed. A unit outside of loops is a
+ *  stage of its own. So a unit that finds zeros makes its scratch anew, from states and data. What cannot be made anew belongs in a state, or in a
  *  visit (hawser_scratch_record), which is called around the drop. */
 HAWSER_API void *hawser_scratch(const hawser_context *context);
 /** Sets the bytes of scratch per block, before the run. `release` frees memory that units stored in the scratch; it is called on the block's
  *  thread when the block ends, possibly while other blocks still run. May be NULL. */
 HAWSER_API void hawser_scratch_size(hawser_program *program, size_t bytes, void (*release)(void *scratch));
-/** Visits what a block must remember of its scratch from clock to clock, with the functions of record.h. It is called to write the scratch, and to
+/** Visits what a block must remember of its scratch from stage to stage, with the functions of record.h. It is called to write the scratch, and to
  *  read it back: hawser_record_reads. When it reads, the scratch is zeroed; it allocates and computes anew what follows from data, and visits the
  *  rest, which depends on the clocks before. Of the context it may call hawser_scratch, hawser_user, hawser_block, hawser_blocks,
  *  hawser_data_view, hawser_data_fetch and hawser_unit_fail. Which fields are visited may depend on fields that were visited before. */
 typedef void hawser_scratch_visit(hawser_record *record, hawser_context *context);
-/** Declares what a block must remember in its scratch. Between two clocks a block's scratch may be written with `visit`, freed (by `release`),
+/** Declares what a block must remember in its scratch. Between two stages a block's scratch may be written with `visit`, freed (by `release`),
  *  zeroed and read back with `visit`; the run has the same bits with and without this. Memory that `visit` leaves out is a cache: units make it
  *  anew, with the same bits, from states and data when they find zeros. If visit is NULL, or without this call, all of the scratch is a cache. */
 HAWSER_API void hawser_scratch_record(hawser_program *program, hawser_scratch_visit *visit);

@@ -31,7 +31,7 @@ typedef enum hawser_status {
     HAWSER_OK = 0,
     HAWSER_STOP = 1, /**< the loop ends here: its credit is spent or the job was asked to stop */
     HAWSER_VIEW_CHANGED =
-        2, /**< membership changed: the unit returns, and the runtime rolls its caches back to the last commit */
+        2, /**< membership changed: the unit returns, the runtime takes back what the stage did, and runs its units again */
     HAWSER_BAD_ARGUMENT = -1, /**< an invalid argument of a call */
     HAWSER_BAD_OPTION = -2,   /**< an option's key or value */
     HAWSER_BAD_INPUT = -3,    /**< the content of a file */

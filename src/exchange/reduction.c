@@ -102,6 +102,22 @@ void hw_reduction_begin_clock(hw_reduction *reduction, uint64_t clock)
     reduction->kept_clock = clock;
 }
 
+uint32_t hw_reduction_number(const hw_reduction *reduction)
+{
+    return reduction->number;
+}
+
+void hw_reduction_go_back(hw_reduction *reduction, uint32_t number)
+{
+    reduction->number = number;
+    reduction->latest = NULL;
+}
+
+bool hw_reduction_repeats(const hw_reduction *reduction)
+{
+    return !reduction->dropped;
+}
+
 bool hw_reduction_all_ended(const hw_reduction *reduction, uint64_t clock)
 {
     for (uint32_t block = 0; block < reduction->spec.blocks; block++)

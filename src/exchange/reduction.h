@@ -39,6 +39,12 @@ void hw_reduction_free(hw_reduction *reduction);
 void hw_reduction_begin(hw_reduction *reduction, uint64_t epoch);
 /* Starts a clock: the next one, once hw_reduction_all_ended is true, or the last one again. */
 void hw_reduction_begin_clock(hw_reduction *reduction, uint64_t clock);
+/* Returns the number of the next reduction of this clock. */
+uint32_t hw_reduction_number(const hw_reduction *reduction);
+/* Does the clock over from reduction `number` on. hw_reduction_repeats must be true. */
+void hw_reduction_go_back(hw_reduction *reduction, uint32_t number);
+/* Returns true if all results of this clock are kept, so that it can be done over. */
+bool hw_reduction_repeats(const hw_reduction *reduction);
 /* Contributes this block's share, and a request to stop that it has seen. Returns HAWSER_NOT_FINITE for NaN, and for infinity in a sum. Returns
  * HAWSER_BAD_PROGRAM if another block has ended the clock or makes another call, or if a repeated share is not the same. */
 hawser_status hw_reduction_put(hw_reduction *reduction, const hw_reduction_call *call, const double *values,

@@ -19,7 +19,7 @@ SLOW = 240  # seconds without an answer after which a mutant counts as noticed: 
 PHASE, STAGES = "src/runtime/block/phase.c", "src/program/stages.c"
 CUT, MERGE, RANGE, REPLICA = ("src/exchange/" + name for name in ("cut.c", "merge.c", "range.c", "replica.c"))
 PLAN, BLOCKS, DRIVER = "src/program/parallelise.c", "src/data/share/blocks.c", "src/runtime/drive/driver.c"
-NUMBERS = "src/exchange/numbers_typed.h"
+NUMBERS, REDO = "src/exchange/numbers_typed.h", "src/runtime/block/redo.c"
 MUTANTS = [
     # Stages.
     ("no stage for the second of two updates", STAGES, "|| (state->kind == HW_REPLICATED && hw_unit_updates(unit, state))", ""),
@@ -74,12 +74,23 @@ MUTANTS = [
     ("a loop ends a clock late", "src/runtime/drive/until.c", "if (tested && reason == NULL)", "if (tested && reason == NULL && clock > 0)"),
     ("a branch's sequence is left out", "src/program/operator.c", "else if (deep && child->kind == HW_SEQUENCE)", "else if (deep && child->kind == HW_SEQUENCE && child->next != NULL)"),
     # Reductions, scratch and the store.
-    ("a scratch is read back from nothing", "src/runtime/block/scratch.c", "status = hawser_record_restore(visit_scratch, given, bytes, size, &worker->error);", "status = HAWSER_OK;"),
+    ("a scratch is read back from nothing", "src/runtime/block/scratch.c", "hawser_status status = hawser_record_restore(visit_scratch, &given, bytes, size, &worker->error);", "hawser_status status = HAWSER_OK;"),
     ("a chunk is read a clock early", "src/runtime/block/stored.c", "chunk->count = end - chunk->first;", "chunk->count = end - chunk->first - (end - chunk->first > 3);"),
     ("a second read of an iteration counts as its first", "src/runtime/block/stored.c", "request->reread = stored->ordered && iteration < read;", "request->reread = stored->ordered && iteration < read && read == 0;"),
     ("first values of a stored state that no unit uses are lost", "src/runtime/drive/keep.c", "needs = needs || (state->kind == HW_STORED &&", "needs = needs || (state->number > 64 &&"),
     ("first values of every block are those of the first", "src/program/parallelise.c", "(same ? 0 : begin * hw_state_size(state))", "(same || hw_state_is_of_blocks(state) ? 0 : begin * hw_state_size(state))"),
     ("a line of another block", "src/runtime/block/context.c", "*first = part != NULL ? part->begin / part->state->width : 0;", "*first = part != NULL ? part->begin : 0;"),
+    # A stage that is done over.
+    ("updates stay when the view changes", REDO, "if (part->live) hw_replica_rollback(part->replica);", ""),
+    ("a tied local state stays when the view changes", REDO, "if (part->copy != NULL && !part->retired)", "if (part->copy != NULL && part->retired)"),
+    ("a local state stays when the view changes", REDO, "if (is_kept(worker, part)) memcpy(part->work,", "if (is_kept(worker, part) && part->stored != NULL) memcpy(part->work,"),
+    ("an own share of a stored state stays when the view changes", REDO, "if (is_kept(worker, part)) memcpy(part->work,", "if (is_kept(worker, part) && part->stored == NULL) memcpy(part->work,"),
+    ("a report stays when the view changes", REDO, "worker->report = redo->report;", ""),
+    ("reductions go on when the view changes", REDO, "hw_reduction_go_back(worker->reduction, redo->reductions);", ""),
+    ("a scratch stays when the view changes", REDO, "if (worker->scratch != NULL) HAWSER_TRY(hw_worker_renew_scratch(worker, redo->scratch, redo->scratch_bytes));", ""),
+    ("a scratch begins anew when the view changes", REDO, "redo->scratch, redo->scratch_bytes));", "NULL, 0));"),
+    ("prefetches go on when the view changes", REDO, "HAWSER_TRY(hw_stored_go_back(worker));", ""),
+    ("a stage that has sent a part is done over", REDO, "worker->redo->forbidden = true; }", "worker->redo->forbidden = false; }"),
     # Late policies.
     ("a unit's own sync is ignored", PHASE, "if (!worker->own_syncs)", "if (worker->own_syncs || !worker->own_syncs)"),
     ("a unit's own sync counts in the first stage alone", STAGES, "if (steps[i].stage == stage &&", "if (stage == 0 && steps[i].stage == stage &&"),

@@ -88,7 +88,6 @@ typedef struct drawn {
     drawn_unit unit[UNITS];
     drawn_operator operator[OPERATORS];
     /* What units have seen and done, as fibers or by block. */
-    uint64_t runs[UNITS][BLOCKS];
     bool early;   /* a unit has not seen what the policy promises */
     bool reached; /* one has seen no more than that, of a state with several updates in a clock */
 } drawn;

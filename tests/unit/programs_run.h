@@ -124,10 +124,24 @@ typedef struct drawn_scene {
     double first[STATES][SIZE];   /* numbers of the state's type */
 } drawn_scene;
 
+/* A block's scratch. */
 typedef struct memory {
     double digest; /* computed again if it was dropped: 0 */
     uint64_t calls;
+    const drawn_scene *scene; /* if what units changed is added up */
+    uint32_t block;
+    uint64_t runs[UNITS];
+    double made[STATES][SIZE];
 } memory;
+
+/* Returns the scratch, which counts what units do: it goes back with a unit that is run again. */
+static memory *memory_of(hawser_context *context)
+{
+    memory *m = hawser_scratch(context);
+    m->scene = hawser_user(context);
+    m->block = hawser_block(context);
+    return m;
+}
 
 static double value_of(const hawser_matrix *A, uint64_t place)
 {
@@ -240,7 +254,7 @@ static void check_seen(hawser_context *context, drawn *d, uint32_t number, uint3
     uint32_t count = steps_below(d, 0, 0, steps, 0), at = 0, turns = 0;
     for (uint32_t i = 0; i < count; i++)
         turns += d->operator[steps[i].operator].unit == number;
-    uint64_t run = d->runs[number][hawser_block(context)] - 1, clock = run / turns;
+    uint64_t run = memory_of(context)->runs[number] - 1, clock = run / turns;
     while (d->operator[steps[at].operator].unit != number || steps[at].turn != run % turns)
         at++;
     uint64_t slack = slack_of_unit(d, steps[at].operator), late = clock > slack ? clock - slack : 0, least = 0, every = 0;
@@ -462,7 +476,7 @@ static hawser_status add_range(hawser_context *context, const drawn_scene *scene
             from_double(type, to_double(type, cache, i) + change, cache, i);
         if (scene->made == NULL)
             continue;
-        double *made = &scene->made[hawser_block(context)][s][i];
+        double *made = &memory_of(context)->made[s][i];
         *made = combined(&d->state[s], *made, how == INCREASED ? change : change / gain);
     }
     return how == TOUCHED && from < to ? hawser_touch(context, name, from, to - from) : HAWSER_OK;
@@ -528,7 +542,7 @@ static hawser_status begin_unit(hawser_context *context, uint32_t number, uint64
     const drawn_unit *unit = &d->unit[number];
     *hash = hash_of_call(number, hawser_block(context), hawser_clock(context));
     if (d->counts)
-        d->runs[number][hawser_block(context)]++;
+        memory_of(context)->runs[number]++;
     double digest, reduced[REDUCED_MOST];
     if (unit->data) {
         HAWSER_TRY(digest_view(context, scene, &digest));
@@ -545,6 +559,27 @@ static hawser_status begin_unit(hawser_context *context, uint32_t number, uint64
         *hash = mix(*hash, reduced, count);
     }
     return unit->reports ? hawser_report(context, "m", share_of(d, *hash, 5)) : HAWSER_OK;
+}
+
+/* Changes all that the unit may change, which is taken back before it is run again. */
+static hawser_status spoil(hawser_context *context, uint32_t number)
+{
+    const drawn *d = ((const drawn_scene *)hawser_user(context))->d;
+    const drawn_unit *unit = &d->unit[number];
+    char name[2] = "a";
+    for (uint32_t s = 0; s < d->states; s++, name[0]++) {
+        kind k = d->state[s].kind;
+        if (!unit->updates[s] || k == ADDED)
+            continue;
+        hawser_type type = d->state[s].type;
+        void *own = k <= DERIVED ? cache_of(context, type, name) : local_of(context, type, name);
+        for (size_t i = 0, count = k <= DERIVED ? 1 : hawser_part(context, name, NULL); i < count; i++)
+            from_double(type, 1000, own, i);
+    }
+    if (unit->remembers)
+        (void)count_call(context);
+    HAWSER_TRY(hawser_report(context, "m", 1000));
+    return HAWSER_VIEW_CHANGED;
 }
 
 /* A local solver of CoCoA: its steps follow from all that it sees. */
@@ -586,11 +621,13 @@ static hawser_status run_unit(hawser_context *context, uint32_t number)
 #define NUMBERED(number)                                                                                                    \
     static hawser_status unit_##number(hawser_context *context)                                                             \
     {                                                                                                                       \
-        return run_unit(context, number);                                                                                   \
+        hawser_status status = run_unit(context, number);                                                                   \
+        return status == HAWSER_VIEW_CHANGED ? spoil(context, number) : status;                                             \
     }                                                                                                                       \
     static hawser_status solver_##number(hawser_context *context, hawser_subproblem *subproblem)                            \
     {                                                                                                                       \
-        return run_solver(context, subproblem, number);                                                                     \
+        hawser_status status = run_solver(context, subproblem, number);                                                     \
+        return status == HAWSER_VIEW_CHANGED ? spoil(context, number) : status;                                             \
     }
 NUMBERED(0)
 NUMBERED(1)
@@ -656,7 +693,18 @@ static void merge_within_bounds(const hawser_merging *merging)
 static void visit_memory(hawser_record *record, hawser_context *context)
 {
     memory *m = hawser_scratch(context);
+    const drawn_scene *scene = hawser_user(context);
     hawser_record_bytes(record, &m->calls, sizeof m->calls);
+    hawser_record_bytes(record, m->runs, sizeof m->runs);
+    for (uint32_t s = 0; scene->made != NULL && s < scene->d->states; s++)
+        hawser_record_bytes(record, memory_of(context)->made[s], scene->d->state[s].count * sizeof(double));
+}
+
+static void release_memory(void *scratch)
+{
+    const memory *m = scratch;
+    if (m->scene != NULL && m->scene->made != NULL)
+        memcpy(m->scene->made[m->block], m->made, sizeof m->made);
 }
 
 /* Returns the first values of a state; NULL: it has none. */
@@ -775,7 +823,7 @@ static hawser_program *program_of(drawn_scene *scene)
     }
     states[STATES] = data;
     hawser_metric_declare(program, "m", HAWSER_SUM);
-    hawser_scratch_size(program, sizeof(memory), NULL);
+    hawser_scratch_size(program, sizeof(memory), release_memory);
     hawser_scratch_record(program, visit_memory);
     add_below(d, -1, hawser_root(program), states);
     return program;

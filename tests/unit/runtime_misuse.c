@@ -78,6 +78,51 @@ static void a_unit_returns_a_status(void **state)
     assert_int_equal(run_unit(return_number, NULL, HAWSER_VIEW_CHANGED, &error), HAWSER_BAD_PROGRAM);
 }
 
+/* Units that get HAWSER_VIEW_CHANGED and go on. */
+static hawser_status go_on_to_the_end(hawser_context *context)
+{
+    double one = 1;
+    hawser_status ignored = hawser_allreduce(context, &one, 1, HAWSER_SUM);
+    (void)ignored;
+    hawser_cache(context, "v")[0] += one;
+    return HAWSER_OK;
+}
+
+static hawser_status call_again(hawser_context *context)
+{
+    double one = 1;
+    if (hawser_allreduce(context, &one, 1, HAWSER_SUM) != HAWSER_OK)
+        assert_int_equal(hawser_allreduce(context, &one, 1, HAWSER_SUM), HAWSER_VIEW_CHANGED);
+    return HAWSER_OK;
+}
+
+static hawser_status take_it_for_an_error(hawser_context *context)
+{
+    double one = 1;
+    return hawser_allreduce(context, &one, 1, HAWSER_SUM) == HAWSER_OK ? HAWSER_OK : HAWSER_IO;
+}
+
+static void a_unit_returns_when_the_view_changes(void **state)
+{
+    (void)state;
+    hawser_unit_function *const units[] = {go_on_to_the_end, call_again, take_it_for_an_error};
+    for (size_t u = 0; u < 3; u++) {
+        hawser_error error = {0};
+        hawser_run *run = NULL;
+        test_job test = OPEN_JOB("workers", "2");
+        hw_job_change_view(test.job, 1, 1);
+        hawser_program *program = hawser_program_new("deaf", NULL);
+        hawser_state *v = hawser_replicated_state(program, "v", 3, 1, NULL, (hawser_rule){0});
+        hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 2}, hawser_bsp());
+        hawser_reduces(hawser_unit(loop, "unit", units[u], NULL, HAWSER_UPDATES(v)), 1);
+        assert_int_equal(hawser_run_program(test.job, program, &run, &error), HAWSER_BAD_PROGRAM);
+        if (strstr(error.text, "unit 'unit', block ") == NULL || strstr(error.text, "returned 'view changed', but") == NULL)
+            fail_msg("%s", error.text);
+        hawser_program_free(program);
+        close_job(test);
+    }
+}
+
 static void clocks_of_the_store_only_go_on(void **state)
 {
     (void)state;
@@ -137,8 +182,8 @@ static void promised_arrays_are_given(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_unit_returns_a_status),
-                                       cmocka_unit_test(clocks_of_the_store_only_go_on),
-                                       cmocka_unit_test(promised_arrays_are_given)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_unit_returns_a_status), cmocka_unit_test(a_unit_returns_when_the_view_changes),
+        cmocka_unit_test(clocks_of_the_store_only_go_on), cmocka_unit_test(promised_arrays_are_given)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -209,6 +209,13 @@ hawser_status hw_context_run(hw_worker *worker, const hw_step *step, const hawse
         worker->parts[i].page_filled = false;
     if (status == HAWSER_OK)
         check_entries(&context);
+    if (context.failed == HAWSER_VIEW_CHANGED && status != HAWSER_VIEW_CHANGED)
+        return hawser_fail(
+            &worker->error, HAWSER_BAD_PROGRAM,
+            "%s '%s', block %u: a call returned '%s', but the function returned '%s'; it must return at once what a "
+            "call returns that is not HAWSER_OK",
+            kind_of(&context), running(&context), worker->block, hawser_status_name(HAWSER_VIEW_CHANGED),
+            hawser_status_name(status));
     if (context.failed != HAWSER_OK)
         return context.failed;
     if (status == HAWSER_OK)
@@ -298,8 +305,11 @@ hawser_status hawser_data_fetch(hawser_context *context, const char *state, cons
         return failed(context);
     if (columns == NULL && count > 0)
         return without(context, "hawser_data_fetch", "columns");
+    if (hw_redo_changes(context))
+        return HAWSER_VIEW_CHANGED;
     part->fetched = true;
-    return hw_fetch_columns(&context->worker->mailbox, part->state, columns, count);
+    HAWSER_TRY(hw_fetch_columns(&context->worker->mailbox, part->state, columns, count));
+    return hw_redo_changes(context) ? HAWSER_VIEW_CHANGED : HAWSER_OK;
 }
 
 /* Returns the cache or the values of a state of a type; NULL if the call is refused. */
@@ -389,7 +399,15 @@ hawser_status hawser_next_chunk(hawser_context *context, const char *state, haws
     if (chunk == NULL)
         return without(context, "hawser_next_chunk", "chunk");
     *chunk = (hawser_chunk){.block = UINT32_MAX};
-    return part != NULL ? of_store(context, hw_stored_next(context->worker, part, chunk)) : failed(context);
+    if (part == NULL)
+        return failed(context);
+    if (hw_redo_changes(context))
+        return HAWSER_VIEW_CHANGED;
+    HAWSER_TRY(of_store(context, hw_stored_next(context->worker, part, chunk)));
+    if (!hw_redo_changes(context))
+        return HAWSER_OK;
+    *chunk = (hawser_chunk){.block = UINT32_MAX};
+    return HAWSER_VIEW_CHANGED;
 }
 
 hawser_status hawser_prefetch(hawser_context *context, const char *state, const uint64_t *keys, size_t first, size_t count)
@@ -410,7 +428,10 @@ static hawser_status prefetch_wait(hawser_context *context, const char *state, c
     *values = NULL;
     if (part == NULL || !has_type(context, part->state, call))
         return failed(context);
-    return of_store(context, hw_stored_prefetch_wait(context->worker, part, values));
+    if (hw_redo_changes(context))
+        return HAWSER_VIEW_CHANGED;
+    HAWSER_TRY(of_store(context, hw_stored_prefetch_wait(context->worker, part, values)));
+    return hw_redo_changes(context) ? HAWSER_VIEW_CHANGED : HAWSER_OK;
 }
 
 #define PREFETCH_WAIT(type, suffix, id)                                                                                     \
@@ -457,6 +478,9 @@ static hawser_status inc(hawser_context *context, const char *state, const uint6
     if (part->state->function == NULL)
         return refuse(context, "%s: each share of stored state '%s' has one writer, which changes hawser_local", call.name,
                       state);
+    if (hw_redo_changes(context))
+        return HAWSER_VIEW_CHANGED;
+    hw_redo_forbid(context->worker);
     return of_store(context, hw_stored_inc(context->worker, part, keys, values, count));
 }
 
@@ -504,6 +528,7 @@ static hawser_status publish(hawser_context *context, hw_state_part *part)
 {
     hw_worker *worker = context->worker;
     uint64_t bytes = worker->mailbox.bytes_sent;
+    hw_redo_forbid(worker);
     HAWSER_TRY(hw_worker_cut(worker, part, false, false));
     worker->events[worker->operator->number].bytes += worker->mailbox.bytes_sent - bytes;
     return HAWSER_OK;
@@ -534,6 +559,9 @@ hawser_status hawser_yield(hawser_context *context)
         return refuse(context, "hawser_yield: a visit has data only");
     if (context->rebuilds != NULL)
         return refuse(context, "hawser_yield: a rebuild is summed as a whole");
+    if (hw_redo_changes(context))
+        return HAWSER_VIEW_CHANGED;
+    hw_redo_forbid(worker);
     for (hawser_state *const *item = context->unit->updates; *item != NULL; item++)
         if (hw_state_is_exchanged(*item))
             HAWSER_TRY(publish(context, &worker->parts[(*item)->number]));

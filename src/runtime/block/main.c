@@ -130,6 +130,7 @@ hawser_status hw_worker_open(hw_worker *worker, hw_session *session, uint32_t bl
     HAWSER_TRY(hw_trap_new(session, &worker->trap, error));
     HAWSER_TRY(hw_message_new(sizeof(hw_failure_report), &worker->failure_report, error));
     HAWSER_TRY(hw_worker_open_reductions(worker, error));
+    HAWSER_TRY(hw_redo_open(worker, error));
     for (uint32_t i = 0; i < HW_METRICS_MOST; i++)
         worker->metrics[i] = (double)NAN;
     return HAWSER_OK;
@@ -152,6 +153,7 @@ void hw_worker_close(hw_worker *worker)
     hw_worker_free_scratch(worker);
     hw_trap_free(worker->trap);
     hw_reduction_free(worker->reduction);
+    hw_redo_close(worker);
     free(worker->parts);
     free(worker->events);
     hw_message_free(worker->failure_report);

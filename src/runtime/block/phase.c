@@ -360,14 +360,19 @@ static hawser_status send_report(hw_worker *worker)
     return hw_send(&worker->mailbox, worker->session->blocks, message);
 }
 
-/* Takes back what the stage that has failed did. */
-static void roll_back(hw_worker *worker)
+/* Runs the stage's units, again each time that the view has changed meanwhile. What they did is taken back if they fail. */
+static hawser_status run_units_over(hw_worker *worker)
 {
-    EACH_LIVE(worker, part)
-    hw_replica_rollback(part->replica);
-    for (uint32_t i = 0; i < worker->session->program->state_count; i++)
-        if (worker->parts[i].copy != NULL && !worker->parts[i].retired)
-            memcpy(worker->parts[i].work, worker->parts[i].copy, worker->parts[i].count * sizeof(double));
+    HAWSER_TRY(hw_redo_keep(worker));
+    for (;;) {
+        hawser_status status = run_units(worker);
+        if (status == HAWSER_OK)
+            return HAWSER_OK;
+        hw_worker_roll_back(worker);
+        if (status != HAWSER_VIEW_CHANGED)
+            return status;
+        HAWSER_TRY(hw_redo_go_back(worker));
+    }
 }
 
 /* Merges what the stage reads, runs its units and cuts what they have changed. */
@@ -379,11 +384,8 @@ static hawser_status run_stage(hw_worker *worker, bool empty, uint64_t *age)
     hw_worker_commit(worker);
     EACH_USED(worker, part)
     HAWSER_TRY(hw_replica_merge_stage(part->replica, hw_worker_exchange(worker, part), worker->stage, &worker->error));
-    hawser_status status = empty ? HAWSER_OK : run_units(worker);
-    if (status != HAWSER_OK) {
-        roll_back(worker);
-        return status;
-    }
+    if (!empty)
+        HAWSER_TRY(run_units_over(worker));
     uint64_t bytes = worker->mailbox.bytes_sent;
     if (worker->reduces && worker->stage + 1 == hw_plan_stages(worker->session->plan, worker->operator))
         HAWSER_TRY(hw_worker_end_reductions(worker));
@@ -450,6 +452,19 @@ static hawser_status run_clock(hw_worker *worker)
 
 /* ---------------------------------------------------------------------------------------------------- begin and end ---- */
 
+/* Adds up this block's share of a derived state, again each time that the view has changed meanwhile. */
+static hawser_status run_rebuild(hw_worker *worker, const hw_state_part *part)
+{
+    HAWSER_TRY(hw_redo_keep(worker));
+    for (;;) {
+        hawser_status status = hw_context_run(worker, NULL, part->state);
+        if (status != HAWSER_VIEW_CHANGED)
+            return status;
+        hw_replica_rollback(part->replica);
+        HAWSER_TRY(hw_redo_go_back(worker));
+    }
+}
+
 static hawser_status rebuild(hw_worker *worker, hw_state_part *part, uint64_t epoch)
 {
     uint64_t clock = worker->clock;
@@ -457,7 +472,7 @@ static hawser_status rebuild(hw_worker *worker, hw_state_part *part, uint64_t ep
     hw_replica_zero(part->replica);
     hw_replica_begin(part->replica, epoch, (hw_policy){HW_POLICY_BSP, 0});
     worker->clock = 0;
-    HAWSER_TRY(hw_context_run(worker, NULL, part->state));
+    HAWSER_TRY(run_rebuild(worker, part));
     hw_message *message = NULL;
     HAWSER_TRY(hw_replica_cut(part->replica, 0, true, true, &message, &worker->error));
     HAWSER_TRY(send_updates(worker, part, message != NULL ? message : hw_replica_next(part->replica)));

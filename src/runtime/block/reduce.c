@@ -12,15 +12,16 @@ hawser_status hw_worker_open_reductions(hw_worker *worker, hawser_error *error)
     const hw_session *session = worker->session;
     if (hw_operator_reduces(session->program->root) == 0)
         return HAWSER_OK;
-    hw_reduction_spec spec = {.block = worker->block,
-                              .blocks = session->blocks,
-                              .view = session->nodes > 1 ? &session->view : NULL,
-                              .shape = session->job->settings.adding,
-                              /* On one node no block is lost alone. */
-                              .keep = session->nodes > 1 ? HW_REDUCTION_KEPT / session->local : 0,
-                              .unit_name = unit_name,
-                              .owner = worker,
-                              .log = worker->log};
+    hw_reduction_spec spec = {
+        .block = worker->block,
+        .blocks = session->blocks,
+        .view = session->nodes > 1 ? &session->view : NULL,
+        .shape = session->job->settings.adding,
+        /* On one node no block is lost alone. */
+        .keep = session->nodes > 1 || session->job->changes.every > 0 ? HW_REDUCTION_KEPT / session->local : 0,
+        .unit_name = unit_name,
+        .owner = worker,
+        .log = worker->log};
     return hw_reduction_new(&spec, &worker->reduction, error);
 }
 
@@ -103,6 +104,8 @@ hawser_status hawser_allreduce(hawser_context *context, double *values, size_t c
         return HAWSER_BAD_ARGUMENT;
     hw_worker *worker = context->worker;
     HAWSER_TRY(check(context, values, count, by));
+    if (hw_redo_changes(context))
+        return HAWSER_VIEW_CHANGED;
     hw_reduction_call call = {context->unit->number, count, by};
     hw_stop_request stop = {0};
     hawser_status status = hw_reduction_put(worker->reduction, &call, values, request_here(worker), &worker->error);
@@ -110,6 +113,8 @@ hawser_status hawser_allreduce(hawser_context *context, double *values, size_t c
         status = send_shares(worker);
     if (status == HAWSER_OK)
         status = hw_wait(&worker->mailbox, result_is_there, worker);
+    if (status == HAWSER_OK && hw_redo_changes(context))
+        return HAWSER_VIEW_CHANGED;
     if (status == HAWSER_OK)
         status = hw_reduction_take(worker->reduction, values, &stop, &worker->error);
     send_stop_request(worker->session, stop);

@@ -41,31 +41,42 @@ static void visit_scratch(hawser_record *record, void *object)
     given->status = hw_context_visit(given->worker, given->visit, record);
 }
 
-static hawser_status renew(visited *given)
+static hawser_scratch_visit *visit_of(const hw_worker *worker)
 {
-    hw_worker *worker = given->worker;
-    void *bytes = NULL;
-    size_t size = 0;
-    HAWSER_TRY(hawser_record_save(visit_scratch, given, &bytes, &size, &worker->error));
+    hawser_scratch_visit *instead = worker->session->job->drops.visit;
+    return instead != NULL ? instead : worker->session->program->scratch_visit;
+}
+
+hawser_status hw_worker_save_scratch(hw_worker *worker, void **bytes, size_t *size)
+{
+    visited given = {worker, visit_of(worker), HAWSER_OK};
+    if (given.visit == NULL)
+        return HAWSER_OK;
+    HAWSER_TRY(hawser_record_save(visit_scratch, &given, bytes, size, &worker->error));
+    return given.status;
+}
+
+hawser_status hw_worker_renew_scratch(hw_worker *worker, const void *bytes, size_t size)
+{
+    visited given = {worker, visit_of(worker), HAWSER_OK};
     hw_worker_free_scratch(worker);
-    hawser_status status = given->status;
-    if (status == HAWSER_OK)
-        status = hw_worker_new_scratch(worker, &worker->error);
-    if (status == HAWSER_OK)
-        status = hawser_record_restore(visit_scratch, given, bytes, size, &worker->error);
-    free(bytes);
-    return given->status != HAWSER_OK ? given->status : status;
+    HAWSER_TRY(hw_worker_new_scratch(worker, &worker->error));
+    if (bytes == NULL)
+        return HAWSER_OK;
+    hawser_status status = hawser_record_restore(visit_scratch, &given, bytes, size, &worker->error);
+    return given.status != HAWSER_OK ? given.status : status;
 }
 
 hawser_status hw_worker_drop_scratch(hw_worker *worker)
 {
+    void *bytes = NULL;
+    size_t size = 0;
     if (!drawn(worker))
         return HAWSER_OK;
-    hw_scratch_drops *drops = &worker->session->job->drops;
-    visited given = {worker, drops->visit != NULL ? drops->visit : worker->session->program->scratch_visit, HAWSER_OK};
-    atomic_fetch_add_explicit(&drops->count, 1, memory_order_relaxed);
-    if (given.visit != NULL)
-        return renew(&given);
-    hw_worker_free_scratch(worker);
-    return hw_worker_new_scratch(worker, &worker->error);
+    atomic_fetch_add_explicit(&worker->session->job->drops.count, 1, memory_order_relaxed);
+    hawser_status status = hw_worker_save_scratch(worker, &bytes, &size);
+    if (status == HAWSER_OK)
+        status = hw_worker_renew_scratch(worker, bytes, size);
+    free(bytes);
+    return status;
 }

@@ -65,6 +65,9 @@ struct hw_stored {
     bool asked;                     /* a unit of this clock reads chunks */
     prefetch prefetches[SLOTS + 1]; /* those in progress, from `oldest` on, and the last one that was given */
     uint32_t oldest, waiting;
+    uint32_t oldest_kept, waiting_kept; /* when the stage began */
+    uint32_t begun;                     /* by the stage */
+    bool reused;                        /* the stage has begun one in the memory of one that was in progress before */
 };
 
 bool hw_stored_ordered(const hawser_state *state)
@@ -504,7 +507,9 @@ hawser_status hw_stored_prefetch(hw_worker *worker, hw_state_part *part, const u
     if (stored->waiting == SLOTS)
         return hawser_fail(&worker->error, HAWSER_BAD_ARGUMENT,
                            "hawser_prefetch: %d reads are in progress; take one by hawser_prefetch_wait", SLOTS);
-    prefetch *slot = &stored->prefetches[(stored->oldest + stored->waiting) % (SLOTS + 1)];
+    uint32_t at = (stored->oldest + stored->waiting) % (SLOTS + 1);
+    prefetch *slot = &stored->prefetches[at];
+    stored->reused |= (at + SLOTS + 1 - stored->oldest_kept) % (SLOTS + 1) < stored->waiting_kept;
     HAWSER_TRY(HW_GROW(&slot->values, &slot->byte_capacity, (count + 1) * hw_state_size(part->state), "prefetched numbers",
                        &worker->error));
     hawser_request request = begin_task(worker, part, &slot->task);
@@ -524,6 +529,7 @@ hawser_status hw_stored_prefetch(hw_worker *worker, hw_state_part *part, const u
     if (count > 0)
         HAWSER_TRY(hawser_pull(worker->session->store, &request, &number, &worker->error));
     stored->waiting++;
+    stored->begun++;
     return HAWSER_OK;
 }
 
@@ -539,6 +545,43 @@ hawser_status hw_stored_prefetch_wait(hw_worker *worker, hw_state_part *part, co
     stored->waiting--;
     *values = slot->values;
     return HAWSER_OK;
+}
+
+void hw_stored_keep(hw_worker *worker)
+{
+    for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
+        hw_stored *stored = worker->parts[i].stored;
+        if (stored == NULL)
+            continue;
+        stored->oldest_kept = stored->oldest;
+        stored->waiting_kept = stored->waiting;
+        stored->begun = 0;
+        stored->reused = false;
+    }
+}
+
+hawser_status hw_stored_go_back(hw_worker *worker)
+{
+    for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
+        hw_stored *stored = worker->parts[i].stored;
+        if (stored == NULL)
+            continue;
+        uint32_t own = stored->begun < stored->waiting ? stored->begun : stored->waiting;
+        for (uint32_t k = stored->waiting - own; k < stored->waiting; k++)
+            HAWSER_TRY(wait_for(worker, &stored->prefetches[(stored->oldest + k) % (SLOTS + 1)].task));
+        stored->oldest = stored->oldest_kept;
+        stored->waiting = stored->waiting_kept;
+        stored->begun = 0;
+    }
+    return HAWSER_OK;
+}
+
+bool hw_stored_repeats(const hw_worker *worker)
+{
+    for (uint32_t i = 0; i < worker->session->program->state_count; i++)
+        if (worker->parts[i].stored != NULL && worker->parts[i].stored->reused)
+            return false;
+    return true;
 }
 
 static hawser_status drop_prefetches(hw_worker *worker, hw_state_part *part)

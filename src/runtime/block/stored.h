@@ -32,6 +32,12 @@ hawser_status hw_stored_prefetch_wait(hw_worker *worker, hw_state_part *part, co
 hawser_status hw_stored_inc(hw_worker *worker, hw_state_part *part, const uint64_t *keys, const void *values,
                             size_t count) HAWSER_MUST_USE;
 
+/* Notes which prefetches are in progress when a stage begins; goes back to them, and waits for those that the stage has begun. */
+void hw_stored_keep(hw_worker *worker);
+hawser_status hw_stored_go_back(hw_worker *worker) HAWSER_MUST_USE;
+/* Returns whether the numbers of a prefetch of an earlier clock, which the stage has taken, are still in memory. */
+bool hw_stored_repeats(const hw_worker *worker);
+
 /* Pushes shares at the end of a clock; empty: no unit has run. */
 hawser_status hw_stored_end_clock(hw_worker *worker, bool empty) HAWSER_MUST_USE;
 /* Waits until no request is in progress. */

@@ -55,6 +55,7 @@ typedef struct hw_worker {
     hw_state_part *parts; /* by state number */
     void *scratch;
     struct hw_trap *trap;       /* under --check; NULL: none */
+    struct hw_redo *redo;       /* NULL: no call returns HAWSER_VIEW_CHANGED */
     hw_reduction *reduction;    /* NULL: no unit of the program reduces */
     hw_log *log;                /* for the job's history; NULL: none */
     hw_message *failure_report; /* preallocated, so that lack of memory can be reported */
@@ -101,7 +102,7 @@ struct hawser_context {
     uint64_t clock;
     hw_random random;
     bool stopping;        /* a unit that reduces: what all blocks agreed at its last reduction */
-    hawser_status failed; /* the status of a refused access; it replaces the unit's status */
+    hawser_status failed; /* the status of a refused access, or HAWSER_VIEW_CHANGED; it replaces the unit's status */
 };
 
 hawser_status hw_worker_open(hw_worker *worker, hw_session *session, uint32_t block, hawser_error *error) HAWSER_MUST_USE;
@@ -142,9 +143,12 @@ bool hw_worker_asked(const hw_worker *worker);
 hawser_status hw_worker_open_reductions(hw_worker *worker, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_worker_end_reductions(hw_worker *worker) HAWSER_MUST_USE;
 hawser_status hw_worker_take_share(hw_worker *worker, hw_message *message) HAWSER_MUST_USE;
-/* scratch.c: makes a block's scratch, zeroed; frees it; in tests writes, frees, makes and reads it after drawn clocks. */
+/* scratch.c: makes a block's scratch, zeroed; frees it; writes it into memory that the caller frees (NULL: the program has no visit); makes it anew
+ * from there; in tests does both after drawn clocks. */
 hawser_status hw_worker_new_scratch(hw_worker *worker, hawser_error *error) HAWSER_MUST_USE;
 void hw_worker_free_scratch(hw_worker *worker);
+hawser_status hw_worker_save_scratch(hw_worker *worker, void **bytes, size_t *size) HAWSER_MUST_USE;
+hawser_status hw_worker_renew_scratch(hw_worker *worker, const void *bytes, size_t size) HAWSER_MUST_USE;
 hawser_status hw_worker_drop_scratch(hw_worker *worker) HAWSER_MUST_USE;
 /* Runs a visit of the scratch, which may view data states. */
 hawser_status hw_context_visit(hw_worker *worker, hawser_scratch_visit *visit, hawser_record *record) HAWSER_MUST_USE;
@@ -153,7 +157,18 @@ hawser_status hw_context_visit(hw_worker *worker, hawser_scratch_visit *visit, h
 void hw_life_open(hw_worker *worker, hw_state_part *part);
 void hw_life_begin(hw_worker *worker);
 void hw_life_over(hw_worker *worker);
-/* Runs the unit of a step, or a rebuild if step is NULL. */
+/* redo.c: takes back what the stage that failed did, in replicas and tied states. */
+void hw_worker_roll_back(hw_worker *worker);
+/* In tests in which the view changes: hw_redo_keep keeps, when a stage begins, what hw_redo_go_back needs to take back the rest, so that the stage is
+ * done over from its last commit. hw_redo_changes draws for a waiting call; if true, the call returns HAWSER_VIEW_CHANGED. hw_redo_forbid is
+ * called when the stage has sent a part of its changes: then it is not done over. */
+hawser_status hw_redo_open(hw_worker *worker, hawser_error *error) HAWSER_MUST_USE;
+void hw_redo_close(hw_worker *worker);
+hawser_status hw_redo_keep(hw_worker *worker) HAWSER_MUST_USE;
+hawser_status hw_redo_go_back(hw_worker *worker) HAWSER_MUST_USE;
+bool hw_redo_changes(hawser_context *context);
+void hw_redo_forbid(hw_worker *worker);
+/* Runs the unit of a step, or a rebuild if step is NULL. Returns HAWSER_VIEW_CHANGED if the stage is to be done over. */
 hawser_status hw_context_run(hw_worker *worker, const hw_step *step, const hawser_state *rebuilds) HAWSER_MUST_USE;
 
 /* Makes the memory for units that only read an exchanged state: the cache; in debug builds a copy in pages that are mapped read-only, so

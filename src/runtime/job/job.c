@@ -351,6 +351,12 @@ void hw_job_drop_scratch(hawser_job *job, uint64_t every, uint64_t seed, hawser_
     job->drops.visit = visit;
 }
 
+void hw_job_change_view(hawser_job *job, uint64_t every, uint64_t seed)
+{
+    job->changes.every = every;
+    job->changes.seed = seed;
+}
+
 hawser_status hw_job_plan(hawser_job *job, const hawser_program *program, hw_plan **out, hawser_error *error)
 {
     *out = NULL;

@@ -20,6 +20,15 @@ typedef struct hw_scratch_drops {
     _Atomic uint64_t count;      /* of the drops so far */
 } hw_scratch_drops;
 
+/* Tests: changes of the view that the runtime reports to units, which are then run again. */
+typedef struct hw_view_changes {
+    uint64_t
+        every; /* a waiting call of a unit returns HAWSER_VIEW_CHANGED once in `every` times, drawn from `seed`; 0: never */
+    uint64_t seed;
+    _Atomic uint64_t count; /* of the calls that returned it so far */
+    _Atomic uint64_t tests; /* of the stop tests that were called again so far */
+} hw_view_changes;
+
 /* Memory of the chunks that this node's blocks have in memory or have requested (hawser_next_chunk). */
 typedef struct hw_chunk_memory {
     uint32_t buffers; /* tests: of a block and a state in one clock; 0: as many as the plan says */
@@ -65,6 +74,7 @@ struct hawser_job {
     uint64_t fiber_seed;
     hw_chooser chooser;
     hw_scratch_drops drops;
+    hw_view_changes changes;
     hw_chunk_memory chunks;
     atomic_bool interrupted;
     _Atomic uint64_t asked;    /* hw_asked of the node that was asked to end first; 0: none */
@@ -87,6 +97,9 @@ void hw_job_use_choices(hawser_job *job, hw_chooser chooser);
 /* From now on blocks of this job's runs write their scratch after one in `every` clocks, free and zero it, and read it back. `visit` (NULL: the
  * program's) does both. */
 void hw_job_drop_scratch(hawser_job *job, uint64_t every, uint64_t seed, hawser_scratch_visit *visit);
+/* From now on waiting calls of this job's units return HAWSER_VIEW_CHANGED, one in `every` drawn from `seed`. The stage is then done over from its last
+ * commit. Stop tests that declare what they remember are done over as often. */
+void hw_job_change_view(hawser_job *job, uint64_t every, uint64_t seed);
 /* Encodes a node's number and the signal that asked it to end (0: another way) as a number above 0. */
 static inline uint64_t hw_asked(uint32_t node, int number)
 {

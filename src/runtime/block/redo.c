@@ -1,0 +1,162 @@
+/* redo.c - takes back what a stage did that has failed, or that is done over because the view has changed. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "runtime/block/stored.h"
+
+/* A unit with many calls would never end if a stage could be done over any number of times. */
+enum { REDONE_MOST = 4 };
+
+/* A state as it was when the stage began. */
+typedef struct kept_part {
+    void *values;       /* of `work`, if no tie keeps a copy; NULL until the first stage that updates it */
+    hawser_matrix data; /* data that a unit replaces */
+} kept_part;
+
+typedef struct hw_redo {
+    hw_random random;
+    uint32_t redone; /* how often this stage was done over */
+    bool forbidden;  /* the stage has sent a part of its changes */
+    kept_part *parts;
+    hw_report report;
+    uint32_t reductions;
+    void *scratch; /* as its visit wrote it; NULL: it is made anew from zeros */
+    size_t scratch_bytes;
+} hw_redo;
+
+hawser_status hw_redo_open(hw_worker *worker, hawser_error *error)
+{
+    const hw_view_changes *changes = &worker->session->job->changes;
+    if (changes->every == 0)
+        return HAWSER_OK;
+    HAWSER_TRY(HW_NEW(&worker->redo, 1, "what a block can do over", error));
+    worker->redo->random = hw_random_at(changes->seed, 0, worker->block, 0);
+    worker->redo->forbidden = true; /* until the first stage */
+    return HW_NEW(&worker->redo->parts, worker->session->program->state_count, "what a block can do over", error);
+}
+
+void hw_redo_close(hw_worker *worker)
+{
+    hw_redo *redo = worker->redo;
+    if (redo == NULL)
+        return;
+    for (uint32_t i = 0; redo->parts != NULL && i < worker->session->program->state_count; i++)
+        free(redo->parts[i].values);
+    free(redo->parts);
+    free(redo->scratch);
+    free(redo);
+    worker->redo = NULL;
+}
+
+/* Returns whether units of the phase write this block's own memory of a state, of which nothing else keeps a copy. */
+static bool is_kept(const hw_worker *worker, const hw_state_part *part)
+{
+    return part->work != NULL && part->copy == NULL && !part->retired && part->count > 0 &&
+           hw_phase_updates(worker->operator, part->state);
+}
+
+static hawser_status keep_parts(hw_worker *worker)
+{
+    for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
+        const hw_state_part *part = &worker->parts[i];
+        kept_part *kept = &worker->redo->parts[i];
+        size_t size = hw_state_size(part->state);
+        kept->data = part->data;
+        if (!is_kept(worker, part))
+            continue;
+        if (kept->values == NULL)
+            HAWSER_TRY(hw_new_array(&kept->values, part->count, size, "a local state's copy", &worker->error));
+        memcpy(kept->values, part->work, part->count * size);
+    }
+    return HAWSER_OK;
+}
+
+static bool is_zero(const char *bytes, size_t count)
+{
+    return count == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, count - 1) == 0);
+}
+
+/* A scratch that no unit has used yet is not visited: a visit may expect what the first unit makes. */
+static hawser_status keep_scratch(hw_worker *worker)
+{
+    hw_redo *redo = worker->redo;
+    free(redo->scratch);
+    redo->scratch = NULL;
+    if (worker->scratch == NULL || is_zero(worker->scratch, worker->session->program->scratch_bytes))
+        return HAWSER_OK;
+    return hw_worker_save_scratch(worker, &redo->scratch, &redo->scratch_bytes);
+}
+
+hawser_status hw_redo_keep(hw_worker *worker)
+{
+    hw_redo *redo = worker->redo;
+    if (redo == NULL)
+        return HAWSER_OK;
+    redo->redone = 0;
+    redo->forbidden = false;
+    redo->report = worker->report;
+    redo->reductions = worker->reduction != NULL ? hw_reduction_number(worker->reduction) : 0;
+    hw_stored_keep(worker);
+    HAWSER_TRY(keep_parts(worker));
+    return keep_scratch(worker);
+}
+
+void hw_worker_roll_back(hw_worker *worker)
+{
+    for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
+        hw_state_part *part = &worker->parts[i];
+        if (part->live)
+            hw_replica_rollback(part->replica);
+        if (part->copy != NULL && !part->retired)
+            memcpy(part->work, part->copy, part->count * sizeof(double));
+    }
+}
+
+hawser_status hw_redo_go_back(hw_worker *worker)
+{
+    hw_redo *redo = worker->redo;
+    for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
+        hw_state_part *part = &worker->parts[i];
+        if (is_kept(worker, part))
+            memcpy(part->work, redo->parts[i].values, part->count * hw_state_size(part->state));
+        if (part->state->kind == HW_DATA && hw_phase_updates(worker->operator, part->state))
+            part->data = redo->parts[i].data;
+    }
+    worker->report = redo->report;
+    if (worker->reduction != NULL)
+        hw_reduction_go_back(worker->reduction, redo->reductions);
+    HAWSER_TRY(hw_stored_go_back(worker));
+    if (worker->scratch != NULL)
+        HAWSER_TRY(hw_worker_renew_scratch(worker, redo->scratch, redo->scratch_bytes));
+    return HAWSER_OK;
+}
+
+void hw_redo_forbid(hw_worker *worker)
+{
+    if (worker->redo != NULL)
+        worker->redo->forbidden = true;
+}
+
+/* Clocks that are not cut yet are in the caches: going back to the last cut would lose them. */
+static bool can_go_back(const hw_worker *worker)
+{
+    const hw_redo *redo = worker->redo;
+    return !redo->forbidden && redo->redone < REDONE_MOST && !(worker->deferring > 0) && hw_stored_repeats(worker) &&
+           (worker->reduction == NULL || hw_reduction_repeats(worker->reduction));
+}
+
+bool hw_redo_changes(hawser_context *context)
+{
+    hw_redo *redo = context->worker->redo;
+    hw_view_changes *changes = &context->worker->session->job->changes;
+    if (context->failed == HAWSER_VIEW_CHANGED)
+        return true;
+    if (redo == NULL || context->failed != HAWSER_OK || (context->unit == NULL && context->rebuilds == NULL) ||
+        !can_go_back(context->worker) || hw_random_below(&redo->random, changes->every) != 0)
+        return false;
+    redo->redone++;
+    atomic_fetch_add_explicit(&changes->count, 1, memory_order_relaxed);
+    context->failed = HAWSER_VIEW_CHANGED;
+    return true;
+}
