@@ -76,10 +76,12 @@ int main(int argc, char **argv)
     hawser_program *program = hawser_program_new("chunks", NULL);
     if (status == HAWSER_OK)
         status = solve(job, program, &run, &error);
-    if (status == HAWSER_OK && hawser_job_leads(job)) {
-        const double *x = hawser_result(run, "x", NULL);
+    double x[N];
+    bool leads = status == HAWSER_OK && hawser_job_leads(job);
+    if (leads) /* fetched from the nodes that have its shares; the others take no memory for x */
+        status = hawser_result_range(run, "x", 0, N, x, &error);
+    if (leads && status == HAWSER_OK)
         printf("x[0] = %.6f, residual %.1g\n", x[0], distance(x));
-    }
     if (status != HAWSER_OK)
         fprintf(stderr, "chunks: %s\n", error.text);
     hawser_run_free(run);

@@ -162,7 +162,8 @@ HAWSER_API hawser_state *hawser_partitioned_matrix(hawser_program *program, cons
  *  it chunk by chunk (hawser_next_chunk) or by keys (hawser_prefetch). `along`, `initial` and shares are as in a partitioned state.
  *  If `function` is NULL, each share, a *chunk*, has one writer: its block changes it in place (hawser_local), and the values are sent to the
  *  store when the clock ends. Else all blocks change it with hawser_inc, through this function of the store ("add", "adagrad" ...) and its
- *  `parameters` (NULL: none); `initial` is then allowed for "add" only. */
+ *  `parameters` (NULL: none); `initial` is then allowed for "add" only.
+ *  A matrix is stored as its numbers, line after line: the store has no lines, since a chunk, a key and a range name numbers. */
 HAWSER_API hawser_state *hawser_stored_state(hawser_program *program, const char *name, size_t count, hawser_state *along,
                                              const double *initial, const char *function, const double *parameters);
 
@@ -516,6 +517,9 @@ HAWSER_API hawser_status hawser_open(int *argc, char **argv, hawser_job **job, h
 /** Like hawser_open, from an option set that includes hawser_job_rows(); the set must outlive the job. */
 HAWSER_API hawser_status hawser_open_options(const hawser_options *options, hawser_job **job,
                                              hawser_error *error) HAWSER_MUST_USE;
+/** Ends the job and frees it. If the job has stored states in runs that other nodes have not freed, blocks until these nodes have freed the runs or
+ *  close the job, too, since they may read results here (hawser_result_range). If a node is lost meanwhile, the wait ends with one line on standard
+ *  error. */
 HAWSER_API void hawser_close(hawser_job *job);
 HAWSER_API uint32_t hawser_job_workers(const hawser_job *job); /**< B */
 /** Says that the job runs `count` programs with loops; call it before the first of them. An option may then name a state of any of them (--filter
@@ -600,11 +604,33 @@ HAWSER_API hawser_status hawser_run_program(hawser_job *job, hawser_program *pro
 HAWSER_API void hawser_run_free(hawser_run *run);
 
 /** Returns the final values of a whole replicated, partitioned or stored state, or of a local state in global order. The run owns them. Returns
- *  NULL if no state of this name has the type of the call. */
+ *  NULL if no state of this name has the type of the call.
+ *
+ *  The numbers of a stored state stay on the nodes that have its shares. The first call for it fetches all of them to this node, and blocks
+ *  meanwhile. It returns NULL, with one line on standard error, if they exceed the memory limit or if a node is lost. A node that does not call takes
+ *  no memory for them. Not collective. Any thread. */
 HAWSER_API const double *hawser_result(const hawser_run *run, const char *state, size_t *count);
 HAWSER_API const float *hawser_result_f32(const hawser_run *run, const char *state, size_t *count);
 HAWSER_API const int64_t *hawser_result_i64(const hawser_run *run, const char *state, size_t *count);
 HAWSER_API const int32_t *hawser_result_i32(const hawser_run *run, const char *state, size_t *count);
+/** Returns the number of values of a state's result, without fetching them; 0 if the run has no such state. */
+HAWSER_API size_t hawser_result_size(const hawser_run *run, const char *state);
+/** Copies numbers [first, first + count) of a result to `values`, which has space for `count` numbers; `count` may be 0. Numbers of a stored state
+ *  are fetched from the nodes that have them, 4 MiB at a time, so a program can pass over a state that is larger than its memory (the servers of Li
+ *  et al. 2014, which hold ranges of keys, are read alike). Those of other states are on every node.
+ *
+ *  Returns HAWSER_BAD_ARGUMENT if the run has no such state, if it has another type, if the range is not within it, or if the job is closed and
+ *  other nodes have the numbers; HAWSER_PEER_LOST if a node is lost, HAWSER_TIMEOUT after --timeout. `values` is then unspecified. Blocks. Any thread;
+ *  not collective: each node reads what it needs. A stored state can be read until hawser_run_free, and hawser_close waits until the other nodes
+ *  have freed the run or close the job, too. */
+HAWSER_API hawser_status hawser_result_range(const hawser_run *run, const char *state, size_t first, size_t count,
+                                             double *values, hawser_error *error) HAWSER_MUST_USE;
+HAWSER_API hawser_status hawser_result_range_f32(const hawser_run *run, const char *state, size_t first, size_t count,
+                                                 float *values, hawser_error *error) HAWSER_MUST_USE;
+HAWSER_API hawser_status hawser_result_range_i64(const hawser_run *run, const char *state, size_t first, size_t count,
+                                                 int64_t *values, hawser_error *error) HAWSER_MUST_USE;
+HAWSER_API hawser_status hawser_result_range_i32(const hawser_run *run, const char *state, size_t first, size_t count,
+                                                 int32_t *values, hawser_error *error) HAWSER_MUST_USE;
 HAWSER_API double hawser_result_metric(const hawser_run *run, const char *metric);
 
 /** Counters of one worker. */

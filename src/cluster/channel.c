@@ -1,10 +1,13 @@
-/* channel.c - messages that belong to no run: those of a store. */
+/* channel.c - messages that belong to no run: those of a store, and of stored results. */
+#include <stdio.h>
+
+#include "base/clock.h"
 #include "cluster/internal.h"
 
-hawser_status hw_cluster_channel(hw_cluster *cluster, const hw_channel *channel, hawser_error *error)
+hawser_status hw_cluster_channel(hw_cluster *cluster, hw_channel_of which, const hw_channel *channel, hawser_error *error)
 {
     pthread_rwlock_wrlock(&cluster->beside);
-    cluster->channel = channel != NULL ? *channel : (hw_channel){0};
+    cluster->channels[which] = channel != NULL ? *channel : (hw_channel){0};
     pthread_rwlock_unlock(&cluster->beside);
     if (channel == NULL)
         return HAWSER_OK;
@@ -32,8 +35,10 @@ hawser_status hw_cluster_send(hw_cluster *cluster, uint32_t node, hw_message *me
 void hw_cluster_beside(hw_cluster *cluster, uint32_t node, hw_message *message)
 {
     pthread_rwlock_rdlock(&cluster->beside);
-    if (cluster->channel.arrived != NULL)
-        cluster->channel.arrived(cluster->channel.argument, node, message);
+    const hw_channel *channel =
+        &cluster->channels[message->envelope.kind == HW_MESSAGE_STORED ? HW_CHANNEL_RESULTS : HW_CHANNEL_STORE];
+    if (channel->arrived != NULL)
+        channel->arrived(channel->argument, node, message);
     else
         hw_message_free(message);
     pthread_rwlock_unlock(&cluster->beside);
@@ -44,8 +49,9 @@ void *hw_cluster_acquire(void *argument, uint32_t node, const hw_message *messag
     hw_cluster *cluster = argument;
     void *place = NULL;
     pthread_rwlock_rdlock(&cluster->beside);
-    if (cluster->channel.acquire != NULL)
-        place = cluster->channel.acquire(cluster->channel.argument, node, message);
+    const hw_channel *channel = &cluster->channels[HW_CHANNEL_STORE];
+    if (channel->acquire != NULL)
+        place = channel->acquire(channel->argument, node, message);
     if (place == NULL)
         pthread_rwlock_unlock(&cluster->beside);
     return place;
@@ -54,7 +60,7 @@ void *hw_cluster_acquire(void *argument, uint32_t node, const hw_message *messag
 void hw_cluster_release(void *argument)
 {
     hw_cluster *cluster = argument;
-    cluster->channel.release(cluster->channel.argument);
+    cluster->channels[HW_CHANNEL_STORE].release(cluster->channels[HW_CHANNEL_STORE].argument);
     pthread_rwlock_unlock(&cluster->beside);
 }
 
@@ -65,7 +71,60 @@ void hw_cluster_notify_channel(hw_cluster *cluster)
     (void)!hw_cluster_fail_lost(cluster, &error);
     pthread_mutex_unlock(&cluster->mutex);
     pthread_rwlock_rdlock(&cluster->beside);
-    if (cluster->channel.lost != NULL)
-        cluster->channel.lost(cluster->channel.argument, &error);
+    for (int i = 0; i < HW_CHANNELS; i++)
+        if (cluster->channels[i].lost != NULL)
+            cluster->channels[i].lost(cluster->channels[i].argument, &error);
     pthread_rwlock_unlock(&cluster->beside);
+}
+
+/* ----------------------------------------------------------------------------------------------------- waiting ---- */
+
+void hw_cluster_wake(hw_cluster *cluster)
+{
+    pthread_mutex_lock(&cluster->mutex);
+    pthread_cond_broadcast(&cluster->changed);
+    pthread_mutex_unlock(&cluster->mutex);
+}
+
+static void warn_of_open_job(const hw_cluster *cluster, uint32_t node, double waited)
+{
+    char text[400];
+    if (cluster->warn == NULL)
+        return;
+    snprintf(text, sizeof text,
+             "node %u waits to close the job: node %u (%.100s) may still read results of stored states here, and has not "
+             "closed the job for %.3g s",
+             cluster->self, node, cluster->members[node].member.name, waited);
+    cluster->warn(text);
+}
+
+hawser_status hw_cluster_await(hw_cluster *cluster, bool (*ready)(void *argument), void *argument, uint32_t node,
+                               double seconds, bool warns, hawser_error *error)
+{
+    const double look = 0.2, without_reason = 1.0; /* the end of a link that was announced wakes no thread */
+    double begun = hw_seconds(), pause = HW_WARN_SECONDS, linked = begun;
+    hawser_status status = HAWSER_OK;
+    pthread_mutex_lock(&cluster->mutex);
+    for (double now = begun; status == HAWSER_OK && !ready(argument); now = hw_seconds()) {
+        linked = hw_net_linked(cluster->net, node) ? now : linked;
+        if (cluster->is_lost) {
+            hw_cluster_await_losses(cluster);
+            status = hw_cluster_fail_lost(cluster, error);
+        } else if (now - linked > (cluster->members[node].left ? 0.0 : without_reason)) {
+            status = hw_cluster_has_left(cluster, node, error);
+        } else if (now - begun >= seconds) {
+            hw_cluster_blame(cluster, node, "another node timed out waiting for it");
+            status = hawser_fail(error, HAWSER_TIMEOUT, "timed out after %.3g s (--timeout) waiting for node %u (%s)",
+                                 seconds, node, cluster->members[node].member.name);
+        } else {
+            struct timespec until = hw_timespec(now + look);
+            (void)pthread_cond_timedwait(&cluster->changed, &cluster->mutex, &until);
+        }
+        if (warns && now - begun >= pause) {
+            warn_of_open_job(cluster, node, now - begun);
+            pause *= 2;
+        }
+    }
+    pthread_mutex_unlock(&cluster->mutex);
+    return status;
 }

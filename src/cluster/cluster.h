@@ -84,19 +84,30 @@ hawser_status hw_cluster_begin(hw_cluster *cluster, uint32_t endpoints, uint32_t
 void hw_cluster_serve(hw_cluster *cluster, hawser_status (*serve)(void *argument, hw_message *message, hawser_error *error),
                       void *argument);
 hawser_status hw_cluster_attach(hw_cluster *cluster, hawser_error *error) HAWSER_MUST_USE;
-/* A channel beside the runs: receives messages of a store (HW_MESSAGE_ASK, HW_MESSAGE_ANSWER) from authenticated nodes, on the net's thread,
- * and losses of nodes. Takes the messages. */
+/* A channel beside the runs: receives messages from authenticated nodes, on the net's thread, and losses of nodes. Takes the messages. The channel
+ * of a store receives HW_MESSAGE_ASK and HW_MESSAGE_ANSWER, that of stored results HW_MESSAGE_STORED. */
+typedef enum hw_channel_of { HW_CHANNEL_STORE, HW_CHANNEL_RESULTS, HW_CHANNELS } hw_channel_of;
 typedef struct hw_channel {
     void *argument;
     void (*arrived)(void *argument, uint32_t node, hw_message *message);
-    void (*lost)(void *argument, const hawser_error *error); /* at each loss, with a text about all so far */
-    /* As in hw_net_events. May be NULL, both. */
+    /* At each loss, with a text about all so far. May be NULL. */
+    void (*lost)(void *argument, const hawser_error *error);
+    /* As in hw_net_events, of the store's channel alone. May be NULL, both. */
     void *(*acquire)(void *argument, uint32_t node, const hw_message *message);
     void (*release)(void *argument);
 } hw_channel;
 /* Opens the channel, or closes it (NULL); when that returns, no thread calls it any more. HAWSER_PEER_LOST: a node is lost already. All nodes must
  * open theirs before one sends: messages that arrive without a channel are dropped. */
-hawser_status hw_cluster_channel(hw_cluster *cluster, const hw_channel *channel, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_cluster_channel(hw_cluster *cluster, hw_channel_of which, const hw_channel *channel,
+                                 hawser_error *error) HAWSER_MUST_USE;
+/* Waits until ready(argument), which a message for a channel makes true: call hw_cluster_wake then. `node` is the node that sends the message. It
+ * may have announced that it leaves, as long as its link is up. Returns HAWSER_PEER_LOST if a node is lost, or if `node` has left. Returns
+ * HAWSER_TIMEOUT after `seconds` (may be infinity). warns: prints now and then that this node waits for that one to close the job. */
+hawser_status hw_cluster_await(hw_cluster *cluster, bool (*ready)(void *argument), void *argument, uint32_t node,
+                               double seconds, bool warns, hawser_error *error) HAWSER_MUST_USE;
+void hw_cluster_wake(hw_cluster *cluster);
+/* Announces to the other nodes that this node takes part in no further run, and in no collective call. It still sends and receives. */
+void hw_cluster_say_leave(hw_cluster *cluster);
 /* Sends to another node's channel; takes the message. HAWSER_PEER_LOST names the node that failed first. A message to a node whose loss is not
  * reported yet is dropped; the channel receives the loss. */
 hawser_status hw_cluster_send(hw_cluster *cluster, uint32_t node, hw_message *message, hawser_error *error) HAWSER_MUST_USE;

@@ -9,6 +9,8 @@
 
 enum { HW_CLUSTER_NODES_MOST = 4096 };
 
+#define HW_WARN_SECONDS 10.0 /* of waiting for one node, doubled after each warning; less if --timeout is short: */
+
 /* A member, and its progress while the cluster forms. */
 typedef struct hw_joiner {
     hw_member member;
@@ -56,8 +58,8 @@ struct hw_cluster {
     uint32_t endpoints, blocks;
     hw_message **loss_messages; /* by endpoint, for local ones: preallocated loss messages */
     hw_message *early, *early_last;
-    pthread_rwlock_t beside; /* guards the channel; a thread that uses it holds it for reading */
-    hw_channel channel;
+    pthread_rwlock_t beside; /* guards the channels; a thread that uses one holds it for reading */
+    hw_channel channels[HW_CHANNELS];
 };
 
 /* Events of the net. */
@@ -73,7 +75,7 @@ void hw_cluster_receive_join(hw_cluster *cluster, uint32_t node, hw_message *mes
 /* alltoall.c: keeps a received block until it is requested. */
 void hw_cluster_keep_data(hw_cluster *cluster, uint32_t node, hw_message *message);
 void hw_cluster_drop_data(hw_cluster *cluster);
-/* channel.c: handles a message that belongs to no run; reports the recorded loss to the channel. */
+/* channel.c: handles a message that belongs to no run; reports the recorded loss to the channels. */
 void hw_cluster_beside(hw_cluster *cluster, uint32_t node, hw_message *message);
 void hw_cluster_notify_channel(hw_cluster *cluster);
 /* Events of the net. The channel cannot be closed between the two. */
@@ -93,8 +95,6 @@ hawser_status hw_cluster_fail_lost(const hw_cluster *cluster, hawser_error *erro
 hawser_status hw_cluster_has_left(hw_cluster *cluster, uint32_t node, hawser_error *error) HAWSER_MUST_USE;
 /* Reports to the launcher, once, whose failure will end this node. The mutex is held. */
 void hw_cluster_blame(hw_cluster *cluster, uint32_t node, const char *why);
-/* join.c: notifies the others that this node takes part in no further run. */
-void hw_cluster_say_leave(hw_cluster *cluster);
 /* host.c: writes a text that is equal for processes that share memory and clock. */
 void hw_cluster_host_id(char *text, size_t size);
 

@@ -26,8 +26,7 @@ typedef enum word {
 } word;
 
 #define REASON_SECONDS 5.0
-#define WARN_SECONDS   10.0 /* of waiting for one node, doubled after each warning; less if --timeout is short: */
-#define WARN_PART      0.25
+#define WARN_PART      0.25 /* of --timeout: then a warning, if that is less than HW_WARN_SECONDS */
 
 typedef struct join_request {
     hw_member member;
@@ -270,7 +269,7 @@ static void warn_of_delay(const hw_cluster *cluster, uint32_t node, double waite
 hawser_status hw_cluster_wait(hw_cluster *cluster, bool (*ready)(const hw_cluster *cluster, uint32_t node), uint32_t node,
                               double seconds, bool warns, hawser_error *error)
 {
-    double begun = hw_seconds(), deadline = begun + seconds, pause = fmin(WARN_SECONDS, WARN_PART * seconds), now = begun;
+    double begun = hw_seconds(), deadline = begun + seconds, pause = fmin(HW_WARN_SECONDS, WARN_PART * seconds), now = begun;
     while (!ready(cluster, node)) {
         uint32_t gone = node_that_left(cluster, node);
         if (gone < cluster->nodes)

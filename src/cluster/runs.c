@@ -50,7 +50,8 @@ void hw_cluster_arrived(void *argument, uint32_t node, hw_message *message)
         hw_cluster_keep_data(cluster, node, message);
         return;
     }
-    if (message->envelope.kind == HW_MESSAGE_ASK || message->envelope.kind == HW_MESSAGE_ANSWER) {
+    if (message->envelope.kind == HW_MESSAGE_ASK || message->envelope.kind == HW_MESSAGE_ANSWER ||
+        message->envelope.kind == HW_MESSAGE_STORED) {
         hw_cluster_beside(cluster, node, message);
         return;
     }

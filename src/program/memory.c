@@ -83,12 +83,12 @@ static bool is_loose(const hw_plan *plan, const hawser_state *state, uint64_t *f
     return loose;
 }
 
-/* Returns the numbers of a stored state in messages of a node: replies to all blocks of other nodes, which read this node's part of the state and
- * may be slow to receive it, and the whole state once. */
-static uint64_t in_flight(const hw_plan *plan, uint64_t doubles)
+/* Returns the bytes of a node's replies to blocks of other nodes, which may be slow to receive them: a block has requested as much as its buffers of
+ * chunks hold, and this node has its part of that. */
+static uint64_t in_chunk_replies(const hw_plan_settings *settings, uint64_t chunk)
 {
-    uint64_t others = plan->settings.blocks - blocks_of_a_node(&plan->settings);
-    return others * (doubles / plan->settings.nodes + 1) + doubles;
+    uint64_t others = settings->blocks - blocks_of_a_node(settings);
+    return others * hw_plan_chunk_buffers(settings->blocks - 1, chunk) * chunk / settings->nodes;
 }
 
 /* The memory of a state on a node: from the first phase that uses it to the last, and from then on, when only the values of the result are kept. */
@@ -158,21 +158,20 @@ static of_state of_local(const hw_plan *plan, hw_state_plan *own)
 }
 
 /* Of a stored state whose shares have one writer, a node has its share, the push of it, and on the servers the version that is read, the one that is written
- * and, with several blocks, one that a slow block still reads. Another function changes one table in place. The result comes on top at the end. */
+ * and, with several blocks, one that a slow block still reads. Another function changes one table in place. The result of a node is its share, which
+ * with one writer its blocks have already; other nodes send what they have of it. A program that reads the whole takes more. */
 static of_state of_stored(const hw_plan *plan, hw_state_plan *own)
 {
     enum { SHARE_AND_PUSH = 2, VERSIONS = 2 };
-    uint64_t size = hw_state_size(own->state), doubles = hw_plan_count(plan, own->state), all = doubles * size;
+    uint64_t size = hw_state_size(own->state), all = hw_plan_count(plan, own->state) * size;
     uint64_t largest = largest_share(plan, own->state) * size, here = largest * blocks_of_a_node(&plan->settings);
     bool owned = own->state->function == NULL, several = plan->settings.nodes > 1;
     uint64_t copies = owned ? SHARE_AND_PUSH + VERSIONS + (plan->settings.blocks > 1) : 1;
     here = here < all ? here : all;
     own->block_bytes = largest * copies;
-    uint64_t kept = all - here < HW_POOL_KEPT ? all - here : HW_POOL_KEPT;
-    of_state memory = {.live = here * copies + (owned && several ? in_flight(plan, doubles) * size : 0)};
-    memory.kept = memory.live;
-    memory.end = here * (owned ? 2 : 1) + all + (several ? all + kept : 0);
-    return memory;
+    uint64_t live = here * copies + (owned && several ? in_chunk_replies(&plan->settings, largest) : 0);
+    uint64_t sent = here - here / plan->settings.nodes;
+    return (of_state){.live = live, .kept = live, .end = here * (owned ? 1 + VERSIONS : 2) + sent};
 }
 
 /* Returns the numbers in updates that a node has at once, if updates arrive while a unit runs. All blocks of a process share one buffer of an update. Half

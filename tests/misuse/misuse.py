@@ -110,8 +110,10 @@ SPECIAL = {
     ("hawser_batch_pack", "memory"): "f->doubles_out", ("hawser_batch_pack", "bytes"): "sizeof f->doubles_out",
     ("hawser_store_clock", "first"): "0", ("hawser_store_clock", "last"): "0",
 }
-for calls in ("hawser_cache", "hawser_view", "hawser_inc", "hawser_result"):
+for calls in ("hawser_cache", "hawser_view", "hawser_inc", "hawser_result", "hawser_result_range"):
     SPECIAL |= {(f"{calls}_{kind}", "state"): f'"{kind}"' for kind in ("f32", "i64", "i32")}
+for kind, type_name in (("f32", "float"), ("i64", "int64_t"), ("i32", "int32_t")):
+    SPECIAL[f"hawser_result_range_{kind}", "values"] = f"({type_name} *)(void *)f->doubles_out"
 # Pointers that are documented to be optional: the call must end as the sound one does.
 OPTIONAL = {
     ("*", "error"), ("*", "user"), ("*", "initial"), ("*", "weights"),

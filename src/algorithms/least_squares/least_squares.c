@@ -375,10 +375,11 @@ static hawser_status run(hw_descent *descent, hawser_job *job, const hawser_trai
     if (status != HAWSER_OK && !early && !overflowed(status))
         return hawser_fail(error, status, "%s", own.text);
     if (early) {
-        status = measure(descent, job, hawser_result(training->run, "theta", NULL), after, &own);
+        HAWSER_TRY(hawser_result_range(training->run, "theta", 0, descent->X->cols, descent->start, error));
+        status = measure(descent, job, descent->start, after, &own);
         unmeasured = status == HAWSER_STOP;
         if (unmeasured)
-            HAWSER_TRY(collect(descent, job, hawser_result(training->run, "theta", NULL), after, error));
+            HAWSER_TRY(collect(descent, job, descent->start, after, error));
         else if (status != HAWSER_OK && !overflowed(status))
             return hawser_fail(error, status, "%s", own.text);
     }
@@ -396,9 +397,10 @@ static hawser_status run(hw_descent *descent, hawser_job *job, const hawser_trai
     }
     training->interrupted = early && strcmp(hawser_run_figures(training->run)->stop_reason, "signal") == 0;
     const hawser_run *measured = *after != NULL ? *after : training->run;
-    return hawser_job_leads(job)
-               ? fill_training(descent, input, measured, hawser_result(measured, "theta", NULL), early, training, error)
-               : HAWSER_OK;
+    if (!hawser_job_leads(job))
+        return HAWSER_OK;
+    HAWSER_TRY(hawser_result_range(measured, "theta", 0, descent->X->cols, descent->start, error));
+    return fill_training(descent, input, measured, descent->start, early, training, error);
 }
 
 static hawser_status train(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,

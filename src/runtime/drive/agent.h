@@ -23,7 +23,7 @@ hawser_status hw_session_program(const hw_session *session, char **text, hawser_
 
 /* gather.c: packs a digest of the exchanged states on this node, and figures, events and local states of its blocks, and its links, into
  * a message; and adds them to a run. */
-hawser_status hw_gather_pack(const hw_session *session, hw_message **message, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_gather_pack(hw_session *session, hw_message **message, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_gather_take(const hw_session *session, const hw_message *message, hawser_run *run,
                              hawser_error *error) HAWSER_MUST_USE;
 

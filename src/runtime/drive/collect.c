@@ -10,6 +10,7 @@
 #include "runtime/drive/agent.h"
 #include "runtime/drive/driver.h"
 #include "runtime/drive/keep.h"
+#include "runtime/job/stored_results.h"
 
 hawser_worker_figures hw_worker_figures_of(const hw_worker *worker)
 {
@@ -68,6 +69,7 @@ hawser_accept_figures hw_session_accepts(const hw_session *session)
 static hawser_status make_results(hawser_run *run, const hw_plan *plan, hawser_error *error)
 {
     const hawser_program *program = plan->program;
+    uint32_t stored = 0;
     HAWSER_TRY(HW_NEW(&run->results, program->state_count, "results", error));
     for (const hawser_state *state = program->states; state != NULL; state = state->next) {
         if (state->kind == HW_DATA)
@@ -76,7 +78,9 @@ static hawser_status make_results(hawser_run *run, const hw_plan *plan, hawser_e
         result->count = hw_plan_count(plan, state);
         HAWSER_TRY(hw_copy_text(&result->name, state->name, error));
         result->type = state->type;
-        HAWSER_TRY(hw_new_array(&result->values, result->count, hw_state_size(state), "a result", error));
+        result->stored = state->kind == HW_STORED ? stored++ : HW_NOT_STORED;
+        if (state->kind != HW_STORED)
+            HAWSER_TRY(hw_new_array(&result->values, result->count, hw_state_size(state), "a result", error));
     }
     for (uint32_t i = 0; i < program->metric_count; i++) {
         HAWSER_TRY(hw_copy_text(&run->metric_names[i], program->metrics[i].name, error));
@@ -282,13 +286,15 @@ void hw_run_take_travelling(hawser_run *run, const hw_session *session)
     }
 }
 
-static hawser_status collect_stored(hawser_run *run, const hw_session *session, hawser_error *error)
+void hw_run_take_stored(hawser_run *run, hw_session *session)
 {
-    for (const hawser_state *state = session->program->states; state != NULL; state = state->next)
-        if (state->kind == HW_STORED)
-            HAWSER_TRY(hw_keep_read(session, state, result_of(run, state)->values, error));
-    hw_keep_count(session);
-    return HAWSER_OK;
+    if (run == NULL || session->stored == NULL)
+        return;
+    run->stored = session->stored;
+    session->stored = NULL;
+    for (uint32_t i = 0; i < run->result_count; i++)
+        if (run->results[i].stored != HW_NOT_STORED)
+            run->stored->states[run->results[i].stored].name = run->results[i].name;
 }
 
 static hawser_status collect_others(hawser_run *run, const hw_session *session, hawser_error *error)
@@ -382,7 +388,8 @@ hawser_status hw_run_collect(hw_session *session, double seconds, hawser_run **o
     if (session->nodes > 1)
         session->driver->digest = hw_session_digest(session);
     hw_run_take_travelling(run, session);
-    hawser_status status = collect_stored(run, session, error);
+    hawser_status status = hw_keep_take(session, error);
+    hw_keep_count(session);
     for (uint32_t i = 0; i < session->local; i++)
         collect_worker(run, session, &session->workers[i]);
     hw_run_add_kinds(run, session->driver->mailbox.kinds);
@@ -396,6 +403,7 @@ hawser_status hw_run_collect(hw_session *session, double seconds, hawser_run **o
         hawser_run_free(run);
         return status;
     }
+    hw_run_take_stored(run, session);
     *out = run;
     return HAWSER_OK;
 }
@@ -404,6 +412,7 @@ void hawser_run_free(hawser_run *run)
 {
     if (run == NULL)
         return;
+    hw_stored_result_release(run->stored);
     for (uint32_t i = 0; i < run->result_count; i++) {
         free(run->results[i].name);
         free(run->results[i].values);
@@ -421,40 +430,6 @@ void hawser_run_free(hawser_run *run)
     free(run->changes);
     free(run->lines);
     free(run);
-}
-
-/* Returns the result of a state of a type; NULL if there is none. */
-static const void *find_result(const hawser_run *run, const char *state, hawser_type type, size_t *count)
-{
-    if (count != NULL)
-        *count = 0;
-    for (uint32_t i = 0; run != NULL && state != NULL && i < run->result_count; i++)
-        if (strcmp(run->results[i].name, state) == 0 && run->results[i].type == type) {
-            if (count != NULL)
-                *count = run->results[i].count;
-            return run->results[i].values;
-        }
-    return NULL;
-}
-
-const double *hawser_result(const hawser_run *run, const char *state, size_t *count)
-{
-    return find_result(run, state, HAWSER_F64, count);
-}
-
-const float *hawser_result_f32(const hawser_run *run, const char *state, size_t *count)
-{
-    return find_result(run, state, HAWSER_F32, count);
-}
-
-const int64_t *hawser_result_i64(const hawser_run *run, const char *state, size_t *count)
-{
-    return find_result(run, state, HAWSER_I64, count);
-}
-
-const int32_t *hawser_result_i32(const hawser_run *run, const char *state, size_t *count)
-{
-    return find_result(run, state, HAWSER_I32, count);
 }
 
 double hawser_result_metric(const hawser_run *run, const char *metric)

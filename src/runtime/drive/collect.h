@@ -4,9 +4,12 @@
 
 #include "runtime/block/worker.h"
 
+#define HW_NOT_STORED UINT32_MAX
+
 typedef struct hw_result {
     char *name;
     hawser_type type;
+    uint32_t stored; /* of a stored state: its place in hawser_run.stored, which has the values; else HW_NOT_STORED */
     void *values;
     size_t count;
 } hw_result;
@@ -41,6 +44,7 @@ struct hawser_run {
     hawser_policy_change *changes;
     hw_result *results;
     uint32_t result_count;
+    struct hw_stored_result *stored; /* NULL: no state is stored */
     char *metric_names[HW_METRICS_MOST];
     double metrics[HW_METRICS_MOST];
     uint32_t metric_count;
@@ -76,6 +80,8 @@ bool hw_session_link(const hw_session *session, uint32_t node, hawser_link *link
 /* Returns the counters of the connections to this node; only with several nodes. */
 hawser_accept_figures hw_session_accepts(const hw_session *session);
 
+/* Moves the stored states of the session into a run, if there is one. */
+void hw_run_take_stored(hawser_run *run, hw_session *session);
 /* Collects results and figures from an ended session. */
 hawser_status hw_run_collect(hw_session *session, double seconds, hawser_run **run, hawser_error *error) HAWSER_MUST_USE;
 

@@ -72,9 +72,10 @@ bool hw_gather_equals(const hw_message *message, uint64_t digest)
     return theirs == digest;
 }
 
-hawser_status hw_gather_pack(const hw_session *session, hw_message **message, hawser_error *error)
+hawser_status hw_gather_pack(hw_session *session, hw_message **message, hawser_error *error)
 {
     hw_drive_cursor measure = {0};
+    HAWSER_TRY(hw_keep_take(session, error));
     hw_keep_count(session);
     uint64_t digest = hw_session_digest(session);
     put_all(&measure, session, digest);

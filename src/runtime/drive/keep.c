@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "runtime/block/stored.h"
 #include "runtime/drive/driver.h"
+#include "runtime/job/stored_results.h"
 #include "runtime/store/hub.h"
 
 static hawser_status make_table(hw_session *session, const hawser_state *state, hawser_error *error)
@@ -47,12 +48,14 @@ static hawser_status put_share(hw_session *session, const hawser_state *state, u
 
 static hawser_status put_first_values(hw_session *session, hawser_error *error)
 {
-    size_t most = 0;
+    size_t most = 0, begin, end;
     double *zeros = NULL;
     hawser_status status = HAWSER_OK;
     for (const hawser_state *state = session->program->states; state != NULL; state = state->next)
-        if (state->kind == HW_STORED && hw_state_count(state) > most)
-            most = hw_state_count(state);
+        for (uint32_t b = 0; state->kind == HW_STORED && b < session->local; b++) {
+            hw_plan_range(session->plan, state, session->own[b], &begin, &end);
+            most = end - begin > most ? end - begin : most;
+        }
     HAWSER_TRY(HW_NEW(&zeros, most, "first values", error));
     for (const hawser_state *state = session->program->states; state != NULL; state = state->next)
         for (uint32_t b = 0; state->kind == HW_STORED && b < session->local && status == HAWSER_OK; b++)
@@ -98,20 +101,64 @@ static bool was_abandoned(const hw_session *session)
     return session->driver != NULL ? session->driver->abandoned : session->workers != NULL && session->workers[0].abandoned;
 }
 
-hawser_status hw_keep_read(const hw_session *session, const hawser_state *state, void *values, hawser_error *error)
+/* Takes a block's share. The block's own memory receives it, if the block has any: it is as large, and is used no more. */
+static hawser_status take_share(const hw_session *session, hw_state_part *part, hw_stored_share *share, hawser_error *error)
 {
     uint64_t task;
+    size_t count = share->end - share->begin;
+    if (count == 0)
+        return HAWSER_OK;
+    share->values = part->work;
+    part->work = NULL;
+    if (share->values == NULL)
+        HAWSER_TRY(hw_new_array(&share->values, count, hw_state_size(part->state), "a result", error));
     if (session->store == NULL)
         return HAWSER_OK; /* no unit uses a stored state, and none has first values */
-    size_t count = hw_state_count(state);
-    uint64_t turn = was_abandoned(session) ? 0 : hw_stored_turn(&session->workers[0].parts[state->number]);
-    hawser_request request = {.table = session->tables[state->number],
-                              .last = count - 1,
+    hawser_request request = {.table = session->tables[part->state->number],
+                              .first = share->begin,
+                              .last = share->end - 1,
                               .count = count,
-                              .out = values,
-                              .iteration = turn}; /* 0: waits for no block */
+                              .out = share->values,
+                              .iteration = was_abandoned(session) ? 0 : hw_stored_turn(part)}; /* 0: waits for no block */
     HAWSER_TRY(hawser_pull(session->store, &request, &task, error));
     return hawser_store_wait(session->store, task, error);
+}
+
+static hawser_status take_state(const hw_session *session, const hawser_state *state, hw_stored_values *values,
+                                hawser_error *error)
+{
+    *values = (hw_stored_values){
+        .state = state->number, .size = hw_state_size(state), .count = hw_state_count(state), .shares = values->shares};
+    for (uint32_t b = 0; b < session->blocks; b++) {
+        hw_stored_share *share = &values->shares[b];
+        share->node = hw_view_node(&session->view, b);
+        hw_plan_range(session->plan, state, b, &share->begin, &share->end);
+    }
+    for (uint32_t i = 0; i < session->local; i++)
+        HAWSER_TRY(take_share(session, &session->workers[i].parts[state->number], &values->shares[session->own[i]], error));
+    return HAWSER_OK;
+}
+
+hawser_status hw_keep_take(hw_session *session, hawser_error *error)
+{
+    uint32_t count = 0;
+    for (const hawser_state *state = session->program->states; state != NULL; state = state->next)
+        count += state->kind == HW_STORED;
+    if (count == 0)
+        return HAWSER_OK;
+    hawser_job *job = session->job;
+    if (job->stored_results == NULL)
+        HAWSER_TRY(hw_stored_results_open(job->cluster, job->timeout, &job->stored_results, error));
+    HAWSER_TRY(hw_stored_result_new(job->stored_results, session->number, session->blocks, count, &session->stored, error));
+    hw_stored_result *result = session->stored;
+    result->data = session->plan->memory_data;
+    result->limit = session->plan->settings.memory;
+    count = 0;
+    for (const hawser_state *state = session->program->states; state != NULL; state = state->next)
+        if (state->kind == HW_STORED)
+            HAWSER_TRY(take_state(session, state, &result->states[count++], error));
+    hw_stored_result_publish(result);
+    return HAWSER_OK;
 }
 
 void hw_keep_count(const hw_session *session)

@@ -4,6 +4,7 @@
 #include "runtime/drive/collect.h"
 #include "runtime/drive/driver.h"
 #include "runtime/drive/keep.h"
+#include "runtime/job/stored_results.h"
 #include "runtime/session/fetch.h"
 #include "runtime/session/status.h"
 
@@ -129,6 +130,7 @@ static hawser_status open_session(hw_session *session, hawser_error *error)
 static void close_session(hw_session *session, const hawser_error *ended)
 {
     stop_watching(session);
+    hw_stored_result_drop(session->stored);
     hw_keep_close(session, ended);
     hw_status_table_close(session->status_table);
     if (session->cluster != NULL)
@@ -229,8 +231,11 @@ static hawser_status follow(hw_session *session, hawser_run **run, hawser_error 
     session->began = executor->ops->now(executor);
     HAWSER_TRY(executor->ops->run(executor, body, session, error));
     session->agreed = agent->result != NULL;
-    if (agent->error.status == HAWSER_OK)
-        return hw_share_take(session, agent->result, run, error);
+    if (agent->error.status == HAWSER_OK) {
+        hawser_status status = hw_share_take(session, agent->result, run, error);
+        hw_run_take_stored(*run, session);
+        return status;
+    }
     if (error != NULL)
         *error = agent->error;
     return agent->error.status;
@@ -265,6 +270,7 @@ hawser_status hawser_run_program(hawser_job *job, hawser_program *program, hawse
     HW_GIVEN(run);
     *run = NULL;
     hw_plan *plan = NULL;
+    uint64_t number = ++job->runs;
     if (!atomic_load(&job->interrupted) && has_loop(program))
         atomic_store(&job->stopped_at, 0.0);
     HAWSER_TRY(hw_job_plan(job, program, &plan, error));
@@ -273,6 +279,7 @@ hawser_status hawser_run_program(hawser_job *job, hawser_program *program, hawse
                           .plan = plan,
                           .cluster = job->cluster,
                           .blocks = job->settings.blocks,
+                          .number = number,
                           .run = hw_recorder_run(job->recorder)};
     hawser_error own = {0};
     hawser_status status = hw_names_add(&job->named, plan, &own);
@@ -286,6 +293,8 @@ hawser_status hawser_run_program(hawser_job *job, hawser_program *program, hawse
         hw_cluster_give_up(job->cluster, own.text);
     if (status == HAWSER_PEER_LOST && job->cluster != NULL)
         hw_cluster_name_lost(job->cluster, &own);
+    if (status == HAWSER_PEER_LOST)
+        hw_stored_results_told(job->stored_results);
     if (status < HAWSER_OK && job->cluster != NULL)
         hw_cluster_set_reason(job->cluster, own.text);
     if (status != HAWSER_OK && error != NULL)

@@ -60,7 +60,7 @@ static void put_results(hw_drive_cursor *cursor, const hw_session *session, cons
     const hawser_state *state = session->program->states;
     for (uint32_t i = 0; i < run->result_count; i++, state = state->next) {
         state = next_result(state);
-        if (whole || !hw_state_is_exchanged(state))
+        if (state->kind != HW_STORED && (whole || !hw_state_is_exchanged(state)))
             put_values(cursor, run->results[i].values, run->results[i].count, hw_state_size(state));
     }
 }
@@ -130,7 +130,7 @@ static bool take_results(hw_drive_cursor *cursor, const hw_session *session, haw
     bool fine = true;
     for (uint32_t i = 0; i < run->result_count && fine; i++, state = state->next) {
         state = next_result(state);
-        if (whole || !hw_state_is_exchanged(state))
+        if (state->kind != HW_STORED && (whole || !hw_state_is_exchanged(state)))
             fine = take_values(cursor, run->results[i].values, run->results[i].count, hw_state_size(state));
     }
     if (!whole)

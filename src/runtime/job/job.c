@@ -1,5 +1,6 @@
 /* job.c - opens a job: options, machine, and the request to stop. */
 #include "runtime/job/job.h"
+#include "runtime/job/stored_results.h"
 #include "runtime/job/watch.h"
 
 #include <inttypes.h>
@@ -205,6 +206,7 @@ void hawser_close(hawser_job *job)
     hw_recorder_close(job->recorder, job->cluster);
     hw_topology_free(job->topology);
     free(job->names);
+    hw_stored_results_close(job->stored_results);
     hw_cluster_leave(job->cluster);
     hw_place_close(&job->place);
     hawser_options_free(job->own_options);

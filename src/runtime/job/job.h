@@ -64,13 +64,15 @@ struct hawser_job {
     uint32_t slow_block; /* UINT32_MAX: none */
     double slow_factor;
     bool check;
-    bool idle_checked;          /* options were judged that can do nothing (idle.c) */
-    uint64_t noted[4];          /* by number of the option: there was a note that it can do nothing */
-    hw_named_states named;      /* states of options, and of programs */
-    hw_first_values first;      /* of --init */
-    bool workers_given;         /* also by an option that names a worker */
-    struct hawser_store *store; /* the open one; NULL: none */
-    bool fibers;                /* tests: units run as fibers under a seed, or in a chosen order */
+    bool idle_checked;                        /* options were judged that can do nothing (idle.c) */
+    uint64_t noted[4];                        /* by number of the option: there was a note that it can do nothing */
+    hw_named_states named;                    /* states of options, and of programs */
+    hw_first_values first;                    /* of --init */
+    bool workers_given;                       /* also by an option that names a worker */
+    struct hawser_store *store;               /* the open one; NULL: none */
+    uint64_t runs;                            /* calls of hawser_run_program */
+    struct hw_stored_results *stored_results; /* of these runs; NULL: there were none */
+    bool fibers;                              /* tests: units run as fibers under a seed, or in a chosen order */
     uint64_t fiber_seed;
     hw_chooser chooser;
     hw_scratch_drops drops;

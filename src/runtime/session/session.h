@@ -30,6 +30,8 @@ typedef struct hw_session {
     struct hw_status_table *status_table;   /* NULL where there is one node */
     struct hawser_store *store;             /* NULL: the program has no stored states */
     uint32_t *tables;                       /* of the store, by state number */
+    uint64_t number;                        /* of the run among those of the job, from 1 */
+    struct hw_stored_result *stored;        /* what the run leaves in the store's place; NULL: nothing, or not yet */
     atomic_uint ended;                      /* local blocks that have ended */
     atomic_bool ending;                     /* the driver was asked to end the run */
     atomic_bool late;                       /* blocks have agreed that the time limit is over */

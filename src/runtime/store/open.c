@@ -158,7 +158,7 @@ static hawser_status connect_store(hawser_store *store, hawser_error *error)
     if (store->job->cluster == NULL)
         return HAWSER_OK;
     const hw_channel channel = {store, hw_hub_arrived, hw_hub_lost, hw_hub_acquire, hw_hub_release};
-    return hw_cluster_channel(store->job->cluster, &channel, error);
+    return hw_cluster_channel(store->job->cluster, HW_CHANNEL_STORE, &channel, error);
 }
 
 /* Connects to the stand-alone servers, on all nodes or on none. */
@@ -213,7 +213,7 @@ hawser_status hw_hub_open(hawser_job *job, const hawser_store_options *options, 
         status = same_on_all(job, &own, sizeof own, "servers or workers of the store", error);
     if (status != HAWSER_OK) {
         if (job->cluster != NULL)
-            (void)!hw_cluster_channel(job->cluster, NULL, NULL);
+            (void)!hw_cluster_channel(job->cluster, HW_CHANNEL_STORE, NULL, NULL);
         free_store(store);
         return status;
     }
@@ -247,7 +247,7 @@ void hawser_store_close(hawser_store *store)
         /* Other nodes may still ask this one. */
         (void)!hw_cluster_agree(store->job->cluster, HAWSER_OK, &ignored);
         hw_cluster_set_phase(store->job->cluster, "between two runs");
-        (void)!hw_cluster_channel(store->job->cluster, NULL, NULL);
+        (void)!hw_cluster_channel(store->job->cluster, HW_CHANNEL_STORE, NULL, NULL);
     }
     free_store(store);
 }

@@ -1,0 +1,636 @@
+#include "runtime/job/stored_results.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+enum {
+    PIECE = 1 << 20, /* bytes of values in one message */
+    WINDOW = 4       /* pieces that a reader has requested at a time */
+};
+
+/* envelope.part of HW_MESSAGE_STORED */
+typedef enum stored_message { READ = 1, NUMBERS, RELEASE } stored_message;
+
+/* Payload of READ: numbers [first, first + count) of a state, which one block has. */
+typedef struct read_head {
+    uint64_t run, fetch; /* fetch: the reader's number for its call, */
+    uint64_t offset;     /* and where the numbers belong in its memory, in bytes: the reply repeats both */
+    uint64_t state, first, count;
+} read_head;
+
+/* Head of NUMBERS; the values follow. */
+typedef struct numbers_head {
+    uint64_t fetch, offset;
+    uint64_t bytes; /* 0: the node has no such result */
+} numbers_head;
+
+/* Payload of RELEASE. */
+typedef struct release_head {
+    uint64_t run; /* 0: all runs, and later ones */
+} release_head;
+
+/* A call that reads numbers of other nodes. */
+typedef struct fetch {
+    struct fetch *next;
+    hw_stored_results *results;
+    uint64_t number;
+    char *out;
+    size_t bytes;           /* that `out` has, */
+    size_t pending, enough; /* that were requested and have not arrived; it waits until so few are pending */
+    bool refused;
+} fetch;
+
+struct hw_stored_results {
+    hw_cluster *cluster; /* NULL: one node */
+    double timeout;
+    uint32_t nodes, self;
+    pthread_mutex_t mutex; /* guards what follows, and the results. The cluster's mutex may be held when it is taken */
+    uint32_t references;   /* the job, and results that are not freed */
+    bool closed;           /* the job is closed */
+    bool told;             /* an error has named a lost node */
+    hw_stored_result *first;
+    fetch *fetches;
+    uint64_t numbered;
+    bool *left; /* by node: it reads no more */
+};
+
+/* --------------------------------------------------------------------------------------------------------- memory ---- */
+
+static void free_values(const hw_stored_result *result, hw_stored_values *values)
+{
+    for (uint32_t b = 0; values->shares != NULL && b < result->blocks; b++) {
+        if (!values->joined)
+            free(values->shares[b].values);
+        values->shares[b].values = NULL;
+    }
+}
+
+static void free_result(hw_stored_result *result)
+{
+    for (uint32_t i = 0; result->states != NULL && i < result->count; i++) {
+        free_values(result, &result->states[i]);
+        free(result->states[i].shares);
+        free(result->states[i].whole);
+    }
+    free(result->states);
+    free(result->released);
+    free(result);
+}
+
+/* Drops a reference; the mutex is held, and is not afterwards. */
+static void unlock_and_drop(hw_stored_results *results, uint32_t references)
+{
+    results->references -= references;
+    bool last = results->references == 0;
+    pthread_mutex_unlock(&results->mutex);
+    if (!last)
+        return;
+    pthread_mutex_destroy(&results->mutex);
+    free(results->left);
+    free(results);
+}
+
+static void unlink_result(hw_stored_result *result)
+{
+    for (hw_stored_result **at = &result->owner->first; *at != NULL; at = &(*at)->next)
+        if (*at == result) {
+            *at = result->next;
+            return;
+        }
+}
+
+/* Returns whether no program reads the result any more. Once the job is closed, only the own program can. */
+static bool is_unused(const hw_stored_result *result)
+{
+    const hw_stored_results *results = result->owner;
+    bool unused = result->released[results->self];
+    for (uint32_t n = 0; !results->closed && n < results->nodes; n++)
+        unused = unused && (n == results->self || result->released[n] || results->left[n]);
+    return unused;
+}
+
+/* Frees the results that no program reads any more, and returns their number. The mutex is held. */
+static uint32_t free_unused(hw_stored_results *results)
+{
+    uint32_t freed = 0;
+    for (hw_stored_result **at = &results->first; *at != NULL;) {
+        hw_stored_result *result = *at;
+        if (!is_unused(result)) {
+            at = &result->next;
+            continue;
+        }
+        *at = result->next;
+        free_result(result);
+        freed++;
+    }
+    return freed;
+}
+
+/* ------------------------------------------------------------------------------------------------ on the net's thread ---- */
+
+static hawser_status make(stored_message part, const void *head, size_t length, size_t more, hw_message **message,
+                          hawser_error *error)
+{
+    HAWSER_TRY(hw_message_new(length + more, message, error));
+    memcpy((*message)->payload, head, length);
+    (*message)->envelope.kind = HW_MESSAGE_STORED;
+    (*message)->envelope.part = part;
+    return HAWSER_OK;
+}
+
+/* Returns where the requested numbers are; NULL: this node has no such result. */
+static const char *find(const hw_stored_results *results, const read_head *wanted, size_t *size)
+{
+    const hw_stored_result *result = results->first;
+    while (result != NULL && result->run != wanted->run)
+        result = result->next;
+    for (uint32_t i = 0; result != NULL && i < result->count; i++) {
+        const hw_stored_values *values = &result->states[i];
+        if (values->state != wanted->state || wanted->count > PIECE / values->size)
+            continue;
+        *size = values->size;
+        for (uint32_t b = 0; b < result->blocks; b++) {
+            const hw_stored_share *share = &values->shares[b];
+            if (share->values != NULL && wanted->first >= share->begin && wanted->first < share->end &&
+                wanted->count <= share->end - wanted->first)
+                return (const char *)share->values + (wanted->first - share->begin) * values->size;
+        }
+    }
+    return NULL;
+}
+
+static void reply(hw_stored_results *results, uint32_t node, const read_head *wanted)
+{
+    hawser_error error = {0};
+    hw_message *message = NULL;
+    size_t size = 0;
+    pthread_mutex_lock(&results->mutex);
+    const char *from = find(results, wanted, &size);
+    const numbers_head head = {
+        .fetch = wanted->fetch, .offset = wanted->offset, .bytes = from != NULL ? wanted->count * size : 0};
+    hawser_status status = make(NUMBERS, &head, sizeof head, head.bytes, &message, &error);
+    if (status == HAWSER_OK && head.bytes > 0)
+        memcpy((char *)message->payload + sizeof head, from, head.bytes);
+    pthread_mutex_unlock(&results->mutex);
+    if (status == HAWSER_OK)
+        (void)!hw_cluster_send(results->cluster, node, message, &error); /* the reader may be lost, which is reported */
+    else
+        hw_cluster_give_up(results->cluster, error.text);
+}
+
+static void take_numbers(hw_stored_results *results, const hw_message *message)
+{
+    numbers_head head;
+    memcpy(&head, message->payload, sizeof head);
+    pthread_mutex_lock(&results->mutex);
+    fetch *call = results->fetches;
+    while (call != NULL && call->number != head.fetch)
+        call = call->next;
+    if (call != NULL) {
+        bool fits = head.bytes > 0 && head.bytes == message->envelope.length - sizeof head && head.bytes <= call->pending &&
+                    head.offset <= call->bytes && head.bytes <= call->bytes - head.offset;
+        if (fits) {
+            memcpy(call->out + head.offset, (const char *)message->payload + sizeof head, head.bytes);
+            call->pending -= head.bytes;
+        }
+        call->refused |= !fits;
+    }
+    pthread_mutex_unlock(&results->mutex);
+    hw_cluster_wake(results->cluster);
+}
+
+static void take_release(hw_stored_results *results, uint32_t node, uint64_t run)
+{
+    pthread_mutex_lock(&results->mutex);
+    if (run == 0)
+        results->left[node] = true;
+    for (hw_stored_result *result = results->first; result != NULL; result = result->next)
+        if (result->run == run)
+            result->released[node] = true;
+    results->references -= free_unused(results); /* the job has one more */
+    pthread_mutex_unlock(&results->mutex);
+    hw_cluster_wake(results->cluster);
+}
+
+/* Messages of a node that is not this build's are dropped: the sender proved the job's key, so this is a fault of ours. */
+static void arrived(void *argument, uint32_t node, hw_message *message)
+{
+    hw_stored_results *results = argument;
+    size_t length = message->envelope.length;
+    read_head wanted;
+    release_head released;
+    if (message->envelope.part == READ && length == sizeof wanted) {
+        memcpy(&wanted, message->payload, sizeof wanted);
+        reply(results, node, &wanted);
+    } else if (message->envelope.part == NUMBERS && length >= sizeof(numbers_head)) {
+        take_numbers(results, message);
+    } else if (message->envelope.part == RELEASE && length == sizeof released) {
+        memcpy(&released, message->payload, sizeof released);
+        take_release(results, node, released.run);
+    }
+    hw_message_free(message);
+}
+
+/* -------------------------------------------------------------------------------------------------- making, freeing ---- */
+
+hawser_status hw_stored_results_open(hw_cluster *cluster, double timeout, hw_stored_results **out, hawser_error *error)
+{
+    hw_stored_results *results = NULL;
+    *out = NULL;
+    HAWSER_TRY(HW_NEW(&results, 1, "stored results", error));
+    *results = (hw_stored_results){.cluster = cluster,
+                                   .timeout = timeout,
+                                   .nodes = cluster != NULL ? hw_cluster_nodes(cluster) : 1,
+                                   .self = cluster != NULL ? hw_cluster_self(cluster) : 0,
+                                   .references = 1};
+    pthread_mutex_init(&results->mutex, NULL);
+    hawser_status status = HW_NEW(&results->left, results->nodes, "stored results", error);
+    const hw_channel channel = {.argument = results, .arrived = arrived};
+    if (status == HAWSER_OK && cluster != NULL)
+        status = hw_cluster_channel(cluster, HW_CHANNEL_RESULTS, &channel, error);
+    if (status == HAWSER_OK) {
+        *out = results;
+        return HAWSER_OK;
+    }
+    if (cluster != NULL)
+        (void)!hw_cluster_channel(cluster, HW_CHANNEL_RESULTS, NULL, NULL);
+    pthread_mutex_lock(&results->mutex);
+    unlock_and_drop(results, 1);
+    return status;
+}
+
+hawser_status hw_stored_result_new(hw_stored_results *results, uint64_t run, uint32_t blocks, uint32_t count,
+                                   hw_stored_result **out, hawser_error *error)
+{
+    hw_stored_result *result = NULL;
+    *out = NULL;
+    HAWSER_TRY(HW_NEW(&result, 1, "stored results", error));
+    *result = (hw_stored_result){.owner = results, .run = run, .blocks = blocks, .count = count};
+    hawser_status status = HW_NEW(&result->states, count, "stored results", error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&result->released, result->owner->nodes, "stored results", error);
+    for (uint32_t i = 0; status == HAWSER_OK && i < count; i++)
+        status = HW_NEW(&result->states[i].shares, blocks, "stored results", error);
+    if (status != HAWSER_OK) {
+        free_result(result);
+        return status;
+    }
+    pthread_mutex_lock(&result->owner->mutex);
+    result->owner->references++;
+    pthread_mutex_unlock(&result->owner->mutex);
+    *out = result;
+    return HAWSER_OK;
+}
+
+void hw_stored_result_publish(hw_stored_result *result)
+{
+    pthread_mutex_lock(&result->owner->mutex);
+    result->next = result->owner->first;
+    result->owner->first = result;
+    pthread_mutex_unlock(&result->owner->mutex);
+}
+
+void hw_stored_result_drop(hw_stored_result *result)
+{
+    if (result == NULL)
+        return;
+    hw_stored_results *results = result->owner;
+    pthread_mutex_lock(&results->mutex);
+    unlink_result(result);
+    free_result(result);
+    unlock_and_drop(results, 1);
+}
+
+/* Reports to the other nodes that this node reads no more of a run (0: of all). A node that it cannot reach is lost, or has left. */
+static void send_release(const hw_stored_results *results, uint64_t run)
+{
+    const release_head head = {run};
+    for (uint32_t n = 0; results->cluster != NULL && n < results->nodes; n++) {
+        hawser_error error = {0};
+        hw_message *message = NULL;
+        if (n == results->self || !hw_net_linked(hw_cluster_net(results->cluster), n))
+            continue;
+        if (make(RELEASE, &head, sizeof head, 0, &message, &error) == HAWSER_OK)
+            (void)!hw_cluster_send(results->cluster, n, message, &error);
+        else
+            hw_cluster_give_up(results->cluster, error.text);
+    }
+}
+
+void hw_stored_result_release(hw_stored_result *result)
+{
+    if (result == NULL)
+        return;
+    hw_stored_results *results = result->owner;
+    uint64_t run = result->run;
+    pthread_mutex_lock(&results->mutex);
+    bool open = !results->closed;
+    result->released[results->self] = true;
+    for (uint32_t i = 0; i < result->count && open; i++)
+        if (!result->states[i].joined) { /* the program's own copy */
+            free(result->states[i].whole);
+            result->states[i].whole = NULL;
+        }
+    results->references++; /* until this call ends */
+    results->references -= free_unused(results);
+    pthread_mutex_unlock(&results->mutex);
+    if (open)
+        send_release(results, run);
+    pthread_mutex_lock(&results->mutex);
+    unlock_and_drop(results, 1);
+}
+
+/* -------------------------------------------------------------------------------------------------------- reading ---- */
+
+static bool few_pending(void *argument)
+{
+    fetch *call = argument;
+    pthread_mutex_lock(&call->results->mutex);
+    bool few = call->refused || call->pending <= call->enough;
+    pthread_mutex_unlock(&call->results->mutex);
+    return few;
+}
+
+/* Waits until at most `enough` bytes of the call are pending, all of which `node` sends. */
+static hawser_status await_pieces(fetch *call, uint32_t node, size_t enough, hawser_error *error)
+{
+    hw_stored_results *results = call->results;
+    call->enough = enough;
+    hawser_status status = hw_cluster_await(results->cluster, few_pending, call, node, results->timeout, false, error);
+    pthread_mutex_lock(&results->mutex);
+    bool refused = call->refused;
+    results->told |= status == HAWSER_PEER_LOST;
+    pthread_mutex_unlock(&results->mutex);
+    if (status == HAWSER_OK && refused)
+        status = hawser_fail(error, HAWSER_INTERNAL, "node %u (%s) has no such result of a stored state", node,
+                             hw_cluster_member(results->cluster, node)->name);
+    return status;
+}
+
+/* Reads numbers [first, first + count), which are in one share of another node. `base`: the number that belongs at the begin of the call's memory. */
+static hawser_status fetch_share(const hw_stored_result *result, uint32_t at, const hw_stored_share *share, size_t base,
+                                 size_t first, size_t count, fetch *call, hawser_error *error)
+{
+    const hw_stored_values *values = &result->states[at];
+    hw_stored_results *results = call->results;
+    size_t most = PIECE / values->size;
+    for (size_t done = 0, now; done < count; done += now) {
+        hw_message *message = NULL;
+        now = count - done < most ? count - done : most;
+        const read_head head = {.run = result->run,
+                                .fetch = call->number,
+                                .offset = (first + done - base) * values->size,
+                                .state = values->state,
+                                .first = first + done,
+                                .count = now};
+        HAWSER_TRY(await_pieces(call, share->node, (size_t)(WINDOW - 1) * PIECE, error));
+        HAWSER_TRY(make(READ, &head, sizeof head, 0, &message, error));
+        pthread_mutex_lock(&results->mutex);
+        call->pending += now * values->size;
+        pthread_mutex_unlock(&results->mutex);
+        HAWSER_TRY(hw_cluster_send(results->cluster, share->node, message, error));
+    }
+    return await_pieces(call, share->node, 0, error);
+}
+
+/* Copies the part of a range that is on this node. Returns false if the rest is on other nodes. The mutex is held. */
+static bool copy_here(const hw_stored_result *result, uint32_t at, size_t first, size_t count, char *out)
+{
+    const hw_stored_values *values = &result->states[at];
+    size_t size = values->size, copied = 0;
+    if (values->whole != NULL) {
+        memcpy(out, (const char *)values->whole + first * size, count * size);
+        return true;
+    }
+    for (uint32_t b = 0; b < result->blocks; b++) {
+        const hw_stored_share *share = &values->shares[b];
+        size_t from = share->begin > first ? share->begin : first,
+               to = share->end < first + count ? share->end : first + count;
+        if (from >= to || share->values == NULL)
+            continue;
+        memcpy(out + (from - first) * size, (const char *)share->values + (from - share->begin) * size, (to - from) * size);
+        copied += to - from;
+    }
+    return copied == count;
+}
+
+static hawser_status fetch_rest(hw_stored_result *result, uint32_t at, size_t first, size_t count, fetch *call,
+                                hawser_error *error)
+{
+    const hw_stored_values *values = &result->states[at];
+    uint32_t self = result->owner->self, begin = 0;
+    /* Nodes begin with the shares behind their own, so that they do not all request those of one node first. */
+    while (begin < result->blocks && values->shares[begin].node <= self)
+        begin++;
+    for (uint32_t i = 0; i < result->blocks; i++) {
+        const hw_stored_share *share = &values->shares[(begin + i) % result->blocks];
+        size_t from = share->begin > first ? share->begin : first,
+               to = share->end < first + count ? share->end : first + count;
+        if (from < to && share->node != self)
+            HAWSER_TRY(fetch_share(result, at, share, first, from, to - from, call, error));
+    }
+    return HAWSER_OK;
+}
+
+static void forget(fetch *call)
+{
+    fetch **at = &call->results->fetches;
+    while (*at != call)
+        at = &(*at)->next;
+    *at = call->next;
+}
+
+hawser_status hw_stored_result_read(hw_stored_result *result, uint32_t at, size_t first, size_t count, void *out,
+                                    hawser_error *error)
+{
+    hw_stored_results *results = result->owner;
+    if (count == 0)
+        return HAWSER_OK;
+    fetch call = {.results = results, .out = out, .bytes = count * result->states[at].size};
+    pthread_mutex_lock(&results->mutex);
+    bool closed = results->closed, here = copy_here(result, at, first, count, out);
+    if (!here && !closed) {
+        call.number = ++results->numbered;
+        call.next = results->fetches;
+        results->fetches = &call;
+    }
+    pthread_mutex_unlock(&results->mutex);
+    if (here)
+        return HAWSER_OK;
+    if (closed)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                           "the job is closed, and numbers of stored state '%s' were on other nodes; read them before",
+                           result->states[at].name);
+    hawser_status status = fetch_rest(result, at, first, count, &call, error);
+    pthread_mutex_lock(&results->mutex);
+    forget(&call);
+    pthread_mutex_unlock(&results->mutex);
+    return status;
+}
+
+/* -------------------------------------------------------------------------------------------------------- the whole ---- */
+
+/* Returns the bytes of the state's numbers on this node. */
+static uint64_t bytes_here(const hw_stored_result *result, const hw_stored_values *values)
+{
+    uint64_t bytes = 0;
+    for (uint32_t b = 0; b < result->blocks; b++)
+        if (values->shares[b].node == result->owner->self)
+            bytes += (values->shares[b].end - values->shares[b].begin) * values->size;
+    return bytes;
+}
+
+/* Returns the share that has all numbers; NULL: there is none. */
+static hw_stored_share *only_share(const hw_stored_result *result, const hw_stored_values *values)
+{
+    for (uint32_t b = 0; b < result->blocks; b++)
+        if (values->shares[b].end - values->shares[b].begin == values->count && values->shares[b].values != NULL)
+            return &values->shares[b];
+    return NULL;
+}
+
+/* Makes the whole of shares that are all on this node, each of which is freed once it was copied. The mutex is held. */
+static hawser_status join(const hw_stored_result *result, hw_stored_values *values, hawser_error *error)
+{
+    hw_stored_share *only = only_share(result, values);
+    char *whole = NULL;
+    if (only != NULL) {
+        values->whole = only->values;
+        values->joined = true;
+        return HAWSER_OK;
+    }
+    HAWSER_TRY(hw_new_array((void **)&whole, values->count, values->size, "a result", error));
+    for (uint32_t b = 0; b < result->blocks; b++) {
+        hw_stored_share *share = &values->shares[b];
+        if (share->values == NULL)
+            continue;
+        memcpy(whole + share->begin * values->size, share->values, (share->end - share->begin) * values->size);
+        free(share->values);
+        share->values = whole + share->begin * values->size;
+    }
+    values->whole = whole;
+    values->joined = true;
+    return HAWSER_OK;
+}
+
+static hawser_status check_memory(const hw_stored_result *result, const hw_stored_values *values, hawser_error *error)
+{
+    uint64_t here = result->data, whole = (uint64_t)values->count * values->size;
+    for (uint32_t i = 0; i < result->count; i++) {
+        const hw_stored_values *other = &result->states[i];
+        bool copied = other->whole != NULL && !other->joined;
+        here += bytes_here(result, other) + (copied ? (uint64_t)other->count * other->size : 0);
+    }
+    if (here + whole <= result->limit)
+        return HAWSER_OK;
+    return hawser_fail(
+        error, HAWSER_NO_MEMORY,
+        "the whole result of stored state '%s' takes %.1f MiB on this node, besides %.1f MiB of data and "
+        "results, and its limit is %.1f MiB; read it in parts by hawser_result_range, or raise --memory-limit",
+        values->name, (double)whole / 0x1p20, (double)here / 0x1p20, (double)result->limit / 0x1p20);
+}
+
+/* Reads all numbers. Another thread may do so as well; then one of both is kept. */
+static hawser_status fetch_whole(hw_stored_result *result, uint32_t at, hawser_error *error)
+{
+    hw_stored_values *values = &result->states[at];
+    void *whole = NULL;
+    HAWSER_TRY(hw_new_array(&whole, values->count, values->size, "a result", error));
+    hawser_status status = hw_stored_result_read(result, at, 0, values->count, whole, error);
+    pthread_mutex_lock(&result->owner->mutex);
+    if (status == HAWSER_OK && values->whole == NULL) {
+        values->whole = whole;
+        whole = NULL;
+    }
+    pthread_mutex_unlock(&result->owner->mutex);
+    free(whole);
+    return status;
+}
+
+hawser_status hw_stored_result_whole(hw_stored_result *result, uint32_t at, const void **whole, hawser_error *error)
+{
+    hw_stored_values *values = &result->states[at];
+    hawser_status status = HAWSER_OK;
+    pthread_mutex_lock(&result->owner->mutex);
+    bool made = values->whole != NULL, here = result->owner->nodes == 1;
+    if (!made)
+        status = here ? join(result, values, error) : check_memory(result, values, error);
+    pthread_mutex_unlock(&result->owner->mutex);
+    if (status == HAWSER_OK && !made && !here)
+        status = fetch_whole(result, at, error);
+    *whole = status == HAWSER_OK ? values->whole : NULL;
+    return status;
+}
+
+/* -------------------------------------------------------------------------------------------------------- the end ---- */
+
+void hw_stored_results_told(hw_stored_results *results)
+{
+    if (results == NULL)
+        return;
+    pthread_mutex_lock(&results->mutex);
+    results->told = true;
+    pthread_mutex_unlock(&results->mutex);
+}
+
+/* What hawser_close waits for. */
+typedef struct closing {
+    hw_stored_results *results;
+    uint32_t node;
+} closing;
+
+/* Returns whether a node has no need of this one any more. */
+static bool is_done(void *argument)
+{
+    const closing *it = argument;
+    bool done = true;
+    pthread_mutex_lock(&it->results->mutex);
+    for (const hw_stored_result *result = it->results->first; result != NULL; result = result->next)
+        done = done && (result->released[it->node] || it->results->left[it->node]);
+    pthread_mutex_unlock(&it->results->mutex);
+    return done;
+}
+
+static void await_readers(hw_stored_results *results)
+{
+    hawser_error error = {0};
+    hawser_status status = HAWSER_OK;
+    pthread_mutex_lock(&results->mutex);
+    bool waits = results->first != NULL && !results->told;
+    pthread_mutex_unlock(&results->mutex);
+    send_release(results, 0);
+    if (!waits)
+        return;
+    hw_cluster_say_leave(results->cluster); /* so that other nodes do not wait for this one in a collective call */
+    hw_cluster_set_phase(results->cluster, "waiting until all nodes have read their results of stored states");
+    for (uint32_t n = 0; n < results->nodes && status == HAWSER_OK; n++) {
+        closing it = {results, n};
+        if (n != results->self)
+            status = hw_cluster_await(results->cluster, is_done, &it, n, (double)INFINITY, true, &error);
+    }
+    if (status != HAWSER_OK)
+        fprintf(stderr, "hawser: %s\n", error.text);
+}
+
+void hw_stored_results_close(hw_stored_results *results)
+{
+    if (results == NULL)
+        return;
+    if (results->cluster != NULL) {
+        await_readers(results);
+        (void)!hw_cluster_channel(results->cluster, HW_CHANNEL_RESULTS, NULL, NULL);
+    }
+    pthread_mutex_lock(&results->mutex);
+    results->closed = true;
+    uint32_t freed = free_unused(results);
+    for (hw_stored_result *result = results->first; results->nodes > 1 && result != NULL; result = result->next)
+        for (uint32_t i = 0; i < result->count; i++)
+            free_values(result, &result->states[i]);
+    unlock_and_drop(results, freed + 1);
+}

@@ -1,0 +1,478 @@
+/*
+ * Results of stored states after a run: every node reads every range of them, of every type, from whichever nodes have them; the whole is fetched on
+ * request alone; a job is closed once no other node can read from it; wrong ranges and closed jobs are refused.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "nodes.h"
+#include "runtime/drive/collect.h"
+#include "runtime/job/stored_results.h"
+
+enum { COUNT = 23, CLOCKS = 3, THREADS = 2, NODES = 3 };
+
+/* What units leave in number e of a state after `clocks` clocks, in every type. */
+static double left(const char *state, size_t e, uint32_t blocks)
+{
+    double all = blocks * (blocks + 1) / 2.0;
+    switch (state[0]) {
+    case 'd': return (double)e / 2 + 1 + CLOCKS;    /* f64, one writer */
+    case 'f': return (double)e * 3 + CLOCKS;        /* f32, one writer */
+    case 'l': return (double)e * 5 - 7 + CLOCKS;    /* i64, one writer */
+    case 'm': return (double)e + blocks;            /* i64, the largest of all */
+    case 'a': return (double)e + all * CLOCKS;      /* f64, a sum */
+    case 'u': return (double)e - 0.25;              /* f64, one writer: no unit uses it */
+    case 'v': return (double)e - 0.75;              /* f32, a sum: likewise */
+    default: return (double)(CLOCKS + 10 * (int)e); /* r: i32, replicated, changed by one block */
+    }
+}
+
+static hawser_status step(hawser_context *context)
+{
+    uint64_t keys[COUNT];
+    double more[COUNT];
+    int64_t largest[COUNT];
+    uint32_t block = hawser_block(context);
+    double *d = hawser_local(context, "d");
+    float *f = hawser_local_f32(context, "f");
+    int64_t *l = hawser_local_i64(context, "l");
+    for (size_t i = hawser_part(context, "d", NULL); i > 0; i--) {
+        d[i - 1]++;
+        f[i - 1]++;
+        l[i - 1]++;
+    }
+    for (size_t e = 0; e < COUNT; e++) {
+        keys[e] = e;
+        more[e] = block + 1.0;
+        largest[e] = (int64_t)(e + block + 1);
+    }
+    for (int e = 0; block == 0 && e < COUNT; e++)
+        hawser_cache_i32(context, "r")[e]++;
+    HAWSER_TRY(hawser_inc(context, "a", keys, more, COUNT));
+    return hawser_inc_i64(context, "m", keys, largest, COUNT);
+}
+
+static hawser_status fall_apart(hawser_context *context)
+{
+    size_t first;
+    double *d = hawser_local(context, "d");
+    if (hawser_clock(context) == 1 && hawser_part(context, "d", &first) > 0 && first == 0)
+        d[0] = INFINITY;
+    return HAWSER_OK;
+}
+
+/* First values; they must live until the run. */
+typedef struct first_values {
+    double d[COUNT], a[COUNT], u[COUNT];
+    float f[COUNT], v[COUNT];
+    int64_t l[COUNT];
+    int32_t r[COUNT];
+} first_values;
+
+static void fill(first_values *first)
+{
+    for (int e = 0; e < COUNT; e++) {
+        first->d[e] = e / 2.0 + 1;
+        first->a[e] = e;
+        first->u[e] = e - 0.25;
+        first->v[e] = (float)e - 0.75F;
+        first->f[e] = (float)e * 3;
+        first->l[e] = e * 5 - 7;
+        first->r[e] = 10 * e;
+    }
+}
+
+static hawser_program *program(hawser_unit_function *unit, first_values *first)
+{
+    fill(first);
+    hawser_program *p = hawser_program_new("results", NULL);
+    (void)hawser_stored_state(p, "u", COUNT, NULL, first->u, NULL, NULL);
+    hawser_state *d = hawser_stored_state(p, "d", COUNT, NULL, first->d, NULL, NULL);
+    hawser_state *f = hawser_stored_state_of(p, "f", HAWSER_F32, COUNT, NULL, first->f, NULL, NULL);
+    (void)hawser_stored_state_of(p, "v", HAWSER_F32, COUNT, NULL, first->v, "add", NULL);
+    hawser_state *l = hawser_stored_state_of(p, "l", HAWSER_I64, COUNT, NULL, first->l, NULL, NULL);
+    hawser_state *r = hawser_replicated_state_of(p, "r", HAWSER_I32, COUNT, 1, first->r, (hawser_rule){0});
+    hawser_state *a = hawser_stored_state(p, "a", COUNT, NULL, first->a, "add", NULL);
+    hawser_state *m = hawser_stored_state_of(p, "m", HAWSER_I64, COUNT, NULL, NULL, "max", NULL);
+    hawser_operator *loop = hawser_loop(hawser_root(p), "loop", (hawser_until){.clocks = CLOCKS}, hawser_bsp());
+    (void)hawser_unit(loop, "step", unit, NULL, HAWSER_UPDATES(d, f, l, r, a, m));
+    return p;
+}
+
+static hawser_status run_one(hawser_job *job, hawser_unit_function *unit, hawser_run **run, hawser_error *error)
+{
+    first_values *first = malloc(sizeof *first);
+    assert_non_null(first);
+    hawser_program *p = program(unit, first);
+    hawser_status status = hawser_run_program(job, p, run, error);
+    hawser_program_free(p);
+    free(first);
+    return status;
+}
+
+static hawser_type type_of(const char *state)
+{
+    switch (state[0]) {
+    case 'f':
+    case 'v': return HAWSER_F32;
+    case 'l':
+    case 'm': return HAWSER_I64;
+    case 'r': return HAWSER_I32;
+    default: return HAWSER_F64;
+    }
+}
+
+/* Reads a range as doubles, which all numbers of the test fit. Numbers outside of it must keep their value. */
+static hawser_status range(const hawser_run *run, const char *state, size_t first, size_t count, double out[COUNT],
+                           hawser_error *error)
+{
+    enum { GUARD = 77 };
+    double d[COUNT];
+    float f[COUNT];
+    int64_t l[COUNT];
+    int32_t i[COUNT];
+    hawser_status status = HAWSER_OK;
+    for (int e = 0; e < COUNT; e++) {
+        d[e] = f[e] = GUARD;
+        l[e] = i[e] = GUARD;
+    }
+    switch (type_of(state)) {
+    case HAWSER_F64: status = hawser_result_range(run, state, first, count, d, error); break;
+    case HAWSER_F32: status = hawser_result_range_f32(run, state, first, count, f, error); break;
+    case HAWSER_I64: status = hawser_result_range_i64(run, state, first, count, l, error); break;
+    case HAWSER_I32: status = hawser_result_range_i32(run, state, first, count, i, error); break;
+    }
+    for (int e = 0; e < COUNT; e++)
+        out[e] = type_of(state) == HAWSER_F64   ? d[e]
+                 : type_of(state) == HAWSER_F32 ? (double)f[e]
+                 : type_of(state) == HAWSER_I64 ? (double)l[e]
+                                                : i[e];
+    for (size_t e = count; e < COUNT && status == HAWSER_OK; e++)
+        if (out[e] != GUARD)
+            return hawser_fail(error, HAWSER_INTERNAL, "state %s: a range of %zu numbers has written number %zu", state,
+                               count, e);
+    return status;
+}
+
+static hawser_status check_ranges(const hawser_run *run, const char *state, uint32_t blocks, size_t stride,
+                                  hawser_error *error)
+{
+    double got[COUNT];
+    for (size_t first = 0; first <= COUNT; first += stride)
+        for (size_t count = 0; first + count <= COUNT; count++) {
+            HAWSER_TRY(range(run, state, first, count, got, error));
+            for (size_t e = 0; e < count; e++)
+                if (got[e] != left(state, first + e, blocks))
+                    return hawser_fail(error, HAWSER_INTERNAL, "state %s, numbers from %zu on: number %zu is %g, not %g",
+                                       state, first, first + e, got[e], left(state, first + e, blocks));
+        }
+    return HAWSER_OK;
+}
+
+static hawser_status check_whole(const hawser_run *run, const char *state, uint32_t blocks, hawser_error *error)
+{
+    size_t count = 0;
+    const double *d = hawser_result(run, state, &count);
+    if (type_of(state) != HAWSER_F64 ? d != NULL || count != 0 : d == NULL || count != COUNT)
+        return hawser_fail(error, HAWSER_INTERNAL, "state %s: %zu numbers", state, count);
+    for (size_t e = 0; d != NULL && e < COUNT; e++)
+        if (d[e] != left(state, e, blocks))
+            return hawser_fail(error, HAWSER_INTERNAL, "state %s: number %zu of the whole is %g", state, e, d[e]);
+    return HAWSER_OK;
+}
+
+static const char *const states[] = {"u", "d", "f", "v", "l", "r", "a", "m"};
+enum { STATES = sizeof states / sizeof *states };
+
+static hawser_status check_all_states(const hawser_run *run, uint32_t blocks, size_t stride, hawser_error *error)
+{
+    for (size_t i = 0; i < STATES; i++) {
+        if (hawser_result_size(run, states[i]) != COUNT)
+            return hawser_fail(error, HAWSER_INTERNAL, "state %s has another size", states[i]);
+        HAWSER_TRY(check_ranges(run, states[i], blocks, stride, error));
+    }
+    return HAWSER_OK;
+}
+
+/* Runs `body` on one node, which has no cluster, or on several. */
+static void on_nodes(uint32_t count, const char *workers, void (*body)(test_node *node), void *user)
+{
+    const char *const pairs[] = {"workers", workers, "timeout", "30", NULL};
+    test_node nodes[NODES_MOST];
+    if (count > 1) {
+        run_nodes(nodes, count, pairs, body, user);
+        check_all(nodes, count, workers);
+        return;
+    }
+    test_job test = open_job(pairs);
+    nodes[0] = (test_node){.nodes = 1, .job = test.job, .user = user};
+    body(&nodes[0]);
+    close_job(test);
+    check_all(nodes, 1, workers);
+}
+
+/* --------------------------------------------------------------------------------------------------------- ranges ---- */
+
+static void read_twice(test_node *node)
+{
+    hawser_run *run = NULL;
+    uint32_t blocks = hawser_job_workers(node->job);
+    node->status = run_one(node->job, step, &run, &node->error);
+    if (node->status == HAWSER_OK)
+        node->status = check_all_states(run, blocks, 4, &node->error);
+    for (size_t i = 0; node->status == HAWSER_OK && i < STATES; i++)
+        node->status = check_whole(run, states[i], blocks, &node->error);
+    if (node->status == HAWSER_OK) /* from the wholes */
+        node->status = check_all_states(run, blocks, 7, &node->error);
+    hawser_run_free(run);
+}
+
+static void test_every_range_on_every_node(void **ignored)
+{
+    (void)ignored;
+    static const char *const workers[] = {"3", "4", "7", "30"}; /* 30: some shares are empty */
+    for (uint32_t count = 1; count <= NODES; count++)
+        for (size_t k = 0; k < sizeof workers / sizeof *workers; k++)
+            on_nodes(count, workers[k], read_twice, NULL);
+}
+
+enum { LARGE = 1700000 }; /* numbers: more than a reader requests at a time, of each of two shares */
+
+static hawser_status count_large(hawser_context *context)
+{
+    size_t first, count = hawser_part(context, "large", &first);
+    double *large = hawser_local(context, "large");
+    for (size_t i = 0; i < count; i++)
+        large[i] = (double)(first + i);
+    return HAWSER_OK;
+}
+
+typedef struct reader {
+    const hawser_run *run;
+    hawser_status status;
+    hawser_error error;
+} reader;
+
+static void *read_large(void *argument)
+{
+    reader *it = argument;
+    double *values = calloc(LARGE, sizeof *values);
+    size_t first = 5, count = LARGE - 9;
+    assert_non_null(values);
+    it->status = hawser_result_range(it->run, "large", first, count, values, &it->error);
+    for (size_t i = 0; it->status == HAWSER_OK && i < LARGE; i++)
+        if (values[i] != (i < count ? (double)(first + i) : 0.0))
+            it->status = hawser_fail(&it->error, HAWSER_INTERNAL, "number %zu is %g", first + i, values[i]);
+    free(values);
+    return NULL;
+}
+
+static void read_in_threads(test_node *node)
+{
+    hawser_run *run = NULL;
+    reader readers[THREADS];
+    pthread_t threads[THREADS];
+    hawser_program *p = hawser_program_new("large", NULL);
+    hawser_state *large = hawser_stored_state(p, "large", LARGE, NULL, NULL, NULL, NULL);
+    (void)hawser_unit(hawser_root(p), "count", count_large, NULL, HAWSER_UPDATES(large));
+    node->status = hawser_run_program(node->job, p, &run, &node->error);
+    for (int i = 0; i < THREADS && node->status == HAWSER_OK; i++) {
+        readers[i] = (reader){.run = run};
+        assert_int_equal(pthread_create(&threads[i], NULL, read_large, &readers[i]), 0);
+    }
+    for (int i = 0; i < THREADS && run != NULL; i++) {
+        pthread_join(threads[i], NULL);
+        if (readers[i].status != HAWSER_OK) {
+            node->status = readers[i].status;
+            node->error = readers[i].error;
+        }
+    }
+    hawser_run_free(run);
+    hawser_program_free(p);
+}
+
+static void test_threads_read_many_pieces(void **ignored)
+{
+    (void)ignored;
+    on_nodes(2, "2", read_in_threads, NULL);
+}
+
+/* --------------------------------------------------------------------------------------------------- runs and jobs ---- */
+
+/* Two runs before and after one that fails: the ranges of each are its own. */
+static void read_around_a_failure(test_node *node)
+{
+    hawser_run *before = NULL, *failed = NULL, *after = NULL;
+    hawser_error ignored = {0};
+    uint32_t blocks = hawser_job_workers(node->job);
+    node->status = run_one(node->job, step, &before, &node->error);
+    if (node->status == HAWSER_OK && run_one(node->job, fall_apart, &failed, &ignored) != HAWSER_NOT_FINITE)
+        node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "the run has not failed: %s", ignored.text);
+    if (node->status == HAWSER_OK)
+        node->status = check_all_states(before, blocks, 2, &node->error);
+    if (node->status == HAWSER_OK)
+        node->status = run_one(node->job, step, &after, &node->error);
+    if (node->status == HAWSER_OK)
+        node->status = check_all_states(after, blocks, 2, &node->error);
+    if (node->status == HAWSER_OK)
+        node->status = check_all_states(before, blocks, 2, &node->error);
+    assert_null(failed);
+    hawser_run_free(before);
+    hawser_run_free(after);
+}
+
+static void test_results_outlive_a_failed_run(void **ignored)
+{
+    (void)ignored;
+    for (uint32_t count = 1; count <= NODES; count++)
+        on_nodes(count, "4", read_around_a_failure, NULL);
+}
+
+/* The nodes that have freed the run, or have gone to close the job with it. */
+typedef struct gone {
+    atomic_uint count;
+    bool frees; /* they free the run before */
+    hawser_run *runs[NODES];
+} gone;
+
+static void read_last(test_node *node)
+{
+    gone *all = node->user;
+    hawser_run **run = &all->runs[node->node];
+    node->status = run_one(node->job, step, run, &node->error);
+    if (node->node != 1) { /* these leave at once */
+        if (all->frees) {
+            hawser_run_free(*run);
+            *run = NULL;
+        }
+        atomic_fetch_add(&all->count, 1);
+        return;
+    }
+    while (atomic_load(&all->count) < NODES - 1)
+        usleep(1000);
+    usleep(20000); /* while they close */
+    if (node->status == HAWSER_OK)
+        node->status = check_all_states(*run, hawser_job_workers(node->job), 5, &node->error);
+    if (node->status == HAWSER_OK)
+        node->status = check_whole(*run, "d", hawser_job_workers(node->job), &node->error);
+}
+
+static void test_nodes_that_close_the_job_serve_the_others(void **ignored)
+{
+    (void)ignored;
+    for (int frees = 0; frees < 2; frees++) {
+        gone all = {.frees = frees};
+        hawser_error error = {0};
+        double got[COUNT];
+        on_nodes(NODES, "5", read_last, &all);
+        /* Once the job is closed, a run has what it had fetched. */
+        assert_int_equal(check_whole(all.runs[1], "d", 5, &error), HAWSER_OK);
+        assert_int_equal(range(all.runs[1], "d", 2, COUNT - 2, got, &error), HAWSER_OK);
+        assert_int_equal(range(all.runs[1], "a", 0, COUNT, got, &error), HAWSER_BAD_ARGUMENT);
+        assert_string_equal(error.text,
+                            "the job is closed, and numbers of stored state 'a' were on other nodes; read them before");
+        for (int n = 0; n < NODES; n++)
+            hawser_run_free(all.runs[n]);
+    }
+}
+
+static void test_a_run_of_one_node_outlives_the_job(void **ignored)
+{
+    (void)ignored;
+    hawser_run *run = NULL;
+    hawser_error error = {0};
+    test_job test = OPEN_JOB("workers", "3");
+    assert_int_equal(run_one(test.job, step, &run, &error), HAWSER_OK);
+    close_job(test);
+    if (check_all_states(run, 3, 1, &error) != HAWSER_OK || check_whole(run, "d", 3, &error) != HAWSER_OK)
+        fail_msg("%s", error.text);
+    hawser_run_free(run);
+}
+
+/* ------------------------------------------------------------------------------------------------- memory, refusals ---- */
+
+/* Nobody has the whole before it is requested, and a whole that exceeds the limit is refused; its ranges are not. */
+static void read_with_little_memory(test_node *node)
+{
+    hawser_run *run = NULL;
+    hawser_error error = {0};
+    const void *whole = NULL;
+    double got[COUNT];
+    node->status = run_one(node->job, step, &run, &node->error);
+    if (node->status != HAWSER_OK)
+        return;
+    for (uint32_t i = 0; i < run->stored->count; i++)
+        assert_null(run->stored->states[i].whole);
+    run->stored->limit = 200;
+    hawser_status status = hw_stored_result_whole(run->stored, 1, &whole, &error);
+    assert_null(whole);
+    if (status != HAWSER_NO_MEMORY ||
+        strstr(error.text, "the whole result of stored state 'd' takes 0.0 MiB on this node, besides 0.0 MiB of data and "
+                           "results, and its limit is 0.0 MiB; read it in parts by hawser_result_range") == NULL)
+        node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "the whole is not refused: %s", error.text);
+    if (node->status == HAWSER_OK)
+        node->status = range(run, "d", 0, COUNT, got, &node->error);
+    assert_null(run->stored->states[1].whole);
+    hawser_run_free(run);
+}
+
+static void test_the_whole_is_made_on_request_within_the_limit(void **ignored)
+{
+    (void)ignored;
+    on_nodes(2, "4", read_with_little_memory, NULL);
+}
+
+static void read_wrongly(test_node *node)
+{
+    hawser_run *run = NULL;
+    hawser_error error = {0};
+    double d[COUNT];
+    float f[COUNT];
+    node->status = run_one(node->job, step, &run, &node->error);
+    if (node->status != HAWSER_OK)
+        return;
+    assert_int_equal(hawser_result_range(run, "d", COUNT - 1, 2, d, &error), HAWSER_BAD_ARGUMENT);
+    assert_string_equal(error.text, "state 'd' has 23 numbers, and 2 from number 22 on were requested");
+    assert_int_equal(hawser_result_range(run, "d", COUNT + 1, 0, d, &error), HAWSER_BAD_ARGUMENT);
+    assert_string_equal(error.text, "state 'd' has 23 numbers, and 0 from number 24 on were requested");
+    assert_int_equal(hawser_result_range(run, "d", 1, SIZE_MAX, d, &error), HAWSER_BAD_ARGUMENT);
+    assert_int_equal(hawser_result_range_f32(run, "d", 0, 1, f, &error), HAWSER_BAD_ARGUMENT);
+    assert_string_equal(error.text, "state 'd' has numbers of f64, and f32 were requested");
+    assert_int_equal(hawser_result_range(run, "none", 0, 1, d, &error), HAWSER_BAD_ARGUMENT);
+    assert_string_equal(error.text, "the run has no result of a state 'none'");
+    assert_int_equal(hawser_result_range(NULL, "d", 0, 1, d, &error), HAWSER_BAD_ARGUMENT);
+    assert_int_equal(hawser_result_range(run, "d", 0, 1, NULL, &error), HAWSER_BAD_ARGUMENT);
+    assert_int_equal(hawser_result_range(run, "d", COUNT, 0, NULL, &error), HAWSER_OK);
+    assert_int_equal(hawser_result_size(run, "none"), 0);
+    assert_int_equal(hawser_result_size(NULL, "d"), 0);
+    hawser_run_free(run);
+}
+
+static void test_wrong_ranges_are_refused(void **ignored)
+{
+    (void)ignored;
+    for (uint32_t count = 1; count <= 2; count++)
+        on_nodes(count, "3", read_wrongly, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_range_on_every_node),
+        cmocka_unit_test(test_threads_read_many_pieces),
+        cmocka_unit_test(test_results_outlive_a_failed_run),
+        cmocka_unit_test(test_nodes_that_close_the_job_serve_the_others),
+        cmocka_unit_test(test_a_run_of_one_node_outlives_the_job),
+        cmocka_unit_test(test_the_whole_is_made_on_request_within_the_limit),
+        cmocka_unit_test(test_wrong_ranges_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
