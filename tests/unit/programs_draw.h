@@ -186,7 +186,7 @@ static bool has_relative_filter(const drawn_state *s)
 static void draw_filter(uint64_t random, const choices *may, drawn_state *s)
 {
     static const char *const filters[] = {"none", "random", "round-robin", "absolute", "relative", "fifo"};
-    if (!may->rounds || s->kind != REPLICATED || !one_in(&random, 3))
+    if (!may->rounds || s->kind != REPLICATED || !(may->flat || one_in(&random, 3)))
         return;
     s->filter = filters[below(&random, 6)];
     if (s->filter == filters[0])
