@@ -158,6 +158,8 @@ typedef struct hawser_algorithm {
     /** Returns the use that the training makes of a start model, if it does not simply start from it: the end of a sentence that
      *  begins with the model's path. The result is static; NULL: the training starts from the model. The member may be NULL. */
     const char *(*init_use)(const hawser_options *options);
+    /** The names NAME that it reads by hawser_job_init_numbers (--init NAME=FILE), separated by blanks; NULL: none. */
+    const char *starts;
     /** Prints the plan that train would run. */
     hawser_status (*plan)(const struct hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
                           bool physical, bool dot, FILE *out, hawser_error *error);

@@ -531,6 +531,13 @@ HAWSER_API void hawser_job_programs(hawser_job *job, uint32_t count);
  *  Otherwise, and for a key that the job lacks, nothing happens. */
 HAWSER_API hawser_status hawser_job_idle(hawser_job *job, const char *key, const char *why,
                                          hawser_error *error) HAWSER_MUST_USE;
+/** For programs that start elsewhere than at the first values of their states, as the ready algorithms do: returns whether --init NAME=FILE is given. */
+HAWSER_API bool hawser_job_init_given(const hawser_job *job, const char *name);
+/** Stores the numbers of that file: rows x cols, row after row, from .npy or from a text with a number per line. A state of this name no longer begins
+ *  with them. Every node reads the file, and the next run fails if nodes have read different numbers. Returns HAWSER_BAD_OPTION if the option does not
+ *  name NAME, HAWSER_BAD_INPUT if the file has another shape, and HAWSER_NOT_FINITE for infinities and NaNs. */
+HAWSER_API hawser_status hawser_job_init_numbers(hawser_job *job, const char *name, size_t rows, size_t cols, double *values,
+                                                 hawser_error *error) HAWSER_MUST_USE;
 /** Limits the number of workers, if --workers is not given, to one for every `each` of the work's `entries`, since each worker costs some waking
  *  and waiting; at least one remains. The plan and --log-view report it. Call it before the job's first plan or run. Ignored with several
  *  nodes: the number of their blocks was fixed when they joined. */

@@ -90,10 +90,10 @@ head -c 300 x.st >0/x.st
 code 3 "${apart[@]}"
 has err "x.st: not a whole model file"
 
-# A file of a state: a training has none, and no output may overwrite it.
+# A file of numbers: a model cannot stand beside it, and no output may overwrite it.
 seq 1 5 >numbers
-code 2 "$hawser" train lasso small.csv --init alpha=numbers --init x.st
-says "'x.st,alpha=numbers' has a model, which sets the states, and files of states; give one of them"
+code 2 "$hawser" train lasso small.csv --init coefficients=numbers --init x.st
+says "'x.st,coefficients=numbers' has a model, which sets the states, and files of states; give one of them"
 code 2 "$hawser" train lasso small.csv --init alpha=numbers -o ./numbers
 says "--output: './numbers' would overwrite a file of --init; name another file"
 

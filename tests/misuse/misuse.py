@@ -141,11 +141,11 @@ OPTIONAL = {
 NEEDED_FIELDS = {("hawser_generate", "kind"), ("hawser_table", "name"), ("hawser_matrix", "offsets"), ("hawser_matrix", "indices"),
                  ("hawser_matrix", "values"), ("hawser_batch", "rows")}
 NEEDED_BY = {("hawser_push", "values"), ("hawser_push_pull", "values"), ("hawser_push_pull", "out"), ("hawser_pull", "out")}
-# Sound calls that would end what the other cases need, or never end.
+# Sound calls that would end what the other cases need, never end, or need a file that an option names.
 NO_SOUND_CALL = {"hawser_close", "hawser_run_free", "hawser_program_free", "hawser_options_free", "hawser_model_free",
                  "hawser_store_close", "hawser_store_serve", "hawser_interrupt", "hawser_open", "hawser_unit_fail",
                  "hawser_fail", "hawser_dataset_free", "hawser_rows_close", "hawser_prefetch_wait", "hawser_prefetch_wait_f32", "hawser_prefetch_wait_i64",
-                 "hawser_job_fit"}
+                 "hawser_job_fit", "hawser_job_init_numbers"}
 # A name that is not known is no mistake here: the value says so.
 QUIET = {"hawser_metric", "hawser_progress_metric"}
 # Layouts that a state or a view does not take: its numbers stay what they are.

@@ -347,11 +347,11 @@ static hawser_status take_start(hw_linear_problem *problem, hawser_job *job, con
                                 hawser_error *error)
 {
     size_t n = problem->X->rows, p = problem->X->cols, outputs = problem->outputs;
-    if (input->init == NULL) /* states begin at zero, without memory */
+    if (!hw_linear_starts(job, input)) /* states begin at zero, without memory */
         return HAWSER_OK;
     HAWSER_TRY(hw_linear_new_doubles(&problem->alpha, p * outputs, error));
     HAWSER_TRY(hw_linear_new_doubles(&problem->image, n * outputs, error));
-    HAWSER_TRY(hw_linear_model_start(input->init, input->data, outputs, problem->alpha, error));
+    HAWSER_TRY(hw_linear_start(job, input, outputs, problem->alpha, error));
     for (size_t j = 0; outputs == 1 && j < p; j++) { /* the start must be feasible */
         if (problem->lower != NULL && problem->alpha[j] < problem->lower[j])
             problem->alpha[j] = problem->lower[j];

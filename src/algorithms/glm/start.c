@@ -111,8 +111,8 @@ static hawser_status match_names(const hawser_model *init, const hawser_dataset 
     return status;
 }
 
-hawser_status hw_linear_model_start(const hawser_model *init, const hawser_dataset *data, size_t outputs, double *alpha,
-                                    hawser_error *error)
+static hawser_status start_from_model(const hawser_model *init, const hawser_dataset *data, size_t outputs, double *alpha,
+                                      hawser_error *error)
 {
     size_t columns = hawser_dataset_matrix(data)->cols;
     double *intercepts = NULL;
@@ -135,4 +135,30 @@ hawser_status hw_linear_model_start(const hawser_model *init, const hawser_datas
             status = hawser_fail(error, HAWSER_BAD_INPUT, "--init: the model's coefficient for %s is %g",
                                  hw_linear_column(data, at / outputs, text), alpha[at]);
     return status;
+}
+
+static hawser_status start_from_file(hawser_job *job, size_t columns, size_t outputs, double *alpha, hawser_error *error)
+{
+    if (outputs == 1)
+        return hawser_job_init_numbers(job, HW_LINEAR_START, 1, columns, alpha, error);
+    double *numbers = calloc(columns * outputs + 1, sizeof *numbers);
+    if (numbers == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu coefficients", columns * outputs);
+    hawser_status status = hawser_job_init_numbers(job, HW_LINEAR_START, outputs, columns, numbers, error);
+    for (size_t at = 0; status == HAWSER_OK && at < columns * outputs; at++)
+        alpha[at % columns * outputs + at / columns] = numbers[at];
+    free(numbers);
+    return status;
+}
+
+bool hw_linear_starts(const hawser_job *job, const hawser_training_input *input)
+{
+    return input->init != NULL || hawser_job_init_given(job, HW_LINEAR_START);
+}
+
+hawser_status hw_linear_start(hawser_job *job, const hawser_training_input *input, size_t outputs, double *alpha,
+                              hawser_error *error)
+{
+    return input->init != NULL ? start_from_model(input->init, input->data, outputs, alpha, error)
+                               : start_from_file(job, hawser_dataset_matrix(input->data)->cols, outputs, alpha, error);
 }

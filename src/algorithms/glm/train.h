@@ -5,12 +5,14 @@
 #include "algorithms/glm/member.h"
 #include "algorithms/glm/metrics.h"
 #include "algorithms/glm/program.h"
+#include "algorithms/glm/start.h"
 
 /* The members of hawser_algorithm that all linear models have. `units` is the algorithm's hw_linear_units. */
 /* clang-format off */
 #define HW_LINEAR_ALGORITHM(units) \
     .user = &(units), \
     .init_use = hw_linear_init_use, \
+    .starts = HW_LINEAR_START, \
     .coefficients = hw_linear_print_coefficients, \
     .path = hw_linear_path, \
     .choose = hw_linear_choose_member, \

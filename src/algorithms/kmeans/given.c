@@ -168,12 +168,20 @@ static hawser_status read_model(const hawser_model *model, const hawser_dataset 
     return status;
 }
 
-hawser_status hw_kmeans_given(const hawser_training_input *input, double **centres, size_t *count, hawser_error *error)
+hawser_status hw_kmeans_given(hawser_job *job, const hawser_training_input *input, double **centres, size_t *count,
+                              hawser_error *error)
 {
     const char *path = hawser_options_text(input->options, "centres");
+    bool numbers = hawser_job_init_given(job, HW_KMEANS_START);
+    size_t columns = hawser_dataset_matrix(input->data)->cols;
     *centres = NULL;
-    if (path != NULL && input->init != NULL)
+    if (path != NULL && (input->init != NULL || numbers))
         return hawser_fail(error, HAWSER_BAD_OPTION, "--centres and --init: give one of them");
+    if (numbers) {
+        *count = (size_t)hawser_options_integer(input->options, "clusters");
+        HAWSER_TRY(new_centres(*count, columns, centres, error));
+        return hawser_job_init_numbers(job, HW_KMEANS_START, *count, columns, *centres, error);
+    }
     if (path != NULL)
         return read_file(path, input->data, centres, count, error);
     return input->init != NULL ? read_model(input->init, input->data, centres, count, error) : HAWSER_OK;

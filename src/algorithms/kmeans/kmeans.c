@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "algorithms/kmeans/block.h"
+#include "algorithms/kmeans/given.h"
 #include "algorithms/kmeans/model.h"
 #include "algorithms/kmeans/options.h"
 #include "algorithms/kmeans/units.h"
@@ -207,6 +208,7 @@ const hawser_algorithm *hw_kmeans_algorithm(void)
                                                .summary = "clusters rows around centres (k-means)",
                                                .citations = citations,
                                                .rows = hw_kmeans_rows,
+                                               .starts = HW_KMEANS_START,
                                                .metrics = hw_kmeans_metrics,
                                                .split = HAWSER_BY_ROW,
                                                .no_target = true,

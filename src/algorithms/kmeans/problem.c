@@ -59,19 +59,19 @@ static hawser_status take_given(hw_kmeans *kmeans, hawser_job *job, const hawser
 {
     const hawser_options *options = input->options;
     size_t given = 0;
-    HAWSER_TRY(hw_kmeans_given(input, &kmeans->given, &given, error));
+    HAWSER_TRY(hw_kmeans_given(job, input, &kmeans->given, &given, error));
     if (kmeans->given == NULL)
         return HAWSER_OK;
-    const char *key = input->init != NULL ? "init" : "centres";
+    bool by_file = hawser_options_has(options, "centres");
+    const char *key = by_file ? "centres" : "init";
     if (hw_option_given(options, "clusters") && kmeans->clusters != given)
         return hawser_fail(error, HAWSER_BAD_OPTION, "--clusters %zu: --%s has %zu centres; leave --clusters out",
                            kmeans->clusters, key, given);
     if (kmeans->starts > 1)
         return hawser_fail(error, HAWSER_BAD_OPTION, "--starts %zu: each start from --%s would be the same; leave one out",
                            kmeans->starts, key);
-    HAWSER_TRY(hawser_job_idle(
-        job, "init-method", input->init != NULL ? "the centres are those of --init" : "the centres are those of --centres",
-        error));
+    HAWSER_TRY(hawser_job_idle(job, "init-method",
+                               by_file ? "the centres are those of --centres" : "the centres are those of --init", error));
     kmeans->clusters = given;
     kmeans->draw = HW_KMEANS_GIVEN;
     return HAWSER_OK;

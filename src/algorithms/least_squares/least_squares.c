@@ -16,6 +16,7 @@
 #include "algorithms/glm/model.h"
 #include "algorithms/glm/policy.h"
 #include "algorithms/glm/program.h"
+#include "algorithms/glm/start.h"
 #include "algorithms/lasso/evaluate.h"
 #include "algorithms/list.h"
 #include "algorithms/measures/errors.h"
@@ -434,6 +435,7 @@ const hawser_algorithm *hw_least_squares_algorithm(void)
         {.name = "r2", .help = "the part of the loss at zero that the model explains"},
         {.name = NULL}};
     static const hawser_algorithm algorithm = {.name = "linear",
+                                               .starts = HW_LINEAR_START,
                                                .summary = "linear regression by gradient descent over a parameter server",
                                                .citations = citations,
                                                .rows = hw_descent_rows,

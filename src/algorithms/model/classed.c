@@ -117,3 +117,35 @@ hawser_status hw_classed_start(const hw_classed *m, const double *labels, size_t
     }
     return HAWSER_OK;
 }
+
+static const char coefficients_name[] = "coefficients", intercepts_name[] = "intercepts";
+
+bool hw_classed_has_files(const hawser_job *job)
+{
+    return hawser_job_init_given(job, coefficients_name) || hawser_job_init_given(job, intercepts_name);
+}
+
+hawser_status hw_classed_check_files(const hawser_job *job, bool intercept, hawser_error *error)
+{
+    if (intercept || !hawser_job_init_given(job, intercepts_name))
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_BAD_OPTION, "--init %s: with --no-intercept there are none; leave one of them out",
+                       intercepts_name);
+}
+
+hawser_status hw_classed_start_files(hawser_job *job, size_t problems, size_t columns, double **given, hawser_error *error)
+{
+    size_t k = problems, d = columns;
+    double *to = *given = calloc(k * (d + 1), sizeof *to), *numbers = calloc(k * d + 1, sizeof *numbers);
+    hawser_status status = to != NULL && numbers != NULL
+                               ? HAWSER_OK
+                               : hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu models of %zu columns", k, d);
+    if (status == HAWSER_OK && hawser_job_init_given(job, coefficients_name))
+        status = hawser_job_init_numbers(job, coefficients_name, k, d, numbers, error);
+    for (size_t e = 0; status == HAWSER_OK && e < k * d; e++)
+        to[e % d * k + e / d] = numbers[e];
+    if (status == HAWSER_OK && hawser_job_init_given(job, intercepts_name))
+        status = hawser_job_init_numbers(job, intercepts_name, 1, k, to + d * k, error);
+    free(numbers);
+    return status;
+}

@@ -28,4 +28,14 @@ hawser_status hw_classed_print(const hw_classed *classed, const hawser_model *mo
 hawser_status hw_classed_start(const hw_classed *classed, const double *labels, size_t classes, size_t columns,
                                bool intercept, double **given, hawser_error *error) HAWSER_MUST_USE;
 
+/* The names of --init NAME=FILE: problems x columns coefficients, in the order of the labels, and an intercept per problem. */
+#define HW_CLASSED_STARTS "coefficients intercepts"
+/* Returns whether one of them is given. */
+bool hw_classed_has_files(const hawser_job *job);
+/* Fails for intercepts of a training that fits none. */
+hawser_status hw_classed_check_files(const hawser_job *job, bool intercept, hawser_error *error) HAWSER_MUST_USE;
+/* Stores their numbers as hw_classed_start does those of a model. What has no file is zero. */
+hawser_status hw_classed_start_files(hawser_job *job, size_t problems, size_t columns, double **given,
+                                     hawser_error *error) HAWSER_MUST_USE;
+
 #endif

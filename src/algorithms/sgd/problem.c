@@ -106,8 +106,8 @@ hawser_status hw_descent_new(hw_descent *descent, hawser_job *job, const hawser_
     HAWSER_TRY(take_target(descent, input->data, error));
     HAWSER_TRY(hw_linear_new_doubles(&descent->start, descent->X->cols, error));
     HAWSER_TRY(hw_linear_new_doubles(&descent->best, descent->X->cols, error));
-    if (input->init != NULL)
-        HAWSER_TRY(hw_linear_model_start(input->init, input->data, 1, descent->start, error));
+    if (hw_linear_starts(job, input))
+        HAWSER_TRY(hw_linear_start(job, input, 1, descent->start, error));
     memcpy(descent->best, descent->start, descent->X->cols * sizeof *descent->best);
     hawser_job_fit(job, descent->X->stored, WORTH_A_WORKER);
     descent->blocks = hawser_job_workers(job);

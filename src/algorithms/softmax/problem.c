@@ -57,11 +57,14 @@ hawser_status hw_softmax_new(hw_softmax *softmax, hawser_job *job, const hawser_
     hawser_job_fit(job, softmax->X->stored, 1 << 20);
     softmax->blocks = hawser_job_workers(job);
     HAWSER_TRY(hw_exact_options(options, hawser_job_sync(job), softmax->blocks, "softmax regression", error));
+    HAWSER_TRY(hw_classed_check_files(job, softmax->intercept, error));
     HAWSER_TRY(hw_row_path_new(&softmax->path, job, input, true, error));
     HAWSER_TRY(find_classes(softmax, job, error));
     HAWSER_TRY(hw_row_path_class_weights(&softmax->path, job, input, softmax->labels, softmax->classes, error));
     softmax->path.width = softmax->width;
     softmax->path.outputs = softmax->classes;
+    if (hw_classed_has_files(job))
+        return hw_classed_start_files(job, softmax->classes, softmax->X->cols, &softmax->given, error);
     return input->init == NULL ? HAWSER_OK : start_from(softmax, input->init, error);
 }
 

@@ -11,6 +11,7 @@
 #include "algorithms/glm/metrics.h"
 #include "algorithms/list.h"
 #include "algorithms/measures/classes.h"
+#include "algorithms/model/classed.h"
 #include "algorithms/softmax/block.h"
 #include "algorithms/softmax/finish.h"
 #include "algorithms/softmax/model.h"
@@ -99,6 +100,7 @@ const hawser_algorithm *hw_softmax_algorithm(void)
                                                .split = HAWSER_BY_ROW,
                                                .train = train,
                                                .init_use = hw_linear_init_use,
+                                               .starts = HW_CLASSED_STARTS,
                                                .plan = plan,
                                                .predict = hw_softmax_predict,
                                                .predicts_labels = true,

@@ -19,11 +19,13 @@ static hawser_status check_options(const hw_svm *svm, hawser_job *job, const haw
                                    hawser_error *error)
 {
     const hawser_options *options = input->options;
-    if (input->init != NULL && !svm->primal)
-        return hawser_fail(error, HAWSER_BAD_OPTION,
-                           "--init: --solver dual and joint start from numbers of the rows, which a model does not have; "
-                           "leave one of them out");
+    if (svm->starts && !svm->primal)
+        return hawser_fail(
+            error, HAWSER_BAD_OPTION,
+            "--init: --solver dual and joint start from numbers of the rows, which neither a model nor a file has; "
+            "leave one of them out");
     HAWSER_TRY(hw_exact_options(options, hawser_job_sync(job), svm->blocks, "a support vector machine", error));
+    HAWSER_TRY(hw_classed_check_files(job, svm->intercept, error));
     return svm->regression ? hawser_job_idle(job, "class-weight", "the --loss predicts numbers", error)
                            : hawser_job_idle(job, "epsilon", "it is about --loss epsilon and --loss squared-epsilon", error);
 }
@@ -32,7 +34,7 @@ static hawser_status check_options(const hw_svm *svm, hawser_job *job, const haw
  * model. The dual takes more iterations with more blocks, unless it is solved jointly. */
 static void choose(hw_svm *svm, hawser_job *job, const char *solver)
 {
-    bool wide = svm->init == NULL && svm->X->rows / 2 <= svm->X->cols, chosen = strcmp(solver, "auto") == 0;
+    bool wide = !svm->starts && svm->X->rows / 2 <= svm->X->cols, chosen = strcmp(solver, "auto") == 0;
     svm->primal = strcmp(solver, "primal") == 0 || (chosen && !wide);
     hawser_job_fit(job, svm->X->stored * (svm->primal ? 4 : 1), svm->primal ? 1 << 20 : 1 << 28);
     svm->blocks = hawser_job_workers(job);
@@ -78,6 +80,7 @@ hawser_status hw_svm_new(hw_svm *svm, hawser_job *job, const hawser_training_inp
     const char *loss = hawser_options_text(options, "loss"), *solver = hawser_options_text(options, "solver");
     *svm = (hw_svm){
         .X = hawser_dataset_matrix(input->data), .data = input->data, .init = input->init, .seed = hawser_job_seed(job)};
+    svm->starts = input->init != NULL || hw_classed_has_files(job);
     svm->squared = strncmp(loss, "squared-", 8) == 0;
     svm->regression = strstr(loss, "epsilon") != NULL;
     svm->C = hawser_options_number(options, "C");
@@ -155,5 +158,7 @@ hawser_status hw_svm_classify(hw_svm *svm, hawser_job *job, const hawser_trainin
         HAWSER_TRY(hw_row_path_class_weights(&svm->path, job, input, svm->labels, svm->classes, error));
     svm->path.width = svm->problems * (svm->X->cols + 1);
     svm->path.outputs = svm->problems;
+    if (hw_classed_has_files(job))
+        return hw_classed_start_files(job, svm->problems, svm->X->cols, &svm->given, error);
     return svm->init == NULL ? HAWSER_OK : start_from(svm, error);
 }

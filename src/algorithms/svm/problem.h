@@ -29,7 +29,8 @@ typedef struct hw_svm {
     bool joint;     /* solve the dual of each problem by one block, on all rows */
     double *labels; /* of the classes, ascending */
     const hawser_model *init;
-    double *given;  /* the numbers of `init`, a row per column and one for the intercepts, or NULL */
+    bool starts;    /* from `init`, or from files of numbers */
+    double *given;  /* these numbers, a row per column and one for the intercepts, or NULL */
     size_t classes; /* 0: regression */
     size_t problems;
     uint32_t blocks;

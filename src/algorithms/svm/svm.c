@@ -11,6 +11,7 @@
 #include "algorithms/glm/member.h"
 #include "algorithms/glm/metrics.h"
 #include "algorithms/list.h"
+#include "algorithms/model/classed.h"
 #include "algorithms/svm/block.h"
 #include "algorithms/svm/finish.h"
 #include "algorithms/svm/joint.h"
@@ -116,6 +117,7 @@ const hawser_algorithm *hw_svm_algorithm(void)
                                                .split = HAWSER_BY_ROW,
                                                .train = train,
                                                .init_use = hw_linear_init_use,
+                                               .starts = HW_CLASSED_STARTS,
                                                .plan = plan,
                                                .predict = hw_svm_predict,
                                                .predicts_labels = true,

@@ -24,6 +24,15 @@ static void write_options(const hawser_options *options, FILE *out)
     }
 }
 
+/* Writes which numbers the program has read in place of its states' first values. */
+static void write_taken(const hw_first_values *first, FILE *out)
+{
+    for (size_t i = 0; i < first->count; i++)
+        if (first->items[i].taken)
+            fprintf(out, "'%s' begins with numbers of the digest %016" PRIx64 " (--init)\n", first->items[i].state,
+                    first->items[i].digest);
+}
+
 static void write_state(const hw_session *session, const hawser_state *state, FILE *out)
 {
     fprintf(out, "state '%s': %s", state->name, hw_state_kind_name(state->kind));
@@ -67,6 +76,7 @@ hawser_status hw_session_program(const hw_session *session, char **text, hawser_
     if (out == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the description of this node's program");
     write_program(session, out);
+    write_taken(&session->job->first, out);
     write_options(session->job->options, out);
     bool bad = ferror(out) != 0;
     if (fclose(out) == 0 && !bad)

@@ -48,6 +48,14 @@ void hw_first_free(hw_first_values *first)
     *first = (hw_first_values){0};
 }
 
+hw_first_value *hw_first_find(const hw_first_values *first, const char *name)
+{
+    for (size_t i = 0; name != NULL && i < first->count; i++)
+        if (strcmp(first->items[i].state, name) == 0)
+            return &first->items[i];
+    return NULL;
+}
+
 /* Returns why a state cannot begin with the numbers of a file; NULL: it can. */
 static const char *refusal(const hw_plan *plan, const hawser_state *state)
 {

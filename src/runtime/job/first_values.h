@@ -8,7 +8,9 @@
 /* The file of one state. */
 typedef struct hw_first_value {
     char *state, *path;
-    bool used; /* a program of this job has begun with it */
+    bool used;       /* a program of this job has begun with it */
+    bool taken;      /* by hawser_job_init_numbers, */
+    uint64_t digest; /* with these numbers */
     hw_number_file file;
 } hw_first_value;
 
@@ -27,6 +29,9 @@ static inline bool hw_first_names_model(const hw_first_values *first)
 {
     return first->model;
 }
+
+/* Returns the file of a name, or NULL. */
+hw_first_value *hw_first_find(const hw_first_values *first, const char *name);
 
 /* Reads the files of a plan's states before the plan is split. The job's first program that has a state begins with its file. Refuses a state that
  * cannot begin with one, and numbers that do not fit it or are not finite. Every node reads the whole files; before a run nodes compare their digests. */

@@ -18,10 +18,11 @@ static const hawser_option job_rows[] = {
      NULL, 's'},
     {"seed", HAWSER_INTEGER, "1", "[0,inf)", "N", "seed of all random numbers", NULL, 0},
     {"init", HAWSER_PATH, NULL, NULL, HW_BY_STATE "FILE",
-     "start from a model, or with w=FILE state w from the numbers of an .npy file or of a text with one per line. May be "
-     "repeated for other "
-     "states. A model is read by node 0, its columns match by name, and -o may name the same file; every node reads the "
-     "files of states",
+     "start from a model, or with w=FILE state w of a program from the numbers of an .npy file or of a text with one per "
+     "line; may be "
+     "repeated. In train w is coefficients (outputs x columns; svm, softmax: also intercepts) or centres. A model is read "
+     "by "
+     "node 0, its columns match by name, and -o may name the same file; every node reads files of numbers",
      "Start from a model", 0},
     {"exchange-every", HAWSER_NUMBER, "1", "(0,inf)", "H",
      "work between two exchanges, as a fraction of a worker's own coordinates; if unset, the algorithm may choose "

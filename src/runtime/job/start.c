@@ -1,10 +1,14 @@
-/* start.c - the model from which a training starts. Node 0 reads it, so only its host needs the file. */
+/* start.c - what a training starts from: a model, which node 0 reads, so that only its host needs the file, or files of numbers. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "base/argument.h"
+#include "base/digest.h"
 #include "base/memory.h"
 #include "data/model/model.h"
+#include "exchange/numbers.h"
 #include "runtime/job/job.h"
 
 static hawser_status read_model(const char *path, bool if_exists, hw_bytes *bytes, hawser_model **model, hawser_error *error)
@@ -61,4 +65,36 @@ hawser_status hw_job_model(hawser_job *job, const char *path, bool if_exists, ha
         *model = NULL;
     }
     return status;
+}
+
+bool hawser_job_init_given(const hawser_job *job, const char *name)
+{
+    return job != NULL && hw_first_find(&job->first, name) != NULL;
+}
+
+hawser_status hawser_job_init_numbers(hawser_job *job, const char *name, size_t rows, size_t cols, double *values,
+                                      hawser_error *error)
+{
+    HW_GIVEN(job);
+    HW_GIVEN(name);
+    HW_GIVEN(values);
+    hw_first_value *value = hw_first_find(&job->first, name);
+    if (value == NULL)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--init names no file for '%.80s'", name);
+    const hw_numbers_wanted wanted = {.type = HAWSER_F64, .rows = rows, .cols = cols, .by_row = true};
+    size_t count = rows * cols, bad = count;
+    hawser_error own = {0};
+    value->used = true;
+    hawser_status status = hw_number_file_read(value->path, &wanted, &value->file, &own);
+    if (status == HAWSER_OK)
+        bad = hw_numbers_of(HAWSER_F64)->first_not_finite(value->file.values, count);
+    if (bad < count)
+        status = hawser_fail(&own, HAWSER_NOT_FINITE, "%s: number %zu is not finite", value->path, bad);
+    if (status == HAWSER_OK) {
+        memcpy(values, value->file.values, count * sizeof *values);
+        value->digest = hw_digest_64(values, count, 0);
+        value->taken = true;
+    }
+    hw_number_file_close(&value->file);
+    return status == HAWSER_OK ? HAWSER_OK : hawser_fail(error, status, "--init: %s: %s", name, own.text);
 }
