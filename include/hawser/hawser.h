@@ -162,8 +162,7 @@ HAWSER_API hawser_state *hawser_partitioned_matrix(hawser_program *program, cons
  *  it chunk by chunk (hawser_next_chunk) or by keys (hawser_prefetch). `along`, `initial` and shares are as in a partitioned state.
  *  If `function` is NULL, each share, a *chunk*, has one writer: its block changes it in place (hawser_local), and the values are sent to the
  *  store when the clock ends. Else all blocks change it with hawser_inc, through this function of the store ("add", "adagrad" ...) and its
- *  `parameters` (NULL: none); `initial` is then allowed for "add" only.
- *  A matrix is stored as its numbers, line after line: the store has no lines, since a chunk, a key and a range name numbers. */
+ *  `parameters` (NULL: none); `initial` is then allowed for "add" only. */
 HAWSER_API hawser_state *hawser_stored_state(hawser_program *program, const char *name, size_t count, hawser_state *along,
                                              const double *initial, const char *function, const double *parameters);
 
@@ -173,6 +172,13 @@ HAWSER_API hawser_state *hawser_stored_state(hawser_program *program, const char
 HAWSER_API hawser_state *hawser_stored_state_of(hawser_program *program, const char *name, hawser_type type, size_t count,
                                                 hawser_state *along, const void *initial, const char *function,
                                                 const double *parameters);
+
+/** Adds a stored state of rows x cols numbers of a type. Blocks have whole lines of it, as in hawser_partitioned_matrix: rows (HAWSER_BY_ROW) or columns
+ *  (HAWSER_BY_COLUMN), whose numbers are contiguous in chunks, in `initial` and in the result. The store itself has no lines, so keys and ranges
+ *  count numbers: number j of line i has the key i * (numbers of a line) + j. All else is as in hawser_stored_state_of. */
+HAWSER_API hawser_state *hawser_stored_matrix(hawser_program *program, const char *name, hawser_type type, size_t rows,
+                                              size_t cols, hawser_split split, hawser_state *along, const void *initial,
+                                              const char *function, const double *parameters);
 
 /** Adds a local state: `width` doubles for every column (or row) of the block's part of data state `along`; never exchanged.
  *  `initial` is in global order. */

@@ -123,6 +123,14 @@ static const char *type_text(const hawser_state *state)
     return types[state->type];
 }
 
+static void print_lines(const hawser_state *state, FILE *out)
+{
+    fprintf(out, "%s %zu", hw_state_kind_name(state->kind), state->rows);
+    if (state->cols != 1 || state->split == HAWSER_BY_COLUMN)
+        fprintf(out, " x %zu %s", state->cols, hw_split_name(state->split));
+    fprintf(out, "%s", type_text(state));
+}
+
 static void print_shape(const hawser_state *state, FILE *out)
 {
     static const char *const layouts[] = {"dense", "CSC", "CSR", "dense rows"};
@@ -136,19 +144,14 @@ static void print_shape(const hawser_state *state, FILE *out)
         fprintf(out, "replicated %zu x %zu%s, damping %g, gain %g", state->rows, state->cols, type_text(state),
                 state->rule.damping, state->rule.gain);
         break;
-    case HW_PARTITIONED:
-        fprintf(out, "partitioned %zu", state->rows);
-        if (state->cols != 1 || state->split == HAWSER_BY_COLUMN)
-            fprintf(out, " x %zu %s", state->cols, hw_split_name(state->split));
-        fprintf(out, "%s", type_text(state));
-        break;
+    case HW_PARTITIONED: print_lines(state, out); break;
     case HW_LOCAL:
         fprintf(out, "local, %s %zu%s", hw_state_is_of_blocks(state) ? "of each block" : "width", state->rows,
                 type_text(state));
         break;
     case HW_STORED:
-        fprintf(out, "stored %zu%s, %s%s", state->rows, type_text(state),
-                state->function != NULL ? "updated by all blocks with " : "one writer per chunk",
+        print_lines(state, out);
+        fprintf(out, ", %s%s", state->function != NULL ? "updated by all blocks with " : "one writer per chunk",
                 state->function != NULL ? state->function->name : "");
         break;
     }

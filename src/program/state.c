@@ -46,7 +46,7 @@ size_t hw_state_count(const hawser_state *state)
 {
     switch (state->kind) {
     case HW_DATA: return 0;
-    case HW_STORED: return state->rows;
+    case HW_STORED:
     case HW_REPLICATED:
     case HW_PARTITIONED: return state->rows * state->cols;
     case HW_LOCAL: return hw_state_is_of_blocks(state) ? state->rows : state->rows * hw_state_extent(state);
@@ -286,12 +286,12 @@ hawser_state *hawser_partitioned_state_of(hawser_program *program, const char *n
     return add_shared_out(program, name, HW_PARTITIONED, type, count, along, initial);
 }
 
-hawser_state *hawser_partitioned_matrix(hawser_program *program, const char *name, hawser_type type, size_t rows,
-                                        size_t cols, hawser_split split, hawser_state *along, const void *initial)
+/* Adds a state of rows x cols numbers, whose rows or columns are shared out to blocks. */
+static hawser_state *add_matrix(hawser_program *program, const char *name, hw_state_kind kind, hawser_type type, size_t rows,
+                                size_t cols, hawser_split split, hawser_state *along, const void *initial)
 {
     bool by_row = split == HAWSER_BY_ROW;
-    hawser_state *state =
-        add_lines(program, name, HW_PARTITIONED, type, by_row ? rows : cols, by_row ? cols : rows, initial);
+    hawser_state *state = add_lines(program, name, kind, type, by_row ? rows : cols, by_row ? cols : rows, initial);
     if (state == NULL)
         return NULL;
     state->rows = rows;
@@ -308,11 +308,17 @@ hawser_state *hawser_partitioned_matrix(hawser_program *program, const char *nam
         size_t lines = by_row ? rows : cols;
         if (!hw_state_is_split(along) || hw_state_extent(along) != lines)
             hw_program_mistake(program, HAWSER_BAD_PROGRAM,
-                               "partitioned state '%s' has %zu %s, which do not follow the split of '%s' (%s, %zu)", name,
-                               lines, by_row ? "rows" : "columns", along->name, hw_split_name(along->split),
-                               hw_state_extent(along));
+                               "%s state '%s' has %zu %s, which do not follow the split of '%s' (%s, %zu)",
+                               hw_state_kind_name(kind), name, lines, by_row ? "rows" : "columns", along->name,
+                               hw_split_name(along->split), hw_state_extent(along));
     }
     return state;
+}
+
+hawser_state *hawser_partitioned_matrix(hawser_program *program, const char *name, hawser_type type, size_t rows,
+                                        size_t cols, hawser_split split, hawser_state *along, const void *initial)
+{
+    return add_matrix(program, name, HW_PARTITIONED, type, rows, cols, split, along, initial);
 }
 
 hawser_state *hawser_stored_state(hawser_program *program, const char *name, size_t count, hawser_state *along,
@@ -337,13 +343,13 @@ static void check_stored_type(const hawser_state *state)
             state->name, function->name, function->adds ? " without a risk of wrapping around" : "");
 }
 
-hawser_state *hawser_stored_state_of(hawser_program *program, const char *name, hawser_type type, size_t count,
-                                     hawser_state *along, const void *initial, const char *function,
-                                     const double *parameters)
+/* Sets what changes a stored state: one writer per share (NULL), or all blocks through a function of the store. */
+static hawser_state *set_function(hawser_state *state, const char *function, const double *parameters)
 {
-    hawser_state *state = add_shared_out(program, name, HW_STORED, type, count, along, initial);
     if (state == NULL)
         return NULL;
+    hawser_program *program = state->program;
+    const char *name = state->name;
     state->function = function != NULL ? hw_function_find(function) : NULL;
     check_stored_type(state);
     if (function == NULL)
@@ -352,7 +358,7 @@ hawser_state *hawser_stored_state_of(hawser_program *program, const char *name, 
         hw_program_mistake(program, HAWSER_BAD_PROGRAM, "stored state '%s': the store has no function '%s'", name, function);
         return state;
     }
-    if (initial != NULL && strcmp(function, "add") != 0)
+    if (state->initial != NULL && strcmp(function, "add") != 0)
         hw_program_mistake(program, HAWSER_BAD_PROGRAM,
                            "stored state '%s' begins at zero: only one that is added to can begin elsewhere, not by '%s'",
                            name, function);
@@ -362,6 +368,20 @@ hawser_state *hawser_stored_state_of(hawser_program *program, const char *name, 
     if (wrong != NULL)
         hw_program_mistake(program, HAWSER_BAD_PROGRAM, "stored state '%s', function '%s': %s", name, function, wrong);
     return state;
+}
+
+hawser_state *hawser_stored_state_of(hawser_program *program, const char *name, hawser_type type, size_t count,
+                                     hawser_state *along, const void *initial, const char *function,
+                                     const double *parameters)
+{
+    return set_function(add_shared_out(program, name, HW_STORED, type, count, along, initial), function, parameters);
+}
+
+hawser_state *hawser_stored_matrix(hawser_program *program, const char *name, hawser_type type, size_t rows, size_t cols,
+                                   hawser_split split, hawser_state *along, const void *initial, const char *function,
+                                   const double *parameters)
+{
+    return set_function(add_matrix(program, name, HW_STORED, type, rows, cols, split, along, initial), function, parameters);
 }
 
 hawser_state *hawser_local_state(hawser_program *program, const char *name, hawser_state *along, size_t width,

@@ -305,6 +305,94 @@ static void test_threads_read_many_pieces(void **ignored)
     on_nodes(2, "2", read_in_threads, NULL);
 }
 
+/* -------------------------------------------------------------------------------------------------------- matrices ---- */
+
+enum { LINES = 11, WIDTH = 3 };
+
+/* Writes line and place of each number into a matrix with one writer per share, and adds them up in one that all change. */
+static hawser_status write_lines(hawser_context *context)
+{
+    size_t first, lines = hawser_part_lines(context, "columns", &first);
+    const hawser_matrix *X = hawser_data_view(context, "X");
+    if (lines != X->cols) /* whole columns, of the same numbers as those of the data */
+        return hawser_unit_fail(context, HAWSER_INTERNAL, "%zu lines along %zu columns", lines, X->cols);
+    for (size_t i = 0; i < lines; i++)
+        for (size_t j = 0; j < WIDTH; j++)
+            hawser_line_f32(context, "columns", i)[j] = (float)((first + i) * 100 + j);
+    lines = hawser_part_lines(context, "rows", &first);
+    for (size_t i = 0; i < lines; i++)
+        for (size_t j = 0; j < WIDTH; j++)
+            hawser_line(context, "rows", i)[j] += (double)((first + i) * 100 + j);
+    uint64_t keys[LINES * WIDTH];
+    double more[LINES * WIDTH];
+    for (size_t k = 0; k < LINES * WIDTH; k++) {
+        keys[k] = k;
+        more[k] = (double)(k / WIDTH * 100 + k % WIDTH);
+    }
+    return hawser_inc(context, "sums", keys, more, LINES * WIDTH);
+}
+
+static void run_matrices(test_node *node)
+{
+    static const double data[2 * LINES] = {1};
+    const hawser_matrix A = {.rows = 2, .cols = LINES, .stored = 2 * LINES, .values = (void *)(uintptr_t)data, .stride = 2};
+    double begins[LINES * WIDTH], rows[LINES * WIDTH], sums[LINES * WIDTH];
+    float columns[LINES * WIDTH];
+    hawser_run *run = NULL;
+    uint32_t blocks = hawser_job_workers(node->job);
+    for (int k = 0; k < LINES * WIDTH; k++)
+        begins[k] = k;
+    hawser_program *p = hawser_program_new("matrices", NULL);
+    hawser_state *X = hawser_data_state(p, "X", &A, HAWSER_BY_COLUMN);
+    hawser_state *c = hawser_stored_matrix(p, "columns", HAWSER_F32, WIDTH, LINES, HAWSER_BY_COLUMN, X, NULL, NULL, NULL);
+    hawser_state *r = hawser_stored_matrix(p, "rows", HAWSER_F64, LINES, WIDTH, HAWSER_BY_ROW, NULL, begins, NULL, NULL);
+    hawser_state *s = hawser_stored_matrix(p, "sums", HAWSER_F64, LINES, WIDTH, HAWSER_BY_ROW, NULL, begins, "add", NULL);
+    (void)hawser_unit(hawser_root(p), "write", write_lines, HAWSER_READS(X), HAWSER_UPDATES(c, r, s));
+    node->status = hawser_run_program(node->job, p, &run, &node->error);
+    hawser_program_free(p);
+    if (node->status == HAWSER_OK)
+        node->status = hawser_result_range_f32(run, "columns", 0, LINES * WIDTH, columns, &node->error);
+    if (node->status == HAWSER_OK)
+        node->status = hawser_result_range(run, "rows", 0, LINES * WIDTH, rows, &node->error);
+    if (node->status == HAWSER_OK)
+        node->status = hawser_result_range(run, "sums", 0, LINES * WIDTH, sums, &node->error);
+    for (int k = 0; node->status == HAWSER_OK && k < LINES * WIDTH; k++) {
+        int wanted = k / WIDTH * 100 + k % WIDTH;
+        if (columns[k] != (float)wanted || rows[k] != k + wanted || sums[k] != k + (double)blocks * wanted)
+            node->status =
+                hawser_fail(&node->error, HAWSER_INTERNAL, "number %d: %g, %g, %g", k, (double)columns[k], rows[k], sums[k]);
+    }
+    hawser_run_free(run);
+}
+
+static void test_matrices_by_rows_and_columns(void **ignored)
+{
+    (void)ignored;
+    static const char *const workers[] = {"3", "4", "13"};
+    for (uint32_t count = 1; count <= NODES; count++)
+        for (size_t k = 0; k < sizeof workers / sizeof *workers; k++)
+            on_nodes(count, workers[k], run_matrices, NULL);
+}
+
+static void test_a_matrix_follows_the_lines_of_its_data(void **ignored)
+{
+    (void)ignored;
+    static const double data[2 * LINES] = {1};
+    const hawser_matrix A = {.rows = 2, .cols = LINES, .stored = 2 * LINES, .values = (void *)(uintptr_t)data, .stride = 2};
+    hawser_run *run = NULL;
+    hawser_error error = {0};
+    test_job test = OPEN_JOB("workers", "2");
+    hawser_program *p = hawser_program_new("matrices", NULL);
+    hawser_state *X = hawser_data_state(p, "X", &A, HAWSER_BY_COLUMN);
+    hawser_state *c = hawser_stored_matrix(p, "columns", HAWSER_F32, LINES, WIDTH, HAWSER_BY_COLUMN, X, NULL, NULL, NULL);
+    (void)hawser_unit(hawser_root(p), "write", write_lines, HAWSER_READS(X), HAWSER_UPDATES(c));
+    assert_int_equal(hawser_run_program(test.job, p, &run, &error), HAWSER_BAD_PROGRAM);
+    assert_non_null(
+        strstr(error.text, "stored state 'columns' has 3 columns, which do not follow the split of 'X' (by column, 11)"));
+    hawser_program_free(p);
+    close_job(test);
+}
+
 /* --------------------------------------------------------------------------------------------------- runs and jobs ---- */
 
 /* Two runs before and after one that fails: the ranges of each are its own. */
@@ -468,6 +556,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_range_on_every_node),
         cmocka_unit_test(test_threads_read_many_pieces),
+        cmocka_unit_test(test_matrices_by_rows_and_columns),
+        cmocka_unit_test(test_a_matrix_follows_the_lines_of_its_data),
         cmocka_unit_test(test_results_outlive_a_failed_run),
         cmocka_unit_test(test_nodes_that_close_the_job_serve_the_others),
         cmocka_unit_test(test_a_run_of_one_node_outlives_the_job),

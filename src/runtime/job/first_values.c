@@ -74,7 +74,7 @@ static const char *refusal(const hw_plan *plan, const hawser_state *state)
 static hw_numbers_wanted shape_of(const hawser_state *state, uint32_t blocks)
 {
     hw_numbers_wanted wanted = {.type = state->type, .rows = state->rows, .cols = state->cols};
-    if (state->kind == HW_PARTITIONED)
+    if (state->kind == HW_PARTITIONED || state->kind == HW_STORED)
         wanted.by_row = state->split == HAWSER_BY_ROW;
     if (state->kind == HW_LOCAL) {
         wanted.rows = hw_state_is_of_blocks(state) ? blocks : hw_state_extent(state);
