@@ -101,7 +101,10 @@ static hawser_status serve(hw_agent *agent)
     HAWSER_TRY(hw_wait(&agent->mailbox, blocks_have_ended, agent));
     if (agent->result != NULL)
         return HAWSER_OK;
-    HAWSER_TRY(hw_gather_pack(agent->session, &gathered, &agent->error));
+    hawser_status packed = hw_gather_pack(agent->session, &gathered, &agent->error);
+    if (packed == HAWSER_PEER_LOST) /* in a read of a stored state; the report of the loss says where the job was */
+        return hw_wait(&agent->mailbox, has_result, agent);
+    HAWSER_TRY(packed);
     HAWSER_TRY(unless_gone(agent, say(agent, gathered, HW_MESSAGE_GATHER)));
     return hw_wait(&agent->mailbox, has_result, agent);
 }
