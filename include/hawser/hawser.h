@@ -268,6 +268,7 @@ typedef struct hawser_until {
     uint64_t patience; /**< with metric: ends when the metric has not fallen for this many clocks (validation) */
     bool (*test)(hawser_progress *progress, void *user); /**< returns true to end the loop; runs on the driver */
     void *user;
+    size_t remembers; /**< bytes that `test` keeps from clock to clock: hawser_progress_memory */
 } hawser_until;
 
 /** Adds a loop. Entering and leaving it is a BSP point: all deltas are merged and derived states rebuilt. A loop of units and sequences of units
@@ -498,7 +499,10 @@ HAWSER_API uint64_t hawser_progress_clock(const hawser_progress *progress);   /*
 HAWSER_API uint64_t hawser_progress_clocks(const hawser_progress *progress);  /**< clocks of all shipped loops so far */
 HAWSER_API double hawser_progress_seconds(const hawser_progress *progress);   /**< since the run began */
 HAWSER_API const char *hawser_progress_loop(const hawser_progress *progress); /**< name of the loop or unit */
-HAWSER_API bool hawser_progress_stopping(const hawser_progress *progress);    /**< a signal or limit asked for the end */
+/** Returns the memory of the stop test that runs, as large as hawser_until.remembers says and aligned for any type; NULL elsewhere. It is zeroed when the
+ *  loop is entered. The runtime may copy it, go back to a copy and call the test again. So a test that declares it keeps all that it remembers there. */
+HAWSER_API void *hawser_progress_memory(const hawser_progress *progress);
+HAWSER_API bool hawser_progress_stopping(const hawser_progress *progress); /**< a signal or limit asked for the end */
 /** Change a policy. A gain holds from the first clock that is announced next, a sync from the first clock that no block has begun; both hold on all blocks
  *  from the same clock. hawser_figures.changes has these clocks, and --trace, --log-view and --log-json show them. */
 HAWSER_API void hawser_progress_gain(hawser_progress *progress, const char *state, double gain);

@@ -183,6 +183,8 @@ static hawser_status check_loop(const hawser_operator *loop, hawser_error *error
         REFUSE("loop '%s' ends by metric '%s', which the program does not declare", loop->name, until->metric);
     if (until->clocks == 0 && until->seconds == 0 && until->metric == NULL && until->test == NULL)
         REFUSE("loop '%s' has no condition that ends it", loop->name);
+    if (until->test == NULL && until->remembers > 0)
+        REFUSE("loop '%s' has memory for a test, but no test", loop->name);
     if (!(until->seconds >= 0) || !(until->change >= 0) || !isfinite(until->below))
         REFUSE("loop '%s' has a condition that is negative or not a number", loop->name);
     if (outer != NULL)

@@ -91,6 +91,7 @@ MUTANTS = [
     ("a scratch begins anew when the view changes", REDO, "redo->scratch, redo->scratch_bytes));", "NULL, 0));"),
     ("prefetches go on when the view changes", REDO, "HAWSER_TRY(hw_stored_go_back(worker));", ""),
     ("a stage that has sent a part is done over", REDO, "worker->redo->forbidden = true; }", "worker->redo->forbidden = false; }"),
+    ("what a stop test remembers stays when it is done over", "src/runtime/drive/until.c", "memcpy(state->memory, state->copy, state->until->remembers);", ""),
     # Late policies.
     ("a unit's own sync is ignored", PHASE, "if (!worker->own_syncs)", "if (worker->own_syncs || !worker->own_syncs)"),
     ("a unit's own sync counts in the first stage alone", STAGES, "if (steps[i].stage == stage &&", "if (stage == 0 && steps[i].stage == stage &&"),

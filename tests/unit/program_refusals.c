@@ -195,6 +195,10 @@ static void wrong_operators_are_rejected(void **state)
     hawser_unit(hawser_loop(f.root, "mute", (hawser_until){.change = 0.1}, hawser_bsp()), "u", nothing, NULL, NULL);
     refused(f, "'mute'", "names none");
     f = make();
+    hawser_unit(hawser_loop(f.root, "untested", (hawser_until){.clocks = 1, .remembers = 8}, hawser_bsp()), "u", nothing,
+                NULL, NULL);
+    refused(f, "'untested'", "has memory for a test, but no test");
+    f = make();
     hawser_operator *both = hawser_parallel(f.root);
     hawser_unit(both, "a", nothing, HAWSER_READS(f.data), HAWSER_UPDATES(f.v));
     hawser_unit(both, "b", nothing, HAWSER_READS(f.data), HAWSER_UPDATES(f.v));

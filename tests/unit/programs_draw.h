@@ -68,7 +68,7 @@ typedef struct drawn_operator {
     operator_kind kind;
     int parent; /* -1: the root, which is a sequence */
     uint32_t unit, clocks;
-    bool tested; /* a loop ends by a metric, too */
+    bool tested; /* a loop ends by a metric, too, to which its test adds the number of its calls */
     hawser_sync sync;
 } drawn_operator;
 

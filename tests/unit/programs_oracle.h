@@ -136,6 +136,12 @@ static double step_of(const drawn *d, uint64_t hash)
     return d->real ? step * 0.3 : step;
 }
 
+/* What a stop test that was called this often adds to the metric. */
+static double calls_weight(uint64_t calls)
+{
+    return (double)calls / 8;
+}
+
 static bool metric_ends(double metric)
 {
     return metric == metric && (int64_t)(metric * 8) % 3 == 0;
@@ -546,7 +552,7 @@ static void run_operator(world *w, int number, uint64_t clock, bool in_phase)
         run_below(w, number, own, shipped);
         if (shipped)
             end_clock(w);
-        ends = o->tested && metric_ends(w->metric);
+        ends = o->tested && metric_ends(w->metric + calls_weight(own + 1));
     }
     if (shipped)
         rebuild_all(w, number);

@@ -684,6 +684,21 @@ static bool ends_by_metric(hawser_progress *progress, void *user)
     return metric_ends(hawser_progress_metric(progress, "m"));
 }
 
+/* The stop test of a loop: it counts its calls since the loop was entered. */
+static bool ends_by_metric_and_calls(hawser_progress *progress, void *user)
+{
+    (void)user;
+    uint64_t *calls = hawser_progress_memory(progress);
+    return metric_ends(hawser_progress_metric(progress, "m") + calls_weight(++*calls));
+}
+
+static hawser_until until_of(const drawn_operator *loop)
+{
+    if (!loop->tested)
+        return (hawser_until){.clocks = loop->clocks};
+    return (hawser_until){.clocks = loop->clocks, .test = ends_by_metric_and_calls, .remembers = sizeof(uint64_t)};
+}
+
 static void merge_within_bounds(const hawser_merging *merging)
 {
     for (size_t i = 0; i < merging->count; i++)
@@ -802,11 +817,8 @@ static void add_below(const drawn *d, int container, hawser_operator *parent, ha
             add_below(d, (int)i,
                       o->kind == SEQUENCE   ? hawser_sequence(parent)
                       : o->kind == PARALLEL ? hawser_parallel(parent)
-                      : o->kind == BRANCH
-                          ? hawser_branch(parent, name, ends_by_metric, NULL)
-                          : hawser_loop(parent, name,
-                                        (hawser_until){.clocks = o->clocks, .test = o->tested ? ends_by_metric : NULL},
-                                        o->sync),
+                      : o->kind == BRANCH   ? hawser_branch(parent, name, ends_by_metric, NULL)
+                                            : hawser_loop(parent, name, until_of(o), o->sync),
                       states);
     }
 }

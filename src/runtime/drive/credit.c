@@ -165,22 +165,30 @@ static void plan_phase(hw_shipment *shipment)
         driver->repeatable = not_repeatable(shipment);
 }
 
+static hawser_status ship(hw_driver *driver, hw_shipment *shipment)
+{
+    hw_driver_check(driver);
+    shipment->reason = driver->stopping;
+    while (shipment->reason == NULL) {
+        plan_phase(shipment);
+        HAWSER_TRY(
+            hw_driver_trigger(driver, shipment->loop, shipment->sync, shipment->first, shipment->limit, shipment->final));
+        HAWSER_TRY(follow(shipment));
+        shipment->first += shipment->combined;
+        hw_driver_check(driver);
+        if (shipment->reason == NULL)
+            shipment->reason = driver->stopping;
+    }
+    driver->stop_reason = shipment->reason;
+    return HAWSER_OK;
+}
+
 hawser_status hw_driver_ship(hw_driver *driver, const hawser_operator *loop)
 {
-    hw_executor *executor = driver->session->executor;
     hw_shipment shipment = {.driver = driver, .loop = loop};
-    hw_until_begin(&shipment.until, &loop->until, executor->ops->now(executor));
-    hw_driver_check(driver);
-    shipment.reason = driver->stopping;
-    while (shipment.reason == NULL) {
-        plan_phase(&shipment);
-        HAWSER_TRY(hw_driver_trigger(driver, loop, shipment.sync, shipment.first, shipment.limit, shipment.final));
-        HAWSER_TRY(follow(&shipment));
-        shipment.first += shipment.combined;
-        hw_driver_check(driver);
-        if (shipment.reason == NULL)
-            shipment.reason = driver->stopping;
-    }
-    driver->stop_reason = shipment.reason;
-    return HAWSER_OK;
+    hawser_status status = hw_until_begin(&shipment.until, driver, &loop->until);
+    if (status == HAWSER_OK)
+        status = ship(driver, &shipment);
+    hw_until_end(&shipment.until);
+    return status;
 }

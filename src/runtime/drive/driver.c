@@ -338,13 +338,9 @@ static void note_stop(hw_driver *driver, const hawser_operator *loop, const char
     driver->stop_reason = reason;
 }
 
-/* Runs a loop that has other operators than units, step by step. */
-static hawser_status step_loop(hw_driver *driver, const hawser_operator *loop)
+static hawser_status step_until(hw_driver *driver, const hawser_operator *loop, hw_until *until)
 {
     uint64_t around = driver->around;
-    hw_until until;
-    hw_executor *executor = driver->session->executor;
-    hw_until_begin(&until, &loop->until, executor->ops->now(executor));
     const char *reason = NULL;
     hw_driver_check(driver);
     for (uint64_t clock = 0; reason == NULL; clock++) {
@@ -358,13 +354,24 @@ static hawser_status step_loop(hw_driver *driver, const hawser_operator *loop)
         }
         driver->progress.name = loop->name;
         driver->progress.clock = clock;
-        reason = hw_until_ends(&until, driver, clock);
+        reason = hw_until_ends(until, driver, clock);
         HAWSER_TRY(driver->error.status);
         hw_driver_check(driver);
     }
     driver->around = around;
     note_stop(driver, loop, reason);
     return HAWSER_OK;
+}
+
+/* Runs a loop that has other operators than units, step by step. */
+static hawser_status step_loop(hw_driver *driver, const hawser_operator *loop)
+{
+    hw_until until;
+    hawser_status status = hw_until_begin(&until, driver, &loop->until);
+    if (status == HAWSER_OK)
+        status = step_until(driver, loop, &until);
+    hw_until_end(&until);
+    return status;
 }
 
 static hawser_status run_branch(hw_driver *driver, const hawser_operator *branch)

@@ -107,8 +107,11 @@ typedef struct hw_until {
     double began, previous, best;
     uint64_t since_best;
     bool seen;
+    void *memory, *copy; /* of the test; copy: only if tests are done over */
 } hw_until;
-void hw_until_begin(hw_until *state, const hawser_until *until, double now);
+/* Begins a loop's end condition; the caller ends it, also after a failure, whose text is in driver->error. */
+hawser_status hw_until_begin(hw_until *state, hw_driver *driver, const hawser_until *until) HAWSER_MUST_USE;
+void hw_until_end(hw_until *state);
 /* Returns the reason why the loop ends after its own iteration `clock`, or NULL. */
 const char *hw_until_ends(hw_until *state, hw_driver *driver, uint64_t clock);
 

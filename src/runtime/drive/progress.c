@@ -47,6 +47,11 @@ double hawser_progress_seconds(const hawser_progress *progress)
     return session->executor->ops->now(session->executor) - session->began;
 }
 
+void *hawser_progress_memory(const hawser_progress *progress)
+{
+    return progress != NULL ? progress->memory : NULL;
+}
+
 const char *hawser_progress_loop(const hawser_progress *progress)
 {
     return progress != NULL ? progress->name : NULL;

@@ -1,12 +1,29 @@
 /* until.c - decides when a loop ends. */
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "base/memory.h"
 #include "runtime/drive/driver.h"
 
-void hw_until_begin(hw_until *state, const hawser_until *until, double now)
+hawser_status hw_until_begin(hw_until *state, hw_driver *driver, const hawser_until *until)
 {
-    *state = (hw_until){.until = until, .began = now, .best = INFINITY};
+    static const char what[] = "what a stop test remembers";
+    hw_executor *executor = driver->session->executor;
+    *state = (hw_until){.until = until, .began = executor->ops->now(executor), .best = INFINITY};
+    if (until->remembers == 0)
+        return HAWSER_OK;
+    HAWSER_TRY(hw_new_array(&state->memory, until->remembers, 1, what, &driver->error));
+    if (driver->session->job->changes.every == 0)
+        return HAWSER_OK;
+    return hw_new_array(&state->copy, until->remembers, 1, what, &driver->error);
+}
+
+void hw_until_end(hw_until *state)
+{
+    free(state->memory);
+    free(state->copy);
 }
 
 static const char *by_metric(hw_until *state, double value)
@@ -32,11 +49,33 @@ static const char *by_metric(hw_until *state, double value)
     return reason;
 }
 
-const char *hw_until_ends(hw_until *state, hw_driver *driver, uint64_t clock)
+static bool runs_test(hw_until *state, hw_driver *driver)
+{
+    const hawser_until *until = state->until;
+    if (until->test == NULL)
+        return false;
+    driver->progress.memory = state->memory;
+    bool yes = hw_driver_test(driver, "stop test of loop", until->test, until->user);
+    driver->progress.memory = NULL;
+    return yes;
+}
+
+static bool is_done_over(const hw_until *state, hw_driver *driver, uint64_t clock)
+{
+    hw_view_changes *changes = &driver->session->job->changes;
+    if (state->copy == NULL)
+        return false;
+    hw_random random = hw_random_at(changes->seed, driver->entries, driver->session->blocks, clock);
+    bool drawn = hw_random_below(&random, changes->every) == 0;
+    atomic_fetch_add_explicit(&changes->tests, drawn, memory_order_relaxed);
+    return drawn;
+}
+
+static const char *ends(hw_until *state, hw_driver *driver, uint64_t clock)
 {
     const hawser_until *until = state->until;
     const char *reason = NULL;
-    bool tested = until->test != NULL && hw_driver_test(driver, "stop test of loop", until->test, until->user);
+    bool tested = runs_test(state, driver);
     if (until->metric != NULL)
         reason = by_metric(state, hawser_progress_metric(&driver->progress, until->metric));
     if (tested && reason == NULL)
@@ -49,4 +88,19 @@ const char *hw_until_ends(hw_until *state, hw_driver *driver, uint64_t clock)
         driver->repeatable = "a loop was ended by time";
     }
     return reason;
+}
+
+const char *hw_until_ends(hw_until *state, hw_driver *driver, uint64_t clock)
+{
+    if (is_done_over(state, driver, clock)) {
+        const hw_until before = *state;
+        double metrics[HW_METRICS_MOST];
+        memcpy(metrics, driver->metrics, sizeof metrics);
+        memcpy(state->copy, state->memory, state->until->remembers);
+        (void)ends(state, driver, clock);
+        *state = before;
+        memcpy(state->memory, state->copy, state->until->remembers);
+        memcpy(driver->metrics, metrics, sizeof metrics);
+    }
+    return ends(state, driver, clock);
 }

@@ -72,6 +72,7 @@ struct hawser_progress {
     struct hw_driver *driver;
     const char *name;
     uint64_t clock;
+    void *memory; /* of the stop test that runs */
 };
 
 /* An endpoint's inbox. Everything that waits in the runtime waits in hw_wait, on a mailbox. */
