@@ -253,7 +253,8 @@ HAWSER_API hawser_operator *hawser_sequence(hawser_operator *parent);
  *  block k modulo the number of blocks. Other children run after the units, one after another. The plan rejects a parallel if one child updates
  *  a state that another child reads or updates. */
 HAWSER_API hawser_operator *hawser_parallel(hawser_operator *parent);
-/** Runs the first child if `test` returns true, else the second, which may be absent. The driver calls `test` at an agreed clock. */
+/** Runs the first child if `test` returns true, else the second, which may be absent. The driver calls `test` at an agreed clock. In a loop under ssp
+ *  with staleness s it calls it when clock t gets its credit: hawser_progress_clock is t, and the metrics are those of clock t - s - 1. */
 HAWSER_API hawser_operator *hawser_branch(hawser_operator *parent, const char *name,
                                           bool (*test)(hawser_progress *progress, void *user), void *user);
 

@@ -37,6 +37,7 @@ typedef struct walk {
     size_t count, capacity;
     bool credited;
     uint64_t credit_epoch, credit;
+    const hw_event_record *chosen; /* the last choice of a loop's branches; NULL: none */
     size_t at;
     bool saw_loss;   /* has recorded the loss of a node */
     hw_index *agree; /* records that must agree: all of one key have the same digest, or end at the same clock */
@@ -45,7 +46,7 @@ typedef struct walk {
 } walk;
 
 enum { BLOCKS_MOST = 65536 /* the limit of --workers */ };
-enum { AGREE_DIGEST = 1, AGREE_CLOCK, AGREE_SUM, AGREE_LOST, AGREE_POLICY };
+enum { AGREE_DIGEST = 1, AGREE_CLOCK, AGREE_SUM, AGREE_LOST, AGREE_POLICY, AGREE_CHOICE };
 
 static const hw_event_record *here(const walk *w)
 {
@@ -572,6 +573,45 @@ static bool check_clock(walk *w, const walker *k)
                  w->block, clock, w->credit_epoch == k->epoch ? w->credit : 0);
 }
 
+static bool walk_chosen(walk *w)
+{
+    const hw_event_record *r = here(w), *before = w->chosen;
+    hw_applied(w->checker, HW_RULE_ORDER);
+    if (r->clock != (before != NULL && before->epoch == r->epoch ? before->clock + 1 : 0))
+        return ALONE(w, HW_RULE_ORDER, "block %" PRIu32 " chooses branches for clock %" PRIu64 ", which is not next",
+                     w->block, r->clock);
+    hw_applied(w->checker, HW_RULE_CREDIT);
+    if (w->credit_epoch != r->epoch || r->clock >= w->credit)
+        return ALONE(w, HW_RULE_CREDIT, "block %" PRIu32 " chooses branches for clock %" PRIu64 " without credit for it",
+                     w->block, r->clock);
+    w->chosen = r;
+    note_agree(w, r->clock, AGREE_CHOICE, 0);
+    return true;
+}
+
+/* Checks a change in a loop with branches: its clock has a choice, and if nothing is held, which is sent later, units run in its stage then. */
+static bool check_choice(walk *w, const walker *k)
+{
+    const hw_event_record *r = here(w);
+    uint32_t each = hw_bits_set(k->updates), stage = 0;
+    if (w->chosen == NULL || w->chosen->epoch != k->epoch || k->plain || (r->flags & HW_EVENT_FLUSH))
+        return true;
+    hw_applied(w->checker, HW_RULE_ORDER);
+    if (r->clock / each > w->chosen->clock)
+        return ALONE(w, HW_RULE_ORDER, "block %" PRIu32 " writes in clock %" PRIu64 ", for which no branches are chosen",
+                     w->block, r->clock / each);
+    if (r->span > 0 || r->count == 0 || r->clock / each < w->chosen->clock ||
+        (k->state->flags & (HW_EVENT_HOLDS | HW_EVENT_ROUNDS)) != 0)
+        return true;
+    while ((k->updates >> stage & 1) == 0 || hw_bits_set_below(k->updates, stage) != r->clock % each)
+        stage++;
+    if ((w->chosen->last >> stage & 1) != 0)
+        return true;
+    return ALONE(w, HW_RULE_ORDER,
+                 "block %" PRIu32 " changes a state in stage %" PRIu32 " of clock %" PRIu64 ", which the branches leave out",
+                 w->block, stage, w->chosen->clock);
+}
+
 static bool walk_write(walk *w, walker *k)
 {
     const hw_event_record *r = here(w);
@@ -588,7 +628,7 @@ static bool walk_write(walk *w, walker *k)
                      "block %" PRIu32 " writes part %" PRIu32 " of clock %" PRIu64 " where part %" PRIu32
                      " of clock %" PRIu64 " is next",
                      w->block, r->part, r->clock, k->part, due);
-    if (!check_clock(w, k) || !check_held(w, k))
+    if (!check_clock(w, k) || !check_held(w, k) || !check_choice(w, k))
         return false;
     note_moved(k, r->clock, r->count > 0 || w->blocks == 1);
     k->part = r->flags & HW_EVENT_LAST ? 0 : k->part + 1;
@@ -654,6 +694,8 @@ static bool walk_record(walk *w)
         return walk_state(w);
     if (r->kind == HW_EVENT_WAIT)
         return walk_wait(w);
+    if (r->kind == HW_EVENT_CHOSEN)
+        return walk_chosen(w);
     if (r->kind == HW_EVENT_TURN || r->kind == HW_EVENT_SHARE || r->kind == HW_EVENT_REDUCED ||
         r->kind == HW_EVENT_REDUCTIONS)
         return true; /* checked by turns.c and reductions.c */
@@ -805,14 +847,16 @@ static void check_agreement(hw_checker *checker, hw_index *agree)
         if (memcmp(a->key, b->key, sizeof a->key) != 0)
             continue;
         const hw_at both[] = {{a->stream, a->number}, {b->stream, b->number}};
-        hw_rule rule = a->key[3] == AGREE_CLOCK    ? HW_RULE_END
-                       : a->key[3] == AGREE_POLICY ? HW_RULE_ORDER
-                       : a->key[3] == AGREE_DIGEST ? HW_RULE_BSP
+        hw_rule rule = a->key[3] == AGREE_CLOCK                                 ? HW_RULE_END
+                       : a->key[3] == AGREE_POLICY || a->key[3] == AGREE_CHOICE ? HW_RULE_ORDER
+                       : a->key[3] == AGREE_DIGEST                              ? HW_RULE_BSP
                                                    : HW_RULE_VALUE; /* of a sum, or of a block whose own record is lost */
         hw_applied(checker, rule);
         if (rule == HW_RULE_END && x->clock != y->clock)
             (void)hw_violation(checker, rule, both, 2, "two blocks end at different clocks");
-        else if (rule == HW_RULE_ORDER && (x->part != y->part || x->count != y->count))
+        else if (a->key[3] == AGREE_CHOICE && (x->first != y->first || x->last != y->last))
+            (void)hw_violation(checker, rule, both, 2, "two blocks choose the branches of a clock differently");
+        else if (a->key[3] == AGREE_POLICY && (x->part != y->part || x->count != y->count))
             (void)hw_violation(checker, rule, both, 2, "two blocks run the same loop under different policies");
         else if (rule != HW_RULE_END && rule != HW_RULE_ORDER && (x->digest != y->digest))
             (void)hw_violation(checker, rule, both, 2, "two blocks have different bits where they must have the same");

@@ -47,6 +47,8 @@ typedef enum hw_event_kind {
     HW_EVENT_REDUCTIONS, /* the block ends a clock after this many reductions */
     /* Recorded by blocks after BEGIN: */
     HW_EVENT_STRICTER, /* a stage waits for the state by a stricter policy than that of the epoch */
+    /* Recorded by blocks in a loop with branches, when a clock begins: */
+    HW_EVENT_CHOSEN, /* how its branches were chosen */
     /* The last record of the file: */
     HW_EVENT_CLOSE
 } hw_event_kind;

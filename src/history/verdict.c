@@ -86,6 +86,10 @@ static void print_block_record(const hw_counterexample *counterexample, const ch
         fprintf(out, "block %" PRIu32 " begins epoch %" PRIu64 " of %s under ", r->actor, r->epoch, name);
         print_policy(r, out);
         break;
+    case HW_EVENT_CHOSEN:
+        fprintf(out, "block %" PRIu32 " chooses branches %" PRIx64 " and stages %" PRIx64 " for clock %" PRIu64, r->actor,
+                r->first, r->last, r->clock);
+        break;
     case HW_EVENT_STRICTER:
         fprintf(out, "block %" PRIu32 " waits for %s before stage %" PRIu64 " as under ", r->actor, name, r->first);
         print_policy(r, out);

@@ -225,11 +225,30 @@ static hawser_status check_branch(const hawser_operator *branch, hawser_error *e
 {
     if (branch->first == NULL || (branch->first->next != NULL && branch->first->next->next != NULL))
         REFUSE("branch '%s' must have one or two children", branch->name);
-    const hawser_operator *loop = hw_operator_loop(branch);
-    char sync[HW_SYNC_TEXT];
-    if (loop != NULL)
-        REFUSE("branch '%s' is a part of each clock of loop '%s' under %s, where blocks agree on no test; give '%s' bsp",
-               branch->name, loop->name, hw_sync_text(loop->sync, sync), loop->name);
+    const hawser_operator *loop = hw_operator_loop(branch), *around = branch->parent;
+    if (loop == NULL)
+        return HAWSER_OK;
+    while (around->kind != HW_LOOP)
+        around = around->parent;
+    if (loop->sync.tightness == HAWSER_TAP)
+        REFUSE(
+            "branch '%s' is in loop '%s' under tap, where no clock waits for the metrics by which it would be chosen; give "
+            "'%s' ssp or bsp",
+            branch->name, loop->name, loop->name);
+    if (loop->sync.staleness > HW_BRANCH_STALENESS_MOST)
+        REFUSE("branch '%s' is in loop '%s' under ssp:%u, but it is chosen for all clocks of a credit ahead; the most is "
+               "ssp:%d",
+               branch->name, loop->name, loop->sync.staleness, HW_BRANCH_STALENESS_MOST);
+    if (around != loop)
+        REFUSE("branch '%s' is in loop '%s', a part of each clock of loop '%s', and it is chosen once for a clock; put the "
+               "branch around '%s'",
+               branch->name, around->name, loop->name, around->name);
+    if (hw_operator_stores(branch))
+        REFUSE("branch '%s' of loop '%s' has units that use stored states, which the store counts in every clock; put them "
+               "outside of the branch, or give '%s' bsp",
+               branch->name, loop->name, loop->name);
+    if (hw_loop_branches(loop) > HW_BRANCHES_MOST)
+        REFUSE("loop '%s' under ssp has more than %d branches; divide its body", loop->name, HW_BRANCHES_MOST);
     return HAWSER_OK;
 }
 

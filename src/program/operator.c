@@ -459,6 +459,26 @@ const hawser_operator *hw_operator_loop(const hawser_operator *operator)
     return above;
 }
 
+uint32_t hw_loop_branches(const hawser_operator *loop)
+{
+    const hawser_program *program = loop->program;
+    uint32_t count = 0;
+    for (size_t i = 0; i < program->operator_count && hw_operator_shipped(loop); i++)
+        count += program->operators[i]->kind == HW_BRANCH && hw_operator_loop(program->operators[i]) == loop;
+    return count;
+}
+
+uint64_t hw_branch_bit(const hawser_operator *branch)
+{
+    const hawser_operator *loop = hw_operator_loop(branch);
+    uint32_t before = 0;
+    for (uint32_t i = 0; i < branch->number; i++) {
+        const hawser_operator *other = branch->program->operators[i];
+        before += other->kind == HW_BRANCH && hw_operator_loop(other) == loop;
+    }
+    return UINT64_C(1) << before % HW_BRANCHES_MOST;
+}
+
 bool hw_unit_waits(const hawser_operator *unit, hawser_sync *sync)
 {
     const hawser_operator *loop = hw_operator_loop(unit), *inner = unit->parent;

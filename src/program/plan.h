@@ -60,6 +60,7 @@ typedef struct hw_step {
     uint32_t turn, turns; /* which of the unit's runs in the clock, from 0, and their number */
     bool inner;           /* it is in an inner loop, */
     uint64_t iteration;   /* of which this is the own iteration */
+    uint64_t yes, no; /* it runs if these branches of the loop were true, and these false: one bit each (hw_branch_bit) */
 } hw_step;
 
 typedef struct hw_plan {
@@ -105,6 +106,11 @@ hawser_status hw_plan_memory(hw_plan *plan, hawser_error *error) HAWSER_MUST_USE
 enum { HW_STAGES_MOST = 64, HW_STEPS_MOST = 4096 };
 /* Returns the steps of a clock of a phase, in their order. A loop that is no phase has none. */
 const hw_step *hw_plan_steps(const hw_plan *plan, const hawser_operator *operator, size_t * count);
+/* Returns whether the step runs in a clock of these choices. */
+static inline bool hw_step_runs(const hw_step *step, uint64_t choices)
+{
+    return (choices & step->yes) == step->yes && (choices & step->no) == 0;
+}
 /* The stages of a phase in which units update a state, and declare it in their reads: bit j for stage j. */
 typedef struct hw_stage_use {
     uint64_t updates, reads;

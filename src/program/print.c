@@ -102,6 +102,11 @@ static void print_operator(const hw_plan *plan, const hawser_operator *operator,
         if (operator->reduces != 0)
             fprintf(out, "; reduces at most %zu numbers at a time over all blocks", operator->reduces);
     }
+    if (operator->kind == HW_BRANCH && hw_operator_loop(operator) != NULL) {
+        const hawser_operator *loop = hw_operator_loop(operator);
+        fprintf(out, "; chosen for clock t of '%s' by the metrics of clock t - %" PRIu64, loop->name,
+                hw_credit_window(hw_policy_of(loop->sync)));
+    }
     if (operator->kind == HW_PARALLEL)
         fprintf(out, " (units triggered together, other children after them)");
 }

@@ -139,6 +139,11 @@ uint64_t hw_state_delay(const hawser_state *state);
 bool hw_operator_shipped(const hawser_operator *operator);
 /* Returns the shipped loop around an operator, whose clocks run it, or NULL. */
 const hawser_operator *hw_operator_loop(const hawser_operator *operator);
+/* Branches of a shipped loop are chosen for a whole clock, when the clock gets its credit: returns the bit of a branch in these choices, and how many
+ * branches a loop has. */
+enum { HW_BRANCHES_MOST = 64, HW_BRANCH_STALENESS_MOST = 1000 };
+uint64_t hw_branch_bit(const hawser_operator *branch);
+uint32_t hw_loop_branches(const hawser_operator *loop);
 /* Returns whether a unit waits by another sync than the shipped loop around it, and stores that sync: its own, or the bsp of an inner loop. */
 bool hw_unit_waits(const hawser_operator *unit, hawser_sync *sync);
 /* Iterate over the units that run in each clock of a phase: a unit itself, those of a shipped loop's body, or those directly below a parallel. NULL

@@ -89,9 +89,17 @@ static hawser_status add_steps(lister *l, const hawser_operator *operator, hawse
             l->next = (hw_step){.turn = (uint32_t)(around.turn * times + i),
                                 .turns = (uint32_t)(around.turns * times),
                                 .inner = true,
-                                .iteration = i};
-        for (const hawser_operator *child = operator->first; child != NULL; child = child->next)
+                                .iteration = i,
+                                .yes = around.yes,
+                                .no = around.no};
+        for (const hawser_operator *child = operator->first; child != NULL; child = child->next) {
+            if (operator->kind == HW_BRANCH) {
+                uint64_t bit = hw_branch_bit(operator);
+                l->next.yes = around.yes | (child == operator->first ? bit : 0);
+                l->next.no = around.no | (child == operator->first ? 0 : bit);
+            }
             HAWSER_TRY(add_steps(l, child, error));
+        }
     }
     l->next = around;
     return HAWSER_OK;

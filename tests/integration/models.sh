@@ -68,6 +68,14 @@ for mutant in 1 2 3 4 5; do
     check stages.pml refused -DMUTANT=$mutant
 done
 check stages.pml refused -DS=1 -DMUTANT=6
+for slack in 0 1 2; do
+    check branches.pml holds -DS=$slack
+done
+check branches.pml holds -DS=1 -DBLOCKS=3
+for mutant in 1 2 4 5; do
+    check branches.pml refused -DMUTANT=$mutant
+done
+check branches.pml refused -DS=0 -DMUTANT=3
 check slot.pml holds -DSLOTS=1
 check_large slot.pml holds -DSLOTS=2
 check_large slot.pml holds -DSLOTS=2 -DPUTS=4

@@ -314,9 +314,30 @@ static void wrong_inner_loops_are_rejected(void **state)
     hawser_unit(loop, "own", nothing, NULL, HAWSER_UPDATES(f.alpha));
     refused(f, "loop 'outer' runs units more than 4096 times", "'own'");
     f = make();
-    hawser_operator *outer = hawser_loop(f.root, "outer", (hawser_until){.clocks = 1}, hawser_ssp(1));
+    hawser_operator *outer = hawser_loop(f.root, "outer", (hawser_until){.clocks = 1}, hawser_tap());
     hawser_unit(hawser_branch(outer, "fork", always, NULL), "u", nothing, NULL, NULL);
-    refused(f, "branch 'fork' is a part of each clock of loop 'outer' under ssp:1", "bsp");
+    refused(f, "branch 'fork' is in loop 'outer' under tap", "give 'outer' ssp or bsp");
+    f = make();
+    outer = hawser_loop(f.root, "outer", (hawser_until){.clocks = 1}, hawser_ssp(1001));
+    hawser_unit(hawser_branch(outer, "fork", always, NULL), "u", nothing, NULL, NULL);
+    refused(f, "branch 'fork' is in loop 'outer' under ssp:1001", "the most is ssp:1000");
+    f = make();
+    loop = inner_of(f, hawser_ssp(2), (hawser_until){.clocks = 3}, hawser_bsp());
+    hawser_unit(hawser_branch(loop, "fork", always, NULL), "w", nothing, NULL, NULL);
+    refused(f, "branch 'fork' is in loop 'inner', a part of each clock of loop 'outer'", "around 'inner'");
+    f = make();
+    outer = hawser_loop(f.root, "outer", (hawser_until){.clocks = 1}, hawser_ssp(1));
+    chunks = hawser_stored_state(f.program, "chunks", 8, NULL, NULL, NULL, NULL);
+    hawser_unit(hawser_branch(outer, "fork", always, NULL), "u", nothing, HAWSER_READS(chunks), NULL);
+    refused(f, "branch 'fork' of loop 'outer' has units that use stored states", "outside of the branch");
+    f = make();
+    outer = hawser_loop(f.root, "outer", (hawser_until){.clocks = 1}, hawser_ssp(1));
+    char names[65][16];
+    for (int i = 0; i < 65; i++) {
+        (void)snprintf(names[i], sizeof names[i], "u%d", i);
+        hawser_unit(hawser_branch(outer, "fork", always, NULL), names[i], nothing, NULL, NULL);
+    }
+    refused(f, "loop 'outer' under ssp has more than 64 branches", "divide");
 }
 
 static void keep_smaller(const hawser_merging *merging)

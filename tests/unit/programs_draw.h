@@ -662,7 +662,9 @@ typedef enum refusal {
     INNER_TESTED,
     INNER_SYNC,
     INNER_STORED,
-    INNER_BRANCH,
+    BRANCH_TAP,
+    BRANCH_INNER,
+    BRANCH_STORED,
     MANY_STAGES,
     REFUSALS
 } refusal;
@@ -702,7 +704,9 @@ static const char *const refusal_texts[] = {
     "where blocks agree on no test; end it by a number of clocks alone",
     "give it the sync of the loop around it, or bsp",
     "but the store has the changes of a clock when it has ended",
-    "where blocks agree on no test; give",
+    "under tap, where no clock waits for the metrics by which it would be chosen",
+    "and it is chosen once for a clock",
+    "has units that use stored states, which the store counts in every clock",
     "stages, of which unit",
 };
 
@@ -857,6 +861,17 @@ static refusal_set refusals_of_nest(const drawn *d, int loop)
            (refusal_set)(o->sync.tightness != HAWSER_BSP && !same) << INNER_SYNC;
 }
 
+static refusal_set refusals_of_branch(const drawn *d, int branch)
+{
+    int loop = shipped_around(d, branch);
+    uint32_t order[UNITS], count = units_below(d, branch, order, 0);
+    refusal_set found = 0;
+    for (uint32_t u = 0; u < count && loop >= 0; u++)
+        found |= (refusal_set)uses_stored(d, &d->unit[order[u]]) << BRANCH_STORED;
+    return found | (refusal_set)(loop >= 0 && d->operator[loop].sync.tightness == HAWSER_TAP) << BRANCH_TAP |
+           (refusal_set)(loop >= 0 && loop_around(d, branch) != loop) << BRANCH_INNER;
+}
+
 static refusal_set refusals_of_parallel(const drawn *d, int parallel)
 {
     refusal_set found = 0;
@@ -916,7 +931,7 @@ static refusal_set refusals_of(const drawn *d, uint32_t nodes)
         found |= refusals_of_unit(d, &d->unit[u]);
     for (uint32_t i = 0; i < d->operators; i++)
         found |= d->operator[i].kind == LOOP       ? refusals_of_loop(d, (int)i) | refusals_of_nest(d, (int)i)
-                 : d->operator[i].kind == BRANCH   ? (refusal_set)(shipped_around(d, (int)i) >= 0) << INNER_BRANCH
+                 : d->operator[i].kind == BRANCH   ? refusals_of_branch(d, (int)i)
                  : d->operator[i].kind == PARALLEL ? refusals_of_parallel(d, (int)i)
                  : d->operator[i].kind == UNIT     ? refusals_of_own_sync(d, i)
                                                    : 0;

@@ -1,4 +1,5 @@
-/* Loops inside of loops under SSP and TAP: what units see, by which clock they count, and that nodes agree on the length of each loop. */
+/* Loops inside of loops under SSP and TAP, and branches under SSP: what units see, by which clock they count, when branches are chosen and by which
+ * metrics, and that nodes agree on the length of each loop. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "history_memory.h"
 #include "nodes.h"
 
 enum { BLOCKS = 4, CLOCKS = 20, ROUNDS = 3, EACH = ROUNDS + 1, CALLS = CLOCKS * ROUNDS };
@@ -170,11 +172,248 @@ static void lengths_that_differ_between_nodes_are_refused(void **state)
         fail_msg("%s", all[0].error.text);
 }
 
+/* --------------------------------------------------------------------------------------------------------- branches ---- */
+
+/* What the test of a branch has seen, on the node of the driver. */
+typedef struct fork {
+    hawser_sync sync;
+    bool changes;             /* the loop's sync changes to bsp */
+    uint64_t before, changed; /* the clock of the last choice; the clock for which the loop's sync was changed */
+    uint64_t asked[2];        /* how often each test was called */
+    const char *wrong;
+} fork_scene;
+
+/* Chooses by the clock, and checks that the metrics are those of clock t - W: the clock itself, which each block reports. */
+static bool choose(hawser_progress *progress, void *user)
+{
+    fork_scene *f = user;
+    uint64_t clock = hawser_progress_clock(progress), window = slack_of(f->sync) + 1;
+    double metric = hawser_progress_metric(progress, "clock");
+    if (f->changed > 0 && clock >= f->changed)
+        window = 1;
+    bool anew = f->changed > 0 && clock <= f->before; /* a clock that no block has begun when the sync changes */
+    if (clock != (f->asked[0] == 0 ? 0 : f->before + 1) && !anew)
+        f->wrong = "a clock was left out";
+    if (clock < window ? metric == metric : metric != (double)(clock - window))
+        f->wrong = f->changes ? f->wrong : "the metrics are not those of clock t - W";
+    if (f->changed > 0 && clock > f->changed + 1 && metric != (double)(clock - 1))
+        f->wrong = "the metrics under bsp are not those of the clock before";
+    f->before = clock;
+    f->asked[0]++;
+    return clock % 3 != 0;
+}
+
+/* The branch inside the first: it is asked only where the first is true. */
+static bool choose_again(hawser_progress *progress, void *user)
+{
+    fork_scene *f = user;
+    uint64_t clock = hawser_progress_clock(progress);
+    if (clock % 3 == 0 || strcmp(hawser_progress_loop(progress), "again") != 0)
+        f->wrong = "the inner branch was asked where the outer one is false";
+    f->asked[1]++;
+    return clock % 2 == 0;
+}
+
+static bool change_at_seven(hawser_progress *progress, void *user)
+{
+    fork_scene *f = user;
+    if (f->changes && hawser_progress_clock(progress) == 7) {
+        hawser_progress_sync(progress, "outer", hawser_bsp());
+        f->changed = 7 + slack_of(f->sync) + 2;
+    }
+    return false;
+}
+
+static hawser_status count_in(hawser_context *context, const char *state, bool due)
+{
+    if (!due)
+        return hawser_unit_fail(context, HAWSER_INTERNAL, "%s runs in clock %llu", state,
+                                (unsigned long long)hawser_clock(context));
+    hawser_cache(context, state)[hawser_block(context)] += 1;
+    return HAWSER_OK;
+}
+
+static hawser_status always_runs(hawser_context *context)
+{
+    HAWSER_TRY(hawser_report(context, "clock", (double)hawser_clock(context)));
+    return count_in(context, "all", true);
+}
+
+static hawser_status even_runs(hawser_context *context)
+{
+    uint64_t clock = hawser_clock(context);
+    return count_in(context, "even", clock % 3 != 0 && clock % 2 == 0);
+}
+
+static hawser_status odd_runs(hawser_context *context)
+{
+    uint64_t clock = hawser_clock(context);
+    return count_in(context, "odd", clock % 3 != 0 && clock % 2 != 0);
+}
+
+/* Runs twice in a clock, in an inner loop. */
+static hawser_status third_runs(hawser_context *context)
+{
+    return count_in(context, "third", true);
+}
+
+static hawser_program *forked(fork_scene *f)
+{
+    static const char *const names[] = {"all", "even", "odd", "third"};
+    const hawser_until until = {.clocks = CLOCKS, .test = f->changes ? change_at_seven : NULL, .user = f};
+    hawser_program *program = hawser_program_new("forked", f);
+    hawser_state *states[4];
+    for (int i = 0; i < 4; i++)
+        states[i] = hawser_replicated_state(program, names[i], BLOCKS, 1, NULL, (hawser_rule){0});
+    hawser_metric_declare(program, "clock", HAWSER_MIN);
+    hawser_operator *outer = hawser_loop(hawser_root(program), "outer", until, f->sync);
+    hawser_unit(outer, "always", always_runs, NULL, HAWSER_UPDATES(states[0]));
+    hawser_operator *fork = hawser_branch(hawser_sequence(outer), "fork", choose, f);
+    hawser_operator *again = hawser_branch(fork, "again", choose_again, f);
+    hawser_unit(again, "even", even_runs, HAWSER_READS(states[0]), HAWSER_UPDATES(states[1]));
+    hawser_unit(again, "odd", odd_runs, HAWSER_READS(states[0]), HAWSER_UPDATES(states[2]));
+    hawser_operator *twice = hawser_loop(fork, "twice", (hawser_until){.clocks = 2}, hawser_bsp());
+    hawser_unit(twice, "third", third_runs, NULL, HAWSER_UPDATES(states[3]));
+    return program;
+}
+
+static void run_forked(test_node *node)
+{
+    static const char *const names[] = {"all", "even", "odd", "third"};
+    double wanted[4] = {CLOCKS};
+    fork_scene own = *(fork_scene *)node->user;
+    hawser_program *program = forked(&own);
+    hawser_run *run = NULL;
+    node->status = hawser_run_program(node->job, program, &run, &node->error);
+    for (int clock = 0; clock < CLOCKS; clock++)
+        wanted[clock % 3 == 0 ? 3 : 1 + clock % 2] += clock % 3 == 0 ? 2 : 1;
+    for (uint32_t i = 0; node->status == HAWSER_OK && i < 4 * BLOCKS; i++) {
+        double got = hawser_result(run, names[i / BLOCKS], NULL)[i % BLOCKS];
+        if (got != wanted[i / BLOCKS])
+            node->status =
+                hawser_fail(&node->error, HAWSER_INTERNAL, "'%s' of block %u is %g", names[i / BLOCKS], i % BLOCKS, got);
+    }
+    if (node->status == HAWSER_OK && own.wrong != NULL)
+        node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "%s", own.wrong);
+    if (node->status == HAWSER_OK && node->node == 0 && own.asked[0] != CLOCKS && !own.changes)
+        node->status =
+            hawser_fail(&node->error, HAWSER_INTERNAL, "the test was called %llu times", (unsigned long long)own.asked[0]);
+    hawser_run_free(run);
+    hawser_program_free(program);
+}
+
+static void branches_are_chosen_by_older_metrics(void **state)
+{
+    (void)state;
+    static const char *const topologies[] = {"all", "tree", "servers:1"};
+    for (uint32_t s = 1; s <= 3; s++)
+        for (uint32_t nodes = 1; nodes <= 3; nodes++)
+            for (int changes = 0; changes < 2; changes++) {
+                const char *const pairs[] = {"workers", "4",        "check",           "yes", "timeout",
+                                             "60",      "topology", topologies[s - 1], NULL};
+                const char *const alone[] = {"workers", "4", "threads", "3", "check", "yes", "timeout", "60", NULL};
+                test_node all[NODES_MOST];
+                fork_scene f = {.sync = hawser_ssp(s), .changes = changes != 0};
+                run_nodes(all, nodes, nodes > 1 ? pairs : alone, run_forked, &f);
+                check_all(all, nodes, "branches");
+            }
+}
+
+/* Returns the n-th record of a kind in a block's stream. */
+static hw_event_record *record_of(hw_history *history, uint32_t block, hw_event_kind kind, uint32_t n)
+{
+    for (size_t s = 0; s < history->count; s++)
+        for (size_t i = 0; history->streams[s].name.kind == HW_STREAM_BLOCK && i < history->streams[s].count; i++) {
+            hw_event_record *r = &history->streams[s].records[i];
+            if (history->streams[s].name.number == block && r->kind == kind && n-- == 0)
+                return r;
+        }
+    fail_msg("block %u has no such record", block);
+    return NULL;
+}
+
+/* Changes one thing in the choices of a history. */
+static void make_wrong(hw_history *history, int what)
+{
+    hw_event_record *r = record_of(history, 1, HW_EVENT_CHOSEN, 4);
+    switch (what) {
+    case 0: r->first ^= 1; break;                                        /* another choice than that of the others */
+    case 1: r->last ^= 1; break;                                         /* other stages */
+    case 2: r->clock++; break;                                           /* a choice for another clock */
+    case 3: r->kind = HW_EVENT_NAME; break;                              /* no choice */
+    case 4: record_of(history, 1, HW_EVENT_CREDIT, 0)->count = 0; break; /* no credit for it */
+    default: /* all say that nothing runs, but the first stage does */
+        for (uint32_t b = 0; b < BLOCKS; b++)
+            record_of(history, b, HW_EVENT_CHOSEN, 4)->last = 0;
+    }
+}
+
+/* Histories have the choices, and the checker refuses those that blocks cannot have made. */
+static void histories_hold_choices(void **state)
+{
+    (void)state;
+    char path[40];
+    int file = history_file(path, sizeof path);
+    for (int what = -1; what < 6; what++) {
+        const char *const pairs[] = {"workers", "4", "check", "yes", "timeout", "60", "record-history", path, NULL};
+        test_job test = open_job(pairs);
+        hw_job_use_fibers(test.job, (uint64_t)(what + 2));
+        fork_scene f = {.sync = hawser_ssp(2)};
+        hawser_program *program = forked(&f);
+        hawser_run *run = NULL;
+        hawser_error error = {0};
+        if (hawser_run_program(test.job, program, &run, &error) != HAWSER_OK)
+            fail_msg("%s", error.text);
+        hawser_run_free(run);
+        hawser_program_free(program);
+        close_job(test);
+        hw_history history = {0};
+        hw_verdict verdict = {0};
+        check_history_file(file, &history, &verdict);
+        if (verdict.broken)
+            fail_msg("%s", verdict.text);
+        if (what >= 0) {
+            make_wrong(&history, what);
+            assert_int_equal(hw_history_check(&history, &verdict, &error), HAWSER_OK);
+            assert_true(verdict.broken && verdict.rule == (what == 4 ? HW_RULE_CREDIT : HW_RULE_ORDER));
+        }
+        hw_history_free(&history);
+    }
+}
+
+static bool change_to_tap(hawser_progress *progress, void *user)
+{
+    (void)user;
+    hawser_progress_sync(progress, "outer", hawser_tap());
+    return false;
+}
+
+static void a_loop_with_branches_cannot_become_tap(void **state)
+{
+    (void)state;
+    test_job test = OPEN_JOB("workers", "2", "timeout", "60");
+    fork_scene f = {.sync = hawser_ssp(1)};
+    hawser_program *program = hawser_program_new("forked", &f);
+    hawser_state *all = hawser_replicated_state(program, "third", BLOCKS, 1, NULL, (hawser_rule){0});
+    hawser_operator *outer =
+        hawser_loop(hawser_root(program), "outer", (hawser_until){.clocks = CLOCKS, .test = change_to_tap}, f.sync);
+    hawser_unit(hawser_branch(outer, "fork", choose, &f), "third", third_runs, NULL, HAWSER_UPDATES(all));
+    hawser_run *run = NULL;
+    hawser_error error = {0};
+    assert_int_equal(hawser_run_program(test.job, program, &run, &error), HAWSER_BAD_PROGRAM);
+    assert_non_null(strstr(error.text, "loop 'outer' has branches, so it can only be bsp, or ssp up to ssp:1000"));
+    hawser_program_free(program);
+    close_job(test);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(units_see_what_both_loops_promise),
         cmocka_unit_test(the_sync_of_the_outer_loop_changes),
+        cmocka_unit_test(branches_are_chosen_by_older_metrics),
+        cmocka_unit_test(histories_hold_choices),
+        cmocka_unit_test(a_loop_with_branches_cannot_become_tap),
         cmocka_unit_test(lengths_that_differ_between_nodes_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

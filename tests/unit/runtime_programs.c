@@ -241,7 +241,11 @@ static void all_refusals_are_drawn(void **state)
     (void)state;
     refusal_set met = 0;
     for (uint64_t seed = 1; seed <= 10000; seed++) {
-        const choices late = {.sync = hawser_ssp(1), .plain = true, .stored = true, .flat = seed % 8 == 0, .nested = true};
+        const choices late = {.sync = seed % 6 == 0 ? hawser_tap() : hawser_ssp(1),
+                              .plain = true,
+                              .stored = true,
+                              .flat = seed % 8 == 0,
+                              .nested = true};
         drawn d = draw(seed, seed % 2 == 0 ? late : (choices){.files = seed % 4 == 1, .rounds = seed % 4 == 3});
         met |= refusals_of(&d, 1 + (uint32_t)(seed % 3));
     }

@@ -158,6 +158,7 @@ void hw_worker_close(hw_worker *worker)
     free(worker->events);
     hw_message_free(worker->failure_report);
     hw_message_free(worker->trigger);
+    hw_message_free(worker->obeyed);
     hw_worker_drop_credits(worker);
     hw_recorder_drop(worker->log);
 }

@@ -1,4 +1,5 @@
 /* messages.c - handles the messages of a block: triggers, credit, pauses and updates. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,26 @@ static void put_gains(hw_worker *worker, const double *gains)
     }
 }
 
-void hw_worker_obey(hw_worker *worker, const hw_message *message)
+/* Keeps the message if it has choices of branches, and frees it or the one kept before. */
+static void keep_choices(hw_worker *worker, hw_message *message)
+{
+    const hw_control *control = message->payload;
+    hw_message *other = control->choices != 0 ? worker->obeyed : message;
+    if (control->choices != 0)
+        worker->obeyed = message;
+    hw_message_free(other);
+}
+
+uint64_t hw_worker_choices(const hw_worker *worker, uint64_t clock)
+{
+    const hawser_program *program = worker->session->program;
+    const hw_control *control = worker->obeyed->payload;
+    const uint64_t *choices = (const uint64_t *)(control + 1) + program->metric_count + program->state_count;
+    assert(clock < control->limit && control->limit - clock <= control->choices);
+    return choices[clock + control->choices - control->limit];
+}
+
+void hw_worker_obey(hw_worker *worker, hw_message *message)
 {
     const hw_control *control = message->payload;
     const double *metrics = (const double *)(control + 1);
@@ -27,6 +47,7 @@ void hw_worker_obey(hw_worker *worker, const hw_message *message)
                                                    .actor = worker->block,
                                                    .epoch = worker->epoch + worker->session->program->state_count,
                                                    .count = control->limit});
+    keep_choices(worker, message);
 }
 
 void hw_worker_drop_credits(hw_worker *worker)

@@ -192,7 +192,6 @@ static void use_credit(hw_worker *worker)
         if (worker->credits == NULL)
             worker->credits_last = NULL;
         hw_worker_obey(worker, message);
-        hw_message_free(message);
     }
 }
 
@@ -331,7 +330,7 @@ static hawser_status run_units(hw_worker *worker)
     for (size_t i = 0; i < count; i++) {
         const hawser_operator *unit = steps[i].unit;
         bool elsewhere = unit->one && session->plan->placement[unit->number] != worker->block;
-        if (elsewhere || steps[i].stage != worker->stage)
+        if (elsewhere || steps[i].stage != worker->stage || !hw_step_runs(&steps[i], worker->choices))
             continue;
         hw_event *event = &worker->events[unit->number];
         double start = hw_seconds(), waited = worker->mailbox.waited;
@@ -396,8 +395,28 @@ static hawser_status run_stage(hw_worker *worker, bool empty, uint64_t *age)
     return HAWSER_OK;
 }
 
+/* Takes and records how the branches of the loop are chosen in this clock, and the stages in which a unit runs then. */
+static void take_choices(hw_worker *worker)
+{
+    size_t count;
+    const hw_step *steps = hw_plan_steps(worker->session->plan, worker->operator, & count);
+    uint64_t stages = 0;
+    worker->choices = hw_worker_choices(worker, worker->clock);
+    for (size_t i = 0; i < count; i++)
+        stages |= (uint64_t)hw_step_runs(&steps[i], worker->choices) << steps[i].stage;
+    if (worker->log != NULL)
+        hw_log_put(worker->log, &(hw_event_record){.kind = HW_EVENT_CHOSEN,
+                                                   .actor = worker->block,
+                                                   .epoch = worker->epoch + worker->session->program->state_count,
+                                                   .clock = worker->clock,
+                                                   .first = worker->choices,
+                                                   .last = stages});
+}
+
 static void begin_clock(hw_worker *worker, bool empty)
 {
+    if (worker->branches)
+        take_choices(worker);
     worker->started = worker->clock + 1;
     atomic_store_explicit(&worker->mailbox.work.clock, worker->first_clock + worker->started, memory_order_relaxed);
     worker->report.mask = 0;
@@ -559,7 +578,7 @@ static hawser_status flush_held(hw_worker *worker)
     return HAWSER_OK;
 }
 
-static void begin(hw_worker *worker, const hw_message *trigger)
+static void begin(hw_worker *worker, hw_message *trigger)
 {
     const hw_control *control = trigger->payload;
     worker->operator= worker->session->program->operators[trigger->envelope.loop];
@@ -570,6 +589,8 @@ static void begin(hw_worker *worker, const hw_message *trigger)
     atomic_store_explicit(&worker->mailbox.work.clock, 0, memory_order_relaxed);
     worker->clock = worker->sent = 0;
     worker->in_phase = true;
+    worker->branches = hw_loop_branches(worker->operator) > 0;
+    worker->choices = 0;
     hw_life_begin(worker);
     hw_stored_begin_phase(worker);
     hw_worker_obey(worker, trigger);
@@ -621,7 +642,6 @@ hawser_status hw_phase_run(hw_worker *worker)
     hw_message *trigger = worker->trigger;
     worker->trigger = NULL;
     begin(worker, trigger);
-    hw_message_free(trigger);
     hw_event *event = &worker->events[worker->operator->number];
     double start = hw_seconds(), waited = worker->mailbox.waited;
     HAWSER_TRY(rebuild_derived(worker, worker->epoch, false));

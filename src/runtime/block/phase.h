@@ -6,7 +6,9 @@
 
 /* Runs the phase of the waiting trigger. */
 hawser_status hw_phase_run(hw_worker *worker) HAWSER_MUST_USE;
-/* Takes limit, metrics and gains from a trigger or credit. */
-void hw_worker_obey(hw_worker *worker, const hw_message *message);
+/* Takes limit, metrics, gains and choices from a trigger or credit, and the message. */
+void hw_worker_obey(hw_worker *worker, hw_message *message);
+/* Returns how the branches of the loop are chosen in a clock that has credit, one bit each (hw_branch_bit). */
+uint64_t hw_worker_choices(const hw_worker *worker, uint64_t clock);
 
 #endif

@@ -61,9 +61,12 @@ typedef struct hw_worker {
     hw_message *failure_report; /* preallocated, so that lack of memory can be reported */
     hw_message *trigger;        /* received and not begun */
     hw_message *credits, *credits_last;
-    bool over;    /* the job has ended */
-    bool paused;  /* the driver is about to send where the phase ends */
-    bool leaving; /* it has answered where it is, because the run is about to be abandoned: it commits nothing more */
+    hw_message *obeyed; /* the last trigger or credit that has choices of branches; NULL: none */
+    uint64_t choices;   /* of the clock */
+    bool branches;      /* the loop has some */
+    bool over;          /* the job has ended */
+    bool paused;        /* the driver is about to send where the phase ends */
+    bool leaving;       /* it has answered where it is, because the run is about to be abandoned: it commits nothing more */
     bool abandoned;
     uint64_t agreed; /* clocks of the phase that all blocks have ended, if it is abandoned */
     /* The phase: */

@@ -28,12 +28,17 @@ static hawser_status control(hw_driver *driver, hw_message_kind kind, const hw_c
 {
     const hawser_program *program = driver->session->program;
     size_t metrics = program->metric_count * sizeof(double), gains = program->state_count * sizeof(double);
-    HAWSER_TRY(hw_message_new(sizeof *head + metrics + gains, out, &driver->error));
+    size_t choices = driver->choice_count * sizeof *driver->choices;
+    HAWSER_TRY(hw_message_new(sizeof *head + metrics + gains + choices, out, &driver->error));
     char *payload = (*out)->payload;
     memcpy(payload, head, sizeof *head);
+    ((hw_control *)(void *)payload)->choices = driver->choice_count;
+    driver->choice_count = 0;
     memcpy(payload + sizeof *head, driver->metrics, metrics);
     if (gains != 0)
         memcpy(payload + sizeof *head + metrics, driver->gains, gains);
+    if (choices != 0)
+        memcpy(payload + sizeof *head + metrics + gains, driver->choices, choices);
     (*out)->envelope.kind = (uint8_t)kind;
     return HAWSER_OK;
 }

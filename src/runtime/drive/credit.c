@@ -1,4 +1,5 @@
 /* credit.c - the driver's side of a loop that the blocks run themselves: tests combined clocks and extends credit. */
+#include "base/memory.h"
 #include "runtime/drive/driver.h"
 
 typedef struct hw_shipment {
@@ -63,13 +64,45 @@ static hawser_status end_now(hw_shipment *shipment)
     return hw_driver_pause(shipment->driver, shipment->sync, &shipment->limit);
 }
 
+/* Calls the tests of the branches that a clock reaches in an operator, and adds the bits of those that are true. */
+static hawser_status choose_in(hw_driver *driver, const hawser_operator *operator, uint64_t * choices)
+{
+    if (operator->kind == HW_BRANCH) {
+        driver->progress.name = operator->name;
+        bool yes = hw_driver_test(driver, "test of branch", operator->test, operator->user);
+        HAWSER_TRY(driver->error.status);
+        const hawser_operator *child = yes ? operator->first : operator->first->next;
+        *choices |= yes ? hw_branch_bit(operator) : 0;
+        return child != NULL ? choose_in(driver, child, choices) : HAWSER_OK;
+    }
+    for (const hawser_operator *child = operator->first; child != NULL; child = child->next)
+        HAWSER_TRY(choose_in(driver, child, choices));
+    return HAWSER_OK;
+}
+
+/* Chooses the branches of the clocks of a phase from `begin` to `limit`, which the next message announces. */
+static hawser_status choose(hw_shipment *shipment, uint64_t begin)
+{
+    hw_driver *driver = shipment->driver;
+    size_t count = hw_loop_branches(shipment->loop) > 0 ? shipment->limit - begin : 0;
+    HAWSER_TRY(HW_GROW(&driver->choices, &driver->choice_capacity, count, "the choices of branches", &driver->error));
+    for (driver->choice_count = 0; driver->choice_count < count; driver->choice_count++) {
+        uint64_t *choices = &driver->choices[driver->choice_count];
+        driver->progress.clock = shipment->first + begin + driver->choice_count;
+        *choices = 0;
+        HAWSER_TRY(choose_in(driver, shipment->loop, choices));
+    }
+    return HAWSER_OK;
+}
+
 static hawser_status extend(hw_shipment *shipment)
 {
-    uint64_t window = hw_credit_window(hw_policy_of(shipment->sync));
+    uint64_t window = hw_credit_window(hw_policy_of(shipment->sync)), before = shipment->limit;
     uint64_t limit = least(shipment->cap, shipment->combined + window);
     if (shipment->final || limit <= shipment->limit)
         return HAWSER_OK;
     shipment->limit = limit;
+    HAWSER_TRY(choose(shipment, before));
     shipment->final = limit == shipment->cap;
     return hw_driver_credit(shipment->driver, shipment->sync, limit, shipment->final);
 }
@@ -157,7 +190,7 @@ static void plan_phase(hw_shipment *shipment)
     /* The store has no clocks for its tables here, so only credit keeps blocks from running ahead on stored states. */
     bool tied = shipment->sync.tightness != HAWSER_TAP &&
                 (shipment->sync.tightness == HAWSER_CENTRIC || !hw_operator_stores(shipment->loop));
-    bool at_once = only_clocks(until) && tied;
+    bool at_once = only_clocks(until) && tied && hw_loop_branches(shipment->loop) == 0;
     uint64_t window = hw_credit_window(hw_policy_of(shipment->sync));
     shipment->limit = at_once ? shipment->cap : least(shipment->cap, window);
     shipment->final = shipment->limit == shipment->cap;
@@ -171,6 +204,7 @@ static hawser_status ship(hw_driver *driver, hw_shipment *shipment)
     shipment->reason = driver->stopping;
     while (shipment->reason == NULL) {
         plan_phase(shipment);
+        HAWSER_TRY(choose(shipment, 0));
         HAWSER_TRY(
             hw_driver_trigger(driver, shipment->loop, shipment->sync, shipment->first, shipment->limit, shipment->final));
         HAWSER_TRY(follow(shipment));

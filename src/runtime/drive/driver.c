@@ -165,6 +165,7 @@ void hw_driver_close(hw_driver *driver)
     free(driver->parts);
     free(driver->gains);
     free(driver->syncs);
+    free(driver->choices);
     hw_policies_close(&driver->policies);
     free(driver->aborts);
 }

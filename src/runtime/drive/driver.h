@@ -53,7 +53,9 @@ typedef struct hw_driver {
     uint64_t entries;    /* triggers so far */
     uint64_t clocks;     /* combined clocks of shipped loops so far */
     double *parts;       /* memory to combine one metric */
-    double give_up;      /* seconds of --grace left at which the run is abandoned */
+    uint64_t *choices;   /* of the clocks that the next trigger or credit announces, if the loop has branches */
+    size_t choice_count, choice_capacity;
+    double give_up; /* seconds of --grace left at which the run is abandoned */
     bool abandoned;
     const char *stopping; /* the reason, once the whole run was asked to end */
     const char *stop_reason;

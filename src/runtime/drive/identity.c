@@ -59,7 +59,9 @@ static void write_program(const hw_session *session, FILE *out)
         fprintf(out, "operator %zu: kind %d, '%s'%s%s", i, (int)operator->kind, operator->name != NULL ? operator->name : "",
                 operator->waits ? ", waits as under " : "", operator->waits ? hw_sync_text(operator->sync, sync) : "");
         const hawser_operator *loop = hw_operator_loop(operator);
-        if (operator->kind == HW_LOOP && loop != NULL) /* blocks run it without the driver */
+        if (loop != NULL) /* blocks run it without the driver */
+            fprintf(out, ", below %" PRIu32, operator->parent->number);
+        if (operator->kind == HW_LOOP && loop != NULL)
             fprintf(out, ", %" PRIu64 " clocks under %s in loop '%s'", operator->until.clocks,
                     hw_sync_text(operator->sync, sync), loop->name);
         fprintf(out, "\n");

@@ -104,6 +104,14 @@ void hawser_progress_sync(hawser_progress *progress, const char *loop, hawser_sy
                                   loop);
             return;
         }
+        bool late = sync.tightness == HAWSER_TAP || sync.staleness > HW_BRANCH_STALENESS_MOST;
+        if (hw_loop_branches(operator) > 0 && late) {
+            if (driver->error.status == HAWSER_OK)
+                (void)hawser_fail(&driver->error, HAWSER_BAD_PROGRAM,
+                                  "hawser_progress_sync: loop '%s' has branches, so it can only be bsp, or ssp up to ssp:%d",
+                                  loop, HW_BRANCH_STALENESS_MOST);
+            return;
+        }
         const hw_policy_row *row = hw_policy_row_of((unsigned)sync.tightness);
         bool fits = row != NULL && (hw_operator_stores(operator) ? hw_loop_delay(sync) == hw_loop_delay(operator->sync)
                                                                  : !row->stored_only);

@@ -116,14 +116,15 @@ hawser_status hw_loss_reason(hw_mailbox *mailbox, hawser_status status) HAWSER_M
 /* Fails with the lost node and the phase of the job: `at` on this mailbox, or NULL: the driver's last reported phase. */
 hawser_status hw_fail_loss(hw_mailbox *mailbox, const hw_message *message, const char *at, uint64_t clock) HAWSER_MUST_USE;
 
-/* Head of TRIGGER and CREDIT payloads; the metrics and, per state, the gain follow. */
+/* Head of TRIGGER and CREDIT payloads; the metrics, per state the gain, and the choices of branches follow. */
 typedef struct hw_control {
     uint64_t limit;       /* clocks of this phase that may run */
     uint64_t first_clock; /* the loop's own iteration that is clock 0 of this phase */
     uint64_t entry;       /* number of the trigger */
     uint32_t final;       /* no more credit follows: the phase ends at `limit` */
     uint32_t tightness, staleness;
-    uint32_t empty; /* with final: a block does its remaining clocks without work (the end of a tap loop) */
+    uint32_t empty;   /* with final: a block does its remaining clocks without work (the end of a tap loop) */
+    uint64_t choices; /* number of the last clocks below `limit` for which a u64 says how the loop's branches were chosen */
 } hw_control;
 
 /* Payload of REPORT. */
