@@ -2,6 +2,7 @@
  * list of them. */
 #include <string.h>
 
+#include "base/option_value.h"
 #include "cli/help.h"
 
 typedef void row_printer(FILE *out, const char *command, const hawser_option *row);
@@ -45,9 +46,47 @@ static void bash_flag(FILE *out, const char *command, const hawser_option *row)
         fprintf(out, " --no-%s", row->key);
 }
 
+/* Prints the names of an algorithm's --init NAME=FILE, each with an equals sign: "coefficients= intercepts=". */
+static void print_starts(FILE *out, const hawser_algorithm *algorithm)
+{
+    const char *before = "";
+    for (const char *at = algorithm->starts; at != NULL && *at != '\0'; at += strspn(at, " ")) {
+        int length = (int)strcspn(at, " ");
+        fprintf(out, "%s%.*s=", before, length, at);
+        before = " ";
+        at += length;
+    }
+}
+
+/* Returns whether the option takes names of what an algorithm starts from: NAME=FILE. */
+static bool is_start(const char *command, const hawser_option *row)
+{
+    size_t used;
+    char *const words[] = {(char *)(uintptr_t)command};
+    const hw_command *found = hw_command_find(words, 1, &used);
+    return row->kind == HAWSER_PATH && hw_option_by_state(row) && found != NULL && found->algorithm;
+}
+
+/* Offers the names of the algorithm beside files. */
+static void bash_starts(FILE *out, const char *command, const hawser_option *row)
+{
+    fprintf(out, "        '%s/--%s') local starts=; case \"${COMP_WORDS[2]}\" in", command, row->key);
+    for (size_t a = 0; hawser_algorithm_at(a) != NULL; a++) {
+        fprintf(out, " %s) starts='", hawser_algorithm_at(a)->name);
+        print_starts(out, hawser_algorithm_at(a));
+        fputs("' ;;", out);
+    }
+    fputs(" esac\n            COMPREPLY=($(compgen -W \"$starts\" -- \"$word\"))\n"
+          "            [[ ${#COMPREPLY[@]} == 0 ]] || compopt -o nospace +o filenames 2>/dev/null\n"
+          "            COMPREPLY+=($(compgen -f -- \"$word\")); return ;;\n",
+          out);
+}
+
 static void bash_value(FILE *out, const char *command, const hawser_option *row)
 {
-    if (row->kind != HAWSER_WORD && row->kind != HAWSER_PATH && row->kind != HAWSER_FLAG) {
+    if (is_start(command, row)) {
+        bash_starts(out, command, row);
+    } else if (row->kind != HAWSER_WORD && row->kind != HAWSER_PATH && row->kind != HAWSER_FLAG) {
         fprintf(out, "        '%s/--%s') return ;;\n", command, row->key);
     } else if (row->kind == HAWSER_WORD) {
         fprintf(out, "        '%s/--%s') COMPREPLY=($(compgen -W '", command, row->key);
@@ -160,6 +199,7 @@ static void fish_condition(FILE *out, const char *command)
 
 static void fish_row(FILE *out, const char *command, const hawser_option *row)
 {
+    bool starts = is_start(command, row);
     fish_condition(out, command);
     fprintf(out, " -l %s", row->key);
     if (row->letter != '\0')
@@ -173,6 +213,12 @@ static void fish_row(FILE *out, const char *command, const hawser_option *row)
     fputs(" -d ", out);
     fish_quoted(out, row->help);
     fputc('\n', out);
+    for (size_t a = 0; starts && hawser_algorithm_at(a) != NULL; a++) {
+        fprintf(out, "complete -c hawser -n '__fish_seen_subcommand_from %s; and __fish_seen_subcommand_from %s' -l %s -a '",
+                command, hawser_algorithm_at(a)->name, row->key);
+        print_starts(out, hawser_algorithm_at(a));
+        fputs("'\n", out);
+    }
 }
 
 /* Offers the command's last word where it may be, and before the first command of a family the family's word. */

@@ -171,6 +171,10 @@ equal "$(completions hawser train las)" lasso
 equal "$(completions hawser train lasso --lambda-r)" --lambda-ratio
 equal "$(completions hawser train lasso --merge ad)" add
 equal "$(completions hawser data generate --tru)" --truth
+equal "$(completions hawser train kmeans --init cen)" centres=
+equal "$(completions hawser plan softmax --init '' | grep = | tr '\n' ' ')" "coefficients= intercepts= "
+equal "$(completions hawser train lasso --init ./fis)" ./fish
+has fish "__fish_seen_subcommand_from train; and __fish_seen_subcommand_from svm' -l init -a 'coefficients= intercepts='"
 if command -v zsh >/dev/null; then zsh -n zsh || complain "the completion for zsh does not parse"; fi
 if command -v fish >/dev/null; then fish -n fish || complain "the completion for fish does not parse"; fi
 code 2 "$hawser" completion tcsh
