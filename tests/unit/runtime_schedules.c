@@ -36,6 +36,7 @@ typedef struct job_case {
     bool yields;      /* in the middle of each clock */
     bool interrupts;  /* block 0 asks for the end in clock 1 */
     bool fails;       /* block 1 does in clock 1 */
+    uint32_t buffers; /* for chunks, of a block in a clock, so that requests wait for each other; 0: for all */
     uint32_t delays;  /* bounds the walk; 0: all schedules */
     bool is_long;
     double ages, leads; /* clocks that something read is old, and ahead, that some schedule has to reach */
@@ -331,6 +332,7 @@ static void run_one(walk *w, trial *t)
     hawser_program *program = program_of(t);
     hawser_run *run = NULL;
     t->job = test.job;
+    test.job->chunks.buffers = t->c->buffers;
     begin_run(w, test.job);
     t->status = hawser_run_program(test.job, program, &run, &t->error);
     if (run != NULL)
@@ -441,7 +443,11 @@ static void name_case(const job_case *c, char *name, size_t size)
     (void)snprintf(sync, sizeof sync, syncs[c->sync.tightness], c->sync.staleness);
     (void)snprintf(name, size, "%s, %u blocks, %llu clocks%s, %s%s%s%s", forms[c->form], c->blocks,
                    (unsigned long long)(c->clocks > 0 ? c->clocks : c->stop_at + 1), c->clocks > 0 ? "" : " and a test",
-                   sync, c->strict ? ", second under bsp" : "", c->yields ? ", yields" : "",
+                   sync,
+                   c->buffers > 0 ? ", one chunk at a time"
+                   : c->strict    ? ", second under bsp"
+                                  : "",
+                   c->yields ? ", yields" : "",
                    c->fails        ? ", fails"
                    : c->interrupts ? ", interrupted"
                                    : "");
@@ -538,6 +544,10 @@ static void stored(void **state)
         JOB(CHUNKS, 3, .clocks = 2, .delays = 1),
         JOB(CHUNKS, 3, .clocks = 2, DC0, .delays = 1),
         JOB(CHUNKS, 3, .clocks = 2, DC1, .ages = 1, .leads = 1, .delays = 1),
+        JOB(CHUNKS, 3, .clocks = 2, .buffers = 1, .delays = 1),
+        JOB(CHUNKS, 3, .clocks = 2, DC0, .buffers = 1, .delays = 1),
+        JOB(CHUNKS, 3, .clocks = 2, DC1, .buffers = 1, .ages = 1, .leads = 1, .delays = 1),
+        JOB(CHUNKS, 3, .clocks = 2, SSP1, .buffers = 1, .ages = 1, .leads = 2, .delays = 1),
         JOB(SUMS, 2, .clocks = 2, SSP1, .ages = 1, .leads = 2),
         JOB(SUMS, 2, .clocks = 2, TAP, .ages = 1, .leads = 2),
         JOB(SUMS, 2, .clocks = 2, DELAY1),
@@ -711,6 +721,7 @@ static job_case draw_case(uint64_t seed)
         c.clocks = 2 + hw_random_below(&random, 5);
     else
         c.stop_at = 1 + hw_random_below(&random, 3);
+    c.buffers = c.form == CHUNKS ? (uint32_t)(seed / 5 % 3) : 0;
     c.yields = c.form == REPLICATED && hw_random_below(&random, 2) == 0;
     c.fails = c.blocks > 1 && hw_random_below(&random, 6) == 0;
     c.interrupts = !c.fails && hw_random_below(&random, 6) == 0;
@@ -882,6 +893,8 @@ static void guards_are_missed(void **state)
          "the loop ended at another clock"},
         {EARLY_READ, "a chunk is read before it is written", JOB(CHUNKS, 2, .clocks = 2, DC0), "read-constraint"},
         {EARLY_READ, "a chunk is read before it is written", JOB(CHUNKS, 2, .clocks = 3, DC1), "read-constraint"},
+        {EARLY_READ, "a chunk is read before it is written", JOB(CHUNKS, 3, .clocks = 2, DC0, .buffers = 1, .delays = 1),
+         "read-constraint"},
         {EARLY_WRITE, "a chunk is written before it is read", JOB(CHUNKS, 2, .clocks = 2, DC0), "write-constraint"},
         {LOST_UPDATE, "an update is lost", JOB(REPLICATED, 2, .clocks = 2), "timeout"},
         {SILENT_UPDATE, "an update wakes nobody", JOB(REPLICATED, 2, .clocks = 2), "timeout"},
