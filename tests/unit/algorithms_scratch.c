@@ -292,7 +292,7 @@ static void changes_of_the_view_do_not_change_models(void **state)
     (void)state;
     uint64_t changes = 0;
     for (size_t k = 0; k < WORKS; k++)
-        for (size_t w = 0; w < workers_of(k); w++) {
+        for (size_t w = 0; w < workers_of(k) && (w == 0 || !SANITIZED); w++) {
             outcome redone = train(&works[k], workers[w], (drops){.seed = k, .changes = 3});
             changes += redone.changes;
             if (whole[k][w].repeatable && !same(whole[k][w], redone))
