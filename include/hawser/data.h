@@ -71,7 +71,9 @@ typedef enum hawser_format {
 /** A value of hawser_load.delimiter: any number of blanks and tabs, also at the start and end of a line. */
 #define HAWSER_BLANKS '\1'
 
-/** Options of a load. Initialise it with zeros; zero fields mean the default. */
+/** Options of a load. Initialise it with zeros; zero fields mean the default. Errors of readers name the command's options: --missing is the field
+ *  `missing`, --index-base is index_base. A program that takes these options itself makes its options with hawser_data_rows and calls
+ *  hawser_load_from_options. */
 typedef struct hawser_load {
     hawser_format format;
     const char *

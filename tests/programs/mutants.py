@@ -72,7 +72,7 @@ MUTANTS = [
     ("a loop around stands still", DRIVER, "driver->progress.clock = driver->around = clock;", "driver->progress.clock = driver->around = clock & 1;"),
     ("a metric without the last block", "src/runtime/drive/control.c", "hw_reduce_scalars(parts, driver->session->blocks)", "hw_reduce_scalars(parts, driver->session->blocks - (driver->session->blocks > 3))"),
     ("a loop ends a clock late", "src/runtime/drive/until.c", "if (tested && reason == NULL)", "if (tested && reason == NULL && clock > 0)"),
-    ("a branch's sequence is left out", "src/program/operator.c", "else if (deep && child->kind == HW_SEQUENCE)", "else if (deep && child->kind == HW_SEQUENCE && child->next != NULL)"),
+    ("a branch's sequence is left out", "src/program/operator.c", "else if (deep) unit = first_from(child->first, deep);", "else if (deep && (child->kind != HW_SEQUENCE || child->next != NULL)) unit = first_from(child->first, deep);"),
     # Reductions, scratch and the store.
     ("a scratch is read back from nothing", "src/runtime/block/scratch.c", "hawser_status status = hawser_record_restore(visit_scratch, &given, bytes, size, &worker->error);", "hawser_status status = HAWSER_OK;"),
     ("a chunk is read a clock early", "src/runtime/block/stored.c", "chunk->count = end - chunk->first;", "chunk->count = end - chunk->first - (end - chunk->first > 3);"),

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -202,10 +203,40 @@ static void touched_numbers_of_a_part_are_sent(void **unused)
     assert_non_null(strstr(error.text, "of which this block has"));
 }
 
+static hawser_status take_line_beyond(hawser_context *context)
+{
+    return hawser_line(context, "long", hawser_part_lines(context, "long", NULL)) == NULL ? HAWSER_OK : HAWSER_INTERNAL;
+}
+
+/* A unit that uses the pointer ends the process, so the error is printed before the unit returns. */
+static void a_line_beyond_the_part_is_printed_at_once(void **unused)
+{
+    (void)unused;
+    static const char wanted[] = "hawser_line: line 1333"; /* 13333 or 13334 */
+    hawser_error error = {0};
+    hawser_run *run = NULL;
+    char said[2000];
+    FILE *printed = tmpfile();
+    int old = dup(STDERR_FILENO);
+    assert_true(printed != NULL && old >= 0);
+    (void)fflush(stderr);
+    assert_true(dup2(fileno(printed), STDERR_FILENO) >= 0);
+    hawser_status status = run_long(take_line_beyond, &run, &error);
+    (void)fflush(stderr);
+    assert_true(dup2(old, STDERR_FILENO) >= 0 && close(old) == 0);
+    rewind(printed);
+    said[fread(said, 1, sizeof said - 1, printed)] = '\0';
+    fclose(printed);
+    assert_int_equal(status, HAWSER_BAD_PROGRAM);
+    assert_non_null(strstr(error.text, wanted));
+    assert_non_null(strstr(said, wanted));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_make_up_the_whole), cmocka_unit_test(blocks_read_their_rows_in_every_layout),
-        cmocka_unit_test(touched_numbers_of_a_part_are_sent), cmocka_unit_test(a_part_of_an_undeclared_state_is_refused)};
+        cmocka_unit_test(a_line_beyond_the_part_is_printed_at_once), cmocka_unit_test(parts_make_up_the_whole),
+        cmocka_unit_test(blocks_read_their_rows_in_every_layout), cmocka_unit_test(touched_numbers_of_a_part_are_sent),
+        cmocka_unit_test(a_part_of_an_undeclared_state_is_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
