@@ -3,6 +3,7 @@
 #define HW_TESTS_UNIT_HISTORY_MEMORY_H
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -22,13 +23,14 @@ static int history_file(char *path, size_t size)
 /* Reads and checks the whole history in the file. The caller frees it. */
 static void check_history_file(int file, hw_history *history, hw_verdict *verdict)
 {
-    static unsigned char bytes[1 << 22];
     hawser_error error = {0};
-    ssize_t size = pread(file, bytes, sizeof bytes, 0);
-    assert_true(size > 0 && (size_t)size < sizeof bytes);
+    off_t size = lseek(file, 0, SEEK_END); /* of a large program it has several MB */
+    unsigned char *bytes = size > 0 ? malloc((size_t)size) : NULL;
+    assert_true(bytes != NULL && pread(file, bytes, (size_t)size, 0) == size);
     if (hw_history_add(history, "the history", bytes, (size_t)size, &error) != HAWSER_OK ||
         hw_history_whole(history, &error) != HAWSER_OK || hw_history_check(history, verdict, &error) != HAWSER_OK)
         fail_msg("%s", error.text);
+    free(bytes);
 }
 
 #endif
