@@ -279,6 +279,23 @@ def class_weights(problem, cv, dealt):
         check(got, cv.errors(dealt, (0.05, 0.005), "0.5", ("--class-weight", "balanced"))[at], (0.05, 0.005))
 
 
+def conditions():
+    """Columns far from zero, columns of very different size and small penalties: the gap is reached, in few iterations."""
+    draw = random.Random(3)
+    for at, (centre, scale) in enumerate(((1000.0, (1.0, 1.0, 1.0, 1.0)), (0.0, (1e-3, 1.0, 10.0, 1e4)))):
+        rows = [[draw.gauss(0, 1) for _ in scale] for _ in range(150)]
+        direct = [[draw.gauss(0, 1) for _ in scale] for _ in range(3)]
+        score = [[sum(a * b for a, b in zip(x, w)) - math.log(-math.log(draw.random())) for w in direct] for x in rows]
+        problem = Problem(1, 10, 1, 2)
+        problem.X, problem.y = [[centre + v * s for v, s in zip(x, scale)] for x in rows], [s.index(max(s)) for s in score]
+        with open("far.csv", "w") as file:
+            file.writelines(",".join(map(repr, [t] + x)) + "\n" for x, t in zip(problem.X, problem.y))
+        for share, lam in (("1", "1e-5"), ("0.5", "1e-5"), ("0", "1e-4"))[at:]:
+            said = train("far.csv", "--header", "no", "--l1-ratio", share, "--lambda", lam, "--tol", "1e-6", "--max-iterations", "300")
+            objective, _ = judge(problem, [1.0] * len(rows), *model(), float(lam), float(share), [1.0] * len(scale), True)
+            assert said["stop_reason"] == "gap" and math.isclose(objective, said["objective"], rel_tol=1e-9), (centre, share, said, objective)
+
+
 def predictions(problem):
     said = train("d.csv", "--target", "t", "--ignore", "w", "--l1-ratio", "0", "--C", "0.5", "--validation", "d.csv")
     assert math.isclose(said["lambda"], 2 / len(problem.X)), said
@@ -391,6 +408,7 @@ def main():
         problem.write()
         optimum(problem)
         same_numbers()
+        conditions()
         predictions(problem)
         two_classes(problem)
         refusals()

@@ -11,9 +11,8 @@ bool hw_row_next_tile(const hawser_matrix *X, hw_row_tile *t)
     return t->count > 0;
 }
 
-void hw_row_tile_multiply(const hw_row_tile *t, const double *models, size_t count, double *out)
+void hw_row_tile_multiply(const hw_row_tile *t, const double *models, const double *intercepts, size_t count, double *out)
 {
-    const double *intercepts = models + t->X.cols * count;
     hawser_multiply_block(&t->X, models, count, count, out, count);
     for (size_t i = 0; i < t->count; i++)
         for (size_t s = 0; s < count; s++)

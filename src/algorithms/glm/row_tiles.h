@@ -15,8 +15,9 @@ typedef struct hw_row_tile {
 
 /* Goes on to the next tile of X. Returns false after the last one. */
 bool hw_row_next_tile(const hawser_matrix *X, hw_row_tile *tile);
-/* Stores the products of the rows with `count` models, with their intercepts, in `out`, by row. */
-void hw_row_tile_multiply(const hw_row_tile *tile, const double *models, size_t count, double *out);
+/* Stores the products of the rows with the coefficients of `count` models, and adds the intercepts, in `out`, by row. */
+void hw_row_tile_multiply(const hw_row_tile *tile, const double *models, const double *intercepts, size_t count,
+                          double *out);
 /* Adds X^T R to `sums`, and the column sums of R, which has `count` numbers per row, to the row of intercepts. */
 void hw_row_tile_accumulate(const hw_row_tile *tile, const double *R, size_t count, double *sums);
 

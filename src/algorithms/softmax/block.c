@@ -8,7 +8,7 @@
 uint64_t hw_softmax_block_bytes(const hw_softmax *softmax, uint64_t rows)
 {
     uint64_t k = softmax->classes;
-    return rows * (8 * k + 4) + (uint64_t)softmax->width * 8 * 10 + softmax->X->cols * 16 + 16 * HW_ROW_TILE * k;
+    return rows * (8 * k + 4) + (uint64_t)softmax->width * 8 * 10 + softmax->X->cols * 24 + 16 * HW_ROW_TILE * k;
 }
 
 static hawser_status new_memory(hw_softmax_block *b, hawser_error *error)
@@ -21,12 +21,14 @@ static hawser_status new_memory(hw_softmax_block *b, hawser_error *error)
         all = (*models[a] = calloc(m + 2, sizeof(double))) != NULL && all;
     b->scale = calloc(d + 1, sizeof *b->scale);
     b->squares = calloc(d + 1, sizeof *b->squares);
+    b->means = calloc(d + 1, sizeof *b->means);
+    b->intercepts = calloc(k, sizeof *b->intercepts);
     b->classes = calloc(n + 1, sizeof *b->classes);
     b->probabilities = malloc((n * k + 1) * sizeof *b->probabilities);
     b->tile = calloc(HW_ROW_TILE * k, sizeof *b->tile);
     b->rank = calloc(k, sizeof *b->rank);
-    if (!all || b->scale == NULL || b->squares == NULL || b->classes == NULL || b->probabilities == NULL ||
-        b->tile == NULL || b->rank == NULL)
+    if (!all || b->scale == NULL || b->squares == NULL || b->means == NULL || b->intercepts == NULL || b->classes == NULL ||
+        b->probabilities == NULL || b->tile == NULL || b->rank == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu rows and %zu classes of %zu columns", n, k, d);
     return HAWSER_OK;
 }
@@ -70,7 +72,7 @@ void hw_softmax_block_release(void *scratch)
     hw_softmax_block *b = scratch;
     void *all[] = {b->W,        b->gradient,      b->sums,        b->slopes,  b->step,  b->trial,
                    b->residual, b->direction,     b->conditioned, b->reduced, b->scale, b->squares,
-                   b->classes,  b->probabilities, b->tile,        b->rank};
+                   b->classes,  b->probabilities, b->tile,        b->rank,    b->means, b->intercepts};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         free(all[k]);
 }
@@ -89,4 +91,5 @@ void hw_softmax_block_visit(hawser_record *record, hawser_context *context)
     hawser_record_bytes(record, b->sums, m * sizeof *b->sums);
     hawser_record_bytes(record, b->scale, d * sizeof *b->scale);
     hawser_record_bytes(record, b->squares, d * sizeof *b->squares);
+    hawser_record_bytes(record, b->means, d * sizeof *b->means);
 }

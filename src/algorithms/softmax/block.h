@@ -21,7 +21,8 @@ typedef struct hw_softmax_memory {
     double lambda_max; /* of all rows; 0 where the derivatives are but rounding */
 } hw_softmax_memory;
 
-/* All arrays of `width` numbers have the shape of a model. */
+/* All arrays of `width` numbers have the shape of a model. With intercepts, these are models of centred columns: X stays as it is, but products take the
+ * means from it. Otherwise the intercepts and the coefficients of columns far from zero could only change together, in very small steps. */
 typedef struct hw_softmax_block {
     const hw_softmax *softmax; /* NULL: nothing is made yet */
     hawser_matrix X;
@@ -32,13 +33,15 @@ typedef struct hw_softmax_block {
     double *
         sums; /* sum over the rows of each class of weight times row, divided by the total; the last row has the shares of the classes */
     double *scale;   /* by column: the factor of the penalty, 1 unless columns are standardized */
-    double *squares; /* by column: weighted mean of the squares */
+    double *squares; /* by column: weighted mean of the squares, not centred */
+    double *means;   /* by column: weighted means; zeros without an intercept */
     /* Caches. */
     bool fresh;            /* the probabilities are those of W */
     uint32_t *classes;     /* of the rows; UINT32_MAX: the example weight is 0 */
     double *probabilities; /* rows x classes */
     double *tile, *rank;   /* HW_ROW_TILE x classes each */
     double *reduced;       /* width + 2 */
+    double *intercepts;    /* hw_softmax_uncentre */
     double *slopes, *step, *trial, *residual, *direction, *conditioned;
 } hw_softmax_block;
 
@@ -80,6 +83,12 @@ static inline double hw_softmax_l1(const hw_softmax_block *block, size_t column)
 static inline double hw_softmax_l2(const hw_softmax_block *block, size_t column)
 {
     return block->memory.lambda * (1.0 - block->softmax->share) * block->scale[column] * block->scale[column];
+}
+/* Returns the weighted mean square of a column, centred if there are intercepts. */
+static inline double hw_softmax_variance(const hw_softmax_block *block, size_t column)
+{
+    double square = block->squares[column], variance = square - block->means[column] * block->means[column];
+    return variance > 1e-13 * square ? variance : 1e-13 * square; /* of a constant column: rounding */
 }
 
 #endif

@@ -6,6 +6,7 @@
 #include "algorithms/softmax/newton.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "algorithms/softmax/pass.h"
@@ -46,23 +47,23 @@ hawser_status hw_softmax_evaluate(hawser_context *context, hw_softmax_block *b, 
     return HAWSER_OK;
 }
 
-/* Computes the objective's derivatives, of least size where it has a kink. Those of coefficients that are not free are 0. Returns their norm. */
-static double find_slopes(hw_softmax_block *b)
+/* Computes the objective's derivatives at a model with this gradient of the loss, of least size where it has a kink. Those of coefficients that are not
+ * free are 0. */
+static void find_slopes(const hw_softmax_block *b, const double *model, const double *gradient, double *slopes)
 {
     size_t k = b->softmax->classes, d = b->X.cols;
     for (size_t j = 0; j < d; j++) {
         double l1 = hw_softmax_l1(b, j), l2 = hw_softmax_l2(b, j);
         for (size_t e = j * k; e < (j + 1) * k; e++) {
-            double g = b->gradient[e] + l2 * b->W[e];
-            if (b->W[e] != 0.0 || l1 == 0.0)
-                b->slopes[e] = g + l1 * sign_of(b->W[e]);
+            double g = gradient[e] + l2 * model[e];
+            if (model[e] != 0.0 || l1 == 0.0)
+                slopes[e] = g + l1 * sign_of(model[e]);
             else
-                b->slopes[e] = g > l1 ? g - l1 : g < -l1 ? g + l1 : 0.0;
+                slopes[e] = g > l1 ? g - l1 : g < -l1 ? g + l1 : 0.0;
         }
     }
     for (size_t e = d * k; e < (d + 1) * k; e++)
-        b->slopes[e] = b->softmax->intercept ? b->gradient[e] : 0.0;
-    return sqrt(hawser_dot(b->softmax->width, b->slopes, b->slopes, NULL));
+        slopes[e] = b->softmax->intercept ? gradient[e] : 0.0;
 }
 
 static bool is_free(const hw_softmax_block *b, size_t e)
@@ -84,7 +85,7 @@ static hawser_status find_conditions(hawser_context *context, hw_softmax_block *
     HAWSER_TRY(hawser_allreduce(context, b->rank, k, HAWSER_SUM));
     for (size_t j = 0; j <= d; j++)
         for (size_t c = 0; c < k; c++) {
-            double bend = (j < d ? b->squares[j] : 1.0) * b->rank[c] + (j < d ? hw_softmax_l2(b, j) : 0.0);
+            double bend = (j < d ? hw_softmax_variance(b, j) : 1.0) * b->rank[c] + (j < d ? hw_softmax_l2(b, j) : 0.0);
             b->conditioned[j * k + c] = bend > 1e-300 ? 1.0 / bend : 0.0;
         }
     return HAWSER_OK;
@@ -159,6 +160,43 @@ static double make_trial(hw_softmax_block *b, double length, size_t *cut)
     return along;
 }
 
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Returns the t with the least l1 sum |w - t| + l2 / 2 sum (w - t)^2; of several, the one nearest to 0. `w` is sorted. */
+static double best_shift(const double *w, size_t k, double l1, double l2)
+{
+    double sum = 0.0;
+    if (l2 <= 0.0) /* from the lower to the upper median */
+        return fmin(fmax(0.0, w[(k - 1) / 2]), w[k / 2]);
+    for (size_t c = 0; c < k; c++)
+        sum += w[c];
+    for (size_t c = 0; c < k; c++) { /* slopes just below and just above w[c] */
+        double smooth = l2 * ((double)k * w[c] - sum), below = 2.0 * (double)c - (double)k;
+        if (l1 * below + smooth > 0.0)
+            return (sum - l1 / l2 * below) / (double)k;
+        if (l1 * (below + 2.0) + smooth >= 0.0)
+            return w[c];
+    }
+    return w[k - 1];
+}
+
+void hw_softmax_shift(hw_softmax_block *b, double *model)
+{
+    size_t k = b->softmax->classes;
+    for (size_t j = 0; b->softmax->share > 0.0 && j < b->X.cols; j++) {
+        double *own = model + j * k;
+        memcpy(b->rank, own, k * sizeof *own);
+        qsort(b->rank, k, sizeof *b->rank, ascending);
+        double shift = best_shift(b->rank, k, hw_softmax_l1(b, j), hw_softmax_l2(b, j));
+        for (size_t c = 0; c < k; c++)
+            own[c] -= shift;
+    }
+}
+
 static void accept(hw_softmax_block *b, const hw_softmax_memory *memory)
 {
     size_t m = b->softmax->width;
@@ -178,6 +216,21 @@ static void choose_conjugate(hw_softmax_block *b, bool leaves)
     *most = *most < CONJUGATE_LEAST ? CONJUGATE_LEAST : *most > CONJUGATE_MOST ? CONJUGATE_MOST : *most;
 }
 
+/* Returns whether the trial is an improvement that rounding hides: the objective is the same but for its last digits, and the derivatives are at most
+ * half as large. The gradient of the trial is in block->reduced. */
+static bool is_steadier(hw_softmax_block *b, double objective)
+{
+    double before = 0.0, after = 0.0;
+    if (!(fabs(objective - b->memory.objective) <= 1e-14 * fabs(objective)))
+        return false;
+    find_slopes(b, b->trial, b->reduced, b->residual);
+    for (size_t e = 0; e < b->softmax->width; e++) {
+        before += b->slopes[e] * b->slopes[e] * b->conditioned[e];
+        after += b->residual[e] * b->residual[e] * b->conditioned[e];
+    }
+    return after <= 0.25 * before;
+}
+
 static hawser_status search(hawser_context *context, hw_softmax_block *b, bool *moved)
 {
     double length = 1.0;
@@ -189,9 +242,10 @@ static hawser_status search(hawser_context *context, hw_softmax_block *b, bool *
         if (!(along < 0.0))
             continue;
         b->fresh = false;
+        hw_softmax_shift(b, b->trial);
         HAWSER_TRY(hw_softmax_evaluate(context, b, b->trial, &memory));
         b->memory.products = memory.products;
-        if (memory.objective <= b->memory.objective + 1e-4 * along) {
+        if (memory.objective <= b->memory.objective + 1e-4 * along || is_steadier(b, memory.objective)) {
             accept(b, &memory);
             choose_conjugate(b, cut > 0 || k > 0);
             *moved = true;
@@ -203,7 +257,8 @@ static hawser_status search(hawser_context *context, hw_softmax_block *b, bool *
 
 hawser_status hw_softmax_newton(hawser_context *context, hw_softmax_block *b, bool *moved)
 {
-    double slope = find_slopes(b);
+    find_slopes(b, b->W, b->gradient, b->slopes);
+    double slope = sqrt(hawser_dot(b->softmax->width, b->slopes, b->slopes, NULL));
     *moved = false;
     if (!b->fresh)
         hw_softmax_refresh(b);

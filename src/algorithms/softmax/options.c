@@ -92,6 +92,8 @@ const hawser_topic hw_softmax_topics[] = {
      "  --path, --cv   fit several lambdas, each from the last one's solution. --cv holds out the rows\n"
      "              of a fold and chooses lambda by the loss on them. Folds depend on --seed and the\n"
      "              numbers of the rows, not on workers and nodes; they are those of 'train logistic'.\n"
+     "  precision   as the reason of the end: rounding hides what is left. The gap is printed. Columns\n"
+     "              of similar size, a larger lambda or a larger --tol avoid it.\n"
      "  --class-weight   balanced counts the rows that are not held out. Held-out rows, --validation\n"
      "              and measures have example weights alone.\n"
      "  evaluate    what 'hawser help measures' lists, with the weights of the data; objective, with\n"

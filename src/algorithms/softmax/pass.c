@@ -6,6 +6,23 @@
 #include "algorithms/newton/exponential.h"
 #include "algorithms/newton/row_squares.h"
 
+void hw_softmax_uncentre(hw_softmax_block *b, const double *model)
+{
+    size_t k = b->softmax->classes, d = b->X.cols;
+    memcpy(b->intercepts, model + d * k, k * sizeof *b->intercepts);
+    for (size_t j = 0; j < d; j++)
+        for (size_t c = 0; c < k && b->means[j] != 0.0; c++)
+            b->intercepts[c] -= b->means[j] * model[j * k + c];
+}
+
+void hw_softmax_centre(const hw_softmax_block *b, double *sums)
+{
+    size_t k = b->softmax->classes, d = b->X.cols;
+    for (size_t j = 0; j < d; j++)
+        for (size_t c = 0; c < k && b->means[j] != 0.0; c++)
+            sums[j * k + c] -= b->means[j] * sums[d * k + c];
+}
+
 /* Replaces the linear predictors z of a row by probabilities. Returns log(sum exp(z)), and stores its difference to the mean of z under these
  * probabilities, which is their entropy. */
 static double to_probabilities(size_t k, double *z, double *p, double *entropy)
@@ -31,8 +48,9 @@ void hw_softmax_look(hw_softmax_block *b, const double *model)
     size_t k = b->softmax->classes;
     double loss = 0.0, entropies = 0.0, entropy;
     memset(b->reduced, 0, (b->softmax->width + 2) * sizeof *b->reduced);
+    hw_softmax_uncentre(b, model);
     for (hw_row_tile t = {0}; hw_row_next_tile(&b->X, &t);) {
-        hw_row_tile_multiply(&t, model, k, b->tile);
+        hw_row_tile_multiply(&t, model, b->intercepts, k, b->tile);
         for (size_t i = 0; i < t.count; i++) {
             double *z = b->tile + i * k, *p = b->probabilities + (t.begin + i) * k;
             uint32_t own = hw_softmax_own(b, t.begin + i);
@@ -48,6 +66,7 @@ void hw_softmax_look(hw_softmax_block *b, const double *model)
         }
         hw_row_tile_accumulate(&t, b->tile, k, b->reduced);
     }
+    hw_softmax_centre(b, b->reduced);
     b->reduced[b->softmax->width] = loss;
     b->reduced[b->softmax->width + 1] = entropies;
 }
@@ -56,8 +75,9 @@ void hw_softmax_refresh(hw_softmax_block *b)
 {
     size_t k = b->softmax->classes;
     double ignored;
+    hw_softmax_uncentre(b, b->W);
     for (hw_row_tile t = {0}; hw_row_next_tile(&b->X, &t);) {
-        hw_row_tile_multiply(&t, b->W, k, b->tile);
+        hw_row_tile_multiply(&t, b->W, b->intercepts, k, b->tile);
         for (size_t i = 0; i < t.count; i++)
             (void)to_probabilities(k, b->tile + i * k, b->probabilities + (t.begin + i) * k, &ignored);
     }
@@ -68,8 +88,9 @@ void hw_softmax_bend(hw_softmax_block *b, const double *direction)
 {
     size_t k = b->softmax->classes;
     memset(b->reduced, 0, b->softmax->width * sizeof *b->reduced);
+    hw_softmax_uncentre(b, direction);
     for (hw_row_tile t = {0}; hw_row_next_tile(&b->X, &t);) {
-        hw_row_tile_multiply(&t, direction, k, b->tile);
+        hw_row_tile_multiply(&t, direction, b->intercepts, k, b->tile);
         for (size_t i = 0; i < t.count; i++) {
             double *u = b->tile + i * k, mean = 0.0;
             const double *p = b->probabilities + (t.begin + i) * k;
@@ -81,6 +102,7 @@ void hw_softmax_bend(hw_softmax_block *b, const double *direction)
         }
         hw_row_tile_accumulate(&t, b->tile, k, b->reduced);
     }
+    hw_softmax_centre(b, b->reduced);
 }
 
 void hw_softmax_class_sums(hw_softmax_block *b)
@@ -119,8 +141,9 @@ void hw_softmax_held_out(hw_softmax_block *b, double sums[2])
     bool wrong = strcmp(b->softmax->path.choice.metric, "accuracy") == 0;
     double ignored;
     sums[0] = sums[1] = 0.0;
+    hw_softmax_uncentre(b, b->W);
     for (hw_row_tile t = {0}; hw_row_next_tile(&b->X, &t);) {
-        hw_row_tile_multiply(&t, b->W, k, b->tile);
+        hw_row_tile_multiply(&t, b->W, b->intercepts, k, b->tile);
         for (size_t i = 0; i < t.count; i++) {
             size_t row = t.begin + i;
             const double *z = b->tile + i * k;

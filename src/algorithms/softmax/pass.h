@@ -4,6 +4,10 @@
 
 #include "algorithms/softmax/block.h"
 
+/* Stores a model's intercepts for the rows as they are in block->intercepts. */
+void hw_softmax_uncentre(hw_softmax_block *block, const double *model);
+/* Makes sums over the rows, with those of the intercepts in the last row, sums over centred rows. */
+void hw_softmax_centre(const hw_softmax_block *block, double *sums);
 /* Computes the probabilities of a model, the gradient of the mean loss, and behind it the loss and the entropy. */
 void hw_softmax_look(hw_softmax_block *block, const double *model);
 /* Computes the probabilities of block->W again, after the block was dropped. */

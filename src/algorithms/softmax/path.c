@@ -40,13 +40,15 @@ static double lambda_of(const hw_softmax_block *b, uint64_t member)
 
 /* ---- the numbers of a model ---- */
 
-double hw_softmax_level(const hw_softmax_block *b)
+void hw_softmax_intercepts(hw_softmax_block *b)
 {
     size_t k = b->softmax->classes;
     double mean = 0.0;
+    hw_softmax_uncentre(b, b->W);
     for (size_t c = 0; c < k; c++)
-        mean += b->W[b->X.cols * k + c] / (double)k;
-    return mean;
+        mean += b->intercepts[c] / (double)k;
+    for (size_t c = 0; c < k; c++)
+        b->intercepts[c] -= mean;
 }
 
 double hw_softmax_gap(const hw_softmax_block *b)
@@ -72,6 +74,15 @@ static hawser_status begin_member(hawser_context *context, hw_softmax_block *b, 
     return HAWSER_OK;
 }
 
+static void start_from(hw_softmax_block *b, const double *given)
+{
+    size_t k = b->softmax->classes, d = b->X.cols;
+    memcpy(b->W, given, b->softmax->width * sizeof *b->W);
+    for (size_t e = 0; e < d * k; e++)
+        b->W[d * k + e % k] += b->means[e / k] * given[e];
+    hw_softmax_shift(b, b->W);
+}
+
 hawser_status hw_softmax_begin_fold(hawser_context *context, hw_softmax_block *b)
 {
     HAWSER_TRY(hw_softmax_measure(context, b));
@@ -80,7 +91,7 @@ hawser_status hw_softmax_begin_fold(hawser_context *context, hw_softmax_block *b
     if (b->memory.turn.fold == 0)
         b->memory.lambda_max = largest / fmax(b->softmax->share, 1e-3);
     if (b->memory.turn.fold == 0 && b->softmax->given != NULL)
-        memcpy(b->W, b->softmax->given, b->softmax->width * sizeof *b->W);
+        start_from(b, b->softmax->given);
     return begin_member(context, b, true);
 }
 
@@ -104,10 +115,10 @@ hawser_status hw_softmax_end_member(hawser_context *context, hw_softmax_block *b
                                     [HW_ROW_GAP] = hw_softmax_gap(b),
                                     [HW_ROW_PENALTY] = b->memory.objective - b->memory.loss};
     HAWSER_TRY(measure_held_out(context, b, fields));
-    double level = hw_softmax_level(b);
-    memcpy(b->trial, b->W, b->softmax->width * sizeof *b->W);
-    for (size_t e = b->X.cols * b->softmax->classes; e < b->softmax->width; e++)
-        b->trial[e] -= level;
+    size_t k = b->softmax->classes, coefficients = b->X.cols * k;
+    hw_softmax_intercepts(b);
+    memcpy(b->trial, b->W, coefficients * sizeof *b->W);
+    memcpy(b->trial + coefficients, b->intercepts, k * sizeof *b->trial);
     *ended = hw_row_finish(context, &b->softmax->path, &b->memory.turn, b->trial, fields, *ended);
     return HAWSER_OK;
 }

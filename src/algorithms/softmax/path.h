@@ -10,8 +10,8 @@ hawser_status hw_softmax_begin_fold(hawser_context *context, hw_softmax_block *b
 hawser_status hw_softmax_next_member(hawser_context *context, hw_softmax_block *block) HAWSER_MUST_USE;
 /* Finishes a model: writes the block's shares of it. *ended becomes GOES_ON if another model follows, else the end that weighs most. */
 hawser_status hw_softmax_end_member(hawser_context *context, hw_softmax_block *block, hw_row_end *ended) HAWSER_MUST_USE;
-/* Returns the part of W that the penalty and the data leave open: the mean of the intercepts. */
-double hw_softmax_level(const hw_softmax_block *block);
+/* Stores the intercepts of the result of W in block->intercepts: for the rows as they are, with the sum 0, which penalty and data leave open. */
+void hw_softmax_intercepts(hw_softmax_block *block);
 /* Returns the gap relative to the objective without coefficients. */
 double hw_softmax_gap(const hw_softmax_block *block);
 

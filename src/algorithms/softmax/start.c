@@ -6,7 +6,7 @@
 #include "algorithms/newton/exponential.h"
 #include "algorithms/softmax/pass.h"
 
-/* Finds the factors of the penalty: standard deviations, or ones. */
+/* Finds the means of the columns and the factors of the penalty: standard deviations, or ones. */
 static void find_scale(hw_softmax_block *b)
 {
     size_t k = b->softmax->classes;
@@ -16,7 +16,9 @@ static void find_scale(hw_softmax_block *b)
             mean += b->sums[j * k + c];
         double variance = b->squares[j] - mean * mean;
         b->scale[j] = b->softmax->standardize && variance > 1e-12 * b->squares[j] ? sqrt(variance) : 1.0;
+        b->means[j] = b->softmax->intercept ? mean : 0.0;
     }
+    hw_softmax_centre(b, b->sums);
 }
 
 hawser_status hw_softmax_measure(hawser_context *context, hw_softmax_block *b)

@@ -12,9 +12,10 @@
 static void write_share(hawser_context *context, hw_softmax_block *b)
 {
     size_t first = 0, count = hawser_part(context, "model", &first), last = b->X.cols * b->softmax->classes;
-    double *share = hawser_local(context, "model"), level = hw_softmax_level(b);
-    for (size_t e = 0; b->memory.turn.fold == 0 && e < count; e++)
-        share[e] = b->W[first + e] - (first + e >= last ? level : 0.0);
+    double *share = hawser_local(context, "model");
+    hw_softmax_intercepts(b);
+    for (size_t e = first; b->memory.turn.fold == 0 && e < first + count; e++)
+        share[e - first] = e < last ? b->W[e] : b->intercepts[e - last];
 }
 
 static hawser_status report(hawser_context *context, const hw_softmax_block *b, hw_row_end ended)

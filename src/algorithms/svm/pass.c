@@ -17,9 +17,10 @@ static void pack(hw_svm_block *b, const double *models, const size_t *list, size
 static void multiply_all(hw_svm_block *b, const double *models, const size_t *list, size_t count, double *out)
 {
     size_t k = b->svm->problems;
+    const double *intercepts = b->primal.packed + b->X.cols * count;
     pack(b, models, list, count);
     for (hw_row_tile t = {0}; hw_row_next_tile(&b->X, &t);) {
-        hw_row_tile_multiply(&t, b->primal.packed, count, b->primal.tile);
+        hw_row_tile_multiply(&t, b->primal.packed, intercepts, count, b->primal.tile);
         for (size_t i = 0; i < t.count; i++)
             for (size_t s = 0; s < count; s++)
                 out[(t.begin + i) * k + list[s]] = b->primal.tile[i * count + s];
@@ -136,7 +137,7 @@ void hw_svm_bend(hw_svm_block *b, const size_t *list, size_t count)
         return;
     }
     for (hw_row_tile t = {0}; hw_row_next_tile(&b->X, &t);) {
-        hw_row_tile_multiply(&t, b->primal.packed, count, b->primal.tile);
+        hw_row_tile_multiply(&t, q->packed, q->packed + b->X.cols * count, count, q->tile);
         for (size_t i = 0; i < t.count; i++)
             for (size_t s = 0; s < count; s++)
                 q->tile[i * count + s] *= q->bends[(t.begin + i) * k + list[s]];
