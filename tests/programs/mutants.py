@@ -92,6 +92,9 @@ MUTANTS = [
     ("prefetches go on when the view changes", REDO, "HAWSER_TRY(hw_stored_go_back(worker));", ""),
     ("a stage that has sent a part is done over", REDO, "worker->redo->forbidden = true; }", "worker->redo->forbidden = false; }"),
     ("what a stop test remembers stays when it is done over", "src/runtime/drive/until.c", "memcpy(state->memory, state->copy, state->until->remembers);", ""),
+    # Results of stored states.
+    ("numbers of a stored result come to another place", "src/runtime/job/stored_results.c", ".offset = (first + done - base) * values->size", ".offset = done * values->size"),
+    ("the share of a stored result is that of the block before it", "src/runtime/drive/keep.c", ".first = share->begin, .last = share->end - 1,", ".first = share->begin > 0 ? share->begin - 1 : 0, .last = share->begin > 0 ? share->end - 2 : share->end - 1,"),
     # Late policies.
     ("a unit's own sync is ignored", PHASE, "if (!worker->own_syncs)", "if (worker->own_syncs || !worker->own_syncs)"),
     ("a unit's own sync counts in the first stage alone", STAGES, "if (steps[i].stage == stage &&", "if (stage == 0 && steps[i].stage == stage &&"),
