@@ -38,8 +38,8 @@ typedef struct drawn_state {
     kind kind;
     size_t count, width; /* width: numbers per column or row of the data; 0: it is not along data */
     size_t line;         /* numbers per line, and per column of a replicated state */
-    hawser_split by;     /* a partitioned state: what its lines are */
-    bool matrix;         /* a partitioned state is made as a matrix */
+    hawser_split by;     /* a partitioned or stored state: what its lines are */
+    bool matrix;         /* a partitioned or stored state is made as a matrix */
     bool begins;         /* it has first values */
     bool most;           /* a stored state that blocks change: by "max", else by "add" */
     uint32_t parts;      /* a local state of blocks: those for which it has first values; 0: all begin with the same */
@@ -208,13 +208,13 @@ static void draw_shape(drawn *d, uint32_t number)
     s->line = s->kind <= PARTITIONED || (s->width == 0 && s->kind != LOCAL) ? 1
               : s->width > 0                                                ? s->width
                                                                             : s->count / d->blocks;
-    if (s->kind == PARTITIONED && other) {
+    if ((s->kind == PARTITIONED || (s->kind >= STORED && s->width == 0)) && other) {
         s->line = 1 + below(&random, 3);
         s->count *= s->line;
     }
     if (s->kind <= DERIVED && other && s->count % 2 == 0)
         s->line = s->count / 2;
-    s->matrix = (s->kind == PARTITIONED || s->kind == ALONG) && other;
+    s->matrix = s->kind >= PARTITIONED && s->kind != LOCAL && other;
     s->by = one_in(&random, 2) ? HAWSER_BY_ROW : HAWSER_BY_COLUMN;
     s->begins = s->kind != DERIVED && one_in(&random, 3);
     if (s->kind == STORED && d->real && one_in(&random, 4)) /* a maximum is never rounded */

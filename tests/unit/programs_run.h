@@ -743,6 +743,18 @@ static hawser_state *add_partitioned(const drawn_state *state, const char *name,
                                      state->by, along, first);
 }
 
+static hawser_state *add_stored(const drawn_state *state, const char *name, hawser_program *program, hawser_state *along,
+                                const void *first)
+{
+    size_t lines = state->count / state->line;
+    bool by_row = state->by == HAWSER_BY_ROW;
+    const char *function = state->kind == STORED ? NULL : state->most ? "max" : "add";
+    if (!state->matrix)
+        return hawser_stored_state_of(program, name, state->type, state->count, along, first, function, NULL);
+    return hawser_stored_matrix(program, name, state->type, by_row ? lines : state->line, by_row ? state->line : lines,
+                                state->by, along, first, function, NULL);
+}
+
 static hawser_state *add_state(drawn_scene *scene, uint32_t s, hawser_program *program, hawser_state *data)
 {
     const drawn *d = scene->d;
@@ -758,9 +770,8 @@ static hawser_state *add_state(drawn_scene *scene, uint32_t s, hawser_program *p
         if (state->width == 0)
             return hawser_block_state(program, name, type, state->line, first, state->parts);
         return hawser_local_state_of(program, name, type, data, state->width, first);
-    case STORED: return hawser_stored_state_of(program, name, type, state->count, along, first, NULL, NULL);
-    case ADDED:
-        return hawser_stored_state_of(program, name, type, state->count, along, first, state->most ? "max" : "add", NULL);
+    case STORED:
+    case ADDED: return add_stored(state, name, program, along, first);
     case PARTITIONED:
     case ALONG: return add_partitioned(state, name, program, along, first);
     default: made = hawser_replicated_state_of(program, name, type, state->line, state->count / state->line, first, rule);
