@@ -19,63 +19,9 @@
 #include "base/hash.h"
 #include "history_memory.h"
 #include "sanitized.h"
-#include "schedules.h"
+#include "schedules_jobs.h"
 
-enum { BLOCKS_MOST = RUNNERS_MOST - 1 };
-
-typedef enum form { REPLICATED, PARTITIONED, CHUNKS, SUMS, REDUCED, STAGED } form;
-
-typedef struct job_case {
-    form form;
-    uint32_t blocks;
-    uint64_t clocks; /* 0: until a test, */
-    hawser_sync sync;
-    uint64_t stop_at; /* behind this clock, */
-    uint64_t ends;    /* ends the loop, after so many; 0: as it comes */
-    bool strict;      /* the second of two stages waits as under bsp */
-    bool yields;      /* in the middle of each clock */
-    bool interrupts;  /* block 0 asks for the end in clock 1 */
-    bool fails;       /* block 1 does in clock 1 */
-    uint32_t buffers; /* for chunks, of a block in a clock, so that requests wait for each other; 0: for all */
-    uint32_t delays;  /* bounds the walk; 0: all schedules */
-    bool is_long;
-    double ages, leads; /* clocks that something read is old, and ahead, that some schedule has to reach */
-} job_case;
-
-/* What is wrong on purpose. */
-typedef enum meddling {
-    NOTHING,
-    EARLY_CLOCK,
-    EARLY_UPDATE,
-    NO_CREDIT,
-    WIDE_WINDOW,
-    NARROW_WINDOW,
-    EARLY_READ,
-    EARLY_WRITE,
-    LOST_UPDATE,
-    SILENT_UPDATE,
-    LOST_SHARE,
-    SILENT_SHARE,
-    OTHER_SHARE,
-    SHORT_PAUSE
-} meddling;
 static meddling meddled;
-
-/* A run and what its units saw. */
-typedef struct trial {
-    const job_case *c;
-    hawser_job *job;
-    double oldest, ahead; /* clocks that something read lagged behind the reader's, and was ahead of it */
-    uint64_t seen[BLOCKS_MOST];
-    const char *wrong; /* what a unit saw that may not be */
-    hawser_status status;
-    hawser_error error;
-    double result[2 * BLOCKS_MOST + 1];
-    size_t count;
-    uint64_t clocks[BLOCKS_MOST];
-    hw_verdict verdict;
-    uint64_t outcome; /* digest of what blocks have seen, noted down and come to */
-} trial;
 
 /* ------------------------------------------------------------------------------------------------------------- units ---- */
 
@@ -102,10 +48,10 @@ static double ahead_most(const job_case *c)
     return (double)INFINITY;
 }
 
-/* What a unit has read of a block: so many clocks. */
-static void saw(trial *t, uint32_t reader, uint32_t writer, uint64_t clock, double version)
+/* What a unit has read of a block: so many clocks, with a part of one. */
+static void saw_part(trial *t, uint32_t reader, uint32_t writer, double clock, double version)
 {
-    double lag = (double)clock - version;
+    double lag = clock - version;
     t->seen[reader] = mixed(t->seen[reader], (uint64_t)writer << 32 | (uint64_t)version);
     if (reader == writer) {
         if (lag != 0)
@@ -118,6 +64,11 @@ static void saw(trial *t, uint32_t reader, uint32_t writer, uint64_t clock, doub
         t->wrong = "something read is older than the policy allows";
     if (-lag > ahead_most(t->c))
         t->wrong = "something read is newer than the policy allows";
+}
+
+static void saw(trial *t, uint32_t reader, uint32_t writer, uint64_t clock, double version)
+{
+    saw_part(t, reader, writer, (double)clock, version);
 }
 
 static hawser_status misbehave(hawser_context *context)
@@ -193,6 +144,44 @@ static hawser_status count_second(hawser_context *context)
     return HAWSER_OK;
 }
 
+/* Runs twice in each clock, in an inner loop, and counts half a clock each time. */
+static hawser_status count_halves(hawser_context *context)
+{
+    trial *t = hawser_user(context);
+    uint32_t own = hawser_block(context), blocks = hawser_blocks(context);
+    double *w = hawser_cache(context, "w");
+    if (w[own] - floor(w[own]) != (double)hawser_clock(context) / 2)
+        t->wrong = "an iteration of the inner loop is not next";
+    for (uint32_t b = 0; b < blocks; b++) {
+        saw_part(t, own, b, w[own], w[b]);
+        t->wrong = t->c->strict && w[b] < w[own] ? "something read is older than the inner loop allows" : t->wrong;
+    }
+    HAWSER_TRY(misbehave(context));
+    w[blocks] += 0.1 * (own + 1) + w[own] / 3;
+    w[own] += 0.5;
+    return HAWSER_OK;
+}
+
+/* Runs where the branch is true, in even clocks, and reads the whole of the clock's inner loop. */
+static hawser_status count_even(hawser_context *context)
+{
+    trial *t = hawser_user(context);
+    uint32_t own = hawser_block(context);
+    const double *w = hawser_view(context, "w");
+    if (hawser_clock(context) % 2 != 0)
+        t->wrong = "a unit runs where the branch is false";
+    for (uint32_t b = 0; b < hawser_blocks(context); b++)
+        saw(t, own, b, hawser_clock(context) + 1, w[b]);
+    hawser_local(context, "p")[0] += 1;
+    return HAWSER_OK;
+}
+
+static bool is_even(hawser_progress *progress, void *user)
+{
+    (void)user;
+    return hawser_progress_clock(progress) % 2 == 0;
+}
+
 static hawser_status write_own(hawser_context *context)
 {
     trial *t = hawser_user(context);
@@ -252,6 +241,17 @@ static bool stop_behind(hawser_progress *progress, void *user)
     return hawser_progress_clock(progress) == t->c->stop_at;
 }
 
+/* Adds an inner loop and, except under tap, a branch behind it. */
+static hawser_program *nest(hawser_program *program, trial *t, hawser_operator *loop, hawser_state *w, hawser_state *p)
+{
+    hawser_sync sync = t->c->strict ? hawser_bsp() : t->c->sync;
+    hawser_operator *inner = hawser_loop(loop, "inner", (hawser_until){.clocks = 2}, sync);
+    hawser_unit(inner, "unit", count_halves, NULL, HAWSER_UPDATES(w));
+    if (t->c->sync.tightness != HAWSER_TAP)
+        hawser_unit(hawser_branch(loop, "fork", is_even, t), "later", count_even, HAWSER_READS(w), HAWSER_UPDATES(p));
+    return program;
+}
+
 static hawser_program *program_of(trial *t)
 {
     static const struct {
@@ -265,6 +265,7 @@ static hawser_program *program_of(trial *t)
     switch (c->form) {
     case REDUCED:
     case STAGED:
+    case NESTED:
     case REPLICATED: state = hawser_replicated_state(program, "w", c->blocks + 1, 1, NULL, (hawser_rule){0}); break;
     case PARTITIONED: state = hawser_partitioned_state(program, "p", c->blocks, NULL, NULL); break;
     case CHUNKS: state = hawser_stored_state(program, "theta", 2 * (size_t)c->blocks, NULL, NULL, NULL, NULL); break;
@@ -274,7 +275,9 @@ static hawser_program *program_of(trial *t)
     if (c->clocks == 0)
         until = (hawser_until){.test = stop_behind, .user = t};
     hawser_operator *loop = hawser_loop(hawser_root(program), "loop", until, c->sync);
-    hawser_state *later = c->form == STAGED ? hawser_partitioned_state(program, "p", c->blocks, NULL, NULL) : NULL;
+    hawser_state *later = c->form >= STAGED ? hawser_partitioned_state(program, "p", c->blocks, NULL, NULL) : NULL;
+    if (c->form == NESTED)
+        return nest(program, t, loop, state, later);
     hawser_operator *unit = hawser_unit(loop, "unit", of[c->form].unit, HAWSER_READS(later), HAWSER_UPDATES(state));
     hawser_operator *second = NULL;
     if (c->form == STAGED)
@@ -315,7 +318,7 @@ static void judge_history(trial *t, int file)
 
 static void keep_result(trial *t, const hawser_run *run)
 {
-    static const char *const names[] = {"w", "p", "theta", "totals", "w", "w"};
+    static const char *const names[] = {"w", "p", "theta", "totals", "w", "w", "w"};
     const double *values = hawser_result(run, names[t->c->form], &t->count);
     assert_true(t->count <= sizeof t->result / sizeof *t->result);
     memcpy(t->result, values, t->count * sizeof *values);
@@ -437,7 +440,7 @@ static found walk_all(walk *w, const job_case *c)
 
 static void name_case(const job_case *c, char *name, size_t size)
 {
-    static const char *const forms[] = {"replicated", "partitioned", "chunks", "sums", "reduced", "two stages"};
+    static const char *const forms[] = {"replicated", "partitioned", "chunks", "sums", "reduced", "two stages", "nested"};
     static const char *const syncs[] = {"bsp", "ssp:%u", "tap", "delay:%u", "dc:%u"};
     char sync[20];
     (void)snprintf(sync, sizeof sync, syncs[c->sync.tightness], c->sync.staleness);
@@ -598,6 +601,21 @@ static void stages(void **state)
         JOB(STAGED, 2, .stop_at = 4, .interrupts = true, .delays = 1),
         JOB(STAGED, 2, SSP1, .stop_at = 4, .interrupts = true, .delays = 1),
         JOB(STAGED, 2, .clocks = 2, .fails = true, .delays = 1),
+    };
+    HOLD_ALL(cases);
+}
+
+/* An inner loop of two iterations, with an exchange behind each, and a branch, whose choice travels with the credit. */
+static void nested(void **state)
+{
+    (void)state;
+    static const job_case cases[] = {
+        JOB(NESTED, 2, .clocks = 1, SSP1, .delays = 2),
+        JOB(NESTED, 2, .clocks = 2, SSP1, .ages = 1, .leads = 1.5, .delays = 1),
+        JOB(NESTED, 2, .clocks = 2, SSP1, .strict = true, .leads = 0.5, .delays = 1),
+        JOB(NESTED, 2, .clocks = 2, TAP, .ages = 1.5, .leads = 1.5, .delays = 1),
+        JOB(NESTED, 2, SSP1, .stop_at = 0, .ends = 2, .delays = 1),
+        JOB(NESTED, 2, SSP1, .stop_at = 4, .interrupts = true, .delays = 1),
     };
     HOLD_ALL(cases);
 }
@@ -933,6 +951,7 @@ int main(void)
         cmocka_unit_test(stored),
         cmocka_unit_test(reductions),
         cmocka_unit_test(stages),
+        cmocka_unit_test(nested),
         cmocka_unit_test(ends),
         cmocka_unit_test(guards_are_missed),
     };
