@@ -185,7 +185,8 @@ static uint64_t in_loose_updates(const hw_plan *plan, uint64_t doubles, uint64_t
     return updates + updates / 2 + (blocks > here ? one * (links + here) : 0);
 }
 
-/* Returns the numbers in updates of other nodes that a node has at once in a clock under bsp, and in sums that it makes of updates. */
+/* Returns the numbers in updates of other nodes that a node has at once in a clock under bsp, and in sums that it makes of updates. If updates
+ * come packed, each block of the node unpacks them, which takes the numbers of about one more (measured). */
 static uint64_t in_sums(const hw_plan *plan, uint64_t doubles)
 {
     const hw_plan_settings *settings = &plan->settings;
@@ -195,9 +196,9 @@ static uint64_t in_sums(const hw_plan *plan, uint64_t doubles)
     while ((UINT64_C(1) << depth) < nodes)
         depth++;
     switch (settings->adding.kind) {
-    case HW_ADDING_SPREAD: return doubles * (nodes - 1 + (here > 1 ? 2 : 0));
-    case HW_ADDING_TREE: return doubles * (depth + 2);
-    case HW_ADDING_SERVERS: return doubles * ((nodes - 1) / settings->adding.servers + 3);
+    case HW_ADDING_SPREAD: return doubles * (nodes - 1 + (here > 1 ? 3 : 0));
+    case HW_ADDING_TREE: return doubles * (depth + 2 + (here > 1));
+    case HW_ADDING_SERVERS: return doubles * ((nodes - 1) / settings->adding.servers + 3 + (here > 1));
     }
     return 0;
 }

@@ -1,5 +1,6 @@
 /* memory_probe.c - takes memory in states of one kind: memory_probe KIND COUNT [initial] [OUT] [options of the job]. KIND is replicated, partitioned, local,
- * derived, stored, added or `two`: two replicated states, of which one loop uses the first and a later loop the second. COUNT is the numbers of a
+ * derived, stored, added, `packed`: replicated, with updates that packing shortens, or `two`: two replicated states, of which one loop uses the first and a
+ * later loop the second. COUNT is the numbers of a
  * state. `initial`: the states begin at other numbers than 0. Each node writes a line to the file OUT.NODE: the plan's estimate and its peak of resident
  * memory, in bytes, and node 0 a second line: the sum of the numbers of each state. */
 #include <inttypes.h>
@@ -31,6 +32,15 @@ static size_t numbers(const hawser_context *context)
 static hawser_status of_all(hawser_context *context)
 {
     return add_drawn(hawser_cache(context, "a"), numbers(context));
+}
+
+/* Makes updates that packing shortens: small whole numbers. */
+static hawser_status of_packed(hawser_context *context)
+{
+    double *values = hawser_cache(context, "a");
+    for (size_t i = 0; values != NULL && i < numbers(context); i++)
+        values[i] += (double)(i % 7 + 1);
+    return values != NULL ? HAWSER_OK : HAWSER_INTERNAL;
 }
 
 static hawser_status of_second(hawser_context *context)
@@ -82,11 +92,11 @@ static hawser_status make(const char *kind, size_t count, const double *initial,
 {
     const hawser_rule rule = {0};
     bool two = strcmp(kind, "two") == 0, derived = strcmp(kind, "derived") == 0;
-    if (two || derived || strcmp(kind, "replicated") == 0) {
+    if (two || derived || strcmp(kind, "packed") == 0 || strcmp(kind, "replicated") == 0) {
         hawser_state *a = hawser_replicated_state(program, "a", count, 1, initial, rule);
         if (derived)
             hawser_derive(a, of_all);
-        use(program, "first", of_all, a);
+        use(program, "first", strcmp(kind, "packed") == 0 ? of_packed : of_all, a);
         if (two)
             use(program, "second", of_second, hawser_replicated_state(program, "b", count, 1, initial, rule));
     } else if (strcmp(kind, "partitioned") == 0) {

@@ -70,9 +70,10 @@ STATES = [
     ("replicated", 4500000, 2, 1, []),
     ("local", 9000000, 2, 1, []),
     ("two", 4500000, 1, 1, ["initial"]),
+    ("stored", 9000000, 3, 3, []),
 ]
 MORE_STATES = [(kind, 13000000, workers, nodes, first)
-               for kind in ("replicated", "partitioned", "local", "derived", "stored", "added", "two") for first in ([], ["initial"])
+               for kind in ("replicated", "packed", "partitioned", "local", "derived", "stored", "added", "two") for first in ([], ["initial"])
                for workers, nodes in ((1, 1), (2, 1), (4, 1), (3, 3), (6, 3))]
 APART = 1.2
 DRAWN = 4
