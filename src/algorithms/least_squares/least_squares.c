@@ -144,7 +144,7 @@ static void expect(hawser_program *program, const hw_descent *descent)
     uint64_t block = (ROWS * rows + 4 * (columns / blocks + 1)) * sizeof(double) + drawn;
     if (descent->sends_weights)
         block += (columns + descent->batch * blocks) * sizeof(double);
-    block += rows * (blocks / 2) * sizeof(double); /* products of blocks that arrive before their turn */
+    block += rows * (blocks / 4) * sizeof(double); /* products of blocks that arrive before their turn */
     hawser_scratch_expect(program, block, (4 * rows + 5 * columns) * sizeof(double));
 }
 

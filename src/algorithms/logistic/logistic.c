@@ -46,7 +46,7 @@ static void expect(hawser_program *program, const hw_linear *linear)
         needs.columns += 4.0;
         needs.entries = settings->batch > 0 && linear->problem.X->layout != HAWSER_DENSE ? 12.0 : 0.0;
     } else if (settings->stored) {
-        needs.rows += 6.0 + (double)settings->groups * (1.0 + 0.5 * linear->choices.blocks); /* and chunks likewise */
+        needs.rows += 6.0 + (double)settings->groups * (1.0 + 0.25 * linear->choices.blocks); /* and chunks likewise */
         needs.columns += 3.0;
     }
     hw_linear_expect(program, linear, &needs);
