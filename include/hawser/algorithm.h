@@ -210,6 +210,13 @@ typedef struct hawser_algorithm {
     const hawser_option *member_rows;
 } hawser_algorithm;
 
+/** Trains like algorithm->train, with data in any layout. An algorithm that is split by row reads CSR and HAWSER_DENSE_ROWS, and the others read CSC
+ *  and HAWSER_DENSE. Data in such a layout, also borrowed ones (hawser_dataset_borrow), are read where they are. Others, validation data
+ *  too, are turned first (hawser_dataset_turn), which takes one copy of their entries until the call returns. The result has the bits of data that
+ *  were in that layout. Collective; one call per job at a time. */
+HAWSER_API hawser_status hawser_train(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
+                                      hawser_training *training, hawser_error *error) HAWSER_MUST_USE;
+
 /** Returns the index-th ready algorithm, or NULL past the last. The list is src/algorithms/list.c. */
 HAWSER_API const hawser_algorithm *hawser_algorithm_at(size_t index);
 /** Returns the algorithm of that name, or NULL if there is none. */

@@ -151,6 +151,29 @@ HAWSER_API void hawser_dataset_free(hawser_dataset *dataset);
 HAWSER_API hawser_status hawser_dataset_from(const hawser_matrix *matrix, const double *target, hawser_dataset **dataset,
                                              hawser_error *error) HAWSER_MUST_USE;
 
+/** Arrays of the caller, for hawser_dataset_borrow. What is zero is absent. */
+typedef struct hawser_arrays {
+    hawser_matrix matrix; /**< every layout; `stored`, `first` and `mapped` are ignored */
+    /** CSC, CSR: offsets of 32 bits, with matrix.offsets NULL (scipy has them). They alone are copied, and offsets that do not begin at 0 */
+    const uint32_t *offsets32;
+    const double *target, *weights, *offset, *groups; /**< matrix.rows numbers each */
+    const char *const *names;                         /**< one per column of the matrix; copied */
+    const char *target_name;                          /**< copied */
+    void (*release)(void *user); /**< called once, by hawser_dataset_free, when the arrays are needed no more */
+    void *user;
+} hawser_arrays;
+/** Makes a dataset of arrays without a copy of their numbers. The arrays must neither change nor be freed before `release` is called, in which
+ *  thread ever hawser_dataset_free is called. They get the checks that a file gets: HAWSER_BAD_ARGUMENT for a number that is not finite, or for
+ *  indices that do not ascend; HAWSER_BAD_INPUT for a negative weight. After an error `release` is not called. See hawser_train for the layouts that an
+ *  algorithm reads. */
+HAWSER_API hawser_status hawser_dataset_borrow(const hawser_arrays *arrays, hawser_dataset **dataset,
+                                               hawser_error *error) HAWSER_MUST_USE;
+/** Makes a dataset with the entries of another one in the other layout, by rows instead of by columns or the reverse: CSR from CSC, HAWSER_DENSE from
+ *  HAWSER_DENSE_ROWS. Entries are copied once; target, weights, offset, groups and names are those of `dataset`, which must outlive *turned.
+ *  HAWSER_BAD_ARGUMENT if not all entries are on this node. The caller frees *turned. */
+HAWSER_API hawser_status hawser_dataset_turn(const hawser_dataset *dataset, hawser_dataset **turned,
+                                             hawser_error *error) HAWSER_MUST_USE;
+
 HAWSER_API const hawser_matrix *hawser_dataset_matrix(const hawser_dataset *dataset);
 /* Arrays for all rows; NULL also if the rows are held by block (hawser_load.split, `like`): see hawser_dataset_beside. */
 HAWSER_API const double *hawser_dataset_target(const hawser_dataset *dataset);  /**< rows values or NULL */

@@ -220,7 +220,7 @@ static hawser_status train(hw_call *call, hw_training_outcome *outcome, hawser_e
                                    .observer_user = &outcome->monitor};
     double started = hw_seconds();
     outcome->monitor.training = &outcome->training;
-    hawser_status status = call->algorithm->train(call->algorithm, outcome->job, &input, &outcome->training, error);
+    hawser_status status = hawser_train(call->algorithm, outcome->job, &input, &outcome->training, error);
     outcome->seconds_train = hw_seconds() - started;
     if (!hawser_job_leads(outcome->job))
         return status;

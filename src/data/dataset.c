@@ -57,6 +57,31 @@ hawser_status hw_dataset_name_columns(hawser_dataset *dataset, const hawser_sche
     return HAWSER_OK;
 }
 
+hawser_status hw_dataset_copy_names(hawser_dataset *dataset, const char *const *names, const char *target,
+                                    hawser_error *error)
+{
+    size_t count = names != NULL ? dataset->matrix.cols : 0, bytes = target != NULL ? strlen(target) + 1 : 0;
+    char **block;
+    for (size_t j = 0; j < count; j++) {
+        if (names[j] == NULL)
+            return hawser_fail(error, HAWSER_BAD_ARGUMENT, "column %zu has no name, though others have; give a name to each",
+                               j);
+        bytes += strlen(names[j]) + 1;
+    }
+    HAWSER_TRY(hw_new_array((void **)&block, count * sizeof *block + bytes, 1, "column names", error));
+    hw_dataset_own(dataset, block);
+    char *text = (char *)(block + count);
+    for (size_t j = 0; j < count; j++) {
+        const char *name = names[j];
+        move_name(&name, &text);
+        block[j] = text - strlen(names[j]) - 1;
+    }
+    dataset->columns = count > 0 ? (const char *const *)block : NULL;
+    dataset->target_name = target;
+    move_name(&dataset->target_name, &text);
+    return HAWSER_OK;
+}
+
 hawser_status hw_dataset_check_one_target(const hawser_dataset *dataset, const char *path, hawser_error *error)
 {
     return dataset->further_count == 0
@@ -99,6 +124,8 @@ void hawser_dataset_free(hawser_dataset *dataset)
         dataset->free_source(dataset->source);
     if (dataset->mapping != NULL)
         munmap(dataset->mapping, dataset->mapping_bytes);
+    if (dataset->release != NULL)
+        dataset->release(dataset->release_user);
     free(dataset);
 }
 

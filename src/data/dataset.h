@@ -48,6 +48,8 @@ struct hawser_dataset {
     void (*free_source)(struct hw_source *source);
     void *mapping; /* released with munmap(); NULL: none */
     size_t mapping_bytes;
+    void (*release)(void *user); /* of arrays that the caller owns; or NULL */
+    void *release_user;
 };
 
 /* A zeroed dataset with index_base -1. */
@@ -68,6 +70,14 @@ hawser_status hw_dataset_name_columns(hawser_dataset *dataset, const hawser_sche
 /* Fails if there are several targets, which no written file has a place for. */
 hawser_status hw_dataset_check_one_target(const hawser_dataset *dataset, const char *path,
                                           hawser_error *error) HAWSER_MUST_USE;
+
+/* Copies names, one per column (or NULL), and that of the target (or NULL). */
+hawser_status hw_dataset_copy_names(hawser_dataset *dataset, const char *const *names, const char *target,
+                                    hawser_error *error) HAWSER_MUST_USE;
+/* from.c: checks a matrix of the user and what belongs to its rows (NULL: nothing of that name) as a file is checked. */
+hawser_status hw_dataset_check_matrix(const hawser_matrix *A, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_dataset_check_numbers(const void *values, hawser_type type, size_t count, const char *what,
+                                       hawser_error *error) HAWSER_MUST_USE;
 
 /* Column names and the targets' move from one dataset to another. */
 void hw_dataset_take_names(hawser_dataset *to, hawser_dataset *from);

@@ -8,17 +8,6 @@
 #include "data/dataset.h"
 #include "linalg/sound.h"
 
-static hawser_status check_shape(const hawser_matrix *A, hawser_error *error)
-{
-    if (A->rows == 0 || A->cols == 0)
-        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "a dataset needs rows and columns, not %zu x %zu", A->rows, A->cols);
-    if (A->rows > UINT32_MAX || A->cols > UINT32_MAX)
-        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "%zu x %zu: at most 4294967295 rows and columns", A->rows, A->cols);
-    if (hw_matrix_wrong(A) != NULL)
-        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "the matrix %s", hw_matrix_wrong(A));
-    return HAWSER_OK;
-}
-
 static hawser_status check_lines(const hawser_matrix *A, hawser_error *error)
 {
     size_t lines = hw_lines(A), width = hw_line_width(A);
@@ -39,7 +28,23 @@ static hawser_status check_lines(const hawser_matrix *A, hawser_error *error)
     return HAWSER_OK;
 }
 
-static hawser_status check_numbers(const void *values, hawser_type type, size_t count, const char *what, hawser_error *error)
+hawser_status hw_dataset_check_matrix(const hawser_matrix *A, hawser_error *error)
+{
+    if (A->rows == 0 || A->cols == 0)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "a dataset needs rows and columns, not %zu x %zu", A->rows, A->cols);
+    if (A->rows > UINT32_MAX || A->cols > UINT32_MAX)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "%zu x %zu: at most 4294967295 rows and columns", A->rows, A->cols);
+    if (hw_matrix_wrong(A) != NULL)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "the matrix %s", hw_matrix_wrong(A));
+    if (hw_is_dense(A))
+        return A->cols > SIZE_MAX / A->rows
+                   ? hawser_fail(error, HAWSER_BAD_ARGUMENT, "%zu x %zu is more than memory can hold", A->rows, A->cols)
+                   : HAWSER_OK;
+    return check_lines(A, error);
+}
+
+hawser_status hw_dataset_check_numbers(const void *values, hawser_type type, size_t count, const char *what,
+                                       hawser_error *error)
 {
     for (size_t i = 0; i < count; i++)
         if (!isfinite(hw_value_at(values, type, i)))
@@ -63,8 +68,6 @@ static hawser_status copy_bytes(hawser_dataset *dataset, const void **out, const
 static hawser_status copy_dense(hawser_dataset *dataset, const hawser_matrix *A, size_t size, hawser_error *error)
 {
     unsigned char *values = NULL;
-    if (A->cols > SIZE_MAX / A->rows)
-        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "%zu x %zu is more than memory can hold", A->rows, A->cols);
     HAWSER_TRY(hw_new_array((void **)&values, A->rows * A->cols, size, "a copy of the data", error));
     size_t width = hw_line_width(A);
     for (size_t j = 0; j < hw_lines(A); j++)
@@ -78,7 +81,6 @@ static hawser_status copy_dense(hawser_dataset *dataset, const hawser_matrix *A,
 
 static hawser_status copy_sparse(hawser_dataset *dataset, const hawser_matrix *A, size_t size, hawser_error *error)
 {
-    HAWSER_TRY(check_lines(A, error));
     size_t lines = hw_lines(A);
     uint64_t first = A->offsets[0], stored = A->offsets[lines] - first;
     uint64_t *offsets = NULL;
@@ -103,9 +105,9 @@ static hawser_status fill(hawser_dataset *dataset, const hawser_matrix *A, const
         HAWSER_TRY(copy_dense(dataset, A, size, error));
     else
         HAWSER_TRY(copy_sparse(dataset, A, size, error));
-    HAWSER_TRY(check_numbers(dataset->matrix.values, A->type, dataset->matrix.stored, "value", error));
+    HAWSER_TRY(hw_dataset_check_numbers(dataset->matrix.values, A->type, dataset->matrix.stored, "value", error));
     if (target != NULL) {
-        HAWSER_TRY(check_numbers(target, HAWSER_F64, A->rows, "target", error));
+        HAWSER_TRY(hw_dataset_check_numbers(target, HAWSER_F64, A->rows, "target", error));
         const void *copy;
         HAWSER_TRY(copy_bytes(dataset, &copy, target, A->rows, sizeof *target, error));
         dataset->target = copy;
@@ -120,7 +122,7 @@ hawser_status hawser_dataset_from(const hawser_matrix *matrix, const double *tar
     HW_GIVEN(dataset);
     *dataset = NULL;
     HAWSER_TRY(hawser_matrix_whole(matrix, error));
-    HAWSER_TRY(check_shape(matrix, error));
+    HAWSER_TRY(hw_dataset_check_matrix(matrix, error));
     hawser_dataset *made = NULL;
     HAWSER_TRY(hw_dataset_new(&made, error));
     hawser_status status = fill(made, matrix, target, error);

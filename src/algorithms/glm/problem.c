@@ -39,8 +39,9 @@ hawser_status hw_linear_check_layout(const hawser_matrix *X, hawser_error *error
     if (X->layout == HAWSER_CSC || X->layout == HAWSER_DENSE)
         return HAWSER_OK;
     return hawser_fail(error, HAWSER_BAD_ARGUMENT,
-                       "the training data are stored by rows, and linear models read columns: load them with rows_layout 0, "
-                       "or give hawser_dataset_from a matrix by columns");
+                       "the training data are stored by rows, and linear models read columns: call hawser_train, which "
+                       "turns them, load them "
+                       "with rows_layout 0, or give hawser_dataset_from a matrix by columns");
 }
 
 hawser_status hw_linear_check_weights(double total, hawser_error *error)
