@@ -23,8 +23,13 @@ static hawser_status turn(const hawser_algorithm *algorithm, const hawser_datase
 hawser_status hawser_train(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
                            hawser_training *training, hawser_error *error)
 {
-    if (algorithm == NULL || job == NULL || input == NULL || training == NULL)
-        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "hawser_train: algorithm, job, input or training is NULL");
+    if (algorithm == NULL || algorithm->train == NULL || job == NULL || input == NULL || training == NULL)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "hawser_train: algorithm, its train, job, input or training is NULL");
+    if (algorithm->split != HAWSER_BY_ROW && algorithm->split != HAWSER_BY_COLUMN)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "hawser_train: the algorithm is split neither by row nor by column");
+    if (input->options == NULL || input->data == NULL)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "hawser_train: the input has no %s",
+                           input->data == NULL ? "data" : "options");
     hawser_training_input own = *input;
     hawser_dataset *turned[2] = {NULL, NULL};
     memset(training, 0, sizeof *training);

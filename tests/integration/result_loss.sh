@@ -19,7 +19,7 @@ for how in close read; do
     for node in 0 1; do
         begins=hawser
         [[ $how == read && $node == 0 ]] && begins=probe
-        (($(grep -c "^\[$node\] " err) == 1)) || complain "$how: not one line from node $node: $(cat err)"
+        (($(grep -c "^\[$node\] $begins: " err) == 1)) || complain "$how: not one line from node $node: $(cat err)" # a reader closes the job, too
         has err "^\[$node\] $begins: node 2 \(node-2\) was lost"
     done
     has err "^\[1\] .*; the job was waiting until all nodes have read their results of stored states"

@@ -152,6 +152,15 @@ static void check_nothing(fixture *f, expectation expected)
     check_empty(f, expected, true);
 }
 
+/* An algorithm that trains nothing. */
+static hawser_status no_training(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
+                                 hawser_training *training, hawser_error *error)
+{
+    (void)algorithm, (void)job, (void)input, (void)training, (void)error;
+    return HAWSER_OK;
+}
+static const hawser_algorithm probe_algorithm = {.name = "probe", .split = HAWSER_BY_COLUMN, .train = no_training};
+
 #include "misuse_cases.h"
 
 /* ---------------------------------------------------------------------------------------------------- the fixture ---- */
