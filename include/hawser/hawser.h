@@ -174,7 +174,7 @@ HAWSER_API hawser_state *hawser_stored_state_of(hawser_program *program, const c
                                                 const double *parameters);
 
 /** Adds a stored state of rows x cols numbers of a type. Blocks have whole lines of it, as in hawser_partitioned_matrix: rows (HAWSER_BY_ROW) or columns
- *  (HAWSER_BY_COLUMN), whose numbers are contiguous in chunks, in `initial` and in the result. The store itself has no lines, so keys and ranges
+ *  (HAWSER_BY_COLUMN). The numbers of a line are contiguous in chunks, in `initial` and in the result. The store itself has no lines, so keys and ranges
  *  count numbers: number j of line i has the key i * (numbers of a line) + j. All else is as in hawser_stored_state_of. */
 HAWSER_API hawser_state *hawser_stored_matrix(hawser_program *program, const char *name, hawser_type type, size_t rows,
                                               size_t cols, hawser_split split, hawser_state *along, const void *initial,

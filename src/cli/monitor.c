@@ -264,7 +264,7 @@ void hw_monitor_observe(const hawser_progress *progress, void *user)
     const hw_watched *watched = &monitor->watched;
     for (size_t k = 0; k < watched->count; k++)
         sample.value[k] = hawser_progress_metric(progress, watched->row[k]->name);
-    if (sample.clock < monitor->last.clock) /* another run has begun, whose changes are counted anew */
+    if (sample.clock < monitor->last.clock) /* another run has begun, and counts its changes from 0 */
         monitor->changes = 0;
     hw_monitor_find_target(monitor, progress, &sample);
     hw_monitor_print_notes(monitor);

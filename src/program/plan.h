@@ -59,7 +59,7 @@ typedef struct hw_step {
     uint32_t stage;       /* of the clock, from 0 */
     uint32_t turn, turns; /* which of the unit's runs in the clock, from 0, and their number */
     bool inner;           /* it is in an inner loop, */
-    uint64_t iteration;   /* of which this is the own iteration */
+    uint64_t iteration;   /* the own iteration of that loop */
     uint64_t yes, no; /* it runs if these branches of the loop were true, and these false: one bit each (hw_branch_bit) */
 } hw_step;
 

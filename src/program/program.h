@@ -137,7 +137,7 @@ uint64_t hw_state_delay(const hawser_state *state);
 /* Returns true for a loop that is sent to the blocks as a whole: its body has only units, and sequences of them, or it is under ssp or tap. A loop
  * inside such a loop under ssp or tap is a part of its clock. */
 bool hw_operator_shipped(const hawser_operator *operator);
-/* Returns the shipped loop around an operator, whose clocks run it, or NULL. */
+/* Returns the shipped loop whose clocks run an operator, or NULL. */
 const hawser_operator *hw_operator_loop(const hawser_operator *operator);
 /* Branches of a shipped loop are chosen for a whole clock, when the clock gets its credit: returns the bit of a branch in these choices, and how many
  * branches a loop has. */

@@ -286,7 +286,7 @@ hawser_state *hawser_partitioned_state_of(hawser_program *program, const char *n
     return add_shared_out(program, name, HW_PARTITIONED, type, count, along, initial);
 }
 
-/* Adds a state of rows x cols numbers, whose rows or columns are shared out to blocks. */
+/* Adds a state of rows x cols numbers. Blocks have whole rows, or whole columns. */
 static hawser_state *add_matrix(hawser_program *program, const char *name, hw_state_kind kind, hawser_type type, size_t rows,
                                 size_t cols, hawser_split split, hawser_state *along, const void *initial)
 {

@@ -12,8 +12,8 @@ typedef struct hw_classed {
 } hw_classed;
 /* Reads and checks them: a column per class, or with `pairs` a single one for two classes or a regression. */
 hawser_status hw_classed_of(const hawser_model *model, bool pairs, hw_classed *classed, hawser_error *error) HAWSER_MUST_USE;
-/* Sets coefficients and intercepts, of which the sizes are given, from numbers by column, the intercepts last: (columns + 1) x problems. The caller frees
- * *memory. */
+/* Sets coefficients and intercepts from numbers by column, with the intercepts last: (columns + 1) x problems. `classed` has these sizes. The caller
+ * frees *memory. */
 hawser_status hw_classed_from(hw_classed *classed, const double *numbers, double **memory,
                               hawser_error *error) HAWSER_MUST_USE;
 /* Adds such numbers, and the labels, to a model file. */

@@ -63,9 +63,12 @@ size_t hawser_result_size(const hawser_run *run, const char *state)
     return result != NULL ? result->count : 0;
 }
 
-static hawser_status read_range(const hawser_run *run, const char *state, hawser_type type, size_t first, size_t count,
-                                void *values, hawser_error *error)
+/* `call`: the name of the public function. */
+static hawser_status read_range(const char *call, const hawser_run *run, const char *state, hawser_type type, size_t first,
+                                size_t count, void *values, hawser_error *error)
 {
+    if (run == NULL || state == NULL || (values == NULL && count > 0))
+        return hw_not_given(error, call, run == NULL ? "run" : state == NULL ? "state" : "values");
     const hw_result *result = find(run, state);
     size_t size = hw_type_size(type);
     if (result == NULL)
@@ -87,39 +90,23 @@ static hawser_status read_range(const hawser_run *run, const char *state, hawser
 hawser_status hawser_result_range(const hawser_run *run, const char *state, size_t first, size_t count, double *values,
                                   hawser_error *error)
 {
-    HW_GIVEN(run);
-    HW_GIVEN(state);
-    if (count > 0)
-        HW_GIVEN(values);
-    return read_range(run, state, HAWSER_F64, first, count, values, error);
+    return read_range(__func__, run, state, HAWSER_F64, first, count, values, error);
 }
 
 hawser_status hawser_result_range_f32(const hawser_run *run, const char *state, size_t first, size_t count, float *values,
                                       hawser_error *error)
 {
-    HW_GIVEN(run);
-    HW_GIVEN(state);
-    if (count > 0)
-        HW_GIVEN(values);
-    return read_range(run, state, HAWSER_F32, first, count, values, error);
+    return read_range(__func__, run, state, HAWSER_F32, first, count, values, error);
 }
 
 hawser_status hawser_result_range_i64(const hawser_run *run, const char *state, size_t first, size_t count, int64_t *values,
                                       hawser_error *error)
 {
-    HW_GIVEN(run);
-    HW_GIVEN(state);
-    if (count > 0)
-        HW_GIVEN(values);
-    return read_range(run, state, HAWSER_I64, first, count, values, error);
+    return read_range(__func__, run, state, HAWSER_I64, first, count, values, error);
 }
 
 hawser_status hawser_result_range_i32(const hawser_run *run, const char *state, size_t first, size_t count, int32_t *values,
                                       hawser_error *error)
 {
-    HW_GIVEN(run);
-    HW_GIVEN(state);
-    if (count > 0)
-        HW_GIVEN(values);
-    return read_range(run, state, HAWSER_I32, first, count, values, error);
+    return read_range(__func__, run, state, HAWSER_I32, first, count, values, error);
 }
