@@ -136,13 +136,31 @@ static hawser_status check_words(const hw_call *call, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* Reads the arguments. An unknown option that other software has gets what Hawser has for it, instead of a similar word. */
+/* Lists the algorithms whose rows have the option, for a command that takes algorithms; returns whether any has. */
+static bool who_has(const hw_call *call, const char *key, char *text, size_t size)
+{
+    size_t n = 0;
+    text[0] = '\0';
+    for (size_t a = 0; call->algorithm != NULL && hawser_algorithm_at(a) != NULL; a++)
+        for (const hawser_option *row = hawser_algorithm_at(a)->rows; row->key != NULL && n < size; row++)
+            if (strcmp(row->key, key) == 0)
+                n += (size_t)snprintf(text + n, size - n, "%s%s", n > 0 ? ", " : "", hawser_algorithm_at(a)->name);
+    return n > 0;
+}
+
+/* Reads the arguments. An unknown option that other algorithms have gets their names, and one that other software has gets what Hawser has for
+ * it, instead of a similar word. */
 static hawser_status read_arguments(hw_call *call, int *argc, char **argv, hawser_error *error)
 {
     hawser_status status = hawser_options_arguments(call->options, argc, argv, error);
     char typed[64], hint[400];
-    if (status != HAWSER_BAD_OPTION || sscanf(error->text, "unknown option --%63[^;]", typed) != 1 ||
-        !hw_peers_hint(typed, hint, sizeof hint))
+    if (status != HAWSER_BAD_OPTION || sscanf(error->text, "unknown option --%63[^;]", typed) != 1)
+        return status;
+    const char *key = strncmp(typed, "no-", 3) == 0 ? typed + 3 : typed;
+    if (who_has(call, key, hint, sizeof hint))
+        return hawser_fail(error, status, "unknown option --%s: %s has none; of the algorithms, these have it: %s", typed,
+                           call->algorithm->name, hint);
+    if (!hw_peers_hint(typed, hint, sizeof hint))
         return status;
     return hawser_fail(error, status, "unknown option --%s; %s ('hawser help coming-from')", typed, hint);
 }

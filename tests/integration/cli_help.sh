@@ -110,6 +110,10 @@ done
 has out "^  lambda.min.ratio +--lambda-min-ratio$"
 code 2 "$hawser" train lasso small.svm --alpha 1
 says "unknown option --alpha; glmnet's alpha is --l1-ratio; scikit-learn's alpha is --lambda"
+code 2 "$hawser" train svm small.svm --standardize
+says "unknown option --standardize: svm has none; of the algorithms, these have it: .*lasso.*softmax"
+code 2 "$hawser" plan kmeans small.svm --no-intercept
+says "unknown option --no-intercept: kmeans has none; of the algorithms, these have it: .*svm"
 code 2 "$hawser" train logistic small.svm --class_weight=balanced
 says "scikit-learn's class_weight is --class-weight"
 code 2 "$hawser" train lasso small.svm --learning-rate 1
