@@ -383,7 +383,7 @@ def refusals():
     with open("one.csv", "w") as file:
         file.write("y,x\n" + "3,1\n" * 5)
     for words, said in (((*data, "--lambda", "0"), "--lambda"), ((*data, "--lambda", "1", "--C", "1"), "give one"),
-                        (("one.csv", "--target", "y"), "one label"), ((*data, "--sync", "ssp:2", "--workers", "2"), "bsp"),
+                        (("one.csv", "--target", "y"), "weight above 0 have the label"), ((*data, "--sync", "ssp:2", "--workers", "2"), "bsp"),
                         ((*data, "--filter", "absolute", "--workers", "2"), "--filter"),
                         (("d.csv", "--target", "t", "--ignore", "w", "--cv", "3", "--path", "2"), "class is3 are in fold"),
                         ((*data, "--cv", "3", "--lambda", "1"), "--lambda"), ((*data, "--cv-rule", "min"), "there is no --cv"),

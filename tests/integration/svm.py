@@ -399,6 +399,10 @@ def check_refusals():
     with open("one.svm", "w") as file:
         file.write("1 1:2\n1 2:1\n")
     refused("train", "svm", "one.svm", text="all examples with a weight above 0 have the label 1", code=3)
+    with open("word.csv", "w") as file:
+        file.write("t,a\nfox,1\nfox,2\n")
+    for algorithm in ("svm", "softmax"):
+        refused("train", algorithm, "word.csv", text="have the label 'fox'", code=3)
     with open("zero", "w") as file:
         file.write("0\n" * 30)
     refused("train", "svm", "two.svm", "--weights", "zero", text="weights", code=3)

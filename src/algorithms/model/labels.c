@@ -1,6 +1,7 @@
 #include "algorithms/model/labels.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,6 +106,26 @@ static hawser_status take(const hawser_run *run, size_t most, double **labels, s
     return HAWSER_OK;
 }
 
+/* Refuses a target without classes to tell apart. A target of words has the numbers of words as labels. */
+static hawser_status check_two(const hawser_dataset *data, const double *labels, size_t count, hawser_error *error)
+{
+    if (count == 0)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "all example weights are 0: no row counts");
+    if (count > 1)
+        return HAWSER_OK;
+    char label[80];
+    size_t words = 0;
+    const char *const *word = hawser_schema_target(hawser_dataset_schema(data), &words);
+    if (word != NULL && labels[0] < (double)words)
+        (void)snprintf(label, sizeof label, "'%.60s'", word[(size_t)labels[0]]);
+    else
+        (void)snprintf(label, sizeof label, "%g", labels[0]);
+    return hawser_fail(error, HAWSER_BAD_INPUT,
+                       "all examples with a weight above 0 have the label %s: a classifier needs two (--target says where "
+                       "labels are)",
+                       label);
+}
+
 hawser_status hw_labels_find(hawser_job *job, const hawser_dataset *data, size_t most, double **labels, size_t *count,
                              hawser_error *error)
 {
@@ -122,5 +143,5 @@ hawser_status hw_labels_find(hawser_job *job, const hawser_dataset *data, size_t
     if (status == HAWSER_OK)
         status = take(run, most, labels, count, error);
     hawser_run_free(run);
-    return status;
+    return status == HAWSER_OK ? check_two(data, *labels, *count, error) : status;
 }

@@ -5,7 +5,7 @@
 #include "hawser/algorithm.h"
 
 /* Finds the different targets of all rows with a weight above 0, ascending, by a short program over the rows. If there are more than `most`,
- * *count is most + 1. Collective. The caller frees *labels. */
+ * *count is most + 1. HAWSER_BAD_INPUT if there are fewer than two. Collective. The caller frees *labels, after a failure, too. */
 hawser_status hw_labels_find(hawser_job *job, const hawser_dataset *data, size_t most, double **labels, size_t *count,
                              hawser_error *error) HAWSER_MUST_USE;
 

@@ -22,10 +22,6 @@ static hawser_status find_classes(hw_softmax *softmax, hawser_job *job, hawser_e
             "the target has more than %d different values: a classifier has at most as many classes (--target "
             "says where labels are)",
             HW_SOFTMAX_CLASSES);
-    if (softmax->classes < 2)
-        return hawser_fail(error, HAWSER_BAD_INPUT,
-                           "all examples with a weight above 0 have one label: a classifier needs two (--target says where "
-                           "labels are)");
     softmax->width = (softmax->X->cols + 1) * softmax->classes;
     return HAWSER_OK;
 }

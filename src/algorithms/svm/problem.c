@@ -131,14 +131,6 @@ static hawser_status find_classes(hw_svm *svm, hawser_job *job, hawser_error *er
             "the target has more than %d different labels: classifiers have at most as many classes; for numbers "
             "to be predicted give --loss epsilon or --loss squared-epsilon",
             HW_SVM_CLASSES);
-    if (svm->classes == 0)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "all example weights are 0: no row counts");
-    if (svm->classes == 1)
-        return hawser_fail(
-            error, HAWSER_BAD_INPUT,
-            "all examples with a weight above 0 have the label %g: a classifier needs two (--target says where "
-            "labels are)",
-            svm->labels[0]);
     svm->problems = svm->classes == 2 ? 1 : svm->classes;
     return HAWSER_OK;
 }
