@@ -20,6 +20,7 @@
 #include "hawser/batches.h"
 #include "hawser/data.h"
 #include "hawser/matrix.h"
+#include "hawser/messages.h"
 #include "hawser/options.h"
 #include "hawser/record.h"
 #include "hawser/status.h"
@@ -355,8 +356,8 @@ HAWSER_API void hawser_scratch_expect(hawser_program *program, uint64_t block, u
  *  large as the worst case, since entries that never change take no memory. */
 HAWSER_API void hawser_state_expect(hawser_state *state, size_t entries);
 
-/** Views and caches: a call for a state that the unit does not declare (or that is of another kind) returns NULL. The error is printed on standard
- *  error at once, because a unit that uses NULL ends the process; a unit that returns fails with it. */
+/** Views and caches: a call for a state that the unit does not declare (or that is of another kind) returns NULL. The error is reported
+ *  at once (messages.h), because a unit that uses NULL ends the process; a unit that returns fails with it. */
 HAWSER_API const hawser_matrix *hawser_data_view(hawser_context *context, const char *state); /**< this block's part */
 /** Fetches the entries of some columns (indices in the whole matrix) of a data state that this unit reads, from the nodes that have them; they
  *  stay on this node. Required before a unit reads columns of other blocks in a state that is HAWSER_FETCHED, if hawser_job_load read the data;
@@ -519,7 +520,7 @@ HAWSER_API const hawser_option *hawser_job_rows(void);
 
 /* Options that can do nothing: hawser_plan_print and hawser_run_program judge the first program that has a loop. They return HAWSER_BAD_OPTION for an
  * option of the command line that can do nothing in it: --filter where no updates are sent, or --sync where the program has not called
- * hawser_job_sync before. In a configuration file or the environment such an option is noted on standard error. An option that would have an effect
+ * hawser_job_sync before. In a configuration file or the environment such an option is a note (messages.h). An option that would have an effect
  * with more nodes is only noted, so that one command line serves any number of nodes. hawser_job_idle does this for an option of the program. */
 
 /** Opens a job for the user's own program: reads the launcher's environment and HAWSER_ variables, removes the job's flags
@@ -528,17 +529,23 @@ HAWSER_API hawser_status hawser_open(int *argc, char **argv, hawser_job **job, h
 /** Like hawser_open, from an option set that includes hawser_job_rows(); the set must outlive the job. */
 HAWSER_API hawser_status hawser_open_options(const hawser_options *options, hawser_job **job,
                                              hawser_error *error) HAWSER_MUST_USE;
+/** What a job is opened with besides its options. Zero fields are defaults, and later versions have more fields. */
+typedef struct hawser_opening {
+    hawser_messages *messages; /**< where the job and everything made with it report; NULL: standard error */
+} hawser_opening;
+/** Like hawser_open_options, with more than options. `opening` may be NULL. What it points to must outlive the job, its runs and its datasets. */
+HAWSER_API hawser_status hawser_open_with(const hawser_options *options, const hawser_opening *opening, hawser_job **job,
+                                          hawser_error *error) HAWSER_MUST_USE;
 /** Ends the job and frees it. If the job has stored states in runs that other nodes have not freed, blocks until these nodes have freed the runs or
- *  close the job, too, since they may read results here (hawser_result_range). If a node is lost meanwhile, the wait ends with one line on standard
- *  error. */
+ *  close the job, too, since they may read results here (hawser_result_range). If a node is lost meanwhile, the wait ends with a warning (messages.h). */
 HAWSER_API void hawser_close(hawser_job *job);
 HAWSER_API uint32_t hawser_job_workers(const hawser_job *job); /**< B */
 /** Says that the job runs `count` programs with loops; call it before the first of them. An option may then name a state of any of them (--filter
  *  w=absolute, --init w=w.npy), and the last one refuses names that none has had. Without this call the first program with a loop refuses
- *  them. hawser_close prints a line for each name that was not checked, because fewer programs were run or none has a loop. */
+ *  them. hawser_close reports each name that was not checked, because fewer programs were run or none has a loop. */
 HAWSER_API void hawser_job_programs(hawser_job *job, uint32_t count);
 /** Says that option `key` can do nothing in this program, because of `why`. Returns HAWSER_BAD_OPTION, "--KEY does nothing here: WHY", if the command line
- *  sets it to another value than its default. If a file or the environment does, node 0 prints such a line on standard error, once and not with --quiet.
+ *  sets it to another value than its default. If a file or the environment does, node 0 reports such a line (messages.h), once and not with --quiet.
  *  Otherwise, and for a key that the job lacks, nothing happens. */
 HAWSER_API hawser_status hawser_job_idle(hawser_job *job, const char *key, const char *why,
                                          hawser_error *error) HAWSER_MUST_USE;
@@ -625,7 +632,7 @@ HAWSER_API void hawser_run_free(hawser_run *run);
  *  NULL if no state of this name has the type of the call.
  *
  *  The numbers of a stored state stay on the nodes that have its shares. The first call for it fetches all of them to this node, and blocks
- *  meanwhile. It returns NULL, with one line on standard error, if they exceed the memory limit or if a node is lost. A node that does not call takes
+ *  meanwhile. It returns NULL, with a warning (messages.h), if they exceed the memory limit or if a node is lost. A node that does not call takes
  *  no memory for them. Not collective. Any thread. */
 HAWSER_API const double *hawser_result(const hawser_run *run, const char *state, size_t *count);
 HAWSER_API const float *hawser_result_f32(const hawser_run *run, const char *state, size_t *count);

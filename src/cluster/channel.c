@@ -88,14 +88,10 @@ void hw_cluster_wake(hw_cluster *cluster)
 
 static void warn_of_open_job(const hw_cluster *cluster, uint32_t node, double waited)
 {
-    char text[400];
-    if (cluster->warn == NULL)
-        return;
-    snprintf(text, sizeof text,
-             "node %u waits to close the job: node %u (%.100s) may still read results of stored states here, and has not "
-             "closed the job for %.3g s",
-             cluster->self, node, cluster->members[node].member.name, waited);
-    cluster->warn(text);
+    hw_notify(cluster->messages, HAWSER_WARNING, cluster->self,
+              "node %u waits to close the job: node %u (%.100s) may still read results of stored states here, and has not "
+              "closed the job for %.3g s",
+              cluster->self, node, cluster->members[node].member.name, waited);
 }
 
 hawser_status hw_cluster_await(hw_cluster *cluster, bool (*ready)(void *argument), void *argument, uint32_t node,

@@ -21,10 +21,9 @@ typedef struct hw_cluster_options {
     bool trust_fabric;
     double failure_timeout, join_timeout;
     uint64_t rate;
-    uint32_t processors;     /* that this process may use */
-    double alltoall_timeout; /* seconds that an alltoall waits for one node, even if its heartbeats arrive; 0: no limit */
-    /* Called on the manager, on a thread of the net, with one line about a rejected connection. May be NULL. */
-    void (*warn)(const char *text);
+    uint32_t processors;       /* that this process may use */
+    double alltoall_timeout;   /* seconds that an alltoall waits for one node, even if its heartbeats arrive; 0: no limit */
+    hawser_messages *messages; /* for warnings, about rejected connections among others; NULL: they are printed */
 } hw_cluster_options;
 
 typedef struct hw_member {

@@ -48,7 +48,7 @@ struct hw_cluster {
     uint64_t rounds;         /* alltoalls begun */
     double alltoall_timeout; /* timeout of an alltoall; infinity: none */
     double reason_timeout;   /* seconds within which the reason of an ended link arrives */
-    void (*warn)(const char *text);
+    hawser_messages *messages;
     /* The run: */
     uint32_t session;        /* number of the present run, or of the last one */
     hw_transport *begun;     /* the run's */

@@ -192,16 +192,15 @@ static hawser_status admit(void *argument, const hw_net_hello *hello, uint32_t *
 static void refused(void *argument, const char *from, const char *why, uint64_t more)
 {
     hw_cluster *cluster = argument;
-    char text[700], others[80] = "";
+    char others[80] = "";
     pthread_mutex_lock(&cluster->mutex);
     bool leads = cluster->self == 0;
     pthread_mutex_unlock(&cluster->mutex);
-    if (!leads || cluster->warn == NULL)
+    if (!leads)
         return;
     if (more != 0)
         snprintf(others, sizeof others, " (and %" PRIu64 " more since this was last said)", more);
-    snprintf(text, sizeof text, "rejected %.250s: %.300s%s", from, why, others);
-    cluster->warn(text);
+    hw_notify(cluster->messages, HAWSER_WARNING, 0, "rejected %.250s: %.300s%s", from, why, others);
 }
 
 static void up(void *argument, uint32_t node, const hw_net_hello *hello)
@@ -256,14 +255,12 @@ static uint32_t node_that_left(const hw_cluster *cluster, uint32_t node)
  * prints it, or node 1 if node 0 is that one. */
 static void warn_of_delay(const hw_cluster *cluster, uint32_t node, double waited, double most)
 {
-    char text[400];
-    if (cluster->warn == NULL || cluster->self != (node == 0))
+    if (cluster->self != (node == 0))
         return;
-    snprintf(text, sizeof text,
-             "node %u (%.100s) lives, but has kept the others waiting for %.3g s; the job is %.100s; it ends after %.4g s "
-             "(--timeout)",
-             node, cluster->members[node].member.name, waited, cluster->doing, most);
-    cluster->warn(text);
+    hw_notify(cluster->messages, HAWSER_WARNING, cluster->self,
+              "node %u (%.100s) lives, but has kept the others waiting for %.3g s; the job is %.100s; it ends after %.4g s "
+              "(--timeout)",
+              node, cluster->members[node].member.name, waited, cluster->doing, most);
 }
 
 hawser_status hw_cluster_wait(hw_cluster *cluster, bool (*ready)(const hw_cluster *cluster, uint32_t node), uint32_t node,
@@ -588,7 +585,7 @@ hawser_status hw_cluster_join(hw_place *place, const hw_cluster_options *options
     double deadline = hw_seconds() + options->join_timeout;
     HAWSER_TRY(see_to_descriptors(place->nodes, error));
     HAWSER_TRY(new_cluster(place, &cluster, error));
-    cluster->warn = options->warn;
+    cluster->messages = options->messages;
     cluster->alltoall_timeout = options->alltoall_timeout > 0 ? options->alltoall_timeout : INFINITY;
     cluster->reason_timeout = options->failure_timeout + REASON_SECONDS;
     hawser_status status = open_net(cluster, options, error);

@@ -14,6 +14,7 @@
 #ifndef HW_CLUSTER_PLACE_H
 #define HW_CLUSTER_PLACE_H
 
+#include "base/messages.h"
 #include "transport/net/net.h"
 
 typedef struct hw_place hw_place;
@@ -56,14 +57,15 @@ struct hw_place {
     int channel[2]; /* read, write; -1 */
     void *state;    /* of the launcher's file */
     char directory
-        [HW_PLACE_DIRECTORY]; /* for Unix sockets among nodes of one host, mode 0700; "@": abstract; "": none given */
-    bool secluded;            /* no other node is on this host */
-    bool local;               /* all nodes are on one host */
-    bool key_of_file;         /* the key is that of --key-file, not of the launcher */
-    bool by_hand;             /* only the manager may have the job's arguments */
-    uint16_t port;            /* of node 0, if the others know it beforehand; 0: any */
-    const char *listening;    /* addresses on which node 0 listens, while it publishes its address */
-    char manager[160];        /* host of node 0, if the launcher gives it beforehand */
+        [HW_PLACE_DIRECTORY];  /* for Unix sockets among nodes of one host, mode 0700; "@": abstract; "": none given */
+    bool secluded;             /* no other node is on this host */
+    bool local;                /* all nodes are on one host */
+    bool key_of_file;          /* the key is that of --key-file, not of the launcher */
+    bool by_hand;              /* only the manager may have the job's arguments */
+    uint16_t port;             /* of node 0, if the others know it beforehand; 0: any */
+    const char *listening;     /* addresses on which node 0 listens, while it publishes its address */
+    char manager[160];         /* host of node 0, if the launcher gives it beforehand */
+    hawser_messages *messages; /* of the options */
 };
 
 /* The user's options. Zero fields: not given. */
@@ -75,6 +77,8 @@ typedef struct hw_place_options {
     uint32_t listen;  /* be that manager, of this many nodes including this one; 0: no */
     bool alone;       /* ignore the environment */
     uint16_t port_low, port_high;
+    hawser_messages
+        *messages; /* where the manager of nodes that are started by hand reports its address; NULL: it is printed */
 } hw_place_options;
 
 /* Asks all launchers of this build in turn. HAWSER_OK with place->ops == NULL: a single node. If the environment belongs to one of

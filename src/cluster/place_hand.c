@@ -8,11 +8,9 @@
 static hawser_status publish(hw_place *place, const char *address, hawser_error *error)
 {
     (void)error;
-    /* The library prints here, because a person starts the other nodes by this address and the call returns only when they have joined. */
-    fprintf(stderr,
-            "hawser: waiting for %u more at %s (hawser node --join HOST:PORT --key-file FILE)\n"
-            "hawser: listening on %s (--interface chooses)\n",
-            place->nodes - 1, address, place->listening);
+    hw_notify(place->messages, HAWSER_NOTE, 0, "waiting for %u more at %s (hawser node --join HOST:PORT --key-file FILE)",
+              place->nodes - 1, address);
+    hw_notify(place->messages, HAWSER_NOTE, 0, "listening on %s (--interface chooses)", place->listening);
     return HAWSER_OK;
 }
 
@@ -45,6 +43,7 @@ hawser_status hw_place_hand(const hw_place_options *options, hw_place *place, ha
     place->nodes = options->join != NULL ? 0 : options->listen;
     place->by_hand = place->key_of_file = true;
     place->ops = &ops;
+    place->messages = options->messages;
     snprintf(place->manager, sizeof place->manager, "%s", options->join != NULL ? options->join : "");
     snprintf(place->job, sizeof place->job, "by-hand");
     return hw_key_read(options->key_file, place->key, &place->key_length, error);

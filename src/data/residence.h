@@ -25,6 +25,12 @@ hawser_status hw_residence_new(const hawser_matrix *whole, hw_owners *owners, ui
 hawser_status hw_residence_of_rows(const hawser_matrix *whole, struct hw_row_blocks *rows,
                                    void (*free_rows)(struct hw_row_blocks *), struct hawser_residence **residence,
                                    hawser_error *error) HAWSER_MUST_USE;
+/* Sets where a kernel that is given the whole of such a matrix is reported, by node `node`. */
+static inline void hw_residence_report_to(struct hawser_residence *residence, hawser_messages *messages, uint32_t node)
+{
+    residence->presence.messages = messages;
+    residence->presence.node = node;
+}
 void hw_residence_free(struct hawser_residence *residence);
 /* Makes another one for the same columns, with its own record of absent columns that kernels touch. The arrays still belong to `of`. */
 void hw_residence_view(const struct hawser_residence *of, struct hawser_residence *view);

@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdio.h>
 
 #include "base/layout.h"
 #include "linalg/dense_rows.h"
@@ -53,8 +52,9 @@ void hw_presence_refuse(const hawser_matrix *A)
 {
     hw_presence *presence = (hw_presence *)A->residence;
     if (atomic_exchange_explicit(&presence->absent, 1, memory_order_relaxed) == 0)
-        fprintf(stderr, "hawser: the whole of a matrix is read whose rows are held by block, on several nodes; "
-                        "use the rows of a block by hawser_data_view\n");
+        hw_notify(presence->messages, HAWSER_WARNING, presence->node,
+                  "the whole of a matrix is read whose rows are held by block, on several nodes; use the rows of a block by "
+                  "hawser_data_view");
 }
 
 hawser_matrix hawser_matrix_columns(const hawser_matrix *A, size_t begin, size_t end)

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "base/messages.h"
 #include "hawser/matrix.h"
 
 typedef enum hw_column_state { HW_ELSEWHERE = 0, HW_REQUESTED, HW_HERE } hw_column_state;
@@ -18,6 +19,8 @@ typedef struct hw_presence {
     const _Atomic unsigned char *state; /* hw_column_state of each column of the whole matrix */
     const void *values;                 /* values of the whole matrix */
     bool by_block;                      /* rows are held by block: no kernel may read the whole matrix */
+    hawser_messages *messages;          /* where this is reported, by this node */
+    uint32_t node;
     _Atomic uint64_t absent; /* 1 + the number of a column that a kernel touched while its entries were elsewhere; 0: none */
 } hw_presence;
 
@@ -26,7 +29,7 @@ size_t hw_presence_column(const hawser_matrix *A, size_t j);
 /* Records column j of the view A if its entries are elsewhere. */
 void hw_presence_touch(const hawser_matrix *A, size_t j);
 
-/* Records that a kernel was given the whole of a matrix whose rows are held by block, and reports the first one on standard error. */
+/* Records that a kernel was given the whole of a matrix whose rows are held by block, and reports the first one. */
 void hw_presence_refuse(const hawser_matrix *A);
 
 static inline bool hw_held_by_block(const hawser_matrix *A)

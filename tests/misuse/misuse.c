@@ -86,6 +86,9 @@ typedef struct fixture {
     char *made_text;
     hawser_schema_column column_out;
     hawser_options *made_options;
+    hawser_messages *messages, *made_messages;
+    hawser_message message;
+    hawser_opening opening;
     /* Functions: */
     hawser_unit_function *unit;
     hawser_observer *observer;
@@ -329,6 +332,7 @@ static void open_fixture(fixture *f, const char *directory)
     snprintf(f->store_path, TEXT, "%s/store", directory);
     snprintf(f->data_path, TEXT, "%s/data.svm", directory);
     f->out = fopen("/dev/null", "w");
+    must(f, hawser_messages_new(&f->messages, &f->error));
     open_jobs(f);
     make_data(f);
     make_run(f);
@@ -348,6 +352,7 @@ static void close_fixture(fixture *f)
     hawser_close(f->job);
     hawser_options_free(f->data_options);
     hawser_options_free(f->options);
+    hawser_messages_free(f->messages);
     if (f->out != NULL)
         fclose(f->out);
 }
@@ -357,6 +362,7 @@ static void prepare(fixture *f)
 {
     f->error = (hawser_error){0};
     f->called = f->must_fail = false;
+    f->opening = (hawser_opening){.messages = f->messages};
     f->generate = (hawser_generate){.kind = "dense", .rows = ROWS, .cols = COLUMNS, .nonzeros = 2, .seed = 1};
     f->load = f->load_out = (hawser_load){0};
     f->row_load = (hawser_load){.columns = COLUMNS, .index_base = 2};
@@ -406,6 +412,7 @@ static void clean(fixture *f)
     free(f->made_text);
     free(f->bytes_out);
     hawser_options_free(f->made_options);
+    hawser_messages_free(f->made_messages);
     free(f->truth);
     hawser_program_free(f->program);
     f->made_store = NULL;
@@ -419,6 +426,7 @@ static void clean(fixture *f)
     f->made_text = NULL;
     f->bytes_out = NULL;
     f->made_options = NULL;
+    f->made_messages = NULL;
     f->truth = NULL;
 }
 

@@ -45,6 +45,8 @@ GIVEN = {
     "hawser_store_figures *": "&f->store_figures", "hawser_table *": "&f->table_out", "hawser_chunk *": "&f->chunk",
     "hawser_job **": "&f->made_job", "hawser_run **": "&f->made_run", "hawser_store **": "&f->made_store",
     "hawser_dataset **": "&f->made_dataset", "hawser_model **": "&f->made_model", "hawser_options **": "&f->made_options",
+    "hawser_messages *": "f->messages", "const hawser_messages *": "f->messages", "hawser_messages **": "&f->made_messages",
+    "hawser_message *": "&f->message", "const hawser_opening *": "&f->opening",
     "const hawser_option *const *": "f->tables", "hawser_state *const *": "f->states",
     "const char *const *": "f->paths", "char *const *": "f->environment", "char **": "f->argv", "int *": "&f->argc",
     "const char *": "f->text", "char *": "f->text_out", "const char **": "&f->text_at",
@@ -96,7 +98,7 @@ SPECIAL = {
     ("hawser_model_tensor", "name"): "f->fresh", ("hawser_model_fact", "key"): "f->fresh",
     ("hawser_options_set", "key"): '"workers"', ("hawser_options_set", "value"): '"1"',
     ("hawser_options_file", "path"): "f->options_path", ("hawser_options_environment", "environment"): "f->environment",
-    ("hawser_open_options", "options"): "f->options", ("hawser_load_from_options", "options"): "f->data_options",
+    ("hawser_open_options", "options"): "f->options", ("hawser_open_with", "options"): "f->options", ("hawser_messages_free", "messages"): "NULL", ("hawser_load_from_options", "options"): "f->data_options",
     ("hawser_read_number", "text"): '"1.5"', ("hawser_algorithm_find", "name"): '"lasso"',
     ("hawser_model_load", "path"): "f->model_path", ("hawser_store_find", "name"): '"table"',
     ("hawser_store_load", "path"): "f->store_path", ("hawser_store_save", "path"): "f->store_path",
@@ -126,7 +128,7 @@ OPTIONAL = {
     ("hawser_dataset_label", "text"), ("hawser_model_label", "schema"), ("hawser_model_label", "text"),
     ("hawser_model_get", "dims"), ("hawser_model_fact_at", "key"), ("hawser_model_fact_at", "value"),
     ("hawser_options_environment", "environment"), ("hawser_options_source", "where"), ("hawser_options_numbers", "count"),
-    ("hawser_program_new", "name"), ("hawser_stored_state", "function"), ("hawser_stored_state", "parameters"),
+    ("hawser_open_with", "opening"), ("hawser_program_new", "name"), ("hawser_stored_state", "function"), ("hawser_stored_state", "parameters"),
     ("hawser_stored_state", "along"), ("hawser_partitioned_state", "along"), ("hawser_data_costs", "costs"),
     ("hawser_stored_state_of", "function"), ("hawser_stored_state_of", "parameters"), ("hawser_stored_state_of", "along"),
     ("hawser_partitioned_matrix", "along"), ("hawser_part_lines", "first"), ("hawser_stored_matrix", "along"),
@@ -339,6 +341,8 @@ def main():
             body = f"check_number(f, {expected}, {call});"
         elif function.result in ("bool", "uint32_t", "uint64_t", "int64_t", "size_t", "hawser_form", "hawser_source"):
             body = f"check_number(f, {expected}, (double){call});"
+        elif function.result == "int":  # a descriptor, or -1
+            body = f"check_number(f, {expected}, (double){call} + 1);"
         elif function.result == "hawser_sync":
             body = f"check_number(f, {expected}, (double){call}.tightness);"
         elif function.result == "hawser_rule":

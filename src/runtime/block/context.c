@@ -86,12 +86,14 @@ static hw_state_part *find(hawser_context *context, const char *name, const char
     return NULL;
 }
 
-/* Prints the error of a call that returns a pointer: a unit that uses NULL ends the process before it can return the error. Only the unit's first
- * error is printed: `sound` says that it had none before the call. */
-static void print_refusal(const hawser_context *context, bool sound)
+/* Reports the error of a call that returns a pointer: a unit that uses NULL ends the process before it can return the error. Only the unit's first
+ * error is reported: `sound` says that it had none before the call. */
+static void report_refusal(const hawser_context *context, bool sound)
 {
-    if (sound)
-        fprintf(stderr, "hawser: %s\n", context->worker->error.text);
+    if (!sound)
+        return;
+    hawser_job *job = context->worker->session->job;
+    hw_notify(job->messages, HAWSER_WARNING, hawser_job_node(job), "%s", context->worker->error.text);
 }
 
 /* Like find, for calls that return a pointer. */
@@ -101,7 +103,7 @@ static hw_state_part *find_view(hawser_context *context, const char *name, const
     bool sound = context != NULL && context->failed == HAWSER_OK;
     hw_state_part *part = find(context, name, call, kind, other, for_change);
     if (part == NULL)
-        print_refusal(context, sound);
+        report_refusal(context, sound);
     return part;
 }
 
@@ -121,7 +123,7 @@ static bool has_type(hawser_context *context, const hawser_state *state, typed_c
     bool sound = context->failed == HAWSER_OK;
     refuse(context, "%s%s: state '%s' is of %s; use %s%s", call.name, suffixes[call.type], state->name,
            hw_type_name(state->type), call.name, suffixes[state->type]);
-    print_refusal(context, sound);
+    report_refusal(context, sound);
     return false;
 }
 
@@ -353,7 +355,7 @@ static void *local(hawser_context *context, const char *state, typed_call call)
     if (part->state->kind == HW_STORED && part->state->function != NULL) {
         bool sound = context->failed == HAWSER_OK;
         refuse(context, "%s: every block changes stored state '%s'; use hawser_inc", call.name, state);
-        print_refusal(context, sound);
+        report_refusal(context, sound);
         return NULL;
     }
     return part->replica != NULL ? (char *)hw_replica_cache(part->replica) + part->begin * hw_state_size(part->state)
@@ -373,7 +375,7 @@ static void *line_of(hawser_context *context, const char *state, size_t line, ty
     bool sound = context->failed == HAWSER_OK;
     refuse(context, "%s: line %zu of state '%s', of which this block has %zu, counted from 0", call.name, line, state,
            lines);
-    print_refusal(context, sound);
+    report_refusal(context, sound);
     return NULL;
 }
 

@@ -11,9 +11,9 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/memory.h"
+#include "base/messages.h"
 #include "data/absent.h"
 #include "data/residence.h"
 #include "data/share/blocks.h"
@@ -81,8 +81,8 @@ static void take_fault(int number, siginfo_t *info, void *machine)
         trap->state = state;
         siglongjmp(trap->back, 1);
     }
-    if (trap == NULL && info->si_code == SEGV_ACCERR && write(STDERR_FILENO, text, sizeof text - 1) < 0)
-        (void)info;
+    if (trap == NULL && info->si_code == SEGV_ACCERR)
+        hw_print_fault(text, sizeof text - 1);
     (void)signal(number, SIG_DFL);
 }
 

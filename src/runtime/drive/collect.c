@@ -129,6 +129,8 @@ hawser_status hw_run_new(const hw_session *session, hawser_run **out, hawser_err
     *out = NULL;
     hawser_run *run = NULL;
     HAWSER_TRY(HW_NEW(&run, 1, "a run", error));
+    run->messages = session->job->messages;
+    run->node = hawser_job_node(session->job);
     hawser_status status = make_results(run, session->plan, error);
     if (status == HAWSER_OK)
         status = make_flows(run, error);

@@ -50,6 +50,8 @@ struct hawser_run {
     uint32_t metric_count;
     hw_log_line *lines;
     size_t line_count;
+    hawser_messages *messages; /* of the job, and the number of this node */
+    uint32_t node;
     char chosen[200]; /* the reason for the number of workers; empty: the user gave it */
 };
 

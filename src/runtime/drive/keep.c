@@ -148,7 +148,7 @@ hawser_status hw_keep_take(hw_session *session, hawser_error *error)
         return HAWSER_OK;
     hawser_job *job = session->job;
     if (job->stored_results == NULL)
-        HAWSER_TRY(hw_stored_results_open(job->cluster, job->timeout, &job->stored_results, error));
+        HAWSER_TRY(hw_stored_results_open(job->cluster, job->timeout, job->messages, &job->stored_results, error));
     HAWSER_TRY(hw_stored_result_new(job->stored_results, session->number, session->blocks, count, &session->stored, error));
     hw_stored_result *result = session->stored;
     result->data = session->plan->memory_data;

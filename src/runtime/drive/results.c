@@ -1,8 +1,8 @@
 /* results.c - what a program reads of a run: whole states, ranges of them, their sizes. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/argument.h"
+#include "base/messages.h"
 #include "base/type.h"
 #include "runtime/drive/collect.h"
 #include "runtime/job/stored_results.h"
@@ -15,13 +15,13 @@ static const hw_result *find(const hawser_run *run, const char *state)
     return NULL;
 }
 
-/* Returns all numbers of a stored state. The caller has no place for an error, so it is printed. */
+/* Returns all numbers of a stored state. The caller has no place for an error, so it is reported. */
 static const void *whole_of(const hawser_run *run, const hw_result *result)
 {
     hawser_error error = {0};
     const void *values = NULL;
     if (hw_stored_result_whole(run->stored, result->stored, &values, &error) != HAWSER_OK)
-        fprintf(stderr, "hawser: %s\n", error.text);
+        hw_notify(run->messages, HAWSER_WARNING, run->node, "%s", error.text);
     return values;
 }
 

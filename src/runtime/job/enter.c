@@ -9,6 +9,7 @@
 #include "base/build.h"
 #include "base/machine.h"
 #include "base/memory.h"
+#include "base/messages.h"
 
 hawser_status hw_read_ports(const hawser_options *options, uint16_t *port_low, uint16_t *port_high, hawser_error *error)
 {
@@ -26,12 +27,6 @@ hawser_status hw_read_ports(const hawser_options *options, uint16_t *port_low, u
     *port_low = (uint16_t)low;
     *port_high = (uint16_t)high;
     return HAWSER_OK;
-}
-
-/* The library prints here, because the user of this node would wait without a reason. */
-static void warn(const char *text)
-{
-    fprintf(stderr, "hawser: %s\n", text);
 }
 
 hw_transport_kind hw_transport_option(const hawser_options *options)
@@ -77,7 +72,7 @@ hawser_status hw_enter(const hawser_options *options, hw_place *place, hw_cluste
                               .rate = hawser_options_bytes(options, "rate"),
                               .processors = hw_machine_processors(),
                               .alltoall_timeout = hawser_options_number(options, "timeout"),
-                              .warn = warn};
+                              .messages = entry->messages};
     HAWSER_TRY(hw_read_ports(options, &how.port_low, &how.port_high, error));
     const hw_place_options asked = {.environment = environ,
                                     .key_file = hawser_options_text(options, "key-file"),
@@ -86,12 +81,13 @@ hawser_status hw_enter(const hawser_options *options, hw_place *place, hw_cluste
                                     .listen = (uint32_t)hawser_options_integer(options, "listen"),
                                     .alone = hawser_options_flag(options, "alone"),
                                     .port_low = how.port_low,
-                                    .port_high = how.port_high};
+                                    .port_high = how.port_high,
+                                    .messages = entry->messages};
     if (place->ops == NULL)
         HAWSER_TRY(hw_place_find(&asked, place, error));
     char doubt[500];
     if (place->ops == NULL && !asked.alone && hw_place_doubt(environ, doubt, sizeof doubt))
-        warn(doubt);
+        hw_notify(entry->messages, HAWSER_WARNING, 0, "%s", doubt);
     if (place->ops == NULL || place->nodes == 1)
         return HAWSER_OK;
     HAWSER_TRY(hw_cluster_join(place, &how, cluster, error));

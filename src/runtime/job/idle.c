@@ -288,7 +288,6 @@ static bool is_first_note(hawser_job *job, const char *key)
     return true;
 }
 
-/* The library prints here, because a program has no other line for it. */
 void hw_job_note_idle(hawser_job *job, const char *key, const char *why)
 {
     const char *where = NULL;
@@ -296,9 +295,9 @@ void hw_job_note_idle(hawser_job *job, const char *key, const char *why)
     if (!hawser_job_leads(job) || hawser_options_flag(job->options, "quiet") || !is_first_note(job, key))
         return;
     if (source == HAWSER_FROM_FILE)
-        fprintf(stderr, "hawser: %s: %s does nothing here: %s\n", where, key, why);
+        hw_notify(job->messages, HAWSER_NOTE, 0, "%s: %s does nothing here: %s", where, key, why);
     else
-        fprintf(stderr, "hawser: %s does nothing here: %s\n", where, why);
+        hw_notify(job->messages, HAWSER_NOTE, 0, "%s does nothing here: %s", where, why);
 }
 
 hawser_status hawser_job_idle(hawser_job *job, const char *key, const char *why, hawser_error *error)

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/machine.h"
 #include "base/memory.h"
+#include "base/messages.h"
 #include "base/option_value.h"
 #include "codec/forms.h"
 #include "exchange/merges.h"
@@ -100,7 +101,16 @@ hawser_status hawser_open_options(const hawser_options *options, hawser_job **ou
 {
     HW_GIVEN(options);
     HW_GIVEN(out);
-    return hw_job_open_at(options, NULL, out, error);
+    return hawser_open_with(options, NULL, out, error);
+}
+
+hawser_status hawser_open_with(const hawser_options *options, const hawser_opening *opening, hawser_job **out,
+                               hawser_error *error)
+{
+    HW_GIVEN(options);
+    HW_GIVEN(out);
+    const hw_entry entry = {.messages = opening != NULL ? opening->messages : NULL};
+    return hw_job_enter(options, &entry, out, error);
 }
 
 hawser_status hw_job_open_at(const hawser_options *options, const hw_place *place, hawser_job **out, hawser_error *error)
@@ -119,6 +129,7 @@ hawser_status hw_job_enter(const hawser_options *options, const hw_entry *entry,
     atomic_init(&job->asked, 0);
     atomic_init(&job->stopped_at, 0.0);
     job->options = options;
+    job->messages = entry->messages;
     hawser_status status = HAWSER_OK;
     if (entry->joined != NULL) {
         job->cluster = *entry->joined;
@@ -131,7 +142,8 @@ hawser_status hw_job_enter(const hawser_options *options, const hw_entry *entry,
     if (status == HAWSER_OK)
         status = resolve(job, error);
     if (status == HAWSER_OK) {
-        const hw_watch_options watched = {job->unit_warning, job->unit_timeout, job->cluster, hawser_job_node(job)};
+        const hw_watch_options watched = {job->unit_warning, job->unit_timeout, job->cluster, hawser_job_node(job),
+                                          job->messages};
         status = hw_watchdog_new(&watched, &job->watchdog, error);
     }
     if (status == HAWSER_OK && entry->check != NULL)
@@ -150,13 +162,14 @@ hawser_status hw_job_enter(const hawser_options *options, const hw_entry *entry,
 
 static void print_help(const hawser_options *options, const char *program)
 {
-    printf("usage: %s [options]\n\nOptions of the runtime (also HAWSER_KEY in the environment, key = value in --config "
-           "FILE):\n",
-           program);
+    hw_print_help(
+        "usage: %s [options]\n\nOptions of the runtime (also HAWSER_KEY in the environment, key = value in --config "
+        "FILE):\n",
+        program);
     const hawser_option *row;
     for (size_t i = 0; (row = hawser_options_row(options, i)) != NULL; i++)
-        printf("  --%s%s%s\n      %s%s%s%s\n", row->key, row->unit ? " " : "", row->unit ? row->unit : "", row->help,
-               row->value ? " [" : "", row->value ? row->value : "", row->value ? "]" : "");
+        hw_print_help("  --%s%s%s\n      %s%s%s%s\n", row->key, row->unit ? " " : "", row->unit ? row->unit : "", row->help,
+                      row->value ? " [" : "", row->value ? row->value : "", row->value ? "]" : "");
 }
 
 static hawser_status fill_options(int *argc, char **argv, hawser_options *options, hawser_error *error)

@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 
+#include "base/messages.h"
 #include "cluster/cluster.h"
 #include "hawser/hawser.h"
 #include "program/plan.h"
@@ -49,6 +50,7 @@ typedef struct hw_named_states {
 struct hawser_job {
     hawser_options *own_options; /* if it was opened from argv */
     const hawser_options *options;
+    hawser_messages *messages; /* the program's queue; NULL: messages are printed */
     hw_place place;
     hw_cluster *cluster; /* NULL: one node */
     hw_plan_settings settings;
@@ -119,17 +121,17 @@ hawser_status hw_job_topology(hawser_job *job, hawser_error *error) HAWSER_MUST_
 hawser_status hw_job_plan(hawser_job *job, const hawser_program *program, hw_plan **plan,
                           hawser_error *error) HAWSER_MUST_USE;
 /* names.c: hw_names_last returns true if the program that is planned next is the last one with a loop. hw_names_add adds its states that are sent;
- * hw_names_know returns true if a program before had such a state. hw_names_close prints a line for each name of an option that no program had. */
+ * hw_names_know returns true if a program before had such a state. hw_names_close reports each name of an option that no program had. */
 bool hw_names_last(const hw_named_states *named);
 hawser_status hw_names_add(hw_named_states *named, const hw_plan *plan, hawser_error *error) HAWSER_MUST_USE;
 bool hw_names_know(const hw_named_states *named, const char *state, size_t length);
 void hw_names_close(hawser_job *job);
 /* Returns true if blocks send updates of the state, which can be held back and rounded. */
 bool hw_state_is_sent(const hw_plan *plan, const hawser_state *state);
-/* idle.c: prints a note that an option, which is not of the command line, can do nothing, once, on node 0 and without --quiet. */
+/* idle.c: reports that an option, which is not of the command line, can do nothing, once, on node 0 and without --quiet. */
 void hw_job_note_idle(hawser_job *job, const char *key, const char *why);
-/* idle.c: looks for options that were given and can do nothing in the program of `plan`. Returns HAWSER_BAD_OPTION for one of the command line. Notes on
- * standard error, except with --quiet, those that come from elsewhere, and those that would have an effect with more workers or nodes. Only the
+/* idle.c: looks for options that were given and can do nothing in the program of `plan`. Returns HAWSER_BAD_OPTION for one of the command line. Reports,
+ * except with --quiet, those that come from elsewhere, and those that would have an effect with more workers or nodes. Only the
  * first program with a loop is judged: a job may run others before and after it. */
 hawser_status hw_job_check_idle(hawser_job *job, const hw_plan *plan, hawser_error *error) HAWSER_MUST_USE;
 

@@ -10,6 +10,7 @@
 #include "data/label.h"
 #include "data/layout/assemble.h"
 #include "data/load.h"
+#include "data/residence.h"
 #include "data/share/array_rows.h"
 #include "data/share/balance.h"
 #include "data/share/blocks.h"
@@ -425,6 +426,7 @@ hawser_status hw_loading_by_row(hw_loading *l, const char *name, hawser_error *e
     if (l->dataset->residence == NULL)
         hw_row_blocks_free(blocks); /* else the dataset has them */
     HAWSER_TRY(status);
+    hw_residence_report_to(l->dataset->residence, l->job->messages, l->self);
     hw_dataset_take_names(l->dataset, l->rows);
     HAWSER_TRY(hw_loading_count(l, error));
     l->dataset->figures.parted = true;
@@ -465,8 +467,9 @@ hawser_status hw_loading_cut_whole(hw_loading *l, hawser_error *error)
     free(stored);
     if (l->rows->residence == NULL)
         hw_row_blocks_free(blocks);
-    status = hw_cluster_agree(l->cluster, status, error);
-    return status == HAWSER_OK ? hw_source_keep(l, l->rows, false, error) : status;
+    HAWSER_TRY(hw_cluster_agree(l->cluster, status, error));
+    hw_residence_report_to(l->rows->residence, l->job->messages, l->self);
+    return hw_source_keep(l, l->rows, false, error);
 }
 
 hawser_status hw_load_rows_alone(hawser_job *job, const char *const *paths, size_t count, const hawser_load *load,

@@ -1,5 +1,4 @@
 /* names.c - names of states in options (--filter w=absolute), in a job that runs several programs. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,14 +43,15 @@ hawser_status hw_names_add(hw_named_states *named, const hw_plan *plan, hawser_e
     return HAWSER_OK;
 }
 
-/* Prints the names of one option that no program had. */
-static void print_unknown(const hawser_job *job, const char *key)
+/* Reports the names of one option that no program had. */
+static void report_unknown(const hawser_job *job, const char *key)
 {
     hw_option_item item;
     for (const char *rest = NULL; hw_option_next_item(job->options, key, &rest, &item);)
         if (item.length > 0 && !hw_names_know(&job->named, item.state, item.length))
-            fprintf(stderr, "hawser: --%s did nothing: no program of this job has sent updates of a state '%.*s'\n", key,
-                    (int)item.length, item.state);
+            hw_notify(job->messages, HAWSER_WARNING, 0,
+                      "--%s did nothing: no program of this job has sent updates of a state '%.*s'", key, (int)item.length,
+                      item.state);
 }
 
 void hw_names_close(hawser_job *job)
@@ -60,11 +60,11 @@ void hw_names_close(hawser_job *job)
     hw_named_states *named = &job->named;
     bool asks = named->any && !named->checked && !named->failed && hawser_job_leads(job);
     for (size_t i = 0; asks && i < sizeof keys / sizeof *keys; i++)
-        print_unknown(job, keys[i]);
+        report_unknown(job, keys[i]);
     for (size_t i = 0; asks && i < job->first.count; i++)
         if (!job->first.items[i].used)
-            fprintf(stderr, "hawser: --init did nothing: no program of this job had a state '%s'\n",
-                    job->first.items[i].state);
+            hw_notify(job->messages, HAWSER_WARNING, 0, "--init did nothing: no program of this job had a state '%s'",
+                      job->first.items[i].state);
     for (size_t i = 0; i < named->count; i++)
         free(named->sent[i]);
     free(named->sent);

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/layout.h"
 #include "base/memory.h"
+#include "data/residence.h"
 #include "data/table/schema.h"
 #include "runtime/job/loading.h"
 
@@ -328,9 +329,11 @@ hawser_status hawser_job_own_rows(hawser_job *job, const hawser_dataset *own, si
     free(o.stored);
     if (made == NULL || made->residence == NULL)
         hw_row_blocks_free(o.blocks); /* else the dataset has them */
-    if (status != HAWSER_OK)
+    if (status != HAWSER_OK) {
         hawser_dataset_free(made);
-    else
-        *dataset = made;
-    return status;
+        return status;
+    }
+    hw_residence_report_to(made->residence, job->messages, o.l.self);
+    *dataset = made;
+    return HAWSER_OK;
 }

@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,7 +46,8 @@ typedef struct fetch {
 } fetch;
 
 struct hw_stored_results {
-    hw_cluster *cluster; /* NULL: one node */
+    hw_cluster *cluster;       /* NULL: one node */
+    hawser_messages *messages; /* of the job */
     double timeout;
     uint32_t nodes, self;
     pthread_mutex_t mutex; /* guards what follows, and the results. The cluster's mutex may be held when it is taken */
@@ -239,13 +239,15 @@ static void arrived(void *argument, uint32_t node, hw_message *message)
 
 /* -------------------------------------------------------------------------------------------------- making, freeing ---- */
 
-hawser_status hw_stored_results_open(hw_cluster *cluster, double timeout, hw_stored_results **out, hawser_error *error)
+hawser_status hw_stored_results_open(hw_cluster *cluster, double timeout, hawser_messages *messages, hw_stored_results **out,
+                                     hawser_error *error)
 {
     hw_stored_results *results = NULL;
     *out = NULL;
     HAWSER_TRY(HW_NEW(&results, 1, "stored results", error));
     *results = (hw_stored_results){.cluster = cluster,
                                    .timeout = timeout,
+                                   .messages = messages,
                                    .nodes = cluster != NULL ? hw_cluster_nodes(cluster) : 1,
                                    .self = cluster != NULL ? hw_cluster_self(cluster) : 0,
                                    .references = 1};
@@ -615,7 +617,7 @@ static void await_readers(hw_stored_results *results)
             status = hw_cluster_await(results->cluster, is_done, &it, n, (double)INFINITY, true, &error);
     }
     if (status != HAWSER_OK)
-        fprintf(stderr, "hawser: %s\n", error.text);
+        hw_notify(results->messages, HAWSER_WARNING, results->self, "%s", error.text);
 }
 
 void hw_stored_results_close(hw_stored_results *results)

@@ -44,8 +44,8 @@ typedef struct hw_stored_result {
 } hw_stored_result;
 
 /* Opens the list of a job, before its first result. `timeout`: seconds for which a reader waits for a node that is alive. */
-hawser_status hw_stored_results_open(hw_cluster *cluster, double timeout, hw_stored_results **results,
-                                     hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_stored_results_open(hw_cluster *cluster, double timeout, hawser_messages *messages,
+                                     hw_stored_results **results, hawser_error *error) HAWSER_MUST_USE;
 /* Makes an empty result of `count` states. The caller fills `states` except `whole`, and `data` and `limit`. */
 hawser_status hw_stored_result_new(hw_stored_results *results, uint64_t run, uint32_t blocks, uint32_t count,
                                    hw_stored_result **result, hawser_error *error) HAWSER_MUST_USE;

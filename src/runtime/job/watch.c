@@ -53,7 +53,7 @@ static void end_process(const hw_watch_options *how, hw_call_place *place, doubl
     char text[600], why[400];
     describe(how, place, seconds, why, sizeof why);
     (void)!snprintf(text, sizeof text, "%s; --unit-timeout allows %.3g s, so the job ends", why, how->timeout);
-    fprintf(stderr, "hawser: %s\n", text);
+    hw_notify_end(how->messages, how->node, text);
     if (how->cluster != NULL)
         hw_cluster_abort(how->cluster, text, GOODBYE_SECONDS);
     _exit(EXIT_TIMEOUT);
@@ -63,7 +63,8 @@ static void warn(const hw_watch_options *how, hw_call_place *place, double secon
 {
     char why[400];
     describe(how, place, seconds, why, sizeof why);
-    fprintf(stderr, "hawser: %s; it may need that long, or never return (--unit-timeout ends the job then)\n", why);
+    hw_notify(how->messages, HAWSER_WARNING, how->node,
+              "%s; it may need that long, or never return (--unit-timeout ends the job then)", why);
 }
 
 static void look(const hw_watch_options *how, hw_call_place *place, double now)

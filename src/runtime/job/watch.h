@@ -7,6 +7,7 @@
 
 #include <stdatomic.h>
 
+#include "base/messages.h"
 #include "cluster/cluster.h"
 
 typedef struct hw_watchdog hw_watchdog;
@@ -15,6 +16,7 @@ typedef struct hw_watch_options {
     double warning, timeout; /* seconds; 0: never */
     hw_cluster *cluster;     /* whose nodes receive the reason when the process ends; NULL: one node */
     uint32_t node;
+    hawser_messages *messages; /* of the job */
 } hw_watch_options;
 
 /* A place at which one thread calls such functions, one at a time. Any thread may read all fields except the last three. */
