@@ -73,7 +73,7 @@ HAWSER_API hawser_status hawser_options_environment(hawser_options *options, cha
                                                     hawser_error *error) HAWSER_MUST_USE;
 
 /** Removes flags from argv (from index 1 on), keeps the positional arguments after argv[0], and updates *argc. "--" ends flags;
- *  "-" is a positional argument. */
+ *  "-" is a positional argument. A value that reads as one of the options is refused, except in one word: --note=--tol. */
 HAWSER_API hawser_status hawser_options_arguments(hawser_options *options, int *argc, char **argv,
                                                   hawser_error *error) HAWSER_MUST_USE;
 

@@ -423,12 +423,30 @@ static hawser_status set_argument(const hw_walk *walk, hw_slot *slot, const char
     return slot_set(slot, value, HAWSER_FROM_COMMAND_LINE, where, walk->error);
 }
 
+/* Returns true for "--KEY", "--KEY=VALUE" and "--no-KEY" of a known option. */
+static bool names_option(const hawser_options *options, const char *word)
+{
+    char key[LONGEST_KEY];
+    size_t length = strcspn(word, "=");
+    if (strncmp(word, "--", 2) != 0 || length - 2 >= LONGEST_KEY)
+        return false;
+    snprintf(key, sizeof key, "%.*s", (int)length - 2, word + 2);
+    return find(options, key) != NULL || (strncmp(key, "no-", 3) == 0 && find(options, key + 3) != NULL);
+}
+
+/* A value that reads as an option is one only behind an equals sign: it is more often the next option of a line that lacks a value. */
 static hawser_status take_value(hw_walk *walk, hw_slot *slot)
 {
+    const char *key = slot->row->key, *unit = slot->row->unit != NULL ? slot->row->unit : "VALUE";
     if (walk->next >= walk->count)
-        return hawser_fail(walk->error, HAWSER_BAD_OPTION, "--%s needs a value (%s)", slot->row->key,
-                           slot->row->unit != NULL ? slot->row->unit : "VALUE");
-    return set_argument(walk, slot, walk->argv[walk->next++]);
+        return hawser_fail(walk->error, HAWSER_BAD_OPTION, "--%s needs a value (%s)", key, unit);
+    const char *value = walk->argv[walk->next++];
+    if (names_option(walk->options, value))
+        return hawser_fail(walk->error, HAWSER_BAD_OPTION,
+                           "--%s needs a value (%s), but '%.60s' behind it is an option; a value that begins so is written "
+                           "--%s=%.60s",
+                           key, unit, value, key, value);
+    return set_argument(walk, slot, value);
 }
 
 static hawser_status read_long(hw_walk *walk, const char *word)

@@ -136,6 +136,14 @@ static hawser_status check_words(const hw_call *call, hawser_error *error)
     return HAWSER_OK;
 }
 
+static bool trains_with(const char *typed)
+{
+    for (const hawser_option *row = hw_train_rows(); row->key != NULL; row++)
+        if (strcmp(row->key, typed) == 0)
+            return true;
+    return false;
+}
+
 /* Lists the algorithms whose rows have the option, for a command that takes algorithms; returns whether any has. */
 static bool who_has(const hw_call *call, const char *key, char *text, size_t size)
 {
@@ -160,6 +168,9 @@ static hawser_status read_arguments(hw_call *call, int *argc, char **argv, hawse
     if (who_has(call, key, hint, sizeof hint))
         return hawser_fail(error, status, "unknown option --%s: %s has none; of the algorithms, these have it: %s", typed,
                            call->algorithm->name, hint);
+    if (call->command->rows == hw_plan_rows && trains_with(key))
+        return hawser_fail(error, status,
+                           "unknown option --%s; 'hawser train' has it, but a plan trains nothing: leave it out", typed);
     if (!hw_peers_hint(typed, hint, sizeof hint))
         return status;
     return hawser_fail(error, status, "unknown option --%s; %s ('hawser help coming-from')", typed, hint);

@@ -16,6 +16,17 @@ hawser_status hw_check_spares(const hw_call *call, const char *key, const char *
 /* Returns the text of an option that is a path, or NULL. */
 const char *hw_path_of(const hw_call *call, const char *key);
 
+/* The option row of --init-if-exists. */
+#define HW_INIT_ROW                                                                                                         \
+    {                                                                                                                       \
+        "init-if-exists", HAWSER_FLAG, "no", NULL, NULL,                                                                    \
+            "start from zero if the file of --init does not exist yet, so a restarted job can continue",                    \
+            "Start from a model", 0                                                                                         \
+    }
+/* Reads the model of --init, for the caller to free; NULL if there is none. Called before the input is read, which may take long: a damaged
+ * model is refused at once. */
+hawser_status hw_load_init(const hw_call *call, hawser_job *job, hawser_model **init, hawser_error *error) HAWSER_MUST_USE;
+
 /* Sets how an algorithm's data are split and whether they have a target. */
 void hw_load_for(const hawser_algorithm *algorithm, hawser_load *how);
 

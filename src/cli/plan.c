@@ -14,6 +14,7 @@ const hawser_option *hw_plan_rows(void)
         {"suppose-nodes", HAWSER_INTEGER, NULL, "[1,4096]", "N",
          "plan as if there were N nodes, each like this one; 'hawser run -n N -- plan ...' plans over real nodes", NULL, 0},
         {"dot", HAWSER_FLAG, "no", NULL, NULL, "print Graphviz DOT instead of text", NULL, 0},
+        HW_INIT_ROW,
         {"quiet", HAWSER_FLAG, "no", NULL, NULL, "print only errors on standard error", NULL, 'q'},
         {0},
     };
@@ -50,18 +51,22 @@ static hawser_status make_plans(const hw_call *call, hawser_job *job, const haws
 hawser_status hw_plan(hw_call *call, hawser_error *error)
 {
     hawser_job *job;
+    hawser_model *init = NULL;
     hawser_dataset *data = NULL;
     const char *history = hawser_options_text(call->options, "record-history");
     if (history != NULL && *history != '\0')
         return hawser_fail(error, HAWSER_BAD_OPTION, "--record-history: plan runs nothing to record; leave it out");
     HAWSER_TRY(hawser_open_options(call->options, &job, error));
-    hawser_status status = hw_load_shares(call, job, &data, error);
+    hawser_status status = hw_load_init(call, job, &init, error);
+    if (status == HAWSER_OK)
+        status = hw_load_shares(call, job, &data, error);
     if (status == HAWSER_OK && hawser_options_has(call->options, "suppose-nodes"))
         status = hw_job_suppose(job, (uint32_t)hawser_options_integer(call->options, "suppose-nodes"), error);
-    hawser_training_input input = {.options = call->options, .data = data};
+    hawser_training_input input = {.options = call->options, .data = data, .init = init};
     if (status == HAWSER_OK)
         status = make_plans(call, job, &input, error);
     hawser_dataset_free(data);
+    hawser_model_free(init);
     hawser_close(job);
     return status;
 }

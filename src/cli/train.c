@@ -20,9 +20,7 @@ const hawser_option *hw_train_rows(void)
 {
     static const hawser_option rows[] = {
         {"output", HAWSER_PATH, NULL, NULL, "MODEL", "file of the model; the model is not kept if unset", NULL, 'o'},
-        {"init-if-exists", HAWSER_FLAG, "no", NULL, NULL,
-         "start from zero if the file of --init does not exist yet, so a restarted job can continue", "Start from a model",
-         0},
+        HW_INIT_ROW,
         {"validation", HAWSER_PATH, NULL, NULL, "FILE", "data to measure the error on while training", NULL, 0},
         {"json", HAWSER_FLAG, "no", NULL, NULL, "print one JSON object on the last line", NULL, 0},
         {"quiet", HAWSER_FLAG, "no", NULL, NULL, "no progress and no closing lines", NULL, 'q'},
@@ -53,69 +51,6 @@ static hawser_status begin_outputs(void *argument, hawser_error *error)
     HAWSER_TRY(hw_plot_check("plot", hw_path_of(b->call, "plot"), error));
     HAWSER_TRY(hw_check_writable(hw_path_of(b->call, "plot"), error));
     return hw_monitor_begin(b->monitor, b->call, error);
-}
-
-/* Returns whether a list of words that blanks separate has this one. */
-static bool has_word(const char *words, const char *word, size_t length)
-{
-    for (const char *at = words; at != NULL && *at != '\0'; at += strspn(at, " ")) {
-        size_t own = strcspn(at, " ");
-        if (own == length && strncmp(at, word, length) == 0)
-            return true;
-        at += own;
-    }
-    return false;
-}
-
-/* Checks that the algorithm starts from numbers of this name. */
-static hawser_status check_start(const hw_call *call, const hw_option_path *item, hawser_error *error)
-{
-    const char *starts = call->algorithm->starts;
-    if (has_word(starts, item->state, item->state_length))
-        return HAWSER_OK;
-    return hawser_fail(error, HAWSER_BAD_OPTION,
-                       "--init: %s does not start from '%.*s'; give --init MODEL, or NAME=FILE with one of the names: %s "
-                       "(write ./NAME for a path with an equals sign)",
-                       call->algorithm->name, (int)(item->state_length < 80 ? item->state_length : 80), item->state,
-                       starts != NULL ? starts : "none");
-}
-
-/* Stores the path of the model of --init; NULL if there is none. */
-static hawser_status find_init(const hw_call *call, const char **path, hawser_error *error)
-{
-    const char *text = hw_path_of(call, "init");
-    hw_option_path item;
-    bool model = false, state = false;
-    for (const char *rest = text; rest != NULL && hw_option_next_path(&rest, &item);) {
-        model |= item.state_length == 0;
-        state |= item.state_length > 0;
-        if (item.state_length > 0)
-            HAWSER_TRY(check_start(call, &item, error));
-    }
-    *path = model ? text : NULL;
-    return !state || !model
-               ? HAWSER_OK
-               : hawser_fail(error, HAWSER_BAD_OPTION,
-                             "--init: '%s' has a model, which sets the states, and files of states; give one of them", text);
-}
-
-/* Reads the model of --init before the input, which may take long: a damaged model is refused at once. */
-static hawser_status load_init(const hw_call *call, hawser_job *job, hawser_model **init, hawser_error *error)
-{
-    const char *path;
-    HAWSER_TRY(find_init(call, &path, error));
-    if (path == NULL)
-        HAWSER_TRY(hawser_job_idle(job, "init-if-exists", "there is no --init MODEL", error));
-    HAWSER_TRY(hw_job_model(job, path, hawser_options_flag(call->options, "init-if-exists"), init, error));
-    const char *text = hw_path_of(call, "init");
-    if (text == NULL || !hawser_job_leads(job) || hawser_options_flag(call->options, "quiet"))
-        return HAWSER_OK;
-    const char *use = call->algorithm->init_use != NULL ? call->algorithm->init_use(call->options) : NULL;
-    if (path != NULL && *init == NULL)
-        fprintf(call->err, "hawser: --init: '%s' does not exist yet; the training starts from zero\n", path);
-    else if (use != NULL)
-        fprintf(call->err, "hawser: --init: '%s' %s\n", text, use);
-    return HAWSER_OK;
 }
 
 /* Loads the validation data, which must fit the training data. */
@@ -315,7 +250,7 @@ static hawser_status run(hw_call *call, hw_training_outcome *outcome, hawser_err
     hw_interrupt_set_job(call->interrupt, outcome->job);
     bool leads = hawser_job_leads(outcome->job);
     double started = hw_seconds();
-    HAWSER_TRY(load_init(call, outcome->job, &outcome->init, error));
+    HAWSER_TRY(hw_load_init(call, outcome->job, &outcome->init, error));
     HAWSER_TRY(hw_load_shares(call, outcome->job, &outcome->data, error));
     HAWSER_TRY(load_validation(call, leads, outcome->data, &outcome->validation, error));
     outcome->seconds_load = hw_seconds() - started;

@@ -23,6 +23,19 @@ sys.exit(not abs(first - float(sys.argv[1])) < 1e-8)
 P
 equal "$(find . -name 'x.st*' | wc -l)" 1
 
+# A plan takes and refuses what the training does, on several nodes too.
+plan=(lasso small.csv --lambda 0.05)
+for launch in "" "run -n 2 --"; do
+    code 0 "$hawser" $launch plan "${plan[@]}" --init x.st
+    has out "lasso"
+    code 0 "$hawser" $launch plan "${plan[@]}" --init none.st --init-if-exists
+    has err "'none.st' does not exist yet"
+done
+code 4 "$hawser" plan "${plan[@]}" --init none.st
+says "none.st: cannot open"
+code 2 "$hawser" plan "${plan[@]}" --init betas=x.st
+says "lasso does not start from 'betas'"
+
 # A damaged X is refused, with the flag too, and stays as it is.
 head -c 400 x.st >y.st
 cp y.st y.before

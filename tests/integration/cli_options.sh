@@ -48,6 +48,8 @@ code 2 "$hawser" train lasso small.svm --lamda 1
 says "unknown option --lamda; did you mean --lambda\?"
 code 2 "$hawser" train lasso small.svm --frobnicate
 says "unknown option --frobnicate; --help-all lists all"
+code 2 "$hawser" plan lasso small.svm --trace t.csv
+says "unknown option --trace; 'hawser train' has it, but a plan trains nothing: leave it out"
 code 2 "$hawser" quux
 says "there is no command 'quux'; 'hawser help' lists all"
 code 2 "$hawser" train xgboost small.svm
@@ -60,6 +62,8 @@ HAWSER_FROBNICATED=1 code 2 "$hawser" version
 says "unknown environment variable HAWSER_FROBNICATED$"
 code 2 "$hawser" train lasso small.svm --lambda
 says "--lambda needs a value"
+code 2 "$hawser" train lasso small.svm --path --cv 3
+says "--path needs a value [(]N[|]LIST[)], but '--cv' behind it is an option; a value that begins so is written --path=--cv"
 code 2 "$hawser" train lasso small.svm --lambda x
 says "--lambda: 'x' is not a finite number"
 code 2 "$hawser" train lasso small.svm --lambda -1

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Every option of a training changes its results, is among the few that change no number (EFFECT_ELSEWHERE), or is refused or noted by name because it
-can do nothing: with one worker, several workers and several nodes, from the command line, the environment and a configuration file."""
+can do nothing: with one worker, several workers and several nodes, from the command line, the environment and a configuration file. A plan
+accepts, refuses and notes what the training does."""
 import json
 import os
 import random
@@ -12,11 +13,14 @@ sys.path.insert(0, os.path.join(os.environ["HAWSER_SOURCE"], "tests", "helpers")
 import command
 
 SMALL = "d.csv"
+LONG = bool(os.environ.get("HAWSER_TEST_LONG"))
 # Options that are used, but change neither the model nor its numbers here: limits that are not reached, other outputs, where the work is done.
 EFFECT_ELSEWHERE = {
     "validation", "max-clocks", "time-limit", "grace", "unit-warning", "unit-timeout", "timeout", "slow", "record-history", "check", "trace", "plot", "log-view",
-    "log-json", "threads", "memory-limit", "format", "header", "delimiter", "categories", "missing", "alone", "seed", "lambda-ratio",
+    "log-json", "threads", "memory-limit", "format", "header", "delimiter", "categories", "missing", "alone", "seed", "lambda-ratio", "exchange", "kkt-filter",
 }
+# Outputs of a training, which a plan does not have.
+OF_TRAININGS = {"validation", "record-history", "trace", "plot", "log-view", "log-json"}
 # Options that only have a use with several nodes. Of these a file or the environment may set any for all jobs, so they are noted only if they are typed.
 OF_NODES = {"topology": "tree", "backlog": "2k", "rate": "10M", "transport": "tcp", "trust-fabric": "yes", "failure-timeout": "4", "join-timeout": "50",
             "interface": "127.0.0.1", "port-range": "7000-7900", "node-name": "birch", "key-file": "key", "listen": "1"}
@@ -27,18 +31,29 @@ COMMON = {"seed": "9", "max-clocks": "1000", "time-limit": "100", "grace": "7", 
           "columns": "a,b", "alone": "yes", "init-if-exists": "yes", "index-base": "1"}
 FOLDS = {"path": "3", "cv": "3", "folds": "folds"}
 LINEAR = {**FOLDS, "l1-ratio": "0.5", "lambda-min-ratio": "0.1", "cv-rule": "min", "tol": "1e-3", "intercept": "no", "standardize": "yes"}
+COLUMNS = {**LINEAR, "cv-metric": "mae", "validation-fraction": "0.2", "sigma": "3", "certify-every": "3", "penalty-factors": "factors", "lower": "0",
+           "upper": "0.1"}
+TARGETS = {key: value for key, value in COLUMNS.items() if key not in ("lower", "upper")}
+DESCENT = {"solver": "sgd", "step": "0.01", "batch": "8", "epochs": "3", "exchange": "weights"}
 OWN = {
-    "lasso": {**LINEAR, "cv-metric": "mae", "validation-fraction": "0.2", "solver": "cd", "sigma": "3", "certify-every": "3", "penalty-factors": "factors",
-              "lower": "0", "upper": "0.1"},
+    "lasso": {**COLUMNS, "solver": "cd"},
     "kmeans": {"clusters": "5", "starts": "3", "init-method": "random", "centres": "centres.csv", "tol": "0.1", "max-iterations": "2", "batch": "8", "epochs": "3",
                "patience": "2", "arithmetic": "f32"},
     "svm": {**FOLDS, "C": "2", "loss": "squared-hinge", "cv-rule": "1se", "cv-metric": "loss", "epsilon": "0.2", "intercept": "no", "solver": "dual",
             "tol": "0.1", "max-iterations": "2", "class-weight": "balanced"},
     "softmax": {**LINEAR, "C": "2", "cv-metric": "accuracy", "max-iterations": "2", "class-weight": "balanced"},
+    "logistic": {**COLUMNS, **DESCENT, "cv-metric": "auc", "positive": "!= 1", "groups": "2", "kkt-filter": "no", "C": "2", "class-weight": "balanced"},
+    "poisson": COLUMNS,
+    "multitask": TARGETS,
+    "linear": {**DESCENT, "tol": "1e-3", "intercept": "no"},
 }
-FLAGS = {"trust-fabric", "check", "log-view", "alone", "init-if-exists", "intercept", "standardize"}
-WORDS = {"lasso": ("--target", "y", "--ignore", "c", "--lambda-ratio", "0.1"), "kmeans": ("--ignore", "y,c", "--clusters", "4"),
-         "svm": ("--target", "c", "--ignore", "y"), "softmax": ("--target", "c", "--ignore", "y", "--lambda-ratio", "0.1")}
+# Options of one solver alone.
+OF_SOLVERS = {"logistic:minibatch": DESCENT, "logistic:dbpg": {"groups": "2", "kkt-filter": "no", "tol": "1e-3"}, "linear:minibatch": DESCENT}
+FLAGS = {"trust-fabric", "check", "kkt-filter", "log-view", "alone", "init-if-exists", "intercept", "standardize"}
+NUMBERS, CLASSES, COUNTS = ("--target", "y", "--ignore", "c,k"), ("--target", "c", "--ignore", "y,k"), ("--target", "k", "--ignore", "c,y")
+RATIO = ("--lambda-ratio", "0.1")
+WORDS = {"lasso": NUMBERS + RATIO, "kmeans": ("--ignore", "y,c,k", "--clusters", "4"), "svm": CLASSES, "softmax": CLASSES + RATIO,
+         "logistic": CLASSES + RATIO, "poisson": COUNTS + RATIO, "multitask": ("--target", "y,k", "--ignore", "c") + RATIO, "linear": NUMBERS}
 # Set by the words above, or about files that these data do not need; other tests have them.
 ELSEWHERE = {"target", "ignore", "lambda", "lambda-ratio", "weights", "offset", "exposure", "dates", "names", "init", "join", "output", "json", "quiet", "config",
              "help", "help-all", "workers", "clusters", "C"}
@@ -47,11 +62,11 @@ ELSEWHERE = {"target", "ignore", "lambda", "lambda-ratio", "weights", "offset", 
 def make_files():
     draw = random.Random(3)
     with open(SMALL, "w") as file:
-        file.write("y,c,a,b,d\n")
+        file.write("y,c,k,a,b,d\n")
         for _ in range(40):
             x = [draw.gauss(0, 1) for _ in range(3)]
             y = 2 * x[0] - x[2] + 0.3 * draw.gauss(0, 1)
-            file.write(",".join(f"{v:.6g}" for v in [y, y > 0] + x) + "\n")
+            file.write(",".join(f"{v:.6g}" for v in [y, y > 0, int(abs(y))] + x) + "\n")
     with open("centres.csv", "w") as file:
         file.writelines(f"{draw.gauss(0, 1):.6g},{draw.gauss(0, 1):.6g},{draw.gauss(0, 1):.6g}\n" for _ in range(4))
     for name, lines in (("factors", "3\n1\n2\n"), ("folds", "0\n1\n2\n1\n" * 10)):
@@ -70,12 +85,18 @@ def results(text):
     return kept, model[8 + int.from_bytes(model[:8], "little"):], set(line["options"])
 
 
+def call(verb, algorithm, launch, workers, words, environment=None):
+    name, _, solver = algorithm.partition(":")
+    own = (*WORDS[name], "--solver", solver) if solver else WORDS[name]
+    return subprocess.run((command.HAWSER, *launch, verb, name, SMALL, *own, "--workers", str(workers), *words),
+                          capture_output=True, text=True, env={**command.CLEAN, **(environment or {})}, timeout=100)
+
+
 def train(algorithm, launch, workers, words=(), environment=None):
     for name in ("history", "history.1"):
         if os.path.exists(name):
             os.remove(name)
-    out = subprocess.run((command.HAWSER, *launch, "train", algorithm, SMALL, *WORDS[algorithm], "--workers", str(workers), *words, "-o", "m", "--json"),
-                         capture_output=True, text=True, env={**command.CLEAN, **(environment or {})}, timeout=100)
+    out = call("train", algorithm, launch, workers, (*words, "-o", "m", "--json"), environment)
     assert out.returncode in (0, 2), (algorithm, words, out.stderr)
     return out.returncode, out.stderr, results(out.stdout) if out.returncode == 0 else None
 
@@ -90,6 +111,13 @@ def fate(key, base, got):
     return "used" if key in EFFECT_ELSEWHERE or now[:2] != base[:2] else "silent"
 
 
+def plan_agrees(algorithm, launch, workers, words, got):
+    """A plan refuses the words as the training does, by the same line, and has the same notes."""
+    out = call("plan", algorithm, launch, workers, words)
+    lines = [[line for line in said.splitlines() if code == 2 or "does nothing here" in line] for code, said in ((out.returncode, out.stderr), got[:2])]
+    assert out.returncode == got[0] and lines[0] == lines[1], ("plan and train differ", algorithm, words, out.returncode, lines)
+
+
 def typed(key, value):
     return (f"--{key}", value) if key not in FLAGS else (f"--{key}",) if value == "yes" else (f"--no-{key}",)
 
@@ -100,9 +128,12 @@ def sweep(algorithm, launch, workers, options, elsewhere):
     fates = {}
     for number, (key, value) in enumerate(options.items()):
         say = (algorithm, launch, workers, key)
-        fates[key] = fate(key, base, train(algorithm, launch, workers, typed(key, value)))
+        got = train(algorithm, launch, workers, typed(key, value))
+        fates[key] = fate(key, base, got)
+        if key not in OF_TRAININGS and not command.SANITIZED:
+            plan_agrees(algorithm, launch, workers, typed(key, value), got)
         assert fates[key] != "silent", ("does nothing, and nothing is said of it", say)
-        if not elsewhere or key == "alone":
+        if not elsewhere or key == "alone" or f"--{key}" in WORDS[algorithm]:
             continue
         if number % 2 == 0:
             got = train(algorithm, launch, workers, (), {"HAWSER_" + key.upper().replace("-", "_"): value})
@@ -124,15 +155,18 @@ def all_options_are_tried(algorithm, known):
 
 
 def one_worker_and_several():
-    for algorithm in OWN:
+    for algorithm in command.some(OWN, of=2):
         options = {**EXCHANGE, **OWN[algorithm]}
-        if algorithm in ("lasso", "kmeans"):
+        if LONG or algorithm in ("lasso", "kmeans"):
             options = {**COMMON, **OF_NODES, **options}
-        fates, known = sweep(algorithm, (), 3, dict(command.some(options.items())), algorithm in ("lasso", "svm"))
+        fates, known = sweep(algorithm, (), 3, dict(command.some(options.items())), LONG or algorithm in ("lasso", "svm"))
         all_options_are_tried(algorithm, known)
         if not command.SANITIZED and algorithm == "lasso":
             assert all(fates[key] == "noted" for key in OF_NODES), fates
             assert fates["quota"] == fates["cv-rule"] == fates["init-if-exists"] == "idle" and fates["sync"] == "used", fates
+    for algorithm, options in command.some(OF_SOLVERS.items()):
+        fates, _ = sweep(algorithm, (), 3, options, False)
+        assert all(fates[key] == "used" for key in options if key != "solver"), (algorithm, fates)
     for algorithm in ("lasso", "kmeans"):
         fates, _ = sweep(algorithm, (), 1, EXCHANGE, True)
         assert fates["filter"] == fates["encoding"] == "idle" and fates["sync"] == "noted", fates

@@ -361,11 +361,12 @@ static void arguments_leave_positional_words(void **state)
     assert_true(hawser_options_flag(f->options, "quiet"));
     assert_string_equal(hawser_options_text(f->options, "output"), "m.st");
     assert_int_equal(hawser_options_integer(f->options, "workers"), 4);
-    assert_int_equal(arguments(f, "--seed -5 --intercept --quiet=no --note a=b -vqom --tol 0.1 --tol 0.2", rest), HAWSER_OK);
+    assert_int_equal(arguments(f, "--seed -5 --intercept --quiet=no --note --a=b -vqom --tol 0.1 --tol 0.2", rest),
+                     HAWSER_OK);
     assert_string_equal(rest, "");
     assert_int_equal(hawser_options_integer(f->options, "seed"), -5);
     assert_true(hawser_options_flag(f->options, "intercept") && hawser_options_flag(f->options, "verbose"));
-    assert_string_equal(hawser_options_text(f->options, "note"), "a=b");
+    assert_string_equal(hawser_options_text(f->options, "note"), "--a=b");
     assert_string_equal(hawser_options_text(f->options, "output"), "m");
     assert_true(hawser_options_number(f->options, "tol") == 0.2); /* the last one counts */
 }
@@ -406,6 +407,9 @@ static void bad_arguments_are_refused(void **state)
         const char *words, *says;
     } cases[] = {{"--tol", "--tol needs a value (TOL)"},
                  {"-o", "--output needs a value (FILE)"},
+                 {"--tol --quiet", "--tol needs a value (TOL), but '--quiet' behind it is an option"},
+                 {"-o --tol=0.5", "a value that begins so is written --output=--tol=0.5"},
+                 {"--note --no-quiet", "'--no-quiet' behind it is an option"},
                  {"-z", "unknown option -z"},
                  {"-qz", "unknown option -z"},
                  {"--no-tol", "unknown option --no-tol"},
