@@ -262,7 +262,7 @@ int hw_cli_call(hw_call *call, int argc, char **argv)
     hawser_options_free(call->options);
     if ((fflush(call->out) != 0 || ferror(call->out)) && status == HAWSER_OK && !ended_with_terminal(call))
         status = hawser_fail(&error, HAWSER_IO, "cannot write to standard output: disk full or pipe closed");
-    if (status < HAWSER_OK)
+    if (status < HAWSER_OK || (status == HAWSER_STOP && error.text[0] != '\0')) /* ended before there was a result */
         fprintf(call->err, "hawser: %s\n", error.text);
     if (call->code != 0 && status == HAWSER_OK)
         return call->code;

@@ -27,7 +27,8 @@ static const hawser_topic topics[] = {
      "  9    a history violates a rule (hawser check)\n"
      "  10   a history of a failed job violates no rule as far as it goes (hawser check)\n"
      "  130  ended by Ctrl-C, SIGTERM or a lost terminal; the model that was reached is saved.\n"
-     "       If there was none yet, or a second request ended the job at once, a line says so\n"
+     "       If there was none yet (also if a limit ended the training), or a second request\n"
+     "       ended the job at once, a line says so\n"
      "  137  hawser run: SIGKILL ended a node or the agent of this host, as the kernel does when\n"
      "       memory runs out (128 + N for signal N). An agent on another host: 8, because its\n"
      "       signal is unknown here\n"},

@@ -231,6 +231,21 @@ def signals_come_early():
             check(not [name for name in os.listdir(".") if name.startswith("hawser-")], f"{words}: left behind: {os.listdir('.')}")
 
 
+def limit_before_anything_is_known_keeps_no_model():
+    """A model would have a lambda of 0 and a gap that is none, or no centres at all."""
+    with open("d.csv", "w", encoding="utf-8") as file:
+        file.write("y,x\n" + "".join(f"{k % 3},{k * k % 7}\n" for k in range(20)))
+    for algorithm in "lasso", "poisson", "multitask", "kmeans", "svm", "softmax":
+        target = () if algorithm == "kmeans" else ("--target", "y")
+        it = Process("train", algorithm, "d.csv", *target, "--time-limit", "1e-9", "-q", "-o", "m.st")
+        it.ends(130)
+        said = text_of("err").strip().split("\n")
+        check(len(said) == 1 and "no model is" in said[0] and not os.path.exists("m.st"), f"{algorithm}: {said}")
+    it = Process("train", "lasso", "d.csv", "--target", "y", "--lambda", "0.1", "--time-limit", "1e-9", "-q", "-o", "m.st")
+    it.ends(0)
+    check(os.path.exists("m.st"), "a limit with a given lambda: no model")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -242,7 +257,8 @@ def main():
         subprocess.run([HAWSER, *"train lasso long.hwc -q --lambda-ratio 0.5 -o small.st".split()], **quiet)
         subprocess.run([HAWSER, "key", "key"], **quiet)
         tests = (one_request_comes_in_several_signals, node_that_was_asked_to_end_is_named_on_all_others, terminal_is_closed, servers_with_a_terminal_save_when_it_is_lost,
-                 servers_without_a_terminal_log_a_hangup_and_go_on, pipe_whose_reader_is_gone_ends_no_training, signals_come_early)
+                 servers_without_a_terminal_log_a_hangup_and_go_on, pipe_whose_reader_is_gone_ends_no_training,
+                 limit_before_anything_is_known_keeps_no_model, signals_come_early)
         for test in tests:
             if test.__name__ in (sys.argv[1:] or [test.__name__]):
                 before, began = failures, time.monotonic()

@@ -170,6 +170,7 @@ def check_refusals():
     data = ("train", "kmeans", "d.csv", "--target", "label")
     refused(*data, "--clusters", "31", text="the data have only 30 rows")
     refused(*data, "--sync", "ssp:1", "--workers", "2", text="--sync ssp:1")
+    refused(*data, "--sync", "dc:0", text="--sync dc:0")
     refused(*data, "--filter", "random", "--workers", "2", text="--filter")
     refused(*data, "--offset", "weight", text="--offset")
     refused(*data, "--epochs", "3", text="--epochs does nothing here")

@@ -382,8 +382,11 @@ def refusals():
     data = ("d.svm", "--index-base", "1")
     with open("one.csv", "w") as file:
         file.write("y,x\n" + "3,1\n" * 5)
+    with open("alone.csv", "w") as file:
+        file.write("y\n1\n0\n")
     for words, said in (((*data, "--lambda", "0"), "--lambda"), ((*data, "--lambda", "1", "--C", "1"), "give one"),
-                        (("one.csv", "--target", "y"), "weight above 0 have the label"), ((*data, "--sync", "ssp:2", "--workers", "2"), "bsp"),
+                        (("one.csv", "--target", "y"), "weight above 0 have the label"), (("alone.csv", "--target", "y"), "no columns"),
+                        ((*data, "--sync", "ssp:2", "--workers", "2"), "bsp"),
                         ((*data, "--filter", "absolute", "--workers", "2"), "--filter"),
                         (("d.csv", "--target", "t", "--ignore", "w", "--cv", "3", "--path", "2"), "class is3 are in fold"),
                         ((*data, "--cv", "3", "--lambda", "1"), "--lambda"), ((*data, "--cv-rule", "min"), "there is no --cv"),

@@ -11,6 +11,11 @@ double hw_linear_one_lambda(const hw_linear *linear, double lambda_max)
     return settings->lambda >= 0.0 ? settings->lambda : settings->lambda_ratio * lambda_max;
 }
 
+bool hw_linear_given_lambda(const hw_linear *linear)
+{
+    return linear->choices.settings.cost > 0.0 || linear->choices.settings.lambda >= 0.0;
+}
+
 void hw_linear_grid(const hw_linear *linear, double lambda_max, double *lambdas)
 {
     const hw_linear_settings *settings = &linear->choices.settings;

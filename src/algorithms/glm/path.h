@@ -9,6 +9,8 @@
 void hw_linear_grid(const hw_linear *linear, double lambda_max, double *lambdas);
 /* Returns the only lambda of a training without a path. */
 double hw_linear_one_lambda(const hw_linear *linear, double lambda_max);
+/* Returns whether the options name that lambda, so that it does not depend on lambda_max. */
+bool hw_linear_given_lambda(const hw_linear *linear);
 /* Fills error and standard error of the rows from the folds, and returns the chosen lambda, of those that are finished. */
 hw_linear_selection hw_linear_select(hw_linear_record *record, bool one_standard_error);
 /* Finds two lambdas of a path: the one with the least error, and the first whose error is at most one standard error above that. Lambdas fall along

@@ -108,6 +108,9 @@ static hawser_status take_better(ending *rest, const hawser_run *ended, hawser_e
     const hw_linear *linear = rest->driver->linear;
     double lambda = hawser_result_metric(ended, "lambda"), best = hawser_result_metric(ended, "best");
     record->rest_lambda = lambda >= 0.0 ? lambda : hw_linear_one_lambda(linear, 0.0);
+    if (!(lambda >= 0.0) && !hw_linear_given_lambda(linear))
+        return hawser_fail(error, HAWSER_STOP,
+                           "the training ended before lambda was known; nothing was reached, and no model is written");
     HAWSER_TRY(certify_rest(rest, hawser_result(ended, "alpha", NULL), error));
     double objective = record->rest.objective, zero = hawser_result_metric(ended, "zero_objective");
     if (record->collected || !hw_linear_is_worse(&linear->choices, objective, best, zero))

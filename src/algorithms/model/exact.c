@@ -9,7 +9,9 @@ hawser_status hw_exact_options(const hawser_options *options, hawser_sync sync, 
 {
     static const char *const exchange[] = {"exchange-every", "filter", "quota", "max-held-clocks", "encoding", "merge"};
     static const char *const margins[] = {"offset", "exposure"};
-    if (sync.tightness != HAWSER_BSP && blocks > 1)
+    bool ordering =
+        sync.tightness == HAWSER_DELAY || sync.tightness == HAWSER_CENTRIC; /* the store, of which there is none */
+    if (ordering || (sync.tightness != HAWSER_BSP && blocks > 1))
         return hawser_fail(error, HAWSER_BAD_OPTION,
                            "--sync %s: each iteration of %s adds up all rows over the workers, which only bsp does",
                            hawser_options_text(options, "sync"), name);

@@ -50,6 +50,8 @@ hawser_status hw_softmax_new(hw_softmax *softmax, hawser_job *job, const hawser_
                             .standardize = hawser_options_flag(options, "standardize")};
     if (hawser_dataset_outputs(input->data) == 0)
         return hawser_fail(error, HAWSER_BAD_INPUT, "the data have no target; name its column with --target");
+    if (softmax->X->cols == 0)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "the data have no columns to predict the target from");
     hawser_job_fit(job, softmax->X->stored, 1 << 20);
     softmax->blocks = hawser_job_workers(job);
     HAWSER_TRY(hw_exact_options(options, hawser_job_sync(job), softmax->blocks, "softmax regression", error));
