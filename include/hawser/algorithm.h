@@ -15,7 +15,7 @@ extern "C" {
 typedef struct hawser_training_input {
     const hawser_options *options; /**< over hawser_job_rows(), hawser_data_rows() and the algorithm's rows */
     const hawser_dataset *data;
-    const hawser_dataset *validation; /**< or NULL */
+    const hawser_dataset *validation; /**< all of them, on node 0, which measures the error; NULL: none, or another node */
     const hawser_model *init;         /**< the model to start from, or NULL */
     hawser_observer *observer;        /**< receives the progress, with the metrics that the algorithm reports; or NULL */
     void *observer_user;

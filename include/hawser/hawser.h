@@ -593,6 +593,23 @@ HAWSER_API hawser_status hawser_job_load(hawser_job *job, const char *const *pat
  *  one of hawser_job_load with HAWSER_BY_ROW. */
 HAWSER_API hawser_status hawser_job_own_rows(hawser_job *job, const hawser_dataset *own, size_t first, size_t rows,
                                              hawser_dataset **dataset, hawser_error *error) HAWSER_MUST_USE;
+/** Deals out rows that the nodes have in memory to the job's blocks, as hawser_job_load deals out those of a file. Collective. The rows of node k follow those
+ *  of node k - 1; `own` is NULL on a node without rows. With HAWSER_BY_COLUMN each node gets the columns of its own blocks, with HAWSER_BY_ROW the rows; an
+ *  algorithm is given hawser_algorithm.split. Targets, weights, offset, groups and names are dealt out with them. The dataset has the bits of a load of one
+ *  file with these rows, for any number of nodes, so that a result does not depend on which node has given which rows (hawser_job_own_rows leaves the rows where
+ *  they are, and its bits depend on that).
+ *
+ *  `own` has any layout (hawser_dataset_borrow, hawser_dataset_from, hawser_dataset_load) and must outlive *dataset, which has views of it wherever a
+ *  block has only rows of this node in a layout by row, and with one node. Data in the other layout are turned first. A node holds its own input, its
+ *  share, and the rows or columns that it sends while it sends them. HAWSER_BAD_ARGUMENT names the nodes whose columns, types, names, words,
+ *  targets or `split` differ. The caller frees *dataset. */
+HAWSER_API hawser_status hawser_job_data(hawser_job *job, const hawser_dataset *own, hawser_split split,
+                                         hawser_dataset **dataset, hawser_error *error) HAWSER_MUST_USE;
+/** Like hawser_job_data, for a program whose every node has the same data, all of them: no row is sent. The nodes compare digests of all numbers, and
+ *  HAWSER_BAD_ARGUMENT names the nodes whose data differ, also in their layout. A node then uses its own blocks of `own`, without a copy if the layout is
+ *  the one that `split` needs; else each node turns the whole. The bits are those of hawser_job_data. Collective. */
+HAWSER_API hawser_status hawser_job_same(hawser_job *job, const hawser_dataset *own, hawser_split split,
+                                         hawser_dataset **dataset, hawser_error *error) HAWSER_MUST_USE;
 /** Fills `values` with `width` numbers for each of the rows [first, first + count), row after row. The rows are of one block of this node. */
 typedef hawser_status hawser_row_numbers(size_t first, size_t count, double *values, void *user);
 /** Writes `width` numbers per row of a dataset that was loaded by row, such as predictions, into one file: a line per row, in the order of the rows,

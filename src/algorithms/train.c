@@ -20,6 +20,17 @@ static hawser_status turn(const hawser_algorithm *algorithm, const hawser_datase
     return HAWSER_OK;
 }
 
+static hawser_status check_validation(const hawser_dataset *validation, hawser_error *error)
+{
+    hawser_error why = {0};
+    return hawser_matrix_whole(hawser_dataset_matrix(validation), &why) == HAWSER_OK
+               ? HAWSER_OK
+               : hawser_fail(
+                     error, HAWSER_BAD_ARGUMENT,
+                     "hawser_train: the validation data are distributed over the nodes; pass all of them on node 0, which "
+                     "measures the error, as hawser_dataset_load or hawser_dataset_borrow makes them");
+}
+
 hawser_status hawser_train(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
                            hawser_training *training, hawser_error *error)
 {
@@ -30,6 +41,8 @@ hawser_status hawser_train(const hawser_algorithm *algorithm, hawser_job *job, c
     if (input->options == NULL || input->data == NULL)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "hawser_train: the input has no %s",
                            input->data == NULL ? "data" : "options");
+    if (input->validation != NULL) /* the node that measures the error reads all of them */
+        HAWSER_TRY(check_validation(input->validation, error));
     hawser_training_input own = *input;
     hawser_dataset *turned[2] = {NULL, NULL};
     memset(training, 0, sizeof *training);

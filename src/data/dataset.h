@@ -46,11 +46,15 @@ struct hawser_dataset {
     uint32_t cut_blocks;
     struct hw_source *source; /* of a load by row: how a block of rows is read again (runtime/job/source.h); or NULL */
     void (*free_source)(struct hw_source *source);
+    bool lent;     /* the entries are those of another dataset, which outlives this one and keeps them (hw_dataset_lend) */
     void *mapping; /* released with munmap(); NULL: none */
     size_t mapping_bytes;
     void (*release)(void *user); /* of arrays that the caller owns; or NULL */
     void *release_user;
 };
+
+/* Makes a dataset with the entries of another one and what belongs to them, without a copy. Schemas are copied. `from` must outlive *lent. */
+hawser_status hw_dataset_lend(const hawser_dataset *from, hawser_dataset **lent, hawser_error *error) HAWSER_MUST_USE;
 
 /* A zeroed dataset with index_base -1. */
 hawser_status hw_dataset_new(hawser_dataset **dataset, hawser_error *error) HAWSER_MUST_USE;

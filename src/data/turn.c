@@ -1,4 +1,4 @@
-/* turn.c - hawser_dataset_turn: the same data in the other layout. */
+/* turn.c - the same data in the other layout (hawser_dataset_turn), or as they are without a copy. */
 #include <string.h>
 
 #include "base/argument.h"
@@ -51,6 +51,20 @@ static hawser_status fill(const hawser_dataset *from, hawser_dataset *to, hawser
     hw_dataset_own(to, flipped.indices);
     hw_dataset_own(to, flipped.values);
     return copy_rest(from, to, error);
+}
+
+hawser_status hw_dataset_lend(const hawser_dataset *from, hawser_dataset **lent, hawser_error *error)
+{
+    HAWSER_TRY(hw_dataset_new(lent, error));
+    hawser_status status = copy_rest(from, *lent, error);
+    if (status != HAWSER_OK) {
+        hawser_dataset_free(*lent);
+        *lent = NULL;
+        return status;
+    }
+    (*lent)->matrix = from->matrix;
+    (*lent)->lent = true;
+    return HAWSER_OK;
 }
 
 hawser_status hawser_dataset_turn(const hawser_dataset *dataset, hawser_dataset **turned, hawser_error *error)

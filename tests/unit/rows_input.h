@@ -34,7 +34,7 @@ typedef struct sight {
     const hawser_dataset *data;
 } sight;
 
-static double *table_of(const hawser_matrix *A)
+static inline double *table_of(const hawser_matrix *A)
 {
     double *table = calloc(A->rows * A->cols + 1, sizeof *table);
     assert_non_null(table);
@@ -118,7 +118,7 @@ static hawser_status check_repeatable(test_node *node, const char *reason)
                  : hawser_fail(&node->error, HAWSER_BAD_INPUT, "repeatable is '%s'", reason != NULL ? reason : "NULL");
 }
 
-static hawser_status run_sums(test_node *node, input *what, const hawser_dataset *data)
+static inline hawser_status run_sums(test_node *node, input *what, const hawser_dataset *data)
 {
     const hawser_matrix *X = hawser_dataset_matrix(data);
     sight s = {what, data};
@@ -147,7 +147,7 @@ static hawser_status run_sums(test_node *node, input *what, const hawser_dataset
 }
 
 /* Rows of very different lengths, so that the cuts are far from even. */
-static void write_svmlight(const char *path, int from, int rows, int base)
+static inline void write_svmlight(const char *path, int from, int rows, int base)
 {
     FILE *file = fopen(path, "we");
     assert_non_null(file);
@@ -162,7 +162,7 @@ static void write_svmlight(const char *path, int from, int rows, int base)
 }
 
 /* `holes`: some values are missing; `words`: a column and the target have words. */
-static void write_csv(const char *path, int rows, bool holes, bool words)
+static inline void write_csv(const char *path, int rows, bool holes, bool words)
 {
     FILE *file = fopen(path, "we");
     assert_non_null(file);
@@ -190,7 +190,7 @@ static void expect(test_node *node, hawser_status got, hawser_status wanted, con
     }
 }
 
-static hawser_status nothing(hawser_context *context)
+static inline hawser_status nothing(hawser_context *context)
 {
     (void)context;
     return HAWSER_OK;

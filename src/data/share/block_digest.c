@@ -28,14 +28,15 @@ uint64_t hw_beside_digest(size_t rows, const double *const beside[HW_BESIDE_MOST
 
 uint64_t hw_rows_digest(const hawser_matrix *A, const double *const beside[HW_BESIDE_MOST])
 {
-    uint64_t sum = hw_beside_digest(A->rows, beside) + hw_digest_one(place_of(LENGTHS), A->rows + 1);
+    size_t lines = hw_lines(A), width = hw_line_width(A);
+    uint64_t sum = hw_beside_digest(A->rows, beside) + hw_digest_one(place_of(LENGTHS), lines + 1);
     if (hw_is_dense(A)) {
-        for (size_t r = 0; r < A->rows; r++)
-            sum += numbers_digest(A, (uint64_t)r * A->stride, A->cols, place_of(VALUES) + (uint64_t)r * A->cols);
+        for (size_t r = 0; r < lines; r++)
+            sum += numbers_digest(A, (uint64_t)r * A->stride, width, place_of(VALUES) + (uint64_t)r * width);
         return sum;
     }
-    uint64_t begin = A->rows != 0 ? A->offsets[0] : 0, count = A->rows != 0 ? A->offsets[A->rows] - begin : 0;
-    for (size_t r = 0; r < A->rows; r++)
+    uint64_t begin = lines != 0 ? A->offsets[0] : 0, count = lines != 0 ? A->offsets[lines] - begin : 0;
+    for (size_t r = 0; r < lines; r++)
         sum += hw_digest_one(place_of(LENGTHS) + 1 + r, A->offsets[r + 1] - A->offsets[r]);
     if (count == 0)
         return sum;

@@ -4,7 +4,7 @@
 
 #include "data/share/blocks.h"
 
-/* The matrix has rows side by side. beside[kind] has a number per row, or is NULL. */
+/* Digests of data in different layouts differ. beside[kind] has a number per row, or is NULL. */
 uint64_t hw_rows_digest(const hawser_matrix *A, const double *const beside[HW_BESIDE_MOST]);
 /* The same of what belongs to the rows alone. */
 uint64_t hw_beside_digest(size_t rows, const double *const beside[HW_BESIDE_MOST]);

@@ -89,7 +89,7 @@ static bool has(const hw_shard_facts *whole, unsigned kind)
     return kind < HW_BESIDE_FURTHER ? has[kind] != 0 : kind - HW_BESIDE_FURTHER < whole->further;
 }
 
-static const double *beside_of(const hawser_dataset *rows, unsigned kind)
+const double *hw_dataset_beside_of(const hawser_dataset *rows, unsigned kind)
 {
     const double *const first[] = {rows->target, rows->weights, rows->offset, rows->groups};
     return kind < HW_BESIDE_FURTHER ? first[kind] : rows->further[kind - HW_BESIDE_FURTHER];
@@ -141,7 +141,7 @@ static char *put_segment(const hawser_dataset *rows, const hw_shard_facts *whole
     to += sizeof *s;
     for (unsigned k = 0; k < HW_BESIDE_MOST; k++)
         if (has(whole, k)) {
-            memcpy(to, beside_of(rows, k) + at, s->rows * sizeof(double));
+            memcpy(to, hw_dataset_beside_of(rows, k) + at, s->rows * sizeof(double));
             to += s->rows * sizeof(double);
         }
     if (whole->layout != HAWSER_DENSE_ROWS)
@@ -198,7 +198,7 @@ hawser_status hw_row_blocks_pack(const struct hw_row_blocks *blocks, const hawse
     hawser_status status = HAWSER_OK;
     memset(pieces, 0, blocks->view.nodes * sizeof *pieces);
     for (unsigned k = 0; rows->matrix.rows != 0 && k < HW_BESIDE_MOST; k++)
-        if (has(whole, k) && beside_of(rows, k) == NULL)
+        if (has(whole, k) && hw_dataset_beside_of(rows, k) == NULL)
             return hw_share_misfit(blocks->self, error);
     for (uint32_t d = 0; d < blocks->view.nodes && status == HAWSER_OK; d++)
         if (d != blocks->self || whole->scattered)
@@ -334,7 +334,7 @@ static void copy_rows(hw_row_block *block, const hawser_dataset *rows, const hw_
     size_t size = hw_type_size(A->type);
     for (unsigned k = 0; k < HW_BESIDE_MOST && s->rows != 0; k++)
         if (has(whole, k))
-            memcpy(block->beside[k] + s->first, beside_of(rows, k) + at, s->rows * sizeof(double));
+            memcpy(block->beside[k] + s->first, hw_dataset_beside_of(rows, k) + at, s->rows * sizeof(double));
     if (hw_is_dense(A)) {
         put_dense(A, at, s->rows, (char *)block->values + s->first * whole->cols * size);
     } else if (s->rows != 0) {
@@ -372,7 +372,7 @@ static void take_own(struct hw_row_blocks *blocks, const hw_shard_facts *whole, 
     for (uint32_t b = 0; b < blocks->view.blocks; b++) {
         size_t at, done = 0, kept = 0;
         row_segment all = segment_of(blocks, A, b, first, &at);
-        if (!hw_row_block_here(blocks, b))
+        if (!hw_row_block_here(blocks, b) || fillings[b].rows == rows_of(blocks, b))
             continue;
         for (size_t step; done < all.rows; done += step) {
             uint64_t begin = hw_is_dense(A) ? 0 : A->offsets[at + done];
@@ -383,7 +383,8 @@ static void take_own(struct hw_row_blocks *blocks, const hw_shard_facts *whole, 
             row_segment s = {.block = b, .first = all.first + done, .rows = step};
             s.entries = hw_is_dense(A) ? (uint64_t)step * A->cols : A->offsets[at + done + step] - begin;
             copy_rows(&blocks->block[b], rows, whole, at + done, &s, &fillings[b]);
-            release_rows(A, at + kept, at + done + step);
+            if (!rows->lent)
+                release_rows(A, at + kept, at + done + step);
             kept = done;
         }
     }
@@ -406,6 +407,27 @@ static hawser_status take_pieces(struct hw_row_blocks *blocks, const hw_shard_fa
     return HAWSER_OK;
 }
 
+/* Makes a block a view of lent rows if these have all of its rows, and counts it as filled. What belongs to rows is copied. */
+static hawser_status view_rows(struct hw_row_blocks *blocks, const hw_shard_facts *whole, const hawser_dataset *rows,
+                               uint32_t b, size_t first, filling *f, hawser_error *error)
+{
+    hw_row_block *block = &blocks->block[b];
+    size_t at;
+    row_segment s = segment_of(blocks, &rows->matrix, b, first, &at);
+    if (!rows->lent || s.rows == 0 || s.rows != rows_of(blocks, b))
+        return HAWSER_OK;
+    for (unsigned k = 0; k < HW_BESIDE_MOST; k++)
+        if (has(whole, k)) {
+            HAWSER_TRY(HW_NEW(&block->beside[k], s.rows, "what belongs to a block's rows", error));
+            memcpy(block->beside[k], hw_dataset_beside_of(rows, k) + at, s.rows * sizeof(double));
+        }
+    block->matrix = hawser_matrix_rows(&rows->matrix, at, at + s.rows);
+    block->matrix.first = blocks->bounds[b];
+    f->rows = s.rows;
+    f->used = f->entries;
+    return HAWSER_OK;
+}
+
 hawser_status hw_row_blocks_fill(struct hw_row_blocks *blocks, const hw_shard_facts *whole, hw_bytes *pieces, uint32_t nodes,
                                  const hawser_dataset *rows, size_t first, hawser_error *error)
 {
@@ -415,7 +437,9 @@ hawser_status hw_row_blocks_fill(struct hw_row_blocks *blocks, const hw_shard_fa
     for (uint32_t b = 0; b < blocks->view.blocks && status == HAWSER_OK; b++)
         if (hw_row_block_here(blocks, b)) {
             fillings[b].entries += hw_row_blocks_entries(blocks, &rows->matrix, b, first);
-            status = hw_row_block_new(blocks, b, whole, fillings[b].entries, error);
+            status = view_rows(blocks, whole, rows, b, first, &fillings[b], error);
+            if (status == HAWSER_OK && (fillings[b].rows == 0 || rows_of(blocks, b) == 0))
+                status = hw_row_block_new(blocks, b, whole, fillings[b].entries, error);
         }
     if (status == HAWSER_OK)
         status = take_pieces(blocks, whole, pieces, nodes, rows, first, fillings, error);
@@ -559,9 +583,10 @@ hawser_status hw_row_blocks_cut(struct hw_row_blocks *blocks, hawser_dataset *wh
     const hawser_matrix *A = &whole->matrix;
     uintptr_t values = (uintptr_t)A->values, map = (uintptr_t)whole->mapping;
     bool mapped = whole->mapping != NULL && values >= map && values - map < whole->mapping_bytes; /* not if it was turned */
+    bool views = mapped || whole->lent;
     for (uint32_t b = 0; b < blocks->view.blocks; b++)
         if (hw_row_block_here(blocks, b)) {
-            if (mapped)
+            if (views)
                 blocks->block[b].matrix = hawser_matrix_rows(A, blocks->bounds[b], blocks->bounds[b + 1]);
             else
                 HAWSER_TRY(copy_block(blocks, b, A, error));
@@ -574,7 +599,7 @@ hawser_status hw_row_blocks_cut(struct hw_row_blocks *blocks, hawser_dataset *wh
 hawser_status hw_row_blocks_take(struct hw_row_blocks *blocks, hawser_dataset *dataset, hawser_error *error)
 {
     for (unsigned k = 0; k < HW_BESIDE_MOST; k++) {
-        const double *all = beside_of(dataset, k);
+        const double *all = hw_dataset_beside_of(dataset, k);
         for (uint32_t b = 0; all != NULL && b < blocks->view.blocks; b++) {
             double **own = &blocks->block[b].beside[k];
             if (!hw_row_block_here(blocks, b))
@@ -705,7 +730,7 @@ hawser_status hawser_dataset_beside(const hawser_dataset *dataset, size_t first,
     if (rows != NULL)
         HAWSER_TRY(find_block(rows, first, count, &block, error));
     for (unsigned k = 0; k < HW_BESIDE_MOST; k++)
-        arrays[k] = rows != NULL ? rows->block[block].beside[k] : beside_of(dataset, k);
+        arrays[k] = rows != NULL ? rows->block[block].beside[k] : hw_dataset_beside_of(dataset, k);
     beside->first = first;
     beside->count = count;
     point_into(arrays, rows != NULL ? first - rows->bounds[block] : first, beside);

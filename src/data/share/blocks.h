@@ -16,10 +16,13 @@
 enum { HW_BESIDE_TARGET = 0, HW_BESIDE_WEIGHTS, HW_BESIDE_OFFSET, HW_BESIDE_GROUPS, HW_BESIDE_FURTHER };
 enum { HW_BESIDE_MOST = HW_BESIDE_FURTHER + HW_FURTHER_TARGETS };
 
+/* Returns an array of a dataset, or NULL if it has none of this kind. */
+const double *hw_dataset_beside_of(const hawser_dataset *rows, unsigned kind);
+
 typedef struct hw_row_block {
     hawser_matrix matrix;           /* on another node: its shape, with `stored`, and no arrays */
     double *beside[HW_BESIDE_MOST]; /* owned; NULL: the input has none, or the block is on another node */
-    uint64_t *offsets;              /* owned, as the two below; NULL if the matrix is a view of a mapped cache */
+    uint64_t *offsets; /* owned, as the two below; NULL if the matrix is a view of a mapped cache or of lent rows */
     uint32_t *indices;
     void *values;
 } hw_row_block;
@@ -66,7 +69,7 @@ hawser_status hw_row_block_new(struct hw_row_blocks *blocks, uint32_t block, con
 hawser_status hw_row_blocks_pack(const struct hw_row_blocks *blocks, const hawser_dataset *rows, const hw_shard_facts *whole,
                                  size_t first, hw_bytes *pieces, hawser_error *error) HAWSER_MUST_USE;
 /* Makes own blocks from the pieces of other nodes and the rows that this node has read, in the order of all rows. Pieces are freed after use, and
- * the entries of `rows` are lost. Refuses data that do not fit: every row must be there once. */
+ * the entries of `rows` are lost, unless they are lent: then a block that has only such rows is a view of them. Refuses data that do not fit: every row must be there once. */
 hawser_status hw_row_blocks_fill(struct hw_row_blocks *blocks, const hw_shard_facts *whole, hw_bytes *pieces, uint32_t nodes,
                                  const hawser_dataset *rows, size_t first, hawser_error *error) HAWSER_MUST_USE;
 
@@ -75,7 +78,7 @@ hawser_status hw_row_blocks_fill(struct hw_row_blocks *blocks, const hw_shard_fa
 hawser_status hw_row_blocks_merge(struct hw_row_blocks *blocks, const hw_shard_facts *whole, hw_bytes *pieces,
                                   uint32_t nodes, const char *name, hawser_error *error) HAWSER_MUST_USE;
 
-/* Makes own blocks from a dataset that is whole on this node: views of a mapped cache, or copies; then the dataset's own entries are freed. */
+/* Makes own blocks from a dataset that is whole on this node: views of a mapped cache or of lent rows, or copies; then the dataset's own entries are freed. */
 hawser_status hw_row_blocks_cut(struct hw_row_blocks *blocks, hawser_dataset *whole, hawser_error *error) HAWSER_MUST_USE;
 /* Moves targets, weights, offset and groups that the dataset has for all rows to own blocks; the dataset has them no longer. */
 hawser_status hw_row_blocks_take(struct hw_row_blocks *blocks, hawser_dataset *dataset, hawser_error *error) HAWSER_MUST_USE;

@@ -153,18 +153,26 @@ static hawser_status new_piece(hw_bytes *piece, size_t length, const shard_head 
     return HAWSER_OK;
 }
 
+/* Returns whether a node owns a column, and the round has it. */
+static bool takes_part(const hw_owners *owners, hw_shard_round round, size_t column, uint32_t node)
+{
+    return column % round.count == round.number && hw_owner(owners, column) == node;
+}
+
 /* Where the next entry of a node's piece is written. */
 typedef struct writer {
     uint32_t *counts, *columns;
     char *values;
 } writer;
 
-static void write_rows(const hawser_matrix *A, uint32_t shift, const hw_owners *owners, uint32_t nodes, size_t size,
-                       writer *writers)
+static void write_rows(const hawser_matrix *A, uint32_t shift, const hw_owners *owners, hw_shard_round round, uint32_t nodes,
+                       size_t size, writer *writers)
 {
     for (size_t r = 0; r < A->rows; r++) {
         for (uint64_t e = A->offsets[r]; e < A->offsets[r + 1]; e++) {
             uint32_t column = A->indices[e] + shift;
+            if (column % round.count != round.number)
+                continue;
             writer *to = &writers[hw_owner(owners, column)];
             *to->counts += 1;
             *to->columns++ = column;
@@ -177,7 +185,7 @@ static void write_rows(const hawser_matrix *A, uint32_t shift, const hw_owners *
 }
 
 static hawser_status pack_sparse(const hawser_dataset *rows, const hw_shard_facts *whole, const hw_owners *owners,
-                                 uint32_t nodes, hw_bytes *pieces, hawser_error *error)
+                                 hw_shard_round round, uint32_t nodes, hw_bytes *pieces, hawser_error *error)
 {
     const hawser_matrix *A = &rows->matrix;
     uint32_t shift = shift_of(rows, whole);
@@ -187,7 +195,8 @@ static hawser_status pack_sparse(const hawser_dataset *rows, const hw_shard_fact
     if (status == HAWSER_OK)
         status = HW_NEW(&writers, nodes, "a part of the input", error);
     for (uint64_t e = 0; status == HAWSER_OK && A->rows != 0 && e < A->stored; e++)
-        entries[hw_owner(owners, A->indices[e] + shift)]++;
+        if ((A->indices[e] + shift) % round.count == round.number)
+            entries[hw_owner(owners, A->indices[e] + shift)]++;
     for (uint32_t d = 0; d < nodes && status == HAWSER_OK; d++) {
         shard_head h = {A->rows, entries[d]};
         status = new_piece(&pieces[d], values_at(&h) + entries[d] * hw_type_size(whole->type), &h, error);
@@ -199,25 +208,25 @@ static hawser_status pack_sparse(const hawser_dataset *rows, const hw_shard_fact
         writers[d].values = bytes + values_at(&h);
     }
     if (status == HAWSER_OK)
-        write_rows(A, shift, owners, nodes, hw_type_size(whole->type), writers);
+        write_rows(A, shift, owners, round, nodes, hw_type_size(whole->type), writers);
     free(entries);
     free(writers);
     return status;
 }
 
 static hawser_status pack_dense(const hawser_dataset *rows, const hw_shard_facts *whole, const hw_owners *owners,
-                                uint32_t nodes, hw_bytes *pieces, hawser_error *error)
+                                hw_shard_round round, uint32_t nodes, hw_bytes *pieces, hawser_error *error)
 {
     const hawser_matrix *A = &rows->matrix;
     size_t size = hw_type_size(whole->type);
     for (uint32_t d = 0; d < nodes; d++) {
         shard_head h = {.rows = A->rows};
         for (size_t j = 0; A->rows != 0 && j < A->cols; j++)
-            h.entries += hw_owner(owners, j) == d ? A->rows : 0;
+            h.entries += takes_part(owners, round, j, d) ? A->rows : 0;
         HAWSER_TRY(new_piece(&pieces[d], sizeof h + h.entries * size, &h, error));
         char *to = (char *)pieces[d].data + sizeof h;
         for (size_t j = 0; A->rows != 0 && j < A->cols; j++)
-            if (hw_owner(owners, j) == d) {
+            if (takes_part(owners, round, j, d)) {
                 memcpy(to, (const char *)A->values + j * A->stride * size, A->rows * size);
                 to += A->rows * size;
             }
@@ -225,13 +234,13 @@ static hawser_status pack_dense(const hawser_dataset *rows, const hw_shard_facts
     return HAWSER_OK;
 }
 
-hawser_status hw_shard_pack(const hawser_dataset *rows, const hw_shard_facts *whole, const hw_owners *owners, uint32_t nodes,
-                            hw_bytes *pieces, hawser_error *error)
+hawser_status hw_shard_pack(const hawser_dataset *rows, const hw_shard_facts *whole, const hw_owners *owners,
+                            hw_shard_round round, uint32_t nodes, hw_bytes *pieces, hawser_error *error)
 {
     memset(pieces, 0, nodes * sizeof *pieces);
-    hawser_status status = whole->layout != HAWSER_DENSE ? pack_sparse(rows, whole, owners, nodes, pieces, error)
+    hawser_status status = whole->layout != HAWSER_DENSE ? pack_sparse(rows, whole, owners, round, nodes, pieces, error)
                            : whole->scattered            ? hw_array_pack(rows, owners, nodes, pieces, error)
-                                                         : pack_dense(rows, whole, owners, nodes, pieces, error);
+                                                         : pack_dense(rows, whole, owners, round, nodes, pieces, error);
     for (uint32_t d = 0; status != HAWSER_OK && d < nodes; d++) {
         free(pieces[d].data);
         pieces[d] = (hw_bytes){0};
@@ -317,8 +326,9 @@ static hawser_status fill_sparse(const hawser_matrix *A, const hw_shard_facts *w
     return e == h.entries ? HAWSER_OK : hw_share_misfit(node, error);
 }
 
-static hawser_status fill_dense(const hawser_matrix *A, const hw_shard_facts *whole, const hw_owners *owners, uint32_t self,
-                                const hw_bytes *piece, uint64_t first, uint32_t node, hawser_error *error)
+static hawser_status fill_dense(const hawser_matrix *A, const hw_shard_facts *whole, const hw_owners *owners,
+                                hw_shard_round round, uint32_t self, const hw_bytes *piece, uint64_t first, uint32_t node,
+                                hawser_error *error)
 {
     shard_head h;
     size_t size = hw_type_size(whole->type), at = sizeof h;
@@ -328,7 +338,7 @@ static hawser_status fill_dense(const hawser_matrix *A, const hw_shard_facts *wh
     if (h.rows > whole->rows - first)
         return hw_share_misfit(node, error);
     for (size_t j = 0; h.rows != 0 && j < A->cols; j++) {
-        if (hw_owner(owners, j) != self)
+        if (!takes_part(owners, round, j, self))
             continue;
         if (piece->length - at < h.rows * size)
             return hw_share_misfit(node, error);
@@ -338,8 +348,8 @@ static hawser_status fill_dense(const hawser_matrix *A, const hw_shard_facts *wh
     return at == piece->length ? HAWSER_OK : hw_share_misfit(node, error);
 }
 
-hawser_status hw_shard_fill(hawser_dataset *dataset, const hw_shard_facts *whole, const hw_owners *owners, uint32_t self,
-                            hw_bytes *pieces, uint32_t nodes, hawser_error *error)
+hawser_status hw_shard_fill(hawser_dataset *dataset, const hw_shard_facts *whole, const hw_owners *owners,
+                            hw_shard_round round, uint32_t self, hw_bytes *pieces, uint32_t nodes, hawser_error *error)
 {
     const hawser_matrix *A = &dataset->matrix;
     uint64_t *places = NULL, first = 0;
@@ -352,14 +362,14 @@ hawser_status hw_shard_fill(hawser_dataset *dataset, const hw_shard_facts *whole
     for (uint32_t node = 0; node < nodes && status == HAWSER_OK; node++) {
         status = !dense             ? fill_sparse(A, whole, &pieces[node], first, places, node, error)
                  : whole->scattered ? hw_array_fill(A, whole->symmetric != 0, owners, self, &pieces[node], node, error)
-                                    : fill_dense(A, whole, owners, self, &pieces[node], first, node, error);
+                                    : fill_dense(A, whole, owners, round, self, &pieces[node], first, node, error);
         if (status == HAWSER_OK && !whole->scattered)
             first += ((const shard_head *)pieces[node].data)->rows;
         free(pieces[node].data);
         pieces[node] = (hw_bytes){0};
     }
     for (size_t j = 0; !dense && status == HAWSER_OK && j < A->cols; j++)
-        if (hw_owner(owners, j) == self && places[j] != A->offsets[j + 1])
+        if (takes_part(owners, round, j, self) && places[j] != A->offsets[j + 1])
             status = hw_share_misfit(self, error);
     if (status == HAWSER_OK && first != whole->rows && !whole->scattered)
         status = hw_share_misfit(self, error);

@@ -44,20 +44,26 @@ uint64_t hw_shard_before(const hw_shard_facts *facts, uint32_t node);
 /* Counts the entries per column of the rows read here, in the whole's numbering; counts has whole->cols zeroed items. */
 void hw_shard_count(const hawser_dataset *rows, const hw_shard_facts *whole, uint64_t *counts);
 
-/* Packs for each node the entries of its columns in these rows. Owners name the node of a column. pieces has one item per node; the caller
- * frees them. Dense rows likewise. */
-hawser_status hw_shard_pack(const hawser_dataset *rows, const hw_shard_facts *whole, const hw_owners *owners, uint32_t nodes,
-                            hw_bytes *pieces, hawser_error *error) HAWSER_MUST_USE;
+/* A share of the columns: those whose number is `number` modulo `count`. With several rounds little is in flight at a time, while the rows stay. */
+typedef struct hw_shard_round {
+    uint32_t number, count;
+} hw_shard_round;
+
+/* Packs for each node the entries of its columns of a round in these rows. Owners name the node of a column. pieces has one item per node; the
+ * caller frees them. Dense rows likewise. Scattered entries have one round. */
+hawser_status hw_shard_pack(const hawser_dataset *rows, const hw_shard_facts *whole, const hw_owners *owners,
+                            hw_shard_round round, uint32_t nodes, hw_bytes *pieces, hawser_error *error) HAWSER_MUST_USE;
 
 /* Returns the figures that follow from the facts. */
 hawser_load_figures hw_shard_figures(const hw_shard_facts *whole);
 /* Makes a dataset of the whole's shape without entries; it takes over offsets (cols + 1, NULL if dense). */
 hawser_status hw_shard_new(const hw_shard_facts *whole, uint64_t *offsets, hawser_dataset **dataset,
                            hawser_error *error) HAWSER_MUST_USE;
-/* Stores the entries of own columns. Pieces come from all nodes in the order of their rows; each is freed after use. Refuses data that do
+/* Stores the entries of own columns of a round. Pieces come from all nodes in the order of their rows; each is freed after use. Refuses data that do
  * not fit. */
-hawser_status hw_shard_fill(hawser_dataset *dataset, const hw_shard_facts *whole, const hw_owners *owners, uint32_t self,
-                            hw_bytes *pieces, uint32_t nodes, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_shard_fill(hawser_dataset *dataset, const hw_shard_facts *whole, const hw_owners *owners,
+                            hw_shard_round round, uint32_t self, hw_bytes *pieces, uint32_t nodes,
+                            hawser_error *error) HAWSER_MUST_USE;
 
 /* For scattered entries: sorts own columns, and refuses entries that occur twice. `name` is the input's. */
 hawser_status hw_shard_sort(hawser_dataset *dataset, const hw_owners *owners, uint32_t self, const char *name,

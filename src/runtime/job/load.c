@@ -110,7 +110,7 @@ static hawser_status settle_table(hw_loading *l, hawser_error *error)
     return hw_cluster_agree(l->cluster, status, error);
 }
 
-static hawser_status agree_facts(hw_loading *l, hawser_error *error)
+hawser_status hw_loading_agree_facts(hw_loading *l, hawser_error *error)
 {
     hw_shard_facts own = hw_shard_facts_of(l->rows), *all = NULL;
     hw_bytes *in = NULL;
@@ -236,25 +236,46 @@ static hawser_status find_owners(hw_loading *l, hawser_error *error)
     return HAWSER_OK;
 }
 
+/* Returns in how many rounds the entries are sent. Rows that were read are packed at once and dropped. Rows that stay, because they are the caller's, are packed
+ * again and again, so that less is in flight; a round of sparse rows takes a pass over all of them. */
+static uint32_t count_rounds(const hw_loading *l)
+{
+    const bool dense = l->whole.layout == HAWSER_DENSE;
+    const uint64_t share = l->whole.stored * hw_type_size(l->whole.type) / l->nodes, least = (uint64_t)1 << 20;
+    const uint32_t most = dense ? 8 : 4;
+    if (l->paths != NULL)
+        return 1;
+    return share / least < 1 ? 1 : share / least < most ? (uint32_t)(share / least) : most;
+}
+
+static hawser_status trade_round(hw_loading *l, hw_shard_round round, hw_bytes *out, hw_bytes *in, hawser_error *error)
+{
+    hawser_status status = hw_shard_pack(l->rows, &l->whole, &l->owners, round, l->nodes, out, error);
+    if (round.number + 1 == round.count)
+        hw_dataset_drop_entries(l->rows); /* here and below: at most one copy of the share at a time */
+    status = hw_cluster_agree(l->cluster, status, error);
+    if (status == HAWSER_OK)
+        status = hw_cluster_hand_over(l->cluster, out, in, error);
+    if (status == HAWSER_OK && round.number == 0)
+        status = hw_shard_new(&l->whole, l->offsets, &l->dataset, error);
+    if (l->dataset != NULL)
+        l->offsets = NULL; /* the dataset owns them now */
+    if (status == HAWSER_OK)
+        status = hw_shard_fill(l->dataset, &l->whole, &l->owners, round, l->self, in, l->nodes, error);
+    return round.number + 1 < round.count ? hw_cluster_agree(l->cluster, status, error) : status;
+}
+
 static hawser_status trade_entries(hw_loading *l, hawser_error *error)
 {
     hw_bytes *out = NULL, *in = NULL;
     hawser_status status = HW_NEW(&out, l->nodes, "parts of the input", error);
     if (status == HAWSER_OK)
         status = HW_NEW(&in, l->nodes, "parts of the input", error);
-    if (status == HAWSER_OK)
-        status = hw_shard_pack(l->rows, &l->whole, &l->owners, l->nodes, out, error);
-    hw_dataset_drop_entries(l->rows); /* here and below: at most one copy of the share at a time */
     status = hw_cluster_agree(l->cluster, status, error);
-    if (status == HAWSER_OK)
-        status = hw_cluster_hand_over(l->cluster, out, in, error);
+    hw_shard_round round = {.count = count_rounds(l)};
+    for (; round.number < round.count && status == HAWSER_OK; round.number++)
+        status = trade_round(l, round, out, in, error);
     hw_bytes_free(out, l->nodes);
-    if (status == HAWSER_OK)
-        status = hw_shard_new(&l->whole, l->offsets, &l->dataset, error);
-    if (l->dataset != NULL)
-        l->offsets = NULL; /* the dataset owns them now */
-    if (status == HAWSER_OK)
-        status = hw_shard_fill(l->dataset, &l->whole, &l->owners, l->self, in, l->nodes, error);
     hw_bytes_free(in, l->nodes);
     return status;
 }
@@ -350,15 +371,12 @@ static hawser_status agree(hw_loading *l, const char *name, hawser_error *error)
     HAWSER_TRY(agree_on_words(l, &l->as_table, error));
     if (l->as_table)
         HAWSER_TRY(settle_table(l, error));
-    HAWSER_TRY(agree_facts(l, error));
+    HAWSER_TRY(hw_loading_agree_facts(l, error));
     return hw_shard_complete(&l->whole, name, error);
 }
 
-static hawser_status load_shares(hw_loading *l, const char *name, hawser_error *error)
+hawser_status hw_loading_by_column(hw_loading *l, const char *name, hawser_error *error)
 {
-    HAWSER_TRY(agree(l, name, error));
-    if (l->load->split == HAWSER_BY_ROW)
-        return hw_loading_by_row(l, name, error);
     HAWSER_TRY(afford_columns(l, error));
     HAWSER_TRY(make_offsets(l, error));
     HAWSER_TRY(find_owners(l, error));
@@ -378,7 +396,13 @@ static hawser_status load_shares(hw_loading *l, const char *name, hawser_error *
     return hw_load_sides(l->dataset, l->load, l->limit, error);
 }
 
-static void free_loading(hw_loading *l)
+static hawser_status load_shares(hw_loading *l, const char *name, hawser_error *error)
+{
+    HAWSER_TRY(agree(l, name, error));
+    return l->load->split == HAWSER_BY_ROW ? hw_loading_by_row(l, name, error) : hw_loading_by_column(l, name, error);
+}
+
+void hw_loading_free(hw_loading *l)
 {
     free(l->all);
     hawser_dataset_free(l->rows);
@@ -420,6 +444,6 @@ hawser_status hawser_job_load(hawser_job *job, const char *const *paths, size_t 
         hawser_dataset_free(l.dataset);
     }
     hw_cluster_set_phase(l.cluster, "between two runs");
-    free_loading(&l);
+    hw_loading_free(&l);
     return status;
 }

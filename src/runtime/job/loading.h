@@ -11,7 +11,7 @@ typedef struct hw_loading {
     hw_cluster *cluster;
     const hawser_job *job;
     const hawser_load *load;
-    const char *const *paths;
+    const char *const *paths; /* NULL: the rows are the caller's (hawser_job_data), and cannot be read again */
     size_t path_count;
     uint32_t nodes, self;
     uint64_t limit;       /* of memory, in bytes */
@@ -43,6 +43,13 @@ hawser_status hw_loading_check_columns(const hw_loading *l, hawser_error *error)
 bool hw_loading_fills(const hw_loading *l);
 /* Stores how many rows each node has read. Collective. */
 hawser_status hw_loading_count(hw_loading *l, hawser_error *error) HAWSER_MUST_USE;
+
+/* Gathers what all nodes have read, and finds what that is together. Collective. */
+hawser_status hw_loading_agree_facts(hw_loading *l, hawser_error *error) HAWSER_MUST_USE;
+/* Makes the dataset, of which each node has the entries of its blocks' columns, once the nodes agree on the whole. Collective. */
+hawser_status hw_loading_by_column(hw_loading *l, const char *name, hawser_error *error) HAWSER_MUST_USE;
+/* Frees all except l->dataset. */
+void hw_loading_free(hw_loading *l);
 
 /* load_rows.c: HAWSER_BY_ROW. */
 

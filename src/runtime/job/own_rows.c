@@ -4,69 +4,24 @@
 #include <string.h>
 
 #include "base/argument.h"
-#include "base/hash.h"
 #include "base/layout.h"
 #include "base/memory.h"
 #include "data/residence.h"
 #include "data/table/schema.h"
-#include "runtime/job/loading.h"
-
-/* What a node reports about its rows. */
-typedef struct own_facts {
-    uint64_t first, rows, whole; /* first and whole as the caller declares them */
-    uint64_t cols, words;        /* words: a hash of the names of the columns and of the words of the target */
-    uint32_t layout, type, kinds, further;
-    int32_t index_base;
-    uint32_t unused;
-} own_facts;
+#include "runtime/job/node_rows.h"
 
 /* The rows of this node, and what the nodes have agreed on. */
 typedef struct owning {
     hw_loading l;
     const hawser_dataset *own; /* NULL: this node has no rows */
-    own_facts *all;            /* by node */
-    const own_facts *some;     /* of the first node that has rows */
+    hw_node_rows *all;         /* by node */
+    const hw_node_rows *some;  /* of the first node that has rows */
     size_t rows;               /* of the whole */
     size_t first;              /* of this node */
     size_t *bounds;
     uint64_t *stored;
     struct hw_row_blocks *blocks;
 } owning;
-
-static uint64_t hash_words(const hawser_dataset *own)
-{
-    uint64_t hash = 0;
-    size_t words;
-    const char *const *target = hawser_schema_target(own->schema, &words);
-    for (size_t j = 0; own->columns != NULL && j < own->matrix.cols; j++)
-        hash = hw_hash(own->columns[j], strlen(own->columns[j]) + 1, hash);
-    for (size_t k = 0; k < words; k++)
-        hash = hw_hash(target[k], strlen(target[k]) + 1, hash);
-    return hash;
-}
-
-static const double *beside_of(const hawser_dataset *own, unsigned kind)
-{
-    const double *const first[] = {own->target, own->weights, own->offset, own->groups};
-    return kind < HW_BESIDE_FURTHER ? first[kind] : own->further[kind - HW_BESIDE_FURTHER];
-}
-
-static own_facts facts_of(const hawser_dataset *own, size_t first, size_t rows)
-{
-    own_facts facts = {.first = first, .whole = rows};
-    if (own == NULL)
-        return facts;
-    facts.rows = own->matrix.rows;
-    facts.cols = own->matrix.cols;
-    facts.words = hash_words(own);
-    facts.layout = own->matrix.layout;
-    facts.type = own->matrix.type;
-    facts.further = (uint32_t)own->further_count;
-    facts.index_base = own->figures.index_base;
-    for (unsigned k = 0; k < HW_BESIDE_FURTHER; k++)
-        facts.kinds |= (uint32_t)(beside_of(own, k) != NULL) << k;
-    return facts;
-}
 
 /* ------------------------------------------------------------------------------------------------ agreement ---- */
 
@@ -83,43 +38,8 @@ static hawser_status check_own(const hawser_dataset *own, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* Refuses nodes whose rows are not rows of one matrix. */
-static hawser_status compare_kinds(const own_facts *a, uint32_t i, const own_facts *b, uint32_t j, hawser_error *error)
-{
-    static const char *const kinds[] = {"a target", "weights", "an offset", "groups"};
-    if (a->cols != b->cols)
-        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
-                           "hawser_job_own_rows: node %u has rows of %llu columns, and node %u of %llu; give all the same "
-                           "columns (of svmlight, set hawser_load.columns)",
-                           i, (unsigned long long)a->cols, j, (unsigned long long)b->cols);
-    if (a->layout != b->layout || a->type != b->type)
-        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
-                           "hawser_job_own_rows: nodes %u and %u have matrices of different layouts or types", i, j);
-    for (unsigned k = 0; k < HW_BESIDE_FURTHER; k++)
-        if ((a->kinds >> k & 1) != (b->kinds >> k & 1))
-            return hawser_fail(error, HAWSER_BAD_ARGUMENT,
-                               "hawser_job_own_rows: node %u has %s, and node %u has not; give it to all or to none",
-                               (a->kinds >> k & 1) != 0 ? i : j, kinds[k], (a->kinds >> k & 1) != 0 ? j : i);
-    if (a->further != b->further)
-        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "hawser_job_own_rows: node %u has %u targets, and node %u has %u", i,
-                           1 + a->further, j, 1 + b->further);
-    if (a->words != b->words)
-        return hawser_fail(
-            error, HAWSER_BAD_ARGUMENT,
-            "hawser_job_own_rows: nodes %u and %u have other names of columns or other words, so that their "
-            "numbers mean different things; read each file with the schema of one (hawser_load.schema), or all "
-            "files by hawser_job_load",
-            i, j);
-    if (a->index_base != b->index_base)
-        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
-                           "hawser_job_own_rows: node %u counts columns from %d, and node %u from %d; set "
-                           "hawser_load.index_base",
-                           i, a->index_base, j, b->index_base);
-    return HAWSER_OK;
-}
-
 /* Refuses rows that are on no node or on two. `before` rows are on the nodes before node i. */
-static hawser_status compare_places(const own_facts *a, uint32_t i, uint64_t whole, uint64_t before, hawser_error *error)
+static hawser_status compare_places(const hw_node_rows *a, uint32_t i, uint64_t whole, uint64_t before, hawser_error *error)
 {
     if (a->whole != whole)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT,
@@ -146,13 +66,13 @@ static hawser_status compare(owning *o, hawser_error *error)
     uint64_t before = 0, whole = o->all[0].whole;
     uint32_t first = 0;
     for (uint32_t i = 0; i < o->l.nodes; i++) {
-        const own_facts *a = &o->all[i];
+        const hw_node_rows *a = &o->all[i];
         if (a->rows != 0 && o->some == NULL) {
             o->some = a;
             first = i;
         }
         if (a->rows != 0)
-            HAWSER_TRY(compare_kinds(o->some, first, a, i, error));
+            HAWSER_TRY(hw_node_rows_compare("hawser_job_own_rows", o->some, first, a, i, error));
         HAWSER_TRY(compare_places(a, i, whole, before, error));
         o->first = i == o->l.self ? before : o->first;
         before += a->rows;
@@ -172,16 +92,12 @@ static hawser_status compare(owning *o, hawser_error *error)
 
 static hawser_status agree(owning *o, size_t first, size_t rows, hawser_error *error)
 {
-    own_facts own = facts_of(o->own, first, rows);
-    hw_bytes *in = NULL;
+    hw_node_rows own = hw_node_rows_of(o->own);
+    own.first = first;
+    own.whole = rows;
     HAWSER_TRY(hw_cluster_agree(o->l.cluster, check_own(o->own, error), error));
-    hawser_status status = HW_NEW(&o->all, o->l.nodes, "what the nodes have", error);
-    HAWSER_TRY(hw_cluster_agree(o->l.cluster, status, error));
-    status = hw_loading_gather(&o->l, &own, sizeof own, &in, error);
-    for (uint32_t i = 0; status == HAWSER_OK && i < o->l.nodes; i++)
-        memcpy(&o->all[i], in[i].data, in[i].length < sizeof own ? in[i].length : sizeof own);
-    hw_bytes_free(in, o->l.nodes);
-    return status == HAWSER_OK ? compare(o, error) : status;
+    HAWSER_TRY(hw_node_rows_gather(&o->l, &own, &o->all, error));
+    return compare(o, error);
 }
 
 /* ------------------------------------------------------------------------------------------------ blocks ---- */
@@ -239,7 +155,7 @@ static hawser_status fill_block(const owning *o, uint32_t b, hawser_error *error
     block->matrix = hawser_matrix_rows(&o->own->matrix, skip, skip + rows);
     block->matrix.first = blocks->bounds[b];
     for (unsigned k = 0; k < HW_BESIDE_MOST; k++) {
-        const double *all = beside_of(o->own, k);
+        const double *all = hw_dataset_beside_of(o->own, k);
         if (all == NULL)
             continue;
         HAWSER_TRY(HW_NEW(&block->beside[k], rows, "what belongs to a block's rows", error));
