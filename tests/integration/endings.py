@@ -239,7 +239,7 @@ def limit_before_anything_is_known_keeps_no_model():
         target = () if algorithm == "kmeans" else ("--target", "y")
         it = Process("train", algorithm, "d.csv", *target, "--time-limit", "1e-9", "-q", "-o", "m.st")
         it.ends(130)
-        said = text_of("err").strip().split("\n")
+        said = [line for line in text_of("err").split("\n") if line.startswith("hawser")]  # a sanitizer has lines of its own
         check(len(said) == 1 and "no model is" in said[0] and not os.path.exists("m.st"), f"{algorithm}: {said}")
     it = Process("train", "lasso", "d.csv", "--target", "y", "--lambda", "0.1", "--time-limit", "1e-9", "-q", "-o", "m.st")
     it.ends(0)
