@@ -67,8 +67,8 @@ HAWSER_API hawser_status hawser_options_set(hawser_options *options, const char 
 HAWSER_API hawser_status hawser_options_file(hawser_options *options, const char *path, hawser_error *error) HAWSER_MUST_USE;
 
 /** Reads HAWSER_KEY variables; an unknown HAWSER_ variable is an error, like an unknown flag. `environment` is `environ`.
- *  It ignores HAWSER_BINARY, HAWSER_SOURCE and HAWSER_TEST_... of the test suite, HAWSER_LAUNCH, _NODE, _NODES, _NODE_NAME, _JOB,
- *  _SOCKETS and _LOCAL of `hawser run`, and HAWSER_STORE of `hawser store` if there is no such key. */
+ *  It ignores HAWSER_LIBRARY, by which the Python package finds the library; HAWSER_BINARY, HAWSER_SOURCE and HAWSER_TEST_... of the test suite;
+ *  HAWSER_LAUNCH, _NODE, _NODES, _NODE_NAME, _JOB, _SOCKETS and _LOCAL of `hawser run`; and HAWSER_STORE of `hawser store` if there is no such key. */
 HAWSER_API hawser_status hawser_options_environment(hawser_options *options, char *const *environment,
                                                     hawser_error *error) HAWSER_MUST_USE;
 

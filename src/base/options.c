@@ -334,10 +334,10 @@ bool hw_kubernetes_variable(const char *variable)
     return false;
 }
 
-/* Returns whether `hawser run`, Kubernetes or the test suite sets this variable for the processes that it starts; these are not options. */
+/* Returns whether `hawser run`, Kubernetes, the test suite or a user of the Python package sets this variable; these are not options. */
 static bool reserved(const char *variable)
 {
-    static const char *const names[] = {"BINARY=", "SOURCE="};
+    static const char *const names[] = {"BINARY=", "SOURCE=", "LIBRARY="};
     return hw_place_variable(variable) || hw_kubernetes_variable(variable) ||
            is_one_of(variable, names, sizeof names / sizeof *names) || strncmp(variable, "HAWSER_TEST_", 12) == 0;
 }

@@ -298,14 +298,15 @@ static void environment_is_read(void **state)
 {
     fixture *f = *state;
     char a[] = "HAWSER_TIME_LIMIT=2m", b[] = "HAWSER_QUIET=yes", c[] = "HOME=/", d[] = "HAWSER_BINARY=x",
-         e[] = "HAWSER_TEST_DATA=y", launch[] = "HAWSER_LAUNCH=fd:3", nodes[] = "HAWSER_NODES=4", capital[] = "HAWSER_C=0.5";
-    char *good[] = {a, b, c, d, e, launch, nodes, capital, NULL};
+         e[] = "HAWSER_TEST_DATA=y", launch[] = "HAWSER_LAUNCH=fd:3", nodes[] = "HAWSER_NODES=4", capital[] = "HAWSER_C=0.5",
+         library[] = "HAWSER_LIBRARY=/x/libhawser.so.0";
+    char *good[] = {a, b, c, d, e, launch, nodes, capital, library, NULL};
     assert_int_equal(hawser_options_environment(f->options, good, &f->error), HAWSER_OK);
     assert_true(hawser_options_number(f->options, "time-limit") == 120);
     assert_true(hawser_options_number(f->options, "C") == 0.5);
     assert_true(hawser_options_flag(f->options, "quiet"));
-    const char *bad[] = {"HAWSER_TOL=x",        "HAWSER_NONE=1", "HAWSER_tol=0.1",
-                         "HAWSER_TIME-LIMIT=3", "HAWSER_=3",     "HAWSER_BINARYX=3"};
+    const char *bad[] = {"HAWSER_TOL=x", "HAWSER_NONE=1",    "HAWSER_tol=0.1",   "HAWSER_TIME-LIMIT=3",
+                         "HAWSER_=3",    "HAWSER_BINARYX=3", "HAWSER_LIBRARYX=3"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         char copy[64];
         snprintf(copy, sizeof copy, "%s", bad[i]);

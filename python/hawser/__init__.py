@@ -1,0 +1,22 @@
+"""Hawser: distributed machine learning with managed consistency.
+
+>>> import hawser, numpy
+>>> x = numpy.random.default_rng(0).normal(size=(50, 4))
+>>> model = hawser.train("lasso", x, x[:, 0], lambda_=0.01)
+>>> model.predict(x).shape
+(50,)
+"""
+from ._dataset import Dataset
+from ._errors import (
+    BadArgument, BadInput, BadOption, BadProgram, ConvergenceWarning, Diverged, Error, FileError, InternalError, Interrupted,
+    NoMemory, NotFinite, PeerLost, Timeout,
+)
+from ._model import Model, Training
+from ._native import VERSION as __version__
+from ._train import algorithms, train
+
+__all__ = [
+    "BadArgument", "BadInput", "BadOption", "BadProgram", "ConvergenceWarning", "Dataset", "Diverged", "Error", "FileError",
+    "InternalError", "Interrupted", "Model", "NoMemory", "NotFinite", "PeerLost", "Timeout", "Training", "__version__",
+    "algorithms", "train",
+]

@@ -1,0 +1,361 @@
+"""Data of a training or a prediction: arrays, sparse matrices, tables and files."""
+import ctypes
+import os
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from ctypes import POINTER, byref
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _native
+from ._errors import BadArgument, BadOption, check
+from ._library import library as lib
+from ._native import hawser_arrays, hawser_dataset, hawser_error, hawser_load, hawser_matrix
+from ._options import DATA_KEYS, Options, key_of
+
+Array = npt.NDArray[Any]
+TYPES = {np.dtype(np.float64): _native.HAWSER_F64, np.dtype(np.float32): _native.HAWSER_F32}
+BY_ROW = (_native.HAWSER_CSR, _native.HAWSER_DENSE_ROWS)
+
+
+def is_path(data: Any) -> bool:
+    """Returns whether data are one path or several."""
+    if isinstance(data, (str, os.PathLike)):
+        return True
+    return isinstance(data, (list, tuple)) and len(data) > 0 and all(isinstance(each, (str, os.PathLike)) for each in data)
+
+
+def is_sparse(data: Any) -> bool:
+    return hasattr(data, "tocsr") and hasattr(data, "nnz")
+
+
+def pointer_to(array: Array | None, kind: Any) -> Any:
+    """Returns a pointer to the first number, which does not keep the array alive."""
+    return POINTER(kind)() if array is None else ctypes.cast(array.ctypes.data, POINTER(kind))
+
+
+def numbers_of(values: Any, what: str) -> Array:
+    """Returns values as an array of numbers of one type, without a copy if they are one."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind == "c":
+            raise BadArgument(f"{what}: Complex data not supported; {what} has the type {array.dtype}")
+        if array.dtype.kind in "OUSV":
+            array = array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, BadArgument):
+            raise
+        raise BadArgument(f"{what}: could not convert to numbers: {error}") from error
+    if array.dtype.kind not in "fiub":
+        raise BadArgument(f"{what}: the type {array.dtype} has no numbers; give float32 or float64")
+    return array
+
+
+class _Borrowed:
+    """Arrays in the form that the library reads, and how many bytes were copied for that."""
+
+    def __init__(self) -> None:
+        self.arrays = hawser_arrays()
+        self.kept: list[Any] = []
+        self.copied = 0
+
+    def keep(self, given: Any, array: Array) -> Array:
+        """Keeps an array alive, and counts it if it is a copy of the given one."""
+        if not (isinstance(given, np.ndarray) and np.shares_memory(given, array)):
+            self.copied += array.nbytes
+        self.kept.append(array)
+        return array
+
+    def beside(self, values: Any, rows: int, what: str) -> Any:
+        """Returns a pointer to one float64 per row, or NULL."""
+        if values is None:
+            return pointer_to(None, ctypes.c_double)
+        array = numbers_of(values, what)
+        if array.ndim == 2 and array.shape[1] == 1:
+            array = array[:, 0]
+        if array.ndim != 1:
+            raise BadArgument(f"{what}: bad input shape {array.shape}; it must have one number per row, shape ({rows},)")
+        if len(array) != rows:
+            raise BadArgument("Found input variables with inconsistent numbers of samples: "
+                              f"{[rows, len(array)]} ({what} has one number per row)")
+        return pointer_to(self.keep(values, np.ascontiguousarray(array, dtype=np.float64)), ctypes.c_double)
+
+    def dense(self, data: Any) -> hawser_matrix:
+        array = numbers_of(data, "X")
+        if array.ndim != 2:
+            raise BadArgument(f"Expected 2D array, got {'scalar' if array.ndim == 0 else f'{array.ndim}D'} array instead: "
+                              f"its shape is {array.shape}. Reshape your data: array.reshape(-1, 1) if it has a single "
+                              "feature, array.reshape(1, -1) if it is a single sample")
+        if array.dtype not in TYPES or not array.flags.aligned or not array.dtype.isnative:
+            array = array.astype(np.float32 if array.dtype == np.float32 else np.float64)
+        layout, stride = self._dense_layout(array)
+        if layout is None:
+            array = np.ascontiguousarray(array)
+            layout, stride = _native.HAWSER_DENSE_ROWS, array.shape[1]
+        self.keep(data, array)
+        return hawser_matrix(rows=array.shape[0], cols=array.shape[1], layout=layout, type=TYPES[array.dtype],
+                             values=array.ctypes.data, stride=stride)
+
+    @staticmethod
+    def _dense_layout(array: Array) -> tuple[int | None, int]:
+        """Returns the layout and stride of an array; no layout if it must be copied."""
+        rows, cols = array.shape
+        if array.flags.c_contiguous:
+            return _native.HAWSER_DENSE_ROWS, cols
+        if array.flags.f_contiguous:
+            return _native.HAWSER_DENSE, rows
+        size, (down, across) = array.itemsize, array.strides
+        if across == size and down >= cols * size and down % size == 0:
+            return _native.HAWSER_DENSE_ROWS, down // size
+        if down == size and across >= rows * size and across % size == 0:
+            return _native.HAWSER_DENSE, across // size
+        return None, 0
+
+    def sparse(self, data: Any) -> hawser_matrix:
+        if len(data.shape) != 2:
+            raise BadArgument(f"Expected 2D array, got {len(data.shape)}D array instead: a sparse array of shape {data.shape}")
+        matrix = data if data.format in ("csr", "csc") else data.tocsr()
+        if not matrix.has_canonical_format:
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
+        values = numbers_of(matrix.data, "X")
+        if values.dtype not in TYPES or not values.dtype.isnative:
+            values = values.astype(np.float32 if values.dtype == np.float32 else np.float64)
+        values = self.keep(data.data if hasattr(data, "data") else None, np.ascontiguousarray(values))
+        indices = self._indices(data, matrix.indices)
+        offsets = np.ascontiguousarray(matrix.indptr)
+        if offsets.dtype == np.int32:
+            self.arrays.offsets32 = pointer_to(offsets, ctypes.c_uint32)
+        else:
+            offsets = np.ascontiguousarray(offsets, dtype=np.int64)
+        self.keep(getattr(data, "indptr", None), offsets)
+        wide = None if offsets.dtype == np.int32 else offsets
+        return hawser_matrix(rows=matrix.shape[0], cols=matrix.shape[1], stored=int(offsets[-1]),
+                             layout=_native.HAWSER_CSR if matrix.format == "csr" else _native.HAWSER_CSC,
+                             type=TYPES[values.dtype], offsets=pointer_to(wide, ctypes.c_uint64),
+                             indices=pointer_to(indices, ctypes.c_uint32), values=values.ctypes.data)
+
+    def _indices(self, data: Any, indices: Array) -> Array:
+        if len(indices) and (indices.min() < 0 or indices.max() > 2**32 - 2):
+            raise BadArgument("X: an index of the sparse matrix is out of bounds")
+        narrow = indices if indices.dtype == np.int32 else indices.astype(np.uint32)
+        return self.keep(getattr(data, "indices", None), np.ascontiguousarray(narrow))
+
+
+def _names_of(data: Any) -> list[str] | None:
+    """Returns the names of a table's columns, if all are texts."""
+    columns = getattr(data, "columns", None)
+    if columns is None or callable(columns):
+        return None
+    names = list(columns)
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
+def _free(handles: list[Any], kept: list[Any]) -> None:
+    for handle in reversed(handles):
+        lib.hawser_dataset_free(handle)
+    kept.clear()
+
+
+class Dataset:
+    """Data that any number of trainings may use.
+
+    `data` is a matrix of `rows` x `cols` numbers, or files:
+
+    * a numpy array of shape (rows, cols), in C or Fortran order. float32 and float64 are read where they lie; other types
+      and strides are copied. So the array must not change while the dataset exists;
+    * a sparse matrix or array of scipy. CSR and CSC are read where they lie, other formats are converted;
+    * a table (pandas, polars, Arrow) of columns of numbers, whose names become those of the features;
+    * the path of a file, or a list of paths: svmlight, CSV, Matrix Market, .npy, .idx, or Hawser's own .hwc, also compressed.
+      Then `target`, `weights`, `offset` and `names` are what the command's options of these names are, and `options`
+      are the other options of a load, such as `missing="mean"`.
+
+    `target`, `weights`, `offset` and `groups` have one number per row.
+
+    >>> import hawser, numpy
+    >>> data = hawser.Dataset(numpy.array([[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]]), [0, 1, 3], names=["a", "b"])
+    >>> data.shape, data.layout, data.names
+    ((3, 2), 'dense rows', ['a', 'b'])
+    """
+
+    def __init__(self, data: Any, target: Any = None, *, weights: Any = None, offset: Any = None, groups: Any = None,
+                 names: Any = None, target_name: str | None = None, **options: Any) -> None:
+        self._lock = threading.Lock()
+        self._turned: Any = None
+        self._handle: Any = POINTER(hawser_dataset)()
+        self.copied = 0  #: bytes that were copied to make the dataset
+        self.options: dict[str, Any] = {}
+        self.from_files = is_path(data)
+        if self.from_files:
+            given = {"target": target, "weights": weights, "offset": offset, "names": names, **options}
+            if groups is not None or target_name is not None:
+                raise BadOption("files have no groups and target_name of their own; leave these out")
+            kept = self._load(data, {key: value for key, value in given.items() if value is not None})
+        else:
+            if options:
+                raise BadOption(f"{next(iter(options))}: arrays have no such option; it is one of files")
+            kept = self._borrow(data, target, weights, offset, groups, names, target_name)
+        self._handles = [self._handle]
+        finalizer: Callable[..., Any] = weakref.finalize(self, _free, self._handles, kept)
+        finalizer.atexit = False  # type: ignore[attr-defined]
+
+    # ------------------------------------------------------------------------------------------------ making ----
+
+    def _borrow(self, data: Any, target: Any, weights: Any, offset: Any, groups: Any, names: Any,
+                target_name: str | None) -> list[Any]:
+        made, error = _Borrowed(), hawser_error()
+        names = _names_of(data) if names is None else [str(name) for name in names]
+        table = getattr(data, "to_numpy", None)
+        if is_sparse(data):
+            matrix = made.sparse(data)
+        else:
+            matrix = made.dense(table() if table is not None else data)
+        rows, cols = matrix.rows, matrix.cols
+        for count, what in ((rows, "sample"), (cols, "feature")):
+            if count == 0:
+                raise BadArgument(f"Found array with 0 {what}(s) (shape=({rows}, {cols})) while a minimum of 1 is required.")
+        if names is not None and len(names) != cols:
+            raise BadArgument(f"names: {len(names)} names for {cols} columns")
+        arrays = made.arrays
+        arrays.matrix = matrix
+        for field, values in (("target", target), ("weights", weights), ("offset", offset), ("groups", groups)):
+            setattr(arrays, field, made.beside(values, rows, field))
+        if names is not None:
+            arrays.names = (ctypes.c_char_p * cols)(*(name.encode() for name in names))
+        if target_name is not None:
+            arrays.target_name = target_name.encode()
+        check(lib.hawser_dataset_borrow(byref(arrays), byref(self._handle), byref(error)), error)
+        self.copied = made.copied
+        return made.kept
+
+    def _load(self, data: Any, given: dict[str, Any]) -> list[Any]:
+        outputs = bool(given.pop("outputs", False))
+        options, how, error = Options(lib.hawser_data_rows()), hawser_load(), hawser_error()
+        self.options = given
+        options.fill(given)
+        options.read_environment()
+        check(lib.hawser_load_from_options(options.handle, byref(how), byref(error)), error)
+        how.outputs = outputs
+        load_files(data, how, self._handle)
+        return []
+
+    @classmethod
+    def _from_handle(cls, handle: Any) -> "Dataset":
+        """Makes a dataset of a handle, which it then owns."""
+        made = cls.__new__(cls)
+        made._lock, made._turned, made._handle, made._handles = threading.Lock(), None, handle, [handle]
+        made.copied, made.options, made.from_files = 0, {}, True
+        weakref.finalize(made, _free, made._handles, []).atexit = False
+        return made
+
+    def _in_layout(self, by_row: bool) -> Any:
+        """Returns a handle whose matrix is by rows or by columns. It is turned once, and then kept."""
+        if (self._matrix.layout in BY_ROW) == by_row:
+            return self._handle
+        with self._lock:
+            if self._turned is None:
+                turned, error = POINTER(hawser_dataset)(), hawser_error()
+                check(lib.hawser_dataset_turn(self._handle, byref(turned), byref(error)), error)
+                self._handles.append(turned)
+                self._turned = turned
+            return self._turned
+
+    # ------------------------------------------------------------------------------------------------- facts ----
+
+    @property
+    def _matrix(self) -> hawser_matrix:
+        matrix: hawser_matrix = lib.hawser_dataset_matrix(self._handle).contents
+        return matrix
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of rows and columns."""
+        return self._matrix.rows, self._matrix.cols
+
+    @property
+    def stored(self) -> int:
+        """The number of stored entries: rows x cols if the data are dense."""
+        return self._matrix.stored
+
+    @property
+    def layout(self) -> str:
+        """'dense columns', 'csc', 'csr' or 'dense rows'."""
+        return ("dense columns", "csc", "csr", "dense rows")[self._matrix.layout]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """float64 or float32."""
+        return np.dtype(np.float64 if self._matrix.type == _native.HAWSER_F64 else np.float32)
+
+    @property
+    def names(self) -> list[str] | None:
+        """The names of the columns, or None."""
+        found = [lib.hawser_dataset_column(self._handle, column) for column in range(self._matrix.cols)]
+        return None if None in found else [name.decode() for name in found]
+
+    @property
+    def target(self) -> Array | None:
+        """A copy of the target, one float64 per row; None if the data have none."""
+        return self._numbers(lib.hawser_dataset_target(self._handle))
+
+    @property
+    def weights(self) -> Array | None:
+        """A copy of the weights of rows, or None."""
+        return self._numbers(lib.hawser_dataset_weights(self._handle))
+
+    @property
+    def offset(self) -> Array | None:
+        """A copy of the offset of rows, or None."""
+        return self._numbers(lib.hawser_dataset_offset(self._handle))
+
+    def _has(self, what: str) -> bool:
+        """Returns whether the data have a "target", "weights" or an "offset"."""
+        return bool(getattr(lib, f"hawser_dataset_{what}")(self._handle)) or (
+            what == "target" and lib.hawser_dataset_outputs(self._handle) > 0)
+
+    def _numbers(self, found: Any) -> Array | None:
+        return np.ctypeslib.as_array(found, (self._matrix.rows,)).copy() if found else None
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes Hawser's own file (.hwc), which a later load maps instead of reading text."""
+        error = hawser_error()
+        check(lib.hawser_dataset_save(self._handle, os.fsencode(path), byref(error)), error)
+
+    def __len__(self) -> int:
+        return self._matrix.rows
+
+    def __repr__(self) -> str:
+        rows, cols = self.shape
+        return f"<hawser.Dataset of {rows} x {cols}, {self.layout}, {self.dtype}>"
+
+
+def load_files(data: Any, how: hawser_load, handle: Any) -> None:
+    """Loads one path or several into a handle."""
+    paths: Sequence[Any] = [data] if isinstance(data, (str, os.PathLike)) else data
+    names = (ctypes.c_char_p * len(paths))(*(os.fsencode(path) for path in paths))
+    error = hawser_error()
+    check(lib.hawser_dataset_load(names, len(paths), byref(how), byref(handle), byref(error)), error)
+
+
+def dataset_of(data: Any, target: Any = None, **given: Any) -> Dataset:
+    """Returns data as a dataset: a dataset as it is, else a new one."""
+    if not isinstance(data, Dataset):
+        return Dataset(data, target, **{key: value for key, value in given.items() if value is not None})
+    for key, value in {"target": target, **given}.items():
+        if value is not None:
+            raise BadArgument(f"{key}: the dataset has its own; give it to hawser.Dataset")
+    return data
+
+
+def split_options(options: dict[str, Any], from_files: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Returns the options of a load, and the others. Arrays have none, except that memory and threads are also a job's."""
+    load = {key: value for key, value in options.items() if key_of(key) in DATA_KEYS or key == "outputs"}
+    if not from_files:
+        load = {key: value for key, value in load.items() if key_of(key) not in ("memory-limit", "threads")}
+    return load, {key: value for key, value in options.items() if key not in load}
+
+
+__all__ = ["Dataset", "dataset_of", "is_path", "load_files", "split_options"]

@@ -1,0 +1,95 @@
+"""Exceptions, one for each failure of the library. Their text is the library's."""
+
+from . import _native
+from ._native import hawser_error
+
+
+class Error(Exception):
+    """Any failure of Hawser. The text says what is wrong, where, and what to do."""
+
+
+class BadArgument(Error, ValueError):
+    """An invalid argument of a call, such as an array of another length."""
+
+
+class BadOption(Error, ValueError):
+    """An unknown option, or a value that is out of bounds."""
+
+
+class BadInput(Error, ValueError):
+    """The data or a file are not what they should be."""
+
+
+class FileError(Error, OSError):
+    """The operating system failed to open, read, write or map a file."""
+
+
+class NoMemory(Error, MemoryError):
+    """An allocation failed, or would exceed the memory limit."""
+
+
+class BadProgram(Error, RuntimeError):
+    """A program breaks the model of states and units."""
+
+
+class NotFinite(Error, ArithmeticError, ValueError):
+    """NaN, infinity or an overflow, in the data or during the training."""
+
+
+class Diverged(Error, ArithmeticError):
+    """The training diverged. `model` is the best certified model that was reached, or None."""
+
+    model: object = None
+
+
+class PeerLost(Error, ConnectionError):
+    """Another node of the job ended or failed."""
+
+
+class Timeout(Error, TimeoutError):
+    """A wait passed its deadline."""
+
+
+class InternalError(Error, RuntimeError):
+    """A bug in Hawser; please report it."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C ended a training. `model` is the model that was reached, or None if there was none yet."""
+
+    model: object = None
+
+
+class ConvergenceWarning(UserWarning):
+    """A training ended before its tolerance was reached."""
+
+
+CLASSES: dict[int, type[Error]] = {
+    _native.HAWSER_BAD_ARGUMENT: BadArgument,
+    _native.HAWSER_BAD_OPTION: BadOption,
+    _native.HAWSER_BAD_INPUT: BadInput,
+    _native.HAWSER_IO: FileError,
+    _native.HAWSER_NO_MEMORY: NoMemory,
+    _native.HAWSER_BAD_PROGRAM: BadProgram,
+    _native.HAWSER_NOT_FINITE: NotFinite,
+    _native.HAWSER_DIVERGED: Diverged,
+    _native.HAWSER_PEER_LOST: PeerLost,
+    _native.HAWSER_TIMEOUT: Timeout,
+}
+
+
+def text_of(error: hawser_error) -> str:
+    return error.text.decode(errors="replace")
+
+
+def failure(status: int, error: hawser_error) -> Error:
+    """Returns the exception of a status that is not HAWSER_OK."""
+    return CLASSES.get(status, InternalError)(text_of(error))
+
+
+def check(status: int, error: hawser_error) -> None:
+    """Raises the exception of a status, unless it is HAWSER_OK."""
+    if status != _native.HAWSER_OK:
+        raise failure(status, error)
+
+

@@ -1,0 +1,379 @@
+"""Models: files, parameters, predictions."""
+import ctypes
+import os
+import tempfile
+import threading
+import weakref
+from collections.abc import Iterator, Mapping
+from ctypes import POINTER, byref
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _native
+from ._dataset import Dataset, dataset_of, is_path, load_files
+from ._errors import BadArgument, BadInput, BadOption, check
+from ._library import library as lib
+from ._native import hawser_dataset, hawser_error, hawser_load, hawser_model, hawser_schema
+from ._options import Options
+
+Array = npt.NDArray[Any]
+NUMPY_TYPES = {_native.HAWSER_F64: np.float64, _native.HAWSER_F32: np.float32, _native.HAWSER_I64: np.int64,
+               _native.HAWSER_I32: np.int32}
+# Options of one format, which new data inherit. The model's columns say the others.
+INHERITED = ("target", "header", "delimiter", "missing", "index-base")
+MEANS = "missing.means"
+
+
+@dataclass(frozen=True)
+class Training:
+    """What a training reports besides its model."""
+
+    stop_reason: str  #: "gap", "epochs", "seconds", "signal", ...
+    interrupted: bool  #: an interrupt ended the training; the model is the one that was reached
+    seconds: float
+    clocks: int
+    workers: int
+    bytes_exchanged: int
+    repeatable: bool  #: whether the same training gives the same bits again
+    metrics: dict[str, float] = field(default_factory=dict)  #: numbers about the model
+    notes: tuple[str, ...] = ()  #: what a user must see: a safeguard acted, the policy changed
+    policy: str = ""  #: the guarantees of bsp that the policy lacks
+    assumed: str = ""  #: what was assumed because no option said it
+
+
+class Facts(Mapping[str, str]):
+    """The text facts of a model, by key."""
+
+    def __init__(self, handle: Any) -> None:
+        self._facts: dict[str, str] = {}
+        key, value = ctypes.c_char_p(), ctypes.c_char_p()
+        while lib.hawser_model_fact_at(handle, len(self._facts), byref(key), byref(value)):
+            self._facts[(key.value or b"").decode()] = (value.value or b"").decode()
+
+    def __getitem__(self, key: str) -> str:
+        return self._facts[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._facts)
+
+    def __len__(self) -> int:
+        return len(self._facts)
+
+    def __repr__(self) -> str:
+        return repr(self._facts)
+
+
+class Model:
+    """A trained model. Any number of threads may use it.
+
+    The facts of a model are attributes: `model.objective`, `model.gap`, `model.rows`; `model.facts` has all of them as text.
+
+    >>> import hawser, numpy
+    >>> x = numpy.arange(8.0).reshape(-1, 1)
+    >>> model = hawser.train("lasso", x, 2 * x[:, 0] + 1, lambda_=1e-6)
+    >>> model.algorithm, model.coefficients.round(3), round(model.intercept, 3)
+    ('lasso', array([2.]), 1.0)
+    >>> model.predict([[10.0]]).round(3)
+    array([21.])
+    """
+
+    def __init__(self, handle: Any, training: Training | None = None) -> None:
+        self._handle = handle
+        weakref.finalize(self, lib.hawser_model_free, handle).atexit = False
+        self._facts: Facts | None = None
+        self._schema_lock = threading.Lock()
+        self._schema_handle: Any = None
+        self.training = training  #: of a model that was trained in this process; else None
+        name = lib.hawser_model_text(handle, b"algorithm")
+        found = lib.hawser_algorithm_find(name) if name is not None else None
+        if not found:
+            raise BadInput(f"a model of algorithm '{name.decode() if name else 'unknown'}', which this Hawser does not have")
+        self._algorithm = found.contents
+        self.algorithm = name.decode()  #: its name
+
+    # ------------------------------------------------------------------------------------------------- files ----
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Model":
+        """Reads a model that `save` or the command has written."""
+        handle, error = POINTER(hawser_model)(), hawser_error()
+        check(lib.hawser_model_load(os.fsencode(path), byref(handle), byref(error)), error)
+        return cls(handle)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the model as the command does: a safetensors file with a checksum, whole or not at all."""
+        error = hawser_error()
+        check(lib.hawser_model_save(self._handle, os.fsencode(path), byref(error)), error)
+
+    def to_bytes(self) -> bytes:
+        """Returns the bytes that `save` writes."""
+        with tempfile.TemporaryDirectory(prefix="hawser-") as folder:
+            path = os.path.join(folder, "model")
+            self.save(path)
+            with open(path, "rb") as file:
+                return file.read()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "Model":
+        """Makes the model whose bytes `to_bytes` has returned."""
+        with tempfile.TemporaryDirectory(prefix="hawser-") as folder:
+            path = os.path.join(folder, "model")
+            with open(path, "wb") as file:
+                file.write(data)
+            return cls.load(path)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (self.to_bytes(), self.training)
+
+    # -------------------------------------------------------------------------------------------- parameters ----
+
+    @property
+    def facts(self) -> Facts:
+        """All facts of the model as text, by key."""
+        if self._facts is None:
+            self._facts = Facts(self._handle)
+        return self._facts
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        training = self.training
+        if training is not None and name in training.metrics:
+            return training.metrics[name]
+        text = self.facts.get(name, self.facts.get(name.rstrip("_")))
+        if text is None:
+            raise AttributeError(f"a model of {self.algorithm} has no '{name}'; model.facts lists what it has")
+        for kind in (int, float):
+            try:
+                return kind(text)
+            except ValueError:
+                pass
+        return text
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *(key for key in self.facts if key.isidentifier())})
+
+    def tensor(self, name: str) -> Array | None:
+        """Returns a copy of a tensor of the file, such as 'centres'; None if the model has none of that name."""
+        kind, dims = ctypes.c_int(), (ctypes.c_size_t * 2)()
+        values = lib.hawser_model_get(self._handle, name.encode(), byref(kind), dims)
+        if values is None:
+            return None
+        shape = (dims[0], dims[1]) if dims[1] else (dims[0],)
+        dtype = np.dtype(NUMPY_TYPES[kind.value])
+        count = int(np.prod(shape))
+        return np.frombuffer(ctypes.string_at(values, count * dtype.itemsize), dtype).reshape(shape).copy()
+
+    @property
+    def columns(self) -> int:
+        """The number of features."""
+        return int(self.facts["columns"])
+
+    @property
+    def outputs(self) -> int:
+        """How many numbers the model predicts for a row."""
+        count = self._algorithm.outputs
+        return int(count(self._handle)) if count else 1
+
+    @property
+    def coefficients(self) -> Array:
+        """The coefficients: shape (columns,), or (classes or outputs, columns) if there are several."""
+        whole = self.tensor("coefficients")
+        if whole is None:
+            index, value = self.tensor("coefficients.index"), self.tensor("coefficients.value")
+            if index is None or value is None:
+                raise AttributeError(f"a model of {self.algorithm} has no coefficients")
+            whole = np.zeros((len(value), self.columns))
+            whole[:, index] = value
+        return whole[0] if len(whole) == 1 else whole
+
+    @property
+    def intercept(self) -> Any:
+        """The intercept: a number, or an array of one for each class or output."""
+        found = self.tensor("intercepts")
+        found = self.tensor("intercept") if found is None else found
+        if found is None:
+            raise AttributeError(f"a model of {self.algorithm} has no intercept")
+        return float(found[0]) if len(found) == 1 else found
+
+    @property
+    def centres(self) -> Array:
+        """The centres of a k-means model, shape (clusters, columns)."""
+        found = self.tensor("centres")
+        if found is None:
+            raise AttributeError(f"a model of {self.algorithm} has no centres")
+        return found
+
+    @property
+    def classes(self) -> Array | None:
+        """The labels of a classifier, ascending; None if the model predicts no classes."""
+        label = self._algorithm.class_label
+        if not self._algorithm.label and not self._algorithm.probabilities:
+            return None
+        stored = self.tensor("labels")
+        if stored is not None:
+            return stored
+        text = self.facts.get("labels")
+        if text is not None:
+            return np.array([float(word) for word in text.split()])
+        count = self._algorithm.class_count
+        return np.array([label(self._handle, place) for place in range(count(self._handle))]) if label and count else None
+
+    @property
+    def names(self) -> list[str] | None:
+        """The names of the features, or None."""
+        schema = self._schema()
+        if not schema:
+            return None
+        found, text = [], ctypes.create_string_buffer(1000)
+        for column in range(self.columns):
+            length = lib.hawser_schema_print(schema, column, text, len(text))
+            if length >= len(text):
+                text = ctypes.create_string_buffer(length + 1)
+                lib.hawser_schema_print(schema, column, text, len(text))
+            found.append(text.value.decode())
+        return found
+
+    def _schema(self) -> Any:
+        with self._schema_lock:
+            if self._schema_handle is None:
+                schema, error = POINTER(hawser_schema)(), hawser_error()
+                check(lib.hawser_model_schema(self._handle, byref(schema), byref(error)), error)
+                weakref.finalize(self, lib.hawser_schema_free, schema).atexit = False
+                self._schema_handle = schema
+            return self._schema_handle
+
+    # ------------------------------------------------------------------------------------------- predictions ----
+
+    def predict(self, data: Any, *, offset: Any = None, **options: Any) -> Array:
+        """Returns what `hawser predict` prints for each row: shape (rows,), or (rows, outputs) if there are several.
+
+        Regressions predict numbers, k-means the number of a cluster, svm and softmax a label, logistic the probability of the
+        higher label. `data` is an array of shape (rows, columns), a sparse matrix, a table, a Dataset or a file.
+        """
+        return self._compute(self._algorithm.predict, "predictions", self.outputs, data, offset, options)
+
+    def predict_labels(self, data: Any, *, offset: Any = None, **options: Any) -> Array:
+        """Returns the label of the most probable class of each row, shape (rows,)."""
+        if not self._algorithm.label:
+            raise BadOption(f"a model of {self.algorithm} predicts numbers, not labels")
+        labels = np.ascontiguousarray(self.predict(data, offset=offset, **options))
+        if not self._algorithm.predicts_labels:
+            error = hawser_error()
+            check(self._algorithm.label(self._handle, len(labels), _doubles(labels), byref(error)), error)
+        return labels
+
+    def predict_proba(self, data: Any, *, offset: Any = None, **options: Any) -> Array:
+        """Returns the probability of each class, shape (rows, classes), in the order of `classes`."""
+        if self._algorithm.probabilities:
+            count = self._algorithm.class_count(self._handle)
+            return self._compute(self._algorithm.probabilities, "probabilities", count, data, offset, options).reshape(-1, count)
+        if not self._algorithm.label or self._algorithm.predicts_labels:
+            raise BadOption(f"a model of {self.algorithm} has no probabilities")
+        higher = self.predict(data, offset=offset, **options)
+        return np.column_stack([1 - higher, higher])
+
+    def decision_function(self, data: Any, *, offset: Any = None, **options: Any) -> Array:
+        """Returns the linear predictor, offset included: shape (rows,), or (rows, classes) if there are several."""
+        if self._algorithm.distances:
+            raise BadOption(f"a model of {self.algorithm} has no linear predictor")
+        if not self._algorithm.link:
+            return self.predict(data, offset=offset, **options)
+        width = self._algorithm.link_count(self._handle) if self._algorithm.link_count else self.outputs
+        return self._compute(self._algorithm.link, "linear predictors", width, data, offset, options)
+
+    def distances(self, data: Any, **options: Any) -> Array:
+        """Returns the distance of each row to each centre, shape (rows, clusters)."""
+        if not self._algorithm.distances:
+            raise BadOption(f"a model of {self.algorithm} has no distances")
+        width = self._algorithm.distance_count(self._handle)
+        return self._compute(self._algorithm.distances, "distances", width, data, None, options).reshape(-1, width)
+
+    def _compute(self, function: Any, what: str, width: int, data: Any, offset: Any, options: dict[str, Any]) -> Array:
+        if not function:
+            raise BadOption(f"a model of {self.algorithm} makes no {what}")
+        rows = self._rows_of(data, offset, options)
+        handle = rows._in_layout(by_row=True)
+        values, error = np.empty((len(rows), width)), hawser_error()
+        check(function(self._handle, handle, _doubles(values), byref(error)), error)
+        return values[:, 0] if width == 1 else values
+
+    # ------------------------------------------------------------------------------------------ data to predict ----
+
+    def _rows_of(self, data: Any, offset: Any, options: dict[str, Any]) -> Dataset:
+        """Returns new data as a dataset with the model's columns."""
+        if is_path(data):
+            rows = self._load(data, offset, options)
+        else:
+            if options:
+                raise BadOption(f"{next(iter(options))}: arrays have no such option; it is one of files")
+            rows = dataset_of(data, offset=offset)
+        if rows.shape[1] > self.columns or (rows.shape[1] < self.columns and not rows.from_files):
+            raise BadArgument(f"X has {rows.shape[1]} features, but the model is expecting {self.columns} features as input")
+        for key in ("offset", "exposure"):
+            if self.facts.get(f"options.{key}", "none") != "none" and rows.offset is None and (offset is None):
+                raise BadOption(f"the model was trained with {key} '{self.facts[f'options.{key}']}'; give one for these data, "
+                                "such as offset=numpy.zeros(rows) to predict without it")
+        return rows
+
+    def _load(self, data: Any, offset: Any, options: dict[str, Any]) -> Dataset:
+        """Loads files as `hawser predict` does: columns, words and means are those of the training data."""
+        given = {key: value for key, value in {"offset": offset, **options}.items() if value is not None}
+        chosen, how, error = Options(lib.hawser_data_rows()), hawser_load(), hawser_error()
+        chosen.fill(given)
+        chosen.fill(self._inherited(), _native.HAWSER_FROM_PROGRAM)
+        chosen.read_environment()
+        check(lib.hawser_load_from_options(chosen.handle, byref(how), byref(error)), error)
+        how.rows_layout, how.columns, how.target_optional = 1, self.columns, True
+        how.schema = self._schema() or None
+        how.categories = how.dates = None
+        how.outputs = self.outputs > 1
+        self._place_target(how, "target" in given)
+        if how.index_base == 0 and int(self.facts["index_base"]) >= 0:
+            how.index_base = int(self.facts["index_base"]) + 1
+        means = self.tensor(MEANS)
+        if how.missing == b"mean" and means is not None:
+            how.means = _doubles(means)
+        handle = POINTER(hawser_dataset)()
+        load_files(data, how, handle)
+        return Dataset._from_handle(handle)
+
+    def _inherited(self) -> dict[str, str]:
+        """Returns options of the training that also describe new data. A dropped row would have no prediction."""
+        found = {key: self.facts.get(f"options.{key}") for key in INHERITED}
+        if found["missing"] == "drop":
+            found["missing"] = None
+        if self.facts.get("target_from") == "file":
+            found["target"] = None
+        return {key: value for key, value in found.items() if value is not None}
+
+    def _place_target(self, how: hawser_load, given: bool) -> None:
+        """Says which column of the files is the target of the training data, which is no feature."""
+        if given:
+            return
+        name, place = self.facts.get("target"), int(self.facts.get("target_column", "-1"))
+        if self._algorithm.no_target and name is None and place < 0:
+            how.target = b"none"
+            return
+        how.target_place = place + 1
+        if how.schema and name is not None:
+            how.target = name.encode()
+
+    def __repr__(self) -> str:
+        return f"<hawser.Model of {self.algorithm}, {self.columns} columns>"
+
+
+def _doubles(array: Array) -> Any:
+    return ctypes.cast(array.ctypes.data, POINTER(ctypes.c_double))
+
+
+def _restore(data: bytes, training: Training | None) -> Model:
+    model = Model.from_bytes(data)
+    model.training = training
+    return model
+
+
+__all__ = ["Facts", "MEANS", "Model", "Training"]

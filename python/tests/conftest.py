@@ -1,0 +1,37 @@
+"""Data that the tests share."""
+import os
+import subprocess
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture(scope="session")
+def numbers():
+    """A matrix of 200 x 6 and a target that depends on three columns."""
+    draw = np.random.default_rng(0)
+    X = draw.normal(size=(200, 6))
+    return X, X @ [1.0, 0.0, -2.0, 0.0, 0.0, 0.5] + 0.1 * draw.normal(size=200)
+
+
+@pytest.fixture(scope="session")
+def command():
+    """Runs the command; returns what it prints."""
+    binary = os.environ.get("HAWSER_BINARY")
+    if not binary:
+        pytest.skip("HAWSER_BINARY is not set")
+
+    def run(*words):
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("HAWSER_")}
+        return subprocess.run([binary, *map(str, words)], capture_output=True, text=True, check=True, env=environment).stdout
+
+    return run
+
+
+def targets_of(name, y):
+    """The target of an algorithm, made of numbers."""
+    if name == "kmeans":
+        return None
+    if name in ("logistic", "svm", "poisson"):
+        return (y > 0).astype(float)
+    return np.digitize(y, [-1, 1]).astype(float) if name == "softmax" else y

@@ -1,0 +1,109 @@
+"""What a dataset takes, copies and refuses."""
+import gc
+import weakref
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import hawser
+
+
+def test_arrays_in_both_orders_are_not_copied(numbers):
+    X, y = numbers
+    for kind in (np.float64, np.float32):
+        for array, layout in ((np.ascontiguousarray(X, kind), "dense rows"), (np.asfortranarray(X, kind), "dense columns")):
+            for view in (array, array[:, 1:4], array[10:90]):
+                data = hawser.Dataset(view, y[:len(view)])
+                assert (data.layout, data.dtype, data.shape, data.copied) == (layout, kind, view.shape, 0)
+
+
+def test_other_arrays_are_copied_and_counted(numbers):
+    X, y = numbers
+    for given in (X[:, ::2], X.astype(np.int32), X > 0, X.astype(">f8"), X.tolist(), X[::-1]):
+        data = hawser.Dataset(given, y)
+        assert data.copied == 8 * data.stored
+    read_only = X.copy()
+    read_only.flags.writeable = False
+    assert hawser.Dataset(read_only, y).copied == 0
+
+
+def test_sparse_matrices_are_not_copied(numbers):
+    X = np.where(np.abs(numbers[0]) > 1, numbers[0], 0)
+    for kind in ("csr_array", "csr_matrix", "csc_array", "csc_matrix"):
+        given = getattr(scipy.sparse, kind)(X)
+        data = hawser.Dataset(given)
+        assert (data.layout, data.copied, data.stored) == (kind[:3], 0, given.nnz)
+    assert hawser.Dataset(scipy.sparse.coo_array(X)).layout == "csr"
+
+
+def test_unsorted_and_double_entries_are_summed():
+    given = scipy.sparse.csr_array((np.array([1.0, 2.0, 4.0, 8.0]), np.array([1, 0, 1, 0]), np.array([0, 3, 4])), shape=(2, 2))
+    expected = given.toarray()
+    model = hawser.train("kmeans", given, clusters=2)
+    assert sorted(map(tuple, model.centres)) == sorted(map(tuple, expected))
+    assert given.nnz == 4  # the caller's is left as it was
+
+
+def test_arrays_live_as_long_as_the_dataset(numbers):
+    class Mine(np.ndarray):
+        pass
+
+    array = np.array(numbers[0]).view(Mine)
+    gone = weakref.ref(array)
+    data = hawser.Dataset(array, numbers[1])
+    expected = hawser.train("lasso", *numbers).coefficients
+    del array
+    gc.collect()
+    assert np.array_equal(hawser.train("lasso", data).coefficients, expected)
+    del data
+    gc.collect()
+    assert gone() is None
+
+
+@pytest.mark.parametrize("X, text", [
+    (np.zeros(3), "Expected 2D array, got 1D"), (np.float64(1), "got scalar"), (np.zeros((0, 3)), "0 sample"),
+    (np.zeros((3, 0)), "0 feature"), (np.array([[np.nan, 1]]), "nan"), (np.array([[np.inf, 1]]), "inf"),
+    (np.array([["a", "b"]]), "could not convert"), (np.array([[1j, 2]]), "Complex"),
+    (scipy.sparse.csr_array(np.array([[np.nan, 1]])), "nan"),
+])
+def test_wrong_matrices_are_refused(X, text):
+    with pytest.raises(ValueError, match=text):
+        hawser.Dataset(X)
+
+
+def test_what_stands_beside_rows_is_checked(numbers):
+    X, y = numbers
+    for given, text in (({"target": y[1:]}, r"\[200, 199\]"), ({"weights": -np.ones(200)}, "weight"), ({"target": ["a"] * 200}, "convert"),
+                        ({"target": X}, "shape"), ({"names": ["a"]}, "1 names for 6"), ({"target": np.full(200, np.nan)}, "nan"),
+                        ({"target": y, "header": "yes"}, "header")):
+        with pytest.raises(ValueError, match=text):
+            hawser.Dataset(X, **given)
+    with pytest.raises(hawser.BadInput, match="target"):
+        hawser.train("lasso", X)
+    with pytest.raises(hawser.BadArgument, match="own"):
+        hawser.train("lasso", hawser.Dataset(X, y), y)
+
+
+def test_files_are_read_with_the_options_of_the_command(numbers, tmp_path):
+    X, y = numbers
+    path = tmp_path / "data.csv"
+    np.savetxt(path, np.column_stack([X, y]), delimiter=";", header="a;b;c;d;e;f;y", comments="", fmt="%.17g")
+    data = hawser.Dataset(path, "y", ignore="b")
+    assert data.names == ["a", "c", "d", "e", "f"] and np.array_equal(data.target, y)
+    data.save(tmp_path / "data.hwc")
+    mapped = hawser.Dataset(tmp_path / "data.hwc")
+    model = hawser.train("lasso", mapped, lambda_=0.01)
+    assert np.array_equal(model.coefficients, hawser.train("lasso", np.delete(X, 1, 1), y, lambda_=0.01).coefficients)
+    assert model.names == data.names
+    assert np.array_equal(hawser.train("lasso", path, "y", lambda_=0.01, ignore="b").predict(path), model.predict(np.delete(X, 1, 1)))
+    with pytest.raises(OSError, match="nothing.csv"):
+        hawser.Dataset(tmp_path / "nothing.csv")
+
+
+def test_names_of_tables_become_those_of_features(numbers):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(numbers[0], columns=list("abcdef"))
+    model = hawser.train("lasso", frame, numbers[1], lambda_=0.01)
+    assert model.names == list("abcdef")
+    assert np.array_equal(model.coefficients, hawser.train("lasso", *numbers, lambda_=0.01).coefficients)

@@ -1,0 +1,16 @@
+"""Type hints hold."""
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import hawser
+
+pytest.importorskip("mypy")
+
+
+def test_hints_are_strict(tmp_path):
+    package = pathlib.Path(hawser.__file__).parent
+    done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path, package], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
