@@ -78,12 +78,6 @@ hawser_status hw_load_shares(const hw_call *call, hawser_job *job, hawser_datase
     how.outputs = call->algorithm != NULL && call->algorithm->outputs != NULL;
     if (call->algorithm != NULL)
         hw_load_for(call->algorithm, &how);
-    for (size_t i = 0; i < call->count && hawser_job_nodes(job) > 1; i++)
-        if (strcmp(call->words[i], "-") == 0)
-            return hawser_fail(
-                error, HAWSER_BAD_OPTION,
-                "- is the standard input of one process, and each of %u nodes reads its share of DATA: name a file",
-                hawser_job_nodes(job));
     /* Nodes of one host share its processors. There may be many more workers than processors, and each reader has buffers. */
     uint32_t share = hawser_job_workers(job) / hawser_job_nodes(job), processors = hw_machine_processors();
     if (how.threads == 0 && (share > 1 || hawser_job_nodes(job) > 1))

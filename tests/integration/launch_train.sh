@@ -22,7 +22,7 @@ code 0 "$hawser" run -n 2 -- "${words[@]}" --json
 json out 'o["nonzeros"] > 0'
 equal "$(wc -l <out)" 1
 code 2 "$hawser" run -n 2 -- train lasso - --quiet <u.svm
-has err '- is the standard input of one process, and each of 2 nodes reads its share of DATA: name a file'
+has err '- is the standard input of one process, and each of 2 nodes reads its share of the input: name a file'
 for mpirun in mpirun.openmpi mpirun.mpich; do
     command -v $mpirun >/dev/null || continue
     many=()

@@ -241,6 +241,7 @@ static const struct {
     const char *option, *says;
 } refusals[] = {
     {"w=none.npy", "--init: replicated state 'w' of f64 cannot begin with this file: cannot open 'none.npy'"},
+    {"w=.", "cannot begin with this file: .: cannot be read: Is a directory"},
     {"w=wide.npy", "wide.npy: has the shape 2 x 3, and 3 x 2 is expected"},
     {"w=five.npy", "five.npy: has 5 numbers, and 6 (3 x 2) are expected"},
     {"w=single.npy", "single.npy: has numbers of type '<f4', and '<f8' is expected; save the array as '<f8'"},

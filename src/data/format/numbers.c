@@ -187,7 +187,9 @@ hawser_status hw_number_file_read(const char *path, const hw_numbers_wanted *wan
         return hawser_fail(error, HAWSER_IO, "cannot open '%s': %s", path, strerror(errno));
     int first = getc(in);
     hawser_status status;
-    if (first == (unsigned char)HW_NPY_MAGIC[0]) {
+    if (first == EOF && ferror(in)) {
+        status = hawser_fail(error, HAWSER_IO, "%s: cannot be read: %s", path, strerror(errno));
+    } else if (first == (unsigned char)HW_NPY_MAGIC[0]) {
         status = read_npy(in, path, wanted, file, error);
     } else {
         (void)ungetc(first, in);

@@ -410,6 +410,18 @@ void hw_loading_free(hw_loading *l)
     hw_owners_free(&l->owners);
 }
 
+static hawser_status check_paths(const hawser_job *job, const char *const *paths, size_t count, hawser_error *error)
+{
+    for (size_t i = 0; i < count && hawser_job_nodes(job) > 1; i++)
+        if (strcmp(paths[i], "-") == 0)
+            return hawser_fail(
+                error, HAWSER_BAD_OPTION,
+                "- is the standard input of one process, and each of %u nodes reads its share of the input: name "
+                "a file",
+                hawser_job_nodes(job));
+    return HAWSER_OK;
+}
+
 hawser_status hawser_job_load(hawser_job *job, const char *const *paths, size_t count, const hawser_load *load,
                               hawser_dataset **dataset, hawser_error *error)
 {
@@ -418,6 +430,7 @@ hawser_status hawser_job_load(hawser_job *job, const char *const *paths, size_t 
     HW_GIVEN(load);
     HW_GIVEN(dataset);
     *dataset = NULL;
+    HAWSER_TRY(check_paths(job, paths, count, error));
     if (load->split == HAWSER_BY_ROW && job->cluster == NULL)
         return hw_load_rows_alone(job, paths, count, load, dataset, error);
     if (job->cluster == NULL || (load->rows_layout != 0 && load->split != HAWSER_BY_ROW))
