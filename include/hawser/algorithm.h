@@ -217,6 +217,12 @@ typedef struct hawser_algorithm {
 HAWSER_API hawser_status hawser_train(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
                                       hawser_training *training, hawser_error *error) HAWSER_MUST_USE;
 
+/** Stores the plan that hawser_train would run in *text, which the caller frees with free: the logical or the physical one, as text or as Graphviz DOT. The
+ *  data are turned as there. Collective. */
+HAWSER_API hawser_status hawser_train_plan(const hawser_algorithm *algorithm, hawser_job *job,
+                                           const hawser_training_input *input, bool physical, bool dot, char **text,
+                                           hawser_error *error) HAWSER_MUST_USE;
+
 /** Returns the index-th ready algorithm, or NULL past the last. The list is src/algorithms/list.c. */
 HAWSER_API const hawser_algorithm *hawser_algorithm_at(size_t index);
 /** Returns the algorithm of that name, or NULL if there is none. */

@@ -496,6 +496,8 @@ HAWSER_API double hawser_metric(const hawser_context *context, const char *metri
 /** Returns the combined value, or NaN if there is none. "bytes" (sent by all blocks so far) and "staleness" (the most clocks that a block has run
  *  ahead of its oldest input) exist without a declaration. */
 HAWSER_API double hawser_progress_metric(const hawser_progress *progress, const char *metric);
+/** Returns the name of metric `index`: the declared ones in their order, then the two others; NULL: there are no more. */
+HAWSER_API const char *hawser_progress_metric_name(const hawser_progress *progress, size_t index);
 HAWSER_API void hawser_progress_set(hawser_progress *progress, const char *metric, double value); /**< publish to blocks */
 HAWSER_API uint64_t hawser_progress_clock(const hawser_progress *progress);   /**< own iteration of the tested loop */
 HAWSER_API uint64_t hawser_progress_clocks(const hawser_progress *progress);  /**< clocks of all shipped loops so far */
@@ -631,7 +633,9 @@ HAWSER_API void hawser_interrupt(hawser_job *job);
  *  requests, another node only its own signals. */
 HAWSER_API double hawser_job_grace_left(const hawser_job *job);
 
-/** Called on the driver after each combined clock and operator; must not block long. */
+/** Called on node 0 after each combined clock and operator, on the thread that called hawser_run_program and on this thread's own stack, as the tests of
+ *  loops and branches are. While it runs, blocks compute on as far as their credit allows, and wait then. The network never waits for it, so no node
+ *  is lost however long it takes; --unit-warning names one that does not return. Units run on threads and stacks of the library instead. */
 typedef void hawser_observer(const hawser_progress *progress, void *user);
 HAWSER_API void hawser_observe(hawser_job *job, hawser_observer *observer, void *user);
 
@@ -639,6 +643,9 @@ HAWSER_API void hawser_observe(hawser_job *job, hawser_observer *observer, void 
  *  job's blocks with placement, locality, memory and the numbers that decided; as text or as Graphviz DOT. */
 HAWSER_API hawser_status hawser_plan_print(hawser_job *job, hawser_program *program, bool physical, bool dot, FILE *out,
                                            hawser_error *error) HAWSER_MUST_USE;
+/** Like hawser_plan_print, but stores the plan in *text, which the caller frees with free. */
+HAWSER_API hawser_status hawser_plan_text(hawser_job *job, hawser_program *program, bool physical, bool dot, char **text,
+                                          hawser_error *error) HAWSER_MUST_USE;
 
 /** Compiles, parallelises and runs. On HAWSER_OK, and on HAWSER_STOP (ended early by signal or limit), *run holds results. */
 HAWSER_API hawser_status hawser_run_program(hawser_job *job, hawser_program *program, hawser_run **run,
@@ -714,6 +721,16 @@ typedef struct hawser_flow {
     uint64_t bytes_plain; /**< payloads before compression for other nodes; "columns" are counted where they are received */
     uint64_t bytes_sent;  /**< as sent, with envelopes */
 } hawser_flow;
+/** A line of --log-view: what the blocks did in one operator that has a name. */
+typedef struct hawser_event_figures {
+    const char *name;
+    bool loop;      /**< a loop; else a unit or another operator */
+    uint64_t count; /**< calls, summed over blocks like the following three */
+    double seconds;
+    double wait_seconds;                /**< the part of them in which blocks waited */
+    uint64_t bytes;                     /**< sent in them */
+    double least_seconds, most_seconds; /**< of one block */
+} hawser_event_figures;
 /** A change of a policy during a run (hawser_progress_sync, hawser_progress_gain). Long names are cut. */
 typedef struct hawser_policy_change {
     uint64_t clock; /**< own iteration of the loop, from which on all blocks obey the new policy */
@@ -735,8 +752,9 @@ typedef struct hawser_figures {
     size_t link_count;
     const hawser_accept_figures *accepts; /**< one per node; empty with one node, and on other nodes than 0 */
     size_t accept_count;
-    uint32_t most_lead;        /**< largest clock difference seen between two blocks */
-    const uint64_t *staleness; /**< histogram: clocks run with the oldest input s behind, s < staleness_count */
+    uint32_t most_lead; /**< largest clock difference seen between two blocks */
+    const uint64_t *
+        staleness; /**< histogram: clocks run with the oldest input s behind, s < staleness_count; number 1023 has those beyond, too */
     size_t staleness_count;
     const char *repeatable; /**< NULL: bit-repeatable; else the reason why it is not */
     /** Why the outermost loop ended: "clocks", "seconds", "test", "signal" ...; "end": there was no loop */
@@ -750,10 +768,15 @@ typedef struct hawser_figures {
     int interrupted_signal;
     const hawser_policy_change *changes; /**< in their order; empty on other nodes than 0 */
     size_t change_count;
+    const hawser_event_figures *events; /**< in the order of the plan; empty on other nodes than 0 */
+    size_t event_count;
+    const char *chosen; /**< why the run had this number of workers; NULL: the user gave it, or nothing chose fewer */
 } hawser_figures;
 HAWSER_API const hawser_figures *hawser_run_figures(const hawser_run *run);
 /** Prints the --log-view table: per event count, time, max/min over workers, bytes; wait per clock; staleness histogram. */
 HAWSER_API void hawser_run_log_view(const hawser_run *run, FILE *out);
+/** Stores this table in *text, which the caller frees with free. hawser_run_figures has the same numbers. */
+HAWSER_API hawser_status hawser_run_log_view_text(const hawser_run *run, char **text, hawser_error *error) HAWSER_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -49,3 +49,8 @@ for block in 0 3; do
 done
 run 8 "$hawser" run -n 2 -- "$probe" 0 0 test --workers 4 --unit-timeout 0.5
 says "probe: .*node 0.*stop test of loop 'loop', clock 2"
+# However long such a function of the driver or of a block takes, the network goes on: no node is lost.
+slow() { timeout 120 "$hawser" run -n 2 -- "$probe" "$1" 2.5 "$2" --workers 4 --failure-timeout 1 > "out.$1.$2" 2>&1 || echo "exit $?" >> "out.$1.$2"; }
+for case in "0 observer" "0 test" "0 branch" "0 merge" "3 unit"; do slow $case & done
+wait
+for out in out.*; do [[ ! -s $out ]] || { cat "$out"; fail "a node was lost: $out"; }; done

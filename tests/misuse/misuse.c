@@ -162,7 +162,14 @@ static hawser_status no_training(const hawser_algorithm *algorithm, hawser_job *
     (void)algorithm, (void)job, (void)input, (void)training, (void)error;
     return HAWSER_OK;
 }
-static const hawser_algorithm probe_algorithm = {.name = "probe", .split = HAWSER_BY_COLUMN, .train = no_training};
+static hawser_status no_plan(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
+                             bool physical, bool dot, FILE *out, hawser_error *error)
+{
+    (void)algorithm, (void)job, (void)input, (void)physical, (void)dot, (void)out, (void)error;
+    return HAWSER_OK;
+}
+static const hawser_algorithm probe_algorithm = {
+    .name = "probe", .split = HAWSER_BY_COLUMN, .train = no_training, .plan = no_plan};
 
 #include "misuse_cases.h"
 

@@ -69,6 +69,7 @@ SPECIAL = {
     ("hawser_rows_open", "load"): "&f->row_load", ("hawser_job_own_rows", "own"): "f->row_dataset",
     ("hawser_job_own_rows", "rows"): "0", ("hawser_job_write_rows", "dataset"): "f->cut_dataset",
     ("hawser_schema_read", "text"): '"{\\"columns\\": []}"', ("hawser_schema_write", "text"): "&f->made_text",
+    ("hawser_plan_text", "text"): "&f->made_text", ("hawser_run_log_view_text", "text"): "&f->made_text", ("hawser_train_plan", "text"): "&f->made_text",
     ("hawser_data_state", "name"): '"fresh"', ("hawser_replicated_state", "name"): '"fresh"',
     ("hawser_partitioned_state", "name"): '"fresh"', ("hawser_stored_state", "name"): '"fresh"',
     ("hawser_local_state", "name"): '"fresh"', ("hawser_metric_declare", "name"): '"fresh"',
@@ -257,7 +258,7 @@ class Writer:
 
 def builds(function):
     return any(k in ("hawser_program *", "hawser_state *", "hawser_operator *") for k, _ in function.parameters) and \
-        function.name not in ("hawser_plan_print", "hawser_run_program", "hawser_program_free")
+        function.name not in ("hawser_plan_print", "hawser_plan_text", "hawser_run_program", "hawser_program_free")
 
 
 def struct_cases(writer, function, structs, enums):

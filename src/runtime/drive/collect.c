@@ -117,9 +117,11 @@ static hawser_status make_figures(hawser_run *run, const hw_session *session, ha
     run->line_count = session->program->operator_count;
     for (size_t i = 0; i < run->line_count; i++) {
         const hawser_operator *operator= session->program->operators[session->plan->order[i]];
-        run->lines[i] = (hw_log_line){.loop = operator->kind == HW_LOOP, .least_seconds = INFINITY};
+        run->lines[i] = (hawser_event_figures){.loop = operator->kind == HW_LOOP, .least_seconds = INFINITY};
+        char *name = NULL;
         if (operator->name != NULL)
-            HAWSER_TRY(hw_copy_text(&run->lines[i].name, operator->name, error));
+            HAWSER_TRY(hw_copy_text(&name, operator->name, error));
+        run->lines[i].name = name;
     }
     return HAWSER_OK;
 }
@@ -168,11 +170,11 @@ void hw_run_add_events(hawser_run *run, const hw_session *session, const void *e
     for (size_t i = 0; i < run->line_count; i++) {
         hw_event event;
         memcpy(&event, (const char *)events + session->plan->order[i] * sizeof event, sizeof event);
-        hw_log_line *line = &run->lines[i];
+        hawser_event_figures *line = &run->lines[i];
         line->count += event.count;
         line->bytes += event.bytes;
         line->seconds += event.seconds;
-        line->waited += event.waited;
+        line->wait_seconds += event.waited;
         line->least_seconds = fmin(line->least_seconds, event.seconds);
         line->most_seconds = fmax(line->most_seconds, event.seconds);
     }
@@ -328,9 +330,11 @@ static void drop_empty_lines(hawser_run *run)
         if (run->lines[i].count != 0 && run->lines[i].name != NULL)
             run->lines[kept++] = run->lines[i];
         else
-            free(run->lines[i].name);
+            free((char *)run->lines[i].name);
     }
     run->line_count = kept;
+    run->figures.events = run->lines;
+    run->figures.event_count = kept;
 }
 
 static void drop_empty_flows(hawser_run *run)
@@ -386,6 +390,7 @@ hawser_status hw_run_collect(hw_session *session, double seconds, hawser_run **o
     run->figures.stop_reason = session->driver->stop_reason;
     hw_run_name_asked(run, session, atomic_load(&session->job->asked));
     memcpy(run->chosen, session->job->settings.chosen, sizeof run->chosen);
+    run->figures.chosen = run->chosen[0] != '\0' ? run->chosen : NULL;
     memcpy(run->metrics, session->driver->metrics, run->metric_count * sizeof *run->metrics);
     if (session->nodes > 1)
         session->driver->digest = hw_session_digest(session);
@@ -422,7 +427,7 @@ void hawser_run_free(hawser_run *run)
     for (uint32_t i = 0; i < HW_METRICS_MOST; i++)
         free(run->metric_names[i]);
     for (size_t i = 0; i < run->line_count; i++)
-        free(run->lines[i].name);
+        free((char *)run->lines[i].name);
     free(run->results);
     free(run->links);
     free(run->accepts);

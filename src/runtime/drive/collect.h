@@ -14,14 +14,6 @@ typedef struct hw_result {
     size_t count;
 } hw_result;
 
-/* One line of the log view, over all blocks. */
-typedef struct hw_log_line {
-    char *name;
-    bool loop;
-    uint64_t count, bytes;
-    double seconds, least_seconds, most_seconds, waited;
-} hw_log_line;
-
 /* The figures of one block. */
 typedef struct hw_block_record {
     uint64_t block, most_lead;
@@ -48,7 +40,7 @@ struct hawser_run {
     char *metric_names[HW_METRICS_MOST];
     double metrics[HW_METRICS_MOST];
     uint32_t metric_count;
-    hw_log_line *lines;
+    hawser_event_figures *lines; /* of the log view; their names are copies */
     size_t line_count;
     hawser_messages *messages; /* of the job, and the number of this node */
     uint32_t node;

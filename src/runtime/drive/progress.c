@@ -16,6 +16,18 @@ double hawser_progress_metric(const hawser_progress *progress, const char *metri
     return metric != NULL && strcmp(metric, "staleness") == 0 ? progress->driver->staleness : (double)NAN;
 }
 
+const char *hawser_progress_metric_name(const hawser_progress *progress, size_t index)
+{
+    static const char *const further[] = {"bytes", "staleness"};
+    if (progress == NULL)
+        return NULL;
+    const hawser_program *program = progress->driver->session->program;
+    if (index < program->metric_count)
+        return program->metrics[index].name;
+    index -= program->metric_count;
+    return index < sizeof further / sizeof *further ? further[index] : NULL;
+}
+
 void hawser_progress_set(hawser_progress *progress, const char *metric, double value)
 {
     if (progress == NULL)

@@ -1,14 +1,16 @@
-/* view.c - prints the table of --log-view. */
+/* view.c - prints the table of --log-view. It reads the public figures alone, so a program can print a table of its own. */
 #include <inttypes.h>
 
+#include "base/argument.h"
+#include "base/text.h"
 #include "runtime/drive/collect.h"
 
-static void print_workers(const hawser_run *run, FILE *out)
+static void print_workers(const hawser_figures *figures, FILE *out)
 {
     fprintf(out, "\n%8s %10s %10s %10s %14s %14s %14s\n", "worker", "clocks", "cpu s", "wait s", "wait ms/clock",
             "bytes sent", "bytes received");
-    for (uint32_t b = 0; b < run->figures.workers; b++) {
-        const hawser_worker_figures *worker = &run->workers[b];
+    for (uint32_t b = 0; b < figures->workers; b++) {
+        const hawser_worker_figures *worker = &figures->worker[b];
         fprintf(out, "%8" PRIu32 " %10" PRIu64 " %10.3f %10.3f %14.3f %14" PRIu64 " %14" PRIu64 "\n", b, worker->clocks,
                 worker->cpu_seconds, worker->wait_seconds,
                 worker->clocks != 0 ? 1e3 * worker->wait_seconds / (double)worker->clocks : 0, worker->bytes_sent,
@@ -16,9 +18,8 @@ static void print_workers(const hawser_run *run, FILE *out)
     }
 }
 
-static void print_flows(const hawser_run *run, FILE *out)
+static void print_flows(const hawser_figures *figures, FILE *out)
 {
-    const hawser_figures *figures = &run->figures;
     if (figures->flow_count != 0)
         fprintf(out, "\n%-24s %10s %18s %18s\n", "sent", "messages", "bytes, unpacked", "bytes");
     for (size_t i = 0; i < figures->flow_count; i++) {
@@ -30,10 +31,10 @@ static void print_flows(const hawser_run *run, FILE *out)
         fprintf(out, "%" PRIu64 " clocks' updates were sent with those of a later one\n", figures->coalesced);
 }
 
-static void print_accepts(const hawser_run *run, FILE *out)
+static void print_accepts(const hawser_figures *figures, FILE *out)
 {
-    for (size_t i = 0; i < run->figures.accept_count; i++) {
-        const hawser_accept_figures *accepts = &run->figures.accepts[i];
+    for (size_t i = 0; i < figures->accept_count; i++) {
+        const hawser_accept_figures *accepts = &figures->accepts[i];
         if (accepts->wrong_key + accepts->malformed + accepts->timed_out + accepts->evicted != 0)
             fprintf(out,
                     "\nrejected at node %" PRIu32 ": %" PRIu64 " wrong key, %" PRIu64 " malformed, %" PRIu64
@@ -43,12 +44,12 @@ static void print_accepts(const hawser_run *run, FILE *out)
     }
 }
 
-static void print_changes(const hawser_run *run, FILE *out)
+static void print_changes(const hawser_figures *figures, FILE *out)
 {
-    if (run->figures.change_count != 0)
+    if (figures->change_count != 0)
         fprintf(out, "\n%-24s %10s  %s\n", "policies of", "from clock", "change");
-    for (size_t i = 0; i < run->figures.change_count; i++) {
-        const hawser_policy_change *change = &run->changes[i];
+    for (size_t i = 0; i < figures->change_count; i++) {
+        const hawser_policy_change *change = &figures->changes[i];
         char old[HW_SYNC_TEXT], new[HW_SYNC_TEXT];
         fprintf(out, "loop %-19s %10" PRIu64 "  ", change->loop, change->clock);
         if (change->state[0] != '\0')
@@ -59,18 +60,18 @@ static void print_changes(const hawser_run *run, FILE *out)
     }
 }
 
-static void print_staleness(const hawser_run *run, FILE *out)
+static void print_staleness(const hawser_figures *figures, FILE *out)
 {
     uint64_t total = 0;
-    for (size_t i = 0; i < run->figures.staleness_count; i++)
-        total += run->staleness[i];
+    for (size_t i = 0; i < figures->staleness_count; i++)
+        total += figures->staleness[i];
     fprintf(out, "\nstaleness: clocks begun with the oldest input so many clocks behind (furthest lead %" PRIu32 ")\n",
-            run->figures.most_lead);
-    for (size_t i = 0; i < run->figures.staleness_count; i++) {
-        if (run->staleness[i] == 0)
+            figures->most_lead);
+    for (size_t i = 0; i < figures->staleness_count; i++) {
+        if (figures->staleness[i] == 0)
             continue;
-        double share = (double)run->staleness[i] / (double)total;
-        fprintf(out, "%8zu%c %10" PRIu64 " %5.1f%% ", i, i + 1 == HW_STALENESS_BUCKETS ? '+' : ' ', run->staleness[i],
+        double share = (double)figures->staleness[i] / (double)total;
+        fprintf(out, "%8zu%c %10" PRIu64 " %5.1f%% ", i, i + 1 == HW_STALENESS_BUCKETS ? '+' : ' ', figures->staleness[i],
                 100 * share);
         for (int mark = 0; mark < (int)(40 * share + 0.5); mark++)
             fputc('#', out);
@@ -80,29 +81,40 @@ static void print_staleness(const hawser_run *run, FILE *out)
 
 void hawser_run_log_view(const hawser_run *run, FILE *out)
 {
-    if (run == NULL || out == NULL)
+    const hawser_figures *figures = hawser_run_figures(run);
+    if (figures == NULL || out == NULL)
         return;
     fprintf(out, "%-24s %10s %12s %10s %10s %10s %14s\n", "event", "count", "seconds", "max s", "max/min", "wait s",
             "bytes");
-    for (size_t i = 0; i < run->line_count; i++) {
-        const hw_log_line *line = &run->lines[i];
+    for (size_t i = 0; i < figures->event_count; i++) {
+        const hawser_event_figures *line = &figures->events[i];
         fprintf(out, "%s%-*s %10" PRIu64 " %12.4f %10.4f ", line->loop ? "" : "  ", line->loop ? 24 : 22, line->name,
                 line->count, line->seconds, line->most_seconds);
         if (line->least_seconds > 0)
             fprintf(out, "%10.2f", line->most_seconds / line->least_seconds);
         else
             fprintf(out, "%10s", "-");
-        fprintf(out, " %10.4f %14" PRIu64 "\n", line->waited, line->bytes);
+        fprintf(out, " %10.4f %14" PRIu64 "\n", line->wait_seconds, line->bytes);
     }
-    print_workers(run, out);
-    print_flows(run, out);
-    print_accepts(run, out);
-    print_changes(run, out);
-    print_staleness(run, out);
-    fprintf(out, "\n%" PRIu64 " clocks, %.3f s, %" PRIu64 " bytes exchanged; ended by %s; %s%s\n", run->figures.clocks,
-            run->figures.seconds, run->figures.bytes_exchanged, run->figures.stop_reason,
-            run->figures.repeatable == NULL ? "bit-repeatable" : "not bit-repeatable: ",
-            run->figures.repeatable == NULL ? "" : run->figures.repeatable);
-    if (run->chosen[0] != '\0')
-        fprintf(out, "%s\n", run->chosen);
+    print_workers(figures, out);
+    print_flows(figures, out);
+    print_accepts(figures, out);
+    print_changes(figures, out);
+    print_staleness(figures, out);
+    fprintf(out, "\n%" PRIu64 " clocks, %.3f s, %" PRIu64 " bytes exchanged; ended by %s; %s%s\n", figures->clocks,
+            figures->seconds, figures->bytes_exchanged, figures->stop_reason,
+            figures->repeatable == NULL ? "bit-repeatable" : "not bit-repeatable: ",
+            figures->repeatable == NULL ? "" : figures->repeatable);
+    if (figures->chosen != NULL)
+        fprintf(out, "%s\n", figures->chosen);
+}
+
+hawser_status hawser_run_log_view_text(const hawser_run *run, char **text, hawser_error *error)
+{
+    HW_GIVEN(run);
+    HW_GIVEN(text);
+    hw_memory_text made;
+    HAWSER_TRY(hw_text_open(&made, error));
+    hawser_run_log_view(run, made.file);
+    return hw_text_close(&made, HAWSER_OK, text, error);
 }

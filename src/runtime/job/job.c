@@ -16,6 +16,7 @@
 #include "base/memory.h"
 #include "base/messages.h"
 #include "base/option_value.h"
+#include "base/text.h"
 #include "codec/forms.h"
 #include "exchange/merges.h"
 
@@ -409,4 +410,13 @@ hawser_status hawser_plan_print(hawser_job *job, hawser_program *program, bool p
     hw_first_release(&job->first, plan, false);
     hw_plan_free(plan);
     return status;
+}
+
+hawser_status hawser_plan_text(hawser_job *job, hawser_program *program, bool physical, bool dot, char **text,
+                               hawser_error *error)
+{
+    HW_GIVEN(text);
+    hw_memory_text made;
+    HAWSER_TRY(hw_text_open(&made, error));
+    return hw_text_close(&made, hawser_plan_print(job, program, physical, dot, made.file, error), text, error);
 }

@@ -1,0 +1,222 @@
+/* Plan, log view and progress as texts and data: they have what is printed. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "hawser/algorithm.h"
+#include "job.h"
+
+enum { ROWS = 12, COLUMNS = 5 };
+
+static hawser_status step(hawser_context *context)
+{
+    hawser_cache(context, "v")[0] += 1;
+    HAWSER_TRY(hawser_report(context, "size", 1.5));
+    return hawser_report(context, "length", 2);
+}
+
+static hawser_program *make_program(void)
+{
+    hawser_program *program = hawser_program_new("texts", NULL);
+    hawser_state *v = hawser_replicated_state(program, "v", 3, 1, NULL, (hawser_rule){0});
+    hawser_operator *loop = hawser_loop(hawser_root(program), "rounds", (hawser_until){.clocks = 7}, hawser_bsp());
+    hawser_metric_declare(program, "size", HAWSER_SUM);
+    hawser_metric_declare(program, "length", HAWSER_MAX);
+    hawser_unit(loop, "step", step, NULL, HAWSER_UPDATES(v));
+    return program;
+}
+
+/* Returns what a file of memory has after `print`. */
+static char *whole(FILE *file)
+{
+    char *text = calloc(1, 100000);
+    assert_non_null(text);
+    rewind(file);
+    text[fread(text, 1, 99999, file)] = '\0';
+    fclose(file);
+    return text;
+}
+
+static void a_plan_is_the_text_that_is_printed(void **unused)
+{
+    (void)unused;
+    test_job test = OPEN_JOB("workers", "2");
+    hawser_error error = {0};
+    for (int form = 0; form < 4; form++) {
+        bool physical = (form & 1) != 0, dot = (form & 2) != 0;
+        hawser_program *program = make_program();
+        FILE *file = tmpfile();
+        char *text = NULL;
+        assert_int_equal(hawser_plan_print(test.job, program, physical, dot, file, &error), HAWSER_OK);
+        assert_int_equal(hawser_plan_text(test.job, program, physical, dot, &text, &error), HAWSER_OK);
+        char *printed = whole(file);
+        assert_true(strlen(text) > 50);
+        assert_string_equal(text, printed);
+        free(printed);
+        free(text);
+        hawser_program_free(program);
+    }
+    hawser_program *wrong = hawser_program_new("wrong", NULL);
+    char *text = (char *)"before";
+    hawser_unit(hawser_root(wrong), NULL, NULL, NULL, NULL);
+    assert_int_equal(hawser_plan_text(test.job, wrong, true, false, &text, &error), HAWSER_BAD_PROGRAM);
+    assert_null(text);
+    hawser_program_free(wrong);
+    close_job(test);
+}
+
+typedef struct seen_progress {
+    unsigned calls;
+    double clocks;
+} seen_progress;
+
+static void observe(const hawser_progress *progress, void *user)
+{
+    static const char *const names[] = {"size", "length", "bytes", "staleness"};
+    seen_progress *seen = user;
+    for (size_t i = 0; i < 4; i++)
+        assert_string_equal(hawser_progress_metric_name(progress, i), names[i]);
+    assert_null(hawser_progress_metric_name(progress, 4));
+    seen->calls++;
+    seen->clocks = (double)hawser_progress_clocks(progress);
+    if (seen->clocks > 0) {
+        assert_true(hawser_progress_metric(progress, "size") == 3.0);
+        assert_true(hawser_progress_metric(progress, hawser_progress_metric_name(progress, 1)) == 2.0);
+    }
+}
+
+/* Finds the line of an event in the text of a log view, and compares its numbers. */
+static void check_event(const char *text, const hawser_event_figures *event)
+{
+    char name[80];
+    unsigned long long count = 0, bytes = 0;
+    double seconds = 0, most = 0, waited = 0;
+    char ratio[40];
+    for (const char *line = text; line != NULL; line = strchr(line, '\n') != NULL ? strchr(line, '\n') + 1 : NULL) {
+        if (sscanf(line, " %79s %llu %lf %lf %39s %lf %llu", name, &count, &seconds, &most, ratio, &waited, &bytes) != 7 ||
+            strcmp(name, event->name) != 0)
+            continue;
+        assert_int_equal(count, event->count);
+        assert_int_equal(bytes, event->bytes);
+        assert_true(fabs(seconds - event->seconds) < 1e-4 && fabs(most - event->most_seconds) < 1e-4);
+        assert_true(fabs(waited - event->wait_seconds) < 1e-4);
+        assert_int_equal(line[0] == ' ', !event->loop);
+        return;
+    }
+    fail_msg("no line of '%s' in\n%s", event->name, text);
+}
+
+static void a_log_view_is_text_and_figures(void **unused)
+{
+    (void)unused;
+    test_job test = OPEN_JOB("workers", "2");
+    hawser_program *program = make_program();
+    hawser_run *run = NULL;
+    hawser_error error = {0};
+    seen_progress seen = {0};
+    hawser_observe(test.job, observe, &seen);
+    assert_int_equal(hawser_run_program(test.job, program, &run, &error), HAWSER_OK);
+    assert_true(seen.calls >= 7 && seen.clocks == 7.0);
+    char *text = NULL;
+    FILE *file = tmpfile();
+    assert_int_equal(hawser_run_log_view_text(run, &text, &error), HAWSER_OK);
+    hawser_run_log_view(run, file);
+    char *printed = whole(file);
+    assert_string_equal(text, printed);
+    const hawser_figures *figures = hawser_run_figures(run);
+    assert_int_equal(figures->event_count, 2);
+    assert_string_equal(figures->events[0].name, "rounds");
+    assert_true(figures->events[0].loop);
+    assert_string_equal(figures->events[1].name, "step");
+    assert_false(figures->events[1].loop);
+    assert_int_equal(figures->events[1].count, 2 * 7);
+    assert_null(figures->chosen);
+    for (size_t i = 0; i < figures->event_count; i++) {
+        assert_true(figures->events[i].least_seconds <= figures->events[i].most_seconds);
+        check_event(text, &figures->events[i]);
+    }
+    free(printed);
+    free(text);
+    hawser_run_free(run);
+    hawser_program_free(program);
+    close_job(test);
+}
+
+static void the_reason_for_the_workers_is_data(void **unused)
+{
+    (void)unused;
+    test_job test = OPEN_JOB("threads", "1");
+    hawser_program *program = make_program();
+    hawser_run *run = NULL;
+    hawser_error error = {0};
+    hawser_job_fit(test.job, 100, 1000);
+    assert_int_equal(hawser_run_program(test.job, program, &run, &error), HAWSER_OK);
+    const char *chosen = hawser_run_figures(run)->chosen;
+    assert_non_null(chosen);
+    assert_non_null(strstr(chosen, "1 worker for 100 stored entries"));
+    hawser_run_free(run);
+    hawser_program_free(program);
+    close_job(test);
+}
+
+/* Options of an algorithm, with its job's and its data's. */
+static void the_plan_of_a_training_is_text(void **unused)
+{
+    (void)unused;
+    double values[ROWS * COLUMNS], target[ROWS];
+    for (size_t i = 0; i < ROWS * COLUMNS; i++)
+        values[i] = (double)(i * i % 17) - 5;
+    for (size_t i = 0; i < ROWS; i++)
+        target[i] = (double)(i % 5);
+    const hawser_algorithm *lasso = hawser_algorithm_find("lasso");
+    const hawser_option *const tables[] = {hawser_job_rows(), hawser_data_rows(), lasso->rows, NULL};
+    hawser_error error = {0};
+    char *plans[2] = {NULL};
+    for (int by_row = 0; by_row < 2; by_row++) { /* the second is turned first */
+        double own[ROWS * COLUMNS];
+        for (size_t i = 0; i < ROWS; i++)
+            for (size_t j = 0; j < COLUMNS; j++)
+                own[by_row ? i * COLUMNS + j : j * ROWS + i] = values[j * ROWS + i];
+        const hawser_matrix matrix = {.rows = ROWS,
+                                      .cols = COLUMNS,
+                                      .stored = ROWS * COLUMNS,
+                                      .layout = by_row ? HAWSER_DENSE_ROWS : HAWSER_DENSE,
+                                      .stride = by_row ? COLUMNS : ROWS,
+                                      .values = own};
+        hawser_options *options = NULL;
+        hawser_job *job = NULL;
+        hawser_dataset *data = NULL;
+        assert_int_equal(hawser_options_new(tables, &options, &error), HAWSER_OK);
+        assert_int_equal(hawser_options_set(options, "workers", "1", HAWSER_FROM_PROGRAM, "test", &error), HAWSER_OK);
+        assert_int_equal(hawser_options_set(options, "lambda", "0.1", HAWSER_FROM_PROGRAM, "test", &error), HAWSER_OK);
+        assert_int_equal(hawser_open_options(options, &job, &error), HAWSER_OK);
+        assert_int_equal(hawser_dataset_from(&matrix, target, &data, &error), HAWSER_OK);
+        const hawser_training_input input = {.options = options, .data = data};
+        if (hawser_train_plan(lasso, job, &input, true, false, &plans[by_row], &error) != HAWSER_OK)
+            fail_msg("%s", error.text);
+        hawser_dataset_free(data);
+        hawser_close(job);
+        hawser_options_free(options);
+    }
+    assert_non_null(strstr(plans[0], "physical plan"));
+    assert_string_equal(plans[0], plans[1]);
+    free(plans[0]);
+    free(plans[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_plan_is_the_text_that_is_printed),
+        cmocka_unit_test(a_log_view_is_text_and_figures),
+        cmocka_unit_test(the_reason_for_the_workers_is_data),
+        cmocka_unit_test(the_plan_of_a_training_is_text),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
