@@ -609,7 +609,7 @@ HAWSER_API hawser_status hawser_job_data(hawser_job *job, const hawser_dataset *
                                          hawser_dataset **dataset, hawser_error *error) HAWSER_MUST_USE;
 /** Like hawser_job_data, for a program whose every node has the same data, all of them: no row is sent. The nodes compare digests of all numbers, and
  *  HAWSER_BAD_ARGUMENT names the nodes whose data differ, also in their layout. A node then uses its own blocks of `own`, without a copy if the layout is
- *  the one that `split` needs; else each node turns the whole. The bits are those of hawser_job_data. Collective. */
+ *  the one that `split` needs. Else it turns the columns of its blocks, or, by rows, all of the data for a while. The bits are those of hawser_job_data. Collective. */
 HAWSER_API hawser_status hawser_job_same(hawser_job *job, const hawser_dataset *own, hawser_split split,
                                          hawser_dataset **dataset, hawser_error *error) HAWSER_MUST_USE;
 /** Fills `values` with `width` numbers for each of the rows [first, first + count), row after row. The rows are of one block of this node. */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/layout.h"
 #include "base/memory.h"
 #include "base/type.h"
 #include "data/format/market.h"
@@ -156,7 +157,7 @@ static hawser_status new_piece(hw_bytes *piece, size_t length, const shard_head 
 /* Returns whether a node owns a column, and the round has it. */
 static bool takes_part(const hw_owners *owners, hw_shard_round round, size_t column, uint32_t node)
 {
-    return column % round.count == round.number && hw_owner(owners, column) == node;
+    return hw_in_round(round, column) && hw_owner(owners, column) == node;
 }
 
 /* Where the next entry of a node's piece is written. */
@@ -171,7 +172,7 @@ static void write_rows(const hawser_matrix *A, uint32_t shift, const hw_owners *
     for (size_t r = 0; r < A->rows; r++) {
         for (uint64_t e = A->offsets[r]; e < A->offsets[r + 1]; e++) {
             uint32_t column = A->indices[e] + shift;
-            if (column % round.count != round.number)
+            if (!hw_in_round(round, column))
                 continue;
             writer *to = &writers[hw_owner(owners, column)];
             *to->counts += 1;
@@ -195,7 +196,7 @@ static hawser_status pack_sparse(const hawser_dataset *rows, const hw_shard_fact
     if (status == HAWSER_OK)
         status = HW_NEW(&writers, nodes, "a part of the input", error);
     for (uint64_t e = 0; status == HAWSER_OK && A->rows != 0 && e < A->stored; e++)
-        if ((A->indices[e] + shift) % round.count == round.number)
+        if (hw_in_round(round, A->indices[e] + shift))
             entries[hw_owner(owners, A->indices[e] + shift)]++;
     for (uint32_t d = 0; d < nodes && status == HAWSER_OK; d++) {
         shard_head h = {A->rows, entries[d]};
@@ -214,6 +215,38 @@ static hawser_status pack_sparse(const hawser_dataset *rows, const hw_shard_fact
     return status;
 }
 
+/* Copies numbers that are `step` apart. */
+static void copy_numbers(const void *from, size_t step, size_t count, size_t size, void *to)
+{
+    if (step == 1)
+        memcpy(to, from, count * size);
+    else if (size == sizeof(float))
+        for (size_t i = 0; i < count; i++)
+            ((float *)to)[i] = ((const float *)from)[i * step];
+    else
+        for (size_t i = 0; i < count; i++)
+            ((double *)to)[i] = ((const double *)from)[i * step];
+}
+
+/* Writes a node's columns of a round one after the other, `stride` numbers apart. Rows that are stored by row are read some at a time, so that a line of the
+ * processor's cache serves the columns that it has. */
+static void put_columns(const hawser_matrix *A, const hw_owners *owners, hw_shard_round round, uint32_t node, void *to,
+                        size_t stride)
+{
+    bool by_row = A->layout == HAWSER_DENSE_ROWS;
+    size_t size = hw_type_size(A->type), run = by_row ? 64 : A->rows;
+    for (size_t first = 0; first < A->rows; first += run) {
+        size_t count = run < A->rows - first ? run : A->rows - first, at = first;
+        for (size_t j = 0; j < A->cols; j++) {
+            if (!takes_part(owners, round, j, node))
+                continue;
+            copy_numbers((const char *)A->values + hw_dense_place(A, first, j) * size, by_row ? A->stride : 1, count, size,
+                         (char *)to + at * size);
+            at += stride;
+        }
+    }
+}
+
 static hawser_status pack_dense(const hawser_dataset *rows, const hw_shard_facts *whole, const hw_owners *owners,
                                 hw_shard_round round, uint32_t nodes, hw_bytes *pieces, hawser_error *error)
 {
@@ -224,12 +257,8 @@ static hawser_status pack_dense(const hawser_dataset *rows, const hw_shard_facts
         for (size_t j = 0; A->rows != 0 && j < A->cols; j++)
             h.entries += takes_part(owners, round, j, d) ? A->rows : 0;
         HAWSER_TRY(new_piece(&pieces[d], sizeof h + h.entries * size, &h, error));
-        char *to = (char *)pieces[d].data + sizeof h;
-        for (size_t j = 0; A->rows != 0 && j < A->cols; j++)
-            if (takes_part(owners, round, j, d)) {
-                memcpy(to, (const char *)A->values + j * A->stride * size, A->rows * size);
-                to += A->rows * size;
-            }
+        if (A->rows != 0)
+            put_columns(A, owners, round, d, (char *)pieces[d].data + sizeof h, A->rows);
     }
     return HAWSER_OK;
 }
@@ -375,6 +404,49 @@ hawser_status hw_shard_fill(hawser_dataset *dataset, const hw_shard_facts *whole
         status = hw_share_misfit(self, error);
     free(places);
     return status;
+}
+
+/* Own columns are one after the other in each block, but blocks of other nodes may be in between. */
+static void take_dense(const hawser_matrix *to, const hawser_matrix *A, const hw_owners *owners, uint32_t self)
+{
+    size_t size = hw_type_size(A->type);
+    for (size_t begin = 0, end; begin < A->cols; begin = end) {
+        for (end = begin + 1; end < A->cols && hw_owner(owners, end) == hw_owner(owners, begin);)
+            end++;
+        if (hw_owner(owners, begin) != self)
+            continue;
+        hawser_matrix part = *A;
+        part.cols = end - begin;
+        part.values = (const char *)A->values + hw_dense_place(A, 0, begin) * size;
+        const hw_owners all = {.view = owners->view, .block = owners->block + begin};
+        put_columns(&part, &all, (hw_shard_round){.count = 1, .run = 1}, self,
+                    (char *)(uintptr_t)to->values + begin * to->stride * size, to->stride);
+    }
+}
+
+hawser_status hw_shard_take(hawser_dataset *dataset, const hawser_dataset *rows, const hw_owners *owners, uint32_t self,
+                            hawser_error *error)
+{
+    const hawser_matrix *to = &dataset->matrix, *A = &rows->matrix;
+    size_t size = hw_type_size(A->type);
+    uint64_t *places = NULL;
+    if (to->layout == HAWSER_DENSE) {
+        take_dense(to, A, owners, self);
+        return HAWSER_OK;
+    }
+    HAWSER_TRY(HW_NEW(&places, A->cols, "places of entries", error));
+    memcpy(places, to->offsets, A->cols * sizeof *places);
+    for (size_t r = 0; r < A->rows; r++)
+        for (uint64_t e = A->offsets[r]; e < A->offsets[r + 1]; e++) {
+            uint32_t column = A->indices[e];
+            if (hw_owner(owners, column) != self)
+                continue;
+            uint64_t place = places[column]++;
+            ((uint32_t *)(uintptr_t)to->indices)[place] = (uint32_t)r;
+            memcpy((char *)(uintptr_t)to->values + place * size, (const char *)A->values + e * size, size);
+        }
+    free(places);
+    return HAWSER_OK;
 }
 
 hawser_status hw_shard_sort(hawser_dataset *dataset, const hw_owners *owners, uint32_t self, const char *name,

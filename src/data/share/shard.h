@@ -44,13 +44,19 @@ uint64_t hw_shard_before(const hw_shard_facts *facts, uint32_t node);
 /* Counts the entries per column of the rows read here, in the whole's numbering; counts has whole->cols zeroed items. */
 void hw_shard_count(const hawser_dataset *rows, const hw_shard_facts *whole, uint64_t *counts);
 
-/* A share of the columns: those whose number is `number` modulo `count`. With several rounds little is in flight at a time, while the rows stay. */
+/* A share of the columns: each run of `run` columns, which may be one line of the processor's cache, is in one of `count` rounds. With several rounds little
+ * is in flight at a time, while the rows stay. */
 typedef struct hw_shard_round {
-    uint32_t number, count;
+    uint32_t number, count, run;
 } hw_shard_round;
 
+static inline bool hw_in_round(hw_shard_round round, size_t column)
+{
+    return column / round.run % round.count == round.number;
+}
+
 /* Packs for each node the entries of its columns of a round in these rows. Owners name the node of a column. pieces has one item per node; the
- * caller frees them. Dense rows likewise. Scattered entries have one round. */
+ * caller frees them. Dense rows likewise, in either layout. Scattered entries have one round. */
 hawser_status hw_shard_pack(const hawser_dataset *rows, const hw_shard_facts *whole, const hw_owners *owners,
                             hw_shard_round round, uint32_t nodes, hw_bytes *pieces, hawser_error *error) HAWSER_MUST_USE;
 
@@ -63,6 +69,10 @@ hawser_status hw_shard_new(const hw_shard_facts *whole, uint64_t *offsets, hawse
  * not fit. */
 hawser_status hw_shard_fill(hawser_dataset *dataset, const hw_shard_facts *whole, const hw_owners *owners,
                             hw_shard_round round, uint32_t self, hw_bytes *pieces, uint32_t nodes,
+                            hawser_error *error) HAWSER_MUST_USE;
+
+/* Stores the entries of own columns from rows that are all of the whole, in either dense layout or CSR. */
+hawser_status hw_shard_take(hawser_dataset *dataset, const hawser_dataset *rows, const hw_owners *owners, uint32_t self,
                             hawser_error *error) HAWSER_MUST_USE;
 
 /* For scattered entries: sorts own columns, and refuses entries that occur twice. `name` is the input's. */

@@ -98,11 +98,10 @@ static hawser_status agree(dealing *d, uint64_t digest, hawser_error *error)
     return compare(d, error);
 }
 
-/* Makes the rows that a load would have read: a view of the caller's, or a turned copy. A node without rows has none of the agreed kind. */
-static hawser_status take_own(dealing *d, bool by_row, hawser_error *error)
+/* Makes the rows that a load would have read, in a layout: a view of the caller's, or a turned copy. A node without rows has none. */
+static hawser_status take_own(dealing *d, hawser_layout wanted, hawser_error *error)
 {
     const hw_node_rows *some = &d->all[d->some];
-    const hawser_layout wanted = layout_of(is_dense(some), by_row);
     if (d->own == NULL) {
         HAWSER_TRY(hw_dataset_new(&d->l.rows, error));
         d->l.rows->matrix = (hawser_matrix){.cols = some->cols, .layout = wanted, .type = (hawser_type)some->type};
@@ -153,17 +152,34 @@ static hawser_status keep_all(dealing *d, hawser_error *error)
     return HAWSER_OK;
 }
 
+/* Returns the layout that this node's rows must have before they are dealt out. For columns, dense rows are packed from either layout, and sparse ones row
+ * by row. */
+static hawser_layout layout_before(const dealing *d)
+{
+    const bool by_row = d->load.split == HAWSER_BY_ROW, dense = is_dense(&d->all[d->some]);
+    if (by_row || d->l.nodes == 1)
+        return layout_of(dense, by_row);
+    return dense && d->own != NULL ? d->own->matrix.layout : layout_of(dense, true);
+}
+
+/* Describes rows as what they become. */
+static hw_shard_facts facts_of(const dealing *d)
+{
+    hw_shard_facts facts = hw_shard_facts_of(d->l.rows);
+    facts.format = HAWSER_GUESS; /* files of different formats may have rows of one matrix */
+    if (is_dense(&d->all[d->some]))
+        facts.layout = layout_of(true, d->load.split == HAWSER_BY_ROW);
+    return facts;
+}
+
 static hawser_status deal_out(dealing *d, hawser_error *error)
 {
     hw_loading *l = &d->l;
-    bool by_row = d->load.split == HAWSER_BY_ROW, scatter = l->nodes > 1 && !is_dense(&d->all[d->some]);
-    /* Sparse rows are sent row by row, whatever they become. */
-    HAWSER_TRY(hw_cluster_agree(l->cluster, take_own(d, by_row || scatter, error), error));
+    HAWSER_TRY(hw_cluster_agree(l->cluster, take_own(d, layout_before(d), error), error));
     if (l->nodes == 1)
         return keep_all(d, error);
-    l->rows->figures.format = HAWSER_GUESS; /* files of different formats may have rows of one matrix */
-    HAWSER_TRY(hw_loading_agree_facts(l, error));
-    if (by_row)
+    HAWSER_TRY(hw_loading_agree_facts(l, facts_of(d), error));
+    if (d->load.split == HAWSER_BY_ROW)
         HAWSER_TRY(hw_loading_by_row(l, d->call, error));
     else
         HAWSER_TRY(hw_loading_by_column(l, d->call, error));
@@ -216,12 +232,33 @@ static hawser_status compare_all(const dealing *d, hawser_error *error)
     return HAWSER_OK;
 }
 
+/* Turns the columns of own blocks. What belongs to rows is the caller's. */
+static hawser_status turn_own_columns(dealing *d, hawser_error *error)
+{
+    hw_loading *l = &d->l;
+    HAWSER_TRY(hw_loading_own_columns(l, facts_of(d), error));
+    const hawser_dataset *rows = l->rows;
+    l->dataset->target = rows->target;
+    memcpy(l->dataset->further, rows->further, sizeof rows->further);
+    l->dataset->further_count = rows->further_count;
+    l->dataset->weights = rows->weights;
+    l->dataset->offset = rows->offset;
+    l->dataset->groups = rows->groups;
+    l->dataset->means = rows->means;
+    hw_dataset_take_names(l->dataset, l->rows);
+    return HAWSER_OK;
+}
+
 static hawser_status keep_share(dealing *d, hawser_error *error)
 {
     hw_loading *l = &d->l;
+    const bool by_row = d->load.split == HAWSER_BY_ROW, dense = hw_is_dense(&d->own->matrix);
+    const bool turns = l->nodes > 1 && !by_row && hw_is_by_row(&d->own->matrix);
     HAWSER_TRY(compare_all(d, error));
-    HAWSER_TRY(hw_cluster_agree(l->cluster, take_own(d, d->load.split == HAWSER_BY_ROW, error), error));
-    if (l->nodes == 1 || d->load.split == HAWSER_BY_COLUMN)
+    HAWSER_TRY(hw_cluster_agree(l->cluster, take_own(d, layout_of(dense, by_row || turns), error), error));
+    if (turns)
+        return turn_own_columns(d, error);
+    if (l->nodes == 1 || !by_row)
         return keep_all(d, error);
     HAWSER_TRY(hw_loading_cut_whole(l, error));
     l->dataset = l->rows;

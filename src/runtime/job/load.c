@@ -110,9 +110,9 @@ static hawser_status settle_table(hw_loading *l, hawser_error *error)
     return hw_cluster_agree(l->cluster, status, error);
 }
 
-hawser_status hw_loading_agree_facts(hw_loading *l, hawser_error *error)
+hawser_status hw_loading_agree_facts(hw_loading *l, hw_shard_facts own, hawser_error *error)
 {
-    hw_shard_facts own = hw_shard_facts_of(l->rows), *all = NULL;
+    hw_shard_facts *all = NULL;
     hw_bytes *in = NULL;
     hawser_status status = hw_loading_gather(l, &own, sizeof own, &in, error);
     if (status == HAWSER_OK)
@@ -194,16 +194,22 @@ hawser_status hw_loading_sum(const hw_loading *l, size_t cols, const uint64_t *c
     return status;
 }
 
-static hawser_status make_offsets(hw_loading *l, hawser_error *error)
+/* Counts the entries of all columns, and makes their offsets. `together`: each node has some of the rows. */
+static hawser_status make_offsets(hw_loading *l, bool together, hawser_error *error)
 {
     uint64_t *counts = NULL;
+    hawser_status status = HAWSER_OK;
     if (l->whole.layout == HAWSER_DENSE)
         return HAWSER_OK;
     HAWSER_TRY(HW_NEW(&l->offsets, l->whole.cols + 1, "offsets", error));
-    HAWSER_TRY(HW_NEW(&counts, l->whole.cols, "counts", error));
-    hw_shard_count(l->rows, &l->whole, counts);
-    hawser_status status = hw_loading_sum(l, l->whole.cols, counts, l->offsets, error);
-    free(counts);
+    if (!together) {
+        hw_shard_count(l->rows, &l->whole, l->offsets);
+    } else {
+        HAWSER_TRY(HW_NEW(&counts, l->whole.cols, "counts", error));
+        hw_shard_count(l->rows, &l->whole, counts);
+        status = hw_loading_sum(l, l->whole.cols, counts, l->offsets, error);
+        free(counts);
+    }
     for (uint64_t j = 0, sum = 0; status == HAWSER_OK && j <= l->whole.cols; j++) {
         uint64_t count = l->offsets[j];
         l->offsets[j] = sum;
@@ -236,16 +242,19 @@ static hawser_status find_owners(hw_loading *l, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* Returns in how many rounds the entries are sent. Rows that were read are packed at once and dropped. Rows that stay, because they are the caller's, are packed
- * again and again, so that less is in flight; a round of sparse rows takes a pass over all of them. */
-static uint32_t count_rounds(const hw_loading *l)
+/* Returns the first round in which entries are sent. Rows that were read are packed at once and dropped. Rows that stay, because they are the caller's, are
+ * packed again and again, so that less is in flight; a round of sparse rows takes a pass over all of them. */
+static hw_shard_round first_round(const hw_loading *l)
 {
-    const bool dense = l->whole.layout == HAWSER_DENSE;
     const uint64_t share = l->whole.stored * hw_type_size(l->whole.type) / l->nodes, least = (uint64_t)1 << 20;
-    const uint32_t most = dense ? 8 : 4;
-    if (l->paths != NULL)
-        return 1;
-    return share / least < 1 ? 1 : share / least < most ? (uint32_t)(share / least) : most;
+    const uint32_t most = l->whole.layout == HAWSER_DENSE ? 8 : 4;
+    hw_shard_round round = {.count = 1, .run = 1};
+    if (l->paths != NULL || share <= least)
+        return round;
+    round.count = share / least < most ? (uint32_t)(share / least) : most;
+    const uint64_t columns = l->whole.cols / ((uint64_t)round.count * l->nodes); /* of a node in a round */
+    round.run = columns >= 32 ? 8 : columns >= 4 ? (uint32_t)(columns / 4) : 1;
+    return round;
 }
 
 static hawser_status trade_round(hw_loading *l, hw_shard_round round, hw_bytes *out, hw_bytes *in, hawser_error *error)
@@ -272,7 +281,7 @@ static hawser_status trade_entries(hw_loading *l, hawser_error *error)
     if (status == HAWSER_OK)
         status = HW_NEW(&in, l->nodes, "parts of the input", error);
     status = hw_cluster_agree(l->cluster, status, error);
-    hw_shard_round round = {.count = count_rounds(l)};
+    hw_shard_round round = first_round(l);
     for (; round.number < round.count && status == HAWSER_OK; round.number++)
         status = trade_round(l, round, out, in, error);
     hw_bytes_free(out, l->nodes);
@@ -371,14 +380,14 @@ static hawser_status agree(hw_loading *l, const char *name, hawser_error *error)
     HAWSER_TRY(agree_on_words(l, &l->as_table, error));
     if (l->as_table)
         HAWSER_TRY(settle_table(l, error));
-    HAWSER_TRY(hw_loading_agree_facts(l, error));
+    HAWSER_TRY(hw_loading_agree_facts(l, hw_shard_facts_of(l->rows), error));
     return hw_shard_complete(&l->whole, name, error);
 }
 
 hawser_status hw_loading_by_column(hw_loading *l, const char *name, hawser_error *error)
 {
     HAWSER_TRY(afford_columns(l, error));
-    HAWSER_TRY(make_offsets(l, error));
+    HAWSER_TRY(make_offsets(l, true, error));
     HAWSER_TRY(find_owners(l, error));
     HAWSER_TRY(trade_entries(l, error));
     if (l->whole.scattered && l->whole.layout != HAWSER_DENSE)
@@ -394,6 +403,18 @@ hawser_status hw_loading_by_column(hw_loading *l, const char *name, hawser_error
     uint64_t read = l->rows->figures.memory_estimate;
     l->dataset->figures.memory_estimate = read > l->estimate ? read : l->estimate;
     return hw_load_sides(l->dataset, l->load, l->limit, error);
+}
+
+hawser_status hw_loading_own_columns(hw_loading *l, hw_shard_facts whole, hawser_error *error)
+{
+    l->whole = whole;
+    HAWSER_TRY(make_offsets(l, false, error));
+    HAWSER_TRY(find_owners(l, error));
+    hawser_status status = hw_shard_new(&l->whole, l->offsets, &l->dataset, error);
+    l->offsets = NULL; /* the dataset owns them, or they are freed */
+    if (status == HAWSER_OK)
+        status = hw_shard_take(l->dataset, l->rows, &l->owners, l->self, error);
+    return status == HAWSER_OK ? settle(l, error) : status;
 }
 
 static hawser_status load_shares(hw_loading *l, const char *name, hawser_error *error)

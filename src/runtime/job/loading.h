@@ -44,8 +44,11 @@ bool hw_loading_fills(const hw_loading *l);
 /* Stores how many rows each node has read. Collective. */
 hawser_status hw_loading_count(hw_loading *l, hawser_error *error) HAWSER_MUST_USE;
 
-/* Gathers what all nodes have read, and finds what that is together. Collective. */
-hawser_status hw_loading_agree_facts(hw_loading *l, hawser_error *error) HAWSER_MUST_USE;
+/* Gathers what all nodes have read, and finds what that is together. `own`: hw_shard_facts_of(l->rows), or what the rows will become. Collective. */
+hawser_status hw_loading_agree_facts(hw_loading *l, hw_shard_facts own, hawser_error *error) HAWSER_MUST_USE;
+/* Makes a dataset of which this node has the entries of its blocks' columns, from rows that are all of the whole. Sends nothing. What belongs to rows stays
+ * where it is. */
+hawser_status hw_loading_own_columns(hw_loading *l, hw_shard_facts whole, hawser_error *error) HAWSER_MUST_USE;
 /* Makes the dataset, of which each node has the entries of its blocks' columns, once the nodes agree on the whole. Collective. */
 hawser_status hw_loading_by_column(hw_loading *l, const char *name, hawser_error *error) HAWSER_MUST_USE;
 /* Frees all except l->dataset. */
