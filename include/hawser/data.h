@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hawser/cancellation.h"
 #include "hawser/matrix.h"
 #include "hawser/options.h"
 #include "hawser/status.h"
@@ -135,6 +136,9 @@ typedef struct hawser_load {
      *  the rows of .npy and idx; the entries of Matrix Market in these lines, coordinates with rows of the whole matrix and an array as one
      *  column of its values. Not combined with files of names, weights, offsets or targets. The part may have no rows. parts 0: the whole */
     uint32_t part, parts;
+    /** Ends the load with HAWSER_STOP: its reading, also from a pipe that has nothing to read, its unpacking and its parsing. hawser_rows_next ends
+     *  likewise. NULL: none */
+    const hawser_cancellation *cancellation;
 } hawser_load;
 
 /** Fills a hawser_load from options that include hawser_data_rows(). */

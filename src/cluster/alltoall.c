@@ -192,7 +192,8 @@ hawser_status hw_cluster_allgather(hw_cluster *cluster, hw_bytes own, hw_bytes *
     return status;
 }
 
-/* Fails with the text of this node, or with that of another node, which the launcher learns as well. */
+/* Fails with the text of this node, or with that of another node, which the launcher learns as well. To other nodes a cancelled node is one that has
+ * failed: only its own caller has asked for the end. */
 static hawser_status fail_as(hw_cluster *cluster, uint32_t node, const hawser_error *said, hawser_error *error)
 {
     if (node == cluster->self)
@@ -200,7 +201,11 @@ static hawser_status fail_as(hw_cluster *cluster, uint32_t node, const hawser_er
     pthread_mutex_lock(&cluster->mutex);
     hw_cluster_blame(cluster, node, said->text);
     pthread_mutex_unlock(&cluster->mutex);
-    return hawser_fail(error, said->status, "node %u (%s): %s", node, cluster->members[node].member.name, said->text);
+    const char *name = cluster->members[node].member.name;
+    if (said->status == HAWSER_STOP)
+        return hawser_fail(error, HAWSER_PEER_LOST, "node %u (%s) was cancelled while it was %s: %s", node, name,
+                           cluster->doing, said->text);
+    return hawser_fail(error, said->status, "node %u (%s): %s", node, name, said->text);
 }
 
 hawser_status hw_cluster_agree(hw_cluster *cluster, hawser_status own, hawser_error *error)
@@ -222,7 +227,8 @@ hawser_status hw_cluster_agree(hw_cluster *cluster, hawser_status own, hawser_er
             continue;
         memcpy(&other, in[i].data, sizeof other);
         other.text[sizeof other.text - 1] = '\0';
-        if (other.status < HAWSER_OK && other.status >= HAWSER_INTERNAL)
+        bool failed = (other.status < HAWSER_OK && other.status >= HAWSER_INTERNAL) || other.status == HAWSER_STOP;
+        if (failed && (own != HAWSER_STOP || i == cluster->self))
             status = fail_as(cluster, i, &other, error);
     }
     hw_bytes_free(in, cluster->nodes);

@@ -125,7 +125,7 @@ hawser_status hw_cluster_hand_over(hw_cluster *cluster, hw_bytes *out, hw_bytes 
 /* Sends `own` to all nodes and receives theirs. Collective, as hw_cluster_alltoall. */
 hawser_status hw_cluster_allgather(hw_cluster *cluster, hw_bytes own, hw_bytes *in, hawser_error *error) HAWSER_MUST_USE;
 /* Returns the same status on all nodes: that of the first node, by number, that is not HAWSER_OK, with its text. Collective. For steps that may
- * fail on one node and must then fail on all. */
+ * fail on one node and must then fail on all. HAWSER_STOP means that this node was cancelled: it gets its own text, and the others HAWSER_PEER_LOST. */
 hawser_status hw_cluster_agree(hw_cluster *cluster, hawser_status own, hawser_error *error) HAWSER_MUST_USE;
 
 /* Returns the status with which waits end after a loss. */

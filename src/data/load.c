@@ -171,6 +171,20 @@ void hw_load_begin(hw_job *job, const hawser_load *load, uint64_t memory, bool a
     job->as_table = as_table;
     job->threads = load->threads != 0 ? load->threads : hw_machine_processors();
     hw_budget_init(&job->budget, memory);
+    job->budget.cancellation = load->cancellation;
+}
+
+hawser_status hw_load_cancelled(const hw_input *input, hawser_status status, hawser_error *error)
+{
+    if (status != HAWSER_STOP)
+        return status;
+    uint64_t consumed = 0, text = input->text;
+    for (size_t i = 0; i < input->count; i++)
+        if (input->files[i].stream != NULL)
+            consumed += hw_stream_consumed(input->files[i].stream);
+    return hawser_fail(error, status, "reading %.600s was cancelled after %.1f MB",
+                       input->count > 0 && input->files[0].name != NULL ? input->files[0].name : "the input",
+                       (double)(text > consumed ? text : consumed) / 1e6);
 }
 
 /* Ends the job whatever happened. *again: it has read numbers and met words, so that the input must be read as a table. */
@@ -182,6 +196,7 @@ static hawser_status finish(hw_job *job, hawser_status opened, double began, haw
     if (status == HAWSER_OK)
         status = load_opened(job, made, error);
     *again = status == HAWSER_BAD_INPUT && job->met_words;
+    status = hw_load_cancelled(&job->input, status, error);
     hw_job_free(job);
     if (status != HAWSER_OK) {
         hawser_dataset_free(made);
@@ -311,6 +326,7 @@ static hawser_status load_once(const char *const *paths, size_t count, const haw
             hawser_fail(error, HAWSER_BAD_INPUT, "%s: a cache is one file, and %zu were given", paths[0], job.input.count);
     else
         status = hw_cache_open(job.input.files[0].name, &within, dataset, error);
+    status = hw_load_cancelled(&job.input, status, error);
     hw_job_free(&job);
     return status;
 }

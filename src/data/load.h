@@ -19,6 +19,8 @@ hawser_status hw_load_as_table(const char *const *paths, size_t count, const haw
 /* What hawser_rows_open shares with loads. */
 hawser_status hw_load_check(const char *const *paths, size_t count, const hawser_load *load,
                             hawser_error *error) HAWSER_MUST_USE;
+/* Of a status HAWSER_STOP, says in `error` which input was cancelled, and how much of it was read. Returns the status. */
+hawser_status hw_load_cancelled(const hw_input *input, hawser_status status, hawser_error *error) HAWSER_MUST_USE;
 void hw_load_begin(hw_job *job, const hawser_load *load, uint64_t memory, bool as_table);
 /* Finds the format of an opened input, and refuses what is not read, and options that it does not have. */
 hawser_status hw_load_format(hw_job *job, hawser_format *format, hawser_error *error) HAWSER_MUST_USE;

@@ -89,6 +89,7 @@ typedef struct fixture {
     hawser_messages *messages, *made_messages;
     hawser_message message;
     hawser_opening opening;
+    hawser_cancellation *cancellation, *made_cancellation;
     /* Functions: */
     hawser_unit_function *unit;
     hawser_observer *observer;
@@ -302,6 +303,7 @@ static void make_data(fixture *f)
     must(f, hawser_dataset_load(&path, 1, &by_row, &f->row_dataset, &f->error));
     must(f, hawser_job_load(f->job, &path, 1, &by_row, &f->cut_dataset, &f->error));
     must(f, hawser_schema_read("{\"columns\": [{\"name\": \"a\"}], \"target\": [\"no\", \"yes\"]}", &f->schema, &f->error));
+    must(f, hawser_cancellation_new(&f->cancellation, &f->error));
     must(f, hawser_model_new(&f->model, &f->error));
     must(f, hawser_model_tensor(f->model, "tensor", HAWSER_F64, (const size_t[2]){2, 0}, f->doubles, &f->error));
     must(f, hawser_model_fact(f->model, "fact", "true", &f->error));
@@ -353,6 +355,7 @@ static void close_fixture(fixture *f)
     hawser_dataset_free(f->dataset);
     hawser_dataset_free(f->row_dataset);
     hawser_dataset_free(f->cut_dataset);
+    hawser_cancellation_free(f->cancellation);
     hawser_model_free(f->model);
     hawser_schema_free(f->schema);
     hawser_close(f->other_job);
@@ -420,6 +423,7 @@ static void clean(fixture *f)
     free(f->bytes_out);
     hawser_options_free(f->made_options);
     hawser_messages_free(f->made_messages);
+    hawser_cancellation_free(f->made_cancellation);
     free(f->truth);
     hawser_program_free(f->program);
     f->made_store = NULL;
@@ -434,6 +438,7 @@ static void clean(fixture *f)
     f->bytes_out = NULL;
     f->made_options = NULL;
     f->made_messages = NULL;
+    f->made_cancellation = NULL;
     f->truth = NULL;
 }
 

@@ -26,6 +26,7 @@ GIVEN = {
     "hawser_schema *": "f->made_schema", "const hawser_schema *": "f->schema", "hawser_schema **": "&f->made_schema",
     "hawser_schema_column *": "&f->column_out",
     "hawser_model *": "f->model", "const hawser_model *": "f->model",
+    "hawser_cancellation *": "f->cancellation", "hawser_cancellation **": "&f->made_cancellation",
     "hawser_options *": "f->options", "const hawser_options *": "f->options",
     "hawser_state *": "f->state", "hawser_operator *": "f->parent",
     "hawser_unit_function *": "f->unit", "hawser_observer *": "f->observer",
@@ -152,7 +153,7 @@ NEEDED_BY = {("hawser_push", "values"), ("hawser_push_pull", "values"), ("hawser
 # Sound calls that would end what the other cases need, never end, or need a file that an option names.
 NO_SOUND_CALL = {"hawser_close", "hawser_run_free", "hawser_program_free", "hawser_options_free", "hawser_model_free",
                  "hawser_store_close", "hawser_store_serve", "hawser_interrupt", "hawser_open", "hawser_unit_fail",
-                 "hawser_fail", "hawser_dataset_free", "hawser_rows_close", "hawser_prefetch_wait", "hawser_prefetch_wait_f32", "hawser_prefetch_wait_i64",
+                 "hawser_fail", "hawser_cancellation_free", "hawser_dataset_free", "hawser_rows_close", "hawser_prefetch_wait", "hawser_prefetch_wait_f32", "hawser_prefetch_wait_i64",
                  "hawser_job_fit", "hawser_job_init_numbers"}
 # A name that is not known is no mistake here: the value says so.
 QUIET = {"hawser_metric", "hawser_progress_metric"}

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cancellation.h"
 #include "base/clock.h"
 #include "base/finite.h"
 #include "base/hash.h"
@@ -26,6 +27,7 @@ typedef struct cache_reader {
     hw_cache_header header;
     hawser_dataset *dataset;
     bool sparing; /* pages that were read are released */
+    const hawser_cancellation *cancellation;
 } cache_reader;
 
 /* Releases the whole pages among bytes that were read; a later access reads them again. */
@@ -108,6 +110,7 @@ static hawser_status check_digests(const cache_reader *in, hawser_error *error)
         uint64_t digest = 0, left = span->size;
         const unsigned char *at = in->bytes + span->begin;
         for (; left >= HW_CACHE_PIECE; left -= HW_CACHE_PIECE, at += HW_CACHE_PIECE) {
+            HAWSER_TRY(hw_cancellation_check(in->cancellation, error));
             digest = hw_hash(at, HW_CACHE_PIECE, digest);
             was_read(in, at, HW_CACHE_PIECE);
         }
@@ -401,7 +404,7 @@ static hawser_status open_cache(const char *path, const hawser_load *load, bool 
     *dataset = NULL;
     bool sparing = in_pieces;
     HAWSER_TRY(map_file(path, load->split == HAWSER_BY_ROW ? load->memory_limit : 0, &bytes, &size, &sparing, error));
-    cache_reader in = {.bytes = bytes, .size = size, .name = path, .sparing = sparing};
+    cache_reader in = {.bytes = bytes, .size = size, .name = path, .sparing = sparing, .cancellation = load->cancellation};
     hawser_status status = view(&in, true, &d, error);
     if (status != HAWSER_OK) {
         (void)munmap(bytes, size);

@@ -100,6 +100,7 @@ static hawser_status put_rows(void *context, uint32_t thread, hawser_error *erro
     hawser_status status = HAWSER_OK;
     for (uint64_t row = begin; status == HAWSER_OK && row < end; row += TILE) {
         uint64_t count = end - row < TILE ? end - row : TILE;
+        status = hw_cancellation_check(w->job->budget.cancellation, error);
         for (uint64_t i = 0; status == HAWSER_OK && i < count; i++)
             for (uint64_t j = 0; j < f->width; j++) {
                 double value = value_at(f, f->fortran ? j * f->rows + row + i : (row + i) * f->width + j);

@@ -168,7 +168,7 @@ hawser_status hw_rows_open(const char *const *paths, size_t count, const hawser_
     hawser_rows *made = NULL;
     hawser_status status = make(load, piece_bytes, &made, error);
     if (status == HAWSER_OK)
-        status = open_input(made, paths, count, error);
+        status = hw_load_cancelled(&made->job.input, open_input(made, paths, count, error), error);
     if (status != HAWSER_OK) {
         hawser_rows_close(made);
         return status;
@@ -217,6 +217,7 @@ void hw_rows_job(const hawser_rows *rows, hw_job *job)
                     .input = {.files = rows->job.input.files, .count = rows->job.input.count, .readers = 1, .sequence = 1},
                     .threads = 1};
     hw_budget_init(&job->budget, rows->job.budget.limit);
+    job->budget.cancellation = rows->job.budget.cancellation;
 }
 
 hawser_status hw_rows_dataset(const hawser_rows *rows, hawser_dataset **dataset, hawser_error *error)
@@ -246,6 +247,7 @@ hawser_status hawser_rows_next(hawser_rows *rows, hawser_piece *piece, bool *mor
     *more = false;
     HAWSER_TRY(take_slot(rows, &slot, error));
     hawser_status status = rows->kind->next(rows, slot, piece, more, error);
+    status = hw_load_cancelled(&rows->job.input, status, error);
     pthread_mutex_lock(&rows->lock);
     slot->next = rows->slots;
     rows->slots = slot;

@@ -13,6 +13,7 @@ void hw_budget_init(hw_budget *budget, uint64_t limit)
 {
     budget->limit = limit != 0 ? limit : hw_machine_memory(1);
     budget->estimate = 0;
+    budget->cancellation = NULL;
     atomic_init(&budget->used, 0);
     atomic_init(&budget->peak, 0);
 }
@@ -34,6 +35,7 @@ hawser_status hw_budget_estimate(hw_budget *budget, uint64_t bytes, hawser_error
 
 hawser_status hw_budget_take(hw_budget *budget, uint64_t bytes, hawser_error *error)
 {
+    HAWSER_TRY(hw_cancellation_check(budget->cancellation, error));
     uint64_t used = atomic_fetch_add(&budget->used, bytes) + bytes;
     if (used > budget->limit || used < bytes) {
         atomic_fetch_sub(&budget->used, bytes);

@@ -7,20 +7,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/cancellation.h"
 #include "hawser/status.h"
 
 /* Shared by the reader threads. */
 typedef struct hw_budget {
     uint64_t limit;
-    uint64_t estimate; /* computed before the load; the peak may correct it */
+    uint64_t estimate;                       /* computed before the load; the peak may correct it */
+    const hawser_cancellation *cancellation; /* ends the load: it is where memory is taken and bytes are read; NULL: none */
     _Atomic uint64_t used;
     _Atomic uint64_t peak;
 } hw_budget;
 
-/* limit 0: what is left to the job. */
+/* limit 0: what is left to the job. Sets no cancellation. */
 void hw_budget_init(hw_budget *budget, uint64_t limit);
 /* Records the estimate of a whole load; returns HAWSER_NO_MEMORY if it exceeds the limit. */
 hawser_status hw_budget_estimate(hw_budget *budget, uint64_t bytes, hawser_error *error) HAWSER_MUST_USE;
+/* Returns HAWSER_STOP if the load was cancelled. */
 hawser_status hw_budget_take(hw_budget *budget, uint64_t bytes, hawser_error *error) HAWSER_MUST_USE;
 void hw_budget_give(hw_budget *budget, uint64_t bytes);
 

@@ -77,11 +77,22 @@ static hawser_status attach(hw_input *input, hw_input_file *file, const char *pa
     return HAWSER_OK;
 }
 
+/* With a cancellation, does not wait for the writer of a pipe: the first read does, and can be cancelled. */
+static int open_path(const hw_input *input, const char *path)
+{
+    if (input->budget->cancellation == NULL)
+        return open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd >= 0)
+        (void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+    return fd;
+}
+
 static hawser_status need_stream(const hw_input *input, hw_input_file *file, hawser_error *error)
 {
     if (file->map != NULL || file->stream != NULL || file->ended)
         return HAWSER_OK;
-    int fd = open(file->name, O_RDONLY | O_CLOEXEC);
+    int fd = open_path(input, file->name);
     if (fd < 0)
         return hawser_fail(error, HAWSER_IO, "%s: cannot open: %s%s", file->name, strerror(errno), hw_machine_advice(errno));
     return hw_stream_open(fd, file->name, input->budget, &file->stream, error);
@@ -105,7 +116,7 @@ static hawser_status open_one(hw_input *input, const char *path, hawser_error *e
     hw_input_file *file;
     bool standard = strcmp(path, "-") == 0;
     HAWSER_TRY(add_file(input, standard ? "standard input" : path, &file, error));
-    int fd = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC);
+    int fd = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open_path(input, path);
     if (fd < 0)
         return hawser_fail(error, HAWSER_IO, "%s: cannot open: %s%s", file->name, strerror(errno), hw_machine_advice(errno));
     return attach(input, file, path, fd, error);
@@ -376,6 +387,7 @@ hawser_status hw_chunk_cut(hw_input *input, const hw_input_file *file, uint64_t 
     enum {
         LONG = 8 << 20
     }; /* more than any chunk of shorter lines, whatever the threads: the same check refuses the same line */
+    HAWSER_TRY(hw_cancellation_check(input->budget->cancellation, error));
     uint64_t left = limit - offset;
     const char *begin = file->map + offset, *end = begin + left, *whole = file->map + file->bytes;
     if (left > input->chunk_bytes) {

@@ -46,7 +46,7 @@ static hawser_status walk(runs_work *w, uint32_t reader, hw_chunk *chunk, hawser
 {
     hw_input *input = &w->job->input;
     size_t file, last;
-    uint64_t offset, end, bytes = 0;
+    uint64_t offset, end;
     run_begin(w, reader, &file, &offset);
     run_begin(w, reader + 1, &last, &end);
     for (; file <= last && file < input->count; file++, offset = 0) {
@@ -54,11 +54,10 @@ static hawser_status walk(runs_work *w, uint32_t reader, hw_chunk *chunk, hawser
         for (; offset < limit && atomic_load(&w->failed) >= reader; offset = chunk->next) {
             HAWSER_TRY(hw_chunk_cut(input, &input->files[file], offset, limit, chunk, error));
             HAWSER_TRY(w->work(w->context, reader, chunk, error));
-            bytes += (uint64_t)(chunk->end - chunk->begin);
+            atomic_fetch_add(&w->consumed, (uint64_t)(chunk->end - chunk->begin));
             hw_chunk_done(chunk);
         }
     }
-    atomic_fetch_add(&w->consumed, bytes);
     return HAWSER_OK;
 }
 

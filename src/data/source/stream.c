@@ -80,6 +80,7 @@ static hawser_status fill(hw_unpacker *s, hawser_error *error)
     ssize_t count = -1;
     if (s->at_end || s->filled == INPUT_BYTES)
         return HAWSER_OK;
+    HAWSER_TRY(hw_cancellation_poll(s->budget->cancellation, s->fd, error));
     do
         count = read(s->fd, s->input + s->filled, INPUT_BYTES - s->filled);
     while (count < 0 && errno == EINTR);
@@ -243,14 +244,17 @@ static hawser_status step(hw_unpacker *s, char *out, size_t capacity, size_t *go
     return HAWSER_OK;
 }
 
-/* Waits for input at most `wait` milliseconds; -1: until there is some, or `stop` becomes readable. */
-static bool has_input(const hw_unpacker *s, int stop, int wait)
+/* Returns whether there is input. `waits`: waits until there is some, `stop` becomes readable, or the load is cancelled, which the read finds. */
+static bool has_input(const hw_unpacker *s, int stop, bool waits_for_it)
 {
     struct pollfd waits[] = {{.fd = s->fd, .events = POLLIN}, {.fd = stop, .events = POLLIN}};
+    const hawser_cancellation *cancellation = s->budget->cancellation;
     int ready;
     do
-        ready = poll(waits, stop >= 0 ? 2 : 1, wait);
-    while (ready < 0 && errno == EINTR);
+        ready = poll(waits, stop >= 0 ? 2 : 1, !waits_for_it ? 0 : cancellation != NULL ? HW_CANCELLATION_MS : -1);
+    while ((ready < 0 && errno == EINTR) || (ready == 0 && waits_for_it && !hw_cancelled(cancellation)));
+    if (hw_cancelled(cancellation))
+        return true;
     return ready < 0 || waits[0].revents != 0; /* what cannot be polled is read */
 }
 
@@ -266,11 +270,12 @@ static hawser_status read_bytes(hw_unpacker *s, char *out, size_t capacity, cons
     *got = 0;
     while (*got < capacity && !s->done) {
         if (s->used == s->filled && !s->at_end) {
-            if (!wait->on && !has_input(s, wait->stop, *got == 0 && wait->begin ? -1 : 0))
+            if (!wait->on && !has_input(s, wait->stop, *got == 0 && wait->begin))
                 break;
             HAWSER_TRY(fill(s, error));
         }
         size_t before = s->used, count = 0;
+        HAWSER_TRY(hw_cancellation_check(s->budget->cancellation, error)); /* a few bytes may unpack to many */
         HAWSER_TRY(step(s, out + *got, capacity - *got, &count, error));
         *got += count;
         if (count > 0 || s->used != before || !s->at_end)

@@ -155,6 +155,7 @@ hawser_status hw_table_new(hw_job *job, hw_table_rules *rules, struct hw_table *
     (*table)->rules = *rules;
     *rules = (hw_table_rules){0};
     hw_budget_init(&(*table)->budget, job->budget.limit);
+    (*table)->budget.cancellation = job->budget.cancellation;
     hawser_status status = fill(*table, job, error);
     if (status != HAWSER_OK) {
         hw_table_free(*table);
