@@ -137,7 +137,7 @@ typedef struct hawser_load {
      *  column of its values. Not combined with files of names, weights, offsets or targets. The part may have no rows. parts 0: the whole */
     uint32_t part, parts;
     /** Ends the load with HAWSER_STOP: its reading, also from a pipe that has nothing to read, its unpacking and its parsing. hawser_rows_next ends
-     *  likewise. NULL: none */
+     *  likewise. In hawser_job_load it takes the place of the job's. NULL: the job's, or none */
     const hawser_cancellation *cancellation;
 } hawser_load;
 

@@ -18,6 +18,7 @@
 #include <stdio.h>
 
 #include "hawser/batches.h"
+#include "hawser/cancellation.h"
 #include "hawser/data.h"
 #include "hawser/matrix.h"
 #include "hawser/messages.h"
@@ -533,7 +534,8 @@ HAWSER_API hawser_status hawser_open_options(const hawser_options *options, haws
                                              hawser_error *error) HAWSER_MUST_USE;
 /** What a job is opened with besides its options. Zero fields are defaults, and later versions have more fields. */
 typedef struct hawser_opening {
-    hawser_messages *messages; /**< where the job and everything made with it report; NULL: standard error */
+    hawser_messages *messages;         /**< where the job and everything made with it report; NULL: standard error */
+    hawser_cancellation *cancellation; /**< ends what the job waits for, and its runs; NULL: none */
 } hawser_opening;
 /** Like hawser_open_options, with more than options. `opening` may be NULL. What it points to must outlive the job, its runs and its datasets. */
 HAWSER_API hawser_status hawser_open_with(const hawser_options *options, const hawser_opening *opening, hawser_job **job,

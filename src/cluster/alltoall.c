@@ -1,4 +1,5 @@
 /* alltoall.c - sends bytes from every node to every node, between runs: this brings the input to the nodes that need it. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -156,12 +157,28 @@ static hawser_status trade(hw_cluster *cluster, const hw_bytes *out, hw_bytes *t
     return HAWSER_OK;
 }
 
+/* The other nodes receive at once that this node leaves in the middle of a collective call. */
+static void leave_cancelled(hw_cluster *cluster)
+{
+    char words[200];
+    snprintf(words, sizeof words, "it was cancelled while it was %.150s", cluster->doing);
+    hw_cluster_set_reason(cluster, words);
+    pthread_mutex_lock(&cluster->mutex);
+    cluster->cancelled = true;
+    pthread_mutex_unlock(&cluster->mutex);
+    hw_cluster_say_leave(cluster);
+}
+
 static hawser_status trade_all(hw_cluster *cluster, const hw_bytes *out, hw_bytes *taken, hw_bytes *in, hawser_error *error)
 {
     uint32_t nodes = cluster != NULL ? cluster->nodes : 1;
     memset(in, 0, nodes * sizeof *in);
+    if (cluster != NULL && cluster->cancelled)
+        return hawser_fail(error, HAWSER_STOP, "a collective call of this job was cancelled; close the job");
     hawser_status status = cluster != NULL ? trade(cluster, out, taken, in, error) : copy_own(out[0], &in[0], error);
-    if (cluster != NULL && status != HAWSER_OK && error != NULL)
+    if (status == HAWSER_STOP)
+        leave_cancelled(cluster);
+    else if (cluster != NULL && status != HAWSER_OK && error != NULL)
         hw_cluster_set_reason(cluster, error->text); /* no collective call can follow */
     for (uint32_t i = 0; status != HAWSER_OK && i < nodes; i++) {
         free(in[i].data);

@@ -103,7 +103,9 @@ hawser_status hw_cluster_await(hw_cluster *cluster, bool (*ready)(void *argument
     pthread_mutex_lock(&cluster->mutex);
     for (double now = begun; status == HAWSER_OK && !ready(argument); now = hw_seconds()) {
         linked = hw_net_linked(cluster->net, node) ? now : linked;
-        if (cluster->is_lost) {
+        if (cluster->cancelled) {
+            status = hawser_fail(error, HAWSER_STOP, "a collective call of this job was cancelled; close the job");
+        } else if (cluster->is_lost) {
             hw_cluster_await_losses(cluster);
             status = hw_cluster_fail_lost(cluster, error);
         } else if (now - linked > (cluster->members[node].left ? 0.0 : without_reason)) {

@@ -8,6 +8,7 @@
 #ifndef HW_CLUSTER_CLUSTER_H
 #define HW_CLUSTER_CLUSTER_H
 
+#include "base/cancellation.h"
 #include "base/memory.h"
 #include "cluster/place.h"
 
@@ -49,6 +50,8 @@ typedef struct hw_loss {
  * nodes, HAWSER_PEER_LOST the nodes that were lost meanwhile. */
 hawser_status hw_cluster_join(hw_place *place, const hw_cluster_options *options, hw_cluster **cluster,
                               hawser_error *error) HAWSER_MUST_USE;
+/* Sets what ends this node's alltoalls from now on, with HAWSER_STOP. The other nodes then receive that this node has left, and why. NULL: nothing does. */
+void hw_cluster_cancel_by(hw_cluster *cluster, const hawser_cancellation *cancellation);
 /* Sets the reason that the other nodes receive if this node leaves before they expect it. */
 void hw_cluster_set_reason(hw_cluster *cluster, const char *words);
 /* Sets the job's phase between runs, for the texts of losses: "reading the input"; a literal. */

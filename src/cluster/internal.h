@@ -37,17 +37,19 @@ struct hw_cluster {
     hw_joiner *members;   /* nodes_most entries */
     bool has_members, go; /* the manager has sent the member list; all may go on */
     bool is_lost;
-    bool leaving;            /* the others were sent a goodbye */
-    bool gave_up;            /* the last run has not ended on this node */
-    bool blamed;             /* the launcher has received whose failure ends this node */
-    hw_loss loss;            /* the first one, */
-    double lost_at;          /* the time at which it was noticed */
-    const char *doing;       /* the phase of the job outside of runs */
-    char words[400];         /* the own reason, for the goodbye */
-    char refusal[400];       /* the manager's reason if the cluster does not form */
-    uint64_t rounds;         /* alltoalls begun */
-    double alltoall_timeout; /* timeout of an alltoall; infinity: none */
-    double reason_timeout;   /* seconds within which the reason of an ended link arrives */
+    bool leaving;                            /* the others were sent a goodbye */
+    bool gave_up;                            /* the last run has not ended on this node */
+    bool blamed;                             /* the launcher has received whose failure ends this node */
+    hw_loss loss;                            /* the first one, */
+    double lost_at;                          /* the time at which it was noticed */
+    const char *doing;                       /* the phase of the job outside of runs */
+    char words[400];                         /* the own reason, for the goodbye */
+    char refusal[400];                       /* the manager's reason if the cluster does not form */
+    uint64_t rounds;                         /* alltoalls begun */
+    const hawser_cancellation *cancellation; /* of the call in progress; NULL: none */
+    bool cancelled;                          /* it has ended an alltoall, and no other can follow */
+    double alltoall_timeout;                 /* timeout of an alltoall; infinity: none */
+    double reason_timeout;                   /* seconds within which the reason of an ended link arrives */
     hawser_messages *messages;
     /* The run: */
     uint32_t session;        /* number of the present run, or of the last one */

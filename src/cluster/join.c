@@ -135,6 +135,12 @@ static void take_leave(hw_cluster *cluster, uint32_t node, const hw_message *mes
     snprintf(loss.why, sizeof loss.why, "%s%s", loss.reported != 0 ? "" : "it left the job before the run had ended: ",
              joiner->words[0] != '\0' ? joiner->words : "its own words say why");
     bool missing = cluster->transport != NULL && message->envelope.session < cluster->session;
+    if (message->envelope.count != 0) { /* it was cancelled: this node waits for it no more, in the store either */
+        missing = true;
+        loss.reported = 1;
+        snprintf(loss.why, sizeof loss.why, "node %u (%.60s) has left the job: %.300s", node, joiner->member.name,
+                 joiner->words);
+    }
     pthread_cond_broadcast(&cluster->changed);
     pthread_mutex_unlock(&cluster->mutex);
     if (missing)
@@ -283,12 +289,15 @@ hawser_status hw_cluster_wait(hw_cluster *cluster, bool (*ready)(const hw_cluste
                                "from a pipe without a writer or from an unreachable file server?",
                                seconds, node, cluster->members[node].member.name, cluster->doing);
         }
+        if (hw_cancelled(cluster->cancellation))
+            return hawser_fail(error, HAWSER_STOP, "waiting for node %u (%s) was cancelled; the job was %s", node,
+                               cluster->members[node].member.name, cluster->doing);
         if (now - begun >= pause) {
             if (warns)
                 warn_of_delay(cluster, node, now - begun, seconds);
             pause *= 2;
         }
-        (void)wait_until(cluster, fmin(deadline, begun + pause));
+        (void)wait_until(cluster, hw_cancellation_slice(cluster->cancellation, fmin(deadline, begun + pause)));
         now = hw_seconds();
     }
     return HAWSER_OK;
@@ -614,6 +623,7 @@ void hw_cluster_say_leave(hw_cluster *cluster)
     memcpy(words, cluster->words, sizeof words);
     uint32_t ended = cluster->session - (cluster->transport != NULL || cluster->gave_up);
     cluster->leaving = true;
+    bool cancelled = cluster->cancelled;
     pthread_mutex_unlock(&cluster->mutex);
     for (uint32_t i = 0; i < cluster->nodes; i++) {
         hw_message *message = NULL;
@@ -621,6 +631,7 @@ void hw_cluster_say_leave(hw_cluster *cluster)
             make_word(cluster, WORD_LEAVE, words, strlen(words), &message, &ignored) != HAWSER_OK)
             continue;
         message->envelope.session = ended;
+        message->envelope.count = cancelled;
         (void)!hw_net_send(cluster->net, i, message, &ignored);
     }
 }

@@ -66,6 +66,13 @@ void hw_cluster_set_reason(hw_cluster *cluster, const char *words)
     pthread_mutex_unlock(&cluster->mutex);
 }
 
+void hw_cluster_cancel_by(hw_cluster *cluster, const hawser_cancellation *cancellation)
+{
+    pthread_mutex_lock(&cluster->mutex);
+    cluster->cancellation = cancellation;
+    pthread_mutex_unlock(&cluster->mutex);
+}
+
 void hw_cluster_set_phase(hw_cluster *cluster, const char *what)
 {
     pthread_mutex_lock(&cluster->mutex);

@@ -54,7 +54,7 @@ hawser_status hw_worker_take_share(hw_worker *worker, hw_message *message)
 static hw_stop_request request_here(const hw_worker *worker)
 {
     hawser_job *job = worker->session->job;
-    bool asked = atomic_load_explicit(&job->interrupted, memory_order_relaxed);
+    bool asked = hw_job_interrupted(job);
     return (hw_stop_request){hw_worker_asked(worker), asked ? atomic_load(&job->asked) : 0};
 }
 

@@ -419,7 +419,8 @@ hawser_status hawser_store_load(hawser_store *store, const char *path, hawser_er
     HW_GIVEN(store);
     HW_GIVEN(path);
     if (store->remote != NULL) {
-        hawser_status status = hw_store_ask_file(store, HW_CONTROL_LOAD, path, error);
+        hw_job_cancellable(store->job, NULL);
+        hawser_status status = hw_job_uncancellable(store->job, hw_store_ask_file(store, HW_CONTROL_LOAD, path, error));
         for (uint32_t t = 0; (status == HAWSER_OK || status == HAWSER_NOT_FINITE) && t < hw_client_tables(store->client);
              t++)
             hw_worker_cache_forget(store, t);
@@ -430,7 +431,8 @@ hawser_status hawser_store_load(hawser_store *store, const char *path, hawser_er
                            "%s: a history (--record-history) cannot record what a file loads: load it without a history",
                            path);
     restoring r = {.store = store, .path = path, .fd = -1};
-    hawser_status status = load(&r, error);
+    hw_job_cancellable(store->job, NULL);
+    hawser_status status = hw_job_uncancellable(store->job, load(&r, error));
     if (r.fd >= 0)
         close(r.fd);
     for (int p = HW_PART_VALUES; p <= HW_PART_KEYS; p++)

@@ -289,11 +289,12 @@ hawser_status hawser_store_save(hawser_store *store, const char *path, hawser_er
 {
     HW_GIVEN(store);
     HW_GIVEN(path);
+    hw_job_cancellable(store->job, NULL);
     if (store->remote != NULL)
-        return hw_store_ask_file(store, HW_CONTROL_SAVE, path, error);
+        return hw_job_uncancellable(store->job, hw_store_ask_file(store, HW_CONTROL_SAVE, path, error));
     hawser_error own = {0};
     saving s = {.store = store, .error = error != NULL ? error : &own, .file = {.fd = -1}};
-    hawser_status status = save(&s, path, s.error);
+    hawser_status status = hw_job_uncancellable(store->job, save(&s, path, s.error));
     hw_file_abort(&s.file);
     free(s.in);
     free(s.out);

@@ -67,7 +67,7 @@ static void pass_interrupt(hw_agent *agent)
 {
     hawser_job *job = agent->session->job;
     hw_message *message = NULL;
-    if (agent->sent_interrupt || !atomic_load(&job->interrupted))
+    if (agent->sent_interrupt || !hw_job_interrupted(job))
         return;
     uint64_t asked = atomic_load(&job->asked);
     if (hw_message_new(sizeof asked, &message, &agent->error) != HAWSER_OK) /* it tries again at the next check */

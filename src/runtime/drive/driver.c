@@ -200,7 +200,7 @@ void hw_driver_check(hw_driver *driver)
     hw_session *session = driver->session;
     if (driver->stopping != NULL)
         return;
-    if (atomic_load(&session->job->interrupted)) {
+    if (hw_job_interrupted(session->job)) {
         driver->stopping = "signal";
         driver->repeatable = "a signal ended the run";
         say_ending(driver);

@@ -271,9 +271,10 @@ hawser_status hawser_run_program(hawser_job *job, hawser_program *program, hawse
     *run = NULL;
     hw_plan *plan = NULL;
     uint64_t number = ++job->runs;
-    if (!atomic_load(&job->interrupted) && has_loop(program))
+    if (!hw_job_interrupted(job) && has_loop(program))
         atomic_store(&job->stopped_at, 0.0);
     HAWSER_TRY(hw_job_plan(job, program, &plan, error));
+    atomic_store(&job->waits, NULL);
     hw_session session = {.job = job,
                           .program = program,
                           .plan = plan,
@@ -305,6 +306,7 @@ hawser_status hawser_run_program(hawser_job *job, hawser_program *program, hawse
     if (has_loop(program))
         job->failed_clocks = status < HAWSER_OK ? clocks_of(&session) : 0;
     close_session(&session, &own);
+    atomic_store(&job->waits, job->cancellation);
     hw_plan_free(plan);
     if (status < HAWSER_OK)
         hw_recorder_failed(job->recorder, status);

@@ -23,6 +23,7 @@ typedef struct dealing {
 static void begin(dealing *d, hawser_job *job)
 {
     d->l = (hw_loading){.cluster = job->cluster, .job = job, .load = &d->load, .nodes = 1, .limit = job->settings.memory};
+    hw_job_cancellable(job, NULL);
     if (job->cluster == NULL)
         return;
     d->l.nodes = hw_cluster_nodes(job->cluster);
@@ -33,7 +34,7 @@ static void begin(dealing *d, hawser_job *job)
 /* Frees what the nodes have agreed on. After a failure there is no dataset. */
 static hawser_status end(dealing *d, hawser_status status, hawser_dataset **dataset, hawser_error *error)
 {
-    status = hw_cluster_agree(d->l.cluster, status, error);
+    status = hw_job_uncancellable(d->l.job, hw_cluster_agree(d->l.cluster, status, error));
     if (status == HAWSER_OK)
         *dataset = d->l.dataset;
     else

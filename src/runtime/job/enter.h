@@ -16,7 +16,8 @@ typedef struct hw_entry {
     /* Called on every node before the job opens a file; if it fails on one node, the job ends on all. */
     hawser_status (*check)(void *argument, uint32_t node, hawser_error *error);
     void *argument;
-    hawser_messages *messages; /* the program's queue, which outlives the job; NULL: messages are printed */
+    hawser_messages *messages;               /* the program's queue, which outlives the job; NULL: messages are printed */
+    const hawser_cancellation *cancellation; /* outlives the job; NULL: none */
 } hw_entry;
 
 /* Finds the place unless it is given (place->ops), and joins the others. A single node leaves *cluster NULL. */

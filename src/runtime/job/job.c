@@ -110,7 +110,8 @@ hawser_status hawser_open_with(const hawser_options *options, const hawser_openi
 {
     HW_GIVEN(options);
     HW_GIVEN(out);
-    const hw_entry entry = {.messages = opening != NULL ? opening->messages : NULL};
+    const hw_entry entry = {.messages = opening != NULL ? opening->messages : NULL,
+                            .cancellation = opening != NULL ? opening->cancellation : NULL};
     return hw_job_enter(options, &entry, out, error);
 }
 
@@ -131,6 +132,8 @@ hawser_status hw_job_enter(const hawser_options *options, const hw_entry *entry,
     atomic_init(&job->stopped_at, 0.0);
     job->options = options;
     job->messages = entry->messages;
+    job->cancellation = entry->cancellation;
+    atomic_init(&job->waits, entry->cancellation);
     hawser_status status = HAWSER_OK;
     if (entry->joined != NULL) {
         job->cluster = *entry->joined;
@@ -301,6 +304,26 @@ void hw_job_interrupt(hawser_job *job, uint64_t asked)
     (void)atomic_compare_exchange_strong(&job->asked, &none, asked);
     hw_job_stop(job);
     atomic_store(&job->interrupted, true);
+}
+
+bool hw_job_interrupted(hawser_job *job)
+{
+    if (!atomic_load_explicit(&job->interrupted, memory_order_relaxed) && hw_cancelled(job->cancellation))
+        hw_job_interrupt_by(job, 0);
+    return atomic_load(&job->interrupted);
+}
+
+void hw_job_cancellable(const hawser_job *job, const hawser_cancellation *own)
+{
+    if (job->cluster != NULL)
+        hw_cluster_cancel_by(job->cluster, own != NULL ? own : atomic_load(&job->waits));
+}
+
+hawser_status hw_job_uncancellable(const hawser_job *job, hawser_status status)
+{
+    if (job->cluster != NULL)
+        hw_cluster_cancel_by(job->cluster, NULL);
+    return status;
 }
 
 void hw_job_interrupt_by(hawser_job *job, int signal_number)

@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 
+#include "base/cancellation.h"
 #include "base/messages.h"
 #include "cluster/cluster.h"
 #include "hawser/hawser.h"
@@ -80,7 +81,10 @@ struct hawser_job {
     hw_scratch_drops drops;
     hw_view_changes changes;
     hw_chunk_memory chunks;
-    atomic_bool interrupted;
+    const hawser_cancellation *cancellation; /* NULL: none */
+    /* What ends waits of the store: the same, or NULL during a run, whose units must end their clock, and while the job serves */
+    _Atomic(const hawser_cancellation *) waits;
+    atomic_bool interrupted;   /* hw_job_interrupted reads it */
     _Atomic uint64_t asked;    /* hw_asked of the node that was asked to end first; 0: none */
     _Atomic double stopped_at; /* hw_seconds() when a signal or time limit asked the last run to end; 0: none did */
     uint64_t failed_clocks;    /* clocks of the last training run, if it failed and so left no run with them */
@@ -109,6 +113,12 @@ static inline uint64_t hw_asked(uint32_t node, int number)
 {
     return ((uint64_t)node + 1) << 32 | (uint32_t)number;
 }
+/* Returns whether the job was asked to end its runs, by hawser_interrupt or its cancellation. Any thread. */
+bool hw_job_interrupted(hawser_job *job);
+/* From here on the cancellation `own` (NULL: the job's, if it ends waits) ends waits for other nodes, until hw_job_uncancellable, which returns the status of the call.
+ * Only for calls that no run depends on: after a run was cancelled, its results are still gathered. */
+void hw_job_cancellable(const hawser_job *job, const hawser_cancellation *own);
+hawser_status hw_job_uncancellable(const hawser_job *job, hawser_status status);
 /* hawser_interrupt, for the request `asked`. Async-signal-safe, any thread. */
 void hw_job_interrupt(hawser_job *job, uint64_t asked);
 /* Records that the run was asked to end, once. Async-signal-safe, any thread. */

@@ -443,14 +443,9 @@ static hawser_status check_paths(const hawser_job *job, const char *const *paths
     return HAWSER_OK;
 }
 
-hawser_status hawser_job_load(hawser_job *job, const char *const *paths, size_t count, const hawser_load *load,
-                              hawser_dataset **dataset, hawser_error *error)
+static hawser_status load_on_all(hawser_job *job, const char *const *paths, size_t count, const hawser_load *load,
+                                 hawser_dataset **dataset, hawser_error *error)
 {
-    HW_GIVEN(job);
-    HW_GIVEN(paths);
-    HW_GIVEN(load);
-    HW_GIVEN(dataset);
-    *dataset = NULL;
     HAWSER_TRY(check_paths(job, paths, count, error));
     if (load->split == HAWSER_BY_ROW && job->cluster == NULL)
         return hw_load_rows_alone(job, paths, count, load, dataset, error);
@@ -480,4 +475,19 @@ hawser_status hawser_job_load(hawser_job *job, const char *const *paths, size_t 
     hw_cluster_set_phase(l.cluster, "between two runs");
     hw_loading_free(&l);
     return status;
+}
+
+hawser_status hawser_job_load(hawser_job *job, const char *const *paths, size_t count, const hawser_load *load,
+                              hawser_dataset **dataset, hawser_error *error)
+{
+    HW_GIVEN(job);
+    HW_GIVEN(paths);
+    HW_GIVEN(load);
+    HW_GIVEN(dataset);
+    *dataset = NULL;
+    hawser_load own = *load;
+    if (own.cancellation == NULL)
+        own.cancellation = job->cancellation;
+    hw_job_cancellable(job, own.cancellation);
+    return hw_job_uncancellable(job, load_on_all(job, paths, count, &own, dataset, error));
 }

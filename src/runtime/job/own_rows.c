@@ -229,6 +229,7 @@ hawser_status hawser_job_own_rows(hawser_job *job, const hawser_dataset *own, si
     *dataset = NULL;
     if (own != NULL && own->matrix.rows == 0)
         own = NULL;
+    hw_job_cancellable(job, NULL);
     owning o = {.l = {.cluster = job->cluster, .job = job, .nodes = 1}, .own = own};
     if (job->cluster != NULL) {
         o.l.nodes = hw_cluster_nodes(job->cluster);
@@ -240,7 +241,7 @@ hawser_status hawser_job_own_rows(hawser_job *job, const hawser_dataset *own, si
         status = hw_dataset_new(&made, error);
     if (status == HAWSER_OK)
         status = make(&o, made, error);
-    status = hw_cluster_agree(job->cluster, status, error);
+    status = hw_job_uncancellable(job, hw_cluster_agree(job->cluster, status, error));
     free(o.all);
     free(o.stored);
     if (made == NULL || made->residence == NULL)

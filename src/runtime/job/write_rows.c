@@ -143,6 +143,7 @@ hawser_status hawser_job_write_rows(hawser_job *job, const hawser_dataset *datas
         w.nodes = hw_cluster_nodes(job->cluster);
         w.self = hw_cluster_self(job->cluster);
     }
+    hw_job_cancellable(job, NULL);
     hawser_status status = write_all(&w, cut, blocks, error);
-    return job->cluster == NULL ? status : hw_cluster_agree(job->cluster, status, error);
+    return hw_job_uncancellable(job, hw_cluster_agree(job->cluster, status, error));
 }

@@ -102,7 +102,7 @@ static hawser_status check_target(const char *path, hawser_error *error)
 /* Chooses node 0's command of this round. */
 static said next_word(hawser_store *store, hw_message **asked)
 {
-    said order = {.ends = atomic_load(&store->job->interrupted)};
+    said order = {.ends = hw_job_interrupted(store->job)};
     *asked = store->self == 0 && !order.ends ? hw_client_listener_wait(store->listener, BEAT) : NULL;
     if (*asked == NULL)
         return order;

@@ -133,8 +133,11 @@ hawser_status hawser_store_serve(hawser_store *store, const hawser_serving *serv
     how.listener.failure_timeout = hawser_options_number(options, "failure-timeout");
     how.listener.warn = t.given->warn;
     how.listener.argument = t.given->argument;
+    const hawser_cancellation *waits =
+        atomic_exchange(&store->job->waits, NULL); /* it ends the servers, as hawser_interrupt does */
     if (status == HAWSER_OK)
         status = hw_store_serve(store, &how, error);
+    atomic_store(&store->job->waits, waits);
     explicit_bzero(key, sizeof key);
     if (status == HAWSER_OK && t.status != HAWSER_OK)
         return hawser_fail(error, t.status, "%s", announcement_error.text);

@@ -1,5 +1,4 @@
 /* ask.c - the user's view of tasks: starts, waits for and counts them. */
-#include <errno.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -139,9 +138,14 @@ bool hw_hub_is_over(const hawser_store *store, hw_waiter *w)
     return w->count == 0 && hw_client_open(store->client) == 0;
 }
 
-struct timespec hw_hub_deadline(const hawser_store *store)
+double hw_hub_deadline(const hawser_store *store)
 {
-    return hw_timespec(hw_seconds() + store->options.timeout);
+    return hw_seconds() + store->options.timeout;
+}
+
+const hawser_cancellation *hw_hub_cancellation(const hawser_store *store)
+{
+    return atomic_load(&store->job->waits);
 }
 
 /* Polls before it sleeps, because many replies arrive sooner than a sleep ends. An unsuccessful poll makes the next ones rarer: the
@@ -168,36 +172,46 @@ static void look_out(hawser_store *store, hw_waiter *w)
     store->penalty = store->penalty < PENALTY_MOST ? 2 * store->penalty : PENALTY_MOST;
 }
 
-static int sleep_until(hawser_store *store, hw_waiter *w, const struct timespec *until)
+static void sleep_until(hawser_store *store, hw_waiter *w, double deadline)
 {
-    int woken = 0;
     w->next = store->waiters;
     store->waiters = w;
     if (store->looks)
         look_out(store, w);
     w->asleep = true;
-    while (woken != ETIMEDOUT && !hw_hub_is_over(store, w))
-        woken = pthread_cond_timedwait(&w->ended, &store->mutex, until);
+    const hawser_cancellation *cancellation = hw_hub_cancellation(store);
+    while (!hw_hub_is_over(store, w) && !hw_cancelled(cancellation) && hw_seconds() < deadline) {
+        const struct timespec until = hw_timespec(hw_cancellation_slice(cancellation, deadline));
+        (void)pthread_cond_timedwait(&w->ended, &store->mutex, &until);
+    }
     hw_waiter **place = &store->waiters;
     while (*place != w)
         place = &(*place)->next;
     *place = w->next;
-    return woken;
+}
+
+hawser_status hw_hub_check(const hawser_store *store, hawser_error *error)
+{
+    return hw_cancelled(hw_hub_cancellation(store)) ? hawser_fail(error, HAWSER_STOP, "a wait for the store was cancelled")
+                                                    : HAWSER_OK;
 }
 
 /* Waits for a waiter's tasks. The mutex is held. */
 static hawser_status wait_for(hawser_store *store, hw_waiter *w, hawser_error *error)
 {
+    HAWSER_TRY(hw_hub_check(store, error));
     if (hw_hub_is_over(store, w))
         return HAWSER_OK;
-    struct timespec until = hw_hub_deadline(store);
     (void)hw_thread_condition(&w->ended);
-    int woken = sleep_until(store, w, &until);
+    sleep_until(store, w, hw_hub_deadline(store));
     pthread_cond_destroy(&w->ended);
-    if (woken == ETIMEDOUT && !hw_hub_is_over(store, w))
-        return hawser_fail(error, HAWSER_TIMEOUT, "the store has not answered for %.3g s: %zu tasks are open",
-                           store->options.timeout, hw_client_open(store->client));
-    return HAWSER_OK;
+    if (hw_hub_is_over(store, w))
+        return HAWSER_OK;
+    if (hw_cancelled(hw_hub_cancellation(store)))
+        return hawser_fail(error, HAWSER_STOP, "a wait for the store was cancelled: %zu tasks are open",
+                           hw_client_open(store->client));
+    return hawser_fail(error, HAWSER_TIMEOUT, "the store has not answered for %.3g s: %zu tasks are open",
+                       store->options.timeout, hw_client_open(store->client));
 }
 
 /* Returns the status of the task, or with 0 of any task whose status was not returned yet; each is returned once. */

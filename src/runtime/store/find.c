@@ -91,7 +91,9 @@ hawser_status hawser_store_find(hawser_store *store, const char *name, hawser_ta
     if (store->remote == NULL)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "the store has no table '%.63s'", name);
     hw_table_spec spec;
-    HAWSER_TRY(hw_cluster_agree(store->job->cluster, find_there(store, name, &spec, error), error));
+    hw_job_cancellable(store->job, NULL);
+    hawser_status status = find_there(store, name, &spec, error);
+    HAWSER_TRY(hw_job_uncancellable(store->job, hw_cluster_agree(store->job->cluster, status, error)));
     describe(&spec, name, table);
     return hawser_store_table(store, table, number, error);
 }

@@ -8,7 +8,6 @@
 #define HW_RUNTIME_STORE_HUB_H
 
 #include <pthread.h>
-#include <time.h>
 
 #include "hawser/store.h"
 #include "runtime/job/job.h"
@@ -228,7 +227,11 @@ void hw_hub_release(void *store);
 void hw_hub_lost(void *store, const hawser_error *error);
 hawser_status hw_hub_log(void *store, hw_stream_name name, hw_log **log, hawser_error *error);
 /* Returns the deadline of a wait that starts now, by the store's timeout. */
-struct timespec hw_hub_deadline(const hawser_store *store);
+double hw_hub_deadline(const hawser_store *store);
+/* Returns what ends a wait that the user has begun; NULL: nothing. */
+const hawser_cancellation *hw_hub_cancellation(const hawser_store *store);
+/* Returns HAWSER_STOP if it has been cancelled. */
+hawser_status hw_hub_check(const hawser_store *store, hawser_error *error) HAWSER_MUST_USE;
 /* Returns whether one of the waiter's tasks has ended, and sets waiter->which to its place. Needs the mutex. */
 bool hw_hub_is_over(const hawser_store *store, hw_waiter *waiter);
 /* Unlocks the mutex, having sent the client's new requests and called the callbacks of ended tasks. */

@@ -232,7 +232,8 @@ hawser_status hawser_store_open(hawser_job *job, const hawser_store_options *opt
                             (options->filter_count > 0 && options->filters == NULL)))
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "hawser_store_open: %zu functions and %zu filters, but not where",
                            options->function_count, options->filter_count);
-    return hw_hub_open(job, options, NULL, store, error);
+    hw_job_cancellable(job, NULL);
+    return hw_job_uncancellable(job, hw_hub_open(job, options, NULL, store, error));
 }
 
 void hawser_store_close(hawser_store *store)
@@ -245,7 +246,8 @@ void hawser_store_close(hawser_store *store)
     (void)!hw_store_received(store, &ignored);
     if (store->job->cluster != NULL) {
         /* Other nodes may still ask this one. */
-        (void)!hw_cluster_agree(store->job->cluster, HAWSER_OK, &ignored);
+        hw_job_cancellable(store->job, NULL);
+        (void)!hw_job_uncancellable(store->job, hw_cluster_agree(store->job->cluster, HAWSER_OK, &ignored));
         hw_cluster_set_phase(store->job->cluster, "between two runs");
         (void)!hw_cluster_channel(store->job->cluster, HW_CHANNEL_STORE, NULL, NULL);
     }
@@ -397,11 +399,8 @@ static hawser_status create_there(hawser_store *store, const hw_table_spec *spec
     return hw_cluster_agree(store->job->cluster, status, error);
 }
 
-hawser_status hawser_store_table(hawser_store *store, const hawser_table *table, uint32_t *number, hawser_error *error)
+static hawser_status make_on_all(hawser_store *store, const hawser_table *table, uint32_t *number, hawser_error *error)
 {
-    HW_GIVEN(store);
-    HW_GIVEN(table);
-    HW_GIVEN(number);
     hw_table_spec spec;
     HAWSER_TRY(hw_cluster_agree(store->job->cluster, spec_of(store, table, &spec, error), error));
     HAWSER_TRY(store->remote != NULL ? create_there(store, &spec, number, error)
@@ -423,4 +422,13 @@ hawser_status hawser_store_table(hawser_store *store, const hawser_table *table,
     snprintf(own.filter, sizeof own.filter, "%s", table->filter != NULL ? table->filter : "");
     memcpy(own.parameters, spec.parameters, sizeof own.parameters);
     return same_on_all(store->job, &own, sizeof own, "a table of the store", error);
+}
+
+hawser_status hawser_store_table(hawser_store *store, const hawser_table *table, uint32_t *number, hawser_error *error)
+{
+    HW_GIVEN(store);
+    HW_GIVEN(table);
+    HW_GIVEN(number);
+    hw_job_cancellable(store->job, NULL);
+    return hw_job_uncancellable(store->job, make_on_all(store, table, number, error));
 }

@@ -1,11 +1,11 @@
 #include "runtime/store/remote.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/thread.h"
 #include "runtime/job/enter.h"
@@ -189,11 +189,13 @@ hawser_status hw_remote_send(hw_remote *remote, uint32_t server, hw_message *mes
 
 static hawser_status await_answer(hw_remote *remote, hw_message **answer, hawser_error *error)
 {
-    struct timespec until = hw_hub_deadline(remote->store);
-    int woken = 0;
+    double deadline = hw_hub_deadline(remote->store);
+    const hawser_cancellation *cancellation = hw_hub_cancellation(remote->store);
     pthread_mutex_lock(&remote->mutex);
-    while (remote->answer == NULL && !remote->lost && woken != ETIMEDOUT)
-        woken = pthread_cond_timedwait(&remote->changed, &remote->mutex, &until);
+    while (remote->answer == NULL && !remote->lost && !hw_cancelled(cancellation) && hw_seconds() < deadline) {
+        const struct timespec until = hw_timespec(hw_cancellation_slice(cancellation, deadline));
+        (void)pthread_cond_timedwait(&remote->changed, &remote->mutex, &until);
+    }
     *answer = remote->answer;
     remote->answer = NULL;
     remote->asked++; /* a later reply belongs to no caller */
@@ -204,6 +206,7 @@ static hawser_status await_answer(hw_remote *remote, hw_message **answer, hawser
         return HAWSER_OK;
     if (is_lost)
         return hawser_fail(error, loss.status, "%s", loss.text);
+    HAWSER_TRY(hw_hub_check(remote->store, error));
     return hawser_fail(error, HAWSER_TIMEOUT, "the store's server has not answered for %.3g s",
                        remote->store->options.timeout);
 }

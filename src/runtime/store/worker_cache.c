@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/argument.h"
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/thread.h"
 #include "codec/keys.h"
@@ -203,9 +204,14 @@ static void pushed(void *user, uint64_t task, hawser_status status)
 /* Waits until a pull of another worker has ended, however it ended. The lock is held. */
 static hawser_status await_change(hawser_store *store, hw_worker_cache *near, hawser_error *error)
 {
-    struct timespec until = hw_hub_deadline(store);
-    if (pthread_cond_timedwait(&near->changed, &near->mutex, &until) != ETIMEDOUT)
-        return HAWSER_OK;
+    double deadline = hw_hub_deadline(store);
+    while (hw_seconds() < deadline) {
+        const hawser_cancellation *cancellation = hw_hub_cancellation(store);
+        const struct timespec until = hw_timespec(hw_cancellation_slice(cancellation, deadline));
+        HAWSER_TRY(hw_hub_check(store, error));
+        if (pthread_cond_timedwait(&near->changed, &near->mutex, &until) != ETIMEDOUT)
+            return HAWSER_OK;
+    }
     return hawser_fail(error, HAWSER_TIMEOUT,
                        "table '%s': rows that another worker of this node has requested have not arrived for %.3g s",
                        near->spec.name, store->options.timeout);
@@ -296,7 +302,7 @@ hawser_status hawser_table_clock(hawser_store *store, uint32_t table, uint32_t w
 
 /* ---------------------------------------------------------------------------------------------------------- reading ---- */
 
-/* Keeps the buffers of a pull that timed out until the store is closed, because a reply may still write to them. Without memory to
+/* Keeps the buffers of a pull that timed out, or was cancelled, until the store is closed, because a reply may still write to them. Without memory to
  * record them they are never freed. */
 static void abandon(hw_worker_cache *near, hw_reading *reading)
 {
@@ -327,7 +333,7 @@ static hawser_status pull(hawser_store *store, hw_worker_cache *near, uint32_t t
         hw_ask_go(store);
         hawser_status status = hawser_store_wait(store, task, error);
         pthread_mutex_lock(&near->mutex);
-        if (status == HAWSER_TIMEOUT)
+        if (status == HAWSER_TIMEOUT || status == HAWSER_STOP)
             abandon(near, reading);
         HAWSER_TRY(status);
         whole = hw_cache_pulled(near->cache, reading);
