@@ -390,6 +390,17 @@ class hawser_flow(Structure):
     bytes_sent: int
 
 
+class hawser_event_figures(Structure):
+    name: bytes | None
+    loop: bool
+    count: int
+    seconds: float
+    wait_seconds: float
+    bytes: int
+    least_seconds: float
+    most_seconds: float
+
+
 class hawser_policy_change(Structure):
     clock: int
     loop: bytes
@@ -422,6 +433,9 @@ class hawser_figures(Structure):
     interrupted_signal: int
     changes: Any
     change_count: int
+    events: Any
+    event_count: int
+    chosen: bytes | None
 
 
 class hawser_training_input(Structure):
@@ -902,6 +916,16 @@ hawser_flow._fields_ = [
     ("bytes_plain", c_uint64),
     ("bytes_sent", c_uint64),
 ]
+hawser_event_figures._fields_ = [
+    ("name", c_char_p),
+    ("loop", c_bool),
+    ("count", c_uint64),
+    ("seconds", c_double),
+    ("wait_seconds", c_double),
+    ("bytes", c_uint64),
+    ("least_seconds", c_double),
+    ("most_seconds", c_double),
+]
 hawser_policy_change._fields_ = [
     ("clock", c_uint64),
     ("loop", c_char * 64),
@@ -933,6 +957,9 @@ hawser_figures._fields_ = [
     ("interrupted_signal", c_int),
     ("changes", POINTER(hawser_policy_change)),
     ("change_count", c_size_t),
+    ("events", POINTER(hawser_event_figures)),
+    ("event_count", c_size_t),
+    ("chosen", c_char_p),
 ]
 hawser_training_input._fields_ = [
     ("options", POINTER(hawser_options)),
@@ -1347,6 +1374,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_report": (c_int, [POINTER(hawser_context), c_char_p, c_double]),
     "hawser_metric": (c_double, [POINTER(hawser_context), c_char_p]),
     "hawser_progress_metric": (c_double, [POINTER(hawser_progress), c_char_p]),
+    "hawser_progress_metric_name": (c_char_p, [POINTER(hawser_progress), c_size_t]),
     "hawser_progress_set": (None, [POINTER(hawser_progress), c_char_p, c_double]),
     "hawser_progress_clock": (c_uint64, [POINTER(hawser_progress)]),
     "hawser_progress_clocks": (c_uint64, [POINTER(hawser_progress)]),
@@ -1385,6 +1413,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_job_grace_left": (c_double, [POINTER(hawser_job)]),
     "hawser_observe": (None, [POINTER(hawser_job), hawser_observer, c_void_p]),
     "hawser_plan_print": (c_int, [POINTER(hawser_job), POINTER(hawser_program), c_bool, c_bool, c_void_p, POINTER(hawser_error)]),
+    "hawser_plan_text": (c_int, [POINTER(hawser_job), POINTER(hawser_program), c_bool, c_bool, POINTER(c_char_p), POINTER(hawser_error)]),
     "hawser_run_program": (c_int, [POINTER(hawser_job), POINTER(hawser_program), POINTER(POINTER(hawser_run)), POINTER(hawser_error)]),
     "hawser_run_free": (None, [POINTER(hawser_run)]),
     "hawser_result": (POINTER(c_double), [POINTER(hawser_run), c_char_p, POINTER(c_size_t)]),
@@ -1399,7 +1428,9 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_result_metric": (c_double, [POINTER(hawser_run), c_char_p]),
     "hawser_run_figures": (POINTER(hawser_figures), [POINTER(hawser_run)]),
     "hawser_run_log_view": (None, [POINTER(hawser_run), c_void_p]),
+    "hawser_run_log_view_text": (c_int, [POINTER(hawser_run), POINTER(c_char_p), POINTER(hawser_error)]),
     "hawser_train": (c_int, [POINTER(hawser_algorithm), POINTER(hawser_job), POINTER(hawser_training_input), POINTER(hawser_training), POINTER(hawser_error)]),
+    "hawser_train_plan": (c_int, [POINTER(hawser_algorithm), POINTER(hawser_job), POINTER(hawser_training_input), c_bool, c_bool, POINTER(c_char_p), POINTER(hawser_error)]),
     "hawser_algorithm_at": (POINTER(hawser_algorithm), [c_size_t]),
     "hawser_algorithm_find": (POINTER(hawser_algorithm), [c_char_p]),
     "hawser_store_open": (c_int, [POINTER(hawser_job), POINTER(hawser_store_options), POINTER(POINTER(hawser_store)), POINTER(hawser_error)]),
