@@ -93,6 +93,8 @@ typedef struct hawser_store_options {
      *  server is lost or the servers end, every wait and request ends with HAWSER_PEER_LOST. */
     const char *at;
     const char *key_file; /**< with `at`: the file with the servers' key, mode 0600; default: the job's --key-file */
+    /** Ended tasks go into a queue that the program reads on a thread of its own (hawser_store_ended), and no thread of the store calls `done` */
+    bool queue;
 } hawser_store_options;
 
 /** Opens the job's store. Collective. A job has at most one open store; close it before the job. The caller closes the store with
@@ -174,7 +176,7 @@ typedef struct hawser_request {
     const uint64_t *after; /**< tasks that must have ended before this one starts ("execute-after-finish"); copied */
     size_t after_count;
     /** Called when the task has ended, on a thread of the store or on the caller's thread within a call on the store. It must not block; it may
-     *  start further tasks. May be NULL. */
+     *  start further tasks. With hawser_store_options.queue, hawser_store_ended alone calls it, where it may block. May be NULL. */
     void (*done)(void *user, uint64_t task, hawser_status status);
     void *user;
 } hawser_request;
@@ -211,6 +213,27 @@ HAWSER_API hawser_status hawser_store_wait_any(hawser_store *store, uint64_t *ta
                                                hawser_error *error) HAWSER_MUST_USE;
 /** Waits until all tasks of this node have ended. Returns the status of a failed task whose status has not been returned yet, if there is one. */
 HAWSER_API hawser_status hawser_store_wait_all(hawser_store *store, hawser_error *error) HAWSER_MUST_USE;
+
+/** Kinds of records of the queue of a store. */
+typedef enum hawser_ended_kind {
+    HAWSER_ENDED_TASK = 1 /**< a task of hawser_push, hawser_pull, hawser_push_pull or hawser_store_flush has ended */
+} hawser_ended_kind;
+typedef struct hawser_ended {
+    uint32_t kind;        /**< a hawser_ended_kind; a reader skips kinds that it does not know */
+    hawser_status status; /**< of the task */
+    uint64_t task;        /**< its number */
+    void *user;           /**< of its request */
+} hawser_ended;
+/** Takes the oldest record of a store that was opened with `queue`: each task has one, once it has ended, in the order in which they ended. Calls the
+ *  request's `done` on this thread, unless it is NULL. Fills `error` if the task has failed; its status then counts as returned (hawser_store_wait).
+ *  Returns false, with *record unchanged, if there is no record. Does not block. Any thread; a record goes to one of them.
+ *
+ *  No thread of the store or of the network waits for the reader. A record was allocated with its task, so none is lost, and one that is not read
+ *  keeps its few bytes until hawser_store_close, which drops it without a call of `done`. */
+HAWSER_API bool hawser_store_ended(hawser_store *store, hawser_ended *record, hawser_error *error);
+/** Returns a descriptor that is readable while the queue has records, for poll, epoll or an event loop. The store owns it: a program waits for it, and
+ *  neither reads nor closes it. Returns -1 without a queue. */
+HAWSER_API int hawser_store_descriptor(const hawser_store *store);
 
 /*
  * SSP tables (Ho et al. 2013): in each of its clocks a worker gets rows, increments rows, and ends the clock. The workers of a node share a

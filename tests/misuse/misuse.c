@@ -90,6 +90,7 @@ typedef struct fixture {
     hawser_message message;
     hawser_opening opening;
     hawser_cancellation *cancellation, *made_cancellation;
+    hawser_ended ended;
     /* Functions: */
     hawser_unit_function *unit;
     hawser_observer *observer;

@@ -43,7 +43,7 @@ GIVEN = {
     "hawser_load_figures *": "&f->figures_out", "bool *": "&f->more",
     "const hawser_store_options *": "&f->store_options", "const hawser_table *": "&f->table",
     "const hawser_request *": "&f->request", "const hawser_serving *": "&f->serving",
-    "hawser_store_figures *": "&f->store_figures", "hawser_table *": "&f->table_out", "hawser_chunk *": "&f->chunk",
+    "hawser_store_figures *": "&f->store_figures", "hawser_ended *": "&f->ended", "hawser_table *": "&f->table_out", "hawser_chunk *": "&f->chunk",
     "hawser_job **": "&f->made_job", "hawser_run **": "&f->made_run", "hawser_store **": "&f->made_store",
     "hawser_dataset **": "&f->made_dataset", "hawser_model **": "&f->made_model", "hawser_options **": "&f->made_options",
     "hawser_messages *": "f->messages", "const hawser_messages *": "f->messages", "hawser_messages **": "&f->made_messages",

@@ -38,11 +38,12 @@ static hawser_status submit(hawser_store *store, hw_order *order, const hawser_r
     if (request->after == NULL && request->after_count > 0)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "the request waits for %zu tasks, but `after` is NULL",
                            request->after_count);
-    if (request->done != NULL) {
+    bool queued = store->options.queue && order->operation != HW_CLOCK; /* the user has no number of a clock */
+    if (request->done != NULL || queued) {
         hw_completion *completion = malloc(sizeof *completion);
         if (completion == NULL)
             return hawser_fail(error, HAWSER_NO_MEMORY, "cannot allocate a task");
-        *completion = (hw_completion){.done = request->done, .user = request->user};
+        *completion = (hw_completion){.queued = queued, .done = request->done, .user = request->user};
         order->tag = completion;
     }
     hawser_status status = hw_ask_begin(store, order, task, error);
@@ -214,8 +215,7 @@ static hawser_status wait_for(hawser_store *store, hw_waiter *w, hawser_error *e
                        store->options.timeout, hw_client_open(store->client));
 }
 
-/* Returns the status of the task, or with 0 of any task whose status was not returned yet; each is returned once. */
-static hawser_status failure_of(hawser_store *store, uint64_t task, hawser_error *error)
+hawser_status hw_ask_failure(hawser_store *store, uint64_t task, hawser_error *error)
 {
     for (size_t i = 0; i < store->failure_count; i++) {
         if (task != 0 && store->failures[i].task != task)
@@ -254,7 +254,7 @@ hawser_status hawser_store_wait_any(hawser_store *store, uint64_t *tasks, size_t
     if (status == HAWSER_OK)
         status = wait_for(store, &w, error);
     if (status == HAWSER_OK) {
-        status = failure_of(store, tasks[w.which], error);
+        status = hw_ask_failure(store, tasks[w.which], error);
         *which = w.which;
         tasks[w.which] = 0;
     }
@@ -276,7 +276,7 @@ hawser_status hawser_store_wait_all(hawser_store *store, hawser_error *error)
     pthread_mutex_lock(&store->mutex);
     hawser_status status = wait_for(store, &w, error);
     if (status == HAWSER_OK)
-        status = failure_of(store, 0, error);
+        status = hw_ask_failure(store, 0, error);
     hw_hub_unlock(store);
     return hw_ask_completion(store, status, error);
 }

@@ -46,6 +46,10 @@ void hw_hub_finished(void *argument, void *tag, uint64_t task, hawser_status sta
         return;
     completion->task = task;
     completion->status = status;
+    if (completion->queued) {
+        hw_ended_put(store, completion);
+        return;
+    }
     *store->completions_end = completion;
     store->completions_end = &completion->next;
 }

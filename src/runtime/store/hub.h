@@ -25,6 +25,7 @@ typedef struct hw_failure {
 
 /* The callback of a user whose task has ended. */
 typedef struct hw_completion {
+    bool queued; /* for the queue: the user's thread calls it (ended.c) */
     void (*done)(void *user, uint64_t task, hawser_status status);
     void *user;
     uint64_t task;
@@ -119,7 +120,9 @@ struct hawser_store {
     uint32_t zero_copy_slice;         /* for this slice of it */
     pthread_mutex_t direct_receive;   /* held while the net reads values into the user's memory */
     hw_completion *completions, **completions_end;
-    hw_failure *failures; /* for which no thread has waited yet */
+    hw_completion *ended, **ended_end; /* the queue, */
+    int ended_descriptor;              /* and its eventfd: 1 while there are records, else 0; -1: none */
+    hw_failure *failures;              /* for which no thread has waited yet */
     size_t failure_count, failure_capacity;
     hawser_error unreported; /* a failure that could not be kept for lack of memory */
     bool lost;
@@ -160,6 +163,14 @@ hawser_status hw_ask_begin(hawser_store *store, const hw_order *order, uint64_t 
 void hw_ask_go(hawser_store *store);
 /* Reports a failure to a user with all nodes that were lost at once, not only the first. */
 hawser_status hw_ask_completion(const hawser_store *store, hawser_status status, hawser_error *error) HAWSER_MUST_USE;
+
+/* ask.c: returns the status of the task, or with 0 of any task whose status was not returned yet; each is returned once. Needs the mutex. */
+hawser_status hw_ask_failure(hawser_store *store, uint64_t task, hawser_error *error) HAWSER_MUST_USE;
+
+/* ended.c: the queue of ended tasks. hw_ended_put needs the mutex. */
+hawser_status hw_ended_open(hawser_store *store, hawser_error *error) HAWSER_MUST_USE;
+void hw_ended_put(hawser_store *store, hw_completion *completion);
+void hw_ended_close(hawser_store *store);
 
 /* functions.c: takes the options' functions; finds one by name (NULL: none). */
 hawser_status hw_hub_functions(hawser_store *store, hawser_error *error) HAWSER_MUST_USE;

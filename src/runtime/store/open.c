@@ -136,6 +136,7 @@ static void free_store(hawser_store *store)
     hw_worker_cache_close(store);
     hw_hub_calls_close(store);
     hw_client_free(store->client);
+    hw_ended_close(store);
     hw_server_free(store->server);
     if (store->listener != NULL)
         store->client_ops->free(store->listener);
@@ -183,6 +184,8 @@ hawser_status hw_hub_open(hawser_job *job, const hawser_store_options *options, 
     store->looks = hw_machine_processors() > 1;
     store->penalty = 1;
     store->completions_end = &store->completions;
+    store->ended_end = &store->ended;
+    store->ended_descriptor = -1;
     pthread_mutex_init(&store->mutex, NULL);
     pthread_mutex_init(&store->making, NULL);
     pthread_mutex_init(&store->holding, NULL);
@@ -196,6 +199,8 @@ hawser_status hw_hub_open(hawser_job *job, const hawser_store_options *options, 
         status = hw_hub_calls_open(store, error);
     if (status == HAWSER_OK)
         status = hw_hub_functions(store, error);
+    if (status == HAWSER_OK)
+        status = hw_ended_open(store, error);
     if (status == HAWSER_OK)
         status = hw_hub_log(store, (hw_stream_name){.kind = HW_STREAM_CLIENT, .number = store->self}, &store->log, error);
     if (options != NULL && options->at != NULL)
