@@ -19,7 +19,7 @@ KERNELS = {"hawser_column_dot", "hawser_column_axpy", "hawser_column_moments", "
 GIVEN = {
     "hawser_error *": "&f->error", "void *": "NULL", "FILE *": "f->out",
     "hawser_job *": "f->job", "const hawser_job *": "f->job", "hawser_program *": "f->program",
-    "hawser_run *": "f->run", "const hawser_run *": "f->run", "hawser_store *": "f->store",
+    "hawser_run *": "f->run", "const hawser_run *": "f->run", "hawser_store *": "f->store", "const hawser_store *": "f->store",
     "hawser_context *": "f->context", "const hawser_context *": "f->context",
     "hawser_progress *": "f->progress", "const hawser_progress *": "f->progress",
     "hawser_dataset *": "f->made_dataset", "const hawser_dataset *": "f->dataset",
