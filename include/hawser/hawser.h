@@ -489,7 +489,9 @@ HAWSER_API hawser_status hawser_allreduce(hawser_context *context, double *value
 HAWSER_API void hawser_metric_declare(hawser_program *program, const char *name, hawser_combine_by by);
 /** Reports this block's share; the last report in a clock counts. Returns HAWSER_NOT_FINITE for NaN. */
 HAWSER_API hawser_status hawser_report(hawser_context *context, const char *metric, double value) HAWSER_MUST_USE;
-/** Returns the combined value as of the last trigger or credit; NaN before the first. */
+/** Returns the combined value as of the last trigger or credit; NaN before the first. In a loop with another end than `clocks`, a unit in clock t sees
+ *  the value of clock t - 1 under bsp, and of clock t - s - 1 or later under ssp. Blocks of a loop that ends by `clocks` alone get all their credit
+ *  when they enter it, so that its units may see what was known then, until it ends. */
 HAWSER_API double hawser_metric(const hawser_context *context, const char *metric);
 
 /* ----------------------------------------------------------------------------------------- on the driver, in tests ---- */

@@ -176,6 +176,49 @@ static void the_tie_holds(void **state)
     assert_true(lead >= 2);
 }
 
+enum { CLOCKS = 4 };
+
+/* Keeps what a unit sees of the metric that it reports: clock + 1. */
+static hawser_status see(hawser_context *context)
+{
+    hawser_local(context, "seen")[hawser_clock(context)] = hawser_metric(context, "clock");
+    return hawser_report(context, "clock", (double)hawser_clock(context) + 1);
+}
+
+static bool last(hawser_progress *progress, void *user)
+{
+    (void)user;
+    return hawser_progress_clock(progress) == CLOCKS - 1;
+}
+
+/* Compares what the units of a loop see, after a unit that has reported 1. */
+static void expect_seen(hawser_until until, const double *expected)
+{
+    test_job test = OPEN_JOB("workers", "3");
+    hawser_program *program = hawser_program_new("metrics", NULL);
+    hawser_state *seen = hawser_block_state(program, "seen", HAWSER_F64, CLOCKS, NULL, 0);
+    hawser_metric_declare(program, "clock", HAWSER_MAX);
+    hawser_unit(hawser_root(program), "before", see, NULL, HAWSER_UPDATES(seen));
+    hawser_unit(hawser_loop(hawser_root(program), "loop", until, hawser_bsp()), "see", see, NULL, HAWSER_UPDATES(seen));
+    hawser_run *run = NULL;
+    hawser_error error = {0};
+    if (hawser_run_program(test.job, program, &run, &error) != HAWSER_OK)
+        fail_msg("%s", error.text);
+    const double *found = hawser_result(run, "seen", NULL);
+    for (int b = 0; b < 3; b++)
+        assert_memory_equal(found + b * CLOCKS, expected, CLOCKS * sizeof *found);
+    hawser_run_free(run);
+    hawser_program_free(program);
+    close_job(test);
+}
+
+static void metrics_come_with_credit(void **state)
+{
+    (void)state;
+    expect_seen((hawser_until){.test = last}, (const double[]){1, 1, 2, 3});
+    expect_seen((hawser_until){.clocks = CLOCKS}, (const double[]){1, 1, 1, 1});
+}
+
 int main(void)
 {
     fill();
@@ -183,6 +226,7 @@ int main(void)
         cmocka_unit_test(threads_and_schedules_do_not_matter),
         cmocka_unit_test(another_seed_gives_other_bits),
         cmocka_unit_test(the_tie_holds),
+        cmocka_unit_test(metrics_come_with_credit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
