@@ -85,6 +85,13 @@ code 0 "$hawser" train logistic alike.csv --header no --C 5 --json --tol 1e-10
 json out 'abs(o["lambda"] - 1 / 30) < 1e-15'
 code 2 "$hawser" train logistic alike.csv --header no --C 5 --lambda 1
 has err '\-\-lambda and --C both set lambda'
+# 1 / (C n) must not be 0: the model of a larger penalty came out, as if it were the best.
+code 0 "$hawser" train logistic alike.csv --header no --C 1e100 --json --max-clocks 3
+json out '1e-103 < o["lambda"] < 1e-100'
+code 2 "$hawser" train logistic alike.csv --header no --C 1e308
+says "--C: '1e308' is not within"
+code 2 "$hawser" train logistic alike.csv --header no --lambda-ratio 1e308
+says "--lambda-ratio: '1e308' is not within"
 code 2 "$hawser" train logistic alike.csv --header no --C 5 --path 10
 code 2 "$hawser" train logistic alike.csv --header no --l1-ratio 0
 code 0 "$hawser" train logistic alike.csv --header no --l1-ratio 0 --C 1

@@ -384,6 +384,8 @@ def refusals():
         file.write("y,x\n" + "3,1\n" * 5)
     with open("alone.csv", "w") as file:
         file.write("y\n1\n0\n")
+    with open("huge", "w") as file:
+        file.write("1e200\n" * 60)
     for words, said in (((*data, "--lambda", "0"), "--lambda"), ((*data, "--lambda", "1", "--C", "1"), "give one"),
                         (("one.csv", "--target", "y"), "weight above 0 have the label"), (("alone.csv", "--target", "y"), "no columns"),
                         ((*data, "--sync", "ssp:2", "--workers", "2"), "bsp"),
@@ -392,8 +394,10 @@ def refusals():
                         ((*data, "--cv", "3", "--lambda", "1"), "--lambda"), ((*data, "--cv-rule", "min"), "there is no --cv"),
                         ((*data, "--cv", "3", "--validation", "d.svm"), "--validation"),
                         ((*data, "--class-weight", "1=2,x"), "want balanced"), ((*data, "--class-weight", "0=2"), "has the label '0'"),
-                        ((*data, "--class-weight", "1=2,1=3"), "two weights"), ((*data, "--class-weight", "1=-1"), "no number above 0"),
-                        (("d.csv", "--target", "t", "--class-weight", "is1=0"), "no number above 0"),
+                        ((*data, "--class-weight", "1=2,1=3"), "two weights"), ((*data, "--class-weight", "1=-1"), "is not within [1e-100,1e100]"),
+                        (("d.csv", "--target", "t", "--class-weight", "is1=0"), "is not within [1e-100,1e100]"),
+                        ((*data, "--class-weight", "1=1e300"), "--class-weight: the weight 1e+300 of the label '1' is not within [1e-100,1e100]"),
+                        ((*data, "--C", "1e-320"), "--C: '1e-320' is not within"), ((*data, "--weights", "huge"), "the example weights sum to 6e+201;"),
                         ((*data, "--cv", "61"), "only 60 rows"), ((*data, "--cv", "3", "--folds", "by:g"), "by:g"),
                         ((*data, "--init", "l"), "l"), ((*data, "--weights", "absent"), "absent")):
         out = subprocess.run((command.HAWSER, "train", "softmax", *words, "-o", "refused"), capture_output=True, text=True,

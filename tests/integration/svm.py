@@ -374,6 +374,10 @@ def check_refusals():
     data = ("train", "svm", "two.csv", "--target", "t", "--weights", "w")
     refused(*data, "--C", "0", text="--C")
     refused(*data, "--C", "-1", text="--C")
+    refused(*data, "--C", "1e308", text="--C: '1e308' is not within")
+    refused(*data, "--path", "1,1e101", text="--path: the C of 1e+101 is not within")
+    refused(*data, "--class-weight", "is1=1e300", text="--class-weight: the weight 1e+300 of the label 'is1' is not within [1e-100,1e100]")
+    refused(*data, "--path", "1,1e60", "--class-weight", "is1=1e60", text="--class-weight: the weight 1e+60 of a class, times the C of 1e+60, is not within")
     refused(*data, "--epsilon", "0.3", text="--epsilon does nothing here")
     refused(*data, "--solver", "newton", text="--solver")
     for text, said in (("is1", "want balanced"), ("", "want balanced"), ("is1=2,", "want balanced"), ("is1=2,1", "want balanced"), ("is2=1", "has the label 'is2'"),

@@ -68,9 +68,9 @@ static hawser_status take(const item *own, size_t classes, double *weights, haws
     if (!isnan(weights[own->place]))
         return hawser_fail(error, HAWSER_BAD_OPTION, "--class-weight: the label '%.*s' has two weights; give one",
                            own->length, own->label);
-    if (!(own->weight > 0.0) || !isfinite(own->weight))
+    if (!hw_linear_weight_fits(own->weight))
         return hawser_fail(error, HAWSER_BAD_OPTION,
-                           "--class-weight: the weight %g of the label '%.*s' is no number above 0", own->weight,
+                           "--class-weight: the weight %g of the label '%.*s' is not within " HW_WEIGHT_RANGE, own->weight,
                            own->length, own->label);
     weights[own->place] = own->weight;
     return HAWSER_OK;

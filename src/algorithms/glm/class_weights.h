@@ -4,6 +4,14 @@
 
 #include "algorithms/glm/row_path.h"
 
+/* The range of what multiplies the weights of examples: squares of such numbers are still numbers. */
+#define HW_WEIGHT_RANGE "[1e-100,1e100]"
+
+static inline bool hw_linear_weight_fits(double weight)
+{
+    return weight >= 1e-100 && weight <= 1e100;
+}
+
 /* clang-format off */
 #define HW_CLASS_WEIGHT_ROW(rest) \
     {"class-weight", HAWSER_TEXT, NULL, NULL, "WEIGHTS", \

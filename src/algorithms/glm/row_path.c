@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/glm/problem.h"
 #include "algorithms/glm/row_folds.h"
 #include "algorithms/model/labels.h"
 
@@ -95,18 +96,24 @@ hawser_status hw_row_class_sums(hawser_context *context, const hw_row_path *path
         if (kind < kinds)
             sums[fold * kinds + kind] += weight;
     }
+    for (size_t e = 0; e < folds * kinds; e++)
+        sums[e] = fmin(sums[e], 1e300); /* for the allreduce: no sum of weights may be so large */
     return hawser_allreduce(context, sums, folds * kinds, HAWSER_SUM);
 }
 
 hawser_status hw_row_path_check(hawser_context *context, const hw_row_path *path, const hawser_dataset *data,
                                 const double *labels, size_t classes)
 {
-    double *weights = NULL;
-    if (path->choice.folds == 0)
-        return HAWSER_OK;
-    hawser_status status = hw_row_class_sums(context, path, data, labels, classes, &weights);
-    if (status == HAWSER_OK)
-        status = judge_folds(context, data, weights, path->choice.folds, labels, labels != NULL ? classes : 1);
+    double *weights = NULL, total = 0.0;
+    size_t folds = path->choice.folds, kinds = folds > 0 && labels != NULL ? classes : 1;
+    hawser_error error = {0};
+    hawser_status status = hw_row_class_sums(context, path, data, folds > 0 ? labels : NULL, classes, &weights);
+    for (size_t e = 0; status == HAWSER_OK && e < (folds > 0 ? folds : 1) * kinds; e++)
+        total += weights[e];
+    if (status == HAWSER_OK && hw_linear_check_weights(total, &error) != HAWSER_OK)
+        status = hawser_unit_fail(context, error.status, "%s", error.text);
+    if (status == HAWSER_OK && folds > 0)
+        status = judge_folds(context, data, weights, folds, labels, kinds);
     free(weights);
     return status;
 }

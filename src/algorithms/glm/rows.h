@@ -6,7 +6,7 @@
 /* The weight of the penalty. `objective`, `zero` and `share` are the ends of sentences. */
 #define HW_LINEAR_LAMBDA_ROWS(range, objective, zero) \
     {"lambda", HAWSER_NUMBER, NULL, range, "X", "Weight of the penalty; the objective is " objective, NULL, 'l'}, \
-    {"lambda-ratio", HAWSER_NUMBER, "0.05", "(0,inf)", "R", \
+    {"lambda-ratio", HAWSER_NUMBER, "0.05", "(0,1e100]", "R", \
      "The penalty's weight as a fraction of lambda_max, above which all " zero, "Choice of lambda", 0}
 #define HW_LINEAR_SHARE_ROW(share) {"l1-ratio", HAWSER_NUMBER, "1", "[0,1]", "A", share, NULL, 0}
 

@@ -9,7 +9,7 @@
 const hawser_option hw_logistic_options[] = {
     HW_LINEAR_LAMBDA_ROWS("[0,inf)", "the mean log loss + lambda (A ||w||_1 + (1 - A)/2 ||w||^2), A the L1 share",
                           "coefficients are zero"),
-    {"C", HAWSER_NUMBER, NULL, "(0,inf)", "C",
+    {"C", HAWSER_NUMBER, NULL, HW_WEIGHT_RANGE, "C",
      "Weight of the penalty as scikit-learn's C; lambda = 1/(C n), as in LIBLINEAR, n the examples' total weight", NULL, 0},
     HW_LINEAR_SHARE_ROW("L1 share of the penalty: 1 sparse, 0 ridge"),
     HW_CLASS_WEIGHT_ROW("; or A:B, for the lower label and the higher"),

@@ -13,7 +13,7 @@
      "those of other rows", \
      "Solver", 0}, \
     {"batch", HAWSER_INTEGER, "100", "[1,4294967295]", "ROWS", "Rows of a batch of --solver minibatch", "Solver", 0}, \
-    {"step", HAWSER_NUMBER, NULL, "(0,inf)", "X", \
+    {"step", HAWSER_NUMBER, NULL, "(0,1e100]", "X", \
      "Length of a step of --solver gd, sgd, minibatch, each column in a unit of its own: its standard deviation for linear, " \
      "its largest entry for logistic regression; default: what the largest eigenvalue and the sync's delay allow", \
      "Solver", 0}, \

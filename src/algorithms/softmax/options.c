@@ -11,12 +11,12 @@ const hawser_option hw_softmax_rows[] = {
     {"lambda", HAWSER_NUMBER, NULL, "(0,inf)", "X",
      "weight of the penalty; the objective is the mean log loss + lambda (A ||W||_1 + (1 - A)/2 ||W||^2), A the L1 share",
      NULL, 'l'},
-    {"lambda-ratio", HAWSER_NUMBER, "0.05", "(0,inf)", "R",
+    {"lambda-ratio", HAWSER_NUMBER, "0.05", "(0,1e100]", "R",
      "the penalty's weight as a fraction of lambda_max, above which all coefficients are zero; with an L1 share below 0.001 "
      "that "
      "of 0.001 is taken",
      "Choice of lambda", 0},
-    {"C", HAWSER_NUMBER, NULL, "(0,inf)", "C",
+    {"C", HAWSER_NUMBER, NULL, HW_WEIGHT_RANGE, "C",
      "weight of the penalty as scikit-learn's C; lambda = 1/(C n), n the examples' total weight", NULL, 0},
     {"l1-ratio", HAWSER_NUMBER, "1", "[0,1]", "A", "L1 share of the penalty: 1 sparse, 0 ridge", NULL, 0},
     {"intercept", HAWSER_FLAG, "yes", NULL, NULL, "fit an intercept for each class, without a penalty", NULL, 0},

@@ -5,7 +5,7 @@
 #include "algorithms/glm/metrics.h"
 
 const hawser_option hw_svm_rows[] = {
-    {"C", HAWSER_NUMBER, "1", "(0,inf)", "C", "weight of the losses beside 1/2 |w|^2", NULL, 0},
+    {"C", HAWSER_NUMBER, "1", HW_WEIGHT_RANGE, "C", "weight of the losses beside 1/2 |w|^2", NULL, 0},
     {"loss", HAWSER_WORD, "hinge", "hinge|squared-hinge|epsilon|squared-epsilon", "NAME",
      "hinge, squared-hinge: classes, each against the rest; epsilon, squared-epsilon: numbers", NULL, 0},
     HW_CLASS_WEIGHT_ROW("; in one class against the rest, the weight of the one counts"),
@@ -32,7 +32,7 @@ const hawser_option hw_svm_rows[] = {
      "mean "
      "absolute error, or the loss of --loss",
      "Choice of C", 0},
-    {"epsilon", HAWSER_NUMBER, "0.1", "[0,inf)", "E", "regression: errors up to E cost nothing", NULL, 0},
+    {"epsilon", HAWSER_NUMBER, "0.1", "[0,1e100]", "E", "regression: errors up to E cost nothing", NULL, 0},
     {"intercept", HAWSER_FLAG, "yes", NULL, NULL, "Fit an intercept, without a penalty", NULL, 0},
     {"solver", HAWSER_WORD, "auto", "auto|primal|dual|joint", "NAME",
      "primal: Newton's method, in about as many iterations with many workers as with one; dual: by coordinates, slow with "

@@ -61,6 +61,10 @@ static hawser_status read_path(hw_svm *svm, hawser_job *job, const hawser_traini
 {
     hw_linear_settings *choice = &svm->path.choice;
     HAWSER_TRY(hw_row_path_new(&svm->path, job, input, !svm->regression, error));
+    for (size_t k = 0; choice->path_list != NULL && k < choice->path_count; k++)
+        if (!hw_linear_weight_fits(choice->path_list[k]))
+            return hawser_fail(error, HAWSER_BAD_OPTION, "--path: the C of %g is not within " HW_WEIGHT_RANGE,
+                               choice->path_list[k]);
     if (choice->folds == 0)
         return HAWSER_OK;
     if (!hawser_options_has(input->options, "path"))
@@ -143,11 +147,26 @@ static hawser_status start_from(hw_svm *svm, hawser_error *error)
     return hw_classed_start(&f, svm->labels, svm->classes, svm->X->cols, svm->intercept, &svm->given, error);
 }
 
+/* A class weighs C times its weight: both together must be a number that can be squared. */
+static hawser_status check_class_weights(const hw_svm *svm, hawser_error *error)
+{
+    const double *weights = hw_row_class_weights(&svm->path, &(hw_row_turn){0});
+    for (size_t m = 0; weights != NULL && m < svm->path.members; m++)
+        for (size_t c = 0; c < svm->classes; c++)
+            if (!hw_linear_weight_fits(hw_svm_cost(svm, m) * weights[c]))
+                return hawser_fail(
+                    error, HAWSER_BAD_OPTION,
+                    "--class-weight: the weight %g of a class, times the C of %g, is not within " HW_WEIGHT_RANGE,
+                    weights[c], hw_svm_cost(svm, m));
+    return HAWSER_OK;
+}
+
 hawser_status hw_svm_classify(hw_svm *svm, hawser_job *job, const hawser_training_input *input, hawser_error *error)
 {
     HAWSER_TRY(find_classes(svm, job, error));
     if (!svm->regression)
         HAWSER_TRY(hw_row_path_class_weights(&svm->path, job, input, svm->labels, svm->classes, error));
+    HAWSER_TRY(check_class_weights(svm, error));
     svm->path.width = svm->problems * (svm->X->cols + 1);
     svm->path.outputs = svm->problems;
     if (hw_classed_has_files(job))
