@@ -15,10 +15,14 @@ extern "C" {
 typedef struct hawser_training_input {
     const hawser_options *options; /**< over hawser_job_rows(), hawser_data_rows() and the algorithm's rows */
     const hawser_dataset *data;
-    const hawser_dataset *validation; /**< all of them, on node 0, which measures the error; NULL: none, or another node */
-    const hawser_model *init;         /**< the model to start from, or NULL */
-    hawser_observer *observer;        /**< receives the progress, with the metrics that the algorithm reports; or NULL */
+    /** All of them on node 0, which measures the error, with the columns and the number of targets of `data`; NULL: none, or another node. */
+    const hawser_dataset *validation;
+    const hawser_model *init;  /**< the model to start from, or NULL */
+    hawser_observer *observer; /**< receives the progress, with the metrics that the algorithm reports; or NULL */
     void *observer_user;
+    /** Only node 0 needs the result, as in a program that saves and prints it there: the other nodes then get no model and no facts, and a model is
+     *  not sent to them. The same on all nodes. */
+    bool result_on_lead;
 } hawser_training_input;
 
 /** One number about a result, for the JSON line and the closing lines. `name` is static and is that of a metric row. */
@@ -119,9 +123,10 @@ typedef struct hawser_topic {
 /** The most closing lines of a training. */
 #define HAWSER_CLOSING 4
 
-/** The result of a training. The caller frees `model` and `run`. */
+/** The result of a training. The caller frees `model` and `run`, also after a failure. hawser_train fills it on every node with what node 0 has; `run` is the node's own,
+ *  and says in hawser_run_figures which of its figures only node 0 has. */
 typedef struct hawser_training {
-    hawser_model *model;
+    hawser_model *model; /**< its bytes are the same on all nodes (hawser_model_to_bytes) */
     hawser_run *run;
     hawser_fact facts[32]; /**< the metrics of the model, ended by a NULL name */
     char stop_reason[64];  /**< "gap", "epochs", "clocks", "seconds", "signal", "progress" (it stalled), "diverged", ... */
@@ -152,7 +157,8 @@ typedef struct hawser_algorithm {
     /** Trainings use no target. Data have one only if --target names it: a label, which is no feature, and which `evaluate` may compare with. */
     bool no_target;
     /** Trains. Returns HAWSER_OK also if a limit or signal ended the training early (see stop_reason), and if it diverged but a
-     *  certified model is left (see failure). Collective; one call per job at a time. */
+     *  certified model is left (see failure). Collective; one call per job at a time. Only node 0 needs to fill `training`, except `run` and
+     *  `failure`; the status of what it does alone is agreed on (hawser_job_agree). */
     hawser_status (*train)(const struct hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
                            hawser_training *training, hawser_error *error);
     /** Returns the use that the training makes of a start model, if it does not simply start from it: the end of a sentence that
@@ -210,7 +216,8 @@ typedef struct hawser_algorithm {
     const hawser_option *member_rows;
 } hawser_algorithm;
 
-/** Trains like algorithm->train, with data in any layout. An algorithm that is split by row reads CSR and HAWSER_DENSE_ROWS, and the others read CSC
+/** Trains like algorithm->train, with data in any layout, and with the result on every node. Adds what a later load for the model needs: the means that
+ *  replace missing values (hawser_dataset_means). An algorithm that is split by row reads CSR and HAWSER_DENSE_ROWS, and the others read CSC
  *  and HAWSER_DENSE. Data in such a layout, also borrowed ones (hawser_dataset_borrow), are read where they are. Others, validation data
  *  too, are turned first (hawser_dataset_turn), which takes one copy of their entries until the call returns. The result has the bits of data that
  *  were in that layout. Collective; one call per job at a time. */

@@ -359,6 +359,12 @@ HAWSER_API size_t hawser_model_label(const hawser_model *model, const hawser_sch
 /** Writes the file with a checksum, under a temporary name, synced and renamed: a reader sees the old file or the new one. */
 HAWSER_API hawser_status hawser_model_save(const hawser_model *model, const char *path, hawser_error *error) HAWSER_MUST_USE;
 HAWSER_API hawser_status hawser_model_load(const char *path, hawser_model **model, hawser_error *error) HAWSER_MUST_USE;
+/** Stores the bytes that hawser_model_save would write. The caller frees *bytes with free(). */
+HAWSER_API hawser_status hawser_model_to_bytes(const hawser_model *model, void **bytes, size_t *size,
+                                               hawser_error *error) HAWSER_MUST_USE;
+/** Makes a model from the bytes of a file, which are checked like one. Nothing points to `bytes` afterwards. */
+HAWSER_API hawser_status hawser_model_from_bytes(const void *bytes, size_t size, hawser_model **model,
+                                                 hawser_error *error) HAWSER_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -628,6 +628,13 @@ HAWSER_API hawser_status hawser_job_write_rows(hawser_job *job, const hawser_dat
 /** Fetches the entries of some columns to every node, outside of a run. Collective. */
 HAWSER_API hawser_status hawser_job_fetch(hawser_job *job, const hawser_matrix *matrix, const uint32_t *columns,
                                           size_t count, hawser_error *error) HAWSER_MUST_USE;
+/** Returns one status on all nodes: that of the first node, by number, that has failed, with its text; else `own`. A node that has failed passes its
+ *  text in `error`. Collective, outside of a run: for steps that may fail on one node and must then fail on all, such as one that only node 0 takes.
+ *  Returns HAWSER_PEER_LOST if a node is lost meanwhile, HAWSER_TIMEOUT after --timeout. */
+HAWSER_API hawser_status hawser_job_agree(hawser_job *job, hawser_status own, hawser_error *error) HAWSER_MUST_USE;
+/** Copies `size` bytes at `data` from node 0 to all nodes, as MPI_Bcast does. Collective, outside of a run, with the same size on every node, else
+ *  HAWSER_BAD_ARGUMENT on all. Returns HAWSER_PEER_LOST if a node is lost meanwhile, HAWSER_TIMEOUT after --timeout; `data` is then unspecified. */
+HAWSER_API hawser_status hawser_job_broadcast(hawser_job *job, void *data, size_t size, hawser_error *error) HAWSER_MUST_USE;
 /** Asks a running job to end at an agreed clock. Async-signal-safe; any thread. If the blocks cannot end together within a quarter of
  *  --grace, the run is abandoned: updates that wait to be sent are dropped, and only the local states are results. Under BSP they are
  *  from the last clock that all blocks have ended, under other policies from each block's own last clock. Replicated states are then

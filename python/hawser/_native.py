@@ -72,6 +72,7 @@ HAWSER_SUM = 0
 HAWSER_MAX = 1
 HAWSER_MIN = 2
 HAWSER_LAST = 3
+HAWSER_ENDED_TASK = 1
 
 
 # The classes come before the fields, since structs have pointers to each other.
@@ -122,6 +123,10 @@ class hawser_batch(Structure):
     epoch: int
     number: int
     last: bool
+
+
+class hawser_cancellation(Structure):
+    pass
 
 
 class hawser_option(Structure):
@@ -187,6 +192,7 @@ class hawser_load(Structure):
     memory_limit: int
     part: int
     parts: int
+    cancellation: Any
 
 
 class hawser_arrays(Structure):
@@ -351,6 +357,7 @@ class hawser_chunk(Structure):
 
 class hawser_opening(Structure):
     messages: Any
+    cancellation: Any
 
 
 class hawser_worker_figures(Structure):
@@ -445,6 +452,7 @@ class hawser_training_input(Structure):
     init: Any
     observer: Any
     observer_user: Any
+    result_on_lead: bool
 
 
 class hawser_fact(Structure):
@@ -606,6 +614,7 @@ class hawser_store_options(Structure):
     timeout: float
     at: bytes | None
     key_file: bytes | None
+    queue: bool
 
 
 class hawser_table(Structure):
@@ -642,6 +651,13 @@ class hawser_request(Structure):
     after: Any
     after_count: int
     done: Any
+    user: Any
+
+
+class hawser_ended(Structure):
+    kind: int
+    status: int
+    task: int
     user: Any
 
 
@@ -770,6 +786,7 @@ hawser_load._fields_ = [
     ("memory_limit", c_uint64),
     ("part", c_uint32),
     ("parts", c_uint32),
+    ("cancellation", POINTER(hawser_cancellation)),
 ]
 hawser_arrays._fields_ = [
     ("matrix", hawser_matrix),
@@ -881,6 +898,7 @@ hawser_chunk._fields_ = [
 ]
 hawser_opening._fields_ = [
     ("messages", POINTER(hawser_messages)),
+    ("cancellation", POINTER(hawser_cancellation)),
 ]
 hawser_worker_figures._fields_ = [
     ("cpu_seconds", c_double),
@@ -968,6 +986,7 @@ hawser_training_input._fields_ = [
     ("init", POINTER(hawser_model)),
     ("observer", hawser_observer),
     ("observer_user", c_void_p),
+    ("result_on_lead", c_bool),
 ]
 hawser_fact._fields_ = [
     ("name", c_char_p),
@@ -1113,6 +1132,7 @@ hawser_store_options._fields_ = [
     ("timeout", c_double),
     ("at", c_char_p),
     ("key_file", c_char_p),
+    ("queue", c_bool),
 ]
 hawser_table._fields_ = [
     ("name", c_char_p),
@@ -1147,6 +1167,12 @@ hawser_request._fields_ = [
     ("after", POINTER(c_uint64)),
     ("after_count", c_size_t),
     ("done", CFUNCTYPE(None, c_void_p, c_uint64, c_int)),
+    ("user", c_void_p),
+]
+hawser_ended._fields_ = [
+    ("kind", c_uint32),
+    ("status", c_int),
+    ("task", c_uint64),
     ("user", c_void_p),
 ]
 hawser_serving._fields_ = [
@@ -1211,6 +1237,10 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_batch_gather": (None, [POINTER(hawser_batch), POINTER(c_double), POINTER(c_double)]),
     "hawser_batch_bytes": (c_size_t, [POINTER(hawser_matrix), c_size_t]),
     "hawser_batch_pack": (c_int, [POINTER(hawser_matrix), POINTER(hawser_batch), c_void_p, c_size_t, POINTER(hawser_matrix), POINTER(hawser_error)]),
+    "hawser_cancellation_new": (c_int, [POINTER(POINTER(hawser_cancellation)), POINTER(hawser_error)]),
+    "hawser_cancel": (None, [POINTER(hawser_cancellation)]),
+    "hawser_cancellation_reset": (None, [POINTER(hawser_cancellation)]),
+    "hawser_cancellation_free": (None, [POINTER(hawser_cancellation)]),
     "hawser_options_new": (c_int, [POINTER(POINTER(hawser_option)), POINTER(POINTER(hawser_options)), POINTER(hawser_error)]),
     "hawser_options_free": (None, [POINTER(hawser_options)]),
     "hawser_options_set": (c_int, [POINTER(hawser_options), c_char_p, c_char_p, c_int, c_char_p, POINTER(hawser_error)]),
@@ -1284,6 +1314,8 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_model_label": (c_size_t, [POINTER(hawser_model), POINTER(hawser_schema), c_size_t, c_char_p, c_size_t]),
     "hawser_model_save": (c_int, [POINTER(hawser_model), c_char_p, POINTER(hawser_error)]),
     "hawser_model_load": (c_int, [c_char_p, POINTER(POINTER(hawser_model)), POINTER(hawser_error)]),
+    "hawser_model_to_bytes": (c_int, [POINTER(hawser_model), POINTER(c_void_p), POINTER(c_size_t), POINTER(hawser_error)]),
+    "hawser_model_from_bytes": (c_int, [c_void_p, c_size_t, POINTER(POINTER(hawser_model)), POINTER(hawser_error)]),
     "hawser_messages_new": (c_int, [POINTER(POINTER(hawser_messages)), POINTER(hawser_error)]),
     "hawser_messages_free": (None, [POINTER(hawser_messages)]),
     "hawser_messages_next": (c_bool, [POINTER(hawser_messages), POINTER(hawser_message)]),
@@ -1409,6 +1441,8 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_job_same": (c_int, [POINTER(hawser_job), POINTER(hawser_dataset), c_int, POINTER(POINTER(hawser_dataset)), POINTER(hawser_error)]),
     "hawser_job_write_rows": (c_int, [POINTER(hawser_job), POINTER(hawser_dataset), c_char_p, c_size_t, hawser_row_numbers, c_void_p, POINTER(hawser_error)]),
     "hawser_job_fetch": (c_int, [POINTER(hawser_job), POINTER(hawser_matrix), POINTER(c_uint32), c_size_t, POINTER(hawser_error)]),
+    "hawser_job_agree": (c_int, [POINTER(hawser_job), c_int, POINTER(hawser_error)]),
+    "hawser_job_broadcast": (c_int, [POINTER(hawser_job), c_void_p, c_size_t, POINTER(hawser_error)]),
     "hawser_interrupt": (None, [POINTER(hawser_job)]),
     "hawser_job_grace_left": (c_double, [POINTER(hawser_job)]),
     "hawser_observe": (None, [POINTER(hawser_job), hawser_observer, c_void_p]),
@@ -1445,6 +1479,8 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_store_wait": (c_int, [POINTER(hawser_store), c_uint64, POINTER(hawser_error)]),
     "hawser_store_wait_any": (c_int, [POINTER(hawser_store), POINTER(c_uint64), c_size_t, POINTER(c_size_t), POINTER(hawser_error)]),
     "hawser_store_wait_all": (c_int, [POINTER(hawser_store), POINTER(hawser_error)]),
+    "hawser_store_ended": (c_bool, [POINTER(hawser_store), POINTER(hawser_ended), POINTER(hawser_error)]),
+    "hawser_store_descriptor": (c_int, [POINTER(hawser_store)]),
     "hawser_table_inc": (c_int, [POINTER(hawser_store), c_uint32, c_uint32, POINTER(c_uint64), c_size_t, c_void_p, POINTER(hawser_error)]),
     "hawser_table_get": (c_int, [POINTER(hawser_store), c_uint32, c_uint32, POINTER(c_uint64), c_size_t, c_void_p, POINTER(hawser_error)]),
     "hawser_table_clock": (c_int, [POINTER(hawser_store), c_uint32, c_uint32, POINTER(hawser_error)]),

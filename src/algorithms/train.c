@@ -1,8 +1,11 @@
-/* train.c - hawser_train and hawser_train_plan: an algorithm on data in any layout. */
+/* train.c - hawser_train and hawser_train_plan: an algorithm on data in any layout, with the result on every node. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/model/facts.h"
 #include "hawser/algorithm.h"
+
+enum { FACTS = sizeof((hawser_training *)0)->facts / sizeof(hawser_fact) };
 
 static bool is_by_row(const hawser_matrix *A)
 {
@@ -21,15 +24,24 @@ static hawser_status turn(const hawser_algorithm *algorithm, const hawser_datase
     return HAWSER_OK;
 }
 
-static hawser_status check_validation(const char *call, const hawser_dataset *validation, hawser_error *error)
+static hawser_status check_validation(const char *call, const hawser_algorithm *algorithm,
+                                      const hawser_training_input *input, hawser_error *error)
 {
+    const hawser_matrix *own = hawser_dataset_matrix(input->validation), *data = hawser_dataset_matrix(input->data);
+    size_t outputs = hawser_dataset_outputs(input->data), own_outputs = hawser_dataset_outputs(input->validation);
     hawser_error why = {0};
-    return hawser_matrix_whole(hawser_dataset_matrix(validation), &why) == HAWSER_OK
-               ? HAWSER_OK
-               : hawser_fail(error, HAWSER_BAD_ARGUMENT,
-                             "%s: the validation data are distributed over the nodes; pass all of them on node 0, which "
-                             "measures the error, as hawser_dataset_load or hawser_dataset_borrow makes them",
-                             call);
+    if (hawser_matrix_whole(own, &why) != HAWSER_OK)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                           "%s: the validation data are distributed over the nodes; pass all of them on node 0, which "
+                           "measures the error, as hawser_dataset_load or hawser_dataset_borrow makes them",
+                           call);
+    if (own->cols != data->cols)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "the validation data have %zu columns, the training data %zu", own->cols,
+                           data->cols);
+    if (!algorithm->no_target && own_outputs != outputs)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "the validation data have %zu targets, the training data %zu",
+                           own_outputs, outputs);
+    return HAWSER_OK;
 }
 
 /* The input of a training in the layout that the algorithm reads. */
@@ -44,6 +56,7 @@ static void free_turned(turned_input *own)
     hawser_dataset_free(own->validation);
 }
 
+/* Fills *own, which the caller frees, also after a failure. */
 static hawser_status turn_input(const char *call, const hawser_algorithm *algorithm, const hawser_training_input *input,
                                 turned_input *own, hawser_error *error)
 {
@@ -53,42 +66,138 @@ static hawser_status turn_input(const char *call, const hawser_algorithm *algori
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "%s: the input has no %s", call,
                            input->data == NULL ? "data" : "options");
     if (input->validation != NULL) /* the node that measures the error reads all of them */
-        HAWSER_TRY(check_validation(call, input->validation, error));
+        HAWSER_TRY(check_validation(call, algorithm, input, error));
     *own = (turned_input){.input = *input};
     hawser_status status = turn(algorithm, &own->input.data, &own->data, error);
+    return status == HAWSER_OK ? turn(algorithm, &own->input.validation, &own->validation, error) : status;
+}
+
+/* Adds what a later load for the model needs and an algorithm does not know. */
+static hawser_status complete(hawser_model *model, const hawser_dataset *data, hawser_error *error)
+{
+    const double *means = hawser_dataset_means(data);
+    if (model == NULL || means == NULL)
+        return HAWSER_OK;
+    return hawser_model_tensor(model, HW_MEANS, HAWSER_F64, (const size_t[2]){hawser_dataset_matrix(data)->cols, 0}, means,
+                               error);
+}
+
+/* ---- the result on every node ---- */
+
+/* What node 0 sends, before the bytes of its model. Nodes run the same build. */
+typedef struct result {
+    hawser_training training; /* without pointers */
+    size_t metrics[FACTS];    /* the metric row that names each fact */
+    size_t facts;
+    size_t size; /* of the model; 0: there is none */
+} result;
+
+static hawser_status describe(const hawser_algorithm *algorithm, const hawser_training *training, result *out,
+                              hawser_error *error)
+{
+    const hawser_metric_row *rows = algorithm->metrics;
+    out->training = *training;
+    out->training.model = NULL;
+    out->training.run = NULL;
+    for (; out->facts < FACTS && training->facts[out->facts].name != NULL; out->facts++) {
+        const char *name = training->facts[out->facts].name;
+        size_t *row = &out->metrics[out->facts];
+        while (rows != NULL && rows[*row].name != NULL && strcmp(rows[*row].name, name) != 0)
+            ++*row;
+        if (rows == NULL || rows[*row].name == NULL)
+            return hawser_fail(error, HAWSER_INTERNAL, "%s: its fact '%.80s' is no metric of it", algorithm->name, name);
+        out->training.facts[out->facts].name = NULL;
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status pack(const hawser_algorithm *algorithm, const hawser_training *training, result *out, void **bytes,
+                          hawser_error *error)
+{
+    HAWSER_TRY(describe(algorithm, training, out, error));
+    return training->model != NULL ? hawser_model_to_bytes(training->model, bytes, &out->size, error) : HAWSER_OK;
+}
+
+static hawser_status make_space(size_t size, void **bytes, hawser_error *error)
+{
+    *bytes = malloc(size > 0 ? size : 1);
+    return *bytes != NULL ? HAWSER_OK : hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a model of %zu bytes", size);
+}
+
+/* Takes node 0's result; the run stays the own one. */
+static hawser_status take(const hawser_algorithm *algorithm, const result *from, const void *bytes,
+                          hawser_training *training, hawser_error *error)
+{
+    hawser_run *run = training->run;
+    *training = from->training;
+    training->run = run;
+    for (size_t k = 0; k < from->facts; k++)
+        training->facts[k].name = algorithm->metrics[from->metrics[k]].name;
+    return from->size > 0 ? hawser_model_from_bytes(bytes, from->size, &training->model, error) : HAWSER_OK;
+}
+
+/* Each step that can fail on one node is agreed on, so that all nodes take the same steps. */
+static hawser_status share(const hawser_algorithm *algorithm, hawser_job *job, hawser_status own, hawser_training *training,
+                           hawser_error *error)
+{
+    bool leads = hawser_job_leads(job);
+    void *bytes = NULL;
+    result all = {0};
+    if (own == HAWSER_OK && leads)
+        own = pack(algorithm, training, &all, &bytes, error);
+    hawser_status status = hawser_job_agree(job, own, error);
     if (status == HAWSER_OK)
-        status = turn(algorithm, &own->input.validation, &own->validation, error);
-    if (status != HAWSER_OK)
-        free_turned(own);
+        status = hawser_job_broadcast(job, &all, sizeof all, error);
+    if (status == HAWSER_OK)
+        status = hawser_job_agree(job, leads ? HAWSER_OK : make_space(all.size, &bytes, error), error);
+    if (status == HAWSER_OK)
+        status = hawser_job_broadcast(job, bytes, all.size, error);
+    if (status == HAWSER_OK)
+        status = hawser_job_agree(job, leads ? HAWSER_OK : take(algorithm, &all, bytes, training, error), error);
+    free(bytes);
     return status;
 }
+
+/* ---- the calls ---- */
 
 hawser_status hawser_train(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
                            hawser_training *training, hawser_error *error)
 {
-    turned_input own;
+    turned_input own = {0};
+    hawser_error why = {0}; /* other nodes need the text, also if the caller does not */
     if (algorithm == NULL || algorithm->train == NULL || job == NULL || input == NULL || training == NULL)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "hawser_train: algorithm, its train, job, input or training is NULL");
     memset(training, 0, sizeof *training);
-    HAWSER_TRY(turn_input("hawser_train", algorithm, input, &own, error));
-    hawser_status status = algorithm->train(algorithm, job, &own.input, training, error);
+    hawser_status status = turn_input("hawser_train", algorithm, input, &own, &why);
+    status = hawser_job_agree(job, status, &why);
+    if (status == HAWSER_OK)
+        status = algorithm->train(algorithm, job, &own.input, training, &why);
+    bool trained = status == HAWSER_OK;
+    if (trained && hawser_job_leads(job))
+        status = complete(training->model, input->data, &why);
+    if (trained && hawser_job_nodes(job) > 1 && !input->result_on_lead)
+        status = share(algorithm, job, status, training, &why);
     free_turned(&own);
+    if (status != HAWSER_OK && error != NULL)
+        *error = why;
     return status;
 }
 
 hawser_status hawser_train_plan(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
                                 bool physical, bool dot, char **text, hawser_error *error)
 {
-    turned_input own;
+    turned_input own = {0};
     char *printed = NULL;
     size_t length = 0;
     if (algorithm == NULL || algorithm->plan == NULL || job == NULL || input == NULL || text == NULL)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "hawser_train_plan: algorithm, its plan, job, input or text is NULL");
     *text = NULL;
-    HAWSER_TRY(turn_input("hawser_train_plan", algorithm, input, &own, error));
-    FILE *out = open_memstream(&printed, &length);
-    hawser_status status = out != NULL ? algorithm->plan(algorithm, job, &own.input, physical, dot, out, error)
-                                       : hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the text of a plan");
+    hawser_status status = turn_input("hawser_train_plan", algorithm, input, &own, error);
+    FILE *out = status == HAWSER_OK ? open_memstream(&printed, &length) : NULL;
+    if (out != NULL)
+        status = algorithm->plan(algorithm, job, &own.input, physical, dot, out, error);
+    else if (status == HAWSER_OK)
+        status = hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the text of a plan");
     if (out != NULL && fclose(out) != 0 && status == HAWSER_OK)
         status = hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the text of a plan");
     free_turned(&own);

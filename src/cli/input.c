@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "algorithms/model/facts.h"
 #include "base/file.h"
 #include "base/machine.h"
 #include "base/memory.h"

@@ -44,9 +44,6 @@ void hw_say_idle_input(const hw_call *call, hawser_format format);
 hawser_status hw_refuse_idle(const hw_call *call, const char *key, bool idle, const char *why,
                              hawser_error *error) HAWSER_MUST_USE;
 
-/* The tensor with the values that stand for missing values, by column. */
-#define HW_MEANS "missing.means"
-
 /* The option row of --unseen. */
 #define HW_UNSEEN_ROW                                                                                                       \
     {                                                                                                                       \

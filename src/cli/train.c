@@ -152,7 +152,8 @@ static hawser_status train(hw_call *call, hw_training_outcome *outcome, hawser_e
                                    .validation = outcome->validation,
                                    .init = outcome->init,
                                    .observer = hawser_job_leads(outcome->job) ? hw_monitor_observe : NULL,
-                                   .observer_user = &outcome->monitor};
+                                   .observer_user = &outcome->monitor,
+                                   .result_on_lead = true};
     double started = hw_seconds();
     outcome->monitor.training = &outcome->training;
     hawser_status status = hawser_train(call->algorithm, outcome->job, &input, &outcome->training, error);
@@ -171,11 +172,7 @@ static hawser_status train(hw_call *call, hw_training_outcome *outcome, hawser_e
 static hawser_status save(hw_call *call, hw_training_outcome *outcome, hawser_error *unsaved, hawser_error *error)
 {
     const char *path = hw_path_of(call, "output"), *plot = hw_path_of(call, "plot");
-    const double *means = hawser_dataset_means(outcome->data);
     char title[120], subtitle[200];
-    if (means != NULL)
-        HAWSER_TRY(hawser_model_tensor(outcome->training.model, HW_MEANS, HAWSER_F64,
-                                       (const size_t[2]){hawser_dataset_matrix(outcome->data)->cols, 0}, means, error));
     outcome->saved = path;
     if (path != NULL &&
         hw_rescue_model(call, outcome->job, outcome->training.model, path, &outcome->rescued, unsaved) != HAWSER_OK)

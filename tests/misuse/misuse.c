@@ -100,7 +100,8 @@ typedef struct fixture {
     void (*release)(void *scratch);
     hawser_record_function *visit;
     hawser_scratch_visit *scratch_visit;
-    void *bytes_out;
+    void *bytes_out, *model_bytes;
+    size_t model_size;
     hawser_batches batches;
     hawser_batch batch, batch_out;
     hawser_matrix matrix_out;
@@ -309,6 +310,7 @@ static void make_data(fixture *f)
     must(f, hawser_model_tensor(f->model, "tensor", HAWSER_F64, (const size_t[2]){2, 0}, f->doubles, &f->error));
     must(f, hawser_model_fact(f->model, "fact", "true", &f->error));
     must(f, hawser_model_save(f->model, f->model_path, &f->error));
+    must(f, hawser_model_to_bytes(f->model, &f->model_bytes, &f->model_size, &f->error));
     FILE *file = fopen(f->options_path, "w");
     if (file == NULL || fputs("seed = 3\n", file) < 0 || fclose(file) != 0)
         must(f, hawser_fail(&f->error, HAWSER_IO, "%s", f->options_path));
@@ -358,6 +360,7 @@ static void close_fixture(fixture *f)
     hawser_dataset_free(f->cut_dataset);
     hawser_cancellation_free(f->cancellation);
     hawser_model_free(f->model);
+    free(f->model_bytes);
     hawser_schema_free(f->schema);
     hawser_close(f->other_job);
     hawser_close(f->job);

@@ -102,6 +102,8 @@ SPECIAL = {
     ("hawser_options_file", "path"): "f->options_path", ("hawser_options_environment", "environment"): "f->environment",
     ("hawser_open_options", "options"): "f->options", ("hawser_open_with", "options"): "f->options", ("hawser_messages_free", "messages"): "NULL", ("hawser_load_from_options", "options"): "f->data_options",
     ("hawser_read_number", "text"): '"1.5"', ("hawser_algorithm_find", "name"): '"lasso"',
+    ("hawser_job_agree", "own"): "HAWSER_OK", ("hawser_job_broadcast", "data"): "f->doubles_out",
+    ("hawser_model_from_bytes", "bytes"): "f->model_bytes", ("hawser_model_from_bytes", "size"): "f->model_size",
     ("hawser_model_load", "path"): "f->model_path", ("hawser_store_find", "name"): '"table"',
     ("hawser_store_load", "path"): "f->store_path", ("hawser_store_save", "path"): "f->store_path",
     ("hawser_run_program", "job"): "f->other_job", ("hawser_store_wait", "task"): "f->task", ("hawser_store_open", "job"): "f->other_job", ("hawser_store_wait_any", "tasks"): "f->tasks",

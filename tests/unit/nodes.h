@@ -80,12 +80,11 @@ static void *node_main(void *argument)
     return NULL;
 }
 
-/* Runs `body` on every node of `count`, each with the options `pairs`; all of `nodes` are filled when it returns. by_hand: all but node 0
+/* Runs `body` on every node of `count`, each with the options `pairs` over `tables`; all of `nodes` are filled when it returns. by_hand: all but node 0
  * receive their number and the number of nodes from node 0, as if they were started by hand. */
-static inline void run_nodes_launched(test_node *nodes, uint32_t count, bool by_hand, const char *const *pairs,
-                                      void (*body)(test_node *node), void *user)
+static inline void run_nodes_with(const hawser_option *const *tables, test_node *nodes, uint32_t count, bool by_hand,
+                                  const char *const *pairs, void (*body)(test_node *node), void *user)
 {
-    const hawser_option *const tables[] = {hawser_job_rows(), hw_machine_rows(), NULL};
     test_launcher launcher = {.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
     pthread_t threads[NODES_MOST];
     for (uint32_t i = 0; i < count; i++) {
@@ -109,6 +108,13 @@ static inline void run_nodes_launched(test_node *nodes, uint32_t count, bool by_
         pthread_join(threads[i], NULL);
     for (uint32_t i = 0; i < count; i++)
         hawser_options_free(nodes[i].options);
+}
+
+static inline void run_nodes_launched(test_node *nodes, uint32_t count, bool by_hand, const char *const *pairs,
+                                      void (*body)(test_node *node), void *user)
+{
+    const hawser_option *const tables[] = {hawser_job_rows(), hw_machine_rows(), NULL};
+    run_nodes_with(tables, nodes, count, by_hand, pairs, body, user);
 }
 
 static inline void run_nodes(test_node *nodes, uint32_t count, const char *const *pairs, void (*body)(test_node *node),

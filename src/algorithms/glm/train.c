@@ -183,6 +183,18 @@ static bool overflowed(hawser_status status)
     return status == HAWSER_NOT_FINITE || status == HAWSER_DIVERGED;
 }
 
+/* Makes the result on node 0, which alone has the record of the tests. */
+static hawser_status finish(ending *rest, const hawser_training_input *input, bool early, hawser_error *error)
+{
+    hw_linear_driver *driver = rest->driver;
+    const hawser_run *run = driver->training->run;
+    hw_linear_record_cut(&driver->record);
+    const double *alpha = early ? rest->alpha : hawser_result(run, "alpha", NULL);
+    const hawser_run *prepared = driver->record.begun || rest->run == NULL ? run : rest->run;
+    const double *means = hawser_result(prepared, "means", NULL); /* as soon as a fold has been prepared */
+    return hw_linear_finish(driver, input, alpha, means, early, error);
+}
+
 static hawser_status run_and_finish(ending *rest, const hawser_training_input *input, hawser_error *error)
 {
     hw_linear_driver *driver = rest->driver;
@@ -207,14 +219,8 @@ static hawser_status run_and_finish(ending *rest, const hawser_training_input *i
     } else if (driver->record.failure != HW_LINEAR_SOUND || hawser_result_metric(training->run, "failure") > 0.0) {
         hw_linear_describe_failure(driver, &training->failure);
     }
-    if (!hawser_job_leads(rest->job)) /* only node 0 has the record of the tests */
-        return HAWSER_OK;
-    early |= failed;
-    hw_linear_record_cut(&driver->record);
-    const double *alpha = early ? rest->alpha : hawser_result(training->run, "alpha", NULL);
-    const hawser_run *prepared = driver->record.begun || rest->run == NULL ? training->run : rest->run;
-    const double *means = hawser_result(prepared, "means", NULL); /* as soon as a fold has been prepared */
-    return hw_linear_finish(driver, input, alpha, means, early, error);
+    status = hawser_job_leads(rest->job) ? finish(rest, input, early || failed, error) : HAWSER_OK;
+    return hawser_job_agree(rest->job, status, error);
 }
 
 hawser_status hw_linear_train(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,

@@ -177,8 +177,9 @@ static hawser_status run(hw_kmeans *kmeans, hawser_job *job, const hawser_traini
     if (!finished)
         HAWSER_TRY(measure(kmeans, job, training->run, after, error));
     training->interrupted = early && strcmp(hawser_run_figures(training->run)->stop_reason, "signal") == 0;
-    return hawser_job_leads(job) ? fill(kmeans, input, finished ? training->run : *after, early, training, error)
-                                 : HAWSER_OK;
+    const hawser_run *measured = finished ? training->run : *after;
+    status = hawser_job_leads(job) ? fill(kmeans, input, measured, early, training, error) : HAWSER_OK;
+    return hawser_job_agree(job, status, error);
 }
 
 static hawser_status train(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,

@@ -398,10 +398,12 @@ static hawser_status run(hw_descent *descent, hawser_job *job, const hawser_trai
     }
     training->interrupted = early && strcmp(hawser_run_figures(training->run)->stop_reason, "signal") == 0;
     const hawser_run *measured = *after != NULL ? *after : training->run;
-    if (!hawser_job_leads(job))
-        return HAWSER_OK;
-    HAWSER_TRY(hawser_result_range(measured, "theta", 0, descent->X->cols, descent->start, error));
-    return fill_training(descent, input, measured, descent->start, early, training, error);
+    status = HAWSER_OK;
+    if (hawser_job_leads(job))
+        status = hawser_result_range(measured, "theta", 0, descent->X->cols, descent->start, error);
+    if (status == HAWSER_OK && hawser_job_leads(job))
+        status = fill_training(descent, input, measured, descent->start, early, training, error);
+    return hawser_job_agree(job, status, error);
 }
 
 static hawser_status train(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,

@@ -4,6 +4,9 @@
 
 #include "hawser/algorithm.h"
 
+/* The tensor with the values that replace missing values, by column. */
+#define HW_MEANS "missing.means"
+
 /* Adds a text as a fact, unless it is NULL. */
 hawser_status hw_model_text_fact(hawser_model *model, const char *key, const char *value,
                                  hawser_error *error) HAWSER_MUST_USE;

@@ -67,7 +67,8 @@ static hawser_status run(hw_softmax *softmax, hawser_job *job, const hawser_trai
                          hawser_error *error)
 {
     HAWSER_TRY(hw_row_run(build(softmax), job, input, training, error));
-    return hawser_job_leads(job) ? hw_softmax_finish(softmax, input, training, error) : HAWSER_OK;
+    hawser_status status = hawser_job_leads(job) ? hw_softmax_finish(softmax, input, training, error) : HAWSER_OK;
+    return hawser_job_agree(job, status, error);
 }
 
 static hawser_status train(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,

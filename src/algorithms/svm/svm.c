@@ -79,7 +79,8 @@ static hawser_status run(hw_svm *svm, hawser_job *job, const hawser_training_inp
                          hawser_error *error)
 {
     HAWSER_TRY(hw_row_run(build(svm, job), job, input, training, error));
-    return hawser_job_leads(job) ? hw_svm_finish(svm, input, training, error) : HAWSER_OK;
+    hawser_status status = hawser_job_leads(job) ? hw_svm_finish(svm, input, training, error) : HAWSER_OK;
+    return hawser_job_agree(job, status, error);
 }
 
 static hawser_status train(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,

@@ -75,22 +75,52 @@ static char *describe(const hawser_model *model)
     return text;
 }
 
-static hawser_status write_all(const hawser_model *model, const char *header, hw_file *file, hawser_error *error)
+/* Takes the bytes of a model in their order: into a file, or into memory that has space for them. */
+typedef struct model_sink {
+    hw_file *file;
+    unsigned char *at; /* in place of the file */
+} model_sink;
+
+static hawser_status put_bytes(model_sink *to, const void *bytes, size_t size, hawser_error *error)
 {
-    size_t length = strlen(header), padded = (length + 7) / 8 * 8;
-    if (padded > HW_MODEL_MOST_HEADER)
-        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
-                           "%s: a header of %zu bytes; safetensors allows %d: store fewer or shorter "
-                           "facts",
-                           file->path, padded, HW_MODEL_MOST_HEADER);
-    uint64_t written = padded;
-    HAWSER_TRY(hw_file_write(file, &written, sizeof written, error));
-    HAWSER_TRY(hw_file_write(file, header, length, error));
-    HAWSER_TRY(hw_file_write(file, "       ", padded - length, error));
+    if (to->file != NULL)
+        return hw_file_write(to->file, bytes, size, error);
+    if (size > 0)
+        memcpy(to->at, bytes, size);
+    to->at += size;
+    return HAWSER_OK;
+}
+
+static size_t padded_length(const char *header)
+{
+    return (strlen(header) + 7) / 8 * 8;
+}
+
+/* Describes the model; `name` is for messages. The caller frees *header. */
+static hawser_status make_header(const hawser_model *model, const char *name, char **header, hawser_error *error)
+{
+    *header = describe(model);
+    if (*header == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "%s: no memory for the header", name);
+    if (padded_length(*header) <= HW_MODEL_MOST_HEADER)
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                       "%s: a header of %zu bytes; safetensors allows %d: store fewer or shorter "
+                       "facts",
+                       name, padded_length(*header), HW_MODEL_MOST_HEADER);
+}
+
+static hawser_status put_all(const hawser_model *model, const char *header, model_sink *to, hawser_error *error)
+{
+    size_t length = strlen(header);
+    uint64_t padded = padded_length(header);
+    HAWSER_TRY(put_bytes(to, &padded, sizeof padded, error));
+    HAWSER_TRY(put_bytes(to, header, length, error));
+    HAWSER_TRY(put_bytes(to, "       ", padded - length, error));
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < model->tensor_count; i++)
             if (in_pass(&model->tensors[i], pass))
-                HAWSER_TRY(hw_file_write(file, model->tensors[i].values, model->tensors[i].bytes, error));
+                HAWSER_TRY(put_bytes(to, model->tensors[i].values, model->tensors[i].bytes, error));
     return HAWSER_OK;
 }
 
@@ -99,15 +129,50 @@ hawser_status hawser_model_save(const hawser_model *model, const char *path, haw
     HW_GIVEN(model);
     HW_GIVEN(path);
     hw_file file;
+    char *header = NULL;
     HAWSER_TRY(hw_file_begin(&file, path, error));
-    char *header = describe(model);
-    hawser_status status = header != NULL ? write_all(model, header, &file, error)
-                                          : hawser_fail(error, HAWSER_NO_MEMORY, "%s: no memory for the header", path);
+    hawser_status status = make_header(model, path, &header, error);
+    if (status == HAWSER_OK)
+        status = put_all(model, header, &(model_sink){.file = &file}, error);
     free(header);
     if (status == HAWSER_OK)
         return hw_file_commit(&file, error);
     hw_file_abort(&file);
     return status;
+}
+
+hawser_status hawser_model_to_bytes(const hawser_model *model, void **bytes, size_t *size, hawser_error *error)
+{
+    HW_GIVEN(model);
+    HW_GIVEN(bytes);
+    HW_GIVEN(size);
+    char *header = NULL;
+    unsigned char *all = NULL;
+    *bytes = NULL;
+    *size = 0;
+    hawser_status status = make_header(model, "a model", &header, error);
+    size_t length = status == HAWSER_OK ? HW_MODEL_LENGTH_BYTES + padded_length(header) : 0;
+    for (size_t i = 0; i < model->tensor_count; i++)
+        length += model->tensors[i].bytes;
+    if (status == HAWSER_OK)
+        status = HW_NEW(&all, length, "the bytes of a model", error);
+    if (status == HAWSER_OK)
+        status = put_all(model, header, &(model_sink){.at = all}, error); /* memory takes all */
+    free(header);
+    if (status != HAWSER_OK) {
+        free(all);
+        return status;
+    }
+    *bytes = all;
+    *size = length;
+    return HAWSER_OK;
+}
+
+hawser_status hawser_model_from_bytes(const void *bytes, size_t size, hawser_model **model, hawser_error *error)
+{
+    HW_GIVEN(bytes);
+    HW_GIVEN(model);
+    return hw_model_parse(bytes, size, "the bytes of a model", model, error);
 }
 
 /* ---- reading ---- */

@@ -127,6 +127,9 @@ void hw_job_stop(hawser_job *job);
 double hw_job_grace_left(const hawser_job *job);
 /* Makes the routes that --topology requests. Collective. */
 hawser_status hw_job_topology(hawser_job *job, hawser_error *error) HAWSER_MUST_USE;
+/* broadcast.c: sends bytes of any length from node 0 to all others, which own *received.data, from malloc; node 0 receives nothing. Collective, outside
+ * of a run. */
+hawser_status hw_job_send_all(hawser_job *job, hw_bytes own, hw_bytes *received, hawser_error *error) HAWSER_MUST_USE;
 /* Makes the physical plan of a program under this job's settings; checks the program. */
 hawser_status hw_job_plan(hawser_job *job, const hawser_program *program, hw_plan **plan,
                           hawser_error *error) HAWSER_MUST_USE;

@@ -24,30 +24,10 @@ static hawser_status read_model(const char *path, bool if_exists, hw_bytes *byte
     return status;
 }
 
-/* Sends node 0's model to all; no bytes mean that it has none. */
-static hawser_status send_model(hw_cluster *cluster, hw_bytes own, hawser_model **model, hawser_error *error)
-{
-    uint32_t nodes = hw_cluster_nodes(cluster), self = hw_cluster_self(cluster);
-    hw_bytes *out = NULL, *in = NULL;
-    hawser_status status = HW_NEW(&out, nodes, "the model to start from", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&in, nodes, "the model to start from", error);
-    for (uint32_t i = 1; status == HAWSER_OK && self == 0 && i < nodes; i++)
-        out[i] = own;
-    status = hw_cluster_agree(cluster, status, error);
-    if (status == HAWSER_OK)
-        status = hw_cluster_alltoall(cluster, out, in, error);
-    if (status == HAWSER_OK && self != 0 && in[0].length != 0)
-        status = hw_model_parse(in[0].data, in[0].length, "the model that node 0 has sent", model, error);
-    hw_bytes_free(in, nodes);
-    free(out);
-    return hw_cluster_agree(cluster, status, error);
-}
-
 hawser_status hw_job_model(hawser_job *job, const char *path, bool if_exists, hawser_model **model, hawser_error *error)
 {
     hw_cluster *cluster = job->cluster;
-    hw_bytes bytes = {0};
+    hw_bytes bytes = {0}, received = {0}; /* no bytes: node 0 has no model */
     hawser_status status = HAWSER_OK;
     *model = NULL;
     if (cluster == NULL || hw_cluster_self(cluster) == 0)
@@ -56,7 +36,11 @@ hawser_status hw_job_model(hawser_job *job, const char *path, bool if_exists, ha
         hw_cluster_set_phase(cluster, "reading the model to start from");
         status = hw_cluster_agree(cluster, status, error);
         if (status == HAWSER_OK)
-            status = send_model(cluster, bytes, model, error);
+            status = hw_job_send_all(job, bytes, &received, error);
+        if (status == HAWSER_OK && received.length != 0)
+            status = hw_model_parse(received.data, received.length, "the model that node 0 has sent", model, error);
+        free(received.data);
+        status = hw_cluster_agree(cluster, status, error);
         hw_cluster_set_phase(cluster, "between two runs");
     }
     free(bytes.data);
