@@ -6,6 +6,7 @@
 
 #include "base/argument.h"
 #include "base/layout.h"
+#include "base/wide.h"
 #include "data/layout/assemble.h"
 #include "data/residence.h"
 #include "data/share/array.h"
@@ -45,6 +46,7 @@ void hw_row_blocks_free(struct hw_row_blocks *blocks)
     }
     if (blocks->shadow != NULL)
         munmap(blocks->shadow, blocks->shadow_bytes);
+    free(blocks->filling);
     free(blocks->block);
     free(blocks->bounds);
     hw_view_free(&blocks->view);
@@ -151,11 +153,15 @@ static char *put_segment(const hawser_dataset *rows, const hw_shard_facts *whole
     return end;
 }
 
-/* Returns the segment of a block among these rows, and the first of these rows that it has. */
-static row_segment segment_of(const struct hw_row_blocks *blocks, const hawser_matrix *A, uint32_t b, size_t first,
-                              size_t *at)
+static size_t rows_of(const struct hw_row_blocks *blocks, uint64_t b)
 {
-    size_t from, rows = hw_row_blocks_overlap(blocks, b, first, A->rows, &from);
+    return blocks->bounds[b + 1] - blocks->bounds[b];
+}
+
+/* Makes the segment of some rows of a block, which begin at row `from` of the whole, and stores which of these rows is the first. */
+static row_segment new_segment(const struct hw_row_blocks *blocks, const hawser_matrix *A, uint32_t b, size_t first,
+                               size_t from, size_t rows, size_t *at)
+{
     row_segment s = {.block = b, .rows = rows};
     *at = from - first;
     if (rows == 0)
@@ -163,6 +169,29 @@ static row_segment segment_of(const struct hw_row_blocks *blocks, const hawser_m
     s.first = from - blocks->bounds[b];
     s.entries = hw_is_dense(A) ? (uint64_t)rows * A->cols : A->offsets[*at + rows] - A->offsets[*at];
     return s;
+}
+
+/* Returns the segment of a block among these rows, and the first of these rows that it has. */
+static row_segment segment_of(const struct hw_row_blocks *blocks, const hawser_matrix *A, uint32_t b, size_t first,
+                              size_t *at)
+{
+    size_t from, rows = hw_row_blocks_overlap(blocks, b, first, A->rows, &from);
+    return new_segment(blocks, A, b, first, from, rows, at);
+}
+
+/* Likewise, of the rows of this round. */
+static row_segment segment_in_round(const struct hw_row_blocks *blocks, const hawser_matrix *A, uint32_t b, size_t first,
+                                    size_t *at)
+{
+    size_t from, rows = hw_row_blocks_overlap(blocks, b, first, A->rows, &from), end = from + rows;
+    if (blocks->rounds > 1 && rows != 0) {
+        size_t begin = blocks->bounds[b] + (size_t)hw_share_of(rows_of(blocks, b), blocks->round, blocks->rounds),
+               past = blocks->bounds[b] + (size_t)hw_share_of(rows_of(blocks, b), blocks->round + 1, blocks->rounds);
+        from = from > begin ? from : begin;
+        end = end < past ? end : past;
+        rows = end > from ? end - from : 0;
+    }
+    return new_segment(blocks, A, b, first, from, rows, at);
 }
 
 uint64_t hw_row_blocks_entries(const struct hw_row_blocks *blocks, const hawser_matrix *A, uint32_t block, size_t first)
@@ -178,14 +207,14 @@ static hawser_status pack_for(const struct hw_row_blocks *blocks, const hawser_d
     size_t at;
     uint32_t end = blocks->view.blocks;
     for (uint32_t b = hw_view_next(&blocks->view, node, 0); b < end; b = hw_view_next(&blocks->view, node, b + 1)) {
-        row_segment s = segment_of(blocks, &rows->matrix, b, first, &at);
+        row_segment s = segment_in_round(blocks, &rows->matrix, b, first, &at);
         bytes += s.rows == 0 ? 0 : sizeof s + segment_bytes(whole, &s);
     }
     HAWSER_TRY(hw_new_array(&piece->data, bytes, 1, "rows for another node", error));
     piece->length = bytes;
     char *to = piece->data;
     for (uint32_t b = hw_view_next(&blocks->view, node, 0); b < end; b = hw_view_next(&blocks->view, node, b + 1)) {
-        row_segment s = segment_of(blocks, &rows->matrix, b, first, &at);
+        row_segment s = segment_in_round(blocks, &rows->matrix, b, first, &at);
         if (s.rows != 0)
             to = put_segment(rows, whole, at, &s, to);
     }
@@ -213,15 +242,10 @@ hawser_status hw_row_blocks_pack(const struct hw_row_blocks *blocks, const hawse
 /* ------------------------------------------------------------------------------------------------------ filling ---- */
 
 /* How far a block is filled. */
-typedef struct filling {
-    uint64_t entries; /* of all pieces */
+typedef struct hw_row_filling {
+    uint64_t entries; /* of the block */
     uint64_t rows, used;
 } filling;
-
-static size_t rows_of(const struct hw_row_blocks *blocks, uint64_t b)
-{
-    return blocks->bounds[b + 1] - blocks->bounds[b];
-}
 
 /* Reads the head of the segment at *at and checks that it fits; *at is then behind the head. */
 static bool next_segment(const struct hw_row_blocks *blocks, const hw_shard_facts *whole, const hw_bytes *piece, size_t *at,
@@ -371,7 +395,7 @@ static void take_own(struct hw_row_blocks *blocks, const hw_shard_facts *whole, 
     const hawser_matrix *A = &rows->matrix;
     for (uint32_t b = 0; b < blocks->view.blocks; b++) {
         size_t at, done = 0, kept = 0;
-        row_segment all = segment_of(blocks, A, b, first, &at);
+        row_segment all = segment_in_round(blocks, A, b, first, &at);
         if (!hw_row_block_here(blocks, b) || fillings[b].rows == rows_of(blocks, b))
             continue;
         for (size_t step; done < all.rows; done += step) {
@@ -428,27 +452,47 @@ static hawser_status view_rows(struct hw_row_blocks *blocks, const hw_shard_fact
     return HAWSER_OK;
 }
 
-hawser_status hw_row_blocks_fill(struct hw_row_blocks *blocks, const hw_shard_facts *whole, hw_bytes *pieces, uint32_t nodes,
-                                 const hawser_dataset *rows, size_t first, hawser_error *error)
+/* Before the first round: allocates own blocks, except those that are views. */
+static hawser_status start_filling(struct hw_row_blocks *blocks, const hw_shard_facts *whole, const uint64_t *stored,
+                                   const hw_bytes *pieces, uint32_t nodes, const hawser_dataset *rows, size_t first,
+                                   hawser_error *error)
 {
-    filling *fillings = NULL;
-    HAWSER_TRY(HW_NEW(&fillings, blocks->view.blocks, "the blocks of the rows", error));
-    hawser_status status = count_entries(blocks, whole, pieces, nodes, fillings, error);
-    for (uint32_t b = 0; b < blocks->view.blocks && status == HAWSER_OK; b++)
-        if (hw_row_block_here(blocks, b)) {
-            fillings[b].entries += hw_row_blocks_entries(blocks, &rows->matrix, b, first);
-            status = view_rows(blocks, whole, rows, b, first, &fillings[b], error);
-            if (status == HAWSER_OK && (fillings[b].rows == 0 || rows_of(blocks, b) == 0))
-                status = hw_row_block_new(blocks, b, whole, fillings[b].entries, error);
-        }
-    if (status == HAWSER_OK)
-        status = take_pieces(blocks, whole, pieces, nodes, rows, first, fillings, error);
+    HAWSER_TRY(HW_NEW(&blocks->filling, blocks->view.blocks, "the blocks of the rows", error));
+    if (stored == NULL)
+        HAWSER_TRY(count_entries(blocks, whole, pieces, nodes, blocks->filling, error));
+    for (uint32_t b = 0; b < blocks->view.blocks; b++) {
+        filling *f = &blocks->filling[b];
+        if (!hw_row_block_here(blocks, b))
+            continue;
+        f->entries = stored != NULL ? stored[b] : f->entries + hw_row_blocks_entries(blocks, &rows->matrix, b, first);
+        HAWSER_TRY(view_rows(blocks, whole, rows, b, first, f, error));
+        if (f->rows == 0)
+            HAWSER_TRY(hw_row_block_new(blocks, b, whole, f->entries, error));
+    }
+    return HAWSER_OK;
+}
+
+/* After the last round, when all rows must be there. */
+static hawser_status end_filling(struct hw_row_blocks *blocks, hawser_error *error)
+{
+    hawser_status status = HAWSER_OK;
     for (uint32_t b = 0; b < blocks->view.blocks && status == HAWSER_OK; b++)
         if (hw_row_block_here(blocks, b) &&
-            (fillings[b].rows != rows_of(blocks, b) || fillings[b].used != fillings[b].entries))
+            (blocks->filling[b].rows != rows_of(blocks, b) || blocks->filling[b].used != blocks->filling[b].entries))
             status = hw_share_misfit(blocks->self, error);
-    free(fillings);
+    free(blocks->filling);
+    blocks->filling = NULL;
     return status;
+}
+
+hawser_status hw_row_blocks_fill(struct hw_row_blocks *blocks, const hw_shard_facts *whole, const uint64_t *stored,
+                                 hw_bytes *pieces, uint32_t nodes, const hawser_dataset *rows, size_t first,
+                                 hawser_error *error)
+{
+    if (blocks->filling == NULL)
+        HAWSER_TRY(start_filling(blocks, whole, stored, pieces, nodes, rows, first, error));
+    HAWSER_TRY(take_pieces(blocks, whole, pieces, nodes, rows, first, blocks->filling, error));
+    return blocks->round + 1 >= blocks->rounds ? end_filling(blocks, error) : HAWSER_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ scattered entries ---- */

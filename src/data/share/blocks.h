@@ -33,7 +33,10 @@ struct hw_row_blocks {
     bool owned;     /* the rows stay on the nodes that have them (hawser_job_own_rows), so the cut depends on the nodes */
     size_t *bounds; /* view.blocks + 1 rows of the whole */
     hw_row_block *block;
-    void *shadow; /* address space of the whole's arrays, in which every access faults; NULL: none */
+    /* Rows are sent in rounds, each of which has an equal share of the rows of every block, in order. rounds 0: in one */
+    uint32_t round, rounds;
+    struct hw_row_filling *filling; /* of each block, between the first round and the last; or NULL */
+    void *shadow;                   /* address space of the whole's arrays, in which every access faults; NULL: none */
     size_t shadow_bytes;
 };
 
@@ -64,14 +67,16 @@ uint64_t hw_row_blocks_entries(const struct hw_row_blocks *blocks, const hawser_
 hawser_status hw_row_block_new(struct hw_row_blocks *blocks, uint32_t block, const hw_shard_facts *whole, uint64_t entries,
                                hawser_error *error) HAWSER_MUST_USE;
 
-/* Packs for each other node those rows that are in its blocks, with what belongs to them; scattered entries for this node, too. These rows begin
+/* Packs for each other node those rows of this round that are in its blocks, with what belongs to them; scattered entries for this node, too. These rows begin
  * at row `first` of the whole. pieces has one item per node; the caller frees them. */
 hawser_status hw_row_blocks_pack(const struct hw_row_blocks *blocks, const hawser_dataset *rows, const hw_shard_facts *whole,
                                  size_t first, hw_bytes *pieces, hawser_error *error) HAWSER_MUST_USE;
-/* Makes own blocks from the pieces of other nodes and the rows that this node has read, in the order of all rows. Pieces are freed after use, and
+/* Makes own blocks from the pieces of other nodes and the rows that this node has read, in the order of all rows, as far as the rows are of this round.
+ * `stored` has the entries of each block; NULL, with one round: they are counted. Pieces are freed after use, and
  * the entries of `rows` are lost, unless they are lent: then a block that has only such rows is a view of them. Refuses data that do not fit: every row must be there once. */
-hawser_status hw_row_blocks_fill(struct hw_row_blocks *blocks, const hw_shard_facts *whole, hw_bytes *pieces, uint32_t nodes,
-                                 const hawser_dataset *rows, size_t first, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_row_blocks_fill(struct hw_row_blocks *blocks, const hw_shard_facts *whole, const uint64_t *stored,
+                                 hw_bytes *pieces, uint32_t nodes, const hawser_dataset *rows, size_t first,
+                                 hawser_error *error) HAWSER_MUST_USE;
 
 /* Like hw_row_blocks_fill, for scattered entries: each node has sent entries of any rows of a block. Refuses entries that occur twice. `name` is the
  * input's. */

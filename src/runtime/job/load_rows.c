@@ -305,30 +305,49 @@ static hawser_status afford_rows(hw_loading *l, const struct hw_row_blocks *bloc
     return hw_cluster_agree(l->cluster, hw_budget_estimate(&budget, l->estimate, error), error);
 }
 
-static hawser_status trade_rows(hw_loading *l, struct hw_row_blocks *blocks, size_t first, const char *name,
-                                hawser_error *error)
+/* Returns in how many rounds rows are sent. Rows that were read are sent at once. Rows in memory may all be on one node, so that most of them are sent. */
+static uint32_t count_rounds(const hw_loading *l)
 {
-    hw_bytes *out = NULL, *in = NULL;
-    hawser_status status = HW_NEW(&out, l->nodes, "rows for other nodes", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&in, l->nodes, "rows from other nodes", error);
-    if (status == HAWSER_OK)
-        status = hw_loading_is_array(l) ? hw_array_pack_rows(l->rows, blocks, out, error)
-                                        : hw_row_blocks_pack(blocks, l->rows, &l->whole, first, out, error);
+    enum { MOST = 16 };
+    const uint64_t entries = l->whole.stored / l->whole.rows * l->dataset->figures.rows_moved, least = (uint64_t)1 << 20;
+    const uint64_t rounds = entries * hw_type_size(l->whole.type) / least;
+    return l->paths != NULL || rounds < 2 ? 1 : rounds < MOST ? (uint32_t)rounds : MOST;
+}
+
+static hawser_status trade_round(hw_loading *l, struct hw_row_blocks *blocks, const uint64_t *stored, size_t first,
+                                 const char *name, hw_bytes *out, hw_bytes *in, hawser_error *error)
+{
+    hawser_status status = hw_loading_is_array(l) ? hw_array_pack_rows(l->rows, blocks, out, error)
+                                                  : hw_row_blocks_pack(blocks, l->rows, &l->whole, first, out, error);
     if (l->whole.scattered)
         hw_dataset_drop_entries(l->rows); /* all of them are in pieces */
     status = hw_cluster_agree(l->cluster, status, error);
     if (status == HAWSER_OK)
         status = hw_cluster_hand_over(l->cluster, out, in, error);
-    hw_bytes_free(out, l->nodes);
     if (status == HAWSER_OK && hw_loading_is_array(l))
         status = hw_array_fill_rows(blocks, &l->whole, in, l->nodes, error);
     else if (status == HAWSER_OK)
         status = l->whole.scattered ? hw_row_blocks_merge(blocks, &l->whole, in, l->nodes, name, error)
-                                    : hw_row_blocks_fill(blocks, &l->whole, in, l->nodes, l->rows, first, error);
+                                    : hw_row_blocks_fill(blocks, &l->whole, stored, in, l->nodes, l->rows, first, error);
+    return hw_cluster_agree(l->cluster, status, error);
+}
+
+static hawser_status trade_rows(hw_loading *l, struct hw_row_blocks *blocks, const uint64_t *stored, size_t first,
+                                const char *name, hawser_error *error)
+{
+    hw_bytes *out = NULL, *in = NULL;
+    hawser_status status = HW_NEW(&out, l->nodes, "rows for other nodes", error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&in, l->nodes, "rows from other nodes", error);
+    status = hw_cluster_agree(l->cluster, status, error);
+    blocks->rounds = count_rounds(l);
+    for (blocks->round = 0; blocks->round < blocks->rounds && status == HAWSER_OK; blocks->round++)
+        status = trade_round(l, blocks, stored, first, name, out, in, error);
+    blocks->round = blocks->rounds = 0;
+    hw_bytes_free(out, l->nodes);
     hw_bytes_free(in, l->nodes);
     hw_dataset_drop_entries(l->rows);
-    return hw_cluster_agree(l->cluster, status, error);
+    return status;
 }
 
 /* Adds up how many rows the nodes have sent, or entries of Matrix Market. */
@@ -365,7 +384,7 @@ static hawser_status distribute(hw_loading *l, struct hw_row_blocks *blocks, con
         HAWSER_TRY(fill_means(l, name, error));
     hawser_status status = hw_check_weights(name, l->rows->weights, l->rows->matrix.rows, first, error);
     HAWSER_TRY(hw_cluster_agree(l->cluster, status, error));
-    HAWSER_TRY(trade_rows(l, blocks, first, name, error));
+    HAWSER_TRY(trade_rows(l, blocks, stored, first, name, error));
     for (uint32_t b = 0; b < blocks->view.blocks; b++)
         entries += stored[b];
     const hawser_matrix shape = {.rows = l->whole.rows,

@@ -102,7 +102,7 @@ static hawser_status read_parts(block_reading *r, hawser_error *error)
         return hw_array_fill_rows(r->to, &source->whole, r->pieces + 1, source->parts, error);
     if (source->whole.scattered)
         return hw_row_blocks_merge(r->to, &source->whole, r->pieces + 1, source->parts, source->paths[0], error);
-    return hw_row_blocks_fill(r->to, &source->whole, r->pieces, source->parts + 1, &none, 0, error);
+    return hw_row_blocks_fill(r->to, &source->whole, NULL, r->pieces, source->parts + 1, &none, 0, error);
 }
 
 static hawser_status read_whole(block_reading *r, hw_block_again *again, hawser_error *error)
