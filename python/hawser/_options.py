@@ -1,5 +1,6 @@
 """Keyword options, through the option rows of the library."""
 import ctypes
+import functools
 import os
 from collections.abc import Mapping
 from ctypes import POINTER, byref
@@ -53,11 +54,13 @@ def keys_of(table: Any) -> set[str]:
 
 
 DATA_KEYS = keys_of(lib.hawser_data_rows())
+JOB_KEYS = keys_of(lib.hawser_job_rows())
 
 
+@functools.cache
 def _known_keys() -> set[str]:
     """Returns the options of jobs, of data and of all algorithms."""
-    keys = keys_of(lib.hawser_job_rows()) | DATA_KEYS
+    keys = JOB_KEYS | DATA_KEYS
     index = 0
     while algorithm := lib.hawser_algorithm_at(index):
         keys |= keys_of(algorithm.contents.rows)
@@ -123,4 +126,4 @@ COMMAND_KEYS = {
     "help", "version", "id", "proba", "labels", "link", "distances", "unseen", "peek",
 }
 
-__all__ = ["DATA_KEYS", "Options", "key_of", "keys_of", "rows_of", "text_of_value"]
+__all__ = ["DATA_KEYS", "JOB_KEYS", "Options", "key_of", "keys_of", "rows_of", "text_of_value"]

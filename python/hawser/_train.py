@@ -1,4 +1,5 @@
 """Trainings: hawser.train."""
+import functools
 import logging
 import threading
 import warnings
@@ -15,7 +16,7 @@ from ._native import (
     POINTER, hawser_error, hawser_job, hawser_message, hawser_messages, hawser_observer, hawser_opening, hawser_training,
     hawser_training_input,
 )
-from ._options import Options, key_of, keys_of
+from ._options import DATA_KEYS, JOB_KEYS, Options, key_of, keys_of
 from ._progress import bar_of
 
 Callback = Callable[[dict[str, Any]], Any]
@@ -46,25 +47,34 @@ def algorithms() -> list[str]:
     return names
 
 
-def check_options(algorithm: Any, keywords: dict[str, Any]) -> None:
-    """Refuses what the algorithm has no option for, and values out of bounds."""
-    tables = (lib.hawser_job_rows(), lib.hawser_data_rows(), algorithm.contents.rows)
-    known = set().union(*map(keys_of, tables))
+@functools.cache
+def _keys(algorithm: str) -> frozenset[str]:
+    """Returns the options that only the algorithm has."""
+    return frozenset(keys_of(find_algorithm(algorithm).contents.rows))
+
+
+def make_options(algorithm: Any, keywords: dict[str, Any]) -> Options:
+    """Returns the options of a training. Refuses what the algorithm has no option for, and values out of bounds."""
+    name = algorithm.contents.name.decode()
     for keyword in keywords:
-        others = [name for name in algorithms() if key_of(keyword) in keys_of(find_algorithm(name).contents.rows)]
-        if key_of(keyword) not in known and others:
-            raise BadOption(f"{keyword}: {algorithm.contents.name.decode()} has no such option; it is one of {', '.join(others)}")
-    Options(*tables).fill(keywords)
+        key = key_of(keyword)
+        if key not in JOB_KEYS and key not in DATA_KEYS and key not in _keys(name):
+            others = [other for other in algorithms() if key in _keys(other)]
+            if others:
+                raise BadOption(f"{keyword}: {name} has no such option; it is one of {', '.join(others)}")
+    options = Options(lib.hawser_job_rows(), lib.hawser_data_rows(), algorithm.contents.rows)
+    options.fill(keywords)
+    return options
 
 
 class _Fit:
     """One training: it opens a job, trains in a thread of its own, and closes the job."""
 
     def __init__(self, algorithm: Any, data: Dataset, validation: Dataset | None, init: Model | None, callback: Callback | None,
-                 keywords: dict[str, Any]) -> None:
+                 options: Options) -> None:
         self.algorithm, self.data, self.validation, self.init, self.callback = algorithm, data, validation, init, callback
-        self.options = Options(lib.hawser_job_rows(), lib.hawser_data_rows(), algorithm.contents.rows)
-        self.options.fill({**data.options, **keywords})
+        self.options = options
+        self.options.fill(data.options)
         self.options.read_environment()
         self.metrics = self._metric_names()
         self.lock = threading.Lock()
@@ -188,7 +198,8 @@ class _Fit:
         if threading.current_thread() is not threading.main_thread():
             self.run()
             return False
-        threading.Thread(target=self.run, name="hawser-train", daemon=True).start()
+        thread = threading.Thread(target=self.run, name="hawser-train", daemon=True)
+        thread.start()
         pressed = False
         while not self.done.is_set():
             try:
@@ -196,6 +207,7 @@ class _Fit:
             except KeyboardInterrupt:
                 pressed = True
                 self.interrupt()
+        thread.join()
         return pressed
 
     def conclude(self, pressed: bool) -> Model:
@@ -271,8 +283,7 @@ def train(algorithm: str, data: Any, target: Any = None, *, weights: Any = None,
         target = "none"
     if is_path(data) and found.contents.outputs:
         load.setdefault("outputs", True)
-    # Options are checked before the data, whose conversion may take long.
-    check_options(found, keywords)
+    chosen = make_options(found, keywords)  # before the data, whose conversion may take long
     rows = dataset_of(data, target, weights=weights, offset=offset, groups=groups, names=names, **load)
     if validation is not None and not isinstance(validation, Dataset):
         validation = Dataset(*validation)
@@ -281,7 +292,7 @@ def train(algorithm: str, data: Any, target: Any = None, *, weights: Any = None,
     if validation is not None and validation.shape[1] != rows.shape[1]:
         raise BadOption(f"validation: it has {validation.shape[1]} columns, and the data have {rows.shape[1]}")
     with bar_of(progress, algorithm) as callback:
-        fit = _Fit(found, rows, validation, init, callback, keywords)
+        fit = _Fit(found, rows, validation, init, callback, chosen)
         pressed = fit.wait()
     return fit.conclude(pressed)
 

@@ -4,9 +4,9 @@ import weakref
 
 import numpy as np
 import pytest
-import scipy.sparse
 
 import hawser
+from conftest import scipy
 
 
 def test_arrays_in_both_orders_are_not_copied(numbers):
@@ -37,6 +37,13 @@ def test_sparse_matrices_are_not_copied(numbers):
     assert hawser.Dataset(scipy.sparse.coo_array(X)).layout == "csr"
 
 
+def test_wrong_sparse_matrices_are_refused():
+    with pytest.raises(ValueError, match="nan"):
+        hawser.Dataset(scipy.sparse.csr_array(np.array([[np.nan, 1]])))
+    with pytest.raises(ValueError, match="1D"):
+        hawser.Dataset(scipy.sparse.coo_array(np.array([1.0, 0.0])))
+
+
 def test_unsorted_and_double_entries_are_summed():
     given = scipy.sparse.csr_array((np.array([1.0, 2.0, 4.0, 8.0]), np.array([1, 0, 1, 0]), np.array([0, 3, 4])), shape=(2, 2))
     expected = given.toarray()
@@ -65,7 +72,6 @@ def test_arrays_live_as_long_as_the_dataset(numbers):
     (np.zeros(3), "Expected 2D array, got 1D"), (np.float64(1), "got scalar"), (np.zeros((0, 3)), "0 sample"),
     (np.zeros((3, 0)), "0 feature"), (np.array([[np.nan, 1]]), "nan"), (np.array([[np.inf, 1]]), "inf"),
     (np.array([["a", "b"]]), "could not convert"), (np.array([[1j, 2]]), "Complex"),
-    (scipy.sparse.csr_array(np.array([[np.nan, 1]])), "nan"),
 ])
 def test_wrong_matrices_are_refused(X, text):
     with pytest.raises(ValueError, match=text):

@@ -3,10 +3,9 @@ import pickle
 
 import numpy as np
 import pytest
-import scipy.sparse
 
 import hawser
-from conftest import targets_of
+from conftest import scipy, targets_of
 
 
 def test_a_saved_file_is_the_commands(numbers, command, tmp_path):

@@ -3,10 +3,9 @@ import threading
 
 import numpy as np
 import pytest
-import scipy.sparse
 
 import hawser
-from conftest import targets_of
+from conftest import scipy, targets_of
 
 NAMES = [name for name in hawser.algorithms() if name != "multitask"]
 OPTIONS = {"kmeans": {"clusters": 3}, "lasso": {"lambda_": 0.01}, "logistic": {"lambda_": 0.01}, "poisson": {"lambda_": 0.01}}

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "cli/plot_check.h"
 
 enum { SCALE = 2, MOST_TICKS = 20 };
 

@@ -19,8 +19,6 @@ typedef struct hw_plot_frame {
 /* Draws `what` on a white page. */
 typedef void hw_draw_function(cairo_t *cr, const void *what);
 
-/* Returns HAWSER_BAD_OPTION, for the value of --option, unless the path ends with .svg or .png. A path may be NULL. */
-hawser_status hw_plot_check(const char *option, const char *path, hawser_error *error) HAWSER_MUST_USE;
 /* Draws a page and writes the file atomically. */
 hawser_status hw_draw_write(const char *path, hw_draw_function *draw, const void *what, hawser_error *error) HAWSER_MUST_USE;
 

@@ -1,6 +1,6 @@
 /* plot_model.c - hawser plot. */
-#include "cli/draw.h"
 #include "cli/input.h"
+#include "cli/plot_check.h"
 #include "cli/plot_path.h"
 
 const hawser_option *hw_plot_model_rows(void)

@@ -5,10 +5,10 @@
 
 #include "base/clock.h"
 #include "base/option_value.h"
-#include "cli/draw.h"
 #include "cli/input.h"
 #include "cli/interrupt.h"
 #include "cli/plot.h"
+#include "cli/plot_check.h"
 #include "cli/plot_path.h"
 #include "cli/rescue.h"
 #include "cli/summary.h"
