@@ -56,8 +56,10 @@ def test_a_thousand_trainings_take_no_more_than_a_hundred(numbers):
     fit(100)
     before = facts()
     fit(1000)
-    after = facts()
-    assert after[0] - before[0] < 4096 and after[1:] == before[1:]
+    end = time.monotonic() + 60
+    while (after := facts())[2] > before[2] and time.monotonic() < end:
+        time.sleep(0.01)  # a thread that was joined may still be on its way out of the kernel
+    assert after[0] - before[0] < 4096 and after[1] == before[1] and after[2] <= before[2]
 
 
 def test_a_forked_child_trains_too(numbers):
