@@ -6,6 +6,8 @@
 >>> model.predict(x).shape
 (50,)
 """
+from typing import TYPE_CHECKING, Any
+
 from ._dataset import Dataset
 from ._errors import (
     BadArgument, BadInput, BadOption, BadProgram, ConvergenceWarning, Diverged, Error, FileError, InternalError, Interrupted,
@@ -15,8 +17,27 @@ from ._model import Model, Training
 from ._native import VERSION as __version__
 from ._train import algorithms, train
 
+if TYPE_CHECKING:
+    from .estimators import ElasticNet, KMeans, Lasso, LinearSVC, LinearSVR, LogisticRegression
+
+ESTIMATORS = ("ElasticNet", "KMeans", "Lasso", "LinearSVC", "LinearSVR", "LogisticRegression")
+
+
+def __getattr__(name: str) -> Any:
+    """Gives the estimators, which are loaded when one is used, since they need scikit-learn."""
+    if name in ESTIMATORS:
+        from . import estimators
+        return getattr(estimators, name)
+    raise AttributeError(f"module 'hawser' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *ESTIMATORS})
+
+
 __all__ = [
     "BadArgument", "BadInput", "BadOption", "BadProgram", "ConvergenceWarning", "Dataset", "Diverged", "Error", "FileError",
     "InternalError", "Interrupted", "Model", "NoMemory", "NotFinite", "PeerLost", "Timeout", "Training", "__version__",
     "algorithms", "train",
+    "ElasticNet", "KMeans", "Lasso", "LinearSVC", "LinearSVR", "LogisticRegression",
 ]

@@ -64,6 +64,9 @@ class ConvergenceWarning(UserWarning):
     """A training ended before its tolerance was reached."""
 
 
+# The class that is raised: one that is scikit-learn's, too, once the estimators are loaded.
+convergence_warning: type[ConvergenceWarning] = ConvergenceWarning
+
 CLASSES: dict[int, type[Error]] = {
     _native.HAWSER_BAD_ARGUMENT: BadArgument,
     _native.HAWSER_BAD_OPTION: BadOption,

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from ctypes import byref
 from typing import Any
 
-from . import _native
+from . import _errors, _native
 from ._dataset import Dataset, dataset_of, is_path, split_options
-from ._errors import BadInput, BadOption, ConvergenceWarning, Diverged, Error, Interrupted, check, failure
+from ._errors import BadInput, BadOption, Diverged, Error, Interrupted, check, failure
 from ._library import library as lib
 from ._model import Model, Training
 from ._native import (
@@ -248,7 +248,7 @@ class _Fit:
             warnings.warn(note, RuntimeWarning, stacklevel=5)
         if self.result.stop_reason in LIMITS:
             warnings.warn(f"the training ended before its tolerance was reached, by '{self.result.stop_reason}': allow it more, or "
-                          "set a larger tol", ConvergenceWarning, stacklevel=5)
+                          "set a larger tol", _errors.convergence_warning, stacklevel=5)
 
 
 def train(algorithm: str, data: Any, target: Any = None, *, weights: Any = None, offset: Any = None, groups: Any = None,

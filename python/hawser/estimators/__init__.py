@@ -1,0 +1,20 @@
+"""Estimators with the habits of scikit-learn. They need scikit-learn; the rest of the package does not.
+
+>>> import hawser, numpy
+>>> x = numpy.random.default_rng(0).normal(size=(100, 3))
+>>> hawser.Lasso(alpha=0.01).fit(x, x @ [1.0, 0.0, -2.0]).predict(x).shape
+(100,)
+"""
+try:
+    import sklearn  # noqa: F401
+except ImportError as error:
+    raise ImportError("the estimators of hawser need scikit-learn: pip install 'hawser[sklearn]'; hawser.train works without it",
+                      name="sklearn") from error
+
+from ._base import ConvergenceWarning
+from .kmeans import KMeans
+from .linear import ElasticNet, Lasso
+from .logistic import LogisticRegression
+from .svm import LinearSVC, LinearSVR
+
+__all__ = ["ConvergenceWarning", "ElasticNet", "KMeans", "Lasso", "LinearSVC", "LinearSVR", "LogisticRegression"]

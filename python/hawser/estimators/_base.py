@@ -1,0 +1,156 @@
+"""What all estimators share: parameters of a training, the training itself, and what it leaves behind."""
+import os
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import sklearn.exceptions
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from .. import _errors
+from .._errors import BadOption, Interrupted
+from .._model import Model
+from .._train import train
+
+Array = npt.NDArray[Any]
+TYPES = (np.float64, np.float32)
+
+
+class ConvergenceWarning(_errors.ConvergenceWarning, sklearn.exceptions.ConvergenceWarning):  # type: ignore[misc]
+    """A training ended before its tolerance was reached."""
+
+
+def workers_of(workers: int | None, n_jobs: int | None) -> int | None:
+    """Returns the workers of a training; None leaves them to the library, which looks at processors and data.
+
+    In a worker of joblib it is 1, unless `workers` says otherwise, since the processors are shared out already.
+    """
+    if workers is not None:
+        return int(workers)
+    if _is_in_joblib():
+        return 1
+    if n_jobs is None:
+        return None
+    if n_jobs == 0:
+        raise ValueError("n_jobs = 0: give a number of workers, or -1 for all processors")
+    processors = len(os.sched_getaffinity(0))
+    return int(n_jobs) if n_jobs > 0 else max(1, processors + 1 + int(n_jobs))
+
+
+def _is_in_joblib() -> bool:
+    from joblib.parallel import get_active_backend
+    backend, _ = get_active_backend()
+    return (getattr(backend, "nesting_level", 0) or 0) > 0
+
+
+def refuse(name: str, value: Any, allowed: str) -> ValueError:
+    """Returns the error of a parameter that has a value with which nothing could be done."""
+    return ValueError(f"{name} = {value!r}: this estimator takes {allowed}")
+
+
+# What options of the command are called here.
+NAMES = {"clusters": "n_clusters", "lambda_": "alpha", "max_clocks": "max_iter", "max_iterations": "max_iter", "starts": "n_init"}
+
+
+def _renamed(text: str) -> str:
+    """Returns an error's text that begins with the name of the parameter, not of the option."""
+    option, colon, rest = text.partition(":")
+    return f"{NAMES.get(option, option)}{colon}{rest}"
+
+
+class Estimator(BaseEstimator):  # type: ignore[misc]
+    """Trains by hawser.train. Subclasses say which algorithm and options their parameters mean."""
+
+    _algorithm: ClassVar[str]
+    # The parameters below are those of each subclass, which names them in its __init__ as scikit-learn wants it.
+    workers: int | None
+    sync: str
+    n_jobs: int | None
+    random_state: Any
+    warm_start: bool
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    # ---------------------------------------------------------------------------------------------- trainings ----
+
+    def _seed(self) -> int | None:
+        """Returns the seed of the training. None, the default, leaves it to the library, whose seed is 1."""
+        state = getattr(self, "random_state", None)
+        if state is None:
+            return None
+        if isinstance(state, (int, np.integer)):
+            return int(state)
+        return int(check_random_state(state).randint(1, 2**31 - 1))
+
+    def _checked(self, X: Any, y: Any = "no_validation", **how: Any) -> Any:
+        """Returns X, or X and y, as numbers that the library reads without a copy."""
+        return validate_data(self, X, y, accept_sparse=("csr", "csc"), dtype=TYPES, accept_large_sparse=True, **how)
+
+    def _checked_new(self, X: Any) -> Any:
+        """Returns data to predict as numbers; the number of features is the training's."""
+        check_is_fitted(self)
+        return validate_data(self, X, reset=False, accept_sparse=("csr", "csc"), dtype=TYPES, accept_large_sparse=True)
+
+    def _weights(self, sample_weight: Any, X: Any) -> Array | None:
+        if sample_weight is None:
+            return None
+        weights: Array = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if not weights.any():
+            raise ValueError("sample_weight: all weights are zero, so no sample counts")
+        return weights
+
+    def _start(self, columns: int) -> Model | None:
+        """Returns the model that warm_start begins with."""
+        model: Model | None = getattr(self, "model_", None) if getattr(self, "warm_start", False) else None
+        if model is not None and model.columns != columns:
+            raise ValueError(f"warm_start: the estimator was fitted with {model.columns} features, and X has {columns}")
+        return model
+
+    def _train(self, algorithm: str, X: Any, y: Array | None, weights: Array | None, **options: Any) -> Model:
+        """Trains, and takes over what was reached, after Ctrl-C too."""
+        trace: list[dict[str, Any]] = []
+        self.interrupted_ = False
+        options.setdefault("init", self._start(X.shape[1]))
+        common: dict[str, Any] = {
+            "workers": workers_of(self.workers, self.n_jobs), "sync": self.sync, "seed": self._seed(),
+            "names": getattr(self, "feature_names_in_", None)}
+        try:
+            model = train(algorithm, X, y, weights=weights, progress=trace.append, **common, **options)
+        except BadOption as error:
+            raise BadOption(_renamed(str(error))) from error
+        except Interrupted as stopped:
+            if isinstance(stopped.model, Model):
+                self.interrupted_ = True
+                self._take(stopped.model, trace)
+            raise
+        self._take(model, trace)
+        return model
+
+    def _take(self, model: Model, trace: list[dict[str, Any]]) -> None:
+        """Stores what the training left."""
+        assert model.training is not None
+        self.model_ = model
+        self.trace_ = trace
+        self.n_iter_ = int(max(1, model.training.metrics.get("iterations", model.training.clocks)))
+        if "gap" in model.training.metrics:
+            self.dual_gap_ = float(model.training.metrics["gap"])
+        self._take_parameters(model)
+
+    def _take_parameters(self, model: Model) -> None:
+        raise NotImplementedError
+
+
+class LinearEstimator(Estimator):
+    """An estimator with coefficients and an intercept."""
+
+    def _take_parameters(self, model: Model) -> None:
+        self.coef_ = model.coefficients
+        self.intercept_ = model.intercept
+
+
+_errors.convergence_warning = ConvergenceWarning

@@ -1,0 +1,115 @@
+"""Clusters around centres: KMeans."""
+import os
+import tempfile
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+
+from .._model import Model
+from ._base import Array, Estimator, refuse
+
+
+class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator):  # type: ignore[misc]
+    """Lloyd's k-means, as sklearn.cluster.KMeans, with bounds that leave distances out.
+
+    `init` is "k-means++", "k-means||" (for many rows), "random", or an array of centres, shape (n_clusters, n_features).
+    `n_init` "auto" is 10 starts for "random", else 1. `algorithm` and `copy_x` make no difference to the result; X is
+    never changed. Draws differ from scikit-learn's, so clusters of the same `random_state` do, too.
+
+    After fit: `cluster_centers_` (n_clusters, n_features), `labels_` (n_samples,), `inertia_`, `n_iter_`, `trace_`, `model_`.
+
+    >>> import hawser
+    >>> fitted = hawser.KMeans(n_clusters=2, random_state=0).fit([[0.0], [1.0], [10.0], [11.0]])
+    >>> sorted(fitted.cluster_centers_.ravel().tolist()), fitted.inertia_
+    ([0.5, 10.5], 1.0)
+    """
+
+    _algorithm = "kmeans"
+
+    def __init__(self, n_clusters: int = 8, *, init: Any = "k-means++", n_init: int | str = "auto", max_iter: int = 300,
+                 tol: float = 1e-4, verbose: int = 0, random_state: Any = None, copy_x: bool = True, algorithm: str = "lloyd",
+                 workers: int | None = None, sync: str = "bsp", n_jobs: int | None = None) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.random_state = random_state
+        self.copy_x = copy_x
+        self.algorithm = algorithm
+        self.workers = workers
+        self.sync = sync
+        self.n_jobs = n_jobs
+
+    def _options(self) -> dict[str, Any]:
+        methods = {"k-means++": "kmeans++", "k-means||": "parallel", "random": "random"}
+        named = isinstance(self.init, str)
+        if named and self.init not in methods:
+            raise refuse("init", self.init, " or ".join(map(repr, methods)) + ", or an array of centres")
+        if self.algorithm not in ("lloyd", "elkan"):
+            raise refuse("algorithm", self.algorithm, "'lloyd' or 'elkan', which have the same result")
+        starts = (10 if named and self.init == "random" else 1) if self.n_init == "auto" else self.n_init
+        options = {"clusters": self.n_clusters, "max_iterations": self.max_iter, "tol": self.tol}
+        return {**options, "starts": starts, "init_method": methods[self.init]} if named else options
+
+    def _first_centres(self, columns: int) -> Array:
+        centres = np.ascontiguousarray(self.init, dtype=np.float64)
+        if centres.shape != (self.n_clusters, columns):
+            raise ValueError(f"The shape of the initial centers {centres.shape} does not match the number of clusters "
+                             f"{self.n_clusters} and the number of features of the data {columns}.")
+        return centres
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KMeans":
+        """Finds clusters. X has shape (n_samples, n_features), dense or sparse; y is ignored."""
+        options = self._options()
+        X = self._checked(X)
+        weights = self._weights(sample_weight, X)
+        if X.shape[0] < self.n_clusters:
+            raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={self.n_clusters}.")
+        if isinstance(self.init, str):
+            self._train(self._algorithm, X, None, weights, **options)
+        else:
+            with tempfile.TemporaryDirectory(prefix="hawser-") as folder:
+                path = os.path.join(folder, "centres.npy")
+                np.save(path, self._first_centres(X.shape[1]))
+                self._train(self._algorithm, X, None, weights, init=None, init_=f"centres={path}", **options)
+        self.labels_ = self._label(X)
+        return self
+
+    def _take_parameters(self, model: Model) -> None:
+        assert model.training is not None
+        self.cluster_centers_ = model.centres
+        self.inertia_ = float(model.training.metrics["inertia"])
+        self._n_features_out = len(self.cluster_centers_)
+
+    def _label(self, X: Any) -> Array:
+        return np.asarray(self.model_.predict(X)).astype(np.int32)
+
+    def predict(self, X: Any) -> Array:
+        """Returns the cluster of each sample, shape (n_samples,)."""
+        return self._label(self._checked_new(X))
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+        """Finds clusters, and returns that of each sample."""
+        return self.fit(X, sample_weight=sample_weight).labels_
+
+    def transform(self, X: Any) -> Array:
+        """Returns the distance of each sample to each centre, shape (n_samples, n_clusters)."""
+        X = self._checked_new(X)
+        return self.model_.distances(X)
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+        """Finds clusters, and returns the distances to their centres."""
+        return self.fit(X, sample_weight=sample_weight).transform(X)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Returns the negative inertia of the samples: the sum of squared distances to the nearest centres."""
+        X = self._checked_new(X)
+        squares = self.model_.distances(X).min(axis=1) ** 2
+        weights = self._weights(sample_weight, X)
+        return -float(squares.sum() if weights is None else squares @ weights)
+
+
+__all__ = ["KMeans"]

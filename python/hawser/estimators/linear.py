@@ -1,0 +1,126 @@
+"""Linear regression with penalties: Lasso, ElasticNet."""
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+
+from ._base import Array, LinearEstimator, refuse
+
+
+class _Penalised(RegressorMixin, LinearEstimator):  # type: ignore[misc]
+    """Minimises 1/(2 n) ||y - X w - b||^2 + alpha (l1_ratio ||w||_1 + (1 - l1_ratio)/2 ||w||^2)."""
+
+    _algorithm = "lasso"
+    alpha: float
+    fit_intercept: bool
+    precompute: bool
+    copy_X: bool
+    max_iter: int | None
+    tol: float
+    positive: bool
+    selection: str
+
+    def _ratio(self) -> float:
+        return 1.0
+
+    def _options(self) -> dict[str, Any]:
+        """Returns the options of the command that the parameters mean."""
+        if self.precompute is not False:
+            raise refuse("precompute", self.precompute, "False: Gram matrices are made where they pay")
+        if self.selection not in ("cyclic", "random"):
+            raise refuse("selection", self.selection, "'cyclic' or 'random', which have the same solution")
+        return {"lambda_": self.alpha, "l1_ratio": self._ratio(), "intercept": bool(self.fit_intercept), "tol": self.tol,
+                "max_clocks": self.max_iter, "lower": 0 if self.positive else None}
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Trains. X has shape (n_samples, n_features), dense or sparse; y has one number per sample."""
+        X, y = self._checked(X, y, y_numeric=True)
+        self._train(self._algorithm, X, np.asarray(y, np.float64), self._weights(sample_weight, X), **self._options())
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Returns a prediction per sample, shape (n_samples,)."""
+        X = self._checked_new(X)
+        return self.model_.predict(X)
+
+    @property
+    def sparse_coef_(self) -> Any:
+        """The coefficients as a sparse matrix of shape (1, n_features)."""
+        from scipy.sparse import csr_matrix
+        return csr_matrix(self.coef_)
+
+
+class Lasso(_Penalised):
+    """Linear regression with an L1 penalty, as sklearn.linear_model.Lasso, by CoCoA+ with a certified duality gap.
+
+    Minimises 1/(2 n_samples) ||y - X w - b||^2 + alpha ||w||_1; sample weights are scaled to the sum n_samples. `tol` is the
+    relative duality gap at which the training ends: objective and optimum differ by at most that part. `max_iter` limits
+    the clocks, which are exchanges between workers, not passes over the columns. `precompute` must be False. `selection` and
+    `copy_X` make no difference to the solution; X is never changed.
+
+    `workers` shares the work among so many workers (None: as the processors and the data allow), under the policy `sync`
+    ("bsp", "ssp:2", "tap"). The bits of the solution depend on workers under bsp, and on nothing else.
+
+    After fit: `coef_` (n_features,), `intercept_`, `dual_gap_` (of this objective), `n_iter_` (clocks), `trace_` (a dictionary
+    per clock), `model_` (a hawser.Model, whose file the command reads), `interrupted_`.
+
+    >>> import hawser
+    >>> lasso = hawser.Lasso(alpha=0.1, tol=1e-10).fit([[0, 0], [1, 1], [2, 2.5]], [0, 1, 2])
+    >>> lasso.coef_.round(3), lasso.predict([[3, 4]]).round(2)
+    (array([0.   , 0.695]), array([2.97]))
+    """
+
+    def __init__(self, alpha: float = 1.0, *, fit_intercept: bool = True, precompute: bool = False, copy_X: bool = True,
+                 max_iter: int | None = None, tol: float = 1e-6, warm_start: bool = False, positive: bool = False,
+                 random_state: Any = None, selection: str = "cyclic", workers: int | None = None, sync: str = "bsp",
+                 n_jobs: int | None = None) -> None:
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.precompute = precompute
+        self.copy_X = copy_X
+        self.max_iter = max_iter
+        self.tol = tol
+        self.warm_start = warm_start
+        self.positive = positive
+        self.random_state = random_state
+        self.selection = selection
+        self.workers = workers
+        self.sync = sync
+        self.n_jobs = n_jobs
+
+
+class ElasticNet(_Penalised):
+    """Linear regression with an elastic-net penalty, as sklearn.linear_model.ElasticNet.
+
+    Minimises 1/(2 n_samples) ||y - X w - b||^2 + alpha (l1_ratio ||w||_1 + (1 - l1_ratio)/2 ||w||^2). All else is as in Lasso.
+
+    >>> import hawser
+    >>> net = hawser.ElasticNet(alpha=0.1, l1_ratio=0.5, tol=1e-10).fit([[0, 0], [1, 1], [2, 2.5]], [0, 1, 2])
+    >>> net.coef_.round(3)
+    array([0.296, 0.485])
+    """
+
+    def __init__(self, alpha: float = 1.0, *, l1_ratio: float = 0.5, fit_intercept: bool = True, precompute: bool = False,
+                 max_iter: int | None = None, copy_X: bool = True, tol: float = 1e-6, warm_start: bool = False,
+                 positive: bool = False, random_state: Any = None, selection: str = "cyclic", workers: int | None = None,
+                 sync: str = "bsp", n_jobs: int | None = None) -> None:
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.fit_intercept = fit_intercept
+        self.precompute = precompute
+        self.max_iter = max_iter
+        self.copy_X = copy_X
+        self.tol = tol
+        self.warm_start = warm_start
+        self.positive = positive
+        self.random_state = random_state
+        self.selection = selection
+        self.workers = workers
+        self.sync = sync
+        self.n_jobs = n_jobs
+
+    def _ratio(self) -> float:
+        return self.l1_ratio
+
+
+__all__ = ["ElasticNet", "Lasso"]

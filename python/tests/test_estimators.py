@@ -1,0 +1,272 @@
+"""The estimators: scikit-learn's own checks, and scikit-learn's solutions."""
+import os
+import pickle
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+sklearn = pytest.importorskip("sklearn")
+import scipy.sparse  # noqa: E402
+from sklearn import cluster, datasets, linear_model, svm  # noqa: E402
+from sklearn.base import clone  # noqa: E402
+from sklearn.model_selection import GridSearchCV  # noqa: E402
+from sklearn.pipeline import make_pipeline  # noqa: E402
+from sklearn.preprocessing import StandardScaler  # noqa: E402
+from sklearn.utils.estimator_checks import check_estimator  # noqa: E402
+
+import hawser  # noqa: E402
+
+WEIGHTS = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
+DRAWS = "centres are drawn by row, so a row that is there twice draws other centres than one of weight 2, as in scikit-learn"
+GAP = "solutions are the same within the duality gap, not to 1e-7, as in scikit-learn"
+# What cannot hold, and why. Lists are no longer than scikit-learn's own.
+EXPECTED_FAILED_CHECKS = {
+    "KMeans": dict.fromkeys(WEIGHTS, DRAWS),
+    "LinearSVC": dict.fromkeys(WEIGHTS, GAP),
+    "LinearSVR": dict.fromkeys(WEIGHTS, GAP),
+}
+ESTIMATORS = [getattr(hawser, name) for name in hawser.ESTIMATORS]
+
+
+def scaled(loader):
+    X, y = loader(return_X_y=True)
+    return StandardScaler().fit_transform(X), y
+
+
+@pytest.fixture(scope="module")
+def diabetes():
+    return datasets.load_diabetes(return_X_y=True)
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    return scaled(datasets.load_breast_cancer)
+
+
+@pytest.fixture(scope="module")
+def wine():
+    return scaled(datasets.load_wine)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda each: each.__name__)
+def test_check_estimator(estimator):
+    expected = EXPECTED_FAILED_CHECKS.get(estimator.__name__, {})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = check_estimator(estimator(), on_fail=None, on_skip=None)
+    failed = {result["check_name"]: str(result["exception"]) for result in results if result["status"] == "failed"}
+    assert len(results) > 50
+    assert failed.keys() == expected.keys(), failed
+
+
+def random_weights(y):
+    return np.random.default_rng(0).uniform(0, 3, len(y))
+
+
+@pytest.mark.parametrize("sparse", [False, scipy.sparse.csr_array, scipy.sparse.csc_matrix])
+@pytest.mark.parametrize("how", [{}, {"fit_intercept": False}, {"positive": True}])
+def test_regression(diabetes, how, sparse):
+    X, y = diabetes
+    weights = random_weights(y)
+    given = sparse(X) if sparse else X
+    for ours, theirs in ((hawser.Lasso(alpha=0.1, tol=1e-12, **how), linear_model.Lasso(alpha=0.1, tol=1e-12, **how)),
+                         (hawser.ElasticNet(alpha=0.01, l1_ratio=0.3, tol=1e-12, **how),
+                          linear_model.ElasticNet(alpha=0.01, l1_ratio=0.3, tol=1e-12, max_iter=100000, **how))):
+        ours.fit(given, y, weights)
+        theirs.fit(X, y, weights)
+        np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=2e-3)
+        np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-5)
+        np.testing.assert_allclose(ours.predict(given), theirs.predict(X), atol=1e-3)
+        assert ours.dual_gap_ <= 1e-12 * (y @ y) and ours.score(given, y) == pytest.approx(theirs.score(X, y), abs=1e-6)
+        assert (ours.sparse_coef_.toarray()[0] == ours.coef_).all()
+
+
+def test_more_columns_than_rows():
+    X, y = datasets.make_regression(60, 300, n_informative=5, noise=0.1, random_state=0)
+    ours, theirs = hawser.Lasso(alpha=1, tol=1e-10).fit(X, y), linear_model.Lasso(alpha=1, tol=1e-10, max_iter=10000).fit(X, y)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-3)
+    assert (ours.coef_ != 0).sum() == (theirs.coef_ != 0).sum()
+
+
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("data", ["cancer", "wine"])
+def test_logistic(request, data, weighted, class_weight):
+    X, y = request.getfixturevalue(data)
+    weights = random_weights(y) if weighted else None
+    words = np.array(["ape", "bee", "cat"])[y]
+    for ratio, solver, bound in ((0.0, "lbfgs", 1e-4), (0.5, "saga", 3e-3)):
+        how = {"C": 0.5, "l1_ratio": ratio, "class_weight": class_weight, "max_iter": 20000}
+        ours = hawser.LogisticRegression(tol=1e-10, **how).fit(X, words, weights)
+        theirs = linear_model.LogisticRegression(tol=1e-8 if ratio == 0 else 1e-6, solver=solver, **how).fit(X, words, weights)
+        np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=bound)
+        np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=bound)
+        np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=30 * bound)
+        assert (ours.predict(X) == theirs.predict(X)).mean() > 0.99 and (ours.classes_ == theirs.classes_).all()
+        assert ours.coef_.shape == theirs.coef_.shape and ours.intercept_.shape == theirs.intercept_.shape
+
+
+def test_labels_without_weight(wine):
+    """A label whose rows all have the weight 0 is no class: the result is that without its rows."""
+    X, y = wine
+    weights = (y != 1).astype(float)
+    some = hawser.LogisticRegression(tol=1e-10, class_weight="balanced").fit(X, y, weights)
+    fewer = hawser.LogisticRegression(tol=1e-10, class_weight="balanced").fit(X[y != 1], y[y != 1])
+    assert some.classes_.tolist() == [0, 2]
+    np.testing.assert_allclose(some.coef_, fewer.coef_, atol=1e-5)
+
+
+@pytest.mark.parametrize("data", ["cancer", "wine"])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_svc(request, data, loss):
+    """The intercept of libsvm's SVC(kernel="linear") is free, too; LIBLINEAR's is almost free if it is scaled much."""
+    X, y = request.getfixturevalue(data)
+    weights = random_weights(y)
+    ours = hawser.LinearSVC(C=0.1, loss=loss, tol=1e-10, class_weight="balanced").fit(X, y, weights)
+    theirs = svm.LinearSVC(C=0.1, loss=loss, tol=1e-9, max_iter=100000, intercept_scaling=100, class_weight="balanced",
+                           dual=loss == "hinge").fit(X, y, weights)
+    balanced = np.array([weights.sum() / (len(ours.classes_) * weights[y == label].sum()) for label in y])
+
+    def objective(fitted, k):
+        w, b = fitted.coef_[k], fitted.intercept_[k]
+        sign = np.where(y == fitted.classes_[k if len(fitted.classes_) > 2 else 1], 1, -1)
+        margin = np.maximum(0, 1 - sign * (X @ w + b))
+        return 0.5 * w @ w + 0.1 * (weights * balanced) @ (margin if loss == "hinge" else margin**2)
+
+    for k in range(len(ours.coef_)):
+        # LIBLINEAR weighs classes by their numbers of rows, so only our own optimum is compared, from both sides.
+        least = objective(ours, k)
+        draw = np.random.default_rng(k)
+        for _ in range(20):
+            moved = pickle.loads(pickle.dumps(ours))
+            moved.coef_ = moved.coef_ + 1e-3 * draw.normal(size=moved.coef_.shape)
+            moved.intercept_ = moved.intercept_ + 1e-3 * draw.normal(size=moved.intercept_.shape)
+            assert objective(moved, k) > least
+        assert least <= objective(theirs, k) * (1 + 1e-8)
+    assert (ours.predict(X) == theirs.predict(X)).mean() > 0.97
+
+
+@pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
+def test_svr(diabetes, loss):
+    X, y = diabetes
+    ours = hawser.LinearSVR(C=1, loss=loss, epsilon=0.5, tol=1e-9).fit(X, y)
+    theirs = svm.LinearSVR(C=1, loss=loss, epsilon=0.5, tol=1e-9, max_iter=20000, intercept_scaling=100).fit(X, y)
+
+    def objective(fitted):
+        lost = np.maximum(0, abs(X @ fitted.coef_ + fitted.intercept_ - y) - 0.5)
+        return 0.5 * fitted.coef_ @ fitted.coef_ + (lost if loss[0] == "e" else lost**2).sum()
+
+    assert objective(ours) <= objective(theirs) * (1 + 1e-8)
+    assert objective(theirs) <= objective(ours) * (1 + 1e-2)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_kmeans(sparse):
+    X, _ = datasets.make_blobs(400, 5, centers=4, random_state=1)
+    first, weights = X[[0, 100, 200, 300, 5]], random_weights(X)
+    given = scipy.sparse.csr_matrix(X) if sparse else X
+    ours = hawser.KMeans(5, init=first, tol=0).fit(given, sample_weight=weights)
+    theirs = cluster.KMeans(5, init=first, tol=0, n_init=1).fit(given, sample_weight=weights)
+    np.testing.assert_allclose(ours.cluster_centers_, theirs.cluster_centers_, atol=1e-9)
+    assert (ours.labels_ == theirs.labels_).all() and ours.inertia_ == pytest.approx(theirs.inertia_)
+    assert (ours.predict(given) == ours.labels_).all()
+    np.testing.assert_allclose(ours.transform(given), theirs.transform(given), atol=1e-6)
+    assert ours.score(given, sample_weight=weights) == pytest.approx(theirs.score(given, sample_weight=weights))
+    drawn = hawser.KMeans(4, n_init=5, random_state=0).fit(X)
+    assert drawn.inertia_ == pytest.approx(cluster.KMeans(4, n_init=5, random_state=0).fit(X).inertia_)
+
+
+def test_bits_of_the_command(diabetes, command, tmp_path):
+    X, y = diabetes
+    np.savetxt(tmp_path / "d.csv", np.column_stack([y, X]), delimiter=",", fmt="%.17g")
+    command("train", "lasso", tmp_path / "d.csv", "--lambda", "0.1", "--workers", "2", "-q", "-o", tmp_path / "m")
+    ours = hawser.Lasso(alpha=0.1, workers=2).fit(X, y)
+    assert ours.coef_.tobytes() == hawser.Model.load(tmp_path / "m").coefficients.tobytes()
+
+
+def test_habits(cancer):
+    """Grid searches, pipelines, names of features, set_output, clones, copies."""
+    X, y = cancer
+    pandas = pytest.importorskip("pandas")
+    search = GridSearchCV(hawser.LogisticRegression(), {"C": [0.01, 1.0]}, cv=3, n_jobs=2).fit(X, y)
+    theirs = GridSearchCV(linear_model.LogisticRegression(), {"C": [0.01, 1.0]}, cv=3).fit(X, y)
+    np.testing.assert_allclose(search.cv_results_["mean_test_score"], theirs.cv_results_["mean_test_score"], atol=0.01)
+    frame = pandas.DataFrame(X[:, :3], columns=["a", "b", "c"])
+    piped = make_pipeline(StandardScaler(), hawser.KMeans(2, random_state=0)).set_output(transform="pandas").fit(frame)
+    assert list(piped.transform(frame).columns) == ["kmeans0", "kmeans1"]
+    fitted = hawser.Lasso(alpha=0.01).fit(frame, y)
+    assert fitted.feature_names_in_.tolist() == ["a", "b", "c"] and fitted.model_.names == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="feature names"):
+        fitted.predict(frame[["b", "a", "c"]])
+    copied = pickle.loads(pickle.dumps(fitted))
+    assert (copied.predict(frame) == fitted.predict(frame)).all() and copied.trace_ == fitted.trace_
+    assert clone(fitted).get_params() == fitted.get_params()
+
+
+def test_warm_start(cancer):
+    X, y = cancer
+    cold = hawser.LogisticRegression(C=1.0, l1_ratio=1.0, tol=1e-9).fit(X, y)
+    warm = hawser.LogisticRegression(C=1.0, l1_ratio=1.0, tol=1e-9, warm_start=True).fit(X, y)
+    warm.fit(X, y)
+    assert warm.n_iter_ < cold.n_iter_
+    np.testing.assert_allclose(warm.coef_, cold.coef_, atol=1e-4)
+    with pytest.raises(ValueError, match="fitted with 30 features"):
+        warm.fit(X[:, :5], y)
+
+
+def test_a_limit_warns(cancer):
+    with pytest.warns(sklearn.exceptions.ConvergenceWarning):
+        fitted = hawser.LogisticRegression(max_iter=1, tol=1e-14, l1_ratio=1.0).fit(*cancer)
+    assert fitted.n_iter_ == 1 and isinstance(fitted, hawser.LogisticRegression)
+
+
+@pytest.mark.parametrize("estimator, text", [
+    (lambda: hawser.Lasso(precompute=True), "precompute"), (lambda: hawser.Lasso(selection="best"), "selection"),
+    (lambda: hawser.Lasso(alpha=-1), "alpha"), (lambda: hawser.Lasso(tol=-1), "tol"), (lambda: hawser.Lasso(n_jobs=0), "n_jobs"),
+    (lambda: hawser.LogisticRegression(penalty="l3"), "penalty"), (lambda: hawser.LogisticRegression(C=0), "C"),
+    (lambda: hawser.LogisticRegression(intercept_scaling=2), "intercept_scaling"), (lambda: hawser.LinearSVC(loss="log"), "loss"),
+    (lambda: hawser.LinearSVC(penalty="l1"), "penalty"), (lambda: hawser.LinearSVC(multi_class="crammer_singer"), "multi_class"),
+    (lambda: hawser.LinearSVR(loss="hinge"), "loss"), (lambda: hawser.LinearSVR(epsilon=-1), "epsilon"),
+    (lambda: hawser.KMeans(0), "clusters"), (lambda: hawser.KMeans(1000), "n_clusters"),
+    (lambda: hawser.KMeans(init="best"), "init"), (lambda: hawser.KMeans(init=np.ones((2, 2))), "initial centers"),
+    (lambda: hawser.KMeans(algorithm="full"), "algorithm"), (lambda: hawser.Lasso(sync="fast"), "sync"),
+    (lambda: hawser.KMeans(sync="ssp:2", workers=2), "sync"),
+])
+def test_refusals(cancer, estimator, text):
+    with pytest.raises(ValueError, match=text):
+        estimator().fit(*cancer)
+
+
+def test_an_interrupt_leaves_what_was_reached():
+    """Ctrl-C ends the training, and the estimator is fitted with what was reached."""
+    script = """
+import hawser, numpy, os, signal, threading
+draw = numpy.random.default_rng(0)
+X, y = draw.normal(size=(4000, 3000)), draw.normal(size=4000)
+fitted = hawser.Lasso(alpha=1e-9, tol=1e-300, max_iter=10**9)
+threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    fitted.fit(X, y)
+except KeyboardInterrupt:
+    print(fitted.interrupted_, fitted.coef_.shape, fitted.predict(X).shape)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, env=os.environ)
+    assert done.stdout.strip() == "True (3000,) (4000,)", done.stderr
+
+
+def test_the_package_works_without_scikit_learn():
+    script = """
+import sys
+sys.modules["sklearn"] = None
+import hawser
+assert "Lasso" in dir(hawser)
+try:
+    hawser.Lasso
+except ImportError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, env=os.environ)
+    assert "pip install 'hawser[sklearn]'" in done.stdout, done.stderr
