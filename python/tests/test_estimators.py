@@ -137,7 +137,7 @@ def test_svc(request, data, loss):
         return 0.5 * w @ w + 0.1 * (weights * balanced) @ (margin if loss == "hinge" else margin**2)
 
     for k in range(len(ours.coef_)):
-        # LIBLINEAR weighs classes by their numbers of rows, so only our own optimum is compared, from both sides.
+        # LIBLINEAR penalises its intercept a little, so it cannot be better, and every step from the optimum makes it worse.
         least = objective(ours, k)
         draw = np.random.default_rng(k)
         for _ in range(20):
