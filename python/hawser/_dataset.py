@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
+from ._arrow import read_stream
 from ._errors import BadArgument, BadOption, check
 from ._library import library as lib
 from ._native import hawser_arrays, hawser_dataset, hawser_error, hawser_load, hawser_matrix
@@ -207,6 +208,10 @@ class Dataset:
     def _borrow(self, data: Any, target: Any, weights: Any, offset: Any, groups: Any, names: Any,
                 target_name: str | None) -> list[Any]:
         made, error = _Borrowed(), hawser_error()
+        if hasattr(data, "__arrow_c_stream__") and not hasattr(data, "to_numpy"):
+            data, columns = read_stream(data)
+            made.copied = data.nbytes
+            names = columns if names is None else names
         names = _names_of(data) if names is None else [str(name) for name in names]
         table = getattr(data, "to_numpy", None)
         if is_sparse(data):

@@ -1,7 +1,6 @@
 """Models: files, parameters, predictions."""
 import ctypes
 import os
-import tempfile
 import threading
 import weakref
 from collections.abc import Iterator, Mapping
@@ -25,6 +24,10 @@ NUMPY_TYPES = {_native.HAWSER_F64: np.float64, _native.HAWSER_F32: np.float32, _
 # Options of one format, which new data inherit. The model's columns say the others.
 INHERITED = ("target", "header", "delimiter", "missing", "index-base")
 MEANS = "missing.means"
+
+
+_c_free = ctypes.CDLL(None).free
+_c_free.argtypes, _c_free.restype = [ctypes.c_void_p], None
 
 
 @dataclass(frozen=True)
@@ -110,20 +113,19 @@ class Model:
 
     def to_bytes(self) -> bytes:
         """Returns the bytes that `save` writes."""
-        with tempfile.TemporaryDirectory(prefix="hawser-") as folder:
-            path = os.path.join(folder, "model")
-            self.save(path)
-            with open(path, "rb") as file:
-                return file.read()
+        found, size, error = ctypes.c_void_p(), ctypes.c_size_t(), hawser_error()
+        check(lib.hawser_model_to_bytes(self._handle, byref(found), byref(size), byref(error)), error)
+        try:
+            return ctypes.string_at(found, size.value)
+        finally:
+            _c_free(found)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "Model":
         """Makes the model whose bytes `to_bytes` has returned."""
-        with tempfile.TemporaryDirectory(prefix="hawser-") as folder:
-            path = os.path.join(folder, "model")
-            with open(path, "wb") as file:
-                file.write(data)
-            return cls.load(path)
+        handle, error = POINTER(hawser_model)(), hawser_error()
+        check(lib.hawser_model_from_bytes(data, len(data), byref(handle), byref(error)), error)
+        return cls(handle)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (self.to_bytes(), self.training)

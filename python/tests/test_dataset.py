@@ -113,3 +113,22 @@ def test_names_of_tables_become_those_of_features(numbers):
     model = hawser.train("lasso", frame, numbers[1], lambda_=0.01)
     assert model.names == list("abcdef")
     assert np.array_equal(model.coefficients, hawser.train("lasso", *numbers, lambda_=0.01).coefficients)
+
+
+def test_tables_of_arrow_and_polars(numbers):
+    pyarrow = pytest.importorskip("pyarrow")
+    expected = hawser.train("lasso", *numbers, lambda_=0.01)
+    columns = dict(zip("abcdef", numbers[0].T))
+    table = pyarrow.table(columns)
+    parted = pyarrow.concat_tables([table.slice(0, 70), table.slice(70)])
+    polars = pytest.importorskip("polars")
+    for given in (table, parted, pyarrow.RecordBatchReader.from_batches(table.schema, table.to_batches(30)), polars.DataFrame(columns)):
+        model = hawser.train("lasso", given, numbers[1], lambda_=0.01)
+        assert model.names == list("abcdef") and np.array_equal(model.coefficients, expected.coefficients)
+    mixed = pyarrow.table({"bits": numbers[1] > 0, "small": np.arange(200, dtype=np.int16), "wide": numbers[1]}).slice(3)
+    whole = np.column_stack([numbers[1] > 0, np.arange(200), numbers[1]])[3:]
+    centres = hawser.train("kmeans", mixed, clusters=2).centres
+    assert np.array_equal(centres, hawser.train("kmeans", whole, clusters=2).centres)
+    for column, text in ((["x", "y"], "no numbers"), ([1.0, None], "missing"), (pyarrow.array(["x", "x"]).dictionary_encode(), "no numbers")):
+        with pytest.raises(ValueError, match=text):
+            hawser.Dataset(pyarrow.table({"a": column}))
