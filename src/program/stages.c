@@ -59,10 +59,10 @@ static hawser_status add_step(lister *l, const hawser_operator *unit, hawser_err
         l->stage++;
     }
     if (l->stage == HW_STAGES_MOST)
-        return hawser_fail(error, HAWSER_BAD_PROGRAM,
-                           "a clock of loop '%s' has more than %d stages, of which unit '%s' begins the next; "
-                           "divide the loop's body",
-                           l->phase->name, HW_STAGES_MOST, unit->name);
+        return hawser_fail(
+            error, HAWSER_BAD_PROGRAM,
+            "a clock of loop '%s' has more than %d stages. Unit '%s' begins one stage too many; divide the loop's body",
+            l->phase->name, HW_STAGES_MOST, unit->name);
     if (plan->step_count - plan->first_step[l->phase->number] == HW_STEPS_MOST)
         return hawser_fail(error, HAWSER_BAD_PROGRAM,
                            "a clock of loop '%s' runs units more than %d times, and unit '%s' is next; make a unit of the "

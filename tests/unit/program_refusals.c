@@ -220,7 +220,7 @@ static void wrong_operators_are_rejected(void **state)
         (void)snprintf(names[i], sizeof names[i], "u%d", i);
         hawser_unit(many, names[i], nothing, NULL, HAWSER_UPDATES(f.v));
     }
-    refused(f, "loop 'many' has more than 64 stages", "'u64'");
+    refused(f, "loop 'many' has more than 64 stages. Unit 'u64' begins", "divide the loop's body");
     f = make();
     hawser_unit_sync(hawser_unit(f.root, "alone", nothing, NULL, HAWSER_UPDATES(f.v)), hawser_bsp());
     refused(f, "unit 'alone' has a sync of its own", "in no loop");
@@ -307,7 +307,7 @@ static void wrong_inner_loops_are_rejected(void **state)
     refused(f, "'void'", "empty body");
     f = make();
     inner_of(f, hawser_ssp(2), (hawser_until){.clocks = 65}, hawser_bsp());
-    refused(f, "loop 'outer' has more than 64 stages", "'u'");
+    refused(f, "loop 'outer' has more than 64 stages. Unit 'u' begins", "divide the loop's body");
     f = make();
     loop = hawser_loop(hawser_loop(f.root, "outer", (hawser_until){.clocks = 1}, hawser_tap()), "inner",
                        (hawser_until){.clocks = UINT64_MAX}, hawser_tap());

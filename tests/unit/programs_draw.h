@@ -707,7 +707,7 @@ static const char *const refusal_texts[] = {
     "under tap, where no clock waits for the metrics by which it would be chosen",
     "and it is chosen once for a clock",
     "has units that use stored states, which the store counts in every clock",
-    "stages, of which unit",
+    "begins one stage too many",
 };
 
 typedef uint64_t refusal_set; /* one bit each */
