@@ -183,12 +183,27 @@ def several_nodes():
         assert out.returncode == 2 and f"{words[0]} does nothing here: there is no --hosts FILE" in out.stderr, out
 
 
+def bytes_between(algorithm, topology):
+    """The bytes that nodes 1 and 2 of three send to each other."""
+    out = call("train", algorithm, ("run", "-n", "3", "--"), 3, ("--topology", topology, "--json", "-q"))
+    assert out.returncode == 0, (algorithm, topology, out.stderr)
+    return sum(link["bytes_sent"] for link in json.loads(out.stdout[out.stdout.index('{"'):])["links"] if 0 not in (link["from"], link["to"]))
+
+
+def topology_moves_bytes():
+    """A tree of three nodes has no link between 1 and 2, over which only control messages go then. Two nodes have one link in every graph."""
+    for algorithm in command.some(("kmeans", "svm", "softmax")):
+        every, tree = bytes_between(algorithm, "all"), bytes_between(algorithm, "tree")
+        assert tree < 0.9 * every, (algorithm, every, tree)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         make_files()
         one_worker_and_several()
         several_nodes()
+        topology_moves_bytes()
         os.chdir("/")
 
 
