@@ -5,8 +5,9 @@
  *   hawser_open_with(options, &(hawser_opening){.cancellation = cancellation}, &job, &error);
  *   ...                                      // elsewhere, for instance on Ctrl-C: hawser_cancel(cancellation);
  *
- * A job that was opened with a handle passes it to its calls: loads, the calls of the store that wait, and runs. A load without a job takes it in
- * hawser_load.cancellation. A cancelled call returns HAWSER_STOP, and the text says what was cancelled. A run does what it does after
+ * A job that is opened with a handle passes it to its calls: the join that opens it (except within PMIx), loads, the calls of the store that wait,
+ * and runs. A load without a job takes it in hawser_load.cancellation. A cancelled call returns HAWSER_STOP, and the text says what was
+ * cancelled. A run does what it does after
  * hawser_interrupt: it ends at an agreed clock and keeps its results, which the job can still read and gather. While a run is in progress the
  * handle ends nothing else, since its units must end their clock.
  *

@@ -25,6 +25,7 @@ typedef struct hw_cluster_options {
     uint32_t processors;       /* that this process may use */
     double alltoall_timeout;   /* seconds that an alltoall waits for one node, even if its heartbeats arrive; 0: no limit */
     hawser_messages *messages; /* for warnings, about rejected connections among others; NULL: they are printed */
+    const hawser_cancellation *cancellation; /* ends the join with HAWSER_STOP; outlives the cluster; NULL: none */
 } hw_cluster_options;
 
 typedef struct hw_member {

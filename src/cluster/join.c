@@ -357,10 +357,10 @@ static hawser_status wait_for(hw_cluster *cluster, bool (*ready)(const hw_cluste
                               const char *what, hawser_error *error)
 {
     char text[700];
-    bool in_time = true;
     pthread_mutex_lock(&cluster->mutex);
-    while (!ready(cluster) && !cluster->is_lost && cluster->refusal[0] == '\0' && in_time)
-        in_time = wait_until(cluster, deadline);
+    while (!ready(cluster) && !cluster->is_lost && cluster->refusal[0] == '\0' && !hw_cancelled(cluster->cancellation) &&
+           hw_seconds() < deadline)
+        (void)wait_until(cluster, hw_cancellation_slice(cluster->cancellation, deadline));
     hawser_status status = HAWSER_OK;
     if (ready(cluster)) {
         status = HAWSER_OK;
@@ -370,8 +370,12 @@ static hawser_status wait_for(hw_cluster *cluster, bool (*ready)(const hw_cluste
         status = hw_cluster_fail_lost(cluster, error);
     } else {
         missing(cluster, text, sizeof text);
-        status = hawser_fail(error, HAWSER_TIMEOUT, "%s after --join-timeout: missing %s", what,
-                             text[0] != '\0' ? text : "the manager's word");
+        if (hw_cancelled(cluster->cancellation))
+            status = hawser_fail(error, HAWSER_STOP, "the join was cancelled; %s: missing %s", what,
+                                 text[0] != '\0' ? text : "the manager's word");
+        else
+            status = hawser_fail(error, HAWSER_TIMEOUT, "%s after --join-timeout: missing %s", what,
+                                 text[0] != '\0' ? text : "the manager's word");
     }
     pthread_mutex_unlock(&cluster->mutex);
     return status;
@@ -550,7 +554,8 @@ static hawser_status open_net(hw_cluster *cluster, const hw_cluster_options *opt
                           .local_only = place->local,
                           .trust_fabric = options->trust_fabric,
                           .failure_timeout = options->failure_timeout,
-                          .rate = options->rate};
+                          .rate = options->rate,
+                          .cancellation = options->cancellation};
     hw_net_events events = {.argument = cluster,
                             .admit = admit,
                             .up = up,
@@ -597,17 +602,23 @@ hawser_status hw_cluster_join(hw_place *place, const hw_cluster_options *options
     cluster->messages = options->messages;
     cluster->alltoall_timeout = options->alltoall_timeout > 0 ? options->alltoall_timeout : INFINITY;
     cluster->reason_timeout = options->failure_timeout + REASON_SECONDS;
+    cluster->cancellation = options->cancellation;
     hawser_status status = open_net(cluster, options, error);
     if (status == HAWSER_OK)
         status = place->node == 0 ? lead(cluster, options, deadline, error) : follow(cluster, options, deadline, error);
     if (status != HAWSER_OK) {
         if (cluster->net != NULL && place->node == 0)
             refuse_all(cluster, error != NULL ? error->text : "it could not be formed");
+        if (status == HAWSER_STOP) {
+            hw_cluster_set_reason(cluster, "it was cancelled while it was joining");
+            cluster->cancelled = true;
+        }
         hw_cluster_leave(cluster);
         return status;
     }
     pthread_mutex_lock(&cluster->mutex);
     cluster->formed = true;
+    cluster->cancellation = NULL; /* from here on each call sets it */
     pthread_mutex_unlock(&cluster->mutex);
     hw_cluster_set_phase(cluster, "between two runs");
     *out = cluster;

@@ -66,6 +66,8 @@ struct hw_place {
     const char *listening;     /* addresses on which node 0 listens, while it publishes its address */
     char manager[160];         /* host of node 0, if the launcher gives it beforehand */
     hawser_messages *messages; /* of the options */
+    const hawser_cancellation
+        *cancellation; /* ends `fetch` with HAWSER_STOP, except that of PMIx, whose calls cannot be ended; NULL: none */
 };
 
 /* The user's options. Zero fields: not given. */

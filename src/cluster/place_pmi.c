@@ -37,12 +37,14 @@ static hawser_status read_reply(hw_place *place, double seconds, hawser_error *e
     size_t used = 0;
     double deadline = hw_seconds() + seconds;
     while (used + 1 < sizeof it->answer) {
-        double left = deadline - hw_seconds();
+        double left = deadline - hw_seconds(), slice = hw_cancellation_slice(place->cancellation, deadline) - hw_seconds();
         struct pollfd set = {.fd = place->channel[0], .events = POLLIN};
         if (left <= 0)
             return hawser_fail(error, HAWSER_TIMEOUT, "mpirun (PMI_FD) has not answered for %g seconds; is a node missing?",
                                seconds);
-        if (poll(&set, 1, hw_poll_milliseconds(left)) <= 0)
+        if (hw_cancelled(place->cancellation))
+            return hawser_fail(error, HAWSER_STOP, "a wait for mpirun (PMI_FD) was cancelled");
+        if (poll(&set, 1, hw_poll_milliseconds(slice)) <= 0)
             continue;
         ssize_t got = read(place->channel[0], it->answer + used, 1);
         if (got == 0)

@@ -21,16 +21,20 @@ typedef struct text_reader {
     char text[LONGEST_LINE];
 } text_reader;
 
-static hawser_status await(int fd, short events, double deadline, const char *what, hawser_error *error)
+static hawser_status await(const hw_place *place, int fd, short events, double deadline, const char *what,
+                           hawser_error *error)
 {
     for (;;) {
         double left = deadline - hw_seconds();
         struct pollfd set = {.fd = fd, .events = events};
-        int ready = poll(&set, 1, hw_poll_milliseconds(left));
+        double slice = hw_cancellation_slice(place->cancellation, deadline) - hw_seconds();
+        int ready = poll(&set, 1, hw_poll_milliseconds(slice));
         if (ready > 0)
             return HAWSER_OK;
         if (ready < 0 && errno != EINTR)
             return hawser_fail(error, HAWSER_IO, "cannot wait for hawser run: %s", strerror(errno));
+        if (hw_cancelled(place->cancellation))
+            return hawser_fail(error, HAWSER_STOP, "a wait for hawser run to %s was cancelled", what);
         if (left <= 0)
             return hawser_fail(
                 error, HAWSER_TIMEOUT,
@@ -65,7 +69,7 @@ static hawser_status read_line(hw_place *place, double deadline, const char *wha
         if (at->used == sizeof at->text)
             return hawser_fail(error, HAWSER_BAD_INPUT, "the launcher's channel carries a line of over %d bytes",
                                LONGEST_LINE);
-        HAWSER_TRY(await(place->channel[0], POLLIN, deadline, what, error));
+        HAWSER_TRY(await(place, place->channel[0], POLLIN, deadline, what, error));
         ssize_t got = read(place->channel[0], at->text + at->used, sizeof at->text - at->used);
         if (got == 0 || (got < 0 && errno == ECONNRESET))
             return hawser_fail(error, HAWSER_PEER_LOST, "hawser run, which started this process, is gone");
@@ -90,7 +94,7 @@ static hawser_status publish(hw_place *place, const char *address, hawser_error 
         return hawser_fail(error, HAWSER_INTERNAL, "an address of %zu bytes", strlen(address));
     double deadline = hw_seconds() + ADDRESS_SECONDS;
     for (size_t sent = 0; sent < (size_t)length;) {
-        HAWSER_TRY(await(place->channel[1], POLLOUT, deadline, "take this node's address", error));
+        HAWSER_TRY(await(place, place->channel[1], POLLOUT, deadline, "take this node's address", error));
         ssize_t put = send(place->channel[1], line + sent, (size_t)length - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (put < 0 && errno != EINTR && errno != EAGAIN)
             return hawser_fail(error, HAWSER_PEER_LOST, "hawser run, which started this process, is gone (%s)",

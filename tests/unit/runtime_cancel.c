@@ -83,6 +83,83 @@ static void expect(const shared *s, uint32_t node, hawser_status status, const c
                  s->text[node]);
 }
 
+/* ---------------------------------------------------------------------------------------------------- joins ---- */
+
+/* Joins two or three nodes, of which the last never comes. A node that is told `address` dials there. */
+typedef struct joining {
+    test_node node;
+    shared *shared;
+} joining;
+
+static void *join_main(void *argument)
+{
+    static const hw_place_ops ops = {"test", launcher_publish, launcher_fetch, NULL, NULL, launcher_close};
+    joining *j = argument;
+    test_node *node = &j->node;
+    hw_place place = {.ops = &ops,
+                      .node = node->node,
+                      .nodes = node->nodes,
+                      .key = "0123456789abcdef",
+                      .key_length = 16,
+                      .local = true,
+                      .lifeline = -1,
+                      .channel = {-1, -1},
+                      .state = node->launcher};
+    snprintf(place.job, sizeof place.job, "test");
+    snprintf(place.name, sizeof place.name, "host-%u", node->node);
+    const hw_entry entry = {.place = &place, .cancellation = node->node == j->shared->who ? j->shared->handle : NULL};
+    hawser_status status = hw_job_enter(node->options, &entry, &node->job, &node->error);
+    keep(j->shared, node, status);
+    hawser_close(node->job);
+    return NULL;
+}
+
+static void join_all(shared *s, uint32_t first, uint32_t last, uint32_t nodes, const char *address)
+{
+    const hawser_option *const tables[] = {hawser_job_rows(), hw_machine_rows(), NULL};
+    test_launcher launcher = {.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    hawser_options *options = NULL;
+    hawser_error error = {0};
+    joining all[NODES_MOST];
+    pthread_t threads[NODES_MOST], thread;
+    snprintf(launcher.address, sizeof launcher.address, "%s", address);
+    assert_int_equal(hawser_cancellation_new(&s->handle, &error), HAWSER_OK);
+    assert_int_equal(hawser_options_new(tables, &options, &error), HAWSER_OK);
+    assert_int_equal(hawser_options_set(options, "join-timeout", "20", HAWSER_FROM_PROGRAM, "test", &error), HAWSER_OK);
+    for (uint32_t i = first; i <= last; i++) {
+        all[i] = (joining){{.node = i, .nodes = nodes, .launcher = &launcher, .options = options}, s};
+        assert_int_equal(pthread_create(&threads[i], NULL, join_main, &all[i]), 0);
+    }
+    (void)poll(NULL, 0, 100); /* at any moment the nodes end; most often they have met by then */
+    atomic_store(&s->entered, 1);
+    assert_int_equal(pthread_create(&thread, NULL, cancel_soon, s), 0);
+    pthread_join(thread, NULL);
+    for (uint32_t i = first; i <= last; i++)
+        pthread_join(threads[i], NULL);
+    hawser_options_free(options);
+    hawser_cancellation_free(s->handle);
+}
+
+static void a_join_is_cancelled(void **state)
+{
+    (void)state;
+    shared manager = {.who = 0};
+    join_all(&manager, 0, 0, 2, "");
+    expect(&manager, 0, HAWSER_STOP, "the join was cancelled; not all nodes have joined: missing node 1");
+    shared member = {.who = 1};
+    join_all(&member, 1, 1, 2, "127.0.0.1:9");
+    expect(&member, 1, HAWSER_STOP, "joining 127.0.0.1:9 was cancelled after ");
+    for (uint32_t who = 0; who < 2; who++) {
+        shared s = {.who = who};
+        join_all(&s, 0, 1, 3, "");
+        expect(&s, who, HAWSER_STOP, "cancelled");
+        bool met = strstr(s.text[1], "cannot join ") == NULL && strstr(s.text[1], "joining ") == NULL;
+        if (met) /* else the nodes are so slow that they did not meet in time */
+            expect(&s, !who, HAWSER_PEER_LOST,
+                   who == 0 ? "the join was cancelled" : "it was cancelled while it was joining");
+    }
+}
+
 /* ---------------------------------------------------------------------------------------------------- loads ---- */
 
 /* One node reads a pipe that has nothing to read, the other one a file. */
@@ -356,6 +433,7 @@ static void a_job_is_opened_with_a_handle(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_join_is_cancelled),
         cmocka_unit_test(a_node_that_reads_is_cancelled),
         cmocka_unit_test(a_node_that_waits_for_a_reader_is_cancelled),
         cmocka_unit_test(a_node_that_waits_for_rows_is_cancelled),

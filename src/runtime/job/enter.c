@@ -72,7 +72,8 @@ hawser_status hw_enter(const hawser_options *options, hw_place *place, hw_cluste
                               .rate = hawser_options_bytes(options, "rate"),
                               .processors = hw_machine_processors(),
                               .alltoall_timeout = hawser_options_number(options, "timeout"),
-                              .messages = entry->messages};
+                              .messages = entry->messages,
+                              .cancellation = entry->cancellation};
     HAWSER_TRY(hw_read_ports(options, &how.port_low, &how.port_high, error));
     const hw_place_options asked = {.environment = environ,
                                     .key_file = hawser_options_text(options, "key-file"),
@@ -90,6 +91,7 @@ hawser_status hw_enter(const hawser_options *options, hw_place *place, hw_cluste
         hw_notify(entry->messages, HAWSER_WARNING, 0, "%s", doubt);
     if (place->ops == NULL || place->nodes == 1)
         return HAWSER_OK;
+    place->cancellation = entry->cancellation;
     HAWSER_TRY(hw_cluster_join(place, &how, cluster, error));
     return place->by_hand ? share_arguments(*cluster, entry, error) : HAWSER_OK;
 }

@@ -16,24 +16,27 @@ static const double first_rest = 0.02, longest_rest = 0.25;
 
 static void rest(double seconds)
 {
+    if (seconds <= 0)
+        return;
     struct timespec time = hw_timespec(seconds);
     (void)nanosleep(&time, NULL);
 }
 
 /* The handshake with one target. */
-static hw_shake_progress shake_hands(hw_shake *shake, double deadline)
+static hw_shake_progress shake_hands(hw_shake *shake, double deadline, const hawser_cancellation *cancellation)
 {
     for (;;) {
         hw_shake_progress progress = hw_shake_step(shake);
         if (progress == HW_SHAKE_DONE || progress == HW_SHAKE_FAILED)
             return progress;
-        double left = deadline - hw_seconds();
+        double left = hw_cancelled(cancellation) ? 0 : deadline - hw_seconds();
         if (left <= 0) {
             (void)!snprintf(shake->why, sizeof shake->why, "no answer in time");
             return progress;
         }
         struct pollfd wait = {shake->channel.fd, progress == HW_SHAKE_WRITE ? POLLOUT : POLLIN, 0};
-        (void)poll(&wait, 1, (int)(left * 1e3) + 1);
+        left = hw_cancellation_slice(cancellation, deadline) - hw_seconds();
+        (void)poll(&wait, 1, left > 0 ? (int)(left * 1e3) + 1 : 0);
     }
 }
 
@@ -87,7 +90,7 @@ static hawser_status try_all(hw_net *net, const hw_target *targets, int count, h
         uint32_t expected = shake->expected;
         hw_shake_begin(shake, &net->self, fd, true, expected);
         double now = hw_seconds(), end = now + net->handshake_timeout;
-        hw_shake_progress progress = shake_hands(shake, end < deadline ? end : deadline);
+        hw_shake_progress progress = shake_hands(shake, end < deadline ? end : deadline, net->cancellation);
         if (progress == HW_SHAKE_DONE)
             return HAWSER_OK;
         hw_shake_close(shake);
@@ -127,11 +130,11 @@ hawser_status hw_net_dial(hw_net *net, const char *address, uint32_t node, doubl
         if (status != HAWSER_STOP)
             break;
         double left = deadline - hw_seconds();
-        if (left <= 0 || atomic_load(&net->stopping)) {
+        if (left <= 0 || atomic_load(&net->stopping) || hw_cancelled(net->cancellation)) {
             status = last.status == HAWSER_TIMEOUT ? HAWSER_TIMEOUT : HAWSER_PEER_LOST;
             break;
         }
-        rest(pause < left ? pause : left);
+        rest(hw_cancellation_slice(net->cancellation, hw_seconds() + (pause < left ? pause : left)) - hw_seconds());
         pause = pause * 2 < longest_rest ? pause * 2 : longest_rest;
     }
     if (status == HAWSER_OK)
@@ -140,5 +143,7 @@ hawser_status hw_net_dial(hw_net *net, const char *address, uint32_t node, doubl
     free(shake);
     if (status == HAWSER_OK)
         return HAWSER_OK;
+    if (hw_cancelled(net->cancellation))
+        return hawser_fail(error, HAWSER_STOP, "joining %s was cancelled after %.1f s", address, hw_seconds() - start);
     return hawser_fail(error, status, "cannot join %s after %.1f s: %s", address, hw_seconds() - start, last.text);
 }

@@ -46,6 +46,7 @@ static hawser_status prepare(hw_net *net, const hw_net_options *options, const h
     self->failure_timeout = (uint32_t)fmin(net->failure_timeout * 1e3, UINT32_MAX);
     net->unread_most = options->unread_most;
     net->rate = (double)options->rate;
+    net->cancellation = options->cancellation;
     net->paid_at = hw_seconds();
     hw_host_id(net->host);
     copy_text(self->build, sizeof self->build, options->build);

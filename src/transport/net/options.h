@@ -2,6 +2,7 @@
 #ifndef HW_TRANSPORT_NET_OPTIONS_H
 #define HW_TRANSPORT_NET_OPTIONS_H
 
+#include "base/cancellation.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -65,6 +66,7 @@ typedef struct hw_net_options {
     /* bytes per second that this node sends in updates, evenly; 0: no limit. Other messages overtake updates, except those with the same
      * source and destination. */
     uint64_t rate;
+    const hawser_cancellation *cancellation; /* ends hw_net_dial with HAWSER_STOP; outlives the net; NULL: none */
 } hw_net_options;
 
 #endif

@@ -128,6 +128,7 @@ struct hw_net {
     hw_listeners listeners;
     char host[HW_HOST_ID];
     double failure_timeout, handshake_timeout, heartbeat;
+    const hawser_cancellation *cancellation; /* of dialling; NULL: none */
     /* Reactor only, by hw_boot_seconds: time of the last check of all links, time at which the next was due; length of the last pause of
      * the process, and its end. */
     _Atomic(double) looked, look_due, paused, paused_until;
