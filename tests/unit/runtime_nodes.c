@@ -30,6 +30,7 @@ typedef struct plan {
     hawser_sync sync;
     uint32_t fails_at; /* block whose unit fails in clock 4; UINT32_MAX: none */
     uint32_t odd_node; /* node that runs another program */
+    bool odd_clocks;   /* that program has another number of clocks, instead of another state */
     uint32_t quits;    /* node that leaves without running */
     outcome outcomes[NODES_MOST];
 } plan;
@@ -86,14 +87,14 @@ static hawser_program *make_program(plan *how, bool odd)
 {
     hawser_program *program = hawser_program_new("nodes", how);
     hawser_state *data = hawser_data_state(program, "A", &matrix, HAWSER_BY_COLUMN);
-    hawser_state *v = hawser_replicated_state(program, odd ? "w" : "v", ROWS, 1, NULL, how->rule);
+    hawser_state *v = hawser_replicated_state(program, odd && !how->odd_clocks ? "w" : "v", ROWS, 1, NULL, how->rule);
     hawser_state *alpha = hawser_local_state(program, "alpha", data, 1, NULL);
     hawser_state *board = hawser_partitioned_state(program, "board", COLS, data, NULL);
     hawser_tie(alpha, v);
     hawser_derive(v, rebuild);
     hawser_metric_declare(program, "work", HAWSER_SUM);
     hawser_metric_declare(program, "size", HAWSER_SUM);
-    hawser_operator *outer = hawser_loop(hawser_root(program), "outer", (hawser_until){.clocks = 3}, hawser_bsp());
+    hawser_operator *outer = hawser_loop(hawser_root(program), "outer", (hawser_until){.clocks = odd ? 4 : 3}, hawser_bsp());
     hawser_operator *loop = hawser_loop(outer, "inner", (hawser_until){.test = enough}, how->sync);
     hawser_unit(loop, "sweep", sweep, HAWSER_READS(data), HAWSER_UPDATES(v, alpha));
     hawser_unit(outer, "measure", measure, HAWSER_READS(data, alpha), HAWSER_UPDATES(board));
@@ -216,14 +217,17 @@ static void a_failing_unit_ends_all(void **state)
 static void another_program_is_refused(void **state)
 {
     (void)state;
-    plan how = usual(hawser_bsp());
-    how.odd_node = 1;
-    test_node nodes[NODES_MOST];
-    run_nodes(nodes, 3, PAIRS("workers", "5"), body, &how);
-    for (uint32_t i = 0; i < 3; i++) {
-        assert_int_equal(nodes[i].status, HAWSER_BAD_PROGRAM);
-        assert_non_null(strstr(nodes[i].error.text, "host-1"));
-        assert_non_null(strstr(nodes[i].error.text, "state 'w'"));
+    for (int clocks = 0; clocks < 2; clocks++) {
+        plan how = usual(hawser_bsp());
+        how.odd_node = 1;
+        how.odd_clocks = clocks > 0;
+        test_node nodes[NODES_MOST];
+        run_nodes(nodes, 3, PAIRS("workers", "5"), body, &how);
+        for (uint32_t i = 0; i < 3; i++) {
+            assert_int_equal(nodes[i].status, HAWSER_BAD_PROGRAM);
+            assert_non_null(strstr(nodes[i].error.text, "host-1"));
+            assert_non_null(strstr(nodes[i].error.text, clocks > 0 ? "4 clocks under bsp" : "state 'w'"));
+        }
     }
 }
 

@@ -61,9 +61,10 @@ static void write_program(const hw_session *session, FILE *out)
         const hawser_operator *loop = hw_operator_loop(operator);
         if (loop != NULL) /* blocks run it without the driver */
             fprintf(out, ", below %" PRIu32, operator->parent->number);
+        if (operator->kind == HW_LOOP)
+            fprintf(out, ", %" PRIu64 " clocks under %s", operator->until.clocks, hw_sync_text(operator->sync, sync));
         if (operator->kind == HW_LOOP && loop != NULL)
-            fprintf(out, ", %" PRIu64 " clocks under %s in loop '%s'", operator->until.clocks,
-                    hw_sync_text(operator->sync, sync), loop->name);
+            fprintf(out, " in loop '%s'", loop->name);
         fprintf(out, "\n");
     }
     for (uint32_t i = 0; i < program->metric_count; i++)
