@@ -12,9 +12,10 @@ import numpy.typing as npt
 
 from . import _native
 from ._arrow import read_stream
+from ._beside import run_beside
 from ._errors import BadArgument, BadOption, check
 from ._library import library as lib
-from ._native import hawser_arrays, hawser_dataset, hawser_error, hawser_load, hawser_matrix
+from ._native import hawser_arrays, hawser_cancellation, hawser_dataset, hawser_error, hawser_load, hawser_matrix
 from ._options import DATA_KEYS, Options, key_of
 
 Array = npt.NDArray[Any]
@@ -338,11 +339,22 @@ class Dataset:
 
 
 def load_files(data: Any, how: hawser_load, handle: Any) -> None:
-    """Loads one path or several into a handle."""
+    """Loads one path or several into a handle. Ctrl-C ends the load."""
     paths: Sequence[Any] = [data] if isinstance(data, (str, os.PathLike)) else data
     names = (ctypes.c_char_p * len(paths))(*(os.fsencode(path) for path in paths))
-    error = hawser_error()
-    check(lib.hawser_dataset_load(names, len(paths), byref(how), byref(handle), byref(error)), error)
+    error, cancellation = hawser_error(), POINTER(hawser_cancellation)()
+    check(lib.hawser_cancellation_new(byref(cancellation), byref(error)), error)
+    how.cancellation = cancellation
+
+    def load() -> None:
+        check(lib.hawser_dataset_load(names, len(paths), byref(how), byref(handle), byref(error)), error)
+
+    try:
+        if run_beside(load, lambda: lib.hawser_cancel(cancellation)):
+            lib.hawser_dataset_free(handle)
+            raise KeyboardInterrupt("the load was interrupted")
+    finally:
+        lib.hawser_cancellation_free(cancellation)
 
 
 def dataset_of(data: Any, target: Any = None, **given: Any) -> Dataset:

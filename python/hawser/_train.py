@@ -8,6 +8,7 @@ from ctypes import byref
 from typing import Any
 
 from . import _errors, _native
+from ._beside import run_beside
 from ._dataset import Dataset, dataset_of, is_path, split_options
 from ._errors import BadInput, BadOption, Diverged, Error, Interrupted, check, failure
 from ._library import library as lib
@@ -80,7 +81,6 @@ class _Fit:
         self.lock = threading.Lock()
         self.job: Any = None
         self.interrupted = False
-        self.done = threading.Event()
         self.raised: BaseException | None = None  # by the callback or by the training
         self.training = hawser_training()
         self.result: Training | None = None
@@ -107,8 +107,6 @@ class _Fit:
             self._run()
         except BaseException as error:  # the thread that waits raises it
             self.raised = self.raised or error
-        finally:
-            self.done.set()
 
     def _run(self) -> None:
         queue, error = POINTER(hawser_messages)(), hawser_error()
@@ -194,21 +192,8 @@ class _Fit:
     # -------------------------------------------------------------------------------------- in the caller's thread ----
 
     def wait(self) -> bool:
-        """Trains, and returns whether Ctrl-C ended the training. Only the main thread gets signals, and it must be free for them."""
-        if threading.current_thread() is not threading.main_thread():
-            self.run()
-            return False
-        thread = threading.Thread(target=self.run, name="hawser-train", daemon=True)
-        thread.start()
-        pressed = False
-        while not self.done.is_set():
-            try:
-                self.done.wait()
-            except KeyboardInterrupt:
-                pressed = True
-                self.interrupt()
-        thread.join()
-        return pressed
+        """Trains, and returns whether Ctrl-C ended the training."""
+        return run_beside(self.run, self.interrupt)
 
     def conclude(self, pressed: bool) -> Model:
         """Returns the model, or raises what ended the training."""

@@ -39,6 +39,19 @@ def test_ctrl_c_keeps_the_model_that_was_reached(workers):
     assert out == "interrupted True signal (3000,)\n", err
 
 
+def test_ctrl_c_ends_a_load_that_waits(tmp_path):
+    pipe = tmp_path / "data.csv"
+    os.mkfifo(pipe)
+    program = "import sys, hawser\ntry:\n    hawser.Dataset(sys.argv[1])\nexcept KeyboardInterrupt as stopped:\n    print(stopped)"
+    child = subprocess.Popen([sys.executable, "-c", program, pipe], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with open(pipe, "w", encoding="ascii") as writer:  # waits until the load has opened it
+        writer.write("1,2,3\n")
+        writer.flush()
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=60)
+    assert out == "the load was interrupted\n", err
+
+
 def facts():
     """Memory in KiB, descriptors and threads of this process."""
     with open("/proc/self/status", encoding="ascii") as file:

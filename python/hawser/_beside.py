@@ -1,0 +1,37 @@
+"""Long calls of the library beside the main thread, which waits where Ctrl-C can reach it."""
+import threading
+from collections.abc import Callable
+
+
+def run_beside(work: Callable[[], None], cancel: Callable[[], None]) -> bool:
+    """Runs `work`, raises what it raises, and returns whether Ctrl-C was pressed, upon which `cancel` asks it to end.
+
+    Python gives signals to the main thread alone, between its own instructions; so the call runs in another thread. In any other
+    thread than the main one, the call runs in that.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        work()
+        return False
+    done, raised = threading.Event(), []
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:
+            raised.append(error)
+        finally:
+            done.set()
+
+    thread = threading.Thread(target=run, name="hawser", daemon=True)
+    thread.start()
+    pressed = False
+    while not done.is_set():
+        try:
+            done.wait()
+        except KeyboardInterrupt:
+            pressed = True
+            cancel()
+    thread.join()
+    if raised and not pressed:
+        raise raised[0]
+    return pressed
