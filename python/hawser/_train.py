@@ -271,6 +271,8 @@ def train(algorithm: str, data: Any, target: Any = None, *, weights: Any = None,
     chosen = make_options(found, keywords)  # before the data, whose conversion may take long
     rows = dataset_of(data, target, weights=weights, offset=offset, groups=groups, names=names, **load)
     if validation is not None and not isinstance(validation, Dataset):
+        if not isinstance(validation, (tuple, list)) or len(validation) != 2 or is_path(validation):
+            raise BadOption("validation: give a Dataset, or a pair of data and target")
         validation = Dataset(*validation)
     if not rows._has("target") and not found.contents.no_target and not from_files:
         raise BadInput(f"{algorithm}: the data have no target; give it as hawser.train('{algorithm}', X, y)")

@@ -116,6 +116,15 @@ def test_a_training_that_ends_early_warns(numbers):
         hawser.train("kmeans", numbers[0], clusters=8, max_iterations=1)
 
 
+def test_validation_measures_other_rows(numbers):
+    X, y = numbers
+    model = hawser.train("lasso", X[:150], y[:150], lambda_=0.05, validation=(X[150:], y[150:]))
+    assert model.training.metrics["validation_mse"] == pytest.approx(np.mean((y[150:] - model.predict(X[150:])) ** 2), rel=1e-9)
+    for given, text in ((X, "pair"), ((X,), "pair"), ((X[:, 1:], y), "5 columns.*6")):
+        with pytest.raises(ValueError, match=text):
+            hawser.train("lasso", X, y, validation=given)
+
+
 def test_init_starts_from_a_model(numbers):
     first = hawser.train("lasso", *numbers, lambda_=0.01, tol=1e-9)
     again = hawser.train("lasso", *numbers, lambda_=0.01, tol=1e-9, init=first)
