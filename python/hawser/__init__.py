@@ -15,6 +15,7 @@ from ._errors import (
 )
 from ._model import Model, Training
 from ._native import VERSION as __version__
+from ._path import Path
 from ._train import algorithms, train
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "BadArgument", "BadInput", "BadOption", "BadProgram", "ConvergenceWarning", "Dataset", "Diverged", "Error", "FileError",
-    "InternalError", "Interrupted", "Model", "NoMemory", "NotFinite", "PeerLost", "Timeout", "Training", "__version__",
+    "InternalError", "Interrupted", "Model", "NoMemory", "NotFinite", "Path", "PeerLost", "Timeout", "Training", "__version__",
     "algorithms", "train",
     "ElasticNet", "KMeans", "Lasso", "LinearSVC", "LinearSVR", "LogisticRegression",
 ]

@@ -17,6 +17,7 @@ from ._errors import BadArgument, BadInput, BadOption, check
 from ._library import library as lib
 from ._native import hawser_dataset, hawser_error, hawser_load, hawser_model, hawser_schema
 from ._options import Options
+from ._path import Path, path_of
 
 Array = npt.NDArray[Any]
 NUMPY_TYPES = {_native.HAWSER_F64: np.float64, _native.HAWSER_F32: np.float32, _native.HAWSER_I64: np.int64,
@@ -207,6 +208,14 @@ class Model:
         found = self.tensor("centres")
         if found is None:
             raise AttributeError(f"a model of {self.algorithm} has no centres")
+        return found
+
+    @property
+    def path(self) -> Path:
+        """The solutions for several values of a parameter, if the training fitted them (the options path and cv)."""
+        found = path_of(self._algorithm, self._handle)
+        if found is None:
+            raise AttributeError(f"a model of {self.algorithm} without a path; train it with path= or cv=")
         return found
 
     @property
