@@ -19,6 +19,7 @@
 
 #include "hawser/batches.h"
 #include "hawser/cancellation.h"
+#include "hawser/cluster.h"
 #include "hawser/data.h"
 #include "hawser/matrix.h"
 #include "hawser/messages.h"
@@ -538,6 +539,10 @@ HAWSER_API hawser_status hawser_open_options(const hawser_options *options, haws
 typedef struct hawser_opening {
     hawser_messages *messages;         /**< where the job and everything made with it report; NULL: standard error */
     hawser_cancellation *cancellation; /**< ends what the job waits for, and its runs; NULL: none */
+    hawser_cluster *
+        cluster; /**< the job runs on these nodes (cluster.h); NULL: it joins its nodes, and leaves them when it is closed */
+    const void *key;   /**< the key that nodes prove, instead of --key-file; copied; not for a job on a cluster */
+    size_t key_length; /**< its bytes, from 16 to 64 */
 } hawser_opening;
 /** Like hawser_open_options, with more than options. `opening` may be NULL. What it points to must outlive the job, its runs and its datasets. */
 HAWSER_API hawser_status hawser_open_with(const hawser_options *options, const hawser_opening *opening, hawser_job **job,
@@ -567,7 +572,8 @@ HAWSER_API hawser_status hawser_job_init_numbers(hawser_job *job, const char *na
  *  nodes: the number of their blocks was fixed when they joined. */
 HAWSER_API void hawser_job_fit(hawser_job *job, uint64_t entries, uint64_t each);
 /** The number of processes that share the job, and the number of this process. Every node runs the same program with the same options and makes
- *  the same calls of hawser_run_program; all nodes get the same results. Node 0 leads: a program prints and writes files there. */
+ *  the same calls of hawser_run_program; all nodes get the same results. Node 0 leads: a program prints and writes files there. Both numbers may differ
+ *  from one job of a cluster to the next, so a program asks each job. */
 HAWSER_API uint32_t hawser_job_nodes(const hawser_job *job);
 HAWSER_API uint32_t hawser_job_node(const hawser_job *job);
 HAWSER_API bool hawser_job_leads(const hawser_job *job);

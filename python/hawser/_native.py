@@ -144,6 +144,26 @@ class hawser_options(Structure):
     pass
 
 
+class hawser_cluster(Structure):
+    pass
+
+
+class hawser_member(Structure):
+    number: int
+    host: int
+    incarnation: int
+    name: bytes | None
+    address: bytes | None
+
+
+class hawser_membership(Structure):
+    number: int
+    token: bytes | None
+    node: int
+    count: int
+    members: Any
+
+
 class hawser_dataset(Structure):
     pass
 
@@ -358,6 +378,9 @@ class hawser_chunk(Structure):
 class hawser_opening(Structure):
     messages: Any
     cancellation: Any
+    cluster: Any
+    key: Any
+    key_length: int
 
 
 class hawser_worker_figures(Structure):
@@ -747,6 +770,20 @@ hawser_option._fields_ = [
     ("group", c_char_p),
     ("letter", c_char),
 ]
+hawser_member._fields_ = [
+    ("number", c_uint32),
+    ("host", c_uint32),
+    ("incarnation", c_uint64),
+    ("name", c_char_p),
+    ("address", c_char_p),
+]
+hawser_membership._fields_ = [
+    ("number", c_uint64),
+    ("token", c_char_p),
+    ("node", c_uint32),
+    ("count", c_uint32),
+    ("members", POINTER(hawser_member)),
+]
 hawser_schema_column._fields_ = [
     ("name", c_char_p),
     ("kind", c_int),
@@ -899,6 +936,9 @@ hawser_chunk._fields_ = [
 hawser_opening._fields_ = [
     ("messages", POINTER(hawser_messages)),
     ("cancellation", POINTER(hawser_cancellation)),
+    ("cluster", POINTER(hawser_cluster)),
+    ("key", c_void_p),
+    ("key_length", c_size_t),
 ]
 hawser_worker_figures._fields_ = [
     ("cpu_seconds", c_double),
@@ -1258,6 +1298,9 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_read_number": (c_char_p, [c_char_p, POINTER(c_double)]),
     "hawser_print_number": (c_size_t, [c_char_p, c_size_t, c_double]),
     "hawser_options_row": (POINTER(hawser_option), [POINTER(hawser_options), c_size_t]),
+    "hawser_cluster_open": (c_int, [POINTER(hawser_options), POINTER(hawser_opening), POINTER(POINTER(hawser_cluster)), POINTER(hawser_error)]),
+    "hawser_cluster_close": (None, [POINTER(hawser_cluster)]),
+    "hawser_cluster_view": (POINTER(hawser_membership), [POINTER(hawser_cluster)]),
     "hawser_data_rows": (POINTER(hawser_option), []),
     "hawser_load_from_options": (c_int, [POINTER(hawser_options), POINTER(hawser_load), POINTER(hawser_error)]),
     "hawser_dataset_load": (c_int, [POINTER(c_char_p), c_size_t, POINTER(hawser_load), POINTER(POINTER(hawser_dataset)), POINTER(hawser_error)]),

@@ -9,11 +9,27 @@
 /* A block is cut into messages, so that heartbeats and other messages are sent in between. */
 static const size_t MOST_AT_ONCE = (size_t)16 << 20;
 
+/* envelope.epoch of a block has the job and the alltoall. */
+static uint64_t round_of(const hw_cluster *cluster)
+{
+    return (uint64_t)cluster->job << 32 | cluster->rounds;
+}
+
+static bool is_old(const hw_cluster *cluster, const hw_message *message)
+{
+    return message->envelope.epoch >> 32 < cluster->job;
+}
+
 void hw_cluster_keep_data(hw_cluster *cluster, uint32_t node, hw_message *message)
 {
     message->next = NULL;
     pthread_mutex_lock(&cluster->mutex);
     hw_joiner *joiner = &cluster->members[node];
+    if (is_old(cluster, message)) {
+        pthread_mutex_unlock(&cluster->mutex);
+        hw_message_free(message);
+        return;
+    }
     if (joiner->data_last != NULL)
         joiner->data_last->next = message;
     else
@@ -28,6 +44,20 @@ void hw_cluster_drop_data(hw_cluster *cluster)
 {
     for (uint32_t node = 0; node < cluster->nodes_most; node++)
         hw_messages_free(cluster->members[node].data);
+}
+
+void hw_cluster_drop_old_data(hw_cluster *cluster)
+{
+    for (uint32_t node = 0; node < cluster->nodes; node++) {
+        hw_joiner *joiner = &cluster->members[node];
+        while (joiner->data != NULL && is_old(cluster, joiner->data)) {
+            hw_message *next = joiner->data->next;
+            hw_message_free(joiner->data);
+            joiner->data = next;
+        }
+        if (joiner->data == NULL)
+            joiner->data_last = NULL;
+    }
 }
 
 static bool never(const hw_cluster *cluster, uint32_t node)
@@ -59,7 +89,7 @@ static hawser_status send_block(hw_cluster *cluster, uint32_t node, hw_bytes byt
             memcpy(message->payload, (const char *)bytes.data + sent, length);
         sent += length;
         message->envelope.kind = HW_MESSAGE_DATA;
-        message->envelope.epoch = cluster->rounds;
+        message->envelope.epoch = round_of(cluster);
         message->envelope.count = bytes.length;
         message->envelope.last = sent == bytes.length;
         hawser_status status = hw_net_send(cluster->net, node, message, error);
@@ -83,9 +113,12 @@ static hw_message *take_block(hw_cluster *cluster, uint32_t node)
     return first;
 }
 
+/* A block of the next job is none of this one's: its sender has ended this job. */
 static bool block_is_whole(const hw_cluster *cluster, uint32_t node)
 {
     const hw_message *message = cluster->members[node].data;
+    if (message != NULL && message->envelope.epoch >> 32 != cluster->job)
+        return false;
     while (message != NULL && message->envelope.last == 0)
         message = message->next;
     return message != NULL;
@@ -95,7 +128,7 @@ static bool block_is_whole(const hw_cluster *cluster, uint32_t node)
 static hawser_status unpack(const hw_cluster *cluster, uint32_t node, hw_message *list, hw_bytes *in, hawser_error *error)
 {
     size_t length = list->envelope.count, at = 0;
-    bool fine = list->envelope.epoch == cluster->rounds;
+    bool fine = list->envelope.epoch == round_of(cluster);
     hawser_status status = hw_new_array(&in->data, length, 1, "a part of the input", error);
     while (list != NULL) {
         hw_message *next = list->next;
@@ -166,7 +199,7 @@ static void leave_cancelled(hw_cluster *cluster)
     pthread_mutex_lock(&cluster->mutex);
     cluster->cancelled = true;
     pthread_mutex_unlock(&cluster->mutex);
-    hw_cluster_say_leave(cluster);
+    hw_cluster_say_end(cluster);
 }
 
 static hawser_status trade_all(hw_cluster *cluster, const hw_bytes *out, hw_bytes *taken, hw_bytes *in, hawser_error *error)

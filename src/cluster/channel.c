@@ -19,12 +19,13 @@ hawser_status hw_cluster_channel(hw_cluster *cluster, hw_channel_of which, const
 
 hawser_status hw_cluster_send(hw_cluster *cluster, uint32_t node, hw_message *message, hawser_error *error)
 {
+    message->envelope.session = cluster->job;
     hawser_status status = hw_net_send(cluster->net, node, message, error);
     if (status != HAWSER_PEER_LOST)
         return status;
     /* The reason why the node left, or the node that it has lost, helps more than the broken link. */
     pthread_mutex_lock(&cluster->mutex);
-    if (cluster->members[node].left)
+    if (hw_cluster_gone(cluster, node))
         status = hw_cluster_has_left(cluster, node, error);
     else
         status = cluster->is_lost ? hw_cluster_fail_lost(cluster, error) : HAWSER_OK; /* the loss is reported in a moment */
@@ -32,12 +33,18 @@ hawser_status hw_cluster_send(hw_cluster *cluster, uint32_t node, hw_message *me
     return status;
 }
 
+/* Returns false for a message of a job before. */
+static bool is_present(const hw_cluster *cluster, const hw_message *message)
+{
+    return message->envelope.session == cluster->job;
+}
+
 void hw_cluster_beside(hw_cluster *cluster, uint32_t node, hw_message *message)
 {
     pthread_rwlock_rdlock(&cluster->beside);
     const hw_channel *channel =
         &cluster->channels[message->envelope.kind == HW_MESSAGE_STORED ? HW_CHANNEL_RESULTS : HW_CHANNEL_STORE];
-    if (channel->arrived != NULL)
+    if (channel->arrived != NULL && is_present(cluster, message))
         channel->arrived(channel->argument, node, message);
     else
         hw_message_free(message);
@@ -50,7 +57,7 @@ void *hw_cluster_acquire(void *argument, uint32_t node, const hw_message *messag
     void *place = NULL;
     pthread_rwlock_rdlock(&cluster->beside);
     const hw_channel *channel = &cluster->channels[HW_CHANNEL_STORE];
-    if (channel->acquire != NULL)
+    if (channel->acquire != NULL && is_present(cluster, message))
         place = channel->acquire(channel->argument, node, message);
     if (place == NULL)
         pthread_rwlock_unlock(&cluster->beside);
@@ -102,13 +109,14 @@ hawser_status hw_cluster_await(hw_cluster *cluster, bool (*ready)(void *argument
     hawser_status status = HAWSER_OK;
     pthread_mutex_lock(&cluster->mutex);
     for (double now = begun; status == HAWSER_OK && !ready(argument); now = hw_seconds()) {
-        linked = hw_net_linked(cluster->net, node) ? now : linked;
+        bool open = hw_net_linked(cluster->net, node) && cluster->members[node].closes <= cluster->job;
+        linked = open ? now : linked;
         if (cluster->cancelled) {
             status = hawser_fail(error, HAWSER_STOP, "a collective call of this job was cancelled; close the job");
         } else if (cluster->is_lost) {
             hw_cluster_await_losses(cluster);
             status = hw_cluster_fail_lost(cluster, error);
-        } else if (now - linked > (cluster->members[node].left ? 0.0 : without_reason)) {
+        } else if (now - linked > (hw_cluster_gone(cluster, node) ? 0.0 : without_reason)) {
             status = hw_cluster_has_left(cluster, node, error);
         } else if (now - begun >= seconds) {
             hw_cluster_blame(cluster, node, "another node timed out waiting for it");

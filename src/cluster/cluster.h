@@ -3,7 +3,10 @@
  *
  * Node 0 is the manager; it runs on the driver's node. Joining: every node makes its net, node 0 publishes its address, the others dial
  * it. When all have joined, the manager sends the member list (number, name and address of each); each member dials those with smaller
- * numbers and sends "ready"; then all continue together. Membership is one view, number 1, for the whole job: a lost node ends it.
+ * numbers and sends "ready"; then all continue together. Membership is one view, number 1: a lost node ends the job, and later jobs fail.
+ *
+ * A cluster serves one job (number 0), or jobs one after another (1, 2, ...). A job has the numbers of its runs, alltoalls and channels for itself: late
+ * messages of a job before are dropped, and messages of the next one wait, because every job begins with a meeting of all nodes.
  */
 #ifndef HW_CLUSTER_CLUSTER_H
 #define HW_CLUSTER_CLUSTER_H
@@ -67,6 +70,12 @@ void hw_cluster_name_lost(hw_cluster *cluster, hawser_error *error);
 void hw_cluster_abort(hw_cluster *cluster, const char *words, double seconds);
 /* Notifies the other nodes, and the blocks on this node, that this node has failed during a run. The blocks end. Any thread. */
 void hw_cluster_give_up(hw_cluster *cluster, const char *words);
+/* Begins the next job, on all nodes. Fails at once if a node was lost or has left. timeout: as options->alltoall_timeout. own: a failure of this node
+ * before; then the job is counted, and nothing else is done. Collective. After a failure, too, call hw_cluster_close_job. */
+hawser_status hw_cluster_open_job(hw_cluster *cluster, double timeout, hawser_status own,
+                                  hawser_error *error) HAWSER_MUST_USE;
+/* Tells the other nodes that this node has closed the job, with the reason that was set. Does not wait. */
+void hw_cluster_close_job(hw_cluster *cluster);
 /* Sends a goodbye to the other nodes, closes the links and frees the cluster. */
 void hw_cluster_leave(hw_cluster *cluster);
 
@@ -110,7 +119,7 @@ hawser_status hw_cluster_await(hw_cluster *cluster, bool (*ready)(void *argument
                                double seconds, bool warns, hawser_error *error) HAWSER_MUST_USE;
 void hw_cluster_wake(hw_cluster *cluster);
 /* Announces to the other nodes that this node takes part in no further run, and in no collective call. It still sends and receives. */
-void hw_cluster_say_leave(hw_cluster *cluster);
+void hw_cluster_say_end(hw_cluster *cluster);
 /* Sends to another node's channel; takes the message. HAWSER_PEER_LOST names the node that failed first. A message to a node whose loss is not
  * reported yet is dropped; the channel receives the loss. */
 hawser_status hw_cluster_send(hw_cluster *cluster, uint32_t node, hw_message *message, hawser_error *error) HAWSER_MUST_USE;

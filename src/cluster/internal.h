@@ -21,7 +21,9 @@ typedef struct hw_joiner {
     bool ready;
     hw_message *data, *data_last; /* received blocks of alltoalls, in order */
     bool lost;
-    bool left; /* it has sent a goodbye, after `runs` runs */
+    bool left;       /* it has sent a goodbye, after `runs` runs */
+    uint32_t ends;   /* 1 + the last job that it has ended, after as many runs; 0: none */
+    uint32_t closes; /* 1 + the last job that it has closed: it sends nothing more of it */
     uint32_t runs;
     char words[400]; /* its reason, or empty */
 } hw_joiner;
@@ -37,17 +39,20 @@ struct hw_cluster {
     hw_joiner *members;   /* nodes_most entries */
     bool has_members, go; /* the manager has sent the member list; all may go on */
     bool is_lost;
-    bool leaving;                            /* the others were sent a goodbye */
-    bool gave_up;                            /* the last run has not ended on this node */
-    bool blamed;                             /* the launcher has received whose failure ends this node */
-    hw_loss loss;                            /* the first one, */
-    double lost_at;                          /* the time at which it was noticed */
-    const char *doing;                       /* the phase of the job outside of runs */
-    char words[400];                         /* the own reason, for the goodbye */
-    char refusal[400];                       /* the manager's reason if the cluster does not form */
-    uint64_t rounds;                         /* alltoalls begun */
+    bool loss_stays;     /* a node is gone; else the loss is over with the job */
+    bool leaving;        /* the others were sent a goodbye */
+    bool gave_up;        /* the last run has not ended on this node */
+    bool blamed;         /* the launcher has received whose failure ends this node */
+    hw_loss loss;        /* the first one, */
+    double lost_at;      /* the time at which it was noticed, */
+    const char *lost_in; /* and the phase */
+    const char *doing;   /* the phase of the job outside of runs */
+    char words[400];     /* the own reason, for the goodbye */
+    char refusal[400];   /* the manager's reason if the cluster does not form */
+    uint32_t job;        /* number of the present job, or of the last one; 0: the only one, or none yet */
+    uint32_t rounds;     /* alltoalls begun in it */
     const hawser_cancellation *cancellation; /* of the call in progress; NULL: none */
-    bool cancelled;                          /* it has ended an alltoall, and no other can follow */
+    bool cancelled;                          /* it has ended an alltoall of the job, and no other can follow */
     double alltoall_timeout;                 /* timeout of an alltoall; infinity: none */
     double reason_timeout;                   /* seconds within which the reason of an ended link arrives */
     hawser_messages *messages;
@@ -72,11 +77,21 @@ void hw_cluster_left(void *argument, uint32_t node);
 /* There was no memory for a node's message: this node fails. */
 void hw_cluster_starved(void *argument, uint32_t node);
 void hw_cluster_note_loss(hw_cluster *cluster, const hw_loss *loss);
+/* Likewise, of a node that has only ended the present job: the next job can have it again. */
+void hw_cluster_note_end(hw_cluster *cluster, const hw_loss *loss);
+/* Sends the goodbye. */
+void hw_cluster_say_leave(hw_cluster *cluster);
 /* join.c: handles a message between manager and member. */
 void hw_cluster_receive_join(hw_cluster *cluster, uint32_t node, hw_message *message);
+/* Returns whether a node takes part in nothing more of the present job. The mutex is held. */
+bool hw_cluster_gone(const hw_cluster *cluster, uint32_t node);
 /* alltoall.c: keeps a received block until it is requested. */
 void hw_cluster_keep_data(hw_cluster *cluster, uint32_t node, hw_message *message);
 void hw_cluster_drop_data(hw_cluster *cluster);
+/* Drops the blocks of jobs before the present one. The mutex is held. */
+void hw_cluster_drop_old_data(hw_cluster *cluster);
+/* runs.c: drops the messages that have arrived for runs to come. The mutex is held. */
+void hw_cluster_drop_early(hw_cluster *cluster);
 /* channel.c: handles a message that belongs to no run; reports the recorded loss to the channels. */
 void hw_cluster_beside(hw_cluster *cluster, uint32_t node, hw_message *message);
 void hw_cluster_notify_channel(hw_cluster *cluster);

@@ -1,4 +1,4 @@
-/* join.c - how nodes form a cluster: members send join requests to the manager, it sends the member list to all, all connect, and it
+/* join.c - how nodes form a cluster, and begin and end its jobs: members send join requests to the manager, it sends the member list to all, all connect, and it
  * lets all go on. */
 #include <errno.h>
 #include <inttypes.h>
@@ -22,7 +22,8 @@ typedef enum word {
     WORD_READY,       /* member -> manager: it is linked to all others */
     WORD_GO,          /* manager -> members: all are linked */
     WORD_REFUSED,     /* manager -> members: the cluster will not form; payload: the reason */
-    WORD_LEAVE        /* to all: this node leaves after envelope.session runs */
+    WORD_LEAVE,       /* to all: this node leaves after envelope.session runs */
+    WORD_END          /* to all: it takes part in nothing more of job envelope.epoch; last: it has closed it */
 } word;
 
 #define REASON_SECONDS 5.0
@@ -120,38 +121,47 @@ uint32_t hw_cluster_about(const hw_cluster *cluster, uint32_t node, const char *
                                                                                                                   : node;
 }
 
-/* A node that leaves before a run that this node is in, or begins later, is missing in it. */
+/* A node that leaves, or ends its job, before a run that this node is in, or begins later, is missing in it. */
 static void take_leave(hw_cluster *cluster, uint32_t node, const hw_message *message)
 {
     pthread_mutex_lock(&cluster->mutex);
     hw_joiner *joiner = &cluster->members[node];
-    joiner->left = true;
+    bool leaves = message->envelope.part == WORD_LEAVE;
+    uint32_t job = (uint32_t)message->envelope.epoch;
+    joiner->left |= leaves;
+    if (!leaves)
+        joiner->ends = job + 1;
+    if (!leaves && message->envelope.last != 0)
+        joiner->closes = job + 1;
     joiner->runs = message->envelope.session;
-    if (message->envelope.length != 0)
-        snprintf(joiner->words, sizeof joiner->words, "%.*s", (int)message->envelope.length, (const char *)message->payload);
+    snprintf(joiner->words, sizeof joiner->words, "%.*s", (int)message->envelope.length,
+             message->envelope.length != 0 ? (const char *)message->payload : "");
     hw_loss loss = {.node = hw_cluster_about(cluster, node, joiner->words)};
     loss.reported = loss.node != node;
     memcpy(loss.name, cluster->members[loss.node].member.name, sizeof loss.name);
     snprintf(loss.why, sizeof loss.why, "%s%s", loss.reported != 0 ? "" : "it left the job before the run had ended: ",
              joiner->words[0] != '\0' ? joiner->words : "its own words say why");
-    bool missing = cluster->transport != NULL && message->envelope.session < cluster->session;
+    bool missing =
+        cluster->transport != NULL && message->envelope.session < cluster->session && hw_cluster_gone(cluster, node);
     if (message->envelope.count != 0) { /* it was cancelled: this node waits for it no more, in the store either */
-        missing = true;
+        missing = hw_cluster_gone(cluster, node);
         loss.reported = 1;
         snprintf(loss.why, sizeof loss.why, "node %u (%.60s) has left the job: %.300s", node, joiner->member.name,
                  joiner->words);
     }
     pthread_cond_broadcast(&cluster->changed);
     pthread_mutex_unlock(&cluster->mutex);
-    if (missing)
+    if (missing && leaves)
         hw_cluster_note_loss(cluster, &loss);
+    else if (missing)
+        hw_cluster_note_end(cluster, &loss);
 }
 
 void hw_cluster_receive_join(hw_cluster *cluster, uint32_t node, hw_message *message)
 {
     bool fine = true;
     word what = (word)message->envelope.part;
-    if (what == WORD_LEAVE) {
+    if (what == WORD_LEAVE || what == WORD_END) {
         take_leave(cluster, node, message);
         hw_message_free(message);
         return;
@@ -163,7 +173,8 @@ void hw_cluster_receive_join(hw_cluster *cluster, uint32_t node, hw_message *mes
     case WORD_READY: cluster->members[node].ready = true; break;
     case WORD_GO: cluster->go = node == 0; break;
     case WORD_REFUSED: fine = take_refusal(cluster, node, message); break;
-    case WORD_LEAVE: break;
+    case WORD_LEAVE:
+    case WORD_END: break;
     default: fine = false; break;
     }
     pthread_cond_broadcast(&cluster->changed);
@@ -226,6 +237,36 @@ static void up(void *argument, uint32_t node, const hw_net_hello *hello)
 
 /* ------------------------------------------------------------------------------------------------------ waiting ---- */
 
+bool hw_cluster_gone(const hw_cluster *cluster, uint32_t node)
+{
+    const hw_joiner *joiner = &cluster->members[node];
+    return joiner->left || joiner->ends > cluster->job;
+}
+
+/* Returns the node that has left the cluster after the fewest jobs: the others left because of it. cluster->nodes: none has left. */
+static uint32_t first_to_leave(const hw_cluster *cluster)
+{
+    uint32_t first = cluster->nodes;
+    for (uint32_t i = 0; i < cluster->nodes; i++)
+        if (cluster->members[i].left && (first == cluster->nodes || cluster->members[i].ends < cluster->members[first].ends))
+            first = i;
+    return first;
+}
+
+/* Fails with a node that has gone without a reason: it has closed the cluster, or its last job, while this node still needs it. */
+static hawser_status fail_gone(const hw_cluster *cluster, uint32_t node, hawser_error *error)
+{
+    const hw_joiner *joiner = &cluster->members[node];
+    uint32_t jobs = joiner->ends > 1 ? joiner->ends - 1 : 0;
+    if (!joiner->left)
+        return hawser_fail(error, HAWSER_PEER_LOST,
+                           "node %u (%s) has closed job %u of the cluster, and this node has not: every node must make the "
+                           "same collective calls",
+                           node, joiner->member.name, jobs);
+    return hawser_fail(error, HAWSER_PEER_LOST, "node %u (%s) has left the cluster after %u job%s, and this is job %u", node,
+                       joiner->member.name, jobs, jobs == 1 ? "" : "s", cluster->job);
+}
+
 hawser_status hw_cluster_has_left(hw_cluster *cluster, uint32_t node, hawser_error *error)
 {
     const hw_joiner *joiner = &cluster->members[node];
@@ -233,6 +274,8 @@ hawser_status hw_cluster_has_left(hw_cluster *cluster, uint32_t node, hawser_err
     hw_cluster_blame(cluster, about, joiner->words[0] != '\0' ? joiner->words : "it has left the job");
     if (about != node) /* the first cause is reported once, whichever node it comes from */
         return hawser_fail(error, HAWSER_PEER_LOST, "%s", joiner->words);
+    if (cluster->job > 0 && joiner->words[0] == '\0')
+        return fail_gone(cluster, node, error);
     return hawser_fail(error, HAWSER_PEER_LOST, "node %u (%s) has left the job: %s", node, joiner->member.name,
                        joiner->words[0] != '\0' ? joiner->words : "its own words say why");
 }
@@ -249,10 +292,10 @@ static bool wait_until(hw_cluster *cluster, double deadline)
 /* Returns the node itself if it has left, else a node that has left with a reason: it has failed, and no collective call can complete. */
 static uint32_t node_that_left(const hw_cluster *cluster, uint32_t node)
 {
-    if (cluster->members[node].left)
+    if (hw_cluster_gone(cluster, node))
         return node;
     uint32_t i = 0;
-    while (i < cluster->nodes && !(cluster->members[i].left && cluster->members[i].words[0] != '\0'))
+    while (i < cluster->nodes && !(hw_cluster_gone(cluster, i) && cluster->members[i].words[0] != '\0'))
         i++;
     return i;
 }
@@ -398,6 +441,7 @@ static join_request own_request(const hw_cluster *cluster, const hw_cluster_opti
     join_request own = {.member = {.node = cluster->self, .processors = options->processors}};
     snprintf(own.member.name, sizeof own.member.name, "%s", cluster->place->name);
     snprintf(own.member.address, sizeof own.member.address, "%s", hw_net_address(cluster->net));
+    own.member.incarnation = hw_net_incarnation(cluster->net);
     hw_cluster_host_id(own.host_id, sizeof own.host_id);
     return own;
 }
@@ -578,7 +622,7 @@ static hawser_status new_cluster(hw_place *place, hw_cluster **out, hawser_error
     cluster->nodes = place->nodes;
     cluster->nodes_most = place->nodes != 0 ? place->nodes : HW_CLUSTER_NODES_MOST;
     cluster->lifeline.descriptor = -1;
-    cluster->doing = "joining";
+    cluster->doing = cluster->lost_in = "joining";
     hawser_status status = HW_NEW(&cluster->members, cluster->nodes_most, "the members of a cluster", error);
     if (status != HAWSER_OK) {
         free(cluster);
@@ -625,24 +669,109 @@ hawser_status hw_cluster_join(hw_place *place, const hw_cluster_options *options
     return HAWSER_OK;
 }
 
-/* Reports to all how many runs this node has ended; the run in progress does not count. */
-void hw_cluster_say_leave(hw_cluster *cluster)
+/* Reports to all how many runs this node has ended; the run in progress does not count. closed: it has closed its job, too. */
+static void say_end(hw_cluster *cluster, word what, bool closed)
 {
     hawser_error ignored;
     char words[sizeof cluster->words];
     pthread_mutex_lock(&cluster->mutex);
     memcpy(words, cluster->words, sizeof words);
     uint32_t ended = cluster->session - (cluster->transport != NULL || cluster->gave_up);
-    cluster->leaving = true;
+    cluster->leaving |= what == WORD_LEAVE;
+    uint32_t job = cluster->job;
     bool cancelled = cluster->cancelled;
     pthread_mutex_unlock(&cluster->mutex);
     for (uint32_t i = 0; i < cluster->nodes; i++) {
         hw_message *message = NULL;
         if (i == cluster->self || !hw_net_linked(cluster->net, i) ||
-            make_word(cluster, WORD_LEAVE, words, strlen(words), &message, &ignored) != HAWSER_OK)
+            make_word(cluster, what, words, strlen(words), &message, &ignored) != HAWSER_OK)
             continue;
         message->envelope.session = ended;
         message->envelope.count = cancelled;
+        message->envelope.epoch = job;
+        message->envelope.last = closed;
         (void)!hw_net_send(cluster->net, i, message, &ignored);
     }
+}
+
+void hw_cluster_say_leave(hw_cluster *cluster)
+{
+    say_end(cluster, WORD_LEAVE, true);
+}
+
+void hw_cluster_say_end(hw_cluster *cluster)
+{
+    say_end(cluster, cluster->job > 0 ? WORD_END : WORD_LEAVE, false);
+}
+
+/* ---------------------------------------------------------------------------------------------- jobs, one after another ---- */
+
+/* Fails at once if no job can begin: nodes that are gone do not come back. The mutex is held. */
+static hawser_status check_members(hw_cluster *cluster, hawser_error *error)
+{
+    hawser_error own = {0};
+    if (cluster->is_lost && !cluster->loss_stays) { /* the job before has ended by it */
+        cluster->is_lost = false;
+        for (uint32_t i = 0; i < cluster->nodes; i++)
+            cluster->members[i].lost = false;
+    }
+    if (cluster->is_lost) {
+        hawser_status status = hw_cluster_fail_lost(cluster, &own);
+        return hawser_fail(error, status, "this cluster runs no job any more since a loss %.1f s ago: %s",
+                           hw_seconds() - cluster->lost_at, own.text);
+    }
+    uint32_t gone = first_to_leave(cluster);
+    return gone < cluster->nodes ? hw_cluster_has_left(cluster, gone, error) : HAWSER_OK;
+}
+
+/* Continues the numbers of runs behind the highest of any node: nodes whose job failed may have begun different numbers of them. */
+static hawser_status agree_session(hw_cluster *cluster, hawser_error *error)
+{
+    hw_bytes *in = NULL;
+    uint32_t most = cluster->session, other;
+    HAWSER_TRY(HW_NEW(&in, cluster->nodes, "the nodes of a job", error));
+    hawser_status status = hw_cluster_allgather(cluster, (hw_bytes){&most, sizeof most}, in, error);
+    for (uint32_t i = 0; status == HAWSER_OK && i < cluster->nodes; i++) {
+        if (in[i].length != sizeof other) {
+            status = hawser_fail(error, HAWSER_INTERNAL, "node %u (%s) opens a job in another way", i,
+                                 cluster->members[i].member.name);
+            break;
+        }
+        memcpy(&other, in[i].data, sizeof other);
+        most = other > most ? other : most;
+    }
+    hw_bytes_free(in, cluster->nodes);
+    HAWSER_TRY(status);
+    /* No node begins a run before all are here, so what has arrived early belongs to a job before. */
+    pthread_mutex_lock(&cluster->mutex);
+    hw_cluster_drop_early(cluster);
+    cluster->session = most;
+    pthread_mutex_unlock(&cluster->mutex);
+    return HAWSER_OK;
+}
+
+hawser_status hw_cluster_open_job(hw_cluster *cluster, double timeout, hawser_status own, hawser_error *error)
+{
+    pthread_rwlock_wrlock(&cluster->beside); /* the net thread reads the number of the job */
+    pthread_mutex_lock(&cluster->mutex);
+    cluster->job++;
+    cluster->rounds = 0;
+    cluster->words[0] = '\0';
+    cluster->gave_up = cluster->cancelled = false;
+    cluster->doing = "opening";
+    cluster->alltoall_timeout = timeout > 0 ? timeout : INFINITY;
+    hw_cluster_drop_old_data(cluster);
+    hawser_status status = own == HAWSER_OK ? check_members(cluster, error) : own;
+    pthread_mutex_unlock(&cluster->mutex);
+    pthread_rwlock_unlock(&cluster->beside);
+    HAWSER_TRY(status);
+    HAWSER_TRY(agree_session(cluster, error));
+    hw_cluster_set_phase(cluster, "between two runs");
+    return HAWSER_OK;
+}
+
+void hw_cluster_close_job(hw_cluster *cluster)
+{
+    say_end(cluster, WORD_END, true);
+    hw_cluster_set_phase(cluster, "closed");
 }

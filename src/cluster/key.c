@@ -107,6 +107,21 @@ hawser_status hw_key_read(const char *path, unsigned char key[HW_NET_KEY_MOST], 
     return status;
 }
 
+hawser_status hw_key_take(const hw_place_options *options, hw_place *place, hawser_error *error)
+{
+    if (options->key == NULL)
+        return hw_key_read(options->key_file, place->key, &place->key_length, error);
+    if (options->key_file != NULL)
+        return hawser_fail(error, HAWSER_BAD_OPTION,
+                           "--key-file %s, but the program gives a key itself; leave one of them out", options->key_file);
+    if (options->key_length < HW_NET_KEY_LEAST || options->key_length > HW_NET_KEY_MOST)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "a key of %zu bytes: it has from %d to %d", options->key_length,
+                           HW_NET_KEY_LEAST, HW_NET_KEY_MOST);
+    memcpy(place->key, options->key, options->key_length);
+    place->key_length = options->key_length;
+    return HAWSER_OK;
+}
+
 hawser_status hw_key_write(const char *path, const unsigned char *key, size_t length, hawser_error *error)
 {
     char text[2 * HW_NET_KEY_MOST + 2];

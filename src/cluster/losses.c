@@ -68,7 +68,7 @@ hawser_status hw_cluster_fail_lost(const hw_cluster *cluster, hawser_error *erro
     hw_loss_text(&cluster->loss, text, sizeof text);
     hawser_status status = cluster->loss.reported != 0
                                ? hawser_fail(error, hw_loss_status(&cluster->loss), "%s", text)
-                               : hawser_fail(error, HAWSER_PEER_LOST, "%s; the job was %s", text, cluster->doing);
+                               : hawser_fail(error, HAWSER_PEER_LOST, "%s; the job was %s", text, cluster->lost_in);
     if (error != NULL)
         name_others(cluster, error);
     return status;
@@ -131,15 +131,17 @@ void hw_cluster_blame(hw_cluster *cluster, uint32_t node, const char *why)
     cluster->place->ops->lost(cluster->place, node, why);
 }
 
-void hw_cluster_note_loss(hw_cluster *cluster, const hw_loss *loss)
+static void note(hw_cluster *cluster, const hw_loss *loss, bool stays)
 {
     pthread_mutex_lock(&cluster->mutex);
     bool first = !cluster->is_lost;
+    cluster->loss_stays = stays || (!first && cluster->loss_stays);
     if (loss->node < cluster->nodes_most)
         cluster->members[loss->node].lost = true;
     if (first) {
         cluster->is_lost = true;
         cluster->lost_at = hw_seconds();
+        cluster->lost_in = cluster->doing;
         cluster->loss = *loss;
         hw_cluster_blame(cluster, loss->node, loss->why);
     }
@@ -152,7 +154,18 @@ void hw_cluster_note_loss(hw_cluster *cluster, const hw_loss *loss)
     hw_cluster_notify_channel(cluster);
 }
 
-void hw_cluster_give_up(hw_cluster *cluster, const char *words)
+void hw_cluster_note_loss(hw_cluster *cluster, const hw_loss *loss)
+{
+    note(cluster, loss, true);
+}
+
+void hw_cluster_note_end(hw_cluster *cluster, const hw_loss *loss)
+{
+    note(cluster, loss, cluster->job == 0);
+}
+
+/* stays: no later job can run either. */
+static void give_up(hw_cluster *cluster, const char *words, bool stays)
 {
     hw_loss loss = {.node = cluster->self, .reported = HW_LOSS_OWN};
     memcpy(loss.name, cluster->members[cluster->self].member.name, sizeof loss.name);
@@ -161,8 +174,16 @@ void hw_cluster_give_up(hw_cluster *cluster, const char *words)
     cluster->gave_up |= cluster->transport != NULL;
     pthread_mutex_unlock(&cluster->mutex);
     hw_cluster_set_reason(cluster, words);
-    hw_cluster_say_leave(cluster);
-    hw_cluster_note_loss(cluster, &loss);
+    if (stays)
+        hw_cluster_say_leave(cluster);
+    else
+        hw_cluster_say_end(cluster);
+    note(cluster, &loss, stays || cluster->job == 0);
+}
+
+void hw_cluster_give_up(hw_cluster *cluster, const char *words)
+{
+    give_up(cluster, words, false);
 }
 
 void hw_cluster_left(void *argument, uint32_t node)
@@ -186,7 +207,7 @@ void hw_cluster_starved(void *argument, uint32_t node)
     else
         snprintf(words, sizeof words,
                  "there is no memory for what another node has sent; free memory or use a smaller input");
-    hw_cluster_give_up(cluster, words);
+    give_up(cluster, words, true); /* the message may have been one of the next job */
 }
 
 void hw_cluster_lost(void *argument, uint32_t node, const char *why, double silent)

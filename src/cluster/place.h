@@ -74,6 +74,8 @@ struct hw_place {
 typedef struct hw_place_options {
     char *const *environment; /* ended by NULL */
     const char *key_file;
+    const void *key; /* the bytes of a key, instead of a key file */
+    size_t key_length;
     const char *name; /* of this node; NULL: the launcher's name, else the host's */
     const char *join; /* HOST:PORT of the manager of a job whose nodes are started by hand */
     uint32_t listen;  /* be that manager, of this many nodes including this one; 0: no */
@@ -100,6 +102,8 @@ hawser_status hw_key_parse(const char *text, size_t digits, unsigned char key[HW
 /* Reads a key from a file that only its owner may read (mode 0600 or stricter; else refused). */
 hawser_status hw_key_read(const char *path, unsigned char key[HW_NET_KEY_MOST], size_t *length,
                           hawser_error *error) HAWSER_MUST_USE;
+/* Stores the key of the options: its bytes, or that of the key file. HAWSER_BAD_OPTION: both are given. */
+hawser_status hw_key_take(const hw_place_options *options, hw_place *place, hawser_error *error) HAWSER_MUST_USE;
 /* Writes a key to a new file of mode 0600; does not replace a file. */
 hawser_status hw_key_write(const char *path, const unsigned char *key, size_t length, hawser_error *error) HAWSER_MUST_USE;
 

@@ -34,7 +34,7 @@ hawser_status hw_place_hand(const hw_place_options *options, hw_place *place, ha
         return HAWSER_OK;
     if (options->join != NULL && strlen(options->join) >= sizeof place->manager)
         return hawser_fail(error, HAWSER_BAD_OPTION, "--join: an address of over %zu bytes", sizeof place->manager);
-    if (options->key_file == NULL)
+    if (options->key_file == NULL && options->key == NULL)
         return hawser_fail(
             error, HAWSER_BAD_OPTION,
             "nodes that are started by hand prove themselves by a key: give --key-file FILE ('hawser key FILE' "
@@ -46,5 +46,5 @@ hawser_status hw_place_hand(const hw_place_options *options, hw_place *place, ha
     place->messages = options->messages;
     snprintf(place->manager, sizeof place->manager, "%s", options->join != NULL ? options->join : "");
     snprintf(place->job, sizeof place->job, "by-hand");
-    return hw_key_read(options->key_file, place->key, &place->key_length, error);
+    return hw_key_take(options, place, error);
 }

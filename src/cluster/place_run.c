@@ -36,11 +36,10 @@ static hawser_status await(const hw_place *place, int fd, short events, double d
         if (hw_cancelled(place->cancellation))
             return hawser_fail(error, HAWSER_STOP, "a wait for hawser run to %s was cancelled", what);
         if (left <= 0)
-            return hawser_fail(
-                error, HAWSER_TIMEOUT,
-                "hawser run did not %s in time; a channel serves one job, so that a program can open one at a time "
-                "and one in all",
-                what);
+            return hawser_fail(error, HAWSER_TIMEOUT,
+                               "hawser run did not %s in time; a process joins once: for several jobs open a cluster "
+                               "(hawser_cluster_open), and the jobs on it",
+                               what);
     }
 }
 
@@ -190,7 +189,8 @@ static hawser_status take_channel(const char *text, hw_place *place, hawser_erro
         return hawser_fail(
             error, HAWSER_BAD_OPTION,
             "HAWSER_LAUNCH = '%s', but descriptor %ld is not hawser run's channel: something between hawser run and "
-            "this program has closed it, or a job has been opened here before",
+            "this program has closed it, or a job has been opened here before: for several jobs open a cluster "
+            "(hawser_cluster_open), and the jobs on it",
             text, fd);
     (void)fcntl((int)fd, F_SETFD, FD_CLOEXEC);
     place->channel[0] = place->channel[1] = place->lifeline = (int)fd;

@@ -43,7 +43,8 @@ hawser_status hw_place_slurm(const hw_place_options *options, hw_place *place, h
     uint64_t node, nodes, job = 0, step = 0, hosts = 0;
     const char *list = hw_variable(environment, "SLURM_STEP_NODELIST"), *name = hw_variable(environment, "SLURMD_NODENAME");
     if (!hw_variable_number(environment, "SLURM_STEP_NUM_TASKS", 2, HW_PLACE_NODES_MOST, &nodes) ||
-        !hw_variable_number(environment, "SLURM_PROCID", 0, nodes - 1, &node) || options->key_file == NULL)
+        !hw_variable_number(environment, "SLURM_PROCID", 0, nodes - 1, &node) ||
+        (options->key_file == NULL && options->key == NULL))
         return HAWSER_OK;
     if (list == NULL)
         list = hw_variable(environment, "SLURM_JOB_NODELIST");
@@ -65,5 +66,5 @@ hawser_status hw_place_slurm(const hw_place_options *options, hw_place *place, h
     snprintf(place->job, sizeof place->job, "slurm-%llu.%llu", (unsigned long long)job, (unsigned long long)step);
     snprintf(place->name, sizeof place->name, "%.40s-%llu", name != NULL ? name : "task", (unsigned long long)node);
     place->ops = &ops;
-    return hw_key_read(options->key_file, place->key, &place->key_length, error);
+    return hw_key_take(options, place, error);
 }

@@ -65,7 +65,7 @@ void hw_cluster_arrived(void *argument, uint32_t node, hw_message *message)
         hw_cluster_lost(cluster, node, error.text, 0);
 }
 
-static void drop_early(hw_cluster *cluster)
+void hw_cluster_drop_early(hw_cluster *cluster)
 {
     hw_messages_free(cluster->early);
     cluster->early = cluster->early_last = NULL;
@@ -110,7 +110,7 @@ static void drop_loss_messages(hw_cluster *cluster)
 static hawser_status fail_with_loss(hw_cluster *cluster, hawser_error *error)
 {
     for (uint32_t i = 0; i < cluster->nodes; i++)
-        if (cluster->members[i].left && cluster->members[i].runs < cluster->session)
+        if (hw_cluster_gone(cluster, i) && cluster->members[i].runs < cluster->session)
             return hw_cluster_has_left(cluster, i, error);
     return cluster->is_lost ? hw_cluster_fail_lost(cluster, error) : HAWSER_OK;
 }
@@ -192,7 +192,7 @@ void hw_cluster_leave(hw_cluster *cluster)
         hw_net_stop(cluster->net, GOODBYE_SECONDS);
         hw_net_free(cluster->net);
     }
-    drop_early(cluster);
+    hw_cluster_drop_early(cluster);
     drop_loss_messages(cluster);
     hw_cluster_drop_data(cluster);
     free(cluster->members);

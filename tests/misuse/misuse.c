@@ -91,6 +91,7 @@ typedef struct fixture {
     hawser_opening opening;
     hawser_cancellation *cancellation, *made_cancellation;
     hawser_ended ended;
+    hawser_cluster *cluster, *made_cluster;
     /* Functions: */
     hawser_unit_function *unit;
     hawser_observer *observer;
@@ -346,6 +347,7 @@ static void open_fixture(fixture *f, const char *directory)
     f->out = fopen("/dev/null", "w");
     must(f, hawser_messages_new(&f->messages, &f->error));
     open_jobs(f);
+    must(f, hawser_cluster_open(f->options, NULL, &f->cluster, &f->error));
     make_data(f);
     make_run(f);
     make_store(f);
@@ -364,6 +366,7 @@ static void close_fixture(fixture *f)
     hawser_schema_free(f->schema);
     hawser_close(f->other_job);
     hawser_close(f->job);
+    hawser_cluster_close(f->cluster);
     hawser_options_free(f->data_options);
     hawser_options_free(f->options);
     hawser_messages_free(f->messages);
@@ -428,6 +431,7 @@ static void clean(fixture *f)
     hawser_options_free(f->made_options);
     hawser_messages_free(f->made_messages);
     hawser_cancellation_free(f->made_cancellation);
+    hawser_cluster_close(f->made_cluster);
     free(f->truth);
     hawser_program_free(f->program);
     f->made_store = NULL;
@@ -443,6 +447,7 @@ static void clean(fixture *f)
     f->made_options = NULL;
     f->made_messages = NULL;
     f->made_cancellation = NULL;
+    f->made_cluster = NULL;
     f->truth = NULL;
 }
 

@@ -77,6 +77,8 @@ hawser_status hw_enter(const hawser_options *options, hw_place *place, hw_cluste
     HAWSER_TRY(hw_read_ports(options, &how.port_low, &how.port_high, error));
     const hw_place_options asked = {.environment = environ,
                                     .key_file = hawser_options_text(options, "key-file"),
+                                    .key = entry->key,
+                                    .key_length = entry->key_length,
                                     .name = hawser_options_text(options, "node-name"),
                                     .join = hawser_options_text(options, "join"),
                                     .listen = (uint32_t)hawser_options_integer(options, "listen"),

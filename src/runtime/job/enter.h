@@ -16,6 +16,9 @@ typedef struct hw_entry {
     /* Called on every node before the job opens a file; if it fails on one node, the job ends on all. */
     hawser_status (*check)(void *argument, uint32_t node, hawser_error *error);
     void *argument;
+    hawser_cluster *on; /* the job is opened on this cluster; then place, joined and the key are not used */
+    const void *key;    /* instead of --key-file */
+    size_t key_length;
     hawser_messages *messages;               /* the program's queue, which outlives the job; NULL: messages are printed */
     const hawser_cancellation *cancellation; /* outlives the job; NULL: none */
 } hw_entry;

@@ -1,5 +1,6 @@
 /* job.c - opens a job: options, machine, and the request to stop. */
 #include "runtime/job/job.h"
+#include "runtime/job/cluster.h"
 #include "runtime/job/stored_results.h"
 #include "runtime/job/watch.h"
 
@@ -98,6 +99,28 @@ static hawser_status resolve(hawser_job *job, hawser_error *error)
     return read_slow(job, hawser_options_text(options, "slow"), error);
 }
 
+/* Their number fixes the endpoints of runs, so nodes with different ones would take each other's messages for wrong. */
+static hawser_status compare_workers(const hawser_job *job, hawser_error *error)
+{
+    hw_bytes *in = NULL;
+    uint32_t own = job->settings.blocks, first = 0, other = 0;
+    if (job->cluster == NULL)
+        return HAWSER_OK;
+    uint32_t nodes = hw_cluster_nodes(job->cluster);
+    HAWSER_TRY(HW_NEW(&in, nodes, "the nodes' workers", error));
+    hawser_status status = hw_cluster_allgather(job->cluster, (hw_bytes){&own, sizeof own}, in, error);
+    for (uint32_t i = 0; status == HAWSER_OK && i < nodes; i++) {
+        if (in[i].length == sizeof other)
+            memcpy(i == 0 ? &first : &other, in[i].data, sizeof other);
+        if (i > 0 && other != first)
+            status = hawser_fail(error, HAWSER_BAD_OPTION,
+                                 "node %u (%s) has %u workers, node 0 has %u; give all nodes the same --workers", i,
+                                 hw_cluster_member(job->cluster, i)->name, other, first);
+    }
+    hw_bytes_free(in, nodes);
+    return hw_cluster_agree(job->cluster, status, error);
+}
+
 hawser_status hawser_open_options(const hawser_options *options, hawser_job **out, hawser_error *error)
 {
     HW_GIVEN(options);
@@ -110,8 +133,17 @@ hawser_status hawser_open_with(const hawser_options *options, const hawser_openi
 {
     HW_GIVEN(options);
     HW_GIVEN(out);
-    const hw_entry entry = {.messages = opening != NULL ? opening->messages : NULL,
-                            .cancellation = opening != NULL ? opening->cancellation : NULL};
+    if (opening == NULL)
+        return hw_job_enter(options, &(hw_entry){0}, out, error);
+    if (opening->cluster != NULL && opening->key != NULL)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                           "hawser_open_with: a key for a job on a cluster, whose nodes have joined already; give it to "
+                           "hawser_cluster_open");
+    const hw_entry entry = {.messages = opening->messages,
+                            .cancellation = opening->cancellation,
+                            .on = opening->cluster,
+                            .key = opening->key,
+                            .key_length = opening->key_length};
     return hw_job_enter(options, &entry, out, error);
 }
 
@@ -135,7 +167,11 @@ hawser_status hw_job_enter(const hawser_options *options, const hw_entry *entry,
     job->cancellation = entry->cancellation;
     atomic_init(&job->waits, entry->cancellation);
     hawser_status status = HAWSER_OK;
-    if (entry->joined != NULL) {
+    if (entry->on != NULL) {
+        bool lent = false;
+        status = hw_cluster_lend(entry->on, options, job->messages, &job->cluster, &lent, error);
+        job->on = lent ? entry->on : NULL;
+    } else if (entry->joined != NULL) {
         job->cluster = *entry->joined;
         *entry->joined = NULL;
     } else {
@@ -145,6 +181,8 @@ hawser_status hw_job_enter(const hawser_options *options, const hw_entry *entry,
         status = hw_job_topology(job, error);
     if (status == HAWSER_OK)
         status = resolve(job, error);
+    if (status == HAWSER_OK)
+        status = compare_workers(job, error);
     if (status == HAWSER_OK) {
         const hw_watch_options watched = {job->unit_warning, job->unit_timeout, job->cluster, hawser_job_node(job),
                                           job->messages};
@@ -224,7 +262,10 @@ void hawser_close(hawser_job *job)
     hw_topology_free(job->topology);
     free(job->names);
     hw_stored_results_close(job->stored_results);
-    hw_cluster_leave(job->cluster);
+    if (job->on != NULL)
+        hw_cluster_give_back(job->on);
+    else
+        hw_cluster_leave(job->cluster);
     hw_place_close(&job->place);
     hawser_options_free(job->own_options);
     free(job);

@@ -54,6 +54,7 @@ struct hawser_job {
     hawser_messages *messages; /* the program's queue; NULL: messages are printed */
     hw_place place;
     hw_cluster *cluster; /* NULL: one node */
+    hawser_cluster *on;  /* the program's, which lends `cluster`; NULL: the job has joined by itself */
     hw_plan_settings settings;
     hw_topology *topology;             /* with more than one node */
     const char **names;                /* names of the nodes; the cluster owns them */

@@ -609,7 +609,7 @@ static void await_readers(hw_stored_results *results)
     send_release(results, 0);
     if (!waits)
         return;
-    hw_cluster_say_leave(results->cluster); /* so that other nodes do not wait for this one in a collective call */
+    hw_cluster_say_end(results->cluster); /* so that other nodes do not wait for this one in a collective call */
     hw_cluster_set_phase(results->cluster, "waiting until all nodes have read their results of stored states");
     for (uint32_t n = 0; n < results->nodes && status == HAWSER_OK; n++) {
         closing it = {results, n};

@@ -115,6 +115,7 @@ void hw_net_dismiss(hw_net *net, uint32_t node);
 void hw_net_forget(hw_net *net, uint32_t node);
 
 uint32_t hw_net_number(const hw_net *net);
+uint64_t hw_net_incarnation(const hw_net *net); /* random; tells a process from one that has had its number before */
 bool hw_net_linked(const hw_net *net, uint32_t node);
 bool hw_net_path_of(hw_net *net, uint32_t node, hw_net_path *path); /* returns false if there never was such a link */
 /* Returns the bytes in the queues of all links. */

@@ -109,6 +109,11 @@ const char *hw_net_listening(const hw_net *net)
     return net->listeners.listening;
 }
 
+uint64_t hw_net_incarnation(const hw_net *net)
+{
+    return net->self.incarnation;
+}
+
 uint32_t hw_net_number(const hw_net *net)
 {
     return atomic_load(&net->self.node);
