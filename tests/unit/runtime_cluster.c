@@ -451,6 +451,29 @@ static void cluster_that_is_closed_first_ends_with_its_job(void **unused)
     hawser_cluster_close(NULL);
 }
 
+/* The key is given as bytes, and the wait for a node that never comes is cancelled. */
+static void wait_for_nodes_is_cancelled(void **unused)
+{
+    (void)unused;
+    hawser_options *options = make_options(PAIRS("listen", "2", "interface", "127.0.0.1"), HAWSER_FROM_PROGRAM);
+    hawser_messages *messages = NULL;
+    hawser_cancellation *cancellation = NULL;
+    hawser_cluster *cluster = NULL;
+    hawser_error error = {0};
+    assert_int_equal(hawser_messages_new(&messages, &error), HAWSER_OK);
+    assert_int_equal(hawser_cancellation_new(&cancellation, &error), HAWSER_OK);
+    hawser_cancel(cancellation);
+    hawser_opening opening = {
+        .messages = messages, .cancellation = cancellation, .key = "0123456789abcdef", .key_length = 16};
+    assert_int_equal(hawser_cluster_open(options, &opening, &cluster, &error), HAWSER_STOP);
+    assert_null(cluster);
+    opening.key_length = 3;
+    assert_int_equal(hawser_cluster_open(options, &opening, &cluster, &error), HAWSER_BAD_ARGUMENT);
+    hawser_options_free(options);
+    hawser_cancellation_free(cancellation);
+    hawser_messages_free(messages);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -461,6 +484,7 @@ int main(void)
         cmocka_unit_test(job_that_fails_on_one_node_fails_alone),
         cmocka_unit_test(jobs_leave_nothing_behind),
         cmocka_unit_test(cluster_that_is_closed_first_ends_with_its_job),
+        cmocka_unit_test(wait_for_nodes_is_cancelled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

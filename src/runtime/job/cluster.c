@@ -118,7 +118,10 @@ hawser_status hw_cluster_open_at(const hawser_options *options, const hw_place *
     if (opening != NULL && opening->cluster != NULL)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "hawser_cluster_open: the opening names a cluster; it is for jobs");
     if (opening != NULL)
-        entry = (hw_entry){.messages = opening->messages, .key = opening->key, .key_length = opening->key_length};
+        entry = (hw_entry){.messages = opening->messages,
+                           .cancellation = opening->cancellation,
+                           .key = opening->key,
+                           .key_length = opening->key_length};
     HAWSER_TRY(HW_NEW(&cluster, 1, "a cluster", error));
     pthread_mutex_init(&cluster->mutex, NULL);
     if (place != NULL)
