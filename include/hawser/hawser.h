@@ -556,7 +556,7 @@ HAWSER_API uint32_t hawser_job_workers(const hawser_job *job); /**< B */
  *  them. hawser_close reports each name that was not checked, because fewer programs were run or none has a loop. */
 HAWSER_API void hawser_job_programs(hawser_job *job, uint32_t count);
 /** Says that option `key` can do nothing in this program, because of `why`. Returns HAWSER_BAD_OPTION, "--KEY does nothing here: WHY", if the command line
- *  sets it to another value than its default. If a file or the environment does, node 0 reports such a line (messages.h), once and not with --quiet.
+ *  or a call sets it to another value than its default; a call is named as it was given, "tol=". If a file or the environment does, node 0 reports such a line (messages.h), once and not with --quiet.
  *  Otherwise, and for a key that the job lacks, nothing happens. */
 HAWSER_API hawser_status hawser_job_idle(hawser_job *job, const char *key, const char *why,
                                          hawser_error *error) HAWSER_MUST_USE;

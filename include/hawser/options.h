@@ -2,7 +2,8 @@
  * options.h - one row per option; flags, help, manual pages, completion, configuration files, environment and bindings are
  * generated from the rows.
  *
- * Each value has a source, and stronger sources replace weaker ones: default < program < file < environment < command line.
+ * Each value has a source, and stronger sources replace weaker ones: default < program < file < environment < command line < call.
+ * A program gives its own defaults as HAWSER_FROM_PROGRAM, which a user can replace, and what the user passes to it in a call as HAWSER_FROM_CALL.
  */
 #ifndef HAWSER_OPTIONS_H
 #define HAWSER_OPTIONS_H
@@ -34,7 +35,8 @@ typedef enum hawser_source {
     HAWSER_FROM_PROGRAM,
     HAWSER_FROM_FILE,
     HAWSER_FROM_ENVIRONMENT,
-    HAWSER_FROM_COMMAND_LINE
+    HAWSER_FROM_COMMAND_LINE,
+    HAWSER_FROM_CALL /**< a keyword argument of a binding: train(tol=1e-4) */
 } hawser_source;
 
 /** One option. All strings are static. A table of rows ends with a row whose key is NULL. */
@@ -59,7 +61,7 @@ HAWSER_API hawser_status hawser_options_new(const hawser_option *const *tables, 
 HAWSER_API void hawser_options_free(hawser_options *options);
 
 /** Sets one value from text. Returns HAWSER_BAD_OPTION for an unknown key, with the nearest known key in the text, and for a value out of
- *  bounds, with value, bounds and `where` ("run.conf:3", "HAWSER_TOL", "--tol"). A weaker source never replaces a stronger one. */
+ *  bounds, with value, bounds and `where` ("run.conf:3", "HAWSER_TOL", "--tol", "tol="). A weaker source never replaces a stronger one. */
 HAWSER_API hawser_status hawser_options_set(hawser_options *options, const char *key, const char *value,
                                             hawser_source source, const char *where, hawser_error *error) HAWSER_MUST_USE;
 

@@ -14,7 +14,7 @@ from ._library import library as lib
 from ._native import hawser_error, hawser_option, hawser_options
 
 # A keyword is stronger than a variable, which fills only what was not given.
-KEYWORD = getattr(_native, "HAWSER_FROM_CALL", _native.HAWSER_FROM_COMMAND_LINE)
+KEYWORD = _native.HAWSER_FROM_CALL
 
 
 def text_of_value(key: str, value: Any) -> str:
@@ -89,7 +89,7 @@ class Options:
                 continue
             key = key_of(keyword)
             status = lib.hawser_options_set(self.handle, key.encode(), text_of_value(key, value).encode(), source,
-                                            keyword.encode(), byref(error))
+                                            f"{keyword}=".encode(), byref(error))
             check(status, error)
 
     def read_environment(self) -> None:

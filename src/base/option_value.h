@@ -63,6 +63,10 @@ bool hw_option_was_read(const hawser_options *options, const char *key);
 /* Returns whether the option has a value that is not its default. Does not count as a read. */
 bool hw_option_differs(const hawser_options *options, const char *key);
 
+/* Returns the option's name in a message to the user who has set it: "--tol", or the place of a call ("tol="). */
+enum { HW_OPTION_CALLED = 100 };
+const char *hw_option_called(const hawser_options *options, const char *key, char name[HW_OPTION_CALLED]);
+
 /* Returns whether "HAWSER_NODE=3" is a variable with the place of one node, as hawser run sets it. It is not an option, and another node,
  * or a job within a job, must not inherit it. */
 bool hw_place_variable(const char *variable);

@@ -91,6 +91,15 @@ static hawser_status unknown_flag(const hawser_options *options, const char *key
                                                          : "");
 }
 
+/* Writes a key as a keyword argument of a binding: "exchange_every". */
+static const char *keyword(const char *key, char name[LONGEST_KEY + 8])
+{
+    snprintf(name, LONGEST_KEY + 8, "%s", key);
+    for (char *at = name; *at != '\0'; at++)
+        *at = *at == '-' ? '_' : *at;
+    return name;
+}
+
 static hawser_status unknown_key(const hawser_options *options, const char *key, hawser_source source, const char *where,
                                  hawser_error *error)
 {
@@ -99,6 +108,10 @@ static hawser_status unknown_key(const hawser_options *options, const char *key,
     const char *known = nearest(options, key, false);
     bool variable = source == HAWSER_FROM_ENVIRONMENT;
     char name[LONGEST_KEY + 8];
+    if (source == HAWSER_FROM_CALL && known != NULL)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "unknown option %s; did you mean %s=?", where, keyword(known, name));
+    if (source == HAWSER_FROM_CALL)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "unknown option %s", where);
     if (known == NULL && variable)
         return hawser_fail(error, HAWSER_BAD_OPTION, "unknown environment variable %s", where);
     if (known == NULL)
@@ -114,7 +127,7 @@ static hawser_status slot_set(hw_slot *slot, const char *text, hawser_source sou
 {
     hw_option_value value;
     char place[LONGEST_PLACE + LONGEST_KEY + 8]; /* flags and variables contain the key already */
-    bool named = source == HAWSER_FROM_COMMAND_LINE || source == HAWSER_FROM_ENVIRONMENT;
+    bool named = source >= HAWSER_FROM_ENVIRONMENT;
     snprintf(place, sizeof place, named ? "%.*s" : "%.*s: %s", LONGEST_PLACE, where, slot->row->key);
     HAWSER_TRY(hw_option_value_read(slot->row, text, place, &value, error));
     if (source < slot->source) {
@@ -207,7 +220,7 @@ hawser_status hawser_options_set(hawser_options *options, const char *key, const
     HW_GIVEN(key);
     HW_GIVEN(value);
     HW_GIVEN(where);
-    if ((unsigned)source > HAWSER_FROM_COMMAND_LINE)
+    if ((unsigned)source > HAWSER_FROM_CALL)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "hawser_options_set: there is no source %d", (int)source);
     hw_slot *slot = find(options, key);
     if (slot == NULL)
@@ -535,6 +548,16 @@ bool hw_option_differs(const hawser_options *options, const char *key)
 {
     const hw_slot *slot = find(options, key);
     return slot != NULL && slot->text != NULL && (slot->row->value == NULL || strcmp(slot->row->value, slot->text) != 0);
+}
+
+const char *hw_option_called(const hawser_options *options, const char *key, char name[HW_OPTION_CALLED])
+{
+    const hw_slot *slot = find(options, key);
+    if (slot != NULL && slot->source == HAWSER_FROM_CALL)
+        snprintf(name, HW_OPTION_CALLED, "%s", slot->where);
+    else
+        snprintf(name, HW_OPTION_CALLED, "--%s", key);
+    return name;
 }
 
 static const hw_slot *set_slot(const hawser_options *options, const char *key, hawser_kind a, hawser_kind b)

@@ -222,8 +222,8 @@ static void stronger_sources_win(void **state)
 {
     fixture *f = *state;
     const char *where;
-    const char *values[] = {"0.1", "0.2", "0.3", "0.4"};
-    for (int s = HAWSER_FROM_PROGRAM; s <= HAWSER_FROM_COMMAND_LINE; s++) {
+    const char *values[] = {"0.1", "0.2", "0.3", "0.4", "0.5"};
+    for (int s = HAWSER_FROM_PROGRAM; s <= HAWSER_FROM_CALL; s++) {
         assert_int_equal(hawser_options_set(f->options, "tol", values[s - 1], (hawser_source)s, "place", &f->error),
                          HAWSER_OK);
         assert_string_equal(hawser_options_text(f->options, "tol"), values[s - 1]);
@@ -235,6 +235,23 @@ static void stronger_sources_win(void **state)
         }
     }
     assert_int_equal(hawser_options_set(f->options, "tol", "7", HAWSER_FROM_FILE, "x", &f->error), HAWSER_BAD_OPTION);
+}
+
+static void a_call_is_named_as_it_was_given(void **state)
+{
+    fixture *f = *state;
+    char *environment[] = {(char[]){"HAWSER_TOL=0.3"}, NULL};
+    assert_int_equal(hawser_options_set(f->options, "tol", "0.5", HAWSER_FROM_CALL, "tol=", &f->error), HAWSER_OK);
+    assert_int_equal(hawser_options_environment(f->options, environment, &f->error), HAWSER_OK);
+    assert_true(hawser_options_number(f->options, "tol") == 0.5);
+    assert_int_equal(hawser_options_set(f->options, "tol", "7", HAWSER_FROM_CALL, "tol=", &f->error), HAWSER_BAD_OPTION);
+    assert_true(strncmp(f->error.text, "tol= ", 5) == 0 || strncmp(f->error.text, "tol=:", 5) == 0);
+    assert_int_equal(hawser_options_set(f->options, "exchange-evry", "1", HAWSER_FROM_CALL, "exchange_evry=", &f->error),
+                     HAWSER_BAD_OPTION);
+    assert_string_equal(f->error.text, "unknown option exchange_evry=; did you mean exchange_every=?");
+    assert_int_equal(hawser_options_set(f->options, "zzzzzz", "1", HAWSER_FROM_CALL, "zzzzzz=", &f->error),
+                     HAWSER_BAD_OPTION);
+    assert_string_equal(f->error.text, "unknown option zzzzzz=");
 }
 
 static void real_sources_win_in_order(void **state)
@@ -533,6 +550,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(every_kind_is_read, setup, teardown),
         cmocka_unit_test_setup_teardown(bad_values_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(stronger_sources_win, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_call_is_named_as_it_was_given, setup, teardown),
         cmocka_unit_test_setup_teardown(real_sources_win_in_order, setup, teardown),
         cmocka_unit_test_setup_teardown(unknown_keys_name_the_nearest, setup, teardown),
         cmocka_unit_test_setup_teardown(environment_is_read, setup, teardown),

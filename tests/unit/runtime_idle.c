@@ -224,7 +224,9 @@ static hawser_status report(hawser_source source, const char *value, const char 
     hawser_options *options = NULL;
     hawser_job *job = NULL;
     assert_int_equal(hawser_options_new(tables, &options, error), HAWSER_OK);
-    assert_int_equal(hawser_options_set(options, "exchange-every", value, source, "here:3", error), HAWSER_OK);
+    assert_int_equal(hawser_options_set(options, "exchange-every", value, source,
+                                        source == HAWSER_FROM_CALL ? "exchange_every=" : "here:3", error),
+                     HAWSER_OK);
     assert_int_equal(hawser_open_options(options, &job, error), HAWSER_OK);
     int old = dup(STDERR_FILENO);
     assert_true(old >= 0 && freopen(file, "w", stderr) != NULL);
@@ -251,6 +253,8 @@ static void program_reports_an_option_that_can_do_nothing(void **state)
     } cases[] = {
         {HAWSER_FROM_COMMAND_LINE, "0.5", "--exchange-every does nothing here: nobody reads it", ""},
         {HAWSER_FROM_COMMAND_LINE, "1", "", ""},
+        {HAWSER_FROM_CALL, "0.5", "exchange_every= does nothing here: nobody reads it", ""},
+        {HAWSER_FROM_CALL, "1", "", ""},
         {HAWSER_FROM_ENVIRONMENT, "0.5", "", "hawser: here:3 does nothing here: nobody reads it\n"},
         {HAWSER_FROM_FILE, "0.5", "", "hawser: here:3: exchange-every does nothing here: nobody reads it\n"},
         {HAWSER_FROM_PROGRAM, "0.5", "", ""},

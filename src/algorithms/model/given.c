@@ -7,7 +7,7 @@ bool hw_option_given(const hawser_options *options, const char *key)
     const hawser_option *row = NULL;
     for (size_t k = 0; (row = hawser_options_row(options, k)) != NULL && strcmp(row->key, key) != 0; k++)
         ;
-    if (row == NULL || hawser_options_source(options, key, NULL) != HAWSER_FROM_COMMAND_LINE)
+    if (row == NULL || hawser_options_source(options, key, NULL) < HAWSER_FROM_COMMAND_LINE)
         return false;
     const char *text = hawser_options_text(options, key);
     return text != NULL && (row->value == NULL || strcmp(row->value, text) != 0);

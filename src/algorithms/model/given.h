@@ -4,7 +4,7 @@
 
 #include "hawser/options.h"
 
-/* Returns whether the command line has an option with another value than its default. */
+/* Returns whether the command line or a call has an option with another value than its default. */
 bool hw_option_given(const hawser_options *options, const char *key);
 
 #endif

@@ -1,4 +1,4 @@
-/* idle.c - finds the job's options that can do nothing in a program: refuses those of the command line, and notes the others in one line each. */
+/* idle.c - finds the job's options that can do nothing in a program: refuses those of the command line and of calls, and notes the others in one line each. */
 #include <stdio.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ static bool is_asked(const hawser_options *options, const char *key)
 /* Returns true if the user has asked for one worker; else the machine or the size of the work has decided. */
 static bool asks_for_one(const hawser_options *options)
 {
-    return hawser_options_source(options, "workers", NULL) == HAWSER_FROM_COMMAND_LINE &&
+    return hawser_options_source(options, "workers", NULL) >= HAWSER_FROM_COMMAND_LINE &&
            hawser_options_integer(options, "workers") == 1;
 }
 
@@ -300,6 +300,12 @@ void hw_job_note_idle(hawser_job *job, const char *key, const char *why)
         hw_notify(job->messages, HAWSER_NOTE, 0, "%s does nothing here: %s", where, why);
 }
 
+static hawser_status refuse(const hawser_job *job, const char *key, const char *why, hawser_error *error)
+{
+    char name[HW_OPTION_CALLED];
+    return hawser_fail(error, HAWSER_BAD_OPTION, "%s does nothing here: %s", hw_option_called(job->options, key, name), why);
+}
+
 hawser_status hawser_job_idle(hawser_job *job, const char *key, const char *why, hawser_error *error)
 {
     HW_GIVEN(job);
@@ -307,8 +313,8 @@ hawser_status hawser_job_idle(hawser_job *job, const char *key, const char *why,
     HW_GIVEN(why);
     if (!is_asked(job->options, key))
         return HAWSER_OK;
-    if (hawser_options_source(job->options, key, NULL) == HAWSER_FROM_COMMAND_LINE)
-        return hawser_fail(error, HAWSER_BAD_OPTION, "--%s does nothing here: %s", key, why);
+    if (hawser_options_source(job->options, key, NULL) >= HAWSER_FROM_COMMAND_LINE)
+        return refuse(job, key, why, error);
     hw_job_note_idle(job, key, why);
     return HAWSER_OK;
 }
@@ -319,7 +325,7 @@ static hawser_status check(hawser_job *job, const hw_plan *plan, size_t option, 
     char reason[REASON];
     if (!is_asked(job->options, key))
         return HAWSER_OK;
-    bool typed = hawser_options_source(job->options, key, NULL) == HAWSER_FROM_COMMAND_LINE;
+    bool typed = hawser_options_source(job->options, key, NULL) >= HAWSER_FROM_COMMAND_LINE;
     idle_kind kind = job->idle_checked ? USED : judged[option].judge(job, plan, key, &why);
     if (judged[option].judge == judge_sent && names_later(job, plan, key))
         kind = USED;
@@ -333,7 +339,7 @@ static hawser_status check(hawser_job *job, const hw_plan *plan, size_t option, 
         why = reason;
     }
     if (kind == IDLE && typed)
-        return hawser_fail(error, HAWSER_BAD_OPTION, "--%s does nothing here: %s", key, why);
+        return refuse(job, key, why, error);
     /* A file or the environment sets options of nodes for all jobs, those of one node too. */
     if (kind != USED && (typed || !is_about_nodes(judged[option].judge)))
         hw_job_note_idle(job, key, why);
