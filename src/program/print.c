@@ -256,6 +256,8 @@ static void print_data_shares(const hw_plan *plan, const hw_state_plan *own, con
     if (residence != NULL && residence->rows != NULL && residence->rows->owned)
         fprintf(out, "%scut within the rows that each node has: %s; no second source to read rows again", newline,
                 plan->settings.nodes > 1 ? "bits depend on the nodes" : "one node has all");
+    else if (residence != NULL && residence->rows != NULL && residence->rows->lent)
+        fprintf(out, "%sfrom the memory of the nodes: no second source to read rows again", newline);
     for (uint32_t b = 0; b < plan->settings.blocks; b++)
         fprintf(out, "%s  block %" PRIu32 ": %zu to %zu, %" PRIu64 " stored", newline, b, own->bounds[b], own->bounds[b + 1],
                 own->stored[b]);

@@ -31,6 +31,7 @@ struct hw_row_blocks {
     hw_view view;
     uint32_t self;
     bool owned;     /* the rows stay on the nodes that have them (hawser_job_own_rows), so the cut depends on the nodes */
+    bool lent;      /* the rows are from the memory of the nodes (hawser_job_data), which cannot be read again */
     size_t *bounds; /* view.blocks + 1 rows of the whole */
     hw_row_block *block;
     /* Rows are sent in rounds, each of which has an equal share of the rows of every block, in order. rounds 0: in one */

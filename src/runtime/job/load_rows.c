@@ -402,11 +402,14 @@ static hawser_status new_blocks(const hw_loading *l, size_t *bounds, struct hw_r
 {
     hw_view view = {0};
     hawser_status status = hw_view_first(l->job->settings.blocks, l->nodes, &view, error);
-    if (status == HAWSER_OK)
-        return hw_row_blocks_new(&view, l->self, bounds, blocks, error);
-    hw_view_free(&view);
-    free(bounds);
-    return status;
+    if (status != HAWSER_OK) {
+        hw_view_free(&view);
+        free(bounds);
+        return status;
+    }
+    HAWSER_TRY(hw_row_blocks_new(&view, l->self, bounds, blocks, error));
+    (*blocks)->lent = l->paths == NULL;
+    return HAWSER_OK;
 }
 
 /* The readers keep rows side by side, as the load asks. */
