@@ -56,8 +56,8 @@ NAMES = {"clusters": "n_clusters", "lambda_": "alpha", "max_clocks": "max_iter",
 
 def _renamed(text: str) -> str:
     """Returns an error's text that begins with the name of the parameter, not of the option."""
-    option, colon, rest = text.partition(":")
-    return f"{NAMES.get(option, option)}{colon}{rest}"
+    option = next(iter(text.replace("=", ":", 1).split(":", 1)))  # the library writes "tol=", the package "tol:"
+    return NAMES.get(option, option) + text[len(option):]
 
 
 class Estimator(BaseEstimator):  # type: ignore[misc]
