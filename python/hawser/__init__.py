@@ -19,9 +19,12 @@ from ._path import Path
 from ._train import algorithms, train
 
 if TYPE_CHECKING:
-    from .estimators import ElasticNet, KMeans, Lasso, LinearSVC, LinearSVR, LogisticRegression
+    from .estimators import (
+        ElasticNet, ElasticNetCV, KMeans, Lasso, LassoCV, LinearSVC, LinearSVR, LogisticRegression, LogisticRegressionCV,
+    )
 
-ESTIMATORS = ("ElasticNet", "KMeans", "Lasso", "LinearSVC", "LinearSVR", "LogisticRegression")
+ESTIMATORS = ("ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearSVC", "LinearSVR", "LogisticRegression",
+              "LogisticRegressionCV")
 
 
 def __getattr__(name: str) -> Any:
@@ -40,5 +43,6 @@ __all__ = [
     "BadArgument", "BadInput", "BadOption", "BadProgram", "ConvergenceWarning", "Dataset", "Diverged", "Error", "FileError",
     "InternalError", "Interrupted", "Model", "NoMemory", "NotFinite", "Path", "PeerLost", "Timeout", "Training", "__version__",
     "algorithms", "train",
-    "ElasticNet", "KMeans", "Lasso", "LinearSVC", "LinearSVR", "LogisticRegression",
+    "ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearSVC", "LinearSVR", "LogisticRegression",
+    "LogisticRegressionCV",
 ]

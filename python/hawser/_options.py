@@ -32,6 +32,8 @@ def text_of_value(key: str, value: Any) -> str:
     if isinstance(value, Mapping):
         return ",".join(f"{name}={text_of_value(key, each)}" for name, each in value.items())
     if isinstance(value, (list, tuple, range, np.ndarray)):
+        if key == "path" and len(value) == 1:  # a list of one whole number would be read as a count
+            return text_of_value(key, float(value[0]))
         return ",".join(text_of_value(key, each) for each in value)
     raise BadOption(f"{key}: a {type(value).__name__} is no value of an option; give a number, a text, True, False or a list")
 

@@ -41,6 +41,10 @@ def test_errors_are_those_of_the_folds(numbers):
     assert path.coefficients.shape == (len(path), 6)
 
 
+def test_a_list_of_one_is_no_count(numbers):
+    assert hawser.train("lasso", *numbers, path=[5]).lambda_ == 5 and len(hawser.train("lasso", *numbers, path=5).path) == 5
+
+
 def test_models_without_a_path(numbers):
     for model in (hawser.train("lasso", *numbers), hawser.train("kmeans", numbers[0], clusters=2)):
         with pytest.raises(AttributeError, match="path"):

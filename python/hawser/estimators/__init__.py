@@ -14,7 +14,12 @@ except ImportError as error:
 from ._base import ConvergenceWarning
 from .kmeans import KMeans
 from .linear import ElasticNet, Lasso
+from .linear_cv import ElasticNetCV, LassoCV
 from .logistic import LogisticRegression
+from .logistic_cv import LogisticRegressionCV
 from .svm import LinearSVC, LinearSVR
 
-__all__ = ["ConvergenceWarning", "ElasticNet", "KMeans", "Lasso", "LinearSVC", "LinearSVR", "LogisticRegression"]
+__all__ = [
+    "ConvergenceWarning", "ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearSVC", "LinearSVR", "LogisticRegression",
+    "LogisticRegressionCV",
+]

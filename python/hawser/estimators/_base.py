@@ -111,24 +111,25 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"warm_start: the estimator was fitted with {model.columns} features, and X has {columns}")
         return model
 
-    def _train(self, algorithm: str, X: Any, y: Array | None, weights: Array | None, **options: Any) -> Model:
-        """Trains, and takes over what was reached, after Ctrl-C too."""
-        trace: list[dict[str, Any]] = []
+    def _train(self, algorithm: str, X: Any, y: Array | None, weights: Array | None, *, trace: bool = True,
+               **options: Any) -> Model:
+        """Trains, and takes over what was reached, after Ctrl-C too. `trace`: keep what each clock reports."""
+        reports: list[dict[str, Any]] = []
         self.interrupted_ = False
         options.setdefault("init", self._start(X.shape[1]))
         common: dict[str, Any] = {
             "workers": workers_of(self.workers, self.n_jobs), "sync": self.sync, "seed": self._seed(),
             "names": getattr(self, "feature_names_in_", None)}
         try:
-            model = train(algorithm, X, y, weights=weights, progress=trace.append, **common, **options)
+            model = train(algorithm, X, y, weights=weights, progress=reports.append if trace else None, **common, **options)
         except BadOption as error:
             raise BadOption(_renamed(str(error))) from error
         except Interrupted as stopped:
             if isinstance(stopped.model, Model):
                 self.interrupted_ = True
-                self._take(stopped.model, trace)
+                self._take(stopped.model, reports)
             raise
-        self._take(model, trace)
+        self._take(model, reports)
         return model
 
     def _take(self, model: Model, trace: list[dict[str, Any]]) -> None:
@@ -143,6 +144,14 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
     def _take_parameters(self, model: Model) -> None:
         raise NotImplementedError
+
+    def _check_errors(self, model: Model) -> None:
+        """Raises an error if a cross-validation has ended before the errors were known."""
+        path = getattr(model, "path", None)
+        if path is None or path.error is None:
+            assert model.training is not None
+            raise ValueError(f"the cross-validation was ended by '{model.training.stop_reason}' before all folds were trained; "
+                             "allow it more, such as max_iter=None")
 
 
 class LinearEstimator(Estimator):

@@ -13,7 +13,7 @@ class _Penalised(RegressorMixin, LinearEstimator):  # type: ignore[misc]
     _algorithm = "lasso"
     alpha: float
     fit_intercept: bool
-    precompute: bool
+    precompute: bool | str
     copy_X: bool
     max_iter: int | None
     tol: float
@@ -27,10 +27,14 @@ class _Penalised(RegressorMixin, LinearEstimator):  # type: ignore[misc]
         """Returns the options of the command that the parameters mean."""
         if self.precompute is not False:
             raise refuse("precompute", self.precompute, "False: Gram matrices are made where they pay")
+        return {"lambda_": self.alpha, "l1_ratio": self._ratio(), **self._shared_options()}
+
+    def _shared_options(self) -> dict[str, Any]:
+        """Returns the options that the estimators with cross-validation have, too."""
         if self.selection not in ("cyclic", "random"):
             raise refuse("selection", self.selection, "'cyclic' or 'random', which have the same solution")
-        return {"lambda_": self.alpha, "l1_ratio": self._ratio(), "intercept": bool(self.fit_intercept), "tol": self.tol,
-                "max_clocks": self.max_iter, "lower": 0 if self.positive else None}
+        return {"intercept": bool(self.fit_intercept), "tol": self.tol, "max_clocks": self.max_iter,
+                "lower": 0 if self.positive else None}
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Trains. X has shape (n_samples, n_features), dense or sparse; y has one number per sample."""

@@ -1,0 +1,55 @@
+"""Folds of a cross-validation: scikit-learn's splitters, as the number of the fold that each row is held out in."""
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from ctypes import byref
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import check_cv
+
+from .._errors import check
+from .._library import library as lib
+from .._model import Model
+from .._native import hawser_error
+from ._base import Array
+
+
+def folds_of(cv: Any, X: Any, y: Array, classifier: bool) -> Array:
+    """Returns the fold of each row, from 1. `cv` is a number, None, a splitter, or pairs of rows to train and to test."""
+    splitter, rows = check_cv(cv, y, classifier=classifier), X.shape[0]
+    fold = np.zeros(rows, np.int64)
+    every = np.arange(rows)
+    for number, (train, test) in enumerate(splitter.split(X, y), 1):
+        train, test = every[train], every[test]
+        if fold[test].any() or len(np.unique(test)) < len(test) or not np.array_equal(np.setdiff1d(every, test), np.sort(train)):
+            raise refused(cv)
+        fold[test] = number
+    if not fold.all() or fold.max() < 2:
+        raise refused(cv)
+    return fold
+
+
+def refused(cv: Any) -> ValueError:
+    return ValueError(f"cv = {cv!r}: every sample must be in the test set of one fold and in the training sets of all others, as with "
+                      "KFold, StratifiedKFold, GroupKFold and LeaveOneOut; use GridSearchCV for other splits")
+
+
+@contextlib.contextmanager
+def file_of(fold: Array) -> Iterator[str]:
+    """Gives a file with the fold of each row, which is what the option folds reads."""
+    with tempfile.TemporaryDirectory(prefix="hawser-") as folder:
+        path = os.path.join(folder, "folds")
+        np.savetxt(path, fold, fmt="%d")
+        yield path
+
+
+def forget_file(model: Model) -> None:
+    """Writes into the model that its folds were an array, in place of the name of a file that is gone."""
+    error = hawser_error()
+    check(lib.hawser_model_fact(model._handle, b"options.folds", b"array", byref(error)), error)
+    model._facts = None
+
+
+__all__ = ["file_of", "folds_of", "forget_file"]

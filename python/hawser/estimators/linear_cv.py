@@ -1,0 +1,163 @@
+"""Linear regression whose penalty is chosen by cross-validation: LassoCV, ElasticNetCV."""
+from typing import Any
+
+import numpy as np
+
+from .._model import Model
+from ._base import Array, refuse
+from ._folds import file_of, folds_of, forget_file
+from .linear import _Penalised
+
+
+class _Crossed(_Penalised):
+    """Fits a path of alphas on all samples and without each fold, and takes the alpha of the least error."""
+
+    eps: float
+    alphas: Any
+    cv: Any
+
+    def _ratios(self) -> list[float]:
+        return [1.0]
+
+    def _grid(self, ratio: float) -> dict[str, Any]:
+        """Returns the options of the alphas, from high to low."""
+        if isinstance(self.alphas, (int, np.integer)):
+            if self.alphas < 1:
+                raise refuse("alphas", self.alphas, "a number of alphas from 1, or a list of them")
+            if ratio == 0:
+                raise refuse("l1_ratio", ratio, "more than 0 unless alphas= lists the alphas")
+            return {"path": int(self.alphas), "lambda_min_ratio": self.eps}
+        alphas = np.sort(np.ravel(np.asarray(self.alphas, dtype=np.float64)))[::-1]
+        if len(alphas) == 0 or not (alphas > 0).all():
+            raise refuse("alphas", self.alphas, "a number of alphas, or a list of them, each above 0")
+        return {"path": list(alphas) * (2 if len(alphas) == 1 else 1)}  # the option takes one number for a count
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Trains. X has shape (n_samples, n_features), dense or sparse; y has one number per sample."""
+        if self.precompute not in (False, "auto"):
+            raise refuse("precompute", self.precompute, "False or 'auto': Gram matrices are made where they pay")
+        X, y = self._checked(X, y, y_numeric=True)
+        weights, target = self._weights(sample_weight, X), np.asarray(y, np.float64)
+        fold = folds_of(self.cv, X, y, classifier=False)
+        ratios = self._ratios()
+        found: list[Model] = []
+        with file_of(fold) as path:
+            for ratio in ratios:
+                options = {**self._shared_options(), **self._grid(ratio), "l1_ratio": ratio, "cv": int(fold.max()), "cv_rule": "min"}
+                found.append(self._train(self._algorithm, X, target, weights, trace=False, folds=path, **options))
+                forget_file(found[-1])
+                self._check_errors(found[-1])
+        self._choose(ratios, found)
+        return self
+
+    def _choose(self, ratios: list[float], found: list[Model]) -> None:
+        """Takes the model of the least error, and the first of them if there are several."""
+        paths = [self._members(model) for model in found]
+        best = int(np.argmin([error.min() for _, error, _ in paths]))
+        self._take(found[best], [])
+        self.l1_ratio_ = ratios[best]
+        if len(ratios) > 1:
+            alphas, self.mean_mse_, self.standard_error_ = (np.stack(lines) for lines in zip(*paths, strict=True))
+            self.alphas_ = alphas if isinstance(self.alphas, (int, np.integer)) else alphas[0]
+
+    def _members(self, model: Model) -> tuple[Array, Array, Array]:
+        """Returns alphas, errors and standard errors."""
+        path = model.path
+        assert path.error is not None and path.standard_error is not None
+        end = 1 if not isinstance(self.alphas, (int, np.integer)) and np.size(self.alphas) == 1 else len(path)
+        return path.values[:end], path.error[:end], path.standard_error[:end]
+
+    def _take_parameters(self, model: Model) -> None:
+        super()._take_parameters(model)
+        self.alpha_ = float(model.facts["lambda"])
+        path = getattr(model, "path", None)
+        if path is not None and path.error is not None:
+            self.alphas_, self.mean_mse_, self.standard_error_ = self._members(model)
+
+
+class LassoCV(_Crossed):
+    """Lasso whose alpha has the least error of cross-validation, as sklearn.linear_model.LassoCV.
+
+    `alphas` is a number of alphas, which then fall from the largest useful one to `eps` times that, or a list of them. `cv` is a number
+    of folds (None: 5), a splitter or a list of pairs, and each sample must be held out once: other splitters are refused. Folds
+    are scikit-learn's. The error of an alpha is the mean over all held-out samples with their weights, while scikit-learn's is the
+    mean over folds; these differ where folds have different sizes. `tol` is the relative duality gap of each fit. `max_iter` limits
+    the clocks of all fits together; an error tells if it ends them.
+
+    After fit: `alpha_`, `alphas_` (n_alphas,), `mean_mse_` and `standard_error_` (n_alphas,) in place of mse_path_, `coef_`
+    (n_features,), `intercept_`, `dual_gap_`, `n_iter_` (clocks of all fits), `model_` (`model_.path` has all members), `interrupted_`.
+
+    >>> import hawser, numpy
+    >>> draw = numpy.random.default_rng(0)
+    >>> x = draw.normal(size=(100, 3))
+    >>> fitted = hawser.LassoCV(cv=5).fit(x, x @ [1.0, 0.0, -2.0] + draw.normal(size=100))
+    >>> fitted.alphas_.shape, bool(fitted.alpha_ == fitted.alphas_[fitted.mean_mse_.argmin()])
+    ((100,), True)
+    """
+
+    def __init__(self, *, eps: float = 1e-3, alphas: Any = 100, fit_intercept: bool = True, precompute: bool | str = "auto",
+                 max_iter: int | None = None, tol: float = 1e-6, copy_X: bool = True, cv: Any = None, verbose: bool = False,
+                 positive: bool = False, random_state: Any = None, selection: str = "cyclic", workers: int | None = None,
+                 sync: str = "bsp", n_jobs: int | None = None) -> None:
+        self.eps = eps
+        self.alphas = alphas
+        self.fit_intercept = fit_intercept
+        self.precompute = precompute
+        self.max_iter = max_iter
+        self.tol = tol
+        self.copy_X = copy_X
+        self.cv = cv
+        self.verbose = verbose
+        self.positive = positive
+        self.random_state = random_state
+        self.selection = selection
+        self.workers = workers
+        self.sync = sync
+        self.n_jobs = n_jobs
+
+
+class ElasticNetCV(_Crossed):
+    """ElasticNet whose alpha, and l1_ratio of a list, have the least error of cross-validation, as sklearn.linear_model.ElasticNetCV.
+
+    `l1_ratio` is a number or a list. All else is as in LassoCV.
+
+    After fit: as LassoCV, and `l1_ratio_`. With several ratios `alphas_`, `mean_mse_` and `standard_error_` have shape
+    (n_l1_ratios, n_alphas), and alphas_ (n_alphas,) if `alphas` lists them.
+
+    >>> import hawser, numpy
+    >>> draw = numpy.random.default_rng(0)
+    >>> x = draw.normal(size=(100, 3))
+    >>> fitted = hawser.ElasticNetCV(l1_ratio=[0.5, 0.9], alphas=20).fit(x, x @ [1.0, 0.0, -2.0] + draw.normal(size=100))
+    >>> fitted.l1_ratio_, fitted.mean_mse_.shape
+    (0.5, (2, 20))
+    """
+
+    def __init__(self, *, l1_ratio: Any = 0.5, eps: float = 1e-3, alphas: Any = 100, fit_intercept: bool = True,
+                 precompute: bool | str = "auto", max_iter: int | None = None, tol: float = 1e-6, cv: Any = None,
+                 copy_X: bool = True, verbose: int = 0, positive: bool = False, random_state: Any = None,
+                 selection: str = "cyclic", workers: int | None = None, sync: str = "bsp", n_jobs: int | None = None) -> None:
+        self.l1_ratio = l1_ratio
+        self.eps = eps
+        self.alphas = alphas
+        self.fit_intercept = fit_intercept
+        self.precompute = precompute
+        self.max_iter = max_iter
+        self.tol = tol
+        self.cv = cv
+        self.copy_X = copy_X
+        self.verbose = verbose
+        self.positive = positive
+        self.random_state = random_state
+        self.selection = selection
+        self.workers = workers
+        self.sync = sync
+        self.n_jobs = n_jobs
+
+    def _ratios(self) -> list[float]:
+        ratios = [float(ratio) for ratio in np.atleast_1d(self.l1_ratio)]
+        if not ratios:
+            raise refuse("l1_ratio", self.l1_ratio, "a number, or a list of them")
+        return ratios
+
+
+__all__ = ["ElasticNetCV", "LassoCV"]

@@ -1,0 +1,142 @@
+"""Estimators with cross-validation: the choices, errors and solutions are scikit-learn's, in its folds."""
+import pickle
+
+import numpy as np
+import pytest
+
+sklearn = pytest.importorskip("sklearn")
+import scipy.sparse  # noqa: E402
+from sklearn import datasets, linear_model  # noqa: E402
+from sklearn.model_selection import KFold, RepeatedKFold, ShuffleSplit, StratifiedKFold, TimeSeriesSplit, check_cv  # noqa: E402
+from sklearn.preprocessing import StandardScaler  # noqa: E402
+
+import hawser  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def diabetes():
+    return datasets.load_diabetes(return_X_y=True)
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    X, y = datasets.load_breast_cancer(return_X_y=True)
+    return StandardScaler().fit_transform(X), y
+
+
+def mean_of_samples(theirs, cv, X, weights=None):
+    """scikit-learn's errors by fold, as the mean over the samples."""
+    counts = [len(test) if weights is None else weights[test].sum() for _, test in check_cv(cv).split(X)]
+    return np.average(theirs.mse_path_, axis=-1, weights=counts)
+
+
+@pytest.mark.parametrize("cv", [None, 4, KFold(3, shuffle=True, random_state=1), list(KFold(6).split(np.zeros(442)))])
+@pytest.mark.parametrize("how", [{}, {"alphas": 30, "eps": 0.01, "positive": True}, {"alphas": [0.01, 0.3, 0.1], "fit_intercept": False}])
+def test_lasso(diabetes, cv, how):
+    X, y = diabetes
+    ours = hawser.LassoCV(cv=cv, tol=1e-9, **how).fit(X, y)
+    theirs = linear_model.LassoCV(cv=cv, tol=1e-9, max_iter=100000, **how).fit(X, y)
+    np.testing.assert_allclose(ours.alphas_, theirs.alphas_, rtol=1e-9)
+    errors = mean_of_samples(theirs, cv, X)
+    np.testing.assert_allclose(ours.mean_mse_, errors, rtol=1e-6)
+    assert ours.alpha_ == pytest.approx(theirs.alphas_[errors.argmin()])
+    refitted = linear_model.Lasso(ours.alpha_, tol=1e-9, max_iter=100000, fit_intercept=theirs.fit_intercept,
+                                  positive=theirs.positive).fit(X, y)
+    np.testing.assert_allclose(ours.coef_, refitted.coef_, atol=0.02)
+    if ours.alpha_ == pytest.approx(theirs.alpha_):
+        np.testing.assert_allclose(ours.predict(X), theirs.predict(X), atol=1e-3)
+    assert ours.model_.path.chosen == ours.model_.path.least == ours.mean_mse_.argmin()
+
+
+def test_equal_folds_choose_the_same_alpha(diabetes):
+    X, y = (part[:440] for part in diabetes)
+    weights = np.tile([1.0, 0.5, 2.0, 0.0], 110)
+    for sample_weight in (None, weights):
+        ours = hawser.LassoCV(tol=1e-9, cv=5).fit(X, y, sample_weight)
+        theirs = linear_model.LassoCV(tol=1e-9, cv=5, max_iter=100000).fit(X, y, sample_weight)
+        np.testing.assert_allclose(ours.mean_mse_, theirs.mse_path_.mean(axis=1), rtol=1e-6)
+        assert ours.alpha_ == pytest.approx(theirs.alpha_, rel=1e-9)
+        np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=0.02)
+        spread = np.sqrt(((theirs.mse_path_ - ours.mean_mse_[:, None]) ** 2).mean(axis=1) / 4)
+        np.testing.assert_allclose(ours.standard_error_, spread, rtol=1e-5)
+
+
+def test_elastic_net(diabetes):
+    X, y = (part[:440] for part in diabetes)
+    for how in ({"alphas": 20}, {"alphas": [0.001, 0.003, 0.01]}):
+        ours = hawser.ElasticNetCV(l1_ratio=[0.3, 0.9, 0.99], tol=1e-9, **how).fit(scipy.sparse.csr_array(X), y)
+        theirs = linear_model.ElasticNetCV(l1_ratio=[0.3, 0.9, 0.99], tol=1e-9, max_iter=100000, **how).fit(X, y)
+        np.testing.assert_allclose(ours.alphas_, theirs.alphas_, rtol=1e-9)
+        np.testing.assert_allclose(ours.mean_mse_, theirs.mse_path_.mean(axis=2), rtol=1e-5)
+        assert ours.l1_ratio_ == theirs.l1_ratio_ and ours.alpha_ == pytest.approx(theirs.alpha_, rel=1e-9)
+        np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=0.02)
+    one = hawser.ElasticNetCV(l1_ratio=0, alphas=[2]).fit(X, y)
+    assert one.alphas_.tolist() == [2.0] and one.mean_mse_.shape == (1,) and one.alpha_ == 2.0
+
+
+@pytest.mark.parametrize("scoring", ["neg_log_loss", "accuracy", "roc_auc"])
+def test_logistic(cancer, scoring):
+    X, y = (part[:560] for part in cancer)
+    words = np.array(["ape", "bee"])[y]
+    how = {"Cs": [0.001, 1.0, 0.03], "scoring": scoring, "cv": 5}
+    ours = hawser.LogisticRegressionCV(tol=1e-10, **how).fit(X, words)
+    theirs = linear_model.LogisticRegressionCV(tol=1e-8, max_iter=1000, l1_ratios=(0,), use_legacy_attributes=False, **how).fit(X, words)
+    np.testing.assert_allclose(ours.mean_scores_, theirs.scores_.mean(axis=0), rtol=1e-2 if scoring == "accuracy" else 2e-3)
+    assert ours.C_ == theirs.C_ and ours.l1_ratio_ == theirs.l1_ratio_ == 0 and ours.Cs_.tolist() == how["Cs"]
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-4)
+    assert (ours.predict(X) == theirs.predict(X)).mean() > 0.99
+
+
+def test_logistic_of_exactly_equal_folds(cancer):
+    """The mean weight of the training samples is then that of each fold, so scores are scikit-learn's."""
+    X, y = (part[:560] for part in cancer)
+    fold = np.arange(560) % 5
+    cv = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(5)]
+    how = {"Cs": [0.001, 0.01, 0.1], "scoring": "neg_log_loss", "cv": cv, "class_weight": {0: 2.0, 1: 2.0}}
+    ours = hawser.LogisticRegressionCV(tol=1e-10, **how).fit(X, y)
+    theirs = linear_model.LogisticRegressionCV(tol=1e-8, max_iter=1000, l1_ratios=(0,), use_legacy_attributes=False, **how).fit(X, y)
+    np.testing.assert_allclose(ours.mean_scores_, theirs.scores_.mean(axis=0), rtol=1e-5)
+    assert ours.C_ == theirs.C_
+
+
+def test_three_classes():
+    X, y = datasets.load_wine(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    how = {"Cs": [0.001, 0.01, 0.1], "scoring": "neg_log_loss", "l1_ratios": [0.0, 0.5], "cv": StratifiedKFold(3)}
+    ours = hawser.LogisticRegressionCV(tol=1e-9, **how).fit(X, y)
+    theirs = linear_model.LogisticRegressionCV(tol=1e-6, max_iter=20000, solver="saga", use_legacy_attributes=False, **how).fit(X, y)
+    np.testing.assert_allclose(ours.mean_scores_, theirs.scores_.mean(axis=0), rtol=0.02)
+    assert (ours.C_, ours.l1_ratio_) == (theirs.C_, theirs.l1_ratio_)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=3e-3)
+    assert ours.mean_scores_.shape == (2, 3) and ours.predict_proba(X).shape == (178, 3)
+
+
+def test_bits_of_the_command(diabetes, command, tmp_path):
+    X, y = diabetes
+    np.savetxt(tmp_path / "d.csv", np.column_stack([y, X]), delimiter=",", fmt="%.17g")
+    np.savetxt(tmp_path / "folds", np.repeat(np.arange(5), [89, 89, 88, 88, 88]), fmt="%d")
+    command("train", "lasso", tmp_path / "d.csv", "--path", "20", "--lambda-min-ratio", "0.001", "--cv", "5", "--cv-rule", "min", "--folds",
+            tmp_path / "folds", "--workers", "2", "-q", "-o", tmp_path / "m")
+    ours = hawser.LassoCV(alphas=20, workers=2).fit(X, y)
+    theirs = hawser.Model.load(tmp_path / "m")
+    assert ours.coef_.tobytes() == theirs.coefficients.tobytes() and ours.mean_mse_.tobytes() == theirs.path.error.tobytes()
+    assert ours.model_.facts["options.folds"] == "array"
+    assert ours.model_.to_bytes() == hawser.LassoCV(alphas=20, workers=2).fit(X, y).model_.to_bytes()
+    again = pickle.loads(pickle.dumps(ours))
+    assert (again.predict(X) == ours.predict(X)).all() and (again.model_.path.error == ours.mean_mse_).all()
+
+
+@pytest.mark.parametrize("estimator, text", [
+    (lambda: hawser.LassoCV(cv=ShuffleSplit(3)), "cv = ShuffleSplit"), (lambda: hawser.LassoCV(cv=TimeSeriesSplit(3)), "cv = TimeSeriesSplit"),
+    (lambda: hawser.LassoCV(cv=RepeatedKFold(n_splits=3)), "cv = RepeatedKFold"), (lambda: hawser.LassoCV(alphas=0), "alphas"),
+    (lambda: hawser.LassoCV(alphas=[0.1, 0]), "alphas"), (lambda: hawser.LassoCV(precompute=True), "precompute"),
+    (lambda: hawser.LassoCV(eps=2), "lambda_min_ratio|eps"), (lambda: hawser.ElasticNetCV(l1_ratio=0), "l1_ratio"),
+    (lambda: hawser.LassoCV(max_iter=3), "max_iter"), (lambda: hawser.LogisticRegressionCV(Cs=[]), "Cs"),
+    (lambda: hawser.LogisticRegressionCV(Cs=[np.inf]), "Cs"), (lambda: hawser.LogisticRegressionCV(scoring="f1"), "scoring"),
+    (lambda: hawser.LogisticRegressionCV(refit=False), "refit"), (lambda: hawser.LogisticRegressionCV(cv=ShuffleSplit(3)), "cv"),
+    (lambda: hawser.LogisticRegressionCV(l1_ratios=None), "l1_ratios"), (lambda: hawser.LogisticRegressionCV(l1_ratios=[2]), "l1_ratio"),
+])
+@pytest.mark.filterwarnings("ignore")
+def test_refusals(cancer, estimator, text):
+    with pytest.raises(ValueError, match=text):
+        estimator().fit(*cancer)
