@@ -21,10 +21,11 @@ from ._train import algorithms, train
 if TYPE_CHECKING:
     from .estimators import (
         ElasticNet, ElasticNetCV, KMeans, Lasso, LassoCV, LinearSVC, LinearSVR, LogisticRegression, LogisticRegressionCV,
+        MiniBatchKMeans,
     )
 
 ESTIMATORS = ("ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearSVC", "LinearSVR", "LogisticRegression",
-              "LogisticRegressionCV")
+              "LogisticRegressionCV", "MiniBatchKMeans")
 
 
 def __getattr__(name: str) -> Any:
@@ -44,5 +45,5 @@ __all__ = [
     "InternalError", "Interrupted", "Model", "NoMemory", "NotFinite", "Path", "PeerLost", "Timeout", "Training", "__version__",
     "algorithms", "train",
     "ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearSVC", "LinearSVR", "LogisticRegression",
-    "LogisticRegressionCV",
+    "LogisticRegressionCV", "MiniBatchKMeans",
 ]

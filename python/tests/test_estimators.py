@@ -27,6 +27,7 @@ EXPECTED_FAILED_CHECKS = {
     "KMeans": dict.fromkeys(WEIGHTS, DRAWS),
     "LinearSVC": dict.fromkeys(WEIGHTS, GAP),
     "LinearSVR": dict.fromkeys(WEIGHTS, GAP),
+    "MiniBatchKMeans": dict.fromkeys(WEIGHTS, DRAWS),
 }
 ESTIMATORS = [getattr(hawser, name) for name in hawser.ESTIMATORS]
 
@@ -179,6 +180,31 @@ def test_kmeans(sparse):
     assert drawn.inertia_ == pytest.approx(cluster.KMeans(4, n_init=5, random_state=0).fit(X).inertia_)
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+def test_mini_batches(sparse):
+    X, _ = datasets.make_blobs(3000, 5, centers=4, random_state=1)
+    given = scipy.sparse.csr_array(X) if sparse else X
+    ours = hawser.MiniBatchKMeans(4, batch_size=100, random_state=0, max_iter=20).fit(given)
+    theirs = cluster.MiniBatchKMeans(4, batch_size=100, random_state=0, max_iter=20, n_init=3).fit(X)
+    assert ours.inertia_ == pytest.approx(theirs.inertia_, rel=0.02)
+    assert (ours.labels_ == ours.predict(given)).all() and ours.labels_.shape == (3000,)
+    assert 1 <= ours.n_iter_ <= 20 and ours.n_iter_ == -(-ours.n_steps_ * 100 // 3000)
+    squares = ((X[:, None] - ours.cluster_centers_) ** 2).sum(axis=2).min(axis=1)
+    assert ours.inertia_ == pytest.approx(squares.sum())
+    limited = hawser.MiniBatchKMeans(4, batch_size=1500, max_iter=2, max_no_improvement=None, compute_labels=False).fit(given)
+    assert limited.n_steps_ == 4 and limited.n_iter_ == 2 and not hasattr(limited, "labels_")
+    assert limited.fit_predict(given).shape == (3000,) and not hasattr(limited, "partial_fit")
+
+
+def test_bits_of_mini_batches(command, tmp_path):
+    X, _ = datasets.make_blobs(500, 3, centers=3, random_state=0)
+    np.savetxt(tmp_path / "d.csv", X, delimiter=",", fmt="%.17g")
+    command("train", "kmeans", tmp_path / "d.csv", "--clusters", 3, "--batch", 50, "--epochs", 5, "--tol", 0, "--seed", 3, "--workers", 2, "-q",
+            "-o", tmp_path / "m")
+    ours = hawser.MiniBatchKMeans(3, batch_size=50, max_iter=5, random_state=3, workers=2).fit(X)
+    assert ours.cluster_centers_.tobytes() == hawser.Model.load(tmp_path / "m").centres.tobytes()
+
+
 def test_bits_of_the_command(diabetes, command, tmp_path):
     X, y = diabetes
     np.savetxt(tmp_path / "d.csv", np.column_stack([y, X]), delimiter=",", fmt="%.17g")
@@ -233,6 +259,8 @@ def test_a_limit_warns(cancer):
     (lambda: hawser.KMeans(0), "clusters"), (lambda: hawser.KMeans(1000), "n_clusters"),
     (lambda: hawser.KMeans(init="best"), "init"), (lambda: hawser.KMeans(init=np.ones((2, 2))), "initial centers"),
     (lambda: hawser.KMeans(algorithm="full"), "algorithm"), (lambda: hawser.Lasso(sync="fast"), "sync"),
+    (lambda: hawser.MiniBatchKMeans(reassignment_ratio=0.01), "reassignment_ratio"),
+    (lambda: hawser.MiniBatchKMeans(init_size=100), "init_size"), (lambda: hawser.MiniBatchKMeans(batch_size=0), "batch_size"),
     (lambda: hawser.KMeans(sync="ssp:2", workers=2), "sync"),
 ])
 def test_refusals(cancer, estimator, text):

@@ -12,7 +12,7 @@ except ImportError as error:
                       name="sklearn") from error
 
 from ._base import ConvergenceWarning
-from .kmeans import KMeans
+from .kmeans import KMeans, MiniBatchKMeans
 from .linear import ElasticNet, Lasso
 from .linear_cv import ElasticNetCV, LassoCV
 from .logistic import LogisticRegression
@@ -21,5 +21,5 @@ from .svm import LinearSVC, LinearSVR
 
 __all__ = [
     "ConvergenceWarning", "ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearSVC", "LinearSVR", "LogisticRegression",
-    "LogisticRegressionCV",
+    "LogisticRegressionCV", "MiniBatchKMeans",
 ]

@@ -1,4 +1,5 @@
-"""Clusters around centres: KMeans."""
+"""Clusters around centres: KMeans, MiniBatchKMeans."""
+import math
 import os
 import tempfile
 from typing import Any
@@ -43,16 +44,22 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
         self.sync = sync
         self.n_jobs = n_jobs
 
-    def _options(self) -> dict[str, Any]:
-        methods = {"k-means++": "kmeans++", "k-means||": "parallel", "random": "random"}
-        named = isinstance(self.init, str)
-        if named and self.init not in methods:
-            raise refuse("init", self.init, " or ".join(map(repr, methods)) + ", or an array of centres")
+    _random_starts = 10  # of n_init "auto" with init "random"
+
+    def _options(self, rows: int) -> dict[str, Any]:
         if self.algorithm not in ("lloyd", "elkan"):
             raise refuse("algorithm", self.algorithm, "'lloyd' or 'elkan', which have the same result")
-        starts = (10 if named and self.init == "random" else 1) if self.n_init == "auto" else self.n_init
-        options = {"clusters": self.n_clusters, "max_iterations": self.max_iter, "tol": self.tol}
-        return {**options, "starts": starts, "init_method": methods[self.init]} if named else options
+        return {**self._start_options(), "max_iterations": self.max_iter}
+
+    def _start_options(self) -> dict[str, Any]:
+        methods = {"k-means++": "kmeans++", "k-means||": "parallel", "random": "random"}
+        options = {"clusters": self.n_clusters, "tol": self.tol}
+        if not isinstance(self.init, str):
+            return options
+        if self.init not in methods:
+            raise refuse("init", self.init, " or ".join(map(repr, methods)) + ", or an array of centres")
+        starts = (self._random_starts if self.init == "random" else 1) if self.n_init == "auto" else self.n_init
+        return {**options, "starts": starts, "init_method": methods[self.init]}
 
     def _first_centres(self, columns: int) -> Array:
         centres = np.ascontiguousarray(self.init, dtype=np.float64)
@@ -63,8 +70,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KMeans":
         """Finds clusters. X has shape (n_samples, n_features), dense or sparse; y is ignored."""
-        options = self._options()
         X = self._checked(X)
+        options = self._options(X.shape[0])
         weights = self._weights(sample_weight, X)
         if X.shape[0] < self.n_clusters:
             raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={self.n_clusters}.")
@@ -75,8 +82,11 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
                 path = os.path.join(folder, "centres.npy")
                 np.save(path, self._first_centres(X.shape[1]))
                 self._train(self._algorithm, X, None, weights, init=None, init_=f"centres={path}", **options)
-        self.labels_ = self._label(X)
+        self._label_samples(X)
         return self
+
+    def _label_samples(self, X: Any) -> None:
+        self.labels_ = self._label(X)
 
     def _take_parameters(self, model: Model) -> None:
         assert model.training is not None
@@ -112,4 +122,69 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
         return -float(squares.sum() if weights is None else squares @ weights)
 
 
-__all__ = ["KMeans"]
+class MiniBatchKMeans(KMeans):
+    """k-means on mini-batches, as sklearn.cluster.MiniBatchKMeans.
+
+    Each step moves the centres by about `batch_size` samples, drawn without repeats in a pass, and `max_iter` limits the passes. The training
+    ends sooner when the smoothed inertia has not fallen for `max_no_improvement` steps (None: never), or when the centres
+    move less than `tol`, as in KMeans. Small clusters are not moved to random samples, so `reassignment_ratio` must be 0. First centres are drawn
+    from all samples, so `init_size` must be None. `n_init` trains that often ("auto": 3 for "random", else 1). There is
+    no partial_fit. All else is as in KMeans.
+
+    After fit: as KMeans, `n_steps_` (batches), and `n_iter_` (passes). `labels_` only if `compute_labels`; `inertia_` is of all samples.
+
+    >>> import hawser
+    >>> fitted = hawser.MiniBatchKMeans(n_clusters=2, random_state=0, batch_size=4).fit([[0.0], [1.0], [10.0], [11.0]])
+    >>> sorted(fitted.cluster_centers_.ravel().tolist()), fitted.inertia_
+    ([0.5, 10.5], 1.0)
+    """
+
+    _random_starts = 3
+
+    def __init__(self, n_clusters: int = 8, *, init: Any = "k-means++", max_iter: int = 100, batch_size: int = 1024,
+                 verbose: int = 0, compute_labels: bool = True, random_state: Any = None, tol: float = 0.0,
+                 max_no_improvement: int | None = 10, init_size: None = None, n_init: int | str = "auto",
+                 reassignment_ratio: float = 0.0, workers: int | None = None, sync: str = "bsp", n_jobs: int | None = None) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.max_iter = max_iter
+        self.batch_size = batch_size
+        self.verbose = verbose
+        self.compute_labels = compute_labels
+        self.random_state = random_state
+        self.tol = tol
+        self.max_no_improvement = max_no_improvement
+        self.init_size = init_size
+        self.n_init = n_init
+        self.reassignment_ratio = reassignment_ratio
+        self.workers = workers
+        self.sync = sync
+        self.n_jobs = n_jobs
+
+    def _options(self, rows: int) -> dict[str, Any]:
+        for name, value, allowed in (("reassignment_ratio", self.reassignment_ratio, 0), ("init_size", self.init_size, None)):
+            if value != allowed:
+                raise refuse(name, value, repr(allowed))
+        if self.batch_size < 1:
+            raise refuse("batch_size", self.batch_size, "a number of samples from 1")
+        patience = 0 if self.max_no_improvement is None else self.max_no_improvement
+        return {**self._start_options(), "batch": min(self.batch_size, rows), "epochs": self.max_iter, "patience": patience}
+
+    def _take_parameters(self, model: Model) -> None:
+        super()._take_parameters(model)
+        rows = int(model.facts["rows"])
+        self.n_steps_ = self.n_iter_
+        self.n_iter_ = max(1, math.ceil(self.n_steps_ * min(self.batch_size, rows) / rows))
+
+    def _label_samples(self, X: Any) -> None:
+        if self.compute_labels:
+            super()._label_samples(X)
+        elif hasattr(self, "labels_"):
+            del self.labels_
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+        """Finds clusters, and returns that of each sample."""
+        return self.fit(X, sample_weight=sample_weight).predict(X)
+
+
+__all__ = ["KMeans", "MiniBatchKMeans"]
