@@ -165,15 +165,14 @@ class Model:
         values = lib.hawser_model_get(self._handle, name.encode(), byref(kind), dims)
         if values is None:
             return None
-        shape = (dims[0], dims[1]) if dims[1] else (dims[0],)
-        dtype = np.dtype(NUMPY_TYPES[kind.value])
-        count = int(np.prod(shape))
-        return np.frombuffer(ctypes.string_at(values, count * dtype.itemsize), dtype).reshape(shape).copy()
+        whole = np.empty((dims[0], dims[1]) if dims[1] else dims[0], NUMPY_TYPES[kind.value])
+        ctypes.memmove(whole.ctypes.data, values, whole.nbytes)
+        return whole
 
     @property
     def columns(self) -> int:
         """The number of features."""
-        return int(self.facts["columns"])
+        return int(lib.hawser_model_text(self._handle, b"columns"))  # without a look at all facts
 
     @property
     def outputs(self) -> int:

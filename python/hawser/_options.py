@@ -97,10 +97,10 @@ class Options:
     def read_environment(self) -> None:
         """Reads the variables HAWSER_KEY. One that only another algorithm has is skipped, since it is meant for that."""
         error = hawser_error()
-        for name, value in os.environb.items():
+        for name in os.environb:
             if not name.startswith(b"HAWSER_") or name == b"HAWSER_LIBRARY":
                 continue
-            one = (ctypes.c_char_p * 2)(name + b"=" + value, None)
+            one = (ctypes.c_char_p * 2)(name + b"=" + os.environb[name], None)
             status = lib.hawser_options_environment(self.handle, one, byref(error))
             if status == _native.HAWSER_BAD_OPTION and self._is_foreign(name):
                 continue

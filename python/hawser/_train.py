@@ -54,6 +54,16 @@ def _keys(algorithm: str) -> frozenset[str]:
     return frozenset(keys_of(find_algorithm(algorithm).contents.rows))
 
 
+@functools.cache
+def _metrics(algorithm: str) -> list[tuple[str, bytes]]:
+    """Returns the names of the metrics of an algorithm, as text and as bytes."""
+    rows = find_algorithm(algorithm).contents.metrics
+    names: list[tuple[str, bytes]] = []
+    while rows and (name := rows[len(names)].name) is not None:
+        names.append((name.decode(), name))
+    return names
+
+
 def make_options(algorithm: Any, keywords: dict[str, Any]) -> Options:
     """Returns the options of a training. Refuses what the algorithm has no option for, and values out of bounds."""
     name = algorithm.contents.name.decode()
@@ -86,12 +96,9 @@ class _Fit:
         self.result: Training | None = None
         self.messages: list[tuple[int, str]] = []
 
-    def _metric_names(self) -> list[bytes]:
-        rows = self.algorithm.contents.metrics
-        names: list[bytes] = []
-        while rows and rows[len(names)].name is not None:
-            names.append(rows[len(names)].name)
-        return names
+    def _metric_names(self) -> list[tuple[str, bytes]]:
+        """Returns the names of the metrics as a callback and as the library wants them."""
+        return _metrics(self.algorithm.contents.name.decode()) if self.callback is not None else []
 
     def interrupt(self) -> None:
         """Asks the training to end at an agreed clock. Any thread."""
@@ -156,12 +163,13 @@ class _Fit:
         if self.raised is not None or self.callback is None:
             return
         try:
-            values = {name.decode(): lib.hawser_progress_metric(progress, name) for name in self.metrics}
+            metric = lib.hawser_progress_metric
+            values = {name: value for name, key in self.metrics if (value := metric(progress, key)) == value}  # no NaN
             self.callback({
                 "clock": lib.hawser_progress_clock(progress), "clocks": lib.hawser_progress_clocks(progress),
                 "seconds": lib.hawser_progress_seconds(progress),
                 "loop": (lib.hawser_progress_loop(progress) or b"").decode(),
-                **{name: value for name, value in values.items() if value == value},
+                **values,
             })
         except BaseException as error:
             self.raised = error
