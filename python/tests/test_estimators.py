@@ -29,6 +29,8 @@ EXPECTED_FAILED_CHECKS = {
     "LinearSVR": dict.fromkeys(WEIGHTS, GAP),
     "MiniBatchKMeans": dict.fromkeys(WEIGHTS, DRAWS),
 }
+# For the sake of time, and more exact than the 1e-7 of the checks.
+FEWER = {"ElasticNetCV": {"alphas": 8, "tol": 1e-12}, "LassoCV": {"alphas": 8, "tol": 1e-12}, "LogisticRegressionCV": {"Cs": 3}}
 ESTIMATORS = [getattr(hawser, name) for name in hawser.ESTIMATORS]
 
 
@@ -57,7 +59,7 @@ def test_check_estimator(estimator):
     expected = EXPECTED_FAILED_CHECKS.get(estimator.__name__, {})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        results = check_estimator(estimator(), on_fail=None, on_skip=None)
+        results = check_estimator(estimator(**FEWER.get(estimator.__name__, {})), on_fail=None, on_skip=None)
     failed = {result["check_name"]: str(result["exception"]) for result in results if result["status"] == "failed"}
     assert len(results) > 50
     assert failed.keys() == expected.keys(), failed

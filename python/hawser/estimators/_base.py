@@ -45,6 +45,21 @@ def _is_in_joblib() -> bool:
     return (getattr(backend, "nesting_level", 0) or 0) > 0
 
 
+def is_plain(X: Any) -> bool:
+    """Returns whether X is a matrix of finite numbers, of which scikit-learn's checks would find nothing to say or to convert."""
+    return type(X) is np.ndarray and X.dtype in TYPES and X.ndim == 2 and X.size > 0 and _is_finite(X)
+
+
+def is_plain_target(y: Any, rows: int) -> bool:
+    return type(y) is np.ndarray and y.dtype == np.float64 and y.shape == (rows,) and _is_finite(y)
+
+
+def _is_finite(numbers: Array) -> bool:
+    """Returns whether the sum is finite. It may overflow; then scikit-learn's checks look at each number."""
+    with np.errstate(all="ignore"):
+        return bool(np.isfinite(numbers.sum()))
+
+
 def refuse(name: str, value: Any, allowed: str) -> ValueError:
     """Returns the error of a parameter that has a value with which nothing could be done."""
     return ValueError(f"{name} = {value!r}: this estimator takes {allowed}")
@@ -89,11 +104,18 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
     def _checked(self, X: Any, y: Any = "no_validation", **how: Any) -> Any:
         """Returns X, or X and y, as numbers that the library reads without a copy."""
+        if is_plain(X) and is_plain_target(y, len(X)):  # what scikit-learn would find, in a tenth of the time
+            self.n_features_in_ = X.shape[1]
+            if hasattr(self, "feature_names_in_"):
+                del self.feature_names_in_
+            return X, y
         return validate_data(self, X, y, accept_sparse=("csr", "csc"), dtype=TYPES, accept_large_sparse=True, **how)
 
     def _checked_new(self, X: Any) -> Any:
         """Returns data to predict as numbers; the number of features is the training's."""
         check_is_fitted(self)
+        if is_plain(X) and X.shape[1] == self.n_features_in_ and not hasattr(self, "feature_names_in_"):
+            return X
         return validate_data(self, X, reset=False, accept_sparse=("csr", "csc"), dtype=TYPES, accept_large_sparse=True)
 
     def _weights(self, sample_weight: Any, X: Any) -> Array | None:

@@ -1,0 +1,24 @@
+"""The benchmark of the package in its smallest form: it runs, and prints what its readers rely on. No times are checked."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("sklearn")
+RUN = pathlib.Path(__file__).resolve().parents[2] / "bench" / "python" / "run"
+
+
+@pytest.mark.skipif(not RUN.exists(), reason="no benchmark beside the tests")
+def test_bench():
+    done = subprocess.run([sys.executable, RUN, "--quick", "--tiny", "--json"], capture_output=True, text=True, env=os.environ)
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout.splitlines()[-1])
+    calls = {row["call"]: row for row in said["overhead"]["calls"]}
+    assert {"C call", "train, a Dataset", "train, arrays", "Lasso.fit"} == set(calls)
+    assert all(row["ms"] >= row["least_ms"] > 0 for row in calls.values())
+    assert said["beside"] or "skipped" in done.stderr
+    for row in said["beside"]:
+        assert row["ratio"] > 0 and row["objective"] <= row["sklearn_objective"] * 1.001, row
