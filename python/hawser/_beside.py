@@ -23,11 +23,16 @@ def run_beside(work: Callable[[], None], cancel: Callable[[], None]) -> bool:
             done.set()
 
     thread = threading.Thread(target=run, name="hawser", daemon=True)
-    thread.start()
     pressed = False
+    try:
+        thread.start()
+    except KeyboardInterrupt:  # while it waits for the thread to begin, which may not have come about
+        pressed = True
+        cancel()
     while not done.is_set():
         try:
-            done.wait()
+            if not done.wait(1 if pressed else None) and not thread.is_alive():
+                return True
         except KeyboardInterrupt:
             pressed = True
             cancel()

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import hawser
+from hawser._beside import run_beside
 
 # A training that would take minutes; it prints a line once it is in progress.
 LONG = """
@@ -50,6 +51,19 @@ def test_ctrl_c_ends_a_load_that_waits(tmp_path):
         child.send_signal(signal.SIGINT)
         out, err = child.communicate(timeout=60)
     assert out == "the load was interrupted\n", err
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_ctrl_c_while_the_thread_begins(begun, monkeypatch):
+    cancelled, start = threading.Event(), threading.Thread.start
+
+    def interrupted(thread):
+        if begun:
+            start(thread)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    assert run_beside(lambda: cancelled.wait(60), cancelled.set) and cancelled.is_set()
 
 
 def facts():
