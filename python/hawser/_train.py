@@ -253,7 +253,8 @@ def train(algorithm: str, data: Any, target: Any = None, *, weights: Any = None,
     `options` are the command's options with underscores for dashes: `l1_ratio=0.5`, `time_limit="90s"`, `standardize=False`,
     and `lambda_=0.1`, since lambda is a word of Python. They replace variables HAWSER_KEY of the environment.
 
-    `validation` is a Dataset, or a pair (data, target). `init` is a model to start from. `progress` is True for a
+    `validation` is a Dataset, or a pair (data, target): the error of the model on these is in `training.metrics`, and chooses the
+    member of a path. `init` is a model to start from. `progress` is True for a
     progress bar, or a function that gets a dictionary of the clock and metrics after each clock. If it raises, the training
     ends, and train raises the same exception.
 
@@ -278,6 +279,8 @@ def train(algorithm: str, data: Any, target: Any = None, *, weights: Any = None,
         load.setdefault("outputs", True)
     chosen = make_options(found, keywords)  # before the data, whose conversion may take long
     rows = dataset_of(data, target, weights=weights, offset=offset, groups=groups, names=names, **load)
+    if validation is not None and not any(name.startswith("validation_") for name, _ in _metrics(algorithm)):
+        raise BadOption(f"validation: {algorithm} measures no error on other data; use model.predict for that")
     if validation is not None and not isinstance(validation, Dataset):
         if not isinstance(validation, (tuple, list)) or len(validation) != 2 or is_path(validation):
             raise BadOption("validation: give a Dataset, or a pair of data and target")

@@ -270,6 +270,12 @@ def test_refusals(cancer, estimator, text):
         estimator().fit(*cancer)
 
 
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda each: each.__name__)
+def test_early_stopping_is_refused_by_name(cancer, estimator):
+    with pytest.raises(TypeError, match="eval_set"):
+        estimator().fit(*cancer, eval_set=cancer, early_stopping_rounds=3)
+
+
 def test_an_interrupt_leaves_what_was_reached():
     """Ctrl-C ends the training, and the estimator is fitted with what was reached."""
     script = """

@@ -123,6 +123,8 @@ def test_validation_measures_other_rows(numbers):
     for given, text in ((X, "pair"), ((X,), "pair"), ((X[:, 1:], y), "5 columns.*6")):
         with pytest.raises(ValueError, match=text):
             hawser.train("lasso", X, y, validation=given)
+    with pytest.raises(hawser.BadOption, match="validation: linear"):
+        hawser.train("linear", X, y, validation=(X, y))
 
 
 def test_init_starts_from_a_model(numbers):
