@@ -126,6 +126,15 @@ def test_bits_of_the_command(diabetes, command, tmp_path):
     assert (again.predict(X) == ours.predict(X)).all() and (again.model_.path.error == ours.mean_mse_).all()
 
 
+def test_an_end_before_the_errors_leaves_none(diabetes):
+    X, y = diabetes
+    fitted = hawser.LassoCV(alphas=20).fit(X, y)
+    assert not hasattr(fitted, "trace_")
+    with pytest.warns(hawser.ConvergenceWarning), pytest.raises(ValueError, match="ended by 'clocks'"):
+        fitted.set_params(max_iter=10).fit(X, y)
+    assert not hasattr(fitted, "mean_mse_") and fitted.coef_.shape == (10,)
+
+
 @pytest.mark.parametrize("estimator, text", [
     (lambda: hawser.LassoCV(cv=ShuffleSplit(3)), "cv = ShuffleSplit"), (lambda: hawser.LassoCV(cv=TimeSeriesSplit(3)), "cv = TimeSeriesSplit"),
     (lambda: hawser.LassoCV(cv=RepeatedKFold(n_splits=3)), "cv = RepeatedKFold"), (lambda: hawser.LassoCV(alphas=0), "alphas"),

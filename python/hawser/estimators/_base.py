@@ -136,14 +136,14 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     def _train(self, algorithm: str, X: Any, y: Array | None, weights: Array | None, *, trace: bool = True,
                **options: Any) -> Model:
         """Trains, and takes over what was reached, after Ctrl-C too. `trace`: keep what each clock reports."""
-        reports: list[dict[str, Any]] = []
+        reports: list[dict[str, Any]] | None = [] if trace else None
         self.interrupted_ = False
         options.setdefault("init", self._start(X.shape[1]))
         common: dict[str, Any] = {
             "workers": workers_of(self.workers, self.n_jobs), "sync": self.sync, "seed": self._seed(),
             "names": getattr(self, "feature_names_in_", None)}
         try:
-            model = train(algorithm, X, y, weights=weights, progress=reports.append if trace else None, **common, **options)
+            model = train(algorithm, X, y, weights=weights, progress=None if reports is None else reports.append, **common, **options)
         except BadOption as error:
             raise BadOption(_renamed(str(error))) from error
         except Interrupted as stopped:
@@ -154,11 +154,12 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         self._take(model, reports)
         return model
 
-    def _take(self, model: Model, trace: list[dict[str, Any]]) -> None:
+    def _take(self, model: Model, trace: list[dict[str, Any]] | None) -> None:
         """Stores what the training left."""
         assert model.training is not None
         self.model_ = model
-        self.trace_ = trace
+        if trace is not None:
+            self.trace_ = trace
         self.n_iter_ = int(max(1, model.training.metrics.get("iterations", model.training.clocks)))
         if "gap" in model.training.metrics:
             self.dual_gap_ = float(model.training.metrics["gap"])
@@ -166,6 +167,11 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
     def _take_parameters(self, model: Model) -> None:
         raise NotImplementedError
+
+    def _forget(self, *names: str) -> None:
+        """Removes what an earlier fit has left, which would not belong to a fit that ends early."""
+        for name in names:
+            self.__dict__.pop(name, None)
 
     def _check_errors(self, model: Model) -> None:
         """Raises an error if a cross-validation has ended before the errors were known."""

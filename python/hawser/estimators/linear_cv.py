@@ -39,6 +39,7 @@ class _Crossed(_Penalised):
         X, y = self._checked(X, y, y_numeric=True)
         weights, target = self._weights(sample_weight, X), np.asarray(y, np.float64)
         fold = folds_of(self.cv, X, y, classifier=False)
+        self._forget("alphas_", "mean_mse_", "standard_error_", "l1_ratio_")
         ratios = self._ratios()
         found: list[Model] = []
         with file_of(fold) as path:
@@ -54,7 +55,7 @@ class _Crossed(_Penalised):
         """Takes the model of the least error, and the first of them if there are several."""
         paths = [self._members(model) for model in found]
         best = int(np.argmin([error.min() for _, error, _ in paths]))
-        self._take(found[best], [])
+        self._take(found[best], None)
         self.l1_ratio_ = ratios[best]
         if len(ratios) > 1:
             alphas, self.mean_mse_, self.standard_error_ = (np.stack(lines) for lines in zip(*paths, strict=True))

@@ -89,6 +89,7 @@ class LogisticRegressionCV(LogisticRegression):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LogisticRegressionCV":
         """Trains. X has shape (n_samples, n_features), dense or sparse; y has a label per sample, a number or a word."""
         Cs, ratios = self._grid()
+        self._forget("C_", "Cs_", "l1_ratio_", "l1_ratios_", "mean_scores_", "standard_error_", "trace_")
         X, places, weights = self._fit_classes(X, y, sample_weight)
         classes = len(self.classes_)
         self._check(classes)
