@@ -77,6 +77,7 @@ hawser_status hw_dataset_copy_names(hawser_dataset *dataset, const char *const *
         block[j] = text - strlen(names[j]) - 1;
     }
     dataset->columns = count > 0 ? (const char *const *)block : NULL;
+    dataset->target_block = count > 0 ? NULL : block;
     dataset->target_name = target;
     move_name(&dataset->target_name, &text);
     return HAWSER_OK;
@@ -92,10 +93,14 @@ hawser_status hw_dataset_check_one_target(const hawser_dataset *dataset, const c
 
 void hw_dataset_take_names(hawser_dataset *to, hawser_dataset *from)
 {
+    /* All names are in one block. */
+    const void *block = from->columns != NULL ? (const void *)from->columns : from->target_block;
     to->columns = from->columns;
     to->target_name = from->target_name;
+    to->target_block = from->target_block;
     from->columns = NULL;
     from->target_name = NULL;
+    from->target_block = NULL;
     memcpy(to->further_names, from->further_names, sizeof to->further_names);
     memset(from->further_names, 0, sizeof from->further_names);
     to->schema = from->schema;
@@ -103,7 +108,7 @@ void hw_dataset_take_names(hawser_dataset *to, hawser_dataset *from)
     to->numbers = from->numbers;
     from->numbers = NULL;
     for (size_t i = 0; i < from->owned_count; i++)
-        if (to->columns != NULL && from->owned[i] == (const void *)to->columns) { /* the names' text is in the same block */
+        if (block != NULL && from->owned[i] == block) {
             hw_dataset_own(to, from->owned[i]);
             from->owned[i] = NULL;
         }

@@ -28,6 +28,7 @@ struct hawser_dataset {
     const double *means;                           /* matrix.cols values that replace missing ones, or NULL */
     const char *const *columns;                    /* matrix.cols names or NULL */
     const char *target_name;                       /* or NULL */
+    const void *target_block;                      /* among `owned`: its memory if columns have no names; or NULL */
     char *numbers;                                 /* hawser_dataset_numbers; owned, from malloc */
     const char *further_names[HW_FURTHER_TARGETS]; /* or NULL */
     struct hw_table *table;                        /* of a part of a table: its cells, until all parts are read; or NULL */

@@ -341,7 +341,7 @@ static void lambda_max_beside_a_bounded_column(void **unused)
 /* lambda_max where the first `count` columns are free; what is left of the target is no larger than it and orthogonal to all of them. */
 static double lambda_max_beside(problem *q, size_t count)
 {
-    uint32_t list[100];
+    uint32_t list[100] = {0};
     hw_lasso_block block = {0};
     double most, target = hawser_dot(q->n, q->lasso.problem.target, q->lasso.problem.target, NULL);
     for (size_t j = 0; j < q->p; j++)
