@@ -23,6 +23,10 @@ typedef struct hawser_training_input {
     /** Only node 0 needs the result, as in a program that saves and prints it there: the other nodes then get no model and no facts, and a model is
      *  not sent to them. The same on all nodes. */
     bool result_on_lead;
+    /** What the options lower, upper and penalty-factors say, as arrays instead of files: a number for each column of the matrix. Bounds may be
+     *  infinite. NULL: none. The same on all nodes. hawser_train refuses an array that its algorithm has no option for, and one beside its option;
+     *  the number of a bound that excludes 0, of a factor below 0 and of a NaN is named. */
+    const double *lower, *upper, *penalty_factors;
 } hawser_training_input;
 
 /** One number about a result, for the JSON line and the closing lines. `name` is static and is that of a metric row. */

@@ -1,4 +1,5 @@
 """Trainings: hawser.train."""
+import ctypes
 import functools
 import logging
 import threading
@@ -7,10 +8,12 @@ from collections.abc import Callable
 from ctypes import byref
 from typing import Any
 
+import numpy as np
+
 from . import _errors, _native
 from ._beside import run_beside
-from ._dataset import Dataset, dataset_of, is_path, split_options
-from ._errors import BadInput, BadOption, Diverged, Error, Interrupted, check, failure
+from ._dataset import Array, Dataset, dataset_of, is_path, numbers_of, pointer_to, split_options
+from ._errors import BadArgument, BadInput, BadOption, Diverged, Error, Interrupted, check, failure
 from ._library import library as lib
 from ._model import Model, Training
 from ._native import (
@@ -20,6 +23,7 @@ from ._native import (
 from ._options import DATA_KEYS, JOB_KEYS, Options, key_of, keys_of
 from ._progress import bar_of
 
+BY_COLUMN = ("lower", "upper", "penalty_factors")
 Callback = Callable[[dict[str, Any]], Any]
 # Reasons for an end before the tolerance. Epochs are no such reason: they are what some solvers are told to do.
 LIMITS = {"clocks", "iterations", "limit", "progress", "seconds", "time-limit"}
@@ -78,13 +82,29 @@ def make_options(algorithm: Any, keywords: dict[str, Any]) -> Options:
     return options
 
 
+def take_arrays(options: dict[str, Any]) -> dict[str, Array]:
+    """Takes options that are arrays with a number per column out of `options`. As numbers and paths they stay there."""
+    found: dict[str, Array] = {}
+    for name in BY_COLUMN:
+        if isinstance(options.get(name), (np.ndarray, list, tuple)):
+            found[name] = np.ascontiguousarray(numbers_of(options.pop(name), name), dtype=np.float64)
+    return found
+
+
+def check_arrays(arrays: dict[str, Array], columns: int) -> None:
+    for name, array in arrays.items():
+        if array.shape != (columns,):
+            raise BadArgument(f"{name}: its shape is {array.shape}, and the data have {columns} columns")
+
+
 class _Fit:
     """One training: it opens a job, trains in a thread of its own, and closes the job."""
 
     def __init__(self, algorithm: Any, data: Dataset, validation: Dataset | None, init: Model | None, callback: Callback | None,
-                 options: Options) -> None:
+                 options: Options, arrays: dict[str, Array]) -> None:
         self.algorithm, self.data, self.validation, self.init, self.callback = algorithm, data, validation, init, callback
         self.options = options
+        self.arrays = arrays
         self.options.fill(data.options)
         self.options.read_environment()
         self.metrics = self._metric_names()
@@ -142,6 +162,8 @@ class _Fit:
             given.validation = self.validation._in_layout(by_row)
         if self.init is not None:
             given.init = self.init._handle
+        for name, array in self.arrays.items():
+            setattr(given, name, pointer_to(array, ctypes.c_double))
         observer = hawser_observer(self._observe)
         if self.callback is not None:
             given.observer = observer
@@ -253,6 +275,7 @@ def train(algorithm: str, data: Any, target: Any = None, *, weights: Any = None,
     `options` are the command's options with underscores for dashes: `l1_ratio=0.5`, `time_limit="90s"`, `standardize=False`,
     and `lambda_=0.1`, since lambda is a word of Python. They replace variables HAWSER_KEY of the environment.
 
+    `lower`, `upper` and `penalty_factors` may be arrays with a number per column of `data`, shape (columns,).
     `validation` is a Dataset, or a pair (data, target): the error of the model on these is in `training.metrics`, and chooses the
     member of a path. `init` is a model to start from. `progress` is True for a
     progress bar, or a function that gets a dictionary of the clock and metrics after each clock. If it raises, the training
@@ -269,6 +292,7 @@ def train(algorithm: str, data: Any, target: Any = None, *, weights: Any = None,
     """
     found = find_algorithm(algorithm)
     from_files = is_path(data) or (isinstance(data, Dataset) and data.from_files)
+    arrays = take_arrays(options)
     load, keywords = split_options(options, from_files)
     if load and not is_path(data):
         raise BadOption(f"{next(iter(load))}: an option of files, and the data are "
@@ -289,8 +313,9 @@ def train(algorithm: str, data: Any, target: Any = None, *, weights: Any = None,
         raise BadInput(f"{algorithm}: the data have no target; give it as hawser.train('{algorithm}', X, y)")
     if validation is not None and validation.shape[1] != rows.shape[1]:
         raise BadOption(f"validation: it has {validation.shape[1]} columns, and the data have {rows.shape[1]}")
+    check_arrays(arrays, rows.shape[1])
     with bar_of(progress, algorithm) as callback:
-        fit = _Fit(found, rows, validation, init, callback, chosen)
+        fit = _Fit(found, rows, validation, init, callback, chosen, arrays)
         pressed = fit.wait()
     return fit.conclude(pressed)
 

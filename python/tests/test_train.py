@@ -150,3 +150,22 @@ def test_fits_of_several_threads_do_not_disturb_each_other(numbers):
     for thread in threads:
         thread.join()
     assert np.array_equal(found, alone)
+
+
+def test_arrays_in_place_of_files(numbers, tmp_path):
+    """Bounds and penalty factors as arrays have the bits of files with the same numbers."""
+    X, y = numbers
+    bounds, factors = np.array([0.2, np.inf, 1.0, 0.0, 0.5, np.inf]), np.linspace(0.5, 2, 6)
+    np.savetxt(tmp_path / "upper", bounds, fmt="%.17g")
+    np.savetxt(tmp_path / "factors", factors, fmt="%.17g")
+    how = {"lambda_": 0.001, "lower": 0}
+    files = hawser.train("lasso", X, y, upper=tmp_path / "upper", penalty_factors=tmp_path / "factors", **how)
+    arrays = hawser.train("lasso", X, y, upper=bounds, penalty_factors=list(factors), **how)
+    assert arrays.coefficients.tobytes() == files.coefficients.tobytes()
+    assert (arrays.coefficients >= 0).all() and (arrays.coefficients <= bounds).all()
+    for given, text in (({"upper": bounds[1:]}, "its shape is"), ({"upper": -np.ones(6)}, r"upper\[0\] is -1"),
+                        ({"penalty_factors": [1, 2, np.nan, 1, 1, 1]}, r"penalty_factors\[2\]")):
+        with pytest.raises(ValueError, match=text):
+            hawser.train("lasso", X, y, lambda_=0.1, **given)
+    with pytest.raises(ValueError, match="no such option"):
+        hawser.train("kmeans", X, upper=bounds)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/by_column.h"
 #include "algorithms/model/facts.h"
 #include "hawser/algorithm.h"
 
@@ -171,6 +172,8 @@ hawser_status hawser_train(const hawser_algorithm *algorithm, hawser_job *job, c
     hawser_status status = turn_input("hawser_train", algorithm, input, &own, &why);
     status = hawser_job_agree(job, status, &why);
     if (status == HAWSER_OK)
+        status = hw_by_column_check(algorithm, job, input, &why);
+    if (status == HAWSER_OK)
         status = algorithm->train(algorithm, job, &own.input, training, &why);
     bool trained = status == HAWSER_OK;
     if (trained && hawser_job_leads(job))
@@ -193,6 +196,8 @@ hawser_status hawser_train_plan(const hawser_algorithm *algorithm, hawser_job *j
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "hawser_train_plan: algorithm, its plan, job, input or text is NULL");
     *text = NULL;
     hawser_status status = turn_input("hawser_train_plan", algorithm, input, &own, error);
+    if (status == HAWSER_OK)
+        status = hw_by_column_check(algorithm, job, input, error);
     FILE *out = status == HAWSER_OK ? open_memstream(&printed, &length) : NULL;
     if (out != NULL)
         status = algorithm->plan(algorithm, job, &own.input, physical, dot, out, error);

@@ -141,12 +141,28 @@ static hawser_status excludes_zero(const char *key, const char *path, double sig
                        path, j + 1, bound, hw_linear_column(data, shape.first, text), key, side);
 }
 
-/* Reads --lower or --upper: a number for all columns or a file. `sign` is that of an allowed bound. */
-static hawser_status read_bound(const hawser_options *options, const char *key, double sign, const hawser_dataset *data,
-                                double **out, hawser_error *error)
+/* Copies an array of bounds, one for each column of the matrix. */
+static hawser_status take_bounds(const char *key, const double *given, double sign, size_t columns, double **out,
+                                 hawser_error *error)
+{
+    for (size_t j = 0; j < columns; j++)
+        if (!(given[j] * sign >= 0.0))
+            return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                               "%s[%zu] is %g and excludes zero, where weights begin: it must be %s 0", key, j, given[j],
+                               sign < 0.0 ? "at most" : "at least");
+    HAWSER_TRY(hw_linear_new_doubles(out, columns, error));
+    memcpy(*out, given, columns * sizeof **out);
+    return HAWSER_OK;
+}
+
+/* Reads --lower or --upper: a number for all columns or a file; or takes the array in place of it. `sign` is that of an allowed bound. */
+static hawser_status read_bound(const hawser_options *options, const char *key, const double *given, double sign,
+                                const hawser_dataset *data, double **out, hawser_error *error)
 {
     size_t columns = hawser_dataset_matrix(data)->cols, lines = lines_of(data);
     const char *text = hawser_options_text(options, key);
+    if (given != NULL)
+        return take_bounds(key, given, sign, columns, out, error);
     if (text == NULL)
         return HAWSER_OK;
     HAWSER_TRY(hw_linear_new_doubles(out, columns, error));
@@ -166,13 +182,27 @@ static hawser_status read_bound(const hawser_options *options, const char *key, 
     return HAWSER_OK;
 }
 
+static hawser_status take_factors(hw_linear_problem *problem, const double *given, hawser_error *error)
+{
+    size_t columns = problem->X->cols;
+    for (size_t j = 0; j < columns; j++)
+        if (!(given[j] >= 0.0) || isinf(given[j]))
+            return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                               "penalty_factors[%zu] is %g: a penalty factor must be >= 0 and finite", j, given[j]);
+    HAWSER_TRY(hw_linear_new_doubles(&problem->factor, columns, error));
+    memcpy(problem->factor, given, columns * sizeof *problem->factor);
+    return HAWSER_OK;
+}
+
 static hawser_status read_penalties(hw_linear_problem *problem, const hawser_training_input *input, hawser_error *error)
 {
     const hawser_options *options = input->options;
     size_t p = problem->X->cols, lines = lines_of(input->data);
-    HAWSER_TRY(read_bound(options, "lower", -1.0, input->data, &problem->lower, error));
-    HAWSER_TRY(read_bound(options, "upper", 1.0, input->data, &problem->upper, error));
+    HAWSER_TRY(read_bound(options, "lower", input->lower, -1.0, input->data, &problem->lower, error));
+    HAWSER_TRY(read_bound(options, "upper", input->upper, 1.0, input->data, &problem->upper, error));
     const char *path = hawser_options_text(options, "penalty-factors");
+    if (input->penalty_factors != NULL)
+        return take_factors(problem, input->penalty_factors, error);
     if (path == NULL)
         return HAWSER_OK;
     HAWSER_TRY(hw_linear_new_doubles(&problem->factor, p, error));
