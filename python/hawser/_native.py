@@ -477,6 +477,9 @@ class hawser_training_input(Structure):
     observer: Any
     observer_user: Any
     result_on_lead: bool
+    lower: Any
+    upper: Any
+    penalty_factors: Any
 
 
 class hawser_fact(Structure):
@@ -1028,6 +1031,9 @@ hawser_training_input._fields_ = [
     ("observer", hawser_observer),
     ("observer_user", c_void_p),
     ("result_on_lead", c_bool),
+    ("lower", POINTER(c_double)),
+    ("upper", POINTER(c_double)),
+    ("penalty_factors", POINTER(c_double)),
 ]
 hawser_fact._fields_ = [
     ("name", c_char_p),

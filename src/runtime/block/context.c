@@ -401,7 +401,8 @@ static hawser_status of_store(hawser_context *context, hawser_status status)
         char text[600];
         memcpy(text, context->worker->error.text, sizeof text - 1);
         text[sizeof text - 1] = '\0';
-        return refuse(context, "%s", text);
+        /* A push that overflows is noticed by the call that comes after it, or when the clock ends: the status is the same. */
+        return status == HAWSER_NOT_FINITE ? hawser_unit_fail(context, status, "%s", text) : refuse(context, "%s", text);
     }
     return status;
 }
