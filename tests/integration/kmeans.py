@@ -160,6 +160,22 @@ def check_starts():
             assert all(near(math.fsum(v) / len(rows), c, 1e-9) for v, c in zip(zip(*rows), centre)), (seed, k)
 
 
+def check_float_refusals():
+    """Numbers that have no float, or whose squares have none, are refused with one line that names them and the remedy."""
+    for name, first in (("small.csv", 1), ("wide.csv", 1e30)):
+        with open(name, "w") as file:
+            file.write(f"{first},2\n3,4\n5,6\n7,8\n")
+    for name, first, code, said in (("far.csv", -1e300, 3, "--centres: centre 0, column 0: -1e+300 is beyond float"),
+                                    ("off.csv", 1e30, 7, "centre 0 is too far from 0 for squares in float")):
+        with open(name, "w") as file:
+            file.write(f"{first},2\n3,4\n")
+        refused("train", "kmeans", "small.csv", "--arithmetic", "f32", "--centres", name, text=said, code=code)
+        refused("train", "kmeans", "small.csv", "--arithmetic", "f32", "--centres", name, text="or use --arithmetic f64", code=code)
+    command.run("train", "kmeans", "small.csv", "--centres", "off.csv", "-q", "-o", "m64")
+    refused("train", "kmeans", "wide.csv", "--arithmetic", "f32", "--clusters", "2", text="row 1: its numbers are too large for squares in float",
+            code=7)
+
+
 def refused(*words, text, code=2):
     out = subprocess.run((command.HAWSER,) + words, capture_output=True, text=True, env=command.CLEAN, timeout=300)
     assert out.returncode == code and text in out.stderr, (words, out.returncode, out.stderr)
@@ -177,6 +193,7 @@ def check_refusals():
     refused(*data, "--centres", "c.csv", text="c.csv has 3 columns, and the data have 4", code=3)
     refused(*data, "--ignore", "weight", "--centres", "c.csv", "--clusters", "3", text="--centres has 2 centres")
     refused(*data, "--lambda", "1", text="unknown option")
+    check_float_refusals()
     with open("zero", "w") as file:
         file.write("0\n" * 29 + "1\n")
     refused(*data, "--ignore", "weight", "--weights", "zero", "--clusters", "2", text="only 1 rows have a weight", code=3)

@@ -185,8 +185,9 @@ hawser_status hw_kmeans_centres_set(hw_kmeans_centres *centres, const double *va
         const double *c = centres->values + centres->order[p] * d;
         double square = hawser_dot(d, c, c, NULL);
         if (!isfinite(square) || (centres->single && !(square <= (double)FLT_MAX)))
-            return hawser_fail(error, HAWSER_NOT_FINITE, "centre %u is too far from 0 for squares in %s; scale the columns",
-                               centres->order[p], centres->single ? "float" : "double");
+            return hawser_fail(error, HAWSER_NOT_FINITE,
+                               "centre %u is too far from 0 for squares in %s; scale the columns%s", centres->order[p],
+                               centres->single ? "float" : "double", centres->single ? " or use --arithmetic f64" : "");
         centres->squares[p] = square;
         centres->largest = square > centres->largest ? square : centres->largest;
         if (centres->single)

@@ -54,6 +54,20 @@ static void read_options(hw_kmeans *kmeans, const hawser_options *options)
     kmeans->single = strcmp(hawser_options_text(options, "arithmetic"), "f32") == 0;
 }
 
+/* Fails for a centre with a number that has no float. */
+static hawser_status check_single(const hw_kmeans *kmeans, const char *key, size_t count, hawser_error *error)
+{
+    size_t columns = kmeans->X->cols;
+    for (size_t e = 0; kmeans->single && e < count * columns; e++)
+        if (!isfinite((float)kmeans->given[e]))
+            return hawser_fail(
+                error, HAWSER_BAD_INPUT,
+                "--%s: centre %zu, column %zu: %g is beyond float (--arithmetic f32); scale the columns or use "
+                "--arithmetic f64",
+                key, e / columns, e % columns, kmeans->given[e]);
+    return HAWSER_OK;
+}
+
 /* Takes the start from --init or --centres, and with it the number of clusters. */
 static hawser_status take_given(hw_kmeans *kmeans, hawser_job *job, const hawser_training_input *input, hawser_error *error)
 {
@@ -70,6 +84,7 @@ static hawser_status take_given(hw_kmeans *kmeans, hawser_job *job, const hawser
     if (kmeans->starts > 1)
         return hawser_fail(error, HAWSER_BAD_OPTION, "--starts %zu: each start from --%s would be the same; leave one out",
                            kmeans->starts, key);
+    HAWSER_TRY(check_single(kmeans, key, given, error));
     HAWSER_TRY(hawser_job_idle(job, "init-method",
                                by_file ? "the centres are those of --centres" : "the centres are those of --init", error));
     kmeans->clusters = given;
