@@ -73,15 +73,9 @@ static hawser_status make_labels(const hawser_evaluation_input *input, hawser_er
 
 hawser_status hw_logistic_evaluate(const hawser_evaluation_input *input, hawser_measure *measures, hawser_error *error)
 {
-    double labels[2], total;
-    hw_classes classes = {.rows = input->rows,
-                          .weights = input->weights,
-                          .count = 2,
-                          .labels = labels,
-                          .words = input->words,
-                          .scored = input->scored,
-                          .probability = hw_logistic_probability,
-                          .threshold = input->threshold};
+    double labels[2] = {0.0, 0.0}, total;
+    hw_classes classes = hw_classes_of(input, labels, 2);
+    classes.probability = hw_logistic_probability;
     HAWSER_TRY(make_labels(input, error));
     HAWSER_TRY(pair_of(input->model, "labels", labels, error));
     HAWSER_TRY(hw_classes_check(&classes, &total, error));

@@ -53,6 +53,18 @@ typedef struct hw_classes {
     double objective; /* NaN: unknown, since the training did not certify the model */
 } hw_classes;
 
+/* Returns those of an evaluation, whose linear predictors and targets are replaced. The caller adds what its classes are predicted by. */
+static inline hw_classes hw_classes_of(const hawser_evaluation_input *input, const double *labels, size_t count)
+{
+    return (hw_classes){.rows = input->rows,
+                        .weights = input->weights,
+                        .count = count,
+                        .labels = labels,
+                        .words = input->words,
+                        .scored = input->scored,
+                        .threshold = input->threshold,
+                        .probabilities = input->scored};
+}
 /* Allocates `target` and `ranked`. The caller calls hw_classes_free, also after a failure. */
 hawser_status hw_classes_new(hw_classes *classes, hawser_error *error) HAWSER_MUST_USE;
 void hw_classes_free(hw_classes *classes);

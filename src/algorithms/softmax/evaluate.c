@@ -84,15 +84,8 @@ hawser_status hw_softmax_evaluate_rows(const hawser_evaluation_input *input, haw
         return hawser_fail(error, HAWSER_BAD_OPTION,
                            "--threshold: of %zu classes the most probable one is predicted; leave it out", f.classes);
     double *class_weights;
-    hw_classes classes = {.rows = input->rows,
-                          .weights = input->weights,
-                          .count = f.classes,
-                          .labels = f.labels,
-                          .words = input->words,
-                          .scored = input->scored,
-                          .probability = probability,
-                          .threshold = input->threshold,
-                          .probabilities = input->scored};
+    hw_classes classes = hw_classes_of(input, f.labels, f.classes);
+    classes.probability = probability;
     hawser_status status = hw_class_weights_of(input->model, f.classes, &class_weights, error);
     if (status == HAWSER_OK)
         status = hw_classes_new(&classes, error);

@@ -91,14 +91,8 @@ hawser_status hw_svm_evaluate(const hawser_evaluation_input *input, hawser_measu
         return hawser_fail(error, HAWSER_BAD_OPTION, "--threshold: a model of svm has no probabilities to compare with it");
     if (f.labels == NULL)
         return hw_errors_measure(input, objective_of(input, &f, NULL), measures, error);
-    hw_classes classes = {.rows = input->rows,
-                          .weights = input->weights,
-                          .count = f.classes,
-                          .labels = f.labels,
-                          .words = input->words,
-                          .scored = input->scored,
-                          .margins_only = true,
-                          .probabilities = input->scored};
+    hw_classes classes = hw_classes_of(input, f.labels, f.classes);
+    classes.margins_only = true;
     hawser_status status = measure(input, &f, &classes, measures, error);
     hw_classes_free(&classes);
     return status;
