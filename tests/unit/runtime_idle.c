@@ -217,6 +217,76 @@ static void name_of_a_state_may_be_one_of_a_later_program(void **state)
     assert_int_equal(unlink(file), 0);
 }
 
+/* Runs a program of make() without a loop, and then one with a loop if `loop`. Stores the error of a run, else what hawser_close prints. */
+static void run_without_loop(const char *const *pairs, hawser_source source, int has, bool loop, const char *file,
+                             char said[600])
+{
+    const hawser_option *const tables[] = {hawser_job_rows(), hw_machine_rows(), NULL};
+    hawser_options *options = NULL;
+    hawser_job *job = NULL;
+    hawser_run *run = NULL;
+    hawser_error error = {0};
+    assert_int_equal(hawser_options_new(tables, &options, &error), HAWSER_OK);
+    for (; *pairs != NULL; pairs += 2)
+        if (hawser_options_set(options, pairs[0], pairs[1], source, pairs[0], &error) != HAWSER_OK)
+            fail_msg("%s", error.text);
+    assert_int_equal(hawser_open_options(options, &job, &error), HAWSER_OK);
+    hawser_program *program = make(job, options, has | NO_LOOP);
+    hawser_status status = hawser_run_program(job, program, &run, &error);
+    hawser_run_free(run);
+    hawser_program_free(program);
+    if (status == HAWSER_OK && loop)
+        status = run_sending(job, "w", &error);
+    int old = dup(STDERR_FILENO);
+    assert_true(old >= 0 && freopen(file, "w", stderr) != NULL);
+    hawser_close(job);
+    (void)fflush(stderr);
+    assert_true(dup2(old, STDERR_FILENO) >= 0 && close(old) == 0);
+    hawser_options_free(options);
+    FILE *printed = fopen(file, "re");
+    assert_non_null(printed);
+    said[fread(said, 1, 599, printed)] = '\0';
+    fclose(printed);
+    if (status != HAWSER_OK)
+        (void)snprintf(said, 600, "%.599s", error.text);
+}
+
+static void option_is_reported_when_no_program_had_a_loop(void **state)
+{
+#define LEFT(option) "hawser: --" option " did nothing: no program of this job had a loop, or another use for it\n"
+    const struct {
+        const char *const *pairs;
+        int has;
+        const char *says;
+    } cases[] = {
+        {PAIRS("workers", "2", "sync", "ssp:2"), SENDS, LEFT("sync")},
+        {PAIRS("workers", "2", "sync", "ssp:2"), SENDS | READS_SYNC, ""},
+        {PAIRS("workers", "2", "sync", "bsp"), SENDS, ""},
+        {PAIRS("workers", "2", "exchange-every", "2"), SENDS, LEFT("exchange-every")},
+        {PAIRS("workers", "2", "exchange-every", "2"), SENDS | READS_EVERY, ""},
+        {PAIRS("workers", "2", "filter", "absolute"), SENDS, LEFT("filter")},
+        {PAIRS("workers", "2", "quota", "64"), SENDS, LEFT("quota")},
+        {PAIRS("workers", "2", "filter", "absolute", "quota", "64"), SENDS, ""},
+        {PAIRS("workers", "2", "filter", "absolute", "quota", "64"), 0, LEFT("filter") LEFT("quota")},
+        {PAIRS("workers", "2", "filter", "other=absolute", "quota", "64"), 0, LEFT("filter") LEFT("quota")},
+    };
+    (void)state;
+    char said[600], file[] = "/tmp/hawser-test-XXXXXX";
+    int own = mkstemp(file);
+    assert_true(own >= 0 && close(own) == 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        run_without_loop(cases[i].pairs, HAWSER_FROM_COMMAND_LINE, cases[i].has, false, file, said);
+        assert_string_equal(said, cases[i].says);
+        run_without_loop(cases[i].pairs, HAWSER_FROM_ENVIRONMENT, cases[i].has, false, file, said);
+        if (strstr(said, "had a loop") != NULL)
+            fail_msg("case %zu from the environment: %s", i, said);
+    }
+    run_without_loop(PAIRS("workers", "2", "filter", "absolute", "quota", "64"), HAWSER_FROM_COMMAND_LINE, 0, true, file,
+                     said);
+    assert_string_equal(said, "");
+    assert_int_equal(unlink(file), 0);
+}
+
 /* Opens a job with the option exchange-every from `source`, reports it twice as idle, and stores what is printed. Returns the status of the first. */
 static hawser_status report(hawser_source source, const char *value, const char *file, char said[600], hawser_error *error)
 {
@@ -277,6 +347,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(name_of_a_state_may_be_one_of_a_later_program),
+        cmocka_unit_test(option_is_reported_when_no_program_had_a_loop),
         cmocka_unit_test(option_that_can_do_nothing_is_refused_on_the_command_line),
         cmocka_unit_test(option_from_elsewhere_is_not_refused),
         cmocka_unit_test(program_reports_an_option_that_can_do_nothing),

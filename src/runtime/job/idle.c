@@ -354,8 +354,48 @@ static bool has_loop(const hawser_program *program)
     return false;
 }
 
+/* Returns true if a program may read the option, or its states may make use of it: also a program without a loop. */
+static bool is_about_program(size_t option)
+{
+    return judged[option].judge == judge_sent || judged[option].judge == judge_read;
+}
+
+/* Records which options had an effect in a program without a loop. It is judged when the job ends, because a program with a loop may follow. */
+static void judge_without_loop(hawser_job *job, const hw_plan *plan)
+{
+    const char *why;
+    for (size_t i = 0; i < sizeof judged / sizeof *judged; i++)
+        if (is_about_program(i) && is_asked(job->options, judged[i].key) &&
+            judged[i].judge(job, plan, judged[i].key, &why) == USED)
+            job->used_without_loop |= UINT32_C(1) << i;
+}
+
+bool hw_job_left_idle(const hawser_job *job, const char *key)
+{
+    if (!job->named.any || job->named.failed || job->idle_checked || !is_asked(job->options, key) ||
+        hawser_options_source(job->options, key, NULL) < HAWSER_FROM_COMMAND_LINE)
+        return false;
+    for (size_t i = 0; i < sizeof judged / sizeof *judged; i++)
+        if (is_about_program(i) && strcmp(judged[i].key, key) == 0)
+            return (job->used_without_loop >> i & 1) == 0 &&
+                   (judged[i].judge == judge_sent || !hw_option_was_read(job->options, key));
+    return false;
+}
+
+void hw_job_report_left_idle(const hawser_job *job)
+{
+    char name[HW_OPTION_CALLED];
+    for (size_t i = 0; i < sizeof judged / sizeof *judged; i++)
+        if (hawser_job_leads(job) && hw_job_left_idle(job, judged[i].key))
+            hw_notify(job->messages, HAWSER_WARNING, 0,
+                      "%s did nothing: no program of this job had a loop, or another use for it",
+                      hw_option_called(job->options, judged[i].key, name));
+}
+
 hawser_status hw_job_check_idle(hawser_job *job, const hw_plan *plan, hawser_error *error)
 {
+    if (!has_loop(plan->program))
+        judge_without_loop(job, plan);
     if ((job->idle_checked && job->named.checked) || !has_loop(plan->program))
         return HAWSER_OK;
     for (size_t i = 0; i < sizeof judged / sizeof *judged; i++)

@@ -255,6 +255,7 @@ void hawser_close(hawser_job *job)
 {
     if (job == NULL)
         return;
+    hw_job_report_left_idle(job);
     hw_names_close(job);
     hw_first_free(&job->first);
     hw_watchdog_free(job->watchdog);

@@ -68,13 +68,14 @@ struct hawser_job {
     uint32_t slow_block; /* UINT32_MAX: none */
     double slow_factor;
     bool check;
-    bool idle_checked;                        /* options were judged that can do nothing (idle.c) */
-    uint64_t noted[4];                        /* by number of the option: there was a note that it can do nothing */
-    hw_named_states named;                    /* states of options, and of programs */
-    hw_first_values first;                    /* of --init */
-    bool workers_given;                       /* also by an option that names a worker */
-    struct hawser_store *store;               /* the open one; NULL: none */
-    uint64_t runs;                            /* calls of hawser_run_program */
+    bool idle_checked;          /* options were judged that can do nothing (idle.c) */
+    uint32_t used_without_loop; /* by number of the option in idle.c: it had an effect in a program without a loop */
+    uint64_t noted[4];          /* by number of the option: there was a note that it can do nothing */
+    hw_named_states named;      /* states of options, and of programs */
+    hw_first_values first;      /* of --init */
+    bool workers_given;         /* also by an option that names a worker */
+    struct hawser_store *store; /* the open one; NULL: none */
+    uint64_t runs;              /* calls of hawser_run_program */
     struct hw_stored_results *stored_results; /* of these runs; NULL: there were none */
     bool fibers;                              /* tests: units run as fibers under a seed, or in a chosen order */
     uint64_t fiber_seed;
@@ -146,7 +147,11 @@ bool hw_state_is_sent(const hw_plan *plan, const hawser_state *state);
 void hw_job_note_idle(hawser_job *job, const char *key, const char *why);
 /* idle.c: looks for options that were given and can do nothing in the program of `plan`. Returns HAWSER_BAD_OPTION for one of the command line. Reports,
  * except with --quiet, those that come from elsewhere, and those that would have an effect with more workers or nodes. Only the
- * first program with a loop is judged: a job may run others before and after it. */
+ * first program with a loop is judged: a job may run others before and after it. Without one, hw_job_report_left_idle reports options. */
 hawser_status hw_job_check_idle(hawser_job *job, const hw_plan *plan, hawser_error *error) HAWSER_MUST_USE;
+/* idle.c: in a job that ends, and whose programs had no loop: hw_job_left_idle returns true for an option of the command line or of a call that did
+ * nothing, and hw_job_report_left_idle reports all of these. */
+bool hw_job_left_idle(const hawser_job *job, const char *key);
+void hw_job_report_left_idle(const hawser_job *job);
 
 #endif

@@ -48,7 +48,7 @@ static void report_unknown(const hawser_job *job, const char *key)
 {
     hw_option_item item;
     for (const char *rest = NULL; hw_option_next_item(job->options, key, &rest, &item);)
-        if (item.length > 0 && !hw_names_know(&job->named, item.state, item.length))
+        if (item.length > 0 && !hw_names_know(&job->named, item.state, item.length) && !hw_job_left_idle(job, key))
             hw_notify(job->messages, HAWSER_WARNING, 0,
                       "--%s did nothing: no program of this job has sent updates of a state '%.*s'", key, (int)item.length,
                       item.state);
