@@ -406,12 +406,91 @@ static void a_loop_with_branches_cannot_become_tap(void **state)
     close_job(test);
 }
 
+/* ------------------------------------------------------------------------------------------------------ staleness 0 ---- */
+
+typedef struct zero_scene {
+    hawser_sync outer, inner;
+    double sums[BLOCKS]; /* the result of node 0 */
+} zero_scene;
+
+/* Adds to an entry that all blocks add to. The bits depend on the order of additions, and on all that was added before. */
+static hawser_status add_fraction(hawser_context *context, uint64_t step)
+{
+    double *sums = hawser_cache(context, "sums"), all = 0.0;
+    for (uint32_t b = 0; b < BLOCKS; b++)
+        all += sums[b];
+    sums[(hawser_clock(context) + step) % BLOCKS] += 1.0 / (3.0 + all + hawser_block(context));
+    return hawser_report(context, "all", all);
+}
+
+static hawser_status add_inside(hawser_context *context)
+{
+    return add_fraction(context, 0);
+}
+
+static hawser_status add_behind(hawser_context *context)
+{
+    return add_fraction(context, 1);
+}
+
+/* Chooses by the last digit of a metric of the clock before. */
+static bool choose_by_metric(hawser_progress *progress, void *user)
+{
+    double all = hawser_progress_metric(progress, "all");
+    (void)user;
+    return all == all && (uint64_t)(all * 1e6) % 2 == 0;
+}
+
+static void run_zero(test_node *node)
+{
+    zero_scene *s = node->user;
+    hawser_program *program = hawser_program_new("zero", NULL);
+    hawser_state *sums = hawser_replicated_state(program, "sums", BLOCKS, 1, NULL, (hawser_rule){0});
+    hawser_run *run = NULL;
+    hawser_metric_declare(program, "all", HAWSER_SUM);
+    hawser_operator *outer = hawser_loop(hawser_root(program), "outer", (hawser_until){.clocks = CLOCKS}, s->outer);
+    hawser_operator *inner = hawser_loop(hawser_sequence(outer), "inner", (hawser_until){.clocks = ROUNDS}, s->inner);
+    hawser_unit(inner, "inside", add_inside, NULL, HAWSER_UPDATES(sums));
+    hawser_operator *fork = hawser_branch(outer, "fork", choose_by_metric, NULL);
+    hawser_unit(fork, "yes", add_behind, NULL, HAWSER_UPDATES(sums));
+    hawser_unit(hawser_loop(fork, "twice", (hawser_until){.clocks = 2}, s->inner), "no", add_behind, NULL,
+                HAWSER_UPDATES(sums));
+    node->status = hawser_run_program(node->job, program, &run, &node->error);
+    if (node->status == HAWSER_OK && node->node == 0)
+        memcpy(s->sums, hawser_result(run, "sums", NULL), sizeof s->sums);
+    hawser_run_free(run);
+    hawser_program_free(program);
+}
+
+/* SSP with staleness 0 has the bits of BSP, in loops of loops and by the choices of branches too. */
+static void staleness_zero_has_the_bits_of_bsp(void **state)
+{
+    (void)state;
+    const zero_scene cases[] = {{.outer = hawser_bsp(), .inner = hawser_bsp()},
+                                {.outer = hawser_ssp(0), .inner = hawser_ssp(0)},
+                                {.outer = hawser_ssp(0), .inner = hawser_bsp()},
+                                {.outer = hawser_bsp(), .inner = hawser_ssp(0)}};
+    double wanted[BLOCKS] = {0};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+        for (uint32_t nodes = 1; nodes <= 3; nodes++) {
+            const char *const pairs[] = {"workers", "4", "check", "yes", "timeout", "60", NULL};
+            test_node all[NODES_MOST];
+            zero_scene s = cases[c];
+            run_nodes(all, nodes, pairs, run_zero, &s);
+            check_all(all, nodes, "staleness 0");
+            if (c == 0 && nodes == 1)
+                memcpy(wanted, s.sums, sizeof wanted);
+            assert_memory_equal(s.sums, wanted, sizeof wanted);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(units_see_what_both_loops_promise),
         cmocka_unit_test(the_sync_of_the_outer_loop_changes),
         cmocka_unit_test(branches_are_chosen_by_older_metrics),
+        cmocka_unit_test(staleness_zero_has_the_bits_of_bsp),
         cmocka_unit_test(histories_hold_choices),
         cmocka_unit_test(a_loop_with_branches_cannot_become_tap),
         cmocka_unit_test(lengths_that_differ_between_nodes_are_refused),
