@@ -319,6 +319,61 @@ static void refused_by_all(void **state)
     all_refuse((refusal){"b.mtx", NULL, "b.mtx: the entry in row 1 and column 1 occurs twice", 0, HAWSER_BAD_INPUT});
 }
 
+/* What each of two nodes reads, and what they say; NULL: nothing is wrong. */
+typedef struct own_files {
+    const char *paths[2][2];
+    size_t counts[2];
+    const char *text;
+    hawser_split split;
+} own_files;
+
+static void load_own(test_node *node)
+{
+    const own_files *what = node->user;
+    const hawser_load load = {.split = what->split};
+    hawser_dataset *dataset = NULL;
+    node->status =
+        hawser_job_load(node->job, what->paths[node->node], what->counts[node->node], &load, &dataset, &node->error);
+    hawser_dataset_free(dataset);
+}
+
+static void write_lines(const char *path, int count)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    for (int i = 0; i < count; i++)
+        fprintf(file, "%d,%d\n", 10 + i, i % 10);
+    fclose(file);
+}
+
+/* Nodes whose files have different sizes would each read a part of another whole. Copies may have other names. */
+static void nodes_that_read_other_files_are_refused(void **state)
+{
+    (void)state;
+    own_files cases[] = {
+        {{{"a.csv"}, {"long.csv"}},
+         {1, 1},
+         "node 0 reads 'a.csv' (150 bytes), and node 1 reads 'long.csv' (300 bytes); give",
+         0},
+        {{{"a.csv"}, {"a.csv", "b.csv"}}, {1, 2}, "and node 1 reads 2 files, 'a.csv' first (300 bytes in all)", 0},
+        {{{"long.csv"}, {"a.csv", "b.csv"}}, {1, 2}, "node 0 reads 'long.csv' (300 bytes), and node 1 reads 2 files", 0},
+        {{{"a.csv"}, {"b.csv"}}, {1, 1}, NULL, 0}};
+    write_lines("a.csv", 30);
+    write_lines("b.csv", 30);
+    write_lines("long.csv", 60);
+    for (size_t c = 0; c < 2 * sizeof cases / sizeof *cases; c++) {
+        own_files *what = &cases[c / 2];
+        test_node nodes[NODES_MOST];
+        what->split = c % 2 == 0 ? HAWSER_BY_COLUMN : HAWSER_BY_ROW;
+        run_nodes(nodes, 2, (const char *const[]){"workers", "2", "timeout", "60", NULL}, load_own, what);
+        for (uint32_t i = 0; i < 2; i++) {
+            assert_int_equal(nodes[i].status, what->text != NULL ? HAWSER_BAD_INPUT : HAWSER_OK);
+            if (what->text != NULL && strstr(nodes[i].error.text, what->text) == NULL)
+                fail_msg("node %u: %s", i, nodes[i].error.text);
+        }
+    }
+}
+
 /* One index makes columns that all nodes keep offsets of, though none of them has entries there. */
 static void columns_that_cannot_fit_are_refused(void **state)
 {
@@ -356,6 +411,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(market_array, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(refused_by_all, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(columns_that_cannot_fit_are_refused, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(nodes_that_read_other_files_are_refused, make_directory, remove_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

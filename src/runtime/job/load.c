@@ -1,7 +1,10 @@
 /* load.c - reads an input on all nodes together: each reads a share of the rows and keeps the columns of its own blocks. An input that
  * cannot be read in parts is read by every node (a cache is mapped, and only the needed pages are read). */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/argument.h"
 #include "base/machine.h"
@@ -443,6 +446,66 @@ static hawser_status check_paths(const hawser_job *job, const char *const *paths
     return HAWSER_OK;
 }
 
+enum { INPUT_PATH = 200, INPUT_TEXT = INPUT_PATH + 100 };
+
+/* What a node reports about the input that it reads. */
+typedef struct input_report {
+    uint64_t bytes; /* of all files; 0: unknown, as of a pipe */
+    uint64_t files;
+    char first[INPUT_PATH]; /* the path of the first file, or its end */
+} input_report;
+
+static input_report report_of(const char *const *paths, size_t count)
+{
+    input_report own = {.files = count};
+    size_t length = strlen(paths[0]), most = sizeof own.first - 1;
+    memcpy(own.first, paths[0] + (length > most ? length - most : 0), length > most ? most : length);
+    for (size_t i = 0; i < count; i++) {
+        struct stat file;
+        if (stat(paths[i], &file) != 0 || !S_ISREG(file.st_mode)) {
+            own.bytes = 0;
+            break;
+        }
+        own.bytes += (uint64_t)file.st_size;
+    }
+    return own;
+}
+
+static const char *describe(const input_report *report, char text[INPUT_TEXT])
+{
+    if (report->files == 1)
+        snprintf(text, INPUT_TEXT, "'%s' (%" PRIu64 " bytes)", report->first, report->bytes);
+    else
+        snprintf(text, INPUT_TEXT, "%" PRIu64 " files, '%s' first (%" PRIu64 " bytes in all)", report->files, report->first,
+                 report->bytes);
+    return text;
+}
+
+/* Fails if the files of two nodes have different sizes: each node would read its part of another whole. A copy may have another path. Collective. */
+static hawser_status compare_inputs(const hw_loading *l, hawser_error *error)
+{
+    input_report own = report_of(l->paths, l->path_count), known = {0}, other;
+    hw_bytes *in = NULL;
+    char texts[2][INPUT_TEXT];
+    uint32_t first = 0;
+    hawser_status status = hw_loading_gather(l, &own, sizeof own, &in, error);
+    for (uint32_t i = 0; status == HAWSER_OK && i < l->nodes; i++) {
+        other = (input_report){0};
+        if (in[i].length == sizeof other)
+            memcpy(&other, in[i].data, sizeof other);
+        if (known.bytes != 0 && other.bytes != 0 && (other.bytes != known.bytes || other.files != known.files))
+            status =
+                hawser_fail(error, HAWSER_BAD_INPUT, "node %u reads %s, and node %u reads %s; give all nodes the same input",
+                            first, describe(&known, texts[0]), i, describe(&other, texts[1]));
+        if (known.bytes == 0) {
+            known = other;
+            first = i;
+        }
+    }
+    hw_bytes_free(in, l->nodes);
+    return hw_cluster_agree(l->cluster, status, error);
+}
+
 static hawser_status load_on_all(hawser_job *job, const char *const *paths, size_t count, const hawser_load *load,
                                  hawser_dataset **dataset, hawser_error *error)
 {
@@ -460,7 +523,9 @@ static hawser_status load_on_all(hawser_job *job, const char *const *paths, size
                     .nodes = hw_cluster_nodes(job->cluster),
                     .self = hw_cluster_self(job->cluster)};
     hw_cluster_set_phase(l.cluster, "reading the input");
-    hawser_status status = hw_cluster_agree(l.cluster, hw_loading_read(&l, false, error), error);
+    hawser_status status = compare_inputs(&l, error);
+    if (status == HAWSER_OK)
+        status = hw_cluster_agree(l.cluster, hw_loading_read(&l, false, error), error);
     bool whole = status == HAWSER_OK && !l.rows->figures.parted; /* all nodes agree, because it is one input */
     if (status == HAWSER_OK && !whole)
         status = hw_cluster_agree(l.cluster, load_shares(&l, paths[0], error), error);
