@@ -45,7 +45,8 @@ typedef struct hawser_membership {
  *
  *  A cluster has one job at a time: opening a second one while one is open returns HAWSER_BAD_ARGUMENT. Every node opens the same jobs in the same
  *  order, and closes each of them; a job that is closed on one node early ends on the others with an error, and the next one can be opened. Opening waits for
- *  all nodes at most for the job's --timeout. If a node has closed its cluster meanwhile, it fails and names that node.
+ *  all nodes at most for the job's --timeout, and until the job's cancellation: then the others have lost this node. If a node has closed its cluster
+ *  meanwhile, it fails and names that node.
  *
  *  The options of joining hold for all jobs of the cluster: listen, join, key-file, node-name, alone, interface, port-range, transport, trust-fabric,
  *  failure-timeout, join-timeout and rate. A job that sets one of them to another value than the cluster's is refused with HAWSER_BAD_OPTION if

@@ -8,6 +8,7 @@
 """
 from typing import TYPE_CHECKING, Any
 
+from ._cluster import Cluster, Member, View
 from ._dataset import Dataset
 from ._errors import (
     BadArgument, BadInput, BadOption, BadProgram, ConvergenceWarning, Diverged, Error, FileError, InternalError, Interrupted,
@@ -41,9 +42,9 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "BadArgument", "BadInput", "BadOption", "BadProgram", "ConvergenceWarning", "Dataset", "Diverged", "Error", "FileError",
-    "InternalError", "Interrupted", "Model", "NoMemory", "NotFinite", "Path", "PeerLost", "Timeout", "Training", "__version__",
-    "algorithms", "train",
+    "BadArgument", "BadInput", "BadOption", "BadProgram", "Cluster", "ConvergenceWarning", "Dataset", "Diverged", "Error",
+    "FileError", "InternalError", "Interrupted", "Member", "Model", "NoMemory", "NotFinite", "Path", "PeerLost", "Timeout", "Training",
+    "View", "__version__", "algorithms", "train",
     "ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearSVC", "LinearSVR", "LogisticRegression",
     "LogisticRegressionCV", "MiniBatchKMeans",
 ]

@@ -177,6 +177,9 @@ class Dataset:
 
     `target`, `weights`, `offset` and `groups` have one number per row.
 
+    Over several nodes every node makes a dataset of the same data, or, with `partitioned`, of rows of its own: those of node k follow
+    those of node k - 1.
+
     >>> import hawser, numpy
     >>> data = hawser.Dataset(numpy.array([[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]]), [0, 1, 3], names=["a", "b"])
     >>> data.shape, data.layout, data.names
@@ -184,8 +187,9 @@ class Dataset:
     """
 
     def __init__(self, data: Any, target: Any = None, *, weights: Any = None, offset: Any = None, groups: Any = None,
-                 names: Any = None, target_name: str | None = None, **options: Any) -> None:
+                 names: Any = None, target_name: str | None = None, partitioned: bool = False, **options: Any) -> None:
         self._lock = threading.Lock()
+        self.partitioned = partitioned  #: other nodes have other rows
         self._turned: Any = None
         self._handle: Any = POINTER(hawser_dataset)()
         self.copied = 0  #: bytes that were copied to make the dataset
@@ -238,14 +242,9 @@ class Dataset:
         return made.kept
 
     def _load(self, data: Any, given: dict[str, Any]) -> list[Any]:
-        outputs = bool(given.pop("outputs", False))
-        options, how, error = Options(lib.hawser_data_rows()), hawser_load(), hawser_error()
-        self.options = given
-        options.fill(given)
-        options.read_environment()
-        check(lib.hawser_load_from_options(options.handle, byref(how), byref(error)), error)
-        how.outputs = outputs
-        load_files(data, how, self._handle)
+        files = Files(data, given)
+        self.options = files.options
+        load_files(data, files.how, self._handle)
         return []
 
     @classmethod
@@ -253,9 +252,21 @@ class Dataset:
         """Makes a dataset of a handle, which it then owns."""
         made = cls.__new__(cls)
         made._lock, made._turned, made._handle, made._handles = threading.Lock(), None, handle, [handle]
-        made.copied, made.options, made.from_files = 0, {}, True
+        made.copied, made.options, made.from_files, made.partitioned = 0, {}, True, False
         weakref.finalize(made, _free, made._handles, []).atexit = False
         return made
+
+    def _deal(self, job: Any, split: int, handle: Any) -> None:
+        """Makes the dataset of a job of several nodes in another handle. Collective."""
+        error = hawser_error()
+        if self.partitioned:
+            check(lib.hawser_job_data(job, self._handle, split, byref(handle), byref(error)), error)
+            return
+        try:
+            check(lib.hawser_job_same(job, self._handle, split, byref(handle), byref(error)), error)
+        except BadArgument as refused:  # the text names calls of C
+            text = str(refused).replace("hawser_job_same: ", "")
+            raise BadArgument(text.replace("to hawser_job_data", "with partitioned=True")) from None
 
     def _in_layout(self, by_row: bool) -> Any:
         """Returns a handle whose matrix is by rows or by columns. It is turned once, and then kept."""
@@ -338,16 +349,43 @@ class Dataset:
         return f"<hawser.Dataset of {rows} x {cols}, {self.layout}, {self.dtype}>"
 
 
+class Files:
+    """Files that are not loaded yet, and how."""
+
+    def __init__(self, data: Any, given: dict[str, Any]) -> None:
+        self.names = names_of(data)
+        self.options = dict(given)
+        outputs, error = bool(self.options.pop("outputs", False)), hawser_error()
+        self.how, self._values = hawser_load(), Options(lib.hawser_data_rows())  # how has pointers to the values
+        self._values.fill(self.options)
+        self._values.read_environment()
+        check(lib.hawser_load_from_options(self._values.handle, byref(self.how), byref(error)), error)
+        self.how.outputs = outputs
+
+    def load_share(self, job: Any, split: int, handle: Any) -> None:
+        """Loads the columns or rows of this node's blocks. Collective."""
+        self.how.split, error = split, hawser_error()
+        if self.how.threads == 0:  # nodes of one host share its processors
+            share = lib.hawser_job_workers(job) // lib.hawser_job_nodes(job)
+            self.how.threads = max(1, min(share, len(os.sched_getaffinity(0))))
+        check(lib.hawser_job_load(job, self.names, len(self.names), byref(self.how), byref(handle), byref(error)), error)
+
+
+def names_of(data: Any) -> Any:
+    """Returns one path or several as an array of the library."""
+    paths: Sequence[Any] = [data] if isinstance(data, (str, os.PathLike)) else data
+    return (ctypes.c_char_p * len(paths))(*(os.fsencode(path) for path in paths))
+
+
 def load_files(data: Any, how: hawser_load, handle: Any) -> None:
     """Loads one path or several into a handle. Ctrl-C ends the load."""
-    paths: Sequence[Any] = [data] if isinstance(data, (str, os.PathLike)) else data
-    names = (ctypes.c_char_p * len(paths))(*(os.fsencode(path) for path in paths))
+    names = names_of(data)
     error, cancellation = hawser_error(), POINTER(hawser_cancellation)()
     check(lib.hawser_cancellation_new(byref(cancellation), byref(error)), error)
     how.cancellation = cancellation
 
     def load() -> None:
-        check(lib.hawser_dataset_load(names, len(paths), byref(how), byref(handle), byref(error)), error)
+        check(lib.hawser_dataset_load(names, len(names), byref(how), byref(handle), byref(error)), error)
 
     try:
         if run_beside(load, lambda: lib.hawser_cancel(cancellation)):
@@ -375,4 +413,4 @@ def split_options(options: dict[str, Any], from_files: bool) -> tuple[dict[str, 
     return load, {key: value for key, value in options.items() if key not in load}
 
 
-__all__ = ["Dataset", "dataset_of", "is_path", "load_files", "split_options"]
+__all__ = ["Dataset", "Files", "dataset_of", "is_path", "load_files", "split_options"]

@@ -1,10 +1,13 @@
 """Trainings: hawser.train."""
+import contextlib
 import ctypes
 import functools
+import hashlib
+import json
 import logging
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from ctypes import byref
 from typing import Any
 
@@ -12,13 +15,14 @@ import numpy as np
 
 from . import _errors, _native
 from ._beside import run_beside
-from ._dataset import Array, Dataset, dataset_of, is_path, numbers_of, pointer_to, split_options
+from ._cluster import Cluster, cluster_for
+from ._dataset import Array, Dataset, Files, dataset_of, is_path, numbers_of, pointer_to, split_options
 from ._errors import BadArgument, BadInput, BadOption, Diverged, Error, Interrupted, check, failure
 from ._library import library as lib
 from ._model import Model, Training
 from ._native import (
-    POINTER, hawser_error, hawser_job, hawser_message, hawser_messages, hawser_observer, hawser_opening, hawser_training,
-    hawser_training_input,
+    POINTER, hawser_cancellation, hawser_dataset, hawser_error, hawser_job, hawser_message, hawser_messages, hawser_observer,
+    hawser_opening, hawser_training, hawser_training_input,
 )
 from ._options import DATA_KEYS, JOB_KEYS, Options, key_of, keys_of
 from ._progress import bar_of
@@ -100,17 +104,17 @@ def check_arrays(arrays: dict[str, Array], columns: int) -> None:
 class _Fit:
     """One training: it opens a job, trains in a thread of its own, and closes the job."""
 
-    def __init__(self, algorithm: Any, data: Dataset, validation: Dataset | None, init: Model | None, callback: Callback | None,
-                 options: Options, arrays: dict[str, Array]) -> None:
+    def __init__(self, algorithm: Any, data: Dataset | Files, validation: Dataset | None, init: Model | None,
+                 callback: Callback | None, options: Options, arrays: dict[str, Array], cluster: Cluster | None) -> None:
         self.algorithm, self.data, self.validation, self.init, self.callback = algorithm, data, validation, init, callback
-        self.options = options
-        self.arrays = arrays
+        self.options, self.arrays, self.cluster = options, arrays, cluster
         self.options.fill(data.options)
-        self.options.read_environment()
         self.metrics = self._metric_names()
         self.lock = threading.Lock()
-        self.job: Any = None
+        self.job: Any = None  # while it trains
+        self.cancellation: Any = POINTER(hawser_cancellation)()  # ends what comes before that
         self.interrupted = False
+        self.interrupted_by: str | None = None  # the node that was, with several nodes
         self.raised: BaseException | None = None  # by the callback or by the training
         self.training = hawser_training()
         self.result: Training | None = None
@@ -121,45 +125,113 @@ class _Fit:
         return _metrics(self.algorithm.contents.name.decode()) if self.callback is not None else []
 
     def interrupt(self) -> None:
-        """Asks the training to end at an agreed clock. Any thread."""
+        """Asks the training to end at an agreed clock, or what comes before it at once. Any thread."""
         with self.lock:
             self.interrupted = True
             if self.job is not None:
                 lib.hawser_interrupt(self.job)
+            else:
+                lib.hawser_cancel(self.cancellation)
 
     # ---------------------------------------------------------------------------------- in the training's thread ----
 
     def run(self) -> None:
         try:
-            self._run()
+            with self._use_cluster():
+                self._run()
         except BaseException as error:  # the thread that waits raises it
             self.raised = self.raised or error
+
+    @contextlib.contextmanager
+    def _use_cluster(self) -> Iterator[None]:
+        if self.cluster is None:
+            yield
+            return
+        if not self.cluster._lock.acquire(blocking=False):
+            raise BadArgument("another thread trains on the nodes; they have one training at a time, in the same order on every node")
+        try:
+            if not self.cluster._handle:
+                raise BadArgument("another thread has closed the hawser.Cluster")
+            try:
+                yield
+            finally:
+                self._take_messages(self.cluster._messages)
+        finally:
+            self.cluster._lock.release()
 
     def _run(self) -> None:
         queue, error = POINTER(hawser_messages)(), hawser_error()
         check(lib.hawser_messages_new(byref(queue), byref(error)), error)
-        job = POINTER(hawser_job)()
+        job, shared = POINTER(hawser_job)(), POINTER(hawser_dataset)()
         try:
-            opening = hawser_opening(messages=queue)
+            check(lib.hawser_cancellation_new(byref(self.cancellation), byref(error)), error)
+            if self.interrupted:
+                lib.hawser_cancel(self.cancellation)
+            opening = hawser_opening(messages=queue, cancellation=self.cancellation)
+            if self.cluster is not None:
+                opening.cluster = self.cluster._handle
             check(lib.hawser_open_with(self.options.handle, byref(opening), byref(job), byref(error)), error)
+            data = self._share(job, shared)
             with self.lock:
                 self.job = job
                 if self.interrupted:
                     lib.hawser_interrupt(job)
-            self._train(job)
+            self._train(job, data)
         finally:
             with self.lock:
-                self.job = None
+                self.job, cancellation = None, self.cancellation
+                self.cancellation = POINTER(hawser_cancellation)()
             lib.hawser_run_free(self.training.run)
+            lib.hawser_dataset_free(shared)
             lib.hawser_close(job)
             self._take_messages(queue)
             lib.hawser_messages_free(queue)
+            lib.hawser_cancellation_free(cancellation)
 
-    def _train(self, job: Any) -> None:
-        by_row = self.algorithm.contents.split == _native.HAWSER_BY_ROW
-        given = hawser_training_input(options=self.options.handle, data=self.data._in_layout(by_row))
-        if self.validation is not None:
-            given.validation = self.validation._in_layout(by_row)
+    def _share(self, job: Any, shared: Any) -> Any:
+        """Returns the data of the job's blocks. With several nodes they are in `shared`, which is empty. Collective."""
+        split = self.algorithm.contents.split
+        if lib.hawser_job_nodes(job) == 1:
+            assert isinstance(self.data, Dataset)
+            return self.data._in_layout(split == _native.HAWSER_BY_ROW)
+        self._compare(job)
+        if isinstance(self.data, Files):
+            self.data.load_share(job, split, shared)
+            check_arrays(self.arrays, lib.hawser_dataset_matrix(shared).contents.cols)
+        else:
+            self.data._deal(job, split, shared)
+        return shared
+
+    def _compare(self, job: Any) -> None:
+        """Refuses nodes that would do different things: another algorithm, other data, another start. Collective."""
+        own, error, status = self._terms(), hawser_error(), _native.HAWSER_OK
+        text = json.dumps(own).encode()
+        size = ctypes.c_uint64(len(text))
+        check(lib.hawser_job_broadcast(job, byref(size), ctypes.sizeof(size), byref(error)), error)
+        first = ctypes.create_string_buffer(text, max(size.value, len(text)))
+        check(lib.hawser_job_broadcast(job, first, size.value, byref(error)), error)
+        theirs = json.loads(first.raw[:size.value])
+        differ = [key for key in own | theirs if own.get(key) != theirs.get(key)]
+        if differ:
+            key, node = differ[0], lib.hawser_job_node(job)
+            status = error.status = _native.HAWSER_BAD_ARGUMENT
+            error.text = (f"the nodes train in different ways: {key} is {own.get(key)} on node {node}, and {theirs.get(key)} on "
+                          "node 0; every node makes the same calls").encode()[:999]
+        check(lib.hawser_job_agree(job, status, byref(error)), error)
+
+    def _terms(self) -> dict[str, str | None]:
+        """Returns what must be the same on every node before the data are shared; the library compares the options."""
+        kind = "files"
+        if isinstance(self.data, Dataset):
+            kind = "rows of its own" if self.data.partitioned else "all rows"
+        return {"the algorithm": self.algorithm.contents.name.decode(), "the kind of data": kind,
+                "the digest of init": hashlib.sha256(self.init.to_bytes()).hexdigest() if self.init is not None else None,
+                **{f"the digest of {name}": hashlib.sha256(array.tobytes()).hexdigest() for name, array in self.arrays.items()}}
+
+    def _train(self, job: Any, data: Any) -> None:
+        given = hawser_training_input(options=self.options.handle, data=data)
+        if self.validation is not None and lib.hawser_job_leads(job):  # node 0 measures the error
+            given.validation = self.validation._in_layout(self.algorithm.contents.split == _native.HAWSER_BY_ROW)
         if self.init is not None:
             given.init = self.init._handle
         for name, array in self.arrays.items():
@@ -170,14 +242,19 @@ class _Fit:
         error = hawser_error()
         status = lib.hawser_train(self.algorithm, job, byref(given), byref(self.training), byref(error))
         check(status, error)
+        if lib.hawser_job_nodes(job) > 1 and self.training.run and self.training.interrupted:
+            by = lib.hawser_run_figures(self.training.run).contents.interrupted_by
+            self.interrupted_by = by.decode() if by is not None else "another node"
         self._name_arrays()
         self.result = self._take_result(lib.hawser_job_workers(job))
 
     def _name_arrays(self) -> None:
         """Writes into the model that the data had weights or an offset, without which later predictions would be wrong."""
         error = hawser_error()
+        if isinstance(self.data, Files) or self.data.from_files:
+            return
         for key, given in (("weights", self.data._has("weights")), ("offset", self.data._has("offset"))):
-            if self.training.model and given and not self.data.from_files:
+            if self.training.model and given:
                 check(lib.hawser_model_fact(self.training.model, f"options.{key}".encode(), b"array", byref(error)), error)
 
     def _observe(self, progress: Any, _user: Any) -> None:
@@ -239,6 +316,10 @@ class _Fit:
             raise stopped
         if self.raised is not None:
             raise self.raised
+        if self.interrupted_by is not None:
+            stopped = Interrupted(f"the training was interrupted by {self.interrupted_by}")
+            stopped.model = model
+            raise stopped
         if self.training.failure.status != _native.HAWSER_OK:
             error = failure(self.training.failure.status, self.training.failure)
             if isinstance(error, Diverged):
@@ -266,9 +347,16 @@ class _Fit:
                           "set a larger tol", _errors.convergence_warning, stacklevel=5)
 
 
+def _options_of_files(target: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """Returns the options of a load, as hawser.Dataset takes them."""
+    if given["groups"] is not None:
+        raise BadOption("files have no groups of their own; leave these out")
+    return {key: value for key, value in {"target": target, **given}.items() if value is not None and key != "partitioned"}
+
+
 def train(algorithm: str, data: Any, target: Any = None, *, weights: Any = None, offset: Any = None, groups: Any = None,
           names: Any = None, validation: Any = None, init: Model | None = None, progress: bool | Callback | None = None,
-          **options: Any) -> Model:
+          partitioned: bool | None = None, **options: Any) -> Model:
     """Trains a model, as `hawser train ALGORITHM DATA` does.
 
     `data` is anything that `hawser.Dataset` takes, or a Dataset; `target` has one number per row, shape (rows,).
@@ -280,6 +368,9 @@ def train(algorithm: str, data: Any, target: Any = None, *, weights: Any = None,
     member of a path. `init` is a model to start from. `progress` is True for a
     progress bar, or a function that gets a dictionary of the clock and metrics after each clock. If it raises, the training
     ends, and train raises the same exception.
+
+    Over several nodes (hawser.Cluster) every node makes the same calls with the same data and gets the same model. With
+    `partitioned=True` each node gives rows of its own. Files are loaded by all nodes together, each its share.
 
     Ctrl-C ends the training at an agreed clock and raises `hawser.Interrupted`, a KeyboardInterrupt whose `model` was
     reached. The interpreter's lock is released, so several threads may train at once.
@@ -302,20 +393,28 @@ def train(algorithm: str, data: Any, target: Any = None, *, weights: Any = None,
     if is_path(data) and found.contents.outputs:
         load.setdefault("outputs", True)
     chosen = make_options(found, keywords)  # before the data, whose conversion may take long
-    rows = dataset_of(data, target, weights=weights, offset=offset, groups=groups, names=names, **load)
     if validation is not None and not any(name.startswith("validation_") for name, _ in _metrics(algorithm)):
         raise BadOption(f"validation: {algorithm} measures no error on other data; use model.predict for that")
+    chosen.read_environment()
+    cluster = cluster_for(chosen, keywords)
+    given = {"weights": weights, "offset": offset, "groups": groups, "names": names, "partitioned": partitioned, **load}
+    rows: Dataset | Files
+    if is_path(data) and cluster is not None and not partitioned:
+        rows = Files(data, _options_of_files(target, given))
+    else:
+        rows = dataset_of(data, target, **given)
+        if not rows._has("target") and not found.contents.no_target and not from_files:
+            raise BadInput(f"{algorithm}: the data have no target; give it as hawser.train('{algorithm}', X, y)")
     if validation is not None and not isinstance(validation, Dataset):
         if not isinstance(validation, (tuple, list)) or len(validation) != 2 or is_path(validation):
             raise BadOption("validation: give a Dataset, or a pair of data and target")
         validation = Dataset(*validation)
-    if not rows._has("target") and not found.contents.no_target and not from_files:
-        raise BadInput(f"{algorithm}: the data have no target; give it as hawser.train('{algorithm}', X, y)")
-    if validation is not None and validation.shape[1] != rows.shape[1]:
+    if validation is not None and isinstance(rows, Dataset) and validation.shape[1] != rows.shape[1]:
         raise BadOption(f"validation: it has {validation.shape[1]} columns, and the data have {rows.shape[1]}")
-    check_arrays(arrays, rows.shape[1])
+    if isinstance(rows, Dataset):
+        check_arrays(arrays, rows.shape[1])
     with bar_of(progress, algorithm) as callback:
-        fit = _Fit(found, rows, validation, init, callback, chosen, arrays)
+        fit = _Fit(found, rows, validation, init, callback, chosen, arrays, cluster)
         pressed = fit.wait()
     return fit.conclude(pressed)
 

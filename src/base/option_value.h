@@ -67,8 +67,8 @@ bool hw_option_differs(const hawser_options *options, const char *key);
 enum { HW_OPTION_CALLED = 100 };
 const char *hw_option_called(const hawser_options *options, const char *key, char name[HW_OPTION_CALLED]);
 
-/* Returns whether "HAWSER_NODE=3" is a variable with the place of one node, as hawser run sets it. It is not an option, and another node,
- * or a job within a job, must not inherit it. */
+/* Returns whether "HAWSER_NODE=3" is a variable with the place of one node, as hawser run and the Python package set it. It is not an
+ * option, and another node, or a job within a job, must not inherit it. */
 bool hw_place_variable(const char *variable);
 
 /* Returns whether a variable has a name that Kubernetes gives to every container of a namespace with a Service "hawser" or

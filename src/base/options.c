@@ -305,7 +305,8 @@ static bool is_one_of(const char *variable, const char *const *names, size_t cou
 
 bool hw_place_variable(const char *variable)
 {
-    static const char *const names[] = {"LAUNCH=", "NODE=", "NODES=", "NODE_NAME=", "JOB=", "SOCKETS=", "LOCAL="};
+    static const char *const names[] = {
+        "LAUNCH=", "NODE=", "NODES=", "NODE_NAME=", "JOB=", "SOCKETS=", "LOCAL=", "PYTHON_NODE="};
     return is_one_of(variable, names, sizeof names / sizeof *names);
 }
 

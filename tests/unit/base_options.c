@@ -316,8 +316,8 @@ static void environment_is_read(void **state)
     fixture *f = *state;
     char a[] = "HAWSER_TIME_LIMIT=2m", b[] = "HAWSER_QUIET=yes", c[] = "HOME=/", d[] = "HAWSER_BINARY=x",
          e[] = "HAWSER_TEST_DATA=y", launch[] = "HAWSER_LAUNCH=fd:3", nodes[] = "HAWSER_NODES=4", capital[] = "HAWSER_C=0.5",
-         library[] = "HAWSER_LIBRARY=/x/libhawser.so.0";
-    char *good[] = {a, b, c, d, e, launch, nodes, capital, library, NULL};
+         library[] = "HAWSER_LIBRARY=/x/libhawser.so.0", python[] = "HAWSER_PYTHON_NODE=123";
+    char *good[] = {a, b, c, d, e, launch, nodes, capital, library, python, NULL};
     assert_int_equal(hawser_options_environment(f->options, good, &f->error), HAWSER_OK);
     assert_true(hawser_options_number(f->options, "time-limit") == 120);
     assert_true(hawser_options_number(f->options, "C") == 0.5);

@@ -66,6 +66,7 @@ typedef struct member {
     uint32_t node, nodes;
     test_launcher *launcher;
     hawser_cluster *cluster;
+    hawser_cancellation *cancellation; /* of its jobs; NULL: none */
     const struct scene_plan *scene;
     hawser_membership view;
     char token[40];
@@ -80,6 +81,7 @@ typedef struct member {
 typedef struct scene_plan {
     void (*body)(member *m);
     uint32_t jobs;
+    pthread_barrier_t *barrier; /* of all nodes; NULL: none */
 } scene_plan;
 
 static void *member_main(void *argument)
@@ -130,7 +132,7 @@ static void do_job(member *m, uint32_t number, const char *const *pairs,
                    hawser_status (*work)(member *m, uint32_t number, hawser_job *job, hawser_error *error))
 {
     hawser_options *options = make_options(pairs, HAWSER_FROM_PROGRAM);
-    const hawser_opening opening = {.cluster = m->cluster};
+    const hawser_opening opening = {.cluster = m->cluster, .cancellation = m->cancellation};
     hawser_job *job = NULL;
     hawser_error error = {0};
     hawser_status status = hawser_open_with(options, &opening, &job, &error);
@@ -199,7 +201,7 @@ static void jobs_have_the_bits_of_single_ones(void **unused)
     }
     assert_memory_not_equal(alone[0], alone[3], sizeof alone[0]);
     for (uint32_t count = 1; count <= 3; count++) {
-        play(members, count, &(scene_plan){differ, SETTINGS + 2});
+        play(members, count, &(scene_plan){.body = differ, .jobs = SETTINGS + 2});
         for (uint32_t k = 0; k < SETTINGS + 2; k++) {
             must(members, count, k);
             for (uint32_t i = 0; i < count; i++)
@@ -243,7 +245,7 @@ static void nodes_share_a_token_and_know_each_other(void **unused)
     member members[NODES_MOST];
     char before[40] = "";
     for (uint32_t count = 1; count <= 3; count++) {
-        play(members, count, &(scene_plan){look_once, 1});
+        play(members, count, &(scene_plan){.body = look_once, .jobs = 1});
         must(members, count, 0);
         assert_int_equal(strlen(members[0].token), 32);
         assert_string_not_equal(members[0].token, before);
@@ -291,7 +293,7 @@ static void what_a_cluster_does_not_do_is_refused(void **unused)
     (void)unused;
     member members[NODES_MOST];
     for (uint32_t count = 1; count <= 2; count++) {
-        play(members, count, &(scene_plan){refuse_things, 5});
+        play(members, count, &(scene_plan){.body = refuse_things, .jobs = 5});
         must(members, count, 0);
         must(members, count, 2);
         for (uint32_t i = 0; i < count; i++) {
@@ -317,7 +319,7 @@ static void node_that_closes_its_cluster_is_named(void **unused)
     (void)unused;
     member members[NODES_MOST];
     for (uint32_t count = 2; count <= 3; count++) {
-        play(members, count, &(scene_plan){leave_early, 3});
+        play(members, count, &(scene_plan){.body = leave_early, .jobs = 3});
         must(members, count, 0);
         must(members, count, 1);
         for (uint32_t i = 0; i < count; i += 2)
@@ -347,7 +349,7 @@ static void job_that_fails_on_one_node_fails_alone(void **unused)
     (void)unused;
     member members[NODES_MOST];
     for (uint32_t count = 2; count <= 3; count++) {
-        play(members, count, &(scene_plan){disagree, 6});
+        play(members, count, &(scene_plan){.body = disagree, .jobs = 6});
         must(members, count, 1);
         must(members, count, 3);
         must(members, count, 5);
@@ -359,6 +361,36 @@ static void job_that_fails_on_one_node_fails_alone(void **unused)
             assert_memory_equal(members[i].results[1], members[0].results[5], sizeof members[i].results[1]);
         }
     }
+}
+
+static void give_up_waiting(member *m)
+{
+    hawser_error error = {0};
+    hawser_cancellation *cancellation = NULL;
+    if (hawser_cancellation_new(&cancellation, &error) != HAWSER_OK)
+        fail_msg("%s", error.text);
+    hawser_cancel(cancellation);
+    m->cancellation = m->node == 0 ? cancellation : NULL;
+    if (m->node != 0) /* so that node 0 has to wait */
+        pthread_barrier_wait(m->scene->barrier);
+    do_job(m, 0, settings[0], run_twice);
+    if (m->node == 0)
+        pthread_barrier_wait(m->scene->barrier);
+    hawser_cancellation_free(cancellation);
+}
+
+static void job_that_waits_for_nodes_is_cancelled(void **unused)
+{
+    (void)unused;
+    member members[NODES_MOST];
+    pthread_barrier_t barrier;
+    assert_int_equal(pthread_barrier_init(&barrier, NULL, 3), 0);
+    play(members, 3, &(scene_plan){.body = give_up_waiting, .jobs = 1, .barrier = &barrier});
+    pthread_barrier_destroy(&barrier);
+    must_say(&members[0], 0, HAWSER_STOP, "cancelled");
+    for (uint32_t i = 1; i < 3; i++)
+        must_say(&members[i], 0, HAWSER_PEER_LOST,
+                 "node 0 (host-0) has left the job: it was cancelled while it was opening");
 }
 
 /* ---------------------------------------------------------------------------------------------------- many of them ---- */
@@ -425,7 +457,7 @@ static void jobs_leave_nothing_behind(void **unused)
     (void)unused;
     member members[NODES_MOST];
     for (uint32_t count = 1; count <= 2; count++) {
-        play(members, count, &(scene_plan){do_many, 100});
+        play(members, count, &(scene_plan){.body = do_many, .jobs = 100});
         for (uint32_t k = 0; k < JOBS_MOST; k++)
             must(members, count, k);
     }
@@ -482,6 +514,7 @@ int main(void)
         cmocka_unit_test(what_a_cluster_does_not_do_is_refused),
         cmocka_unit_test(node_that_closes_its_cluster_is_named),
         cmocka_unit_test(job_that_fails_on_one_node_fails_alone),
+        cmocka_unit_test(job_that_waits_for_nodes_is_cancelled),
         cmocka_unit_test(jobs_leave_nothing_behind),
         cmocka_unit_test(cluster_that_is_closed_first_ends_with_its_job),
         cmocka_unit_test(wait_for_nodes_is_cancelled),

@@ -194,7 +194,7 @@ static hawser_status check_option(const hawser_cluster *cluster, size_t option, 
     return HAWSER_OK;
 }
 
-hawser_status hw_cluster_lend(hawser_cluster *cluster, const hawser_options *options, hawser_messages *messages,
+hawser_status hw_cluster_lend(hawser_cluster *cluster, const hawser_options *options, const hw_entry *entry,
                               hw_cluster **nodes, bool *lent, hawser_error *error)
 {
     pthread_mutex_lock(&cluster->mutex);
@@ -208,13 +208,15 @@ hawser_status hw_cluster_lend(hawser_cluster *cluster, const hawser_options *opt
                            "job at a time");
     hawser_status status = HAWSER_OK;
     for (size_t i = 0; status == HAWSER_OK && i < JOINING; i++)
-        status = check_option(cluster, i, options, messages, error);
+        status = check_option(cluster, i, options, entry->messages, error);
     *nodes = cluster->nodes;
     if (cluster->nodes == NULL)
         return status;
     /* After a failure of this node the others learn the reason when it closes the job. */
     hawser_error own = {0};
+    hw_cluster_cancel_by(cluster->nodes, entry->cancellation);
     hawser_status opened = hw_cluster_open_job(cluster->nodes, hawser_options_number(options, "timeout"), status, &own);
+    hw_cluster_cancel_by(cluster->nodes, NULL);
     return status != HAWSER_OK ? status : opened != HAWSER_OK ? hawser_fail(error, opened, "%s", own.text) : HAWSER_OK;
 }
 

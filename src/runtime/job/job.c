@@ -169,7 +169,7 @@ hawser_status hw_job_enter(const hawser_options *options, const hw_entry *entry,
     hawser_status status = HAWSER_OK;
     if (entry->on != NULL) {
         bool lent = false;
-        status = hw_cluster_lend(entry->on, options, job->messages, &job->cluster, &lent, error);
+        status = hw_cluster_lend(entry->on, options, entry, &job->cluster, &lent, error);
         job->on = lent ? entry->on : NULL;
     } else if (entry->joined != NULL) {
         job->cluster = *entry->joined;

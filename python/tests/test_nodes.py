@@ -1,0 +1,289 @@
+"""Several nodes: one script in each, with the bits of one process; what is refused, what is alone, and how it ends."""
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import hawser
+
+BINARY = os.environ.get("HAWSER_BINARY")
+pytestmark = pytest.mark.skipif(not BINARY, reason="HAWSER_BINARY is not set")
+
+HEAD = """
+import os, sys, hawser, numpy
+draw = numpy.random.default_rng(0)
+X = draw.normal(size=(200, 6))
+y = X @ [1.0, 0.0, -2.0, 0.0, 0.0, 0.5] + 0.1 * draw.normal(size=200)
+
+def node():
+    return int(os.environ.get("HAWSER_NODE") or os.environ.get("PMIX_RANK") or os.environ.get("BY_HAND", 0))
+
+def keep(**found):
+    numpy.savez(os.path.join(sys.argv[1], f"{node()}.npz"), **found)
+"""
+SKLEARN = """
+from sklearn.base import clone
+lasso = hawser.Lasso(alpha=0.01, workers=3).fit(X, y)
+words = numpy.where(y > 0, "high", "low")
+logistic = hawser.LogisticRegression(workers=3).fit(X, words)
+kmeans = hawser.KMeans(3, random_state=0, workers=3).fit(X)
+again = clone(lasso).fit(X, y)
+try:
+    hawser.LassoCV(cv=3, workers=3).fit(X, y)
+    assert "HAWSER_NODE" not in os.environ
+except hawser.BadProgram as error:
+    assert "option folds" in str(error)
+keep(lasso=lasso.coef_, gap=lasso.dual_gap_, logistic=logistic.coef_, words=logistic.predict(X), centres=kmeans.cluster_centers_,
+     labels=kmeans.labels_, again=again.coef_)
+"""
+TRAININGS = """
+import scipy.sparse
+some = scipy.sparse.csr_array(numpy.where(numpy.abs(X) > 0.8, X, 0.0))
+cut = [0, 70, 90, 200] if PARTS == 3 else [0, 70, 200]
+mine = slice(cut[node()], cut[node() + 1]) if PARTS else slice(None)
+how = {"workers": 4, "partitioned": bool(PARTS)}
+path = os.path.join(sys.argv[1], f"{node()}.csv")
+numpy.savetxt(path, numpy.column_stack([y > 0, X])[mine], delimiter=",", fmt="%.17g")
+found = {}
+for name, data in (("dense", X), ("columns", numpy.asfortranarray(X)), ("sparse", some)):
+    found["lasso " + name] = hawser.train("lasso", data[mine], y[mine], weights=numpy.arange(1.0, 201.0)[mine], lambda_=0.01, **how).coefficients
+    found["kmeans " + name] = hawser.train("kmeans", hawser.Dataset(data[mine], partitioned=bool(PARTS)), clusters=3, workers=4).centres
+    found["softmax " + name] = hawser.train("softmax", data[mine], numpy.digitize(y, [-1, 1])[mine], validation=(X[:50], (y > 0)[:50]), **how).coefficients
+for name in ("lasso", "svm"):
+    found["file " + name] = hawser.train(name, path, workers=4, partitioned=bool(PARTS)).coefficients
+keep(**found)
+"""
+
+
+def environment():
+    """The environment of a program: without options, and without the place of this process."""
+    return {key: value for key, value in os.environ.items() if not key.startswith("HAWSER_") or key == "HAWSER_LIBRARY"}
+
+
+def start(tmp_path, program, *launcher):
+    path = tmp_path / "program.py"
+    path.write_text(HEAD + program)
+    launcher = launcher or (BINARY, "run", "-n", "2", "--")
+    return subprocess.Popen([*launcher, sys.executable, path, tmp_path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                            env=environment())
+
+
+def run(tmp_path, program, *launcher):
+    """Runs a program on nodes; returns what it prints on all of them."""
+    child = start(tmp_path, program, *launcher)
+    try:
+        out, err = child.communicate(timeout=120)
+    except subprocess.TimeoutExpired:
+        child.send_signal(signal.SIGTERM)
+        pytest.fail(f"the program hangs: {child.communicate()}")
+    assert child.returncode == 0, out + err
+    return out + err
+
+
+def kept(folder, nodes):
+    """What each node has kept."""
+    return [dict(np.load(folder / f"{node}.npz")) for node in range(nodes)]
+
+
+def compare(one, other):
+    assert one.keys() == other.keys()
+    for key, value in one.items():
+        assert np.array_equal(value, other[key]), (key, value, other[key])
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    """What one process finds."""
+    pytest.importorskip("scipy")
+    folder = tmp_path_factory.mktemp("alone")
+    run(folder, TRAININGS.replace("PARTS", "0"), "env")
+    return kept(folder, 1)[0]
+
+
+def test_estimators_have_the_bits_of_one_process(tmp_path):
+    pytest.importorskip("sklearn")
+    folders = tmp_path / "one", tmp_path / "two"
+    for folder, launcher in zip(folders, (("env",), ())):
+        folder.mkdir()
+        run(folder, SKLEARN, *launcher)
+    one = kept(folders[0], 1)[0]
+    for found in kept(folders[1], 2):
+        compare(found, one)
+    assert np.array_equal(one["lasso"], one["again"])
+
+
+def test_the_same_data_on_every_node(tmp_path, alone):
+    run(tmp_path, TRAININGS.replace("PARTS", "0"), BINARY, "run", "-n", "3", "--")
+    for found in kept(tmp_path, 3):
+        compare(found, alone)
+
+
+@pytest.mark.parametrize("nodes", [2, 3])
+def test_rows_of_each_node(nodes, tmp_path, alone):
+    run(tmp_path, TRAININGS.replace("PARTS", str(nodes)), BINARY, "run", "-n", str(nodes), "--")
+    for found in kept(tmp_path, nodes):
+        compare(found, alone)
+
+
+def test_nodes_that_differ_are_refused_and_go_on(tmp_path):
+    out = run(tmp_path, """
+with hawser.Cluster(join_timeout=30) as cluster:
+    assert cluster.nodes == len(cluster.view.members) == 2 and cluster.node == node() and len(cluster.token) == 32
+    mine = 1.0 + cluster.node
+    for call in (lambda: hawser.train("lasso", X * mine, y), lambda: hawser.train("lasso", X[cluster.node:], y[cluster.node:]),
+                 lambda: hawser.train("lasso", X, y, l1_ratio=mine / 2), lambda: hawser.train(["lasso", "linear"][cluster.node], X, y),
+                 lambda: hawser.train("lasso", X, y, partitioned=cluster.node == 1),
+                 lambda: hawser.train("lasso", X, y, workers=2 + cluster.node),
+                 lambda: hawser.train("lasso", X, y, init=[None, start][cluster.node])):
+        start = hawser.train("lasso", X, y, workers=2)
+        try:
+            call()
+        except (ValueError, hawser.BadProgram) as error:
+            print(f"refused{cluster.node}:", error)
+    start = hawser.train("lasso", X, y, workers=2)
+try:
+    hawser.train("lasso", X, y)
+except hawser.BadArgument as error:
+    print(f"refused{cluster.node}:", error)
+keep(found=start.coefficients, alone=hawser.train("lasso", X, y, workers=2, alone=True).coefficients)
+""")
+    for node in (0, 1):
+        lines = [line.split(": ", 1)[1] for line in out.splitlines() if f"refused{node}:" in line]
+        for line, text in zip(lines, ("nodes 0 and 1 have other numbers", "node 1 has 199; pass the same data", "option l1-ratio = 1.0' there",
+                                      "the algorithm is linear on node 1", "the kind of data", "workers", "digest of init",
+                                      "has left its nodes"), strict=True):
+            assert text in line
+        assert "with partitioned=True" in lines[0] and "hawser_job" not in "".join(lines)
+    first, second = kept(tmp_path, 2)
+    compare(first, second)
+    assert np.array_equal(first["found"], first["alone"])
+
+
+def test_children_of_a_node_are_alone(tmp_path):
+    pytest.importorskip("sklearn")
+    run(tmp_path, """
+import multiprocessing, subprocess
+
+def fit(_):
+    return hawser.train("lasso", X, y, workers=1).coefficients
+
+if __name__ == "__main__":
+    first = hawser.train("lasso", X, y, workers=2)  # joins
+    found = {"whole": first.coefficients}
+    for method in ("fork", "spawn"):
+        with multiprocessing.get_context(method).Pool(1) as pool:
+            found[method] = pool.map(fit, [0])[0]
+    from sklearn.model_selection import GridSearchCV
+    search = GridSearchCV(hawser.Lasso(workers=2), {"alpha": [0.01, 0.1]}, cv=2, n_jobs=2).fit(X, y)
+    program = "import sys, hawser, numpy; print(hawser.Cluster().nodes)"
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "1\\n"
+    keep(search=search.best_estimator_.coef_, scores=search.cv_results_["mean_test_score"], **found)
+""")
+    first, second = kept(tmp_path, 2)
+    compare(first, second)
+    for method in ("fork", "spawn"):
+        assert np.allclose(first[method], first["whole"], atol=1e-3)
+
+
+LONG = """
+begun = []
+def progress(now):
+    if now["clocks"] > 0 and not begun:
+        begun.append(now)
+        print("begun", flush=True)
+try:
+    hawser.train("linear", X, y, epochs=1e9, solver="minibatch", workers=2, progress=progress)
+except hawser.Interrupted as stopped:
+    keep(found=stopped.model.coefficients, reason=stopped.model.training.stop_reason)
+"""
+
+
+def test_ctrl_c_ends_all_nodes_with_the_same_model(tmp_path):
+    child = start(tmp_path, LONG)
+    assert child.stdout.readline() == "begun\n"
+    child.send_signal(signal.SIGINT)
+    child.communicate(timeout=60)
+    first, second = kept(tmp_path, 2)
+    compare(first, second)
+    assert first["reason"] == "signal"
+
+
+def test_an_interrupt_of_one_node_ends_all(tmp_path):
+    program = LONG.replace('print("begun", flush=True)', "os.kill(os.getpid(), 2) if node() == 0 else None")
+    run(tmp_path, program)
+    compare(*kept(tmp_path, 2))
+
+
+def test_ctrl_c_ends_the_wait_for_another_node(tmp_path):
+    child = start(tmp_path, """
+import time
+try:
+    hawser.train("lasso", X, y)
+    print("begun", flush=True)
+    if node() == 0:
+        hawser.train("lasso", X, y)
+    time.sleep(60)
+except KeyboardInterrupt as stopped:
+    keep(found=node() == 1 or getattr(stopped, "model", None) is None)
+""")
+    assert child.stdout.readline() == "begun\n"
+    child.send_signal(signal.SIGINT)
+    child.communicate(timeout=30)
+    assert all(found["found"] for found in kept(tmp_path, 2))
+
+
+def test_a_node_that_ends_is_named(tmp_path):
+    out = run(tmp_path, """
+hawser.train("lasso", X, y)
+if node() == 0:
+    for _ in range(2):
+        try:
+            hawser.train("lasso", X, y)
+        except hawser.Error as error:
+            print("refused:", error)
+""")
+    lines = [line for line in out.splitlines() if "refused:" in line]
+    assert len(lines) == 2 and all("node 1" in line for line in lines)
+
+
+def test_nodes_join_by_hand(tmp_path):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    program = f"""
+place = [dict(listen=2, port_range={port}), dict(join="127.0.0.1:{port}")][node()]
+with hawser.Cluster(key=b"0123456789abcdef", interface="127.0.0.1", join_timeout=60, **place) as cluster:
+    keep(found=hawser.train("lasso", X, y, workers=2).coefficients, again=hawser.train("lasso", X, y, workers=2).coefficients,
+         node=cluster.node, token=cluster.token)
+"""
+    children = [start(tmp_path, program, "env", f"BY_HAND={node}") for node in (0, 1)]
+    for child in children:
+        out, err = child.communicate(timeout=60)
+        assert child.returncode == 0, out + err
+    first, second = kept(tmp_path, 2)
+    assert (first.pop("node"), second.pop("node")) == (0, 1)
+    compare(first, second)
+    assert np.array_equal(first["found"], first["again"])
+
+
+def test_mpirun_starts_nodes(tmp_path):
+    mpirun = shutil.which("mpirun.openmpi") or shutil.which("mpirun")
+    if mpirun is None or "(Open" not in subprocess.run([mpirun, "--version"], capture_output=True, text=True).stdout:
+        pytest.skip("Open MPI's mpirun is not installed")
+    run(tmp_path, "keep(found=hawser.train('lasso', X, y, workers=2).coefficients, nodes=hawser._cluster._own.nodes)", "env",
+        "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", mpirun, "--oversubscribe", "-n", "2")
+    first, second = kept(tmp_path, 2)
+    compare(first, second)
+    assert first["nodes"] == 2
+
+
+def test_srun_starts_nodes(tmp_path):
+    if shutil.which("srun") is None:
+        pytest.skip("srun is not installed")
+    run(tmp_path, "keep(found=hawser.train('lasso', X, y, workers=2).coefficients)", "srun", "--mpi=pmix", "-n", "2")
+    compare(*kept(tmp_path, 2))
