@@ -165,6 +165,35 @@ def check_joint():
     assert bits("three.svm", "--workers", "1") == bits("three.svm", "--workers", "3")
 
 
+def check_turn():
+    """Columns of many sizes and a large C: auto turns from the dual, which is slow, to the primal, and ends at its optimum; with the same bits on
+    threads and nodes, and in the folds. The other solvers stay what was asked for."""
+    draw = random.Random(1)
+    sizes = [10 ** (3 * j / 12) for j in range(13)]
+    rows = [[draw.gauss(0, 1) * s for s in sizes] for _ in range(25)]
+    for name, target in (("scales.svm", lambda x: int(x[0] + draw.gauss(0, 1) > 0)), ("scales3.svm", lambda x: (x[0] > -0.4) + (x[0] > 0.4))):
+        with open(name, "w") as file:
+            file.writelines(" ".join([str(target(x))] + [f"{j + 1}:{v!r}" for j, v in enumerate(x)]) + "\n" for x in rows)
+    note = "so --solver auto went on with the primal"
+    for name, loss in (("scales.svm", "squared-hinge"), ("scales3.svm", "hinge")):
+        plain = (name, "--loss", loss, "--tol", "1e-6")
+        words = plain + ("--C", "10")
+        primal, *_ = train(*words, "--solver", "primal")
+        for workers in "1", "4":
+            out = subprocess.run((command.HAWSER, "train", "svm") + words + ("--workers", workers, "--json", "-o", "m"), capture_output=True,
+                                 text=True, env=command.CLEAN, timeout=300)
+            auto = json.loads(out.stdout.splitlines()[-1])
+            assert auto["stop_reason"] == "gap" and note in out.stderr and auto["iterations"] < 1000, (words, auto, out.stderr)
+            assert abs(auto["objective"] - primal["objective"]) <= auto["gap"] + primal["gap"] <= 2e-6 * primal["objective"], (auto, primal)
+            assert json.loads(command.run("evaluate", "m", name, "--json", "-q"))["objective"] <= auto["objective"] * (1 + 1e-9), words
+        for more in ("--C", "10"), ("--cv", "2", "--folds", "stratified", "--path", "1,10"):
+            four = plain + ("--workers", "4", "--check") + more
+            assert bits(*four, "--threads", "1") == bits(*four, "--threads", "3") == bits(*four, nodes=3), four
+    out = command.run("train", "svm", "scales.svm", "--C", "10", "--loss", "squared-hinge", "--tol", "1e-6", "--solver", "joint", "--workers", "2",
+                      "--max-iterations", "400", "--json", "-o", "m")
+    assert json.loads(out.splitlines()[-1])["stop_reason"] == "iterations", out
+
+
 def check_start():
     """A model is the start of a training with other losses, and its own result at once."""
     Problem(8, 50).write()
@@ -461,6 +490,7 @@ if __name__ == "__main__":
         check_optimum()
         check_bits()
         check_joint()
+        check_turn()
         check_folds()
         check_class_weights()
         check_scikit()

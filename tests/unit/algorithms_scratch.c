@@ -29,12 +29,12 @@
 enum { OPTIONS_MOST = 20, CALLS_MOST = 200, WORKERS = 3, STRUCT_MOST = 64 };
 
 /* The matrix of a training. */
-typedef enum data_shape { SPARSE, DENSE, WIDE, LARGE, SHAPES } data_shape;
+typedef enum data_shape { SPARSE, DENSE, WIDE, LARGE, SMALL, SHAPES } data_shape;
 
 static const struct {
     size_t rows, columns;
     double density;
-} shapes[SHAPES] = {{90, 40, 0.6}, {90, 40, 1.0}, {60, 300, 0.06}, {1000, 560, 1.0}};
+} shapes[SHAPES] = {{90, 40, 0.6}, {90, 40, 1.0}, {60, 300, 0.06}, {1000, 560, 1.0}, {50, 40, 1.0}};
 
 /* A training: an algorithm, its data, and option names and values. */
 typedef struct work {
@@ -252,6 +252,7 @@ static const work works[] = {
     {"svm", DENSE, {"C", "0.1", "tol", "0", "max-iterations", "60", NULL}}, /* the best model is not the last one */
     {"svm", DENSE, {"path", "0.01,0.1", "solver", "primal", "max-iterations", "4", NULL}},
     {"svm", DENSE, {"loss", "squared-hinge", "solver", "primal", "tol", "0", NULL}}, /* ends where no step improves it */
+    {"svm", SMALL, {"C", "100", "loss", "epsilon", "tol", "1e-12", "max-iterations", "135", NULL}}, /* turns from the dual to the primal */
     {"softmax", DENSE, {"lambda-ratio", "0.05", "l1-ratio", "0.5", NULL}},
     {"logistic", LARGE, {"lambda-ratio", "0.001", "l1-ratio", "0.05", "tol", "1e-5", NULL}}, /* all blocks solve it together */
     {"logistic", LARGE, {"path", "3", "lambda-min-ratio", "0.001", "l1-ratio", "0.05", "tol", "1e-8", NULL}},

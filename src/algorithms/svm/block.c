@@ -1,13 +1,14 @@
 #include "algorithms/svm/block.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "hawser/row_kernels.h"
 
-uint64_t hw_svm_block_bytes(const hw_svm *svm, uint64_t rows)
+uint64_t hw_svm_block_bytes(const hw_svm *svm, bool newton, uint64_t rows)
 {
     uint64_t width = svm->X->cols + 1, problems = svm->problems;
-    if (svm->primal)
+    if (newton)
         return rows * 8 * ((svm->squared ? 2 : 3) * problems + 1) +
                8 * (problems * (10 * width + 2 * HW_ROW_TILE + 5) + width) +
                problems * (sizeof(hw_svm_memory) + sizeof(hw_svm_line) + 16);
@@ -17,7 +18,7 @@ uint64_t hw_svm_block_bytes(const hw_svm *svm, uint64_t rows)
 /* Returns the number of rows that the block works on. */
 static size_t rows_of(const hw_svm_block *b)
 {
-    return b->svm->joint && b->problems > 0 ? b->svm->X->rows : b->X.rows;
+    return b->svm->joint && !b->newton && b->problems > 0 ? b->svm->X->rows : b->X.rows;
 }
 
 static bool new_dual(hw_svm_block *b)
@@ -61,7 +62,7 @@ static hawser_status new_memory(hw_svm_block *b, hawser_error *error)
     size_t n = rows_of(b), k = b->svm->problems;
     b->memory = calloc(k, sizeof *b->memory);
     b->squares = calloc(n + 1, sizeof *b->squares);
-    bool made = b->svm->primal ? new_primal(b) : new_dual(b);
+    bool made = b->newton ? new_primal(b) : new_dual(b);
     if (!made || b->memory == NULL || b->squares == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu rows and %zu models of %zu columns", n, k, b->X.cols);
     for (size_t p = 0; p < k; p++)
@@ -86,6 +87,7 @@ static hawser_status check_rows(const hw_svm_block *b, hawser_error *error)
 static hawser_status make(hw_svm_block *b, const hw_svm *svm, const hawser_matrix *X, uint32_t block, hawser_error *error)
 {
     b->svm = svm;
+    b->newton = svm->primal;
     b->X = *X;
     b->C = hw_svm_cost(svm, 0);
     b->width = X->cols + 1;
@@ -116,17 +118,60 @@ void hw_svm_copy_release(hw_svm_copy *copy)
     *copy = (hw_svm_copy){0};
 }
 
+/* Frees what only the dual keeps, except the best models. */
+static void release_dual(hw_svm_block *b)
+{
+    void *all[] = {b->beta, b->w, b->squares, b->margins, b->view, b->reduced, b->order, b->active};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        free(all[k]);
+    b->beta = b->w = b->squares = b->margins = b->view = b->reduced = NULL;
+    b->order = b->active = NULL;
+    hw_svm_copy_release(&b->copy);
+}
+
+/* Makes the memory of the primal, and takes over the best models of the dual. */
+static hawser_status take_over(hw_svm_block *b, hawser_error *error)
+{
+    size_t k = b->svm->problems;
+    HAWSER_TRY(hawser_dataset_beside(b->svm->data, b->X.first, b->X.rows, &b->beside, error));
+    b->squares = calloc(b->X.rows + 1, sizeof *b->squares);
+    if (!new_primal(b) || b->squares == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu rows and %zu models of %zu columns", b->X.rows, k,
+                           b->X.cols);
+    hawser_row_squares(&b->X, b->squares);
+    for (size_t e = 0; e < k * b->width; e++)
+        b->primal.W[e] = b->primal.best[e] = b->best[e % k * b->width + e / k];
+    for (size_t p = 0; p < k; p++)
+        if (!b->memory[p].done) /* the same model may have an objective that differs by rounding */
+            b->memory[p] = (hw_svm_memory){.low = b->memory[p].low, .high = INFINITY, .gap = INFINITY};
+    return HAWSER_OK;
+}
+
+hawser_status hw_svm_block_turn(hawser_context *context, hw_svm_block *b)
+{
+    hawser_error error = {0};
+    release_dual(b);
+    b->newton = true;
+    b->X = *(const hawser_matrix *)hawser_data_view(context, "X");
+    b->first = 0;
+    b->problems = b->svm->problems;
+    if (take_over(b, &error) != HAWSER_OK)
+        return hawser_unit_fail(context, error.status, "%s", error.text);
+    free(b->best);
+    b->best = NULL;
+    return HAWSER_OK;
+}
+
 void hw_svm_block_release(void *scratch)
 {
     hw_svm_block *b = scratch;
     hw_svm_primal *q = &b->primal;
-    void *all[] = {b->memory,  b->beta,  b->w,        b->best,      b->squares,     b->margins, b->view,
-                   b->reduced, b->order, b->active,   q->W,         q->gradient,    q->squares, q->margins,
-                   q->moves,   q->step,  q->residual, q->direction, q->conditioned, q->packed,  q->tile,
-                   q->reduced, q->lines, q->open,     q->running,   q->best,        q->centres};
+    void *all[] = {b->memory, b->best,     q->W,         q->gradient,    q->squares, q->margins, q->moves,
+                   q->step,   q->residual, q->direction, q->conditioned, q->packed,  q->tile,    q->reduced,
+                   q->lines,  q->open,     q->running,   q->best,        q->centres};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         free(all[k]);
-    hw_svm_copy_release(&b->copy);
+    release_dual(b);
 }
 
 void hw_svm_block_visit(hawser_record *record, hawser_context *context)
@@ -136,13 +181,17 @@ void hw_svm_block_visit(hawser_record *record, hawser_context *context)
     hawser_record_bytes(record, &made, sizeof made);
     if (!made || (hawser_record_reads(record) && hw_svm_block_open(context, &b) != HAWSER_OK))
         return;
+    bool newton = b->newton;
+    hawser_record_bytes(record, &newton, sizeof newton);
+    if (newton && !b->newton && hw_svm_block_turn(context, b) != HAWSER_OK)
+        return;
     size_t k = b->svm->problems, all = k * b->width;
     hawser_record_bytes(record, &b->iteration, sizeof b->iteration);
     hawser_record_bytes(record, &b->turn, sizeof b->turn);
     hawser_record_bytes(record, &b->C, sizeof b->C);
     hawser_record_bytes(record, &b->scale, sizeof b->scale);
     hawser_record_bytes(record, b->memory, k * sizeof *b->memory);
-    if (b->svm->primal) {
+    if (b->newton) {
         hawser_record_bytes(record, b->primal.W, all * sizeof *b->primal.W);
         hawser_record_bytes(record, b->primal.best, all * sizeof *b->primal.best);
         if (!b->svm->squared)

@@ -12,7 +12,7 @@ typedef struct hw_svm_memory {
     double low, high; /* the best dual and primal objective so far */
     double slope;     /* primal: norm of the first gradient */
     double width;     /* primal: h_i is width / c_i */
-    double gap;       /* primal: the gap that `idle` counts from */
+    double gap;       /* the gap of an iteration before; primal: the one that `idle` counts from */
     uint64_t idle;    /* primal: iterations without a smaller gap */
     bool done;        /* their gap is small enough */
     bool stuck;       /* primal: no smaller gap was found */
@@ -63,6 +63,7 @@ typedef struct hw_svm_block {
     size_t width;           /* numbers of a model: the coefficients, then the intercept */
     size_t first, problems; /* the problems that the block solves; all, or its share if the dual is solved jointly */
     /* Remembered. */
+    bool newton; /* solves the primal; the same on all blocks, as `iteration` and `turn` are */
     uint64_t iteration;
     hw_row_turn turn;
     double C;
@@ -77,8 +78,8 @@ typedef struct hw_svm_block {
     double *view;    /* one model */
     double *reduced;
     size_t *order, *active; /* rows in the order of a pass; those that may move */
-    hw_svm_copy copy;
-    hw_svm_primal primal; /* instead of the arrays above except `memory` and `squares`, if svm->primal */
+    hw_svm_copy copy;       /* remembered */
+    hw_svm_primal primal;   /* instead of the arrays above except `memory` and `squares`, if `newton` */
 } hw_svm_block;
 
 /* Makes the block if it has not been made, or has been dropped since. */
@@ -86,8 +87,10 @@ hawser_status hw_svm_block_open(hawser_context *context, hw_svm_block **block) H
 void hw_svm_block_release(void *block);
 void hw_svm_copy_release(hw_svm_copy *copy);
 void hw_svm_block_visit(hawser_record *record, hawser_context *context);
-/* Estimates its bytes for `rows` of X. */
-uint64_t hw_svm_block_bytes(const hw_svm *svm, uint64_t rows);
+/* Makes a block of the dual one of the primal, whose start is the best model of each problem. Their bounds are kept. */
+hawser_status hw_svm_block_turn(hawser_context *context, hw_svm_block *block) HAWSER_MUST_USE;
+/* Estimates its bytes for `rows` of X, with the primal or the dual. */
+uint64_t hw_svm_block_bytes(const hw_svm *svm, bool newton, uint64_t rows);
 
 /* Returns the first problem of a block that solves some of them. */
 static inline size_t hw_svm_first(const hw_svm *svm, uint32_t block)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/glm/driver.h"
 #include "algorithms/glm/row_result.h"
 #include "algorithms/svm/model.h"
 
@@ -40,6 +41,9 @@ static void fill_facts(outcome *o, const hw_linear_row *row, hawser_training *tr
         training->facts[at++] = svm->regression ? (hawser_fact){"validation_mean_squared_error", row->error}
                                                 : (hawser_fact){"validation_accuracy", 1.0 - row->error};
     (void)hw_row_result_describe(&o->result, "cv_error", at);
+    if (hawser_result_metric(training->run, "turned") > 0.0)
+        hw_linear_note(training, "the dual came closer too slowly, so --solver auto went on with the primal from its model; "
+                                 "--solver primal solves it from the start");
 }
 
 static hawser_status make(outcome *o, hawser_training *training, hawser_error *error)

@@ -176,9 +176,29 @@ static hawser_status gather_all(hawser_context *context, hw_svm_block *b, double
 
 hawser_status hw_svm_gather(hawser_context *context, hw_svm_block *b)
 {
-    double lacks = b->problems > 0 && b->copy.values == NULL;
-    HAWSER_TRY(hawser_allreduce(context, &lacks, 1, HAWSER_MAX));
-    return lacks > 0.0 ? gather_all(context, b, b->reduced) : HAWSER_OK;
+    return gather_all(context, b, b->reduced);
+}
+
+void hw_svm_copy_visit(hawser_record *record, hawser_context *context)
+{
+    hw_svm_block *b = hawser_scratch(context);
+    if (b->svm == NULL || !b->svm->joint || b->newton || b->problems == 0)
+        return;
+    hw_svm_copy *copy = &b->copy;
+    size_t n = b->svm->X->rows, stored = b->svm->X->stored;
+    bool has = copy->values != NULL;
+    hawser_record_bytes(record, &has, sizeof has);
+    if (!has || (hawser_record_reads(record) && new_copy(context, b->svm, copy) != HAWSER_OK))
+        return;
+    if (b->svm->X->layout == HAWSER_CSR) {
+        hawser_record_bytes(record, copy->offsets, (n + 1) * sizeof *copy->offsets);
+        hawser_record_bytes(record, copy->indices, stored * sizeof *copy->indices);
+    }
+    hawser_record_bytes(record, copy->values, stored * sizeof *copy->values);
+    hawser_record_bytes(record, copy->target, n * sizeof *copy->target);
+    hawser_record_bytes(record, copy->weights, n * sizeof *copy->weights);
+    if (hawser_record_reads(record))
+        use_copy(b);
 }
 
 hawser_status hw_svm_exchange(hawser_context *context, hw_svm_block *b)

@@ -7,8 +7,10 @@
 
 #include "algorithms/svm/block.h"
 
-/* Gathers the rows of all blocks where a block that has problems lacks them. Collective over the blocks. */
+/* Gathers the rows of all blocks where a block has problems. Collective over the blocks. */
 hawser_status hw_svm_gather(hawser_context *context, hw_svm_block *block) HAWSER_MUST_USE;
+/* Writes or reads back the copy, after hw_svm_block_visit: a block that alone does a clock over cannot gather its rows again. */
+void hw_svm_copy_visit(hawser_record *record, hawser_context *context);
 /* Gives every block the best models and bounds of the problems that are not done. Collective over the blocks. */
 hawser_status hw_svm_exchange(hawser_context *context, hw_svm_block *block) HAWSER_MUST_USE;
 

@@ -22,7 +22,7 @@ static void scale(double *numbers, size_t count, double factor)
 static void start_from_last(hw_svm_block *b, double factor)
 {
     size_t k = b->svm->problems;
-    if (b->svm->primal) {
+    if (b->newton) {
         memcpy(b->primal.W, b->primal.best, b->width * k * sizeof *b->primal.W);
         if (factor == 0.0)
             scale(b->primal.W, b->width * k, 0.0);
@@ -60,7 +60,7 @@ hawser_status hw_svm_next_member(hawser_context *context, hw_svm_block *b)
                              .gap = INFINITY};
     }
     start_from_last(b, factor);
-    return b->svm->primal ? hw_svm_primal_begin(context, b) : hw_svm_begin(context, b);
+    return b->newton ? hw_svm_primal_begin(context, b) : hw_svm_begin(context, b);
 }
 
 /* ---- the end of a model ---- */
@@ -68,7 +68,7 @@ hawser_status hw_svm_next_member(hawser_context *context, hw_svm_block *b)
 /* Returns a coefficient of the best model. */
 static double best_at(const hw_svm_block *b, size_t column, size_t problem)
 {
-    return b->svm->primal ? b->primal.best[column * b->svm->problems + problem] : b->best[problem * b->width + column];
+    return b->newton ? b->primal.best[column * b->svm->problems + problem] : b->best[problem * b->width + column];
 }
 
 /* Returns the error of a row with these margins (--cv-metric). */

@@ -14,7 +14,6 @@
 #include "algorithms/newton/row_squares.h"
 #include "algorithms/svm/members.h"
 #include "algorithms/svm/pass.h"
-#include "algorithms/svm/units.h"
 
 enum { CONJUGATE_MOST = 250, SEARCH_MOST = 40, IDLE_MOST = 50 };
 
@@ -318,7 +317,7 @@ static hawser_status step(hawser_context *context, hw_svm_block *b)
     return look(context, b, count);
 }
 
-/* ---- the units ---- */
+/* ---- the unit, and an iteration ---- */
 
 /* Writes the block's share of the state, in which the numbers of a problem are side by side. */
 static void write_share(hawser_context *context, const hw_svm_block *b)
@@ -368,13 +367,10 @@ hawser_status hw_svm_primal_begin(hawser_context *context, hw_svm_block *b)
     return look(context, b, list_open(b));
 }
 
-hawser_status hw_svm_primal_step(hawser_context *context)
+hawser_status hw_svm_primal_step(hawser_context *context, hw_svm_block *b)
 {
-    hw_svm_block *b;
-    HAWSER_TRY(hw_svm_block_open(context, &b));
-    HAWSER_TRY(hw_svm_next_member(context, b));
     HAWSER_TRY(step(context, b));
     b->iteration++;
     write_share(context, b);
-    return hw_svm_report(context, b);
+    return HAWSER_OK;
 }

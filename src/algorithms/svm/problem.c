@@ -31,7 +31,8 @@ static hawser_status check_options(const hw_svm *svm, hawser_job *job, const haw
 }
 
 /* Chooses the solver, and limits the number of blocks. Data of at most twice as many rows as columns solve the dual sooner, but not from a
- * model. The dual takes more iterations with more blocks, unless it is solved jointly. */
+ * model. The dual takes more iterations with more blocks, unless it is solved jointly. It is slow where columns are of many sizes and C is large, which
+ * is not known before: only `auto` may turn to the primal then. */
 static void choose(hw_svm *svm, hawser_job *job, const char *solver)
 {
     bool wide = !svm->starts && svm->X->rows / 2 <= svm->X->cols, chosen = strcmp(solver, "auto") == 0;
@@ -39,7 +40,8 @@ static void choose(hw_svm *svm, hawser_job *job, const char *solver)
     hawser_job_fit(job, svm->X->stored * (svm->primal ? 4 : 1), svm->primal ? 1 << 20 : 1 << 28);
     svm->blocks = hawser_job_workers(job);
     svm->primal = svm->primal || (chosen && svm->blocks > 1 && svm->X->stored > JOINT_MOST);
-    svm->joint = svm->blocks > 1 && (strcmp(solver, "joint") == 0 || (chosen && !svm->primal));
+    svm->may_turn = chosen && !svm->primal;
+    svm->joint = svm->blocks > 1 && (strcmp(solver, "joint") == 0 || svm->may_turn);
 }
 
 /* ---- values of C, and folds ---- */

@@ -25,8 +25,9 @@ typedef struct hw_svm {
     double tolerance;
     uint64_t iterations, seed;
     bool regression, squared, intercept;
-    bool primal;    /* solve the primal by Newton's method */
+    bool primal;    /* solve the primal by Newton's method, from the start */
     bool joint;     /* solve the dual of each problem by one block, on all rows */
+    bool may_turn;  /* where the dual comes closer too slowly, the primal goes on from its model */
     double *labels; /* of the classes, ascending */
     const hawser_model *init;
     bool starts;    /* from `init`, or from files of numbers */

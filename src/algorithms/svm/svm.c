@@ -2,7 +2,7 @@
  * svm.c - linear support vector machines by rows, for classes and for regression.
  *
  * Rows are split over the blocks. From the dual, every block improves the dual variables of its rows in each clock, or, jointly, those of its
- * problems. From the primal, each clock is a step of Newton's method. Sums over the blocks are in canonical order, so that every block has the
+ * problems. From the primal, each clock is a step of Newton's method; so it is from the clock on in which `auto` turns from the dual to the primal. Sums over the blocks are in canonical order, so that every block has the
  * same coefficients. Each block writes its share of the state "models".
  */
 #include <stdio.h>
@@ -15,6 +15,7 @@
 #include "algorithms/svm/block.h"
 #include "algorithms/svm/finish.h"
 #include "algorithms/svm/joint.h"
+#include "algorithms/svm/members.h"
 #include "algorithms/svm/model.h"
 #include "algorithms/svm/options.h"
 #include "algorithms/svm/primal.h"
@@ -30,20 +31,42 @@ static hawser_operator *reducing(hawser_operator *unit, const hw_svm *svm)
 /* Adds to the plan the memory that the blocks take besides states and data. */
 static void expect(hawser_program *p, const hw_svm *svm, uint32_t nodes)
 {
-    uint64_t rows = svm->X->rows / svm->blocks + 1, block = hw_svm_block_bytes(svm, rows), node = 0;
+    uint64_t rows = svm->X->rows / svm->blocks + 1, own = hw_svm_block_bytes(svm, svm->primal, rows), node = 0;
+    uint64_t turned = svm->may_turn ? hw_svm_block_bytes(svm, true, rows) : 0, block = turned > own ? turned : own;
     if (svm->joint)
-        node = hw_svm_joint_copies(svm, nodes) * (hw_svm_joint_bytes(svm) + hw_svm_block_bytes(svm, svm->X->rows) - block);
+        node =
+            hw_svm_joint_copies(svm, nodes) * (hw_svm_joint_bytes(svm) + hw_svm_block_bytes(svm, false, svm->X->rows) - own);
     hawser_scratch_expect(p, block, node);
+}
+
+/* An iteration of the dual or of the primal, and the turn from the one to the other. */
+static hawser_status iterate(hawser_context *context)
+{
+    hw_svm_block *b;
+    HAWSER_TRY(hw_svm_block_open(context, &b));
+    HAWSER_TRY(hw_svm_next_member(context, b));
+    HAWSER_TRY(b->newton ? hw_svm_primal_step(context, b) : hw_svm_step(context, b));
+    if (b->svm->may_turn && !b->newton && hw_svm_is_slow(b)) {
+        HAWSER_TRY(hw_svm_block_turn(context, b));
+        HAWSER_TRY(hw_svm_primal_begin(context, b));
+    }
+    return hw_svm_report(context, b);
+}
+
+static void visit(hawser_record *record, hawser_context *context)
+{
+    hw_svm_block_visit(record, context);
+    hw_svm_copy_visit(record, context);
 }
 
 static hawser_program *build(hw_svm *svm, const hawser_job *job)
 {
-    static const char *const metrics[] = {"objective", "gap", "C", "fold", "fits_left", "iterations", "ended"};
+    static const char *const metrics[] = {"objective", "gap", "C", "fold", "fits_left", "iterations", "turned", "ended"};
     hawser_program *p = hawser_program_new("svm", svm);
     for (size_t k = 0; k < sizeof metrics / sizeof *metrics; k++)
         hawser_metric_declare(p, metrics[k], HAWSER_LAST);
     hawser_scratch_size(p, sizeof(hw_svm_block), hw_svm_block_release);
-    hawser_scratch_record(p, hw_svm_block_visit);
+    hawser_scratch_record(p, visit);
     expect(p, svm, hawser_job_nodes(job));
     hawser_operator *root = hawser_root(p);
     hawser_state *X = hawser_data_state(p, "X", svm->X, HAWSER_BY_ROW);
@@ -52,9 +75,9 @@ static hawser_program *build(hw_svm *svm, const hawser_job *job)
     hw_row_path_states(p, &svm->path, &table, &path);
     reducing(hawser_unit(root, "prepare", svm->primal ? hw_svm_primal_prepare : hw_svm_prepare, HAWSER_READS(X), NULL), svm);
     hawser_operator *loop = hawser_loop(root, "iterations", (hawser_until){.test = hw_row_has_ended}, hawser_bsp());
-    reducing(hawser_unit(loop, svm->primal ? "newton" : "dual", svm->primal ? hw_svm_primal_step : hw_svm_step,
-                         HAWSER_READS(X), HAWSER_UPDATES(models, table, path)),
-             svm);
+    reducing(
+        hawser_unit(loop, svm->primal ? "newton" : "dual", iterate, HAWSER_READS(X), HAWSER_UPDATES(models, table, path)),
+        svm);
     return p;
 }
 

@@ -15,15 +15,16 @@
 #include "algorithms/svm/members.h"
 #include "hawser/row_kernels.h"
 
-enum { PASSES = 10 }; /* of a block over its rows in an iteration */
+enum { PASSES = 10 };         /* of a block over its rows in an iteration */
+enum { SPAN = 64, FALL = 4 }; /* the dual is slow if in SPAN iterations the gap does not fall to one part in FALL */
 
 size_t hw_svm_reduces(const hw_svm *svm)
 {
     size_t dual = hw_svm_dual_reduces(svm);
     size_t folds = svm->path.choice.folds * (svm->classes > 0 ? svm->classes : 1);
-    size_t most = svm->primal                       ? hw_svm_primal_reduces(svm)
-                  : dual > HW_SVM_INTERCEPT_REDUCES ? dual
-                                                    : HW_SVM_INTERCEPT_REDUCES;
+    size_t primal = svm->primal || svm->may_turn ? hw_svm_primal_reduces(svm) : 0;
+    size_t most = svm->primal ? 0 : dual > HW_SVM_INTERCEPT_REDUCES ? dual : HW_SVM_INTERCEPT_REDUCES;
+    most = primal > most ? primal : most;
     return folds > most ? folds : most;
 }
 
@@ -274,18 +275,26 @@ hawser_status hw_svm_report(hawser_context *context, hw_svm_block *b)
         HAWSER_TRY(hawser_report(context, "fold", (double)b->turn.fold));
     HAWSER_TRY(hawser_report(context, "fits_left", hw_row_models_left(&b->svm->path, &b->turn)));
     HAWSER_TRY(hawser_report(context, "iterations", (double)(b->turn.before + b->iteration)));
+    HAWSER_TRY(hawser_report(context, "turned", b->newton && !b->svm->primal));
     return hawser_report(context, "ended", ended);
 }
 
-hawser_status hw_svm_step(hawser_context *context)
+hawser_status hw_svm_step(hawser_context *context, hw_svm_block *b)
 {
-    hw_svm_block *b;
-    HAWSER_TRY(hw_svm_block_open(context, &b));
-    if (b->svm->joint)
-        HAWSER_TRY(hw_svm_gather(context, b));
-    HAWSER_TRY(hw_svm_next_member(context, b));
     HAWSER_TRY(pass_all(context, b));
     if (b->iteration <= 2 || b->iteration % 4 == 0 || b->iteration >= b->svm->iterations)
         HAWSER_TRY(certify_all(context, b));
-    return hw_svm_report(context, b);
+    return HAWSER_OK;
+}
+
+bool hw_svm_is_slow(hw_svm_block *b)
+{
+    bool slow = false;
+    for (size_t p = 0; b->iteration % SPAN == 0 && p < b->svm->problems; p++) {
+        hw_svm_memory *m = &b->memory[p];
+        double gap = m->high - m->low;
+        slow = slow || (!m->done && gap > m->gap / FALL);
+        m->gap = gap;
+    }
+    return slow;
 }
