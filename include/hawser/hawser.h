@@ -795,6 +795,16 @@ HAWSER_API void hawser_run_log_view(const hawser_run *run, FILE *out);
 /** Stores this table in *text, which the caller frees with free. hawser_run_figures has the same numbers. */
 HAWSER_API hawser_status hawser_run_log_view_text(const hawser_run *run, char **text, hawser_error *error) HAWSER_MUST_USE;
 
+/* --------------------------------------------------------------------------------------------------------- forks ---- */
+/* A job, a cluster, a store, and results that are on other nodes belong to the process that made them. In a forked child, calls of them return
+ * HAWSER_BAD_ARGUMENT with the numbers of both processes. hawser_close, hawser_store_close and hawser_cluster_close return at once there, free nothing
+ * and send nothing; what they would free remains until the child ends. Other results, models and datasets can be used and freed as in the parent.
+ *
+ * A child can open jobs of its own. If `hawser run` has started the node, a child that was forked while the node's cluster, or its job, was open is alone.
+ * A child that executes a program, and every child of a node that mpirun or srun has started, inherits the launcher's variables, but has no place among
+ * the nodes: give it --alone (HAWSER_ALONE=yes). Without this it tries to join as that node. Under `hawser run` that is refused at once; under mpirun it may
+ * wait without end. */
+
 #ifdef __cplusplus
 }
 #endif

@@ -96,7 +96,7 @@ static hawser_status ask(const hw_place_options *options, hw_place *place, hawse
         return HAWSER_OK;
     for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
         HAWSER_TRY(launchers[i](options, place, error));
-        if (place->ops != NULL)
+        if (place->ops != NULL || place->forked)
             return HAWSER_OK;
     }
     return refuse_several(options->environment, error);

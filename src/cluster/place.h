@@ -61,6 +61,7 @@ struct hw_place {
     bool secluded;             /* no other node is on this host */
     bool local;                /* all nodes are on one host */
     bool key_of_file;          /* the key is that of --key-file, not of the launcher */
+    bool forked;               /* by a process that has joined: this one is alone */
     bool by_hand;              /* only the manager may have the job's arguments */
     uint16_t port;             /* of node 0, if the others know it beforehand; 0: any */
     const char *listening;     /* addresses on which node 0 listens, while it publishes its address */

@@ -175,8 +175,25 @@ static hawser_status read_key(hw_place *place, hawser_error *error)
     return status;
 }
 
-/* From now on only this process has the channel. In a child process it would hide the launcher's end from us, and ours from the
- * launcher. */
+/* Looks for a process that has taken the channel: it is the owner of the socket, and has set FD_CLOEXEC. So a process that it has forked since has
+ * this flag, too: that one is alone. The owner's parent, or a process forked before, would join a second time. */
+static hawser_status look_for_owner(int fd, hw_place *place, hawser_error *error)
+{
+    int owner = fcntl(fd, F_GETOWN);
+    bool own = owner == getpid();
+    if (owner <= 0)
+        return HAWSER_OK;
+    if (own || (fcntl(fd, F_GETFD) & FD_CLOEXEC) == 0)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                           "%s has joined the job already, and a node joins once: for several jobs open a cluster "
+                           "(hawser_cluster_open), and the jobs on it; with --alone a process works for itself",
+                           own ? "this process" : "another process of this node");
+    *place = (hw_place){.nodes = 1, .lifeline = -1, .channel = {-1, -1}, .forked = true};
+    return HAWSER_OK;
+}
+
+/* From now on only this process, and those that it forks, have the channel. In a program that a child executes it would hide the launcher's end from
+ * us, and ours from the launcher. */
 static hawser_status take_channel(const char *text, hw_place *place, hawser_error *error)
 {
     char *end = NULL;
@@ -190,9 +207,13 @@ static hawser_status take_channel(const char *text, hw_place *place, hawser_erro
             error, HAWSER_BAD_OPTION,
             "HAWSER_LAUNCH = '%s', but descriptor %ld is not hawser run's channel: something between hawser run and "
             "this program has closed it, or a job has been opened here before: for several jobs open a cluster "
-            "(hawser_cluster_open), and the jobs on it",
+            "(hawser_cluster_open), and the jobs on it; a child process works for itself with --alone (HAWSER_ALONE=yes)",
             text, fd);
+    HAWSER_TRY(look_for_owner((int)fd, place, error));
+    if (place->forked)
+        return HAWSER_OK;
     (void)fcntl((int)fd, F_SETFD, FD_CLOEXEC);
+    (void)fcntl((int)fd, F_SETOWN, getpid());
     place->channel[0] = place->channel[1] = place->lifeline = (int)fd;
     return HAWSER_OK;
 }
@@ -235,6 +256,8 @@ hawser_status hw_place_run(const hw_place_options *options, hw_place *place, haw
     if (place->nodes == 1)
         return HAWSER_OK;
     HAWSER_TRY(take_channel(launch, place, error));
+    if (place->forked)
+        return HAWSER_OK;
     place->ops = &ops;
     text_reader *state = NULL;
     HAWSER_TRY(HW_NEW(&state, 1, "the launcher's channel", error));

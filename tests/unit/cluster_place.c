@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cluster/place.h"
@@ -164,6 +165,55 @@ static void a_wrong_key_line_is_refused_and_not_repeated(void **state)
         assert_null(strstr(it.error.text, "00"));
         finish(&it);
     }
+}
+
+/* What a process is that asks for a place: 0: one of several nodes, 1: alone, 2: refused by a text with this. */
+static int kind_of_place(const hw_place_options *options, const char *why)
+{
+    hw_place place;
+    hawser_error error = {0};
+    hawser_status status = hw_place_find(options, &place, &error);
+    bool alone = status == HAWSER_OK && place.ops == NULL && place.node == 0 && place.nodes == 1 && place.name[0] != '\0';
+    int kind = alone                                                              ? 1
+               : status == HAWSER_BAD_ARGUMENT && strstr(error.text, why) != NULL ? 2
+               : status == HAWSER_OK                                              ? 0
+                                                                                  : 3;
+    hw_place_close(&place);
+    return kind;
+}
+
+static void process_that_has_joined_is_the_only_one_of_its_node(void **state)
+{
+    (void)state;
+    node it;
+    int go[2], result = 0;
+    start(&it, 1, 2);
+    send_key(&it);
+    assert_int_equal(pipe(go), 0);
+    pid_t before = fork(); /* it has the channel, too, and asks for its place after its parent */
+    if (before == 0) {
+        char byte;
+        close(go[1]);
+        bool asked = read(go[0], &byte, 1) == 1;
+        _exit(asked ? kind_of_place(&it.options, "another process of this node has joined") : 4);
+    }
+    assert_int_equal(hw_place_find(&it.options, &it.place, &it.error), HAWSER_OK);
+    assert_non_null(it.place.ops);
+    assert_int_equal(kind_of_place(&it.options, "this process has joined"), 2);
+    pid_t after = fork();
+    if (after == 0)
+        _exit(kind_of_place(&it.options, ""));
+    assert_int_equal(waitpid(after, &result, 0), after);
+    assert_true(WIFEXITED(result) && WEXITSTATUS(result) == 1);
+    assert_int_equal(write(go[1], "", 1), 1);
+    assert_int_equal(waitpid(before, &result, 0), before);
+    assert_true(WIFEXITED(result) && WEXITSTATUS(result) == 2);
+    send_line(&it, "manager tcp:[::1]:7070\n"); /* no other process has taken what the launcher sends */
+    char address[HW_NET_ADDRESS];
+    assert_int_equal(it.place.ops->fetch(&it.place, 5, address, &it.error), HAWSER_OK);
+    close(go[0]);
+    close(go[1]);
+    finish(&it);
 }
 
 static void a_wrong_channel_is_refused(void **state)
@@ -421,6 +471,7 @@ int main(void)
         cmocka_unit_test(a_missing_address_passes_its_deadline),
         cmocka_unit_test(a_lost_launcher_is_reported),
         cmocka_unit_test(a_wrong_key_line_is_refused_and_not_repeated),
+        cmocka_unit_test(process_that_has_joined_is_the_only_one_of_its_node),
         cmocka_unit_test(a_wrong_channel_is_refused),
         cmocka_unit_test(one_of_several_that_cannot_find_the_others_is_refused),
         cmocka_unit_test(one_process_of_a_job_with_several_tasks_is_in_doubt),

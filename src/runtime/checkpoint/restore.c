@@ -416,7 +416,7 @@ hawser_status hw_store_tables_of(const hawser_store *store, const char *path, hw
 
 hawser_status hawser_store_load(hawser_store *store, const char *path, hawser_error *error)
 {
-    HW_GIVEN(store);
+    HW_GIVEN_STORE(store);
     HW_GIVEN(path);
     if (store->remote != NULL) {
         hw_job_cancellable(store->job, NULL);

@@ -287,7 +287,7 @@ hawser_status hw_store_ask_file(hawser_store *store, hw_control_message word, co
 
 hawser_status hawser_store_save(hawser_store *store, const char *path, hawser_error *error)
 {
-    HW_GIVEN(store);
+    HW_GIVEN_STORE(store);
     HW_GIVEN(path);
     hw_job_cancellable(store->job, NULL);
     if (store->remote != NULL)

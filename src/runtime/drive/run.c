@@ -265,7 +265,7 @@ static uint64_t clocks_of(const hw_session *session)
 
 hawser_status hawser_run_program(hawser_job *job, hawser_program *program, hawser_run **run, hawser_error *error)
 {
-    HW_GIVEN(job);
+    HW_GIVEN_JOB(job);
     HW_GIVEN(program);
     HW_GIVEN(run);
     *run = NULL;

@@ -8,7 +8,7 @@
 
 hawser_status hawser_job_agree(hawser_job *job, hawser_status own, hawser_error *error)
 {
-    HW_GIVEN(job);
+    HW_GIVEN_JOB(job);
     if (own < HAWSER_INTERNAL || own > HAWSER_VIEW_CHANGED)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "hawser_job_agree: there is no status %d", (int)own);
     hawser_error said = {0};
@@ -46,7 +46,7 @@ hawser_status hw_job_send_all(hawser_job *job, hw_bytes own, hw_bytes *received,
 
 hawser_status hawser_job_broadcast(hawser_job *job, void *data, size_t size, hawser_error *error)
 {
-    HW_GIVEN(job);
+    HW_GIVEN_JOB(job);
     if (data == NULL && size > 0)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "hawser_job_broadcast: data is NULL, and size is %zu", size);
     if (job->cluster == NULL)

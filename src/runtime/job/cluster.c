@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/messages.h"
 #include "base/option_value.h"
+#include "base/origin.h"
 #include "runtime/job/enter.h"
 
 enum { TOKEN = 16 }; /* bytes */
@@ -22,6 +23,7 @@ static const char *const joining[] = {"listen",       "join",       "key-file", 
 enum { JOINING = sizeof joining / sizeof *joining };
 
 struct hawser_cluster {
+    hw_origin origin;
     hw_place place;
     hw_cluster *nodes; /* NULL: this node alone */
     char *values[JOINING];
@@ -105,6 +107,7 @@ static void free_cluster(hawser_cluster *cluster)
     for (size_t i = 0; i < JOINING; i++)
         free(cluster->values[i]);
     free(cluster->members);
+    hw_origin_close(&cluster->origin);
     pthread_mutex_destroy(&cluster->mutex);
     free(cluster);
 }
@@ -126,7 +129,9 @@ hawser_status hw_cluster_open_at(const hawser_options *options, const hw_place *
     pthread_mutex_init(&cluster->mutex, NULL);
     if (place != NULL)
         cluster->place = *place;
-    hawser_status status = keep_values(cluster, options, error);
+    hawser_status status = hw_origin_open(&cluster->origin, error);
+    if (status == HAWSER_OK)
+        status = keep_values(cluster, options, error);
     if (status == HAWSER_OK)
         status = hw_enter(options, &cluster->place, &cluster->nodes, &entry, error);
     if (status == HAWSER_OK)
@@ -155,7 +160,7 @@ hawser_status hawser_cluster_open(const hawser_options *options, const hawser_op
 
 void hawser_cluster_close(hawser_cluster *cluster)
 {
-    if (cluster == NULL)
+    if (cluster == NULL || !hw_is_origin(&cluster->origin))
         return;
     pthread_mutex_lock(&cluster->mutex);
     cluster->closed = true;
@@ -197,6 +202,9 @@ static hawser_status check_option(const hawser_cluster *cluster, size_t option, 
 hawser_status hw_cluster_lend(hawser_cluster *cluster, const hawser_options *options, const hw_entry *entry,
                               hw_cluster **nodes, bool *lent, hawser_error *error)
 {
+    *lent = false;
+    if (!hw_is_origin(&cluster->origin))
+        return hw_not_origin(cluster->origin.process, "hawser_open_with", "cluster", error);
     pthread_mutex_lock(&cluster->mutex);
     *lent = !cluster->has_job && !cluster->closed;
     if (*lent)

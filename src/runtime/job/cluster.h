@@ -9,8 +9,8 @@
 /* hawser_cluster_open at a place that is known already, which is copied; NULL: asks the launchers. */
 hawser_status hw_cluster_open_at(const hawser_options *options, const hw_place *place, const hawser_opening *opening,
                                  hawser_cluster **cluster, hawser_error *error) HAWSER_MUST_USE;
-/* Begins a job, and stores its nodes in *nodes (NULL: this node alone). HAWSER_BAD_ARGUMENT: a job is open, and nothing has begun. After
- * any other failure, too, call hw_cluster_give_back: *lent is true then. Collective. */
+/* Begins a job, and stores its nodes in *nodes (NULL: this node alone). HAWSER_BAD_ARGUMENT: a job is open, or
+ * this is a forked child, and nothing has begun. After any other failure, too, call hw_cluster_give_back: *lent is true then. Collective. */
 hawser_status hw_cluster_lend(hawser_cluster *cluster, const hawser_options *options, const hw_entry *entry,
                               hw_cluster **nodes, bool *lent, hawser_error *error) HAWSER_MUST_USE;
 /* Ends the job. Closes the cluster if the program has closed it meanwhile. */

@@ -190,7 +190,7 @@ static hawser_status deal_out(dealing *d, hawser_error *error)
 hawser_status hawser_job_data(hawser_job *job, const hawser_dataset *own, hawser_split split, hawser_dataset **dataset,
                               hawser_error *error)
 {
-    HW_GIVEN(job);
+    HW_GIVEN_JOB(job);
     HW_GIVEN(dataset);
     *dataset = NULL;
     dealing d = {.call = "hawser_job_data", .load = {.split = split}, .own = own};
@@ -270,7 +270,7 @@ static hawser_status keep_share(dealing *d, hawser_error *error)
 hawser_status hawser_job_same(hawser_job *job, const hawser_dataset *own, hawser_split split, hawser_dataset **dataset,
                               hawser_error *error)
 {
-    HW_GIVEN(job);
+    HW_GIVEN_JOB(job);
     HW_GIVEN(own);
     HW_GIVEN(dataset);
     *dataset = NULL;

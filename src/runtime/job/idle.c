@@ -308,7 +308,7 @@ static hawser_status refuse(const hawser_job *job, const char *key, const char *
 
 hawser_status hawser_job_idle(hawser_job *job, const char *key, const char *why, hawser_error *error)
 {
-    HW_GIVEN(job);
+    HW_GIVEN_JOB(job);
     HW_GIVEN(key);
     HW_GIVEN(why);
     if (!is_asked(job->options, key))

@@ -157,6 +157,11 @@ hawser_status hw_job_enter(const hawser_options *options, const hw_entry *entry,
     *out = NULL;
     hawser_job *job = NULL;
     HAWSER_TRY(HW_NEW(&job, 1, "a job", error));
+    hawser_status status = hw_origin_open(&job->origin, error);
+    if (status != HAWSER_OK) {
+        free(job);
+        return status;
+    }
     if (entry->place != NULL)
         job->place = *entry->place;
     atomic_init(&job->interrupted, false);
@@ -166,7 +171,6 @@ hawser_status hw_job_enter(const hawser_options *options, const hw_entry *entry,
     job->messages = entry->messages;
     job->cancellation = entry->cancellation;
     atomic_init(&job->waits, entry->cancellation);
-    hawser_status status = HAWSER_OK;
     if (entry->on != NULL) {
         bool lent = false;
         status = hw_cluster_lend(entry->on, options, entry, &job->cluster, &lent, error);
@@ -253,7 +257,7 @@ hawser_status hawser_open(int *argc, char **argv, hawser_job **job, hawser_error
 
 void hawser_close(hawser_job *job)
 {
-    if (job == NULL)
+    if (job == NULL || !hw_is_origin(&job->origin)) /* its locks may be held by threads that a fork has left behind */
         return;
     hw_job_report_left_idle(job);
     hw_names_close(job);
@@ -269,6 +273,7 @@ void hawser_close(hawser_job *job)
         hw_cluster_leave(job->cluster);
     hw_place_close(&job->place);
     hawser_options_free(job->own_options);
+    hw_origin_close(&job->origin);
     free(job);
 }
 
@@ -463,7 +468,7 @@ hawser_status hw_job_plan(hawser_job *job, const hawser_program *program, hw_pla
 hawser_status hawser_plan_print(hawser_job *job, hawser_program *program, bool physical, bool dot, FILE *out,
                                 hawser_error *error)
 {
-    HW_GIVEN(job);
+    HW_GIVEN_JOB(job);
     HW_GIVEN(out);
     hw_plan *plan = NULL;
     hawser_status status = HAWSER_OK;

@@ -4,8 +4,10 @@
 
 #include <stdatomic.h>
 
+#include "base/argument.h"
 #include "base/cancellation.h"
 #include "base/messages.h"
+#include "base/origin.h"
 #include "cluster/cluster.h"
 #include "hawser/hawser.h"
 #include "program/plan.h"
@@ -49,6 +51,7 @@ typedef struct hw_named_states {
 } hw_named_states;
 
 struct hawser_job {
+    hw_origin origin;
     hawser_options *own_options; /* if it was opened from argv */
     const hawser_options *options;
     hawser_messages *messages; /* the program's queue; NULL: messages are printed */
@@ -94,6 +97,13 @@ struct hawser_job {
     hawser_observer *observer;
     void *observer_user;
 };
+
+/* For public functions: `job` is given, and not in a forked child of its process. */
+#define HW_GIVEN_JOB(job)                                                                                                   \
+    do {                                                                                                                    \
+        HW_GIVEN(job);                                                                                                      \
+        HW_MADE_HERE(&(job)->origin, "job");                                                                                \
+    } while (0)
 
 /* Option rows for a job without readers: threads, memory-limit. */
 const hawser_option *hw_machine_rows(void);

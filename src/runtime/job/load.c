@@ -545,7 +545,7 @@ static hawser_status load_on_all(hawser_job *job, const char *const *paths, size
 hawser_status hawser_job_load(hawser_job *job, const char *const *paths, size_t count, const hawser_load *load,
                               hawser_dataset **dataset, hawser_error *error)
 {
-    HW_GIVEN(job);
+    HW_GIVEN_JOB(job);
     HW_GIVEN(paths);
     HW_GIVEN(load);
     HW_GIVEN(dataset);

@@ -224,7 +224,7 @@ static hawser_status make(owning *o, hawser_dataset *dataset, hawser_error *erro
 hawser_status hawser_job_own_rows(hawser_job *job, const hawser_dataset *own, size_t first, size_t rows,
                                   hawser_dataset **dataset, hawser_error *error)
 {
-    HW_GIVEN(job);
+    HW_GIVEN_JOB(job);
     HW_GIVEN(dataset);
     *dataset = NULL;
     if (own != NULL && own->matrix.rows == 0)

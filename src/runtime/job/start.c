@@ -59,7 +59,7 @@ bool hawser_job_init_given(const hawser_job *job, const char *name)
 hawser_status hawser_job_init_numbers(hawser_job *job, const char *name, size_t rows, size_t cols, double *values,
                                       hawser_error *error)
 {
-    HW_GIVEN(job);
+    HW_GIVEN_JOB(job);
     HW_GIVEN(name);
     HW_GIVEN(values);
     hw_first_value *value = hw_first_find(&job->first, name);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/origin.h"
 
 enum {
     PIECE = 1 << 20, /* bytes of values in one message */
@@ -47,6 +48,7 @@ typedef struct fetch {
 
 struct hw_stored_results {
     hw_cluster *cluster;       /* NULL: one node */
+    pid_t process;             /* that has made it */
     hawser_messages *messages; /* of the job */
     double timeout;
     uint32_t nodes, self;
@@ -81,6 +83,12 @@ static void free_result(hw_stored_result *result)
     free(result->states);
     free(result->released);
     free(result);
+}
+
+/* Returns whether this is a forked child, in which no thread receives numbers of other nodes, and the mutex may be held for ever. */
+static bool is_forked(const hw_stored_results *results)
+{
+    return results->cluster != NULL && results->process != getpid();
 }
 
 /* Drops a reference; the mutex is held, and is not afterwards. */
@@ -246,6 +254,7 @@ hawser_status hw_stored_results_open(hw_cluster *cluster, double timeout, hawser
     *out = NULL;
     HAWSER_TRY(HW_NEW(&results, 1, "stored results", error));
     *results = (hw_stored_results){.cluster = cluster,
+                                   .process = getpid(),
                                    .timeout = timeout,
                                    .messages = messages,
                                    .nodes = cluster != NULL ? hw_cluster_nodes(cluster) : 1,
@@ -327,7 +336,7 @@ static void send_release(const hw_stored_results *results, uint64_t run)
 
 void hw_stored_result_release(hw_stored_result *result)
 {
-    if (result == NULL)
+    if (result == NULL || is_forked(result->owner))
         return;
     hw_stored_results *results = result->owner;
     uint64_t run = result->run;
@@ -454,6 +463,8 @@ hawser_status hw_stored_result_read(hw_stored_result *result, uint32_t at, size_
     hw_stored_results *results = result->owner;
     if (count == 0)
         return HAWSER_OK;
+    if (is_forked(results))
+        return hw_not_origin(results->process, "hawser_result_range", "run", error);
     fetch call = {.results = results, .out = out, .bytes = count * result->states[at].size};
     pthread_mutex_lock(&results->mutex);
     bool closed = results->closed, here = copy_here(result, at, first, count, out);
@@ -559,6 +570,9 @@ hawser_status hw_stored_result_whole(hw_stored_result *result, uint32_t at, cons
 {
     hw_stored_values *values = &result->states[at];
     hawser_status status = HAWSER_OK;
+    *whole = NULL;
+    if (is_forked(result->owner))
+        return hw_not_origin(result->owner->process, "hawser_result", "run", error);
     pthread_mutex_lock(&result->owner->mutex);
     bool made = values->whole != NULL, here = result->owner->nodes == 1;
     if (!made)

@@ -122,7 +122,7 @@ static hawser_status write_all(row_file *w, const size_t *cut, uint32_t blocks, 
 hawser_status hawser_job_write_rows(hawser_job *job, const hawser_dataset *dataset, const char *path, size_t width,
                                     hawser_row_numbers *numbers, void *user, hawser_error *error)
 {
-    HW_GIVEN(job);
+    HW_GIVEN_JOB(job);
     HW_GIVEN(dataset);
     HW_GIVEN(path);
     HW_GIVEN(numbers);

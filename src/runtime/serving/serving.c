@@ -102,7 +102,7 @@ static hawser_status open_key(const hawser_store *store, const hawser_serving *g
 
 hawser_status hawser_store_serve(hawser_store *store, const hawser_serving *serving, hawser_error *error)
 {
-    HW_GIVEN(store);
+    HW_GIVEN_STORE(store);
     static const hawser_serving plain = {0};
     unsigned char key[HW_NET_KEY_MOST] = {0};
     hawser_error announcement_error = {0};

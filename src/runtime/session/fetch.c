@@ -214,7 +214,7 @@ void hw_fetch_forget(const hw_session *session)
 hawser_status hawser_job_fetch(hawser_job *job, const hawser_matrix *matrix, const uint32_t *columns, size_t count,
                                hawser_error *error)
 {
-    HW_GIVEN(job);
+    HW_GIVEN_JOB(job);
     HW_GIVEN(matrix);
     if (count > 0)
         HW_GIVEN(columns);

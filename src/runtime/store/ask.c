@@ -76,7 +76,7 @@ static hw_order order_of(const hawser_store *store, const hawser_request *reques
 
 hawser_status hawser_push(hawser_store *store, const hawser_request *request, uint64_t *task, hawser_error *error)
 {
-    HW_GIVEN(store);
+    HW_GIVEN_STORE(store);
     HW_GIVEN(request);
     HW_GIVEN(task);
     hw_order order = order_of(store, request, HW_PUSH);
@@ -85,7 +85,7 @@ hawser_status hawser_push(hawser_store *store, const hawser_request *request, ui
 
 hawser_status hawser_pull(hawser_store *store, const hawser_request *request, uint64_t *task, hawser_error *error)
 {
-    HW_GIVEN(store);
+    HW_GIVEN_STORE(store);
     HW_GIVEN(request);
     HW_GIVEN(task);
     hw_order order = order_of(store, request, HW_PULL);
@@ -94,7 +94,7 @@ hawser_status hawser_pull(hawser_store *store, const hawser_request *request, ui
 
 hawser_status hawser_push_pull(hawser_store *store, const hawser_request *request, uint64_t *task, hawser_error *error)
 {
-    HW_GIVEN(store);
+    HW_GIVEN_STORE(store);
     HW_GIVEN(request);
     HW_GIVEN(task);
     hw_order order = order_of(store, request, HW_PUSH_PULL);
@@ -103,7 +103,7 @@ hawser_status hawser_push_pull(hawser_store *store, const hawser_request *reques
 
 hawser_status hawser_store_flush(hawser_store *store, uint32_t table, uint64_t *task, hawser_error *error)
 {
-    HW_GIVEN(store);
+    HW_GIVEN_STORE(store);
     HW_GIVEN(task);
     hw_order order = {.operation = HW_PUSH, .table = table, .rest = true, .worker = hw_hub_worker(store, 0)};
     return submit(store, &order, &(hawser_request){0}, task, error);
@@ -112,7 +112,7 @@ hawser_status hawser_store_flush(hawser_store *store, uint32_t table, uint64_t *
 hawser_status hawser_store_clock(hawser_store *store, uint32_t table, uint32_t worker, uint64_t clock, uint64_t first,
                                  uint64_t last, hawser_error *error)
 {
-    HW_GIVEN(store);
+    HW_GIVEN_STORE(store);
     uint64_t task = 0;
     if (worker >= store->options.workers)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "there is no worker %u on a node: the store was opened with %u",
@@ -240,7 +240,7 @@ static hawser_status check_begun(const hawser_store *store, const uint64_t *task
 
 hawser_status hawser_store_wait_any(hawser_store *store, uint64_t *tasks, size_t count, size_t *which, hawser_error *error)
 {
-    HW_GIVEN(store);
+    HW_GIVEN_STORE(store);
     HW_GIVEN(tasks);
     HW_GIVEN(which);
     size_t open = 0;
@@ -264,14 +264,14 @@ hawser_status hawser_store_wait_any(hawser_store *store, uint64_t *tasks, size_t
 
 hawser_status hawser_store_wait(hawser_store *store, uint64_t task, hawser_error *error)
 {
-    HW_GIVEN(store);
+    HW_GIVEN_STORE(store);
     size_t which;
     return hawser_store_wait_any(store, &task, 1, &which, error);
 }
 
 hawser_status hawser_store_wait_all(hawser_store *store, hawser_error *error)
 {
-    HW_GIVEN(store);
+    HW_GIVEN_STORE(store);
     hw_waiter w = {0};
     pthread_mutex_lock(&store->mutex);
     hawser_status status = wait_for(store, &w, error);
@@ -286,7 +286,7 @@ void hawser_store_figures_of(hawser_store *store, hawser_store_figures *figures)
     if (figures == NULL)
         return;
     *figures = (hawser_store_figures){0};
-    if (store == NULL)
+    if (store == NULL || !hw_is_origin(&store->job->origin))
         return;
     pthread_mutex_lock(&store->mutex);
     const hw_client_figures *asked = hw_client_figures_of(store->client);

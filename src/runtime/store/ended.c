@@ -67,6 +67,10 @@ bool hawser_store_ended(hawser_store *store, hawser_ended *record, hawser_error 
 {
     if (store == NULL || record == NULL)
         return false;
+    if (!hw_is_origin(&store->job->origin)) {
+        (void)!hw_not_origin(store->job->origin.process, __func__, "store", error);
+        return false;
+    }
     hw_completion *first = take(store, error);
     if (first == NULL)
         return false;

@@ -73,7 +73,7 @@ static hawser_status find_there(hawser_store *store, const char *name, hw_table_
 hawser_status hawser_store_find(hawser_store *store, const char *name, hawser_table *table, uint32_t *number,
                                 hawser_error *error)
 {
-    HW_GIVEN(store);
+    HW_GIVEN_STORE(store);
     HW_GIVEN(name);
     HW_GIVEN(number);
     hawser_table found;

@@ -17,6 +17,13 @@
 #include "store/range_clock.h"
 #include "store/server.h"
 
+/* For public functions: `store` is given, and not in a forked child of its process. */
+#define HW_GIVEN_STORE(store)                                                                                               \
+    do {                                                                                                                    \
+        HW_GIVEN(store);                                                                                                    \
+        HW_MADE_HERE(&(store)->job->origin, "store");                                                                       \
+    } while (0)
+
 /* A failed task, until a thread waits for it. */
 typedef struct hw_failure {
     uint64_t task;

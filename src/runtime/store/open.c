@@ -231,7 +231,7 @@ hawser_status hw_hub_open(hawser_job *job, const hawser_store_options *options, 
 hawser_status hawser_store_open(hawser_job *job, const hawser_store_options *options, hawser_store **store,
                                 hawser_error *error)
 {
-    HW_GIVEN(job);
+    HW_GIVEN_JOB(job);
     HW_GIVEN(store);
     if (options != NULL && ((options->function_count > 0 && options->functions == NULL) ||
                             (options->filter_count > 0 && options->filters == NULL)))
@@ -243,7 +243,7 @@ hawser_status hawser_store_open(hawser_job *job, const hawser_store_options *opt
 
 void hawser_store_close(hawser_store *store)
 {
-    if (store == NULL)
+    if (store == NULL || !hw_is_origin(&store->job->origin))
         return;
     hawser_error ignored = {0};
     store->job->store = NULL;
@@ -431,7 +431,7 @@ static hawser_status make_on_all(hawser_store *store, const hawser_table *table,
 
 hawser_status hawser_store_table(hawser_store *store, const hawser_table *table, uint32_t *number, hawser_error *error)
 {
-    HW_GIVEN(store);
+    HW_GIVEN_STORE(store);
     HW_GIVEN(table);
     HW_GIVEN(number);
     hw_job_cancellable(store->job, NULL);

@@ -252,7 +252,7 @@ static hawser_status flush(hawser_store *store, hw_worker_cache *near, uint32_t 
 hawser_status hawser_table_inc(hawser_store *store, uint32_t table, uint32_t worker, const uint64_t *keys, size_t count,
                                const void *values, hawser_error *error)
 {
-    HW_GIVEN(store);
+    HW_GIVEN_STORE(store);
     HW_GIVEN(keys);
     HW_GIVEN(values);
     hw_worker_cache *near = NULL;
@@ -278,7 +278,7 @@ hawser_status hawser_table_inc(hawser_store *store, uint32_t table, uint32_t wor
 
 hawser_status hawser_table_clock(hawser_store *store, uint32_t table, uint32_t worker, hawser_error *error)
 {
-    HW_GIVEN(store);
+    HW_GIVEN_STORE(store);
     hw_worker_cache *near = NULL;
     HAWSER_TRY(near_of(store, table, worker, &near, error));
     pthread_mutex_lock(&near->mutex);
@@ -345,7 +345,7 @@ static hawser_status pull(hawser_store *store, hw_worker_cache *near, uint32_t t
 hawser_status hawser_table_get(hawser_store *store, uint32_t table, uint32_t worker, const uint64_t *keys, size_t count,
                                void *out, hawser_error *error)
 {
-    HW_GIVEN(store);
+    HW_GIVEN_STORE(store);
     HW_GIVEN(keys);
     HW_GIVEN(out);
     hw_worker_cache *near = NULL;
