@@ -11,7 +11,9 @@
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "directory.h"
 #include "hawser/store.h"
 #include "nodes.h"
 #include "runtime/job/cluster.h"
@@ -463,6 +465,51 @@ static void jobs_leave_nothing_behind(void **unused)
     }
 }
 
+/* ------------------------------------------------------------------------------------------------------ histories ---- */
+
+/* The name of this node's part of history `h`, or of another one. */
+static const char *part_of(const member *m, const char *name, char path[20])
+{
+    snprintf(path, 20, m->node == 0 ? "%s" : "%s.%u", name, m->node);
+    return path;
+}
+
+static off_t size_of(const char *path)
+{
+    struct stat found;
+    return stat(path, &found) == 0 ? found.st_size : -1;
+}
+
+static void record(member *m)
+{
+    char own[20], moved[20];
+    part_of(m, "h", own);
+    do_job(m, 0, PAIRS("workers", "4", "record-history", "h"), run_twice);
+    off_t size = size_of(own);
+    do_job(m, 1, PAIRS("workers", "4", "record-history", "h"), run_twice);
+    do_job(m, 2, PAIRS("workers", "4", "record-history", "./h"), run_twice);
+    do_job(m, 3, PAIRS("workers", "4", "record-history", "g"), run_twice);
+    m->statuses[4] = size > 0 && size_of(own) == size ? HAWSER_OK : HAWSER_INTERNAL;
+    m->statuses[5] = rename(own, part_of(m, "moved", moved)) == 0 ? HAWSER_OK : HAWSER_IO;
+    do_job(m, 6, PAIRS("workers", "4", "record-history", "h"), run_twice);
+    m->statuses[7] = size_of(moved) == size && size_of(own) > 0 ? HAWSER_OK : HAWSER_INTERNAL;
+}
+
+static void history_of_a_job_before_is_not_overwritten(void **unused)
+{
+    (void)unused;
+    member members[NODES_MOST];
+    for (uint32_t count = 1; count <= 2; count++) {
+        play(members, count, &(scene_plan){record, 8});
+        for (uint32_t k = 0; k < 8; k++)
+            if (k != 1 && k != 2)
+                must(members, count, k);
+        for (uint32_t i = 0; i < count; i++)
+            for (uint32_t k = 1; k <= 2; k++)
+                must_say(&members[i], k, HAWSER_BAD_OPTION, "the history of a job before on this cluster");
+    }
+}
+
 /* ---------------------------------------------------------------------------------------------------- its own end ---- */
 
 static void cluster_that_is_closed_first_ends_with_its_job(void **unused)
@@ -516,6 +563,7 @@ int main(void)
         cmocka_unit_test(job_that_fails_on_one_node_fails_alone),
         cmocka_unit_test(job_that_waits_for_nodes_is_cancelled),
         cmocka_unit_test(jobs_leave_nothing_behind),
+        cmocka_unit_test_setup_teardown(history_of_a_job_before_is_not_overwritten, make_directory, remove_directory),
         cmocka_unit_test(cluster_that_is_closed_first_ends_with_its_job),
         cmocka_unit_test(wait_for_nodes_is_cancelled),
     };

@@ -30,7 +30,8 @@ struct hawser_cluster {
     char token[2 * TOKEN + 1];
     hawser_member *members;
     hawser_membership view;
-    pthread_mutex_t mutex; /* guards the next fields */
+    hw_histories histories; /* of the jobs so far */
+    pthread_mutex_t mutex;  /* guards the next fields */
     bool has_job;
     bool closed; /* by the program, while a job was open */
 };
@@ -107,6 +108,7 @@ static void free_cluster(hawser_cluster *cluster)
     for (size_t i = 0; i < JOINING; i++)
         free(cluster->values[i]);
     free(cluster->members);
+    hw_histories_free(&cluster->histories);
     hw_origin_close(&cluster->origin);
     pthread_mutex_destroy(&cluster->mutex);
     free(cluster);
@@ -226,6 +228,11 @@ hawser_status hw_cluster_lend(hawser_cluster *cluster, const hawser_options *opt
     hawser_status opened = hw_cluster_open_job(cluster->nodes, hawser_options_number(options, "timeout"), status, &own);
     hw_cluster_cancel_by(cluster->nodes, NULL);
     return status != HAWSER_OK ? status : opened != HAWSER_OK ? hawser_fail(error, opened, "%s", own.text) : HAWSER_OK;
+}
+
+hw_histories *hw_cluster_histories(hawser_cluster *cluster)
+{
+    return &cluster->histories;
 }
 
 void hw_cluster_give_back(hawser_cluster *cluster)

@@ -5,6 +5,7 @@
 #include "cluster/cluster.h"
 #include "hawser/hawser.h"
 #include "runtime/job/enter.h"
+#include "runtime/job/recorder.h"
 
 /* hawser_cluster_open at a place that is known already, which is copied; NULL: asks the launchers. */
 hawser_status hw_cluster_open_at(const hawser_options *options, const hw_place *place, const hawser_opening *opening,
@@ -13,6 +14,8 @@ hawser_status hw_cluster_open_at(const hawser_options *options, const hw_place *
  * this is a forked child, and nothing has begun. After any other failure, too, call hw_cluster_give_back: *lent is true then. Collective. */
 hawser_status hw_cluster_lend(hawser_cluster *cluster, const hawser_options *options, const hw_entry *entry,
                               hw_cluster **nodes, bool *lent, hawser_error *error) HAWSER_MUST_USE;
+/* Returns the files of histories that jobs on this cluster have written. */
+hw_histories *hw_cluster_histories(hawser_cluster *cluster);
 /* Ends the job. Closes the cluster if the program has closed it meanwhile. */
 void hw_cluster_give_back(hawser_cluster *cluster);
 

@@ -195,7 +195,8 @@ hawser_status hw_job_enter(const hawser_options *options, const hw_entry *entry,
     if (status == HAWSER_OK && entry->check != NULL)
         status = hw_cluster_agree(job->cluster, entry->check(entry->argument, hawser_job_node(job), error), error);
     if (status == HAWSER_OK)
-        status = hw_recorder_open(hawser_options_text(job->options, "record-history"), job->cluster, &job->recorder, error);
+        status = hw_recorder_open(hawser_options_text(job->options, "record-history"), job->cluster,
+                                  job->on != NULL ? hw_cluster_histories(job->on) : NULL, &job->recorder, error);
     if (status != HAWSER_OK) {
         if (job->cluster != NULL && error != NULL)
             hw_cluster_set_reason(job->cluster, error->text); /* the others receive the reason, not only the loss */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -131,7 +132,44 @@ void hw_recorder_failed(hw_recorder *recorder, hawser_status status)
 
 /* ----------------------------------------------------------------------------------------------------- beginning, end ---- */
 
-static hawser_status make_file(const char *wanted, uint32_t node, hw_recorder **out, hawser_error *error)
+/* A file by its identity: paths of one file may differ, and a file may have been moved away. */
+struct hw_history_file {
+    dev_t device;
+    ino_t inode;
+};
+
+/* Refuses a file that a job before has written and that is still there. An empty one has the number of a file that was removed. */
+static hawser_status check_earlier(const hw_histories *earlier, const char *path, hawser_error *error)
+{
+    struct stat now;
+    if (earlier == NULL || stat(path, &now) != 0 || now.st_size == 0)
+        return HAWSER_OK;
+    for (size_t i = 0; i < earlier->count; i++)
+        if (earlier->files[i].device == now.st_dev && earlier->files[i].inode == now.st_ino)
+            return hawser_fail(error, HAWSER_BAD_OPTION,
+                               "--record-history would overwrite %s, the history of a job before on this cluster; give each "
+                               "job a file of its own, or move that one away before",
+                               path);
+    return HAWSER_OK;
+}
+
+static hawser_status remember(hw_histories *histories, int fd, hawser_error *error)
+{
+    struct stat now;
+    if (histories == NULL || fstat(fd, &now) != 0 || !S_ISREG(now.st_mode))
+        return HAWSER_OK;
+    HAWSER_TRY(HW_GROW(&histories->files, &histories->capacity, histories->count + 1, "a history", error));
+    histories->files[histories->count++] = (struct hw_history_file){now.st_dev, now.st_ino};
+    return HAWSER_OK;
+}
+
+void hw_histories_free(hw_histories *histories)
+{
+    free(histories->files);
+    *histories = (hw_histories){0};
+}
+
+static hawser_status make_recorder(const char *wanted, uint32_t node, hw_recorder **out, hawser_error *error)
 {
     hw_recorder *recorder = NULL;
     HAWSER_TRY(HW_NEW(&recorder, 1, "a history", error));
@@ -139,11 +177,17 @@ static hawser_status make_file(const char *wanted, uint32_t node, hw_recorder **
     recorder->fd = -1;
     atomic_init(&recorder->troubled, false);
     *out = recorder;
-    HAWSER_TRY(hw_history_path(wanted, node, &recorder->path, error));
+    return hw_history_path(wanted, node, &recorder->path, error);
+}
+
+static hawser_status begin_file(hw_recorder *recorder, hw_history_head *head, hw_histories *earlier, hawser_error *error)
+{
     recorder->fd = open(recorder->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (recorder->fd < 0)
         return hawser_fail(error, HAWSER_IO, "cannot write the history to %s: %s", recorder->path, strerror(errno));
-    return HAWSER_OK;
+    HAWSER_TRY(remember(earlier, recorder->fd, error));
+    write_all(recorder, &(struct iovec){head, sizeof *head}, 1);
+    return hw_recorder_trouble(recorder, error);
 }
 
 /* Agrees on node 0's number for the job, and checks that all nodes record or none does. */
@@ -169,7 +213,8 @@ static hawser_status agree_token(hw_cluster *cluster, bool records, uint64_t *to
     return status;
 }
 
-hawser_status hw_recorder_open(const char *path, hw_cluster *cluster, hw_recorder **recorder, hawser_error *error)
+hawser_status hw_recorder_open(const char *path, hw_cluster *cluster, hw_histories *earlier, hw_recorder **recorder,
+                               hawser_error *error)
 {
     bool records = path != NULL && *path != '\0';
     uint32_t self = cluster != NULL ? hw_cluster_self(cluster) : 0, nodes = cluster != NULL ? hw_cluster_nodes(cluster) : 1;
@@ -179,13 +224,12 @@ hawser_status hw_recorder_open(const char *path, hw_cluster *cluster, hw_recorde
     HAWSER_TRY(agree_token(cluster, records, &token, error));
     if (!records)
         return HAWSER_OK;
-    hawser_status status = make_file(path, self, recorder, error);
-    if (status == HAWSER_OK) {
-        hw_history_head_make(self, nodes, token, &head);
-        write_all(*recorder, &(struct iovec){&head, sizeof head}, 1);
-        status = hw_recorder_trouble(*recorder, error);
-    }
-    return hw_cluster_agree(cluster, status, error);
+    hawser_status status = make_recorder(path, self, recorder, error);
+    if (status == HAWSER_OK)
+        status = check_earlier(earlier, (*recorder)->path, error);
+    HAWSER_TRY(hw_cluster_agree(cluster, status, error)); /* before any node has overwritten its file */
+    hw_history_head_make(self, nodes, token, &head);
+    return hw_cluster_agree(cluster, begin_file(*recorder, &head, earlier, error), error);
 }
 
 uint32_t hw_recorder_lost(hw_cluster *cluster)

@@ -8,10 +8,18 @@
 
 typedef struct hw_recorder hw_recorder;
 
+/* The files that jobs of a cluster have written their histories to. Zeroed: none. */
+typedef struct hw_histories {
+    struct hw_history_file *files;
+    size_t count, capacity;
+} hw_histories;
+void hw_histories_free(hw_histories *histories);
+
 /* Starts a history of the nodes of the cluster (NULL: of one node). Node 0 writes the file `path`, node k PATH.k; with NULL or "" nothing is
  * recorded and *recorder is NULL. Collective: nodes that differ in whether they record fail on all nodes, and so does a file that
- * cannot be written (HAWSER_IO). The caller closes *recorder, after a failure too. */
-hawser_status hw_recorder_open(const char *path, hw_cluster *cluster, hw_recorder **recorder,
+ * cannot be written (HAWSER_IO), or one that a job before has written (HAWSER_BAD_OPTION); `earlier` has those, and gets this one, too. NULL: the job has no
+ * cluster. The caller closes *recorder, after a failure too. */
+hawser_status hw_recorder_open(const char *path, hw_cluster *cluster, hw_histories *earlier, hw_recorder **recorder,
                                hawser_error *error) HAWSER_MUST_USE;
 /* Writes the end record, without which a history is incomplete; if the job failed, it has the lost node. Frees the recorder, which may be
  * NULL. */
