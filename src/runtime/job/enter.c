@@ -62,7 +62,6 @@ hawser_status hw_enter(const hawser_options *options, hw_place *place, hw_cluste
                        hawser_error *error)
 {
     char build[HW_BUILD_SIZE];
-    hw_build(build);
     hw_cluster_options how = {.build = build,
                               .interface = hawser_options_text(options, "interface"),
                               .transport = hw_transport_option(options),
@@ -94,6 +93,8 @@ hawser_status hw_enter(const hawser_options *options, hw_place *place, hw_cluste
     if (place->ops == NULL || place->nodes == 1)
         return HAWSER_OK;
     place->cancellation = entry->cancellation;
+    /* A job of one node needs none: the call takes the loader's lock, which stays locked in a child if another thread held it at the fork. */
+    hw_build(build);
     HAWSER_TRY(hw_cluster_join(place, &how, cluster, error));
     return place->by_hand ? share_arguments(*cluster, entry, error) : HAWSER_OK;
 }
