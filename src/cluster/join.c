@@ -717,8 +717,9 @@ static hawser_status check_members(hw_cluster *cluster, hawser_error *error)
     }
     if (cluster->is_lost) {
         hawser_status status = hw_cluster_fail_lost(cluster, &own);
-        return hawser_fail(error, status, "this cluster runs no job any more since a loss %.1f s ago: %s",
-                           hw_seconds() - cluster->lost_at, own.text);
+        /* The lost node comes first, so that nodes that receive this text know whom it is about. */
+        return hawser_fail(error, status, "%s; this cluster runs no job any more since that loss, %.1f s ago", own.text,
+                           hw_seconds() - cluster->lost_at);
     }
     uint32_t gone = first_to_leave(cluster);
     return gone < cluster->nodes ? hw_cluster_has_left(cluster, gone, error) : HAWSER_OK;
