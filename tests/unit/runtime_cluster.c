@@ -500,7 +500,7 @@ static void history_of_a_job_before_is_not_overwritten(void **unused)
     (void)unused;
     member members[NODES_MOST];
     for (uint32_t count = 1; count <= 2; count++) {
-        play(members, count, &(scene_plan){record, 8});
+        play(members, count, &(scene_plan){record, 8, NULL});
         for (uint32_t k = 0; k < 8; k++)
             if (k != 1 && k != 2)
                 must(members, count, k);
