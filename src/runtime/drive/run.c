@@ -296,8 +296,9 @@ hawser_status hawser_run_program(hawser_job *job, hawser_program *program, hawse
         hw_cluster_name_lost(job->cluster, &own);
     if (status == HAWSER_PEER_LOST)
         hw_stored_results_told(job->stored_results);
-    if (status < HAWSER_OK && job->cluster != NULL)
-        hw_cluster_set_reason(job->cluster, own.text);
+    /* A run that ends well takes back the reason of one before it, after which the program went on: nodes that still wait for others would fail by it. */
+    if (job->cluster != NULL)
+        hw_cluster_set_reason(job->cluster, status < HAWSER_OK ? own.text : "");
     if (status != HAWSER_OK && error != NULL)
         *error = own;
     job->named.any = true;
