@@ -46,12 +46,13 @@ static hawser_status agree_on_words(hw_loading *l, bool *words, hawser_error *er
 {
     unsigned char own = l->rows->table != NULL;
     hw_bytes *in = NULL;
-    HAWSER_TRY(hw_loading_gather(l, &own, sizeof own, &in, error));
+    hawser_status status = hw_loading_gather(l, &own, sizeof own, &in, error);
     *words = false;
-    for (uint32_t i = 0; i < l->nodes; i++)
+    for (uint32_t i = 0; status == HAWSER_OK && i < l->nodes; i++)
         *words |= in[i].length == 1 && *(const unsigned char *)in[i].data != 0;
-    hw_bytes_free(in, l->nodes);
-    hawser_status status = HAWSER_OK;
+    if (in != NULL)
+        hw_bytes_free(in, l->nodes);
+    HAWSER_TRY(status);
     if (*words && own == 0) {
         hawser_dataset_free(l->rows);
         l->rows = NULL;
