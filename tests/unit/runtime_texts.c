@@ -195,6 +195,7 @@ static void the_plan_of_a_training_is_text(void **unused)
         assert_int_equal(hawser_options_new(tables, &options, &error), HAWSER_OK);
         assert_int_equal(hawser_options_set(options, "workers", "1", HAWSER_FROM_PROGRAM, "test", &error), HAWSER_OK);
         assert_int_equal(hawser_options_set(options, "lambda", "0.1", HAWSER_FROM_PROGRAM, "test", &error), HAWSER_OK);
+        assert_int_equal(hawser_options_set(options, "memory-limit", "1G", HAWSER_FROM_PROGRAM, "test", &error), HAWSER_OK);
         assert_int_equal(hawser_open_options(options, &job, &error), HAWSER_OK);
         assert_int_equal(hawser_dataset_from(&matrix, target, &data, &error), HAWSER_OK);
         const hawser_training_input input = {.options = options, .data = data};
