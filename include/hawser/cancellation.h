@@ -33,7 +33,7 @@ HAWSER_API hawser_status hawser_cancellation_new(hawser_cancellation **cancellat
 /** Ends the calls in progress that have the handle, within about 0.1 s, and later ones that wait or read, until hawser_cancellation_reset. Does not
  *  wait. Async-signal-safe; any thread. NULL is allowed. */
 HAWSER_API void hawser_cancel(hawser_cancellation *cancellation);
-/** Takes the request back: later calls are not cancelled. Calls in progress may or may not have seen it. A job whose run was cancelled stays
+/** Takes the request back, so that later calls are not cancelled. A call in progress may have seen it already. If a run was cancelled, its job stays
  *  interrupted. Any thread. NULL is allowed. */
 HAWSER_API void hawser_cancellation_reset(hawser_cancellation *cancellation);
 /** Frees a handle. NULL is allowed. */

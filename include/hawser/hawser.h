@@ -612,14 +612,14 @@ HAWSER_API hawser_status hawser_job_own_rows(hawser_job *job, const hawser_datas
  *  they are, and its bits depend on that).
  *
  *  `own` has any layout (hawser_dataset_borrow, hawser_dataset_from, hawser_dataset_load) and must outlive *dataset, which has views of it wherever a
- *  block has only rows of this node in a layout by row, and with one node. Data in the other layout are turned first. A node holds its own input, its
- *  share, and the rows or columns that it sends while it sends them. HAWSER_BAD_ARGUMENT names the nodes whose columns, types, names, words,
- *  targets or `split` differ. The caller frees *dataset. */
+ *  block has only rows of this node in a layout by row, and with one node. Data in the other layout are turned first. A node holds its own input and its
+ *  share. While it sends rows or columns, it has a copy of these, too. Columns, types, names, words, targets and `split` must be the same on all
+ *  nodes; else HAWSER_BAD_ARGUMENT names two that differ. The caller frees *dataset. */
 HAWSER_API hawser_status hawser_job_data(hawser_job *job, const hawser_dataset *own, hawser_split split,
                                          hawser_dataset **dataset, hawser_error *error) HAWSER_MUST_USE;
-/** Like hawser_job_data, for a program whose every node has the same data, all of them: no row is sent. The nodes compare digests of all numbers, and
- *  HAWSER_BAD_ARGUMENT names the nodes whose data differ, also in their layout. A node then uses its own blocks of `own`, without a copy if the layout is
- *  the one that `split` needs. Else it turns the columns of its blocks, or, by rows, all of the data for a while. The bits are those of hawser_job_data. Collective. */
+/** Like hawser_job_data, but every node has all of the data, and no row is sent. The nodes compare digests of all numbers. If data or layouts differ,
+ *  HAWSER_BAD_ARGUMENT names the nodes. Each node uses its own blocks of `own`. If these have the layout that `split` needs, nothing is copied. Else
+ *  a node turns the columns of its blocks; by rows it turns all of the data, and frees the rest. The bits are those of hawser_job_data. Collective. */
 HAWSER_API hawser_status hawser_job_same(hawser_job *job, const hawser_dataset *own, hawser_split split,
                                          hawser_dataset **dataset, hawser_error *error) HAWSER_MUST_USE;
 /** Fills `values` with `width` numbers for each of the rows [first, first + count), row after row. The rows are of one block of this node. */

@@ -174,8 +174,8 @@ def is_child() -> bool:
     return _is_launched() and (os.environ.get(MARK, own) != own or multiprocessing.parent_process() is not None)
 
 
-def _is_beside() -> bool:
-    """Returns whether joblib runs this thread beside others of its kind. The nodes have one training at a time."""
+def is_beside() -> bool:
+    """Returns whether joblib runs this thread or process beside others of its kind."""
     parallel = sys.modules.get("joblib.parallel")
     return parallel is not None and (getattr(parallel.get_active_backend()[0], "nesting_level", 0) or 0) > 0
 
@@ -185,8 +185,8 @@ def cluster_for(options: Options, keywords: Any) -> Cluster | None:
     global _single
     if lib.hawser_options_flag(options.handle, b"alone"):
         return None
-    with _lock:
-        if _is_launched() and not _names_nodes(keywords) and (_is_beside() or (_own is None and is_child())):
+    with _lock:  # threads of joblib train alone, since the nodes have one training at a time
+        if _is_launched() and not _names_nodes(keywords) and (is_beside() or (_own is None and is_child())):
             options.fill({"alone": True})
             return None
         if _own is None and _left:
@@ -207,4 +207,4 @@ def _leave() -> None:
         _own.close()
 
 
-__all__ = ["Cluster", "Member", "View", "cluster_for"]
+__all__ = ["Cluster", "Member", "View", "cluster_for", "is_beside"]

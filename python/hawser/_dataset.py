@@ -170,7 +170,7 @@ class Dataset:
     * a numpy array of shape (rows, cols), in C or Fortran order. float32 and float64 are read where they lie; other types
       and strides are copied. So the array must not change while the dataset exists;
     * a sparse matrix or array of scipy. CSR and CSC are read where they lie, other formats are converted;
-    * a table (pandas, polars, Arrow) of columns of numbers, whose names become those of the features;
+    * a table of numbers (pandas, polars, Arrow); the names of its columns become those of the features;
     * the path of a file, or a list of paths: svmlight, CSV, Matrix Market, .npy, .idx, or Hawser's own .hwc, also compressed.
       Then `target`, `weights`, `offset` and `names` are what the command's options of these names are, and `options`
       are the other options of a load, such as `missing="mean"`.
@@ -269,7 +269,7 @@ class Dataset:
             raise BadArgument(text.replace("to hawser_job_data", "with partitioned=True")) from None
 
     def _in_layout(self, by_row: bool) -> Any:
-        """Returns a handle whose matrix is by rows or by columns. It is turned once, and then kept."""
+        """Returns a handle of the data by rows or by columns. If they must be turned for that, the result is kept."""
         if (self._matrix.layout in BY_ROW) == by_row:
             return self._handle
         with self._lock:

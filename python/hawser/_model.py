@@ -123,7 +123,7 @@ class Model:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "Model":
-        """Makes the model whose bytes `to_bytes` has returned."""
+        """Makes a model of the bytes from `to_bytes`."""
         handle, error = POINTER(hawser_model)(), hawser_error()
         check(lib.hawser_model_from_bytes(data, len(data), byref(handle), byref(error)), error)
         return cls(handle)

@@ -392,7 +392,7 @@ def train(algorithm: str, data: Any, target: Any = None, *, weights: Any = None,
         target = "none"
     if is_path(data) and found.contents.outputs:
         load.setdefault("outputs", True)
-    chosen = make_options(found, keywords)  # before the data, whose conversion may take long
+    chosen = make_options(found, keywords)  # checked first, since the data may take long to convert
     if validation is not None and not any(name.startswith("validation_") for name, _ in _metrics(algorithm)):
         raise BadOption(f"validation: {algorithm} measures no error on other data; use model.predict for that")
     chosen.read_environment()

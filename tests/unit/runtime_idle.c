@@ -151,6 +151,24 @@ static hawser_status run_sending(hawser_job *job, const char *name, hawser_error
     return status;
 }
 
+/* Closes the job. Stores what that prints; if a run has failed, its error. */
+static void close_and_read(hawser_job *job, hawser_options *options, hawser_status status, const hawser_error *error,
+                           const char *file, char said[600])
+{
+    int old = dup(STDERR_FILENO);
+    assert_true(old >= 0 && freopen(file, "w", stderr) != NULL);
+    hawser_close(job);
+    (void)fflush(stderr);
+    assert_true(dup2(old, STDERR_FILENO) >= 0 && close(old) == 0);
+    hawser_options_free(options);
+    FILE *printed = fopen(file, "re");
+    assert_non_null(printed);
+    said[fread(said, 1, 599, printed)] = '\0';
+    fclose(printed);
+    if (status != HAWSER_OK)
+        (void)snprintf(said, 600, "%.599s", error->text);
+}
+
 /* Runs the programs "first" and "second" in a job of `programs`; stores the error of the first failure, else what hawser_close prints. */
 static void run_two(const char *const *pairs, uint32_t programs, const char *file, char said[600])
 {
@@ -168,18 +186,7 @@ static void run_two(const char *const *pairs, uint32_t programs, const char *fil
     hawser_status status = run_sending(job, "first", &error);
     if (status == HAWSER_OK)
         status = run_sending(job, "second", &error);
-    int old = dup(STDERR_FILENO);
-    assert_true(old >= 0 && freopen(file, "w", stderr) != NULL);
-    hawser_close(job);
-    (void)fflush(stderr);
-    assert_true(dup2(old, STDERR_FILENO) >= 0 && close(old) == 0);
-    hawser_options_free(options);
-    FILE *printed = fopen(file, "re");
-    assert_non_null(printed);
-    said[fread(said, 1, 599, printed)] = '\0';
-    fclose(printed);
-    if (status != HAWSER_OK)
-        (void)snprintf(said, 600, "%.599s", error.text);
+    close_and_read(job, options, status, &error, file, said);
 }
 
 static void name_of_a_state_may_be_one_of_a_later_program(void **state)
@@ -237,18 +244,7 @@ static void run_without_loop(const char *const *pairs, hawser_source source, int
     hawser_program_free(program);
     if (status == HAWSER_OK && loop)
         status = run_sending(job, "w", &error);
-    int old = dup(STDERR_FILENO);
-    assert_true(old >= 0 && freopen(file, "w", stderr) != NULL);
-    hawser_close(job);
-    (void)fflush(stderr);
-    assert_true(dup2(old, STDERR_FILENO) >= 0 && close(old) == 0);
-    hawser_options_free(options);
-    FILE *printed = fopen(file, "re");
-    assert_non_null(printed);
-    said[fread(said, 1, 599, printed)] = '\0';
-    fclose(printed);
-    if (status != HAWSER_OK)
-        (void)snprintf(said, 600, "%.599s", error.text);
+    close_and_read(job, options, status, &error, file, said);
 }
 
 static void option_is_reported_when_no_program_had_a_loop(void **state)

@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .. import _errors
+from .._cluster import is_beside
 from .._errors import BadOption, Interrupted
 from .._model import Model
 from .._train import train
@@ -29,7 +30,7 @@ def workers_of(workers: int | None, n_jobs: int | None) -> int | None:
     """
     if workers is not None:
         return int(workers)
-    if _is_in_joblib():
+    if is_beside():
         return 1
     if n_jobs is None:
         return None
@@ -39,14 +40,8 @@ def workers_of(workers: int | None, n_jobs: int | None) -> int | None:
     return int(n_jobs) if n_jobs > 0 else max(1, processors + 1 + int(n_jobs))
 
 
-def _is_in_joblib() -> bool:
-    from joblib.parallel import get_active_backend
-    backend, _ = get_active_backend()
-    return (getattr(backend, "nesting_level", 0) or 0) > 0
-
-
 def is_plain(X: Any) -> bool:
-    """Returns whether X is a matrix of finite numbers, of which scikit-learn's checks would find nothing to say or to convert."""
+    """Returns whether X is a matrix of finite numbers, which scikit-learn's checks would pass on unchanged."""
     return type(X) is np.ndarray and X.dtype in TYPES and X.ndim == 2 and X.size > 0 and _is_finite(X)
 
 
@@ -94,7 +89,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     # ---------------------------------------------------------------------------------------------- trainings ----
 
     def _seed(self) -> int | None:
-        """Returns the seed of the training. None, the default, leaves it to the library, whose seed is 1."""
+        """Returns the seed of the training. If random_state is None, the library takes its default, 1."""
         state = getattr(self, "random_state", None)
         if state is None:
             return None

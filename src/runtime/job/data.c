@@ -139,18 +139,9 @@ static hawser_status share_names(dealing *d, hawser_error *error)
 /* Makes the dataset of a job of one node, which has all rows. */
 static hawser_status keep_all(dealing *d, hawser_error *error)
 {
-    uint32_t blocks = d->l.job->settings.blocks;
-    size_t *bounds = NULL;
     d->l.dataset = d->l.rows;
     d->l.rows = NULL;
-    if (d->load.split != HAWSER_BY_ROW)
-        return HAWSER_OK;
-    HAWSER_TRY(HW_NEW(&bounds, blocks + 1, "the cut of the rows", error));
-    hw_dataset_own(d->l.dataset, bounds);
-    hw_loading_cut(&d->l.dataset->matrix, blocks, bounds);
-    d->l.dataset->cut = bounds;
-    d->l.dataset->cut_blocks = blocks;
-    return HAWSER_OK;
+    return d->load.split == HAWSER_BY_ROW ? hw_loading_keep_cut(d->l.dataset, d->l.job->settings.blocks, error) : HAWSER_OK;
 }
 
 /* Returns the layout that this node's rows must have before they are dealt out. For columns, dense rows are packed from either layout, and sparse ones row

@@ -50,8 +50,7 @@ static hawser_status agree_on_words(hw_loading *l, bool *words, hawser_error *er
     *words = false;
     for (uint32_t i = 0; status == HAWSER_OK && i < l->nodes; i++)
         *words |= in[i].length == 1 && *(const unsigned char *)in[i].data != 0;
-    if (in != NULL)
-        hw_bytes_free(in, l->nodes);
+    hw_bytes_free(in, l->nodes);
     HAWSER_TRY(status);
     if (*words && own == 0) {
         hawser_dataset_free(l->rows);

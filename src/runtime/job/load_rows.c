@@ -494,13 +494,23 @@ hawser_status hw_loading_cut_whole(hw_loading *l, hawser_error *error)
     return hw_source_keep(l, l->rows, false, error);
 }
 
+hawser_status hw_loading_keep_cut(hawser_dataset *dataset, uint32_t blocks, hawser_error *error)
+{
+    size_t *bounds = NULL;
+    HAWSER_TRY(HW_NEW(&bounds, blocks + 1, "the cut of the rows", error));
+    hw_dataset_own(dataset, bounds);
+    hw_loading_cut(&dataset->matrix, blocks, bounds);
+    dataset->cut = bounds;
+    dataset->cut_blocks = blocks;
+    return HAWSER_OK;
+}
+
 hawser_status hw_load_rows_alone(hawser_job *job, const char *const *paths, size_t count, const hawser_load *load,
                                  hawser_dataset **dataset, hawser_error *error)
 {
     hawser_load by_row = *load;
     by_row.rows_layout = 1;
     by_row.like = NULL;
-    size_t *bounds = NULL;
     HAWSER_TRY(hw_load_within(paths, count, &by_row, load->memory_limit != 0 ? load->memory_limit : job->settings.memory,
                               dataset, error));
     hw_loading l = {.job = job, .load = load, .paths = paths, .path_count = count, .nodes = 1, .rows = *dataset};
@@ -508,17 +518,9 @@ hawser_status hw_load_rows_alone(hawser_job *job, const char *const *paths, size
     if (status == HAWSER_OK && load->like != NULL)
         return HAWSER_OK; /* held by block: a plan of one node would cut it by its own entries */
     if (status == HAWSER_OK)
-        status = HW_NEW(&bounds, job->settings.blocks + 1, "the cut of the rows", error);
-    if (status != HAWSER_OK) {
-        hawser_dataset_free(*dataset);
-        *dataset = NULL;
-        return status;
-    }
-    hw_dataset_own(*dataset, bounds);
-    hw_loading_cut(&(*dataset)->matrix, job->settings.blocks, bounds);
-    (*dataset)->cut = bounds;
-    (*dataset)->cut_blocks = job->settings.blocks;
-    status = hw_source_keep(&l, *dataset, false, error);
+        status = hw_loading_keep_cut(*dataset, job->settings.blocks, error);
+    if (status == HAWSER_OK)
+        status = hw_source_keep(&l, *dataset, false, error);
     if (status != HAWSER_OK) {
         hawser_dataset_free(*dataset);
         *dataset = NULL;

@@ -65,6 +65,8 @@ static inline bool hw_loading_is_array(const hw_loading *l)
 }
 /* Cuts the rows of a matrix that is whole here as the plan of one node does. */
 void hw_loading_cut(const hawser_matrix *A, uint32_t blocks, size_t *bounds);
+/* Keeps this cut in a dataset that is whole here, for the plan of one node. */
+hawser_status hw_loading_keep_cut(hawser_dataset *dataset, uint32_t blocks, hawser_error *error) HAWSER_MUST_USE;
 /* Replaces missing numbers of rows by the means of their columns. */
 void hw_loading_put_means(const hawser_dataset *rows, const double *means);
 /* load_sides.c: reads what is in files of its own, in parts where they can be; what came with the rows is not looked for there. Collective. */
