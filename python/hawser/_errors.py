@@ -1,5 +1,9 @@
 """Exceptions, one for each failure of the library. Their text is the library's."""
 
+import os
+import sys
+import warnings
+
 from . import _native
 from ._native import hawser_error
 
@@ -66,6 +70,17 @@ class ConvergenceWarning(UserWarning):
 
 # The class that is raised: one that is scikit-learn's, too, once the estimators are loaded.
 convergence_warning: type[ConvergenceWarning] = ConvergenceWarning
+
+PACKAGE = os.path.dirname(__file__) + os.sep
+
+
+def warn(text: str, category: type[Warning]) -> None:
+    """Warns at the line that called the package: the caller cannot do anything about a line inside it."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, category, stacklevel=level)
+
 
 CLASSES: dict[int, type[Error]] = {
     _native.HAWSER_BAD_ARGUMENT: BadArgument,

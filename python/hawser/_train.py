@@ -6,7 +6,6 @@ import hashlib
 import json
 import logging
 import threading
-import warnings
 from collections.abc import Callable, Iterator
 from ctypes import byref
 from typing import Any
@@ -307,7 +306,7 @@ class _Fit:
         model = self._model()
         for kind, text in self.messages:
             if kind == _native.HAWSER_WARNING:
-                warnings.warn(text, RuntimeWarning, stacklevel=4)
+                _errors.warn(text, RuntimeWarning)
             else:
                 log.info("%s", text)
         if pressed:
@@ -341,10 +340,10 @@ class _Fit:
     def _warn(self) -> None:
         assert self.result is not None
         for note in self.result.notes:
-            warnings.warn(note, RuntimeWarning, stacklevel=5)
+            _errors.warn(note, RuntimeWarning)
         if self.result.stop_reason in LIMITS:
-            warnings.warn(f"the training ended before its tolerance was reached, by '{self.result.stop_reason}': allow it more, or "
-                          "set a larger tol", _errors.convergence_warning, stacklevel=5)
+            _errors.warn(f"the training ended before its tolerance was reached, by '{self.result.stop_reason}': allow it more, or "
+                         "set a larger tol", _errors.convergence_warning)
 
 
 def _options_of_files(target: Any, given: dict[str, Any]) -> dict[str, Any]:

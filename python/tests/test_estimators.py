@@ -246,8 +246,9 @@ def test_warm_start(cancer):
 
 
 def test_a_limit_warns(cancer):
-    with pytest.warns(sklearn.exceptions.ConvergenceWarning):
+    with pytest.warns(sklearn.exceptions.ConvergenceWarning) as caught:
         fitted = hawser.LogisticRegression(max_iter=1, tol=1e-14, l1_ratio=1.0).fit(*cancer)
+    assert caught[0].filename == __file__
     assert fitted.n_iter_ == 1 and isinstance(fitted, hawser.LogisticRegression)
 
 

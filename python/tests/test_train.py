@@ -112,8 +112,9 @@ def test_progress_is_reported_and_its_exception_raised(numbers):
 
 
 def test_a_training_that_ends_early_warns(numbers):
-    with pytest.warns(hawser.ConvergenceWarning, match="tolerance"):
+    with pytest.warns(hawser.ConvergenceWarning, match="tolerance") as caught:
         hawser.train("kmeans", numbers[0], clusters=8, max_iterations=1)
+    assert caught[0].filename == __file__  # the line that called, not one of the package
 
 
 def test_validation_measures_other_rows(numbers):
