@@ -284,10 +284,3 @@ def test_mpirun_starts_nodes(tmp_path):
     first, second = kept(tmp_path, 2)
     compare(first, second)
     assert first["nodes"] == 2
-
-
-def test_srun_starts_nodes(tmp_path):
-    if shutil.which("srun") is None:
-        pytest.skip("srun is not installed")
-    run(tmp_path, "keep(found=hawser.train('lasso', X, y, workers=2).coefficients)", "srun", "--mpi=pmix", "-n", "2")
-    compare(*kept(tmp_path, 2))

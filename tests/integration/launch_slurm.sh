@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Places and trainings from srun, with PMIx and without, under a Slurm of the test's own: needs root, slurmctld, slurmd and munged.
-long=${HAWSER_TEST_LONG:-}
+long=${HAWSER_TEST_LONG:-} sanitizer=${HAWSER_SANITIZE:-} # cli.bash unsets these
+top=$(cd "$(dirname "$0")/../.." && pwd)
 source "$(dirname "$0")/cli.bash"
 probe=$(dirname "$hawser")/../tests/place_probe
 for program in slurmctld slurmd srun sinfo scancel munged; do
@@ -91,6 +92,22 @@ has out 'how=alone'
 words=(train lasso t.svm --index-base 1 --workers 3 --quiet)
 endless=(--sync ssp:2 --exchange-every 1 --tol 1e-15 --slow 1:1000 --json)
 "$hawser" "${words[@]}" -o one.st
+cat >mine.py <<P
+import os, sys, hawser, numpy
+X = numpy.random.default_rng(0).normal(size=(200, 6))
+y = X[:, 0] - 2 * X[:, 3]
+alone = sys.argv[1] == "alone"
+joining = {"key_file": "job.key"} if sys.argv[1] == "none" else {}
+with hawser.Cluster(alone=alone, **joining) as cluster:
+    assert cluster.nodes == (1 if alone else 3)
+    found = [hawser.train("lasso", X, y, workers=3, lambda_=value).coefficients for value in (0.1, 0.01)]
+    numpy.save("alone.npy" if alone else f"python{cluster.node}.npy", found)
+P
+python=
+if [[ ! $sanitizer ]] && python=$(python3 "$top/python/tools/environment.py"); then
+    export HAWSER_LIBRARY=${hawser%/*}/libhawser.so PYTHONPATH=$top/python
+    code 0 "$python" mine.py alone
+fi
 for mpi in pmix none; do
     ((mpi_pmix)) || [[ $mpi == none ]] || continue
     more=()
@@ -99,6 +116,13 @@ for mpi in pmix none; do
     code 0 timeout 120 srun --mpi=$mpi -n 3 "$hawser" "${words[@]}" --json -o got.st "${more[@]}"
     cmp -s <("$hawser" info --coefficients one.st) <("$hawser" info --coefficients got.st) || complain "srun --mpi=$mpi: another model"
     json out 'o["nodes"] == 3 and [w["node"] for w in o["worker"]] == [0, 1, 2]'
+
+    # Two trainings of a Python script on the nodes that srun started, with the bits of one process.
+    if [[ $python ]]; then
+        rm -f python?.npy
+        code 0 timeout 120 srun --mpi=$mpi -n 3 "$python" mine.py $mpi
+        for ((i = 0; i < 3; i++)); do cmp -s alone.npy python$i.npy || complain "srun --mpi=$mpi: another model in Python on node $i"; done
+    fi
 
     # The time limit of Slurm: the model so far is saved in time (Slurm reports the end from version 23.11 on; --time is for other versions).
     rm -f got.st
