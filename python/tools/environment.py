@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Prints the interpreter of a virtual environment with what the tests need, which is made once and then reused.
 
-    tools/environment.py
+    tools/environment.py            for the package, from tests/requirements.txt
+    tools/environment.py cluster    for hawser.dask and hawser.spark, from tests/requirements-cluster.txt
 
-It is in $HAWSER_TEST_CACHE, else in $XDG_CACHE_HOME/hawser or ~/.cache/hawser, under a name that depends on requirements.txt and the version of
+It is in $HAWSER_TEST_CACHE, else in $XDG_CACHE_HOME/hawser or ~/.cache/hawser, under a name that depends on the requirements and the version of
 Python. If it cannot be made, the exit status is 77, which means skipped, or 1 if HAWSER_TEST_PYTHON is "required".
 """
 import fcntl
@@ -14,7 +15,8 @@ import shutil
 import subprocess
 import sys
 
-REQUIREMENTS = pathlib.Path(__file__).resolve().parents[1] / "tests" / "requirements.txt"
+TESTS = pathlib.Path(__file__).resolve().parents[1] / "tests"
+FILES = {"": "requirements.txt", "cluster": "requirements-cluster.txt"}
 OLDEST = (3, 11)
 
 
@@ -29,29 +31,33 @@ def run(*words: str | os.PathLike[str]) -> None:
         give_up(f"{' '.join(map(str, words))} failed:\n{done.stdout[-2000:]}")
 
 
-def make(folder: pathlib.Path) -> None:
+def make(folder: pathlib.Path, requirements: pathlib.Path) -> None:
     """Makes the environment under another name first, so that half of one is never used."""
     half = folder.with_suffix(".new")
     shutil.rmtree(half, ignore_errors=True)
     run(sys.executable, "-m", "venv", half)
     run(half / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary=:all:",
-        "-r", REQUIREMENTS)
+        "-r", requirements)
     half.rename(folder)
 
 
 def main() -> None:
+    kind = sys.argv[1] if len(sys.argv) > 1 else ""
+    if kind not in FILES:
+        sys.exit(f"no environment '{kind}'; {__doc__}")
+    requirements = TESTS / FILES[kind]
     if sys.version_info < OLDEST:
         give_up(f"they need Python {'.'.join(map(str, OLDEST))}, and this is {sys.version.split()[0]}")
     cache = os.environ.get("HAWSER_TEST_CACHE") or os.path.join(
         os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "hawser")
-    name = hashlib.sha256(REQUIREMENTS.read_bytes() + sys.version.encode()).hexdigest()[:12]
-    folder = pathlib.Path(cache) / f"python-{name}"
+    name = hashlib.sha256(requirements.read_bytes() + sys.version.encode()).hexdigest()[:12]
+    folder = pathlib.Path(cache) / f"python{kind and '-'}{kind}-{name}"
     folder.parent.mkdir(parents=True, exist_ok=True)
     with open(folder.with_suffix(".lock"), "w") as lock:  # suites may begin at the same time
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "bin" / "python").exists():
             try:
-                make(folder)
+                make(folder, requirements)
             except (OSError, subprocess.TimeoutExpired) as error:
                 give_up(str(error))
     print(folder / "bin" / "python")
