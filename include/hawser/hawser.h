@@ -488,6 +488,9 @@ HAWSER_API hawser_status hawser_allreduce(hawser_context *context, double *value
  * clock has ended everywhere. Stop tests read the combined value, and so does every block from its next trigger on. */
 /** Declares a metric before the run; at most 64. */
 HAWSER_API void hawser_metric_declare(hawser_program *program, const char *name, hawser_combine_by by);
+/** Says that a declared metric numbers the fits of a run, as a fold or a lambda does. Each change of a policy then has its value (hawser_policy_change),
+ *  and --trace, --log-view and --log-json show it. At most HAWSER_FIT_METRICS metrics. */
+HAWSER_API void hawser_metric_numbers_fits(hawser_program *program, const char *metric);
 /** Reports this block's share; the last report in a clock counts. Returns HAWSER_NOT_FINITE for NaN. */
 HAWSER_API hawser_status hawser_report(hawser_context *context, const char *metric, double value) HAWSER_MUST_USE;
 /** Returns the combined value as of the last trigger or credit; NaN before the first. In a loop with another end than `clocks`, a unit in clock t sees
@@ -748,14 +751,25 @@ typedef struct hawser_event_figures {
     uint64_t bytes;                     /**< sent in them */
     double least_seconds, most_seconds; /**< of one block */
 } hawser_event_figures;
+/** The most metrics of a program that number its fits. */
+#define HAWSER_FIT_METRICS 4
+/** What a metric said about the fit in progress (hawser_metric_numbers_fits). */
+typedef struct hawser_fit_number {
+    char metric[32]; /**< its name; "" past the last one */
+    double value;
+} hawser_fit_number;
+/** The most changes that hawser_figures.changes lists: 10 MB. */
+#define HAWSER_CHANGES_MOST 16384
 /** A change of a policy during a run (hawser_progress_sync, hawser_progress_gain). Long names are cut. */
 typedef struct hawser_policy_change {
+    uint64_t run;   /**< the run of the job in which it occurred; the first one is 1 */
     uint64_t clock; /**< own iteration of the loop, from which on all blocks obey the new policy */
     char loop[64];
-    char state[64];      /**< the state that has another gain; "": the loop has another sync */
-    hawser_sync sync[2]; /**< old and new */
-    double gain[2];      /**< old and new */
-    char by[100];        /**< what asked for it: "stop test of loop 'rounds'" */
+    char state[64];                            /**< the state that has another gain; "": the loop has another sync */
+    hawser_sync sync[2];                       /**< old and new */
+    double gain[2];                            /**< old and new */
+    char by[100];                              /**< what asked for it: "stop test of loop 'rounds'" */
+    hawser_fit_number fit[HAWSER_FIT_METRICS]; /**< the fit that began with the new policy or was in progress */
 } hawser_policy_change;
 /** Counters of a run, for --json, --log-view and tests. The run owns the arrays. */
 typedef struct hawser_figures {
@@ -783,8 +797,11 @@ typedef struct hawser_figures {
      * or 0 if there was none. Set on all nodes. */
     const char *interrupted_by;
     int interrupted_signal;
-    const hawser_policy_change *changes; /**< in their order; empty on other nodes than 0 */
+    /** In their order; empty on other nodes than 0. The runs just before this one that did not end with HAWSER_OK come first: a program that goes on after a failed
+     * run has all its changes. */
+    const hawser_policy_change *changes;
     size_t change_count;
+    uint64_t changes_left_out;          /**< later changes, beyond HAWSER_CHANGES_MOST; they were made, too */
     const hawser_event_figures *events; /**< in the order of the plan; empty on other nodes than 0 */
     size_t event_count;
     const char *chosen; /**< why the run had this number of workers; NULL: the user gave it, or nothing chose fewer */

@@ -432,13 +432,20 @@ class hawser_event_figures(Structure):
     most_seconds: float
 
 
+class hawser_fit_number(Structure):
+    metric: bytes
+    value: float
+
+
 class hawser_policy_change(Structure):
+    run: int
     clock: int
     loop: bytes
     state: bytes
     sync: Any
     gain: Any
     by: bytes
+    fit: Any
 
 
 class hawser_figures(Structure):
@@ -464,6 +471,7 @@ class hawser_figures(Structure):
     interrupted_signal: int
     changes: Any
     change_count: int
+    changes_left_out: int
     events: Any
     event_count: int
     chosen: bytes | None
@@ -988,13 +996,19 @@ hawser_event_figures._fields_ = [
     ("least_seconds", c_double),
     ("most_seconds", c_double),
 ]
+hawser_fit_number._fields_ = [
+    ("metric", c_char * 32),
+    ("value", c_double),
+]
 hawser_policy_change._fields_ = [
+    ("run", c_uint64),
     ("clock", c_uint64),
     ("loop", c_char * 64),
     ("state", c_char * 64),
     ("sync", hawser_sync * 2),
     ("gain", c_double * 2),
     ("by", c_char * 100),
+    ("fit", hawser_fit_number * 4),
 ]
 hawser_figures._fields_ = [
     ("clocks", c_uint64),
@@ -1019,6 +1033,7 @@ hawser_figures._fields_ = [
     ("interrupted_signal", c_int),
     ("changes", POINTER(hawser_policy_change)),
     ("change_count", c_size_t),
+    ("changes_left_out", c_uint64),
     ("events", POINTER(hawser_event_figures)),
     ("event_count", c_size_t),
     ("chosen", c_char_p),
@@ -1453,6 +1468,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_data_replace": (c_int, [POINTER(hawser_context), c_char_p, POINTER(hawser_matrix)]),
     "hawser_allreduce": (c_int, [POINTER(hawser_context), POINTER(c_double), c_size_t, c_int]),
     "hawser_metric_declare": (None, [POINTER(hawser_program), c_char_p, c_int]),
+    "hawser_metric_numbers_fits": (None, [POINTER(hawser_program), c_char_p]),
     "hawser_report": (c_int, [POINTER(hawser_context), c_char_p, c_double]),
     "hawser_metric": (c_double, [POINTER(hawser_context), c_char_p]),
     "hawser_progress_metric": (c_double, [POINTER(hawser_progress), c_char_p]),

@@ -144,7 +144,10 @@ static void trace_changes(hw_monitor *monitor, const hawser_progress *progress)
     const char *before = "";
     while ((change = hawser_progress_change(progress, monitor->changes)) != NULL) {
         char old[HW_SYNC_TEXT], new[HW_SYNC_TEXT];
-        fprintf(monitor->trace, "%sloop %s from clock %" PRIu64 ": ", before, change->loop, change->clock);
+        fprintf(monitor->trace, "%sloop %s from clock %" PRIu64, before, change->loop, change->clock);
+        for (size_t k = 0; k < HAWSER_FIT_METRICS && change->fit[k].metric[0] != '\0'; k++)
+            fprintf(monitor->trace, " %s %.17g", change->fit[k].metric, change->fit[k].value);
+        fputs(": ", monitor->trace);
         if (change->state[0] != '\0')
             fprintf(monitor->trace, "gain of state %s %g -> %g", change->state, change->gain[0], change->gain[1]);
         else

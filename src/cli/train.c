@@ -1,5 +1,7 @@
 /* train.c - hawser train: loads, trains with an observer, saves, and prints the results. */
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,6 +117,9 @@ static void log_changes(hw_monitor *monitor, const hawser_figures *figures)
         char text[2][HW_SYNC_TEXT];
         hw_json_text(event, "loop", change->loop, &ok);
         hw_json_count(event, "clock", change->clock, &ok);
+        hw_json_count(event, "run", change->run, &ok);
+        for (size_t k = 0; k < HAWSER_FIT_METRICS && change->fit[k].metric[0] != '\0'; k++)
+            hw_json_number(event, change->fit[k].metric, change->fit[k].value, &ok);
         if (change->state[0] != '\0') {
             hw_json_text(event, "state", change->state, &ok);
             hw_json_number(event, "old_gain", change->gain[0], &ok);
@@ -125,6 +130,11 @@ static void log_changes(hw_monitor *monitor, const hawser_figures *figures)
         }
         hw_json_text(event, "by", change->by, &ok);
         hw_monitor_log(monitor, event, ok);
+    }
+    if (figures != NULL && figures->changes_left_out != 0) {
+        char text[80];
+        (void)snprintf(text, sizeof text, "%" PRIu64 " later changes of policies are not listed", figures->changes_left_out);
+        log_note(monitor, text);
     }
 }
 

@@ -312,6 +312,26 @@ void hawser_metric_declare(hawser_program *program, const char *name, hawser_com
     program->metric_count++;
 }
 
+void hawser_metric_numbers_fits(hawser_program *program, const char *metric)
+{
+    if (program == NULL || program->root == NULL)
+        return;
+    uint32_t number = metric != NULL ? hw_program_metric(program, metric) : UINT32_MAX;
+    if (number == UINT32_MAX)
+        hw_program_mistake(program, HAWSER_BAD_PROGRAM, "hawser_metric_numbers_fits: metric '%s' is not declared",
+                           metric != NULL ? metric : "");
+    for (uint32_t i = 0; i < program->fit_metric_count; i++)
+        if (program->fit_metrics[i] == number)
+            hw_program_mistake(program, HAWSER_BAD_PROGRAM,
+                               "hawser_metric_numbers_fits: metric '%s' numbers the fits already", metric);
+    if (number != UINT32_MAX && program->fit_metric_count == HAWSER_FIT_METRICS)
+        hw_program_mistake(program, HAWSER_BAD_PROGRAM,
+                           "hawser_metric_numbers_fits: metric '%s' is one more than the %d that a program may have", metric,
+                           HAWSER_FIT_METRICS);
+    else if (number != UINT32_MAX)
+        program->fit_metrics[program->fit_metric_count++] = number;
+}
+
 static bool in_list(hawser_state *const *list, const hawser_state *state)
 {
     for (; *list != NULL; list++)

@@ -78,6 +78,7 @@ struct hawser_program {
     size_t operator_count, operator_capacity;
     hw_metric metrics[HW_METRICS_MOST];
     uint32_t metric_count;
+    uint32_t fit_metrics[HAWSER_FIT_METRICS], fit_metric_count; /* numbers of metrics (hawser_metric_numbers_fits) */
     size_t scratch_bytes;
     uint64_t expected_block, expected_node; /* further bytes of a block and of a node (hawser_scratch_expect) */
     void (*scratch_release)(void *scratch);

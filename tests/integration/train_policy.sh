@@ -51,10 +51,32 @@ for sync in bsp ssp:2; do
     python3 - <<'P' || complain "the trace lacks changes of the policy under $sync: $(grep '"policy"' changes.jsonl)"
 import csv, json
 events = [e for e in map(json.loads, open("changes.jsonl")) if e["event"] == "policy"]
-expected = [f"loop {e['loop']} from clock {e['clock']}: " + (f"gain of state {e['state']} {e['old_gain']:g} -> {e['gain']:g}" if "state" in e
+expected = [f"loop {e['loop']} from clock {e['clock']} lambda {e['lambda']:.17g}: " + (f"gain of state {e['state']} {e['old_gain']:g} -> {e['gain']:g}" if "state" in e
             else f"sync {e['old_sync']} -> {e['sync']}") for e in events]
 rows = list(csv.DictReader(open("changes.csv")))
 assert expected and [change for row in rows if row["policy"] for change in row["policy"].split("; ")] == expected, expected
+P
+done
+
+# All changes of a path with folds are in the notes, the events, the trace and the log view, with the lambda and the fold.
+for sync in bsp ssp:2; do
+    code 0 "$hawser" train lasso alike.csv --header no --workers 4 --sync $sync --sigma 0.1 --exchange-every 1 --certify-every 5 \
+        --path 5,4,2 --cv 2 --max-clocks 2000 --trace changes.csv --log-json changes.jsonl --log-view --json
+    python3 - <<'P' || complain "changes of a path differ between outputs under $sync: $(grep -hE "by the|event.:.policy" out changes.jsonl)"
+import csv, json, re
+number = lambda e: "".join(f" {name} {e[name]:.17g}" for name in ("fold", "lambda") if name in e)
+change = lambda e, gain, sync: gain % (e["state"], e["old_gain"], e["gain"]) if "state" in e else sync % (e["old_sync"], e["sync"])
+events = [e for e in map(json.loads, open("changes.jsonl")) if e["event"] == "policy"]
+notes = [n for n in json.loads(open("out").readlines()[-1])["notes"] if "sigma' doubled" in n or "sigma' raised" in n or "go on under bsp" in n]
+rows = list(csv.DictReader(open("changes.csv")))
+seen = [change for row in rows if row["policy"] for change in row["policy"].split("; ")]
+view = re.findall(r"^loop (\S+) +(\d+)  (.*), by the .*?'((?:, \w+ \S+)+)$", open("out").read(), re.M)
+assert len(events) >= 2 and len(events) == len(notes), (events, notes)
+assert all(e["run"] == events[0]["run"] and e["lambda"] in (5, 4, 2) for e in events), events
+assert seen == [f"loop {e['loop']} from clock {e['clock']}{number(e)}: " + change(e, "gain of state %s %g -> %g", "sync %s -> %s")
+                for e in events], (seen, events)
+assert view == [(e["loop"], str(e["clock"]), change(e, "gain of state '%s': %g -> %g", "sync: %s -> %s"),
+                 number(e).replace(" fold", ", fold").replace(" lambda", ", lambda")) for e in events], (view, events)
 P
 done
 

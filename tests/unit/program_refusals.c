@@ -402,6 +402,21 @@ static void wrong_operands_are_rejected(void **state)
         hawser_metric_declare(f.program, name, HAWSER_SUM);
     }
     refused(f, "'m63'", "more than the 64");
+    f = make();
+    hawser_metric_numbers_fits(f.program, "fold");
+    refused(f, "'fold'", "is not declared");
+    f = make();
+    for (int i = 0; i < HAWSER_FIT_METRICS + 1; i++) {
+        (void)snprintf(name, sizeof name, "m%d", i);
+        hawser_metric_declare(f.program, name, HAWSER_SUM);
+        hawser_metric_numbers_fits(f.program, name);
+    }
+    refused(f, "'m4'", "more than the 4");
+    f = make();
+    hawser_metric_declare(f.program, "fold", HAWSER_LAST);
+    hawser_metric_numbers_fits(f.program, "fold");
+    hawser_metric_numbers_fits(f.program, "fold");
+    refused(f, "'fold'", "numbers the fits already");
 }
 
 static void wrong_reductions_are_rejected(void **state)

@@ -214,6 +214,185 @@ static void policy_changes_hold_on_all_nodes_from_one_clock_on(void **state)
     }
 }
 
+/* ---- several fits in a run, several runs in a job ---- */
+
+enum { FITS = 3, ROUNDS = 12 };
+
+/* What the tests of a run have asked for. */
+typedef struct asked_changes {
+    double fit[FITS * ROUNDS], gain[FITS * ROUNDS]; /* a gain of 0: another sync */
+    size_t count;
+    double fits, last_gain;
+} asked_changes;
+
+/* Asks for another gain twice in each fit, and once for another sync. */
+static bool in_fit(hawser_progress *progress, void *user)
+{
+    asked_changes *asked = user;
+    uint64_t clock = hawser_progress_clock(progress);
+    bool sync = clock == 4 && asked->fits == 1;
+    if (clock != 2 && clock != 7 && !sync)
+        return clock + 1 >= ROUNDS;
+    if (sync)
+        hawser_progress_sync(progress, "rounds", hawser_bsp());
+    else
+        hawser_progress_gain(progress, "v", asked->last_gain *= 2);
+    asked->fit[asked->count] = hawser_progress_metric(progress, "fit");
+    asked->gain[asked->count++] = sync ? 0 : asked->last_gain;
+    return false;
+}
+
+static bool next_fit(hawser_progress *progress, void *user)
+{
+    asked_changes *asked = user;
+    hawser_progress_set(progress, "fit", ++asked->fits);
+    return asked->fits == FITS;
+}
+
+static hawser_status add_gain(hawser_context *context)
+{
+    hawser_cache(context, "v")[0] += hawser_gain(context, "v");
+    return HAWSER_OK;
+}
+
+static hawser_program *make_fits(asked_changes *asked)
+{
+    *asked = (asked_changes){.last_gain = 1};
+    hawser_program *p = hawser_program_new("fits", NULL);
+    hawser_state *v = hawser_replicated_state(p, "v", 1, 1, NULL, (hawser_rule){0});
+    hawser_metric_declare(p, "unused", HAWSER_LAST);
+    hawser_metric_declare(p, "fit", HAWSER_LAST);
+    hawser_metric_numbers_fits(p, "unused");
+    hawser_metric_numbers_fits(p, "fit");
+    hawser_operator *fits =
+        hawser_loop(hawser_root(p), "fits", (hawser_until){.test = next_fit, .user = asked}, hawser_bsp());
+    hawser_operator *rounds = hawser_loop(fits, "rounds", (hawser_until){.test = in_fit, .user = asked}, hawser_ssp(2));
+    hawser_unit(rounds, "add", add_gain, NULL, HAWSER_UPDATES(v));
+    return p;
+}
+
+static void each_change_has_the_fit_it_belongs_to(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 4; seed++) {
+        test_job test = OPEN_JOB("workers", "3", "check", "yes");
+        hawser_error error = {0};
+        hawser_run *run = NULL;
+        asked_changes asked;
+        if (seed > 0)
+            hw_job_use_fibers(test.job, seed);
+        hawser_program *program = make_fits(&asked);
+        if (hawser_run_program(test.job, program, &run, &error) != HAWSER_OK)
+            fail_msg("%s", error.text);
+        const hawser_figures *figures = hawser_run_figures(run);
+        assert_int_equal(asked.count, 2 * FITS + 1);
+        assert_int_equal(figures->change_count, asked.count);
+        assert_int_equal(figures->changes_left_out, 0);
+        for (size_t i = 0; i < asked.count; i++) {
+            const hawser_policy_change *change = &figures->changes[i];
+            assert_int_equal(change->run, 1);
+            assert_string_equal(change->state, asked.gain[i] > 0 ? "v" : "");
+            assert_true(change->gain[1] == asked.gain[i]);
+            if (i < 2) { /* the metric has no value yet */
+                assert_string_equal(change->fit[0].metric, "");
+                continue;
+            }
+            assert_string_equal(change->fit[0].metric, "fit");
+            assert_true(change->fit[0].value == asked.fit[i]);
+            assert_string_equal(change->fit[1].metric, "");
+        }
+        char *text = NULL;
+        assert_int_equal(hawser_run_log_view_text(run, &text, &error), HAWSER_OK);
+        if (strstr(text, "gain of state 'v': 4 -> 8, by the stop test of loop 'rounds', fit 1\n") == NULL)
+            fail_msg("%s", text);
+        free(text);
+        hawser_run_free(run);
+        hawser_program_free(program);
+        close_job(test);
+    }
+}
+
+/* Ends after `clocks`; a gain changes in clock 2. */
+static bool ends_after(hawser_progress *progress, void *user)
+{
+    if (hawser_progress_clock(progress) == 2)
+        hawser_progress_gain(progress, "v", 2);
+    return hawser_progress_clock(progress) + 1 >= *(const uint64_t *)user;
+}
+
+static hawser_status overflow_in_clock_six(hawser_context *context)
+{
+    return hawser_clock(context) == 6 ? hawser_unit_fail(context, HAWSER_NOT_FINITE, "an overflow") : add_gain(context);
+}
+
+static hawser_status run_one(hawser_job *job, hawser_unit_function *function, uint64_t clocks, hawser_run **run)
+{
+    hawser_program *p = hawser_program_new("one", NULL);
+    hawser_state *v = hawser_replicated_state(p, "v", 1, 1, NULL, (hawser_rule){0});
+    hawser_unit(hawser_loop(hawser_root(p), "loop", (hawser_until){.test = ends_after, .user = &clocks}, hawser_bsp()),
+                "add", function, NULL, HAWSER_UPDATES(v));
+    hawser_error error = {0};
+    hawser_status status = hawser_run_program(job, p, run, &error);
+    hawser_program_free(p);
+    return status;
+}
+
+/* A run that fails leaves its changes to the next one, and so does a run that ends early (--max-clocks). */
+static void changes_of_a_failed_run_are_in_the_next_one(void **state)
+{
+    (void)state;
+    test_job test = OPEN_JOB("workers", "2", "max-clocks", "12");
+    const struct {
+        hawser_unit_function *function;
+        uint64_t clocks, first; /* the run of the first change in the figures */
+        hawser_status status;
+    } runs[] = {{overflow_in_clock_six, 10, 0, HAWSER_NOT_FINITE},
+                {add_gain, 40, 1, HAWSER_STOP},
+                {add_gain, 10, 1, HAWSER_OK},
+                {add_gain, 10, 4, HAWSER_OK}};
+    for (uint64_t k = 0; k < sizeof runs / sizeof *runs; k++) {
+        hawser_run *run = NULL;
+        assert_int_equal(run_one(test.job, runs[k].function, runs[k].clocks, &run), runs[k].status);
+        const hawser_figures *figures = hawser_run_figures(run);
+        if (runs[k].status >= HAWSER_OK)
+            assert_int_equal(figures->change_count, k + 2 - runs[k].first);
+        for (uint64_t i = 0; figures != NULL && i < figures->change_count; i++)
+            assert_int_equal(figures->changes[i].run, runs[k].first + i);
+        hawser_run_free(run);
+    }
+    close_job(test);
+}
+
+/* Changes the gain after every clock. */
+static bool never_rests(hawser_progress *progress, void *user)
+{
+    uint64_t clock = hawser_progress_clock(progress);
+    hawser_progress_gain(progress, "v", clock % 2 == 0 ? 2 : 1);
+    return clock == *(const uint64_t *)user;
+}
+
+static void changes_beyond_the_bound_are_counted(void **state)
+{
+    (void)state;
+    test_job test = OPEN_JOB("workers", "1");
+    hawser_error error = {0};
+    hawser_run *run = NULL;
+    uint64_t changes = HAWSER_CHANGES_MOST + 7;
+    hawser_program *p = hawser_program_new("many", NULL);
+    hawser_state *v = hawser_replicated_state(p, "v", 1, 1, NULL, (hawser_rule){0});
+    const hawser_until until = {.test = never_rests, .user = &changes};
+    hawser_unit(hawser_loop(hawser_root(p), "loop", until, hawser_bsp()), "add", add_gain, NULL, HAWSER_UPDATES(v));
+    if (hawser_run_program(test.job, p, &run, &error) != HAWSER_OK)
+        fail_msg("%s", error.text);
+    const hawser_figures *figures = hawser_run_figures(run);
+    assert_int_equal(figures->change_count, HAWSER_CHANGES_MOST);
+    assert_int_equal(figures->changes_left_out, 7);
+    assert_true(sizeof *figures->changes * HAWSER_CHANGES_MOST <= 10000000); /* as hawser.h says */
+    hawser_run_free(run);
+    hawser_program_free(p);
+    close_job(test);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,6 +400,9 @@ int main(void)
                                         remove_directory),
         cmocka_unit_test_setup_teardown(policy_changes_hold_on_all_nodes_from_one_clock_on, make_directory,
                                         remove_directory),
+        cmocka_unit_test(each_change_has_the_fit_it_belongs_to),
+        cmocka_unit_test(changes_of_a_failed_run_are_in_the_next_one),
+        cmocka_unit_test(changes_beyond_the_bound_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,6 +47,8 @@ static void declare_metrics(hawser_program *program)
         hawser_metric_declare(program, metrics[k].name, metrics[k].by);
     for (size_t g = 0; g < HW_LINEAR_GRADES; g++)
         hawser_metric_declare(program, grade_names[g], HAWSER_SUM);
+    hawser_metric_numbers_fits(program, "fold");
+    hawser_metric_numbers_fits(program, "lambda");
 }
 
 /* Adds the unit that prepares a fold. With several outputs it stores the means of the columns, from which the intercepts of all lambdas follow. */

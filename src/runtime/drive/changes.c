@@ -1,6 +1,8 @@
 /* changes.c - records from which clock on a changed policy holds, and what asked for the change. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "runtime/drive/driver.h"
@@ -17,7 +19,25 @@ hawser_status hw_policies_open(hw_driver *driver, hawser_error *error)
         policies->gains[state->number] = state->rule.gain;
     for (size_t i = 0; i < program->operator_count; i++)
         policies->syncs[i] = program->operators[i]->sync;
+    policies->changes = driver->session->job->earlier;
+    policies->earlier = policies->changes.count;
+    driver->session->job->earlier = (hw_policy_changes){0};
     return HAWSER_OK;
+}
+
+void hw_policies_keep(hawser_job *job, const hw_policy_changes *changes)
+{
+    hawser_error ignored;
+    hw_policy_changes *kept = &job->earlier;
+    if (changes->count == 0 && changes->left_out == 0) /* it may not have taken the earlier ones */
+        return;
+    *kept = (hw_policy_changes){.left_out = changes->left_out};
+    if (HW_GROW(&kept->all, &kept->capacity, changes->count, "changes of policies", &ignored) != HAWSER_OK) {
+        kept->left_out += changes->count;
+        return;
+    }
+    memcpy(kept->all, changes->all, changes->count * sizeof *kept->all);
+    kept->count = changes->count;
 }
 
 void hw_policies_close(hw_policies *policies)
@@ -26,20 +46,40 @@ void hw_policies_close(hw_policies *policies)
     free(policies->gain_asker);
     free(policies->syncs);
     free(policies->sync_asker);
-    free(policies->changes);
+    free(policies->changes.all);
 }
 
-/* Adds a change from `clock` on, whose policies the caller sets. */
-static hawser_status add(hw_driver *driver, uint64_t clock, const hw_asker *asker, hawser_policy_change **out)
+static void name_fit(const hw_driver *driver, hawser_policy_change *change)
+{
+    const hawser_program *program = driver->session->program;
+    uint32_t named = 0;
+    for (uint32_t i = 0; i < program->fit_metric_count; i++) {
+        uint32_t metric = program->fit_metrics[i];
+        if (isnan(driver->metrics[metric]))
+            continue;
+        hawser_fit_number *fit = &change->fit[named++];
+        (void)snprintf(fit->metric, sizeof fit->metric, "%s", program->metrics[metric].name);
+        fit->value = driver->metrics[metric];
+    }
+}
+
+/* Adds a change, unless there are too many. */
+static hawser_status add(hw_driver *driver, const hw_asker *asker, hawser_policy_change change)
 {
     hw_policies *policies = &driver->policies;
-    HAWSER_TRY(HW_GROW(&policies->changes, &policies->capacity, policies->count + 1, "changes of policies", &driver->error));
-    hawser_policy_change *change = *out = &policies->changes[policies->count++];
-    *change = (hawser_policy_change){.clock = clock};
+    hw_policy_changes *changes = &policies->changes;
+    if (changes->count == HAWSER_CHANGES_MOST) {
+        changes->left_out++;
+        return HAWSER_OK;
+    }
+    HAWSER_TRY(HW_GROW(&changes->all, &changes->capacity, changes->count + 1, "changes of policies", &driver->error));
     const char *loop = policies->loop->name;
-    (void)snprintf(change->loop, sizeof change->loop, "%s", loop != NULL ? loop : "");
-    (void)snprintf(change->by, sizeof change->by, "%s '%s'", asker->kind != NULL ? asker->kind : "",
+    change.run = driver->session->number;
+    (void)snprintf(change.loop, sizeof change.loop, "%s", loop != NULL ? loop : "");
+    (void)snprintf(change.by, sizeof change.by, "%s '%s'", asker->kind != NULL ? asker->kind : "",
                    asker->name != NULL ? asker->name : "");
+    name_fit(driver, &change);
+    changes->all[changes->count++] = change;
     return HAWSER_OK;
 }
 
@@ -49,13 +89,12 @@ static hawser_status add_gains(hw_driver *driver, uint64_t clock)
     hw_policies *policies = &driver->policies;
     for (const hawser_state *state = driver->session->program->states; state != NULL; state = state->next) {
         uint32_t i = state->number;
-        hawser_policy_change *change;
         if (policies->gains[i] == driver->gains[i])
             continue;
-        HAWSER_TRY(add(driver, clock, &policies->gain_asker[i], &change));
-        (void)snprintf(change->state, sizeof change->state, "%s", state->name);
-        change->gain[0] = policies->gains[i];
-        change->gain[1] = policies->gains[i] = driver->gains[i];
+        hawser_policy_change change = {.clock = clock, .gain = {policies->gains[i], driver->gains[i]}};
+        (void)snprintf(change.state, sizeof change.state, "%s", state->name);
+        policies->gains[i] = driver->gains[i];
+        HAWSER_TRY(add(driver, &policies->gain_asker[i], change));
     }
     return HAWSER_OK;
 }
@@ -69,10 +108,9 @@ hawser_status hw_policies_trigger(hw_driver *driver, const hawser_operator *oper
     policies->first = first;
     policies->limit = limit;
     if (operator->kind == HW_LOOP &&(old->tightness != sync.tightness || old->staleness != sync.staleness)) {
-        hawser_policy_change *change;
-        HAWSER_TRY(add(driver, first, &policies->sync_asker[operator->number], &change));
-        change->sync[0] = *old;
-        change->sync[1] = *old = sync;
+        const hawser_policy_change change = {.clock = first, .sync = {*old, sync}};
+        *old = sync;
+        HAWSER_TRY(add(driver, &policies->sync_asker[operator->number], change));
     }
     return add_gains(driver, first);
 }

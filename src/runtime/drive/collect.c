@@ -384,9 +384,11 @@ hawser_status hw_run_collect(hw_session *session, double seconds, hawser_run **o
     HAWSER_TRY(hw_run_new(session, &run, error));
     run->figures.seconds = seconds;
     run->figures.repeatable = session->driver->repeatable;
-    run->figures.changes = run->changes = session->driver->policies.changes;
-    run->figures.change_count = session->driver->policies.count;
-    session->driver->policies.changes = NULL;
+    run->changes = session->driver->policies.changes;
+    session->driver->policies.changes = (hw_policy_changes){0};
+    run->figures.changes = run->changes.all;
+    run->figures.change_count = run->changes.count;
+    run->figures.changes_left_out = run->changes.left_out;
     run->figures.stop_reason = session->driver->stop_reason;
     hw_run_name_asked(run, session, atomic_load(&session->job->asked));
     memcpy(run->chosen, session->job->settings.chosen, sizeof run->chosen);
@@ -434,7 +436,7 @@ void hawser_run_free(hawser_run *run)
     free(run->flows);
     free(run->workers);
     free(run->staleness);
-    free(run->changes);
+    free(run->changes.all);
     free(run->lines);
     free(run);
 }

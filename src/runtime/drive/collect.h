@@ -33,7 +33,7 @@ struct hawser_run {
     hawser_flow *flows; /* by result, then by kind; in the end without empty ones */
     hawser_worker_figures *workers;
     uint64_t *staleness;
-    hawser_policy_change *changes;
+    hw_policy_changes changes;
     hw_result *results;
     uint32_t result_count;
     struct hw_stored_result *stored; /* NULL: no state is stored */

@@ -23,8 +23,8 @@ typedef struct hw_policies {
     hw_asker asking;                   /* the function that runs now */
     const hawser_operator *loop;       /* of the last trigger */
     uint64_t first, limit;             /* its first own iteration; clocks of its phase that have been announced */
-    hawser_policy_change *changes;
-    size_t count, capacity;
+    hw_policy_changes changes;
+    size_t earlier; /* changes of runs before, which failed or ended early; they are first */
 } hw_policies;
 
 typedef struct hw_driver {
@@ -96,6 +96,8 @@ bool hw_driver_test(hw_driver *driver, const char *kind, bool (*test)(hawser_pro
 /* changes.c: records the changes of policies. hw_policies_open takes those of the program. hw_policies_trigger is called when a phase begins, and
  * hw_policies_credit when clocks up to `limit` of the phase are announced. */
 hawser_status hw_policies_open(hw_driver *driver, hawser_error *error) HAWSER_MUST_USE;
+/* Keeps the changes of a run that did not end with HAWSER_OK for the next one of its job. If memory is short, they are only counted. */
+void hw_policies_keep(hawser_job *job, const hw_policy_changes *changes);
 void hw_policies_close(hw_policies *policies);
 hawser_status hw_policies_trigger(hw_driver *driver, const hawser_operator *operator, hawser_sync sync, uint64_t first,
                                   uint64_t limit) HAWSER_MUST_USE;

@@ -80,7 +80,9 @@ bool hawser_progress_stopping(const hawser_progress *progress)
 const hawser_policy_change *hawser_progress_change(const hawser_progress *progress, size_t index)
 {
     const hw_policies *policies = progress != NULL ? &progress->driver->policies : NULL;
-    return policies != NULL && index < policies->count ? &policies->changes[index] : NULL;
+    return policies != NULL && index < policies->changes.count - policies->earlier
+               ? &policies->changes.all[policies->earlier + index]
+               : NULL;
 }
 
 void hawser_progress_gain(hawser_progress *progress, const char *state, double gain)

@@ -306,6 +306,8 @@ hawser_status hawser_run_program(hawser_job *job, hawser_program *program, hawse
     job->named.run += has_loop(program);
     if (has_loop(program))
         job->failed_clocks = status < HAWSER_OK ? clocks_of(&session) : 0;
+    if (status != HAWSER_OK && session.driver != NULL)
+        hw_policies_keep(job, *run != NULL ? &(*run)->changes : &session.driver->policies.changes);
     close_session(&session, &own);
     atomic_store(&job->waits, job->cancellation);
     hw_plan_free(plan);

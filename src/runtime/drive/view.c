@@ -56,8 +56,15 @@ static void print_changes(const hawser_figures *figures, FILE *out)
             fprintf(out, "gain of state '%s': %g -> %g", change->state, change->gain[0], change->gain[1]);
         else
             fprintf(out, "sync: %s -> %s", hw_sync_text(change->sync[0], old), hw_sync_text(change->sync[1], new));
-        fprintf(out, ", by the %s\n", change->by);
+        fprintf(out, ", by the %s", change->by);
+        for (size_t k = 0; k < HAWSER_FIT_METRICS && change->fit[k].metric[0] != '\0'; k++)
+            fprintf(out, ", %s %g", change->fit[k].metric, change->fit[k].value);
+        if (figures->changes[0].run != figures->changes[figures->change_count - 1].run)
+            fprintf(out, ", run %" PRIu64, change->run);
+        fputc('\n', out);
     }
+    if (figures->changes_left_out != 0)
+        fprintf(out, "and %" PRIu64 " changes more\n", figures->changes_left_out);
 }
 
 static void print_staleness(const hawser_figures *figures, FILE *out)

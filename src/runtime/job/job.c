@@ -265,6 +265,7 @@ void hawser_close(hawser_job *job)
     hw_first_free(&job->first);
     hw_watchdog_free(job->watchdog);
     hw_recorder_close(job->recorder, job->cluster);
+    free(job->earlier.all);
     hw_topology_free(job->topology);
     free(job->names);
     hw_stored_results_close(job->stored_results);

@@ -50,6 +50,13 @@ typedef struct hw_named_states {
     size_t count, capacity;
 } hw_named_states;
 
+/* Changes of policies (drive/changes.c). */
+typedef struct hw_policy_changes {
+    hawser_policy_change *all;
+    size_t count, capacity;
+    uint64_t left_out; /* beyond HAWSER_CHANGES_MOST */
+} hw_policy_changes;
+
 struct hawser_job {
     hw_origin origin;
     hawser_options *own_options; /* if it was opened from argv */
@@ -93,6 +100,7 @@ struct hawser_job {
     _Atomic uint64_t asked;    /* hw_asked of the node that was asked to end first; 0: none */
     _Atomic double stopped_at; /* hw_seconds() when a signal or time limit asked the last run to end; 0: none did */
     uint64_t failed_clocks;    /* clocks of the last training run, if it failed and so left no run with them */
+    hw_policy_changes earlier; /* of the runs since the last one that ended with HAWSER_OK */
     hw_recorder *recorder;     /* NULL: no history is recorded */
     hawser_observer *observer;
     void *observer_user;
