@@ -39,9 +39,9 @@ typedef struct hawser_membership {
 } hawser_membership;
 
 /** Finds out from the launcher, or from --join and --listen, which node this process is, and joins the others; without any of them the cluster is this
- *  process alone. `options` includes hawser_job_rows() and counts during this call. `opening` may be NULL; `messages`, `key` and `key_length` of it
- *  count here, and `cancellation`, which ends the wait for the others with HAWSER_STOP; messages and cancellation outlive the cluster. Collective. Returns
- *  HAWSER_TIMEOUT with the names of missing nodes, and HAWSER_PEER_LOST if one is lost.
+ *  process alone. `options` includes hawser_job_rows() and counts during this call. `opening` may be NULL; `messages`, `key`, `key_length` and
+ *  `node` of it count here, and `cancellation`, which ends the wait for the others with HAWSER_STOP; messages and cancellation outlive the cluster.
+ *  Collective. Returns HAWSER_TIMEOUT with the names of missing nodes, and HAWSER_PEER_LOST if one is lost.
  *
  *  A cluster has one job at a time: opening a second one while one is open returns HAWSER_BAD_ARGUMENT. Every node opens the same jobs in the same
  *  order, and closes each of them; a job that is closed on one node early ends on the others with an error, and the next one can be opened. Opening waits for

@@ -546,6 +546,7 @@ typedef struct hawser_opening {
         cluster; /**< the job runs on these nodes (cluster.h); NULL: it joins its nodes, and leaves them when it is closed */
     const void *key;   /**< the key that nodes prove, instead of --key-file; copied; not for a job on a cluster */
     size_t key_length; /**< its bytes, from 16 to 64 */
+    uint32_t node;     /**< number of a node with the option join, from 1; 0: as it arrives; not for a job on a cluster */
 } hawser_opening;
 /** Like hawser_open_options, with more than options. `opening` may be NULL. What it points to must outlive the job, its runs and its datasets. */
 HAWSER_API hawser_status hawser_open_with(const hawser_options *options, const hawser_opening *opening, hawser_job **job,

@@ -48,8 +48,8 @@ class Cluster:
     """The nodes of a program, joined once. Trainings of the process run on them, one after another, until it is closed.
 
     A launcher (`hawser run`, mpirun, srun) says which node the process is. Nodes that are started by hand give `listen=N` to the
-    first, `join="HOST:PORT"` to the others, and the same `key`, of 16 to 64 bytes, to all. Without any of them the cluster is this
-    process alone. Other options are those of `hawser run` for joining: `join_timeout=60`, `transport="tcp"`.
+    first, `join="HOST:PORT"` to the others, and the same `key`, of 16 to 64 bytes, to all. Those that join are numbered as they arrive, or have a
+    `number` of their own, from 1. Without any of them the cluster is this process alone. Other options are those of `hawser run` for joining: `join_timeout=60`, `transport="tcp"`.
 
     In a program that a launcher has started, the first training joins the nodes if no Cluster has.
 
@@ -59,7 +59,7 @@ class Cluster:
     (1, 0)
     """
 
-    def __init__(self, *, key: bytes | None = None, **options: Any) -> None:
+    def __init__(self, *, key: bytes | None = None, number: int = 0, **options: Any) -> None:
         for keyword in options:
             if key_of(keyword) in JOB_KEYS - JOINING:
                 raise BadOption(f"{keyword}: an option of a training; give it to hawser.train")
@@ -69,13 +69,21 @@ class Cluster:
         if not _names_nodes(options) and is_child():
             chosen.fill({"alone": True})
         with _lock:
-            self._join(chosen, key)
+            self._join(chosen, key, number)
 
-    def _join(self, options: Options, key: bytes | None = None) -> None:
+    def _join(self, options: Options, key: bytes | None = None, number: int = 0) -> None:
         """Joins the nodes, and becomes the cluster of the process."""
         global _own
         if _own is not None:
             raise BadArgument("this process has joined its nodes already: open one hawser.Cluster, before the first training")
+        self._begin()
+        self._enter(options, key, number)
+        if self.nodes > 1:
+            os.environ[MARK] = str(self._process)
+        _own = self
+
+    def _begin(self) -> None:
+        """Makes what a thread needs to end the wait of another one that joins."""
         self._process = os.getpid()
         self._lock = threading.Lock()  # held by a training
         self._handle: Any = POINTER(hawser_cluster)()
@@ -84,17 +92,21 @@ class Cluster:
         try:
             check(lib.hawser_messages_new(byref(self._messages), byref(error)), error)
             check(lib.hawser_cancellation_new(byref(self._cancellation), byref(error)), error)
-            self._open(options, key)
+        except BaseException:
+            self._free()
+            raise
+
+    def _enter(self, options: Options, key: bytes | None, number: int) -> None:
+        """Joins the nodes. By itself it does not become the cluster of the process."""
+        try:
+            self._open(options, key, number)
         except BaseException:
             self._free()
             raise
         self._read()
-        if self.nodes > 1:
-            os.environ[MARK] = str(self._process)
-        _own = self
 
-    def _open(self, options: Options, key: bytes | None) -> None:
-        opening = hawser_opening(messages=self._messages, cancellation=self._cancellation)
+    def _open(self, options: Options, key: bytes | None, number: int) -> None:
+        opening = hawser_opening(messages=self._messages, cancellation=self._cancellation, node=number)
         if key is not None:
             opening.key, opening.key_length = ctypes.cast(ctypes.c_char_p(key), ctypes.c_void_p), len(key)
         error = hawser_error()
@@ -126,7 +138,8 @@ class Cluster:
         with self._lock:
             if not self._handle:
                 return
-            _own, _left = None, self.nodes > 1
+            if _own is self:
+                _own, _left = None, self.nodes > 1
             self._free()
 
     def _free(self) -> None:

@@ -382,6 +382,7 @@ class hawser_opening(Structure):
     cluster: Any
     key: Any
     key_length: int
+    node: int
 
 
 class hawser_worker_figures(Structure):
@@ -951,6 +952,7 @@ hawser_opening._fields_ = [
     ("cluster", POINTER(hawser_cluster)),
     ("key", c_void_p),
     ("key_length", c_size_t),
+    ("node", c_uint32),
 ]
 hawser_worker_figures._fields_ = [
     ("cpu_seconds", c_double),

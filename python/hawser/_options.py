@@ -94,13 +94,13 @@ class Options:
                                             f"{keyword}=".encode(), byref(error))
             check(status, error)
 
-    def read_environment(self) -> None:
-        """Reads the variables HAWSER_KEY. One that only another algorithm has is skipped, since it is meant for that."""
-        error = hawser_error()
-        for name in os.environb:
+    def read_environment(self, variables: Mapping[bytes, bytes] | None = None) -> None:
+        """Reads the variables HAWSER_KEY, by default of this process. One that only another algorithm has is skipped, since it is meant for that."""
+        variables, error = os.environb if variables is None else variables, hawser_error()
+        for name in variables:
             if not name.startswith(b"HAWSER_") or name == b"HAWSER_LIBRARY":
                 continue
-            one = (ctypes.c_char_p * 2)(name + b"=" + os.environb[name], None)
+            one = (ctypes.c_char_p * 2)(name + b"=" + variables[name], None)
             status = lib.hawser_options_environment(self.handle, one, byref(error))
             if status == _native.HAWSER_BAD_OPTION and self._is_foreign(name):
                 continue

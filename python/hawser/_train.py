@@ -6,7 +6,7 @@ import hashlib
 import json
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from ctypes import byref
 from typing import Any
 
@@ -100,15 +100,16 @@ def check_arrays(arrays: dict[str, Array], columns: int) -> None:
             raise BadArgument(f"{name}: its shape is {array.shape}, and the data have {columns} columns")
 
 
-class _Fit:
+class Fit:
     """One training: it opens a job, trains in a thread of its own, and closes the job."""
 
-    def __init__(self, algorithm: Any, data: Dataset | Files, validation: Dataset | None, init: Model | None,
-                 callback: Callback | None, options: Options, arrays: dict[str, Array], cluster: Cluster | None) -> None:
-        self.algorithm, self.data, self.validation, self.init, self.callback = algorithm, data, validation, init, callback
+    def __init__(self, algorithm: Any, data: Dataset | Files, validation: Dataset | None, init: Model | None, options: Options,
+                 arrays: dict[str, Array], cluster: Cluster | None) -> None:
+        self.algorithm, self.data, self.validation, self.init = algorithm, data, validation, init
         self.options, self.arrays, self.cluster = options, arrays, cluster
         self.options.fill(data.options)
-        self.metrics = self._metric_names()
+        self.callback: Callback | None = None
+        self.metrics: list[tuple[str, bytes]] = []  # names of the metrics as a callback and as the library wants them
         self.lock = threading.Lock()
         self.job: Any = None  # while it trains
         self.cancellation: Any = POINTER(hawser_cancellation)()  # ends what comes before that
@@ -118,10 +119,7 @@ class _Fit:
         self.training = hawser_training()
         self.result: Training | None = None
         self.messages: list[tuple[int, str]] = []
-
-    def _metric_names(self) -> list[tuple[str, bytes]]:
-        """Returns the names of the metrics as a callback and as the library wants them."""
-        return _metrics(self.algorithm.contents.name.decode()) if self.callback is not None else []
+        self.reports: list[tuple[type[Warning], str]] = []  # for the caller to warn of
 
     def interrupt(self) -> None:
         """Asks the training to end at an agreed clock, or what comes before it at once. Any thread."""
@@ -297,16 +295,18 @@ class _Fit:
 
     # -------------------------------------------------------------------------------------- in the caller's thread ----
 
-    def wait(self) -> bool:
+    def wait(self, callback: Callback | None) -> bool:
         """Trains, and returns whether Ctrl-C ended the training."""
+        if callback is not None:
+            self.callback, self.metrics = callback, _metrics(self.algorithm.contents.name.decode())
         return run_beside(self.run, self.interrupt)
 
     def conclude(self, pressed: bool) -> Model:
-        """Returns the model, or raises what ended the training."""
+        """Returns the model, or raises what ended the training. `reports` has the warnings in either case."""
         model = self._model()
         for kind, text in self.messages:
             if kind == _native.HAWSER_WARNING:
-                _errors.warn(text, RuntimeWarning)
+                self.reports.append((RuntimeWarning, text))
             else:
                 log.info("%s", text)
         if pressed:
@@ -326,7 +326,7 @@ class _Fit:
             raise error
         if model is None:
             raise Error("the training ended without a model")
-        self._warn()
+        self._report()
         return model
 
     def _model(self) -> Model | None:
@@ -337,13 +337,12 @@ class _Fit:
             return None
         return Model(self.training.model, self.result)
 
-    def _warn(self) -> None:
+    def _report(self) -> None:
         assert self.result is not None
-        for note in self.result.notes:
-            _errors.warn(note, RuntimeWarning)
+        self.reports += [(RuntimeWarning, note) for note in self.result.notes]
         if self.result.stop_reason in LIMITS:
-            _errors.warn(f"the training ended before its tolerance was reached, by '{self.result.stop_reason}': allow it more, or "
-                         "set a larger tol", _errors.convergence_warning)
+            self.reports.append((_errors.convergence_warning, f"the training ended before its tolerance was reached, by "
+                                 f"'{self.result.stop_reason}': allow it more, or set a larger tol"))
 
 
 def _options_of_files(target: Any, given: dict[str, Any]) -> dict[str, Any]:
@@ -380,6 +379,21 @@ def train(algorithm: str, data: Any, target: Any = None, *, weights: Any = None,
     >>> model.coefficients.round(2), model.training.stop_reason
     (array([ 1.,  0., -2.]), 'gap')
     """
+    fit = prepare(algorithm, data, target, weights=weights, offset=offset, groups=groups, names=names, validation=validation,
+                  init=init, partitioned=partitioned, **options)
+    with bar_of(progress, algorithm) as callback:
+        pressed = fit.wait(callback)
+    try:
+        return fit.conclude(pressed)
+    finally:
+        for kind, text in fit.reports:
+            _errors.warn(text, kind)
+
+
+def prepare(algorithm: str, data: Any, target: Any = None, *, weights: Any = None, offset: Any = None, groups: Any = None,
+            names: Any = None, validation: Any = None, init: Model | None = None, partitioned: bool | None = None,
+            variables: Mapping[bytes, bytes] | None = None, **options: Any) -> Fit:
+    """Returns a training that can begin, on the nodes of the process. With `variables`, which replace the environment, it is on none yet."""
     found = find_algorithm(algorithm)
     from_files = is_path(data) or (isinstance(data, Dataset) and data.from_files)
     arrays = take_arrays(options)
@@ -394,8 +408,8 @@ def train(algorithm: str, data: Any, target: Any = None, *, weights: Any = None,
     chosen = make_options(found, keywords)  # checked first, since the data may take long to convert
     if validation is not None and not any(name.startswith("validation_") for name, _ in _metrics(algorithm)):
         raise BadOption(f"validation: {algorithm} measures no error on other data; use model.predict for that")
-    chosen.read_environment()
-    cluster = cluster_for(chosen, keywords)
+    chosen.read_environment(variables)
+    cluster = cluster_for(chosen, keywords) if variables is None else None
     given = {"weights": weights, "offset": offset, "groups": groups, "names": names, "partitioned": partitioned, **load}
     rows: Dataset | Files
     if is_path(data) and cluster is not None and not partitioned:
@@ -412,10 +426,7 @@ def train(algorithm: str, data: Any, target: Any = None, *, weights: Any = None,
         raise BadOption(f"validation: it has {validation.shape[1]} columns, and the data have {rows.shape[1]}")
     if isinstance(rows, Dataset):
         check_arrays(arrays, rows.shape[1])
-    with bar_of(progress, algorithm) as callback:
-        fit = _Fit(found, rows, validation, init, callback, chosen, arrays, cluster)
-        pressed = fit.wait()
-    return fit.conclude(pressed)
+    return Fit(found, rows, validation, init, chosen, arrays, cluster)
 
 
-__all__ = ["algorithms", "find_algorithm", "train"]
+__all__ = ["Fit", "algorithms", "find_algorithm", "prepare", "train"]

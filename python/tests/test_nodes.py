@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -269,6 +270,32 @@ with hawser.Cluster(key=b"0123456789abcdef", interface="127.0.0.1", join_timeout
     assert (first.pop("node"), second.pop("node")) == (0, 1)
     compare(first, second)
     assert np.array_equal(first["found"], first["again"])
+
+
+def test_nodes_have_the_numbers_that_they_ask_for(tmp_path):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    program = f"""
+place = dict(listen=3, port_range={port}) if node() == 0 else dict(join="127.0.0.1:{port}", number=node() % 5)
+try:
+    with hawser.Cluster(key=b"0123456789abcdef", interface="127.0.0.1", join_timeout=60, **place) as cluster:
+        keep(node=cluster.node)
+except hawser.PeerLost as error:
+    print("refused:", error)
+"""
+    # Node 1 begins when node 2 has, so it would be numbered 2 if it arrived later; 7 asks for the number 2, and 3 for one too many.
+    children = {node: start(tmp_path, program, "env", f"BY_HAND={node}") for node in (0, 3, 2, 7)}
+    too_many = children[3].communicate(timeout=60)[0]
+    while children[2].poll() is None and children[7].poll() is None:
+        time.sleep(0.05)
+    twice = "".join(children[node].communicate()[0] for node in (2, 7) if children[node].poll() is not None)
+    assert "its 3 nodes already" in too_many and "node 2 is here already" in twice, (too_many, twice)
+    children[1] = start(tmp_path, program, "env", "BY_HAND=1")
+    for child in children.values():
+        child.wait(60)
+    assert [int(np.load(tmp_path / f"{node}.npz")["node"]) for node in (0, 1)] == [0, 1]
+    assert sum((tmp_path / f"{node}.npz").exists() for node in (2, 7)) == 1
 
 
 def test_mpirun_starts_nodes(tmp_path):

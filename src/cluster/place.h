@@ -79,6 +79,7 @@ typedef struct hw_place_options {
     size_t key_length;
     const char *name; /* of this node; NULL: the launcher's name, else the host's */
     const char *join; /* HOST:PORT of the manager of a job whose nodes are started by hand */
+    uint32_t node;    /* number of a node that joins; 0: the manager assigns one */
     uint32_t listen;  /* be that manager, of this many nodes including this one; 0: no */
     bool alone;       /* ignore the environment */
     uint16_t port_low, port_high;

@@ -30,6 +30,9 @@ static void close_place(hw_place *place)
 hawser_status hw_place_hand(const hw_place_options *options, hw_place *place, hawser_error *error)
 {
     static const hw_place_ops ops = {"by hand", publish, fetch, NULL, NULL, close_place};
+    if (options->join == NULL && options->node != 0)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "node %u: only a node with the option join can be given a number",
+                           options->node);
     if (options->join == NULL && options->listen < 2)
         return HAWSER_OK;
     if (options->join != NULL && strlen(options->join) >= sizeof place->manager)
@@ -39,7 +42,7 @@ hawser_status hw_place_hand(const hw_place_options *options, hw_place *place, ha
             error, HAWSER_BAD_OPTION,
             "nodes that are started by hand prove themselves by a key: give --key-file FILE ('hawser key FILE' "
             "makes one; every node needs the same)");
-    place->node = options->join != NULL ? HW_NET_ANY : 0;
+    place->node = options->join == NULL ? 0 : options->node != 0 ? options->node : HW_NET_ANY;
     place->nodes = options->join != NULL ? 0 : options->listen;
     place->by_hand = place->key_of_file = true;
     place->ops = &ops;

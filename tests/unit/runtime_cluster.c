@@ -546,6 +546,10 @@ static void wait_for_nodes_is_cancelled(void **unused)
         .messages = messages, .cancellation = cancellation, .key = "0123456789abcdef", .key_length = 16};
     assert_int_equal(hawser_cluster_open(options, &opening, &cluster, &error), HAWSER_STOP);
     assert_null(cluster);
+    opening.node = 1; /* for the others only */
+    assert_int_equal(hawser_cluster_open(options, &opening, &cluster, &error), HAWSER_BAD_ARGUMENT);
+    assert_non_null(strstr(error.text, "node 1: only a node with the option join"));
+    opening.node = 0;
     opening.key_length = 3;
     assert_int_equal(hawser_cluster_open(options, &opening, &cluster, &error), HAWSER_BAD_ARGUMENT);
     hawser_options_free(options);

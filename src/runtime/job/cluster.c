@@ -126,7 +126,8 @@ hawser_status hw_cluster_open_at(const hawser_options *options, const hw_place *
         entry = (hw_entry){.messages = opening->messages,
                            .cancellation = opening->cancellation,
                            .key = opening->key,
-                           .key_length = opening->key_length};
+                           .key_length = opening->key_length,
+                           .node = opening->node};
     HAWSER_TRY(HW_NEW(&cluster, 1, "a cluster", error));
     pthread_mutex_init(&cluster->mutex, NULL);
     if (place != NULL)

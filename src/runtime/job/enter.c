@@ -81,6 +81,7 @@ hawser_status hw_enter(const hawser_options *options, hw_place *place, hw_cluste
                                     .name = hawser_options_text(options, "node-name"),
                                     .join = hawser_options_text(options, "join"),
                                     .listen = (uint32_t)hawser_options_integer(options, "listen"),
+                                    .node = entry->node,
                                     .alone = hawser_options_flag(options, "alone"),
                                     .port_low = how.port_low,
                                     .port_high = how.port_high,

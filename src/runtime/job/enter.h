@@ -19,6 +19,7 @@ typedef struct hw_entry {
     hawser_cluster *on; /* the job is opened on this cluster; then place, joined and the key are not used */
     const void *key;    /* instead of --key-file */
     size_t key_length;
+    uint32_t node;                           /* of a node that joins by hand; 0: the manager's choice */
     hawser_messages *messages;               /* the program's queue, which outlives the job; NULL: messages are printed */
     const hawser_cancellation *cancellation; /* outlives the job; NULL: none */
 } hw_entry;

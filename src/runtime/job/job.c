@@ -135,15 +135,17 @@ hawser_status hawser_open_with(const hawser_options *options, const hawser_openi
     HW_GIVEN(out);
     if (opening == NULL)
         return hw_job_enter(options, &(hw_entry){0}, out, error);
-    if (opening->cluster != NULL && opening->key != NULL)
+    if (opening->cluster != NULL && (opening->key != NULL || opening->node != 0))
         return hawser_fail(error, HAWSER_BAD_ARGUMENT,
-                           "hawser_open_with: a key for a job on a cluster, whose nodes have joined already; give it to "
-                           "hawser_cluster_open");
+                           "hawser_open_with: a %s for a job on a cluster, whose nodes have joined already; give it to "
+                           "hawser_cluster_open",
+                           opening->key != NULL ? "key" : "number of a node");
     const hw_entry entry = {.messages = opening->messages,
                             .cancellation = opening->cancellation,
                             .on = opening->cluster,
                             .key = opening->key,
-                            .key_length = opening->key_length};
+                            .key_length = opening->key_length,
+                            .node = opening->node};
     return hw_job_enter(options, &entry, out, error);
 }
 
