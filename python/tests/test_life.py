@@ -142,6 +142,13 @@ def test_an_import_elsewhere_is_refused(name, value, text):
     assert "ImportError" in done.stderr and text in done.stderr
 
 
+def test_an_old_scikit_learn_is_refused(tmp_path):
+    (tmp_path / "sklearn.py").write_text('__version__ = "1.5.2"')
+    done = subprocess.run([sys.executable, "-c", "import hawser; hawser.train; hawser.Lasso"], capture_output=True, text=True,
+                          env={**os.environ, "PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"})
+    assert "need scikit-learn 1.6 or later, and this is 1.5.2" in done.stderr.splitlines()[-1]
+
+
 def test_another_version_is_refused(tmp_path):
     source = tmp_path / "other.c"
     source.write_text('const char *hawser_version(void) { return "9.9"; }')

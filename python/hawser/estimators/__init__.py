@@ -6,10 +6,13 @@
 (100,)
 """
 try:
-    import sklearn  # noqa: F401
+    import sklearn
 except ImportError as error:
     raise ImportError("the estimators of hawser need scikit-learn: pip install 'hawser[sklearn]'; hawser.train works without it",
                       name="sklearn") from error
+if tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 6):
+    raise ImportError(f"the estimators of hawser need scikit-learn 1.6 or later, and this is {sklearn.__version__}: pip install --upgrade "
+                      "scikit-learn; hawser.train works without it", name="sklearn")
 
 from ._base import ConvergenceWarning
 from .kmeans import KMeans, MiniBatchKMeans
