@@ -133,7 +133,7 @@ typedef struct hawser_training {
     hawser_model *model; /**< its bytes are the same on all nodes (hawser_model_to_bytes) */
     hawser_run *run;
     hawser_fact facts[32]; /**< the metrics of the model, ended by a NULL name */
-    char stop_reason[64];  /**< "gap", "epochs", "clocks", "seconds", "signal", "progress" (it stalled), "diverged", ... */
+    char stop_reason[64];  /**< "gap", "epochs", "clocks", "signal", "progress" (it stalled), "early-stopping", ... */
     bool interrupted;      /**< a signal ended the training; the model is the one that was reached */
     /** If the training diverged or stalled: the failure that the caller reports after saving the model, which is then the best
      *  certified one. Else its status is HAWSER_OK. Set on all nodes. */

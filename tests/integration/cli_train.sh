@@ -22,7 +22,7 @@ python3 - <<'P' || complain "the trace"
 import csv, json
 rows = list(csv.DictReader(open("t.csv")))
 last = json.loads(open("out").read().strip().split("\n")[-1])
-assert list(rows[0]) == "clock seconds objective gap lambda nonzeros fold bytes staleness policy".split()
+assert list(rows[0]) == "clock seconds objective gap lambda nonzeros fold validation_mse evaluations bytes staleness policy".split()
 clocks, seconds = [int(r["clock"]) for r in rows], [float(r["seconds"]) for r in rows]
 assert clocks == sorted(clocks) and seconds == sorted(seconds)
 gaps = [float(r["gap"]) for r in rows if r["gap"]]
@@ -33,11 +33,11 @@ events = [json.loads(line) for line in open("e.jsonl")]
 assert events[0]["event"] == "start" and events[-1]["event"] == "end" and any(e["event"] == "clock" for e in events)
 assert [e["seconds"] for e in events] == sorted(e["seconds"] for e in events)
 P
-# No column of the trace is empty throughout, except the fold without --cv and changes of the policy.
+# No column of the trace is empty throughout, except the fold without --cv, the errors without --validation and changes of the policy.
 python3 - <<'P' || complain "an empty column in the trace"
 import csv
 rows = list(csv.DictReader(open("t.csv")))
-assert all(any(row[key] for row in rows) for key in rows[0] if key not in ("fold", "policy")), rows[:3]
+assert all(any(row[key] for row in rows) for key in rows[0] if key not in ("fold", "validation_mse", "evaluations", "policy")), rows[:3]
 P
 # A mapped cache: no node reads rows, and none are counted.
 code 0 "$hawser" data convert small.svm --index-base 1 -o mapped.hwc

@@ -32,7 +32,7 @@ COMMON = {"seed": "9", "max-clocks": "1000", "time-limit": "100", "grace": "7", 
 FOLDS = {"path": "3", "cv": "3", "folds": "folds"}
 LINEAR = {**FOLDS, "l1-ratio": "0.5", "lambda-min-ratio": "0.1", "cv-rule": "min", "tol": "1e-3", "intercept": "no", "standardize": "yes"}
 COLUMNS = {**LINEAR, "cv-metric": "mae", "validation-fraction": "0.2", "sigma": "3", "certify-every": "3", "penalty-factors": "factors", "lower": "0",
-           "upper": "0.1"}
+           "upper": "0.1", "early-stopping": "3", "early-stopping-min-delta": "0.1"}
 TARGETS = {key: value for key, value in COLUMNS.items() if key not in ("lower", "upper")}
 DESCENT = {"solver": "sgd", "step": "0.01", "batch": "8", "epochs": "3", "exchange": "weights"}
 OWN = {

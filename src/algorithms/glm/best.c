@@ -4,10 +4,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Copies this block's coefficients if the driver has just found their error on validation data to be the least ("valid_keep"). Called before they
+ * change. */
+static void keep_valid(hawser_context *context)
+{
+    const hw_linear_best *best = &((const hw_linear *)hawser_user(context))->best;
+    if (best->valid == NULL)
+        return;
+    double number = hawser_metric(context, "valid_keep"), *kept = &best->valid_kept[hawser_block(context)];
+    size_t first = 0, count = hawser_part(context, "alpha", &first);
+    if (!(number > 0.0) || number == *kept)
+        return;
+    memcpy(best->valid + first, hawser_local(context, "alpha"), count * sizeof *best->valid);
+    *kept = number;
+}
+
 void hw_linear_keep(hawser_context *context)
 {
     const hw_linear *linear = hawser_user(context);
     size_t first = 0, count = hawser_part(context, "alpha", &first);
+    keep_valid(context);
     if (!(hawser_metric(context, "keep") > 0.0))
         return;
     memcpy(linear->best.alpha + first, hawser_local(context, "alpha"), count * sizeof *linear->best.alpha);
@@ -45,6 +61,7 @@ hawser_status hw_linear_restore(hawser_context *context)
     const hw_linear *linear = hawser_user(context);
     size_t first = 0;
     (void)hawser_part(context, "alpha", &first);
+    keep_valid(context);
     return move(context, linear->best.alpha + first, 1);
 }
 
@@ -53,4 +70,11 @@ hawser_status hw_linear_resume(hawser_context *context)
     const hw_linear *linear = hawser_user(context);
     size_t lambda = (size_t)hawser_metric(context, "lambda_number");
     return move(context, hawser_local(context, "path") + lambda, linear->choices.lambda_count);
+}
+
+hawser_status hw_linear_return(hawser_context *context)
+{
+    size_t first = 0;
+    (void)hawser_part(context, "alpha", &first);
+    return move(context, ((const hw_linear *)hawser_user(context))->best.valid + first, 1);
 }

@@ -11,7 +11,8 @@
 
 #include "algorithms/glm/linear.h"
 
-/* Copies this block's coefficients if metric "keep" is not 0. Called from a unit that reads "alpha". */
+/* Copies this block's coefficients if metric "keep" is not 0, and, for hw_linear_return, if "valid_keep" is not. Called from a unit that reads
+ * "alpha". */
 void hw_linear_keep(hawser_context *context);
 /* Copies one coefficient of the finished lambda number `at`. */
 static inline void hw_linear_keep_on_path(const hw_linear *linear, size_t column, size_t at, double coefficient)
@@ -24,6 +25,8 @@ void hw_linear_add_path(const hw_linear *linear, hawser_program *program, hawser
 bool hw_linear_has_best(const hw_linear *linear);
 /* A unit that sets "alpha" to the kept coefficients, for a loop of one clock that updates "v" and "alpha"; leaving the loop rebuilds v. */
 hawser_status hw_linear_restore(hawser_context *context) HAWSER_MUST_USE;
+/* Likewise a unit that sets "alpha" to the coefficients of the least error on validation data. */
+hawser_status hw_linear_return(hawser_context *context) HAWSER_MUST_USE;
 /* Likewise a unit that sets "alpha" to the coefficients of lambda "lambda_number" in "path". */
 hawser_status hw_linear_resume(hawser_context *context) HAWSER_MUST_USE;
 

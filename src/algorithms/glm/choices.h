@@ -20,16 +20,18 @@ typedef struct hw_linear_settings {
     const char *fold_source; /* the options' text: "stratified", "by:COLUMN" or the path of a file; NULL: by chance */
     const char *metric;      /* the error of cross-validation, the options' word */
     double validation_fraction;
-    double sigma;           /* 0: by the rule */
-    double exchange_every;  /* H; 0: until the local subproblem is solved */
-    uint64_t certify_every; /* clocks; 0: as needed */
-    bool stored;            /* a parameter server has the data that blocks share: the solvers below */
-    size_t groups;          /* --solver dbpg: groups of a block's columns */
-    bool kkt;               /* --solver dbpg: columns that will likely stay zero are left out */
-    bool steps;             /* --solver gd, sgd, minibatch */
-    size_t batch;           /* with steps: rows of a step; 0: all */
-    bool weights, products; /* with steps: what --exchange names; neither: auto */
-    double rate, epochs;    /* with steps; a rate of 0: by the rule */
+    uint64_t early_stopping; /* evaluations on validation data without a lower error that end the training; 0: any number */
+    double min_delta;        /* with early_stopping: an error is lower if it is so by more than this */
+    double sigma;            /* 0: by the rule */
+    double exchange_every;   /* H; 0: until the local subproblem is solved */
+    uint64_t certify_every;  /* clocks; 0: as needed */
+    bool stored;             /* a parameter server has the data that blocks share: the solvers below */
+    size_t groups;           /* --solver dbpg: groups of a block's columns */
+    bool kkt;                /* --solver dbpg: columns that will likely stay zero are left out */
+    bool steps;              /* --solver gd, sgd, minibatch */
+    size_t batch;            /* with steps: rows of a step; 0: all */
+    bool weights, products;  /* with steps: what --exchange names; neither: auto */
+    double rate, epochs;     /* with steps; a rate of 0: by the rule */
     const hw_linear_solver *solver;
 } hw_linear_settings;
 

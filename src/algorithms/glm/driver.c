@@ -7,6 +7,7 @@
 
 #include "algorithms/glm/path.h"
 #include "algorithms/glm/policy.h"
+#include "algorithms/glm/validation.h"
 #include "algorithms/solve/extrapolate.h"
 
 enum {
@@ -74,8 +75,9 @@ static void count_fits(const hw_linear_record *record, hawser_progress *progress
     hawser_progress_set(progress, "lambdas_free", (double)(record->most - record->lambda_count));
 }
 
-static void begin_lambda(hw_linear_record *record, hawser_progress *progress)
+static void begin_lambda(hw_linear_driver *driver, hawser_progress *progress)
 {
+    hw_linear_record *record = &driver->record;
     count_fits(record, progress);
     record->began = hawser_progress_seconds(progress);
     hawser_progress_set(progress, "lambda", hw_linear_current_lambda(record));
@@ -89,6 +91,9 @@ static void begin_lambda(hw_linear_record *record, hawser_progress *progress)
     record->work_done = 0;
     record->watched = 0;
     hawser_progress_set(progress, "best", INFINITY);
+    record->error = NAN;
+    if (hw_linear_validates(driver->linear))
+        hawser_progress_set(progress, driver->linear->problem.kind->validation_name, INFINITY);
 }
 
 /* Notes a tolerance that no certificate can reach: it allows 16 DBL_EPSILON of the objective for rounding. */
@@ -127,13 +132,45 @@ bool hw_linear_begin_path(hawser_progress *progress, void *user)
     }
     record->at = 0;
     record->begun = true;
-    begin_lambda(record, progress);
+    begin_lambda(driver, progress);
     return true; /* the branch only lets the driver choose the lambdas between the first scan and the path */
 }
 
 static double metric(const void *progress, const char *name)
 {
     return hawser_progress_metric(progress, name);
+}
+
+/* Returns whether an error is lower than all before, and counts the errors since the last such one. */
+static bool is_lower(hw_linear_record *record, double error, double min_delta)
+{
+    bool lower = error < record->least_error - min_delta;
+    record->least_error = lower ? error : record->least_error;
+    record->stale_evaluations = lower ? 0 : record->stale_evaluations + 1;
+    return lower;
+}
+
+/* Publishes the error on validation data of the point that was just certified, as `row`. With one lambda, --early-stopping compares the errors of
+ * certificates. */
+static void validate(hw_linear_driver *driver, hawser_progress *progress, const hw_linear_row *row)
+{
+    hw_linear_record *record = &driver->record;
+    const hw_linear_settings *settings = &driver->linear->choices.settings;
+    double weight = hawser_progress_metric(progress, "valid_weight"), keep = 0.0;
+    if (record->fold_at > 0 || !hw_linear_validates(driver->linear))
+        return;
+    record->error = weight > 0.0 ? hawser_progress_metric(progress, "valid_errors") / weight : NAN;
+    record->evaluations++;
+    hawser_progress_set(progress, driver->linear->problem.kind->validation_name, record->error);
+    hawser_progress_set(progress, "evaluations", (double)record->evaluations);
+    if (!hw_linear_keeps_valid(driver->linear))
+        return;
+    if (is_lower(record, record->error, settings->min_delta)) {
+        record->valid_row = *row;
+        record->valid_number = keep = (double)record->evaluations;
+    }
+    record->stopped = record->stale_evaluations >= settings->early_stopping;
+    hawser_progress_set(progress, "valid_keep", keep);
 }
 
 /* Takes the certificate of the point that was just measured, and publishes its objective and gap. */
@@ -156,15 +193,17 @@ static void certify(hw_linear_driver *driver, hawser_progress *progress)
     hawser_progress_set(progress, "objective", record->objective);
     hawser_progress_set(progress, "gap", gap);
     record->last_intercept = hawser_progress_metric(progress, "intercept");
+    hw_linear_row row = {.lambda = hw_linear_current_lambda(record),
+                         .objective = objective,
+                         .gap = gap,
+                         .penalty = hawser_progress_metric(progress, "penalty"),
+                         .nonzeros = hawser_progress_metric(progress, "nonzeros"),
+                         .intercept = record->last_intercept,
+                         .error = NAN,
+                         .done = true};
+    validate(driver, progress, &row);
     if (keep) {
-        record->kept_row = (hw_linear_row){.lambda = hw_linear_current_lambda(record),
-                                           .objective = objective,
-                                           .gap = gap,
-                                           .penalty = hawser_progress_metric(progress, "penalty"),
-                                           .nonzeros = hawser_progress_metric(progress, "nonzeros"),
-                                           .intercept = record->last_intercept,
-                                           .error = NAN,
-                                           .done = true};
+        record->kept_row = row;
         record->kept_worked = hawser_progress_clocks(progress) > 0;
         record->keeps++;
     }
@@ -317,8 +356,8 @@ bool hw_linear_open(hawser_progress *progress, void *user)
             fail(record, progress, HW_LINEAR_DIVERGED);
     }
     record->restores = worse ? record->restores + 1 : 0;
-    record->restoring = worse && record->restores <= MOST_RESTORES;
-    return !record->certified && (!over || record->restoring);
+    record->restoring = worse && record->restores <= MOST_RESTORES && !record->stopped;
+    return !record->certified && !record->stopped && (!over || record->restoring);
 }
 
 bool hw_linear_restoring(hawser_progress *progress, void *user)
@@ -348,7 +387,15 @@ bool hw_linear_certified(hawser_progress *progress, void *user)
 {
     const hw_linear_record *record = &((const hw_linear_driver *)user)->record;
     (void)progress;
-    return record->certified || (!record->restoring && (record->at_precision || record->at_limit));
+    return record->certified || record->stopped || (!record->restoring && (record->at_precision || record->at_limit));
+}
+
+bool hw_linear_returns(hawser_progress *progress, void *user)
+{
+    hw_linear_record *record = &((hw_linear_driver *)user)->record;
+    record->returned = record->valid_number > 0.0 && record->valid_number < (double)record->evaluations &&
+                       !hawser_progress_stopping(progress);
+    return record->returned;
 }
 
 /* Returns the distance of working sets from their optimum below which other columns matter more. */
@@ -403,9 +450,36 @@ bool hw_linear_rounds_done(hawser_progress *progress, void *user)
     return slack <= enough(driver) || rounds >= (blind ? BLIND_ROUNDS : MOST_ROUNDS);
 }
 
+/* Returns whether the path ends because the errors of its last lambdas are not lower. The lambdas that were not tried are left out. */
+static bool ends_early(hw_linear_driver *driver, hawser_progress *progress, double error)
+{
+    hw_linear_record *record = &driver->record;
+    const hw_linear_settings *settings = &driver->linear->choices.settings;
+    if (record->most == 1 || settings->early_stopping == 0 || is_lower(record, error, settings->min_delta) ||
+        record->stale_evaluations < settings->early_stopping)
+        return false;
+    record->stopped = true;
+    record->lambda_count = record->at;
+    hawser_progress_set(progress, "fits_left", 0.0);
+    return true;
+}
+
+/* Returns the row of the certificate that has the least validation error. */
+static hw_linear_row returned_row(const hw_linear_record *record, const hw_linear_row *last)
+{
+    hw_linear_row row = record->valid_row;
+    row.error = record->least_error;
+    row.seconds = last->seconds;
+    row.precision = last->precision;
+    row.spent = last->spent;
+    row.done = last->done;
+    return row;
+}
+
 bool hw_linear_next_lambda(hawser_progress *progress, void *user)
 {
-    hw_linear_record *record = &((hw_linear_driver *)user)->record;
+    hw_linear_driver *driver = user;
+    hw_linear_record *record = &driver->record;
     double weight = hawser_progress_metric(progress, "held_weight"),
            errors = hawser_progress_metric(progress, "held_errors");
     size_t index = lambda_index(record);
@@ -416,19 +490,22 @@ bool hw_linear_next_lambda(hawser_progress *progress, void *user)
                                               .penalty = hawser_progress_metric(progress, "penalty"),
                                               .nonzeros = hawser_progress_metric(progress, "nonzeros"),
                                               .intercept = hawser_progress_metric(progress, "intercept"),
-                                              .error = weight > 0.0 ? errors / weight : NAN,
+                                              .error = record->error,
                                               .seconds = hawser_progress_seconds(progress) - record->began,
                                               .precision = record->at_precision,
                                               .spent = record->at_limit,
                                               .done = !hawser_progress_stopping(progress)};
-    else {
+    if (record->returned)
+        record->rows[index] = returned_row(record, &record->rows[index]);
+    if (record->fold_at > 0) {
         /* If all rows of a fold have weight zero, its error has weight zero, too. */
         record->errors[(record->fold_at - 1) * record->most + index] = weight > 0.0 ? errors / weight : 0.0;
         record->fold_weights[record->fold_at - 1] = weight;
     }
-    if (++record->at >= record->lambda_count - record->first)
+    if (++record->at >= record->lambda_count - record->first ||
+        (record->fold_at == 0 && ends_early(driver, progress, record->rows[index].error)))
         return true;
-    begin_lambda(record, progress);
+    begin_lambda(driver, progress);
     return false;
 }
 

@@ -23,6 +23,8 @@ bool hw_linear_sprints_done(hawser_progress *progress, void *user); /* ends the 
 bool hw_linear_slow(hawser_progress *progress, void *user);      /* branch: the last rounds lowered the gap only a little */
 bool hw_linear_certified(hawser_progress *progress, void *user); /* ends the loop of certificates */
 bool hw_linear_rounds_done(hawser_progress *progress, void *user); /* ends the loop of rounds */
+bool hw_linear_returns(hawser_progress *progress,
+                       void *user); /* branch: an earlier certificate has the least validation error */
 bool hw_linear_next_lambda(hawser_progress *progress, void *user); /* ends the path */
 bool hw_linear_next_fold(hawser_progress *progress, void *user);   /* ends the folds, unless the path goes on */
 bool hw_linear_resumes(hawser_progress *progress,

@@ -9,6 +9,7 @@
 #include "algorithms/glm/path.h"
 #include "algorithms/glm/policy.h"
 #include "algorithms/glm/rest.h"
+#include "algorithms/glm/validation.h"
 
 static const double FAR = 0.1; /* of the objective at zero */
 
@@ -74,81 +75,23 @@ static hawser_status find_intercepts(const hw_linear_driver *driver, const doubl
     return HAWSER_OK;
 }
 
-/* The errors of one lambda on the user's validation data. */
-typedef struct validation {
-    const hw_linear_problem *problem;
-    const hawser_dataset *data;
-    double *w, *predictions; /* scratch, by column and by row */
-    double total, errors;
-} validation;
-
-/* Adds the errors of one output, for which w has the coefficients. */
-static hawser_status add_errors(validation *on, size_t output, double intercept, hawser_error *error)
+/* Computes the errors on the user's validation data of the lambdas that the run has not measured, as that of an early end. `intercepts`: those of the rows if
+ * NULL. */
+static hawser_status validate(hw_linear_driver *driver, const double *alpha, const double *path, const double *intercepts,
+                              hawser_error *error)
 {
-    const hw_linear_problem *problem = on->problem;
-    const hawser_matrix *X = hawser_dataset_matrix(on->data);
-    const double *y = hawser_dataset_output(on->data, output), *weights = hawser_dataset_weights(on->data),
-                 *offset = hawser_dataset_offset(on->data);
-    hawser_multiply(X, on->w, intercept, on->predictions);
-    for (size_t i = 0; i < X->rows; i++) {
-        double weight = weights != NULL ? weights[i] : 1.0;
-        double target = problem->kind->target_of != NULL ? problem->kind->target_of(problem, y[i]) : y[i];
-        if (isnan(target))
-            return hawser_fail(error, HAWSER_BAD_INPUT, "row %zu of the validation data: the target %g %s", i + 1, y[i],
-                               problem->kind->wrong_target);
-        on->total += weight;
-        on->errors += weight * problem->kind->row_error(target, on->predictions[i] + (offset != NULL ? offset[i] : 0.0));
-    }
-    return HAWSER_OK;
-}
-
-static hawser_status check_validation(const hw_linear_problem *problem, const hawser_dataset *train,
-                                      const hawser_dataset *data, hawser_error *error)
-{
-    const hawser_matrix *X = hawser_dataset_matrix(data);
-    if (hawser_dataset_target(data) == NULL || X->cols > problem->X->cols)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "the validation data have %zu columns%s, the training data %zu", X->cols,
-                           hawser_dataset_target(data) == NULL ? " and no target" : "", problem->X->cols);
-    if (hawser_dataset_outputs(data) != problem->outputs)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "the validation data have %zu targets, the training data %zu",
-                           hawser_dataset_outputs(data), problem->outputs);
-    for (size_t o = 0; problem->outputs > 1 && o < problem->outputs; o++) {
-        const char *name = hawser_dataset_output_name(train, o), *other = hawser_dataset_output_name(data, o);
-        if (name != NULL && other != NULL && strcmp(name, other) != 0)
-            return hawser_fail(
-                error, HAWSER_BAD_INPUT,
-                "target %zu of the validation data is '%.60s', and that of the training data '%.60s'; give --target "
-                "by names",
-                o + 1, other, name);
-    }
-    return hawser_matrix_whole(X, error);
-}
-
-/* Computes the errors of all lambdas on the user's validation data. `intercepts`: those of the rows if NULL. */
-static hawser_status validate(const hw_linear_problem *problem, hw_linear_record *record, const hawser_training_input *input,
-                              const double *alpha, const double *path, const double *intercepts, hawser_error *error)
-{
-    const hawser_dataset *data = input->validation;
-    const hawser_matrix *X = hawser_dataset_matrix(data);
-    size_t q = problem->outputs;
-    validation on = {.problem = problem, .data = data};
-    HAWSER_TRY(check_validation(problem, input->data, data, error));
-    on.w = calloc(problem->X->cols + 1, sizeof *on.w);
-    on.predictions = calloc(X->rows + 1, sizeof *on.predictions);
+    hw_linear_record *record = &driver->record;
+    size_t q = driver->linear->problem.outputs, stride = path != NULL ? record->most : 1;
     hawser_status status = HAWSER_OK;
-    if (on.w == NULL || on.predictions == NULL)
-        status = hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the validation of %zu rows", X->rows);
     for (size_t l = 0; status == HAWSER_OK && l < record->lambda_count && record->rows[l].done; l++) {
-        on.total = on.errors = 0.0;
-        for (size_t o = 0; status == HAWSER_OK && o < q; o++) {
-            for (size_t j = 0; j < X->cols; j++)
-                on.w[j] = path != NULL ? path[(j * q + o) * record->most + l] : alpha[j * q + o];
-            status = add_errors(&on, o, intercepts != NULL ? intercepts[l * q + o] : record->rows[l].intercept, error);
-        }
-        record->rows[l].error = on.errors / on.total;
+        double weight = 0.0, errors = 0.0;
+        if (!isnan(record->rows[l].error))
+            continue;
+        status = hw_linear_validation_errors(driver->linear, path != NULL ? path + l : alpha, stride,
+                                             intercepts != NULL ? intercepts + l * q : &record->rows[l].intercept, &weight,
+                                             &errors, error);
+        record->rows[l].error = errors / weight;
     }
-    free(on.w);
-    free(on.predictions);
     return status;
 }
 
@@ -231,6 +174,8 @@ static void fill_reason(const hw_linear_driver *driver, bool early)
     for (size_t l = 0; l < record->lambda_count; l++)
         if (record->rows[l].done && (record->rows[l].precision || record->rows[l].spent))
             reason = record->rows[l].spent ? "epochs" : "precision";
+    if (record->stopped)
+        reason = "early-stopping";
     note_distance(driver);
     if (record->failure == HW_LINEAR_STALLED)
         reason = "progress";
@@ -264,7 +209,7 @@ hawser_status hw_linear_finish(hw_linear_driver *driver, const hawser_training_i
     if (problem->outputs > 1)
         status = find_intercepts(driver, alpha, path, means, &intercepts, error);
     if (status == HAWSER_OK && input->validation != NULL)
-        status = validate(problem, record, input, alpha, path, intercepts, error);
+        status = validate(driver, alpha, path, intercepts, error);
     hw_linear_selection selection = hw_linear_select(record, settings->one_standard_error);
     hw_linear_fit fit = {.algorithm = problem->kind->name,
                          .l1_ratio = settings->l1_ratio,

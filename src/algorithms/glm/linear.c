@@ -61,6 +61,8 @@ void hw_linear_free(hw_linear *linear)
     free(linear->best.alpha);
     free(linear->best.path);
     free(linear->best.kept);
+    free(linear->best.valid);
+    free(linear->best.valid_kept);
     hw_linear_shared_free(linear->shared);
     hw_linear_choices_free(&linear->choices);
     hw_linear_problem_free(&linear->problem);

@@ -10,9 +10,10 @@ enum { HW_LINEAR_JOINT_MOST = 131072 };
 
 /* Coefficients that outlive a run (best.h). Each block writes its own columns. */
 typedef struct hw_linear_best {
-    double *alpha; /* of the best certified point */
-    double *path;  /* of the finished lambdas, as the run's state "path" has them; NULL: there is no path */
-    double *kept;  /* by block: the number of alpha's certificate; 0: none yet */
+    double *alpha;              /* of the best certified point */
+    double *path;               /* of the finished lambdas, as the run's state "path" has them; NULL: there is no path */
+    double *kept;               /* by block: the number of alpha's certificate; 0: none yet */
+    double *valid, *valid_kept; /* the same of the least error on validation data (validation.h); or NULL */
 } hw_linear_best;
 
 /* hawser_user of the units. */
@@ -20,6 +21,8 @@ typedef struct hw_linear {
     hw_linear_problem problem;
     hw_linear_choices choices;
     hw_linear_best best;
+    const hawser_dataset *validation; /* on node 0; or NULL */
+    bool validated;                   /* node 0 has such data */
     struct hw_linear_shared *shared; /* memory that the blocks of this process share when they solve joint sets (shared.h) */
 } hw_linear;
 

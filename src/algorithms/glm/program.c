@@ -1,7 +1,11 @@
 #include "algorithms/glm/program.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "algorithms/glm/best.h"
 #include "algorithms/glm/fold.h"
+#include "algorithms/glm/validation.h"
 #include "algorithms/solve/grades.h"
 
 enum {
@@ -51,6 +55,34 @@ static void declare_metrics(hawser_program *program)
     hawser_metric_numbers_fits(program, "lambda");
 }
 
+static void declare_validation(hawser_program *program, const hw_linear_kind *kind)
+{
+    const char *const metrics[] = {kind->validation_name, "evaluations", "valid_weight", "valid_errors", "valid_keep"};
+    for (size_t k = 0; k < sizeof metrics / sizeof *metrics; k++)
+        hawser_metric_declare(program, metrics[k], HAWSER_LAST);
+}
+
+/* Adds the unit that measures the error on validation data at each certificate. */
+static void validate_work(hawser_operator *certify, const hw_linear_frame *frame, hawser_unit_function *validate)
+{
+    const hw_linear *linear = frame->driver->linear;
+    if (!hw_linear_validates(linear))
+        return;
+    hawser_operator *unit = hawser_unit(certify, "validate", validate, HAWSER_READS(frame->X, frame->v, frame->alpha), NULL);
+    if (linear->validated)
+        hw_linear_adds(unit, linear->problem.X->cols * linear->problem.outputs);
+}
+
+/* Adds the way back to the certificate of the least error on validation data, for a training of one lambda. */
+static void return_work(hawser_operator *lambdas, const hw_linear_frame *frame)
+{
+    if (!hw_linear_keeps_valid(frame->driver->linear))
+        return;
+    hawser_operator *branch = hawser_branch(lambdas, "earlier", hw_linear_returns, frame->driver);
+    hawser_operator *once = hawser_loop(branch, "return", (hawser_until){.clocks = 1}, hawser_bsp());
+    hawser_unit(once, "return", hw_linear_return, HAWSER_READS(frame->X), HAWSER_UPDATES(frame->v, frame->alpha));
+}
+
 /* Adds the unit that prepares a fold. With several outputs it stores the means of the columns, from which the intercepts of all lambdas follow. */
 static void prepare_work(hawser_operator *folds, const hw_linear *linear, hawser_program *program, hawser_state *X,
                          hawser_unit_function *prepare)
@@ -63,6 +95,8 @@ static hawser_program *new_program(const char *name, hw_linear *linear, const hw
 {
     hawser_program *program = hawser_program_new(name, linear);
     declare_metrics(program);
+    if (hw_linear_validates(linear))
+        declare_validation(program, units->kind);
     units->declare(program);
     hawser_scratch_size(program, units->scratch, units->release);
     hawser_scratch_record(program, units->visit);
@@ -103,6 +137,7 @@ static hawser_operator *begin_frame(hw_linear_frame *frame, hw_linear_driver *dr
     hawser_operator *certify = hawser_loop(lambdas, "certify", certified, hawser_bsp());
     hawser_unit(certify, "measure", units->measure, HAWSER_READS(X, v, alpha), NULL);
     hawser_unit(certify, "bound", units->bound, HAWSER_READS(X, alpha), NULL);
+    validate_work(certify, frame, units->validate);
     hawser_operator *worse =
         hawser_branch(hawser_branch(certify, "open", hw_linear_open, driver), "worse", hw_linear_restoring, driver);
     hawser_operator *back = hawser_loop(worse, "back", (hawser_until){.clocks = 1}, hawser_bsp());
@@ -117,6 +152,7 @@ hawser_program *hw_linear_program(hw_linear_driver *driver, const hw_linear_unit
     hw_linear_frame frame;
     hawser_operator *lambdas = begin_frame(&frame, driver, units);
     units->work(&frame);
+    return_work(lambdas, &frame);
     hawser_unit(lambdas, "record", units->record, HAWSER_READS(frame.X, frame.v, frame.alpha),
                 frame.path != NULL ? HAWSER_UPDATES(frame.path) : NULL);
     return frame.program;
@@ -253,12 +289,53 @@ hawser_status hw_linear_record_lambda(hawser_context *context, const double *int
                 hw_linear_keep_on_path(linear, first + j, at, alpha[j]);
             }
     }
+    if (fold == 0)
+        return HAWSER_OK;
     hawser_error error = {0};
     if (hw_linear_held_out(&linear->problem, hawser_view(context, "v"), intercepts, fold, &weight, &errors, &error) !=
         HAWSER_OK)
         return hw_linear_fail(context, &error);
     HAWSER_TRY(hawser_report(context, "held_weight", weight));
     return hawser_report(context, "held_errors", errors);
+}
+
+/* Adds up the coefficients of all blocks, so that block 0, which is on node 0, has all of them. */
+static hawser_status gather(hawser_context *context, double *values, size_t count, hawser_error *error)
+{
+    size_t first = 0, own = hawser_part(context, "alpha", &first);
+    memcpy(values + first, hawser_local(context, "alpha"), own * sizeof *values);
+    return hw_linear_add(context, values, count, error);
+}
+
+/* Measures the rows of --validation. */
+static hawser_status measure_data(hawser_context *context, const double *intercepts, double *weight, double *errors,
+                                  hawser_error *error)
+{
+    const hw_linear *linear = hawser_user(context);
+    size_t count = linear->problem.X->cols * linear->problem.outputs;
+    double *values = NULL;
+    HAWSER_TRY(hw_linear_new_doubles(&values, count, error));
+    hawser_status status = gather(context, values, count, error);
+    if (status == HAWSER_OK && hawser_block(context) == 0)
+        status = hw_linear_validation_errors(linear, values, 1, intercepts, weight, errors, error);
+    free(values);
+    return status;
+}
+
+hawser_status hw_linear_validate(hawser_context *context, const double *intercepts)
+{
+    const hw_linear *linear = hawser_user(context);
+    double weight = 0.0, errors = 0.0;
+    hawser_error error = {0};
+    if (hw_linear_fold_of(context) > 0)
+        return HAWSER_OK;
+    hawser_status status = linear->validated ? measure_data(context, intercepts, &weight, &errors, &error)
+                                             : hw_linear_held_out(&linear->problem, hawser_view(context, "v"), intercepts, 0,
+                                                                  &weight, &errors, &error);
+    if (status != HAWSER_OK)
+        return hw_linear_fail(context, &error);
+    HAWSER_TRY(hw_linear_report(context, "valid_weight", weight));
+    return hw_linear_report(context, "valid_errors", errors);
 }
 
 hawser_status hw_linear_report(hawser_context *context, const char *metric, double value)

@@ -20,6 +20,7 @@ typedef struct hw_linear_units {
     void (*declare)(hawser_program *program); /* declares further metrics */
     hawser_unit_function *prepare;            /* prepares a fold */
     hawser_unit_function *measure, *bound;    /* make a certificate */
+    hawser_unit_function *validate;           /* calls hw_linear_validate */
     hawser_unit_function *choose;             /* chooses the columns of the next work */
     hawser_unit_function *record;             /* records the result of a lambda */
     /* Adds the work between two certificates, and the memory that all units are expected to take. */
@@ -66,6 +67,10 @@ hawser_status hw_linear_choose(hawser_context *context, hw_linear_scan *scan, co
 hawser_status hw_linear_rebuild(hawser_context *context) HAWSER_MUST_USE;
 /* Stores the coefficients of a lambda, and measures them on the rows that this fold holds out. There is an intercept per output. */
 hawser_status hw_linear_record_lambda(hawser_context *context, const double *intercepts) HAWSER_MUST_USE;
+
+/* The body of a unit that measures the error on validation data of the coefficients "alpha" with these intercepts, one per output. Reports
+ * "valid_weight" and "valid_errors". */
+hawser_status hw_linear_validate(hawser_context *context, const double *intercepts) HAWSER_MUST_USE;
 
 /* Reports a number that may have overflowed: infinity instead of NaN, which would fail the run before the driver can restore a point. */
 hawser_status hw_linear_report(hawser_context *context, const char *metric, double value) HAWSER_MUST_USE;

@@ -1,5 +1,6 @@
 #include "algorithms/glm/record.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* The fields after the arrays, which the visit copies as bytes. */
@@ -13,6 +14,8 @@ hawser_status hw_linear_record_new(hw_linear_record *record, const hw_linear_cho
                                  .folds = choices->settings.folds,
                                  .sync = choices->sync,
                                  .gain = choices->gain,
+                                 .error = NAN,
+                                 .least_error = INFINITY,
                                  .lambdas = calloc(count + 1, sizeof *record->lambdas),
                                  .rows = calloc(count + 1, sizeof *record->rows),
                                  .errors = calloc(count * folds + 1, sizeof *record->errors),

@@ -53,6 +53,13 @@ typedef struct hw_linear_record {
     bool crawled;   /* the note about slow rounds has been added */
     bool collected; /* `rest` was collected without a certificate: time was up */
     double last_intercept;
+    /* On validation data: the error of the last certificate; of those that --early-stopping compares, the least one, how many certificates were measured,
+     * the number of the best one and its row; and whether the training ended by it. */
+    double error, least_error;
+    uint64_t evaluations, stale_evaluations;
+    double valid_number;
+    hw_linear_row valid_row;
+    bool stopped, returned;
 } hw_linear_record;
 
 /* Makes the record of a training that has not begun. The caller calls hw_linear_record_free, also after a failure. */

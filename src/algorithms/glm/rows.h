@@ -32,6 +32,13 @@
      "together, by a column that is then no feature; if unset, rows are dealt by chance", \
      "Choice of lambda", 0}
 
+/* The end of a training by the error on validation data. `evaluations` and `model` are parts of sentences. */
+#define HW_EARLY_STOPPING_ROWS(evaluations, model) \
+    {"early-stopping", HAWSER_INTEGER, NULL, "[1,inf)", "N", \
+     "End the training when the error on validation data has not fallen for N evaluations, " evaluations "; " model, "Validation", 0}, \
+    {"early-stopping-min-delta", HAWSER_NUMBER, "0", "[0,inf)", "D", \
+     "With --early-stopping, count an error as lower only if it is lower by more than D", "Validation", 0}
+
 /* Those of all kinds, and the bounds of single coefficients. */
 #define HW_LINEAR_COMMON_ROWS \
     HW_LINEAR_PATH_ROWS, \
@@ -43,6 +50,8 @@
      "Choice of lambda", 0}, \
     {"validation-fraction", HAWSER_NUMBER, NULL, "(0,1)", "F", \
      "Keep this fraction of the rows, chosen by --seed, to measure the error and to choose lambda on a path", "Choice of lambda", 0}, \
+    HW_EARLY_STOPPING_ROWS("one per lambda of a path, or per certificate of one lambda", \
+                           "the model is that of the least error"), \
     {"intercept", HAWSER_FLAG, "yes", NULL, NULL, "Fit an intercept, without a penalty", NULL, 0}, \
     {"standardize", HAWSER_FLAG, "no", NULL, NULL, \
      "Penalise as if columns had standard deviation 1; sparse data stay sparse, coefficients are of the columns as given", \

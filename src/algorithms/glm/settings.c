@@ -59,6 +59,11 @@ static hawser_status check_idle(hawser_job *job, const hawser_options *options, 
     bool list = path != NULL && strchr(path, ',') != NULL, grid = !list && (path != NULL || given(options, "cv"));
     for (size_t k = 0; k < sizeof of_folds / sizeof *of_folds && !given(options, "cv"); k++)
         HAWSER_TRY(hawser_job_idle(job, of_folds[k], "there is no --cv K", error));
+    if (given(options, "early-stopping") && given(options, "cv"))
+        return hawser_fail(error, HAWSER_BAD_OPTION,
+                           "--early-stopping and --cv exclude each other: --cv ends its path by the errors of its folds");
+    if (hawser_options_has(options, "early-stopping-min-delta") && !given(options, "early-stopping"))
+        HAWSER_TRY(hawser_job_idle(job, "early-stopping-min-delta", "there is no --early-stopping N", error));
     if (!grid)
         HAWSER_TRY(hawser_job_idle(job, "lambda-min-ratio",
                                    list ? "--path lists its lambdas itself" : "there is no --path N or --cv K", error));
@@ -178,6 +183,9 @@ hawser_status hw_linear_read_choice(hawser_job *job, const hawser_options *optio
     settings->fold_source = settings->folds > 0 ? hawser_options_text(options, "folds") : NULL;
     settings->metric = settings->folds > 0 ? hawser_options_text(options, "cv-metric") : "loss";
     settings->one_standard_error = strcmp(hawser_options_text(options, "cv-rule"), "1se") == 0;
+    settings->early_stopping =
+        hawser_options_has(options, "early-stopping") ? (uint64_t)hawser_options_integer(options, "early-stopping") : 0;
+    settings->min_delta = settings->early_stopping > 0 ? hawser_options_number(options, "early-stopping-min-delta") : 0.0;
     settings->path_count = settings->folds > 0 ? 100 : 0;
     if (hawser_options_has(options, "path")) {
         settings->path_count = 0;

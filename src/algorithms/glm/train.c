@@ -9,6 +9,7 @@
 #include "algorithms/glm/path.h"
 #include "algorithms/glm/policy.h"
 #include "algorithms/glm/rest.h"
+#include "algorithms/glm/validation.h"
 
 /* A training that has ended. The rest (rest.h) is certified or collected by a program of its own. */
 typedef struct ending {
@@ -29,8 +30,11 @@ static void free_driver(hw_linear_driver *driver)
 static hawser_status new_driver(hw_linear_driver *driver, const hw_linear_kind *kind, hawser_job *job,
                                 const hawser_training_input *input, hawser_error *error)
 {
+    bool validated = input->validation != NULL; /* only node 0 knows, and all make the same program */
     driver->options = input->options;
+    HAWSER_TRY(hawser_job_broadcast(job, &validated, sizeof validated, error));
     HAWSER_TRY(hw_linear_new(driver->linear, kind, job, input, error));
+    HAWSER_TRY(hw_linear_validation_new(driver->linear, validated, job, input, error));
     return hw_linear_record_new(&driver->record, &driver->linear->choices, error);
 }
 
@@ -38,7 +42,7 @@ hawser_status hw_linear_plan(const hawser_algorithm *algorithm, hawser_job *job,
                              bool physical, bool dot, FILE *out, hawser_error *error)
 {
     const hw_linear_units *units = algorithm->user;
-    hw_linear linear;
+    hw_linear linear = {0};
     hw_linear_driver driver = {.linear = &linear};
     hawser_program *program = NULL;
     hawser_status status = new_driver(&driver, units->kind, job, input, error);
@@ -100,6 +104,25 @@ static hawser_status certify_rest(ending *rest, const double *alpha, hawser_erro
     return HAWSER_OK;
 }
 
+/* Returns, on all nodes, whether the coefficients of the least error on validation data have been kept. Collective. */
+static hawser_status has_valid(const ending *rest, bool *kept, hawser_error *error)
+{
+    const hw_linear *linear = rest->driver->linear;
+    double number = rest->driver->record.valid_number;
+    *kept = hw_linear_keeps_valid(linear) && number > 0.0 && linear->best.valid_kept[0] == number;
+    return hawser_job_broadcast(rest->job, kept, sizeof *kept, error);
+}
+
+/* Certifies the coefficients of the least error on validation data as the result of an early end. */
+static hawser_status take_valid(ending *rest, hawser_error *error)
+{
+    hw_linear_record *record = &rest->driver->record;
+    HAWSER_TRY(certify_rest(rest, rest->driver->linear->best.valid, error));
+    if (!record->collected)
+        record->rest.error = record->least_error;
+    return HAWSER_OK;
+}
+
 /* Certifies the coefficients at an early end, which the last certificate does not cover. If they are worse than the best certified point of their
  * lambda, that point is the result. All nodes decide alike, by published metrics. */
 static hawser_status take_better(ending *rest, const hawser_run *ended, hawser_error *error)
@@ -111,6 +134,10 @@ static hawser_status take_better(ending *rest, const hawser_run *ended, hawser_e
     if (!(lambda >= 0.0) && !hw_linear_given_lambda(linear))
         return hawser_fail(error, HAWSER_STOP,
                            "the training ended before lambda was known; nothing was reached, and no model is written");
+    bool valid = false;
+    HAWSER_TRY(has_valid(rest, &valid, error));
+    if (valid)
+        return take_valid(rest, error);
     HAWSER_TRY(certify_rest(rest, hawser_result(ended, "alpha", NULL), error));
     double objective = record->rest.objective, zero = hawser_result_metric(ended, "zero_objective");
     if (record->collected || !hw_linear_is_worse(&linear->choices, objective, best, zero))
@@ -227,7 +254,7 @@ hawser_status hw_linear_train(const hawser_algorithm *algorithm, hawser_job *job
                               hawser_training *training, hawser_error *error)
 {
     const hw_linear_units *units = algorithm->user;
-    hw_linear linear;
+    hw_linear linear = {0};
     hw_linear_driver driver = {.linear = &linear, .training = training};
     memset(training, 0, sizeof *training);
     hawser_status status = new_driver(&driver, units->kind, job, input, error);

@@ -231,6 +231,12 @@ static hawser_status search(hawser_context *context)
     return HAWSER_OK;
 }
 
+static hawser_status validate(hawser_context *context)
+{
+    const hw_lasso_block *block = hawser_scratch(context);
+    return hw_linear_validate(context, &block->intercept);
+}
+
 static hawser_status record(hawser_context *context)
 {
     const hw_lasso_block *block = hawser_scratch(context);
@@ -322,6 +328,7 @@ static const hw_linear_units units = {.kind = &hw_lasso_kind,
                                       .prepare = prepare,
                                       .measure = measure,
                                       .bound = bound,
+                                      .validate = validate,
                                       .choose = choose,
                                       .record = record,
                                       .work = add_work};
@@ -340,6 +347,7 @@ const hawser_algorithm *hw_lasso_algorithm(void)
                                                .citations = citations,
                                                .rows = hw_lasso_rows,
                                                .metrics = hw_lasso_metrics,
+                                               .topics = hw_lasso_topics,
                                                HW_LINEAR_ALGORITHM(units),
                                                .predict = hw_linear_margins,
                                                .evaluate = hw_lasso_evaluate,

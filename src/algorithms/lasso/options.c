@@ -1,4 +1,4 @@
-/* options.c - the lasso's option and metric rows. */
+/* options.c - the lasso's option and metric rows, and a page of the help on validation data. */
 #include "algorithms/lasso/options.h"
 
 #include "algorithms/glm/metrics.h"
@@ -20,3 +20,22 @@ const hawser_metric_row hw_lasso_metrics[] = {
     HW_LINEAR_PATH_METRICS,
     HW_LINEAR_FIT_METRICS("r2", "the loss at zero", "mse", "mean squared error", ""),
     {.name = NULL}};
+
+const hawser_topic hw_lasso_topics[] = {
+    {"validation", "Validation data, and the end of a training by their error",
+     "--validation FILE names rows that a training does not learn from; --validation-fraction F\n"
+     "(of linear models) keeps some of its own. Their error is measured\n\n"
+     "  lasso, logistic, poisson, multitask   at each certificate: mean squared error, log loss or\n"
+     "                                        deviance\n\n"
+     "and is a column of --trace and a field of --log-json, beside the number of the evaluation.\n"
+     "Node 0 reads the file and measures, so large files make the other workers wait.\n\n"
+     "With a path, the lambda of the least error is chosen. --early-stopping N ends the path when\n"
+     "N lambdas one after another have not lowered the error; smaller lambdas are not tried. With\n"
+     "one lambda it counts certificates, as the epochs of --solver minibatch, and the model is that\n"
+     "of the certificate with the least error, also if --epochs, a limit or a signal ends the\n"
+     "training first. Its objective and gap are those of this model, so the gap may be far above\n"
+     "--tol. --early-stopping-min-delta D counts an error as lower only if it is so by more than D.\n\n"
+     "The decision is node 0's, between two clocks, so the model has the same bits with any number\n"
+     "of threads and nodes under bsp. --cv chooses by its folds, and excludes both.\n"},
+    {NULL, NULL, NULL},
+};

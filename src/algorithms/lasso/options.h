@@ -5,6 +5,7 @@
 #include "hawser/algorithm.h"
 
 extern const hawser_option hw_lasso_rows[];
+extern const hawser_topic hw_lasso_topics[];
 extern const hawser_metric_row hw_lasso_metrics[];
 
 #endif

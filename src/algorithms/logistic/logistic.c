@@ -72,6 +72,7 @@ static const hw_linear_units units = {.kind = &hw_logistic_kind,
                                       .prepare = hw_newton_prepare,
                                       .measure = hw_newton_measure,
                                       .bound = hw_newton_bound,
+                                      .validate = hw_newton_validate,
                                       .choose = hw_newton_choose,
                                       .record = hw_newton_record,
                                       .work = add_work};

@@ -166,6 +166,12 @@ static hawser_status take(hawser_context *context)
     return hawser_touch(context, "v", 0, 0);
 }
 
+static hawser_status validate(hawser_context *context)
+{
+    const hw_multitask_block *block = hawser_scratch(context);
+    return hw_linear_validate(context, block->intercept);
+}
+
 static hawser_status record(hawser_context *context)
 {
     const hw_multitask_block *block = hawser_scratch(context);
@@ -222,6 +228,7 @@ static const hw_linear_units units = {.kind = &hw_multitask_kind,
                                       .prepare = prepare,
                                       .measure = measure,
                                       .bound = bound,
+                                      .validate = validate,
                                       .choose = choose,
                                       .record = record,
                                       .work = add_work};

@@ -283,6 +283,12 @@ static hawser_status smooth_newton(hawser_context *context)
 
 /* ------------------------------------------------------------------------------------------------------ program ---- */
 
+hawser_status hw_newton_validate(hawser_context *context)
+{
+    const hw_newton_block *block = hawser_scratch(context);
+    return hw_linear_validate(context, &block->point.intercept);
+}
+
 hawser_status hw_newton_record(hawser_context *context)
 {
     const hw_newton_block *block = hawser_scratch(context);

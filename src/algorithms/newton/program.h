@@ -6,7 +6,8 @@
 #include "algorithms/glm/program.h"
 
 /* The scratch of their blocks begins with a hw_newton_block. */
-hawser_unit_function hw_newton_prepare, hw_newton_measure, hw_newton_bound, hw_newton_choose, hw_newton_record;
+hawser_unit_function hw_newton_prepare, hw_newton_measure, hw_newton_bound, hw_newton_validate, hw_newton_choose,
+    hw_newton_record;
 void hw_newton_declare(hawser_program *program);
 void hw_newton_release(void *scratch);
 

@@ -1,0 +1,96 @@
+#include "algorithms/glm/validation.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static hawser_status check_data(const hw_linear_problem *problem, const hawser_dataset *data, hawser_error *error)
+{
+    const hawser_matrix *X = hawser_dataset_matrix(data);
+    const hawser_dataset *train = problem->data;
+    if (hawser_dataset_target(data) == NULL || X->cols > problem->X->cols)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "the validation data have %zu columns%s, the training data %zu", X->cols,
+                           hawser_dataset_target(data) == NULL ? " and no target" : "", problem->X->cols);
+    if (hawser_dataset_outputs(data) != problem->outputs)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "the validation data have %zu targets, the training data %zu",
+                           hawser_dataset_outputs(data), problem->outputs);
+    for (size_t o = 0; problem->outputs > 1 && o < problem->outputs; o++) {
+        const char *name = hawser_dataset_output_name(train, o), *other = hawser_dataset_output_name(data, o);
+        if (name != NULL && other != NULL && strcmp(name, other) != 0)
+            return hawser_fail(
+                error, HAWSER_BAD_INPUT,
+                "target %zu of the validation data is '%.60s', and that of the training data '%.60s'; give --target "
+                "by names",
+                o + 1, other, name);
+    }
+    return hawser_matrix_whole(X, error);
+}
+
+hawser_status hw_linear_validation_new(hw_linear *linear, bool validated, hawser_job *job,
+                                       const hawser_training_input *input, hawser_error *error)
+{
+    linear->validation = input->validation;
+    linear->validated = validated;
+    hw_linear_settings *settings = &linear->choices.settings;
+    if (!hw_linear_validates(linear) && settings->early_stopping > 0) {
+        HAWSER_TRY(hawser_job_idle(job, "early-stopping",
+                                   "there is no --validation or --validation-fraction to measure the error on", error));
+        settings->early_stopping = 0;
+    }
+    if (hw_linear_keeps_valid(linear)) {
+        HAWSER_TRY(hw_linear_new_doubles(&linear->best.valid, linear->problem.X->cols * linear->problem.outputs, error));
+        HAWSER_TRY(hw_linear_new_doubles(&linear->best.valid_kept, linear->choices.blocks, error));
+    }
+    hawser_status status = linear->validation != NULL ? check_data(&linear->problem, linear->validation, error) : HAWSER_OK;
+    return hawser_job_agree(job, status, error);
+}
+
+bool hw_linear_validates(const hw_linear *linear)
+{
+    return linear->validated || linear->choices.settings.validation_fraction > 0.0;
+}
+
+bool hw_linear_keeps_valid(const hw_linear *linear)
+{
+    return linear->choices.settings.early_stopping > 0 && linear->choices.lambda_count == 1;
+}
+
+/* Adds the errors of one output, whose margins of all rows are given. */
+static hawser_status add_errors(const hw_linear_problem *problem, const hawser_dataset *data, size_t output,
+                                const double *margins, double *weight, double *errors, hawser_error *error)
+{
+    const double *y = hawser_dataset_output(data, output), *weights = hawser_dataset_weights(data),
+                 *offset = hawser_dataset_offset(data);
+    for (size_t i = 0; i < hawser_dataset_matrix(data)->rows; i++) {
+        double own = weights != NULL ? weights[i] : 1.0;
+        double target = problem->kind->target_of != NULL ? problem->kind->target_of(problem, y[i]) : y[i];
+        if (isnan(target))
+            return hawser_fail(error, HAWSER_BAD_INPUT, "row %zu of the validation data: the target %g %s", i + 1, y[i],
+                               problem->kind->wrong_target);
+        *weight += own;
+        *errors += own * problem->kind->row_error(target, margins[i] + (offset != NULL ? offset[i] : 0.0));
+    }
+    return HAWSER_OK;
+}
+
+hawser_status hw_linear_validation_errors(const hw_linear *linear, const double *values, size_t stride,
+                                          const double *intercepts, double *weight, double *errors, hawser_error *error)
+{
+    const hw_linear_problem *problem = &linear->problem;
+    const hawser_matrix *X = hawser_dataset_matrix(linear->validation);
+    size_t q = problem->outputs;
+    double *w = calloc(X->cols + 1, sizeof *w), *margins = calloc(X->rows + 1, sizeof *margins);
+    hawser_status status = HAWSER_OK;
+    *weight = *errors = 0.0;
+    if (w == NULL || margins == NULL)
+        status = hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the validation of %zu rows", X->rows);
+    for (size_t o = 0; status == HAWSER_OK && o < q; o++) {
+        for (size_t j = 0; j < X->cols; j++)
+            w[j] = values[(j * q + o) * stride];
+        hawser_multiply(X, w, intercepts[o], margins);
+        status = add_errors(problem, linear->validation, o, margins, weight, errors, error);
+    }
+    free(w);
+    free(margins);
+    return status;
+}

@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""The error on validation data while a model trains: each one of the trace is computed again in plain Python from a model file, the training ends where the
+errors say, and the model is that of the least error. The same bits with any number of threads and nodes; where there is nothing to measure, refused."""
+import csv
+import json
+import math
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.environ["HAWSER_SOURCE"], "tests", "helpers"))
+import certificate  # noqa: E402
+from command import CLEAN, HAWSER, run, some  # noqa: E402
+
+COLUMNS = 12
+QUIET = ("--target", "y", "--json", "-q", "-o", "m")
+
+
+def write(name, chance, rows, kind):
+    """Rows of which few columns matter, with so much noise that long paths and long trainings fit it."""
+    x = [[chance.gauss(0, 1) for _ in range(COLUMNS)] for _ in range(rows)]
+    margin = [2 * row[0] - row[3] + chance.gauss(0, 1.5) for row in x]
+    y = {"lasso": margin, "logistic": [float(m > 0) for m in margin], "poisson": [float(int(math.exp(0.4 * m))) for m in margin]}[kind]
+    with open(name, "w") as file:
+        file.write(",".join(["y"] + [f"x{j}" for j in range(COLUMNS)]) + "\n")
+        file.writelines(",".join(map(repr, [target] + row)) + "\n" for target, row in zip(y, x))
+    return x, y
+
+
+def row_error(kind, y, m):
+    if kind == "lasso":
+        return (y - m) ** 2
+    if kind == "logistic":
+        return math.log1p(math.exp(-m if y else m))
+    return 2 * ((y * (math.log(y) - m) if y else 0.0) - y + math.exp(m))
+
+
+def mean_error(kind, data, w, b):
+    return math.fsum(row_error(kind, y, b + math.fsum(row[j] * v for j, v in w.items())) for row, y in zip(*data)) / len(data[1])
+
+
+def train(*words, launch=()):
+    """The JSON line of a training, and the errors of its trace: by evaluation, with lambda."""
+    line = json.loads(run(*launch, "train", *words, *QUIET, "--trace", "trace").splitlines()[-1])
+    errors = {}
+    with open("trace") as file:
+        for row in csv.DictReader(file):
+            error = next(value for key, value in row.items() if key.startswith("validation_"))
+            if error:
+                errors[int(row["evaluations"])] = float(row["lambda"]), float(error)
+    assert sorted(errors) == list(range(1, len(errors) + 1)), errors
+    return line, [errors[k] for k in sorted(errors)]
+
+
+def stop_at(errors, patience, delta=0.0):
+    """The number of errors until the training ends, and the place of the last lower one."""
+    least, best = math.inf, 0
+    for k, error in enumerate(errors):
+        if error < least - delta:
+            least, best = error, k
+        elif k - best >= patience:
+            return k + 1, best
+    return len(errors), best
+
+
+def near(found, expected, slack=1e-9):
+    assert abs(found - expected) <= slack * (1 + abs(expected)), (found, expected)
+
+
+def check_path(kind):
+    """All errors of a path are those of its members, and the path ends where they say, with the model of the least error."""
+    write("d.csv", random.Random(5), 60, kind)
+    data = write("v.csv", random.Random(6), 40, kind)
+    words = (kind, "d.csv", "--path", "40", "--lambda-min-ratio", "1e-4", "--validation", "v.csv")
+    line, trace = train(*words)
+    by_lambda = dict(trace)
+    path = certificate.read_path("m")
+    assert len(path) == 40 and list(by_lambda) == [member[0] for member in path] and line["stop_reason"] == "gap"
+    errors = [mean_error(kind, data, w, b) for _, w, b in path]
+    for (lam, _, _), error in zip(path, errors):
+        near(by_lambda[lam], error)
+    for patience, delta in (3, 0.0), (6, 0.0), (3, 0.02 * max(errors)):
+        end, _ = stop_at(errors, patience, delta)
+        line, trace = train(*words, "--early-stopping", str(patience), "--early-stopping-min-delta", repr(delta))
+        tried = certificate.read_path("m")
+        assert end < 40 and tried == path[:end] and line["lambdas"] == end, (kind, patience, delta, end, len(tried))
+        assert line["stop_reason"] == "early-stopping" and dict(trace) == {lam: by_lambda[lam] for lam, _, _ in tried}
+        best = errors.index(min(errors[:end]))
+        assert line["lambda"] == path[best][0] and certificate.read_model("m") == path[best][1:], (kind, patience, best)
+        near(next(value for key, value in line.items() if key.startswith("validation_")), errors[best])
+    line, _ = train(*words, "--early-stopping", "40")
+    assert line["lambdas"] == 40 and line["stop_reason"] == "gap"
+
+
+def check_fraction():
+    """The rows of --validation-fraction: the errors of the path are the file's own."""
+    write("d.csv", random.Random(5), 80, "lasso")
+    words = ("lasso", "d.csv", "--path", "40", "--validation-fraction", "0.4")
+    train(*words)
+    errors = list(certificate.read_tensors("m")["path.error"][1])
+    end, best = stop_at(errors, 4)
+    line, trace = train(*words, "--early-stopping", "4")
+    assert end < 40 and line["lambdas"] == end and line["validation_mse"] == errors[best], (end, line)
+    assert list(dict(trace).values()) == errors[:end]
+
+
+def check_certificates():
+    """With one lambda: the error at each certificate is that of a shorter training, and the model is the one of the least error."""
+    write("d.csv", random.Random(7), 30, "logistic")
+    data = write("v.csv", random.Random(8), 40, "logistic")
+    words = ("logistic", "d.csv", "--lambda", "1e-5", "--solver", "minibatch", "--batch", "10", "--validation", "v.csv")
+    _, trace = train(*words, "--epochs", "40")
+    errors, models = [error for _, error in trace], {}
+    for k in some(range(1, 40), 6):  # the first certificate is before the first epoch
+        train(*words, "--epochs", str(k))
+        models[k] = certificate.read_model("m")
+        near(errors[k], mean_error("logistic", data, *models[k]))
+    for patience, delta in (2, 0.0), (5, 0.0), (2, 0.01):
+        end, best = stop_at(errors, patience, delta)
+        assert 0 < best < end < 40, (patience, delta, end, best)
+        line, trace = train(*words, "--epochs", "40", "--early-stopping", str(patience), "--early-stopping-min-delta", repr(delta))
+        assert [error for _, error in trace] == errors[:end] and line["stop_reason"] == "early-stopping", (end, trace)
+        assert line["validation_log_loss"] == errors[best] and certificate.read_model("m") == models.get(best, certificate.read_model("m"))
+        near(json.loads(run("evaluate", "m", "v.csv", "--json"))["log_loss"], errors[best])
+        near(json.loads(run("evaluate", "m", "d.csv", "--json"))["objective"], line["objective"])
+    # The epochs, or a limit, end the training before the patience does: still the model of the least error.
+    best = errors.index(min(errors))
+    for more, reason in (("--epochs", "40"), "epochs"), (("--epochs", "40", "--max-clocks", str(5 * (best + 2))), "clocks"):
+        line, trace = train(*words, "--early-stopping", "1000", *more)
+        assert line["stop_reason"] == reason and len(trace) > best + 1, (line["stop_reason"], len(trace), best)
+        near(line["validation_log_loss"], errors[best])
+        near(mean_error("logistic", data, *certificate.read_model("m")), errors[best])
+
+
+def check_nodes():
+    """The same model, trace and end with any number of threads and nodes under bsp; other policies measure the same way."""
+    launches = some([((), "1"), ((), "3"), (("run", "-n", "2", "--"), "1"), (("run", "-n", "3", "--"), "1")], 2)
+    for words in (("lasso", "d.csv", "--path", "30", "--early-stopping", "3"),
+                  ("logistic", "d.csv", "--lambda", "1e-5", "--solver", "minibatch", "--batch", "10", "--epochs", "30", "--early-stopping", "3")):
+        write("d.csv", random.Random(7), 50, words[0])
+        data = write("v.csv", random.Random(8), 40, words[0])
+        seen = []
+        for launch, threads in launches:
+            line, trace = train(*words, "--validation", "v.csv", "--workers", "3", "--threads", threads, launch=launch)
+            seen.append((line["objective"], line["stop_reason"], trace, certificate.read_model("m")))
+        assert all(one == seen[0] for one in seen), (words, [one[:2] for one in seen])
+        assert seen[0][1] == "early-stopping"
+        line, trace = train(*words, "--validation", "v.csv", "--workers", "3", "--sync", "ssp:1")
+        ends = dict(trace).values() if "--path" in words else [error for _, error in trace]
+        near(min(ends), mean_error(words[0], data, *certificate.read_model("m")))
+        assert line["stop_reason"] in ("early-stopping", "epochs"), line["stop_reason"]
+
+
+def check_targets():
+    """Several targets: the error is the mean over rows and targets."""
+    chance = random.Random(9)
+    for name, rows in ("d.csv", 60), ("v.csv", 40):
+        with open(name, "w") as file:
+            file.write("p,q," + ",".join(f"x{j}" for j in range(COLUMNS)) + "\n")
+            for _ in range(rows):
+                x = [chance.gauss(0, 1) for _ in range(COLUMNS)]
+                file.write(",".join(map(repr, [1 + x[0] + chance.gauss(0, 2), x[1] - x[0] + chance.gauss(0, 2)] + x)) + "\n")
+    words = ("multitask", "d.csv", "--target", "p,q", "--path", "30", "-q", "--json", "-o", "m", "--validation", "v.csv")
+    run("train", *words)
+    errors = list(certificate.read_tensors("m")["path.error"][1])
+    end, best = stop_at(errors, 3)
+    for workers in "1", "2":
+        line = json.loads(run("train", *words, "--early-stopping", "3", "--workers", workers))
+        assert end < 30 and line["lambdas"] == end and line["stop_reason"] == "early-stopping", (end, line)
+        near(line["validation_mse"], errors[best], 1e-4)
+        measured = json.loads(run("evaluate", "m", "v.csv", "--json"))
+        near(sum(target["rmse"] ** 2 for target in measured["outputs"]) / 2, line["validation_mse"])
+
+
+def refused(*words):
+    done = subprocess.run((HAWSER, "train", *words, *QUIET), capture_output=True, text=True, env=CLEAN, timeout=60)
+    assert done.returncode == 2, (words, done.returncode, done.stderr)
+    return done.stderr
+
+
+def check_refusals():
+    write("d.csv", random.Random(7), 50, "lasso")
+    assert "there is no --validation or --validation-fraction" in refused("lasso", "d.csv", "--early-stopping", "3")
+    assert "exclude each other" in refused("lasso", "d.csv", "--cv", "3", "--early-stopping", "3")
+    assert "there is no --early-stopping N" in refused("lasso", "d.csv", "--early-stopping-min-delta", "3")
+    assert "--early-stopping" in refused("linear", "d.csv", "--early-stopping", "3")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        for kind in "lasso", "logistic", "poisson":
+            check_path(kind)
+        check_fraction()
+        check_certificates()
+        check_nodes()
+        check_targets()
+        check_refusals()
+        os.chdir("/")
+
+
+main()
