@@ -17,6 +17,7 @@ from ._errors import (
 from ._model import Model, Training
 from ._native import VERSION as __version__
 from ._path import Path
+from ._plan import plan
 from ._train import algorithms, train
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def __dir__() -> list[str]:
 __all__ = [
     "BadArgument", "BadInput", "BadOption", "BadProgram", "Cluster", "ConvergenceWarning", "Dataset", "Diverged", "Error",
     "FileError", "InternalError", "Interrupted", "Member", "Model", "NoMemory", "NotFinite", "Path", "PeerLost", "Timeout", "Training",
-    "View", "__version__", "algorithms", "train",
+    "View", "__version__", "algorithms", "plan", "train",
     "ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearSVC", "LinearSVR", "LogisticRegression",
     "LogisticRegressionCV", "MiniBatchKMeans",
 ]

@@ -225,7 +225,7 @@ class Fit:
                 "the digest of init": hashlib.sha256(self.init.to_bytes()).hexdigest() if self.init is not None else None,
                 **{f"the digest of {name}": hashlib.sha256(array.tobytes()).hexdigest() for name, array in self.arrays.items()}}
 
-    def _train(self, job: Any, data: Any) -> None:
+    def _input(self, job: Any, data: Any) -> hawser_training_input:
         given = hawser_training_input(options=self.options.handle, data=data)
         if self.validation is not None and lib.hawser_job_leads(job):  # node 0 measures the error
             given.validation = self.validation._in_layout(self.algorithm.contents.split == _native.HAWSER_BY_ROW)
@@ -233,6 +233,10 @@ class Fit:
             given.init = self.init._handle
         for name, array in self.arrays.items():
             setattr(given, name, pointer_to(array, ctypes.c_double))
+        return given
+
+    def _train(self, job: Any, data: Any) -> None:
+        given = self._input(job, data)
         observer = hawser_observer(self._observe)
         if self.callback is not None:
             given.observer = observer
@@ -304,11 +308,7 @@ class Fit:
     def conclude(self, pressed: bool) -> Model:
         """Returns the model, or raises what ended the training. `reports` has the warnings in either case."""
         model = self._model()
-        for kind, text in self.messages:
-            if kind == _native.HAWSER_WARNING:
-                self.reports.append((RuntimeWarning, text))
-            else:
-                log.info("%s", text)
+        self.report_messages()
         if pressed:
             stopped = Interrupted("the training was interrupted")
             stopped.model = model
@@ -328,6 +328,13 @@ class Fit:
             raise Error("the training ended without a model")
         self._report()
         return model
+
+    def report_messages(self) -> None:
+        for kind, text in self.messages:
+            if kind == _native.HAWSER_WARNING:
+                self.reports.append((RuntimeWarning, text))
+            else:
+                log.info("%s", text)
 
     def _model(self) -> Model | None:
         if not self.training.model:
@@ -392,7 +399,7 @@ def train(algorithm: str, data: Any, target: Any = None, *, weights: Any = None,
 
 def prepare(algorithm: str, data: Any, target: Any = None, *, weights: Any = None, offset: Any = None, groups: Any = None,
             names: Any = None, validation: Any = None, init: Model | None = None, partitioned: bool | None = None,
-            variables: Mapping[bytes, bytes] | None = None, **options: Any) -> Fit:
+            variables: Mapping[bytes, bytes] | None = None, kind: type[Fit] = Fit, **options: Any) -> Fit:
     """Returns a training that can begin, on the nodes of the process. With `variables`, which replace the environment, it is on none yet."""
     found = find_algorithm(algorithm)
     from_files = is_path(data) or (isinstance(data, Dataset) and data.from_files)
@@ -426,7 +433,7 @@ def prepare(algorithm: str, data: Any, target: Any = None, *, weights: Any = Non
         raise BadOption(f"validation: it has {validation.shape[1]} columns, and the data have {rows.shape[1]}")
     if isinstance(rows, Dataset):
         check_arrays(arrays, rows.shape[1])
-    return Fit(found, rows, validation, init, chosen, arrays, cluster)
+    return kind(found, rows, validation, init, chosen, arrays, cluster)
 
 
 __all__ = ["Fit", "algorithms", "find_algorithm", "prepare", "train"]
