@@ -1,0 +1,238 @@
+"""The driver's side: checks of a frame and of options before anything starts, and the barrier stage."""
+import functools
+import pickle
+import re
+import secrets
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from .. import _errors, _native
+from .._cluster import JOINING
+from .._dataset import split_options
+from .._errors import BadArgument, BadInput, BadOption, Error, PeerLost
+from .._model import Model
+from .._options import key_of
+from .._train import find_algorithm, make_options, take_arrays
+from . import _node
+from ._node import Outcome, Plan
+from ._rows import Features
+
+NUMBERS = ("byte", "tinyint", "short", "smallint", "integer", "int", "long", "bigint", "float", "double", "boolean")
+# Options of hawser.train and of joining that have no meaning here.
+REFUSED = {
+    "validation": "it measures no error on other data; use hawser.spark.predict with the model",
+    "progress": "nothing reports to the driver while the tasks train",
+    "partitioned": "each task has rows of its own already",
+    "groups": "the frame has none", "names": "the columns have theirs",
+    **dict.fromkeys(("listen", "join", "key-file", "node-name", "alone"), "the tasks of a barrier stage are the nodes"),
+}
+SLOTS_SECONDS = 30.0  # for executors that have not registered yet
+
+
+# -------------------------------------------------------------------------------------------------- the frame ----
+
+
+def type_of(frame: Any, column: Any, what: str) -> Any:
+    """Returns the type of a column of the frame."""
+    if not isinstance(column, str):
+        raise BadArgument(f"{what}: give the name of a column, and not a {type(column).__name__}")
+    for each in frame.schema.fields:
+        if each.name == column:
+            return each.dataType
+    raise BadArgument(f"{what}: the frame has no column '{column}'; its columns are {', '.join(frame.columns)}")
+
+
+def is_number(kind: Any) -> bool:
+    return kind.typeName() in NUMBERS or kind.typeName().startswith("decimal")
+
+
+def column_of(frame: Any, name: str) -> Any:
+    """Returns a column, whose name may have dots."""
+    return frame["`" + name.replace("`", "``") + "`"]
+
+
+def features_of(frame: Any, features: str | Sequence[str]) -> Features:
+    """Returns what the features are: a vector or array column, or columns of numbers."""
+    if not isinstance(features, str):
+        names = tuple(features)
+        kinds = [type_of(frame, name, "features") for name in names]
+        for name, kind in zip(names, kinds):
+            if not is_number(kind):
+                hint = "; a vector or an array is given by its name alone, not in a list" if kind.typeName() in ("array", "vectorudt") else ""
+                raise BadArgument(f"features: column '{name}' has the type {kind.simpleString()}, which is no number{hint}")
+        if not names or len(set(names)) < len(names):
+            raise BadArgument("features: give at least one column, and each one once")
+        return Features("columns", names, all(kind.typeName() == "float" for kind in kinds))
+    kind = type_of(frame, features, "features")
+    if type(kind).__name__ == "VectorUDT":
+        return Features("vector", (features,))
+    if kind.typeName() == "array" and is_number(kind.elementType):
+        return Features("array", (features,), kind.elementType.typeName() == "float")
+    if is_number(kind):
+        return features_of(frame, [features])
+    raise BadArgument(f"features: column '{features}' has the type {kind.simpleString()}; give a vector of pyspark.ml, an array of "
+                      "numbers, or a list of columns of numbers")
+
+
+def feature_columns(frame: Any, features: Features) -> list[Any]:
+    """Returns the columns of the features under the names that Rows expects."""
+    from pyspark.sql.functions import unwrap_udt
+    number = "float" if features.single else "double"
+    columns = [column_of(frame, name) for name in features.names]
+    if features.kind == "vector":
+        columns = [unwrap_udt(columns[0])]
+    elif features.kind == "array":
+        columns = [columns[0].cast(f"array<{number}>")]
+    else:
+        columns = [column.cast(number) for column in columns]
+    return [column.alias(features.column(place)) for place, column in enumerate(columns)]
+
+
+def columns_beside(frame: Any, beside: dict[str, str], labels: bool) -> list[Any]:
+    """Returns the columns of target, weights and offset. `labels`: the target may have words."""
+    columns = []
+    for what, name in beside.items():
+        kind = type_of(frame, name, what)
+        is_label = labels and what == "target"
+        if not is_number(kind) and not (is_label and kind.typeName() == "string"):
+            raise BadArgument(f"{what}: column '{name}' has the type {kind.simpleString()}, which is no number")
+        keep = is_label and not kind.typeName().startswith("decimal")
+        column = column_of(frame, name)
+        columns.append((column if keep else column.cast("double")).alias(what))
+    return columns
+
+
+# -------------------------------------------------------------------------------------------------- the stage ----
+
+
+def _slots(frame: Any) -> int:
+    """Returns how many tasks the cluster can run at once."""
+    context = frame.sparkSession.sparkContext._jsc.sc()
+    return int(context.maxNumConcurrentTasks(context.resourceProfileManager().defaultResourceProfile()))
+
+
+def _check_slots(mapped: Any, wait: float) -> bool:
+    """Refuses more tasks than the cluster can run at once, for which Spark would wait ten minutes. Returns whether there is any task.
+
+    Over Spark Connect the driver cannot know either number.
+    """
+    try:
+        tasks = mapped._jdf.queryExecution().toRdd().getNumPartitions()
+        slots = _slots(mapped)
+        master = mapped.sparkSession.sparkContext.master
+    except Exception as error:
+        if hasattr(mapped, "_jdf"):
+            raise_failure(error)
+        return True
+    until = time.monotonic() + (0 if master.startswith("local") else wait)
+    while slots < tasks and time.monotonic() < until:
+        time.sleep(0.2)
+        slots = _slots(mapped)
+    if slots < tasks:
+        raise BadArgument(f"the frame has {tasks} partitions, each of which becomes a node, and the cluster runs {slots} tasks at once; "
+                          f"give nodes={max(slots, 1)}, or more executors")
+    return bool(tasks > 0)
+
+
+def raise_failure(error: Exception) -> None:
+    """Raises what a task has raised, or what Spark says."""
+    text = str(error)
+    own = re.search(r"^hawser\._errors\.(\w+): (.+)$", text, re.MULTILINE)
+    kind = getattr(_errors, own[1], None) if own else None
+    if own and isinstance(kind, type) and issubclass(kind, Error):
+        raise kind(own[2]) from error
+    if "SPARK-24820" in text:
+        raise BadArgument("Spark runs no barrier stage on a frame that union(), coalesce() or limit() has made: give nodes=, which "
+                          "repartitions it with the rows in the same order") from error
+    missing = re.search(r"ModuleNotFoundError: No module named '([\w.]+)'", text)
+    if missing:
+        raise Error(f"the executors' Python has no module {missing[1]}: install hawser[spark] there, or name their Python "
+                    "(PYSPARK_PYTHON, spark.pyspark.python)") from error
+    wrong = re.search(r"^(?:ImportError|OSError): (.+)$", text, re.MULTILINE)
+    if wrong:
+        raise Error(f"the executors' Python cannot load hawser: {wrong[1]}") from error
+    place = re.search(r"barrier task \w+\(\d+, (\d+)\)", text)
+    ended = re.search(r"Python worker exited unexpectedly[^.\n]*|ExecutorLostFailure[^\n]*|Lost executor[^\n]*|Connection reset", text)
+    if ended:
+        raise PeerLost(f"Spark ended the training: the task of {f'partition {place[1]}' if place else 'a partition'} was lost: "
+                       f"{ended[0].strip()[:200]}") from error
+    why = re.search(r"Most recent failure reason: (.+)", text) or re.search(r"^: (?:[\w.$]+: )?(.+)$", text, re.MULTILINE) or re.search(r"(.+)", text)
+    raise Error(f"Spark ended the training: {why[1].strip()[:300] if why else type(error).__name__}") from error
+
+
+def _repartition(frame: Any, columns: list[Any], nodes: int) -> Any:
+    """Returns columns in this many partitions, with the rows in the same order. Spark allows no coalesce() in a barrier stage."""
+    from pyspark.sql.functions import monotonically_increasing_id
+    if isinstance(nodes, bool) or not isinstance(nodes, int) or nodes < 1:
+        raise BadArgument(f"nodes = {nodes!r}: give a number from 1, or None for one per partition")
+    numbered = frame.select(*columns, monotonically_increasing_id().alias("row"))
+    return numbered.repartitionByRange(nodes, "row").sortWithinPartitions("row").drop("row")
+
+
+def run(frame: Any, plan: Plan, nodes: int | None) -> Outcome:
+    """Runs a training in a barrier stage, and returns its outcome without error."""
+    columns = feature_columns(frame, plan.features) + columns_beside(frame, plan.beside, plan.classes is not None)
+    chosen = frame.select(*columns) if nodes is None else _repartition(frame, columns, nodes)
+    mapped = chosen.mapInArrow(functools.partial(_node.run, plan), _node.RESULT, barrier=True)
+    rows = []
+    if _check_slots(mapped, SLOTS_SECONDS):
+        try:
+            rows = mapped.collect()
+        except Exception as error:
+            raise_failure(error)
+    if not rows:
+        raise BadInput("the frame has no rows")
+    outcomes = [pickle.loads(row["outcome"]) for row in sorted(rows, key=lambda row: row["place"])]
+    outcome: Outcome = next((each for each in outcomes if each.error is not None), outcomes[0])
+    if outcome.error is not None:
+        failure = getattr(_errors, outcome.error)(outcome.text)
+        if isinstance(failure, _errors.Diverged):
+            failure.model = outcome.model
+        raise failure
+    for is_convergence, text in outcome.warnings:
+        _errors.warn(text, _errors.convergence_warning if is_convergence else RuntimeWarning)
+    return outcome
+
+
+def make_plan(frame: Any, algorithm: str, features: str | Sequence[str], beside: dict[str, Any], options: dict[str, Any],
+              **more: Any) -> Plan:
+    """Returns a training whose options have been checked."""
+    if not hasattr(frame, "mapInArrow") or not hasattr(frame, "schema"):
+        raise BadArgument(f"give a DataFrame of Spark, and not a {type(frame).__name__}")
+    for keyword in options:
+        if keyword in REFUSED or key_of(keyword) in REFUSED:
+            raise BadOption(f"{keyword}: no option over Spark: {REFUSED.get(keyword) or REFUSED[key_of(keyword)]}")
+    found, others = find_algorithm(algorithm), dict(options)
+    take_arrays(others)
+    load, others = split_options(others, False)
+    if load:
+        raise BadOption(f"{next(iter(load))}: an option of files, and the data are a frame")
+    make_options(found, others)
+    given = {what: name for what, name in beside.items() if name is not None}
+    if "target" not in given and not found.contents.no_target:
+        raise BadArgument(f"{algorithm}: target is missing; give the name of its column")
+    return Plan(version=_native.VERSION, key=secrets.token_bytes(32), algorithm=algorithm, options=options,
+                features=features_of(frame, features), beside=given,
+                joining={key: value for key, value in options.items() if key_of(key) in JOINING}, **more)
+
+
+def train(frame: Any, algorithm: str, *, features: str | Sequence[str], target: str | None = None, weight: str | None = None,
+          offset: str | None = None, nodes: int | None = None, init: Model | None = None, **options: Any) -> Model:
+    """Trains a model on a Spark frame, whose partitions become nodes, and returns it to the driver.
+
+    `features` is the name of a column of vectors (of pyspark.ml) or arrays, or a list of columns of numbers. `target`, `weight` and
+    `offset` are names of columns. If any vector is sparse, the data are sparse. `options` are those of hawser.train.
+
+    The training runs in barrier execution mode: all tasks run at once, each reads its partition, and they join each other. No
+    rows pass through the driver. `nodes` makes this many partitions first, with the rows in the same order, which moves rows between executors. `workers` is the number of all nodes
+    together; by default each node has as many as a task has processors (spark.task.cpus). The order of rows is that of partitions, and
+    the bits are those of one process with these rows and workers.
+    """
+    plan = make_plan(frame, algorithm, features, {"target": target, "weights": weight, "offset": offset}, options, init=init)
+    model = run(frame, plan, nodes).model
+    assert model is not None
+    return model
+
+
+__all__ = ["column_of", "feature_columns", "features_of", "make_plan", "run", "train"]

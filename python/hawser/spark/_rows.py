@@ -1,0 +1,131 @@
+"""Rows of a Spark frame as arrays: from the Arrow batches of one partition to one matrix."""
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._errors import BadArgument, BadInput
+
+Array = npt.NDArray[Any]
+BESIDE = ("target", "weights", "offset")  # columns of a batch with one value per row
+
+
+@dataclass(frozen=True)
+class Features:
+    """Where the features of a row are."""
+
+    kind: str  #: "vector" of pyspark.ml, "array", or "columns": one for each feature
+    names: tuple[str, ...]  #: of the columns of the frame
+    single: bool = False  #: all are floats of 32 bits
+
+    @property
+    def dtype(self) -> type[np.floating[Any]]:
+        return np.float32 if self.single else np.float64
+
+    def column(self, place: int) -> str:
+        """Returns the name of a column in batches, where no other name can be in its way."""
+        return f"x{place}"
+
+
+class Rows:
+    """The rows of one partition."""
+
+    def __init__(self, features: Features, beside: dict[str, str]) -> None:
+        """`beside` has the frame's names of the columns of BESIDE that the batches have."""
+        self._features, self._beside = features, beside
+        self._pieces: list[Any] = []  # dense arrays and CSR matrices
+        self._values: dict[str, list[Any]] = {what: [] for what in beside}
+        self.count = 0
+        self.columns: int | None = len(features.names) if features.kind == "columns" else None
+        self.sparse = False  #: a row is sparse
+
+    def add(self, batch: Any) -> None:
+        """Takes an Arrow batch. Refuses nulls, and vectors or arrays of another length than before."""
+        if batch.num_rows == 0:
+            return
+        for what, name in self._beside.items():
+            self._values[what].append(self._column(batch, what, name).to_numpy(zero_copy_only=False))
+        take = {"vector": self._vectors, "array": self._arrays, "columns": self._columns}[self._features.kind]
+        piece = take(batch)
+        if self.columns is None:
+            self.columns = piece.shape[1]
+        if piece.shape[1] != self.columns:
+            raise self._uneven(self.columns, piece.shape[1])
+        self._pieces.append(piece)
+        self.count += batch.num_rows
+
+    def matrix(self, sparse: bool) -> Any:
+        """Returns all rows, and forgets them: CSR if `sparse`, else a dense array."""
+        pieces, self._pieces = self._pieces, []
+        if not sparse:
+            return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+        import scipy.sparse
+        whole = scipy.sparse.vstack([scipy.sparse.csr_array(piece) for piece in pieces], format="csr")
+        whole.eliminate_zeros()  # those of dense vectors, so that the same numbers have the same bits
+        return whole
+
+    def values(self, what: str) -> Array | None:
+        """Returns the column of the target, weights or offset, or None if the frame has none."""
+        return np.concatenate(self._values[what]) if self._values.get(what) else None
+
+    # ------------------------------------------------------------------------------------------- one batch ----
+
+    def _column(self, batch: Any, column: str, name: str) -> Any:
+        found = batch.column(batch.schema.get_field_index(column))
+        if found.null_count:
+            raise BadInput(f"column '{name}' has nulls: drop these rows (frame.dropna()) or fill them first")
+        return found
+
+    def _columns(self, batch: Any) -> Array:
+        piece = np.empty((batch.num_rows, len(self._features.names)), self._features.dtype)
+        for place, name in enumerate(self._features.names):
+            piece[:, place] = self._column(batch, self._features.column(place), name).to_numpy(zero_copy_only=False)
+        return piece
+
+    def _numbers(self, column: Any) -> Array:
+        """Returns the numbers of all lists, one after another."""
+        flat = column.flatten()
+        if flat.null_count:
+            raise BadInput(f"column '{self._features.names[0]}' has nulls within a row: drop these rows or fill them first")
+        numbers: Array = flat.to_numpy(zero_copy_only=False)
+        return numbers
+
+    def _uneven(self, one: int, other: int) -> BadInput:
+        return BadInput(f"column '{self._features.names[0]}': one row has {one} features, and another has {other}")
+
+    def _even(self, lengths: Array) -> int:
+        """Returns the length that all rows have."""
+        least, most = int(lengths.min()), int(lengths.max())
+        if least != most:
+            raise self._uneven(least, most)
+        return least
+
+    def _arrays(self, batch: Any) -> Array:
+        column = self._column(batch, self._features.column(0), self._features.names[0])
+        width = self._even(column.value_lengths().to_numpy())
+        return self._numbers(column).reshape(batch.num_rows, width)
+
+    def _vectors(self, batch: Any) -> Any:
+        """Takes vectors of pyspark.ml: type (0: sparse), size (null if dense), indices (null if dense), values."""
+        column = self._column(batch, self._features.column(0), self._features.names[0])
+        kinds, sizes, indices, values = column.flatten()
+        sparse = kinds.to_numpy(zero_copy_only=False) == 0
+        lengths = values.value_lengths().to_numpy()
+        width = self._even(np.where(sparse, sizes.fill_null(0).to_numpy(zero_copy_only=False), lengths))
+        numbers = self._numbers(values)
+        if not sparse.any():
+            return numbers.reshape(batch.num_rows, width)
+        import scipy.sparse
+        self.sparse = True
+        ends = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+        places = np.arange(len(numbers)) - np.repeat(ends[:-1], lengths)  # those of dense rows
+        places[np.repeat(sparse, lengths)] = self._numbers(indices)
+        if len(places) and (places.min() < 0 or places.max() >= width):
+            raise BadArgument(f"column '{self._features.names[0]}': a sparse vector has an index beyond its size")
+        matrix = scipy.sparse.csr_array((numbers, places, ends), shape=(batch.num_rows, width))
+        matrix.sort_indices()
+        return matrix
+
+
+__all__ = ["BESIDE", "Features", "Rows"]

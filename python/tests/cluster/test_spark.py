@@ -1,0 +1,241 @@
+"""hawser.spark on executors of their own: bits of one process, rows that stay on the executors, what is refused, and how a loss ends."""
+import contextlib
+import os
+import pathlib
+import re
+import shutil
+import signal
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pyspark")
+if shutil.which("java") is None:
+    pytest.skip("Java is not installed", allow_module_level=True)
+os.environ["PYSPARK_PYTHON"] = sys.executable
+import scipy.sparse  # noqa: E402
+from pyspark.ml import Pipeline  # noqa: E402
+from pyspark.ml.feature import VectorAssembler  # noqa: E402
+from pyspark.ml.linalg import Vectors  # noqa: E402
+from pyspark.sql import SparkSession  # noqa: E402
+from pyspark.sql import functions as F  # noqa: E402
+
+import hawser  # noqa: E402
+import hawser.spark  # noqa: E402
+from hawser.spark._driver import raise_failure  # noqa: E402
+
+DRAW = np.random.default_rng(0)
+X = DRAW.normal(size=(6144, 4))
+Y = X @ [1.0, 0.0, -2.0, 0.5] + 0.1 * DRAW.normal(size=len(X))
+WEIGHTS = DRAW.uniform(0.5, 2.0, size=len(X))
+WORDS = np.array(["low", "middle", "high"])[np.digitize(Y, [-1, 1])]
+HALF = scipy.sparse.csr_array(np.where(X > 0, X, 0))
+COLUMNS = ["a", "b", "c.d", "e"]
+LONG = {"epochs": 1e9, "solver": "minibatch"}  # a training of "linear" that only a signal ends
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory):
+    """Two executors of two slots. The driver takes no more than 60 kB of results from tasks, so rows cannot pass through it."""
+    work = tmp_path_factory.mktemp("spark")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPARK_WORKER_DIR", str(work / "executors"))
+        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        builder = SparkSession.builder.master("local-cluster[2,2,1024]").config("spark.executor.memory", "600m")
+        for key, value in {"spark.ui.enabled": "false", "spark.log.level": "OFF", "spark.driver.maxResultSize": "60k",
+                           "spark.sql.warehouse.dir": str(work), "spark.ui.showConsoleProgress": "false",
+                           **{f"spark.executorEnv.{name}": os.environ[name] for name in ("HAWSER_LIBRARY", "PYTHONPATH")}}.items():
+            builder = builder.config(key, value)
+        session = builder.getOrCreate()
+        yield session
+        session.stop()
+
+
+def sparse(row):
+    return Vectors.sparse(4, np.flatnonzero(row > 0), row[row > 0])
+
+
+@pytest.fixture(scope="module")
+def frame(spark):
+    """The rows of X in their order, in 3 partitions of 2048. Every second vector of "half" is sparse."""
+    rows = [(*map(float, x), float(y), float(w), str(word), bool(y > 0), Vectors.dense(x), x.tolist(),
+             sparse(x) if place % 2 else Vectors.dense(np.where(x > 0, x, 0)))
+            for place, (x, y, w, word) in enumerate(zip(X, Y, WEIGHTS, WORDS))]
+    names = [*COLUMNS, "y", "w", "word", "positive", "vector", "array", "half"]
+    made = spark.createDataFrame(spark.sparkContext.parallelize(rows, 3), names).cache()
+    assert made.count() == len(X)
+    return made
+
+
+def predictions(frame, column="prediction"):
+    """What the frame has in a column, by small pieces."""
+    return np.array([row[0] for row in frame.select(column).limit(500).collect()])
+
+
+@pytest.mark.parametrize("features, data", [(COLUMNS, X), ("vector", X), ("array", X), ("half", HALF)], ids=["columns", "vectors", "arrays", "sparse"])
+def test_bits_of_one_process(frame, features, data):
+    model = hawser.spark.train(frame, "lasso", features=features, target="y", weight="w", lambda_=0.01, workers=3)
+    one = hawser.train("lasso", data, Y, weights=WEIGHTS, lambda_=0.01, workers=3)
+    assert np.array_equal(model.coefficients, one.coefficients) and model.intercept == one.intercept
+    assert model.names == (COLUMNS if features is COLUMNS else None) and model.training.workers == 3
+    assert np.array_equal(predictions(hawser.spark.predict(model, frame, features)), one.predict(data)[:500])
+
+
+def test_other_numbers_of_nodes(frame):
+    """A union has partitions of which Spark makes no barrier stage; the order of its rows is kept."""
+    both = np.vstack([X, X[:3000]])
+    one = hawser.train("kmeans", both, clusters=3, workers=4)
+    united = frame.union(frame.where(F.monotonically_increasing_id() < 2**33 + 952)).cache()
+    assert united.count() == len(both)
+    for nodes in (1, 4):
+        found = hawser.spark.train(united, "kmeans", features="vector", nodes=nodes, clusters=3, workers=4)
+        assert np.array_equal(found.centres, one.centres), nodes
+    assert hawser.spark.train(united, "lasso", features="vector", target="y", nodes=2, lambda_=0.01).gap < 1e-3
+
+
+def test_partitions_without_rows(frame):
+    rows = frame.where(F.spark_partition_id() != 1)
+    kept = np.r_[0:2048, 4096:6144]
+    found = hawser.spark.train(rows, "lasso", features="vector", target="y", lambda_=0.01)
+    assert found.training.workers == 2
+    assert np.array_equal(found.coefficients, hawser.train("lasso", X[kept], Y[kept], lambda_=0.01, workers=2).coefficients)
+    alone = hawser.spark.train(frame.where(F.spark_partition_id() == 1), "lasso", features="vector", target="y", lambda_=0.01)
+    assert np.array_equal(alone.coefficients, hawser.train("lasso", X[2048:4096], Y[2048:4096], lambda_=0.01, workers=1).coefficients)
+
+
+@pytest.mark.parametrize("name, label, parameters, labels", [
+    ("ElasticNet", "y", {"alpha": 0.01}, Y), ("LinearSVR", "y", {"C": 0.1}, Y),
+    ("LinearSVC", "word", {"C": 0.1, "class_weight": "balanced"}, WORDS),
+    ("LogisticRegression", "word", {"C": 0.1, "class_weight": {"low": 2.0}}, WORDS), ("KMeans", None, {"n_clusters": 3, "random_state": 4}, None),
+    ("LogisticRegression", "positive", {}, Y > 0)])
+def test_estimators_have_the_bits_of_one_process(frame, name, label, parameters, labels):
+    one = getattr(hawser, name)(**parameters, workers=3)
+    given = {} if label is None else {"label_col": label, "weight_col": "w"}
+    one.fit(X) if labels is None else one.fit(X, labels, sample_weight=WEIGHTS)
+    fitted = getattr(hawser.spark, name)(features_col="vector", workers=3, **given, **parameters).fit(frame)
+    learned = "cluster_centers_" if label is None else "coef_"
+    # Sums of the weights of a class may differ in the last bit, since they are added up by partition.
+    near = np.array_equal if parameters.get("class_weight") != "balanced" else np.allclose
+    assert near(getattr(fitted, learned), getattr(one, learned)) and fitted.n_iter_ > 0
+    assert np.array_equal(fitted.predict(X), one.predict(X))
+    assert np.array_equal(predictions(fitted.transform(frame)), one.predict(X)[:500])
+
+
+def test_pipeline_and_probabilities(frame):
+    stages = [VectorAssembler(inputCols=["a", "e"], outputCol="features"),
+              hawser.spark.LogisticRegression(label_col="positive", probability_col="p", workers=3)]
+    found = Pipeline(stages=stages).fit(frame).transform(frame)
+    one = hawser.LogisticRegression(workers=3).fit(X[:, [0, 3]], Y > 0)
+    assert np.array_equal(predictions(found, "p"), one.predict_proba(X[:500, [0, 3]]))
+
+
+def test_warnings_reach_the_driver(frame):
+    with pytest.warns(hawser.ConvergenceWarning, match="clocks") as caught:
+        hawser.spark.Lasso(features_col="vector", label_col="y", alpha=1e-5, tol=1e-14, max_iter=1).fit(frame)
+    assert any(each.filename == __file__ for each in caught)
+
+
+def refusals():
+    return [
+        (lambda f: f.withColumn("y", F.when(F.col("y") > 0, F.col("y"))), {}, hawser.BadInput, r"partition 0: column 'y' has nulls"),
+        (lambda f: f.withColumn("vector", F.when(F.col("y") > 0, F.col("vector"))), {}, hawser.BadInput, r"column 'vector' has nulls"),
+        (lambda f: f.withColumn("vector", F.when(F.col("y") > 0, F.array("y", "w")).otherwise(F.array("y"))), {}, hawser.BadInput,
+         "one row has 1 features, and another has 2"),
+        (lambda f: f.withColumn("vector", F.array("y", F.lit(float("nan")))), {}, ValueError, r"partition 0: row 0: value 1 is nan"),
+        (lambda f: f.where("y > 1000"), {}, hawser.BadInput, "the frame has no rows"),
+        (lambda f: f, {"workers": 2}, hawser.BadOption, "2 workers are too few for 3 nodes"),
+        (lambda f: f, {"weight": "y"}, hawser.BadInput, "partition 0: weights: the weight of row . is negative"),
+        (lambda f: f, {"algorithm": "logistic"}, hawser.BadInput, "is a third one"),
+        (lambda f: f.repartition(9), {}, hawser.BadArgument, "has 9 partitions.*runs 4 tasks at once; give nodes=4"),
+        (lambda f: f.union(f.limit(1)), {}, hawser.BadArgument, "no barrier stage on a frame that union"),
+        (lambda f: f, {"features": "word"}, hawser.BadArgument, "column 'word' has the type string; give a vector"),
+        (lambda f: f, {"features": ["a", "word"]}, hawser.BadArgument, "column 'word' has the type string, which is no number"),
+        (lambda f: f, {"features": ["vector"]}, hawser.BadArgument, "not in a list"),
+        (lambda f: f, {"features": []}, hawser.BadArgument, "at least one column"),
+        (lambda f: f, {"features": "missing"}, hawser.BadArgument, "no column 'missing'; its columns are a, b"),
+        (lambda f: f, {"target": "word"}, hawser.BadArgument, "column 'word' has the type string"),
+        (lambda f: f, {"target": None}, hawser.BadArgument, "target is missing"),
+        (lambda f: f, {"nodes": 0}, hawser.BadArgument, "nodes = 0"),
+        (lambda f: f, {"clusters": 3}, hawser.BadOption, "lasso has no such option; it is one of kmeans"),
+        (lambda f: f, {"listen": 3}, hawser.BadOption, "listen: no option over Spark"),
+        (lambda f: f, {"progress": True}, hawser.BadOption, "progress: no option over Spark"),
+        (lambda f: X, {}, hawser.BadArgument, "not a ndarray"),
+    ]
+
+
+@pytest.mark.parametrize("change, given, kind, text", refusals())
+def test_refusals(frame, change, given, kind, text):
+    how = {"algorithm": "lasso", "features": "vector", "target": "y", **given}
+    with pytest.raises(kind, match=text):
+        hawser.spark.train(change(frame), **how)
+
+
+def test_refusals_of_estimators(frame):
+    common = {"features_col": "vector", "label_col": "y"}
+    for make, text in ((lambda: hawser.spark.Lasso(n_jobs=2), "n_jobs"), (lambda: hawser.spark.Lasso(probability_col="p"), "no probabilities"),
+                       (lambda: hawser.spark.KMeans(init=X[:8]).fit(frame), "an array of centres"),
+                       (lambda: hawser.spark.Lasso(alpha=-1, **common).fit(frame), "^alpha"),
+                       (lambda: hawser.spark.LogisticRegression(**common).fit(frame), "numbers that are not whole"),
+                       (lambda: hawser.spark.LinearSVC(**common).fit(frame.withColumn("y", F.lit(3))), "at least 2 classes, and all rows have 3")):
+        with pytest.raises(ValueError, match=text):
+            make()
+
+
+# ------------------------------------------------------------------------------------------------------ losses ----
+
+
+def nodes():
+    """The processes of this test's executors that train: they have loaded the library, and have its threads."""
+    parents = {}
+    for each in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            parents[int(each.name)] = int(each.joinpath("stat").read_text().rsplit(")", 1)[1].split()[1])
+    found = []
+    for process in parents:
+        line, folder = process, pathlib.Path(f"/proc/{process}")
+        while line in parents and line != os.getpid():
+            line = parents[line]
+        with contextlib.suppress(OSError):
+            if (line == os.getpid() and b"pyspark" in folder.joinpath("cmdline").read_bytes()
+                    and "libhawser" in folder.joinpath("maps").read_text() and len(list(folder.joinpath("task").iterdir())) > 3):
+                found.append(process)
+    return found
+
+
+def wait_for_nodes(count):
+    until = time.monotonic() + 60
+    while len(found := nodes()) != count and time.monotonic() < until:
+        time.sleep(0.1)
+    assert len(found) == count, found
+    return found
+
+
+@pytest.mark.parametrize("harm, text", [(signal.SIGKILL, "the task of partition . was lost: Python worker exited"),
+                                        (signal.SIGSTOP, "node . .* was lost|cannot join|missing node"), (None, "Spark ended the training: .*cancelled")])
+def test_a_loss_ends_the_training(spark, frame, harm, text):
+    def hurt():
+        process = wait_for_nodes(3)[1]
+        if harm is None:
+            spark.sparkContext.cancelAllJobs()
+        else:
+            os.kill(process, harm)
+
+    thread = threading.Thread(target=hurt)
+    thread.start()
+    with pytest.raises(hawser.Error, match=text):
+        hawser.spark.train(frame, "linear", features="vector", target="y", failure_timeout=2, join_timeout=10, **LONG)
+    thread.join()
+    wait_for_nodes(0)
+    assert hawser.spark.train(frame, "lasso", features="vector", target="y").training.workers == 3
+
+
+def test_failures_of_executors_are_explained():
+    for text, kind, said in (("x\nModuleNotFoundError: No module named 'hawser'\n", hawser.Error, "has no module hawser: install"),
+                             ("x\nImportError: hawser's library libhawser.so.0 is not in the package\n", hawser.Error, "cannot load hawser: hawser's"),
+                             ("x\nhawser._errors.Timeout: node 1 is missing\n", hawser.Timeout, "node 1 is missing"),
+                             ("something new", hawser.Error, "Spark ended the training: something new")):
+        with pytest.raises(kind, match=re.escape(said)):
+            raise_failure(RuntimeError(text))
