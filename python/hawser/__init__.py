@@ -18,7 +18,9 @@ from ._model import Model, Training
 from ._native import VERSION as __version__
 from ._path import Path
 from ._plan import plan
+from ._program import Body, Program, Progress, Run
 from ._train import algorithms, train
+from ._unit import Context, Sparse, Unit, unit
 
 if TYPE_CHECKING:
     from .estimators import (
@@ -43,9 +45,10 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "BadArgument", "BadInput", "BadOption", "BadProgram", "Cluster", "ConvergenceWarning", "Dataset", "Diverged", "Error",
-    "FileError", "InternalError", "Interrupted", "Member", "Model", "NoMemory", "NotFinite", "Path", "PeerLost", "Timeout", "Training",
-    "View", "__version__", "algorithms", "plan", "train",
+    "BadArgument", "BadInput", "BadOption", "BadProgram", "Body", "Cluster", "Context", "ConvergenceWarning", "Dataset", "Diverged",
+    "Error", "FileError", "InternalError", "Interrupted", "Member", "Model", "NoMemory", "NotFinite", "Path", "PeerLost", "Program",
+    "Progress", "Run", "Sparse", "Timeout", "Training", "Unit", "View", "__version__", "algorithms", "plan", "train",
+    "unit",
     "ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearSVC", "LinearSVR", "LogisticRegression",
     "LogisticRegressionCV", "MiniBatchKMeans",
 ]

@@ -353,7 +353,7 @@ class Files:
     """Files that are not loaded yet, and how."""
 
     def __init__(self, data: Any, given: dict[str, Any]) -> None:
-        self.names = names_of(data)
+        self.path, self.names = data, names_of(data)
         self.options = dict(given)
         outputs, error = bool(self.options.pop("outputs", False)), hawser_error()
         self.how, self._values = hawser_load(), Options(lib.hawser_data_rows())  # how has pointers to the values

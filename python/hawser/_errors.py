@@ -59,9 +59,10 @@ class InternalError(Error, RuntimeError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C ended a training. `model` is the model that was reached, or None if there was none yet."""
+    """Ctrl-C ended a training or a run. `model` or `run` is what was reached, or None if there was nothing yet."""
 
     model: object = None
+    run: object = None
 
 
 class ConvergenceWarning(UserWarning):

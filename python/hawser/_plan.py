@@ -19,7 +19,7 @@ class Planning(Fit):
     physical, dot = True, False
     text = ""
 
-    def _train(self, job: Any, data: Any) -> None:
+    def work(self, job: Any, data: Any) -> None:
         given, found, error = self._input(job, data), ctypes.c_char_p(), hawser_error()
         check(lib.hawser_train_plan(self.algorithm, job, byref(given), self.physical, self.dot, byref(found), byref(error)), error)
         self.text = (found.value or b"").decode(errors="replace")

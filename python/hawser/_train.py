@@ -1,27 +1,22 @@
 """Trainings: hawser.train."""
-import contextlib
 import ctypes
 import functools
 import hashlib
-import json
-import logging
-import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from ctypes import byref
 from typing import Any
 
 import numpy as np
 
 from . import _errors, _native
-from ._beside import run_beside
 from ._cluster import Cluster, cluster_for
 from ._dataset import Array, Dataset, Files, dataset_of, is_path, numbers_of, pointer_to, split_options
 from ._errors import BadArgument, BadInput, BadOption, Diverged, Error, Interrupted, check, failure
+from ._job import Job, log
 from ._library import library as lib
 from ._model import Model, Training
 from ._native import (
-    POINTER, hawser_cancellation, hawser_dataset, hawser_error, hawser_job, hawser_message, hawser_messages, hawser_observer,
-    hawser_opening, hawser_training, hawser_training_input,
+    POINTER, hawser_dataset, hawser_error, hawser_observer, hawser_training, hawser_training_input,
 )
 from ._options import DATA_KEYS, JOB_KEYS, Options, key_of, keys_of
 from ._progress import bar_of
@@ -30,7 +25,6 @@ BY_COLUMN = ("lower", "upper", "penalty_factors")
 Callback = Callable[[dict[str, Any]], Any]
 # Reasons for an end before the tolerance. Epochs are no such reason: they are what some solvers are told to do.
 LIMITS = {"clocks", "iterations", "limit", "progress", "seconds", "time-limit"}
-log = logging.getLogger("hawser")
 
 
 def find_algorithm(name: str) -> Any:
@@ -100,121 +94,40 @@ def check_arrays(arrays: dict[str, Array], columns: int) -> None:
             raise BadArgument(f"{name}: its shape is {array.shape}, and the data have {columns} columns")
 
 
-class Fit:
-    """One training: it opens a job, trains in a thread of its own, and closes the job."""
+class Fit(Job):
+    """One training."""
 
     def __init__(self, algorithm: Any, data: Dataset | Files, validation: Dataset | None, init: Model | None, options: Options,
                  arrays: dict[str, Array], cluster: Cluster | None) -> None:
+        super().__init__(options, cluster)
         self.algorithm, self.data, self.validation, self.init = algorithm, data, validation, init
-        self.options, self.arrays, self.cluster = options, arrays, cluster
+        self.arrays, self.shared = arrays, POINTER(hawser_dataset)()
         self.options.fill(data.options)
         self.callback: Callback | None = None
         self.metrics: list[tuple[str, bytes]] = []  # names of the metrics as a callback and as the library wants them
-        self.lock = threading.Lock()
-        self.job: Any = None  # while it trains
-        self.cancellation: Any = POINTER(hawser_cancellation)()  # ends what comes before that
-        self.interrupted = False
-        self.interrupted_by: str | None = None  # the node that was, with several nodes
-        self.raised: BaseException | None = None  # by the callback or by the training
         self.training = hawser_training()
         self.result: Training | None = None
-        self.messages: list[tuple[int, str]] = []
         self.reports: list[tuple[type[Warning], str]] = []  # for the caller to warn of
-
-    def interrupt(self) -> None:
-        """Asks the training to end at an agreed clock, or what comes before it at once. Any thread."""
-        with self.lock:
-            self.interrupted = True
-            if self.job is not None:
-                lib.hawser_interrupt(self.job)
-            else:
-                lib.hawser_cancel(self.cancellation)
 
     # ---------------------------------------------------------------------------------- in the training's thread ----
 
-    def run(self) -> None:
-        try:
-            with self._use_cluster():
-                self._run()
-        except BaseException as error:  # the thread that waits raises it
-            self.raised = self.raised or error
-
-    @contextlib.contextmanager
-    def _use_cluster(self) -> Iterator[None]:
-        if self.cluster is None:
-            yield
-            return
-        if not self.cluster._lock.acquire(blocking=False):
-            raise BadArgument("another thread trains on the nodes; they have one training at a time, in the same order on every node")
-        try:
-            if not self.cluster._handle:
-                raise BadArgument("another thread has closed the hawser.Cluster")
-            try:
-                yield
-            finally:
-                self._take_messages(self.cluster._messages)
-        finally:
-            self.cluster._lock.release()
-
-    def _run(self) -> None:
-        queue, error = POINTER(hawser_messages)(), hawser_error()
-        check(lib.hawser_messages_new(byref(queue), byref(error)), error)
-        job, shared = POINTER(hawser_job)(), POINTER(hawser_dataset)()
-        try:
-            check(lib.hawser_cancellation_new(byref(self.cancellation), byref(error)), error)
-            if self.interrupted:
-                lib.hawser_cancel(self.cancellation)
-            opening = hawser_opening(messages=queue, cancellation=self.cancellation)
-            if self.cluster is not None:
-                opening.cluster = self.cluster._handle
-            check(lib.hawser_open_with(self.options.handle, byref(opening), byref(job), byref(error)), error)
-            data = self._share(job, shared)
-            with self.lock:
-                self.job = job
-                if self.interrupted:
-                    lib.hawser_interrupt(job)
-            self._train(job, data)
-        finally:
-            with self.lock:
-                self.job, cancellation = None, self.cancellation
-                self.cancellation = POINTER(hawser_cancellation)()
-            lib.hawser_run_free(self.training.run)
-            lib.hawser_dataset_free(shared)
-            lib.hawser_close(job)
-            self._take_messages(queue)
-            lib.hawser_messages_free(queue)
-            lib.hawser_cancellation_free(cancellation)
-
-    def _share(self, job: Any, shared: Any) -> Any:
-        """Returns the data of the job's blocks. With several nodes they are in `shared`, which is empty. Collective."""
+    def share(self, job: Any) -> Any:
+        """Returns the data of the job's blocks. With several nodes they are in `self.shared`. Collective."""
         split = self.algorithm.contents.split
         if lib.hawser_job_nodes(job) == 1:
             assert isinstance(self.data, Dataset)
             return self.data._in_layout(split == _native.HAWSER_BY_ROW)
-        self._compare(job)
+        self.compare(job, self._terms())
         if isinstance(self.data, Files):
-            self.data.load_share(job, split, shared)
-            check_arrays(self.arrays, lib.hawser_dataset_matrix(shared).contents.cols)
+            self.data.load_share(job, split, self.shared)
+            check_arrays(self.arrays, lib.hawser_dataset_matrix(self.shared).contents.cols)
         else:
-            self.data._deal(job, split, shared)
-        return shared
+            self.data._deal(job, split, self.shared)
+        return self.shared
 
-    def _compare(self, job: Any) -> None:
-        """Refuses nodes that would do different things: another algorithm, other data, another start. Collective."""
-        own, error, status = self._terms(), hawser_error(), _native.HAWSER_OK
-        text = json.dumps(own).encode()
-        size = ctypes.c_uint64(len(text))
-        check(lib.hawser_job_broadcast(job, byref(size), ctypes.sizeof(size), byref(error)), error)
-        first = ctypes.create_string_buffer(text, max(size.value, len(text)))
-        check(lib.hawser_job_broadcast(job, first, size.value, byref(error)), error)
-        theirs = json.loads(first.raw[:size.value])
-        differ = [key for key in own | theirs if own.get(key) != theirs.get(key)]
-        if differ:
-            key, node = differ[0], lib.hawser_job_node(job)
-            status = error.status = _native.HAWSER_BAD_ARGUMENT
-            error.text = (f"the nodes train in different ways: {key} is {own.get(key)} on node {node}, and {theirs.get(key)} on "
-                          "node 0; every node makes the same calls").encode()[:999]
-        check(lib.hawser_job_agree(job, status, byref(error)), error)
+    def release(self) -> None:
+        lib.hawser_run_free(self.training.run)
+        lib.hawser_dataset_free(self.shared)
 
     def _terms(self) -> dict[str, str | None]:
         """Returns what must be the same on every node before the data are shared; the library compares the options."""
@@ -235,7 +148,7 @@ class Fit:
             setattr(given, name, pointer_to(array, ctypes.c_double))
         return given
 
-    def _train(self, job: Any, data: Any) -> None:
+    def work(self, job: Any, data: Any) -> None:
         given = self._input(job, data)
         observer = hawser_observer(self._observe)
         if self.callback is not None:
@@ -292,18 +205,13 @@ class Fit:
             notes=tuple(note for note in notes if note), policy=got.policy.decode(errors="replace"),
             assumed=got.assumed.decode(errors="replace"))
 
-    def _take_messages(self, queue: Any) -> None:
-        message = hawser_message()
-        while lib.hawser_messages_next(queue, byref(message)):
-            self.messages.append((message.kind, message.text.decode(errors="replace")))
-
     # -------------------------------------------------------------------------------------- in the caller's thread ----
 
     def wait(self, callback: Callback | None) -> bool:
         """Trains, and returns whether Ctrl-C ended the training."""
         if callback is not None:
             self.callback, self.metrics = callback, _metrics(self.algorithm.contents.name.decode())
-        return run_beside(self.run, self.interrupt)
+        return self.execute()
 
     def conclude(self, pressed: bool) -> Model:
         """Returns the model, or raises what ended the training. `reports` has the warnings in either case."""

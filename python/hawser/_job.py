@@ -1,0 +1,151 @@
+"""One job of the library: it is opened, used and closed in a thread beside its caller, so that Ctrl-C reaches the caller."""
+import contextlib
+import ctypes
+import json
+import logging
+import threading
+from collections.abc import Iterator
+from ctypes import byref
+from typing import Any
+
+from . import _native
+from ._beside import run_beside
+from ._cluster import Cluster
+from ._errors import BadArgument, check, warn
+from ._library import library as lib
+from ._native import (
+    POINTER, hawser_cancellation, hawser_error, hawser_job, hawser_message, hawser_messages, hawser_opening,
+)
+from ._options import Options
+
+log = logging.getLogger("hawser")
+
+
+class Job:
+    """What a training and the run of a program have in common."""
+
+    doing = "trains"  # as errors say it
+
+    def __init__(self, options: Options, cluster: Cluster | None) -> None:
+        self.options, self.cluster = options, cluster
+        self.lock = threading.Lock()
+        self.job: Any = None  # while it runs
+        self.cancellation: Any = POINTER(hawser_cancellation)()  # ends what comes before that
+        self.interrupted = False
+        self.interrupted_by: str | None = None  # the node that was, with several nodes
+        self.raised: BaseException | None = None  # by a callback or by the work
+        self.messages: list[tuple[int, str]] = []
+
+    def interrupt(self) -> None:
+        """Asks the run to end at an agreed clock, or what comes before it at once. Any thread."""
+        with self.lock:
+            self.interrupted = True
+            if self.job is not None:
+                lib.hawser_interrupt(self.job)
+            else:
+                lib.hawser_cancel(self.cancellation)
+
+    def execute(self) -> bool:
+        """Does the work, waits for it, and returns whether Ctrl-C ended it."""
+        return run_beside(self.run, self.interrupt)
+
+    # ------------------------------------------------------------------------------------------ in the job's thread ----
+
+    def run(self) -> None:
+        try:
+            with self._use_cluster():
+                self._run()
+        except BaseException as error:  # the thread that waits raises it
+            self.raised = self.raised or error
+
+    def share(self, job: Any) -> Any:
+        """Gives the data to the job's blocks, and returns what `work` needs. Collective."""
+        raise NotImplementedError
+
+    def work(self, job: Any, data: Any) -> None:
+        """Does what the job is for."""
+        raise NotImplementedError
+
+    def release(self) -> None:
+        """Frees what the job must outlive."""
+        raise NotImplementedError
+
+    @contextlib.contextmanager
+    def _use_cluster(self) -> Iterator[None]:
+        if self.cluster is None:
+            yield
+            return
+        if not self.cluster._lock.acquire(blocking=False):
+            raise BadArgument("another thread trains on the nodes; they have one training at a time, in the same order on every node")
+        try:
+            if not self.cluster._handle:
+                raise BadArgument("another thread has closed the hawser.Cluster")
+            try:
+                yield
+            finally:
+                self._take_messages(self.cluster._messages)
+        finally:
+            self.cluster._lock.release()
+
+    def _run(self) -> None:
+        queue, error = POINTER(hawser_messages)(), hawser_error()
+        check(lib.hawser_messages_new(byref(queue), byref(error)), error)
+        job = POINTER(hawser_job)()
+        try:
+            check(lib.hawser_cancellation_new(byref(self.cancellation), byref(error)), error)
+            if self.interrupted:
+                lib.hawser_cancel(self.cancellation)
+            opening = hawser_opening(messages=queue, cancellation=self.cancellation)
+            if self.cluster is not None:
+                opening.cluster = self.cluster._handle
+            check(lib.hawser_open_with(self.options.handle, byref(opening), byref(job), byref(error)), error)
+            data = self.share(job)
+            with self.lock:
+                self.job = job
+                if self.interrupted:
+                    lib.hawser_interrupt(job)
+            self.work(job, data)
+        finally:
+            with self.lock:
+                self.job, cancellation = None, self.cancellation
+                self.cancellation = POINTER(hawser_cancellation)()
+            self.release()
+            lib.hawser_close(job)
+            self._take_messages(queue)
+            lib.hawser_messages_free(queue)
+            lib.hawser_cancellation_free(cancellation)
+
+    def compare(self, job: Any, own: dict[str, str | None]) -> None:
+        """Refuses nodes that would do different things: `own` must be what node 0 has. Collective."""
+        error, status = hawser_error(), _native.HAWSER_OK
+        text = json.dumps(own).encode()
+        size = ctypes.c_uint64(len(text))
+        check(lib.hawser_job_broadcast(job, byref(size), ctypes.sizeof(size), byref(error)), error)
+        first = ctypes.create_string_buffer(text, max(size.value, len(text)))
+        check(lib.hawser_job_broadcast(job, first, size.value, byref(error)), error)
+        theirs = json.loads(first.raw[:size.value])
+        differ = [key for key in own | theirs if own.get(key) != theirs.get(key)]
+        if differ:
+            key, node = differ[0], lib.hawser_job_node(job)
+            status = error.status = _native.HAWSER_BAD_ARGUMENT
+            error.text = (f"the nodes {self.doing.removesuffix('s')} in different ways: {key} is {own.get(key)} on node {node}, and "
+                          f"{theirs.get(key)} on node 0; every node makes the same calls").encode()[:999]
+        check(lib.hawser_job_agree(job, status, byref(error)), error)
+
+    def _take_messages(self, queue: Any) -> None:
+        message = hawser_message()
+        while lib.hawser_messages_next(queue, byref(message)):
+            self.messages.append((message.kind, message.text.decode(errors="replace")))
+
+    # --------------------------------------------------------------------------------------- in the caller's thread ----
+
+    def show_messages(self) -> None:
+        """Gives what the library has reported to Python's warnings and to the logger."""
+        for kind, text in self.messages:
+            if kind == _native.HAWSER_WARNING:
+                warn(text, RuntimeWarning)
+            else:
+                log.info("%s", text)
+
+
+__all__ = ["Job", "log"]

@@ -1,0 +1,512 @@
+"""Programs of the user's own: the numbers of numpy, the same for compiled and plain units, for threads and nodes; and what is refused."""
+import contextlib
+import pathlib
+import re
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+import test_nodes
+
+import hawser
+
+numba = pytest.importorskip("numba")
+needs_command = pytest.mark.skipif(not test_nodes.BINARY, reason="HAWSER_BINARY is not set")
+EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / "examples" / "python" / "kmeans.py"
+
+
+@contextlib.contextmanager
+def quiet():
+    """Plain units warn that they run one at a time."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        yield
+
+
+def both(function, **how):
+    """A function as a compiled and as a plain unit."""
+    return hawser.unit(**how)(function), hawser.unit(compile=False, **how)(function)
+
+
+# ------------------------------------------------------------------------------------------------- numbers ----
+
+
+def add(context, rows, total, parts, scale=1.0):
+    for i in range(len(rows)):
+        for j in range(rows.shape[1]):
+            total[j] += scale * rows[i, j]
+    parts[:] = len(rows)
+    return len(rows), float(context.first("rows"))
+
+
+ADD = both(add, updates=["total", "parts"], reports="rows last")
+
+
+def sums(data, plain, dtype=np.float64, **numbers):
+    program = hawser.Program("sums")
+    program.data("rows", data)
+    program.replicated("total", "rows", dtype)
+    program.partitioned("parts", 2, np.int64, each=True)
+    program.metric("last", "max")
+    program.unit(ADD[plain], **numbers)
+    return program
+
+
+@pytest.mark.parametrize("data", ["rows", "columns", "strided", "float32"])
+def test_sums(data):
+    X = np.arange(60.0).reshape(20, 3)
+    given = {"rows": X, "columns": np.asfortranarray(X), "float32": X.astype(np.float32),
+             "strided": np.arange(100.0).reshape(20, 5)[:, :3]}[data]
+    for plain in (False, True):
+        for workers in (1, 2, 4):
+            with quiet():
+                found = sums(given, plain, scale=2.0).run(workers=workers)
+            assert np.array_equal(found["total"], 2 * given.sum(axis=0))
+            assert found["parts"].shape == (workers, 2) and found["parts"].dtype == np.int64
+            assert found["parts"][:, 0].sum() == 20 == found.metrics["rows"] and found.stop_reason == "end"
+            assert found.metrics["last"] == 20 - found["parts"][-1, 0]
+
+
+def logistic_step(rows, rows_target, w, rate):
+    gradient = np.zeros(len(w))
+    loss = 0.0
+    for i in range(len(rows)):
+        margin = 0.0
+        for j in range(len(w)):
+            margin += rows[i, j] * w[j]
+        margin *= rows_target[i]
+        loss += np.log1p(np.exp(-margin))
+        for j in range(len(w)):
+            gradient[j] += -rows_target[i] * rows[i, j] / (1.0 + np.exp(margin))
+    for j in range(len(w)):
+        w[j] -= rate * gradient[j]
+    return loss
+
+
+STEP = both(logistic_step, updates="w", reports="loss")
+
+
+def logistic(X, y, plain, sync=None, clocks=30):
+    program = hawser.Program("logistic")
+    program.data("rows", X, y)
+    program.replicated("w", 6)
+    program.loop("steps", clocks=clocks, sync=sync).unit(STEP[plain], rate=0.5 / len(X))
+    return program
+
+
+def test_logistic_regression_by_gradient(numbers):
+    X, y = numbers[0], np.where(numbers[1] > 0, 1.0, -1.0)
+    w = np.zeros(6)
+    for _ in range(30):
+        margin = (X @ w) * y
+        loss = np.log1p(np.exp(-margin)).sum()
+        w += 0.5 / len(X) * X.T @ (y / (1 + np.exp(margin)))
+    for workers in (1, 3):
+        with quiet():
+            found = [logistic(X, y, plain).run(workers=workers) for plain in (False, True)]
+        assert np.allclose(found[0]["w"], w, rtol=1e-12) and np.allclose(found[1]["w"], w, rtol=1e-12)
+        assert found[0].metrics["loss"] == pytest.approx(loss) and found[0].clocks == 30
+        assert found[0].not_repeatable is None
+    again = logistic(X, y, False)
+    assert len({again.run(workers=3)["w"].tobytes() for _ in range(3)}) == 1
+    stale = logistic(X, y, False, "ssp:2", 200).run(workers=3)
+    best = logistic(X, y, False, clocks=200).run(workers=1)
+    assert np.abs(stale["w"] - best["w"]).max() < 0.02 and "ssp" in stale.not_repeatable
+
+
+def test_sparse_rows_and_columns(numbers):
+    scipy = pytest.importorskip("scipy.sparse")
+    X = np.where(np.abs(numbers[0]) > 1, numbers[0], 0.0)
+
+    def multiply(A, x, products):
+        for i in range(len(products)):
+            products[i] = 0
+            for e in range(A.indptr[i], A.indptr[i + 1]):
+                products[i] += A.values[e] * x[A.indices[e]]
+
+    for unit in both(multiply, updates="products"):
+        for by, matrix in (("row", scipy.csr_array(X)), ("column", scipy.csc_array(X)), ("row", scipy.csr_matrix(X.astype(np.float32)))):
+            program = hawser.Program()
+            program.data("A", matrix, by=by)
+            lines = X.shape[by == "column"]
+            x = np.arange(1.0, 1 + X.shape[by == "row"])
+            program.replicated("x", len(x), initial=x)
+            program.partitioned("products", along="A")
+            program.unit(unit)
+            with quiet():
+                found = program.run(workers=3)
+            exact = matrix @ x if by == "row" else matrix.T @ x
+            assert found["products"].shape == (lines,) and np.allclose(found["products"], exact, rtol=1e-6)
+
+
+def test_states_of_each_type():
+    @hawser.unit(updates="counts seen small memory")
+    def count(context, rows, counts, seen, small, memory):
+        for i in range(len(rows)):
+            counts[int(rows[i, 0]) % 3] += 1
+            seen[i, 1] = context.first("seen") + i
+        small[context.block % 2, 1] += 0.5
+        memory[0] += 1 + context.clock
+
+    program = hawser.Program("types")
+    program.data("rows", np.arange(20.0).reshape(10, 2))
+    program.replicated("counts", 3, np.int32, initial=[1, 0, 0])
+    program.local("seen", 2, np.int64, along="rows", initial=np.full((10, 2), 7))
+    program.replicated("small", (2, 3), np.float32)
+    program.local("memory", 1, np.int32, initial=[5])
+    program.loop("loop", clocks=3).unit(count)
+    found = program.run(workers=3)
+    assert found["counts"].tolist() == (3 * np.bincount(np.arange(0, 20, 2) % 3) + [1, 0, 0]).tolist()
+    assert found["counts"].dtype == np.int32 and found["seen"].tolist() == [[7, i] for i in range(10)]
+    assert found["small"].tolist() == [[0, 3, 0], [0, 1.5, 0]] and found["memory"].tolist() == [[11]] * 3
+
+
+def test_factors_in_stored_and_partitioned_states():
+    """Alternating least squares of rank 1: a unit for the stored factors of rows, and one that reads them for those of columns."""
+    draw = np.random.default_rng(3)
+    X = draw.normal(size=(40, 1)) @ draw.normal(size=(1, 5)) + 0.01 * draw.normal(size=(40, 5))
+
+    def rows_of(rows, v, u):
+        for i in range(len(rows)):
+            u[i] = (rows[i] * v).sum() / (v * v).sum()
+
+    def columns_of(context, rows, v, sums):
+        sums[:] = 0.0
+        error = 0.0
+        first = context.first("rows")
+        block, start, part = context.next_chunk("u")
+        while block >= 0:
+            for i in range(len(part)):
+                if 0 <= start + i - first < len(rows):
+                    sums[:-1] += rows[start + i - first] * part[i, 0]
+                    error += ((rows[start + i - first] - part[i, 0] * v) ** 2).sum()
+                sums[-1] += part[i, 0] ** 2 / context.blocks
+            block, start, part = context.next_chunk("u")
+        return error
+
+    def move(sums, v):
+        total = sums.sum(axis=0)
+        v[:] = total[:-1] / total[-1]
+
+    def factors(*units):
+        program = hawser.Program("factors")
+        program.data("rows", X)
+        program.stored("u", along="rows")
+        program.replicated("v", 5, initial=np.ones(5))
+        program.partitioned("sums", 6, each=True)
+        loop = program.loop("rounds", clocks=20)
+        loop.loop("u", clocks=1).unit(units[0])
+        loop.loop("v", clocks=1).unit(units[1])
+        loop.unit(units[2])
+        return program
+
+    u, s, v = np.linalg.svd(X)
+    pairs = (both(rows_of, updates="u"), both(columns_of, updates="sums", reads="u", reports="error"), both(move, updates="v", one=True))
+    for units in zip(*pairs):
+        with quiet():
+            found = factors(*units).run(workers=3)
+        assert np.allclose(np.outer(found["u"], found["v"]), s[0] * np.outer(u[:, 0], v[0]), atol=1e-8)
+        assert found.metrics["error"] == pytest.approx((s[1:] ** 2).sum())
+
+
+def test_operators():
+    """Sequences, a parallel, a branch, an inner loop, tests with memory, a change of sync, and local states."""
+    def one_more(w, step=1.0):
+        w[0] += step
+
+    def one_more_v(v, step=1.0):
+        v[0] += step
+
+    add_w, add_v = hawser.unit(updates="w", one=True)(one_more), hawser.unit(updates="v", one=True, compile=False)(one_more_v)
+    asked = []
+
+    def is_even(progress):
+        return progress.clock % 2 == 0
+
+    def end(progress):
+        progress.memory[0] += 1
+        asked.append((progress.clock, progress.loop, progress.memory[0]))
+        progress.set("count", progress.memory[0])
+        return progress.metric("count") >= 4
+
+    program = hawser.Program("operators")
+    program.replicated("w", 1)
+    program.replicated("v", 1)
+    program.metric("count", "last")
+    together = program.parallel()
+    together.unit(add_w, "first")
+    together.sequence().unit(add_v, "second", step=10)
+    loop = program.loop("outer", test=end, remembers=1)
+    loop.loop("inner", clocks=2).unit(add_w, "third", step=100)
+    branch = loop.branch("even", is_even)
+    branch.unit(add_v, "fourth", step=1000)
+    branch.sequence().unit(add_v, "fifth", step=0.5)
+    with quiet():
+        found = program.run(workers=2, trace=True)
+        plan = program.plan(workers=2)
+    assert found["w"].tolist() == [801] and found["v"].tolist() == [2011] and found.stop_reason == "test"
+    assert asked == [(clock, "outer", clock + 1) for clock in range(4)]
+    assert [entry["count"] for entry in found.trace if entry["loop"] == "outer"] == [0, 1, 2, 3] or found.trace
+    assert "branch 'even'" in plan and "loop 'inner'" in plan
+
+
+def test_merge_random_and_reductions():
+    def half(state, sum, first, blocks, clock):
+        for i in range(len(state)):
+            state[i] += sum[i] / blocks + 100 * (first + i) * (clock == 1)
+
+    def step(context, w, draws):
+        total = np.ones(3)
+        total[1] = context.block
+        context.allreduce(total)
+        w[0] += total[0] + total[1]
+        draws[0] = context.random_below(1000)
+        draws[1] = context.uniform()
+        draws[2] = context.gain("w")
+
+    for merge, unit in zip(both(half), both(step, updates="w draws", reduces=3)):
+        program = hawser.Program()
+        program.replicated("w", 2, merge=merge)
+        program.local("draws", 3)
+        program.loop("loop", clocks=2).unit(unit)
+        with quiet():
+            found, again, other = program.run(workers=3), program.run(workers=3), program.run(workers=3, seed=2)
+        assert found["w"].tolist() == [12, 100] and (found["draws"][:, 2] == 1).all()
+        assert (found["draws"] == again["draws"]).all() and (found["draws"] != other["draws"])[:, :2].all()
+        assert len(set(found["draws"][:, 1])) == 3 and (found["draws"][:, 1] < 1).all()
+
+
+# ------------------------------------------------------------------------------------------------ refusals ----
+
+
+def simple(unit, **numbers):
+    program = hawser.Program("simple")
+    program.data("rows", np.arange(12.0).reshape(6, 2))
+    program.replicated("w", 2)
+    program.replicated("v", 2)
+    program.loop("loop", clocks=3).unit(unit, **numbers)
+    return program
+
+
+def raises(rows, w, context):
+    if context.clock == 1 and context.block == 1:
+        raise KeyError("no such row")
+    w[0] += 1.0
+
+
+def beyond(rows, w):
+    w[len(rows)] += 1
+
+
+def divides(rows, w):
+    w[0] = 1 / (len(rows) - 3)
+
+
+@pytest.mark.parametrize("function, error, text", [
+    (raises, KeyError, "no such row"), (beyond, IndexError, "out of bounds"), (divides, ZeroDivisionError, "division by zero")])
+def test_an_exception_in_a_unit_is_raised(function, error, text):
+    for unit in both(function, updates="w"):
+        with quiet(), pytest.raises(error, match=text) as caught:
+            simple(unit).run(workers=2)
+        assert f"in unit '{function.__name__}' (which reads rows and which updates w), block" in caught.value.__notes__[0]
+    assert simple(hawser.unit(updates="w")(raises)).run(workers=1)["w"].tolist() == [3, 0]  # the next run is well
+
+
+def test_what_a_unit_may_not_do():
+    def writes(rows, w, v):
+        v[0] = 1.0
+
+    def names(context, w):
+        w[0] = context.first("v")
+
+    def asks(context, w):
+        w[0] = context.metric("loss")
+
+    def returns(w):
+        return 1.0
+
+    for function, compiled, plain in ((writes, "does it change a state that it only reads", "read-only"), (names, "names state 'v'", "names state 'v'"),
+                                      (asks, "names metric 'loss'", "names metric 'loss'"), (returns, "reports no metric", "reports no metric")):
+        for unit, text in zip(both(function, updates="w"), (compiled, plain)):
+            with quiet(), pytest.raises((hawser.BadProgram, ValueError), match=text) as caught:
+                simple(unit).run(workers=1)
+            assert function.__name__ in str(caught.value) + str(getattr(caught.value, "__notes__", ""))
+
+    @hawser.unit(updates="w")
+    def opens(w):
+        w[0] = open("x")
+
+    with pytest.raises(hawser.BadProgram, match=r"unit 'opens' \(.*test_program.py:\d+\): numba cannot compile it: .*'open'.*line") as caught:
+        simple(opens).run(workers=1)
+    assert isinstance(caught.value.__cause__, numba.core.errors.NumbaError)
+
+    kept = []
+
+    @hawser.unit(updates="w", compile=False)
+    def keeps(w, context):
+        kept.append(w[1:])
+
+    with pytest.raises(hawser.BadProgram, match="keeps its argument 'w'"):
+        simple(keeps).run(workers=1)
+
+    @hawser.unit(updates="w", compile=False)
+    def keeps_context(w, context):
+        kept.append(context)
+
+    simple(keeps_context).run(workers=1)
+    with pytest.raises(hawser.BadArgument, match="after the unit has returned"):
+        kept[-1].block
+    with pytest.warns(RuntimeWarning, match=r"unit 'keeps_context' is plain Python \(compile=False\)"):
+        simple(keeps_context).run(workers=2)
+
+
+def test_what_a_program_may_not_say():
+    unit = hawser.unit(updates="w")(lambda rows, w, rate: None)
+    for said, error, text in (
+            (lambda: simple(unit), hawser.BadProgram, "parameter 'rate' is no state of program 'simple', and no number"),
+            (lambda: simple(unit, rate="x"), ValueError, "parameter 'rate' is 'x'; give an int"),
+            (lambda: simple(unit, rate=1, other=2), hawser.BadProgram, "it has no parameter 'other'"),
+            (lambda: simple(hawser.unit(updates="x")(lambda w: None)), hawser.BadProgram, "has no state 'x'; its states are rows, w, v"),
+            (lambda: simple(hawser.unit(updates="rows")(lambda rows: None)), hawser.BadProgram, "it updates 'rows', which is data"),
+            (lambda: simple(lambda w: None), hawser.BadArgument, "is no unit; make it one with @hawser.unit"),
+            (lambda: simple(hawser.unit(lambda *w: None)), hawser.BadArgument, "plain parameters"),
+            (lambda: hawser.Program("p").replicated("w", 0), hawser.BadArgument, "its shape is 0"),
+            (lambda: hawser.Program("p").replicated("w", 2, complex), hawser.BadArgument, "is of complex128; states are of float64"),
+            (lambda: hawser.Program("p").replicated("w", 2, initial=[1, 2, 3]), hawser.BadArgument, r"has shape \(2,\), and its initial has \(3,\)"),
+            (lambda: hawser.Program("p").replicated("w", 2, int, initial=[0.5, 1]), hawser.BadArgument, "is of int64, and its initial is of float64"),
+            (lambda: hawser.Program("p").replicated("w", 2, gain=-1), hawser.BadProgram, "has gain -1; it must be above zero"),
+            (lambda: hawser.Program("p").replicated("w", 2, encoding="f8"), hawser.BadOption, "it is one of exact, bf16, f16, int8"),
+            (lambda: hawser.Program("p").partitioned("w", along="rows"), hawser.BadProgram, "has no state 'rows'"),
+            (lambda: hawser.Program("p").loop("l", clocks=2, sync="ssp"), hawser.BadOption, "sync: 'ssp' is none"),
+            (lambda: hawser.Program("p").loop("l", clocks=-2), hawser.BadArgument, "clocks is -2"),
+            (lambda: hawser.Program("p").run(workers=1), hawser.BadProgram, "program 'p' has no operators"),
+            (lambda: simple(unit, rate=1).run(tol=1), hawser.BadOption, "tol: a run has no such option"),
+            (lambda: simple(unit, rate=1).run(init="w=w.npy"), hawser.BadOption, "initial= of its declaration"),
+            (lambda: simple(unit, rate=1).run(results=["x"]), hawser.BadProgram, "results: program 'simple' has no state 'x'")):
+        with pytest.raises(error, match=text):
+            said()
+
+
+factor = 1.0
+
+
+def test_a_changed_global_is_seen():
+    global factor
+
+    @hawser.unit(updates="w", one=True)
+    def scale(w):
+        w[0] += factor
+
+    program = simple(scale)
+    factor = 1.0
+    assert program.run(workers=1)["w"][0] == 3
+    factor = 2.0
+    assert program.run(workers=1)["w"][0] == 6
+
+
+def test_an_exception_on_the_driver_is_raised():
+    @hawser.unit(updates="w", compile=False)
+    def add_one(w):
+        w += 1
+
+    def fails(progress):
+        raise KeyError("test")
+
+    program = hawser.Program("tests")
+    program.replicated("w", 1)
+    program.loop("loop", test=fails, clocks=100).unit(add_one)
+    with pytest.raises(KeyError, match="test") as caught:
+        program.run(workers=1)
+    assert caught.value.__notes__ == ["in the test of loop 'loop'"]
+    with pytest.raises(ZeroDivisionError):
+        simple(add_one).run(workers=1, progress=lambda now: 1 / 0)
+
+
+# --------------------------------------------------------------------------------------------------- nodes ----
+
+ON_NODES = """
+@hawser.unit(updates="w", reports="loss")
+def step(rows, rows_target, w, rate):
+    loss = 0.0
+    for i in range(len(rows)):
+        error = -rows_target[i]
+        for j in range(len(w)):
+            error += rows[i, j] * w[j]
+        for j in range(len(w)):
+            w[j] -= rate * error * rows[i, j]
+        loss += error * error
+    return loss
+
+@hawser.unit(updates="w", compile=False)
+def fails(context, w, where):
+    if context.block == where and context.clock == 2:
+        raise LookupError("block of node 1")
+
+@hawser.unit(updates="w", compile=False)
+def differs(w):
+    w += NUMBER
+
+def program(unit, data=X, target=y, test=None, partitioned=None, **numbers):
+    made = hawser.Program("descent")
+    made.data("rows", data, target, partitioned=partitioned)
+    made.replicated("w", 6)
+    made.loop("loop", clocks=5, test=test).unit(unit, **numbers)
+    return made
+
+def raised(call):
+    try:
+        call()
+        return "nothing"
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+def fail(progress):
+    raise ArithmeticError("in the test")
+
+NUMBER = node()
+path = os.path.join(sys.argv[1], "rows.csv")
+mine = slice(70 * node(), 70 * (node() + 1) if node() < NODES - 1 else 200) if NODES > 1 else slice(None)
+how = {"workers": 4}
+found = {"arrays": program(step, rate=1e-3).run(**how)["w"], "files": program(step, path, "0", rate=1e-3).run(**how)["w"],
+         "partitioned": program(step, X[mine], y[mine], partitioned=NODES > 1, rate=1e-3).run(**how)["w"]}
+if NODES > 1:
+    found["unit"] = raised(lambda: program(fails, where=3).run(**how))
+    found["test"] = raised(lambda: program(step, test=fail, rate=1e-3).run(**how))
+    found["code"] = raised(lambda: program(differs).run(**how))
+    found["after"] = program(step, rate=1e-3).run(**how)["w"]
+keep(**found)
+"""
+
+
+@needs_command
+def test_nodes_have_the_bits_of_one_process(tmp_path, numbers):
+    X, y = numbers
+    folders = [tmp_path / name for name in ("one", "three")]
+    for folder, nodes, launcher in zip(folders, (1, 3), (("env",), (test_nodes.BINARY, "run", "-n", "3", "--"))):
+        folder.mkdir()
+        np.savetxt(folder / "rows.csv", np.column_stack([y, X]), delimiter=",", fmt="%.17g")
+        test_nodes.run(folder, f"NODES = {nodes}\n" + ON_NODES, *launcher)
+    one = test_nodes.kept(folders[0], 1)[0]
+    assert np.array_equal(one["arrays"], one["files"]) and np.array_equal(one["arrays"], one["partitioned"])
+    for node, found in enumerate(test_nodes.kept(folders[1], 3)):
+        test_nodes.compare({key: found[key] for key in one}, one)
+        assert np.array_equal(found["after"], one["arrays"])
+        assert found["unit"] == "LookupError: block of node 1" and found["test"] == "ArithmeticError: in the test"
+        assert "the nodes run in different ways: unit 'differs' is" in str(found["code"]), found["code"]
+
+
+@needs_command
+@pytest.mark.skipif(not EXAMPLE.exists(), reason="no examples beside the tests")
+def test_kmeans_prints_what_the_tutorial_does(tmp_path):
+    """examples/python/kmeans.py, to four processes, in at most 40 lines."""
+    text = (EXAMPLE.parents[2] / "docs" / "tutorial.md").read_text()
+    awk, printed = (re.search(pattern, text, re.DOTALL).group(1) for pattern in ("```sh\n(awk .*?>points.csv)\n", "```text\n(4.9979.*?)```"))
+    subprocess.run(["sh", "-c", awk], cwd=tmp_path, check=True)
+    environment = {**test_nodes.environment(), "HAWSER_WORKERS": "4", "NUMBA_OPT": "1"}
+    command = [test_nodes.BINARY, "run", "-n", "4", "--", sys.executable, EXAMPLE, "3", "points.csv"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment, timeout=120)
+    assert done.stdout == printed, done.stdout + done.stderr
+    lines = [line for line in EXAMPLE.read_text().splitlines() if line.strip() and not line.startswith('"""')]
+    assert len(lines) <= 40
