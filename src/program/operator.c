@@ -273,13 +273,20 @@ void hawser_scratch_expect(hawser_program *program, uint64_t block, uint64_t nod
     program->expected_node = node;
 }
 
+/* Returns a hash of a metric's name (FNV-1a): units report many metrics in each clock, and most names differ in it. */
+static uint32_t hash_of(const char *name)
+{
+    uint32_t hash = UINT32_C(2166136261);
+    for (; *name != '\0'; name++)
+        hash = (hash ^ (unsigned char)*name) * UINT32_C(16777619);
+    return hash;
+}
+
 uint32_t hw_program_metric(const hawser_program *program, const char *name)
 {
+    uint32_t hash = name != NULL ? hash_of(name) : 0;
     for (uint32_t i = 0; name != NULL && i < program->metric_count; i++)
-        if (program->metrics[i].name == name) /* often the same literal */
-            return i;
-    for (uint32_t i = 0; name != NULL && i < program->metric_count; i++)
-        if (strcmp(program->metrics[i].name, name) == 0)
+        if (program->metrics[i].hash == hash && strcmp(program->metrics[i].name, name) == 0)
             return i;
     return UINT32_MAX;
 }
@@ -308,6 +315,7 @@ void hawser_metric_declare(hawser_program *program, const char *name, hawser_com
         hw_program_mistake(program, error.status, "%s", error.text);
         return;
     }
+    metric->hash = hash_of(name);
     metric->by = by;
     program->metric_count++;
 }

@@ -65,6 +65,7 @@ struct hawser_operator {
 
 typedef struct hw_metric {
     char *name;
+    uint32_t hash; /* of the name */
     hawser_combine_by by;
 } hw_metric;
 
