@@ -14,6 +14,7 @@ void hw_lasso_block_release(hw_lasso_block *block)
     free(block->row_weights);
     hw_lasso_span_free(&block->span);
     free(block->residual);
+    free(block->measured);
     hw_linear_scan_free(&block->scan);
     hw_linear_columns_free(&block->columns);
     memset(block, 0, sizeof *block);
@@ -25,6 +26,7 @@ static hawser_status allocate(hw_lasso_block *block, const hawser_matrix *X, haw
     block->columns.X = *X;
     HAWSER_TRY(hw_linear_columns_new(&block->columns, error));
     HAWSER_TRY(hw_linear_new_doubles(&block->residual, X->rows, error));
+    HAWSER_TRY(hw_linear_new_doubles(&block->measured, X->rows, error));
     if (hw_linear_weighted(&lasso->problem))
         HAWSER_TRY(hw_linear_new_doubles(&block->row_weights, X->rows, error));
     HAWSER_TRY(hw_lasso_span_new(&block->span, &lasso->problem, error));
@@ -35,6 +37,13 @@ static hawser_status allocate(hw_lasso_block *block, const hawser_matrix *X, haw
 static double weight_at(const hw_lasso_block *block, size_t i)
 {
     return block->row_weights != NULL ? block->row_weights[i] : 1.0;
+}
+
+/* Returns the sum of w x. */
+static double weighted_sum(const hw_lasso_block *block, const double *x)
+{
+    size_t n = block->columns.X.rows;
+    return block->row_weights != NULL ? hawser_dot(n, x, block->row_weights, NULL) : hw_linear_total(n, x);
 }
 
 hawser_status hw_lasso_block_prepare(hw_lasso_block *block, const hw_linear *lasso, const hawser_matrix *X, uint32_t fold,
@@ -51,50 +60,60 @@ hawser_status hw_lasso_block_prepare(hw_lasso_block *block, const hw_linear *las
     lasso->choices.settings.solver->reset(block->solver);
     hw_linear_scan_reset(&block->scan);
     block->joint_stale = true;
-    double mean = 0.0, squares = 0.0;
-    for (size_t i = 0; block->columns.centred && i < X->rows; i++)
-        mean += weight_at(block, i) * lasso->problem.target[i] / block->columns.total;
+    block->kept = false;
+    double mean = block->columns.centred ? weighted_sum(block, lasso->problem.target) / block->columns.total : 0.0;
+    double squares = 0.0;
     for (size_t i = 0; i < X->rows; i++)
         squares += weight_at(block, i) * (lasso->problem.target[i] - mean) * (lasso->problem.target[i] - mean);
     block->zero_objective = 0.5 * squares / block->columns.total;
     return HAWSER_OK;
 }
 
-/* Multiplies plain residuals by the weights, and computes the sums. */
+/* Multiplies plain residuals by the weights, and computes the sums that depend on both. */
 static void finish_residual(hw_lasso_block *block)
 {
-    const double *y = block->lasso->problem.target;
-    double *r = block->residual, sum = 0.0, square = 0.0, target = 0.0;
+    double *r = block->residual;
     size_t n = block->columns.X.rows;
-    for (size_t i = 0; i < n; i++) {
-        double weighted = weight_at(block, i) * r[i];
-        sum += weighted;
-        square += weighted * r[i];
-        target += weighted * y[i];
-        r[i] = weighted;
-    }
-    block->sum = sum;
-    block->square = square / block->columns.total;
-    block->target = target / block->columns.total;
+    for (size_t i = 0; block->row_weights != NULL && i < n; i++)
+        r[i] *= block->row_weights[i];
+    block->sum = hw_linear_total(n, r);
+    block->target = hawser_dot(n, r, block->lasso->problem.target, NULL) / block->columns.total;
+}
+
+static double mean_square(const hw_lasso_block *block)
+{
+    return hawser_dot(block->columns.X.rows, block->residual, block->residual, block->row_weights) / block->columns.total;
 }
 
 void hw_lasso_block_residual(hw_lasso_block *block, const double *v, bool dual)
 {
-    const double *y = block->lasso->problem.target;
+    const hw_linear_problem *problem = &block->lasso->problem;
+    const double *y = problem->target;
+    double *r = block->residual;
     size_t n = block->columns.X.rows;
-    double intercept = 0.0;
-    if (block->columns.centred) {
-        for (size_t i = 0; i < n; i++)
-            intercept += weight_at(block, i) * (y[i] - v[i]);
-        intercept /= block->columns.total;
-    }
     for (size_t i = 0; i < n; i++)
-        block->residual[i] = y[i] - v[i] - intercept;
-    block->intercept = intercept;
-    block->loss = 0.5 * hawser_dot(n, block->residual, block->residual, block->row_weights) / block->columns.total;
-    if (dual)
-        hw_lasso_span_project(&block->span, &block->lasso->problem, &block->columns, block->residual);
+        r[i] = y[i] - v[i];
+    block->intercept = block->columns.centred ? weighted_sum(block, r) / block->columns.total : 0.0;
+    for (size_t i = 0; block->columns.centred && i < n; i++)
+        r[i] -= block->intercept;
+    block->square = mean_square(block);
+    block->loss = 0.5 * block->square;
+    if (dual && problem->free_count > 0) {
+        hw_lasso_span_project(&block->span, problem, &block->columns, r);
+        block->square = mean_square(block);
+    }
     finish_residual(block);
+    block->kept = false;
+}
+
+void hw_lasso_block_measure(hw_lasso_block *block, const double *v)
+{
+    size_t bytes = block->columns.X.rows * sizeof *v;
+    if (block->kept && memcmp(block->measured, v, bytes) == 0)
+        return;
+    hw_lasso_block_residual(block, v, true);
+    memcpy(block->measured, v, bytes);
+    block->kept = true;
 }
 
 void hw_lasso_block_scan(hw_lasso_block *block, const double *alpha, double lambda)
@@ -106,15 +125,14 @@ hawser_status hw_lasso_block_lambda_max(hw_lasso_block *block, double *most, haw
 {
     const hw_linear_columns *columns = &block->columns;
     const hw_linear *lasso = block->lasso;
-    double mean = 0.0;
     size_t n = columns->X.rows;
-    for (size_t i = 0; columns->centred && i < n; i++)
-        mean += weight_at(block, i) * lasso->problem.target[i] / columns->total;
+    double mean = columns->centred ? weighted_sum(block, lasso->problem.target) / columns->total : 0.0;
     for (size_t i = 0; i < n; i++)
         block->residual[i] = lasso->problem.target[i] - mean;
     if (lasso->problem.free_count + lasso->problem.box_count > 0)
         HAWSER_TRY(hw_lasso_span_fit(&block->span, &lasso->problem, columns, block->residual, error));
     finish_residual(block);
+    block->kept = false;
     hw_linear_scan_all(&block->scan, columns, block->residual, block->sum);
     *most = hw_linear_scan_most(&block->scan, columns);
     return HAWSER_OK;

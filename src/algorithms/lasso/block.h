@@ -40,6 +40,8 @@ typedef struct hw_lasso_block {
     double *row_weights; /* weights of this fold; NULL: all rows weigh alike */
     hw_lasso_span span;  /* of columns without penalty */
     double *residual;    /* w_i r_i at the last read of v */
+    double *measured;    /* v of the last dual residual */
+    bool kept;           /* the residual and its sums are still those */
     hw_linear_scan scan;
     double loss;                /* sum w r^2 / 2W */
     double sum, square, target; /* of the dual point: sum w r, sum w r^2 / W, sum w r y / W */
@@ -60,6 +62,8 @@ void hw_lasso_block_release(hw_lasso_block *block);
 /* Computes the residual w (y - v - intercept) with the best intercept, and its sums. `dual` projects it to satisfy the constraints of columns without
  * a penalty. */
 void hw_lasso_block_residual(hw_lasso_block *block, const double *v, bool dual);
+/* Computes the dual residual, unless it is here already: a path measures the same point at the end of one lambda and at the beginning of the next. */
+void hw_lasso_block_measure(hw_lasso_block *block, const double *v);
 /* Computes the smallest lambda at which only columns without a penalty enter, among this block's columns. */
 hawser_status hw_lasso_block_lambda_max(hw_lasso_block *block, double *most, hawser_error *error) HAWSER_MUST_USE;
 /* Computes the correlations of all columns that may matter with the residual (scan.h). */

@@ -56,7 +56,7 @@ static hawser_status measure(hawser_context *context)
     const double *alpha = hawser_local(context, "alpha");
     double lambda = hawser_metric(context, "lambda");
     hw_linear_sums sums;
-    hw_lasso_block_residual(block, hawser_view(context, "v"), true);
+    hw_lasso_block_measure(block, hawser_view(context, "v"));
     hw_lasso_block_scan(block, alpha, lambda);
     size_t nonzeros = hw_lasso_block_sums(block, alpha, lambda, &sums);
     block->fresh = block->lasso->problem.free_count == 0; /* else the gradient is that of a projected residual */
@@ -95,6 +95,7 @@ static bool one_clock(const hw_linear *lasso)
 static hw_linear_round make_round(hawser_context *context, hw_lasso_block *block, double *alpha, double *v)
 {
     const hw_linear *lasso = block->lasso;
+    block->kept = false; /* descents change the residual */
     return (hw_linear_round){.columns = &block->columns,
                              .lambda = hawser_metric(context, "lambda"),
                              .gain = hawser_gain(context, "v"),
@@ -160,7 +161,8 @@ static hawser_status sweep(hawser_context *context)
     const hw_linear *lasso = block->lasso;
     double *v = hawser_cache(context, "v"), *alpha = hawser_local(context, "alpha"), slack = 0.0;
     hawser_error error = {0};
-    hw_lasso_block_residual(block, v, false);
+    if (!block->fresh || !one_clock(lasso))
+        hw_lasso_block_residual(block, v, false);
     if (hw_linear_in_step(&lasso->choices) &&
         hw_lasso_block_remember(block, alpha, (size_t)hawser_clock(context), &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
@@ -280,7 +282,7 @@ static hawser_operator *joint_work(const hw_linear_frame *frame)
 static void expect(hawser_program *program, const hw_linear *lasso)
 {
     hw_linear_route route = lasso->choices.route;
-    hw_linear_needs needs = {.rows = 3.0 + hw_linear_weighted(&lasso->problem), .columns = 11.0, .gram = true};
+    hw_linear_needs needs = {.rows = 4.0 + hw_linear_weighted(&lasso->problem), .columns = 11.0, .gram = true};
     if (route == HW_LINEAR_ACCELERATED ||
         route ==
             HW_LINEAR_ASYNCHRONOUS) { /* residuals and coefficients of some rounds; the vectors of a search over all blocks */

@@ -15,6 +15,7 @@ static void visit_residual(hawser_record *record, hw_lasso_block *block)
     HW_LINEAR_REMEMBER(record, block->square);
     HW_LINEAR_REMEMBER(record, block->intercept);
     HW_LINEAR_REMEMBER(record, block->fresh);
+    block->kept = block->kept && !hawser_record_reads(record);
 }
 
 /* The union of one unit is solved in a later one. */

@@ -31,6 +31,20 @@ double hw_linear_penalties(const hw_linear_term *terms, const double *x, size_t 
     return sum;
 }
 
+double hw_linear_total(size_t count, const double *x)
+{
+    double lane[HW_LINEAR_LANES] = {0.0};
+    size_t i = 0;
+    for (; i + HW_LINEAR_LANES <= count; i += HW_LINEAR_LANES)
+        for (size_t k = 0; k < HW_LINEAR_LANES; k++)
+            lane[k] += x[i + k];
+    for (size_t k = 0; i + k < count; k++)
+        lane[k] += x[i + k];
+    for (size_t k = 1; k < HW_LINEAR_LANES; k++)
+        lane[0] += lane[k];
+    return lane[0];
+}
+
 void hw_linear_axpy(const hw_linear_columns *columns, size_t j, double step, double *u)
 {
     const hawser_matrix *X = &columns->X;

@@ -106,6 +106,11 @@ static inline double hw_linear_dot(const hw_linear_columns *columns, size_t j, c
     return hawser_column_dot(&columns->X, j, u) - columns->mean[j] * sum;
 }
 
+enum { HW_LINEAR_LANES = 8 }; /* partial sums, so that no addition waits for the last one */
+
+/* Returns the sum of `count` numbers, in lanes. */
+double hw_linear_total(size_t count, const double *x);
+
 /* Adds X alpha to the image. `stride` is the distance of two columns' coefficients. */
 void hw_linear_combine(const hawser_matrix *X, const double *alpha, size_t stride, double *image);
 

@@ -41,6 +41,7 @@ void hw_linear_scan_visit(hawser_record *record, hw_linear_scan *scan, const haw
     HW_LINEAR_REMEMBER(record, scan->screened_at);
     HW_LINEAR_REMEMBER(record, scan->referenced);
     HW_LINEAR_REMEMBER(record, scan->wasted);
+    HW_LINEAR_REMEMBER(record, scan->far);
     HW_LINEAR_REMEMBER(record, scan->live_far);
     HW_LINEAR_REMEMBER(record, scan->live_lambda);
     visit_list(record, scan->live, &scan->live_count, X->cols);

@@ -60,19 +60,28 @@ void hw_linear_scan_all(hw_linear_scan *scan, const hw_linear_columns *columns, 
     memcpy(scan->reference_dual, dual, columns->X.rows * sizeof(double));
     take_dual(scan, dual, columns->X.rows);
     scan->referenced = true;
-    scan->wasted = 0.0;
+    scan->wasted = scan->far = 0.0;
     scan->live_far = -1.0;
+}
+
+/* Returns the square of a difference of dual points, which have the weight as a factor, by the weight. Rows of weight 0 differ by nothing. */
+static inline double square_of(double difference, double weight)
+{
+    return (weight > 0.0 ? difference * difference : 0.0) / (weight > 0.0 ? weight : 1.0);
 }
 
 /* Returns ||r - reference||_w / sqrt(W). */
 static double distance(const hw_linear_scan *scan, const hw_linear_columns *columns, const double *dual)
 {
-    double sum = 0.0;
-    for (size_t i = 0; i < columns->X.rows; i++) {
-        double weight = columns->weights != NULL ? columns->weights[i] : 1.0, d = dual[i] - scan->reference_dual[i];
-        sum += weight > 0.0 ? d * d / weight : 0.0;
-    }
-    return sqrt(sum / columns->total);
+    double lane[HW_LINEAR_LANES] = {0.0}, sum = 0.0;
+    const double *reference = scan->reference_dual, *weights = columns->weights;
+    size_t n = columns->X.rows, i = 0;
+    for (; i + HW_LINEAR_LANES <= n; i += HW_LINEAR_LANES)
+        for (size_t k = 0; k < HW_LINEAR_LANES; k++)
+            lane[k] += square_of(dual[i + k] - reference[i + k], weights != NULL ? weights[i + k] : 1.0);
+    for (; i < n; i++)
+        sum += square_of(dual[i] - reference[i], weights != NULL ? weights[i] : 1.0);
+    return sqrt((hw_linear_total(HW_LINEAR_LANES, lane) + sum) / columns->total);
 }
 
 static double entries_of(const hawser_matrix *X, size_t j)
@@ -180,16 +189,28 @@ static void compute(hw_linear_scan *scan, const hw_linear_columns *columns, cons
     scan->computed_count += count;
 }
 
+/* Returns true if the nonzeros alone have so many entries that a full scan pays, wherever the dual point is. */
+static bool is_crowded(const hw_linear_columns *columns, const double *alpha, double all)
+{
+    double entries = 0.0;
+    for (size_t j = 0; j < columns->X.cols; j++)
+        entries += alpha[j] != 0.0 ? entries_of(&columns->X, j) : 0.0;
+    return entries > FEW * all;
+}
+
 void hw_linear_scan_run(hw_linear_scan *scan, const hw_linear_columns *columns, const double *dual, double sum,
                         const double *alpha, double lambda)
 {
     const hawser_matrix *X = &columns->X;
     double all = X->layout == HAWSER_DENSE ? (double)X->cols : (double)X->stored, far = 0.0;
     missing todo = {.entries = INFINITY};
-    if (scan->referenced) {
-        if (memcmp(scan->dual, dual, X->rows * sizeof *dual) != 0)
+    bool moved = !scan->referenced || memcmp(scan->dual, dual, X->rows * sizeof *dual) != 0;
+    if (scan->referenced && !(moved && is_crowded(columns, alpha, all))) {
+        if (moved) {
             take_dual(scan, dual, X->rows);
-        far = distance(scan, columns, dual);
+            scan->far = distance(scan, columns, dual);
+        }
+        far = scan->far;
         if (!is_listed(scan, far, alpha, X->cols, lambda))
             list_live(scan, columns, far, alpha, lambda);
         todo = bound_live(scan, columns, far, alpha, lambda, FEW * all);

@@ -23,6 +23,7 @@ typedef struct hw_linear_scan {
     size_t live_count;
     double live_far, live_lambda; /* live_far < 0: there is no list */
     double *dual;                 /* of the last scan */
+    double far;                   /* its distance from the reference */
     uint32_t *computed;           /* the live columns whose correlation with it was computed */
     size_t computed_count;
     bool *exact;                     /* by column: it is one of them */
