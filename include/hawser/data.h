@@ -259,7 +259,7 @@ typedef struct hawser_load_figures {
     const uint64_t *rows_read; /**< rows (Matrix Market: entries) per reader, owned by the dataset; NULL without readers */
     size_t target_column;      /**< CSV, npy, idx: 1 + the target's column; 0: it has none */
     bool target_file;          /**< hawser_load.target was a file and not a column */
-    /** Rows (Matrix Market: entries) that a node has read and sent to another, because their block is there; only with HAWSER_BY_ROW */
+    /** Rows (Matrix Market and caches by columns: entries) that a node has read and sent to another, because their block is there; only with HAWSER_BY_ROW */
     uint64_t rows_moved;
     uint64_t
         bytes_here; /**< read by this node: of bytes_read, and of files of targets, weights and offsets that nodes read in parts */

@@ -588,8 +588,8 @@ HAWSER_API double hawser_job_damping(const hawser_job *job);
 HAWSER_API hawser_form
 hawser_job_encoding(const hawser_job *job); /**< the form of --encoding; an algorithm applies it to a state */
 /** Loads an input on all nodes. Collective. Each node reads its share of the lines and keeps the entries of the columns of its own blocks; no node
- *  reads the whole input. Sizes, offsets, target, weights and names are those of the whole on every node. A cache file is mapped by every node,
- *  and every node reads a whole Matrix Market array. With one node it is the same as hawser_dataset_load. If one node fails, all fail. The caller
+ *  reads the whole input. Sizes, offsets, target, weights and names are those of the whole on every node. A cache file is mapped by every node;
+ *  if its layout is the other one, each node reads a share of it. With one node it is the same as hawser_dataset_load. If one node fails, all fail. The caller
  *  frees the dataset.
  *
  *  With hawser_load.split = HAWSER_BY_ROW each node keeps the rows of its own blocks instead, with their targets, weights, offset and groups

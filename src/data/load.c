@@ -1,13 +1,17 @@
 #include "data/load.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/argument.h"
 #include "base/clock.h"
 #include "base/machine.h"
 #include "base/memory.h"
 #include "data/cache/cache.h"
+#include "data/cache/part.h"
 #include "data/exposure.h"
 #include "data/format/svmlight.h"
 #include "data/formats.h"
@@ -342,6 +346,44 @@ hawser_status hw_load_within(const char *const *paths, size_t count, const hawse
         status = load_once(paths, count, load, memory, true, dataset, &again, error);
     if (status == HAWSER_OK && load->schema != NULL)
         status = hw_load_matches(paths[0], *dataset, load, error);
+    if (status != HAWSER_OK) {
+        hawser_dataset_free(*dataset);
+        *dataset = NULL;
+    }
+    return status;
+}
+
+/* Returns whether a path is that of a plain file which begins as a cache does. Nothing is read from a pipe, whose bytes the load needs. */
+static bool is_cache_file(const char *path)
+{
+    char magic[sizeof HW_CACHE_MAGIC] = "";
+    struct stat facts;
+    const int fd = stat(path, &facts) == 0 && S_ISREG(facts.st_mode) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    if (fd < 0)
+        return false;
+    const bool found =
+        pread(fd, magic, sizeof magic - 1, 0) == (ssize_t)sizeof magic - 1 && strcmp(magic, HW_CACHE_MAGIC) == 0;
+    (void)close(fd);
+    return found;
+}
+
+hawser_status hw_load_part_of_cache(const char *const *paths, size_t count, const hawser_load *load, hw_cache_part *part,
+                                    hawser_dataset **dataset, hawser_error *error)
+{
+    *dataset = NULL;
+    HAWSER_TRY(hw_load_check(paths, count, load, error));
+    if (count != 1 || (load->format != HAWSER_GUESS && load->format != HAWSER_CACHE) || !is_cache_file(paths[0]))
+        return HAWSER_OK;
+    hawser_status status = hw_cache_open_part(paths[0], load, part, dataset, error);
+    if (status == HAWSER_STOP)
+        return hawser_fail(error, status, "reading %.600s was cancelled", paths[0]);
+    if (status != HAWSER_OK || *dataset == NULL || load->schema == NULL)
+        return status;
+    hawser_matrix *A = &(*dataset)->matrix;
+    const size_t columns = A->cols;
+    A->cols = part->whole.cols; /* the names are those of all columns */
+    status = hw_load_matches(paths[0], *dataset, load, error);
+    A->cols = columns;
     if (status != HAWSER_OK) {
         hawser_dataset_free(*dataset);
         *dataset = NULL;

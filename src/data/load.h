@@ -4,10 +4,16 @@
 
 #include "data/source/parse.h"
 
+struct hw_cache_part;
+
 /* Loads from memory as if it were a file called `name`. chunk_bytes 0: chosen. */
 hawser_status hw_load_memory(const char *name, const char *text, size_t bytes, size_t chunk_bytes, const hawser_load *load,
                              hawser_dataset **dataset, hawser_error *error) HAWSER_MUST_USE;
 
+/* Opens part load->part of a cache whose layout is not the one that the load wants (hw_cache_open_part); of any other input *dataset is NULL. */
+hawser_status hw_load_part_of_cache(const char *const *paths, size_t count, const hawser_load *load,
+                                    struct hw_cache_part *part, hawser_dataset **dataset,
+                                    hawser_error *error) HAWSER_MUST_USE;
 /* Like hawser_dataset_load, for one of several loads of a job: `memory`, if not 0, is the limit if the caller sets none. */
 hawser_status hw_load_within(const char *const *paths, size_t count, const hawser_load *load, uint64_t memory,
                              hawser_dataset **dataset, hawser_error *error) HAWSER_MUST_USE;

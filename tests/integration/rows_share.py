@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Data that is loaded by row: what each node reads, holds and takes in memory falls with the number of nodes, files of weights and Matrix Market
-arrays too, and the sums over rows have the bits of one node."""
+arrays and caches of the other layout too, and the sums over rows have the bits of one node."""
 import json
 import os
 import random
@@ -53,7 +53,7 @@ def load(words, nodes):
 
 
 def check(words, nodes, truth, entries, bytes_all):
-    """entries: of all rows as the load counts them; bytes_all: of all files."""
+    """entries: of all rows as the load counts them, 0 if no rows are read; bytes_all: of all files."""
     alone, failed = load(words, 1)[0], False
 
     def expect(good, text):
@@ -72,7 +72,7 @@ def check(words, nodes, truth, entries, bytes_all):
         expect(sum(one["read"] for one in found) == entries, "rows read: %s" % [one["read"] for one in found])
         for one in found:
             expect(one["held"] * count <= ROWS + 4 * count, "a node holds %d rows" % one["held"])
-            expect(one["read"] * count <= 1.2 * entries, "a node has read %d of %d" % (one["read"], entries))
+            expect(entries == 0 or one["read"] * count <= 1.2 * entries, "a node has read %d of %d" % (one["read"], entries))
             expect(one["bytes_here"] * count <= 1.2 * bytes_all, "a node has read %d bytes" % one["bytes_here"])
             expect(one["bytes_read"] >= bytes_all, "%d bytes were read" % one["bytes_read"])
             expect(SANITIZED or one["peak"] <= PEAK[count] * alone["peak"],
@@ -80,25 +80,27 @@ def check(words, nodes, truth, entries, bytes_all):
     return failed
 
 
-def train_peak(path, nodes):
-    """The largest resident memory of a node that trains k-means."""
+def train_peak(words, nodes):
+    """The largest resident memory of a node that trains."""
     command = [HAWSER, "run", "-n", str(nodes), "--"] if nodes > 1 else []
-    command += [HAWSER, "train", "kmeans", path, "--clusters", "4", "--init-method", "random", "--max-iterations", "2",
-                "--workers", "4", "--threads", "1", "--transport", "unix", "--json", "--quiet"]
+    command += [HAWSER, "train"] + words + ["--max-clocks", "2", "--workers", "4", "--threads", "1", "--transport", "unix",
+                                            "--json", "--quiet"]
     done = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, timeout=300)
     if done.returncode not in (0, 7):
-        sys.exit("FAILED: kmeans over %d nodes: %s" % (nodes, done.stderr))
+        sys.exit("FAILED: %s over %d nodes: %s" % (words, nodes, done.stderr))
     return max(worker["peak_rss"] for worker in json.loads(done.stdout.strip().split("\n")[-1])["worker"])
 
 
-def check_training():
-    with open("few.csv", "w") as few:
-        few.write("".join("%d,%d,%d\n" % (i % 3, i % 5, i % 11) for i in range(200)))
-    alone, shared = (train_peak("rows.csv", nodes) - train_peak("few.csv", nodes) for nodes in (1, 4))
+def check_training(path, few, words):
+    alone, shared = (train_peak(words + [path], nodes) - train_peak(words + [few], nodes) for nodes in (1, 4))
     if shared <= PEAK[4] * alone:
         return False
-    print("FAILED: kmeans took %d bytes above an empty run on each of 4 nodes, and %d on one" % (shared, alone))
+    print("FAILED: %s took %d bytes above an empty run on each of 4 nodes, and %d on one" % (words + [path], shared, alone))
     return True
+
+
+def convert(words):
+    subprocess.run([HAWSER, "data", "convert"] + words, check=True, capture_output=True, env=ENVIRONMENT, timeout=300)
 
 
 def main():
@@ -118,7 +120,17 @@ def main():
         failed |= check(["rows.svm", "weights=weights.txt"], (4,), target, ROWS, size["rows.svm"] + size["weights.txt"])
         failed |= check(["rows.mtx", "weights=weights.txt"], (4,), weighted, ROWS * COLUMNS,
                         size["rows.mtx"] + size["weights.txt"])
-        failed |= not SANITIZED and check_training()
+        convert(["rows.csv", "--target", "0", "--weights", "weights.txt", "-o", "columns.hwc"])
+        convert(["rows.svm", "--weights", "weights.txt", "-o", "sparse.hwc"])
+        for cache in ("columns.hwc", "sparse.hwc"):
+            failed |= check([cache], (2, 4), target, 0, os.path.getsize(cache))
+        convert(["rows.svm", "--by-row", "-o", "rows.hwc"])
+        with open("few.csv", "w") as few:
+            few.write("".join("%d,%d,%d\n" % (i % 3, i % 5, i % 11) for i in range(200)))
+        convert(["few.csv", "--target", "0", "--by-row", "-o", "few.hwc"])
+        if not SANITIZED:
+            failed |= check_training("rows.csv", "few.csv", ["kmeans", "--clusters", "4", "--init-method", "random"])
+            failed |= check_training("rows.hwc", "few.hwc", ["lasso", "--lambda-ratio", "0.5"])
     print("all as expected" if not failed else "failed")
     sys.exit(failed)
 

@@ -15,50 +15,39 @@
 #include "base/machine.h"
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "data/cache/format.h"
+#include "data/cache/reader.h"
 #include "data/exposure.h"
 #include "data/layout/flip.h"
 #include "data/table/schema.h"
 
-typedef struct cache_reader {
-    const unsigned char *bytes;
-    size_t size;
-    const char *name;
-    hw_cache_header header;
-    hawser_dataset *dataset;
-    bool sparing; /* pages that were read are released */
-    const hawser_cancellation *cancellation;
-} cache_reader;
-
 /* Releases the whole pages among bytes that were read; a later access reads them again. */
-static void was_read(const cache_reader *in, const void *begin, size_t bytes)
+static void was_read(const hw_cache_reader *in, const void *begin, size_t bytes)
 {
     if (in->sparing)
         hw_release_pages(begin, (const char *)begin + bytes);
 }
 
-static hawser_status damaged(const cache_reader *in, const char *what, hawser_error *error)
+hawser_status hw_cache_damaged(const hw_cache_reader *in, const char *what, hawser_error *error)
 {
     return hawser_fail(error, HAWSER_BAD_INPUT, "%s: damaged cache file: %s; convert the data again", in->name, what);
 }
 
-static bool is_dense(const hw_cache_header *h)
+bool hw_cache_is_dense(const hw_cache_header *h)
 {
     return h->layout == HAWSER_DENSE || h->layout == HAWSER_DENSE_ROWS;
 }
 
-/* An empty section of the matrix is an empty array; any other empty section means that the input did not have it. */
-static const void *section(const cache_reader *in, int which)
+const void *hw_cache_section(const hw_cache_reader *in, int which)
 {
-    if (which <= HW_CACHE_VALUES && !is_dense(&in->header))
+    if (which <= HW_CACHE_VALUES && !hw_cache_is_dense(&in->header))
         return in->bytes + in->header.sections[which].begin;
     return in->header.sections[which].size == 0 ? NULL : in->bytes + in->header.sections[which].begin;
 }
 
-static hawser_status check_header(cache_reader *in, bool verify, hawser_error *error)
+static hawser_status check_header(hw_cache_reader *in, bool verify, hawser_error *error)
 {
     if (in->size < sizeof in->header || memcmp(in->bytes, HW_CACHE_MAGIC, 8) != 0)
-        return damaged(in, "no whole header", error);
+        return hw_cache_damaged(in, "no whole header", error);
     memcpy(&in->header, in->bytes, sizeof in->header);
     hw_cache_header copy = in->header;
     copy.digest = 0;
@@ -71,39 +60,45 @@ static hawser_status check_header(cache_reader *in, bool verify, hawser_error *e
     for (int s = known[copy.version]; s < HW_CACHE_SECTIONS; s++)
         copy.sections[s] = in->header.sections[s] = (hw_cache_span){.digest = hw_hash(in->bytes, 0, 0)};
     if (verify && hw_hash(&copy, bytes, 0) != in->header.digest)
-        return damaged(in, "the header's checksum does not match", error);
+        return hw_cache_damaged(in, "the header's checksum does not match", error);
     if (copy.file_size != in->size)
-        return damaged(in, "its length is not the one that was written", error);
+        return hw_cache_damaged(in, "its length is not the one that was written", error);
     if (copy.rows == 0 || copy.cols == 0 || copy.rows > UINT32_MAX || copy.cols > UINT32_MAX ||
         copy.layout > (copy.version < 4 ? HAWSER_CSR : HAWSER_DENSE_ROWS) || copy.type > HAWSER_F32 ||
         copy.index_base < -1 || copy.index_base > 1)
-        return damaged(in, "a field of the header is out of range", error);
+        return hw_cache_damaged(in, "a field of the header is out of range", error);
     for (int s = 0; s < HW_CACHE_SECTIONS; s++) {
         const hw_cache_span *span = &copy.sections[s];
         if (span->begin % HW_CACHE_ALIGNMENT != 0 || span->begin > in->size || span->size > in->size - span->begin)
-            return damaged(in, "a section extends beyond the file", error);
+            return hw_cache_damaged(in, "a section extends beyond the file", error);
     }
     return HAWSER_OK;
 }
 
 /* Products cannot overflow: each factor is below 2^32 and the stored numbers were checked against the file's size. */
-static hawser_status check_sizes(const cache_reader *in, hawser_error *error)
+static hawser_status check_sizes(const hw_cache_reader *in, hawser_error *error)
 {
     const hw_cache_header *h = &in->header;
     uint64_t lines = h->layout == HAWSER_CSR ? h->rows : h->cols;
-    bool dense = is_dense(h);
+    bool dense = hw_cache_is_dense(h);
     if (h->stored > in->size || (dense && h->stored != h->rows * h->cols))
-        return damaged(in, "the number of stored entries does not fit the file", error);
+        return hw_cache_damaged(in, "the number of stored entries does not fit the file", error);
     bool good = h->sections[HW_CACHE_OFFSETS].size == (dense ? 0 : (lines + 1) * 8) &&
                 h->sections[HW_CACHE_INDICES].size == (dense ? 0 : h->stored * 4) &&
                 h->sections[HW_CACHE_VALUES].size == h->stored * hw_type_size(h->type);
     for (int s = HW_CACHE_TARGET; s <= HW_CACHE_OFFSET; s++)
         good = good && (h->sections[s].size == 0 || h->sections[s].size == h->rows * 8);
     good = good && (h->sections[HW_CACHE_MEANS].size == 0 || h->sections[HW_CACHE_MEANS].size == h->cols * 8);
-    return good ? HAWSER_OK : damaged(in, "the size of a section does not match rows, columns and entries", error);
+    return good ? HAWSER_OK : hw_cache_damaged(in, "the size of a section does not match rows, columns and entries", error);
 }
 
-static hawser_status check_digests(const cache_reader *in, hawser_error *error)
+hawser_status hw_cache_read_head(hw_cache_reader *in, bool verify, hawser_error *error)
+{
+    HAWSER_TRY(check_header(in, verify, error));
+    return check_sizes(in, error);
+}
+
+static hawser_status check_digests(const hw_cache_reader *in, hawser_error *error)
 {
     for (int s = 0; s < HW_CACHE_SECTIONS; s++) {
         const hw_cache_span *span = &in->header.sections[s];
@@ -115,20 +110,28 @@ static hawser_status check_digests(const cache_reader *in, hawser_error *error)
             was_read(in, at, HW_CACHE_PIECE);
         }
         if (hw_hash(at, (size_t)left, digest) != span->digest)
-            return damaged(in, "a checksum does not match", error);
+            return hw_cache_damaged(in, "a checksum does not match", error);
     }
     return HAWSER_OK;
 }
 
 /* A checksum finds accidents, but a file made to deceive must not lead the kernels out of their arrays either. */
-static hawser_status check_lines(const cache_reader *in, const hawser_matrix *A, hawser_error *error)
+hawser_status hw_cache_check_offsets(const hw_cache_reader *in, const uint64_t *offsets, size_t first, size_t end,
+                                     hawser_error *error)
+{
+    const hw_cache_header *h = &in->header;
+    const size_t lines = (size_t)(h->layout == HAWSER_CSR ? h->rows : h->cols);
+    if (offsets[0] != 0 || offsets[lines] != h->stored)
+        return hw_cache_damaged(in, "the offsets do not span the entries", error);
+    for (size_t j = first; j < end; j++)
+        if (offsets[j] > offsets[j + 1] || offsets[j + 1] > h->stored)
+            return hw_cache_damaged(in, "the offsets do not ascend", error);
+    return HAWSER_OK;
+}
+
+hawser_status hw_cache_check_indices(const hw_cache_reader *in, const hawser_matrix *A, hawser_error *error)
 {
     size_t lines = hw_lines(A), width = hw_line_width(A);
-    if (A->offsets[0] != 0 || A->offsets[lines] != A->stored)
-        return damaged(in, "the offsets do not span the entries", error);
-    for (size_t j = 0; j < lines; j++)
-        if (A->offsets[j] > A->offsets[j + 1])
-            return damaged(in, "the offsets do not ascend", error);
     const uint32_t *seen = A->indices;
     for (size_t j = 0; j < lines; j++) {
         const uint32_t *at = A->indices + A->offsets[j];
@@ -136,7 +139,7 @@ static hawser_status check_lines(const cache_reader *in, const hawser_matrix *A,
         for (size_t k = 1; k < count; k++)
             wrong += at[k] <= at[k - 1];
         if (wrong > 0 || (count > 0 && at[count - 1] >= width))
-            return damaged(in, "the indices of a line do not ascend or are out of range", error);
+            return hw_cache_damaged(in, "the indices of a line do not ascend or are out of range", error);
         if (at + count - seen > HW_CACHE_PIECE) {
             was_read(in, seen, (size_t)((const char *)(at + count) - (const char *)seen));
             seen = at + count;
@@ -145,7 +148,7 @@ static hawser_status check_lines(const cache_reader *in, const hawser_matrix *A,
     return HAWSER_OK;
 }
 
-static bool all_finite(const cache_reader *in, const void *values, hawser_type type, uint64_t count)
+bool hw_cache_all_finite(const hw_cache_reader *in, const void *values, hawser_type type, uint64_t count)
 {
     const char *at = values;
     for (uint64_t some; count > 0; count -= some) {
@@ -159,37 +162,37 @@ static bool all_finite(const cache_reader *in, const void *values, hawser_type t
     return true;
 }
 
-static hawser_status check_numbers(const cache_reader *in, hawser_error *error)
+static hawser_status check_numbers(const hw_cache_reader *in, hawser_error *error)
 {
     const hawser_dataset *d = in->dataset;
-    bool good = all_finite(in, d->matrix.values, d->matrix.type, d->matrix.stored);
+    bool good = hw_cache_all_finite(in, d->matrix.values, d->matrix.type, d->matrix.stored);
     const double *const rows[] = {d->target, d->weights, d->offset};
     for (int i = 0; i < 3; i++)
-        good = good && (rows[i] == NULL || all_finite(in, rows[i], HAWSER_F64, d->matrix.rows));
-    good = good && (d->means == NULL || all_finite(in, d->means, HAWSER_F64, d->matrix.cols));
-    return good ? HAWSER_OK : damaged(in, "it holds numbers that are not finite", error);
+        good = good && (rows[i] == NULL || hw_cache_all_finite(in, rows[i], HAWSER_F64, d->matrix.rows));
+    good = good && (d->means == NULL || hw_cache_all_finite(in, d->means, HAWSER_F64, d->matrix.cols));
+    return good ? HAWSER_OK : hw_cache_damaged(in, "it holds numbers that are not finite", error);
 }
 
-static hawser_status read_names(cache_reader *in, hawser_error *error)
+hawser_status hw_cache_read_names(hw_cache_reader *in, hawser_error *error)
 {
     const hw_cache_header *h = &in->header;
-    const char *target = section(in, HW_CACHE_TARGET_NAME), *at = section(in, HW_CACHE_NAMES);
+    const char *target = hw_cache_section(in, HW_CACHE_TARGET_NAME), *at = hw_cache_section(in, HW_CACHE_NAMES);
     if (target != NULL &&
         strnlen(target, h->sections[HW_CACHE_TARGET_NAME].size) + 1 != h->sections[HW_CACHE_TARGET_NAME].size)
-        return damaged(in, "the target's name does not end", error);
+        return hw_cache_damaged(in, "the target's name does not end", error);
     in->dataset->target_name = target;
     if (at == NULL)
         return HAWSER_OK;
     uint64_t left = h->sections[HW_CACHE_NAMES].size;
     if (left < h->cols) /* before memory is allocated for them: a name takes one byte or more */
-        return damaged(in, "it has fewer names than columns", error);
+        return hw_cache_damaged(in, "it has fewer names than columns", error);
     const char **names = NULL;
     HAWSER_TRY(HW_NEW(&names, h->cols, "the names of the columns", error));
     hw_dataset_own(in->dataset, names);
     for (uint64_t j = 0; j < h->cols; j++) {
         size_t length = strnlen(at, left);
         if (length == left)
-            return damaged(in, "it has fewer names than columns", error);
+            return hw_cache_damaged(in, "it has fewer names than columns", error);
         if (!hw_is_utf8(at))
             return hawser_fail(
                 error, HAWSER_BAD_INPUT,
@@ -200,30 +203,31 @@ static hawser_status read_names(cache_reader *in, hawser_error *error)
         left -= length + 1;
     }
     if (left != 0)
-        return damaged(in, "it has more names than columns", error);
+        return hw_cache_damaged(in, "it has more names than columns", error);
     in->dataset->columns = names;
     return HAWSER_OK;
 }
 
-static hawser_status read_schema(cache_reader *in, hawser_error *error)
+hawser_status hw_cache_read_schema(hw_cache_reader *in, hawser_error *error)
 {
-    const char *text = section(in, HW_CACHE_SCHEMA);
+    const char *text = hw_cache_section(in, HW_CACHE_SCHEMA);
     hawser_error own = {0};
     if (text == NULL)
         return HAWSER_OK;
     if (text[in->header.sections[HW_CACHE_SCHEMA].size - 1] != '\0')
-        return damaged(in, "the columns' description does not end", error);
+        return hw_cache_damaged(in, "the columns' description does not end", error);
     hawser_status status = hawser_schema_read(text, &in->dataset->schema, &own);
     if (status != HAWSER_OK)
-        return status == HAWSER_NO_MEMORY ? hawser_fail(error, status, "%s", own.text) : damaged(in, own.text, error);
-    return in->dataset->schema->width == in->header.cols ? HAWSER_OK
-                                                         : damaged(in, "its columns' description has other columns", error);
+        return status == HAWSER_NO_MEMORY ? hawser_fail(error, status, "%s", own.text)
+                                          : hw_cache_damaged(in, own.text, error);
+    return in->dataset->schema->width == in->header.cols
+               ? HAWSER_OK
+               : hw_cache_damaged(in, "its columns' description has other columns", error);
 }
 
-static hawser_status read_all(cache_reader *in, bool verify, hawser_error *error)
+static hawser_status read_all(hw_cache_reader *in, bool verify, hawser_error *error)
 {
-    HAWSER_TRY(check_header(in, verify, error));
-    HAWSER_TRY(check_sizes(in, error));
+    HAWSER_TRY(hw_cache_read_head(in, verify, error));
     if (verify)
         HAWSER_TRY(check_digests(in, error));
     const hw_cache_header *h = &in->header;
@@ -233,24 +237,26 @@ static hawser_status read_all(cache_reader *in, bool verify, hawser_error *error
                                 .stored = h->stored,
                                 .layout = (hawser_layout)h->layout,
                                 .type = (hawser_type)h->type,
-                                .offsets = section(in, HW_CACHE_OFFSETS),
-                                .indices = section(in, HW_CACHE_INDICES),
-                                .values = section(in, HW_CACHE_VALUES)};
-    d->matrix.stride = is_dense(h) ? hw_line_width(&d->matrix) : 0;
-    d->target = section(in, HW_CACHE_TARGET);
-    d->weights = section(in, HW_CACHE_WEIGHTS);
-    d->offset = section(in, HW_CACHE_OFFSET);
-    d->means = section(in, HW_CACHE_MEANS);
+                                .offsets = hw_cache_section(in, HW_CACHE_OFFSETS),
+                                .indices = hw_cache_section(in, HW_CACHE_INDICES),
+                                .values = hw_cache_section(in, HW_CACHE_VALUES)};
+    d->matrix.stride = hw_cache_is_dense(h) ? hw_line_width(&d->matrix) : 0;
+    d->target = hw_cache_section(in, HW_CACHE_TARGET);
+    d->weights = hw_cache_section(in, HW_CACHE_WEIGHTS);
+    d->offset = hw_cache_section(in, HW_CACHE_OFFSET);
+    d->means = hw_cache_section(in, HW_CACHE_MEANS);
     d->figures.index_base = h->index_base;
     d->figures.base_guessed = h->base_guessed != 0;
-    if (!is_dense(h))
-        HAWSER_TRY(check_lines(in, &d->matrix, error));
+    if (!hw_cache_is_dense(h)) {
+        HAWSER_TRY(hw_cache_check_offsets(in, d->matrix.offsets, 0, hw_lines(&d->matrix), error));
+        HAWSER_TRY(hw_cache_check_indices(in, &d->matrix, error));
+    }
     HAWSER_TRY(check_numbers(in, error));
-    HAWSER_TRY(read_schema(in, error));
-    return read_names(in, error);
+    HAWSER_TRY(hw_cache_read_schema(in, error));
+    return hw_cache_read_names(in, error);
 }
 
-static hawser_status view(cache_reader *in, bool verify, hawser_dataset **dataset, hawser_error *error)
+static hawser_status view(hw_cache_reader *in, bool verify, hawser_dataset **dataset, hawser_error *error)
 {
     *dataset = NULL;
     HAWSER_TRY(hw_dataset_new(&in->dataset, error));
@@ -266,7 +272,7 @@ static hawser_status view(cache_reader *in, bool verify, hawser_dataset **datase
 hawser_status hw_cache_view(const unsigned char *bytes, size_t size, const char *name, bool verify, hawser_dataset **dataset,
                             hawser_error *error)
 {
-    return view(&(cache_reader){.bytes = bytes, .size = size, .name = name}, verify, dataset, error);
+    return view(&(hw_cache_reader){.bytes = bytes, .size = size, .name = name}, verify, dataset, error);
 }
 
 /* ---- checks of the caller's options ---- */
@@ -276,7 +282,7 @@ static bool asked(const char *text)
     return text != NULL && strcmp(text, "none") != 0;
 }
 
-static hawser_status check_wishes(const hawser_dataset *d, const char *path, const hawser_load *load, hawser_error *error)
+hawser_status hw_cache_check_wishes(const hawser_dataset *d, const char *path, const hawser_load *load, hawser_error *error)
 {
     static const char again[] = "a cache keeps the options of its conversion: give this one to `hawser data convert`";
     if (asked(load->target) && !load->target_optional &&
@@ -303,6 +309,15 @@ static hawser_status check_wishes(const hawser_dataset *d, const char *path, con
     return HAWSER_OK;
 }
 
+hawser_status hw_cache_refuse_turn(const char *path, bool by_row, uint64_t need, uint64_t have, hawser_error *error)
+{
+    return hawser_fail(error, HAWSER_NO_MEMORY,
+                       "%s: converting %s needs %llu MiB, but %llu MiB are allowed; write a cache that has them once, by "
+                       "hawser data convert %s-o NEW.hwc, or raise --memory-limit",
+                       path, by_row ? "rows into columns" : "columns into rows", (unsigned long long)(need >> 20),
+                       (unsigned long long)(have >> 20), by_row ? "" : "--by-row ");
+}
+
 static hawser_status flip_dataset(hawser_dataset *d, const char *path, const hawser_load *load, hawser_error *error)
 {
     const hawser_matrix *A = &d->matrix;
@@ -311,12 +326,7 @@ static hawser_status flip_dataset(hawser_dataset *d, const char *path, const haw
     uint64_t have = load->memory_limit != 0 ? load->memory_limit : hw_machine_memory(1);
     d->figures.memory_estimate = need;
     if (need > have)
-        return hawser_fail(
-            error, HAWSER_NO_MEMORY,
-            "%s: converting %s needs %llu MiB, but %llu MiB are allowed; write a cache that has them once, by "
-            "hawser data convert %s-o NEW.hwc, or raise --memory-limit",
-            path, hw_is_by_row(A) ? "rows into columns" : "columns into rows", (unsigned long long)(need >> 20),
-            (unsigned long long)(have >> 20), hw_is_by_row(A) ? "" : "--by-row ");
+        return hw_cache_refuse_turn(path, hw_is_by_row(A), need, have, error);
     hw_flipped flipped;
     HAWSER_TRY(dense ? hw_flip_dense(A, &flipped, error) : hw_flip(A, 0, hw_line_width(A), &flipped, error));
     hw_dataset_own(d, flipped.offsets);
@@ -326,14 +336,20 @@ static hawser_status flip_dataset(hawser_dataset *d, const char *path, const haw
     return HAWSER_OK;
 }
 
+hawser_status hw_cache_check_columns(const hawser_matrix *A, const char *path, const hawser_load *load, hawser_error *error)
+{
+    if (hw_is_dense(A) && A->cols < load->columns)
+        return hawser_fail(error, HAWSER_BAD_INPUT,
+                           "%s: has %zu columns besides target, weights and offset, but %zu are needed", path, A->cols,
+                           load->columns);
+    return HAWSER_OK;
+}
+
 /* Leaves out the columns that a model does not have, and counts the dropped entries. Dense data must have all columns of the model; in
  * sparse data absent ones are zeros. */
 static hawser_status cut_columns(hawser_dataset *d, const char *path, const hawser_load *load, hawser_error *error)
 {
-    if (hw_is_dense(&d->matrix) && d->matrix.cols < load->columns)
-        return hawser_fail(error, HAWSER_BAD_INPUT,
-                           "%s: has %zu columns besides target, weights and offset, but %zu are needed", path,
-                           d->matrix.cols, load->columns);
+    HAWSER_TRY(hw_cache_check_columns(&d->matrix, path, load, error));
     if (load->columns == 0 || d->matrix.cols <= load->columns)
         return HAWSER_OK;
     if (d->matrix.layout == HAWSER_CSR)
@@ -352,7 +368,7 @@ static hawser_status cut_columns(hawser_dataset *d, const char *path, const haws
 static hawser_status grant_wishes(hawser_dataset *d, const char *path, const hawser_load *load, bool in_pieces,
                                   hawser_error *error)
 {
-    HAWSER_TRY(check_wishes(d, path, load, error));
+    HAWSER_TRY(hw_cache_check_wishes(d, path, load, error));
     if (load->target != NULL && !asked(load->target)) {
         d->target = NULL;
         d->target_name = NULL;
@@ -368,9 +384,7 @@ static hawser_status grant_wishes(hawser_dataset *d, const char *path, const haw
     return HAWSER_OK;
 }
 
-/* `sparing`: pages are read when they are used, not ahead of that. */
-static hawser_status map_file(const char *path, uint64_t limit, void **bytes, size_t *size, bool *sparing,
-                              hawser_error *error)
+hawser_status hw_cache_map(const char *path, void **bytes, size_t *size, hawser_error *error)
 {
     struct stat facts;
     hawser_status status = HAWSER_OK;
@@ -384,10 +398,6 @@ static hawser_status map_file(const char *path, uint64_t limit, void **bytes, si
         *bytes = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (*bytes == MAP_FAILED)
             status = hawser_fail(error, HAWSER_IO, "%s: cannot map: %s", path, strerror(errno));
-        else if (limit != 0 && *size > limit)
-            *sparing = true; /* more than the memory holds: checked pages are released, and come back when they are used */
-        else
-            (void)madvise(*bytes, *size, MADV_WILLNEED);
     }
     if (fd >= 0)
         (void)close(fd);
@@ -402,9 +412,14 @@ static hawser_status open_cache(const char *path, const hawser_load *load, bool 
     size_t size = 0;
     hawser_dataset *d = NULL;
     *dataset = NULL;
-    bool sparing = in_pieces;
-    HAWSER_TRY(map_file(path, load->split == HAWSER_BY_ROW ? load->memory_limit : 0, &bytes, &size, &sparing, error));
-    cache_reader in = {.bytes = bytes, .size = size, .name = path, .sparing = sparing, .cancellation = load->cancellation};
+    const uint64_t limit = load->split == HAWSER_BY_ROW ? load->memory_limit : 0;
+    HAWSER_TRY(hw_cache_map(path, &bytes, &size, error));
+    /* More than the memory holds: checked pages are released, and come back when they are used. */
+    const bool sparing = in_pieces || (limit != 0 && size > limit);
+    if (limit == 0 || size <= limit)
+        (void)madvise(bytes, size, MADV_WILLNEED);
+    hw_cache_reader in = {
+        .bytes = bytes, .size = size, .name = path, .sparing = sparing, .cancellation = load->cancellation};
     hawser_status status = view(&in, true, &d, error);
     if (status != HAWSER_OK) {
         (void)munmap(bytes, size);

@@ -27,8 +27,7 @@ hawser_status hw_loading_gather(const hw_loading *l, const void *data, size_t le
 hawser_status hw_loading_read(hw_loading *l, bool as_table, hawser_error *error)
 {
     hawser_load part = *l->load;
-    uint64_t limit = part.memory_limit, shared = l->job->settings.shared;
-    l->limit = limit == 0 ? l->job->settings.memory : limit > shared ? limit - shared : 1;
+    l->limit = hw_loading_limit(l);
     part.part = l->self;
     part.parts = l->nodes;
     if (part.split == HAWSER_BY_ROW) {
@@ -160,8 +159,10 @@ static hawser_status afford_columns(hw_loading *l, hawser_error *error)
         return HAWSER_OK;
     HAWSER_TRY(hw_loading_check_columns(l, error));
     hw_budget_init(&budget, l->limit);
-    l->estimate = l->whole.cols * each + rows->rows * sizeof *l->offsets +
-                  rows->stored * (sizeof *rows->indices + hw_type_size(rows->type));
+    l->estimate = l->whole.cols * each + rows->rows * sizeof *l->offsets;
+    if (l->turned)
+        return HAWSER_OK; /* checked with the entries, of which some are sent at a time */
+    l->estimate += rows->stored * (sizeof *rows->indices + hw_type_size(rows->type));
     return hw_cluster_agree(l->cluster, hw_budget_estimate(&budget, l->estimate, error), error);
 }
 
@@ -245,19 +246,33 @@ static hawser_status find_owners(hw_loading *l, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* Returns the first round in which entries are sent. Rows that were read are packed at once and dropped. Rows that stay, because they are the caller's, are
- * packed again and again, so that less is in flight; a round of sparse rows takes a pass over all of them. */
+/* Returns the first round in which entries are sent. Rows that were read are packed at once and dropped. Rows that stay, because they are the caller's or
+ * those of a cache, are packed again and again, so that less is in flight; a round of sparse rows takes a pass over all of them. */
 static hw_shard_round first_round(const hw_loading *l)
 {
     const uint64_t share = l->whole.stored * hw_type_size(l->whole.type) / l->nodes, least = (uint64_t)1 << 20;
     const uint32_t most = l->whole.layout == HAWSER_DENSE ? 8 : 4;
+    const bool stay = l->paths == NULL || l->turned;
     hw_shard_round round = {.count = 1, .run = 1};
-    if (l->paths != NULL || share <= least)
+    if (!stay || share <= least)
         return round;
     round.count = share / least < most ? (uint32_t)(share / least) : most;
     const uint64_t columns = l->whole.cols / ((uint64_t)round.count * l->nodes); /* of a node in a round */
     round.run = columns >= 32 ? 8 : columns >= 4 ? (uint32_t)(columns / 4) : 1;
     return round;
+}
+
+/* Checks the memory of own columns of a cache by rows, and of what is in flight. Collective. */
+static hawser_status afford_columns_of_cache(hw_loading *l, hawser_error *error)
+{
+    const bool dense = l->whole.layout == HAWSER_DENSE;
+    const uint64_t entry = hw_type_size((hawser_type)l->whole.type) + (dense ? 0 : sizeof(uint32_t));
+    uint64_t own = 0;
+    for (size_t j = 0; j < l->whole.cols; j++)
+        if (hw_owner(&l->owners, j) == l->self)
+            own += dense ? l->whole.rows : l->offsets[j + 1] - l->offsets[j];
+    return hw_loading_afford_turn(l, l->estimate + own * entry,
+                                  (l->rows->matrix.stored + own) * entry / first_round(l).count, error);
 }
 
 static hawser_status trade_round(hw_loading *l, hw_shard_round round, hw_bytes *out, hw_bytes *in, hawser_error *error)
@@ -383,7 +398,10 @@ static hawser_status agree(hw_loading *l, const char *name, hawser_error *error)
     HAWSER_TRY(agree_on_words(l, &l->as_table, error));
     if (l->as_table)
         HAWSER_TRY(settle_table(l, error));
-    HAWSER_TRY(hw_loading_agree_facts(l, hw_shard_facts_of(l->rows), error));
+    hw_shard_facts own = hw_shard_facts_of(l->rows);
+    if (l->turned && own.layout == HAWSER_DENSE_ROWS)
+        own.layout = HAWSER_DENSE; /* what the rows become */
+    HAWSER_TRY(hw_loading_agree_facts(l, own, error));
     return hw_shard_complete(&l->whole, name, error);
 }
 
@@ -392,10 +410,12 @@ hawser_status hw_loading_by_column(hw_loading *l, const char *name, hawser_error
     HAWSER_TRY(afford_columns(l, error));
     HAWSER_TRY(make_offsets(l, true, error));
     HAWSER_TRY(find_owners(l, error));
+    if (l->turned)
+        HAWSER_TRY(afford_columns_of_cache(l, error));
     HAWSER_TRY(trade_entries(l, error));
     if (l->whole.scattered && l->whole.layout != HAWSER_DENSE)
         HAWSER_TRY(hw_cluster_agree(l->cluster, hw_shard_sort(l->dataset, &l->owners, l->self, name, error), error));
-    hw_dataset_take_names(l->dataset, l->rows);
+    HAWSER_TRY(hw_cluster_agree(l->cluster, hw_loading_take_names(l, error), error));
     if (hw_loading_fills(l))
         HAWSER_TRY(fill_means(l, name, error));
     HAWSER_TRY(gather_vectors(l, error));
@@ -422,6 +442,8 @@ hawser_status hw_loading_own_columns(hw_loading *l, hw_shard_facts whole, hawser
 
 static hawser_status load_shares(hw_loading *l, const char *name, hawser_error *error)
 {
+    if (l->turned && l->load->split == HAWSER_BY_ROW)
+        return hw_loading_turn_columns(l, error);
     HAWSER_TRY(agree(l, name, error));
     return l->load->split == HAWSER_BY_ROW ? hw_loading_by_row(l, name, error) : hw_loading_by_column(l, name, error);
 }
@@ -525,6 +547,8 @@ static hawser_status load_on_all(hawser_job *job, const char *const *paths, size
     hw_cluster_set_phase(l.cluster, "reading the input");
     hawser_status status = compare_inputs(&l, error);
     if (status == HAWSER_OK)
+        status = hw_loading_read_cache(&l, error);
+    if (status == HAWSER_OK && !l.turned)
         status = hw_cluster_agree(l.cluster, hw_loading_read(&l, false, error), error);
     bool whole = status == HAWSER_OK && !l.rows->figures.parted; /* all nodes agree, because it is one input */
     if (status == HAWSER_OK && !whole)

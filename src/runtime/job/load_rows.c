@@ -153,9 +153,8 @@ static hawser_status compare_bounds(const hw_loading *l, const size_t *bounds, h
     return status;
 }
 
-/* Replaces the bounds by those of hawser_load.like, if it is given. Collective. */
-static hawser_status follow_like(const hw_loading *l, const hawser_load_figures *figures, size_t rows, size_t *bounds,
-                                 hawser_error *error)
+hawser_status hw_loading_follow_like(const hw_loading *l, const hawser_load_figures *figures, size_t rows, size_t *bounds,
+                                     hawser_error *error)
 {
     uint32_t blocks = 0;
     hawser_status status = HAWSER_OK;
@@ -397,8 +396,7 @@ static hawser_status distribute(hw_loading *l, struct hw_row_blocks *blocks, con
     return hw_row_blocks_settle(blocks, l->dataset, &shape, error);
 }
 
-/* Makes the blocks of this job, which *bounds cut; they own *bounds. */
-static hawser_status new_blocks(const hw_loading *l, size_t *bounds, struct hw_row_blocks **blocks, hawser_error *error)
+hawser_status hw_loading_new_blocks(const hw_loading *l, size_t *bounds, struct hw_row_blocks **blocks, hawser_error *error)
 {
     hw_view view = {0};
     hawser_status status = hw_view_first(l->job->settings.blocks, l->nodes, &view, error);
@@ -435,12 +433,12 @@ hawser_status hw_loading_by_row(hw_loading *l, const char *name, hawser_error *e
     HAWSER_TRY(HW_NEW(&bounds, count + 1, "the cut of the rows", error));
     hawser_status status = cut_rows(l, count, bounds, error);
     if (status == HAWSER_OK)
-        status = follow_like(l, &l->dataset->figures, l->whole.rows, bounds, error);
+        status = hw_loading_follow_like(l, &l->dataset->figures, l->whole.rows, bounds, error);
     if (status != HAWSER_OK) {
         free(bounds);
         return status;
     }
-    HAWSER_TRY(new_blocks(l, bounds, &blocks, error));
+    HAWSER_TRY(hw_loading_new_blocks(l, bounds, &blocks, error));
     status = HW_NEW(&stored, count, "the entries of blocks", error);
     if (status == HAWSER_OK)
         status = distribute(l, blocks, name, stored, error);
@@ -469,12 +467,12 @@ hawser_status hw_loading_cut_whole(hw_loading *l, hawser_error *error)
     HAWSER_TRY(check_layout(shape.layout, error));
     HAWSER_TRY(HW_NEW(&bounds, count + 1, "the cut of the rows", error));
     hw_loading_cut(&shape, count, bounds);
-    hawser_status status = follow_like(l, &l->rows->figures, shape.rows, bounds, error);
+    hawser_status status = hw_loading_follow_like(l, &l->rows->figures, shape.rows, bounds, error);
     if (status != HAWSER_OK) {
         free(bounds);
         return status;
     }
-    HAWSER_TRY(new_blocks(l, bounds, &blocks, error));
+    HAWSER_TRY(hw_loading_new_blocks(l, bounds, &blocks, error));
     status = HW_NEW(&stored, count, "the entries of blocks", error);
     for (uint32_t b = 0; status == HAWSER_OK && b < count; b++)
         stored[b] = hw_row_blocks_entries(blocks, &shape, b, 0);

@@ -2,6 +2,7 @@
 #ifndef HW_RUNTIME_JOB_LOADING_H
 #define HW_RUNTIME_JOB_LOADING_H
 
+#include "data/cache/part.h"
 #include "data/owners.h"
 #include "data/share/blocks.h"
 #include "data/share/shard.h"
@@ -17,6 +18,8 @@ typedef struct hw_loading {
     uint64_t limit;       /* of memory, in bytes */
     uint64_t estimate;    /* of this, with the columns of all nodes */
     hawser_dataset *rows; /* the rows that this node has read */
+    hw_cache_part cache;  /* which part of a cache they are, if `turned` */
+    bool turned;          /* they are a share of the lines of a cache with the other layout: columns if the load is by row */
     hw_shard_facts *all;  /* what each node has read */
     hw_shard_facts whole;
     uint64_t *offsets;
@@ -54,6 +57,27 @@ hawser_status hw_loading_by_column(hw_loading *l, const char *name, hawser_error
 /* Frees all except l->dataset. */
 void hw_loading_free(hw_loading *l);
 
+/* Returns the most memory that the load may take; 0: what is left to the job. */
+static inline uint64_t hw_loading_limit(const hw_loading *l)
+{
+    const uint64_t limit = l->load->memory_limit, shared = l->job->settings.shared;
+    return limit == 0 ? l->job->settings.memory : limit > shared ? limit - shared : 1;
+}
+
+/* load_cache.c: a cache with the other layout. */
+
+/* Reads this node's share of the lines, and sets l->turned, if the input is such a cache; else reads nothing. Collective. */
+hawser_status hw_loading_read_cache(hw_loading *l, hawser_error *error) HAWSER_MUST_USE;
+/* Moves the names to the dataset, and those means that are in the input. */
+hawser_status hw_loading_take_names(hw_loading *l, hawser_error *error) HAWSER_MUST_USE;
+/* Refuses the load if own entries and what is in flight take more memory than is allowed. Collective. */
+hawser_status hw_loading_afford_turn(hw_loading *l, uint64_t own, uint64_t in_flight, hawser_error *error) HAWSER_MUST_USE;
+/* Makes the dataset, whose rows are held by block, from the nodes' shares of the columns. Collective. */
+hawser_status hw_loading_turn_columns(hw_loading *l, hawser_error *error) HAWSER_MUST_USE;
+/* Makes the rows of a block from the columns of the whole. `from` and `to` as in source_read.c. What belongs to rows is moved from `columns`. */
+hawser_status hw_loading_turn_block(const struct hw_row_blocks *from, struct hw_row_blocks *to, const hw_cache_part *part,
+                                    hawser_dataset *columns, hawser_error *error) HAWSER_MUST_USE;
+
 /* load_rows.c: HAWSER_BY_ROW. */
 
 /* Makes the dataset, whose rows are held by block, once the nodes agree on the sizes of the whole. Collective. */
@@ -67,6 +91,12 @@ static inline bool hw_loading_is_array(const hw_loading *l)
 void hw_loading_cut(const hawser_matrix *A, uint32_t blocks, size_t *bounds);
 /* Keeps this cut in a dataset that is whole here, for the plan of one node. */
 hawser_status hw_loading_keep_cut(hawser_dataset *dataset, uint32_t blocks, hawser_error *error) HAWSER_MUST_USE;
+/* Replaces the bounds by those of hawser_load.like, if it is given. Collective. */
+hawser_status hw_loading_follow_like(const hw_loading *l, const hawser_load_figures *figures, size_t rows, size_t *bounds,
+                                     hawser_error *error) HAWSER_MUST_USE;
+/* Makes the blocks of this job, which *bounds cut; they own *bounds, also after a failure. */
+hawser_status hw_loading_new_blocks(const hw_loading *l, size_t *bounds, struct hw_row_blocks **blocks,
+                                    hawser_error *error) HAWSER_MUST_USE;
 /* Replaces missing numbers of rows by the means of their columns. */
 void hw_loading_put_means(const hawser_dataset *rows, const double *means);
 /* load_sides.c: reads what is in files of its own, in parts where they can be; what came with the rows is not looked for there. Collective. */

@@ -134,6 +134,7 @@ static hawser_status copy_facts(const hw_loading *l, struct hw_source *source, h
 static hawser_status fill_source(const hw_loading *l, struct hw_source *source, bool parted, hawser_error *error)
 {
     HAWSER_TRY(copy_load(l, source, error));
+    source->turned = l->turned;
     if (l->cluster != NULL && !parted) {
         source->load.part = l->self;
         source->load.parts = l->nodes;

@@ -27,6 +27,7 @@ struct hw_source {
     hw_source_file *files; /* that the paths name, and those of a target, weights and offset */
     size_t file_count;
     uint32_t parts;        /* 0: the input is read as a whole */
+    bool turned;           /* it is a cache by columns, of which each node has read a share */
     hw_shard_facts *facts; /* of each part */
     hw_shard_facts whole;
     bool as_table, fills; /* fills: missing numbers become the means of the dataset */

@@ -119,6 +119,28 @@ static hawser_status read_whole(block_reading *r, hw_block_again *again, hawser_
     return hw_row_blocks_take(r->to, whole, error);
 }
 
+/* Reads the columns of a cache, and makes only the rows of the block from them. */
+static hawser_status read_columns(block_reading *r, hawser_error *error)
+{
+    const struct hw_source *source = r->source;
+    hawser_load all = source->load;
+    hawser_dataset *columns = NULL;
+    hw_cache_part part;
+    hw_cache_progress progress = {0};
+    all.part = 0;
+    all.parts = 1;
+    HAWSER_TRY(hw_load_part_of_cache((const char *const *)source->paths, source->path_count, &all, &part, &columns, error));
+    if (columns == NULL || part.whole.rows != source->rows || part.whole.cols != source->cols) {
+        hawser_dataset_free(columns);
+        return hw_source_changed(source, r->block, error);
+    }
+    hawser_status status = hw_cache_part_check(&part, columns, source->paths[0], NULL, &progress, error);
+    if (status == HAWSER_OK)
+        status = hw_loading_turn_block(r->from, r->to, &part, columns, error);
+    hawser_dataset_free(columns);
+    return status;
+}
+
 static hawser_status read_block(block_reading *r, hw_block_again *again, hawser_error *error)
 {
     const struct hw_source *source = r->source;
@@ -127,6 +149,8 @@ static hawser_status read_block(block_reading *r, hw_block_again *again, hawser_
     HAWSER_TRY(three_blocks(r, cut, 1, &r->from, error));
     HAWSER_TRY(three_blocks(r, cut, 0, &r->to, error));
     HAWSER_TRY(HW_NEW(&r->pieces, source->parts + 1, "a block's rows", error));
+    if (source->turned)
+        return read_columns(r, error);
     if (source->parts == 0)
         return read_whole(r, again, error);
     HAWSER_TRY(read_parts(r, error));
