@@ -113,6 +113,9 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             return X
         return validate_data(self, X, reset=False, accept_sparse=("csr", "csc"), dtype=TYPES, accept_large_sparse=True)
 
+    def _numbers(self, y: Any) -> Any:
+        return np.asarray(y, np.float64)
+
     def _weights(self, sample_weight: Any, X: Any) -> Array | None:
         if sample_weight is None:
             return None
@@ -138,7 +141,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             "workers": workers_of(self.workers, self.n_jobs), "sync": self.sync, "seed": self._seed(),
             "names": getattr(self, "feature_names_in_", None)}
         try:
-            model = train(algorithm, X, y, weights=weights, progress=None if reports is None else reports.append, **common, **options)
+            model = self._run(algorithm, X, y, weights=weights, progress=None if reports is None else reports.append, **common, **options)
         except BadOption as error:
             raise BadOption(_renamed(str(error))) from error
         except Interrupted as stopped:
@@ -148,6 +151,9 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             raise
         self._take(model, reports)
         return model
+
+    def _run(self, algorithm: str, X: Any, y: Any, **options: Any) -> Model:
+        return train(algorithm, X, y, **options)
 
     def _take(self, model: Model, trace: list[dict[str, Any]] | None) -> None:
         """Stores what the training left."""

@@ -39,7 +39,7 @@ class _Penalised(RegressorMixin, LinearEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Trains. X has shape (n_samples, n_features), dense or sparse; y has one number per sample."""
         X, y = self._checked(X, y, y_numeric=True)
-        self._train(self._algorithm, X, np.asarray(y, np.float64), self._weights(sample_weight, X), **self._options())
+        self._train(self._algorithm, X, self._numbers(y), self._weights(sample_weight, X), **self._options())
         return self
 
     def predict(self, X: Any) -> Array:

@@ -106,7 +106,7 @@ class LinearSVR(RegressorMixin, LinearEstimator):  # type: ignore[misc]
         """Trains. X has shape (n_samples, n_features), dense or sparse; y has one number per sample."""
         options = self._options()
         X, y = self._checked(X, y, y_numeric=True)
-        self._train("svm", X, np.asarray(y, np.float64), self._weights(sample_weight, X), **options)
+        self._train("svm", X, self._numbers(y), self._weights(sample_weight, X), **options)
         return self
 
     def predict(self, X: Any) -> Array:

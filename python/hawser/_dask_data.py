@@ -1,0 +1,218 @@
+"""Dask collections as rows of nodes: where partitions lie, and which worker reads which of them."""
+import itertools
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import dask
+import dask.array
+import distributed
+import numpy as np
+from dask.core import flatten
+
+from ._errors import BadInput
+
+
+@dataclass(frozen=True)
+class Share:
+    """The partitions of one node: first <= i < last, in order."""
+
+    worker: str
+    first: int
+    last: int
+
+
+@dataclass
+class Rows:
+    """Collections with equal rows, in partitions of the same sizes, which workers hold."""
+
+    parts: dict[str, list[Any]]  #: futures of the partitions, by what they are: "data", "target", "weights", ...
+    sizes: list[int]  #: rows of each partition
+    columns: int
+    dtype: np.dtype[Any]
+    names: list[str] | None
+    shares: list[Share]  #: by node
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return sum(self.sizes), self.columns
+
+    def of(self, share: Share) -> dict[str, list[Any]]:
+        return {what: parts[share.first:share.last] for what, parts in self.parts.items()}
+
+
+def is_dask(data: Any) -> bool:
+    """Returns whether data are a Dask array, dataframe or series."""
+    return isinstance(data, dask.array.Array) or is_frame(data)
+
+
+def is_frame(data: Any) -> bool:
+    return type(data).__module__.startswith("dask.") and hasattr(data, "to_dask_array")
+
+
+def names_of(data: Any) -> list[str] | None:
+    """Returns the names of a dataframe's columns, if all are texts."""
+    names = list(data.columns) if is_frame(data) and hasattr(data, "dtypes") and data.ndim == 2 else []
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
+def array_of(data: Any, what: str) -> Any:
+    """Returns a collection as a Dask array of one chunk of columns."""
+    if not is_dask(data):
+        raise BadInput(f"{what}: a {type(data).__name__}, which would pass through the client; give a Dask array or dataframe, such as "
+                       "dask.array.from_array(X, chunks=...), or train with hawser itself")
+    if is_frame(data):
+        kinds = data.dtypes.items() if data.ndim == 2 else ()
+        words = [str(name) for name, kind in kinds if getattr(kind, "kind", "O") not in "fiub"]
+        if words:
+            raise BadInput(f"{what}: columns that are no numbers: {', '.join(words)}; encode or drop them")
+        data = data.to_dask_array()
+    if data.ndim == 2 and what != "X" and data.shape[1] == 1:
+        data = data[:, 0]
+    wanted = 2 if what == "X" else 1
+    if data.ndim != wanted:
+        raise BadInput(f"{what}: Expected {wanted}D array, got {data.ndim}D array instead: its shape is {data.shape}")
+    if wanted == 2 and data.shape[1] == 0:
+        raise BadInput(f"X: Found array with 0 feature(s) (shape={data.shape}) while a minimum of 1 is required.")
+    return data.rechunk({1: -1}) if wanted == 2 and data.numblocks[1] > 1 else data
+
+
+def place(client: Any, given: dict[str, Any], called: dict[str, str] | None = None) -> Rows:
+    """Persists collections, cut as the first one is, which is X, and chooses the workers that read them.
+
+    A collection that is persisted stays where it is. The partitions of others are computed in the order of the workers, so that a worker's rows follow each
+    other. Where persisted ones do not, each worker gets a range of them, from other workers if need be.
+    """
+    called = called or {}
+    arrays = {what: array_of(data, called.get(what, what)) for what, data in given.items()}
+    X = arrays["data"]
+    if X.dtype.kind not in "fiub":
+        raise BadInput(f"X: the type {X.dtype} has no numbers")
+    homes = _homes(client, _futures(X)) if _is_persisted(X) else _planned(client, X.numblocks[0])
+    held = _cut_alike(client, arrays, homes, called)
+    sizes = [int(size) for size in held["data"].chunks[0]]
+    kept = [at for at, size in enumerate(sizes) if size > 0]
+    if not kept:
+        raise BadInput(f"X: Found array with 0 sample(s) (shape={(0, X.shape[1])}) while a minimum of 1 is required.")
+    parts = {what: [each for each, size in zip(_futures(array), array.chunks[0], strict=True) if size > 0] for what, array in held.items()}
+    _wait([future for futures in parts.values() for future in futures])
+    sizes = [sizes[at] for at in kept]
+    return Rows(parts, sizes, X.shape[1], X.dtype, names_of(given["data"]), shares_of(sizes, _homes(client, parts["data"])))
+
+
+def _cut_alike(client: Any, arrays: dict[str, Any], homes: list[str], called: dict[str, str]) -> dict[str, Any]:
+    """Returns the arrays persisted in partitions of the sizes of "data". Partitions without rows may be missing from some."""
+    held = dict(arrays)
+    if any(map(_is_unknown, arrays.values())):
+        held = _persisted(client, held, homes)
+        for array in filter(_is_unknown, held.values()):
+            array._chunks = (tuple(client.gather(client.map(len_of, _futures(array), pure=False))), *array.chunks[1:])
+    whole = held["data"]
+    wanted = tuple(int(size) for size in whole.chunks[0] if size > 0)
+    for what, array in held.items():
+        if array.shape[0] != whole.shape[0]:
+            raise BadInput("Found input variables with inconsistent numbers of samples: "
+                           f"{[whole.shape[0], array.shape[0]]} ({called.get(what, what)} has one number per row of X)")
+        if wanted and tuple(size for size in array.chunks[0] if size > 0) != wanted:
+            held[what] = array.rechunk({0: wanted})
+    return _persisted(client, held, [home for home, size in zip(homes, whole.chunks[0], strict=True) if size > 0])
+
+
+def shares_of(sizes: list[int], homes: list[str]) -> list[Share]:
+    """Returns the partitions of each worker that holds some. They follow each other, since the rows of nodes do."""
+    runs = [(worker, [at for at, _ in group]) for worker, group in itertools.groupby(enumerate(homes), key=lambda each: each[1])]
+    workers = list(dict.fromkeys(homes))
+    if len(runs) == len(workers):
+        return [Share(worker, places[0], places[-1] + 1) for worker, places in runs]
+    bounds = _cut(sizes, len(workers))
+    ranges = list(itertools.pairwise(bounds))
+    held = {(worker, k): sum(sizes[at] for at in range(first, last) if homes[at] == worker)
+            for worker in workers for k, (first, last) in enumerate(ranges)}
+    chosen: dict[int, str] = {}
+    for worker, k in sorted(held, key=lambda pair: -held[pair]):  # the pair that leaves most rows where they are comes first
+        if k not in chosen and worker not in chosen.values():
+            chosen[k] = worker
+    return [Share(chosen[k], first, last) for k, (first, last) in enumerate(ranges)]
+
+
+def _cut(sizes: list[int], count: int) -> list[int]:
+    """Cuts partitions into ranges of about the same rows, each of at least one partition."""
+    ends = np.cumsum(sizes)
+    bounds = [0]
+    for k in range(1, count):
+        at = int(np.searchsorted(ends, ends[-1] * k / count, side="left")) + 1
+        bounds.append(min(max(at, bounds[-1] + 1), len(sizes) - (count - k)))
+    return [*bounds, len(sizes)]
+
+
+# ------------------------------------------------------------------------------------------------------- partitions ----
+
+
+def _keys(array: Any) -> list[Hashable]:
+    return list(flatten(array.__dask_keys__()))
+
+
+def _is_persisted(array: Any) -> bool:
+    return {future.key for future in distributed.futures_of(array)} >= set(_keys(array))
+
+
+def _futures(array: Any) -> list[Any]:
+    """Returns the futures of a persisted array's partitions, in order."""
+    found = {future.key: future for future in distributed.futures_of(array)}
+    return [found[key] for key in _keys(array)]
+
+
+def _wait(futures: list[Any]) -> None:
+    """Waits until partitions are computed, and raises what one of them raised."""
+    distributed.wait(futures)
+    for future in futures:
+        if future.status != "finished":
+            future.result()
+
+
+def _planned(client: Any, count: int) -> list[str]:
+    """Returns a worker for each of so many partitions, in order and evenly."""
+    workers = sorted(client.nthreads())
+    if not workers:
+        raise BadInput("the client has no workers")
+    return [workers[at * min(len(workers), count) // count] for at in range(count)]
+
+
+def _homes(client: Any, futures: list[Any]) -> list[str]:
+    """Returns the worker of each partition. One of several is that of the partition before, if it can be."""
+    _wait(futures)
+    who = client.who_has(futures)
+    homes: list[str] = []
+    for future in futures:
+        workers = sorted(who.get(future.key) or who.get(str(future.key)) or ())
+        if not workers:
+            raise BadInput(f"partition {future.key} was lost with its worker; persist the data again")
+        homes.append(homes[-1] if homes and homes[-1] in workers else workers[0])
+    return homes
+
+
+def _is_unknown(array: Any) -> bool:
+    return any(map(math.isnan, array.chunks[0]))
+
+
+def _persisted(client: Any, arrays: dict[str, Any], homes: list[str]) -> dict[str, Any]:
+    """Persists arrays, in one call, since they may be made of the same tasks. Partitions are computed at their homes, if those workers can take them."""
+    names = {array.name for array in arrays.values() if array.numblocks[0] == len(homes)}
+
+    def workers(key: Any) -> list[str]:
+        return [homes[key[1]]] if isinstance(key, tuple) and key[0] in names else []
+
+    left = {what: array for what, array in arrays.items() if not _is_persisted(array)}
+    if not left:
+        return arrays
+    with dask.annotate(workers=workers, allow_other_workers=True):
+        made = client.persist(list(left.values()))
+    return {**arrays, **dict(zip(left, made, strict=True))}
+
+
+def len_of(part: Any) -> int:
+    return int(part.shape[0])
+
+
+__all__ = ["Rows", "Share", "array_of", "is_dask", "is_frame", "len_of", "names_of", "place", "shares_of"]

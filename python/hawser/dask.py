@@ -1,0 +1,426 @@
+"""Trainings over the workers of a Dask cluster, which become nodes.
+
+>>> import dask.array, distributed, hawser.dask
+>>> client = distributed.Client(n_workers=2, threads_per_worker=1, dashboard_address=":0")
+>>> X = dask.array.random.default_rng(0).normal(size=(1000, 5), chunks=(250, 5))
+>>> y = X[:, 0] - 2 * X[:, 3]
+>>> model = hawser.dask.train(client, "lasso", X, y, lambda_=0.01)  # on the workers that hold X
+>>> model.coefficients.round(1)
+array([ 1.,  0.,  0., -2.,  0.])
+>>> lasso = hawser.dask.Lasso(alpha=0.01).fit(X, y)
+>>> lasso.predict(X)  # computed where and when it is needed
+dask.array<_apply, shape=(1000,), dtype=float64, chunksize=(250,), chunktype=numpy.ndarray>
+>>> client.shutdown()
+"""
+import contextlib
+import os
+import queue
+import secrets
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import distributed
+from distributed.comm import get_address_host
+
+from . import _errors
+from ._cluster import JOINING
+from ._dask_data import Rows, Share, place
+from ._dataset import split_options
+from ._errors import BadArgument, BadOption, Diverged, Error, Interrupted, PeerLost
+from ._library import library as lib
+from ._model import Model
+from ._node import Cancelled, Node, Outcome, Place, Task, reserved_port
+from ._options import Options, key_of
+from ._progress import bar_of
+from ._train import Callback, find_algorithm, make_options, take_arrays
+
+if TYPE_CHECKING:
+    from ._dask_estimators import ElasticNet, KMeans, Lasso, LinearSVC, LinearSVR, LogisticRegression, MiniBatchKMeans
+
+ESTIMATORS = ("ElasticNet", "KMeans", "Lasso", "LinearSVC", "LinearSVR", "LogisticRegression", "MiniBatchKMeans")
+TOPIC = "hawser"  # of the events by which nodes report
+OURS = {"listen", "join", "key-file", "node-name", "alone"}  # options of joining that Dask's workers get from here
+GRACE = 3.0  # seconds in which nodes report an end by themselves, after one has failed
+LIMIT = 30.0  # seconds after which the client waits no more for nodes that were told to end
+OFTEN = 0.2  # seconds between two looks at a training, and between two reports of its progress
+
+# ------------------------------------------------------------------------------------------------------ on a worker ----
+
+_nodes: dict[tuple[str, int], Node] = {}  # those of this process, by training and number
+
+
+def _go(name: str, address: str) -> None:
+    for (training, _), node in list(_nodes.items()):
+        if training == name:
+            node.go(address)
+
+
+def _interrupt(name: str) -> None:
+    for (training, _), node in list(_nodes.items()):
+        if training == name:
+            node.interrupt()
+
+
+def _watch(worker: Any, key: Any, node: Node, done: threading.Event) -> None:
+    """Interrupts a node whose task nobody waits for any more: the client has ended, or has cancelled it."""
+    while not done.wait(0.5):
+        task = worker.state.tasks.get(key)
+        if task is None or task.state not in ("executing", "long-running"):
+            node.interrupt()
+
+
+def _train_node(task: Task, place: Place, progress: bool, ports: str | None, **data: Any) -> Outcome:
+    """The task of a worker: one node of a training."""
+    worker = distributed.get_worker()
+    node, done = Node(task, place), threading.Event()
+    _nodes[task.name, place.number] = node
+    threading.Thread(target=_watch, args=(worker, worker.get_current_task(), node, done), daemon=True, name="hawser-watch").start()
+    distributed.secede()  # tasks that wait for each other must not occupy the workers' threads
+    try:
+        _prepare(node, data)
+        _join(worker, node, ports)
+        return node.train(_reporter(worker, task.name) if progress else None)
+    except Cancelled:
+        return Outcome(place.number, interrupted="the training was interrupted before it began")
+    except Exception as error:
+        return Outcome(place.number, error=error)
+    finally:
+        done.set()
+        del _nodes[task.name, place.number]
+        node.leave()
+
+
+def _prepare(node: Node, data: dict[str, list[Any]]) -> None:
+    """Makes the node's dataset. An error names the node, since it counts the rows of that."""
+    try:
+        node.prepare(data)
+    except Error as error:
+        if node.place.nodes > 1:
+            raise type(error)(f"node {node.place.number} ({node.place.name}): {error}") from error
+        raise
+
+
+def _join(worker: Any, node: Node, ports: str | None) -> None:
+    """Joins the other nodes once all are ready. Node 0 chooses the port before, so that none waits at one that is another's."""
+    host, place = _host_of(worker.address), node.place
+    if place.nodes == 1:
+        node.join(b"", alone=True)
+        return
+    if place.number > 0:
+        worker.log_event(TOPIC, {"training": node.task.name, "ready": place.number})
+        node.join(node.task.key, join=node.wait(), interface=host, port_range=ports)
+        return
+    with reserved_port(host, ports) as port:
+        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        worker.log_event(TOPIC, {"training": node.task.name, "ready": 0, "address": address})
+        node.wait()
+        node.join(node.task.key, listen=place.nodes, interface=host, port_range=port)
+
+
+def _host_of(address: str) -> str:
+    return str(get_address_host(address))
+
+
+def _reporter(worker: Any, name: str) -> Callback:
+    """Returns what sends the progress to the client, not more often than that looks."""
+    last = [0.0]
+
+    def report(now: dict[str, Any]) -> None:
+        if time.monotonic() - last[0] >= OFTEN:
+            last[0] = time.monotonic()
+            worker.log_event(TOPIC, {"training": name, "progress": now})
+    return report
+
+
+# ------------------------------------------------------------------------------------------------------- the client ----
+
+
+class _Reports:
+    """What nodes report to a client: its trainings share one subscription."""
+
+    def __init__(self, client: Any) -> None:
+        self.queues: dict[str, queue.SimpleQueue[dict[str, Any]]] = {}
+        client.subscribe_topic(TOPIC, self._take)
+
+    def _take(self, event: tuple[float, dict[str, Any]]) -> None:
+        found = self.queues.get(event[1].get("training", ""))
+        if found is not None:
+            found.put(event[1])
+
+
+_reports: "weakref.WeakKeyDictionary[Any, _Reports]" = weakref.WeakKeyDictionary()
+_lock = threading.Lock()
+
+
+@contextlib.contextmanager
+def _reports_of(client: Any, name: str) -> Iterator["queue.SimpleQueue[dict[str, Any]]"]:
+    """Gives the queue of what the nodes of a training report."""
+    with _lock:
+        own = _reports.get(client) or _reports.setdefault(client, _Reports(client))
+    own.queues[name] = queue.SimpleQueue()
+    try:
+        yield own.queues[name]
+    finally:
+        del own.queues[name]
+
+
+class _Training:
+    """A training over workers, as its client sees it."""
+
+    def __init__(self, client: Any, task: Task, rows: Rows, extra: dict[str, list[Any]], progress: Callback | None,
+                 reports: "queue.SimpleQueue[dict[str, Any]]") -> None:
+        self.client, self.task, self.shares, self.progress, self.reports = client, task, rows.shares, progress, reports
+        self.outcomes: dict[int, Outcome] = {}
+        self.ready: dict[int, str] = {}
+        self.pressed = False
+        self.raised: BaseException | None = None
+        self.lost: list[int] = []  # nodes whose workers are gone
+        self.failed: float | None = None  # when the first failure was seen
+        self.telling: dict[Any, threading.Thread] = {}
+        ports = task.joining.pop("port_range", None)
+        self.futures = [self._submit(number, share, rows, {**rows.of(share), **(extra if number == 0 else {})}, ports)
+                        for number, share in enumerate(rows.shares)]
+
+    def _submit(self, number: int, share: Share, rows: Rows, data: dict[str, list[Any]], ports: Any) -> Any:
+        name = share.worker.split("://", 1)[-1]
+        where = Place(number, len(rows.shares), sum(rows.sizes[share.first:share.last]), name)
+        return self.client.submit(_train_node, self.task, where, self.progress is not None and number == 0, ports, **data, pure=False,
+                                  key=f"hawser-{self.task.algorithm}-{self.task.name}-{number}", workers=[share.worker],
+                                  allow_other_workers=False, retries=0, priority=100)
+
+    def wait(self) -> None:
+        """Waits until all nodes have ended, or until that is hopeless. Ctrl-C ends them; the second one ends the wait."""
+        pause, looked = 0.002, time.monotonic()
+        try:
+            while True:
+                try:
+                    if not self._running():
+                        break
+                    self._take_reports(pause)
+                    pause = min(OFTEN, 1.3 * pause)
+                    if time.monotonic() > looked + 1:
+                        looked = time.monotonic()
+                        self._look_for_workers()
+                    if self._is_hopeless():
+                        break
+                except KeyboardInterrupt:
+                    if self.pressed:
+                        raise
+                    self.pressed = True
+                    self._tell(_interrupt)
+        finally:
+            left = [future for future in self.futures if future.status == "pending"]
+            if left:
+                self._tell(_interrupt)
+                self.client.cancel(left, force=True)
+
+    def _running(self) -> bool:
+        """Takes what ended nodes return; returns whether any has not ended."""
+        for number, future in enumerate(self.futures):
+            if number in self.outcomes or future.status == "pending":
+                continue
+            try:
+                self.outcomes[number] = future.result()
+            except Exception as error:
+                self.outcomes[number] = Outcome(number, error=self._reason(number, error))
+            if self.outcomes[number].error is not None:
+                self.failed = self.failed or time.monotonic()
+        return len(self.outcomes) < len(self.futures)
+
+    def _reason(self, number: int, error: Exception) -> Exception:
+        if isinstance(error, (distributed.KilledWorker, distributed.client.FutureCancelledError)):
+            return PeerLost(f"the worker {self.shares[number].worker} of node {number} was lost, or its task was cancelled")
+        return error
+
+    def _take_reports(self, seconds: float) -> None:
+        """Waits for news for a time. Starts the nodes when all are ready, and passes the progress on."""
+        with contextlib.suppress(queue.Empty):
+            event = self.reports.get(timeout=seconds)
+            while True:
+                if "ready" in event:
+                    self.ready[event["ready"]] = event.get("address", "")
+                    if len(self.ready) == len(self.futures):  # again for a node whose worker has begun anew
+                        self._tell(_go, self.ready[0])
+                elif self.progress is not None and self.raised is None:
+                    self._report(event["progress"])
+                event = self.reports.get_nowait()
+
+    def _report(self, now: dict[str, Any]) -> None:
+        assert self.progress is not None
+        try:
+            self.progress(now)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            self.raised = error
+            self._tell(_interrupt)
+
+    def _look_for_workers(self) -> None:
+        """Finds workers that are gone: their tasks would wait for them forever."""
+        there = self.client.nthreads()
+        gone = [number for number, share in enumerate(self.shares) if share.worker not in there and number not in self.outcomes]
+        if gone and not self.lost:
+            self.lost = gone
+            self.failed = self.failed or time.monotonic()
+
+    def _is_hopeless(self) -> bool:
+        """After a failure, asks the other nodes to end; returns whether they have had the time for that."""
+        if self.failed is None:
+            return False
+        since = time.monotonic() - self.failed
+        if since > GRACE or len(self.ready) < len(self.futures):
+            self._tell(_interrupt)
+        left = {number for number in range(len(self.futures)) if number not in self.outcomes}
+        return since > LIMIT or left <= set(self.lost)
+
+    def _tell(self, function: Callable[..., None], *arguments: Any) -> None:
+        """Calls a function on the workers, beside their tasks, unless an earlier call still waits for one of them."""
+        if function in self.telling and self.telling[function].is_alive():
+            return
+        there = self.client.nthreads()
+        workers = sorted({share.worker for share in self.shares if share.worker in there})
+        if workers:
+            self.telling[function] = threading.Thread(
+                target=self.client.run, args=(function, self.task.name, *arguments), name="hawser-tell", daemon=True,
+                kwargs={"workers": workers, "on_error": "ignore"})
+            self.telling[function].start()
+
+    def conclude(self) -> Outcome:
+        """Returns what node 0 has found, or raises what ended the training."""
+        first = self.outcomes.get(0, Outcome(0))
+        for kind, text in first.reports:
+            _errors.warn(text, _errors.convergence_warning if issubclass(kind, _errors.ConvergenceWarning) else kind)
+        if self.pressed or (self.raised is None and self._failure() is None and first.interrupted is not None):
+            stopped = Interrupted("the training was interrupted" if self.pressed else first.interrupted)
+            stopped.model = first.model
+            raise stopped
+        error = self.raised or self._failure()
+        if error is not None:
+            raise error
+        if first.model is None:
+            raise Error("the training ended without a model")
+        return first
+
+    def _failure(self) -> BaseException | None:
+        """Returns the first cause of a failure. That other nodes are lost is a consequence."""
+        if self.lost:
+            names = " and ".join(f"{self.shares[number].worker} (node {number})" for number in self.lost)
+            return PeerLost(f"the worker {names} was lost during the training; its partitions are computed again for the next one, if they can be")
+        errors = [outcome.error for _, outcome in sorted(self.outcomes.items()) if outcome.error is not None]
+        return next((error for error in errors if not isinstance(error, PeerLost)), errors[0] if errors else None)
+
+
+def checked_client(client: Any) -> Any:
+    """Returns the client: the one that is passed, else Dask's default."""
+    if client is None:
+        try:
+            client = distributed.default_client()
+        except ValueError:
+            raise BadArgument("there is no Dask client: make a distributed.Client first, or give client=") from None
+    if not isinstance(client, distributed.Client):
+        raise BadArgument(f"client: a {type(client).__name__}, and must be a distributed.Client")
+    if client.asynchronous:
+        raise BadArgument("client: it is asynchronous; give one that is not")
+    return client
+
+
+def _checked_options(algorithm: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Refuses options before anything is computed; returns those of joining, which are taken out."""
+    found = find_algorithm(algorithm)
+    for keyword in options:
+        if key_of(keyword) in OURS:
+            raise BadOption(f"{keyword}: the workers of Dask are the nodes; leave it out")
+    joining = {keyword.rstrip("_").replace("-", "_"): options[keyword] for keyword in options if key_of(keyword) in JOINING}
+    for keyword in [keyword for keyword in options if key_of(keyword) in JOINING - {"timeout"}]:
+        del options[keyword]
+    plain = dict(options)
+    take_arrays(plain)
+    load, plain = split_options(plain, False)
+    if load:
+        raise BadOption(f"{next(iter(load))}: an option of files, and the data are Dask collections")
+    make_options(found, plain)
+    Options(lib.hawser_job_rows()).fill(joining)
+    return joining
+
+
+def _variables() -> dict[bytes, bytes]:
+    """Returns the client's variables HAWSER_KEY, except those that place a process among nodes."""
+    placing = {f"HAWSER_{key.upper().replace('-', '_')}".encode() for key in OURS}
+    places = (b"HAWSER_LAUNCH", b"HAWSER_NODE", b"HAWSER_NODES", b"HAWSER_JOB", b"HAWSER_SOCKETS", b"HAWSER_LOCAL", b"HAWSER_PYTHON_NODE")
+    return {name: value for name, value in os.environb.items() if name.startswith(b"HAWSER_") and name not in placing | set(places)}
+
+
+def run(client: Any, algorithm: str, rows: Rows, extra: dict[str, list[Any]], progress: Callback | None,
+         options: dict[str, Any], **task: Any) -> Outcome:
+    """Trains on rows that workers hold."""
+    options = dict(options)
+    joining = _checked_options(algorithm, options)
+    if options.get("workers") is None:
+        threads = client.nthreads()
+        options["workers"] = sum(threads.get(share.worker, 1) for share in rows.shares)
+    whole = Task(secrets.token_hex(8), algorithm, options, joining, _variables(), secrets.token_bytes(32), rows.columns, rows.dtype == "float32",
+                 **{"names": rows.names, **task})
+    with _reports_of(client, whole.name) as reports:
+        training = _Training(client, whole, rows, extra, progress, reports)
+        training.wait()
+    return training.conclude()
+
+
+def train(client: Any, algorithm: str, data: Any, target: Any = None, *, weights: Any = None, offset: Any = None, groups: Any = None,
+          names: Any = None, validation: Any = None, init: Model | None = None, progress: bool | Callback | None = None,
+          **options: Any) -> Model:
+    """Trains a model on Dask collections, as `hawser.train` does on arrays.
+
+    `client` is a distributed.Client, or None for the default one. `data` is a Dask array of shape (rows, columns), whose blocks may be sparse
+    matrices of scipy, or a dataframe of numbers. `target`, `weights`, `offset` and `groups` are arrays or series with one number per row;
+    where they are cut otherwise than `data`, they are cut again. `validation` is a pair (data, target) of collections, which must fit into
+    one worker.
+
+    Each worker that holds partitions of `data` is a node. Collections that are not persisted are computed on the workers first. No rows pass through the
+    client. The rows keep their order, and the model has the bits of one process with the same `workers`, which is by default the number of
+    threads of the workers that take part. Other options are hawser.train's, and those of hawser.Cluster: `join_timeout=60`,
+    `port_range="7000-7100"`. Variables HAWSER_KEY count where the client runs. `progress` is called a few times a second.
+
+    A worker that is lost ends the training with `hawser.PeerLost`, Ctrl-C with `hawser.Interrupted`, whose `model` was reached.
+    """
+    own = checked_client(client)
+    _checked_options(algorithm, dict(options))
+    given = {"data": data, "target": target, "weights": weights, "offset": offset, "groups": groups}
+    rows = place(own, {what: value for what, value in given.items() if value is not None}, {"data": "X"})
+    extra: dict[str, list[Any]] = {}
+    if validation is not None:
+        if not isinstance(validation, (tuple, list)) or len(validation) != 2:
+            raise BadOption("validation: give a pair of data and target")
+        beside = place(own, {"data": validation[0], "target": validation[1]}, {"data": "X", "target": "validation target"})
+        extra = {f"validation {what}": parts for what, parts in beside.parts.items()}
+    task: dict[str, Any] = {"init": init} if names is None else {"init": init, "names": [str(name) for name in names]}
+    with bar_of(progress, algorithm) as callback:
+        outcome = run(own, algorithm, rows, extra, callback, options, **task)
+    assert outcome.model is not None
+    return outcome.model
+
+
+# ---------------------------------------------------------------------------------------------------------- estimators ----
+
+REFUSED = ("ElasticNetCV", "LassoCV", "LogisticRegressionCV")
+
+
+def __getattr__(name: str) -> Any:
+    """Gives the estimators, which are loaded when one is used, since they need scikit-learn."""
+    if name in ESTIMATORS:
+        from . import _dask_estimators
+        return getattr(_dask_estimators, name)
+    if name in REFUSED:
+        raise AttributeError(f"hawser.dask has no {name}, since it gives each node a file of folds; hawser.dask.train(..., cv=5, path=100) "
+                             "chooses the penalty by cross-validation")
+    raise AttributeError(f"module 'hawser.dask' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *ESTIMATORS})
+
+
+__all__ = ["ElasticNet", "KMeans", "Lasso", "LinearSVC", "LinearSVR", "LogisticRegression", "MiniBatchKMeans", "train"]

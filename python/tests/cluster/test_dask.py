@@ -1,0 +1,325 @@
+"""hawser.dask on real processes of distributed: bits of one process, data that stay on the workers, and every way in which a training can fail."""
+import contextlib
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+distributed = pytest.importorskip("distributed")
+import dask  # noqa: E402
+import dask.array  # noqa: E402
+import dask.dataframe  # noqa: E402
+import pandas as pd  # noqa: E402
+import scipy.sparse  # noqa: E402
+import tornado.iostream  # noqa: E402
+from sklearn.base import clone  # noqa: E402
+
+import hawser  # noqa: E402
+import hawser.dask  # noqa: E402
+
+DRAW = np.random.default_rng(0)
+X = DRAW.normal(size=(600, 5))
+Y = X @ [1.0, 0.0, -2.0, 0.0, 0.5] + 0.1 * DRAW.normal(size=600)
+WEIGHTS = DRAW.uniform(0.5, 2.0, size=600)
+WORDS = np.array(["low", "middle", "high"])[np.digitize(Y, [-1, 1])]
+LONG = {"epochs": 1e9, "solver": "minibatch"}  # a training of "linear" that only a signal ends
+
+
+def chunked(array, rows=110):
+    return dask.array.from_array(array, chunks=(rows, *array.shape[1:]))
+
+
+@pytest.fixture(scope="module")
+def client():
+    with distributed.Client(n_workers=3, threads_per_worker=2, dashboard_address=":0") as made:
+        yield made
+        assert trainings(made) == 0
+
+
+@contextlib.contextmanager
+def own_client(**how):
+    """A cluster of its own, for a test that breaks it."""
+    with distributed.LocalCluster(**{"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", **how}) as cluster:
+        with distributed.Client(cluster) as made:
+            yield made
+
+
+def lay(client, array, workers, rows=110):
+    """Persists the partitions of an array on workers, in turn."""
+    array = dask.array.from_array(array, chunks=(rows, *array.shape[1:]), name=False)
+    with dask.annotate(workers=lambda key: workers[key[1] % len(workers)]):
+        made = client.persist(array)
+    distributed.wait(made)
+    return made
+
+
+# ----------------------------------------------------------------------------------------------------------- the bits ----
+
+
+@pytest.mark.parametrize("name, parameters, target", [
+    ("Lasso", {"alpha": 0.01}, Y), ("ElasticNet", {"alpha": 0.1, "positive": True}, Y), ("LinearSVR", {}, Y),
+    ("LogisticRegression", {"class_weight": "balanced"}, WORDS), ("LinearSVC", {"class_weight": {"high": 2.0, "low": 1.0, "middle": 3.0}}, WORDS),
+    ("KMeans", {"n_clusters": 3, "init": X[:3]}, None), ("MiniBatchKMeans", {"n_clusters": 3, "batch_size": 64}, None)])
+def test_estimators_have_the_bits_of_one_process(client, name, parameters, target):
+    collection = dask.array.from_array(X, chunks=(110, 2))
+    y = None if target is None else chunked(target, 200)
+    fitted = getattr(hawser.dask, name)(workers=6, **parameters).fit(collection, y, sample_weight=chunked(WEIGHTS, 600))
+    alone = getattr(hawser, name)(workers=6, **parameters).fit(X, target, sample_weight=WEIGHTS)
+    key = "cluster_centers_" if target is None else "coef_"
+    if parameters.get("class_weight") == "balanced":  # sums of weights are rounded in another order
+        assert np.allclose(getattr(fitted, key), getattr(alone, key), rtol=1e-12)
+    else:
+        assert np.array_equal(getattr(fitted, key), getattr(alone, key))
+        assert [now["clocks"] for now in fitted.trace_] == [now["clocks"] for now in alone.trace_]
+    for method in ("predict", "predict_proba", "decision_function", "transform"):
+        if hasattr(fitted, method):
+            lazy = getattr(fitted, method)(collection)
+            assert isinstance(lazy, dask.array.Array)
+            expected = getattr(alone, method)(X)
+            assert lazy.dtype == expected.dtype and lazy.shape == expected.shape
+            assert np.allclose(lazy.compute(), expected, rtol=1e-12) if lazy.dtype == float else (lazy.compute() == expected).all()
+            assert np.array_equal(getattr(fitted, method)(X[:7]), lazy[:7].compute())
+    assert np.isclose(fitted.score(collection, y), alone.score(X, target))
+    other = pickle.loads(pickle.dumps(clone(fitted).set_params(workers=2)))
+    assert other.workers == 2 and other.client is None and "client" not in other.get_params()
+
+
+def test_persisted_partitions_in_any_order(client):
+    workers = sorted(client.nthreads())
+    alone = hawser.train("lasso", X, Y, weights=WEIGHTS, lambda_=0.01, workers=6).to_bytes()
+    for order in ([workers[2], workers[0], workers[1]], [workers[1]] * 3, [workers[1], workers[0]]):
+        found = hawser.dask.train(client, "lasso", lay(client, X, order), chunked(Y), weights=chunked(WEIGHTS), lambda_=0.01, workers=6)
+        assert found.to_bytes() == alone
+    # By default each thread of the workers that hold partitions is one of Hawser's.
+    assert hawser.dask.train(client, "lasso", lay(client, X, workers[:1]), chunked(Y)).training.workers == 2
+    assert hawser.dask.train(client, "lasso", chunked(X), chunked(Y)).training.workers == 6
+    assert hawser.dask.train(client, "lasso", chunked(X, 300), chunked(Y, 300)).training.workers == 4  # fewer partitions than workers
+
+
+def test_dataframes_and_sparse_blocks_and_empty_partitions(client):
+    frame = pd.DataFrame(X, columns=list("abcde")).assign(y=Y, n=np.arange(600))
+    frame["e"] = frame["e"].round().astype("int64")
+    frames = dask.dataframe.from_pandas(frame, npartitions=5)
+    fitted = hawser.dask.Lasso(alpha=0.01, workers=3).fit(frames[list("abcde")], frames["y"])
+    alone = hawser.Lasso(alpha=0.01, workers=3).fit(frame[list("abcde")], frame["y"])
+    assert np.array_equal(fitted.coef_, alone.coef_) and list(fitted.feature_names_in_) == list("abcde") and fitted.model_.names == list("abcde")
+    assert np.array_equal(fitted.predict(frames[list("abcde")]).compute(), alone.predict(frame[list("abcde")]))
+    with pytest.raises(ValueError, match="feature names"):
+        fitted.predict(frames[list("edcba")])
+    # Filtered rows: sizes are unknown, and one partition has none.
+    some = frames[frames["n"] >= 130]
+    found = hawser.dask.train(client, "lasso", some[list("abcde")], some["y"], lambda_=0.01, workers=3)
+    assert np.array_equal(found.coefficients, hawser.train("lasso", frame[list("abcde")][130:], frame["y"][130:], lambda_=0.01, workers=3).coefficients)
+    sparse = scipy.sparse.csr_array(np.where(np.abs(X) > 0.8, X, 0.0))
+    blocks = chunked(sparse.toarray()).map_blocks(scipy.sparse.csr_array)
+    for name in ("lasso", "svm"):
+        found = hawser.dask.train(client, name, blocks, chunked(np.sign(Y)), workers=3)
+        assert np.array_equal(found.coefficients, hawser.train(name, sparse, np.sign(Y), workers=3).coefficients)
+    single = hawser.dask.train(client, "lasso", chunked(X.astype("f4")), chunked(Y), workers=3)
+    assert np.array_equal(single.coefficients, hawser.train("lasso", X.astype("f4"), Y, workers=3).coefficients)
+
+
+def test_options_of_a_training(client):
+    seen = []
+    how = {"lambda_": 0.01, "workers": 3, "lower": np.full(5, -1.0)}
+    first = hawser.dask.train(client, "lasso", chunked(X), chunked(Y), offset=chunked(Y / 2), names=list("vwxyz"), progress=seen.append, **how)
+    alone = hawser.train("lasso", X, Y, offset=Y / 2, names=list("vwxyz"), **how)
+    assert first.to_bytes() == alone.to_bytes() and seen and "clock" in seen[0]
+    again = hawser.dask.train(client, "lasso", chunked(X), chunked(Y), offset=chunked(Y / 2), names=list("vwxyz"), init=first, **how)
+    assert again.training.clocks <= first.training.clocks
+    checked = hawser.dask.train(client, "lasso", chunked(X), chunked(Y), validation=(chunked(X[:50]), chunked(Y[:50])), workers=3)
+    assert checked.validation_mse == hawser.train("lasso", X, Y, validation=(X[:50], Y[:50]), workers=3).validation_mse
+    crossed = hawser.dask.train(client, "lasso", chunked(X), chunked(Y), cv=3, path=5, workers=3).path
+    assert np.array_equal(crossed.error, hawser.train("lasso", X, Y, cv=3, path=5, workers=3).path.error)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        hawser.dask.Lasso(alpha=1e-4, tol=1e-14, max_iter=1).fit(chunked(X), chunked(Y))
+    assert [each.filename for each in caught if issubclass(each.category, hawser.ConvergenceWarning)] == [__file__]
+
+
+def test_no_rows_pass_through_the_client(client, monkeypatch):
+    moved = [0]
+    for name in ("read_from_fd", "write_to_fd"):
+        def counted(self, *arguments, original=getattr(tornado.iostream.IOStream, name)):
+            count = original(self, *arguments)
+            moved[0] += count or 0
+            return count
+        monkeypatch.setattr(tornado.iostream.IOStream, name, counted)
+    many = dask.array.random.default_rng(0).normal(size=(400_000, 5), chunks=(36_000, 5))
+    target = many[:, 0] - 2 * many[:, 3]
+    fitted = hawser.dask.Lasso(alpha=0.01).fit(many, target, sample_weight=target**2)
+    assert fitted.score(many, target) > 0.9
+    hawser.dask.KMeans(2, max_iter=3).fit(lay(client, X, sorted(client.nthreads())))
+    hawser.dask.LinearSVC(max_iter=3).fit(many, target > 0)
+    assert 0 < moved[0] < many.nbytes / 8
+    many.compute()
+    assert moved[0] > many.nbytes  # the count works
+
+
+# ----------------------------------------------------------------------------------------------------- what is refused ----
+
+
+def test_what_is_wrong_is_one_error(client):
+    frames = dask.dataframe.from_pandas(pd.DataFrame({"a": [1.0, 2.0], "word": ["x", "y"], "y": [0.0, 1.0]}), npartitions=2)
+    lasso = hawser.dask.Lasso()
+    for error, text, call in (
+            (ValueError, "columns that are no numbers: word", lambda: lasso.fit(frames[["a", "word"]], frames["y"])),
+            (ValueError, "pass through the client; give a Dask array", lambda: lasso.fit(X, Y)),
+            (ValueError, r"inconsistent numbers of samples: \[600, 500\]", lambda: lasso.fit(chunked(X), chunked(Y[:500]))),
+            (ValueError, "Expected 2D array, got 1D", lambda: lasso.fit(chunked(Y), chunked(Y))),
+            (ValueError, "Expected 1D array, got 2D", lambda: lasso.fit(chunked(X), chunked(X))),
+            (ValueError, "0 sample", lambda: lasso.fit(chunked(X)[:0], chunked(Y)[:0])),
+            (ValueError, "requires y", lambda: lasso.fit(chunked(X))),
+            (ValueError, "n_jobs = 2", lambda: hawser.dask.Lasso(n_jobs=2).fit(chunked(X), chunked(Y))),
+            (ValueError, "only one class", lambda: hawser.dask.LinearSVC().fit(chunked(X), chunked(Y * 0))),
+            (ValueError, "Unknown label type", lambda: hawser.dask.LinearSVC().fit(chunked(X), chunked(Y))),
+            (ValueError, "n_samples=600 should be >= n_clusters=700", lambda: hawser.dask.KMeans(700).fit(chunked(X))),
+            (ValueError, r"node \d .*numbers must be finite", lambda: lasso.fit(chunked(np.where(X > 3, np.nan, X)), chunked(Y))),
+            (ZeroDivisionError, "own error", lambda: lasso.fit(chunked(X).map_blocks(fail, dtype=float, meta=np.empty((0, 0))), chunked(Y))),
+            (ValueError, "no target", lambda: hawser.dask.train(client, "lasso", chunked(X))),
+            (ValueError, "nonsense", lambda: hawser.dask.train(client, "lasso", chunked(X), chunked(Y), nonsense=1)),
+            (ValueError, "workers of Dask are the nodes", lambda: hawser.dask.train(client, "lasso", chunked(X), chunked(Y), listen=3)),
+            (ValueError, "workers", lambda: hawser.dask.train(client, "lasso", chunked(X), chunked(Y), workers=1)),
+            (ValueError, "distributed.Client", lambda: hawser.dask.train("a client", "lasso", chunked(X), chunked(Y))),
+            (ValueError, "5 features", lambda: hawser.dask.Lasso().fit(chunked(X), chunked(Y)).predict(chunked(X[:, :3]))),
+            (AttributeError, "cv=5", lambda: hawser.dask.LassoCV)):
+        with pytest.raises(error, match=text):
+            call()
+    assert hawser.dask.train(client, "lasso", chunked(X), chunked(Y)).training.workers == 6
+
+
+def fail(block):
+    raise ZeroDivisionError("its own error")
+
+
+def test_a_second_fit_while_one_runs(client):
+    found, raised = {}, []
+
+    def fit(name):
+        try:
+            found[name] = hawser.dask.train(client, name, chunked(X), chunked(np.sign(Y)), workers=3).to_bytes()
+        except BaseException as error:
+            raised.append(error)
+
+    threads = [threading.Thread(target=fit, args=[name]) for name in ("lasso", "svm", "logistic")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not raised
+    for name, model in found.items():
+        assert model == hawser.train(name, X, np.sign(Y), workers=3).to_bytes()
+
+
+def test_workers_that_are_threads_of_the_client():
+    with own_client(processes=False) as made:
+        assert np.array_equal(hawser.dask.train(made, "lasso", chunked(X), chunked(Y), workers=2).coefficients,
+                              hawser.train("lasso", X, Y, workers=2).coefficients)
+
+
+# --------------------------------------------------------------------------------------------------------- how it ends ----
+
+
+def when_it_trains(act):
+    """Returns a progress function that acts once, beside the training."""
+    begun = []
+
+    def progress(now):
+        if not begun:
+            begun.append(threading.Thread(target=act))
+            begun[0].start()
+    return progress
+
+
+def test_ctrl_c_keeps_the_model(client):
+    with pytest.raises(hawser.Interrupted) as stopped:
+        hawser.dask.train(client, "linear", chunked(X), chunked(Y), progress=when_it_trains(lambda: os.kill(os.getpid(), signal.SIGINT)), **LONG)
+    assert stopped.value.model.training.stop_reason == "signal"
+    with pytest.raises(ZeroDivisionError):
+        hawser.dask.train(client, "linear", chunked(X), chunked(Y), progress=fail, **LONG)
+    assert nodes_left(client) == 0
+
+
+def trainings(client):
+    """The number of nodes that train. The function is sent by value, since other processes may not find this file."""
+    return sum(client.run(lambda: len(sys.modules["hawser.dask"]._nodes) if "hawser.dask" in sys.modules else 0).values())
+
+
+def nodes_left(client):
+    """Waits until no worker trains, and returns how many do."""
+    until = time.monotonic() + 30
+    while (left := trainings(client)) and time.monotonic() < until:
+        time.sleep(0.05)
+    return left
+
+
+def test_a_worker_that_is_killed_is_named():
+    with own_client(n_workers=3) as made:
+        pids = made.run(os.getpid)
+        data = chunked(X).persist(), chunked(Y)
+        victim = sorted(pids)[1]
+        with pytest.raises(hawser.PeerLost, match=victim.replace("tcp://", "")):
+            hawser.dask.train(made, "linear", *data, progress=when_it_trains(lambda: os.kill(pids[victim], signal.SIGKILL)), **LONG)
+        made.wait_for_workers(3, timeout=30)  # the nanny starts another one
+        assert nodes_left(made) == 0
+        assert np.array_equal(hawser.dask.train(made, "lasso", *data, workers=3).coefficients, hawser.train("lasso", X, Y, workers=3).coefficients)
+
+
+def test_a_lone_worker_that_is_killed_is_named():
+    with own_client(n_workers=1) as made:
+        pids = made.run(os.getpid)
+        with pytest.raises(hawser.PeerLost, match="was lost"):
+            hawser.dask.train(made, "linear", chunked(X), chunked(Y), progress=when_it_trains(lambda: os.kill(*pids.values(), signal.SIGKILL)), **LONG)
+
+
+def test_processes_of_dask_worker_and_a_client_that_ends(tmp_path):
+    """The cluster of the command line: a client that is killed leaves no training behind, and the next client trains."""
+    def start(*words):
+        return subprocess.Popen([sys.executable, "-m", "distributed.cli." + words[0], *words[1:]], cwd=tmp_path,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    file = tmp_path / "scheduler.json"
+    processes = [start("dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", file)]
+    try:
+        processes += [start("dask_worker", "--scheduler-file", file, "--nthreads", "1", "--no-dashboard") for _ in range(2)]
+        program = tmp_path / "program.py"
+        program.write_text(f"""
+import dask.array, distributed, hawser.dask
+client = distributed.Client(scheduler_file={str(file)!r})
+client.wait_for_workers(2, timeout=50)
+X = dask.array.random.default_rng(0).normal(size=(400, 3), chunks=(100, 3))
+hawser.dask.train(client, "linear", X, X[:, 0], epochs=1e9, solver="minibatch", progress=lambda now: print("begun", flush=True))
+""")
+        child = subprocess.Popen([sys.executable, program], stdout=subprocess.PIPE, text=True)
+        processes.append(child)
+        assert child.stdout.readline() == "begun\n"
+        child.kill()
+        with distributed.Client(scheduler_file=file) as made:
+            assert nodes_left(made) == 0
+            assert hawser.dask.train(made, "lasso", chunked(X), chunked(Y)).training.workers == 2
+    finally:
+        for process in reversed(processes):
+            process.terminate()
+        for process in processes:
+            process.wait(30)
+
+
+def test_nothing_is_left_behind(client):
+    def held():
+        return len(os.listdir("/proc/self/fd")), threading.active_count()
+
+    for _ in range(3):
+        hawser.dask.train(client, "lasso", chunked(X), chunked(Y))
+    before = client.run(held)
+    for _ in range(10):
+        hawser.dask.train(client, "lasso", chunked(X), chunked(Y))
+    time.sleep(1)  # threads that watched end
+    for worker, (files, threads) in client.run(held).items():
+        assert files <= before[worker][0] + 3 and threads <= before[worker][1] + 3, (before[worker], files, threads)
