@@ -93,6 +93,8 @@ typedef struct hawser_store_options {
      *  server is lost or the servers end, every wait and request ends with HAWSER_PEER_LOST. */
     const char *at;
     const char *key_file; /**< with `at`: the file with the servers' key, mode 0600; default: the job's --key-file */
+    const void *key;      /**< with `at`: the servers' key itself, instead of a file; used during the opening only */
+    size_t key_length;    /**< its bytes, from 16 to 64 */
     /** Ended tasks go into a queue that the program reads on a thread of its own (hawser_store_ended), and no thread of the store calls `done` */
     bool queue;
 } hawser_store_options;

@@ -650,6 +650,8 @@ class hawser_store_options(Structure):
     timeout: float
     at: bytes | None
     key_file: bytes | None
+    key: Any
+    key_length: int
     queue: bool
 
 
@@ -1196,6 +1198,8 @@ hawser_store_options._fields_ = [
     ("timeout", c_double),
     ("at", c_char_p),
     ("key_file", c_char_p),
+    ("key", c_void_p),
+    ("key_length", c_size_t),
     ("queue", c_bool),
 ]
 hawser_table._fields_ = [

@@ -107,6 +107,17 @@ hawser_status hw_key_read(const char *path, unsigned char key[HW_NET_KEY_MOST], 
     return status;
 }
 
+hawser_status hw_key_copy(const void *given, size_t bytes, unsigned char key[HW_NET_KEY_MOST], size_t *length,
+                          hawser_error *error)
+{
+    if (bytes < HW_NET_KEY_LEAST || bytes > HW_NET_KEY_MOST)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "a key of %zu bytes: it has from %d to %d", bytes, HW_NET_KEY_LEAST,
+                           HW_NET_KEY_MOST);
+    memcpy(key, given, bytes);
+    *length = bytes;
+    return HAWSER_OK;
+}
+
 hawser_status hw_key_take(const hw_place_options *options, hw_place *place, hawser_error *error)
 {
     if (options->key == NULL)
@@ -114,12 +125,7 @@ hawser_status hw_key_take(const hw_place_options *options, hw_place *place, haws
     if (options->key_file != NULL)
         return hawser_fail(error, HAWSER_BAD_OPTION,
                            "--key-file %s, but the program gives a key itself; leave one of them out", options->key_file);
-    if (options->key_length < HW_NET_KEY_LEAST || options->key_length > HW_NET_KEY_MOST)
-        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "a key of %zu bytes: it has from %d to %d", options->key_length,
-                           HW_NET_KEY_LEAST, HW_NET_KEY_MOST);
-    memcpy(place->key, options->key, options->key_length);
-    place->key_length = options->key_length;
-    return HAWSER_OK;
+    return hw_key_copy(options->key, options->key_length, place->key, &place->key_length, error);
 }
 
 hawser_status hw_key_write(const char *path, const unsigned char *key, size_t length, hawser_error *error)

@@ -104,6 +104,9 @@ hawser_status hw_key_parse(const char *text, size_t digits, unsigned char key[HW
 /* Reads a key from a file that only its owner may read (mode 0600 or stricter; else refused). */
 hawser_status hw_key_read(const char *path, unsigned char key[HW_NET_KEY_MOST], size_t *length,
                           hawser_error *error) HAWSER_MUST_USE;
+/* Copies a key that a program gives. HAWSER_BAD_ARGUMENT: its length. */
+hawser_status hw_key_copy(const void *given, size_t bytes, unsigned char key[HW_NET_KEY_MOST], size_t *length,
+                          hawser_error *error) HAWSER_MUST_USE;
 /* Stores the key of the options: its bytes, or that of the key file. HAWSER_BAD_OPTION: both are given. */
 hawser_status hw_key_take(const hw_place_options *options, hw_place *place, hawser_error *error) HAWSER_MUST_USE;
 /* Writes a key to a new file of mode 0600; does not replace a file. */

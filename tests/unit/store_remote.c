@@ -20,6 +20,7 @@ struct group {
     servers *set;
     hawser_status (*act)(test_node *node, hawser_store *store, group *how, hawser_error *error);
     const char *key_file, *at;
+    size_t key_length; /* the key is given as bytes if it is not 0 */
     uint32_t workers;
     hawser_table table;      /* where it is of use */
     double sums[NODES_MOST]; /* what each node saw */
@@ -33,7 +34,11 @@ static void client_body(test_node *node)
     group *how = node->user;
     hawser_store *store = NULL;
     const hawser_store_options options = {.at = how->at != NULL ? how->at : how->set->address,
-                                          .key_file = how->key_file != NULL ? how->key_file : "key",
+                                          .key_file = how->key_file != NULL  ? how->key_file
+                                                      : how->key_length == 0 ? "key"
+                                                                             : NULL,
+                                          .key = how->key_length > 0 ? server_key : NULL,
+                                          .key_length = how->key_length,
                                           .workers = how->workers};
     node->status = hawser_store_open(node->job, &options, &store, &node->error);
     if (node->status == HAWSER_OK)
@@ -268,6 +273,9 @@ static void each_wrong_input_is_one_line(void **state)
     refused(&set, (group){.act = make, .at = "127.0.0.1:9"}, "cannot join 127.0.0.1:9", 2);
     refused(&set, (group){.act = save_up}, "'../up' is not a valid file name in the servers' directory", 2);
     refused(&set, (group){.act = load_none}, "cannot open ./none", 2);
+    refused(&set, (group){.act = make, .key_file = "key", .key_length = sizeof server_key}, "leave one of them out", 2);
+    refused(&set, (group){.act = make, .key_length = 15}, "a key of 15 bytes", 2);
+    looks.key_length = sizeof server_key;
     run_group(&looks, 1);
     all_well(&looks);
     end_servers(&set);

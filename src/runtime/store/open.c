@@ -209,6 +209,7 @@ hawser_status hw_hub_open(hawser_job *job, const hawser_store_options *options, 
         status = make_ends(store, error);
     if (status == HAWSER_OK && store->remote != NULL)
         status = hw_remote_begin(store->remote, error);
+    store->options.key = NULL; /* the program may free it now */
     if (status == HAWSER_OK)
         status = connect_store(store, error);
     /* When all nodes have agreed, all have opened their channels. */

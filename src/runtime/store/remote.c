@@ -239,17 +239,29 @@ hawser_status hw_remote_ask(hw_remote *remote, uint32_t server, hw_control_messa
 
 /* ----------------------------------------------------------------------------------------------------------- joining ---- */
 
-static hawser_status find_manner(const hawser_store *store, manner *how, hawser_error *error)
+/* Finds the servers' key: bytes of the program, a file of the program, or the job's. */
+static hawser_status find_key(const hawser_store *store, manner *how, hawser_error *error)
 {
-    const hawser_job *job = store->job;
-    const char *path = store->options.key_file;
+    const hawser_store_options *options = &store->options;
+    const char *path = options->key_file;
+    if (options->key != NULL)
+        return path != NULL
+                   ? hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                                 "the servers' key is given as bytes and as the file %s; leave one of them out", path)
+                   : hw_key_copy(options->key, options->key_length, how->key, &how->key_length, error);
     if (path == NULL)
-        path = hawser_options_text(job->options, "key-file");
+        path = hawser_options_text(store->job->options, "key-file");
     if (path == NULL)
         return hawser_fail(error, HAWSER_BAD_OPTION,
                            "the servers at %s require their key: give the file of 'hawser serve' (--key-file FILE)",
-                           store->options.at);
-    HAWSER_TRY(hw_key_read(path, how->key, &how->key_length, error));
+                           options->at);
+    return hw_key_read(path, how->key, &how->key_length, error);
+}
+
+static hawser_status find_manner(const hawser_store *store, manner *how, hawser_error *error)
+{
+    const hawser_job *job = store->job;
+    HAWSER_TRY(find_key(store, how, error));
     hw_store_build(how->build);
     snprintf(how->name, sizeof how->name, "%.50s/%u", job->place.name, (unsigned)getpid() % 10000000);
     how->transport = hw_transport_option(job->options);
