@@ -14,11 +14,14 @@ from ._errors import (
     BadArgument, BadInput, BadOption, BadProgram, ConvergenceWarning, Diverged, Error, FileError, InternalError, Interrupted,
     NoMemory, NotFinite, PeerLost, Timeout,
 )
+from ._function import ServerFunction, server_function
 from ._model import Model, Training
 from ._native import VERSION as __version__
 from ._path import Path
 from ._plan import plan
 from ._program import Body, Program, Progress, Run
+from ._store import Store, Table
+from ._task import Task
 from ._train import algorithms, train
 from ._unit import Context, Sparse, Unit, unit
 
@@ -47,8 +50,8 @@ def __dir__() -> list[str]:
 __all__ = [
     "BadArgument", "BadInput", "BadOption", "BadProgram", "Body", "Cluster", "Context", "ConvergenceWarning", "Dataset", "Diverged",
     "Error", "FileError", "InternalError", "Interrupted", "Member", "Model", "NoMemory", "NotFinite", "Path", "PeerLost", "Program",
-    "Progress", "Run", "Sparse", "Timeout", "Training", "Unit", "View", "__version__", "algorithms", "plan", "train",
-    "unit",
+    "Progress", "Run", "ServerFunction", "Sparse", "Store", "Table", "Task", "Timeout", "Training", "Unit", "View", "__version__",
+    "algorithms", "plan", "server_function", "train", "unit",
     "ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearSVC", "LinearSVR", "LogisticRegression",
     "LogisticRegressionCV", "MiniBatchKMeans",
 ]

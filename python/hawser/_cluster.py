@@ -21,6 +21,8 @@ JOINING = {"listen", "join", "key-file", "node-name", "alone", "interface", "por
            "failure-timeout", "join-timeout", "rate", "timeout"}
 # The number of the process that has joined. Its children inherit the variable, and so they know that they are none of the nodes.
 MARK = "HAWSER_PYTHON_NODE"
+BUSY = ("the nodes have one training or hawser.Store at a time, in the same order on every node: wait until the training of another thread has "
+        "ended, or close the store")
 # Variables that make a process one of several.
 LAUNCHED = ("HAWSER_LAUNCH", "HAWSER_LISTEN", "HAWSER_JOIN", "PMIX_RANK", "PMI_RANK", "PMI_FD", "SLURM_PROCID", MARK)
 
@@ -85,7 +87,8 @@ class Cluster:
     def _begin(self) -> None:
         """Makes what a thread needs to end the wait of another one that joins."""
         self._process = os.getpid()
-        self._lock = threading.Lock()  # held by a training
+        self._lock = threading.Lock()  # held by a training or a store
+        self._store: Any = None  # the hawser.Store that is open on the nodes
         self._handle: Any = POINTER(hawser_cluster)()
         self._messages, self._cancellation = POINTER(hawser_messages)(), POINTER(hawser_cancellation)()
         error = hawser_error()
@@ -131,16 +134,32 @@ class Cluster:
         return len(self.view.members)
 
     def close(self) -> None:
-        """Leaves the other nodes. Waits for a training of another thread. A closed cluster may be closed again."""
+        """Leaves the other nodes, and closes a store that is open on them. Waits for a training of another thread. A closed cluster may be
+        closed again."""
         global _left, _own
         if os.getpid() != self._process:
             raise BadArgument(f"the cluster belongs to process {self._process}, which has forked this one")
+        if self._store is not None:
+            self._store.close()
         with self._lock:
             if not self._handle:
                 return
             if _own is self:
                 _own, _left = None, self.nodes > 1
             self._free()
+
+    def _keep(self, store: Any) -> None:
+        """Keeps the nodes for a store, until `_end`."""
+        if not self._lock.acquire(blocking=False):
+            raise BadArgument(BUSY)
+        if not self._handle:
+            self._lock.release()
+            raise BadArgument("another thread has closed the hawser.Cluster")
+        self._store = store
+
+    def _end(self) -> None:
+        self._store = None
+        self._lock.release()
 
     def _free(self) -> None:
         lib.hawser_cluster_close(self._handle)
@@ -151,7 +170,9 @@ class Cluster:
     def __enter__(self) -> "Cluster":
         return self
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        if kind is not None and self._store is not None:
+            self._store._close(waits=False)
         self.close()
 
     def __repr__(self) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from . import _native
 from ._beside import run_beside
-from ._cluster import Cluster
+from ._cluster import BUSY, Cluster
 from ._errors import BadArgument, check, warn
 from ._library import library as lib
 from ._native import (
@@ -76,7 +76,7 @@ class Job:
             yield
             return
         if not self.cluster._lock.acquire(blocking=False):
-            raise BadArgument("another thread trains on the nodes; they have one training at a time, in the same order on every node")
+            raise BadArgument(BUSY)
         try:
             if not self.cluster._handle:
                 raise BadArgument("another thread has closed the hawser.Cluster")
