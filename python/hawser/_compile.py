@@ -484,6 +484,7 @@ def _dispatcher_of(unit: Unit, kinds: tuple[Any, ...]) -> Any:
             dispatcher.compile(kinds)
         except Exception as error:
             raise BadProgram(f"{unit.where()}: numba cannot compile it: {_reason(error, unit)}") from error
+    _check_writes(unit, dispatcher.overloads[kinds])
     _check_result(unit, dispatcher.overloads[kinds].signature.return_type)
     return dispatcher
 
@@ -532,6 +533,42 @@ def _reason(error: Exception, unit: Unit) -> str:
     reasons = re.findall(r"raised a specific error:\s+(?:\w+: )?(.*)", text)
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("Failed in")]
     return f"{(reasons or lines)[0]}{place}"
+
+
+# What gives or takes an array that may be written although the one that it comes from is read-only: numba checks all others.
+ESCAPES = {np.fill_diagonal: "numpy.fill_diagonal", np.nditer: "numpy.nditer", np.ascontiguousarray: "numpy.ascontiguousarray",
+           np.asfortranarray: "numpy.asfortranarray"}
+
+
+def _is_readonly(kind: Any) -> bool:
+    return isinstance(kind, types.Array) and not kind.mutable
+
+
+def _check_writes(unit: Unit, compiled: Any) -> None:
+    """Refuses what could change a state that is only read, and what numba does not refuse itself."""
+    found, notes = "", compiled.type_annotation
+    for block in notes.blocks.values():
+        for one in block.find_exprs(op="getattr"):
+            if one.attr == "flat" and _is_readonly(notes.typemap[one.value.name]):
+                found = "flat"
+    for expression, signature in notes.calltypes.items():
+        if signature is None or getattr(expression, "op", "") != "call" or not any(map(_is_readonly, signature.args)):
+            continue
+        called = notes.typemap[expression.func.name]
+        function = getattr(called, "typing_key", None)
+        if isinstance(called, types.Dispatcher):
+            _check_writes(unit, called.dispatcher.overloads[tuple(signature.args)])
+        elif function is np.dot and len(signature.args) == 3 and _is_readonly(signature.args[2]):
+            found = "the output of numpy.dot"
+        elif _name_of(function) in ESCAPES.values() and _is_readonly(signature.args[0]):
+            found = _name_of(function)
+    if found:
+        raise BadProgram(f"{unit.where()}: {found} of an array that the unit only reads could change it, which numba does not notice; use a "
+                         "loop, or a copy()")
+
+
+def _name_of(function: Any) -> str:
+    return next((name for each, name in ESCAPES.items() if function is each), "")
 
 
 def _check_result(unit: Unit, result: Any) -> None:

@@ -430,7 +430,10 @@ class Context:
         self._pass(lib.hawser_allreduce(self._use(), ctypes.cast(values.ctypes.data, POINTER(ctypes.c_double)), values.size, COMBINE[by]))
 
     def touch(self, name: str, first: int, count: int) -> None:
-        """Declares which numbers (of the whole, flat) of an updated state have changed, so that no others are compared."""
+        """Declares which numbers (of the whole, flat) of an updated state have changed, so that no others are compared.
+
+        Changes since the last `exchange` or `publish` that no call covers are lost, if there is one.
+        """
         self._find("state", name)
         self._pass(lib.hawser_touch(self._use(), name.encode(), first, count))
 

@@ -1,9 +1,12 @@
 """Programs of the user's own: the numbers of numpy, the same for compiled and plain units, for threads and nodes; and what is refused."""
 import contextlib
+import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
+import threading
 import warnings
 
 import numpy as np
@@ -278,6 +281,106 @@ def test_merge_random_and_reductions():
         assert len(set(found["draws"][:, 1])) == 3 and (found["draws"][:, 1] < 1).all()
 
 
+def test_keys_of_a_stored_state():
+    def push(context, rows):
+        keys = np.array([0, 2, 3], np.uint64)
+        context.inc("w", keys, np.array([1.0, float(len(rows)), context.clock]))
+        context.prefetch("w", keys)
+        found = context.prefetch_wait("w", 3)
+        if context.clock == 0:
+            context.report("seen", found[1])
+
+    for unit in both(push, updates="w"):
+        program = hawser.Program("store")
+        program.data("rows", np.zeros((30, 4)))
+        program.metric("seen", "max")
+        program.stored("w", 5, function="add", initial=np.arange(5.0))
+        program.loop("loop", clocks=3).unit(unit)
+        with quiet():
+            found = program.run(workers=3)
+        assert found["w"].tolist() == [9, 1, 92, 12, 4] and 2 <= found.metrics["seen"] <= 32
+
+
+def test_cocoa_by_tied_and_derived_states(numbers):
+    """v = X^T a holds under averaging, and is what one block computes."""
+    X, y = numbers
+    weights = np.linspace(0.5, 1, len(X))
+
+    def rebuild(rows, a, v):
+        for i in range(len(rows)):
+            for j in range(len(v)):
+                v[j] += rows[i, j] * a[i]
+
+    def step(rows, rows_target, rows_weights, a, v):
+        for i in range(len(rows)):
+            fitted = 0.0
+            for j in range(len(v)):
+                fitted += rows[i, j] * v[j]
+            delta = 0.01 * rows_weights[i] * (rows_target[i] - fitted)
+            a[i] += delta
+            for j in range(len(v)):
+                v[j] += delta * rows[i, j]
+
+    a = np.zeros(len(X))
+    for _ in range(3):
+        for i in range(len(X)):
+            a[i] += 0.01 * weights[i] * (y[i] - X[i] @ (X.T @ a))
+    for unit, again in zip(both(step, updates="a v"), both(rebuild, updates="v")):
+        program = hawser.Program("cocoa")
+        program.data("rows", X, y, weights=weights)
+        program.replicated("v", 6, damping="average")
+        program.local("a", along="rows", tied="v")
+        program.derive("v", again)
+        program.loop("loop", clocks=3).unit(unit)
+        with quiet():
+            one, three = program.run(workers=1), program.run(workers=3)
+        assert np.allclose(one["a"], a) and np.allclose(one["v"], X.T @ a)
+        assert np.allclose(three["v"], X.T @ three["a"]) and not np.allclose(three["a"], a)
+
+
+def test_updates_within_a_clock():
+    def twice(context, w, v):
+        w[context.block] += 1
+        context.exchange()
+        v[0] += 1
+        context.publish("v")
+        w[context.block] += 1
+        context.touch("w", context.block, 1)
+
+    for unit in both(twice, updates="w v"):
+        program = hawser.Program("yields")
+        program.replicated("w", 3, encoding="bf16", filter="absolute", quota=24)
+        program.replicated("v", 1, np.int64)
+        program.loop("loop", clocks=4).unit(unit)
+        for sync in ("bsp", "ssp:1", "tap"):
+            with quiet():
+                found = program.run(workers=3, sync=sync)
+            assert found["w"].tolist() == [8, 8, 8] and found["v"].tolist() == [12], sync
+
+
+def test_data_by_column_and_whole(numbers):
+    X, y = numbers
+
+    def sums_of(context, A, B, B_offset, w, parts):
+        for j in range(A.shape[1]):
+            parts[j] = 0.0
+            for i in range(A.shape[0]):
+                parts[j] += A[i, j] + B[i, 0] * B_offset[i]
+            w[context.first("A") + j] += context.first("A") + j
+
+    for unit in both(sums_of, updates="w parts"):
+        for layout in (np.ascontiguousarray, np.asfortranarray):
+            program = hawser.Program("columns")
+            program.data("A", layout(X), by="column")
+            program.data("B", layout(X), offset=y, by="all")
+            program.replicated("w", "B")
+            program.partitioned("parts", along="A")
+            program.unit(unit)
+            with quiet():
+                found = program.run(workers=3)
+            assert np.allclose(found["parts"], X.sum(axis=0) + X[:, 0] @ y) and found["w"].tolist() == list(range(6))
+
+
 # ------------------------------------------------------------------------------------------------ refusals ----
 
 
@@ -362,6 +465,24 @@ def test_what_a_unit_may_not_do():
         simple(keeps_context).run(workers=2)
 
 
+def test_what_numba_lets_pass_is_refused():
+    """Functions through which a compiled unit could change what it only reads; of what it updates, and for reading, they are allowed."""
+    for text, refused in (("v.flat[0] = 9.0", True), ("w.flat[0] = 9.0", False), ("np.dot(np.ones((2, 2)), w, v)", True),
+                          ("w[0] = np.dot(v, v)", False), ("np.fill_diagonal(rows, 9.0)", True), ("helper(v)", True), ("helper(w)", False)):
+        names = {"np": np, "helper": helper}
+        exec(f"def unit(rows, w, v):\n    {text}\n", names)
+        if refused:
+            with pytest.raises(hawser.BadProgram, match="which numba does not notice"):
+                simple(hawser.unit(updates="w")(names["unit"])).run(workers=1)
+        else:
+            assert simple(hawser.unit(updates="w")(names["unit"])).run(workers=1)["v"].tolist() == [0, 0]
+
+
+@numba.njit
+def helper(array):
+    np.ascontiguousarray(array)[0] = 1.0
+
+
 def test_what_a_program_may_not_say():
     unit = hawser.unit(updates="w")(lambda rows, w, rate: None)
     for said, error, text in (
@@ -422,6 +543,48 @@ def test_an_exception_on_the_driver_is_raised():
     assert caught.value.__notes__ == ["in the test of loop 'loop'"]
     with pytest.raises(ZeroDivisionError):
         simple(add_one).run(workers=1, progress=lambda now: 1 / 0)
+
+
+def test_interrupt_keeps_what_was_reached():
+    """Ctrl-C from a test of the loop, beside compiled and plain units."""
+    def press(progress):
+        if progress.clock == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+        return False
+
+    def add_one(w):
+        w[0] += 1
+
+    for unit in both(add_one, updates="w", one=True):
+        program = hawser.Program("endless")
+        program.replicated("w", 1)
+        program.loop("loop", test=press).unit(unit)
+        with quiet(), pytest.raises(hawser.Interrupted) as caught:
+            program.run(workers=2)
+        assert caught.value.run.stop_reason == "signal" and caught.value.run["w"][0] >= 4
+
+
+def test_runs_in_threads_and_a_thousand_take_no_memory():
+    program = sums(np.arange(60.0).reshape(20, 3), False)
+
+    def resident():
+        return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+    def many(count):
+        for _ in range(count):
+            found.append(program.run(workers=2)["total"].sum() == 1770)
+
+    found: list[bool] = []
+    many(100)
+    before = resident()
+    threads = [threading.Thread(target=many, args=(150,)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    many(100)
+    assert all(found) and len(found) == 800 and resident() - before < 20e6
+    assert len(os.listdir("/proc/self/fd")) < 100 and not hawser._unit.runs
 
 
 # --------------------------------------------------------------------------------------------------- nodes ----
