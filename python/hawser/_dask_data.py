@@ -106,8 +106,7 @@ def _cut_alike(client: Any, arrays: dict[str, Any], homes: list[str], called: di
     held = dict(arrays)
     if any(map(_is_unknown, arrays.values())):
         held = _persisted(client, held, homes)
-        for array in filter(_is_unknown, held.values()):
-            array._chunks = (tuple(client.gather(client.map(len_of, _futures(array), pure=False))), *array.chunks[1:])
+        held = {what: _measured(client, array) if _is_unknown(array) else array for what, array in held.items()}
     whole = held["data"]
     wanted = tuple(int(size) for size in whole.chunks[0] if size > 0)
     for what, array in held.items():
@@ -194,6 +193,12 @@ def _homes(client: Any, futures: list[Any]) -> list[str]:
 
 def _is_unknown(array: Any) -> bool:
     return any(map(math.isnan, array.chunks[0]))
+
+
+def _measured(client: Any, array: Any) -> Any:
+    """Returns a persisted array with the sizes of its partitions, which Dask does not know. Those who gave the array keep theirs."""
+    sizes = tuple(client.gather(client.map(len_of, _futures(array), pure=False)))
+    return dask.array.Array(array.dask, array.name, (sizes, *array.chunks[1:]), meta=array._meta)
 
 
 def _persisted(client: Any, arrays: dict[str, Any], homes: list[str]) -> dict[str, Any]:

@@ -44,7 +44,7 @@ ESTIMATORS = ("ElasticNet", "KMeans", "Lasso", "LinearSVC", "LinearSVR", "Logist
 TOPIC = "hawser"  # of the events by which nodes report
 OURS = {"listen", "join", "key-file", "node-name", "alone"}  # options of joining that Dask's workers get from here
 GRACE = 3.0  # seconds in which nodes report an end by themselves, after one has failed
-LIMIT = 30.0  # seconds after which the client waits no more for nodes that were told to end
+LIMIT = 15.0  # seconds after which the client waits no more for nodes that were told to end
 OFTEN = 0.2  # seconds between two looks at a training, and between two reports of its progress
 
 # ------------------------------------------------------------------------------------------------------ on a worker ----
@@ -65,10 +65,10 @@ def _interrupt(name: str) -> None:
 
 
 def _watch(worker: Any, key: Any, node: Node, done: threading.Event) -> None:
-    """Interrupts a node whose task nobody waits for any more: the client has ended, or has cancelled it."""
+    """Interrupts a node whose task has no client any more, which has ended or cancelled it, or whose worker ends."""
     while not done.wait(0.5):
         task = worker.state.tasks.get(key)
-        if task is None or task.state not in ("executing", "long-running"):
+        if task is None or task.state not in ("executing", "long-running") or worker.status.name in ("closing", "closed", "failed"):
             node.interrupt()
 
 
@@ -260,7 +260,10 @@ class _Training:
 
     def _look_for_workers(self) -> None:
         """Finds workers that are gone: their tasks would wait for them forever."""
-        there = self.client.nthreads()
+        try:
+            there = self.client.nthreads()
+        except OSError as error:
+            raise PeerLost(f"the scheduler of Dask does not answer: {error}") from error
         gone = [number for number, share in enumerate(self.shares) if share.worker not in there and number not in self.outcomes]
         if gone and not self.lost:
             self.lost = gone
@@ -280,13 +283,16 @@ class _Training:
         """Calls a function on the workers, beside their tasks, unless an earlier call still waits for one of them."""
         if function in self.telling and self.telling[function].is_alive():
             return
-        there = self.client.nthreads()
-        workers = sorted({share.worker for share in self.shares if share.worker in there})
-        if workers:
-            self.telling[function] = threading.Thread(
-                target=self.client.run, args=(function, self.task.name, *arguments), name="hawser-tell", daemon=True,
-                kwargs={"workers": workers, "on_error": "ignore"})
-            self.telling[function].start()
+
+        def tell() -> None:
+            with contextlib.suppress(Exception):  # a worker or the scheduler is gone, which the client sees elsewhere
+                there = self.client.nthreads()
+                workers = sorted({share.worker for share in self.shares if share.worker in there})
+                if workers:
+                    self.client.run(function, self.task.name, *arguments, workers=workers, on_error="ignore")
+
+        self.telling[function] = threading.Thread(target=tell, name="hawser-tell", daemon=True)
+        self.telling[function].start()
 
     def conclude(self) -> Outcome:
         """Returns what node 0 has found, or raises what ended the training."""

@@ -272,6 +272,22 @@ def test_a_worker_that_is_killed_is_named():
         assert np.array_equal(hawser.dask.train(made, "lasso", *data, workers=3).coefficients, hawser.train("lasso", X, Y, workers=3).coefficients)
 
 
+def test_a_worker_that_stops_to_answer_is_lost(monkeypatch):
+    monkeypatch.setattr(hawser.dask, "GRACE", 0.5)
+    monkeypatch.setattr(hawser.dask, "LIMIT", 2.0)
+    with own_client() as made:
+        pids = made.run(os.getpid)
+        victim = sorted(pids)[1]
+        try:
+            with pytest.raises(hawser.PeerLost, match=victim.replace("tcp://", "")):
+                hawser.dask.train(made, "linear", chunked(X), chunked(Y), failure_timeout=1,
+                                  progress=when_it_trains(lambda: os.kill(pids[victim], signal.SIGSTOP)), **LONG)
+        finally:
+            os.kill(pids[victim], signal.SIGCONT)
+        assert nodes_left(made) == 0  # its task is cancelled
+        assert hawser.dask.train(made, "lasso", chunked(X), chunked(Y)).training.workers == 2
+
+
 def test_a_lone_worker_that_is_killed_is_named():
     with own_client(n_workers=1) as made:
         pids = made.run(os.getpid)
