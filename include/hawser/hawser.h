@@ -261,6 +261,11 @@ HAWSER_API hawser_operator *hawser_parallel(hawser_operator *parent);
 HAWSER_API hawser_operator *hawser_branch(hawser_operator *parent, const char *name,
                                           bool (*test)(hawser_progress *progress, void *user), void *user);
 
+/** Gives the test of a branch `bytes` of memory (hawser_progress_memory), in which it keeps all that it remembers from call to call. It is zeroed when
+ *  the run begins, and when the innermost loop around the branch is entered. If a test is called again for a clock, because the sync of the
+ *  loop has changed before any block began the clock, the memory is as it was before the first call. */
+HAWSER_API void hawser_branch_remembers(hawser_operator *branch, size_t bytes);
+
 /** When a loop ends: at the first clock for which any given condition holds. A zero field is not a condition. `test` runs first,
  *  so it may set the metric that the other conditions read. */
 typedef struct hawser_until {
@@ -510,9 +515,14 @@ HAWSER_API uint64_t hawser_progress_clock(const hawser_progress *progress);   /*
 HAWSER_API uint64_t hawser_progress_clocks(const hawser_progress *progress);  /**< clocks of all shipped loops so far */
 HAWSER_API double hawser_progress_seconds(const hawser_progress *progress);   /**< since the run began */
 HAWSER_API const char *hawser_progress_loop(const hawser_progress *progress); /**< name of the loop or unit */
-/** Returns the memory of the stop test that runs, as large as hawser_until.remembers says and aligned for any type; NULL elsewhere. It is zeroed when the
- *  loop is entered. The runtime may copy it, go back to a copy and call the test again. So a test that declares it keeps all that it remembers there. */
+/** Returns the memory of the test that runs, as large as hawser_until.remembers or hawser_branch_remembers says and aligned for any type; NULL
+ *  elsewhere. That of a stop test is zeroed when the loop is entered. The runtime may copy it, go back to a copy and call the test again. So a test that declares it keeps all that it remembers there. */
 HAWSER_API void *hawser_progress_memory(const hawser_progress *progress);
+/** Declares what the tests of a program, of loops and branches, remember together: an object of the program's, which may have arrays and which the program
+ *  still has after the run. `visit` (record.h) writes it and reads it back. The runtime may write it before a test, call the test, read it back and
+ *  call the test again. When it is read, the object is as a test has left it, so `visit` first frees what it allocates. Without this call, and
+ *  without memory of their own, tests are called once. It must outlive the runs. Called only on node 0. visit NULL: nothing. */
+HAWSER_API void hawser_tests_record(hawser_program *program, hawser_record_function *visit, void *object);
 HAWSER_API bool hawser_progress_stopping(const hawser_progress *progress); /**< a signal or limit asked for the end */
 /** Change a policy. A gain holds from the first clock that is announced next, a sync from the first clock that no block has begun; both hold on all blocks
  *  from the same clock. hawser_figures.changes has these clocks, and --trace, --log-view and --log-json show them. */

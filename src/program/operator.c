@@ -138,6 +138,20 @@ hawser_operator *hawser_branch(hawser_operator *parent, const char *name, bool (
     return operator;
 }
 
+void hawser_branch_remembers(hawser_operator *branch, size_t bytes)
+{
+    if (branch == NULL)
+        return;
+    if (branch->kind != HW_BRANCH)
+        hw_program_mistake(branch->program, HAWSER_BAD_PROGRAM, "hawser_branch_remembers: '%s' is not a branch",
+                           branch->name != NULL ? branch->name : "");
+    else if (bytes > (size_t)1 << 40)
+        hw_program_mistake(branch->program, HAWSER_BAD_PROGRAM,
+                           "hawser_branch_remembers: branch '%s' has an impossible size, %zu bytes", branch->name, bytes);
+    else
+        branch->remembers = bytes;
+}
+
 hawser_operator *hawser_loop(hawser_operator *parent, const char *name, hawser_until until, hawser_sync sync)
 {
     hawser_operator *operator= add(parent, HW_LOOP, name != NULL ? name : "loop");
@@ -263,6 +277,14 @@ void hawser_scratch_record(hawser_program *program, hawser_scratch_visit *visit)
     if (program == NULL || program->root == NULL)
         return;
     program->scratch_visit = visit;
+}
+
+void hawser_tests_record(hawser_program *program, hawser_record_function *visit, void *object)
+{
+    if (program == NULL || program->root == NULL)
+        return;
+    program->tests_visit = visit;
+    program->tests_object = object;
 }
 
 void hawser_scratch_expect(hawser_program *program, uint64_t block, uint64_t node)

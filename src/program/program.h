@@ -61,6 +61,7 @@ struct hawser_operator {
     bool waits;       /* unit: it has a sync of its own */
     bool (*test)(hawser_progress *progress, void *user);
     void *user;
+    size_t remembers; /* branch: bytes of memory of its test */
 };
 
 typedef struct hw_metric {
@@ -84,7 +85,9 @@ struct hawser_program {
     uint64_t expected_block, expected_node; /* further bytes of a block and of a node (hawser_scratch_expect) */
     void (*scratch_release)(void *scratch);
     hawser_scratch_visit *scratch_visit; /* NULL: the scratch is a cache */
-    hawser_error mistake;                /* the first one made while building; status HAWSER_OK when there is none */
+    hawser_record_function *tests_visit; /* of tests_object (hawser_tests_record); NULL: nothing */
+    void *tests_object;
+    hawser_error mistake; /* the first one made while building; status HAWSER_OK when there is none */
 };
 
 /* Stores the first mistake of a program that is being built. */

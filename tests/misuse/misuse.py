@@ -142,6 +142,7 @@ OPTIONAL = {
     ("hawser_stored_matrix", "function"), ("hawser_stored_matrix", "parameters"),
     ("hawser_branch", "name"), ("hawser_loop", "name"), ("hawser_unit", "reads"), ("hawser_unit", "updates"),
     ("hawser_unit_one", "reads"), ("hawser_unit_one", "updates"), ("hawser_scratch_size", "release"), ("hawser_scratch_record", "visit"),
+    ("hawser_tests_record", "visit"), ("hawser_tests_record", "object"),
     ("hawser_part", "first"), ("hawser_result", "count"), ("hawser_result_f32", "count"), ("hawser_result_i64", "count"),
     ("hawser_result_i32", "count"), ("hawser_prefetch", "keys"), ("hawser_observe", "observer"),
     ("hawser_store_open", "options"), ("hawser_store_find", "table"), ("hawser_store_serve", "serving"),

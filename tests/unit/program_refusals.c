@@ -385,6 +385,12 @@ static void wrong_operands_are_rejected(void **state)
     hawser_branch(f.root, "fork", always, NULL);
     refused(f, "'fork'", "one or two children");
     f = make();
+    hawser_branch_remembers(f.root, 8);
+    refused(f, "''", "is not a branch");
+    f = make();
+    hawser_branch_remembers(hawser_branch(f.root, "fork", always, NULL), SIZE_MAX);
+    refused(f, "'fork'", "impossible size");
+    f = make();
     hawser_parallel(f.root);
     refused(f, "parallel", "no children");
     f = make();

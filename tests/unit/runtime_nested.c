@@ -198,6 +198,9 @@ static bool choose(hawser_progress *progress, void *user)
         f->wrong = f->changes ? f->wrong : "the metrics are not those of clock t - W";
     if (f->changed > 0 && clock > f->changed + 1 && metric != (double)(clock - 1))
         f->wrong = "the metrics under bsp are not those of the clock before";
+    uint64_t *calls = hawser_progress_memory(progress); /* one for each clock before, also if some were chosen twice */
+    if ((*calls)++ != clock)
+        f->wrong = "the memory of the test is not that of the clock";
     f->before = clock;
     f->asked[0]++;
     return clock % 3 != 0;
@@ -210,6 +213,9 @@ static bool choose_again(hawser_progress *progress, void *user)
     uint64_t clock = hawser_progress_clock(progress);
     if (clock % 3 == 0 || strcmp(hawser_progress_loop(progress), "again") != 0)
         f->wrong = "the inner branch was asked where the outer one is false";
+    uint64_t *calls = hawser_progress_memory(progress);
+    if ((*calls)++ != clock - (clock + 2) / 3)
+        f->wrong = "the memory of the inner test is not that of the clock";
     f->asked[1]++;
     return clock % 2 == 0;
 }
@@ -270,6 +276,8 @@ static hawser_program *forked(fork_scene *f)
     hawser_unit(outer, "always", always_runs, NULL, HAWSER_UPDATES(states[0]));
     hawser_operator *fork = hawser_branch(hawser_sequence(outer), "fork", choose, f);
     hawser_operator *again = hawser_branch(fork, "again", choose_again, f);
+    hawser_branch_remembers(fork, sizeof(uint64_t));
+    hawser_branch_remembers(again, sizeof(uint64_t));
     hawser_unit(again, "even", even_runs, HAWSER_READS(states[0]), HAWSER_UPDATES(states[1]));
     hawser_unit(again, "odd", odd_runs, HAWSER_READS(states[0]), HAWSER_UPDATES(states[2]));
     hawser_operator *twice = hawser_loop(fork, "twice", (hawser_until){.clocks = 2}, hawser_bsp());
@@ -381,29 +389,44 @@ static void histories_hold_choices(void **state)
     }
 }
 
-static bool change_to_tap(hawser_progress *progress, void *user)
+static bool change_the_sync(hawser_progress *progress, void *user)
 {
-    (void)user;
-    hawser_progress_sync(progress, "outer", hawser_tap());
+    hawser_progress_sync(progress, "outer", *(const hawser_sync *)user);
     return false;
 }
 
-static void a_loop_with_branches_cannot_become_tap(void **state)
+static void visit_nothing(hawser_record *record, void *object)
 {
-    (void)state;
+    (void)record;
+    (void)object;
+}
+
+/* Runs a loop with a branch, whose sync a test changes. */
+static void refuse_change(hawser_sync sync, bool shares, const char *text)
+{
     test_job test = OPEN_JOB("workers", "2", "timeout", "60");
     fork_scene f = {.sync = hawser_ssp(1)};
     hawser_program *program = hawser_program_new("forked", &f);
     hawser_state *all = hawser_replicated_state(program, "third", BLOCKS, 1, NULL, (hawser_rule){0});
-    hawser_operator *outer =
-        hawser_loop(hawser_root(program), "outer", (hawser_until){.clocks = CLOCKS, .test = change_to_tap}, f.sync);
-    hawser_unit(hawser_branch(outer, "fork", choose, &f), "third", third_runs, NULL, HAWSER_UPDATES(all));
+    const hawser_until until = {.clocks = CLOCKS, .test = change_the_sync, .user = &sync};
+    hawser_operator *fork = hawser_branch(hawser_loop(hawser_root(program), "outer", until, f.sync), "fork", choose, &f);
+    hawser_branch_remembers(fork, sizeof(uint64_t));
+    hawser_tests_record(program, shares ? visit_nothing : NULL, NULL);
+    hawser_unit(fork, "third", third_runs, NULL, HAWSER_UPDATES(all));
     hawser_run *run = NULL;
     hawser_error error = {0};
     assert_int_equal(hawser_run_program(test.job, program, &run, &error), HAWSER_BAD_PROGRAM);
-    assert_non_null(strstr(error.text, "loop 'outer' has branches, so it can only be bsp, or ssp up to ssp:1000"));
+    if (strstr(error.text, text) == NULL)
+        fail_msg("%s", error.text);
     hawser_program_free(program);
     close_job(test);
+}
+
+static void some_changes_of_a_loop_with_branches_are_refused(void **state)
+{
+    (void)state;
+    refuse_change(hawser_tap(), false, "loop 'outer' has branches, so it can only be bsp, or ssp up to ssp:1000");
+    refuse_change(hawser_bsp(), true, "loop 'outer' has branches, which would be chosen again, but what tests have in");
 }
 
 /* ------------------------------------------------------------------------------------------------------ staleness 0 ---- */
@@ -492,7 +515,7 @@ int main(void)
         cmocka_unit_test(branches_are_chosen_by_older_metrics),
         cmocka_unit_test(staleness_zero_has_the_bits_of_bsp),
         cmocka_unit_test(histories_hold_choices),
-        cmocka_unit_test(a_loop_with_branches_cannot_become_tap),
+        cmocka_unit_test(some_changes_of_a_loop_with_branches_are_refused),
         cmocka_unit_test(lengths_that_differ_between_nodes_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -212,6 +212,96 @@ static void a_stop_test_goes_back(void **state)
     assert_true(compare(program_of_tests).tests > 100);
 }
 
+/* What the tests of a program remember together, and what they have found wrong. */
+typedef struct remembered {
+    double *list; /* metrics that a test has seen */
+    size_t count;
+    const char *wrong;
+} remembered;
+
+static remembered all_tests;
+
+static void visit_tests(hawser_record *record, void *object)
+{
+    remembered *all = object;
+    if (hawser_record_reads(record))
+        free(all->list);
+    hawser_record_bytes(record, &all->count, sizeof all->count);
+    hawser_record_array(record, (void **)&all->list, sizeof *all->list, all->count, ROWS);
+}
+
+/* Adds the number of calls of this test to what all tests remember, and chooses by both. */
+static bool chooses_together(hawser_progress *progress, void *user)
+{
+    remembered *all = user;
+    uint64_t *calls = hawser_progress_memory(progress);
+    if (*calls != hawser_progress_clock(progress))
+        all->wrong = "the memory is not that of the clock";
+    all->list[all->count++] = (double)++*calls;
+    double sum = hawser_progress_metric(progress, "seen");
+    hawser_progress_set(progress, "seen", (sum > 0 ? sum : 0) + (double)all->count);
+    return (uint64_t)(all->list[all->count / 2] + (double)all->count) % 2 == 0;
+}
+
+static bool ends_together(hawser_progress *progress, void *user)
+{
+    remembered *all = user;
+    if (hawser_progress_memory(progress) != NULL)
+        all->wrong = "a test has memory that it has not declared";
+    all->list[all->count++] = 1;
+    return hawser_progress_clock(progress) == 5;
+}
+
+/* Chooses by its own memory alone: under ssp, metrics are those of drawn clocks. */
+static bool chooses_every_third(hawser_progress *progress, void *user)
+{
+    remembered *all = user;
+    uint64_t *calls = hawser_progress_memory(progress);
+    if (*calls != hawser_progress_clock(progress))
+        all->wrong = "the memory was not zeroed when the loop was entered";
+    return ++*calls % 3 == 0;
+}
+
+static hawser_status add_one(hawser_context *context)
+{
+    hawser_cache(context, "w")[0] += 1;
+    return HAWSER_OK;
+}
+
+static hawser_program *program_of_branches(hawser_job *job)
+{
+    (void)job;
+    free(all_tests.list);
+    all_tests = (remembered){.list = calloc(ROWS, sizeof *all_tests.list)};
+    assert_non_null(all_tests.list);
+    hawser_program *p = hawser_program_new("branches", NULL);
+    hawser_metric_declare(p, "m", HAWSER_MAX);
+    hawser_metric_declare(p, "seen", HAWSER_LAST);
+    hawser_tests_record(p, visit_tests, &all_tests);
+    hawser_state *w = hawser_replicated_state(p, "w", 1, 1, NULL, (hawser_rule){0});
+    hawser_until until = {.test = ends_together, .user = &all_tests};
+    hawser_operator *outer = hawser_loop(hawser_root(p), "outer", until, hawser_bsp());
+    hawser_operator *fork = hawser_branch(outer, "together", chooses_together, &all_tests);
+    hawser_branch_remembers(fork, sizeof(uint64_t));
+    hawser_unit(fork, "one", report_clock, NULL, HAWSER_UPDATES(w));
+    hawser_operator *inner = hawser_loop(outer, "inner", (hawser_until){.clocks = 8}, hawser_ssp(1));
+    fork = hawser_branch(inner, "third", chooses_every_third, &all_tests);
+    hawser_branch_remembers(fork, sizeof(uint64_t));
+    hawser_unit(fork, "two", add_one, NULL, HAWSER_UPDATES(w));
+    return p;
+}
+
+static void tests_of_branches_go_back(void **state)
+{
+    (void)state;
+    assert_true(compare(program_of_branches).tests > 200);
+    if (all_tests.wrong != NULL)
+        fail_msg("%s", all_tests.wrong);
+    assert_int_equal(all_tests.count, 12);
+    free(all_tests.list);
+    all_tests.list = NULL;
+}
+
 /* -------------------------------------------------------------------------------------------------- a local solver ---- */
 
 static const double target[COLUMNS] = {1, -2, 0.5};
@@ -265,6 +355,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_iterator_goes_back),
         cmocka_unit_test(a_stop_test_goes_back),
+        cmocka_unit_test(tests_of_branches_go_back),
         cmocka_unit_test(a_local_solver_goes_back),
     };
     return cmocka_run_group_tests(tests, fill, NULL);

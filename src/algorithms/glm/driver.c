@@ -553,6 +553,19 @@ bool hw_linear_next_fold(hawser_progress *progress, void *user)
     return false;
 }
 
+void hw_linear_driver_visit(hawser_record *bytes, void *object)
+{
+    hw_linear_driver *driver = object;
+    hawser_training *training = driver->training;
+    if (hawser_record_reads(bytes))
+        hw_linear_record_free(&driver->record);
+    hw_linear_record_visit(bytes, &driver->record);
+    if (training == NULL)
+        return;
+    hawser_record_bytes(bytes, training->notes, sizeof training->notes);
+    hawser_record_bytes(bytes, training->assumed, sizeof training->assumed);
+}
+
 bool hw_linear_set_rest(hawser_progress *progress, void *user)
 {
     hawser_progress_set(progress, "lambda", ((const hw_linear_driver *)user)->record.rest_lambda);

@@ -31,6 +31,9 @@ bool hw_linear_resumes(hawser_progress *progress,
                        void *user); /* branch: all rows go on from the last lambda before the group */
 bool hw_linear_set_rest(hawser_progress *progress, void *user); /* branch: publishes rest_lambda */
 
+/* What the tests remember, and the notes that they add (hawser_tests_record). `driver` is the hw_linear_driver. */
+void hw_linear_driver_visit(hawser_record *bytes, void *driver);
+
 double hw_linear_current_lambda(const hw_linear_record *record); /* node 0 only */
 /* Returns true if an objective is so much above the best that a training must not end with it. */
 bool hw_linear_is_worse(const hw_linear_choices *choices, double objective, double best, double zero_objective);

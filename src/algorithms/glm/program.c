@@ -153,6 +153,7 @@ hawser_program *hw_linear_program(hw_linear_driver *driver, const hw_linear_unit
     hawser_operator *lambdas = begin_frame(&frame, driver, units);
     units->work(&frame);
     return_work(lambdas, &frame);
+    hawser_tests_record(frame.program, hw_linear_driver_visit, driver);
     hawser_unit(lambdas, "record", units->record, HAWSER_READS(frame.X, frame.v, frame.alpha),
                 frame.path != NULL ? HAWSER_UPDATES(frame.path) : NULL);
     return frame.program;

@@ -1,4 +1,7 @@
 /* credit.c - the driver's side of a loop that the blocks run themselves: tests combined clocks and extends credit. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/memory.h"
 #include "runtime/drive/driver.h"
 
@@ -14,6 +17,9 @@ typedef struct hw_shipment {
     bool final;
     bool paused;        /* the end of this phase has been agreed already */
     const char *reason; /* why the loop ends, once it does */
+    uint64_t chosen;    /* own iterations of the loop whose branches are chosen, */
+    char *memories;     /* and for each of the last `window` of them, what tests of branches remembered before it */
+    uint64_t window;
 } hw_shipment;
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -68,9 +74,8 @@ static hawser_status end_now(hw_shipment *shipment)
 static hawser_status choose_in(hw_driver *driver, const hawser_operator *operator, uint64_t * choices)
 {
     if (operator->kind == HW_BRANCH) {
-        driver->progress.name = operator->name;
-        bool yes = hw_driver_test(driver, "test of branch", operator->test, operator->user);
-        HAWSER_TRY(driver->error.status);
+        bool yes;
+        HAWSER_TRY(hw_branch_test(driver, operator, & yes));
         const hawser_operator *child = yes ? operator->first : operator->first->next;
         *choices |= yes ? hw_branch_bit(operator) : 0;
         return child != NULL ? choose_in(driver, child, choices) : HAWSER_OK;
@@ -78,6 +83,21 @@ static hawser_status choose_in(hw_driver *driver, const hawser_operator *operato
     for (const hawser_operator *child = operator->first; child != NULL; child = child->next)
         HAWSER_TRY(choose_in(driver, child, choices));
     return HAWSER_OK;
+}
+
+/* Makes the memory of a phase's choices, and goes back to that before the first one, if the phase before has chosen it already. */
+static hawser_status begin_choices(hw_shipment *shipment)
+{
+    hw_memories *now = &shipment->driver->memories;
+    if (now->size == 0 || hw_loop_branches(shipment->loop) == 0)
+        return HAWSER_OK;
+    if (shipment->chosen > shipment->first)
+        memcpy(now->bytes, shipment->memories + shipment->first % shipment->window * now->size, now->size);
+    free(shipment->memories);
+    shipment->memories = NULL;
+    shipment->window = hw_credit_window(hw_policy_of(shipment->sync));
+    return hw_new_array((void **)&shipment->memories, shipment->window, now->size, "what tests of branches remember",
+                        &shipment->driver->error);
 }
 
 /* Chooses the branches of the clocks of a phase from `begin` to `limit`, which the next message announces. */
@@ -88,7 +108,11 @@ static hawser_status choose(hw_shipment *shipment, uint64_t begin)
     HAWSER_TRY(HW_GROW(&driver->choices, &driver->choice_capacity, count, "the choices of branches", &driver->error));
     for (driver->choice_count = 0; driver->choice_count < count; driver->choice_count++) {
         uint64_t *choices = &driver->choices[driver->choice_count];
-        driver->progress.clock = shipment->first + begin + driver->choice_count;
+        uint64_t clock = driver->progress.clock = shipment->first + begin + driver->choice_count;
+        if (shipment->memories != NULL)
+            memcpy(shipment->memories + clock % shipment->window * driver->memories.size, driver->memories.bytes,
+                   driver->memories.size);
+        shipment->chosen = clock + 1;
         *choices = 0;
         HAWSER_TRY(choose_in(driver, shipment->loop, choices));
     }
@@ -204,6 +228,7 @@ static hawser_status ship(hw_driver *driver, hw_shipment *shipment)
     shipment->reason = driver->stopping;
     while (shipment->reason == NULL) {
         plan_phase(shipment);
+        HAWSER_TRY(begin_choices(shipment));
         HAWSER_TRY(choose(shipment, 0));
         HAWSER_TRY(
             hw_driver_trigger(driver, shipment->loop, shipment->sync, shipment->first, shipment->limit, shipment->final));
@@ -220,9 +245,10 @@ static hawser_status ship(hw_driver *driver, hw_shipment *shipment)
 hawser_status hw_driver_ship(hw_driver *driver, const hawser_operator *loop)
 {
     hw_shipment shipment = {.driver = driver, .loop = loop};
-    hawser_status status = hw_until_begin(&shipment.until, driver, &loop->until);
+    hawser_status status = hw_until_begin(&shipment.until, driver, loop);
     if (status == HAWSER_OK)
         status = ship(driver, &shipment);
     hw_until_end(&shipment.until);
+    free(shipment.memories);
     return status;
 }

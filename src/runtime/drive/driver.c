@@ -135,6 +135,7 @@ hawser_status hw_driver_open(hw_driver *driver, hw_session *session, hawser_erro
     HAWSER_TRY(HW_NEW(&driver->gains, program->state_count, "a driver's gains", error));
     HAWSER_TRY(HW_NEW(&driver->syncs, program->operator_count, "a driver's policies", error));
     HAWSER_TRY(hw_policies_open(driver, error));
+    HAWSER_TRY(hw_memories_open(driver, error));
     HAWSER_TRY(HW_NEW(&driver->aborts, session->blocks, "a driver's abort messages", error));
     HAWSER_TRY(HW_NEW(&driver->node_reports, session->nodes, "reports of nodes", error));
     HAWSER_TRY(HW_NEW(&driver->equal, session->nodes, "reports of nodes", error));
@@ -167,6 +168,7 @@ void hw_driver_close(hw_driver *driver)
     free(driver->syncs);
     free(driver->choices);
     hw_policies_close(&driver->policies);
+    hw_memories_close(&driver->memories);
     free(driver->aborts);
 }
 
@@ -368,7 +370,7 @@ static hawser_status step_until(hw_driver *driver, const hawser_operator *loop, 
 static hawser_status step_loop(hw_driver *driver, const hawser_operator *loop)
 {
     hw_until until;
-    hawser_status status = hw_until_begin(&until, driver, &loop->until);
+    hawser_status status = hw_until_begin(&until, driver, loop);
     if (status == HAWSER_OK)
         status = step_until(driver, loop, &until);
     hw_until_end(&until);
@@ -377,9 +379,8 @@ static hawser_status step_loop(hw_driver *driver, const hawser_operator *loop)
 
 static hawser_status run_branch(hw_driver *driver, const hawser_operator *branch)
 {
-    driver->progress.name = branch->name;
-    bool yes = hw_driver_test(driver, "test of branch", branch->test, branch->user);
-    HAWSER_TRY(driver->error.status);
+    bool yes;
+    HAWSER_TRY(hw_branch_test(driver, branch, &yes));
     const hawser_operator *child = yes ? branch->first : branch->first->next;
     return child != NULL ? interpret(driver, child) : HAWSER_OK;
 }

@@ -27,6 +27,13 @@ typedef struct hw_policies {
     size_t earlier; /* changes of runs before, which failed or ended early; they are first */
 } hw_policies;
 
+/* Memory of the tests of branches (hawser_branch_remembers). */
+typedef struct hw_memories {
+    char *bytes;
+    size_t *at; /* by operator number: the place of its memory */
+    size_t size;
+} hw_memories;
+
 typedef struct hw_driver {
     hw_session *session;
     hw_mailbox mailbox;
@@ -37,6 +44,7 @@ typedef struct hw_driver {
     double *gains;           /* by state number */
     hawser_sync *syncs;      /* by operator number */
     hw_policies policies;
+    hw_memories memories;
     hw_message **aborts;       /* one per block, preallocated */
     hw_message **node_reports; /* by node: its program before the run, its results after; NULL: not received yet */
     uint32_t node_report_count;
@@ -105,16 +113,38 @@ hawser_status hw_policies_credit(hw_driver *driver, uint64_t limit) HAWSER_MUST_
 /* Runs a shipped loop, from its entry to quiescence. */
 hawser_status hw_driver_ship(hw_driver *driver, const hawser_operator *loop) HAWSER_MUST_USE;
 
+/* remember.c: hw_memories_clear zeroes the memory of the branches inside of an operator. */
+hawser_status hw_memories_open(hw_driver *driver, hawser_error *error) HAWSER_MUST_USE;
+void hw_memories_close(hw_memories *memories);
+void hw_memories_clear(hw_driver *driver, const hawser_operator *around);
+/* Calls the test of a branch. */
+hawser_status hw_branch_test(hw_driver *driver, const hawser_operator *branch, bool *yes) HAWSER_MUST_USE;
+
+/* What a test that is done over goes back to. */
+typedef struct hw_remembered {
+    void *memory, *copy; /* of its own; */
+    size_t size;
+    void *record; /* and what all tests of the program remember (hawser_tests_record); NULL: nothing */
+    size_t record_size;
+    double metrics[HW_METRICS_MOST];
+} hw_remembered;
+/* Tests: returns whether the next call of a test is done over. `place` is 0 for stop tests, and differs from branch to branch. */
+bool hw_test_again(hw_driver *driver, size_t remembers, uint32_t place, uint64_t clock);
+/* hw_remembered_return goes back to what hw_remembered_keep has kept, and frees it; also after a failure of hw_remembered_keep. Errors are in
+ * driver->error. */
+hawser_status hw_remembered_keep(hw_remembered *kept, hw_driver *driver, void *memory, size_t size) HAWSER_MUST_USE;
+void hw_remembered_return(hw_remembered *kept, hw_driver *driver);
+
 /* The state of an end condition that is evaluated clock by clock. */
 typedef struct hw_until {
     const hawser_until *until;
     double began, previous, best;
     uint64_t since_best;
     bool seen;
-    void *memory, *copy; /* of the test; copy: only if tests are done over */
+    void *memory; /* of the test */
 } hw_until;
-/* Begins a loop's end condition; the caller ends it, also after a failure, whose text is in driver->error. */
-hawser_status hw_until_begin(hw_until *state, hw_driver *driver, const hawser_until *until) HAWSER_MUST_USE;
+/* Begins a loop's end condition, and clears the memory of the branches in the loop; the caller ends it, also after a failure, whose text is in driver->error. */
+hawser_status hw_until_begin(hw_until *state, hw_driver *driver, const hawser_operator *loop) HAWSER_MUST_USE;
 void hw_until_end(hw_until *state);
 /* Returns the reason why the loop ends after its own iteration `clock`, or NULL. */
 const char *hw_until_ends(hw_until *state, hw_driver *driver, uint64_t clock);

@@ -126,6 +126,15 @@ void hawser_progress_sync(hawser_progress *progress, const char *loop, hawser_sy
                                   loop, HW_BRANCH_STALENESS_MOST);
             return;
         }
+        if (hw_loop_branches(operator) > 0 && program->tests_visit != NULL) {
+            if (driver->error.status == HAWSER_OK)
+                (void)hawser_fail(
+                    &driver->error, HAWSER_BAD_PROGRAM,
+                    "hawser_progress_sync: loop '%s' has branches, which would be chosen again, but what tests have in "
+                    "hawser_tests_record cannot be taken back; use hawser_branch_remembers",
+                    loop);
+            return;
+        }
         const hw_policy_row *row = hw_policy_row_of((unsigned)sync.tightness);
         bool fits = row != NULL && (hw_operator_stores(operator) ? hw_loop_delay(sync) == hw_loop_delay(operator->sync)
                                                                  : !row->stored_only);

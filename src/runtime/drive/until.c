@@ -2,28 +2,23 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "runtime/drive/driver.h"
 
-hawser_status hw_until_begin(hw_until *state, hw_driver *driver, const hawser_until *until)
+hawser_status hw_until_begin(hw_until *state, hw_driver *driver, const hawser_operator *loop)
 {
-    static const char what[] = "what a stop test remembers";
     hw_executor *executor = driver->session->executor;
-    *state = (hw_until){.until = until, .began = executor->ops->now(executor), .best = INFINITY};
-    if (until->remembers == 0)
+    *state = (hw_until){.until = &loop->until, .began = executor->ops->now(executor), .best = INFINITY};
+    hw_memories_clear(driver, loop);
+    if (loop->until.remembers == 0)
         return HAWSER_OK;
-    HAWSER_TRY(hw_new_array(&state->memory, until->remembers, 1, what, &driver->error));
-    if (driver->session->job->changes.every == 0)
-        return HAWSER_OK;
-    return hw_new_array(&state->copy, until->remembers, 1, what, &driver->error);
+    return hw_new_array(&state->memory, loop->until.remembers, 1, "what a stop test remembers", &driver->error);
 }
 
 void hw_until_end(hw_until *state)
 {
     free(state->memory);
-    free(state->copy);
 }
 
 static const char *by_metric(hw_until *state, double value)
@@ -60,17 +55,6 @@ static bool runs_test(hw_until *state, hw_driver *driver)
     return yes;
 }
 
-static bool is_done_over(const hw_until *state, hw_driver *driver, uint64_t clock)
-{
-    hw_view_changes *changes = &driver->session->job->changes;
-    if (state->copy == NULL)
-        return false;
-    hw_random random = hw_random_at(changes->seed, driver->entries, driver->session->blocks, clock);
-    bool drawn = hw_random_below(&random, changes->every) == 0;
-    atomic_fetch_add_explicit(&changes->tests, drawn, memory_order_relaxed);
-    return drawn;
-}
-
 static const char *ends(hw_until *state, hw_driver *driver, uint64_t clock)
 {
     const hawser_until *until = state->until;
@@ -92,15 +76,16 @@ static const char *ends(hw_until *state, hw_driver *driver, uint64_t clock)
 
 const char *hw_until_ends(hw_until *state, hw_driver *driver, uint64_t clock)
 {
-    if (is_done_over(state, driver, clock)) {
+    const hawser_until *until = state->until;
+    if (until->test != NULL && hw_test_again(driver, until->remembers, 0, clock)) {
         const hw_until before = *state;
-        double metrics[HW_METRICS_MOST];
-        memcpy(metrics, driver->metrics, sizeof metrics);
-        memcpy(state->copy, state->memory, state->until->remembers);
-        (void)ends(state, driver, clock);
+        hw_remembered kept;
+        if (hw_remembered_keep(&kept, driver, state->memory, until->remembers) == HAWSER_OK)
+            (void)ends(state, driver, clock);
         *state = before;
-        memcpy(state->memory, state->copy, state->until->remembers);
-        memcpy(driver->metrics, metrics, sizeof metrics);
+        hw_remembered_return(&kept, driver);
+        if (driver->error.status != HAWSER_OK)
+            return NULL;
     }
     return ends(state, driver, clock);
 }
