@@ -1,8 +1,10 @@
 """hawser.spark on executors of their own: bits of one process, rows that stay on the executors, what is refused, and how a loss ends."""
 import contextlib
+import json
 import os
 import pathlib
 import re
+import runpy
 import shutil
 import signal
 import sys
@@ -13,8 +15,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("pyspark")
-if shutil.which("java") is None:
-    pytest.skip("Java is not installed", allow_module_level=True)
+pytestmark = pytest.mark.skipif(shutil.which("java") is None and not os.environ.get("JAVA_HOME"), reason="Java is not installed")
 os.environ["PYSPARK_PYTHON"] = sys.executable
 import scipy.sparse  # noqa: E402
 from pyspark.ml import Pipeline  # noqa: E402
@@ -34,6 +35,7 @@ WEIGHTS = DRAW.uniform(0.5, 2.0, size=len(X))
 WORDS = np.array(["low", "middle", "high"])[np.digitize(Y, [-1, 1])]
 HALF = scipy.sparse.csr_array(np.where(X > 0, X, 0))
 COLUMNS = ["a", "b", "c.d", "e"]
+BENCH = pathlib.Path(__file__).resolve().parents[3] / "bench" / "python" / "spark"
 LONG = {"epochs": 1e9, "solver": "minibatch"}  # a training of "linear" that only a signal ends
 
 
@@ -44,9 +46,10 @@ def spark(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SPARK_WORKER_DIR", str(work / "executors"))
         patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        patch.setenv("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto")  # short-lived: compile little
         builder = SparkSession.builder.master("local-cluster[2,2,1024]").config("spark.executor.memory", "600m")
         for key, value in {"spark.ui.enabled": "false", "spark.log.level": "OFF", "spark.driver.maxResultSize": "60k",
-                           "spark.sql.warehouse.dir": str(work), "spark.ui.showConsoleProgress": "false",
+                           "spark.sql.warehouse.dir": str(work), "spark.sql.codegen.wholeStage": "false", "spark.ui.showConsoleProgress": "false",
                            **{f"spark.executorEnv.{name}": os.environ[name] for name in ("HAWSER_LIBRARY", "PYTHONPATH")}}.items():
             builder = builder.config(key, value)
         session = builder.getOrCreate()
@@ -182,6 +185,18 @@ def test_refusals_of_estimators(frame):
                        (lambda: hawser.spark.LinearSVC(**common).fit(frame.withColumn("y", F.lit(3))), "at least 2 classes, and all rows have 3")):
         with pytest.raises(ValueError, match=text):
             make()
+
+
+@pytest.mark.skipif(not BENCH.exists(), reason="no benchmark beside the tests")
+def test_bench(spark, capsys, monkeypatch):
+    """The benchmark in its smallest form, in the session of these tests. No times are checked."""
+    monkeypatch.setattr(sys, "argv", [str(BENCH), "--quick", "--tiny", "--json", "--library", os.environ["HAWSER_LIBRARY"]])
+    try:
+        runpy.run_path(str(BENCH), run_name="__main__")
+    except SystemExit as ended:
+        pytest.skip(str(ended))
+    ours, theirs = json.loads(capsys.readouterr().out.splitlines()[-1])["fits"]
+    assert ours["fit"] == "hawser" and ours["seconds"] > 0 and ours["objective"] <= theirs["objective"] * (1 + 1e-6)
 
 
 # ------------------------------------------------------------------------------------------------------ losses ----
