@@ -131,6 +131,22 @@ def check_optimum():
             assert intercept or b == [0.0] * len(b)
 
 
+def check_few_rows():
+    """Few rows and many columns with a large C: dual variables are far below their bounds. The primal ends at the optimum too, in few iterations."""
+    for loss, C, size, rows, columns in (("hinge", 1000, 3, 60, 300), ("hinge", 1000, 30, 30, 300), ("epsilon", 1000, 3, 20, 150)):
+        draw = random.Random(5)
+        X = [[draw.gauss(0, size) for _ in range(columns)] for _ in range(rows)]
+        y = [draw.gauss(0, 2) if loss == "epsilon" else draw.choice((-1, 1)) for _ in X]
+        with open("few.svm", "w") as file:
+            file.writelines(" ".join([repr(t)] + [f"{j + 1}:{v!r}" for j, v in enumerate(x)]) + "\n" for x, t in zip(X, y))
+        optimum = dual_optimum(loss, C, X, y, [1.0] * len(X), True)
+        words = ("few.svm", "--loss", loss, "--C", str(C), "--solver", "primal", "--workers", "2", "--tol", "1e-6") + (
+            ("--epsilon", str(EPSILON)) if loss == "epsilon" else ())
+        result, *_ = train(*words)
+        assert result["stop_reason"] == "gap" and result["iterations"] < 300, (words, result)
+        assert abs(result["objective"] - optimum) <= 2e-6 * optimum, (words, result["objective"], optimum)
+
+
 def bits(*words, nodes=1):
     start = (command.HAWSER, "run", "-n", str(nodes), "--", command.HAWSER) if nodes > 1 else (command.HAWSER,)
     out = subprocess.run(start + ("train", "svm") + words + ("--json", "-q", "-o", "m"), capture_output=True, text=True,
@@ -488,6 +504,7 @@ if __name__ == "__main__":
         check_precision()
         check_start()
         check_optimum()
+        check_few_rows()
         check_bits()
         check_joint()
         check_turn()

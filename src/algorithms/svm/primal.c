@@ -3,7 +3,9 @@
  * equations are solved by conjugate gradients with a diagonal preconditioner; the length of the step is exact (Keerthi and DeCoste 2005).
  *
  * The other losses have kinks. The augmented Lagrangian rounds each by a quadratic piece that is `width` wide, around a centre of the row's dual
- * variable (Yan and Li 2020). Once Newton's method has nearly found the optimum, the dual variables become the centres, and the width shrinks.
+ * variable (Yan and Li 2020). Once Newton's method has nearly found the optimum, the dual variables become the centres, and the width shrinks. If no row has
+ * a dual variable, or some steps were in vain, the width is far below what small dual variables need, and grows: between pieces that narrow, steps go
+ * to and fro.
  *
  * The certificate takes the dual variables from the losses' derivatives. A free intercept makes them add up to zero: the heavier side is scaled.
  */
@@ -15,10 +17,10 @@
 #include "algorithms/svm/members.h"
 #include "algorithms/svm/pass.h"
 
-enum { CONJUGATE_MOST = 250, SEARCH_MOST = 40, IDLE_MOST = 50 };
+enum { CONJUGATE_MOST = 250, SEARCH_MOST = 40, IDLE_MOST = 50, IDLE_GROWS = 8 };
 
-/* Factor of the width. With a smaller one there are fewer steps, each of more conjugate gradients. */
-static const double shrinking = 0.7;
+/* Factors of the width. With a smaller one for shrinking there are fewer steps, each of more conjugate gradients. */
+static const double shrinking = 0.7, growing = 16.0;
 
 /* ---- the model's objective and bound ---- */
 
@@ -99,14 +101,23 @@ static hawser_status sum_up(hawser_context *context, hw_svm_block *b, const size
     return hawser_allreduce(context, b->primal.reduced, (b->width * 2 + HW_SVM_SCALARS) * count, HAWSER_SUM);
 }
 
-/* Gives these problems new centres, and computes their gradients. */
-static hawser_status renew(hawser_context *context, hw_svm_block *b, const size_t *list, size_t count)
+/* Returns whether the width is too small: no row has a dual variable that is not 0, or steps are in vain. */
+static bool is_narrow(const hw_svm_block *b, size_t s, size_t count, size_t problem)
+{
+    const double *last = b->primal.reduced + b->X.cols * 2 * count + s;
+    const uint64_t idle = b->memory[problem].idle;
+    return (last[0] == 0.0 && last[count] == 0.0) || (idle > 0 && idle % IDLE_GROWS == 0);
+}
+
+/* Gives the first `settled` of these problems new centres, and all new widths, and computes their gradients. */
+static hawser_status renew(hawser_context *context, hw_svm_block *b, const size_t *list, size_t settled, size_t count)
 {
     if (count == 0)
         return HAWSER_OK;
-    hw_svm_recentre(b, list, count);
+    if (settled > 0)
+        hw_svm_recentre(b, list, settled);
     for (size_t s = 0; s < count; s++)
-        b->memory[list[s]].width *= shrinking;
+        b->memory[list[s]].width *= s < settled ? shrinking : growing;
     HAWSER_TRY(sum_up(context, b, list, count));
     for (size_t s = 0; s < count; s++)
         take_gradient(b, s, count, list[s]);
@@ -117,7 +128,7 @@ static hawser_status renew(hawser_context *context, hw_svm_block *b, const size_
 static hawser_status look(hawser_context *context, hw_svm_block *b, size_t count)
 {
     hw_svm_primal *q = &b->primal;
-    size_t settled = 0;
+    size_t settled = 0, narrow = 0;
     HAWSER_TRY(sum_up(context, b, q->open, count));
     for (size_t s = 0; s < count; s++) {
         size_t problem = q->open[s];
@@ -127,10 +138,15 @@ static hawser_status look(hawser_context *context, hw_svm_block *b, size_t count
                 context, HAWSER_NOT_FINITE,
                 "the objective is not finite: the data have numbers that are too large; scale their columns");
         judge(b, problem, objective, bound);
-        if (!b->svm->squared && !b->memory[problem].done && is_settled(b, s, count, problem))
+        if (b->svm->squared || b->memory[problem].done)
+            continue;
+        if (is_settled(b, s, count, problem))
             q->running[settled++] = problem;
+        else if (is_narrow(b, s, count, problem))
+            q->running[count - ++narrow] = problem;
     }
-    return renew(context, b, q->running, settled);
+    memmove(q->running + settled, q->running + count - narrow, narrow * sizeof *q->running);
+    return renew(context, b, q->running, settled, settled + narrow);
 }
 
 /* ---- the step ---- */
