@@ -5,12 +5,22 @@
 
 #include "hawser/row_kernels.h"
 
+enum { HESSIAN_COLUMNS = 1024 }; /* the most columns that have a matrix */
+
+/* Returns the numbers of the matrix of second derivatives; 0 if a product with it does not cost much less than one with a block's rows. */
+static uint64_t hessian_of(const hw_svm *svm)
+{
+    uint64_t width = svm->X->cols + 1, size = hw_svm_hessian_size(width);
+    bool small = width <= HESSIAN_COLUMNS && 8 * size <= svm->X->stored / svm->blocks;
+    return svm->problems == 1 && small ? size : 0;
+}
+
 uint64_t hw_svm_block_bytes(const hw_svm *svm, bool newton, uint64_t rows)
 {
     uint64_t width = svm->X->cols + 1, problems = svm->problems;
     if (newton)
         return rows * 8 * ((svm->squared ? 2 : 3) * problems + 1) +
-               8 * (problems * (10 * width + 2 * HW_ROW_TILE + 5) + width) +
+               8 * (problems * (10 * width + 2 * HW_ROW_TILE + 5) + width + hessian_of(svm)) +
                problems * (sizeof(hw_svm_memory) + sizeof(hw_svm_line) + 16);
     return rows * 8 * (problems + 4) + width * 8 * (3 * problems + 1) + problems * sizeof(hw_svm_memory);
 }
@@ -39,7 +49,7 @@ static bool new_dual(hw_svm_block *b)
 static bool new_primal(hw_svm_block *b)
 {
     hw_svm_primal *q = &b->primal;
-    size_t n = b->X.rows, k = b->svm->problems, all = k * b->width;
+    size_t n = b->X.rows, k = b->svm->problems, all = k * b->width, hessian = hessian_of(b->svm);
     double **models[] = {&q->W, &q->best, &q->gradient, &q->step, &q->residual, &q->direction, &q->conditioned, &q->packed};
     bool made = true;
     for (size_t a = 0; a < sizeof models / sizeof *models; a++)
@@ -48,13 +58,15 @@ static bool new_primal(hw_svm_block *b)
     q->margins = calloc(n * k + 1, sizeof *q->margins);
     q->moves = q->bends = calloc(n * k + 1, sizeof *q->moves);
     q->centres = b->svm->squared ? NULL : calloc(n * k + 1, sizeof *q->centres);
+    q->hessian = hessian > 0 ? calloc(hessian, sizeof *q->hessian) : NULL;
     q->tile = calloc(2 * HW_ROW_TILE * k, sizeof *q->tile);
     q->reduced = calloc(hw_svm_primal_reduces(b->svm), sizeof *q->reduced);
     q->lines = calloc(k, sizeof *q->lines);
     q->open = calloc(k, sizeof *q->open);
     q->running = calloc(k, sizeof *q->running);
     return made && q->squares != NULL && q->margins != NULL && q->moves != NULL && (b->svm->squared || q->centres != NULL) &&
-           q->tile != NULL && q->reduced != NULL && q->lines != NULL && q->open != NULL && q->running != NULL;
+           (hessian == 0 || q->hessian != NULL) && q->tile != NULL && q->reduced != NULL && q->lines != NULL &&
+           q->open != NULL && q->running != NULL;
 }
 
 static hawser_status new_memory(hw_svm_block *b, hawser_error *error)
@@ -168,7 +180,7 @@ void hw_svm_block_release(void *scratch)
     hw_svm_primal *q = &b->primal;
     void *all[] = {b->memory, b->best,     q->W,         q->gradient,    q->squares, q->margins, q->moves,
                    q->step,   q->residual, q->direction, q->conditioned, q->packed,  q->tile,    q->reduced,
-                   q->lines,  q->open,     q->running,   q->best,        q->centres};
+                   q->lines,  q->open,     q->running,   q->best,        q->centres, q->hessian};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         free(all[k]);
     release_dual(b);

@@ -7,15 +7,16 @@
 
 /* What a block remembers of one problem; the same on all blocks. */
 typedef struct hw_svm_memory {
-    double sum;       /* of beta over all rows */
-    double centre;    /* the intercept that the next one is held near */
-    double low, high; /* the best dual and primal objective so far */
-    double slope;     /* primal: norm of the first gradient */
-    double width;     /* primal: h_i is width / c_i */
-    double gap;       /* the gap of an iteration before; primal: the one that `idle` counts from */
-    uint64_t idle;    /* primal: iterations without a smaller gap */
-    bool done;        /* their gap is small enough */
-    bool stuck;       /* primal: no smaller gap was found */
+    double sum;        /* of beta over all rows */
+    double centre;     /* the intercept that the next one is held near */
+    double low, high;  /* the best dual and primal objective so far */
+    double slope;      /* primal: norm of the first gradient */
+    double width;      /* primal: h_i is width / c_i */
+    double gap;        /* the gap of an iteration before; primal: the one that `idle` counts from */
+    uint64_t idle;     /* primal: iterations without a smaller gap */
+    uint64_t products; /* primal: of the last step's conjugate gradients, for a single problem */
+    bool done;         /* their gap is small enough */
+    bool stuck;        /* primal: no smaller gap was found */
 } hw_svm_memory;
 
 enum { HW_SVM_PIECE = 1 << 15 }; /* numbers of the other blocks that are gathered at a time */
@@ -42,6 +43,7 @@ typedef struct hw_svm_primal {
     double *moves;   /* likewise: what the whole step adds to the margins */
     double *bends;   /* likewise, before the moves, in the same array: the losses' second derivatives */
     double *step, *residual, *direction, *conditioned, *packed;
+    double *hessian; /* (hessian.h); NULL: there are several problems, or many columns */
     double *tile;    /* HW_ROW_TILE x 2 problems */
     double *reduced; /* hw_svm_primal_reduces */
     hw_svm_line *lines;
@@ -115,6 +117,12 @@ static inline hawser_status hw_svm_combine(hawser_context *context, const hw_svm
 static inline double *hw_svm_dual(const hw_svm_block *block, size_t problem)
 {
     return block->beta + (problem - block->first) * block->X.rows;
+}
+
+/* Returns the numbers of a matrix of second derivatives. */
+static inline size_t hw_svm_hessian_size(size_t width)
+{
+    return width * (width + 1) / 2;
 }
 
 /* Returns the most numbers that the primal reduces at a time. */

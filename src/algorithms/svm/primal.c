@@ -1,6 +1,7 @@
 /*
  * primal.c - the generalised second derivative of a squared loss is that of the rows with loss, so Newton's method ends after some steps. Its
- * equations are solved by conjugate gradients with a diagonal preconditioner; the length of the step is exact (Keerthi and DeCoste 2005).
+ * equations are solved by conjugate gradients with a diagonal preconditioner, on the matrix where columns are few (hessian.h). The length of the step
+ * is exact (Keerthi and DeCoste 2005).
  *
  * The other losses have kinks. The augmented Lagrangian rounds each by a quadratic piece that is `width` wide, around a centre of the row's dual
  * variable (Yan and Li 2020). Once Newton's method has nearly found the optimum, the dual variables become the centres, and the width shrinks. If no row has
@@ -14,6 +15,7 @@
 #include <string.h>
 
 #include "algorithms/newton/row_squares.h"
+#include "algorithms/svm/hessian.h"
 #include "algorithms/svm/members.h"
 #include "algorithms/svm/pass.h"
 
@@ -189,6 +191,16 @@ static void step_without_bend(hw_svm_block *b, size_t problem)
         q->step[e] = (e == last) == (own > square) ? -q->gradient[e] : 0.0;
 }
 
+/* Returns the share of the gradient that conjugate gradients may leave. It falls with the gradient, so that steps converge quickly, but the last step
+ * need not do more than the tolerance asks for: where the second derivative hardly changes, the gap falls by the square of the share. */
+static double share_of(const hw_svm_block *b, const hw_svm_memory *m, double slope)
+{
+    if (!b->svm->squared)
+        return 0.1;
+    double enough = sqrt(b->svm->tolerance * m->high / (m->high - m->low));
+    return fmin(0.1, fmax(sqrt(slope / m->slope), enough));
+}
+
 /* Starts conjugate gradients of a problem. Returns whether there is a step to find. */
 static bool start(hw_svm_block *b, size_t problem)
 {
@@ -212,10 +224,7 @@ static bool start(hw_svm_block *b, size_t problem)
     slope = sqrt(slope);
     if (m->slope == 0.0)
         m->slope = slope;
-    *line = (hw_svm_line){.bends = line->bends,
-                          .rate = rate,
-                          .first = rate,
-                          .share = b->svm->squared ? fmin(0.1, sqrt(slope / m->slope)) : 0.1};
+    *line = (hw_svm_line){.bends = line->bends, .rate = rate, .first = rate, .share = share_of(b, m, slope)};
     return rate > 0.0;
 }
 
@@ -251,22 +260,46 @@ static bool go(hw_svm_block *b, size_t s, size_t count)
     return true;
 }
 
+/* Makes the matrix of second derivatives, in sums of as many numbers as others have. */
+static hawser_status make_matrix(hawser_context *context, hw_svm_block *b)
+{
+    size_t size = hw_svm_hessian_size(b->width), most = hw_svm_primal_reduces(b->svm);
+    hw_svm_hessian_make(b);
+    for (size_t at = 0; at < size; at += most)
+        HAWSER_TRY(hawser_allreduce(context, b->primal.hessian + at, size - at < most ? size - at : most, HAWSER_SUM));
+    return HAWSER_OK;
+}
+
+/* Computes the products of the running problems' directions. */
+static hawser_status multiply(hawser_context *context, hw_svm_block *b, size_t count, bool by_matrix)
+{
+    if (by_matrix) {
+        hw_svm_hessian_product(b);
+        return HAWSER_OK;
+    }
+    hw_svm_bend(b, b->primal.running, count);
+    return hawser_allreduce(context, b->primal.reduced, b->width * count, HAWSER_SUM);
+}
+
 static hawser_status find_step(hawser_context *context, hw_svm_block *b, size_t open)
 {
     hw_svm_primal *q = &b->primal;
-    size_t count = 0;
+    size_t count = 0, round = 0;
     for (size_t s = 0; s < open; s++)
         if (start(b, q->open[s]))
             q->running[count++] = q->open[s];
-    for (size_t round = 0; round < CONJUGATE_MOST && count > 0 && !hawser_stopping(context); round++) {
+    bool by_matrix = count > 0 && hw_svm_hessian_pays(b);
+    if (by_matrix)
+        HAWSER_TRY(make_matrix(context, b));
+    for (; round < CONJUGATE_MOST && count > 0 && !hawser_stopping(context); round++) {
         size_t left = 0, before = count;
-        hw_svm_bend(b, q->running, count);
-        HAWSER_TRY(hawser_allreduce(context, q->reduced, b->width * count, HAWSER_SUM));
+        HAWSER_TRY(multiply(context, b, count, by_matrix));
         for (size_t s = 0; s < before; s++)
             if (go(b, s, before))
                 q->running[left++] = q->running[s];
         count = left;
     }
+    b->memory[0].products = round;
     return HAWSER_OK;
 }
 
