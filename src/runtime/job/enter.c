@@ -69,7 +69,6 @@ hawser_status hw_enter(const hawser_options *options, hw_place *place, hw_cluste
                               .failure_timeout = hawser_options_number(options, "failure-timeout"),
                               .join_timeout = hawser_options_number(options, "join-timeout"),
                               .rate = hawser_options_bytes(options, "rate"),
-                              .processors = hw_machine_processors(),
                               .alltoall_timeout = hawser_options_number(options, "timeout"),
                               .messages = entry->messages,
                               .cancellation = entry->cancellation};
@@ -96,6 +95,7 @@ hawser_status hw_enter(const hawser_options *options, hw_place *place, hw_cluste
     place->cancellation = entry->cancellation;
     /* A job of one node needs none: the call takes the loader's lock, which stays locked in a child if another thread held it at the fork. */
     hw_build(build);
+    how.processors = hw_machine_processors();
     HAWSER_TRY(hw_cluster_join(place, &how, cluster, error));
     return place->by_hand ? share_arguments(*cluster, entry, error) : HAWSER_OK;
 }

@@ -42,7 +42,7 @@ static hawser_status read_slow(hawser_job *job, const char *text, hawser_error *
 static uint32_t default_blocks(const hawser_job *job)
 {
     if (job->cluster == NULL)
-        return hw_machine_processors();
+        return job->settings.processors;
     uint32_t nodes = hw_cluster_nodes(job->cluster), processors = hw_cluster_processors(job->cluster);
     return nodes > processors ? nodes : processors;
 }
