@@ -1,6 +1,7 @@
 """Compiles the functions of units with numba, into functions that the library calls on its own threads, without the interpreter."""
 import ctypes
 import re
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -37,14 +38,10 @@ def _call(name: str, result: Any, *arguments: Any) -> Any:
     return ctypes.CFUNCTYPE(result, *arguments)(ctypes.cast(getattr(lib, name), ctypes.c_void_p).value or 0)
 
 
-user = _call("hawser_user", POINTER, POINTER)
 data_view = _call("hawser_data_view", POINTER, POINTER, POINTER)
-data_beside = _call("hawser_dataset_beside", STATUS, POINTER, COUNT, COUNT, POINTER, POINTER)
 part = _call("hawser_part", COUNT, POINTER, POINTER, POINTER)
 part_lines = _call("hawser_part_lines", COUNT, POINTER, POINTER, POINTER)
 report = _call("hawser_report", STATUS, POINTER, POINTER, NUMBER)
-BY_TYPE = {(name, dtype): _call(f"hawser_{name}{suffix}", POINTER, POINTER, POINTER)
-           for name in ("cache", "view", "local") for dtype, suffix in SUFFIX.items()}
 
 # ------------------------------------------------------------------------------------------------- memory ----
 
@@ -55,12 +52,6 @@ def _load(typing: Any, address: Any) -> Any:
     return types.int64(types.int64), code
 
 
-def _load_number(typing: Any, address: Any) -> Any:
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.load(builder.inttoptr(arguments[0], ir.DoubleType().as_pointer()))
-    return types.float64(types.int64), code
-
-
 def _store(typing: Any, address: Any, value: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         builder.store(arguments[1], builder.inttoptr(arguments[0], ir.IntType(64).as_pointer()))
@@ -68,19 +59,24 @@ def _store(typing: Any, address: Any, value: Any) -> Any:
     return types.void(types.int64, types.int64), code
 
 
-load, load_number, store = intrinsic(_load), intrinsic(_load_number), intrinsic(_store)
+load, store = intrinsic(_load), intrinsic(_store)
+
+
+def make_array(context: Any, builder: Any, array_type: Any, address: Any, shape: Any, strides: Any) -> Any:
+    """Writes code that makes an array in place."""
+    out = context.make_array(array_type)(context, builder)
+    size = context.get_abi_sizeof(context.get_data_type(array_type.dtype))
+    populate_array(out, data=builder.inttoptr(address, out.data.type), shape=shape, strides=strides,
+                   itemsize=context.get_constant(types.intp, size), meminfo=None)
+    return out._getvalue()
 
 
 def view_of(array_type: Any) -> Any:
     """Returns a function of address, shape and strides that gives an array of this type in place."""
     def view(typing: Any, address: Any, shape: Any, strides: Any) -> Any:
         def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            out = context.make_array(array_type)(context, builder)
-            size = context.get_abi_sizeof(context.get_data_type(array_type.dtype))
-            populate_array(out, data=builder.inttoptr(arguments[0], out.data.type),
-                           shape=cgutils.unpack_tuple(builder, arguments[1]), strides=cgutils.unpack_tuple(builder, arguments[2]),
-                           itemsize=context.get_constant(types.intp, size), meminfo=None)
-            return out._getvalue()
+            shape, strides = (cgutils.unpack_tuple(builder, each) for each in arguments[1:])
+            return make_array(context, builder, array_type, arguments[0], shape, strides)
         many = types.UniTuple(types.int64, array_type.ndim)
         return array_type(types.int64, many, many), code
     return intrinsic(view)
@@ -114,15 +110,6 @@ def _cell(typing: Any, context: Any) -> Any:
 
 
 pointer, cell_of = intrinsic(_pointer), intrinsic(_cell)
-
-
-def context_of(known: Known) -> Any:
-    """Returns a function of the address of a cell that gives a context."""
-    def make(typing: Any, cell: Any) -> Any:
-        def code(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return arguments[0]
-        return ContextType(known)(types.int64), code
-    return intrinsic(make)
 
 
 def _passed(context: Any, status: int) -> None:
@@ -338,46 +325,6 @@ for name_, function_ in (
 # --------------------------------------------------------------------------------------------------- calls ----
 
 
-def _guarded(typing: Any, function: Any, cell: Any, arguments: Any) -> Any:
-    """Calls a compiled function. Returns whether it has returned, and its result; an exception is given to `caught`."""
-    dispatcher = function.dispatcher
-    compiled = dispatcher.overloads[tuple(arguments.types)]
-    inner = compiled.signature
-    result = types.Tuple((types.boolean, inner.return_type)) if inner.return_type != types.none else types.Tuple((types.boolean,))
-
-    def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        context.active_code_library.add_linking_library(compiled.library)
-        given = cgutils.unpack_tuple(builder, values[2])
-        status, found = context.call_internal_no_propagate(builder, compiled.fndesc, inner, given)
-        word, address = ir.IntType(64), values[1]
-        left = builder.load(builder.inttoptr(builder.add(address, word(WORD)), word.as_pointer()))
-        with builder.if_then(builder.and_(status.is_error, builder.icmp_signed("==", left, word(0))), likely=False):
-            _give_exception(context, builder, status, address)
-        answer = [builder.not_(status.is_error)]
-        if inner.return_type != types.none:
-            answer.append(found)
-        return context.make_tuple(builder, signature.return_type, answer)
-    return result(function, cell, arguments), code
-
-
-def _give_exception(context: Any, builder: Any, status: Any, cell: Any) -> None:
-    """Writes code that raises the exception of a status in the interpreter, and takes it away again for `caught`."""
-    python, word = context.get_python_api(builder), ir.IntType(64)
-    lock = python.gil_ensure()
-    context.call_conv.raise_error(builder, python, status)
-    places = [cgutils.alloca_once_value(builder, word(0)) for _ in range(3)]
-    take = ir.FunctionType(ir.VoidType(), [word.as_pointer()] * 3)
-    for name in ("PyErr_Fetch", "PyErr_NormalizeException"):
-        builder.call(cgutils.get_or_insert_function(builder.module, take, name), places)
-    kind = ir.FunctionType(ir.VoidType(), [word] * 4)
-    address = ctypes.cast(caught, ctypes.c_void_p).value
-    builder.call(builder.inttoptr(word(address), kind.as_pointer()), [cell, *(builder.load(place) for place in places)])
-    python.gil_release(lock)
-
-
-guarded = intrinsic(_guarded)
-
-
 def type_of(argument: Argument, known: Known) -> Any:
     """Returns the type that a unit's parameter has in compiled code."""
     dtype = getattr(types, "boolean" if argument.dtype == "bool" else argument.dtype)
@@ -391,84 +338,180 @@ def type_of(argument: Argument, known: Known) -> Any:
     return types.Array(dtype, argument.ndim, argument.layout, readonly=not argument.writable)
 
 
-def _line_of(argument: Argument, index: int, names: dict[str, Any], known: Known) -> list[str]:
-    """Returns the lines of the wrapper that make one argument, a<index>."""
-    a, name = f"a{index}", f"name{index}"
-    names[name] = address_of_name(argument.state)
-    slots = [f"load(table + {WORD * (argument.slot + place)})" for place in range(argument.ndim)]
-    if argument.kind == "context":
-        names[f"context{index}"] = context_of(known)
-        return [f"{a} = context{index}(here)"]
-    if argument.kind == "number":
-        read = "load_number" if argument.dtype == "float64" else "load"
-        value = f"{read}(table + {WORD * argument.slot})"
-        return [f"{a} = {value} != 0" if argument.dtype == "bool" else f"{a} = {value}"]
-    if argument.kind in ("dense", "sparse"):
-        return [f"m = data_view(context, {name})", "if m == 0:", f"    return {_native.HAWSER_BAD_PROGRAM}",
-                *(_dense if argument.kind == "dense" else _sparse)(argument, index, names)]
-    if argument.kind == "beside":
-        names[f"view{index}"] = view_of(type_of(argument, known))
-        place = getattr(_native.hawser_beside, argument.beside).offset // WORD
-        words = ctypes.sizeof(_native.hawser_beside) // WORD
-        return [f"m = data_view(context, {name})", "if m == 0:", f"    return {_native.HAWSER_BAD_PROGRAM}",
-                f"n = load(m + {MATRIX['rows']})", f"beside = np.zeros({words}, np.int64)",
-                f"status = data_beside({slots[0]}, load(m + {MATRIX['first']}), n, beside.ctypes.data, 0)",
-                "if status != 0:", f"    return {_native.HAWSER_BAD_PROGRAM}",
-                f"if beside[{place}] == 0 and n > 0:", f"    return {_native.HAWSER_BAD_PROGRAM}",
-                f"{a} = view{index}(beside[{place}], (n,), ({WORD},))"]
-    names[f"view{index}"], names[f"get{index}"] = view_of(type_of(argument, known)), BY_TYPE[argument.getter, argument.dtype]
-    shape = list(slots)
-    if argument.kind == "lines":
-        shape[0] = f"part_lines(context, {name}, 0)"
-    size = np.dtype(argument.dtype).itemsize
-    lines = [f"p = get{index}(context, {name})", "if p == 0:", f"    return {_native.HAWSER_BAD_PROGRAM}"]
-    lines += [f"n{place} = {value}" for place, value in enumerate(shape)]
-    strides = [" * ".join([str(size), *(f"n{later}" for later in range(place + 1, len(shape)))]) for place in range(len(shape))]
-    return [*lines, f"{a} = view{index}(p, ({', '.join(f'n{place}' for place in range(len(shape)))},), ({', '.join(strides)},))"]
+WORD_TYPE, INT, DOUBLE = ir.IntType(64), ir.IntType(32), ir.DoubleType()
 
 
-def _dense(argument: Argument, index: int, names: dict[str, Any]) -> list[str]:
-    dtype = np.dtype(argument.dtype)
-    names[f"view{index}"] = view_of(type_of(argument, Known()))
-    stride, size = f"{dtype.itemsize} * load(m + {MATRIX['stride']})", str(dtype.itemsize)
-    strides = f"({size}, {stride})" if argument.turned else f"({stride}, {size})"
-    lines = [f"rows, cols = load(m + {MATRIX['rows']}), load(m + {MATRIX['cols']})"]
-    return [*lines, f"a{index} = view{index}(load(m + {MATRIX['values']}), (rows, cols), {strides})"]
+def _give_exception(context: Any, builder: Any, status: Any, cell: Any) -> None:
+    """Writes code that raises the exception of a status in the interpreter, and takes it away again for `caught`."""
+    python = context.get_python_api(builder)
+    lock = python.gil_ensure()
+    context.call_conv.raise_error(builder, python, status)
+    places = [cgutils.alloca_once_value(builder, WORD_TYPE(0)) for _ in range(3)]
+    take = ir.FunctionType(ir.VoidType(), [WORD_TYPE.as_pointer()] * 3)
+    for name in ("PyErr_Fetch", "PyErr_NormalizeException"):
+        builder.call(cgutils.get_or_insert_function(builder.module, take, name), places)
+    kind = ir.FunctionType(ir.VoidType(), [WORD_TYPE] * 4)
+    address = ctypes.cast(caught, ctypes.c_void_p).value
+    builder.call(builder.inttoptr(WORD_TYPE(address), kind.as_pointer()), [cell, *(builder.load(place) for place in places)])
+    python.gil_release(lock)
 
 
-def _sparse(argument: Argument, index: int, names: dict[str, Any]) -> list[str]:
-    dtype, many = np.dtype(argument.dtype), "cols" if argument.turned else "rows"
-    names["Sparse"] = Sparse
-    for field, kind in (("indptr", types.int64), ("indices", types.uint32), ("values", getattr(types, argument.dtype))):
-        names[f"{field}{index}"] = view_of(types.Array(kind, 1, "C", readonly=True))
-    return [f"rows, cols, p = load(m + {MATRIX['rows']}), load(m + {MATRIX['cols']}), load(m + {MATRIX['offsets']})",
-            f"stored = load(p + {WORD} * {many})",
-            f"a{index} = Sparse(indptr{index}(p, ({many} + 1,), ({WORD},)),"
-            f" indices{index}(load(m + {MATRIX['indices']}), (stored,), (4,)),"
-            f" values{index}(load(m + {MATRIX['values']}), (stored,), ({dtype.itemsize},)), (rows, cols))"]
+class _Wrapper:
+    """Writes the function that the library calls for a unit, in LLVM's language: for numba it would take longer than the unit."""
+
+    def __init__(self, context: Any, builder: Any, given: Any) -> None:
+        self.context, self.builder, self.given = context, builder, given
+        self.status = cgutils.alloca_once_value(builder, WORD_TYPE(_native.HAWSER_BAD_PROGRAM))  # what the function returns
+        self.end = builder.append_basic_block("end")
+        cell = cgutils.alloca_once(builder, WORD_TYPE, 3)
+        self.cell = builder.ptrtoint(cell, WORD_TYPE)
+
+    def word(self, value: int) -> Any:
+        return WORD_TYPE(value)
+
+    def call(self, name: str, result: Any, *arguments: Any) -> Any:
+        """Calls a function of the library."""
+        kind = ir.FunctionType(result, [argument.type for argument in arguments])
+        address = ctypes.cast(getattr(lib, name), ctypes.c_void_p).value
+        return self.builder.call(self.builder.inttoptr(self.word(address or 0), kind.as_pointer()), arguments)
+
+    def load(self, address: Any, offset: int = 0, kind: Any = WORD_TYPE) -> Any:
+        place = self.builder.add(address, self.word(offset))
+        return self.builder.load(self.builder.inttoptr(place, kind.as_pointer()))
+
+    def store(self, value: Any, address: Any, offset: int = 0) -> None:
+        self.builder.store(value, self.builder.inttoptr(self.builder.add(address, self.word(offset)), value.type.as_pointer()))
+
+    def leave_if(self, condition: Any) -> None:
+        with self.builder.if_then(condition, likely=False):
+            self.builder.branch(self.end)
+
+    def leave_if_zero(self, value: Any) -> None:
+        self.leave_if(self.builder.icmp_signed("==", value, value.type(0)))
+
+    def leave_with(self, status: Any) -> None:
+        """Returns a status of a call, if it is not HAWSER_OK."""
+        self.builder.store(self.builder.sext(status, WORD_TYPE), self.status)
+        self.leave_if(self.builder.icmp_signed("!=", status, INT(0)))
+
+    def array(self, kind: Any, address: Any, shape: list[Any], strides: list[Any] | None = None) -> Any:
+        """Makes an array in place; without strides, in C order."""
+        if strides is None:
+            size = self.word(self.context.get_abi_sizeof(self.context.get_data_type(kind.dtype)))
+            strides = [size]
+            for extent in reversed(shape[1:]):
+                strides.insert(0, self.builder.mul(strides[0], extent))
+        return make_array(self.context, self.builder, kind, address, shape, strides)
+
+    def unit(self, number: int, arguments: tuple[Argument, ...], dispatcher: Any, kinds: tuple[Any, ...], reports: tuple[str, ...]) -> Any:
+        """Writes the body of a unit's function, and returns the status."""
+        for value, offset in ((self.given, 0), (self.word(0), WORD), (self.word(number), 2 * WORD)):
+            self.store(value, self.cell, offset)
+        self.table = self.load(self.call("hawser_user", WORD_TYPE, self.given), WORD * number)
+        values = [self.argument(argument, kind) for argument, kind in zip(arguments, kinds)]
+        found, kind = self.guarded(dispatcher, kinds, values), dispatcher.overloads[kinds].signature.return_type
+        many = isinstance(kind, types.BaseTuple)
+        for place, metric in enumerate(reports):
+            each = self.builder.extract_value(found, place) if many else found
+            share = self.context.cast(self.builder, each, kind[place] if many else kind, types.float64)
+            self.leave_with(self.call("hawser_report", INT, self.given, self.word(address_of_name(metric)), share))
+        self.builder.store(self.word(_native.HAWSER_OK), self.status)
+        return self.finish()
+
+    def finish(self) -> Any:
+        self.builder.branch(self.end)
+        self.builder.position_at_end(self.end)
+        return self.builder.load(self.status)
+
+    def guarded(self, dispatcher: Any, kinds: tuple[Any, ...], values: list[Any]) -> Any:
+        """Calls a compiled function. An exception is given to `caught`, which stores the status to leave with."""
+        compiled, builder = dispatcher.overloads[kinds], self.builder
+        kind, name = self.context.call_conv.get_function_type(compiled.fndesc.restype, compiled.fndesc.argtypes), compiled.fndesc
+        address = self.word(compiled.library.get_pointer_to_function(name.llvm_func_name))
+        place = builder.inttoptr(address, kind.as_pointer())  # by its address: as a part of this module it would be optimised again
+        status, found = self.context.call_conv.call_function(builder, place, name.restype, name.argtypes, values)
+        with builder.if_then(status.is_error, likely=False):
+            with builder.if_then(builder.icmp_signed("==", self.load(self.cell, WORD), self.word(0))):
+                _give_exception(self.context, builder, status, self.cell)
+            left = self.load(self.cell, WORD)
+            failed = builder.icmp_signed("==", left, self.word(0))
+            builder.store(builder.select(failed, self.word(_native.HAWSER_BAD_PROGRAM), left), self.status)
+            builder.branch(self.end)
+        return found
+
+    def argument(self, argument: Argument, kind: Any) -> Any:
+        """Makes one argument of a unit."""
+        builder, name, slot = self.builder, self.word(address_of_name(argument.state)), WORD * argument.slot
+        if argument.kind == "context":
+            return self.cell
+        if argument.kind == "number":
+            value = self.load(self.table, slot, DOUBLE if argument.dtype == "float64" else WORD_TYPE)
+            return builder.icmp_signed("!=", value, self.word(0)) if argument.dtype == "bool" else value
+        if argument.kind in ("dense", "sparse", "beside"):
+            matrix = self.call("hawser_data_view", WORD_TYPE, self.given, name)
+            self.leave_if_zero(matrix)
+            return getattr(self, argument.kind)(argument, kind, matrix)
+        address = self.call(f"hawser_{argument.getter}{SUFFIX[argument.dtype]}", WORD_TYPE, self.given, name)
+        self.leave_if_zero(address)
+        shape = [self.load(self.table, slot + WORD * place) for place in range(argument.ndim)]
+        if argument.kind == "lines":
+            shape[0] = self.call("hawser_part_lines", WORD_TYPE, self.given, name, self.word(0))
+        return self.array(kind, address, shape)
+
+    def dense(self, argument: Argument, kind: Any, matrix: Any) -> Any:
+        size = self.word(np.dtype(argument.dtype).itemsize)
+        shape = [self.load(matrix, MATRIX["rows"]), self.load(matrix, MATRIX["cols"])]
+        strides = [self.builder.mul(self.load(matrix, MATRIX["stride"]), size), size]
+        return self.array(kind, self.load(matrix, MATRIX["values"]), shape, strides[::-1] if argument.turned else strides)
+
+    def sparse(self, argument: Argument, kind: Any, matrix: Any) -> Any:
+        shape = [self.load(matrix, MATRIX["rows"]), self.load(matrix, MATRIX["cols"])]
+        offsets, lines = self.load(matrix, MATRIX["offsets"]), shape[argument.turned]
+        end = self.builder.add(offsets, self.builder.mul(lines, self.word(WORD)))
+        stored = self.load(end)
+        parts = [self.array(kind[0], offsets, [self.builder.add(lines, self.word(1))]),
+                 self.array(kind[1], self.load(matrix, MATRIX["indices"]), [stored]),
+                 self.array(kind[2], self.load(matrix, MATRIX["values"]), [stored]),
+                 cgutils.pack_array(self.builder, shape)]
+        return self.context.make_tuple(self.builder, kind, parts)
+
+    def beside(self, argument: Argument, kind: Any, matrix: Any) -> Any:
+        builder, rows = self.builder, self.load(matrix, MATRIX["rows"])
+        found = cgutils.alloca_once(builder, WORD_TYPE, ctypes.sizeof(_native.hawser_beside) // WORD)
+        found = builder.ptrtoint(found, WORD_TYPE)
+        dataset = self.load(self.table, WORD * argument.slot)
+        self.leave_with(self.call("hawser_dataset_beside", INT, dataset, self.load(matrix, MATRIX["first"]), rows, found, self.word(0)))
+        builder.store(self.word(_native.HAWSER_BAD_PROGRAM), self.status)
+        address = self.load(found, getattr(_native.hawser_beside, argument.beside).offset)
+        missing = builder.and_(builder.icmp_signed("==", address, self.word(0)), builder.icmp_signed("!=", rows, self.word(0)))
+        self.leave_if(missing)
+        return self.array(kind, address, [rows])
+
+    def merge(self, dispatcher: Any, kinds: tuple[Any, ...]) -> Any:
+        """Writes the body of a merge function."""
+        for value, offset in ((self.given, 0), (self.word(0), WORD), (self.word(-1), 2 * WORD)):
+            self.store(value, self.cell, offset)
+        at = {name: self.load(self.given, MERGING[name]) for name in ("state", "sum", "first", "count", "clock")}
+        blocks = self.builder.zext(self.load(self.given, MERGING["blocks"], INT), WORD_TYPE)
+        self.guarded(dispatcher, kinds, [self.array(kinds[0], at["state"], [at["count"]]), self.array(kinds[1], at["sum"], [at["count"]]),
+                                         at["first"], blocks, at["clock"]])
+        return self.finish()
 
 
-def wrapper_of(dispatcher: Any, arguments: tuple[Argument, ...], number: int, reports: tuple[str, ...], known: Known) -> Any:
-    """Returns the function that the library calls for a unit: it makes the arguments, calls the unit, and reports its results."""
-    names: dict[str, Any] = {"np": np, "load": load, "load_number": load_number, "user": user, "data_view": data_view,
-                             "data_beside": data_beside, "part_lines": part_lines, "report": report, "guarded": guarded,
-                             "function": dispatcher}
-    lines = ["cell = np.zeros(3, np.int64)", "cell[0] = context", f"cell[2] = {number}", "here = cell.ctypes.data",
-             f"table = load(user(context) + {WORD * number})"]
-    for index, argument in enumerate(arguments):
-        lines += _line_of(argument, index, names, known)
-    given = "".join(f"a{index}, " for index in range(len(arguments)))
-    lines += [f"found = guarded(function, here, ({given}))", "if not found[0]:",
-              f"    return cell[1] if cell[1] != 0 else {_native.HAWSER_BAD_PROGRAM}"]
-    for index, metric in enumerate(reports):
-        value = "found[1]" if len(reports) == 1 else f"found[1][{index}]"
-        names[f"metric{index}"] = address_of_name(metric)
-        lines += [f"status = report(context, metric{index}, float({value}))", "if status != 0:", "    return np.int64(status)"]
-    text = "\n    ".join(["def wrapper(context):", *lines, "return np.int64(0)"])
-    exec(compile(text, "<hawser unit>", "exec"), names)
-    return numba.cfunc(types.int64(types.int64), nopython=True)(names["wrapper"])
+def _compiled(write: Callable[[_Wrapper], Any]) -> Any:
+    """Returns a function int64(int64) in C's manner, whose body `write` writes."""
+    def body(typing: Any, given: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return write(_Wrapper(context, builder, arguments[0]))
+        return types.int64(types.int64), code
+    run = intrinsic(body)
+
+    def function(given: Any) -> Any:
+        return run(given)
+    return numba.cfunc(types.int64(types.int64), nopython=True)(function)
 
 
+_lock = threading.RLock()  # a second compilation of the same would free the first one, which may run
 _functions: dict[Any, Any] = {}  # dispatchers by function and what it has frozen
 _wrappers: dict[Any, Any] = {}
 
@@ -477,7 +520,7 @@ def _dispatcher_of(unit: Unit, kinds: tuple[Any, ...]) -> Any:
     """Returns numba's dispatcher of a function, compiled for arguments of these types."""
     key = (unit.function, unit.digest(), unit.boundscheck)
     if key not in _functions:
-        _functions[key] = numba.njit(nogil=True, boundscheck=unit.boundscheck)(unit.function)
+        _functions[key] = numba.njit(nogil=True, boundscheck=unit.boundscheck, no_cfunc_wrapper=True, no_cpython_wrapper=True)(unit.function)
     dispatcher = _functions[key]
     if kinds not in dispatcher.overloads:
         try:
@@ -493,32 +536,24 @@ def compile_unit(unit: Unit, arguments: tuple[Argument, ...], number: int, known
     """Returns the address of a compiled unit. Compiles once in a process for each function and types of arguments."""
     if not any(argument.kind == "context" for argument in arguments):
         known = Known()
-    dispatcher = _dispatcher_of(unit, tuple(type_of(argument, known) for argument in arguments))
-    place = (dispatcher, arguments, number, unit.reports, known)
-    if place not in _wrappers:
-        _wrappers[place] = wrapper_of(dispatcher, arguments, number, unit.reports, known)
-    return _wrappers[place].address
+    kinds = tuple(type_of(argument, known) for argument in arguments)
+    with _lock:
+        dispatcher = _dispatcher_of(unit, kinds)
+        place = (dispatcher, arguments, number, unit.reports, known)
+        if place not in _wrappers:
+            _wrappers[place] = _compiled(lambda wrapper: wrapper.unit(number, arguments, dispatcher, kinds, unit.reports))
+        return _wrappers[place].address
 
 
 def compile_merge(merge: Unit) -> Any:
     """Returns the address of a compiled merge function."""
     state, added = types.Array(types.float64, 1, "C"), types.Array(types.float64, 1, "C", readonly=True)
-    dispatcher = _dispatcher_of(merge, (state, added, types.int64, types.int64, types.int64))
-    if dispatcher not in _wrappers:
-        view_state, view_sum = view_of(state), view_of(added)
-        at_state, at_sum, at_count, at_first, at_blocks, at_clock = (
-            MERGING[name] for name in ("state", "sum", "count", "first", "blocks", "clock"))
-
-        def wrapper(merging: int) -> None:
-            cell = np.zeros(3, np.int64)
-            cell[0], cell[2] = merging, -1
-            shape, strides = (load(merging + at_count),), (8,)
-            guarded(dispatcher, cell.ctypes.data, (
-                view_state(load(merging + at_state), shape, strides), view_sum(load(merging + at_sum), shape, strides),
-                load(merging + at_first), load(merging + at_blocks) & 0xFFFFFFFF, load(merging + at_clock)))
-            cell[1] = 0  # the cell is used until here
-        _wrappers[dispatcher] = numba.cfunc(types.void(types.int64), nopython=True)(wrapper)
-    return _wrappers[dispatcher].address
+    kinds = (state, added, types.int64, types.int64, types.int64)
+    with _lock:
+        dispatcher = _dispatcher_of(merge, kinds)
+        if dispatcher not in _wrappers:
+            _wrappers[dispatcher] = _compiled(lambda wrapper: wrapper.merge(dispatcher, kinds))
+        return _wrappers[dispatcher].address
 
 
 def _reason(error: Exception, unit: Unit) -> str:
