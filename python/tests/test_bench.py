@@ -19,6 +19,7 @@ def test_bench():
     calls = {row["call"]: row for row in said["overhead"]["calls"]}
     assert {"C call", "train, a Dataset", "train, arrays", "Lasso.fit"} == set(calls)
     assert all(row["ms"] >= row["least_ms"] > 0 for row in calls.values())
+    assert said["units"] is None or (said["units"]["C"] > 0 and said["units"]["Python"] > 0)
     assert said["beside"] or "skipped" in done.stderr
     for row in said["beside"]:
         assert row["ratio"] > 0 and row["objective"] <= row["sklearn_objective"] * 1.001, row

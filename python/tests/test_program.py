@@ -576,15 +576,15 @@ def test_runs_in_threads_and_a_thousand_take_no_memory():
 
     found: list[bool] = []
     many(100)
-    before = resident()
+    before, descriptors = resident(), len(os.listdir("/proc/self/fd"))
     threads = [threading.Thread(target=many, args=(150,)) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     many(100)
-    assert all(found) and len(found) == 800 and resident() - before < 20e6
-    assert len(os.listdir("/proc/self/fd")) < 100 and not hawser._unit.runs
+    assert all(found) and len(found) == 800 and resident() - before < 40e6
+    assert len(os.listdir("/proc/self/fd")) <= descriptors + 2 and not hawser._unit.runs
 
 
 # --------------------------------------------------------------------------------------------------- nodes ----
