@@ -225,6 +225,15 @@ def test_arrays_live_as_long_as_the_task(waiting):
     assert np.array_equal(task.wait(), np.zeros(3)) and task.oldest == 1
 
 
+def test_records_of_other_kinds_are_skipped(waiting):
+    table, task = waiting
+    queue = table.store._queue
+    queue._record.kind, queue._record.task, queue._record.user = 99, task.number, next(iter(queue.tasks))
+    assert not task.ended
+    end_clocks(table)
+    assert np.array_equal(task.wait(), np.zeros(3))
+
+
 def test_a_wait_that_timed_out_can_be_made_again(waiting):
     table, task = waiting
     with pytest.raises(hawser.Timeout, match="the pull of 'w' has not ended for 0.01 s"):

@@ -9,16 +9,21 @@
 
 #include "cluster/place.h"
 
-hawser_status hw_key_make(unsigned char key[32], hawser_error *error)
+hawser_status hw_random_bytes(void *out, size_t size, hawser_error *error)
 {
     ssize_t got;
     do
-        got = getrandom(key, 32, 0);
+        got = getrandom(out, size, 0);
     while (got < 0 && errno == EINTR);
-    if (got != 32)
-        return hawser_fail(error, HAWSER_IO, "cannot get random bytes for a job key: %s",
+    if (got != (ssize_t)size)
+        return hawser_fail(error, HAWSER_IO, "the system gives no random numbers: %s",
                            got < 0 ? strerror(errno) : "too few");
     return HAWSER_OK;
+}
+
+hawser_status hw_key_make(unsigned char key[32], hawser_error *error)
+{
+    return hw_random_bytes(key, 32, error);
 }
 
 void hw_key_text(const unsigned char *key, size_t length, char *text)

@@ -96,6 +96,8 @@ bool hw_place_doubt(char *const *environment, char *text, size_t size);
 /* Releases everything and erases the key. Idempotent; harmless on a place that hw_place_find has not filled. */
 void hw_place_close(hw_place *place);
 
+/* Fills at most 256 bytes from the kernel's random numbers. */
+hawser_status hw_random_bytes(void *out, size_t size, hawser_error *error) HAWSER_MUST_USE;
 /* Makes a job key of 32 random bytes; converts it to text. */
 hawser_status hw_key_make(unsigned char key[32], hawser_error *error) HAWSER_MUST_USE;
 void hw_key_text(const unsigned char *key, size_t length, char *text); /* 2 * length + 1 bytes */

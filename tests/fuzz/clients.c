@@ -159,7 +159,8 @@ static hw_net *come(uint32_t *number)
     return net;
 }
 
-static hw_message *request_of(const uint8_t *body, size_t size)
+/* `sent` counts the requests of the connection. */
+static hw_message *request_of(const uint8_t *body, size_t size, uint64_t *sent)
 {
     uint8_t f[FIELDS];
     take_fields(f, &body, &size);
@@ -169,6 +170,7 @@ static hw_message *request_of(const uint8_t *body, size_t size)
     head.value_bytes += f[12] > 250 ? f[13] : 0;
     hw_message *message = message_of(&head, sizeof head, body, size);
     message->envelope.kind = HW_MESSAGE_ASK;
+    message->envelope.sequence = f[15] < 250 ? ++*sent : f[15]; /* else most likely one that is out of order */
     return message;
 }
 
@@ -181,7 +183,8 @@ static hw_message *word_of(const uint8_t *body, size_t size, const uint32_t *num
     body += taken, size -= taken;
     uint32_t word = f[0] % 12;
     char name[4] = {(char)(f[1] % 128), f[2] % 2 == 0 ? '\0' : 'x', '\0'};
-    const hw_register_wire session = {.group = numbers[f[1] % CLIENTS],
+    const hw_register_wire session = {.session = {f[5], f[6]},
+                                      .group = numbers[f[1] % CLIENTS],
                                       .node = f[2] % 3,
                                       .nodes = f[3] % 3,
                                       .workers = f[4] < 250 ? f[4] % 4 : UINT32_MAX};
@@ -211,7 +214,7 @@ static hw_message *word_of(const uint8_t *body, size_t size, const uint32_t *num
     return message;
 }
 
-static void step(hw_net **nets, uint32_t *numbers, uint8_t what, const uint8_t *body, size_t size)
+static void step(hw_net **nets, uint32_t *numbers, uint64_t *sent, uint8_t what, const uint8_t *body, size_t size)
 {
     uint32_t client = what / 8 % CLIENTS;
     hw_message *message = NULL;
@@ -222,12 +225,14 @@ static void step(hw_net **nets, uint32_t *numbers, uint8_t what, const uint8_t *
         nets[client] = NULL;
         return;
     }
-    if (nets[client] == NULL)
+    if (nets[client] == NULL) {
         nets[client] = come(&numbers[client]);
+        sent[client] = 0;
+    }
     if (what % 8 < 4) {
         message = word_of(body, size, numbers);
     } else if (what % 8 < 7) {
-        message = request_of(body, size);
+        message = request_of(body, size, &sent[client]);
     } else {
         message = message_of(NULL, 0, body, size);
         message->envelope.kind = (uint16_t)(1 + what / 32 % (HW_MESSAGE_KINDS - 1));
@@ -253,9 +258,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     hw_net *nets[CLIENTS] = {NULL};
     uint32_t numbers[CLIENTS] = {0};
+    uint64_t sent[CLIENTS] = {0};
     for (int steps = 0; size >= 2 && steps < STEPS; steps++) {
         size_t length = data[1] < size - 2 ? data[1] : size - 2;
-        step(nets, numbers, data[0], data + 2, length);
+        step(nets, numbers, sent, data[0], data + 2, length);
         data += 2 + length;
         size -= 2 + length;
     }

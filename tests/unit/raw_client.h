@@ -12,6 +12,7 @@ typedef struct raw_client {
     pthread_cond_t changed;
     hw_net *net;
     uint32_t number;
+    uint64_t requests;                   /* number of the last one that it has sent */
     uint32_t answers, replies, refusals; /* to control messages; to requests; refusals among them */
     hawser_status answered;              /* of the last control message */
     char said[1000], ended[1000];        /* its text; why the client was disconnected */
@@ -132,7 +133,10 @@ static hw_message *raw_client_message(uint16_t kind, uint32_t part, const void *
 /* Returns false if the server has ended the link. */
 static bool raw_client_says(raw_client *one, uint16_t kind, uint32_t part, const void *data, size_t length)
 {
-    return hw_net_send(one->net, 0, raw_client_message(kind, part, data, length), NULL) == HAWSER_OK;
+    hw_message *message = raw_client_message(kind, part, data, length);
+    if (kind == HW_MESSAGE_ASK)
+        message->envelope.sequence = ++one->requests;
+    return hw_net_send(one->net, 0, message, NULL) == HAWSER_OK;
 }
 
 /* Seconds after which a test no longer waits for what should come in a moment. */
@@ -161,9 +165,15 @@ static void raw_client_waits(raw_client *one, uint32_t answers, uint32_t replies
                  RAW_CLIENT_PATIENCE, has_answers, has_replies, answers, replies);
 }
 
+/* Registers, with a session of the client's own unless the registration names one. */
 static void raw_client_sits(raw_client *one, hw_register_wire session)
 {
+    static const unsigned char none[HW_STORE_SESSION];
     uint32_t before = one->answers;
+    if (memcmp(session.session, none, sizeof none) == 0) {
+        session.session[0] = 1;
+        memcpy(session.session + HW_STORE_SESSION - sizeof one->number, &one->number, sizeof one->number);
+    }
     raw_client_says(one, HW_MESSAGE_CLIENT, HW_CONTROL_REGISTER, &session, sizeof session);
     raw_client_waits(one, before + 1, 0);
 }

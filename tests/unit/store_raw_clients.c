@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include <arpa/inet.h>
 #include <stdlib.h>
 
 #include "codec/keys.h"
@@ -230,6 +231,41 @@ static void an_invalid_request_disconnects_a_client(void **state)
     end(s);
 }
 
+/* Requests have the numbers 1, 2, 3 ... of their session. */
+static void a_request_out_of_order_disconnects_a_client(void **state)
+{
+    (void)state;
+    const struct {
+        uint64_t before, number; /* correct requests before; the wrong number */
+        const char *expected;
+    } wrong[] = {{0, 0, "request 0 of session"}, {0, 2, "request 2 of session"},
+                 {3, 3, "request 3 of session"}, {3, 5, "request 5 of session"},
+                 {3, 1, "request 1 of session"}, {2, UINT64_MAX, "request 18446744073709551615 of session"}};
+    const hw_request_head pull = {.operation = HW_PULL, .keys = HW_KEYS_RANGE, .last = KEYS - 1, .count = KEYS};
+    scene *s = begin(1);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char expected[100];
+        raw_client one, other;
+        come_and_sit(&one, s);
+        come_and_sit(&other, s);
+        for (uint64_t r = 0; r < wrong[i].before; r++)
+            raw_client_says(&one, HW_MESSAGE_ASK, 0, &pull, sizeof pull);
+        raw_client_waits(&one, 0, (uint32_t)wrong[i].before);
+        assert_int_equal(one.refusals, 0);
+        one.requests = wrong[i].number - 1;
+        raw_client_says(&one, HW_MESSAGE_ASK, 0, &pull, sizeof pull);
+        is_dropped(&one, wrong[i].expected);
+        snprintf(expected, sizeof expected, "%08x, and %d was expected", htonl(one.number), (int)wrong[i].before + 1);
+        if (strstr(said, expected) == NULL)
+            fail_msg("no '%s' in: %s", expected, said);
+        raw_client_says(&other, HW_MESSAGE_ASK, 0, &pull, sizeof pull); /* its session has numbers of its own */
+        raw_client_waits(&other, 0, 1);
+        assert_int_equal(other.refusals, 0);
+        raw_client_goes(&other);
+    }
+    end(s);
+}
+
 /* Well-formed requests with wrong contents are refused; their client may continue. */
 static void wrong_fields_of_a_request_are_refused(void **state)
 {
@@ -369,6 +405,11 @@ static void a_session_belongs_to_one_client(void **state)
     assert_non_null(strstr(other.said, "has joined already"));
     raw_client_sits(&other, (hw_register_wire){.group = one.number, .node = 1, .nodes = 2, .workers = 1});
     assert_non_null(strstr(other.said, "nodes of a group differ"));
+    hw_register_wire taken = {.group = other.number, .nodes = 1, .workers = 1};
+    taken.session[0] = 1; /* the one of the first client */
+    memcpy(taken.session + HW_STORE_SESSION - sizeof one.number, &one.number, sizeof one.number);
+    raw_client_sits(&other, taken);
+    assert_non_null(strstr(other.said, "has the session of client"));
     const hw_register_wire none[] = {{.nodes = 0, .workers = 1},
                                      {.node = 1, .nodes = 1, .workers = 1},
                                      {.nodes = 1, .workers = 0},
@@ -662,6 +703,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_unknown_message_disconnects_a_client),
         cmocka_unit_test(an_invalid_request_disconnects_a_client),
+        cmocka_unit_test(a_request_out_of_order_disconnects_a_client),
         cmocka_unit_test(wrong_fields_of_a_request_are_refused),
         cmocka_unit_test(a_wrong_clock_is_reported_to_its_group),
         cmocka_unit_test(a_client_cannot_ask_for_all_memory),

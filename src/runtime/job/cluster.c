@@ -1,11 +1,9 @@
 /* cluster.c - joins the nodes once, and lends them to one job at a time. */
 #include "runtime/job/cluster.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/argument.h"
 #include "base/memory.h"
@@ -38,23 +36,13 @@ struct hawser_cluster {
 
 /* ------------------------------------------------------------------------------------------------------- opening ---- */
 
-static hawser_status draw(void *out, size_t size, hawser_error *error)
-{
-    ssize_t got;
-    do
-        got = getrandom(out, size, 0);
-    while (got < 0 && errno == EINTR);
-    return got == (ssize_t)size ? HAWSER_OK
-                                : hawser_fail(error, HAWSER_IO, "the system gives no random numbers: %s", strerror(errno));
-}
-
 /* Agrees on node 0's token. */
 static hawser_status agree_token(hawser_cluster *cluster, hawser_error *error)
 {
     unsigned char token[TOKEN];
     hw_bytes *in = NULL;
     uint32_t nodes = cluster->nodes != NULL ? hw_cluster_nodes(cluster->nodes) : 1;
-    hawser_status status = draw(token, sizeof token, error);
+    hawser_status status = hw_random_bytes(token, sizeof token, error);
     if (status == HAWSER_OK)
         status = HW_NEW(&in, nodes, "the token of a cluster", error);
     status = hw_cluster_agree(cluster->nodes, status, error);
@@ -75,7 +63,7 @@ static hawser_status make_view(hawser_cluster *cluster, hawser_error *error)
     HAWSER_TRY(HW_NEW(&cluster->members, nodes, "the nodes of a cluster", error));
     cluster->members[0] = (hawser_member){.name = cluster->place.name, .address = ""};
     if (cluster->nodes == NULL)
-        HAWSER_TRY(draw(&cluster->members[0].incarnation, sizeof cluster->members[0].incarnation, error));
+        HAWSER_TRY(hw_random_bytes(&cluster->members[0].incarnation, sizeof cluster->members[0].incarnation, error));
     for (uint32_t i = 0; cluster->nodes != NULL && i < nodes; i++) {
         const hw_member *member = hw_cluster_member(cluster->nodes, i);
         cluster->members[i] = (hawser_member){.number = i,

@@ -29,7 +29,9 @@ typedef struct hw_remote_client {
     hw_group_connection *connection; /* NULL: not registered, */
     bool registered;                 /* or no longer */
     hw_client_session *session;
-    uint32_t asking; /* its control messages that wait */
+    unsigned char session_name[HW_STORE_SESSION];
+    uint64_t requests; /* number of the last request that was received in the session */
+    uint32_t asking;   /* its control messages that wait */
     bool gone, dropped;
 } hw_remote_client;
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "cluster/place.h"
 #include "runtime/serving/client_listener_inner.h"
 #include "runtime/store/remote.h"
 
@@ -172,8 +173,16 @@ static void warn(const hw_client_listener *listener, const char *text)
         listener->warn(listener->argument, text);
 }
 
-/* Removes a client; false: it was not registered, or had been dropped. */
-static bool go(hw_client_listener *listener, uint32_t node, const char *why)
+/* Ends a client's session, and with it its group, whose clocks cannot advance without the client. Needs the mutex. */
+static void end_session(hw_client_listener *listener, const hw_remote_client *one, const char *why)
+{
+    if (one->connection != NULL)
+        hw_group_connection_close(listener, one->connection, why);
+}
+
+/* The connection to a client has ended. Its session ends with it, because no client connects again. Returns false if the client was not known, or
+ * had been dropped. */
+static bool end_connection(hw_client_listener *listener, uint32_t node, const char *why)
 {
     char text[300];
     pthread_mutex_lock(&listener->mutex);
@@ -182,8 +191,7 @@ static bool go(hw_client_listener *listener, uint32_t node, const char *why)
     if (one != NULL) {
         one->gone = true;
         snprintf(text, sizeof text, "this group has ended: its node %u (%s) %s", one->node, one->name, why);
-        if (one->connection != NULL)
-            hw_group_connection_close(listener, one->connection, text);
+        end_session(listener, one, text);
         listener->stirred = true;
         pthread_cond_signal(&listener->local_filled);
     }
@@ -197,13 +205,13 @@ static void lost(void *argument, uint32_t node, const char *why, double silent)
     (void)silent;
     snprintf(text, sizeof text, "was lost: %.180s", why);
     snprintf(line, sizeof line, "client %u %s", node, text);
-    if (go(argument, node, text))
+    if (end_connection(argument, node, text))
         warn(argument, line);
 }
 
 static void left(void *argument, uint32_t node)
 {
-    (void)go(argument, node, "has left");
+    (void)end_connection(argument, node, "has left");
 }
 
 /* Disconnects a client that breaks the protocol and ends its group; whatever it still sends is discarded. */
@@ -217,8 +225,7 @@ static void drop(hw_client_listener *listener, uint32_t node, const char *what)
         one->dropped = true;
         snprintf(text, sizeof text, "client %u (%s) was disconnected: it %.300s", node, one->name, what);
         hw_client_listener_send(listener, node, HW_CONTROL_ENDED, 0, HAWSER_PEER_LOST, text, strlen(text));
-        if (one->connection != NULL)
-            hw_group_connection_close(listener, one->connection, text);
+        end_session(listener, one, text);
         hw_net_dismiss(listener->net, node);
     }
     pthread_mutex_unlock(&listener->mutex);
@@ -338,15 +345,32 @@ static void receive_control(hw_client_listener *listener, uint32_t node, hw_mess
     drop(listener, node, what);
 }
 
-/* Finds the session of a registered client; its group stays while its request is worked on. */
-static hw_client_session *session_of(hw_client_listener *listener, uint32_t node, hw_group_connection **of,
-                                     bool *unregistered)
+/* Checks the number of a request, which follows that of the request before it. Returns false with a text for `drop`. */
+static bool count_request(hw_remote_client *one, const hw_message *message, char *what, size_t size)
+{
+    char name[2 * HW_STORE_SESSION + 1];
+    if (message->envelope.sequence == one->requests + 1) {
+        one->requests++;
+        return true;
+    }
+    hw_key_text(one->session_name, sizeof one->session_name, name);
+    snprintf(what, size, "sent request %llu of session %s, and %llu was expected",
+             (unsigned long long)message->envelope.sequence, name, (unsigned long long)one->requests + 1);
+    return false;
+}
+
+/* Finds the session of a registered client; its group stays while its request is worked on. NULL with a text: the request is not in order. */
+static hw_client_session *session_of(hw_client_listener *listener, uint32_t node, const hw_message *message,
+                                     hw_group_connection **of, char *what, size_t size)
 {
     pthread_mutex_lock(&listener->mutex);
-    const hw_remote_client *one = hw_client_listener_find(listener, node);
+    hw_remote_client *one = hw_client_listener_find(listener, node);
     *of = one != NULL ? one->connection : NULL;
-    *unregistered = one != NULL && !one->registered;
+    if (one != NULL && !one->registered)
+        snprintf(what, size, "asked for numbers before it had a session");
     hw_client_session *session = *of != NULL && !(*of)->closed && !one->dropped ? one->session : NULL;
+    if (session != NULL && !count_request(one, message, what, size))
+        session = NULL;
     if (session != NULL)
         atomic_fetch_add(&(*of)->receiving, 1);
     pthread_mutex_unlock(&listener->mutex);
@@ -357,12 +381,12 @@ static void receive_request(hw_client_listener *listener, uint32_t node, hw_mess
 {
     hawser_error error = {0};
     hw_group_connection *of = NULL;
-    bool unregistered;
-    hw_client_session *session = session_of(listener, node, &of, &unregistered);
-    if (session == NULL) { /* its group is over, and it has received that or will */
+    char what[200] = "";
+    hw_client_session *session = session_of(listener, node, message, &of, what, sizeof what);
+    if (session == NULL) { /* without a text its group is over, and it has received that or will */
         hw_message_free(message);
-        if (unregistered)
-            drop(listener, node, "asked for numbers before it had a session");
+        if (what[0] != '\0')
+            drop(listener, node, what);
         return;
     }
     hawser_status status = hw_client_session_receive(session, message, &error);

@@ -54,11 +54,15 @@ static hawser_status check_client(hw_client_listener *listener, const hw_remote_
     if (one->registered)
         return hawser_fail(error, HAWSER_BAD_INPUT, "client %u has a session already", asked->origin);
     for (uint32_t b = 0; b < HW_CLIENT_BUCKETS; b++)
-        for (const hw_remote_client *other = listener->clients[b]; other != NULL; other = other->next)
+        for (const hw_remote_client *other = listener->clients[b]; other != NULL; other = other->next) {
+            if (other->registered && memcmp(other->session_name, request->session, sizeof request->session) == 0)
+                return hawser_fail(error, HAWSER_BAD_INPUT, "client %u has the session of client %u", asked->origin,
+                                   other->number);
             if (other->connection != NULL && other->connection->registration.group == request->group &&
                 other->node == request->node)
                 return hawser_fail(error, HAWSER_BAD_INPUT, "node %u of group %u has joined already", request->node,
                                    request->group);
+        }
     return HAWSER_OK;
 }
 
@@ -86,6 +90,7 @@ static hawser_status register_client(hw_client_listener *listener, const hw_mess
         one->connection = of;
         one->registered = true;
         one->session = session;
+        memcpy(one->session_name, request.session, sizeof one->session_name);
         one->node = request.node;
         of->registered++;
     }

@@ -11,12 +11,18 @@
 
 #define HW_STORE_JOB "store" /* the job's name in the handshake of clients and servers */
 #define HW_STORE_CONTROL_FORMAT                                                                                             \
-    6 /* the format of control messages and requests; both ends must have it and Hawser's version in common */
-enum { HW_STORE_UNREAD = 64 << 20, HW_STORE_RING = 256 << 10, HW_STORE_WORKERS_MOST = 65536, HW_STORE_BUILD = 48 };
+    7 /* the format of control messages and requests; both ends must have it and Hawser's version in common */
+enum {
+    HW_STORE_UNREAD = 64 << 20,
+    HW_STORE_RING = 256 << 10,
+    HW_STORE_WORKERS_MOST = 65536,
+    HW_STORE_BUILD = 48,
+    HW_STORE_SESSION = 16
+};
 
 typedef enum hw_control_message {
     HW_CONTROL_LOCATE = 1, /* -> hw_locate_wire and the address of each server; to any server */
-    HW_CONTROL_REGISTER,   /* hw_register_wire: the client's group and node; to each server */
+    HW_CONTROL_REGISTER,   /* hw_register_wire: the client's session, group and node; to each server */
     HW_CONTROL_TABLE,      /* hw_table_wire: finds or makes the table -> its number; to server 0, for all servers */
     HW_CONTROL_STAT,       /* -> hw_stat_wire and a hw_count_wire for each table; to any server */
     HW_CONTROL_KEYS,       /* hw_keys_wire: of a sparse table -> keys, ascending; to each server */
@@ -30,8 +36,10 @@ typedef struct hw_locate_wire {
     uint32_t servers, self;
 } hw_locate_wire;
 
-/* The group's number is the one that server 0 has given its first node. */
+/* The session's name is drawn at random by the client. The requests of a session have numbers, in envelope.sequence: 1, 2, 3, ... to each server.
+ * The group's number is the one that server 0 has given its first node. */
 typedef struct hw_register_wire {
+    unsigned char session[HW_STORE_SESSION];
     uint32_t group, node, nodes, workers;
 } hw_register_wire;
 
@@ -59,6 +67,7 @@ typedef struct hw_keys_wire {
     uint64_t first, last, most;
 } hw_keys_wire;
 
+_Static_assert(sizeof(hw_register_wire) == 32, "no holes");
 _Static_assert(sizeof(hw_table_wire) == 240 && sizeof(hw_count_wire) == 256 && sizeof(hw_stat_wire) == 152, "no holes");
 
 /* Writes "0.1.0 store 1", which both ends compare in the handshake. */

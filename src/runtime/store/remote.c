@@ -15,6 +15,7 @@ struct hw_remote {
     hw_net *net;
     uint32_t servers, met; /* met: the server that was asked for the addresses */
     char (*addresses)[HW_NET_ADDRESS];
+    uint64_t *requests;    /* that were sent in this session, by server; used by the one thread that sends requests */
     pthread_mutex_t mutex; /* guards the next fields */
     pthread_cond_t changed;
     char (*names)[HW_NET_NAME]; /* of the servers; NULL until their number is known */
@@ -35,8 +36,8 @@ typedef struct manner {
 
 /* ------------------------------------------------------------------------------------------------------------ events ---- */
 
-/* Records a loss. The first one ends the store. */
-static void note_loss(hw_remote *remote, const hawser_error *loss)
+/* Ends the session, and with it the store. The first reason is kept. */
+static void end_session(hw_remote *remote, const hawser_error *loss)
 {
     pthread_mutex_lock(&remote->mutex);
     bool first = !remote->lost, notify = first && remote->begun;
@@ -72,6 +73,12 @@ static bool notify_pause(hw_remote *remote, uint32_t server, hawser_error *error
     return paused > 0;
 }
 
+/* The connection to a server has ended. The session ends with it, because servers keep no session without a connection. */
+static void end_connection(hw_remote *remote, const hawser_error *loss)
+{
+    end_session(remote, loss);
+}
+
 static void lost(void *argument, uint32_t node, const char *why, double silent)
 {
     hw_remote *remote = argument;
@@ -81,7 +88,7 @@ static void lost(void *argument, uint32_t node, const char *why, double silent)
     if (!notify_pause(remote, node, &error))
         (void)!hawser_fail(&error, HAWSER_PEER_LOST, "server %u of the store (%s) was lost: %s; last heard %.1f s ago", node,
                            name, why, silent);
-    note_loss(remote, &error);
+    end_connection(remote, &error);
 }
 
 static void left(void *argument, uint32_t node)
@@ -91,7 +98,7 @@ static void left(void *argument, uint32_t node)
     char name[HW_NET_NAME];
     name_of(remote, node, name);
     (void)!hawser_fail(&error, HAWSER_PEER_LOST, "server %u of the store (%s) has ended", node, name);
-    note_loss(remote, &error);
+    end_connection(remote, &error);
 }
 
 static void up(void *argument, uint32_t node, const hw_net_hello *hello)
@@ -141,7 +148,7 @@ static void arrived(void *argument, uint32_t node, hw_message *message)
         hawser_error error = {0};
         (void)!hawser_fail(&error, HAWSER_PEER_LOST, "server %u of the store: %.*s", node,
                            (int)(envelope->length < 600 ? envelope->length : 600), (const char *)message->payload);
-        note_loss(remote, &error);
+        end_session(remote, &error);
     }
     hw_message_free(message);
 }
@@ -172,6 +179,8 @@ static hawser_status admit(void *argument, const hw_net_hello *hello, uint32_t *
 hawser_status hw_remote_send(hw_remote *remote, uint32_t server, hw_message *message, hawser_error *error)
 {
     hawser_error own = {0};
+    if (message->envelope.kind == HW_MESSAGE_ASK)
+        message->envelope.sequence = ++remote->requests[server];
     hawser_status status = hw_net_send(remote->net, server, message, &own);
     if (status == HAWSER_OK)
         return HAWSER_OK;
@@ -346,6 +355,7 @@ static hawser_status ask_addresses(hw_remote *remote, const manner *how, hawser_
 static hawser_status dial_first(hw_remote *remote, const manner *how, uint32_t *number, hawser_error *error)
 {
     HAWSER_TRY(HW_NEW(&remote->names, remote->servers, "the servers' names", error));
+    HAWSER_TRY(HW_NEW(&remote->requests, remote->servers, "numbers of requests", error));
     HAWSER_TRY(open_net(remote, how, how->transport, error));
     return hw_net_dial(remote->net, remote->addresses[0], 0, how->join_timeout, number, error);
 }
@@ -406,6 +416,8 @@ static hawser_status join(hw_remote *remote, const manner *how, hawser_error *er
     hw_register_wire session = {
         .group = number, .node = store->self, .nodes = store->nodes, .workers = store->options.workers};
     status = share_addresses(remote, &session.group, error);
+    if (status == HAWSER_OK)
+        status = hw_random_bytes(session.session, sizeof session.session, error);
     if (status == HAWSER_OK && store->self > 0)
         status = dial_first(remote, how, &number, error);
     if (status == HAWSER_OK)
@@ -460,6 +472,7 @@ void hw_remote_close(hw_remote *remote)
     pthread_mutex_destroy(&remote->mutex);
     free(remote->addresses);
     free(remote->names);
+    free(remote->requests);
     free(remote);
 }
 
