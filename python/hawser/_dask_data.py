@@ -48,7 +48,7 @@ def is_dask(data: Any) -> bool:
 
 
 def is_frame(data: Any) -> bool:
-    return type(data).__module__.startswith("dask.") and hasattr(data, "to_dask_array")
+    return type(data).__module__.split(".")[0] in ("dask", "dask_expr") and hasattr(data, "to_dask_array")
 
 
 def names_of(data: Any) -> list[str] | None:
