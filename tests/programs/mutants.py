@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Mutants of the runtime: each changes one place of a copy of the sources, and the random programs (tests/unit/runtime_programs.c) must notice it.
+"""Mutants of the runtime: each changes one place of a copy of the sources, and the random programs (tests/unit/runtime_programs.c), or the
+test that its line names, must notice it.
 
 A place is found by its text, in which blanks do not matter, so it may move. If a text is gone or is no longer unique, the script fails and names it:
 write the place's new text into the table. Runs in the longer form only (HAWSER_TEST_LONG); `mutants.py WORD ...` tries those whose name has a WORD."""
@@ -20,6 +21,8 @@ PHASE, STAGES = "src/runtime/block/phase.c", "src/program/stages.c"
 CUT, MERGE, RANGE, REPLICA = ("src/exchange/" + name for name in ("cut.c", "merge.c", "range.c", "replica.c"))
 PLAN, BLOCKS, DRIVER = "src/program/parallelise.c", "src/data/share/blocks.c", "src/runtime/drive/driver.c"
 NUMBERS, REDO = "src/exchange/numbers_typed.h", "src/runtime/block/redo.c"
+REMEMBER, CHANGES = "src/runtime/drive/remember.c", "src/runtime/drive/changes.c"
+PROGRAMS = "test_runtime_programs"  # must notice the mutants that name no other test
 MUTANTS = [
     # Stages.
     ("no stage for the second of two updates", STAGES, "|| (state->kind == HW_REPLICATED && hw_unit_updates(unit, state))", ""),
@@ -91,7 +94,19 @@ MUTANTS = [
     ("a scratch begins anew when the view changes", REDO, "redo->scratch, redo->scratch_bytes));", "NULL, 0));"),
     ("prefetches go on when the view changes", REDO, "HAWSER_TRY(hw_stored_go_back(worker));", ""),
     ("a stage that has sent a part is done over", REDO, "worker->redo->forbidden = true; }", "worker->redo->forbidden = false; }"),
-    ("what a stop test remembers stays when it is done over", "src/runtime/drive/until.c", "memcpy(state->memory, state->copy, state->until->remembers);", ""),
+    # Tests of loops and branches.
+    ("what a test remembers stays when it is done over", REMEMBER, "if (kept->size > 0 && kept->copy != NULL)", "if (kept->size > 1u << 30)"),
+    ("what tests share stays when one is done over", REMEMBER, "if (kept->record != NULL) {", "if (kept->record_size > 1u << 30) {"),
+    ("metrics that a test has set stay when it is done over", REMEMBER, "memcpy(driver->metrics, kept->metrics, sizeof kept->metrics);", "", "test_runtime_redo"),
+    ("a branch's memory outlives its loop", REMEMBER, "memset(memory_of(driver, child), 0, child->remembers);", "(void)memory_of(driver, child);"),
+    ("tests of branches share their memory", REMEMBER, "memories->at[i] = memories->size;", "memories->at[i] = 0;"),
+    ("branches that are chosen anew remember the first choice", "src/runtime/drive/credit.c", "if (shipment->chosen > shipment->first)", "if (shipment->window > 0 && shipment->chosen > shipment->first + 1000)", "test_runtime_nested"),
+    ("a branch runs by the choice of the first clock", "src/runtime/block/messages.c", "return choices[clock + control->choices - control->limit];", "return choices[0 * clock];"),
+    ("a block runs another child of a branch", PHASE, "!hw_step_runs(&steps[i], worker->choices)", "!hw_step_runs(&steps[i], worker->choices ^ (worker->block == 1 && worker->clock == 3))"),
+    # Changes of policies.
+    ("changes of a policy do not have their fit", CHANGES, "name_fit(driver, &change);", "(void)name_fit;", "test_runtime_policy"),
+    ("changes of a failed run are lost", "src/runtime/drive/run.c", "if (status != HAWSER_OK && session.driver != NULL)", "if (status > HAWSER_OK && session.driver != NULL)", "test_runtime_policy"),
+    ("a change has the run before", CHANGES, "change.run = driver->session->number;", "change.run = driver->session->number - (driver->session->number > 1);", "test_runtime_policy"),
     # Results of stored states.
     ("numbers of a stored result come to another place", "src/runtime/job/stored_results.c", ".offset = (first + done - base) * values->size", ".offset = done * values->size"),
     ("the share of a stored result is that of the block before it", "src/runtime/drive/keep.c", ".first = share->begin, .last = share->end - 1,", ".first = share->begin > 0 ? share->begin - 1 : 0, .last = share->begin > 0 ? share->end - 2 : share->end - 1,"),
@@ -120,16 +135,16 @@ def run(command, **more):
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, **more)
 
 
-def build(top):
-    return run(("cmake", "--build", os.path.join(top, "build"), "-j2", "--target", "test_runtime_programs"))
+def build(top, test=PROGRAMS):
+    return run(("cmake", "--build", os.path.join(top, "build"), "-j2", "--target", test))
 
 
-def is_noticed(top):
+def is_noticed(top, test=PROGRAMS):
     """Returns the first line of a failure; None: all tests passed."""
     end = time.monotonic() + SLOW
     path, why, code = os.path.join(top, "output"), None, None
     with open(path, "wb") as output:
-        child = subprocess.Popen((os.path.join(top, "build", "tests", "test_runtime_programs"),), stdout=output, stderr=subprocess.STDOUT,
+        child = subprocess.Popen((os.path.join(top, "build", "tests", test),), stdout=output, stderr=subprocess.STDOUT,
                                  env={**os.environ, "HAWSER_TEST_LONG": ""})
     while why is None and code is None:
         time.sleep(0.05)
@@ -167,7 +182,7 @@ def main():
         if why is not None:
             print("the test fails without a mutant:", why)
             return 1
-        for name, path, before, after in mutants:
+        for name, path, before, after, *test in mutants:
             with open(os.path.join(top, path), encoding="utf-8") as file:
                 text = file.read()
             place = place_of(before, text)
@@ -177,12 +192,12 @@ def main():
                 continue
             with open(os.path.join(top, path), "w", encoding="utf-8") as file:
                 file.write(text[: place.start()] + after + text[place.end():])
-            made = build(top)
-            why = "?" if made.returncode != 0 else is_noticed(top)
+            made = build(top, *test)
+            why = "?" if made.returncode != 0 else is_noticed(top, *test)
             if made.returncode != 0:
                 failures.append(f"{name}: it does not compile\n{made.stdout[-2000:]}")
             elif why is None:
-                failures.append(f"{name}: no random program notices it")
+                failures.append(f"{name}: {test[0] if test else 'no random program'} does not notice it")
             print(failures[-1] if why in ("?", None) else f"noticed: {name}: {why}", flush=True)
             with open(os.path.join(top, path), "w", encoding="utf-8") as file:
                 file.write(text)

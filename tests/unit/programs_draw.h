@@ -82,6 +82,7 @@ typedef struct drawn {
     size_t rows, cols;
     uint32_t density; /* of 8 cells, this many are stored */
     bool real;        /* numbers that are rounded when they are added */
+    bool shares;      /* all tests count their calls together, beside their own */
     bool counts;      /* entry 0 of a replicated state counts its updates */
     bool relative;    /* the job has the relative filter */
     drawn_state state[STATES];
@@ -446,6 +447,40 @@ static bool uses(const drawn *d, int container, uint32_t state, bool reads, bool
     return false;
 }
 
+/* Makes branches of some sequences in the loop of a flat program under ssp. */
+static void draw_branches(const choices *may, drawn *d)
+{
+    for (uint32_t i = 0; may->flat && may->sync.tightness == HAWSER_SSP && i < d->operators; i++) {
+        uint64_t random = apart(d->seed, 64 + i);
+        uint32_t children = 0;
+        for (uint32_t child = 0; child < d->operators; child++)
+            children += d->operator[child].parent ==(int) i;
+        if (d->operator[i].kind == SEQUENCE && d->operator[i].parent == 0 && children <= 2 && !one_in(&random, 4))
+            d->operator[i].kind = BRANCH;
+    }
+}
+
+/* Returns whether a branch of a flat program runs its first child in a clock. */
+static bool chooses_first(const drawn *d, uint32_t branch, uint64_t clock)
+{
+    uint64_t random = apart(d->seed + clock, 96 + branch);
+    return one_in(&random, 2);
+}
+
+/* Returns whether the branches of a flat program let an operator run in a clock. */
+static bool runs_in(const drawn *d, uint32_t number, uint64_t clock)
+{
+    int own = (int)number;
+    for (int above = d->operator[number].parent; above >= 0; own = above, above = d->operator[above].parent) {
+        int first = 0;
+        while (d->operator[first].parent != above)
+            first++;
+        if (d->operator[above].kind == BRANCH &&(own == first) != chooses_first(d, (uint32_t)above, clock))
+            return false;
+    }
+    return true;
+}
+
 /* Draws the policy of a loop that the blocks run by themselves. */
 static void draw_sync(uint64_t *random, const choices *may, const drawn *d, int loop, drawn_operator *o)
 {
@@ -528,6 +563,7 @@ static drawn draw(uint64_t seed, choices may)
     drawn d = {.seed = seed, .blocks = 1 + below(&random, BLOCKS), .states = 1 + below(&random, STATES)};
     d.real = one_in(&random, 2) && !may.whole;
     d.counts = may.flat;
+    d.shares = seed / 3 % 2 == 0;
     draw_data(&random, &may, &d);
     for (uint32_t s = 0; s < d.states; s++) {
         draw_state(&random, &may, &d, s, &d.state[s]);
@@ -539,6 +575,7 @@ static drawn draw(uint64_t seed, choices may)
     }
     draw_coordinates(&may, &d);
     draw_below(&random, &may, &d, -1, 0);
+    draw_branches(&may, &d);
     draw_solvers(&d);
     for (uint32_t i = 0; i < d.operators; i++)
         if (d.operator[i].kind == LOOP && has_only_units(&d, (int)i))

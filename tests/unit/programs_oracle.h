@@ -253,6 +253,7 @@ typedef struct world {
     double reports[BLOCKS];
     bool reported[BLOCKS];
     uint64_t calls[BLOCKS];
+    uint64_t asked[OPERATORS], asked_all; /* calls of a branch's test since the loop around it was entered; of all tests */
 } world;
 
 static double tree_sum_in(hawser_type type, const double *values, uint32_t count)
@@ -531,6 +532,12 @@ static void rebuild_all(world *w, int loop)
     }
 }
 
+/* What a test reads: the metric, how often it was called, and, if tests share this, how often all were. */
+static double tested_metric(world *w, uint64_t calls)
+{
+    return w->metric + calls_weight(calls) + (w->d->shares ? calls_weight(++w->asked_all) : 0);
+}
+
 static void run_below(world *w, int container, uint64_t clock, bool in_phase);
 
 static void run_operator(world *w, int number, uint64_t clock, bool in_phase)
@@ -548,11 +555,14 @@ static void run_operator(world *w, int number, uint64_t clock, bool in_phase)
         return;
     if (shipped)
         rebuild_all(w, number);
+    for (uint32_t i = 0; i < w->d->operators; i++)
+        for (int above = w->d->operator[i].parent; above >= 0; above = w->d->operator[above].parent)
+            w->asked[i] = above == number ? 0 : w->asked[i];
     for (uint64_t own = 0; own < o->clocks && !ends; own++) {
         run_below(w, number, own, shipped);
         if (shipped)
             end_clock(w);
-        ends = o->tested && metric_ends(w->metric + calls_weight(own + 1));
+        ends = o->tested && metric_ends(tested_metric(w, own + 1));
     }
     if (shipped)
         rebuild_all(w, number);
@@ -562,7 +572,7 @@ static void run_below(world *w, int container, uint64_t clock, bool in_phase)
 {
     const drawn *d = w->d;
     operator_kind above = container < 0 ? SEQUENCE : d->operator[container].kind;
-    bool first = above != BRANCH || metric_ends(w->metric), ran = false;
+    bool first = above != BRANCH || metric_ends(tested_metric(w, ++w->asked[container])), ran = false;
     uint32_t child = 0;
     for (uint32_t i = 0; i < d->operators; i++) { /* the units of a parallel run as one */
         if (above != PARALLEL || d->operator[i].parent != container || d->operator[i].kind != UNIT)

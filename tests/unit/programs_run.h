@@ -117,8 +117,18 @@ static hawser_status open_input(const drawn *d, input *in, hawser_job *job, haws
 /* -------------------------------------------------------------------------------------------------------------- units ---- */
 
 /* What units have. What they changed is kept by block, since each block is on one node. */
+struct drawn_scene;
+
+/* The test of a branch or loop. */
+typedef struct drawn_test {
+    struct drawn_scene *scene;
+    uint32_t number; /* of the operator */
+} drawn_test;
+
 typedef struct drawn_scene {
     drawn *d;
+    drawn_test test[OPERATORS];
+    uint64_t calls; /* of all tests, if they share it */
     input in;
     double (*made)[STATES][SIZE]; /* by block; NULL: it is not added up */
     double first[STATES][SIZE];   /* numbers of the state's type */
@@ -225,13 +235,14 @@ static hawser_status digest_view(hawser_context *context, const drawn_scene *sce
     return HAWSER_OK;
 }
 
-/* Returns how many updates of a state a block makes in these runs of units. */
-static uint32_t updates_of(const drawn *d, uint32_t s, uint32_t block, const drawn_step *steps, uint32_t end)
+/* Returns how many updates of a state a block makes in these runs of units in a clock. */
+static uint32_t updates_of(const drawn *d, uint32_t s, uint32_t block, uint64_t clock, const drawn_step *steps, uint32_t end)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < end; i++) {
         const drawn_unit *unit = &d->unit[d->operator[steps[i].operator].unit];
-        count += unit->updates[s] && (!unit->one || block == place_of(d, steps[i].operator));
+        if (runs_in(d, steps[i].operator, clock))
+            count += unit->updates[s] && (!unit->one || block == place_of(d, steps[i].operator));
     }
     return count;
 }
@@ -254,14 +265,24 @@ static void check_seen(hawser_context *context, drawn *d, uint32_t number, uint3
     uint32_t count = steps_below(d, 0, 0, steps, 0), at = 0, turns = 0;
     for (uint32_t i = 0; i < count; i++)
         turns += d->operator[steps[i].operator].unit == number;
-    uint64_t run = memory_of(context)->runs[number] - 1, clock = run / turns;
-    while (d->operator[steps[at].operator].unit != number || steps[at].turn != run % turns)
+    while (d->operator[steps[at].operator].unit != number)
+        at++;
+    uint64_t run = memory_of(context)->runs[number] - 1,
+             clock = 0; /* the clock of the loop, after `run` runs in this clock: */
+    for (; !runs_in(d, steps[at].operator, clock) || run >= turns; clock++)
+        run -= runs_in(d, steps[at].operator, clock) ? turns : 0;
+    while (d->operator[steps[at].operator].unit != number || steps[at].turn != run)
         at++;
     uint64_t slack = slack_of_unit(d, steps[at].operator), late = clock > slack ? clock - slack : 0, least = 0, every = 0;
     for (uint32_t b = 0; b < d->blocks; b++) {
-        uint64_t from = b == hawser_block(context) ? clock : late, each = updates_of(d, s, b, steps, count);
+        uint64_t from = b == hawser_block(context) ? clock : late, each = 0;
         bool begun = clock >= slack || b == hawser_block(context);
-        least += from * each + (begun ? updates_of(d, s, b, steps, at) : 0);
+        for (uint64_t before = 0; before < from; before++) {
+            uint64_t made = updates_of(d, s, b, before, steps, count);
+            each = made > each ? made : each;
+            least += made;
+        }
+        least += begun ? updates_of(d, s, b, from, steps, at) : 0;
         every = b != hawser_block(context) && each > every ? each : every;
     }
     d->early |= seen < (double)least;
@@ -534,6 +555,15 @@ static uint64_t count_call(hawser_context *context)
     return ++m->calls;
 }
 
+/* Returns whether the branches of the loop around a unit let it run in a clock. (The clock of an inner loop is another.) */
+static bool may_run(const drawn *d, uint32_t number, uint64_t clock)
+{
+    uint32_t i = 0;
+    while (d->operator[i].kind != UNIT || d->operator[i].unit != number)
+        i++;
+    return loop_around(d, (int)i) != 0 || runs_in(d, i, clock);
+}
+
 /* Reads, reduces and reports, and returns the hash of it all. */
 static hawser_status begin_unit(hawser_context *context, uint32_t number, uint64_t *hash)
 {
@@ -543,6 +573,7 @@ static hawser_status begin_unit(hawser_context *context, uint32_t number, uint64
     *hash = hash_of_call(number, hawser_block(context), hawser_clock(context));
     if (d->counts)
         memory_of(context)->runs[number]++;
+    d->early |= d->counts && !may_run(d, number, hawser_clock(context));
     double digest, reduced[REDUCED_MOST];
     if (unit->data) {
         HAWSER_TRY(digest_view(context, scene, &digest));
@@ -678,25 +709,36 @@ NUMBERED(4)
 
 /* ---------------------------------------------------------------------------------------------------------- program ---- */
 
-static bool ends_by_metric(hawser_progress *progress, void *user)
+/* A test of a loop or branch: it counts its own calls and, if tests share this, those of all. Branches of a flat program choose by the clock. */
+static bool ask(hawser_progress *progress, void *user)
 {
-    (void)user;
-    return metric_ends(hawser_progress_metric(progress, "m"));
-}
-
-/* The stop test of a loop: it counts its calls since the loop was entered. */
-static bool ends_by_metric_and_calls(hawser_progress *progress, void *user)
-{
-    (void)user;
+    const drawn_test *test = user;
+    const drawn *d = test->scene->d;
     uint64_t *calls = hawser_progress_memory(progress);
-    return metric_ends(hawser_progress_metric(progress, "m") + calls_weight(++*calls));
+    if (d->counts && d->operator[test->number].kind == BRANCH)
+        return chooses_first(d, test->number, (*calls)++);
+    double all = d->shares ? calls_weight(++test->scene->calls) : 0;
+    return metric_ends(hawser_progress_metric(progress, "m") + calls_weight(++*calls) + all);
 }
 
-static hawser_until until_of(const drawn_operator *loop)
+static void visit_calls(hawser_record *record, void *object)
 {
+    hawser_record_bytes(record, object, sizeof(uint64_t));
+}
+
+static hawser_until until_of(drawn_scene *scene, uint32_t number)
+{
+    const drawn_operator *loop = &scene->d->operator[number];
     if (!loop->tested)
         return (hawser_until){.clocks = loop->clocks};
-    return (hawser_until){.clocks = loop->clocks, .test = ends_by_metric_and_calls, .remembers = sizeof(uint64_t)};
+    return (hawser_until){.clocks = loop->clocks, .test = ask, .user = &scene->test[number], .remembers = sizeof(uint64_t)};
+}
+
+static hawser_operator *add_branch(drawn_scene *scene, uint32_t number, hawser_operator *parent, const char *name)
+{
+    hawser_operator *branch = hawser_branch(parent, name, ask, &scene->test[number]);
+    hawser_branch_remembers(branch, sizeof(uint64_t));
+    return branch;
 }
 
 static void merge_within_bounds(const hawser_merging *merging)
@@ -814,8 +856,9 @@ static void add_unit(const drawn *d, uint32_t number, hawser_operator *parent, h
         hawser_unit_sync(made, unit->sync);
 }
 
-static void add_below(const drawn *d, int container, hawser_operator *parent, hawser_state *const *states)
+static void add_below(drawn_scene *scene, int container, hawser_operator *parent, hawser_state *const *states)
 {
+    const drawn *d = scene->d;
     for (uint32_t i = 0; i < d->operators; i++) {
         const drawn_operator *o = &d->operator[i];
         char name[12];
@@ -825,11 +868,11 @@ static void add_below(const drawn *d, int container, hawser_operator *parent, ha
         if (o->kind == UNIT)
             add_unit(d, o->unit, parent, states);
         else
-            add_below(d, (int)i,
+            add_below(scene, (int)i,
                       o->kind == SEQUENCE   ? hawser_sequence(parent)
                       : o->kind == PARALLEL ? hawser_parallel(parent)
-                      : o->kind == BRANCH   ? hawser_branch(parent, name, ends_by_metric, NULL)
-                                            : hawser_loop(parent, name, until_of(o), o->sync),
+                      : o->kind == BRANCH   ? add_branch(scene, i, parent, name)
+                                            : hawser_loop(parent, name, until_of(scene, i), o->sync),
                       states);
     }
 }
@@ -848,7 +891,11 @@ static hawser_program *program_of(drawn_scene *scene)
     hawser_metric_declare(program, "m", HAWSER_SUM);
     hawser_scratch_size(program, sizeof(memory), release_memory);
     hawser_scratch_record(program, visit_memory);
-    add_below(d, -1, hawser_root(program), states);
+    for (uint32_t i = 0; i < d->operators; i++)
+        scene->test[i] = (drawn_test){scene, i};
+    if (d->shares)
+        hawser_tests_record(program, visit_calls, &scene->calls);
+    add_below(scene, -1, hawser_root(program), states);
     return program;
 }
 

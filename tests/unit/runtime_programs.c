@@ -351,6 +351,14 @@ static bool has_inner_loop(const drawn *d)
     return false;
 }
 
+static bool has_branch(const drawn *d)
+{
+    for (uint32_t i = 0; i < d->operators; i++)
+        if (d->operator[i].kind == BRANCH)
+            return true;
+    return false;
+}
+
 static void late_policies_keep_their_promises(void **state)
 {
     (void)state;
@@ -358,7 +366,7 @@ static void late_policies_keep_their_promises(void **state)
     static drawn_values got;
     char path[40];
     int file = history_file(path, sizeof path);
-    uint64_t reached = 0, nested = 0;
+    uint64_t reached = 0, nested = 0, branches = 0;
     for (uint64_t seed = first_seed(); seed <= last_seed(1500); seed++) {
         const hawser_sync syncs[] = {hawser_tap(), hawser_ssp(1 + seed / 6 % 2), hawser_bsp()};
         drawn d = draw(seed, (choices){.sync = syncs[seed % 3],
@@ -375,8 +383,9 @@ static void late_policies_keep_their_promises(void **state)
             fail_drawn(&d, "on fibers", "a unit has not seen what the policy promises");
         reached += d.reached;
         nested += has_inner_loop(&d);
+        branches += d.counts && has_branch(&d);
     }
-    assert_true(SANITIZED || seed_asked() > 0 || (reached > 0 && nested > 50));
+    assert_true(SANITIZED || seed_asked() > 0 || (reached > 0 && nested > 50 && branches > 30));
 }
 
 /* ------------------------------------------------------------------------------------------------- k-means in two units ---- */

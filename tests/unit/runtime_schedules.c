@@ -336,10 +336,13 @@ static void run_one(walk *w, trial *t)
     hawser_run *run = NULL;
     t->job = test.job;
     test.job->chunks.buffers = t->c->buffers;
+    if (t->c->changes > 0)
+        hw_job_change_view_at(test.job, t->c->changed, t->c->changes);
     begin_run(w, test.job);
     t->status = hawser_run_program(test.job, program, &run, &t->error);
     if (run != NULL)
         keep_result(t, run);
+    t->changes = test.job->changes.count;
     hawser_run_free(run);
     hawser_program_free(program);
     close_job(test);
@@ -576,6 +579,39 @@ static void reductions(void **state)
         JOB(REDUCED, 3, .clocks = 2, .fails = true, .delays = 1),
     };
     HOLD_ALL(cases);
+}
+
+/* Returns whether the call of the case is reached in the first schedule. Then it is reached in all, and each has the bits of a run without the change. */
+static bool changes_at(const job_case *c)
+{
+    static trial plain, first;
+    const job_case unchanged = {.form = c->form, .blocks = c->blocks, .clocks = c->clocks, .sync = c->sync};
+    walk *w = new_walk(&unchanged);
+    plain = (trial){.c = &unchanged};
+    run_one(w, &plain);
+    free_walk(w);
+    w = new_walk(c);
+    first = (trial){.c = c};
+    run_one(w, &first);
+    free_walk(w);
+    assert_true(plain.status == HAWSER_OK && plain.changes == 0 && first.changes <= 1);
+    if (memcmp(plain.result, first.result, plain.count * sizeof *plain.result) != 0)
+        fail_msg("block %u, call %d: other bits after a change of the view", c->changed, (int)c->changes);
+    if (first.changes == 1)
+        must_hold(c); /* each schedule has the bits of the first one */
+    return first.changes == 1;
+}
+
+/* The view changes once, at each waiting call of each block in turn: two reductions in each of two clocks. */
+static void views_change_at_each_call(void **state)
+{
+    (void)state;
+    for (uint32_t b = 0; b < 2; b++) {
+        job_case c = JOB(REDUCED, 2, .clocks = 2, .changed = b, .changes = 1, .delays = longer() ? 2 : 1);
+        while (changes_at(&c))
+            c.changes++;
+        assert_true(c.changes >= 5); /* a reduction may wait several times */
+    }
 }
 
 /* Two stages in a clock: the second reads what the first of this clock has changed, with the slack that the policy gives. */
@@ -950,6 +986,7 @@ int main(void)
         cmocka_unit_test(copies),
         cmocka_unit_test(stored),
         cmocka_unit_test(reductions),
+        cmocka_unit_test(views_change_at_each_call),
         cmocka_unit_test(stages),
         cmocka_unit_test(nested),
         cmocka_unit_test(ends),

@@ -21,7 +21,9 @@ typedef struct job_case {
     bool interrupts;  /* block 0 asks for the end in clock 1 */
     bool fails;       /* block 1 does in clock 1 */
     uint32_t buffers; /* for chunks, of a block in a clock, so that requests wait for each other; 0: for all */
-    uint32_t delays;  /* bounds the walk; 0: all schedules */
+    uint64_t changes; /* the view changes at this waiting call of block `changed`, from 1; 0: never */
+    uint32_t changed;
+    uint32_t delays; /* bounds the walk; 0: all schedules */
     bool is_long;
     double ages, leads; /* clocks that something read is old, and ahead, that some schedule has to reach */
 } job_case;
@@ -57,6 +59,7 @@ typedef struct trial {
     size_t count;
     uint64_t clocks[BLOCKS_MOST];
     hw_verdict verdict;
+    uint64_t changes; /* of the view */
     uint64_t outcome; /* digest of what blocks have seen, noted down and come to */
 } trial;
 

@@ -16,6 +16,7 @@ typedef struct kept_part {
 
 typedef struct hw_redo {
     hw_random random;
+    uint64_t calls;  /* at which the view could change, if one of them is named (hw_job_change_view_at) */
     uint32_t redone; /* how often this stage was done over */
     bool forbidden;  /* the stage has sent a part of its changes */
     kept_part *parts;
@@ -146,6 +147,14 @@ static bool can_go_back(const hw_worker *worker)
            (worker->reduction == NULL || hw_reduction_repeats(worker->reduction));
 }
 
+static bool changes_now(hw_worker *worker, const hw_view_changes *changes)
+{
+    hw_redo *redo = worker->redo;
+    if (changes->call > 0)
+        return ++redo->calls == changes->call && worker->block == changes->block;
+    return hw_random_below(&redo->random, changes->every) == 0;
+}
+
 bool hw_redo_changes(hawser_context *context)
 {
     hw_redo *redo = context->worker->redo;
@@ -153,7 +162,7 @@ bool hw_redo_changes(hawser_context *context)
     if (context->failed == HAWSER_VIEW_CHANGED)
         return true;
     if (redo == NULL || context->failed != HAWSER_OK || (context->unit == NULL && context->rebuilds == NULL) ||
-        !can_go_back(context->worker) || hw_random_below(&redo->random, changes->every) != 0)
+        !can_go_back(context->worker) || !changes_now(context->worker, changes))
         return false;
     redo->redone++;
     atomic_fetch_add_explicit(&changes->count, 1, memory_order_relaxed);

@@ -47,7 +47,7 @@ void hw_memories_clear(hw_driver *driver, const hawser_operator *around)
 bool hw_test_again(hw_driver *driver, size_t remembers, uint32_t place, uint64_t clock)
 {
     hw_view_changes *changes = &driver->session->job->changes;
-    if (changes->every == 0 || (remembers == 0 && driver->session->program->tests_visit == NULL))
+    if (changes->every == 0 || changes->call > 0 || (remembers == 0 && driver->session->program->tests_visit == NULL))
         return false;
     hw_random random = hw_random_at(changes->seed, driver->entries, driver->session->blocks + place, clock);
     bool drawn = hw_random_below(&random, changes->every) == 0;

@@ -447,6 +447,13 @@ void hw_job_change_view(hawser_job *job, uint64_t every, uint64_t seed)
     job->changes.seed = seed;
 }
 
+void hw_job_change_view_at(hawser_job *job, uint32_t block, uint64_t call)
+{
+    job->changes.every = 1;
+    job->changes.block = block;
+    job->changes.call = call;
+}
+
 hawser_status hw_job_plan(hawser_job *job, const hawser_program *program, hw_plan **out, hawser_error *error)
 {
     *out = NULL;

@@ -29,6 +29,8 @@ typedef struct hw_view_changes {
     uint64_t
         every; /* a waiting call of a unit returns HAWSER_VIEW_CHANGED once in `every` times, drawn from `seed`; 0: never */
     uint64_t seed;
+    uint32_t block; /* in place of draws, if `call` is not 0: this waiting call of this block alone, counted from 1 */
+    uint64_t call;
     _Atomic uint64_t count; /* of the calls that returned it so far */
     _Atomic uint64_t tests; /* of the stop tests that were called again so far */
 } hw_view_changes;
@@ -128,6 +130,8 @@ void hw_job_drop_scratch(hawser_job *job, uint64_t every, uint64_t seed, hawser_
 /* From now on waiting calls of this job's units return HAWSER_VIEW_CHANGED, one in `every` drawn from `seed`. The stage is then done over from its last
  * commit. Stop tests that declare what they remember are done over as often. */
 void hw_job_change_view(hawser_job *job, uint64_t every, uint64_t seed);
+/* Likewise, but once in a run: at a waiting call of a block, counted from 1 over those at which the stage can be done over. Tests are called once. */
+void hw_job_change_view_at(hawser_job *job, uint32_t block, uint64_t call);
 /* Encodes a node's number and the signal that asked it to end (0: another way) as a number above 0. */
 static inline uint64_t hw_asked(uint32_t node, int number)
 {
