@@ -125,7 +125,7 @@ def _check_slots(mapped: Any, wait: float) -> bool:
         if hasattr(mapped, "_jdf"):
             raise_failure(error)
         return True
-    until = time.monotonic() + (0 if master.startswith("local") else wait)
+    until = time.monotonic() + (0 if re.match(r"local(\[|$)", master) else wait)
     while slots < tasks and time.monotonic() < until:
         time.sleep(0.2)
         slots = _slots(mapped)
@@ -149,7 +149,7 @@ def raise_failure(error: Exception) -> None:
     if missing:
         raise Error(f"the executors' Python has no module {missing[1]}: install hawser[spark] there, or name their Python "
                     "(PYSPARK_PYTHON, spark.pyspark.python)") from error
-    wrong = re.search(r"^(?:ImportError|OSError): (.+)$", text, re.MULTILINE)
+    wrong = re.search(r"^ImportError: (.*hawser.*)$", text, re.MULTILINE)
     if wrong:
         raise Error(f"the executors' Python cannot load hawser: {wrong[1]}") from error
     place = re.search(r"barrier task \w+\(\d+, (\d+)\)", text)
@@ -157,7 +157,9 @@ def raise_failure(error: Exception) -> None:
     if ended:
         raise PeerLost(f"Spark ended the training: the task of {f'partition {place[1]}' if place else 'a partition'} was lost: "
                        f"{ended[0].strip()[:200]}") from error
-    why = re.search(r"Most recent failure reason: (.+)", text) or re.search(r"^: (?:[\w.$]+: )?(.+)$", text, re.MULTILINE) or re.search(r"(.+)", text)
+    # The last line of a traceback of Python, a sentence of Spark, or what there is.
+    patterns = (r"^((?!org\.|java\.|py4j\.)[\w.]+(?:Error|Exception): .+)$", r"Most recent failure reason: (.+)", r"^: (?:[\w.$]+: )?(.+)$", r"(.+)")
+    why = next((found for found in (re.search(pattern, text, re.MULTILINE) for pattern in patterns) if found), None)
     raise Error(f"Spark ended the training: {why[1].strip()[:300] if why else type(error).__name__}") from error
 
 

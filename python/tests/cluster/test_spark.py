@@ -170,7 +170,8 @@ def refusals():
 
 
 @pytest.mark.parametrize("change, given, kind, text", refusals())
-def test_refusals(frame, change, given, kind, text):
+def test_refusals(frame, monkeypatch, change, given, kind, text):
+    monkeypatch.setattr(hawser.spark._driver, "SLOTS_SECONDS", 0.5)
     how = {"algorithm": "lasso", "features": "vector", "target": "y", **given}
     with pytest.raises(kind, match=text):
         hawser.spark.train(change(frame), **how)
@@ -251,6 +252,8 @@ def test_failures_of_executors_are_explained():
     for text, kind, said in (("x\nModuleNotFoundError: No module named 'hawser'\n", hawser.Error, "has no module hawser: install"),
                              ("x\nImportError: hawser's library libhawser.so.0 is not in the package\n", hawser.Error, "cannot load hawser: hawser's"),
                              ("x\nhawser._errors.Timeout: node 1 is missing\n", hawser.Timeout, "node 1 is missing"),
+                             ("x Most recent failure reason: y\n  File\nZeroDivisionError: division by zero\n SQLSTATE\n", hawser.Error,
+                              "Spark ended the training: ZeroDivisionError: division by zero"),
                              ("something new", hawser.Error, "Spark ended the training: something new")):
         with pytest.raises(kind, match=re.escape(said)):
             raise_failure(RuntimeError(text))
