@@ -27,6 +27,9 @@ typedef struct hawser_training_input {
      *  infinite. NULL: none. The same on all nodes. hawser_train refuses an array that its algorithm has no option for, and one beside its option;
      *  the number of a bound that excludes 0, of a factor below 0 and of a NaN is named. */
     const double *lower, *upper, *penalty_factors;
+    /** What a file of the option folds says, as an array: the fold of each row of the whole data, from 0 or 1 on, for the option cv. NULL: none. The same
+     *  on all nodes, and refused as the arrays above. */
+    const double *folds;
 } hawser_training_input;
 
 /** One number about a result, for the JSON line and the closing lines. `name` is static and is that of a metric row. */
@@ -102,16 +105,20 @@ typedef struct hawser_path {
     const double *parameter; /**< its values */
     const double *objective;
     const double *error, *standard_error; /**< on rows that the training did not see; NULL: not measured */
-    const char *error_name;               /**< "mean squared error", static */
-    size_t columns;                       /**< of the training data */
-    size_t outputs;                       /**< numbers that the model predicts for a row */
-    const double *intercept;              /**< count x outputs */
-    const int64_t *offsets; /**< count + 1: the coefficients of member k are those from offsets[k] to offsets[k + 1] */
-    const int64_t *index;   /**< their columns, from 0, ascending */
-    const double *value;    /**< outputs x offsets[count] */
-    size_t chosen;          /**< the member that the model's own coefficients are from; `count`: none */
-    size_t least;           /**< the member with the least error; `count`: unknown */
-    size_t one_se;          /**< the first member within one standard error of the least error; `count`: unknown */
+    /** If folds measured the error: how many, the error of each member on the rows that each fold holds out (`folds` numbers per member), and the weight of
+     *  these rows in `error`, by fold. Models of older releases have none: 0 and NULL. */
+    size_t folds;
+    const double *fold_errors, *fold_weights;
+    const char *error_name;  /**< "mean squared error", static */
+    size_t columns;          /**< of the training data */
+    size_t outputs;          /**< numbers that the model predicts for a row */
+    const double *intercept; /**< count x outputs */
+    const int64_t *offsets;  /**< count + 1: the coefficients of member k are those from offsets[k] to offsets[k + 1] */
+    const int64_t *index;    /**< their columns, from 0, ascending */
+    const double *value;     /**< outputs x offsets[count] */
+    size_t chosen;           /**< the member that the model's own coefficients are from; `count`: none */
+    size_t least;            /**< the member with the least error; `count`: unknown */
+    size_t one_se;           /**< the first member within one standard error of the least error; `count`: unknown */
 } hawser_path;
 
 /** A page of the help: `hawser help NAME`. */

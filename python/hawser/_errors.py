@@ -1,8 +1,12 @@
 """Exceptions, one for each failure of the library. Their text is the library's."""
 
+import contextvars
 import os
+import re
 import sys
 import warnings
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from . import _native
 from ._native import hawser_error
@@ -75,8 +79,14 @@ convergence_warning: type[ConvergenceWarning] = ConvergenceWarning
 PACKAGE = os.path.dirname(__file__) + os.sep
 
 
+# The words of warnings that have another name where the training was called from: an estimator's parameters.
+words: contextvars.ContextVar[Mapping[str, str]] = contextvars.ContextVar("words", default=MappingProxyType({}))
+
+
 def warn(text: str, category: type[Warning]) -> None:
     """Warns at the line that called the package: the caller cannot do anything about a line inside it."""
+    for word, name in words.get().items():
+        text = re.sub(rf"(?<![\w-]){re.escape(word)}(?![\w-])", name, text)
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
         frame, level = frame.f_back, level + 1

@@ -489,6 +489,7 @@ class hawser_training_input(Structure):
     lower: Any
     upper: Any
     penalty_factors: Any
+    folds: Any
 
 
 class hawser_fact(Structure):
@@ -543,6 +544,9 @@ class hawser_path(Structure):
     objective: Any
     error: Any
     standard_error: Any
+    folds: int
+    fold_errors: Any
+    fold_weights: Any
     error_name: bytes | None
     columns: int
     outputs: int
@@ -1053,6 +1057,7 @@ hawser_training_input._fields_ = [
     ("lower", POINTER(c_double)),
     ("upper", POINTER(c_double)),
     ("penalty_factors", POINTER(c_double)),
+    ("folds", POINTER(c_double)),
 ]
 hawser_fact._fields_ = [
     ("name", c_char_p),
@@ -1101,6 +1106,9 @@ hawser_path._fields_ = [
     ("objective", POINTER(c_double)),
     ("error", POINTER(c_double)),
     ("standard_error", POINTER(c_double)),
+    ("folds", c_size_t),
+    ("fold_errors", POINTER(c_double)),
+    ("fold_weights", POINTER(c_double)),
     ("error_name", c_char_p),
     ("columns", c_size_t),
     ("outputs", c_size_t),

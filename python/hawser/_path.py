@@ -32,6 +32,8 @@ class Path:
     objective: Array  #: shape (members,)
     error: Array | None  #: on rows that the training did not see, shape (members,); None: not measured
     standard_error: Array | None  #: of the error over the folds, shape (members,)
+    fold_errors: Array | None  #: of cv: the error on the rows that each fold holds out, shape (members, folds)
+    fold_weights: Array | None  #: the weight of these rows in `error`, shape (folds,)
     error_name: str  #: "mean squared error"; "" if not measured
     intercept: Array  #: shape (members,), or (members, outputs) if a model predicts several numbers
     columns: int  #: of the training data
@@ -86,6 +88,8 @@ def path_of(algorithm: Any, model: Any) -> Path | None:
         name=(found.name or b"").decode(), values=_copied(found.parameter, (count,)), objective=_copied(found.objective, (count,)),
         error=_copied(found.error, (count,)) if found.error else None,
         standard_error=_copied(found.standard_error, (count,)) if found.standard_error else None,
+        fold_errors=_copied(found.fold_errors, (count, found.folds)) if found.folds else None,
+        fold_weights=_copied(found.fold_weights, (found.folds,)) if found.folds else None,
         error_name=(found.error_name or b"").decode(), intercept=intercept[:, 0] if outputs == 1 else intercept,
         columns=found.columns, outputs=outputs, **members, _offsets=offsets,
         _index=_copied(found.index, (stored,)).astype(np.int64), _value=_copied(found.value, (outputs, stored)))

@@ -22,6 +22,7 @@ from ._options import DATA_KEYS, JOB_KEYS, Options, key_of, keys_of
 from ._progress import bar_of
 
 BY_COLUMN = ("lower", "upper", "penalty_factors")
+BY_ROW = "folds"
 Callback = Callable[[dict[str, Any]], Any]
 # Reasons for an end before the tolerance. Epochs are no such reason: they are what some solvers are told to do.
 LIMITS = {"clocks", "iterations", "limit", "progress", "seconds", "time-limit"}
@@ -80,18 +81,18 @@ def make_options(algorithm: Any, keywords: dict[str, Any]) -> Options:
 
 
 def take_arrays(options: dict[str, Any]) -> dict[str, Array]:
-    """Takes options that are arrays with a number per column out of `options`. As numbers and paths they stay there."""
+    """Takes options that are arrays, with a number per column or row, out of `options`. As numbers and paths they stay there."""
     found: dict[str, Array] = {}
-    for name in BY_COLUMN:
+    for name in (*BY_COLUMN, BY_ROW):
         if isinstance(options.get(name), (np.ndarray, list, tuple)):
             found[name] = np.ascontiguousarray(numbers_of(options.pop(name), name), dtype=np.float64)
     return found
 
 
-def check_arrays(arrays: dict[str, Array], columns: int) -> None:
+def check_arrays(arrays: dict[str, Array], rows: int, columns: int) -> None:
     for name, array in arrays.items():
-        if array.shape != (columns,):
-            raise BadArgument(f"{name}: its shape is {array.shape}, and the data have {columns} columns")
+        if array.shape != (rows if name == BY_ROW else columns,):
+            raise BadArgument(f"{name}: its shape is {array.shape}, and the data have {rows} rows and {columns} columns")
 
 
 class Fit(Job):
@@ -120,9 +121,10 @@ class Fit(Job):
         self.compare(job, self._terms())
         if isinstance(self.data, Files):
             self.data.load_share(job, split, self.shared)
-            check_arrays(self.arrays, lib.hawser_dataset_matrix(self.shared).contents.cols)
         else:
             self.data._deal(job, split, self.shared)
+        whole = lib.hawser_dataset_matrix(self.shared).contents
+        check_arrays(self.arrays, whole.rows, whole.cols)  # the same on all nodes, which all fail here or none
         return self.shared
 
     def release(self) -> None:
@@ -165,6 +167,8 @@ class Fit(Job):
     def _name_arrays(self) -> None:
         """Writes into the model that the data had weights or an offset, without which later predictions would be wrong."""
         error = hawser_error()
+        if self.training.model and BY_ROW in self.arrays:
+            check(lib.hawser_model_fact(self.training.model, f"options.{BY_ROW}".encode(), b"array", byref(error)), error)
         if isinstance(self.data, Files) or self.data.from_files:
             return
         for key, given in (("weights", self.data._has("weights")), ("offset", self.data._has("offset"))):
@@ -276,9 +280,10 @@ def train(algorithm: str, data: Any, target: Any = None, *, weights: Any = None,
     `options` are the command's options with underscores for dashes: `l1_ratio=0.5`, `time_limit="90s"`, `standardize=False`,
     and `lambda_=0.1`, since lambda is a word of Python. They replace variables HAWSER_KEY of the environment.
 
-    `lower`, `upper` and `penalty_factors` may be arrays with a number per column of `data`, shape (columns,).
+    `lower`, `upper` and `penalty_factors` may be arrays with a number per column of `data`, shape (columns,), and `folds` (of
+    cv=K) one with the fold of each row, from 0 or 1 on, shape (rows,).
     `validation` is a Dataset, or a pair (data, target): the error of the model on these is in `training.metrics`, and chooses the
-    member of a path. `init` is a model to start from. `progress` is True for a
+    member of a path. With `early_stopping=N` the training ends when N evaluations have not lowered it. `init` is a model to start from. `progress` is True for a
     progress bar, or a function that gets a dictionary of the clock and metrics after each clock. If it raises, the training
     ends, and train raises the same exception.
 
@@ -339,8 +344,8 @@ def prepare(algorithm: str, data: Any, target: Any = None, *, weights: Any = Non
         validation = Dataset(*validation)
     if validation is not None and isinstance(rows, Dataset) and validation.shape[1] != rows.shape[1]:
         raise BadOption(f"validation: it has {validation.shape[1]} columns, and the data have {rows.shape[1]}")
-    if isinstance(rows, Dataset):
-        check_arrays(arrays, rows.shape[1])
+    if isinstance(rows, Dataset) and not rows.partitioned:
+        check_arrays(arrays, *rows.shape)
     return kind(found, rows, validation, init, chosen, arrays, cluster)
 
 

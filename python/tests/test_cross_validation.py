@@ -37,6 +37,7 @@ def test_lasso(diabetes, cv, how):
     ours = hawser.LassoCV(cv=cv, tol=1e-9, **how).fit(X, y)
     theirs = linear_model.LassoCV(cv=cv, tol=1e-9, max_iter=100000, **how).fit(X, y)
     np.testing.assert_allclose(ours.alphas_, theirs.alphas_, rtol=1e-9)
+    np.testing.assert_allclose(ours.mse_path_, theirs.mse_path_, rtol=1e-5)
     errors = mean_of_samples(theirs, cv, X)
     np.testing.assert_allclose(ours.mean_mse_, errors, rtol=1e-6)
     assert ours.alpha_ == pytest.approx(theirs.alphas_[errors.argmin()])
@@ -54,6 +55,7 @@ def test_equal_folds_choose_the_same_alpha(diabetes):
     for sample_weight in (None, weights):
         ours = hawser.LassoCV(tol=1e-9, cv=5).fit(X, y, sample_weight)
         theirs = linear_model.LassoCV(tol=1e-9, cv=5, max_iter=100000).fit(X, y, sample_weight)
+        np.testing.assert_allclose(ours.mse_path_, theirs.mse_path_, rtol=1e-5)
         np.testing.assert_allclose(ours.mean_mse_, theirs.mse_path_.mean(axis=1), rtol=1e-6)
         assert ours.alpha_ == pytest.approx(theirs.alpha_, rel=1e-9)
         np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=0.02)
@@ -67,6 +69,7 @@ def test_elastic_net(diabetes):
         ours = hawser.ElasticNetCV(l1_ratio=[0.3, 0.9, 0.99], tol=1e-9, **how).fit(scipy.sparse.csr_array(X), y)
         theirs = linear_model.ElasticNetCV(l1_ratio=[0.3, 0.9, 0.99], tol=1e-9, max_iter=100000, **how).fit(X, y)
         np.testing.assert_allclose(ours.alphas_, theirs.alphas_, rtol=1e-9)
+        np.testing.assert_allclose(ours.mse_path_, theirs.mse_path_, rtol=1e-4)
         np.testing.assert_allclose(ours.mean_mse_, theirs.mse_path_.mean(axis=2), rtol=1e-5)
         assert ours.l1_ratio_ == theirs.l1_ratio_ and ours.alpha_ == pytest.approx(theirs.alpha_, rel=1e-9)
         np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=0.02)
@@ -95,6 +98,7 @@ def test_logistic_of_exactly_equal_folds(cancer):
     how = {"Cs": [0.001, 0.01, 0.1], "scoring": "neg_log_loss", "cv": cv, "class_weight": {0: 2.0, 1: 2.0}}
     ours = hawser.LogisticRegressionCV(tol=1e-10, **how).fit(X, y)
     theirs = linear_model.LogisticRegressionCV(tol=1e-8, max_iter=1000, l1_ratios=(0,), use_legacy_attributes=False, **how).fit(X, y)
+    np.testing.assert_allclose(ours.scores_, theirs.scores_, rtol=1e-5)
     np.testing.assert_allclose(ours.mean_scores_, theirs.scores_.mean(axis=0), rtol=1e-5)
     assert ours.C_ == theirs.C_
 
@@ -105,6 +109,7 @@ def test_three_classes():
     how = {"Cs": [0.001, 0.01, 0.1], "scoring": "neg_log_loss", "l1_ratios": [0.0, 0.5], "cv": StratifiedKFold(3)}
     ours = hawser.LogisticRegressionCV(tol=1e-9, **how).fit(X, y)
     theirs = linear_model.LogisticRegressionCV(tol=1e-6, max_iter=20000, solver="saga", use_legacy_attributes=False, **how).fit(X, y)
+    np.testing.assert_allclose(ours.scores_, theirs.scores_, rtol=0.05)
     np.testing.assert_allclose(ours.mean_scores_, theirs.scores_.mean(axis=0), rtol=0.02)
     assert (ours.C_, ours.l1_ratio_) == (theirs.C_, theirs.l1_ratio_)
     np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=3e-3)

@@ -34,12 +34,12 @@ words = numpy.where(y > 0, "high", "low")
 logistic = hawser.LogisticRegression(workers=3).fit(X, words)
 kmeans = hawser.KMeans(3, random_state=0, workers=3).fit(X)
 again = clone(lasso).fit(X, y)
-try:
-    hawser.LassoCV(cv=3, workers=3).fit(X, y)
-    assert "HAWSER_NODE" not in os.environ
-except hawser.BadProgram as error:
-    assert "option folds" in str(error)
-keep(lasso=lasso.coef_, gap=lasso.dual_gap_, logistic=logistic.coef_, words=logistic.predict(X), centres=kmeans.cluster_centers_,
+crossed = hawser.ElasticNetCV(cv=3, alphas=5, l1_ratio=[0.5, 1], workers=3).fit(X, y)
+scored = hawser.LogisticRegressionCV(cv=3, Cs=3, workers=3).fit(X, words)
+softmax = hawser.LogisticRegressionCV(cv=3, Cs=3, workers=3).fit(X, numpy.digitize(y, [-1, 1]))
+early = hawser.Lasso(alpha=1e-4, workers=3).fit(X, y, eval_set=(X[:50], y[:50] + 1), early_stopping_rounds=2)
+keep(crossed=crossed.coef_, errors=crossed.mse_path_, scored=scored.coef_, scores=scored.scores_, softmax=softmax.scores_,
+     early=early.coef_, best=early.best_score_, lasso=lasso.coef_, gap=lasso.dual_gap_, logistic=logistic.coef_, words=logistic.predict(X), centres=kmeans.cluster_centers_,
      labels=kmeans.labels_, again=again.coef_)
 """
 TRAININGS = """

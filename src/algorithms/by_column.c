@@ -3,14 +3,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARRAYS = 3 };
+enum { ARRAYS = 4, FOLDS = 3 };
 
-static const char *const keys[ARRAYS] = {"lower", "upper", "penalty-factors"};
+static const char *const keys[ARRAYS] = {"lower", "upper", "penalty-factors", "folds"};
 
 static const double *array_of(const hawser_training_input *input, int k)
 {
-    const double *const arrays[ARRAYS] = {input->lower, input->upper, input->penalty_factors};
+    const double *const arrays[ARRAYS] = {input->lower, input->upper, input->penalty_factors, input->folds};
     return arrays[k];
+}
+
+/* Returns how many numbers an array has. */
+static size_t count_of(const hawser_training_input *input, int k)
+{
+    const hawser_matrix *X = hawser_dataset_matrix(input->data);
+    return k == FOLDS ? X->rows : X->cols;
 }
 
 static bool has_option(const hawser_algorithm *algorithm, const char *key)
@@ -33,6 +40,8 @@ static hawser_status check_own(const hawser_algorithm *algorithm, const hawser_t
             return hawser_fail(error, HAWSER_BAD_OPTION, "both an array and the option are given for %s; give one of them",
                                keys[k]);
     }
+    if (input->folds != NULL && !hawser_options_has(input->options, "cv"))
+        return hawser_fail(error, HAWSER_BAD_OPTION, "an array for folds is given, and there is no cv that uses it");
     return HAWSER_OK;
 }
 
@@ -70,7 +79,7 @@ static hawser_status compare_all(hawser_job *job, const hawser_training_input *i
     HAWSER_TRY(hawser_job_agree(job, status, error));
     for (int k = 0; k < ARRAYS; k++)
         if (given[k]) {
-            status = compare(job, keys[k], array_of(input, k), hawser_dataset_matrix(input->data)->cols, error);
+            status = compare(job, keys[k], array_of(input, k), count_of(input, k), error);
             HAWSER_TRY(hawser_job_agree(job, status, error));
         }
     return HAWSER_OK;

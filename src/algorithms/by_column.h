@@ -1,4 +1,4 @@
-/* by_column.h - arrays with a number per column that a training is given in place of files. */
+/* by_column.h - arrays with a number per column, or per row, that a training is given in place of files. */
 #ifndef HW_ALGORITHMS_BY_COLUMN_H
 #define HW_ALGORITHMS_BY_COLUMN_H
 

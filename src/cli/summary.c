@@ -162,6 +162,30 @@ static json_t *notes_json(const hawser_training *training, bool *ok)
     return list;
 }
 
+/* Appends `count` numbers to a list. */
+static void append_numbers(json_t *list, const double *numbers, size_t count, bool *ok)
+{
+    for (size_t k = 0; k < count; k++)
+        hw_json_append(list, hw_json_value(numbers[k]), ok);
+}
+
+/* Makes the object cv: the model's fact and the errors of the folds. */
+static json_t *crossed(const hawser_model *model, const char *fact, bool *ok)
+{
+    json_t *object = json_loads(fact, 0, NULL), *errors = json_array(), *weights = json_array();
+    size_t dims[2] = {0};
+    const double *values = hawser_model_get(model, "cv.fold_errors", NULL, dims);
+    for (size_t l = 0; values != NULL && l < dims[0]; l++) {
+        json_t *line = json_array();
+        append_numbers(line, values + l * dims[1], dims[1], ok);
+        hw_json_append(errors, line, ok);
+    }
+    append_numbers(weights, hawser_model_get(model, "cv.fold_weights", NULL, NULL), dims[1], ok);
+    hw_json_take(object, "fold_errors", errors, ok);
+    hw_json_take(object, "fold_weights", weights, ok);
+    return object;
+}
+
 static hawser_status print_json(const hw_call *call, const hw_training_outcome *outcome, hawser_error *error)
 {
     const hawser_training *training = &outcome->training;
@@ -178,7 +202,7 @@ static hawser_status print_json(const hw_call *call, const hw_training_outcome *
         hw_json_number(object, fact->name, fact->value, &ok);
     const char *cv = hawser_model_text(training->model, "cv");
     if (cv != NULL)
-        hw_json_take(object, "cv", json_loads(cv, 0, NULL), &ok);
+        hw_json_take(object, "cv", crossed(training->model, cv, &ok), &ok);
     hw_json_count(object, "clocks", clocks_of(outcome), &ok);
     hw_json_number(object, "seconds_load", outcome->seconds_load, &ok);
     hw_json_number(object, "seconds_train", outcome->seconds_train, &ok);

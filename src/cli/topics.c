@@ -161,7 +161,8 @@ static const hawser_topic topics[] = {
      "  policy      what --sync gives up compared with bsp; null: nothing\n"
      "  notes       a list of lines\n"
      "  cv          the result of --cv, if it was given: folds, metric, rule, lambda_min and\n"
-     "              lambda_1se (both choices), and lists: error, standard_error, and two of metrics\n"
+     "              lambda_1se (both choices), and lists: error, standard_error, and two of metrics;\n"
+     "              fold_errors, a list per error with those of the folds, and fold_weights\n"
      "  options     each with value, source, where\n\n"
      "and the metrics of the algorithm:\n\n"},
     {"trace", "The file of train --trace",
@@ -194,7 +195,9 @@ static const hawser_topic topics[] = {
      "                       from path.offsets[l] up to, not including, path.offsets[l + 1] of\n"
      "  path.index           columns of the data, and\n"
      "  path.value           outputs x places, as coefficients.value\n"
-     "  path.*               the penalty's weight of each point, and what was measured there\n\n"
+     "  path.*               the penalty's weight of each point, and what was measured there\n"
+     "  cv.fold_errors       points x folds: the error on the rows that a fold holds out\n"
+     "  cv.fold_weights      one per fold: the weight of these rows\n\n"
      "Predictions for rows X, an array with the training data's columns, in Python:\n\n"
      "  import numpy, safetensors.numpy\n"
      "  m = safetensors.numpy.load_file(\"model.safetensors\")\n"

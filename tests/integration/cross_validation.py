@@ -12,7 +12,7 @@ import tempfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.environ["HAWSER_SOURCE"], "tests", "helpers"))
-from certificate import log_loss, read_path  # noqa: E402
+from certificate import log_loss, read_model, read_path  # noqa: E402
 from command import CLEAN, HAWSER, SANITIZED, some  # noqa: E402
 from counts import draw_count, half_deviance  # noqa: E402
 
@@ -88,7 +88,7 @@ class Problem:
         return [[b + sum(v * self.x[i][j] for j, v in w.items()) for i in rows] for _, w, b in read_path(model)]
 
     def errors(self, fold, lambdas, measure):
-        """Mean and standard error of the held-out errors, by lambda: folds count by the weights of their rows."""
+        """Mean and standard error of the held-out errors, by lambda: folds count by the weights of their rows. Keeps those weights, and the errors by fold."""
         folds = sorted(set(fold))
         total, by_fold = [], []
         model, part = os.path.join(self.folder, "fold.st"), "fold.csv"
@@ -99,6 +99,7 @@ class Problem:
             y, w = [self.y[i] for i in out], [self.w[i] for i in out]
             total.append(math.fsum(w))
             by_fold.append([measure(y, m, w) for m in self.margins(model, out)])
+        self.weights, self.by_fold = total, [[e[k] for e in by_fold] for k in range(len(lambdas))]
         mean = [math.fsum(t * e[k] for t, e in zip(total, by_fold)) / math.fsum(total) for k in range(len(lambdas))]
         spread = [math.fsum(t * (e[k] - mean[k]) ** 2 for t, e in zip(total, by_fold)) / math.fsum(total)
                   for k in range(len(lambdas))]
@@ -185,6 +186,19 @@ def check_dealt_folds(folder):
         one = problem.train(problem.file, "--cv", "4", "--cv-rule", rule, "--path", "1")
         assert one["cv"]["lambda"] == [one["lambda"]] == cv["lambda"][:1], one["cv"]
         same((kind, "one"), one["cv"]["error"] + one["cv"]["standard_error"], [mean[0], error[0]])
+        assert one["cv"]["fold_errors"] == cv["fold_errors"][:1] and one["cv"]["fold_weights"] == cv["fold_weights"]
+
+
+def check_one_lambda(folder):
+    """A list of one lambda is a list: it needs no lambda_max, and no end."""
+    problem, model = Problem(folder, "lasso", 60, 4, False, 3), os.path.join(folder, "one.st")
+    problem.train(problem.file, "--lambda", "0.5", "--l1-ratio", "0", "-o", model)
+    expected = read_model(model)
+    for more in ([], ["--cv", "3"]):
+        problem.train(problem.file, "--path", "0.5", "--l1-ratio", "0", "-o", model, *more)
+        assert read_model(model) == expected
+    assert "--path lists its lambdas itself" in call("train", "lasso", problem.file, "--path", "0.5", "--lambda-min-ratio", "0.1", code=2).stderr
+    assert "there is no lambda_max" in call("train", "lasso", problem.file, "--path", "5", "--l1-ratio", "0", code=2).stderr
 
 
 def check_names_of_errors(folder):
@@ -214,6 +228,7 @@ def check_given_folds(folder):
         mean, error = problem.errors(fold, cv["lambda"], measure)
         assert cv["metric"] == metric and ("cv_error" in printed) == (metric != "loss"), printed
         same((kind, metric), cv["error"] + cv["standard_error"], mean + error)
+        same((kind, metric, "by fold"), sum(cv["fold_errors"], []) + cv["fold_weights"], sum(problem.by_fold, []) + problem.weights)
         check_choices(kind, printed)
         peer = glmnet(problem, fold, cv["lambda"], name)
         if peer is not None:
@@ -452,6 +467,7 @@ def check_assumed(folder):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         check_dealt_folds(folder)
+        check_one_lambda(folder)
         check_names_of_errors(folder)
         check_given_folds(folder)
         check_going_on(folder)

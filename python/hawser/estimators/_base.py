@@ -1,5 +1,6 @@
 """What all estimators share: parameters of a training, the training itself, and what it leaves behind."""
 import os
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy.typing as npt
 import sklearn.exceptions
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from .. import _errors
 from .._cluster import is_beside
@@ -74,6 +75,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     """Trains by hawser.train. Subclasses say which algorithm and options their parameters mean."""
 
     _algorithm: ClassVar[str]
+    _words: ClassVar[dict[str, str]] = {}  # options that the library's warnings name, and the parameters that they are here
     # The parameters below are those of each subclass, which names them in its __init__ as scikit-learn wants it.
     workers: int | None
     sync: str
@@ -106,9 +108,10 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             return X, y
         return validate_data(self, X, y, accept_sparse=("csr", "csc"), dtype=TYPES, accept_large_sparse=True, **how)
 
-    def _checked_new(self, X: Any) -> Any:
+    def _checked_new(self, X: Any, fitted: bool = True) -> Any:
         """Returns data to predict as numbers; the number of features is the training's."""
-        check_is_fitted(self)
+        if fitted:
+            check_is_fitted(self)
         if is_plain(X) and X.shape[1] == self.n_features_in_ and not hasattr(self, "feature_names_in_"):
             return X
         return validate_data(self, X, reset=False, accept_sparse=("csr", "csc"), dtype=TYPES, accept_large_sparse=True)
@@ -131,6 +134,36 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"warm_start: the estimator was fitted with {model.columns} features, and X has {columns}")
         return model
 
+    def _validation(self, eval_set: Any, rounds: int | None, to_target: Callable[[Any], Array]) -> dict[str, Any]:
+        """Returns the options that measure errors on other data. `to_target` makes numbers of their targets."""
+        self._forget("evals_result_", "best_iteration_", "best_score_")
+        if eval_set is None:
+            if rounds is not None:
+                raise ValueError("early_stopping_rounds: there is no eval_set=(X, y) to measure the error on")
+            return {}
+        if isinstance(eval_set, list) and len(eval_set) == 1:
+            eval_set = eval_set[0]
+        if not isinstance(eval_set, tuple) or len(eval_set) != 2:
+            raise ValueError("eval_set: give one pair (X, y) of other data")
+        X = self._checked_new(eval_set[0], fitted=False)
+        y = column_or_1d(eval_set[1])
+        check_consistent_length(X, y)
+        return {"validation": (X, to_target(y)), "early_stopping": rounds}
+
+    def _take_evaluations(self, model: Model, reports: list[dict[str, Any]], stops: bool) -> None:
+        """Stores the errors on other data: one per evaluation, of which several reports may have the same."""
+        errors: dict[int, float] = {}
+        name = ""
+        for report in reports:
+            name = next((key for key in report if key.startswith("validation_")), name)
+            if np.isfinite(report.get(name, np.nan)):
+                errors[int(report["evaluations"])] = report[name]
+        self.evals_result_ = {"validation": {name.removeprefix("validation_"): list(errors.values())}} if errors else {}
+        if stops and errors:
+            self.best_iteration_ = int(np.argmin(list(errors.values())))
+        if stops and model.training is not None:
+            self.best_score_ = next(value for key, value in model.training.metrics.items() if key.startswith("validation_"))
+
     def _train(self, algorithm: str, X: Any, y: Array | None, weights: Array | None, *, trace: bool = True,
                **options: Any) -> Model:
         """Trains, and takes over what was reached, after Ctrl-C too. `trace`: keep what each clock reports."""
@@ -140,6 +173,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         common: dict[str, Any] = {
             "workers": workers_of(self.workers, self.n_jobs), "sync": self.sync, "seed": self._seed(),
             "names": getattr(self, "feature_names_in_", None)}
+        token = _errors.words.set(self._words)
         try:
             model = self._run(algorithm, X, y, weights=weights, progress=None if reports is None else reports.append, **common, **options)
         except BadOption as error:
@@ -149,7 +183,11 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
                 self.interrupted_ = True
                 self._take(stopped.model, reports)
             raise
+        finally:
+            _errors.words.reset(token)
         self._take(model, reports)
+        if options.get("validation") is not None and reports is not None:
+            self._take_evaluations(model, reports, options.get("early_stopping") is not None)
         return model
 
     def _run(self, algorithm: str, X: Any, y: Any, **options: Any) -> Model:

@@ -1,18 +1,9 @@
 """Folds of a cross-validation: scikit-learn's splitters, as the number of the fold that each row is held out in."""
-import contextlib
-import os
-import tempfile
-from collections.abc import Iterator
-from ctypes import byref
 from typing import Any
 
 import numpy as np
 from sklearn.model_selection import check_cv
 
-from .._errors import check
-from .._library import library as lib
-from .._model import Model
-from .._native import hawser_error
 from ._base import Array
 
 
@@ -37,21 +28,4 @@ def refused(cv: Any) -> ValueError:
                       "KFold, StratifiedKFold, GroupKFold and LeaveOneOut; use GridSearchCV for other splits")
 
 
-@contextlib.contextmanager
-def file_of(fold: Array) -> Iterator[str]:
-    """Gives a file with the fold of each row, which is what the option folds reads."""
-    with tempfile.TemporaryDirectory(prefix="hawser-") as folder:
-        path = os.path.join(folder, "folds")
-        with open(path, "w", encoding="ascii") as file:
-            file.write("\n".join(map(str, fold.tolist())) + "\n")  # numpy.savetxt takes longer than a fast training
-        yield path
-
-
-def forget_file(model: Model) -> None:
-    """Writes into the model that its folds were an array, in place of the name of a file that is gone."""
-    error = hawser_error()
-    check(lib.hawser_model_fact(model._handle, b"options.folds", b"array", byref(error)), error)
-    model._facts = None
-
-
-__all__ = ["file_of", "folds_of", "forget_file"]
+__all__ = ["folds_of"]

@@ -36,10 +36,17 @@ class _Penalised(RegressorMixin, LinearEstimator):  # type: ignore[misc]
         return {"intercept": bool(self.fit_intercept), "tol": self.tol, "max_clocks": self.max_iter,
                 "lower": 0 if self.positive else None}
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Trains. X has shape (n_samples, n_features), dense or sparse; y has one number per sample."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
+            early_stopping_rounds: int | None = None) -> Any:
+        """Trains. X has shape (n_samples, n_features), dense or sparse; y has one number per sample.
+
+        With `eval_set`, a pair (X, y) of other data, `evals_result_` has their mean squared error at each certificate of the training. With
+        `early_stopping_rounds` the training ends when that many certificates have not lowered it, and the model is that of
+        the least one, at `best_iteration_` (from 0), with the error `best_score_`.
+        """
         X, y = self._checked(X, y, y_numeric=True)
-        self._train(self._algorithm, X, self._numbers(y), self._weights(sample_weight, X), **self._options())
+        others = self._validation(eval_set, early_stopping_rounds, self._numbers)
+        self._train(self._algorithm, X, self._numbers(y), self._weights(sample_weight, X), **self._options(), **others)
         return self
 
     def predict(self, X: Any) -> Array:

@@ -5,13 +5,14 @@ import numpy as np
 
 from .._model import Model
 from ._base import Array, refuse
-from ._folds import file_of, folds_of, forget_file
+from ._folds import folds_of
 from .linear import _Penalised
 
 
 class _Crossed(_Penalised):
     """Fits a path of alphas on all samples and without each fold, and takes the alpha of the least error."""
 
+    _words = {"--path": "alphas", "--lambda-min-ratio": "eps", "--cv": "cv", "lambda": "alpha", "lambdas": "alphas"}
     eps: float
     alphas: Any
     cv: Any
@@ -32,48 +33,46 @@ class _Crossed(_Penalised):
             raise refuse("alphas", self.alphas, "a number of alphas, or a list of them, each above 0")
         return {"path": list(alphas) * (2 if len(alphas) == 1 else 1)}  # the option takes one number for a count
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:  # type: ignore[override]  # other data cannot choose, too
         """Trains. X has shape (n_samples, n_features), dense or sparse; y has one number per sample."""
         if self.precompute not in (False, "auto"):
             raise refuse("precompute", self.precompute, "False or 'auto': Gram matrices are made where they pay")
         X, y = self._checked(X, y, y_numeric=True)
         weights, target = self._weights(sample_weight, X), np.asarray(y, np.float64)
         fold = folds_of(self.cv, X, y, classifier=False)
-        self._forget("alphas_", "mean_mse_", "standard_error_", "l1_ratio_")
+        self._forget("alphas_", "mean_mse_", "mse_path_", "standard_error_", "l1_ratio_")
         ratios = self._ratios()
         found: list[Model] = []
-        with file_of(fold) as path:
-            for ratio in ratios:
-                options = {**self._shared_options(), **self._grid(ratio), "l1_ratio": ratio, "cv": int(fold.max()), "cv_rule": "min"}
-                found.append(self._train(self._algorithm, X, target, weights, trace=False, folds=path, **options))
-                forget_file(found[-1])
-                self._check_errors(found[-1])
+        for ratio in ratios:
+            options = {**self._shared_options(), **self._grid(ratio), "l1_ratio": ratio, "cv": int(fold.max()), "cv_rule": "min"}
+            found.append(self._train(self._algorithm, X, target, weights, trace=False, folds=fold, **options))
+            self._check_errors(found[-1])
         self._choose(ratios, found)
         return self
 
     def _choose(self, ratios: list[float], found: list[Model]) -> None:
         """Takes the model of the least error, and the first of them if there are several."""
         paths = [self._members(model) for model in found]
-        best = int(np.argmin([error.min() for _, error, _ in paths]))
+        best = int(np.argmin([error.min() for _, error, _, _ in paths]))
         self._take(found[best], None)
         self.l1_ratio_ = ratios[best]
         if len(ratios) > 1:
-            alphas, self.mean_mse_, self.standard_error_ = (np.stack(lines) for lines in zip(*paths, strict=True))
+            alphas, self.mean_mse_, self.standard_error_, self.mse_path_ = (np.stack(lines) for lines in zip(*paths, strict=True))
             self.alphas_ = alphas if isinstance(self.alphas, (int, np.integer)) else alphas[0]
 
-    def _members(self, model: Model) -> tuple[Array, Array, Array]:
-        """Returns alphas, errors and standard errors."""
+    def _members(self, model: Model) -> tuple[Array, Array, Array, Array]:
+        """Returns alphas, errors, standard errors, and errors by fold."""
         path = model.path
-        assert path.error is not None and path.standard_error is not None
+        assert path.error is not None and path.standard_error is not None and path.fold_errors is not None
         end = 1 if not isinstance(self.alphas, (int, np.integer)) and np.size(self.alphas) == 1 else len(path)
-        return path.values[:end], path.error[:end], path.standard_error[:end]
+        return path.values[:end], path.error[:end], path.standard_error[:end], path.fold_errors[:end]
 
     def _take_parameters(self, model: Model) -> None:
         super()._take_parameters(model)
         self.alpha_ = float(model.facts["lambda"])
         path = getattr(model, "path", None)
         if path is not None and path.error is not None:
-            self.alphas_, self.mean_mse_, self.standard_error_ = self._members(model)
+            self.alphas_, self.mean_mse_, self.standard_error_, self.mse_path_ = self._members(model)
 
 
 class LassoCV(_Crossed):
@@ -85,15 +84,15 @@ class LassoCV(_Crossed):
     mean over folds; these differ where folds have different sizes. `tol` is the relative duality gap of each fit. `max_iter` limits
     the clocks of all fits together; an error tells if it ends them.
 
-    After fit: `alpha_`, `alphas_` (n_alphas,), `mean_mse_` and `standard_error_` (n_alphas,) in place of mse_path_, `coef_`
+    After fit: `alpha_`, `alphas_` (n_alphas,), `mse_path_` (n_alphas, n_folds), `mean_mse_` and `standard_error_` (n_alphas,), `coef_`
     (n_features,), `intercept_`, `dual_gap_`, `n_iter_` (clocks of all fits), `model_` (`model_.path` has all members), `interrupted_`.
 
     >>> import hawser, numpy
     >>> draw = numpy.random.default_rng(0)
     >>> x = draw.normal(size=(100, 3))
     >>> fitted = hawser.LassoCV(cv=5).fit(x, x @ [1.0, 0.0, -2.0] + draw.normal(size=100))
-    >>> fitted.alphas_.shape, bool(fitted.alpha_ == fitted.alphas_[fitted.mean_mse_.argmin()])
-    ((100,), True)
+    >>> fitted.mse_path_.shape, bool(fitted.alpha_ == fitted.alphas_[fitted.mean_mse_.argmin()])
+    ((100, 5), True)
     """
 
     def __init__(self, *, eps: float = 1e-3, alphas: Any = 100, fit_intercept: bool = True, precompute: bool | str = "auto",
@@ -123,7 +122,7 @@ class ElasticNetCV(_Crossed):
     `l1_ratio` is a number or a list. All else is as in LassoCV.
 
     After fit: as LassoCV, and `l1_ratio_`. With several ratios `alphas_`, `mean_mse_` and `standard_error_` have shape
-    (n_l1_ratios, n_alphas), and alphas_ (n_alphas,) if `alphas` lists them.
+    (n_l1_ratios, n_alphas), `mse_path_` (n_l1_ratios, n_alphas, n_folds), and alphas_ (n_alphas,) if `alphas` lists them.
 
     >>> import hawser, numpy
     >>> draw = numpy.random.default_rng(0)

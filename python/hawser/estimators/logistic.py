@@ -64,12 +64,25 @@ class LogisticRegression(LinearClassifier):
             raise refuse("C", self.C, "a finite penalty if there are more than two classes")
         return options
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LogisticRegression":
-        """Trains. X has shape (n_samples, n_features), dense or sparse; y has a label per sample, a number or a word."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
+            early_stopping_rounds: int | None = None) -> "LogisticRegression":
+        """Trains. X has shape (n_samples, n_features), dense or sparse; y has a label per sample, a number or a word.
+
+        `eval_set` and `early_stopping_rounds` are as in Lasso, with the mean log loss, for two classes.
+        """
         X, places, weights = self._fit_classes(X, y, sample_weight)
         classes = len(self.classes_)
-        self._train("logistic" if classes == 2 else "softmax", X, places, weights, **self._options(classes))
+        if classes > 2 and eval_set is not None:
+            raise ValueError(f"eval_set: the error on other data is measured for two classes, and y has {classes}")
+        others = self._validation(eval_set, early_stopping_rounds, self._places_of)
+        self._train("logistic" if classes == 2 else "softmax", X, places, weights, **self._options(classes), **others)
         return self
+
+    def _places_of(self, labels: Array) -> Array:
+        unknown = labels[~np.isin(labels, self.classes_)]
+        if len(unknown):
+            raise ValueError(f"eval_set: the label {unknown[:1].tolist()[0]!r} is not one of the training's")
+        return np.searchsorted(self.classes_, labels).astype(np.float64)
 
     def predict_proba(self, X: Any) -> Array:
         """Returns the probability of each class, shape (n_samples, n_classes), in the order of classes_."""

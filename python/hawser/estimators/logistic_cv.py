@@ -5,7 +5,7 @@ import numpy as np
 
 from .._model import Model
 from ._base import Array, refuse
-from ._folds import file_of, folds_of, forget_file
+from ._folds import folds_of
 from .logistic import LogisticRegression
 
 # The metric of the library for each scoring, and whether scores are 1 - error; else they are -error.
@@ -22,8 +22,8 @@ class LogisticRegressionCV(LogisticRegression):
     samples are trained with the best C. `max_iter` limits the clocks of the cross-validation; an error tells if it ends it. `refit` must be True,
     and `use_legacy_attributes` False.
 
-    After fit: `C_`, `l1_ratio_` (numbers), `Cs_`, `l1_ratios_`, `mean_scores_` and `standard_error_` (n_l1_ratios, n_Cs) in place of
-    scores_, and what LogisticRegression has.
+    After fit: `C_`, `l1_ratio_` (numbers), `Cs_`, `l1_ratios_`, `scores_` (n_folds, n_l1_ratios, n_Cs), `mean_scores_` and `standard_error_`
+    (n_l1_ratios, n_Cs), and what LogisticRegression has.
 
     >>> import hawser, numpy
     >>> draw = numpy.random.default_rng(0)
@@ -33,6 +33,7 @@ class LogisticRegressionCV(LogisticRegression):
     (array([1.e-04, 1.e-02, 1.e+00, 1.e+02, 1.e+04]), 1.0)
     """
 
+    _words = {"--path": "Cs, of which a larger one is a smaller lambda", "--cv": "cv"}
     cv: Any
     Cs: Any
     l1_ratios: Any
@@ -86,10 +87,10 @@ class LogisticRegressionCV(LogisticRegression):
         if classes > 2 and self.scoring == "roc_auc":
             raise refuse("scoring", self.scoring, "'roc_auc' for two classes only")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LogisticRegressionCV":
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LogisticRegressionCV":  # type: ignore[override]  # other data cannot choose, too
         """Trains. X has shape (n_samples, n_features), dense or sparse; y has a label per sample, a number or a word."""
         Cs, ratios = self._grid()
-        self._forget("C_", "Cs_", "l1_ratio_", "l1_ratios_", "mean_scores_", "standard_error_", "trace_")
+        self._forget("C_", "Cs_", "l1_ratio_", "l1_ratios_", "scores_", "mean_scores_", "standard_error_", "trace_")
         X, places, weights = self._fit_classes(X, y, sample_weight)
         classes = len(self.classes_)
         self._check(classes)
@@ -101,27 +102,26 @@ class LogisticRegressionCV(LogisticRegression):
         lambdas = folds / ((folds - 1) * total * Cs)  # of a C for the mean weight of the samples that a fold trains on
         metric, positive = SCORINGS[self.scoring]
         scores, errors = np.empty((len(ratios), len(Cs))), np.empty((len(ratios), len(Cs)))
-        with file_of(fold) as path:
-            for k, ratio in enumerate(ratios):
-                model = self._train(algorithm, X, places, weights, trace=False, folds=path, cv=folds, cv_metric=metric, cv_rule="min",
-                                    path=list(lambdas) * (2 if len(Cs) == 1 else 1), l1_ratio=float(ratio), init=None, **shared)
-                forget_file(model)
-                scores[k], errors[k] = self._scores(model, Cs, positive)
+        by_fold = np.empty((folds, len(ratios), len(Cs)))
+        for k, ratio in enumerate(ratios):
+            model = self._train(algorithm, X, places, weights, trace=False, folds=fold, cv=folds, cv_metric=metric, cv_rule="min",
+                                path=list(lambdas) * (2 if len(Cs) == 1 else 1), l1_ratio=float(ratio), init=None, **shared)
+            scores[k], errors[k], by_fold[:, k] = self._scores(model, Cs, positive)
         # As in scikit-learn, the first C is taken of those with equal scores, and then the first ratio.
         best = np.unravel_index(scores.T.argmax(), scores.T.shape)
-        self.Cs_, self.l1_ratios_, self.mean_scores_, self.standard_error_ = Cs, ratios, scores, errors
+        self.Cs_, self.l1_ratios_, self.scores_, self.mean_scores_, self.standard_error_ = Cs, ratios, by_fold, scores, errors
         self.C_, self.l1_ratio_ = float(Cs[best[0]]), float(ratios[best[1]])
         self._train(algorithm, X, places, weights, C=self.C_, l1_ratio=self.l1_ratio_, **shared)
         return self
 
-    def _scores(self, model: Model, Cs: Array, positive: bool) -> tuple[Array, Array]:
-        """Returns the score of each C and its standard error, in the order of Cs. The path's are in that of rising C."""
+    def _scores(self, model: Model, Cs: Array, positive: bool) -> tuple[Array, Array, Array]:
+        """Returns the score of each C, its standard error, and scores by fold, in the order of Cs. The path's are in that of rising C."""
         self._check_errors(model)
         path = model.path
-        assert path.error is not None and path.standard_error is not None
+        assert path.error is not None and path.standard_error is not None and path.fold_errors is not None
         place = np.argsort(np.argsort(Cs, kind="stable"), kind="stable")
-        error = path.error[place]
-        return (1 - error if positive else -error), path.standard_error[place]
+        error, by_fold = path.error[place], path.fold_errors[place].T
+        return (1 - error if positive else -error), path.standard_error[place], (1 - by_fold if positive else -by_fold)
 
 
 __all__ = ["LogisticRegressionCV"]

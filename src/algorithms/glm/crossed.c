@@ -72,11 +72,30 @@ static void append_all(growing *json, const hw_linear_fit *fit)
     append(json, "}");
 }
 
-hawser_status hw_linear_crossed_fact(const hw_linear_fit *fit, hawser_model *model, hawser_error *error)
+/* Adds the errors of the folds, which stand by fold in the record, by lambda. */
+static hawser_status put_fold_errors(const hw_linear_fit *fit, hawser_model *model, hawser_error *error)
+{
+    size_t folds = fit->folds, lambdas = finished(fit);
+    double *errors = malloc((lambdas * folds + 1) * sizeof *errors);
+    if (errors == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the errors of %zu lambdas in %zu folds", lambdas, folds);
+    for (size_t l = 0; l < lambdas; l++)
+        for (size_t f = 0; f < folds; f++)
+            errors[l * folds + f] = fit->fold_errors[f * fit->stride + l];
+    hawser_status status =
+        hawser_model_tensor(model, "cv.fold_errors", HAWSER_F64, (const size_t[2]){lambdas, folds}, errors, error);
+    free(errors);
+    if (status != HAWSER_OK)
+        return status;
+    return hawser_model_tensor(model, "cv.fold_weights", HAWSER_F64, (const size_t[2]){folds, 0}, fit->fold_weights, error);
+}
+
+hawser_status hw_linear_crossed_put(const hw_linear_fit *fit, hawser_model *model, hawser_error *error)
 {
     growing json = {.size = 400 + LISTS * fit->lambda_count * NUMBER};
     if (!fit->selection.crossed)
         return HAWSER_OK;
+    HAWSER_TRY(put_fold_errors(fit, model, error));
     json.text = malloc(json.size);
     if (json.text == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the errors of %zu lambdas", fit->lambda_count);
@@ -150,7 +169,7 @@ static void note_empty(const hw_linear_fit *fit, hawser_training *training)
 
 void hw_linear_note_choice(const hw_linear_fit *fit, const hw_linear_settings *settings, hawser_training *training)
 {
-    if (!fit->selection.measured)
+    if (!fit->selection.measured || (fit->lambda_count == 1 && !fit->selection.crossed))
         return;
     note_end(fit, settings, training);
     note_empty(fit, training);

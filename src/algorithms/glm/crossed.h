@@ -4,9 +4,9 @@
 
 #include "algorithms/glm/driver.h"
 
-/* Adds the model's fact "cv" if all folds are done: a JSON object: folds, metric and rule; lambda_min and lambda_1se, the two choices; and for each finished lambda
+/* Adds to the model, if all folds are done, the errors of the folds as tensors, and the fact "cv", a JSON object: folds, metric and rule; lambda_min and lambda_1se, the two choices; and for each finished lambda
  * `lambda`, `error`, `standard_error` and `nonzeros`. */
-hawser_status hw_linear_crossed_fact(const hw_linear_fit *fit, hawser_model *model, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_linear_crossed_put(const hw_linear_fit *fit, hawser_model *model, hawser_error *error) HAWSER_MUST_USE;
 /* Makes the training's closing lines: both choices with their errors, if all folds are done. */
 void hw_linear_crossed_lines(const hw_linear_fit *fit, hawser_training *training);
 /* Notes a choice at the end of a path and a choice without columns, and what to change. */

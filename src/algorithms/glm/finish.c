@@ -222,6 +222,8 @@ hawser_status hw_linear_finish(hw_linear_driver *driver, const hawser_training_i
                          .stride = record->most,
                          .intercepts = intercepts,
                          .folds = record->folds,
+                         .fold_errors = record->errors,
+                         .fold_weights = record->fold_weights,
                          .metric = settings->metric,
                          .rule = settings->one_standard_error ? "1se" : "min",
                          .problem = problem};
@@ -231,7 +233,7 @@ hawser_status hw_linear_finish(hw_linear_driver *driver, const hawser_training_i
     if (status != HAWSER_OK)
         return status;
     fit.intercepts = NULL;
-    HAWSER_TRY(hw_linear_crossed_fact(&fit, training->model, error));
+    HAWSER_TRY(hw_linear_crossed_put(&fit, training->model, error));
     hw_linear_crossed_lines(&fit, training);
     hw_linear_note_choice(&fit, settings, training);
     if (record->folds > 0 && !selection.crossed) /* the folds have not chosen the lambda */

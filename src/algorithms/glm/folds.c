@@ -120,15 +120,21 @@ static hawser_status deal_groups(const hw_linear_deal *deal, uint32_t folds, uin
     return HAWSER_OK;
 }
 
-/* Reads the number of a fold, from 0 on. */
+/* Takes the number of a fold, from 0 on. */
+static bool take_fold(double value, uint32_t *number)
+{
+    if (!(value >= 0.0 && value <= MOST_FOLDS) || value != floor(value))
+        return false;
+    *number = (uint32_t)value;
+    return true;
+}
+
+/* Reads the number of a fold. */
 static bool read_fold(const char *line, uint32_t *number)
 {
     double value = 0;
     const char *end = hawser_read_number(line, &value);
-    if (end == NULL || end[strspn(end, " \t")] != '\0' || !(value >= 0.0 && value <= MOST_FOLDS) || value != floor(value))
-        return false;
-    *number = (uint32_t)value;
-    return true;
+    return end != NULL && end[strspn(end, " \t")] == '\0' && take_fold(value, number);
 }
 
 static hawser_status read_lines(FILE *file, const char *path, size_t rows, uint32_t *fold, hawser_error *error)
@@ -191,12 +197,28 @@ static hawser_status read_file(const hw_linear_deal *deal, const hw_linear_setti
     return status != HAWSER_OK ? status : check_numbers(path, deal->rows, settings->folds, fold, error);
 }
 
+static hawser_status take_given(const hw_linear_deal *deal, const hw_linear_settings *settings, uint32_t *fold,
+                                hawser_error *error)
+{
+    if (deal->dropped)
+        return hawser_fail(error, HAWSER_BAD_INPUT,
+                           "the array for folds: rows were dropped (--missing), so its numbers do not belong to the rows");
+    for (size_t i = 0; i < deal->rows; i++)
+        if (!take_fold(deal->given[i], &fold[i]))
+            return hawser_fail(error, HAWSER_BAD_INPUT,
+                               "the array for folds: %g, for row %zu (from 1), is not the number of a fold", deal->given[i],
+                               i + 1);
+    return check_numbers("the array for folds", deal->rows, settings->folds, fold, error);
+}
+
 hawser_status hw_linear_deal_folds(const hw_linear_deal *deal, const hw_linear_settings *settings, uint32_t *fold,
                                    hawser_error *error)
 {
     const char *source = settings->fold_source;
     if (settings->folds > deal->rows)
         return hawser_fail(error, HAWSER_BAD_OPTION, "--cv %u: there are only %zu rows", settings->folds, deal->rows);
+    if (deal->given != NULL)
+        return take_given(deal, settings, fold, error);
     if (source != NULL && strncmp(source, "by:", 3) == 0)
         return deal->groups != NULL
                    ? deal_groups(deal, settings->folds, fold, error)

@@ -10,6 +10,7 @@ typedef struct hw_linear_deal {
     uint64_t seed;         /* of the order in which they are dealt */
     const double *classes; /* by row, equal for rows of one class; NULL: there are no classes */
     const double *groups;  /* by row, equal for rows that stay together; NULL: there are no groups */
+    const double *given;   /* hawser_training_input.folds */
     bool dropped;          /* the input has more rows, which were dropped */
 } hw_linear_deal;
 

@@ -96,6 +96,20 @@ static const char *name_of_errors(const hawser_model *model, const char *otherwi
     return otherwise;
 }
 
+static void take_folds(const hawser_model *model, hawser_path *path)
+{
+    size_t dims[2] = {0}, weights[2] = {0};
+    hawser_type type = HAWSER_F64, other = HAWSER_F64;
+    const double *errors = hawser_model_get(model, "cv.fold_errors", &type, dims);
+    const double *fold_weights = hawser_model_get(model, "cv.fold_weights", &other, weights);
+    if (errors == NULL || fold_weights == NULL || type != HAWSER_F64 || other != HAWSER_F64 || dims[0] != path->count ||
+        dims[1] == 0 || weights[0] != dims[1] || weights[1] != 0)
+        return;
+    path->folds = dims[1];
+    path->fold_errors = errors;
+    path->fold_weights = fold_weights;
+}
+
 hawser_status hw_linear_path_of(const hawser_model *model, const char *error_name, hawser_path *path, hawser_error *error)
 {
     size_t dims[2] = {0};
@@ -112,6 +126,8 @@ hawser_status hw_linear_path_of(const hawser_model *model, const char *error_nam
     path->error = all_finite(path->error, path->count) ? path->error : NULL;
     bool folds = path->error != NULL && all_finite(path->standard_error, path->count);
     path->standard_error = folds ? path->standard_error : NULL;
+    if (folds)
+        take_folds(model, path);
     path->chosen = chosen_of(model, path);
     path->least = path->one_se = path->count;
     if (path->error != NULL)

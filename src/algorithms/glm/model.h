@@ -32,10 +32,11 @@ typedef struct hw_linear_fit {
     const double *alpha; /* with one lambda: its coefficients, by column, then by output */
     const double *path;  /* with several: `stride` numbers for each of these, first those of the lambdas; or NULL */
     size_t stride;
-    const double *intercepts;         /* by lambda, then by output; NULL: there is one output, and the rows have them */
-    uint32_t folds;                   /* of the cross-validation, 0: none */
-    const char *metric, *rule;        /* of the cross-validation */
-    const hw_linear_problem *problem; /* for the facts of its kind; NULL: none */
+    const double *intercepts; /* by lambda, then by output; NULL: there is one output, and the rows have them */
+    uint32_t folds;           /* of the cross-validation, 0: none */
+    const double *fold_errors, *fold_weights; /* as a hw_linear_record has them */
+    const char *metric, *rule;                /* of the cross-validation */
+    const hw_linear_problem *problem;         /* for the facts of its kind; NULL: none */
 } hw_linear_fit;
 
 /* Adds values, by output, of the columns that a tensor of indices names. With no column the tensor has one dimension, of size 0. */

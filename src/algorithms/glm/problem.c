@@ -309,11 +309,13 @@ static hawser_status check_classes(const hw_linear_problem *problem, uint32_t fo
 
 /* Divides the rows into folds, or keeps some for validation. */
 static hawser_status hold_out(hw_linear_problem *problem, const hw_linear_settings *settings, uint64_t seed,
-                              const hawser_dataset *data, hawser_error *error)
+                              const hawser_training_input *input, hawser_error *error)
 {
+    const hawser_dataset *data = input->data;
     hw_linear_deal deal = {.rows = problem->X->rows,
                            .seed = seed,
                            .groups = hawser_dataset_groups(data),
+                           .given = input->folds,
                            .classes = problem->kind->classes ? problem->target : NULL,
                            .dropped =
                                hawser_dataset_figures(data) != NULL && hawser_dataset_figures(data)->rows_dropped > 0};
@@ -430,7 +432,7 @@ hawser_status hw_linear_problem_new(hw_linear_problem *problem, const hw_linear_
     HAWSER_TRY(take_target(problem, input, error));
     HAWSER_TRY(read_penalties(problem, input, error));
     HAWSER_TRY(free_columns(problem, settings, job, error));
-    HAWSER_TRY(hold_out(problem, settings, hawser_job_seed(job), input->data, error));
+    HAWSER_TRY(hold_out(problem, settings, hawser_job_seed(job), input, error));
     problem->total = hw_linear_weigh(problem, 0, NULL);
     HAWSER_TRY(hw_linear_check_weights(problem->total, error));
     return take_start(problem, job, input, error);

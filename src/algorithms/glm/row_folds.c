@@ -48,15 +48,17 @@ static hawser_status collect(hawser_job *job, const hawser_dataset *data, bool g
     return status;
 }
 
-hawser_status hw_row_folds(hawser_job *job, const hawser_dataset *data, const hw_linear_settings *settings, bool classes,
-                           uint32_t **fold, hawser_error *error)
+hawser_status hw_row_folds(hawser_job *job, const hawser_training_input *input, const hw_linear_settings *settings,
+                           bool classes, uint32_t **fold, hawser_error *error)
 {
-    const char *source = settings->fold_source;
+    const char *source = input->folds == NULL ? settings->fold_source : NULL;
+    const hawser_dataset *data = input->data;
     const hawser_load_figures *figures = hawser_dataset_figures(data);
     bool groups = source != NULL && strncmp(source, "by:", 3) == 0;
     bool stratified = source != NULL && strcmp(source, "stratified") == 0;
     hw_linear_deal deal = {.rows = hawser_dataset_matrix(data)->rows,
                            .seed = hawser_job_seed(job),
+                           .given = input->folds,
                            .dropped = figures != NULL && figures->rows_dropped > 0};
     const double *values = NULL;
     hawser_run *run = NULL;

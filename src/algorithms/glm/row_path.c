@@ -14,7 +14,7 @@ hawser_status hw_row_path_new(hw_row_path *path, hawser_job *job, const hawser_t
 {
     HAWSER_TRY(hw_linear_read_choice(job, input->options, &path->choice, error));
     path->members = path->choice.path_count > 0 ? path->choice.path_count : 1;
-    return path->choice.folds > 0 ? hw_row_folds(job, input->data, &path->choice, classes, &path->fold, error) : HAWSER_OK;
+    return path->choice.folds > 0 ? hw_row_folds(job, input, &path->choice, classes, &path->fold, error) : HAWSER_OK;
 }
 
 void hw_row_path_free(hw_row_path *path)

@@ -89,6 +89,8 @@ hawser_status hw_row_result_new(hw_row_result *r, const hw_row_path *path, hawse
     HAWSER_TRY(hw_linear_new_doubles(&r->model, path->width, error));
     HAWSER_TRY(hw_linear_new_doubles(&r->intercepts, path->members * path->outputs, error));
     r->fit.rows = r->record.rows;
+    r->fit.fold_errors = r->record.errors;
+    r->fit.fold_weights = r->record.fold_weights;
     r->fit.intercepts = r->intercepts;
     if (path->members > 1 && line_of(r, 0, 0)[HW_ROW_DONE] > 0.0)
         r->fit.path = hawser_result(training->run, "path", NULL);
@@ -123,7 +125,7 @@ hawser_status hw_row_result_store(const hw_row_result *r, hawser_model *model, h
 {
     if (r->fit.path != NULL)
         HAWSER_TRY(hw_linear_model_members(&r->fit, r->path->width / r->path->outputs - 1, model, error));
-    return hw_linear_crossed_fact(&r->fit, model, error);
+    return hw_linear_crossed_put(&r->fit, model, error);
 }
 
 size_t hw_row_result_describe(const hw_row_result *r, const char *error, size_t at)

@@ -16,11 +16,17 @@ static void sort_falling(double *values, size_t count)
     }
 }
 
+/* Returns whether a path lists its lambdas, and is no number of lambdas. */
+static bool is_list(const char *path)
+{
+    return path != NULL && path[strspn(path, "0123456789")] != '\0';
+}
+
 /* Reads a path, which is a count or a list; *list is malloc'ed, from high to low. */
 static hawser_status read_path(const char *text, double **list, size_t *count, hawser_error *error)
 {
     unsigned long long n = strtoull(text, NULL, 10);
-    if (strspn(text, "0123456789") == strlen(text)) {
+    if (!is_list(text)) {
         *count = (size_t)n;
         return n >= 1 && n <= 100000
                    ? HAWSER_OK
@@ -56,7 +62,7 @@ static hawser_status check_idle(hawser_job *job, const hawser_options *options, 
 {
     static const char *const of_folds[] = {"cv-rule", "folds", "cv-metric"};
     const char *path = hawser_options_text(options, "path");
-    bool list = path != NULL && strchr(path, ',') != NULL, grid = !list && (path != NULL || given(options, "cv"));
+    bool list = is_list(path), grid = !list && (path != NULL || given(options, "cv"));
     for (size_t k = 0; k < sizeof of_folds / sizeof *of_folds && !given(options, "cv"); k++)
         HAWSER_TRY(hawser_job_idle(job, of_folds[k], "there is no --cv K", error));
     if (given(options, "early-stopping") && given(options, "cv"))
@@ -137,7 +143,7 @@ static hawser_status check_together(hawser_job *job, const hawser_options *optio
 static hawser_status check_start(const hawser_options *options, hawser_error *error)
 {
     if (hawser_options_number(options, "l1-ratio") == 0.0 && !given(options, "lambda") && !given(options, "C") &&
-        !(given(options, "path") && strchr(hawser_options_text(options, "path"), ',') != NULL))
+        !is_list(hawser_options_text(options, "path")))
         return hawser_fail(error, HAWSER_BAD_OPTION,
                            "with --l1-ratio 0 there is no lambda_max; give --lambda, or --path with a list of lambdas");
     return HAWSER_OK;

@@ -1,0 +1,93 @@
+"""Errors on other data while an estimator trains: numpy's for the kept model, and where the training ends by them."""
+import numpy as np
+import pytest
+
+sklearn = pytest.importorskip("sklearn")
+
+import hawser  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    """Few rows with much noise, which a small penalty fits too well."""
+    draw = np.random.default_rng(3)
+    X = draw.normal(size=(120, 40))
+    y = 2 * X[:, 0] - X[:, 3] + 2 * draw.normal(size=120)
+    return X[:50], y[:50], X[50:], y[50:]
+
+
+def check(estimator, errors, rounds, least):
+    """The place and the score of the least error, N certificates before the end."""
+    assert estimator.best_iteration_ == int(np.argmin(errors)) and estimator.best_score_ == pytest.approx(min(errors), rel=1e-9)
+    assert least == pytest.approx(min(errors), rel=1e-9)
+    assert len(errors) == estimator.best_iteration_ + rounds + 1 and estimator.model_.training.stop_reason == "early-stopping"
+
+
+def test_linear(noisy):
+    X, y, others, targets = noisy
+    for estimator in hawser.Lasso(alpha=1e-4), hawser.ElasticNet(alpha=1e-4, l1_ratio=0.5):
+        plain = estimator.fit(X, y, eval_set=(others, targets))
+        errors = plain.evals_result_["validation"]["mse"]
+        assert errors[-1] == pytest.approx(np.mean((targets - plain.predict(others)) ** 2), rel=1e-9)
+        assert errors[0] == pytest.approx(np.mean((targets - y.mean()) ** 2), rel=1e-9) and not hasattr(plain, "best_score_")
+        estimator.fit(X, y, eval_set=[(others, targets)], early_stopping_rounds=1)
+        found = estimator.evals_result_["validation"]["mse"]
+        assert found == errors[:len(found)]
+        check(estimator, found, 1, np.mean((targets - estimator.predict(others)) ** 2))
+        assert not hasattr(estimator.fit(X, y), "evals_result_")
+
+
+def test_logistic(noisy):
+    X, y, others, targets = noisy
+    words, labels = np.where(y > 0, "high", "low"), np.where(targets > 0, "high", "low")
+    estimator = hawser.LogisticRegression(C=1e4).fit(X, words, eval_set=(others, labels), early_stopping_rounds=2)
+    chance = estimator.predict_proba(others)[np.arange(len(labels)), (labels == "low").astype(int)]
+    check(estimator, estimator.evals_result_["validation"]["log_loss"], 2, -np.log(chance).mean())
+    with pytest.raises(ValueError, match="the label 'middle' is not one of the training's"):
+        estimator.fit(X, words, eval_set=(others, np.where(targets > 1, "middle", labels)))
+    with pytest.raises(ValueError, match="for two classes, and y has 3"):
+        estimator.fit(X, np.digitize(y, [-1, 1]), eval_set=(others, targets))
+
+
+def test_train(noisy):
+    X, y, others, targets = noisy
+    reports = []
+    how = {"validation": (others, targets), "path": 40, "lambda_min_ratio": 1e-4}
+    whole, model = hawser.train("lasso", X, y, **how), hawser.train("lasso", X, y, early_stopping=3, progress=reports.append, **how)
+    errors = whole.path.error
+    end = next(k for k in range(len(errors)) if k - np.argmin(errors[:k + 1]) >= 3) + 1
+    assert len(model.path) == end < 40 and model.training.stop_reason == "early-stopping"
+    np.testing.assert_array_equal(model.path.error, errors[:end])
+    np.testing.assert_allclose(errors, [np.mean((targets - others @ w - b) ** 2) for w, b in zip(whole.path.coefficients, whole.path.intercept)])
+    seen = {report["lambda"]: report["validation_mse"] for report in reports if np.isfinite(report.get("validation_mse", np.inf))}
+    np.testing.assert_array_equal(list(seen.values()), errors[:end])
+
+
+@pytest.mark.parametrize(("wrong", "says"), [
+    ({"early_stopping_rounds": 3}, "there is no eval_set"), ({"eval_set": np.ones(3)}, "give one pair"),
+    ({"eval_set": (np.ones((3, 2)), np.ones(3))}, "features"), ({"eval_set": (np.ones((3, 40)), np.ones(2))}, "inconsistent"),
+])
+def test_refusals(noisy, wrong, says):
+    X, y, _, _ = noisy
+    with pytest.raises(ValueError, match=says):
+        hawser.Lasso().fit(X, y, **wrong)
+
+
+def test_folds_as_an_array(noisy):
+    X, y, _, _ = noisy
+    fold = np.arange(50) % 3
+    path = hawser.train("lasso", X, y, cv=3, folds=fold, path=[1.0, 0.1]).path
+    assert path.fold_errors.shape == (2, 3)
+    np.testing.assert_allclose(path.fold_errors @ path.fold_weights / path.fold_weights.sum(), path.error)
+    for k in range(3):
+        model = hawser.train("lasso", X[fold != k], y[fold != k], lambda_=0.1, tol=1e-9)
+        np.testing.assert_allclose(path.fold_errors[1, k], np.mean((y[fold == k] - model.predict(X[fold == k])) ** 2), rtol=1e-2)
+    for wrong, says in ((fold[:9], "shape is"), (fold + 0.5, "is not the number of a fold"), (fold * 2, "no row is in fold 1")):
+        with pytest.raises(ValueError, match=says):
+            hawser.train("lasso", X, y, cv=int(wrong.max()) + 1 if says != "is not" else 3, folds=wrong)
+    with pytest.raises(hawser.BadOption, match="no cv that uses it"):
+        hawser.train("lasso", X, y, folds=fold)
+    with pytest.raises(hawser.BadArgument, match="kmeans has no such option|no such option"):
+        hawser.train("kmeans", X, folds=fold)
+    with pytest.warns(RuntimeWarning, match="add smaller alphas to alphas"):
+        hawser.LassoCV(alphas=[1.0, 0.7], cv=3).fit(X, y)
