@@ -96,4 +96,10 @@ static inline bool hw_linear_searches(const hw_linear_choices *choices)
     return hw_linear_extrapolates(choices) && !choices->settings.filtered;
 }
 
+/* Returns true if the coefficients of each lambda are kept: there are several, or folds follow, whose coefficients take their place. */
+static inline bool hw_linear_keeps_path(const hw_linear_choices *choices)
+{
+    return choices->lambda_count > 1 || choices->settings.folds > 0;
+}
+
 #endif

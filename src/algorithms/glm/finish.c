@@ -194,8 +194,9 @@ hawser_status hw_linear_finish(hw_linear_driver *driver, const hawser_training_i
     const hw_linear_problem *problem = &driver->linear->problem;
     const hw_linear_settings *settings = &driver->linear->choices.settings;
     hawser_training *training = driver->training;
-    const double *path =
-        record->lambda_count > 1 && record->rows[0].done ? hawser_result(training->run, "path", NULL) : NULL;
+    const double *path = hw_linear_keeps_path(&driver->linear->choices) && record->rows[0].done
+                             ? hawser_result(training->run, "path", NULL)
+                             : NULL;
     for (size_t l = 0; l < record->lambda_count; l++)
         if (!record->rows[l].done)
             record->rows[l].error = NAN;

@@ -29,7 +29,7 @@ static hawser_status new_best(hw_linear *linear, hawser_error *error)
 {
     size_t columns = linear->problem.X->cols * linear->problem.outputs, lambdas = linear->choices.lambda_count;
     HAWSER_TRY(hw_linear_new_doubles(&linear->best.alpha, columns, error));
-    if (lambdas > 1)
+    if (hw_linear_keeps_path(&linear->choices))
         HAWSER_TRY(hw_linear_new_doubles(&linear->best.path, columns * lambdas, error));
     return hw_linear_new_doubles(&linear->best.kept, linear->choices.blocks, error);
 }

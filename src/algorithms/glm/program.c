@@ -117,7 +117,8 @@ static hawser_operator *begin_frame(hw_linear_frame *frame, hw_linear_driver *dr
     hawser_state *v = frame->v =
         hawser_replicated_state(p, "v", linear->problem.X->rows * outputs, 1, linear->problem.image, rule);
     hawser_state *alpha = frame->alpha = hawser_local_state(p, "alpha", X, outputs, linear->problem.alpha);
-    frame->path = choices->lambda_count > 1 ? hawser_local_state(p, "path", X, choices->lambda_count * outputs, NULL) : NULL;
+    frame->path =
+        hw_linear_keeps_path(choices) ? hawser_local_state(p, "path", X, choices->lambda_count * outputs, NULL) : NULL;
     hawser_tie(alpha, v);
     hawser_derive(v, hw_linear_rebuild);
     hawser_encoding(v, choices->form);
@@ -279,7 +280,7 @@ hawser_status hw_linear_record_lambda(hawser_context *context, const double *int
     const hw_linear *linear = hawser_user(context);
     double weight = 0.0, errors = 0.0;
     uint32_t fold = hw_linear_fold_of(context);
-    if (linear->choices.lambda_count > 1 && fold == 0) {
+    if (hw_linear_keeps_path(&linear->choices) && fold == 0) {
         const double *alpha = hawser_local(context, "alpha");
         double *path = hawser_local(context, "path");
         size_t at = (size_t)hawser_metric(context, "lambda_number"), first = 0;

@@ -31,7 +31,8 @@ void hw_row_path_states(hawser_program *program, const hw_row_path *path, hawser
 {
     size_t models = (path->choice.folds + (size_t)1) * path->members;
     *table = hawser_partitioned_state(program, "table", models * HW_ROW_FIELDS, NULL, NULL);
-    *numbers = path->members > 1 ? hawser_partitioned_state(program, "path", path->width * path->members, NULL, NULL) : NULL;
+    *numbers =
+        hw_row_keeps_path(path) ? hawser_partitioned_state(program, "path", path->width * path->members, NULL, NULL) : NULL;
 }
 
 /* ---- folds ---- */
@@ -139,7 +140,7 @@ hw_row_end hw_row_finish(hawser_context *context, const hw_row_path *path, hw_ro
                          const double fields[HW_ROW_FIELDS], hw_row_end ended)
 {
     size_t line = (turn->fold * path->members + turn->member) * HW_ROW_FIELDS, first = 0;
-    if (turn->fold == 0 && path->members > 1)
+    if (turn->fold == 0 && hw_row_keeps_path(path))
         write_model(context, path, turn->member, model);
     size_t count = hawser_part(context, "table", &first);
     double *share = count > 0 ? hawser_local(context, "table") : NULL;

@@ -49,11 +49,16 @@ enum {
     HW_ROW_FIELDS
 };
 
+/* Returns whether the model of each member is kept: there are several, or folds follow, whose models take its place. */
+static inline bool hw_row_keeps_path(const hw_row_path *path)
+{
+    return path->members > 1 || path->choice.folds > 0;
+}
 /* Reads the choice, and deals the folds. `classes`: the target has classes. Collective. The caller calls hw_row_path_free, also after a failure. */
 hawser_status hw_row_path_new(hw_row_path *path, hawser_job *job, const hawser_training_input *input, bool classes,
                               hawser_error *error) HAWSER_MUST_USE;
 void hw_row_path_free(hw_row_path *path);
-/* Adds the states "table" and, if there are several members, "path" to a program. *numbers is NULL without the latter. */
+/* Adds the states "table" and, if members are kept, "path" to a program. *numbers is NULL without the latter. */
 void hw_row_path_states(hawser_program *program, const hw_row_path *path, hawser_state **table, hawser_state **numbers);
 
 /* Stores the weights of the classes in each fold, or in all rows if none is held out, added up over all blocks: folds x classes numbers, which are

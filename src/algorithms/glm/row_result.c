@@ -92,7 +92,7 @@ hawser_status hw_row_result_new(hw_row_result *r, const hw_row_path *path, hawse
     r->fit.fold_errors = r->record.errors;
     r->fit.fold_weights = r->record.fold_weights;
     r->fit.intercepts = r->intercepts;
-    if (path->members > 1 && line_of(r, 0, 0)[HW_ROW_DONE] > 0.0)
+    if (hw_row_keeps_path(path) && line_of(r, 0, 0)[HW_ROW_DONE] > 0.0)
         r->fit.path = hawser_result(training->run, "path", NULL);
     take_rows(r, parameter);
     take_folds(r);
