@@ -81,8 +81,11 @@ class _OnDask(Estimator):
 
     # ------------------------------------------------------------------------------------------------- trainings ----
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, eval_set: Any = None,
+            early_stopping_rounds: int | None = None) -> Any:
         """Trains on the workers that hold X, of shape (n_samples, n_features); y has a number or label per sample."""
+        if eval_set is not None or early_stopping_rounds is not None:
+            raise refuse("eval_set", "...", "none on Dask: errors on other data are measured where whole arrays train")
         if self.n_jobs is not None:
             raise refuse("n_jobs", self.n_jobs, "None: the workers of Dask train; workers= is the number of their threads")
         own, needs_y = checked_client(self.client), not hasattr(self, "n_clusters")
