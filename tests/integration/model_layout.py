@@ -23,6 +23,11 @@ def recorded(name):
         return file.read()
 
 
+def near(found, expected, name):
+    """The same numbers except for rounding, which a later release may do in another order."""
+    assert len(found) == len(expected) and all(abs(a - b) <= 1e-12 * (1 + abs(b)) for a, b in zip(found, expected)), (name, found, expected)
+
+
 def earlier_files():
     """Each gives the predictions and coefficients that the command gave when it wrote them, and can start a training."""
     for name, words in TRAININGS.items():
@@ -32,12 +37,14 @@ def earlier_files():
         command.run("train", "lasso", DATA, *words, "-q", "-o", new)
         tensors = certificate.read_tensors(new)
         before = certificate.read_tensors(old)
-        assert list(before["intercept"][1]) == list(tensors["intercept"][1]), name
+        near(tensors["intercept"][1], before["intercept"][1], name)
         columns, values = tensors["coefficients.index"], tensors["coefficients.value"]
         assert "coefficients" not in tensors and list(columns[1]) == sorted(set(columns[1])), name
         assert values[0] == ([1, columns[0][0]] if columns[1] else [0]), (name, values)
         assert all(values[1]), (name, "a zero is stored")
-        assert certificate.read_model(old) == certificate.read_model(new), name
+        (was, _), (now, _) = certificate.read_model(old), certificate.read_model(new)
+        assert list(was) == list(now), name
+        near(now.values(), was.values(), name)
         command.run("train", "lasso", DATA, "--lambda", "0.2", "--init", old, "-q", "-o", "again")
     offsets, columns, values = (certificate.read_tensors("path.safetensors")["path." + end] for end in ("offsets", "index", "value"))
     assert values[0] == [1, offsets[1][-1]] and columns[0] == [offsets[1][-1]]
