@@ -4,6 +4,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Returns what the loss takes for the target of a row of the validation data. */
+static double target_at(const hw_linear_problem *problem, const hawser_dataset *data, size_t output, size_t row)
+{
+    double y = hawser_dataset_output(data, output)[row];
+    return problem->kind->target_of != NULL ? problem->kind->target_of(problem, y) : y;
+}
+
+static hawser_status check_targets(const hw_linear_problem *problem, const hawser_dataset *data, hawser_error *error)
+{
+    for (size_t o = 0; o < problem->outputs; o++)
+        for (size_t i = 0; i < hawser_dataset_matrix(data)->rows; i++)
+            if (isnan(target_at(problem, data, o, i)))
+                return hawser_fail(error, HAWSER_BAD_INPUT, "row %zu of the validation data: the target %g %s", i + 1,
+                                   hawser_dataset_output(data, o)[i], problem->kind->wrong_target);
+    return HAWSER_OK;
+}
+
 static hawser_status check_data(const hw_linear_problem *problem, const hawser_dataset *data, hawser_error *error)
 {
     const hawser_matrix *X = hawser_dataset_matrix(data);
@@ -23,6 +40,7 @@ static hawser_status check_data(const hw_linear_problem *problem, const hawser_d
                 "by names",
                 o + 1, other, name);
     }
+    HAWSER_TRY(check_targets(problem, data, error));
     return hawser_matrix_whole(X, error);
 }
 
@@ -56,21 +74,16 @@ bool hw_linear_keeps_valid(const hw_linear *linear)
 }
 
 /* Adds the errors of one output, whose margins of all rows are given. */
-static hawser_status add_errors(const hw_linear_problem *problem, const hawser_dataset *data, size_t output,
-                                const double *margins, double *weight, double *errors, hawser_error *error)
+static void add_errors(const hw_linear_problem *problem, const hawser_dataset *data, size_t output, const double *margins,
+                       double *weight, double *errors)
 {
-    const double *y = hawser_dataset_output(data, output), *weights = hawser_dataset_weights(data),
-                 *offset = hawser_dataset_offset(data);
+    const double *weights = hawser_dataset_weights(data), *offset = hawser_dataset_offset(data);
     for (size_t i = 0; i < hawser_dataset_matrix(data)->rows; i++) {
         double own = weights != NULL ? weights[i] : 1.0;
-        double target = problem->kind->target_of != NULL ? problem->kind->target_of(problem, y[i]) : y[i];
-        if (isnan(target))
-            return hawser_fail(error, HAWSER_BAD_INPUT, "row %zu of the validation data: the target %g %s", i + 1, y[i],
-                               problem->kind->wrong_target);
+        double target = target_at(problem, data, output, i);
         *weight += own;
         *errors += own * problem->kind->row_error(target, margins[i] + (offset != NULL ? offset[i] : 0.0));
     }
-    return HAWSER_OK;
 }
 
 hawser_status hw_linear_validation_errors(const hw_linear *linear, const double *values, size_t stride,
@@ -88,7 +101,7 @@ hawser_status hw_linear_validation_errors(const hw_linear *linear, const double 
         for (size_t j = 0; j < X->cols; j++)
             w[j] = values[(j * q + o) * stride];
         hawser_multiply(X, w, intercepts[o], margins);
-        status = add_errors(problem, linear->validation, o, margins, weight, errors, error);
+        add_errors(problem, linear->validation, o, margins, weight, errors);
     }
     free(w);
     free(margins);
