@@ -384,9 +384,24 @@ static hawser_status print_nodes(const hw_plan *plan, FILE *out, hawser_error *e
     return HAWSER_OK;
 }
 
-/* Prints further facts, each on its line: shared memory, the topology, and why there are this many blocks. */
-static void print_circumstances(const hw_plan_settings *settings, FILE *out)
+/* Returns whether some blocks may be any number of clocks apart, so that no number bounds the updates in memory. */
+static bool is_unbounded(const hw_plan *plan)
 {
+    for (size_t i = 0; i < plan->program->operator_count; i++) {
+        const hawser_operator *loop = plan->program->operators[i];
+        if (loop->kind == HW_LOOP && hw_policy_of(loop->sync).kind == HW_POLICY_TAP)
+            return plan->settings.blocks > 1;
+    }
+    return false;
+}
+
+/* Prints further facts, each on its line: what memory is not counted, the topology, and why there are this many blocks. */
+static void print_circumstances(const hw_plan *plan, FILE *out)
+{
+    const hw_plan_settings *settings = &plan->settings;
+    if (is_unbounded(plan))
+        fprintf(out,
+                "  under tap nothing limits how far blocks are apart: updates that wait for a slow one may take more\n");
     if (settings->shared > 0)
         fprintf(out, "  %" PRIu64 " bytes more are shared with other nodes of this host\n", settings->shared);
     if (settings->nodes > 1)
@@ -420,7 +435,7 @@ hawser_status hw_plan_print_physical(const hw_plan *plan, bool dot, FILE *out, h
             fprintf(out,
                     "  %" PRIu64 " bytes of data are pages of a mapped file, which come and go and count for no limit\n",
                     plan->memory_mapped);
-        print_circumstances(settings, out);
+        print_circumstances(plan, out);
         if (settings->nodes > 1)
             HAWSER_TRY(print_nodes(plan, out, error));
         fprintf(out, "states\n");

@@ -149,6 +149,23 @@ static void plans_show_inner_loops(void **state)
     free(text);
 }
 
+/* An estimate that a run may exceed is called one. */
+static void a_plan_under_tap_says_that_updates_may_take_more(void **state)
+{
+    (void)state;
+    const hawser_sync syncs[] = {hawser_bsp(), hawser_ssp(2), hawser_tap(), hawser_tap()};
+    for (int k = 0; k < 4; k++) {
+        test_job test = k == 3 ? OPEN_JOB("workers", "1") : OPEN_JOB("workers", "3");
+        hawser_program *program = hawser_program_new("apart", NULL);
+        hawser_state *v = hawser_replicated_state(program, "v", 5, 1, NULL, (hawser_rule){0});
+        hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 3}, syncs[k]);
+        hawser_unit(loop, "unit", unit, NULL, HAWSER_UPDATES(v));
+        char *text = plan_text(test, program, 1, true, false);
+        assert_int_equal(strstr(text, "\n  under tap nothing limits how far blocks are apart: ") != NULL, k == 2);
+        free(text);
+    }
+}
+
 static void plans_are_printed_as_dot(void **state)
 {
     (void)state;
@@ -314,6 +331,7 @@ int main(void)
                                        cmocka_unit_test(physical_plan_has_placement_and_memory),
                                        cmocka_unit_test(plans_show_stages),
                                        cmocka_unit_test(plans_show_inner_loops),
+                                       cmocka_unit_test(a_plan_under_tap_says_that_updates_may_take_more),
                                        cmocka_unit_test(plans_are_printed_as_dot),
                                        cmocka_unit_test(a_plan_above_the_memory_limit_is_rejected),
                                        cmocka_unit_test(expected_memory_replaces_the_worst_case),
