@@ -18,6 +18,7 @@ from . import _native
 from ._errors import BadProgram
 from ._library import library as lib
 from ._native import hawser_chunk, hawser_matrix, hawser_merging
+from ._shapes import Compiler
 from ._unit import Argument, Known, Leave, Sparse, Unit, address_of_name, caught, wrong_name
 
 WORD = 8  # bytes of an int64
@@ -520,7 +521,8 @@ def _dispatcher_of(unit: Unit, kinds: tuple[Any, ...]) -> Any:
     """Returns numba's dispatcher of a function, compiled for arguments of these types."""
     key = (unit.function, unit.digest(), unit.boundscheck)
     if key not in _functions:
-        _functions[key] = numba.njit(nogil=True, boundscheck=unit.boundscheck, no_cfunc_wrapper=True, no_cpython_wrapper=True)(unit.function)
+        _functions[key] = numba.njit(nogil=True, boundscheck=unit.boundscheck, no_cfunc_wrapper=True, no_cpython_wrapper=True,
+                                     pipeline_class=Compiler)(unit.function)
     dispatcher = _functions[key]
     if kinds not in dispatcher.overloads:
         try:
@@ -528,6 +530,7 @@ def _dispatcher_of(unit: Unit, kinds: tuple[Any, ...]) -> Any:
         except Exception as error:
             raise BadProgram(f"{unit.where()}: numba cannot compile it: {_reason(error, unit)}") from error
     _check_writes(unit, dispatcher.overloads[kinds])
+    _check_shapes(unit, dispatcher.overloads[kinds])
     _check_result(unit, dispatcher.overloads[kinds].signature.return_type)
     return dispatcher
 
@@ -600,6 +603,27 @@ def _check_writes(unit: Unit, compiled: Any) -> None:
     if found:
         raise BadProgram(f"{unit.where()}: {found} of an array that the unit only reads could change it, which numba does not notice; use a "
                          "loop, or a copy()")
+
+
+def _check_shapes(unit: Unit, compiled: Any, inside: bool = False) -> None:
+    """Refuses where numba compares no shapes: outputs of ufuncs, and changes in place `inside` functions that the unit calls (_shapes.py has its own)."""
+    notes, found = compiled.type_annotation, ""
+    for expression, signature in notes.calltypes.items():
+        operation = getattr(expression, "op", "")
+        if signature is None or operation not in ("call", "inplace_binop"):
+            continue
+        if operation == "inplace_binop":
+            if inside and all(isinstance(kind, types.Array) for kind in signature.args):
+                found = f"a change in place (line {expression.loc.line} of {expression.loc.filename})"
+            continue
+        called = notes.typemap[expression.func.name]
+        function = getattr(called, "typing_key", None)
+        if isinstance(called, types.Dispatcher):
+            _check_shapes(unit, called.dispatcher.overloads[tuple(signature.args)], inside=True)
+        elif isinstance(function, np.ufunc) and len(signature.args) > function.nin:
+            found = f"the output of numpy.{function.__name__} (line {expression.loc.line})"
+    if found:
+        raise BadProgram(f"{unit.where()}: {found} is an array, and numba does not compare its shape; write output[:] = ... instead")
 
 
 def _name_of(function: Any) -> str:
