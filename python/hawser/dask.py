@@ -420,7 +420,7 @@ def __getattr__(name: str) -> Any:
         from . import _dask_estimators
         return getattr(_dask_estimators, name)
     if name in REFUSED:
-        raise AttributeError(f"hawser.dask has no {name}, since it gives each node a file of folds; hawser.dask.train(..., cv=5, path=100) "
+        raise AttributeError(f"hawser.dask has no {name}, since scikit-learn draws folds from whole arrays; hawser.dask.train(..., cv=5, path=100) "
                              "chooses the penalty by cross-validation")
     raise AttributeError(f"module 'hawser.dask' has no attribute '{name}'")
 
