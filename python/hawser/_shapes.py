@@ -17,8 +17,10 @@ def _fits(array: Any, values: Any) -> None:
 
 @overload(_fits)  # type: ignore[untyped-decorator]
 def _fits_of(array: Any, values: Any) -> Any:
+    def ignore(array: Any, values: Any) -> None:
+        pass
     if not isinstance(array, types.Array) or not isinstance(values, types.Array):
-        return lambda array, values: None
+        return ignore
     ahead, common = array.ndim - values.ndim, values.ndim
 
     def compare(array: Any, values: Any) -> None:

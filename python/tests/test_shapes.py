@@ -33,6 +33,14 @@ def grow_turned(rows, w):
     w += rows
 
 
+def scalar(rows, w):
+    total = 0.0
+    for value in rows[0]:
+        total += value
+        w[0] += value
+    w *= total
+
+
 def by_call(rows, w):
     add_by_slice(w, rows[0])
 
@@ -46,9 +54,9 @@ def run(function, columns, states, compile=True):
 
 
 @pytest.mark.filterwarnings("ignore:unit")
-@pytest.mark.parametrize("function", [grow, shrink, grow_line, grow_turned, by_call])
-@pytest.mark.parametrize("columns", [1, 2, 3, 5])
-@pytest.mark.parametrize("states", [1, 3, (2, 3), (3, 5)])
+@pytest.mark.parametrize("columns", [1, 2, 3, 5])  # of types and functions that are compiled once
+@pytest.mark.parametrize("function, states", [(grow, 1), (grow, 3), (grow, (2, 3)), (shrink, 3), (grow_line, 3), (grow_turned, 3), (grow_turned, (2, 3)),
+                                              (by_call, 3), (scalar, 3)])
 def test_arrays_of_other_shapes_are_refused_as_numpy_refuses_them(function, columns, states):
     try:
         expected = run(function, columns, states, compile=False)

@@ -164,7 +164,7 @@ static bool is_noticed(const truth *t, uint32_t parts, uint32_t bad, bool *diffe
 /* Writes b.hwc, a copy in which one bit of a byte differs. */
 static void change_byte(uint64_t at)
 {
-    char byte;
+    char byte = 0;
     assert_int_equal(system("cp a.hwc b.hwc"), 0);
     FILE *file = fopen("b.hwc", "r+e");
     assert_true(file != NULL && fseek(file, (long)at, SEEK_SET) == 0 && fread(&byte, 1, 1, file) == 1);
