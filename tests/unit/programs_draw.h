@@ -5,6 +5,7 @@
 #ifndef HW_TESTS_UNIT_PROGRAMS_DRAW_H
 #define HW_TESTS_UNIT_PROGRAMS_DRAW_H
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -88,9 +89,9 @@ typedef struct drawn {
     drawn_state state[STATES];
     drawn_unit unit[UNITS];
     drawn_operator operator[OPERATORS];
-    /* What units have seen and done, as fibers or by block. */
-    bool early;   /* a unit has not seen what the policy promises */
-    bool reached; /* one has seen no more than that, of a state with several updates in a clock */
+    /* What units have seen and done, on several threads. */
+    atomic_bool early;   /* a unit has not seen what the policy promises */
+    atomic_bool reached; /* one has seen no more than that, of a state with several updates in a clock */
 } drawn;
 
 /* What may be drawn. */

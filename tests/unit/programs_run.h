@@ -285,8 +285,10 @@ static void check_seen(hawser_context *context, drawn *d, uint32_t number, uint3
         least += begun ? updates_of(d, s, b, from, steps, at) : 0;
         every = b != hawser_block(context) && each > every ? each : every;
     }
-    d->early |= seen < (double)least;
-    d->reached |= seen == (double)least && every > 1 && clock > slack;
+    if (seen < (double)least)
+        d->early = true;
+    if (seen == (double)least && every > 1 && clock > slack)
+        d->reached = true;
 }
 
 /* Returns whether every block makes every clock of the loop: under TAP, blocks that have not begun a clock when a test ends the loop pass it without
@@ -573,7 +575,8 @@ static hawser_status begin_unit(hawser_context *context, uint32_t number, uint64
     *hash = hash_of_call(number, hawser_block(context), hawser_clock(context));
     if (d->counts)
         memory_of(context)->runs[number]++;
-    d->early |= d->counts && !may_run(d, number, hawser_clock(context));
+    if (d->counts && !may_run(d, number, hawser_clock(context)))
+        d->early = true;
     double digest, reduced[REDUCED_MOST];
     if (unit->data) {
         HAWSER_TRY(digest_view(context, scene, &digest));
