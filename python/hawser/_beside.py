@@ -3,6 +3,11 @@ import threading
 from collections.abc import Callable
 
 
+# Seconds that a wait of the main thread takes at most, after which it goes on waiting: a signal that comes just before a wait begins, or to another
+# thread, is not seen before its end.
+MOST_WAIT = 0.5
+
+
 def run_beside(work: Callable[[], None], cancel: Callable[[], None]) -> bool:
     """Runs `work`, raises what it raises, and returns whether Ctrl-C was pressed, upon which `cancel` asks it to end.
 
@@ -29,10 +34,12 @@ def run_beside(work: Callable[[], None], cancel: Callable[[], None]) -> bool:
     except KeyboardInterrupt:  # while it waits for the thread to begin, which may not have come about
         pressed = True
         cancel()
-    while not done.is_set():
+    while True:
         try:
-            if not done.wait(1 if pressed else None) and not thread.is_alive():
-                return True
+            while not done.wait(MOST_WAIT):
+                if pressed and not thread.is_alive():
+                    return True
+            break
         except KeyboardInterrupt:
             pressed = True
             cancel()

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._beside import run_beside
+from ._beside import MOST_WAIT, run_beside
 from ._cluster import Cluster, cluster_for
 from ._errors import BadArgument, BadOption, Timeout, check, text_of, warn
 from ._function import ServerFunction
@@ -391,7 +391,7 @@ class Store:
             try:
                 with self._idle:
                     while self._users > 0:
-                        self._idle.wait()
+                        self._idle.wait(MOST_WAIT)
                 break
             except KeyboardInterrupt:
                 pressed = True

@@ -14,6 +14,7 @@ from typing import Any
 import numpy.typing as npt
 
 from . import _errors, _native
+from ._beside import MOST_WAIT
 from ._errors import BadArgument, Timeout, failure
 from ._library import library as lib
 from ._native import hawser_ended, hawser_error
@@ -193,7 +194,7 @@ class Queue:
                     return
                 if not self._handle:
                     raise BadArgument("the store was closed")
-                left = min(deadline - time.monotonic(), 1e6)
+                left = min(deadline - time.monotonic(), MOST_WAIT)
                 if left <= 0:
                     raise Timeout(f"the {what} has not ended for {seconds:.3g} s")
                 if self._polled:
@@ -252,7 +253,7 @@ class Queue:
             loops, self._loops = list(self._loops), {}
             self._notify()
             while self._polled:
-                self._changed.wait()
+                self._changed.wait(MOST_WAIT)
         for loop in loops:
             _remove_reader(loop, self._descriptor)
 
