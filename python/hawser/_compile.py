@@ -500,7 +500,7 @@ class _Wrapper:
 
 
 def _compiled(write: Callable[[_Wrapper], Any]) -> Any:
-    """Returns a function int64(int64) in C's manner, whose body `write` writes."""
+    """Returns a C function int64(int64). `write` makes its body."""
     def body(typing: Any, given: Any) -> Any:
         def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             return write(_Wrapper(context, builder, arguments[0]))
@@ -631,7 +631,7 @@ def _name_of(function: Any) -> str:
 
 
 def _check_result(unit: Unit, result: Any) -> None:
-    """Refuses a function whose results are not what it reports."""
+    """Refuses a function that does not return a number for each metric that it reports."""
     count = 0 if result == types.none else len(result) if isinstance(result, types.BaseTuple) else 1
     numbers = [result] if count == 1 and not isinstance(result, types.BaseTuple) else list(result) if count else []
     if count != len(unit.reports) or not all(isinstance(kind, (types.Number, types.Boolean)) for kind in numbers):

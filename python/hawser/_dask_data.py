@@ -196,7 +196,7 @@ def _is_unknown(array: Any) -> bool:
 
 
 def _measured(client: Any, array: Any) -> Any:
-    """Returns a persisted array with the sizes of its partitions, which Dask does not know. Those who gave the array keep theirs."""
+    """Returns an array of the same partitions that knows their sizes. The given one is not changed."""
     sizes = tuple(client.gather(client.map(len_of, _futures(array), pure=False)))
     return dask.array.Array(array.dask, array.name, (sizes, *array.chunks[1:]), meta=array._meta)
 

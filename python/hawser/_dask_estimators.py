@@ -130,7 +130,7 @@ class _OnDask(Estimator):
         return X, None, None
 
     def _class_factors(self, sums: Array) -> Array | None:
-        """Returns the weight of each class, of which `sums` are the weights of its samples."""
+        """Returns a weight for each class. `sums` has the sum of the sample weights of each class."""
         how = getattr(self, "class_weight", None)
         if how is None:
             return None

@@ -71,7 +71,7 @@ def _variables(values: Mapping[str, str]) -> Iterator[None]:
 @contextlib.contextmanager
 def launched(node: int, hosts: Sequence[str], job: str, key: bytes, broadcast: Broadcast,
              options: Mapping[str, Any]) -> Iterator[Cluster]:
-    """Joins the nodes, of which this process is number `node`, for a `with` block. Collective.
+    """Joins the other nodes for a `with` block, as node number `node`. Collective.
 
     `hosts` has the host of each node, `job` and `key` are the same on all nodes, and `options` has options of joining. Afterwards the
     process is as before: a later training in it is alone, or joins other nodes.

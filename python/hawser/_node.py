@@ -1,4 +1,4 @@
-"""One node of a training whose processes another system has started, such as Dask's: it joins the others, trains on rows of its own, and leaves."""
+"""One node of a training in processes that another system has started, such as Dask. The node joins the others, trains on its rows, and leaves."""
 import contextlib
 import os
 import socket
@@ -175,7 +175,7 @@ class Node:
             given["weights"] = factors[places] * given["weights"] if "weights" in given else factors[places]
 
     def _write(self, centres: Array) -> str:
-        """Writes first centres to a file, whose name is the same on each node, since options are compared."""
+        """Writes the first centres to a file. Nodes compare their options, so the file has the same name on each node."""
         self._file = os.path.join(tempfile.gettempdir(), f"hawser-{self.task.name}.npy")
         own = f"{self._file}.{self.place.number}.npy"
         np.save(own, centres)

@@ -464,7 +464,7 @@ class Program(Body):
     # ------------------------------------------------------------------------------------------------------ units ----
 
     def _check_unit(self, operator: _Operator) -> None:
-        """Refuses a unit whose parameters are no states of the program, and declares its metrics."""
+        """Checks that the program has the states that a unit names, and declares the unit's metrics."""
         unit, numbers = operator.unit, operator.numbers
         assert unit is not None
         where = unit.where()

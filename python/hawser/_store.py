@@ -376,7 +376,7 @@ class Store:
         self._close(waits=True)
 
     def _close(self, waits: bool) -> None:
-        """Closes the store. Without `waits` the node leaves the others, whose waits then fail."""
+        """Closes the store. With `waits=False` it does not wait for the other nodes, and their waits fail."""
         self._check_process()
         with self._idle:
             if self._closing or self._handle is None:

@@ -74,16 +74,20 @@ def start(tmp_path, program, *launcher):
                             env=environment())
 
 
-def run(tmp_path, program, *launcher):
-    """Runs a program on nodes; returns what it prints on all of them."""
-    child = start(tmp_path, program, *launcher)
+def ended(child):
+    """Waits for a program that must succeed; returns what it printed on standard output and error."""
     try:
         out, err = child.communicate(timeout=120)
     except subprocess.TimeoutExpired:
         child.send_signal(signal.SIGTERM)
         pytest.fail(f"the program hangs: {child.communicate()}")
     assert child.returncode == 0, out + err
-    return out + err
+    return out, err
+
+
+def run(tmp_path, program, *launcher):
+    """Runs a program on nodes; returns what it prints on all of them."""
+    return "".join(ended(start(tmp_path, program, *launcher)))
 
 
 def kept(folder, nodes):

@@ -12,31 +12,21 @@ import weakref
 
 import numpy as np
 import pytest
+import test_nodes
 
 import hawser
 
-BINARY = os.environ.get("HAWSER_BINARY")
+BINARY = test_nodes.BINARY
 needs_command = pytest.mark.skipif(not BINARY, reason="HAWSER_BINARY is not set")
-
-
-def environment():
-    return {key: value for key, value in os.environ.items() if not key.startswith("HAWSER_") or key == "HAWSER_LIBRARY"}
 
 
 def start(program, *launcher):
     return subprocess.Popen([*launcher, sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                            env=environment())
+                            env=test_nodes.environment())
 
 
 def run(program, *launcher):
-    child = start(program, *launcher)
-    try:
-        out, err = child.communicate(timeout=120)
-    except subprocess.TimeoutExpired:
-        child.send_signal(signal.SIGTERM)
-        pytest.fail(f"the program hangs: {child.communicate()}")
-    assert child.returncode == 0, out + err
-    return out
+    return test_nodes.ended(start(program, *launcher))[0]
 
 
 @pytest.fixture
@@ -615,7 +605,7 @@ def servers(tmp_path):
     subprocess.run([BINARY, "key", key], check=True)
     with open(tmp_path / "log", "w", encoding="utf-8") as out:
         child = subprocess.Popen([BINARY, "serve", "--key-file", key, "--address-file", address, "--interface", "127.0.0.1"], stderr=out,
-                                 stdout=out, env=environment())
+                                 stdout=out, env=test_nodes.environment())
     try:
         until = time.monotonic() + 60
         while not address.exists() or not address.read_text().strip():

@@ -45,6 +45,24 @@ static void launcher_close(hw_place *place)
     (void)place;
 }
 
+/* Returns the place of a node, as a launcher would give it. */
+static hw_place test_place(uint32_t node, uint32_t nodes, test_launcher *launcher)
+{
+    static const hw_place_ops ops = {"test", launcher_publish, launcher_fetch, NULL, NULL, launcher_close};
+    hw_place place = {.ops = &ops,
+                      .node = node,
+                      .nodes = nodes,
+                      .key = "0123456789abcdef",
+                      .key_length = 16,
+                      .local = true,
+                      .lifeline = -1,
+                      .channel = {-1, -1},
+                      .state = launcher};
+    snprintf(place.job, sizeof place.job, "test");
+    snprintf(place.name, sizeof place.name, "host-%u", node);
+    return place;
+}
+
 /* One node: what it is to do, and what came out. */
 typedef struct test_node {
     uint32_t node, nodes; /* HW_NET_ANY, 0: it receives them, as if started by hand */
@@ -60,19 +78,8 @@ typedef struct test_node {
 
 static void *node_main(void *argument)
 {
-    static const hw_place_ops ops = {"test", launcher_publish, launcher_fetch, NULL, NULL, launcher_close};
     test_node *node = argument;
-    hw_place place = {.ops = &ops,
-                      .node = node->node,
-                      .nodes = node->nodes,
-                      .key = "0123456789abcdef",
-                      .key_length = 16,
-                      .local = true,
-                      .lifeline = -1,
-                      .channel = {-1, -1},
-                      .state = node->launcher};
-    snprintf(place.job, sizeof place.job, "test");
-    snprintf(place.name, sizeof place.name, "host-%u", node->node);
+    hw_place place = test_place(node->node, node->nodes, node->launcher);
     node->status = hw_job_open_at(node->options, &place, &node->job, &node->error);
     if (node->status == HAWSER_OK)
         node->body(node);

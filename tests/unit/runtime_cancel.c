@@ -93,20 +93,9 @@ typedef struct joining {
 
 static void *join_main(void *argument)
 {
-    static const hw_place_ops ops = {"test", launcher_publish, launcher_fetch, NULL, NULL, launcher_close};
     joining *j = argument;
     test_node *node = &j->node;
-    hw_place place = {.ops = &ops,
-                      .node = node->node,
-                      .nodes = node->nodes,
-                      .key = "0123456789abcdef",
-                      .key_length = 16,
-                      .local = true,
-                      .lifeline = -1,
-                      .channel = {-1, -1},
-                      .state = node->launcher};
-    snprintf(place.job, sizeof place.job, "test");
-    snprintf(place.name, sizeof place.name, "host-%u", node->node);
+    hw_place place = test_place(node->node, node->nodes, node->launcher);
     const hw_entry entry = {.place = &place, .cancellation = node->node == j->shared->who ? j->shared->handle : NULL};
     hawser_status status = hw_job_enter(node->options, &entry, &node->job, &node->error);
     keep(j->shared, node, status);

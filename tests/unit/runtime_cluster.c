@@ -88,20 +88,9 @@ typedef struct scene_plan {
 
 static void *member_main(void *argument)
 {
-    static const hw_place_ops ops = {"test", launcher_publish, launcher_fetch, NULL, NULL, launcher_close};
     const char *const none[] = {NULL};
     member *m = argument;
-    hw_place place = {.ops = &ops,
-                      .node = m->node,
-                      .nodes = m->nodes,
-                      .key = "0123456789abcdef",
-                      .key_length = 16,
-                      .local = true,
-                      .lifeline = -1,
-                      .channel = {-1, -1},
-                      .state = m->launcher};
-    snprintf(place.job, sizeof place.job, "test");
-    snprintf(place.name, sizeof place.name, "host-%u", m->node);
+    hw_place place = test_place(m->node, m->nodes, m->launcher);
     hawser_options *options = make_options(none, HAWSER_FROM_PROGRAM);
     m->opened = hw_cluster_open_at(options, &place, NULL, &m->cluster, &m->error);
     hawser_options_free(options);

@@ -277,19 +277,8 @@ static hawser_status do_job(member *m, hawser_error *error)
 
 static void *member_main(void *argument)
 {
-    static const hw_place_ops ops = {"test", launcher_publish, launcher_fetch, NULL, NULL, launcher_close};
     member *m = argument;
-    hw_place place = {.ops = &ops,
-                      .node = m->node,
-                      .nodes = NODES,
-                      .key = "0123456789abcdef",
-                      .key_length = 16,
-                      .local = true,
-                      .lifeline = -1,
-                      .channel = {-1, -1},
-                      .state = m->launcher};
-    snprintf(place.job, sizeof place.job, "test");
-    snprintf(place.name, sizeof place.name, "host-%u", m->node);
+    hw_place place = test_place(m->node, NODES, m->launcher);
     m->status = hw_cluster_open_at(m->options, &place, NULL, &m->cluster, &m->error);
     for (int k = 0; m->status == HAWSER_OK && k < 2; k++) {
         m->status = do_job(m, &m->error);
