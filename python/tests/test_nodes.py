@@ -2,7 +2,6 @@
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 
 import hawser
+from hawser._node import reserved_port
 
 BINARY = os.environ.get("HAWSER_BINARY")
 pytestmark = pytest.mark.skipif(not BINARY, reason="HAWSER_BINARY is not set")
@@ -256,10 +256,14 @@ if node() == 0:
     assert len(lines) == 2 and all("node 1" in line for line in lines)
 
 
-def test_nodes_join_by_hand(tmp_path):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+@pytest.fixture
+def port():
+    """A port that no other process is given before a node listens on it."""
+    with reserved_port("127.0.0.1", None) as held:
+        yield held
+
+
+def test_nodes_join_by_hand(tmp_path, port):
     program = f"""
 place = [dict(listen=2, port_range={port}), dict(join="127.0.0.1:{port}")][node()]
 with hawser.Cluster(key=b"0123456789abcdef", interface="127.0.0.1", join_timeout=60, **place) as cluster:
@@ -276,10 +280,7 @@ with hawser.Cluster(key=b"0123456789abcdef", interface="127.0.0.1", join_timeout
     assert np.array_equal(first["found"], first["again"])
 
 
-def test_nodes_have_the_numbers_that_they_ask_for(tmp_path):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+def test_nodes_have_the_numbers_that_they_ask_for(tmp_path, port):
     program = f"""
 place = dict(listen=3, port_range={port}) if node() == 0 else dict(join="127.0.0.1:{port}", number=node() % 5)
 try:

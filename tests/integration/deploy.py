@@ -19,6 +19,7 @@ CLEAN = {key: value for key, value in os.environ.items() if not key.startswith("
 SECONDS = 120
 VERSION = subprocess.run([HAWSER, "version"], capture_output=True, text=True, check=True, env=CLEAN).stdout.split()[1]
 failures = 0
+HELD = []  # sockets of free_port
 
 
 def hawser(*words):
@@ -106,9 +107,12 @@ def run_unit(scratch, path):
 
 
 def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
+    """A port that no other process is given: a bound socket that does not listen lets in one that reuses the address."""
+    one = socket.socket()
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    one.bind(("127.0.0.1", 0))
+    HELD.append(one)
+    return one.getsockname()[1]
 
 
 def run_serve_unit(scratch, path):

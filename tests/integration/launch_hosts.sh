@@ -162,7 +162,7 @@ no_folder || complain "a folder was left"
 server=$(command -v sshd || echo /usr/sbin/sshd)
 if [[ -x $server ]] && command -v ssh ssh-keygen >/dev/null; then
     ssh-keygen -q -t ed25519 -N "" -f host_key && ssh-keygen -q -t ed25519 -N "" -f user_key
-    port=$((20000 + RANDOM % 20000))
+    port=$((20000 + RANDOM % 10000)) # below those that the system gives to others
     cat >sshd_config <<C
 Port $port
 ListenAddress 127.0.0.1

@@ -10,7 +10,7 @@ done
 ((EUID == 0)) || { echo "a Slurm of one's own needs root"; exit 77; }
 export PATH=$PATH:/usr/sbin SLURM_CONF=$scratch/slurm.conf
 host=$(hostname -s)
-port=$((30000 + RANDOM % 20000))
+port=$((20000 + RANDOM % 10000)) # below those that the system gives to others
 mkdir state spool munge && chmod 755 "$scratch" && chmod 700 munge
 head -c 1024 /dev/urandom >munge/key && chmod 400 munge/key
 chown -R "$(id -u)" munge

@@ -5,7 +5,7 @@
 "$hawser" key key && "$hawser" key other
 words=(train lasso dense.svm --workers 3 --quiet --key-file key --failure-timeout 2)
 endless=(--exchange-every 1 --tol 1e-15 --slow 1:1000)
-port=$((20000 + RANDOM % 20000))
+port=$((20000 + RANDOM % 10000)) # below those that the system gives to others
 started=()
 # spawn NAME WORDS...: in the background, its streams in NAME.out and NAME.err, its process in the variable NAME.
 spawn() {
