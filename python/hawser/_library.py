@@ -39,11 +39,20 @@ def _load() -> ctypes.CDLL:
     if found != _native.VERSION:
         raise ImportError(f"the library '{path}' has version {found}, and this package is for version {_native.VERSION}; "
                           "install both from one release")
-    try:
-        _native.bind(library)
-    except AttributeError as error:
-        raise ImportError(f"the library '{path}' was built from other headers than this package: {error}") from error
+    if _digest(library) != _native.DIGEST:
+        raise ImportError(f"the library '{path}' was built from other headers than this package; build it again from the package's "
+                          "sources, or set HAWSER_LIBRARY to a library that was")
+    _native.bind(library)
     return library
+
+
+def _digest(library: ctypes.CDLL) -> str:
+    """Returns the digest of the library's headers. Structs of other headers would be read at wrong places, and crash."""
+    try:
+        library.hawser_headers_digest.restype = ctypes.c_char_p
+        return (library.hawser_headers_digest() or b"").decode()
+    except AttributeError:
+        return "none, since the library is older than the digest"
 
 
 library = _load()

@@ -5,6 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
+DIGEST = '9ee6209464eb8523fa2bc3831011a19c24f8ccb8b4a241288c48bff68e8fefbd'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -1400,6 +1401,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_messages_next": (c_bool, [POINTER(hawser_messages), POINTER(hawser_message)]),
     "hawser_messages_descriptor": (c_int, [POINTER(hawser_messages)]),
     "hawser_version": (c_char_p, []),
+    "hawser_headers_digest": (c_char_p, []),
     "hawser_program_new": (POINTER(hawser_program), [c_char_p, c_void_p]),
     "hawser_program_free": (None, [POINTER(hawser_program)]),
     "hawser_data_state": (POINTER(hawser_state), [POINTER(hawser_program), c_char_p, POINTER(hawser_matrix), c_int]),

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import hawser
+from hawser import _native
 from hawser._beside import run_beside
 
 # A training that would take minutes; it prints a line once it is in progress.
@@ -149,8 +150,15 @@ def test_an_old_scikit_learn_is_refused(tmp_path):
     assert "need scikit-learn 1.6 or later, and this is 1.5.2" in done.stderr.splitlines()[-1]
 
 
-def test_another_version_is_refused(tmp_path):
-    source = tmp_path / "other.c"
-    source.write_text('const char *hawser_version(void) { return "9.9"; }')
-    subprocess.run(["gcc", "-shared", "-fPIC", source, "-o", tmp_path / "other.so"], check=True)
-    assert "has version 9.9" in import_with(HAWSER_LIBRARY=str(tmp_path / "other.so")).stderr
+VERSION = _native.VERSION
+
+
+@pytest.mark.parametrize("version, digest, text", [("9.9", None, "has version 9.9"), (VERSION, "0" * 64, "built from other headers"),
+                                                   (VERSION, None, "built from other headers")])
+def test_a_library_of_another_build_is_refused(tmp_path, version, digest, text):
+    source, library = tmp_path / "other.c", tmp_path / "other.so"
+    functions = [("hawser_version", version), ("hawser_headers_digest", digest)]
+    source.write_text("".join(f'const char *{name}(void) {{ return "{value}"; }}\n' for name, value in functions if value))
+    subprocess.run(["gcc", "-shared", "-fPIC", source, "-o", library], check=True)
+    last = import_with(HAWSER_LIBRARY=str(library)).stderr.splitlines()[-1]
+    assert last.startswith("ImportError") and text in last and str(library) in last

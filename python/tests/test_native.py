@@ -1,5 +1,6 @@
 """The bindings are those of the headers, and ctypes lays structs out as C does."""
 import ctypes
+import importlib.util
 import pathlib
 import shutil
 import subprocess
@@ -8,6 +9,7 @@ import sys
 import pytest
 
 from hawser import _native
+from hawser._library import library as lib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOOL = ROOT / "python" / "tools" / "native.py"
@@ -24,6 +26,21 @@ def run_tool(argument: str) -> subprocess.CompletedProcess:
 def test_the_file_is_what_the_tool_writes():
     done = run_tool("--check")
     assert done.returncode == 0, done.stderr
+
+
+def test_comments_and_spaces_are_not_in_the_digest(tmp_path):
+    found = importlib.util.spec_from_file_location("native", TOOL)
+    tool = importlib.util.module_from_spec(found)
+    found.loader.exec_module(tool)
+    assert tool.headers_digest() == _native.DIGEST == lib.hawser_headers_digest().decode()
+
+    def digest(text):
+        (tmp_path / "a.h").write_text(text)
+        return tool.headers_digest(tmp_path)
+
+    plain = digest("struct a { int b; };\n")
+    assert digest("/** a struct\n ** of ints */\nstruct a {\n    int b; /**< the int */\n};\n") == plain
+    assert len({plain, digest("struct a { long b; };"), digest("struct a { int c; };"), digest("struct a { int b, /* */ c; };")}) == 4
 
 
 def test_structs_have_the_layout_of_c(tmp_path):

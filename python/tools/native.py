@@ -8,8 +8,10 @@
 It needs gcc and pycparser. The package itself needs neither.
 """
 import argparse
+import hashlib
 import keyword
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -174,7 +176,7 @@ class Binding:
                "# ruff: noqa",
                "from ctypes import *  # noqa: F403",
                "from ctypes import CDLL, POINTER, CFUNCTYPE, Structure",
-               "from typing import Any", "", f"VERSION = {version()!r}", ""]
+               "from typing import Any", "", f"VERSION = {version()!r}", f"DIGEST = {headers_digest()!r}", ""]
         out += [f"{name} = {value}" for name, value in self.constants.items()]
         out += ["", "", "# The classes come before the fields, since structs have pointers to each other."]
         for name, fields in self.structs.items():
@@ -225,6 +227,13 @@ class Binding:
 def version() -> str:
     text = (ROOT / "include" / "hawser" / "version.h").read_text()
     return text.split("#define HAWSER_VERSION ", 1)[1].split('"')[1]
+
+
+def headers_digest(folder: pathlib.Path = ROOT / "include" / "hawser") -> str:
+    """Returns what hawser_headers_digest returns in a library of these headers: cmake/headers_digest.cmake computes the same."""
+    text = "".join(path.read_text() for path in sorted(folder.glob("*.h")))
+    text = re.sub(r"/[*][^*]*[*]+([^/*][^*]*[*]+)*/", "", text)
+    return hashlib.sha256(re.sub(r"[ \t\r\n]+", "", text).encode()).hexdigest()
 
 
 def main() -> int:
