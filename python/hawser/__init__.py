@@ -9,7 +9,9 @@
 from typing import TYPE_CHECKING, Any
 
 from ._cluster import Cluster, Member, View
+from ._context import Context
 from ._dataset import Dataset
+from ._driver import Progress
 from ._errors import (
     BadArgument, BadInput, BadOption, BadProgram, ConvergenceWarning, Diverged, Error, FileError, InternalError, Interrupted,
     NoMemory, NotFinite, PeerLost, Timeout,
@@ -17,13 +19,15 @@ from ._errors import (
 from ._function import ServerFunction, server_function
 from ._model import Model, Training
 from ._native import VERSION as __version__
+from ._operator import Body
 from ._path import Path
 from ._plan import plan
-from ._program import Body, Program, Progress, Run
+from ._program import Program
+from ._run import Run
 from ._store import Store, Table
 from ._task import Task
 from ._train import algorithms, train
-from ._unit import Context, Sparse, Unit, unit
+from ._unit import Sparse, Unit, unit
 
 if TYPE_CHECKING:
     from .estimators import (

@@ -1,0 +1,287 @@
+"""Makes the library's program of a `hawser.Program`, for the blocks of a job."""
+import ctypes
+import math
+from collections.abc import Callable
+from ctypes import POINTER
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _native
+from ._called import function_of, merge_of
+from ._dataset import Array
+from ._driver import Progress
+from ._errors import BadArgument, BadProgram
+from ._library import library as lib
+from ._native import hawser_rule, hawser_state, hawser_until
+from ._operator import Operator
+from ._raised import Running, runs
+from ._state import FORMS, SPLITS, State, has_beside
+from ._sync import sync_of
+from ._unit import BESIDE, COMBINE, TYPES, Argument, Known, KnownState, Unit, number_of
+
+if TYPE_CHECKING:
+    from ._program import Program
+
+
+class Build:
+    """The library's program, and what it points to while it runs."""
+
+    def __init__(self, job: Any, program: "Program", data: dict[str, Any], running: Running,
+                 fail: Callable[[BaseException, str], None]) -> None:
+        self.job, self.program, self.data, self.running, self.fail = job, program, data, running, fail
+        self.blocks = int(lib.hawser_job_workers(job))
+        self.kept: list[Any] = []  # what the library points to
+        self.units = program._units()
+        self.numbers = {id(operator): number for number, operator in enumerate(self.units)}
+        self.functions: list[Any] = []  # by the number of their unit
+        self.handles: dict[str, Any] = {}  # states by name
+        self.table = np.zeros(max(1, len(self.units)), np.int64)  # the addresses of the units' tables, which is the user pointer
+        self.handle = lib.hawser_program_new(program.name.encode(), self.table.ctypes.data)
+        runs[self.table.ctypes.data] = running
+
+    def free(self) -> None:
+        runs.pop(self.table.ctypes.data, None)
+        lib.hawser_program_free(self.handle)
+
+    def make(self) -> None:
+        """Adds states, metrics, units and operators."""
+        for state in self.program._states.values():
+            self.handles[state.name] = self._state(state)
+        for state in self.program._states.values():
+            if state.tied is not None:
+                lib.hawser_tie(self.handles[state.name], self.handles[state.tied])
+        for name, by in self.program._metrics.items():
+            lib.hawser_metric_declare(self.handle, name.encode(), COMBINE[by])
+        for operator in self.units:
+            self.running.units.append(operator.name)
+            self.running.states.append(self._text_of(operator))
+        self.functions = [self._function(operator, number) for number, operator in enumerate(self.units)]
+        rebuilt = [state for state in self.program._states.values() if state.derived is not None]
+        for state, function in zip(rebuilt, self.functions[len(self.functions) - len(rebuilt):]):
+            lib.hawser_derive(self.handles[state.name], function)
+        self._operators(lib.hawser_root(self.handle), self.program._operator.children)
+
+    # ---- states
+
+    def _state(self, state: State) -> Any:
+        name, kind, initial = state.name.encode(), TYPES.get(state.dtype, 0), state.initial
+        if state.kind == "data":
+            return lib.hawser_data_state(self.handle, name, lib.hawser_dataset_matrix(self.data[state.name]), SPLITS[state.by])
+        along = self.handles[state.along] if state.along is not None else POINTER(hawser_state)()
+        lines, width = self._extent(state)
+        if initial is not None:
+            initial = self._whole_initial(state, initial)
+            self.kept.append(initial)
+        start = None if initial is None else initial.ctypes.data
+        if state.kind == "replicated":
+            return self._replicated(state, start)
+        if state.kind == "local" and state.along is None:
+            blocks = self.blocks if initial is not None else 0
+            return lib.hawser_block_state(self.handle, name, kind, width, start, blocks)
+        if state.kind == "local":
+            return lib.hawser_local_state_of(self.handle, name, kind, along, width, start)
+        if state.kind == "partitioned":
+            return lib.hawser_partitioned_matrix(self.handle, name, kind, lines, width, _native.HAWSER_BY_ROW, along, start)
+        parameters = (ctypes.c_double * max(1, len(state.parameters)))(*state.parameters)
+        return lib.hawser_stored_matrix(self.handle, name, kind, lines, width, _native.HAWSER_BY_ROW, along, start,
+                                        state.function.encode() if state.function else None, parameters if state.parameters else None)
+
+    def _sizes(self, state: State) -> tuple[int, ...]:
+        """Returns a state's shape in numbers."""
+        return tuple(self._columns(extent) if isinstance(extent, str) else extent for extent in state.shape)
+
+    def _columns(self, data: str) -> int:
+        matrix = lib.hawser_dataset_matrix(self.data[data]).contents
+        return int(matrix.rows if self.program._states[data].by == "column" else matrix.cols)
+
+    def _extent(self, state: State) -> tuple[int, int]:
+        """Returns the number of lines of a state, and of numbers in a line."""
+        shape = self._sizes(state)
+        if state.along is not None:
+            matrix = lib.hawser_dataset_matrix(self.data[state.along]).contents
+            by_column = self.program._states[state.along].by == "column"
+            return (matrix.cols if by_column else matrix.rows), math.prod(shape)
+        return (self.blocks, math.prod(shape)) if state.each else (shape[0], math.prod(shape[1:]))
+
+    def _whole_initial(self, state: State, initial: Array) -> Array:
+        whole = self.shape(state)
+        if state.each and initial.shape == whole[1:]:
+            initial = np.ascontiguousarray(np.broadcast_to(initial, whole))
+        elif initial.ndim == 0:
+            initial = np.full(whole, initial)
+        if initial.shape != whole:
+            raise BadArgument(f"state '{state.name}' has shape {whole}, and its initial has {initial.shape}")
+        return initial
+
+    def _replicated(self, state: State, start: Any) -> Any:
+        lines, width = self._extent(state)
+        damping = 1 / self.blocks if state.damping == "average" else state.damping
+        rule = hawser_rule(damping=damping, gain=state.gain)
+        if state.merge is not None:
+            merge = merge_of(state.merge)
+            self.kept.append(merge)
+            rule.merge, rule.user = merge, self.table.ctypes.data
+        made = lib.hawser_replicated_state_of(self.handle, state.name.encode(), TYPES[state.dtype], width, lines, start, rule)
+        if state.filter is not None:
+            word, quota, held = state.filter
+            lib.hawser_state_filter(made, word.encode(), quota, held)
+        if state.encoding is not None:
+            lib.hawser_encoding(made, FORMS[state.encoding])
+        return made
+
+    def shape(self, state: State) -> tuple[int, ...]:
+        """Returns the shape of a whole state."""
+        shape = self._sizes(state)
+        return (self._extent(state)[0], *shape) if state.along is not None or state.each else shape
+
+    # ---- units
+
+    def _text_of(self, operator: Operator) -> str:
+        unit = operator.unit
+        assert unit is not None
+        reads = [name for name in (*unit.parameters, *unit.reads) if operator.states.get(name, name) in self.program._states
+                 and name not in unit.updates]
+        return " and ".join(f"which {verb} {', '.join(operator.states.get(name, name) for name in names)}"
+                            for verb, names in (("reads", reads), ("updates", unit.updates)) if names) or "without states"
+
+    def _function(self, operator: Operator, number: int) -> Any:
+        unit = operator.unit
+        assert unit is not None
+        table: list[int] = []
+        arguments = tuple(self._argument(operator, parameter, table) for parameter in unit.parameters)
+        values = np.array(table or [0], np.int64)
+        self.kept.append(values)
+        self.table[number] = values.ctypes.data
+        declared = dict.fromkeys(operator.states.get(name, name) for name in (*unit.parameters, *unit.reads, *unit.updates))
+        known = Known(tuple(self._known_state(self.program._states[name]) for name in declared if name in self.program._states),
+                      tuple(self.program._metrics), operator.name)
+        return function_of(unit, operator.name, arguments, number, known, values, self.running)
+
+    def _known_state(self, state: State) -> KnownState:
+        by_line = state.kind in ("partitioned", "stored", "local") and not (state.kind == "local" and state.each)
+        width = self._extent(state)[1] if state.kind == "stored" else 1
+        return KnownState(state.name, state.kind, state.dtype, by_line, width)
+
+    def _argument(self, operator: Operator, parameter: str, table: list[int]) -> Argument:
+        """Returns how a parameter is made, and puts its number or its shape into the unit's table."""
+        unit, slot = operator.unit, len(table)
+        assert unit is not None
+        name = operator.states.get(parameter, parameter)
+        state = self.program._states.get(name)
+        if state is None and parameter in operator.numbers:
+            dtype, bits = number_of(unit.where(), parameter, operator.numbers[parameter])
+            table.append(bits)
+            return Argument(parameter, "number", dtype=dtype, slot=slot)
+        if state is None and parameter == "context":
+            return Argument(parameter, "context")
+        if state is None:
+            return self._beside(unit, parameter, name, table)
+        if state.kind == "data":
+            return self._data_argument(parameter, state)
+        writable, whole = parameter in unit.updates, self.shape(state)
+        if state.kind == "replicated" or (state.kind == "partitioned" and not writable):
+            table += whole
+            getter = "cache" if writable else "view"
+            return Argument(parameter, "whole", name, state.dtype, len(whole), writable, getter=getter, slot=slot)
+        if state.kind == "stored" and (state.function is not None or not writable):
+            raise BadProgram(f"{unit.where()}: parameter '{parameter}' is a stored state that the unit "
+                             f"{'changes with context.inc' if writable else 'reads with context.next_chunk or prefetch'}, so it is no "
+                             f"array; leave the parameter out, and give {'updates' if writable else 'reads'}=\"{parameter}\"")
+        shape = whole[1:] if state.each else (0, *whole[1:])
+        table += shape
+        return Argument(parameter, "part" if state.each else "lines", name, state.dtype, len(shape), writable, getter="local", slot=slot)
+
+    def _beside(self, unit: Unit, parameter: str, name: str, table: list[int]) -> Argument:
+        data, _, beside = name.rpartition("_")
+        state, handle = self.program._states[data], self.data[data]
+        if state.by == "column":
+            raise BadProgram(f"{unit.where()}: parameter '{parameter}' is what belongs to rows, and data '{data}' are by column")
+        if not has_beside(state.data, beside):
+            raise BadProgram(f"{unit.where()}: parameter '{parameter}': data '{data}' have no {beside}; give {beside}= to program.data")
+        table.append(ctypes.cast(handle, ctypes.c_void_p).value or 0)
+        return Argument(parameter, "beside", data, beside=beside, slot=len(table) - 1)
+
+    def _data_argument(self, parameter: str, state: State) -> Argument:
+        matrix = lib.hawser_dataset_matrix(self.data[state.name]).contents
+        dtype = "float64" if matrix.type == _native.HAWSER_F64 else "float32"
+        if matrix.layout in (_native.HAWSER_CSR, _native.HAWSER_CSC):
+            return Argument(parameter, "sparse", state.name, dtype, turned=matrix.layout == _native.HAWSER_CSC)
+        turned = matrix.layout == _native.HAWSER_DENSE
+        if turned:
+            layout = "F" if state.by != "row" and matrix.stride == matrix.rows else "A"
+        else:
+            layout = "C" if matrix.stride == matrix.cols else "A"
+        return Argument(parameter, "dense", state.name, dtype, 2, layout=layout, turned=turned)
+
+    # ---- operators
+
+    def _operators(self, parent: Any, children: list[Operator]) -> None:
+        for operator in children:
+            made = getattr(self, f"_add_{operator.kind}")(parent, operator)
+            if operator.kind != "unit":
+                self._operators(made, operator.children)
+
+    def _add_unit(self, parent: Any, operator: Operator) -> None:
+        unit = operator.unit
+        assert unit is not None
+        named = [operator.states.get(name, name) for name in (*unit.parameters, *unit.reads)]
+        named += [name.rpartition("_")[0] for name in named if name not in self.program._states and name.rpartition("_")[2] in BESIDE]
+        updates = [operator.states.get(name, name) for name in unit.updates]
+        reads = [name for name in dict.fromkeys(named) if name in self.program._states and name not in updates]
+        add = lib.hawser_unit_one if operator.one else lib.hawser_unit
+        made = add(parent, operator.name.encode(), self.functions[self.numbers[id(operator)]], self._list(reads), self._list(updates))
+        if unit.reduces:
+            lib.hawser_reduces(made, unit.reduces)
+        if operator.sync is not None:
+            lib.hawser_unit_sync(made, sync_of(operator.sync))
+
+    def _list(self, names: list[str]) -> Any:
+        return (POINTER(hawser_state) * (len(names) + 1))(*(self.handles[name] for name in names))
+
+    def _add_loop(self, parent: Any, operator: Operator) -> Any:
+        until = hawser_until(**{key: value for key, value in operator.until.items() if value and key not in ("metric", "remembers")})
+        self.kept.append(until)  # the program has its text of the metric
+        if operator.until["metric"] is not None:
+            until.metric = operator.until["metric"].encode()
+        if operator.test is not None:
+            remembers = operator.until["remembers"]
+            until.test, until.remembers = self._test(operator, remembers, True), remembers * 8
+        elif operator.until["remembers"]:
+            until.remembers = operator.until["remembers"] * 8
+        sync = lib.hawser_job_sync(self.job) if operator.sync is None else sync_of(operator.sync)
+        return lib.hawser_loop(parent, operator.name.encode(), until, sync)
+
+    def _add_sequence(self, parent: Any, operator: Operator) -> Any:
+        return lib.hawser_sequence(parent)
+
+    def _add_parallel(self, parent: Any, operator: Operator) -> Any:
+        return lib.hawser_parallel(parent)
+
+    def _add_branch(self, parent: Any, operator: Operator) -> Any:
+        return lib.hawser_branch(parent, operator.name.encode(), self._test(operator, 0, False), None)
+
+    def _test(self, operator: Operator, remembers: int, ends: bool) -> Any:
+        """Returns the function that the driver calls for a test. An exception in it ends the run."""
+        test = operator.test
+        kind: Any = dict((field[0], field[1]) for field in hawser_until._fields_)["test"]
+
+        def call(pointer: Any, _user: Any) -> bool:
+            if self.running.raised is not None:
+                return ends
+            progress = Progress(pointer, self.program, remembers)
+            try:
+                assert test is not None
+                return bool(test(progress))
+            except BaseException as error:
+                self.fail(error, f"in the test of {operator.kind} '{operator.name}'")
+                return ends
+            finally:
+                progress._pointer = None
+
+        made = kind(call)
+        self.kept.append(made)
+        return made
+
+
+__all__ = ["Build"]

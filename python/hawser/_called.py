@@ -1,0 +1,152 @@
+"""The functions that the library calls for units: compiled ones, and plain ones."""
+import ctypes
+import gc
+import traceback
+import weakref
+from ctypes import POINTER, byref
+from typing import Any
+
+import numpy as np
+
+from . import _native
+from ._context import Context
+from ._dataset import Array
+from ._errors import BadProgram
+from ._library import library as lib
+from ._memory import address_of, array_at
+from ._native import hawser_beside, hawser_matrix, hawser_rule, hawser_unit_function
+from ._raised import Running, fail_merge
+from ._unit import SUFFIX, Argument, Known, Leave, Sparse, Unit
+
+
+class PlainUnit:
+    """Calls a plain Python function as a unit."""
+
+    def __init__(self, unit: Unit, name: str, arguments: tuple[Argument, ...], number: int, known: Known, table: Array,
+                 running: Running) -> None:
+        self.unit, self.name, self.arguments, self.number, self.known = unit, name, arguments, number, known
+        self.table, self.running = table, running
+
+    def __call__(self, context: Any) -> int:
+        own = Context(context, self.known)
+        try:
+            given = [self._argument(argument, context, own) for argument in self.arguments]
+            references = [(argument.parameter, weakref.ref(part)) for argument, value in zip(self.arguments, given)
+                          for part in (value if isinstance(value, tuple) else (value,)) if isinstance(part, np.ndarray)]
+            found = self.unit.function(*given)
+            given.clear()
+            self._check_kept(references)
+            return self._report(context, found)
+        except Leave as left:
+            return left.status
+        except BaseException as error:
+            return self.running.fail(context, self.number, error)
+        finally:
+            own._pointer = None
+
+    def _argument(self, argument: Argument, context: Any, own: Context) -> Any:
+        kind, slot, name = argument.kind, argument.slot, argument.state.encode()
+        if kind == "context":
+            return own
+        if kind == "number":
+            number = self.table[slot:slot + 1].view(np.float64 if argument.dtype == "float64" else np.int64)[0].item()
+            return bool(number) if argument.dtype == "bool" else number
+        if kind in ("dense", "sparse", "beside"):
+            matrix = lib.hawser_data_view(context, name)
+            if not matrix:
+                raise Leave(_native.HAWSER_BAD_PROGRAM)
+            if kind == "beside":
+                return self._beside(argument, matrix.contents)
+            return (_dense if kind == "dense" else _sparse)(argument, matrix.contents)
+        pointer = getattr(lib, f"hawser_{argument.getter}{SUFFIX[argument.dtype]}")(context, name)
+        if not pointer:
+            raise Leave(_native.HAWSER_BAD_PROGRAM)
+        shape = [int(extent) for extent in self.table[slot:slot + argument.ndim]]
+        if kind == "lines":
+            shape[0] = lib.hawser_part_lines(context, name, None)
+        return array_at(address_of(pointer), argument.dtype, tuple(shape), writable=argument.writable)
+
+    def _beside(self, argument: Argument, matrix: hawser_matrix) -> Array:
+        found = hawser_beside()
+        dataset = ctypes.cast(int(self.table[argument.slot]), POINTER(_native.hawser_dataset))
+        if lib.hawser_dataset_beside(dataset, matrix.first, matrix.rows, byref(found), None) != _native.HAWSER_OK:
+            raise Leave(_native.HAWSER_BAD_PROGRAM)
+        return array_at(address_of(getattr(found, argument.beside)), "float64", (matrix.rows,))
+
+    def _report(self, context: Any, found: Any) -> int:
+        """Reports what the function has returned."""
+        reports = self.unit.reports
+        values = () if found is None else tuple(found) if isinstance(found, tuple) else (found,)
+        if len(values) != len(reports) or not all(isinstance(value, (int, float, np.number, np.bool_)) for value in values):
+            raise BadProgram(self.unit.wrong_result("nothing" if found is None else repr(found)))
+        for name, value in zip(reports, values):
+            status = int(lib.hawser_report(context, name.encode(), float(value)))
+            if status != _native.HAWSER_OK:
+                return status
+        return _native.HAWSER_OK
+
+    def _check_kept(self, references: list[tuple[str, Any]]) -> None:
+        """Refuses a unit that keeps a view: its memory has other numbers in the next clock, and none after the run."""
+        if any(reference() is not None for _, reference in references):
+            gc.collect()
+        for parameter, reference in references:
+            if reference() is not None:
+                raise BadProgram(f"unit '{self.name}' keeps its argument '{parameter}' after it has returned; keep a copy of it")
+
+
+def _dense(argument: Argument, matrix: hawser_matrix) -> Array:
+    size = np.dtype(argument.dtype).itemsize
+    strides = (size, matrix.stride * size) if argument.turned else (matrix.stride * size, size)
+    return array_at(matrix.values or 0, argument.dtype, (matrix.rows, matrix.cols), strides)
+
+
+def _sparse(argument: Argument, matrix: hawser_matrix) -> Sparse:
+    many = matrix.cols if argument.turned else matrix.rows
+    indptr = array_at(address_of(matrix.offsets), "int64", (many + 1,))
+    stored = int(indptr[-1])
+    return Sparse(indptr, array_at(address_of(matrix.indices), "uint32", (stored,)),
+                  array_at(matrix.values or 0, argument.dtype, (stored,)), (matrix.rows, matrix.cols))
+
+
+def has_numba() -> bool:
+    """Returns whether numba is installed. It is loaded here, and never by `import hawser`."""
+    try:
+        import numba  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def function_of(unit: Unit, name: str, arguments: tuple[Argument, ...], number: int, known: Known, table: Array,
+                running: Running) -> Any:
+    """Returns the function that the library calls for a unit."""
+    if unit.compile is not False and has_numba():
+        from ._compile import compile_unit
+        return ctypes.cast(compile_unit(unit, arguments, number, known), hawser_unit_function)
+    return hawser_unit_function(PlainUnit(unit, name, arguments, number, known, table, running))
+
+
+def merge_of(given: Any) -> Any:
+    """Returns the function that the library calls to merge, of a function (state, sum, first, blocks, clock) or a unit."""
+    merge = given if isinstance(given, Unit) else Unit(given, (), (), (), False, None, 0, None, True)
+    if len(merge.parameters) != 5:
+        raise BadProgram(f"{merge.where()}: a merge function has the parameters state, sum, first, blocks and clock")
+    kind: Any = hawser_rule._fields_[2][1]
+    if merge.compile is not False and has_numba():
+        from ._compile import compile_merge
+        return ctypes.cast(compile_merge(merge), kind)
+
+    def call(pointer: Any) -> None:
+        merging = pointer.contents
+        shape, added = (merging.count,), address_of(merging.sum)
+        try:
+            merge.function(array_at(address_of(merging.state), "float64", shape, writable=True), array_at(added, "float64", shape),
+                           merging.first, merging.blocks, merging.clock)
+        except BaseException as error:
+            if error.__traceback__ is not None:
+                traceback.clear_frames(error.__traceback__)
+            fail_merge(merging, error)
+    return kind(call)
+
+
+__all__ = ["function_of", "has_numba", "merge_of"]

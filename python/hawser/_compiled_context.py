@@ -1,0 +1,323 @@
+"""The parameter `context` of compiled units: its attributes and methods, as compiled code calls them."""
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import llvmlite.ir as ir
+import numba
+import numba.core.cgutils as cgutils
+import numpy as np
+from numba.core import errors, types
+from numba.core.datamodel import models
+from numba.extending import intrinsic, overload_attribute, overload_method, register_model
+from numba.np.arrayobj import populate_array
+
+from . import _native
+from ._library import library as lib
+from ._native import hawser_chunk, hawser_matrix, hawser_merging
+from ._unit import Known, Leave, address_of_name, wrong_name
+
+WORD = 8  # bytes of an int64
+POINTER, COUNT, STATUS, NUMBER, FLAG = ctypes.c_int64, ctypes.c_int64, ctypes.c_int32, ctypes.c_double, ctypes.c_uint8
+SUFFIX = {"float64": "", "float32": "_f32", "int64": "_i64", "int32": "_i32"}
+COMBINE = {"sum": _native.HAWSER_SUM, "max": _native.HAWSER_MAX, "min": _native.HAWSER_MIN}
+
+
+def _offsets(struct: type[ctypes.Structure]) -> dict[str, int]:
+    return {field[0]: getattr(struct, field[0]).offset for field in struct._fields_}
+
+
+MATRIX, CHUNK, MERGING = _offsets(hawser_matrix), _offsets(hawser_chunk), _offsets(hawser_merging)
+
+
+def _call(name: str, result: Any, *arguments: Any) -> Any:
+    """Returns a function of the library in a form that compiled code can call: pointers are whole numbers."""
+    return ctypes.CFUNCTYPE(result, *arguments)(ctypes.cast(getattr(lib, name), ctypes.c_void_p).value or 0)
+
+
+data_view = _call("hawser_data_view", POINTER, POINTER, POINTER)
+part = _call("hawser_part", COUNT, POINTER, POINTER, POINTER)
+part_lines = _call("hawser_part_lines", COUNT, POINTER, POINTER, POINTER)
+report = _call("hawser_report", STATUS, POINTER, POINTER, NUMBER)
+
+# ------------------------------------------------------------------------------------------------- memory ----
+
+
+def _load(typing: Any, address: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.load(builder.inttoptr(arguments[0], ir.IntType(64).as_pointer()))
+    return types.int64(types.int64), code
+
+
+def _store(typing: Any, address: Any, value: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        builder.store(arguments[1], builder.inttoptr(arguments[0], ir.IntType(64).as_pointer()))
+        return context.get_dummy_value()
+    return types.void(types.int64, types.int64), code
+
+
+load, store = intrinsic(_load), intrinsic(_store)
+
+
+def make_array(context: Any, builder: Any, array_type: Any, address: Any, shape: Any, strides: Any) -> Any:
+    """Writes code that makes an array in place."""
+    out = context.make_array(array_type)(context, builder)
+    size = context.get_abi_sizeof(context.get_data_type(array_type.dtype))
+    populate_array(out, data=builder.inttoptr(address, out.data.type), shape=shape, strides=strides,
+                   itemsize=context.get_constant(types.intp, size), meminfo=None)
+    return out._getvalue()
+
+
+def view_of(array_type: Any) -> Any:
+    """Returns a function of address, shape and strides that gives an array of this type in place."""
+    def view(typing: Any, address: Any, shape: Any, strides: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            shape, strides = (cgutils.unpack_tuple(builder, each) for each in arguments[1:])
+            return make_array(context, builder, array_type, arguments[0], shape, strides)
+        many = types.UniTuple(types.int64, array_type.ndim)
+        return array_type(types.int64, many, many), code
+    return intrinsic(view)
+
+
+# ------------------------------------------------------------------------------------------------ context ----
+
+
+class ContextType(types.Type):  # type: ignore[misc]
+    """The type of the parameter `context`: the address of a cell that has context, status and the unit's number."""
+
+    def __init__(self, known: Known) -> None:
+        self.known = known
+        super().__init__(name=f"hawser.Context({known})")
+
+
+register_model(ContextType)(type("ContextModel", (models.PrimitiveModel,), {
+    "__init__": lambda self, manager, kind: models.PrimitiveModel.__init__(self, manager, kind, ir.IntType(64))}))
+
+
+def _pointer(typing: Any, context: Any) -> Any:
+    def code(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.load(builder.inttoptr(arguments[0], ir.IntType(64).as_pointer()))
+    return types.int64(context), code
+
+
+def _cell(typing: Any, context: Any) -> Any:
+    def code(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return arguments[0]
+    return types.int64(context), code
+
+
+pointer, cell_of = intrinsic(_pointer), intrinsic(_cell)
+
+
+def _passed(context: Any, status: int) -> None:
+    """In compiled code: leaves the unit with a status that is not HAWSER_OK."""
+    if status != 0:
+        store(cell_of(context) + 8, np.int64(status))
+        raise Leave
+
+
+passed = numba.njit(_passed)
+
+
+def _literal(context: Any, name: Any, what: str) -> tuple[int, Any]:
+    """Returns the address of a name that the code spells out, and what is known of the state or metric."""
+    if not isinstance(name, types.StringLiteral):
+        raise errors.TypingError(f"the name of a {what} must be written in the call, as in context.metric(\"loss\")")
+    text = name.literal_value
+    found = context.known.find(what, text)
+    if found is None:
+        raise errors.TypingError(wrong_name(context.known, what, text))
+    return address_of_name(text), found
+
+
+def _number(name: str, result: Any) -> Callable[..., Any]:
+    function = _call(f"hawser_{name}", result, POINTER)
+
+    def attribute(context: Any) -> Any:
+        def get(context: Any) -> Any:
+            return np.int64(function(pointer(context)))
+        return get
+    return attribute
+
+
+def _by_name(name: str, what: str) -> Callable[..., Any]:
+    function = _call(f"hawser_{name}", NUMBER, POINTER, POINTER)
+
+    def method(context: Any, name: Any) -> Any:
+        address, _ = _literal(context, name, what)
+
+        def get(context: Any, name: Any) -> Any:
+            return function(pointer(context), address)
+        return get
+    return method
+
+
+def _first(context: Any, name: Any) -> Any:
+    address, kind = _literal(context, name, "state")
+    offset, is_lines = MATRIX["first"], kind.by_line
+    if kind.kind == "data":
+        def first_row(context: Any, name: Any) -> Any:
+            return load(data_view(pointer(context), address) + offset)
+        return first_row
+    function = part_lines if is_lines else part
+
+    def first(context: Any, name: Any) -> Any:
+        place = np.zeros(1, np.int64)
+        function(pointer(context), address, place.ctypes.data)
+        return place[0]
+    return first
+
+
+def _report(context: Any, name: Any, value: Any) -> Any:
+    address, _ = _literal(context, name, "metric")
+
+    def give(context: Any, name: Any, value: Any) -> Any:
+        passed(context, report(pointer(context), address, float(value)))
+    return give
+
+
+_random = _call("hawser_random", ctypes.c_uint64, POINTER)
+_random_below = _call("hawser_random_below", ctypes.c_uint64, POINTER, ctypes.c_uint64)
+_uniform = _call("hawser_random_uniform", NUMBER, POINTER)
+_stopping = _call("hawser_stopping", FLAG, POINTER)
+_allreduce = _call("hawser_allreduce", STATUS, POINTER, POINTER, COUNT, ctypes.c_int32)
+_touch = _call("hawser_touch", STATUS, POINTER, POINTER, COUNT, COUNT)
+_publish = _call("hawser_publish", STATUS, POINTER, POINTER)
+_exchange = _call("hawser_yield", STATUS, POINTER)
+_next_chunk = _call("hawser_next_chunk", STATUS, POINTER, POINTER, POINTER)
+_prefetch = _call("hawser_prefetch", STATUS, POINTER, POINTER, POINTER, COUNT, COUNT)
+_INC = {dtype: _call(f"hawser_inc{suffix}", STATUS, POINTER, POINTER, POINTER, POINTER, COUNT) for dtype, suffix in SUFFIX.items()}
+_WAIT = {dtype: _call(f"hawser_prefetch_wait{suffix}", STATUS, POINTER, POINTER, POINTER)
+         for dtype, suffix in SUFFIX.items() if dtype != "int32"}
+
+
+def _draw(context: Any) -> Any:
+    def draw(context: Any) -> Any:
+        return _random(pointer(context))
+    return draw
+
+
+def _draw_below(context: Any, bound: Any) -> Any:
+    def draw(context: Any, bound: Any) -> Any:
+        if bound <= 0:
+            raise ValueError("random_below: the bound must be above 0")
+        return np.int64(_random_below(pointer(context), np.uint64(bound)))
+    return draw
+
+
+def _draw_uniform(context: Any) -> Any:
+    def draw(context: Any) -> Any:
+        return _uniform(pointer(context))
+    return draw
+
+
+def _is_stopping(context: Any) -> Any:
+    def stopping(context: Any) -> Any:
+        return _stopping(pointer(context)) != 0
+    return stopping
+
+
+def _reduce(context: Any, values: Any, by: Any = "sum") -> Any:
+    word = by.literal_value if isinstance(by, types.StringLiteral) else getattr(by, "value", by)
+    if word not in COMBINE or not (isinstance(values, types.Array) and values.dtype == types.float64 and values.layout == "C"
+                                   and values.mutable):
+        raise errors.TypingError("allreduce: give a contiguous array of float64, and \"sum\", \"max\" or \"min\"")
+    combine = COMBINE[word]
+
+    def reduce(context: Any, values: Any, by: Any = "sum") -> Any:
+        passed(context, _allreduce(pointer(context), values.ctypes.data, values.size, combine))
+    return reduce
+
+
+def _touched(context: Any, name: Any, first: Any, count: Any) -> Any:
+    address, _ = _literal(context, name, "state")
+
+    def touch(context: Any, name: Any, first: Any, count: Any) -> Any:
+        passed(context, _touch(pointer(context), address, first, count))
+    return touch
+
+
+def _published(context: Any, name: Any) -> Any:
+    address, _ = _literal(context, name, "state")
+
+    def publish(context: Any, name: Any) -> Any:
+        passed(context, _publish(pointer(context), address))
+    return publish
+
+
+def _exchanged(context: Any) -> Any:
+    def exchange(context: Any) -> Any:
+        passed(context, _exchange(pointer(context)))
+    return exchange
+
+
+def _need(array: Any, dtype: str, what: str) -> None:
+    if not (isinstance(array, types.Array) and str(array.dtype) == dtype and array.ndim == 1 and array.layout == "C"):
+        raise errors.TypingError(f"{what} must be a contiguous array of {dtype} of one dimension")
+
+
+def _increase(context: Any, name: Any, keys: Any, values: Any) -> Any:
+    address, known = _literal(context, name, "state")
+    _need(keys, "uint64", f"inc: the keys of '{known.name}'")
+    _need(values, known.dtype, f"inc: the values for '{known.name}'")
+    function = _INC[known.dtype]
+
+    def inc(context: Any, name: Any, keys: Any, values: Any) -> Any:
+        if keys.size != values.size:
+            raise ValueError("inc: there must be one value for each key")
+        passed(context, function(pointer(context), address, keys.ctypes.data, values.ctypes.data, keys.size))
+    return inc
+
+
+def _fetch(context: Any, name: Any, keys: Any) -> Any:
+    address, known = _literal(context, name, "state")
+    _need(keys, "uint64", f"prefetch: the keys of '{known.name}'")
+
+    def prefetch(context: Any, name: Any, keys: Any) -> Any:
+        passed(context, _prefetch(pointer(context), address, keys.ctypes.data, 0, keys.size))
+    return prefetch
+
+
+def _fetched(context: Any, name: Any, count: Any) -> Any:
+    address, known = _literal(context, name, "state")
+    function = _WAIT[known.dtype]
+    view = view_of(types.Array(getattr(types, known.dtype), 1, "C", readonly=True))
+    size = np.dtype(known.dtype).itemsize
+
+    def wait(context: Any, name: Any, count: Any) -> Any:
+        place = np.zeros(1, np.int64)
+        passed(context, function(pointer(context), address, place.ctypes.data))
+        return view(place[0], (np.int64(count),), (size,))
+    return wait
+
+
+def _chunk(context: Any, name: Any) -> Any:
+    address, known = _literal(context, name, "state")
+    width, size = known.width, np.dtype(known.dtype).itemsize
+    view = view_of(types.Array(getattr(types, known.dtype), 2, "C", readonly=True))
+    values = CHUNK["values" + SUFFIX[known.dtype]]
+    words, first_at, count_at = ctypes.sizeof(hawser_chunk) // WORD, CHUNK["first"], CHUNK["count"]
+
+    def next_chunk(context: Any, name: Any) -> Any:
+        chunk = np.zeros(words, np.int64)
+        passed(context, _next_chunk(pointer(context), address, chunk.ctypes.data))
+        block = chunk[0] & 0xFFFFFFFF
+        if block == 0xFFFFFFFF:
+            return np.int64(-1), np.int64(0), view(np.int64(0), (0, width), (width * size, size))
+        lines = chunk[count_at // 8] // width
+        return block, chunk[first_at // 8] // width, view(chunk[values // 8], (lines, width), (width * size, size))
+    return next_chunk
+
+
+for name_, result_ in (("block", ctypes.c_uint32), ("blocks", ctypes.c_uint32), ("clock", ctypes.c_uint64)):
+    overload_attribute(ContextType, name_)(_number(name_, result_))
+for name_, function_ in (
+        ("first", _first), ("metric", _by_name("metric", "metric")), ("gain", _by_name("gain", "state")),
+        ("damping", _by_name("damping", "state")), ("report", _report), ("random", _draw), ("random_below", _draw_below),
+        ("uniform", _draw_uniform), ("stopping", _is_stopping), ("allreduce", _reduce), ("touch", _touched),
+        ("publish", _published), ("exchange", _exchanged), ("inc", _increase), ("prefetch", _fetch),
+        ("prefetch_wait", _fetched), ("next_chunk", _chunk)):
+    overload_method(ContextType, name_, prefer_literal=True)(function_)
+
+
+__all__ = ["MATRIX", "MERGING", "SUFFIX", "WORD", "ContextType", "make_array"]

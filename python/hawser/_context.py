@@ -1,0 +1,164 @@
+"""What a plain unit sees of its run."""
+import ctypes
+from ctypes import POINTER, byref
+from typing import Any
+
+import numpy as np
+
+from . import _native
+from ._dataset import Array
+from ._errors import BadArgument, BadProgram
+from ._library import library as lib
+from ._memory import address_of, array_at
+from ._native import hawser_chunk
+from ._unit import C_TYPES, COMBINE, SUFFIX, Known, Leave, wrong_name
+
+
+class Context:
+    """What a unit sees of its run, as parameter `context`. Compiled and plain units have the same attributes and methods.
+
+    Names of states and metrics are written out in the call. A method that waits may leave the unit, which then runs again or ends.
+    """
+
+    def __init__(self, pointer: Any, known: Known) -> None:
+        self._pointer, self._known = pointer, known
+
+    def _use(self) -> Any:
+        if self._pointer is None:
+            raise BadArgument(f"the context of unit '{self._known.unit}' is used after the unit has returned")
+        return self._pointer
+
+    def _find(self, what: str, name: str) -> Any:
+        found = self._known.find(what, name)
+        if found is None:
+            raise BadProgram(wrong_name(self._known, what, name))
+        return found
+
+    @staticmethod
+    def _pass(status: int) -> None:
+        if status != _native.HAWSER_OK:
+            raise Leave(status)
+
+    @property
+    def block(self) -> int:
+        """The number of this block, from 0."""
+        return int(lib.hawser_block(self._use()))
+
+    @property
+    def blocks(self) -> int:
+        """The number of blocks, which is that of workers."""
+        return int(lib.hawser_blocks(self._use()))
+
+    @property
+    def clock(self) -> int:
+        """The iteration of the innermost loop, from 0."""
+        return int(lib.hawser_clock(self._use()))
+
+    def first(self, name: str) -> int:
+        """Returns which row (line, number) of the whole is the first of this block's part."""
+        known, pointer, first = self._find("state", name), self._use(), ctypes.c_size_t()
+        if known.kind == "data":
+            return int(lib.hawser_data_view(pointer, name.encode()).contents.first)
+        (lib.hawser_part_lines if known.by_line else lib.hawser_part)(pointer, name.encode(), byref(first))
+        return first.value
+
+    def metric(self, name: str) -> float:
+        """Returns the combined value of a metric as of an earlier clock; NaN before the first."""
+        self._find("metric", name)
+        return float(lib.hawser_metric(self._use(), name.encode()))
+
+    def report(self, name: str, value: float) -> None:
+        """Reports this block's share of a metric."""
+        self._find("metric", name)
+        self._pass(lib.hawser_report(self._use(), name.encode(), float(value)))
+
+    def gain(self, name: str) -> float:
+        """Returns the gain of a replicated state, sigma'."""
+        self._find("state", name)
+        return float(lib.hawser_gain(self._use(), name.encode()))
+
+    def damping(self, name: str) -> float:
+        """Returns the damping of a replicated state, gamma."""
+        self._find("state", name)
+        return float(lib.hawser_damping(self._use(), name.encode()))
+
+    def random(self) -> int:
+        """Draws 64 bits, which depend on seed, unit, block, clock and draw alone."""
+        return int(lib.hawser_random(self._use()))
+
+    def random_below(self, bound: int) -> int:
+        """Draws a whole number below a bound above 0."""
+        if bound <= 0:
+            raise ValueError("random_below: the bound must be above 0")
+        return int(lib.hawser_random_below(self._use(), int(bound)))
+
+    def uniform(self) -> float:
+        """Draws a number in [0, 1)."""
+        return float(lib.hawser_random_uniform(self._use()))
+
+    def stopping(self) -> bool:
+        """Returns whether the run has been asked to end."""
+        return bool(lib.hawser_stopping(self._use()))
+
+    def allreduce(self, values: Array, by: str = "sum") -> None:
+        """Combines float64 numbers of all blocks in place, by "sum", "max" or "min". Waits for all blocks."""
+        if not (isinstance(values, np.ndarray) and values.dtype == np.float64 and values.flags.c_contiguous and by in COMBINE
+                and values.flags.writeable and by != "last"):
+            raise BadArgument("allreduce: give a contiguous array of float64, and \"sum\", \"max\" or \"min\"")
+        self._pass(lib.hawser_allreduce(self._use(), ctypes.cast(values.ctypes.data, POINTER(ctypes.c_double)), values.size, COMBINE[by]))
+
+    def touch(self, name: str, first: int, count: int) -> None:
+        """Declares which numbers (of the whole, flat) of an updated state have changed, so that no others are compared.
+
+        Changes since the last `exchange` or `publish` that no call covers are lost, if there is one.
+        """
+        self._find("state", name)
+        self._pass(lib.hawser_touch(self._use(), name.encode(), first, count))
+
+    def publish(self, name: str) -> None:
+        """Sends the changes of one state now."""
+        self._find("state", name)
+        self._pass(lib.hawser_publish(self._use(), name.encode()))
+
+    def exchange(self) -> None:
+        """Sends the changes made so far, and merges updates that have arrived (hawser_yield)."""
+        self._pass(lib.hawser_yield(self._use()))
+
+    def _keys(self, keys: Array, name: str) -> Any:
+        if not (isinstance(keys, np.ndarray) and keys.dtype == np.uint64 and keys.ndim == 1 and keys.flags.c_contiguous):
+            raise BadArgument(f"the keys of '{name}' must be a contiguous array of uint64 of one dimension")
+        return ctypes.cast(keys.ctypes.data, POINTER(ctypes.c_uint64))
+
+    def inc(self, name: str, keys: Array, values: Array) -> None:
+        """Adds values to numbers of a replicated state, or applies a stored state's function. `keys` are uint64 and ascend."""
+        known = self._find("state", name)
+        if not (isinstance(values, np.ndarray) and values.dtype == known.dtype and values.shape == keys.shape
+                and values.flags.c_contiguous):
+            raise BadArgument(f"inc: the values for '{name}' must be a contiguous array of {known.dtype}, one for each key")
+        pointer = ctypes.cast(values.ctypes.data, POINTER(C_TYPES[known.dtype]))
+        function = getattr(lib, f"hawser_inc{SUFFIX[known.dtype]}")
+        self._pass(function(self._use(), name.encode(), self._keys(keys, name), pointer, values.size))
+
+    def prefetch(self, name: str, keys: Array) -> None:
+        """Starts to read the numbers of a stored state that have these keys, which ascend."""
+        self._find("state", name)
+        self._pass(lib.hawser_prefetch(self._use(), name.encode(), self._keys(keys, name), 0, keys.size))
+
+    def prefetch_wait(self, name: str, count: int) -> Array:
+        """Waits for the oldest prefetch, of `count` keys, and returns its numbers, until the next call."""
+        known = self._find("state", name)
+        values = POINTER(C_TYPES[known.dtype])()
+        self._pass(getattr(lib, f"hawser_prefetch_wait{SUFFIX[known.dtype]}")(self._use(), name.encode(), byref(values)))
+        return array_at(address_of(values), known.dtype, (count,))
+
+    def next_chunk(self, name: str) -> tuple[int, int, Array]:
+        """Returns block, first line and lines of the next chunk of a stored state, until the next call; block -1: there are no more."""
+        known, chunk = self._find("state", name), hawser_chunk()
+        self._pass(lib.hawser_next_chunk(self._use(), name.encode(), byref(chunk)))
+        if chunk.block == 0xFFFFFFFF:
+            return -1, 0, np.empty((0, known.width), known.dtype)
+        values = address_of(getattr(chunk, "values" + SUFFIX[known.dtype]))
+        return chunk.block, chunk.first // known.width, array_at(values, known.dtype, (chunk.count // known.width, known.width))
+
+
+__all__ = ["Context"]

@@ -1,0 +1,118 @@
+"""Operators of a program, as they are added: units, loops, sequences, parallels and branches."""
+import dataclasses
+import types
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._driver import Progress
+from ._errors import BadArgument
+from ._sync import sync_of
+from ._unit import Unit
+
+if TYPE_CHECKING:
+    from ._program import Program
+
+
+@dataclasses.dataclass
+class Operator:
+    """An operator as it was added: a unit, a loop, a sequence, a parallel or a branch."""
+
+    kind: str
+    name: str = ""
+    children: list["Operator"] = dataclasses.field(default_factory=list)
+    unit: Unit | None = None
+    one: bool = False
+    sync: str | None = None
+    states: dict[str, str] = dataclasses.field(default_factory=dict)
+    numbers: dict[str, Any] = dataclasses.field(default_factory=dict)
+    until: dict[str, Any] = dataclasses.field(default_factory=dict)
+    test: Callable[..., Any] | None = None
+
+    def order(self) -> str:
+        return f"{self.kind} {self.name}({', '.join(child.order() for child in self.children)})"
+
+    def walk(self) -> Iterator["Operator"]:
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+    def terms(self) -> str:
+        """Returns what must be the same on every node, except what it contains."""
+        test = Unit(self.test, (), (), (), False, None, 0, False, True).digest() if isinstance(self.test, types.FunctionType) else None
+        unit = self.unit
+        own = (unit.digest(), unit.updates, unit.reads, unit.reports, unit.reduces, unit.compile) if unit is not None else None
+        return repr((self.kind, self.name, own, self.one, self.sync, self.states, self.numbers, self.until, test))
+
+
+class Body:
+    """A sequence of operators: a program, the body of a loop, a sequence, a parallel, or the two ways of a branch."""
+
+    _program: "Program"
+    _operator: Operator
+
+    def _add(self, operator: Operator) -> "Body":
+        self._operator.children.append(operator)
+        made = Body()
+        made._program, made._operator = self._program, operator
+        return made
+
+    def unit(self, unit: Unit, name: str | None = None, *, one: bool | None = None, sync: str | None = None,
+             states: Mapping[str, str] | None = None, **numbers: Any) -> None:
+        """Adds a unit, called `name`, or as its function. `numbers` are values of parameters that are no states.
+
+        `states` names the states of parameters that are called otherwise. `one` and `sync` are as in `hawser.unit`.
+        """
+        if not isinstance(unit, Unit):
+            raise BadArgument(f"{unit!r:.60} is no unit; make it one with @hawser.unit")
+        sync = sync if sync is not None else unit.sync
+        if sync is not None:
+            sync_of(sync)
+        given = {**{key: value for key, value in unit.defaults.items() if key not in numbers}, **numbers}
+        operator = Operator("unit", name or unit.name, unit=unit, one=unit.one if one is None else one, sync=sync,
+                             states=dict(states or {}), numbers=given)
+        self._program._check_unit(operator)
+        self._add(operator)
+
+    def loop(self, name: str, *, clocks: int | None = None, seconds: float | None = None, metric: str | None = None,
+             below: float | None = None, change: float | None = None, patience: int | None = None,
+             test: Callable[[Progress], Any] | None = None, remembers: int = 0, sync: str | None = None) -> "Body":
+        """Adds a loop, and returns its body. It ends at the first clock for which a condition holds.
+
+        `clocks`: it has had so many iterations. `seconds`: it has run so long. `metric` with `below`: the metric is at most that; with
+        `change`: it has changed by at most that part; with `patience`: it has not fallen for so many iterations. `test`: a function
+        of a `hawser.Progress` returns true; `remembers` is how many numbers `progress.memory` has. `sync` is "bsp", "ssp:N",
+        "tap", "delay:N" or "dc:N"; without it, that of the run.
+        """
+        if sync is not None:
+            sync_of(sync)
+        if metric is not None:
+            self._program.metric(metric)
+        until = {"clocks": clocks, "seconds": seconds, "metric": metric, "below": below, "change": change, "patience": patience,
+                 "remembers": remembers}
+        for key, count in (("clocks", clocks), ("patience", patience), ("remembers", remembers)):
+            if count is not None and not (isinstance(count, (int, np.integer)) and 0 <= count < 2**48):
+                raise BadArgument(f"loop '{name}': {key} is {count!r}; it is a whole number from 0")
+        return self._add(Operator("loop", name, sync=sync, until=until, test=test_of(f"loop '{name}'", test)))
+
+    def sequence(self) -> "Body":
+        """Adds a sequence, and returns it: one child of a parallel or a branch."""
+        return self._add(Operator("sequence"))
+
+    def parallel(self) -> "Body":
+        """Adds a parallel, and returns it: its children start together."""
+        return self._add(Operator("parallel"))
+
+    def branch(self, name: str, test: Callable[[Progress], Any]) -> "Body":
+        """Adds a branch, and returns it. Its first child runs if the test returns true, else its second, if it has one."""
+        return self._add(Operator("branch", name, test=test_of(f"branch '{name}'", test)))
+
+
+def test_of(where: str, test: Any) -> Any:
+    if test is not None and not callable(test):
+        raise BadArgument(f"{where}: test is a {type(test).__name__}, and not a function of a hawser.Progress")
+    return test
+
+
+__all__ = ["Body", "Operator"]
