@@ -188,8 +188,9 @@ class Model:
             index, value = self.tensor("coefficients.index"), self.tensor("coefficients.value")
             if index is None or value is None:
                 raise AttributeError(f"a model of {self.algorithm} has no coefficients")
-            whole = np.zeros((len(value), self.columns))
-            whole[:, index] = value
+            whole = np.zeros((self.outputs, self.columns))
+            if len(index):  # without nonzeros, the values have no shape
+                whole[:, index] = value
         return whole[0] if len(whole) == 1 else whole
 
     @property

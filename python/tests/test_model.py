@@ -53,6 +53,15 @@ def test_predictions_follow_from_the_coefficients(numbers):
     assert np.allclose(kmeans.distances(X), distances) and np.array_equal(kmeans.predict(X), distances.argmin(1))
 
 
+def test_coefficients_that_are_all_zero_have_their_shape(numbers, tmp_path):
+    X, y = numbers
+    lasso = hawser.train("lasso", X, y, lambda_=100)
+    assert np.array_equal(lasso.coefficients, np.zeros(6)) and np.allclose(lasso.predict(X), y.mean())
+    assert np.array_equal(hawser.train("logistic", X, y > 0, lambda_=100).coefficients, np.zeros(6))
+    np.savetxt(tmp_path / "both.csv", np.column_stack([X, y, -y]), delimiter=",", header="a,b,c,d,e,f,y,z", comments="")
+    assert np.array_equal(hawser.train("multitask", tmp_path / "both.csv", target="y,z", lambda_=100).coefficients, np.zeros((2, 6)))
+
+
 def test_facts_are_attributes(numbers):
     model = hawser.train("lasso", *numbers, lambda_=0.01)
     assert model.rows == 200 and model.columns == 6 and model.lambda_ == 0.01
