@@ -49,6 +49,24 @@ def test_logistic(noisy):
         estimator.fit(X, np.digitize(y, [-1, 1]), eval_set=(others, targets))
 
 
+def test_clusters(noisy):
+    X, _, others, _ = noisy
+    for starts in 1, 3:
+        how = {"batch_size": 10, "max_no_improvement": None, "random_state": 4, "n_init": starts}
+        whole = hawser.MiniBatchKMeans(9, max_iter=12, **how).fit(X, eval_set=others).evals_result_["validation"]["inertia"]
+        estimator = hawser.MiniBatchKMeans(9, max_iter=12, **how).fit(X, eval_set=others, early_stopping_rounds=1)
+        errors = estimator.evals_result_["validation"]["inertia"]
+        distances = ((others[:, None] - estimator.cluster_centers_[None]) ** 2).sum(axis=2).min(axis=1)
+        check(estimator, errors, 1, distances.sum())
+        assert starts > 1 or errors == whole[:len(errors)]
+        assert starts > 1 or hawser.MiniBatchKMeans(9, max_iter=5, **how).fit(X).score(others) == pytest.approx(-whole[4], rel=1e-9)
+    for wrong, says in ({"early_stopping_rounds": 3}, "there is no eval_set=X"), ({"eval_set": others[:, :5]}, "features"):
+        with pytest.raises(ValueError, match=says):
+            estimator.fit(X, **wrong)
+    with pytest.raises(hawser.BadOption, match="mini-batches"):
+        hawser.train("kmeans", X, clusters=3, validation=hawser.Dataset(others), early_stopping=3)
+
+
 def test_train(noisy):
     X, y, others, targets = noisy
     reports = []

@@ -175,6 +175,68 @@ def check_targets():
         near(sum(target["rmse"] ** 2 for target in measured["outputs"]) / 2, line["validation_mse"])
 
 
+def train_clusters(*words, launch=()):
+    """The JSON line of a training of k-means, and the inertias of its trace: by start, then by evaluation."""
+    line = json.loads(run(*launch, "train", "kmeans", "d.csv", "--ignore", "y", *words, "--json", "-q", "-o", "m", "--trace", "trace").splitlines()[-1])
+    found = {}
+    with open("trace") as file:
+        for row in csv.DictReader(file):
+            if row["validation_inertia"]:
+                found.setdefault(int(row["start"]), {})[int(row["evaluations"])] = float(row["validation_inertia"])
+    for errors in found.values():
+        assert sorted(errors) == list(range(1, len(errors) + 1)), found
+    return line, {start: list(errors.values()) for start, errors in found.items()}
+
+
+def centres_of(model):
+    (count, columns), numbers = certificate.read_tensors(model)["centres"]
+    return [numbers[c * columns:(c + 1) * columns] for c in range(count)]
+
+
+def inertia_of(rows, centres):
+    return math.fsum(min(math.fsum((a - b) ** 2 for a, b in zip(row, centre)) for centre in centres) for row in rows)
+
+
+def check_clusters():
+    """Mini-batches of k-means: the inertia after each pass is that of a shorter training, and the centres are those of the least one."""
+    write("d.csv", random.Random(1), 40, "lasso")
+    rows, _ = write("v.csv", random.Random(2), 40, "lasso")
+    words = ("--clusters", "9", "--tol", "0", "--seed", "4", "--batch", "8", "--patience", "0")
+    measured = (*words, "--validation", "v.csv", "--epochs", "16")
+    errors, centres = train_clusters(*measured)[1][1], {}
+    assert len(errors) == 16
+    for k in some(range(16), 4):
+        train_clusters(*words, "--epochs", str(k + 1))
+        centres[k] = centres_of("m")
+        near(errors[k], inertia_of(rows, centres[k]))
+    for patience, delta in (1, 0.0), (3, 0.0), (1, 1.5):
+        end, best = stop_at(errors, patience, delta)
+        assert best + 1 < end < 16, (patience, delta, best, end, errors)
+        line, seen = train_clusters(*measured, "--early-stopping", str(patience), "--early-stopping-min-delta", repr(delta))
+        assert seen == {1: errors[:end]} and line["stop_reason"] == "early-stopping", (end, seen, line["stop_reason"])
+        assert line["validation_inertia"] == errors[best] and centres_of("m") == centres.get(best, centres_of("m"))
+        near(inertia_of(rows, centres_of("m")), errors[best])
+        data, _ = write("d.csv", random.Random(1), 40, "lasso")
+        near(inertia_of(data, centres_of("m")), line["inertia"])
+    # A limit or the epochs end the training before the patience does: still the centres of the least inertia.
+    best = errors.index(min(errors[:9]))
+    for more, reason in (("--epochs", "9"), "epochs"), (("--max-clocks", "46"), "clocks"):
+        line, _ = train_clusters(*measured, "--early-stopping", "1000", *more)
+        assert line["stop_reason"] == reason and best < 8, (line["stop_reason"], best)
+        near(line["validation_inertia"], errors[best])
+        near(inertia_of(rows, centres_of("m")), errors[best])
+    # Several starts: each one ends by its own inertias.
+    starts = train_clusters(*measured, "--starts", "3")[1]
+    line, seen = train_clusters(*measured, "--starts", "3", "--early-stopping", "2")
+    assert seen == {start: found[:stop_at(found, 2)[0]] for start, found in starts.items()} and len(seen) == 3, (starts, seen)
+    assert line["validation_inertia"] == min(seen[line["start"]]), (line, seen)
+    same = []
+    for launch, threads in some([((), "1"), ((), "3"), (("run", "-n", "3", "--"), "1")], 2):
+        line, seen = train_clusters(*measured, "--early-stopping", "2", "--workers", "3", "--threads", threads, launch=launch)
+        same.append((seen, line["stop_reason"], line["inertia"], centres_of("m")))
+    assert all(one == same[0] for one in same) and same[0][1] == "early-stopping", same
+
+
 def refused(*words):
     done = subprocess.run((HAWSER, "train", *words, *QUIET), capture_output=True, text=True, env=CLEAN, timeout=60)
     assert done.returncode == 2, (words, done.returncode, done.stderr)
@@ -186,6 +248,10 @@ def check_refusals():
     assert "there is no --validation or --validation-fraction" in refused("lasso", "d.csv", "--early-stopping", "3")
     assert "exclude each other" in refused("lasso", "d.csv", "--cv", "3", "--early-stopping", "3")
     assert "there is no --early-stopping N" in refused("lasso", "d.csv", "--early-stopping-min-delta", "3")
+    clusters = ("kmeans", "d.csv", "--early-stopping", "3")
+    assert "it is about mini-batches" in refused(*clusters, "--validation", "d.csv")
+    assert "there is no --validation to measure" in refused(*clusters, "--batch", "8")
+    assert "there is no --early-stopping N" in refused("kmeans", "d.csv", "--batch", "8", "--early-stopping-min-delta", "3")
     assert "--early-stopping" in refused("linear", "d.csv", "--early-stopping", "3")
 
 
@@ -198,6 +264,7 @@ def main():
         check_certificates()
         check_nodes()
         check_targets()
+        check_clusters()
         check_refusals()
         os.chdir("/")
 

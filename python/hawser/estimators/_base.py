@@ -12,6 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 
 from .. import _errors
 from .._cluster import is_beside
+from .._dataset import Dataset
 from .._errors import BadOption, Interrupted
 from .._model import Model
 from .._train import train
@@ -134,13 +135,15 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"warm_start: the estimator was fitted with {model.columns} features, and X has {columns}")
         return model
 
-    def _validation(self, eval_set: Any, rounds: int | None, to_target: Callable[[Any], Array]) -> dict[str, Any]:
-        """Returns the options that measure errors on other data. `to_target` makes numbers of their targets."""
+    def _validation(self, eval_set: Any, rounds: int | None, to_target: Callable[[Any], Array] | None) -> dict[str, Any]:
+        """Returns the options that measure errors on other data. `to_target` makes numbers of their targets; None: they have none."""
         self._forget("evals_result_", "best_iteration_", "best_score_")
         if eval_set is None:
             if rounds is not None:
-                raise ValueError("early_stopping_rounds: there is no eval_set=(X, y) to measure the error on")
+                raise ValueError(f"early_stopping_rounds: there is no eval_set={'X' if to_target is None else '(X, y)'} to measure the error on")
             return {}
+        if to_target is None:
+            return {"validation": Dataset(self._checked_new(eval_set, fitted=False)), "early_stopping": rounds}
         if isinstance(eval_set, list) and len(eval_set) == 1:
             eval_set = eval_set[0]
         if not isinstance(eval_set, tuple) or len(eval_set) != 2:
@@ -151,10 +154,12 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         return {"validation": (X, to_target(y)), "early_stopping": rounds}
 
     def _take_evaluations(self, model: Model, reports: list[dict[str, Any]], stops: bool) -> None:
-        """Stores the errors on other data: one per evaluation, of which several reports may have the same."""
+        """Stores the errors on other data: one per evaluation, of which several reports may have the same, and of several starts the kept one's."""
         errors: dict[int, float] = {}
-        name = ""
+        name, kept = "", None if model.training is None else model.training.metrics.get("start")
         for report in reports:
+            if report.get("start", kept) != kept:
+                continue
             name = next((key for key in report if key.startswith("validation_")), name)
             if np.isfinite(report.get(name, np.nan)):
                 errors[int(report["evaluations"])] = report[name]

@@ -70,8 +70,12 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KMeans":
         """Finds clusters. X has shape (n_samples, n_features), dense or sparse; y is ignored."""
-        X = self._checked(X)
-        options = self._options(X.shape[0])
+        self._find(self._checked(X), sample_weight, {})
+        return self
+
+    def _find(self, X: Any, sample_weight: Any, others: dict[str, Any]) -> None:
+        """Trains, with the options `others` about other samples."""
+        options = {**self._options(X.shape[0]), **others}
         weights = self._weights(sample_weight, X)
         if X.shape[0] < self.n_clusters:
             raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={self.n_clusters}.")
@@ -83,7 +87,6 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
                 np.save(path, self._first_centres(X.shape[1]))
                 self._train(self._algorithm, X, None, weights, init=None, init_=f"centres={path}", **options)
         self._label_samples(X)
-        return self
 
     def _label_samples(self, X: Any) -> None:
         self.labels_ = self._label(X)
@@ -181,6 +184,17 @@ class MiniBatchKMeans(KMeans):
             super()._label_samples(X)
         elif hasattr(self, "labels_"):
             del self.labels_
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, eval_set: Any = None,
+            early_stopping_rounds: int | None = None) -> "MiniBatchKMeans":
+        """Finds clusters. X has shape (n_samples, n_features), dense or sparse; y is ignored.
+
+        `eval_set` are other samples: `evals_result_` has their inertia after each pass over X, of the start that was kept. With
+        `early_stopping_rounds` a start ends when that many passes have not lowered it, with the centres of the least one.
+        """
+        X = self._checked(X)
+        self._find(X, sample_weight, self._validation(eval_set, early_stopping_rounds, None))
+        return self
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
         """Finds clusters, and returns that of each sample."""

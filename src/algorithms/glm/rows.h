@@ -2,6 +2,8 @@
 #ifndef HW_ALGORITHMS_GLM_ROWS_H
 #define HW_ALGORITHMS_GLM_ROWS_H
 
+#include "algorithms/model/early.h"
+
 /* clang-format off */
 /* The weight of the penalty. `objective`, `zero` and `share` are the ends of sentences. */
 #define HW_LINEAR_LAMBDA_ROWS(range, objective, zero) \
@@ -31,13 +33,6 @@
      "Folds of --cv: a file with the number of each row's fold, the same share of each class in all, or groups of rows that stay " \
      "together, by a column that is then no feature; if unset, rows are dealt by chance", \
      "Choice of lambda", 0}
-
-/* The end of a training by the error on validation data. `evaluations` and `model` are parts of sentences. */
-#define HW_EARLY_STOPPING_ROWS(evaluations, model) \
-    {"early-stopping", HAWSER_INTEGER, NULL, "[1,inf)", "N", \
-     "End the training when the error on validation data has not fallen for N evaluations, " evaluations "; " model, "Validation", 0}, \
-    {"early-stopping-min-delta", HAWSER_NUMBER, "0", "[0,inf)", "D", \
-     "With --early-stopping, count an error as lower only if it is lower by more than D", "Validation", 0}
 
 /* Those of all kinds, and the bounds of single coefficients. */
 #define HW_LINEAR_COMMON_ROWS \

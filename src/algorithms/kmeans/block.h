@@ -14,6 +14,7 @@ typedef struct hw_kmeans_memory {
     bool assigned;             /* labels are those of an earlier iteration */
     double smooth, least;      /* mini-batches: the smoothed inertia per weight, and the least of these */
     uint64_t stalled;          /* batches since the least */
+    hw_early_count early;      /* of this start */
 } hw_kmeans_memory;
 
 typedef struct hw_kmeans_block {

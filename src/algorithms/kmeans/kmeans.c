@@ -30,6 +30,9 @@ static void declare(hawser_program *p, const hw_kmeans *kmeans)
                                           "tolerance", "best_start", "best_iterations", "best_ended", "best_inertia"};
     for (size_t k = 0; k < sizeof metrics / sizeof *metrics; k++)
         hawser_metric_declare(p, metrics[k], HAWSER_LAST);
+    static const char *const validation[] = {"validation_inertia", "evaluations"};
+    for (size_t k = 0; kmeans->early.validated && k < sizeof validation / sizeof *validation; k++)
+        hawser_metric_declare(p, validation[k], HAWSER_LAST);
     hawser_scratch_size(p, sizeof(hw_kmeans_block), hw_kmeans_block_release);
     hawser_scratch_record(p, hw_kmeans_block_visit);
     hawser_scratch_expect(p, hw_kmeans_block_bytes(kmeans, kmeans->X->rows / kmeans->blocks + 1), 0);
@@ -57,14 +60,17 @@ static hawser_program *build(hw_kmeans *kmeans, bool trains)
         return p;
     }
     hawser_state *centres = hawser_partitioned_state(p, "centres", count, NULL, NULL);
+    hawser_state *kept = kmeans->early.patience > 0 ? hawser_partitioned_state(p, "kept", count, NULL, NULL) : NULL;
     reducing(hawser_unit(root, "prepare", hw_kmeans_prepare, HAWSER_READS(X), NULL), kmeans);
     hawser_operator *starts = hawser_loop(root, "starts", (hawser_until){.clocks = kmeans->starts}, hawser_bsp());
-    reducing(hawser_unit(starts, "begin", hw_kmeans_begin, HAWSER_READS(X), HAWSER_UPDATES(centres)), kmeans);
+    reducing(hawser_unit(starts, "begin", hw_kmeans_begin, HAWSER_READS(X), HAWSER_UPDATES(centres, kept)), kmeans);
     hawser_operator *loop = hawser_loop(starts, "iterations", (hawser_until){.test = start_ended}, hawser_bsp());
     reducing(hawser_unit(loop, "step", kmeans->batch > 0 ? hw_kmeans_batch_step : hw_kmeans_step, HAWSER_READS(X),
-                         HAWSER_UPDATES(centres)),
+                         HAWSER_UPDATES(centres, kept)),
              kmeans);
-    reducing(hawser_unit(starts, "finish", hw_kmeans_finish, HAWSER_READS(X, centres), HAWSER_UPDATES(best, sizes)), kmeans);
+    reducing(hawser_unit(starts, "finish", hw_kmeans_finish, HAWSER_READS(X, kept != NULL ? kept : centres),
+                         HAWSER_UPDATES(best, sizes)),
+             kmeans);
     return p;
 }
 
@@ -93,6 +99,7 @@ static const char *reason_of(double ended)
     case HW_KMEANS_ITERATIONS: return "iterations";
     case HW_KMEANS_EPOCHS: return "epochs";
     case HW_KMEANS_PATIENCE: return "patience";
+    case HW_KMEANS_EARLY: return "early-stopping";
     default: return "end";
     }
 }
@@ -144,7 +151,7 @@ static hawser_status measure(hw_kmeans *kmeans, hawser_job *job, const hawser_ru
                              hawser_error *error)
 {
     size_t count = 0;
-    const double *centres = hawser_result(ended, "centres", &count);
+    const double *centres = hawser_result(ended, kmeans->early.patience > 0 ? "kept" : "centres", &count);
     if (isnan(hawser_result_metric(ended, "start")))
         return hawser_fail(error, HAWSER_STOP, "the training ended before the first centres were drawn; no model is kept");
     double *copy = calloc(count + 1, sizeof *copy);

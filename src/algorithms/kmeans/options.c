@@ -1,6 +1,8 @@
 /* options.c - k-means' option and metric rows. */
 #include "algorithms/kmeans/options.h"
 
+#include "algorithms/model/early.h"
+
 const hawser_option hw_kmeans_rows[] = {
     {"clusters", HAWSER_INTEGER, "8", "[1,16777216]", "K", "number of clusters", NULL, 0},
     {"starts", HAWSER_INTEGER, "1", "[1,1000000]", "N", "train N times from other centres, and keep the least inertia", NULL,
@@ -26,6 +28,7 @@ const hawser_option hw_kmeans_rows[] = {
      "Mini-batches", 0},
     {"patience", HAWSER_INTEGER, "10", "[0,inf)", "N",
      "with --batch: end a start when the smoothed inertia has not fallen for N batches; 0: never", "Mini-batches", 0},
+    HW_EARLY_STOPPING_ROWS("one per pass of --batch over the rows", "a start ends with the centres of the least"),
     {"arithmetic", HAWSER_WORD, "f64", "f64|f32", "TYPE",
      "arithmetic of distances: double, or float on numbers that are stored as f32 or rounded to it; sums are in double",
      "Solver", 0},
@@ -50,5 +53,8 @@ const hawser_metric_row hw_kmeans_metrics[] = {
     {.name = "clusters", .help = "the number of clusters", .always = true},
     {.name = "smallest", .help = "rows of the smallest cluster"},
     {.name = "largest", .help = "rows of the largest cluster"},
-    {.name = "validation_inertia", .help = "the inertia of the rows of --validation"},
+    {.name = "validation_inertia", .help = "the inertia of the rows of --validation", .traced = true},
+    {.name = "evaluations",
+     .help = "in --trace: how often the inertia of the rows of --validation has been measured in this start",
+     .traced = true},
     {.name = NULL}};

@@ -30,12 +30,15 @@ static hawser_status check_options(const hw_kmeans *kmeans, hawser_job *job, con
                                    hawser_error *error)
 {
     static const char *const of_batch[] = {"epochs", "patience"};
+    static const char lloyd[] = "no iteration over all rows raises the inertia, so a start ends by itself; it is about "
+                                "mini-batches (--batch)";
     HAWSER_TRY(hw_exact_options(options, hawser_job_sync(job), kmeans->blocks, "k-means", error));
     for (size_t k = 0; k < 2 && kmeans->batch == 0; k++)
         HAWSER_TRY(hawser_job_idle(job, of_batch[k], "it is about mini-batches (--batch)", error));
-    return kmeans->batch == 0
-               ? HAWSER_OK
-               : hawser_job_idle(job, "max-iterations", "mini-batches end with --epochs or --patience", error);
+    if (kmeans->batch > 0)
+        return hawser_job_idle(job, "max-iterations", "mini-batches end with --epochs or --patience", error);
+    HAWSER_TRY(hawser_job_idle(job, "early-stopping", lloyd, error));
+    return hawser_job_idle(job, "early-stopping-min-delta", lloyd, error);
 }
 
 static void read_options(hw_kmeans *kmeans, const hawser_options *options)
@@ -142,6 +145,8 @@ hawser_status hw_kmeans_new(hw_kmeans *kmeans, hawser_job *job, const hawser_tra
     hawser_job_fit(job, kmeans->X->stored * kmeans->clusters, 1 << 21);
     kmeans->blocks = hawser_job_workers(job);
     HAWSER_TRY(check_options(kmeans, job, options, error));
+    if (kmeans->batch > 0)
+        HAWSER_TRY(hw_early_new(&kmeans->early, job, input, kmeans->X->cols, error));
     kmeans->groups = groups_of(kmeans, options, hawser_job_nodes(job));
     size_t step = kmeans->clusters * kmeans->X->cols + 2 * kmeans->clusters + 4, start = start_reduces(kmeans);
     kmeans->reduced = step > start ? step : start;

@@ -2,7 +2,7 @@
 #ifndef HW_ALGORITHMS_KMEANS_PROBLEM_H
 #define HW_ALGORITHMS_KMEANS_PROBLEM_H
 
-#include "hawser/algorithm.h"
+#include "algorithms/model/early.h"
 
 typedef enum hw_kmeans_draw { HW_KMEANS_PLUS = 0, HW_KMEANS_PARALLEL, HW_KMEANS_RANDOM, HW_KMEANS_GIVEN } hw_kmeans_draw;
 
@@ -20,6 +20,7 @@ typedef struct hw_kmeans {
     uint64_t patience; /* mini-batches without a smaller smoothed inertia after which a start ends; 0: any number */
     size_t groups;     /* of centres, each with a bound per row */
     size_t reduced;    /* the most numbers of a reduction */
+    hw_early early;    /* with mini-batches */
     bool single;       /* distances are computed in float */
     uint64_t seed;
     uint32_t blocks;

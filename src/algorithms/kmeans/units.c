@@ -6,6 +6,7 @@
 
 #include "algorithms/kmeans/assign.h"
 #include "algorithms/kmeans/empty.h"
+#include "algorithms/kmeans/model.h"
 #include "algorithms/kmeans/start.h"
 
 /* Every block has all new centres, and writes its share of the state. */
@@ -21,6 +22,13 @@ static hawser_status report_all(hawser_context *context, const char *const *name
     for (size_t k = 0; k < count; k++)
         HAWSER_TRY(hawser_report(context, names[k], values[k]));
     return HAWSER_OK;
+}
+
+static hawser_status report_validation(hawser_context *context, const hw_kmeans_block *b, double inertia)
+{
+    static const char *const names[] = {"validation_inertia", "evaluations"};
+    const double values[] = {inertia, (double)b->memory.early.evaluations};
+    return report_all(context, names, values, 2);
 }
 
 /* ---- before the starts ---- */
@@ -71,7 +79,8 @@ hawser_status hw_kmeans_begin(hawser_context *context)
     double *centres = calloc(k * d, sizeof *centres);
     if (centres == NULL)
         return hawser_unit_fail(context, HAWSER_NO_MEMORY, "no memory for %zu centres", k);
-    b->memory = (hw_kmeans_memory){.start = hawser_clock(context), .best = b->memory.best, .smooth = NAN, .least = INFINITY};
+    b->memory = (hw_kmeans_memory){
+        .start = hawser_clock(context), .best = b->memory.best, .smooth = NAN, .least = INFINITY, .early = hw_early_begin()};
     b->bounded = false;
     b->summed = false; /* the sums are of the start before */
     b->centres.grouped = false;
@@ -82,8 +91,12 @@ hawser_status hw_kmeans_begin(hawser_context *context)
         centres[e] = (double)(float)centres[e];
     if (status == HAWSER_OK)
         write_share(context, "centres", centres);
+    if (status == HAWSER_OK && b->kmeans->early.patience > 0)
+        write_share(context, "kept", centres);
     free(centres);
     HAWSER_TRY(status);
+    if (b->kmeans->early.validated)
+        HAWSER_TRY(report_validation(context, b, INFINITY)); /* the last one was of the start before */
     return hawser_report(context, "start", (double)b->memory.start + 1.0);
 }
 
@@ -233,6 +246,30 @@ static hw_kmeans_end follow(hw_kmeans_block *b, double per_weight)
     return kmeans->patience > 0 && m->stalled >= kmeans->patience ? HW_KMEANS_PATIENCE : HW_KMEANS_GOES_ON;
 }
 
+/* Measures the new centres on validation data after each pass over the rows, and at the end of the start. */
+static hawser_status validate(hawser_context *context, hw_kmeans_block *b, const double *centres, hw_kmeans_end *ended)
+{
+    const hw_kmeans *kmeans = b->kmeans;
+    const hw_early *early = &kmeans->early;
+    hw_early_count *count = &b->memory.early;
+    uint64_t pass = (kmeans->X->rows + kmeans->batch - 1) / kmeans->batch;
+    bool lower = count->evaluations == 0; /* until the first evaluation the last centres are kept */
+    double inertia = INFINITY;
+    hawser_error error = {0};
+    if (early->validated && (b->memory.iteration % pass == 0 || *ended != HW_KMEANS_GOES_ON)) {
+        if (early->data != NULL && hawser_block(context) == 0 &&
+            hw_kmeans_inertia(centres, kmeans->clusters, kmeans->single, early->data, &inertia, &error) != HAWSER_OK)
+            return hw_kmeans_fail(context, &error);
+        HAWSER_TRY(hw_early_add(context, early, count, &inertia, &lower));
+        HAWSER_TRY(report_validation(context, b, inertia));
+    }
+    if (*ended == HW_KMEANS_GOES_ON && hw_early_ends(early, count))
+        *ended = HW_KMEANS_EARLY;
+    if (early->patience > 0 && lower)
+        write_share(context, "kept", centres);
+    return HAWSER_OK;
+}
+
 hawser_status hw_kmeans_batch_step(hawser_context *context)
 {
     hw_kmeans_block *b;
@@ -252,6 +289,7 @@ hawser_status hw_kmeans_batch_step(hawser_context *context)
     hw_kmeans_end ended = follow(b, total > 0.0 ? *inertia / total : 0.0);
     if (ended == HW_KMEANS_GOES_ON && shift <= hawser_metric(context, "tolerance") && total > 0.0)
         ended = HW_KMEANS_TOLERANCE;
+    HAWSER_TRY(validate(context, b, b->reduced, &ended));
     return report_step(context, b, *inertia, shift, ended);
 }
 
@@ -279,7 +317,7 @@ hawser_status hw_kmeans_finish(hawser_context *context)
     hw_kmeans_block *b;
     HAWSER_TRY(hw_kmeans_block_open(context, &b));
     size_t k = b->kmeans->clusters;
-    const double *centres = hawser_view(context, "centres");
+    const double *centres = hawser_view(context, b->kmeans->early.patience > 0 ? "kept" : "centres");
     HAWSER_TRY(measure(context, b, centres));
     double inertia = b->reduced[k];
     if (!(inertia < b->memory.best))

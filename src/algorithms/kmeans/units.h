@@ -23,7 +23,8 @@ typedef enum hw_kmeans_end {
     HW_KMEANS_TOLERANCE,
     HW_KMEANS_ITERATIONS,
     HW_KMEANS_EPOCHS,
-    HW_KMEANS_PATIENCE
+    HW_KMEANS_PATIENCE,
+    HW_KMEANS_EARLY /* --early-stopping */
 } hw_kmeans_end;
 
 #endif

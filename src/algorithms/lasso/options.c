@@ -26,7 +26,8 @@ const hawser_topic hw_lasso_topics[] = {
      "--validation FILE names rows that a training does not learn from; --validation-fraction F\n"
      "(of linear models) keeps some of its own. Their error is measured\n\n"
      "  lasso, logistic, poisson, multitask   at each certificate: mean squared error, log loss or\n"
-     "                                        deviance\n\n"
+     "                                        deviance\n"
+     "  kmeans --batch                        after each pass over the rows: inertia\n\n"
      "and is a column of --trace and a field of --log-json, beside the number of the evaluation.\n"
      "Node 0 reads the file and measures, so large files make the other workers wait.\n\n"
      "With a path, the lambda of the least error is chosen. --early-stopping N ends the path when\n"
@@ -35,7 +36,9 @@ const hawser_topic hw_lasso_topics[] = {
      "of the certificate with the least error, also if --epochs, a limit or a signal ends the\n"
      "training first. Its objective and gap are those of this model, so the gap may be far above\n"
      "--tol. --early-stopping-min-delta D counts an error as lower only if it is so by more than D.\n\n"
-     "The decision is node 0's, between two clocks, so the model has the same bits with any number\n"
+     "kmeans ends each start so, with the centres of the least inertia. Without --batch it does not,\n"
+     "since no iteration over all rows raises the inertia of these.\n\n"
+     "The decision depends on node 0's error alone, between two clocks, so the model has the same bits with any number\n"
      "of threads and nodes under bsp. --cv chooses by its folds, and excludes both.\n"},
     {NULL, NULL, NULL},
 };

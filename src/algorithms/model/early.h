@@ -1,0 +1,50 @@
+/*
+ * early.h - the error on validation data while a model trains by rows, and the end of the training by it.
+ *
+ * Node 0 has the data, so block 0 measures the error. All blocks learn it in the same clock and count alike.
+ */
+#ifndef HW_ALGORITHMS_MODEL_EARLY_H
+#define HW_ALGORITHMS_MODEL_EARLY_H
+
+#include "hawser/algorithm.h"
+
+/* clang-format off */
+/* The option rows. `evaluations` and `model` are parts of sentences. */
+#define HW_EARLY_STOPPING_ROWS(evaluations, model) \
+    {"early-stopping", HAWSER_INTEGER, NULL, "[1,inf)", "N", \
+     "End the training when the error on validation data has not fallen for N evaluations, " evaluations "; " model, "Validation", 0}, \
+    {"early-stopping-min-delta", HAWSER_NUMBER, "0", "[0,inf)", "D", \
+     "With --early-stopping, count an error as lower only if it is lower by more than D", "Validation", 0}
+/* clang-format on */
+
+typedef struct hw_early {
+    const hawser_dataset *data; /* the validation data, on node 0 */
+    bool validated;             /* node 0 has such data */
+    uint64_t patience;          /* evaluations without a lower error that end the training; 0: any number */
+    double min_delta;           /* an error is lower if it is so by more than this */
+} hw_early;
+
+/* What the blocks count. Numbers only, the same on all blocks. */
+typedef struct hw_early_count {
+    uint64_t evaluations;
+    uint64_t stalled; /* evaluations since the lowest error */
+    double lowest;
+} hw_early_count;
+
+/* Takes the validation data and the options. Fails if the data have more than `columns` columns, or if an option can do nothing without data.
+ * Collective. */
+hawser_status hw_early_new(hw_early *early, hawser_job *job, const hawser_training_input *input, size_t columns,
+                           hawser_error *error) HAWSER_MUST_USE;
+/* Returns the count before the first evaluation. */
+hw_early_count hw_early_begin(void);
+/* Stores block 0's error on every block, and counts it. *lower says whether it is the lowest so far. Collective over the blocks of a unit that
+ * reduces. */
+hawser_status hw_early_add(hawser_context *context, const hw_early *early, hw_early_count *count, double *error,
+                           bool *lower) HAWSER_MUST_USE;
+/* Returns whether the training ends. */
+static inline bool hw_early_ends(const hw_early *early, const hw_early_count *count)
+{
+    return early->patience > 0 && count->stalled >= early->patience;
+}
+
+#endif
