@@ -1,23 +1,39 @@
-"""One node of a training in processes that another system has started, such as Dask. The node joins the others, trains on its rows, and leaves."""
+"""One node of a training in processes that another system has started: Dask or Spark. The node joins the others, trains on its rows, and leaves.
+
+The other system says which node this is, and gives all nodes the address of node 0 once all are ready. All else is the same for both systems.
+"""
 import contextlib
+import fcntl
+import ipaddress
 import os
 import socket
+import struct
 import tempfile
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ._cluster import Cluster
-from ._dataset import Array, is_sparse
-from ._errors import BadArgument, BadInput, Interrupted
+from . import _errors
+from ._cluster import JOINING, Cluster
+from ._dataset import Array, is_sparse, split_options
+from ._errors import BadArgument, BadInput, BadOption, Error, Interrupted, PeerLost, Timeout
 from ._library import library as lib
 from ._model import Model
 from ._native import VERSION
-from ._options import Options
-from ._train import Callback, Fit, prepare
+from ._options import Options, key_of
+from ._train import Callback, Fit, find_algorithm, make_options, prepare, take_arrays
+
+# Options and variables that place a process among nodes, which is what the other system does.
+PLACING = {"listen", "join", "key-file", "node-name", "alone"}
+PLACES = {b"HAWSER_LAUNCH", b"HAWSER_NODE", b"HAWSER_NODES", b"HAWSER_JOB", b"HAWSER_SOCKETS", b"HAWSER_LOCAL", b"HAWSER_PYTHON_NODE",
+          *(f"HAWSER_{key.upper().replace('-', '_')}".encode() for key in PLACING)}
+SILENCE = 60.0  # seconds without a word from the client after which a node waits no more
+# Gives all nodes the address of node 0, which passes it, and returns that. It waits until all nodes are ready; each calls it once. "" is no address.
+Exchange = Callable[[str], str]
 
 
 @dataclass
@@ -57,10 +73,25 @@ class Outcome:
 
     number: int
     model: Model | None = None  #: of node 0 alone, since all are equal
-    error: Exception | None = None
+    error: BaseException | None = None
     interrupted: str | None = None  #: why it ended before its time
     reports: list[tuple[type[Warning], str]] = field(default_factory=list)
     trace: list[dict[str, Any]] = field(default_factory=list)
+    classes: Array | None = None  #: the labels of a classifier, where the nodes have found them
+
+    def conclude(self) -> "Outcome":
+        """Warns of what the training has reported, and raises what ended it."""
+        for kind, text in self.reports:
+            _errors.warn(text, _errors.convergence_warning if issubclass(kind, _errors.ConvergenceWarning) else kind)
+        if self.interrupted is not None:
+            stopped = Interrupted(self.interrupted)
+            stopped.model = self.model
+            raise stopped
+        if self.error is not None:
+            raise self.error
+        if self.model is None:
+            raise Error("the training ended without a model")
+        return self
 
 
 class Cancelled(Exception):
@@ -77,6 +108,51 @@ def stack(parts: list[Any], rows: int, what: str) -> Any:
     if whole.shape[0] != rows:
         raise BadInput(f"{what}: the partitions of a node have {whole.shape[0]} rows, and should have {rows} as announced")
     return whole
+
+
+def checked_options(algorithm: str, options: dict[str, Any], refused: dict[str, str], data: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Returns options of the training, and those of joining. Refuses wrong ones before anything is computed: `refused` says which, and why."""
+    found = find_algorithm(algorithm)
+    for keyword in options:
+        why = refused.get(keyword) or refused.get(key_of(keyword))
+        if why is not None:
+            raise BadOption(f"{keyword}: {why}")
+    joining = {keyword.rstrip("_").replace("-", "_"): value for keyword, value in options.items() if key_of(keyword) in JOINING}
+    own = {keyword: value for keyword, value in options.items() if key_of(keyword) not in JOINING - {"timeout"}}
+    plain = dict(own)
+    take_arrays(plain)
+    load, plain = split_options(plain, False)
+    if load:
+        raise BadOption(f"{next(iter(load))}: an option of files, and the data are {data}")
+    make_options(found, plain)
+    Options(lib.hawser_job_rows()).fill(joining)
+    return own, joining
+
+
+def variables_here() -> dict[bytes, bytes]:
+    """Returns the variables HAWSER_KEY of this process, except those that place it among nodes."""
+    return {name: value for name, value in os.environb.items() if name.startswith(b"HAWSER_") and name not in PLACES}
+
+
+def check_version(version: str) -> None:
+    if version != VERSION:
+        raise BadArgument(f"{socket.gethostname()} has hawser {VERSION}, and the training was begun by {version}; install one version everywhere")
+
+
+def address_of(interface: str | None, host: str) -> str:
+    """Returns the address at which other nodes reach this one: that of an interface, or of the default route, or else `host`."""
+    if interface in (None, "", "all"):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, contextlib.suppress(OSError):
+            probe.connect(("192.0.2.1", 9))  # an address reserved for documentation; nothing is sent
+            return str(probe.getsockname()[0])
+        return host
+    assert interface is not None
+    with contextlib.suppress(ValueError):
+        return str(ipaddress.ip_address(interface))
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, contextlib.suppress(OSError):
+        found = fcntl.ioctl(probe, 0x8915, struct.pack("256s", interface.encode()[:15]))  # SIOCGIFADDR
+        return socket.inet_ntoa(found[20:24])
+    return host  # joining says what is wrong with the interface
 
 
 @contextlib.contextmanager
@@ -102,6 +178,7 @@ class Node:
         self.trace: list[dict[str, Any]] = []
         self._lock = threading.Lock()
         self._go = threading.Event()
+        self._heard = 0.0  # when the client last said that it is there
         self._address = ""
         self._cancelled = False
         self._cluster: Cluster | None = None
@@ -121,15 +198,23 @@ class Node:
         self._go.set()
 
     def go(self, address: str) -> None:
-        """Tells the node where node 0 listens."""
+        """Gives the node the address of node 0."""
         self._address = address
         self._go.set()
+
+    def keep(self) -> None:
+        """Lets the node wait on."""
+        self._heard = time.monotonic()
 
     # --------------------------------------------------------------------------------------------- its own thread ----
 
     def wait(self) -> str:
-        """Returns where node 0 listens, once all nodes are there."""
-        self._go.wait()
+        """Returns the address of node 0, once `go` has given it. Waits no longer than SILENCE after the last `keep`."""
+        self.keep()
+        while not self._go.wait(max(0.0, self._heard + SILENCE - time.monotonic())):
+            if time.monotonic() >= self._heard + SILENCE:
+                raise Timeout(f"node {self.place.number} waited for the other nodes, and has not heard from the client for {SILENCE:g} s; "
+                              "the client must go on while its training waits")
         if self._cancelled:
             raise Cancelled
         return self._address
@@ -137,8 +222,7 @@ class Node:
     def prepare(self, data: dict[str, list[Any]]) -> None:
         """Makes the node's dataset. Refuses what is wrong with it before the node joins the others."""
         task = self.task
-        if task.version != VERSION:
-            raise BadArgument(f"this node has hawser {VERSION}, and the training was begun by {task.version}; install one version everywhere")
+        check_version(task.version)
         given = {what: stack(parts, self.place.rows, what) for what, parts in data.items() if not what.startswith("validation")}
         given["data"] = self._typed(given["data"])
         if task.classes is not None:
@@ -182,11 +266,47 @@ class Node:
         os.replace(own, self._file)
         return self._file
 
-    def join(self, key: bytes, **where: Any) -> None:
-        """Joins the others. Without any it is a cluster of its own."""
+    def run(self, host: str, exchange: Exchange, progress: Callback | None = None, interface: str | None = None) -> Outcome:
+        """Joins the others, trains and leaves. Call it after `prepare`. What fails is in the outcome.
+
+        `host` and `interface` are where the other system has its own connections; the option `interface` of the training is stronger.
+        """
+        try:
+            self._meet(host, exchange, interface)
+            return self._train(progress)
+        except Cancelled:
+            return Outcome(self.place.number, interrupted="the training was interrupted before it began")
+        except Exception as error:
+            return Outcome(self.place.number, error=error)
+        finally:
+            self.leave()
+
+    def _meet(self, host: str, exchange: Exchange, interface: str | None) -> None:
+        """Joins the others at node 0, which holds its port before the others have the address: so none waits at a port of another program."""
+        key, nodes, chosen = self.task.key, self.place.nodes, self._options()
+        interface = chosen.text("interface") or interface
+        if nodes == 1:
+            self._join(b"", alone=True)
+        elif self.place.number > 0:
+            address = exchange("")
+            if not address:
+                raise PeerLost("node 0 failed before the others could join it")
+            self._join(key, join=address, interface=interface)
+        else:
+            host = address_of(interface, host)
+            with reserved_port(host if interface not in (None, "all") else "", chosen.text("port-range")) as port:
+                exchange(f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
+                self._join(key, listen=nodes, interface=interface, port_range=port)
+
+    def _options(self, **where: Any) -> Options:
+        """Returns the options of joining. The environment fills what the training has not given."""
         options = Options(lib.hawser_job_rows())
-        options.fill({**self.task.joining, **where, "node_name": self.place.name})
+        options.fill({**self.task.joining, "node_name": self.place.name, **{key: value for key, value in where.items() if value is not None}})
         options.read_environment(self.task.variables)
+        return options
+
+    def _join(self, key: bytes, **where: Any) -> None:
+        """Joins the others. Without any it is a cluster of its own."""
         cluster = Cluster.__new__(Cluster)
         cluster._begin()
         with self._lock:
@@ -194,15 +314,17 @@ class Node:
             if self._cancelled:
                 lib.hawser_cancel(cluster._cancellation)
         try:
-            cluster._enter(options, key, self.place.number)
-        except BaseException:
+            cluster._enter(self._options(**where), key, self.place.number)
+        except BaseException as error:
             with self._lock:
                 self._cluster = None
+            if self._cancelled and isinstance(error, Exception):
+                raise Cancelled from error
             raise
         assert self._fit is not None
         self._fit.cluster = cluster
 
-    def train(self, progress: Callback | None) -> Outcome:
+    def _train(self, progress: Callback | None) -> Outcome:
         assert self._fit is not None
 
         def observe(now: dict[str, Any]) -> None:
@@ -240,4 +362,4 @@ def _rows_of(part: Any) -> int:
     return int(part.shape[0])
 
 
-__all__ = ["Cancelled", "Node", "Outcome", "Place", "Task", "reserved_port"]
+__all__ = ["Cancelled", "Exchange", "Node", "Outcome", "PLACING", "Place", "Task", "check_version", "checked_options", "reserved_port", "variables_here"]

@@ -25,26 +25,22 @@ from typing import TYPE_CHECKING, Any
 import distributed
 from distributed.comm import get_address_host
 
-from . import _errors
-from ._cluster import JOINING
 from ._dask_data import Rows, Share, place
-from ._dataset import split_options
-from ._errors import BadArgument, BadOption, Diverged, Error, Interrupted, PeerLost
-from ._library import library as lib
+from ._errors import BadArgument, BadOption, Error, PeerLost
 from ._model import Model
-from ._node import Cancelled, Node, Outcome, Place, Task, reserved_port
-from ._options import Options, key_of
+from ._node import PLACING, Cancelled, Node, Outcome, Place, Task, checked_options, variables_here
 from ._progress import bar_of
-from ._train import Callback, find_algorithm, make_options, take_arrays
+from ._train import Callback
 
 if TYPE_CHECKING:
     from ._dask_estimators import ElasticNet, KMeans, Lasso, LinearSVC, LinearSVR, LogisticRegression, MiniBatchKMeans
 
 ESTIMATORS = ("ElasticNet", "KMeans", "Lasso", "LinearSVC", "LinearSVR", "LogisticRegression", "MiniBatchKMeans")
 TOPIC = "hawser"  # of the events by which nodes report
-OURS = {"listen", "join", "key-file", "node-name", "alone"}  # options of joining that Dask's workers get from here
+REFUSED = dict.fromkeys(PLACING, "the workers of Dask are the nodes; leave it out")
 GRACE = 3.0  # seconds in which nodes report an end by themselves, after one has failed
 LIMIT = 15.0  # seconds after which the client waits no more for nodes that were told to end
+KEEP = 10.0  # seconds between two words to nodes that wait for others
 OFTEN = 0.2  # seconds between two looks at a training, and between two reports of its progress
 
 # ------------------------------------------------------------------------------------------------------ on a worker ----
@@ -56,6 +52,12 @@ def _go(name: str, address: str) -> None:
     for (training, _), node in list(_nodes.items()):
         if training == name:
             node.go(address)
+
+
+def _keep(name: str) -> None:
+    for (training, _), node in list(_nodes.items()):
+        if training == name:
+            node.keep()
 
 
 def _interrupt(name: str) -> None:
@@ -72,17 +74,22 @@ def _watch(worker: Any, key: Any, node: Node, done: threading.Event) -> None:
             node.interrupt()
 
 
-def _train_node(task: Task, place: Place, progress: bool, ports: str | None, **data: Any) -> Outcome:
+def _train_node(task: Task, place: Place, progress: bool, **data: Any) -> Outcome:
     """The task of a worker: one node of a training."""
     worker = distributed.get_worker()
     node, done = Node(task, place), threading.Event()
+
+    def exchange(address: str) -> str:
+        worker.log_event(TOPIC, {"training": task.name, "ready": place.number, "address": address})
+        return node.wait()
+
     _nodes[task.name, place.number] = node
     threading.Thread(target=_watch, args=(worker, worker.get_current_task(), node, done), daemon=True, name="hawser-watch").start()
     distributed.secede()  # tasks that wait for each other must not occupy the workers' threads
     try:
         _prepare(node, data)
-        _join(worker, node, ports)
-        return node.train(_reporter(worker, task.name) if progress else None)
+        host = _host_of(worker.address)
+        return node.run(host, exchange, _reporter(worker, task.name) if progress else None, interface=host)
     except Cancelled:
         return Outcome(place.number, interrupted="the training was interrupted before it began")
     except Exception as error:
@@ -101,23 +108,6 @@ def _prepare(node: Node, data: dict[str, list[Any]]) -> None:
         if node.place.nodes > 1:
             raise type(error)(f"node {node.place.number} ({node.place.name}): {error}") from error
         raise
-
-
-def _join(worker: Any, node: Node, ports: str | None) -> None:
-    """Joins the other nodes once all are ready. Node 0 chooses the port before, so that none waits at one that is another's."""
-    host, place = _host_of(worker.address), node.place
-    if place.nodes == 1:
-        node.join(b"", alone=True)
-        return
-    if place.number > 0:
-        worker.log_event(TOPIC, {"training": node.task.name, "ready": place.number})
-        node.join(node.task.key, join=node.wait(), interface=host, port_range=ports)
-        return
-    with reserved_port(host, ports) as port:
-        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        worker.log_event(TOPIC, {"training": node.task.name, "ready": 0, "address": address})
-        node.wait()
-        node.join(node.task.key, listen=place.nodes, interface=host, port_range=port)
 
 
 def _host_of(address: str) -> str:
@@ -180,20 +170,19 @@ class _Training:
         self.lost: list[int] = []  # nodes whose workers are gone
         self.failed: float | None = None  # when the first failure was seen
         self.telling: dict[Any, threading.Thread] = {}
-        ports = task.joining.pop("port_range", None)
-        self.futures = [self._submit(number, share, rows, {**rows.of(share), **(extra if number == 0 else {})}, ports)
+        self.futures = [self._submit(number, share, rows, {**rows.of(share), **(extra if number == 0 else {})})
                         for number, share in enumerate(rows.shares)]
 
-    def _submit(self, number: int, share: Share, rows: Rows, data: dict[str, list[Any]], ports: Any) -> Any:
+    def _submit(self, number: int, share: Share, rows: Rows, data: dict[str, list[Any]]) -> Any:
         name = share.worker.split("://", 1)[-1]
         where = Place(number, len(rows.shares), sum(rows.sizes[share.first:share.last]), name)
-        return self.client.submit(_train_node, self.task, where, self.progress is not None and number == 0, ports, **data, pure=False,
+        return self.client.submit(_train_node, self.task, where, self.progress is not None and number == 0, **data, pure=False,
                                   key=f"hawser-{self.task.algorithm}-{self.task.name}-{number}", workers=[share.worker],
                                   allow_other_workers=False, retries=0, priority=100)
 
     def wait(self) -> None:
         """Waits until all nodes have ended, or until that is hopeless. Ctrl-C ends them; the second one ends the wait."""
-        pause, looked = 0.002, time.monotonic()
+        pause, looked, kept = 0.002, time.monotonic(), time.monotonic()
         try:
             while True:
                 try:
@@ -204,6 +193,9 @@ class _Training:
                     if time.monotonic() > looked + 1:
                         looked = time.monotonic()
                         self._look_for_workers()
+                    if len(self.ready) < len(self.futures) > 1 and time.monotonic() > kept + KEEP:
+                        kept = time.monotonic()
+                        self._tell(_keep)
                     if self._is_hopeless():
                         break
                 except KeyboardInterrupt:
@@ -280,8 +272,11 @@ class _Training:
         return since > LIMIT or left <= set(self.lost)
 
     def _tell(self, function: Callable[..., None], *arguments: Any) -> None:
-        """Calls a function on the workers, beside their tasks, unless an earlier call still waits for one of them."""
-        if function in self.telling and self.telling[function].is_alive():
+        """Calls a function on the workers, beside their tasks, unless an earlier call still waits for one of them.
+
+        Nodes that wait are told in any case, since one worker that does not answer must not end the wait of the others.
+        """
+        if function is not _keep and function in self.telling and self.telling[function].is_alive():
             return
 
         def tell() -> None:
@@ -297,18 +292,11 @@ class _Training:
     def conclude(self) -> Outcome:
         """Returns what node 0 has found, or raises what ended the training."""
         first = self.outcomes.get(0, Outcome(0))
-        for kind, text in first.reports:
-            _errors.warn(text, _errors.convergence_warning if issubclass(kind, _errors.ConvergenceWarning) else kind)
-        if self.pressed or (self.raised is None and self._failure() is None and first.interrupted is not None):
-            stopped = Interrupted("the training was interrupted" if self.pressed else first.interrupted)
-            stopped.model = first.model
-            raise stopped
-        error = self.raised or self._failure()
-        if error is not None:
-            raise error
-        if first.model is None:
-            raise Error("the training ended without a model")
-        return first
+        if self.pressed:
+            first.interrupted = "the training was interrupted"
+        elif (error := self.raised or self._failure()) is not None:
+            first.interrupted, first.error = None, error
+        return first.conclude()
 
     def _failure(self) -> BaseException | None:
         """Returns the first cause of a failure. That other nodes are lost is a consequence."""
@@ -333,41 +321,14 @@ def checked_client(client: Any) -> Any:
     return client
 
 
-def _checked_options(algorithm: str, options: dict[str, Any]) -> dict[str, Any]:
-    """Refuses options before anything is computed; returns those of joining, which are taken out."""
-    found = find_algorithm(algorithm)
-    for keyword in options:
-        if key_of(keyword) in OURS:
-            raise BadOption(f"{keyword}: the workers of Dask are the nodes; leave it out")
-    joining = {keyword.rstrip("_").replace("-", "_"): options[keyword] for keyword in options if key_of(keyword) in JOINING}
-    for keyword in [keyword for keyword in options if key_of(keyword) in JOINING - {"timeout"}]:
-        del options[keyword]
-    plain = dict(options)
-    take_arrays(plain)
-    load, plain = split_options(plain, False)
-    if load:
-        raise BadOption(f"{next(iter(load))}: an option of files, and the data are Dask collections")
-    make_options(found, plain)
-    Options(lib.hawser_job_rows()).fill(joining)
-    return joining
-
-
-def _variables() -> dict[bytes, bytes]:
-    """Returns the client's variables HAWSER_KEY, except those that place a process among nodes."""
-    placing = {f"HAWSER_{key.upper().replace('-', '_')}".encode() for key in OURS}
-    places = (b"HAWSER_LAUNCH", b"HAWSER_NODE", b"HAWSER_NODES", b"HAWSER_JOB", b"HAWSER_SOCKETS", b"HAWSER_LOCAL", b"HAWSER_PYTHON_NODE")
-    return {name: value for name, value in os.environb.items() if name.startswith(b"HAWSER_") and name not in placing | set(places)}
-
-
 def run(client: Any, algorithm: str, rows: Rows, extra: dict[str, list[Any]], progress: Callback | None,
          options: dict[str, Any], **task: Any) -> Outcome:
     """Trains on rows that workers hold."""
-    options = dict(options)
-    joining = _checked_options(algorithm, options)
+    options, joining = checked_options(algorithm, options, REFUSED, "Dask collections")
     if options.get("workers") is None:
         threads = client.nthreads()
         options["workers"] = sum(threads.get(share.worker, 1) for share in rows.shares)
-    whole = Task(secrets.token_hex(8), algorithm, options, joining, _variables(), secrets.token_bytes(32), rows.columns, rows.dtype == "float32",
+    whole = Task(secrets.token_hex(8), algorithm, options, joining, variables_here(), secrets.token_bytes(32), rows.columns, rows.dtype == "float32",
                  **{"names": rows.names, **task})
     with _reports_of(client, whole.name) as reports:
         training = _Training(client, whole, rows, extra, progress, reports)
@@ -393,7 +354,7 @@ def train(client: Any, algorithm: str, data: Any, target: Any = None, *, weights
     A worker that is lost ends the training with `hawser.PeerLost`, Ctrl-C with `hawser.Interrupted`, whose `model` was reached.
     """
     own = checked_client(client)
-    _checked_options(algorithm, dict(options))
+    checked_options(algorithm, options, REFUSED, "Dask collections")
     given = {"data": data, "target": target, "weights": weights, "offset": offset, "groups": groups}
     rows = place(own, {what: value for what, value in given.items() if value is not None}, {"data": "X"})
     extra: dict[str, list[Any]] = {}
@@ -411,7 +372,7 @@ def train(client: Any, algorithm: str, data: Any, target: Any = None, *, weights
 
 # ---------------------------------------------------------------------------------------------------------- estimators ----
 
-REFUSED = ("ElasticNetCV", "LassoCV", "LogisticRegressionCV")
+MISSING = ("ElasticNetCV", "LassoCV", "LogisticRegressionCV")
 
 
 def __getattr__(name: str) -> Any:
@@ -419,7 +380,7 @@ def __getattr__(name: str) -> Any:
     if name in ESTIMATORS:
         from . import _dask_estimators
         return getattr(_dask_estimators, name)
-    if name in REFUSED:
+    if name in MISSING:
         raise AttributeError(f"hawser.dask has no {name}, since scikit-learn draws folds from whole arrays; hawser.dask.train(..., cv=5, path=100) "
                              "chooses the penalty by cross-validation")
     raise AttributeError(f"module 'hawser.dask' has no attribute '{name}'")

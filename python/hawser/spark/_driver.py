@@ -7,26 +7,24 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from .. import _errors, _native
-from .._cluster import JOINING
-from .._dataset import split_options
-from .._errors import BadArgument, BadInput, BadOption, Error, PeerLost
+from .. import _errors
+from .._errors import BadArgument, BadInput, Error, PeerLost
 from .._model import Model
-from .._options import key_of
-from .._train import find_algorithm, make_options, take_arrays
+from .._node import PLACING, Outcome, Task, checked_options
+from .._train import find_algorithm
 from . import _node
-from ._node import Outcome, Plan
+from ._node import Classes, Plan
 from ._rows import Features
 
 NUMBERS = ("byte", "tinyint", "short", "smallint", "integer", "int", "long", "bigint", "float", "double", "boolean")
 # Options of hawser.train and of joining that have no meaning here.
-REFUSED = {
+REFUSED = {option: f"no option over Spark: {why}" for option, why in {
     "validation": "it measures no error on other data; use hawser.spark.predict with the model",
     "progress": "nothing reports to the driver while the tasks train",
     "partitioned": "each task has rows of its own already",
     "groups": "the frame has none", "names": "the columns have theirs",
-    **dict.fromkeys(("listen", "join", "key-file", "node-name", "alone"), "the tasks of a barrier stage are the nodes"),
-}
+    **dict.fromkeys(PLACING, "the tasks of a barrier stage are the nodes"),
+}.items()}
 SLOTS_SECONDS = 30.0  # for executors that have not registered yet
 
 
@@ -173,7 +171,7 @@ def _repartition(frame: Any, columns: list[Any], nodes: int) -> Any:
 
 
 def run(frame: Any, plan: Plan, nodes: int | None) -> Outcome:
-    """Runs a training in a barrier stage, and returns its outcome without error."""
+    """Runs a training in a barrier stage. Returns its outcome, or raises what ended it."""
     columns = feature_columns(frame, plan.features) + columns_beside(frame, plan.beside, plan.classes is not None)
     chosen = frame.select(*columns) if nodes is None else _repartition(frame, columns, nodes)
     mapped = chosen.mapInArrow(functools.partial(_node.run, plan), _node.RESULT, barrier=True)
@@ -187,36 +185,22 @@ def run(frame: Any, plan: Plan, nodes: int | None) -> Outcome:
         raise BadInput("the frame has no rows")
     outcomes = [pickle.loads(row["outcome"]) for row in sorted(rows, key=lambda row: row["place"])]
     outcome: Outcome = next((each for each in outcomes if each.error is not None), outcomes[0])
-    if outcome.error is not None:
-        failure = getattr(_errors, outcome.error)(outcome.text)
-        if isinstance(failure, _errors.Diverged):
-            failure.model = outcome.model
-        raise failure
-    for is_convergence, text in outcome.warnings:
-        _errors.warn(text, _errors.convergence_warning if is_convergence else RuntimeWarning)
-    return outcome
+    return outcome.conclude()
 
 
 def make_plan(frame: Any, algorithm: str, features: str | Sequence[str], beside: dict[str, Any], options: dict[str, Any],
-              **more: Any) -> Plan:
+              classes: Classes | None = None, **more: Any) -> Plan:
     """Returns a training whose options have been checked."""
     if not hasattr(frame, "mapInArrow") or not hasattr(frame, "schema"):
         raise BadArgument(f"give a DataFrame of Spark, and not a {type(frame).__name__}")
-    for keyword in options:
-        if keyword in REFUSED or key_of(keyword) in REFUSED:
-            raise BadOption(f"{keyword}: no option over Spark: {REFUSED.get(keyword) or REFUSED[key_of(keyword)]}")
-    found, others = find_algorithm(algorithm), dict(options)
-    take_arrays(others)
-    load, others = split_options(others, False)
-    if load:
-        raise BadOption(f"{next(iter(load))}: an option of files, and the data are a frame")
-    make_options(found, others)
+    own, joining = checked_options(algorithm, options, REFUSED, "a frame")
     given = {what: name for what, name in beside.items() if name is not None}
-    if "target" not in given and not found.contents.no_target:
+    if "target" not in given and not find_algorithm(algorithm).contents.no_target:
         raise BadArgument(f"{algorithm}: target is missing; give the name of its column")
-    return Plan(version=_native.VERSION, key=secrets.token_bytes(32), algorithm=algorithm, options=options,
-                features=features_of(frame, features), beside=given,
-                joining={key: value for key, value in options.items() if key_of(key) in JOINING}, **more)
+    found = features_of(frame, features)
+    task = Task(name=secrets.token_hex(8), algorithm=algorithm, options=own, joining=joining, variables={}, key=secrets.token_bytes(32), columns=0,
+                single=found.single, names=list(found.names) if found.kind == "columns" else None, **more)
+    return Plan(task, found, given, classes)
 
 
 def train(frame: Any, algorithm: str, *, features: str | Sequence[str], target: str | None = None, weight: str | None = None,

@@ -84,8 +84,8 @@ class _SparkEstimator(pyspark.ml.Estimator):  # type: ignore[misc]
         assert outcome.model is not None
         fitted = copy.copy(self.estimator)
         fitted.interrupted_, fitted.n_features_in_ = False, outcome.model.columns
-        if outcome.labels is not None:
-            fitted.classes_ = outcome.labels
+        if outcome.classes is not None:
+            fitted.classes_ = outcome.classes
         fitted._take(outcome.model, None)
         features = self.features_col if isinstance(self.features_col, str) else tuple(self.features_col)
         return Fitted(fitted, features, self.prediction_col, self.probability_col)

@@ -1,23 +1,19 @@
 """What each task of a barrier stage does: it reads its partition, agrees with the others, and trains as one node of them."""
+import hashlib
 import json
 import os
 import pickle
-import secrets
 import socket
-import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from .. import _errors, _native
-from .._dataset import Dataset
-from .._errors import BadInput, Diverged, Error, PeerLost, Timeout
-from .._launch import launched
-from .._model import Model
-from .._train import train
-from ._rows import Array, Features, Rows
+from .. import _errors
+from .._errors import BadInput, Error, PeerLost, Timeout
+from .._node import Node, Outcome, Place, Task, check_version, variables_here
+from ._rows import BESIDE, Array, Features, Rows
 
 RESULT = "place int, outcome binary"  # the rows that tasks return
 CLASSES_MOST = 10000
@@ -38,32 +34,10 @@ class Classes:
 class Plan:
     """A training, as the driver describes it."""
 
-    version: str
-    key: bytes
-    algorithm: str
-    options: dict[str, Any]
+    task: Task  #: what depends on the rows is added by the tasks
     features: Features
     beside: dict[str, str]
-    joining: dict[str, Any] = field(default_factory=dict)
     classes: Classes | None = None
-    init: Model | None = None
-
-
-@dataclass
-class Outcome:
-    """What a task returns to the driver."""
-
-    model: Model | None = None  #: with an error the one that was reached
-    error: str | None = None  #: the name of an exception of hawser
-    text: str = ""
-    labels: Array | None = None  #: of a classifier
-    warnings: list[tuple[bool, str]] = field(default_factory=list)  #: whether it is about convergence, and its text
-
-    @classmethod
-    def of(cls, error: Exception) -> "Outcome":
-        model = error.model if isinstance(error, Diverged) else None
-        name = type(error).__name__ if isinstance(error, Error) else "BadInput"
-        return cls(error=name, text=str(error), model=model if isinstance(model, Model) else None)
 
 
 @dataclass
@@ -75,17 +49,18 @@ class Facts:
     sparse: bool = False
     error: str | None = None
     text: str = ""
+    attempt: int = 0  #: Spark's number of this attempt of the task
     labels: list[tuple[Any, float]] = field(default_factory=list)  #: each value, and the sum of its weights
 
 
-class Task:
-    """One task, which is a node if its partition has rows."""
+class Partition:
+    """What one task of the stage has: it is a node if its partition has rows."""
 
     def __init__(self, plan: Plan, context: Any) -> None:
         self.plan, self.context = plan, context
         self.place: int = context.partitionId()
         self.rows = Rows(plan.features, plan.beside)
-        self.data: Dataset | None = None  # None: the partition has no rows
+        self.node: Node | None = None  # None: the partition has no rows
 
     def run(self, batches: Iterator[Any]) -> Outcome | None:
         """Returns what the driver must learn from this task, if anything. All tasks make the same calls that wait for the others."""
@@ -93,22 +68,20 @@ class Task:
             facts = self._gather(self._read(batches))
             columns = {place: each.columns for place, each in enumerate(facts) if each.rows > 0}
             self._check_columns(columns)
-            classes = self._merge_labels(facts)
-            algorithm, options = self._choose(classes)
-            nodes = list(columns)
-            job = self._gather(self._convert(any(each.sparse for each in facts), classes))[nodes[0]].text
+            nodes, classes = list(columns), self._merge_labels(facts)
+            task = self._complete(facts[nodes[0]], len(nodes), classes)
+            self._gather(self._prepare(task, nodes, any(each.sparse for each in facts)))
         except (Error, ValueError) as error:  # the same one in all tasks
-            return Outcome.of(error) if self.place == 0 else None
-        if self.data is None:
-            if len(nodes) > 1:
-                self._broadcast("", nodes[0])
+            if self.node is not None:
+                self.node.leave()
+            return Outcome(0, error=error) if self.place == 0 else None
+        outcome = self._train(nodes)
+        if outcome is None or (outcome.number > 0 and outcome.error is None):
             return None
-        try:
-            return self._train(nodes, job, classes, algorithm, options)
-        except LOSSES:
-            raise
-        except Error as error:
-            return Outcome.of(error)
+        if isinstance(outcome.error, LOSSES):
+            raise outcome.error
+        outcome.classes = task.classes
+        return outcome
 
     # ------------------------------------------------------------------------------------------- agreements ----
 
@@ -135,11 +108,9 @@ class Task:
     # ------------------------------------------------------------------------------------------------- data ----
 
     def _read(self, batches: Iterator[Any]) -> Facts:
-        facts = Facts()
+        facts = Facts(attempt=self.context.taskAttemptId())
         try:
-            if self.plan.version != _native.VERSION:
-                raise BadInput(f"the driver has hawser {self.plan.version}, and {socket.gethostname()} has {_native.VERSION}; "
-                               "install one version")
+            check_version(self.plan.task.version)
             for batch in batches:
                 self.rows.add(batch)
             if self.plan.classes is not None and self.rows.count > 0:
@@ -151,20 +122,30 @@ class Task:
         facts.rows, facts.columns, facts.sparse = self.rows.count, self.rows.columns, self.rows.sparse
         return facts
 
-    def _convert(self, sparse: bool, classes: dict[Any, float] | None) -> Facts:
-        """Makes the dataset of this task. The text of the facts is a name for the job."""
-        facts = Facts(text=f"spark-{secrets.token_hex(8)}")
+    def _complete(self, first: Facts, nodes: int, classes: dict[Any, float] | None) -> Task:
+        """Returns the task with what all partitions together have. A stage that Spark repeats has another key, so that its nodes meet no earlier ones."""
+        task = self.plan.task
+        algorithm, options = self._choose(classes)
+        if options.get("workers") is None and "HAWSER_WORKERS" not in os.environ:
+            options = {**options, "workers": nodes * self.context.cpus()}
+        key = hashlib.sha256(task.key + str(first.attempt).encode()).digest()
+        assert first.columns is not None
+        labels = None if classes is None else np.array(list(classes), dtype=object if isinstance(next(iter(classes)), str) else None)
+        return replace(task, algorithm=algorithm, options=options, key=key, columns=first.columns, variables=variables_here(), classes=labels,
+                       factors=self._factors(classes))
+
+    def _prepare(self, task: Task, nodes: list[int], sparse: bool) -> Facts:
+        """Makes the node of this task, and its dataset."""
+        facts = Facts()
         if self.rows.count == 0:
             return facts
+        number = nodes.index(self.place)
+        self.node = Node(task, Place(number, len(nodes), self.rows.count, f"{socket.gethostname()[:50]}-{number}"))
         try:
-            target, weights = self.rows.values("target"), self.rows.values("weights")
-            if classes is not None:
-                target, weights = self._places(classes)
-            names = self.plan.features.names if self.plan.features.kind == "columns" else None
-            self.data = Dataset(self.rows.matrix(sparse), target, weights=weights, offset=self.rows.values("offset"), names=names,
-                                partitioned=True)
-        except Error as error:
-            facts.error, facts.text = type(error).__name__, str(error)
+            beside = {what: [values] for what in BESIDE if (values := self.rows.values(what)) is not None}
+            self.node.prepare({"data": [self.rows.matrix(sparse)], **beside})
+        except (Error, ValueError) as error:
+            facts.error, facts.text = type(error).__name__ if isinstance(error, Error) else "BadInput", str(error)
         return facts
 
     # ----------------------------------------------------------------------------------------------- labels ----
@@ -198,52 +179,40 @@ class Task:
     def _choose(self, classes: dict[Any, float] | None) -> tuple[str, dict[str, Any]]:
         """Returns the algorithm and its options."""
         if classes is None or self.plan.classes is None or len(classes) == 2:
-            return self.plan.algorithm, self.plan.options
+            return self.plan.task.algorithm, self.plan.task.options
         if isinstance(self.plan.classes.many, str):
             raise BadInput(self.plan.classes.many)
         return self.plan.classes.many
 
-    def _places(self, classes: dict[Any, float]) -> tuple[Array, Array | None]:
-        """Returns the place of each row's label, and the weights, those of classes included."""
-        target, weights = self.rows.values("target"), self.rows.values("weights")
-        assert target is not None and self.plan.classes is not None
-        labels = np.array(list(classes), dtype=object if target.dtype.kind == "O" else None)
-        places = np.minimum(np.searchsorted(labels, target), len(labels) - 1)
-        given = self.plan.classes.weight
-        if given is not None:
+    def _factors(self, classes: dict[Any, float] | None) -> Array | None:
+        """Returns the weights of the classes."""
+        given = None if self.plan.classes is None else self.plan.classes.weight
+        if classes is None or given is None:
+            return None
+        if isinstance(given, str):
             total = sum(classes.values())
-            factors = np.array([total / (len(classes) * value) for value in classes.values()] if isinstance(given, str)
-                               else [given.get(label, 1.0) for label in classes])
-            weights = factors[places] if weights is None else weights * factors[places]
-        return places.astype(np.float64), weights
+            return np.array([total / (len(classes) * value) for value in classes.values()])
+        return np.array([given.get(label, 1.0) for label in classes])
 
     # --------------------------------------------------------------------------------------------- training ----
 
-    def _train(self, nodes: list[int], job: str, classes: dict[Any, float] | None, algorithm: str,
-               options: dict[str, Any]) -> Outcome | None:
-        if options.get("workers") is None and "HAWSER_WORKERS" not in os.environ:
-            options = {**options, "workers": len(nodes) * self.context.cpus()}
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            if len(nodes) == 1:
-                model = train(algorithm, self.data, init=self.plan.init, alone=True, **options)
-            else:
-                model = self._train_over(nodes, job, algorithm, options)
-        if self.place != nodes[0]:
-            return None
-        said = [(issubclass(each.category, _errors.ConvergenceWarning), str(each.message)) for each in caught
-                if issubclass(each.category, (_errors.ConvergenceWarning, RuntimeWarning))]
-        return Outcome(model, labels=None if classes is None else np.array(list(classes)), warnings=said)
+    def _train(self, nodes: list[int]) -> Outcome | None:
+        """Trains, if this task is a node. Each task, node or not, passes on the address of node 0 once, since Spark makes all wait for it."""
+        passed = len(nodes) == 1
 
-    def _train_over(self, nodes: list[int], job: str, algorithm: str, options: dict[str, Any]) -> Model:
-        infos = self.context.getTaskInfos()
-        hosts = [str(infos[place].address).rsplit(":", 1)[0] for place in nodes]
+        def exchange(address: str) -> str:
+            nonlocal passed
+            passed = True
+            return self._broadcast(address, nodes[0])
 
-        def broadcast(text: str) -> str:
-            return self._broadcast(text, nodes[0])
-
-        with launched(nodes.index(self.place), hosts, job, self.plan.key, broadcast, self.plan.joining):
-            return train(algorithm, self.data, init=self.plan.init, **options)
+        try:
+            if self.node is None:
+                return None
+            host = str(self.context.getTaskInfos()[self.place].address).rsplit(":", 1)[0]
+            return self.node.run(host, exchange)
+        finally:
+            if not passed:
+                exchange("")
 
 
 def run(plan: Plan, batches: Iterator[Any]) -> Iterator[Any]:
@@ -251,10 +220,10 @@ def run(plan: Plan, batches: Iterator[Any]) -> Iterator[Any]:
     import pyarrow
     from pyspark import BarrierTaskContext
     context = BarrierTaskContext.get()
-    outcome = Task(plan, context).run(batches)
+    outcome = Partition(plan, context).run(batches)
     if outcome is not None:
         yield pyarrow.RecordBatch.from_pydict({"place": pyarrow.array([context.partitionId()], pyarrow.int32()),
                                                "outcome": pyarrow.array([pickle.dumps(outcome)], pyarrow.binary())})
 
 
-__all__ = ["Classes", "Outcome", "Plan", "RESULT", "run"]
+__all__ = ["Classes", "Plan", "RESULT", "run"]

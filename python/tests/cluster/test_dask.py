@@ -297,8 +297,26 @@ def test_a_lone_worker_that_is_killed_is_named():
             hawser.dask.train(made, "linear", chunked(X), chunked(Y), progress=when_it_trains(lambda: os.kill(*pids.values(), signal.SIGKILL)), **LONG)
 
 
+def test_nodes_wait_as_long_as_the_client_says(monkeypatch):
+    """A worker that is busy is waited for, until the client has not been heard from for some time. Its threads are the workers here."""
+    monkeypatch.setattr(hawser._node, "SILENCE", 0.4)
+    with own_client(processes=False) as made:
+        workers = sorted(made.nthreads())
+        data = [lay(made, array, workers) for array in (X, Y)]
+        for pause in (0.1, 60.0):
+            monkeypatch.setattr(hawser.dask, "KEEP", pause)
+            busy = made.submit(time.sleep, 1, workers=workers[1:], pure=False, priority=1000)
+            if pause < 1:
+                assert hawser.dask.train(made, "lasso", *data, workers=2).training.workers == 2
+            else:
+                with pytest.raises(hawser.Timeout, match=r"node 0 waited .* not heard from the client for 0.4 s"):
+                    hawser.dask.train(made, "lasso", *data, workers=2)
+            distributed.wait(busy)
+        assert not hawser.dask._nodes
+
+
 def test_processes_of_dask_worker_and_a_client_that_ends(tmp_path):
-    """The cluster of the command line: a client that is killed leaves no training behind, and the next client trains."""
+    """The cluster of the command line: a client that is killed, while its nodes wait or train, leaves nothing behind, and the next client trains."""
     def start(*words):
         return subprocess.Popen([sys.executable, "-m", "distributed.cli." + words[0], *words[1:]], cwd=tmp_path,
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -309,18 +327,31 @@ def test_processes_of_dask_worker_and_a_client_that_ends(tmp_path):
         processes += [start("dask_worker", "--scheduler-file", file, "--nthreads", "1", "--no-dashboard") for _ in range(2)]
         program = tmp_path / "program.py"
         program.write_text(f"""
+import sys, time
 import dask.array, distributed, hawser.dask
 client = distributed.Client(scheduler_file={str(file)!r})
 client.wait_for_workers(2, timeout=50)
-X = dask.array.random.default_rng(0).normal(size=(400, 3), chunks=(100, 3))
-hawser.dask.train(client, "linear", X, X[:, 0], epochs=1e9, solver="minibatch", progress=lambda now: print("begun", flush=True))
+X = dask.array.random.default_rng(0).normal(size=(400, 3), chunks=(200, 3)).persist()
+y = X[:, 0].persist()
+distributed.wait([X, y])
+if sys.argv[1] == "waits":
+    busy = client.submit(time.sleep, 3, workers=[sorted(client.nthreads())[1]], priority=1000)
+    original = hawser.dask._Training._take_reports
+    def look(self, seconds):
+        original(self, seconds)
+        if len(self.ready) == 1:
+            print("begun", flush=True)
+    hawser.dask._Training._take_reports = look
+hawser.dask.train(client, "linear", X, y, epochs=1e9, solver="minibatch", progress=lambda now: print("begun", flush=True))
 """)
-        child = subprocess.Popen([sys.executable, program], stdout=subprocess.PIPE, text=True)
-        processes.append(child)
-        assert child.stdout.readline() == "begun\n"
-        child.kill()
+        for when in ("waits", "trains"):
+            child = subprocess.Popen([sys.executable, program, when], stdout=subprocess.PIPE, text=True)
+            processes.append(child)
+            assert child.stdout.readline() == "begun\n"
+            child.kill()
+            with distributed.Client(scheduler_file=file) as made:
+                assert nodes_left(made) == 0
         with distributed.Client(scheduler_file=file) as made:
-            assert nodes_left(made) == 0
             assert hawser.dask.train(made, "lasso", chunked(X), chunked(Y), workers=2).training.workers == 2
     finally:
         for process in reversed(processes):
