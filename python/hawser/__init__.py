@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ._cluster import Cluster, Member, View
 from ._context import Context
 from ._dataset import Dataset
-from ._driver import Progress
+from ._driver import Condition, Progress, condition
 from ._errors import (
     BadArgument, BadInput, BadOption, BadProgram, ConvergenceWarning, Diverged, Error, FileError, InternalError, Interrupted,
     NoMemory, NotFinite, PeerLost, Timeout,
@@ -52,10 +52,10 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "BadArgument", "BadInput", "BadOption", "BadProgram", "Body", "Cluster", "Context", "ConvergenceWarning", "Dataset", "Diverged",
+    "BadArgument", "BadInput", "BadOption", "BadProgram", "Body", "Cluster", "Condition", "Context", "ConvergenceWarning", "Dataset", "Diverged",
     "Error", "FileError", "InternalError", "Interrupted", "Member", "Model", "NoMemory", "NotFinite", "Path", "PeerLost", "Program",
     "Progress", "Run", "ServerFunction", "Sparse", "Store", "Table", "Task", "Timeout", "Training", "Unit", "View", "__version__",
-    "algorithms", "plan", "server_function", "train", "unit",
+    "algorithms", "condition", "plan", "server_function", "train", "unit",
     "ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearSVC", "LinearSVR", "LogisticRegression",
     "LogisticRegressionCV", "MiniBatchKMeans",
 ]

@@ -1,16 +1,15 @@
 """Makes the library's program of a `hawser.Program`, for the blocks of a job."""
 import ctypes
 import math
-from collections.abc import Callable
 from ctypes import POINTER
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _native
-from ._called import function_of, merge_of
+from ._called import function_of, merge_function_of
 from ._dataset import Array
-from ._driver import Progress
+from ._driver import called_test
 from ._errors import BadArgument, BadProgram
 from ._library import library as lib
 from ._native import hawser_rule, hawser_state, hawser_until
@@ -23,13 +22,13 @@ from ._unit import BESIDE, COMBINE, TYPES, Argument, Known, KnownState, Unit, nu
 if TYPE_CHECKING:
     from ._program import Program
 
+NUMBER = 8  # bytes of a number that a test remembers
 
 class Build:
     """The library's program, and what it points to while it runs."""
 
-    def __init__(self, job: Any, program: "Program", data: dict[str, Any], running: Running,
-                 fail: Callable[[BaseException, str], None]) -> None:
-        self.job, self.program, self.data, self.running, self.fail = job, program, data, running, fail
+    def __init__(self, job: Any, program: "Program", data: dict[str, Any], running: Running) -> None:
+        self.job, self.program, self.data, self.running = job, program, data, running
         self.blocks = int(lib.hawser_job_workers(job))
         self.kept: list[Any] = []  # what the library points to
         self.units = program._units()
@@ -119,7 +118,7 @@ class Build:
         damping = 1 / self.blocks if state.damping == "average" else state.damping
         rule = hawser_rule(damping=damping, gain=state.gain)
         if state.merge is not None:
-            merge = merge_of(state.merge)
+            merge = merge_function_of(state.merge)
             self.kept.append(merge)
             rule.merge, rule.user = merge, self.table.ctypes.data
         made = lib.hawser_replicated_state_of(self.handle, state.name.encode(), TYPES[state.dtype], width, lines, start, rule)
@@ -155,7 +154,7 @@ class Build:
         self.table[number] = values.ctypes.data
         declared = dict.fromkeys(operator.states.get(name, name) for name in (*unit.parameters, *unit.reads, *unit.updates))
         known = Known(tuple(self._known_state(self.program._states[name]) for name in declared if name in self.program._states),
-                      tuple(self.program._metrics), operator.name)
+                      tuple(self.program._metrics), f"unit '{operator.name}'")
         return function_of(unit, operator.name, arguments, number, known, values, self.running)
 
     def _known_state(self, state: State) -> KnownState:
@@ -244,11 +243,9 @@ class Build:
         self.kept.append(until)  # the program has its text of the metric
         if operator.until["metric"] is not None:
             until.metric = operator.until["metric"].encode()
+        until.remembers = operator.until["remembers"] * NUMBER
         if operator.test is not None:
-            remembers = operator.until["remembers"]
-            until.test, until.remembers = self._test(operator, remembers, True), remembers * 8
-        elif operator.until["remembers"]:
-            until.remembers = operator.until["remembers"] * 8
+            until.test, until.user = self._test(operator), self.table.ctypes.data
         sync = lib.hawser_job_sync(self.job) if operator.sync is None else sync_of(operator.sync)
         return lib.hawser_loop(parent, operator.name.encode(), until, sync)
 
@@ -259,29 +256,18 @@ class Build:
         return lib.hawser_parallel(parent)
 
     def _add_branch(self, parent: Any, operator: Operator) -> Any:
-        return lib.hawser_branch(parent, operator.name.encode(), self._test(operator, 0, False), None)
+        branch = lib.hawser_branch(parent, operator.name.encode(), self._test(operator), self.table.ctypes.data)
+        if operator.until["remembers"]:
+            lib.hawser_branch_remembers(branch, operator.until["remembers"] * NUMBER)
+        return branch
 
-    def _test(self, operator: Operator, remembers: int, ends: bool) -> Any:
-        """Returns the function that the driver calls for a test. An exception in it ends the run."""
-        test = operator.test
-        kind: Any = dict((field[0], field[1]) for field in hawser_until._fields_)["test"]
-
-        def call(pointer: Any, _user: Any) -> bool:
-            if self.running.raised is not None:
-                return ends
-            progress = Progress(pointer, self.program, remembers)
-            try:
-                assert test is not None
-                return bool(test(progress))
-            except BaseException as error:
-                self.fail(error, f"in the test of {operator.kind} '{operator.name}'")
-                return ends
-            finally:
-                progress._pointer = None
-
-        made = kind(call)
-        self.kept.append(made)
-        return made
+    def _test(self, operator: Operator) -> Any:
+        states = tuple(self._known_state(state) for state in self.program._states.values())
+        where = f"the test of {operator.kind} '{operator.name}'"
+        known = Known(states, (*self.program._metrics, "bytes", "staleness"), where)
+        test = called_test(operator, known, self.program, self.running)
+        self.kept.append(test)
+        return test
 
 
 __all__ = ["Build"]

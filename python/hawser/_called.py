@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import _native
+from ._code import Merge
 from ._context import Context
 from ._dataset import Array
 from ._errors import BadProgram
@@ -126,11 +127,8 @@ def function_of(unit: Unit, name: str, arguments: tuple[Argument, ...], number: 
     return hawser_unit_function(PlainUnit(unit, name, arguments, number, known, table, running))
 
 
-def merge_of(given: Any) -> Any:
-    """Returns the function that the library calls to merge, of a function (state, sum, first, blocks, clock) or a unit."""
-    merge = given if isinstance(given, Unit) else Unit(given, (), (), (), False, None, 0, None, True)
-    if len(merge.parameters) != 5:
-        raise BadProgram(f"{merge.where()}: a merge function has the parameters state, sum, first, blocks and clock")
+def merge_function_of(merge: Merge) -> Any:
+    """Returns the function that the library calls to merge."""
     kind: Any = hawser_rule._fields_[2][1]
     if merge.compile is not False and has_numba():
         from ._compile import compile_merge
@@ -149,4 +147,4 @@ def merge_of(given: Any) -> Any:
     return kind(call)
 
 
-__all__ = ["function_of", "has_numba", "merge_of"]
+__all__ = ["function_of", "has_numba", "merge_function_of"]

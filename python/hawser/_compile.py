@@ -13,7 +13,10 @@ from numba.extending import intrinsic
 
 from . import _native
 from ._compile_checks import check_result, check_shapes, check_writes, reason_of
+from ._code import Code, Merge
 from ._compiled_context import MATRIX, MERGING, SUFFIX, WORD, ContextType, make_array
+from ._compiled_progress import ProgressType
+from ._driver import Condition
 from ._errors import BadProgram
 from ._library import library as lib
 from ._raised import caught
@@ -55,11 +58,11 @@ def _give_exception(context: Any, builder: Any, status: Any, cell: Any) -> None:
 class _Wrapper:
     """Writes the function that the library calls for a unit, in LLVM's language: for numba it would take longer than the unit."""
 
-    def __init__(self, context: Any, builder: Any, given: Any) -> None:
-        self.context, self.builder, self.given = context, builder, given
+    def __init__(self, context: Any, builder: Any, given: Any, user: Any = None) -> None:
+        self.context, self.builder, self.given, self.user = context, builder, given, user
         self.status = cgutils.alloca_once_value(builder, WORD_TYPE(_native.HAWSER_BAD_PROGRAM))  # what the function returns
         self.end = builder.append_basic_block("end")
-        cell = cgutils.alloca_once(builder, WORD_TYPE, 3)
+        cell = cgutils.alloca_once(builder, WORD_TYPE, 4)  # as `caught` has it
         self.cell = builder.ptrtoint(cell, WORD_TYPE)
 
     def word(self, value: int) -> Any:
@@ -77,6 +80,11 @@ class _Wrapper:
 
     def store(self, value: Any, address: Any, offset: int = 0) -> None:
         self.builder.store(value, self.builder.inttoptr(self.builder.add(address, self.word(offset)), value.type.as_pointer()))
+
+    def begin(self, number: int) -> None:
+        """Fills the cell."""
+        for value, offset in ((self.given, 0), (self.word(0), WORD), (self.word(number), 2 * WORD)):
+            self.store(value, self.cell, offset)
 
     def leave_if(self, condition: Any) -> None:
         with self.builder.if_then(condition, likely=False):
@@ -101,8 +109,7 @@ class _Wrapper:
 
     def unit(self, number: int, arguments: tuple[Argument, ...], dispatcher: Any, kinds: tuple[Any, ...], reports: tuple[str, ...]) -> Any:
         """Writes the body of a unit's function, and returns the status."""
-        for value, offset in ((self.given, 0), (self.word(0), WORD), (self.word(number), 2 * WORD)):
-            self.store(value, self.cell, offset)
+        self.begin(number)
         self.table = self.load(self.call("hawser_user", WORD_TYPE, self.given), WORD * number)
         values = [self.argument(argument, kind) for argument, kind in zip(arguments, kinds)]
         found, kind = self.guarded(dispatcher, kinds, values), dispatcher.overloads[kinds].signature.return_type
@@ -185,8 +192,7 @@ class _Wrapper:
 
     def merge(self, dispatcher: Any, kinds: tuple[Any, ...]) -> Any:
         """Writes the body of a merge function."""
-        for value, offset in ((self.given, 0), (self.word(0), WORD), (self.word(-1), 2 * WORD)):
-            self.store(value, self.cell, offset)
+        self.begin(-1)
         at = {name: self.load(self.given, MERGING[name]) for name in ("state", "sum", "first", "count", "clock")}
         blocks = self.builder.zext(self.load(self.given, MERGING["blocks"], INT), WORD_TYPE)
         self.guarded(dispatcher, kinds, [self.array(kinds[0], at["state"], [at["count"]]), self.array(kinds[1], at["sum"], [at["count"]]),
@@ -194,17 +200,34 @@ class _Wrapper:
         return self.finish()
 
 
-def _compiled(write: Callable[[_Wrapper], Any]) -> Any:
-    """Returns a C function int64(int64). `write` makes its body."""
-    def body(typing: Any, given: Any) -> Any:
-        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return write(_Wrapper(context, builder, arguments[0]))
-        return types.int64(types.int64), code
-    run = intrinsic(body)
+    def test(self, number: int, dispatcher: Any, kinds: tuple[Any, ...]) -> Any:
+        """Writes the body of a test, which returns a bool."""
+        self.begin(-2 - number)
+        self.store(self.user, self.cell, 3 * WORD)
+        found, kind = self.guarded(dispatcher, kinds, [self.cell]), dispatcher.overloads[kinds].signature.return_type
+        truth = self.context.cast(self.builder, found, kind, types.boolean)
+        self.builder.store(self.builder.zext(self.context.get_value_as_data(self.builder, types.boolean, truth), WORD_TYPE), self.status)
+        return self.builder.zext(self.builder.icmp_signed("==", self.finish(), self.word(1)), ir.IntType(8))
 
-    def function(given: Any) -> Any:
+
+def _compiled(write: Callable[[_Wrapper], Any], signature: Any = types.int64(types.int64)) -> Any:
+    """Returns a C function of this signature. `write` makes its body."""
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return write(_Wrapper(context, builder, *arguments))
+
+    def of_one(typing: Any, given: Any) -> Any:
+        return signature, code
+
+    def of_two(typing: Any, given: Any, user: Any) -> Any:
+        return signature, code
+    run = intrinsic(of_one if len(signature.args) == 1 else of_two)
+
+    def call_one(given: Any) -> Any:
         return run(given)
-    return numba.cfunc(types.int64(types.int64), nopython=True)(function)
+
+    def call_two(given: Any, user: Any) -> Any:
+        return run(given, user)
+    return numba.cfunc(signature, nopython=True)(call_one if len(signature.args) == 1 else call_two)
 
 
 _lock = threading.RLock()  # a second compilation of the same would free the first one, which may run
@@ -212,7 +235,7 @@ _functions: dict[Any, Any] = {}  # dispatchers by function and what it has froze
 _wrappers: dict[Any, Any] = {}
 
 
-def _dispatcher_of(unit: Unit, kinds: tuple[Any, ...]) -> Any:
+def _dispatcher_of(unit: Code, kinds: tuple[Any, ...]) -> Any:
     """Returns numba's dispatcher of a function, compiled for arguments of these types."""
     key = (unit.function, unit.digest(), unit.boundscheck)
     if key not in _functions:
@@ -243,7 +266,7 @@ def compile_unit(unit: Unit, arguments: tuple[Argument, ...], number: int, known
         return _wrappers[place].address
 
 
-def compile_merge(merge: Unit) -> Any:
+def compile_merge(merge: Merge) -> Any:
     """Returns the address of a compiled merge function."""
     state, added = types.Array(types.float64, 1, "C"), types.Array(types.float64, 1, "C", readonly=True)
     kinds = (state, added, types.int64, types.int64, types.int64)
@@ -254,4 +277,15 @@ def compile_merge(merge: Unit) -> Any:
         return _wrappers[dispatcher].address
 
 
-__all__ = ["compile_merge", "compile_unit"]
+def compile_test(test: Condition, known: Known, remembers: int, name: str, number: int) -> Any:
+    """Returns the address of a compiled test of the loop or branch of this name."""
+    kinds = (ProgressType(known, remembers, name),)
+    with _lock:
+        dispatcher = _dispatcher_of(test, kinds)
+        place = (dispatcher, kinds, number)
+        if place not in _wrappers:
+            _wrappers[place] = _compiled(lambda wrapper: wrapper.test(number, dispatcher, kinds), types.uint8(types.int64, types.int64))
+        return _wrappers[place].address
+
+
+__all__ = ["compile_merge", "compile_test", "compile_unit"]

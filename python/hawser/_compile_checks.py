@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 from numba.core import errors, types
 
+from ._code import Code
+from ._driver import Condition
 from ._errors import BadProgram
-from ._unit import Unit
 
 
-def reason_of(error: Exception, unit: Unit) -> str:
+def reason_of(error: Exception, unit: Code) -> str:
     """Returns the part of numba's text that says what is wrong, and where."""
     text = str(error)
     where = re.search(r'File "([^"]*)", line (\d+):', text)
@@ -32,7 +33,7 @@ def _is_readonly(kind: Any) -> bool:
     return isinstance(kind, types.Array) and not kind.mutable
 
 
-def check_writes(unit: Unit, compiled: Any) -> None:
+def check_writes(unit: Code, compiled: Any) -> None:
     """Refuses what could change a state that is only read, and what numba does not refuse itself."""
     found, notes = "", compiled.type_annotation
     for block in notes.blocks.values():
@@ -55,7 +56,7 @@ def check_writes(unit: Unit, compiled: Any) -> None:
                          "loop, or a copy()")
 
 
-def check_shapes(unit: Unit, compiled: Any, inside: bool = False) -> None:
+def check_shapes(unit: Code, compiled: Any, inside: bool = False) -> None:
     """Refuses where numba compares no shapes: outputs of ufuncs, and changes in place `inside` functions that the unit calls (_shapes.py has its own)."""
     notes, found = compiled.type_annotation, ""
     for expression, signature in notes.calltypes.items():
@@ -80,8 +81,12 @@ def _name_of(function: Any) -> str:
     return next((name for each, name in ESCAPES.items() if function is each), "")
 
 
-def check_result(unit: Unit, result: Any) -> None:
-    """Refuses a function that does not return a number for each metric that it reports."""
+def check_result(unit: Code, result: Any) -> None:
+    """Refuses a unit that does not return a number for each metric that it reports, and a condition that returns no number."""
+    if isinstance(unit, Condition):
+        if not isinstance(result, (types.Number, types.Boolean)):
+            raise BadProgram(unit.wrong_result("nothing" if result == types.none else f"{result}"))
+        return
     count = 0 if result == types.none else len(result) if isinstance(result, types.BaseTuple) else 1
     numbers = [result] if count == 1 and not isinstance(result, types.BaseTuple) else list(result) if count else []
     if count != len(unit.reports) or not all(isinstance(kind, (types.Number, types.Boolean)) for kind in numbers):

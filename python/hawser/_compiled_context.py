@@ -30,15 +30,15 @@ def _offsets(struct: type[ctypes.Structure]) -> dict[str, int]:
 MATRIX, CHUNK, MERGING = _offsets(hawser_matrix), _offsets(hawser_chunk), _offsets(hawser_merging)
 
 
-def _call(name: str, result: Any, *arguments: Any) -> Any:
+def call_of(name: str, result: Any, *arguments: Any) -> Any:
     """Returns a function of the library in a form that compiled code can call: pointers are whole numbers."""
     return ctypes.CFUNCTYPE(result, *arguments)(ctypes.cast(getattr(lib, name), ctypes.c_void_p).value or 0)
 
 
-data_view = _call("hawser_data_view", POINTER, POINTER, POINTER)
-part = _call("hawser_part", COUNT, POINTER, POINTER, POINTER)
-part_lines = _call("hawser_part_lines", COUNT, POINTER, POINTER, POINTER)
-report = _call("hawser_report", STATUS, POINTER, POINTER, NUMBER)
+data_view = call_of("hawser_data_view", POINTER, POINTER, POINTER)
+part = call_of("hawser_part", COUNT, POINTER, POINTER, POINTER)
+part_lines = call_of("hawser_part_lines", COUNT, POINTER, POINTER, POINTER)
+report = call_of("hawser_report", STATUS, POINTER, POINTER, NUMBER)
 
 # ------------------------------------------------------------------------------------------------- memory ----
 
@@ -85,6 +85,8 @@ def view_of(array_type: Any) -> Any:
 class ContextType(types.Type):  # type: ignore[misc]
     """The type of the parameter `context`: the address of a cell that has context, status and the unit's number."""
 
+    parameter = "context"  # as errors show it
+
     def __init__(self, known: Known) -> None:
         self.known = known
         super().__init__(name=f"hawser.Context({known})")
@@ -119,10 +121,10 @@ def _passed(context: Any, status: int) -> None:
 passed = numba.njit(_passed)
 
 
-def _literal(context: Any, name: Any, what: str) -> tuple[int, Any]:
+def literal_of(context: Any, name: Any, what: str) -> tuple[int, Any]:
     """Returns the address of a name that the code spells out, and what is known of the state or metric."""
     if not isinstance(name, types.StringLiteral):
-        raise errors.TypingError(f"the name of a {what} must be written in the call, as in context.metric(\"loss\")")
+        raise errors.TypingError(f"the name of a {what} must be written in the call, as in {context.parameter}.metric(\"loss\")")
     text = name.literal_value
     found = context.known.find(what, text)
     if found is None:
@@ -130,8 +132,8 @@ def _literal(context: Any, name: Any, what: str) -> tuple[int, Any]:
     return address_of_name(text), found
 
 
-def _number(name: str, result: Any) -> Callable[..., Any]:
-    function = _call(f"hawser_{name}", result, POINTER)
+def number_of(name: str, result: Any) -> Callable[..., Any]:
+    function = call_of(f"hawser_{name}", result, POINTER)
 
     def attribute(context: Any) -> Any:
         def get(context: Any) -> Any:
@@ -140,11 +142,11 @@ def _number(name: str, result: Any) -> Callable[..., Any]:
     return attribute
 
 
-def _by_name(name: str, what: str) -> Callable[..., Any]:
-    function = _call(f"hawser_{name}", NUMBER, POINTER, POINTER)
+def by_name(name: str, what: str) -> Callable[..., Any]:
+    function = call_of(f"hawser_{name}", NUMBER, POINTER, POINTER)
 
     def method(context: Any, name: Any) -> Any:
-        address, _ = _literal(context, name, what)
+        address, _ = literal_of(context, name, what)
 
         def get(context: Any, name: Any) -> Any:
             return function(pointer(context), address)
@@ -153,7 +155,7 @@ def _by_name(name: str, what: str) -> Callable[..., Any]:
 
 
 def _first(context: Any, name: Any) -> Any:
-    address, kind = _literal(context, name, "state")
+    address, kind = literal_of(context, name, "state")
     offset, is_lines = MATRIX["first"], kind.by_line
     if kind.kind == "data":
         def first_row(context: Any, name: Any) -> Any:
@@ -169,25 +171,25 @@ def _first(context: Any, name: Any) -> Any:
 
 
 def _report(context: Any, name: Any, value: Any) -> Any:
-    address, _ = _literal(context, name, "metric")
+    address, _ = literal_of(context, name, "metric")
 
     def give(context: Any, name: Any, value: Any) -> Any:
         passed(context, report(pointer(context), address, float(value)))
     return give
 
 
-_random = _call("hawser_random", ctypes.c_uint64, POINTER)
-_random_below = _call("hawser_random_below", ctypes.c_uint64, POINTER, ctypes.c_uint64)
-_uniform = _call("hawser_random_uniform", NUMBER, POINTER)
-_stopping = _call("hawser_stopping", FLAG, POINTER)
-_allreduce = _call("hawser_allreduce", STATUS, POINTER, POINTER, COUNT, ctypes.c_int32)
-_touch = _call("hawser_touch", STATUS, POINTER, POINTER, COUNT, COUNT)
-_publish = _call("hawser_publish", STATUS, POINTER, POINTER)
-_exchange = _call("hawser_yield", STATUS, POINTER)
-_next_chunk = _call("hawser_next_chunk", STATUS, POINTER, POINTER, POINTER)
-_prefetch = _call("hawser_prefetch", STATUS, POINTER, POINTER, POINTER, COUNT, COUNT)
-_INC = {dtype: _call(f"hawser_inc{suffix}", STATUS, POINTER, POINTER, POINTER, POINTER, COUNT) for dtype, suffix in SUFFIX.items()}
-_WAIT = {dtype: _call(f"hawser_prefetch_wait{suffix}", STATUS, POINTER, POINTER, POINTER)
+_random = call_of("hawser_random", ctypes.c_uint64, POINTER)
+_random_below = call_of("hawser_random_below", ctypes.c_uint64, POINTER, ctypes.c_uint64)
+_uniform = call_of("hawser_random_uniform", NUMBER, POINTER)
+_stopping = call_of("hawser_stopping", FLAG, POINTER)
+_allreduce = call_of("hawser_allreduce", STATUS, POINTER, POINTER, COUNT, ctypes.c_int32)
+_touch = call_of("hawser_touch", STATUS, POINTER, POINTER, COUNT, COUNT)
+_publish = call_of("hawser_publish", STATUS, POINTER, POINTER)
+_exchange = call_of("hawser_yield", STATUS, POINTER)
+_next_chunk = call_of("hawser_next_chunk", STATUS, POINTER, POINTER, POINTER)
+_prefetch = call_of("hawser_prefetch", STATUS, POINTER, POINTER, POINTER, COUNT, COUNT)
+_INC = {dtype: call_of(f"hawser_inc{suffix}", STATUS, POINTER, POINTER, POINTER, POINTER, COUNT) for dtype, suffix in SUFFIX.items()}
+_WAIT = {dtype: call_of(f"hawser_prefetch_wait{suffix}", STATUS, POINTER, POINTER, POINTER)
          for dtype, suffix in SUFFIX.items() if dtype != "int32"}
 
 
@@ -230,7 +232,7 @@ def _reduce(context: Any, values: Any, by: Any = "sum") -> Any:
 
 
 def _touched(context: Any, name: Any, first: Any, count: Any) -> Any:
-    address, _ = _literal(context, name, "state")
+    address, _ = literal_of(context, name, "state")
 
     def touch(context: Any, name: Any, first: Any, count: Any) -> Any:
         passed(context, _touch(pointer(context), address, first, count))
@@ -238,7 +240,7 @@ def _touched(context: Any, name: Any, first: Any, count: Any) -> Any:
 
 
 def _published(context: Any, name: Any) -> Any:
-    address, _ = _literal(context, name, "state")
+    address, _ = literal_of(context, name, "state")
 
     def publish(context: Any, name: Any) -> Any:
         passed(context, _publish(pointer(context), address))
@@ -257,7 +259,7 @@ def _need(array: Any, dtype: str, what: str) -> None:
 
 
 def _increase(context: Any, name: Any, keys: Any, values: Any) -> Any:
-    address, known = _literal(context, name, "state")
+    address, known = literal_of(context, name, "state")
     _need(keys, "uint64", f"inc: the keys of '{known.name}'")
     _need(values, known.dtype, f"inc: the values for '{known.name}'")
     function = _INC[known.dtype]
@@ -270,7 +272,7 @@ def _increase(context: Any, name: Any, keys: Any, values: Any) -> Any:
 
 
 def _fetch(context: Any, name: Any, keys: Any) -> Any:
-    address, known = _literal(context, name, "state")
+    address, known = literal_of(context, name, "state")
     _need(keys, "uint64", f"prefetch: the keys of '{known.name}'")
 
     def prefetch(context: Any, name: Any, keys: Any) -> Any:
@@ -279,7 +281,7 @@ def _fetch(context: Any, name: Any, keys: Any) -> Any:
 
 
 def _fetched(context: Any, name: Any, count: Any) -> Any:
-    address, known = _literal(context, name, "state")
+    address, known = literal_of(context, name, "state")
     function = _WAIT[known.dtype]
     view = view_of(types.Array(getattr(types, known.dtype), 1, "C", readonly=True))
     size = np.dtype(known.dtype).itemsize
@@ -292,7 +294,7 @@ def _fetched(context: Any, name: Any, count: Any) -> Any:
 
 
 def _chunk(context: Any, name: Any) -> Any:
-    address, known = _literal(context, name, "state")
+    address, known = literal_of(context, name, "state")
     width, size = known.width, np.dtype(known.dtype).itemsize
     view = view_of(types.Array(getattr(types, known.dtype), 2, "C", readonly=True))
     values = CHUNK["values" + SUFFIX[known.dtype]]
@@ -310,14 +312,15 @@ def _chunk(context: Any, name: Any) -> Any:
 
 
 for name_, result_ in (("block", ctypes.c_uint32), ("blocks", ctypes.c_uint32), ("clock", ctypes.c_uint64)):
-    overload_attribute(ContextType, name_)(_number(name_, result_))
+    overload_attribute(ContextType, name_)(number_of(name_, result_))
 for name_, function_ in (
-        ("first", _first), ("metric", _by_name("metric", "metric")), ("gain", _by_name("gain", "state")),
-        ("damping", _by_name("damping", "state")), ("report", _report), ("random", _draw), ("random_below", _draw_below),
+        ("first", _first), ("metric", by_name("metric", "metric")), ("gain", by_name("gain", "state")),
+        ("damping", by_name("damping", "state")), ("report", _report), ("random", _draw), ("random_below", _draw_below),
         ("uniform", _draw_uniform), ("stopping", _is_stopping), ("allreduce", _reduce), ("touch", _touched),
         ("publish", _published), ("exchange", _exchanged), ("inc", _increase), ("prefetch", _fetch),
         ("prefetch_wait", _fetched), ("next_chunk", _chunk)):
     overload_method(ContextType, name_, prefer_literal=True)(function_)
 
 
-__all__ = ["MATRIX", "MERGING", "SUFFIX", "WORD", "ContextType", "make_array"]
+__all__ = ["COUNT", "FLAG", "MATRIX", "MERGING", "NUMBER", "POINTER", "SUFFIX", "WORD", "ContextType", "by_name", "call_of", "literal_of",
+           "make_array", "number_of", "pointer", "view_of"]

@@ -25,7 +25,7 @@ class Context:
 
     def _use(self) -> Any:
         if self._pointer is None:
-            raise BadArgument(f"the context of unit '{self._known.unit}' is used after the unit has returned")
+            raise BadArgument(f"the context of {self._known.where} is used after the unit has returned")
         return self._pointer
 
     def _find(self, what: str, name: str) -> Any:

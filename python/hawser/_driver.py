@@ -1,14 +1,73 @@
 """What the driver of a run calls: the tests of loops and branches."""
-from typing import TYPE_CHECKING, Any
+import ctypes
+import gc
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, overload
 
+from ._called import has_numba
+from ._code import Code
 from ._dataset import Array
 from ._errors import BadArgument, BadProgram
 from ._library import library as lib
 from ._memory import array_at
+from ._native import hawser_until
+from ._raised import Running
 from ._sync import sync_of
+from ._unit import Known
 
 if TYPE_CHECKING:
+    from ._operator import Operator
     from ._program import Program
+
+
+NO_MEMORY = "the test has no memory; give remembers= to the loop or branch"
+
+
+class Condition(Code):
+    """A function that is a test of loops and branches. `hawser.condition` makes it. Called as a function, it is the function."""
+
+    noun, result = "condition", "true or false"
+
+    def __init__(self, function: Callable[..., Any], compile: bool | None = None, boundscheck: bool = True) -> None:
+        super().__init__(function, compile, boundscheck)
+        if len(self.parameters) != 1:
+            raise BadProgram(f"{self.where()}: a condition has one parameter, the hawser.Progress")
+
+
+@overload
+def condition(function: Callable[..., Any], /) -> Condition: ...
+
+
+@overload
+def condition(*, compile: bool | None = None, boundscheck: bool = True) -> Callable[[Callable[..., Any]], Condition]: ...
+
+
+def condition(function: Callable[..., Any] | None = None, /, *, compile: bool | None = None, boundscheck: bool = True) -> Any:
+    """Makes a function a compiled test of loops and branches. It gets a `hawser.Progress`, and returns true or false.
+
+    numba compiles it, as it does units, so that node 0 calls it without the interpreter's lock. Names of metrics, states and loops are
+    written out in the call, and what it keeps from clock to clock is in `progress.memory`. Without numba, and with `compile=False`, it is
+    the plain function.
+
+    >>> import hawser, numpy
+    >>> @hawser.condition
+    ... def enough(progress):
+    ...     progress.memory[0] += progress.metric("seen")
+    ...     return progress.memory[0] >= 30
+    >>> @hawser.unit(updates="w", reports="seen", one=True)
+    ... def add(w):
+    ...     w[0] += 1
+    ...     return 10
+    >>> program = hawser.Program("until enough")
+    >>> program.replicated("w", 1)
+    >>> program.loop("loop", test=enough, remembers=1).unit(add)
+    >>> program.run(workers=1).clocks
+    3
+    """
+    def make(function: Callable[..., Any]) -> Condition:
+        return Condition(function, compile, boundscheck)
+    return make if function is None else make(function)
 
 
 class Progress:
@@ -16,6 +75,7 @@ class Progress:
 
     def __init__(self, pointer: Any, program: "Program", remembers: int = 0) -> None:
         self._pointer, self._program, self._remembers = pointer, program, remembers
+        self._views: list[weakref.ref[Array]] = []
 
     def _use(self) -> Any:
         if self._pointer is None:
@@ -65,8 +125,18 @@ class Progress:
         """The numbers that the test keeps from clock to clock: as many as `remembers` says, zeros at first."""
         address = lib.hawser_progress_memory(self._use())
         if not self._remembers or not address:
-            raise BadProgram("the test has no memory; give remembers= to the loop")
-        return array_at(address, "float64", (self._remembers,), writable=True)
+            raise BadProgram(NO_MEMORY)
+        view = array_at(address, "float64", (self._remembers,), writable=True)
+        self._views.append(weakref.ref(view))
+        return view
+
+    def _end(self, where: str) -> None:
+        """Refuses a test that keeps its memory, which the run frees."""
+        self._pointer = None
+        if any(view() is not None for view in self._views):
+            gc.collect()
+        if any(view() is not None for view in self._views):
+            raise BadProgram(f"{where} keeps progress.memory after it has returned; keep a copy of it")
 
     def set_gain(self, state: str, gain: float) -> None:
         """Changes the gain of a replicated state, from the next clock that is announced."""
@@ -78,4 +148,32 @@ class Progress:
         lib.hawser_progress_sync(self._use(), loop.encode(), sync_of(sync))
 
 
-__all__ = ["Progress"]
+def called_test(operator: "Operator", known: Known, program: "Program", running: Running) -> Any:
+    """Returns the function that the library calls for a test. An exception in it ends the run."""
+    kind: Any = dict((field[0], field[1]) for field in hawser_until._fields_)["test"]
+    test, remembers, ends = operator.test, operator.until["remembers"], operator.kind == "loop"
+    where = f"{operator.kind} '{operator.name}'"
+    assert test is not None
+    if isinstance(test, Condition) and test.compile is not False and has_numba():
+        from ._compile import compile_test
+        running.tests.append((where, ends))
+        return ctypes.cast(compile_test(test, known, remembers, operator.name, len(running.tests) - 1), kind)
+
+    def call(pointer: Any, _user: Any) -> bool:
+        if running.raised is not None:
+            return ends
+        progress = Progress(pointer, program, remembers)
+        try:
+            found = bool(test(progress))
+            progress._end(known.where)
+            return found
+        except BaseException as error:
+            running.end(error, f"in the test of {where}")
+            return ends
+        finally:
+            progress._pointer = None
+
+    return kind(call)
+
+
+__all__ = ["Condition", "Progress", "called_test", "condition"]

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._driver import Progress
+from ._code import digest_of
+from ._driver import Condition, Progress
 from ._errors import BadArgument
 from ._sync import sync_of
 from ._unit import Unit
@@ -40,7 +41,8 @@ class Operator:
 
     def terms(self) -> str:
         """Returns what must be the same on every node, except what it contains."""
-        test = Unit(self.test, (), (), (), False, None, 0, False, True).digest() if isinstance(self.test, types.FunctionType) else None
+        function = self.test.function if isinstance(self.test, Condition) else self.test
+        test = digest_of(function) if isinstance(function, types.FunctionType) else None
         unit = self.unit
         own = (unit.digest(), unit.updates, unit.reads, unit.reports, unit.reduces, unit.compile) if unit is not None else None
         return repr((self.kind, self.name, own, self.one, self.sync, self.states, self.numbers, self.until, test))
@@ -82,7 +84,8 @@ class Body:
 
         `clocks`: it has had so many iterations. `seconds`: it has run so long. `metric` with `below`: the metric is at most that; with
         `change`: it has changed by at most that part; with `patience`: it has not fallen for so many iterations. `test`: a function
-        of a `hawser.Progress` returns true; `remembers` is how many numbers `progress.memory` has. `sync` is "bsp", "ssp:N",
+        of a `hawser.Progress` returns true, a plain one or a `hawser.condition`; `remembers` is how many numbers `progress.memory` has.
+        A test with memory may be called again for a clock after a change of sync, with the memory as it was. `sync` is "bsp", "ssp:N",
         "tap", "delay:N" or "dc:N"; without it, that of the run.
         """
         if sync is not None:
@@ -92,8 +95,7 @@ class Body:
         until = {"clocks": clocks, "seconds": seconds, "metric": metric, "below": below, "change": change, "patience": patience,
                  "remembers": remembers}
         for key, count in (("clocks", clocks), ("patience", patience), ("remembers", remembers)):
-            if count is not None and not (isinstance(count, (int, np.integer)) and 0 <= count < 2**48):
-                raise BadArgument(f"loop '{name}': {key} is {count!r}; it is a whole number from 0")
+            _check_count(f"loop '{name}'", key, count)
         return self._add(Operator("loop", name, sync=sync, until=until, test=test_of(f"loop '{name}'", test)))
 
     def sequence(self) -> "Body":
@@ -104,9 +106,18 @@ class Body:
         """Adds a parallel, and returns it: its children start together."""
         return self._add(Operator("parallel"))
 
-    def branch(self, name: str, test: Callable[[Progress], Any]) -> "Body":
-        """Adds a branch, and returns it. Its first child runs if the test returns true, else its second, if it has one."""
-        return self._add(Operator("branch", name, test=test_of(f"branch '{name}'", test)))
+    def branch(self, name: str, test: Callable[[Progress], Any], *, remembers: int = 0) -> "Body":
+        """Adds a branch, and returns it. Its first child runs if the test returns true, else its second, if it has one.
+
+        `test` and `remembers` are as in `loop`. The memory is zeros when the innermost loop around the branch begins.
+        """
+        _check_count(f"branch '{name}'", "remembers", remembers)
+        return self._add(Operator("branch", name, test=test_of(f"branch '{name}'", test), until={"remembers": remembers}))
+
+
+def _check_count(where: str, key: str, count: Any) -> None:
+    if count is not None and not (isinstance(count, (int, np.integer)) and 0 <= count < 2**48):
+        raise BadArgument(f"{where}: {key} is {count!r}; it is a whole number from 0")
 
 
 def test_of(where: str, test: Any) -> Any:

@@ -12,7 +12,7 @@ from ._library import library as lib
 from ._operator import Body, Operator
 from ._options import JOB_KEYS, Options, key_of
 from ._run import Execution, Run
-from ._state import FORMS, SPLITS, State, initial_of, merge_unit, shape_of, type_of
+from ._state import FORMS, SPLITS, State, initial_of, merge_of, shape_of, type_of
 from ._unit import BESIDE, COMBINE, Unit, number_of
 
 
@@ -108,7 +108,7 @@ class Program(Body):
         chosen = None if filter is None else (filter, quota, max_held)
         if filter is None and (quota or max_held):
             raise BadOption(f"state '{name}': quota and max_held need a filter")
-        state = State(name, "replicated", type_of(name, dtype), shape, gain=gain or 0.0, damping=damping or 0.0, merge=merge_unit(merge),
+        state = State(name, "replicated", type_of(name, dtype), shape, gain=gain or 0.0, damping=damping or 0.0, merge=merge_of(merge),
                        filter=chosen, encoding=encoding)
         state.initial = initial_of(state, initial, shape)
         self._declare(state)

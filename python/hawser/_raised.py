@@ -1,6 +1,7 @@
-"""Exceptions in units and merge functions: how they end a run."""
+"""Exceptions in units, merge functions and tests: how they end a run."""
 import ctypes
 import traceback
+from collections.abc import Callable
 from ctypes import POINTER
 from typing import Any
 
@@ -12,10 +13,21 @@ from ._native import hawser_context, hawser_merging
 class Running:
     """What the callbacks of a run share. The first exception of this process is what the run raises."""
 
-    def __init__(self) -> None:
+    def __init__(self, stop: Callable[[], None]) -> None:
+        self.stop = stop  # asks the run to end
         self.raised: BaseException | None = None
         self.units: list[str] = []  # by number, as in the program
         self.states: list[str] = []  # of each unit, as its note says them
+        self.tests: list[tuple[str, bool]] = []  # what each compiled test belongs to, and its answer once the run has failed
+
+    def end(self, error: BaseException, note: str) -> None:
+        """Ends the run by an exception on the driver."""
+        if error.__traceback__ is not None:
+            traceback.clear_frames(error.__traceback__)
+        if self.raised is None:
+            self.raised = error
+            error.add_note(note)
+        self.stop()
 
     def fail(self, context: Any, number: int, error: BaseException) -> int:
         """Ends the run by an exception in a unit. Returns the status that the unit returns."""
@@ -48,9 +60,9 @@ runs: dict[int, Running] = {}  # by the user pointer of their programs
 
 
 def _caught(cell: int, kind: int, value: int, trace: int) -> None:
-    """Takes the exception of compiled code. `cell` has the address of the context, a status, and the unit's number; in a merge function
-    the address of its argument, a status, and -1."""
-    words = (ctypes.c_int64 * 3).from_address(cell)
+    """Takes the exception of compiled code. `cell` has the address of the function's argument, a status, the unit's number, and the user
+    pointer. The number is -1 in a merge function, and -2 - N in test N, whose status is 1 for true and 2 for false."""
+    words = (ctypes.c_int64 * 4).from_address(cell)
     error: Any = None
     for address, keep in ((value, True), (kind, False), (trace, False)):
         if address:
@@ -59,6 +71,12 @@ def _caught(cell: int, kind: int, value: int, trace: int) -> None:
             ctypes.pythonapi.Py_DecRef(found)
     if isinstance(error, type):
         error = error()
+    if words[2] <= -2:
+        running = runs[words[3]]
+        where, ends = running.tests[-2 - words[2]]
+        running.end(error, f"in the test of {where}")
+        words[1] = 1 if ends else 2
+        return
     if words[2] < 0:
         fail_merge(ctypes.cast(words[0], POINTER(hawser_merging)).contents, error)
         return

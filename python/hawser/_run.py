@@ -37,7 +37,7 @@ WORDS = {
     "remove hawser_unit_sync": "leave sync= of the unit out", "hawser_unit_sync: ": "sync=: ", "hawser_state_filter": "filter=",
     "hawser_encoding": "encoding=", "a loop gets its sync from hawser_loop": "a loop has a sync of its own",
     "call hawser_reduces first": "give reduces=", "hawser_reduces_expect": "reduces=", "hawser_reduces": "reduces=",
-    "hawser_unit_one": "one=True", "make it a hawser_unit": "leave one=True out",
+    "hawser_progress_gain: ": "set_gain: ", "hawser_progress_sync: ": "set_sync: ", "hawser_unit_one": "one=True", "make it a hawser_unit": "leave one=True out",
 }
 NAME = re.compile(r"raised ([\w.]+): (.*)", re.DOTALL)
 
@@ -80,7 +80,7 @@ class Execution(Job):
         self.trace: list[dict[str, Any]] | None = [] if trace else None
         self.planned: tuple[bool, bool] | None = None
         self.plan = ""
-        self.running = Running()
+        self.running = Running(self.interrupt)
         self.build: Build | None = None
         self.run_handle: Any = POINTER(hawser_run)()
         self.shared: dict[str, Any] = {}  # datasets of this job, which are freed
@@ -105,7 +105,7 @@ class Execution(Job):
             if state.kind == "data":
                 self.data[name] = self._dataset(job, state, nodes)
         try:
-            self.build = Build(job, self.program, self.data, self.running, self._fail)
+            self.build = Build(job, self.program, self.data, self.running)
             self.build.make()
         except BaseException as refused:  # on one node perhaps, such as one that cannot compile: then none runs
             self.raised, status = refused, _native.HAWSER_BAD_PROGRAM
@@ -189,13 +189,6 @@ class Execution(Job):
         error.text = text.encode(errors="replace")[:999]
         return failure(status, error)
 
-    def _fail(self, error: BaseException, note: str) -> None:
-        """Ends the run by an exception on the driver."""
-        if self.running.raised is None:
-            self.running.raised = error
-            error.add_note(note)
-        self.interrupt()
-
     def _observe(self, pointer: Any, _user: Any) -> None:
         if self.running.raised is not None:
             return
@@ -208,7 +201,7 @@ class Execution(Job):
             if self.progress is not None:
                 self.progress(dict(now))
         except BaseException as error:
-            self._fail(error, "in progress")
+            self.running.end(error, "in progress")
 
     def _results(self, job: Any) -> Run:
         run, error = self.run_handle, hawser_error()

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import _native
+from ._code import Merge
 from ._dataset import BY_ROW, Array, Dataset, Files
 from ._errors import BadArgument
 from ._memory import array_at
@@ -29,7 +30,7 @@ class State:
     initial: Array | None = None
     gain: float = 0.0
     damping: float | str = 0.0  # "average" is known when the job is open
-    merge: Unit | None = None
+    merge: Merge | None = None
     derived: Unit | None = None
     filter: tuple[str, int, int] | None = None
     encoding: str | None = None
@@ -72,10 +73,11 @@ def _digest_of(data: Any) -> str:
     return made.hexdigest()
 
 
-def merge_unit(merge: Any) -> Unit | None:
-    if merge is None or isinstance(merge, Unit):
-        return merge
-    return Unit(merge, (), (), (), False, None, 0, None, True)
+def merge_of(merge: Any) -> Merge | None:
+    """Returns a merge function, which may be given as a unit, for its `compile`."""
+    if merge is None:
+        return None
+    return Merge(merge.function, merge.compile) if isinstance(merge, Unit) else Merge(merge)
 
 
 def shape_of(name: str, shape: Any) -> tuple[int | str, ...]:
@@ -122,4 +124,4 @@ def has_beside(data: Any, beside: str) -> bool:
     return bool(data._has(beside))
 
 
-__all__ = ["FORMS", "SPLITS", "State", "has_beside", "initial_of", "merge_unit", "shape_of", "type_of"]
+__all__ = ["FORMS", "SPLITS", "State", "has_beside", "initial_of", "merge_of", "shape_of", "type_of"]

@@ -2,15 +2,13 @@
 import ctypes
 import dataclasses
 import functools
-import hashlib
-import inspect
-import types
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, overload
 
 import numpy as np
 
 from . import _native
+from ._code import Code
 from ._dataset import Array
 from ._errors import BadArgument
 
@@ -51,11 +49,11 @@ class KnownState:
 
 @dataclasses.dataclass(frozen=True)
 class Known:
-    """The states and metrics that a unit may name."""
+    """The states and metrics that a unit or a test may name."""
 
     states: tuple[KnownState, ...] = ()
     metrics: tuple[str, ...] = ()
-    unit: str = ""
+    where: str = ""  # "unit 'step'"
 
     def find(self, what: str, name: str) -> Any:
         if what == "metric":
@@ -65,8 +63,10 @@ class Known:
 
 def wrong_name(known: Known, what: str, name: str) -> str:
     if what == "metric":
-        return f"unit '{known.unit}' names metric '{name}', which the program does not have; its metrics are {list(known.metrics)}"
-    return (f"unit '{known.unit}' names state '{name}', which it does not declare; make it a parameter, or give reads= or updates= "
+        return f"{known.where} names metric '{name}', which the program does not have; its metrics are {list(known.metrics)}"
+    if not known.where.startswith("unit"):
+        return f"{known.where} names state '{name}', which the program does not have"
+    return (f"{known.where} names state '{name}', which it does not declare; make it a parameter, or give reads= or updates= "
             "to hawser.unit")
 
 
@@ -104,87 +104,21 @@ def names_of(given: str | Iterable[str] | None) -> tuple[str, ...]:
     return tuple(given.replace(",", " ").split()) if isinstance(given, str) else tuple(given)
 
 
-class Unit:
+class Unit(Code):
     """A function that is a unit of programs. `hawser.unit` makes it. Called as a function, it is the function."""
 
-    def __init__(self, function: Callable[..., Any], updates: tuple[str, ...], reads: tuple[str, ...], reports: tuple[str, ...],
-                 one: bool, sync: str | None, reduces: int, compile: bool | None, boundscheck: bool) -> None:
-        if not isinstance(function, types.FunctionType):
-            raise BadArgument(f"hawser.unit: a unit is a function, and this is a {type(function).__name__}")
-        self.function, self.name = function, function.__name__
+    noun = "unit"
+
+    def __init__(self, function: Callable[..., Any], *, updates: tuple[str, ...] = (), reads: tuple[str, ...] = (),
+                 reports: tuple[str, ...] = (), one: bool = False, sync: str | None = None, reduces: int = 0, compile: bool | None = None,
+                 boundscheck: bool = True) -> None:
+        super().__init__(function, compile, boundscheck)
         self.updates, self.reads, self.reports = updates, reads, reports
-        self.one, self.sync, self.reduces, self.compile, self.boundscheck = one, sync, reduces, compile, boundscheck
-        self.parameters: list[str] = []
-        self.defaults: dict[str, Any] = {}
-        for parameter in inspect.signature(function).parameters.values():
-            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.KEYWORD_ONLY):
-                raise BadArgument(f"{self.where()}: a unit has plain parameters, and '{parameter}' is none")
-            self.parameters.append(parameter.name)
-            if parameter.default is not parameter.empty:
-                self.defaults[parameter.name] = parameter.default
-        functools.update_wrapper(self, function)
-
-    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        return self.function(*arguments, **keywords)
-
-    def __repr__(self) -> str:
-        return f"<hawser.unit {self.name}({', '.join(self.parameters)})>"
-
-    def where(self) -> str:
-        """Returns the unit's name and place, for errors."""
-        code = self.function.__code__
-        return f"unit '{self.name}' ({code.co_filename}:{code.co_firstlineno})"
+        self.one, self.sync, self.reduces = one, sync, reduces
 
     def wrong_result(self, found: str) -> str:
         wanted = f"reports {', '.join(self.reports)}" if self.reports else "reports no metric (reports=)"
         return f"{self.where()}: it {wanted}, but returns {found}; it returns one number for each metric"
-
-    def digest(self) -> str:
-        """Returns a digest of the code and of the values that it takes from outside, which other nodes must have, too."""
-        made = hashlib.sha256()
-        _digest_function(self.function, made, set())
-        return made.hexdigest()
-
-
-def _digest_function(function: Any, made: Any, seen: set[int]) -> None:
-    if id(function) in seen:
-        return
-    seen.add(id(function))
-    made.update(f"{function.__qualname__}{function.__defaults__}".encode())
-    _digest_code(function.__code__, made)
-    inside = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
-    values = {name: cell.cell_contents for name, cell in inside.items()}
-    values |= {name: function.__globals__[name] for name in _names_in(function.__code__) if name in function.__globals__}
-    for name in sorted(values):
-        made.update(name.encode())
-        _digest_value(values[name], made, seen)
-
-
-def _names_in(code: types.CodeType) -> set[str]:
-    """Returns the names that code and the functions inside of it use."""
-    inner = (value for value in code.co_consts if isinstance(value, types.CodeType))
-    return set(code.co_names).union(*(_names_in(value) for value in inner))
-
-
-def _digest_code(code: types.CodeType, made: Any) -> None:
-    made.update(code.co_code + repr((code.co_names, code.co_varnames, code.co_freevars)).encode())
-    for value in code.co_consts:
-        if isinstance(value, types.CodeType):
-            _digest_code(value, made)
-        else:
-            made.update(repr(value).encode())
-
-
-def _digest_value(value: Any, made: Any, seen: set[int]) -> None:
-    function = getattr(value, "py_func", None) or (value.function if isinstance(value, Unit) else value)
-    if isinstance(function, types.FunctionType):
-        _digest_function(function, made, seen)
-    elif isinstance(value, np.ndarray):
-        made.update(f"{value.dtype}{value.shape}".encode() + value.tobytes())
-    elif isinstance(value, (int, float, complex, str, bytes, bool, tuple, frozenset, list, dict, np.generic, type(None))):
-        made.update(repr(value).encode())
-    else:  # a module or class: its name, since the text of an object may have its address
-        made.update(f"{type(value).__qualname__} {getattr(value, '__name__', '')}".encode())
 
 
 @overload
@@ -227,7 +161,8 @@ def unit(function: Callable[..., Any] | None = None, /, *, updates: str | Iterab
     array([6., 9.])
     """
     def make(function: Callable[..., Any]) -> Unit:
-        return Unit(function, names_of(updates), names_of(reads), names_of(reports), one, sync, reduces, compile, boundscheck)
+        return Unit(function, updates=names_of(updates), reads=names_of(reads), reports=names_of(reports), one=one, sync=sync, reduces=reduces,
+                    compile=compile, boundscheck=boundscheck)
     return make if function is None else make(function)
 
 
