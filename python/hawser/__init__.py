@@ -8,6 +8,7 @@
 """
 from typing import TYPE_CHECKING, Any
 
+from ._changes import PolicyChange
 from ._cluster import Cluster, Member, View
 from ._context import Context
 from ._dataset import Dataset
@@ -53,7 +54,7 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "BadArgument", "BadInput", "BadOption", "BadProgram", "Body", "Cluster", "Condition", "Context", "ConvergenceWarning", "Dataset", "Diverged",
-    "Error", "FileError", "InternalError", "Interrupted", "Member", "Model", "NoMemory", "NotFinite", "Path", "PeerLost", "Program",
+    "Error", "FileError", "InternalError", "Interrupted", "Member", "Model", "NoMemory", "NotFinite", "Path", "PeerLost", "PolicyChange", "Program",
     "Progress", "Run", "ServerFunction", "Sparse", "Store", "Table", "Task", "Timeout", "Training", "Unit", "View", "__version__",
     "algorithms", "condition", "plan", "server_function", "train", "unit",
     "ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearSVC", "LinearSVR", "LogisticRegression",

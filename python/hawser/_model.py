@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
+from ._changes import PolicyChange
 from ._dataset import Dataset, dataset_of, is_path, load_files
 from ._errors import BadArgument, BadInput, BadOption, check
 from ._library import library as lib
@@ -46,6 +47,7 @@ class Training:
     notes: tuple[str, ...] = ()  #: what a user must see: a safeguard acted, the policy changed
     policy: str = ""  #: the guarantees of bsp that the policy lacks
     assumed: str = ""  #: what was assumed because no option said it
+    changes: tuple[PolicyChange, ...] = ()  #: of syncs and gains, by safeguards of the training; on node 0
 
 
 class Facts(Mapping[str, str]):

@@ -14,6 +14,7 @@ import numpy as np
 
 from . import _native
 from ._build import Build
+from ._changes import PolicyChange, changes_of
 from ._cluster import Cluster
 from ._dataset import BY_ROW, Array, Dataset, Files
 from ._driver import Progress
@@ -57,6 +58,7 @@ class Run:
     bytes_exchanged: int
     not_repeatable: str | None  #: why another run may have other bits; None: it has the same
     log_view: str  #: the table of --log-view: time, waits and bytes of each unit
+    changes: tuple[PolicyChange, ...] = ()  #: of syncs and gains, by tests; on node 0
     trace: tuple[dict[str, Any], ...] = ()  #: with trace=True, on node 0: clock, seconds, loop and metrics of each clock
 
     def __getitem__(self, name: str) -> Array:
@@ -218,7 +220,7 @@ class Execution(Job):
         return Run(
             states, {name: float(lib.hawser_result_metric(run, name.encode())) for name in self.program._metrics}, reason, figures.clocks,
             figures.seconds, figures.workers, lib.hawser_job_nodes(job), lib.hawser_job_node(job), figures.bytes_exchanged,
-            figures.repeatable.decode() if figures.repeatable is not None else None, view, tuple(self.trace or ()))
+            figures.repeatable.decode() if figures.repeatable is not None else None, view, changes_of(figures), tuple(self.trace or ()))
 
     def _result(self, state: State) -> Array:
         """Returns the final numbers of a state. Those of a stored state are fetched."""

@@ -19,4 +19,10 @@ def sync_of(text: str) -> hawser_sync:
     return hawser_sync(kind, staleness)
 
 
-__all__ = ["sync_of"]
+def text_of_sync(sync: hawser_sync) -> str:
+    """Returns a sync as the command spells it."""
+    word = next(word for word, kind in SYNCS.items() if kind == sync.tightness)
+    return f"{word}:{sync.staleness}" if word in ("ssp", "delay", "dc") else word
+
+
+__all__ = ["sync_of", "text_of_sync"]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import _errors, _native
+from ._changes import changes_of
 from ._cluster import Cluster, cluster_for
 from ._dataset import Array, Dataset, Files, dataset_of, is_path, numbers_of, pointer_to, split_options
 from ._errors import BadArgument, BadInput, BadOption, Diverged, Error, Interrupted, check, failure
@@ -207,7 +208,7 @@ class Fit(Job):
             bytes_exchanged=figures.bytes_exchanged if figures else 0,
             repeatable=figures is not None and figures.repeatable is None,
             notes=tuple(note for note in notes if note), policy=got.policy.decode(errors="replace"),
-            assumed=got.assumed.decode(errors="replace"))
+            assumed=got.assumed.decode(errors="replace"), changes=changes_of(figures) if figures else ())
 
     # -------------------------------------------------------------------------------------- in the caller's thread ----
 

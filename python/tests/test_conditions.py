@@ -72,6 +72,10 @@ def test_a_test_changes_sync_and_gain_as_a_plain_one_does():
     assert compiled.metrics == interpreted.metrics and compiled.clocks == interpreted.clocks
     assert compiled["w"].tolist() == interpreted["w"].tolist() != [float(compiled.clocks)]  # through the gain of 1.5
     assert compiled["v"].tolist() == interpreted["v"].tolist() and sum(compiled["v"]) == compiled.clocks
+    assert compiled.changes == interpreted.changes and {change.by for change in compiled.changes} == {"stop test of loop 'loop'"}
+    assert {(change.state, change.old, change.new) for change in compiled.changes} == {(None, "ssp:1", "ssp:2"), ("w", 1, 1.5)}
+    text = str(next(change for change in compiled.changes if change.state is None))
+    assert text == f"loop loop, from clock {compiled.changes[0].clock}: sync: ssp:1 -> ssp:2, by the stop test of loop 'loop'"
 
 
 def looped(test, remembers=1):

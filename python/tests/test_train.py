@@ -1,5 +1,7 @@
 """Trainings: the results are the command's, options have their effect, and what is wrong is refused by name."""
+import json
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -170,3 +172,29 @@ def test_arrays_in_place_of_files(numbers, tmp_path):
             hawser.train("lasso", X, y, lambda_=0.1, **given)
     with pytest.raises(ValueError, match="no such option"):
         hawser.train("kmeans", X, upper=bounds)
+
+
+@pytest.mark.parametrize("sync", ["bsp", "ssp:2"])
+def test_changes_of_policies_are_those_of_the_command(sync, command, tmp_path):
+    """Columns that are much alike, and steps that are too long: a safeguard shortens them."""
+    draw = np.random.default_rng(7)
+    X = draw.normal(size=(60, 1)) + 0.1 * draw.normal(size=(60, 40))
+    y = X[:, :5].sum(axis=1) + 0.1 * draw.normal(size=60)
+    options = {"workers": 4, "sync": sync, "sigma": 0.5, "exchange_every": 1, "certify_every": 5, "lambda_ratio": 0.001, "max_clocks": 60}
+    words = [f"--{key.replace('_', '-')}={value}" for key, value in options.items()]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = hawser.train("lasso", X, y, **options).training.changes
+    assert found and all(isinstance(change.by, str) and change.run == 1 for change in found)
+    if sync != "bsp":  # the order in which updates arrive decides how often
+        return
+    path = write(tmp_path / "data.csv", X, y)
+    command("train", "lasso", path, "-q", *words, "--log-json", tmp_path / "log")
+    events = [event for event in map(json.loads, (tmp_path / "log").read_text().splitlines()) if event["event"] == "policy"]
+    assert len(events) == len(found)
+    for event, change in zip(events, found):
+        assert (event["loop"], event["clock"], event["run"], event["by"]) == (change.loop, change.clock, change.run, change.by)
+        assert event.get("state") == change.state and change.fit == {"lambda": event["lambda"]}
+        what = "gain" if change.state else "sync"
+        assert (event[f"old_{what}"], event[what]) == (change.old, change.new)
+        assert str(change).startswith(f"loop {change.loop}, from clock {change.clock}: ")
