@@ -163,13 +163,18 @@ typedef struct hawser_arrays {
     const double *target, *weights, *offset, *groups; /**< matrix.rows numbers each */
     const char *const *names;                         /**< one per column of the matrix; copied */
     const char *target_name;                          /**< copied */
-    void (*release)(void *user); /**< called once, by hawser_dataset_free, when the arrays are needed no more */
+    /** Several targets in place of `target`: a dense matrix of matrix.rows rows and 1 to 64 columns, of which column k is hawser_dataset_output(k).
+     *  HAWSER_DENSE has target k of row i at values[k * stride + i], HAWSER_DENSE_ROWS at values[i * stride + k]; `stored` and `first` are
+     *  ignored. HAWSER_DENSE with the type HAWSER_F64 is read in place, and others are copied. One column is the same as `target` */
+    hawser_matrix outputs;
+    const char *const *output_names; /**< one per column of `outputs`, in place of target_name; copied */
+    void (*release)(void *user);     /**< called once, by hawser_dataset_free, when the arrays are needed no more */
     void *user;
 } hawser_arrays;
-/** Makes a dataset of arrays without a copy of their numbers. The arrays must neither change nor be freed before `release` is called, in which
- *  thread ever hawser_dataset_free is called. They get the checks that a file gets: HAWSER_BAD_ARGUMENT for a number that is not finite, or for
- *  indices that do not ascend; HAWSER_BAD_INPUT for a negative weight. After an error `release` is not called. See hawser_train for the layouts that an
- *  algorithm reads. */
+/** Makes a dataset of arrays without a copy of their numbers, except for some `outputs`. The arrays must neither change nor be freed before `release` is
+ *  called, in which thread ever hawser_dataset_free is called. They get the checks that a file gets: HAWSER_BAD_ARGUMENT for a number that is not finite,
+ *  or for indices that do not ascend; HAWSER_BAD_INPUT for a negative weight. After an error `release` is not called. See hawser_train for the layouts
+ *  that an algorithm reads, and hawser_algorithm.outputs for those that take several targets. */
 HAWSER_API hawser_status hawser_dataset_borrow(const hawser_arrays *arrays, hawser_dataset **dataset,
                                                hawser_error *error) HAWSER_MUST_USE;
 /** Makes a dataset with the entries of another one in the other layout, by rows instead of by columns or the reverse: CSR from CSC, HAWSER_DENSE from
@@ -194,7 +199,7 @@ HAWSER_API const double *hawser_dataset_means(const hawser_dataset *dataset);
 /** Returns the name of a column, or NULL if the input has no names. */
 HAWSER_API const char *hawser_dataset_column(const hawser_dataset *dataset, size_t column);
 HAWSER_API const char *hawser_dataset_target_name(const hawser_dataset *dataset); /**< or NULL */
-/** Returns the number of targets (hawser_load.outputs); 0: the input has none. */
+/** Returns the number of targets (hawser_load.outputs, hawser_arrays.outputs); 0: the input has none. */
 HAWSER_API size_t hawser_dataset_outputs(const hawser_dataset *dataset);
 /** Returns a target, one number per row, or NULL if there are not that many, or if the rows are held by block. Number 0 is
  *  hawser_dataset_target. */
@@ -206,7 +211,7 @@ HAWSER_API const char *hawser_dataset_output_name(const hawser_dataset *dataset,
 typedef struct hawser_beside {
     size_t first, count;
     const double *target, *weights, *offset, *groups;
-    const double *outputs[64]; /**< all targets (hawser_load.outputs); the first is `target` */
+    const double *outputs[64]; /**< all targets (hawser_dataset_outputs); the first is `target` */
 } hawser_beside;
 /** Stores what belongs to the rows [first, first + count) of a dataset. Of a view from hawser_data_view of a data state that is split by row, these
  *  are view->first and view->rows. If the rows are held by block, they must be in one block of this node, else

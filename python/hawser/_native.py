@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = '9ee6209464eb8523fa2bc3831011a19c24f8ccb8b4a241288c48bff68e8fefbd'
+DIGEST = 'a46195364dd822cf49a1bb9e1d6f812c492297e51e457627baf2c9827cae3b4d'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -226,6 +226,8 @@ class hawser_arrays(Structure):
     groups: Any
     names: Any
     target_name: bytes | None
+    outputs: hawser_matrix
+    output_names: Any
     release: Any
     user: Any
 
@@ -854,6 +856,8 @@ hawser_arrays._fields_ = [
     ("groups", POINTER(c_double)),
     ("names", POINTER(c_char_p)),
     ("target_name", c_char_p),
+    ("outputs", hawser_matrix),
+    ("output_names", POINTER(c_char_p)),
     ("release", CFUNCTYPE(None, c_void_p)),
     ("user", c_void_p),
 ]

@@ -66,6 +66,9 @@ static hawser_status turn_input(const char *call, const hawser_algorithm *algori
     if (input->options == NULL || input->data == NULL)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "%s: the input has no %s", call,
                            input->data == NULL ? "data" : "options");
+    if (algorithm->outputs == NULL && !algorithm->no_target && hawser_dataset_outputs(input->data) > 1)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "the data have %zu targets, and %s predicts one; see 'train multitask'",
+                           hawser_dataset_outputs(input->data), algorithm->name);
     if (input->validation != NULL) /* the node that measures the error reads all of them */
         HAWSER_TRY(check_validation(call, algorithm, input, error));
     *own = (turned_input){.input = *input};

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "data/dataset.h"
 #include "data/load.h"
+#include "linalg/sound.h"
 
 /* Gives the dataset offsets of 64 bits that begin at 0. Only these are copied, and only if the caller's are others. */
 static hawser_status take_offsets(hawser_dataset *dataset, const uint32_t *narrow, hawser_error *error)
@@ -57,6 +58,71 @@ static hawser_status take_matrix(hawser_dataset *dataset, const hawser_arrays *a
     return check_values(A, error);
 }
 
+static hawser_status check_outputs(const hawser_arrays *arrays, hawser_error *error)
+{
+    const hawser_matrix *Y = &arrays->outputs;
+    if (arrays->target != NULL || arrays->target_name != NULL)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                           "there are outputs and a %s, which would be one of them; leave it NULL",
+                           arrays->target != NULL ? "target" : "target_name");
+    if (!hw_is_dense(Y) || Y->residence != NULL)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                           "the outputs must be dense and on this node, HAWSER_DENSE or HAWSER_DENSE_ROWS");
+    if (hw_matrix_wrong(Y) != NULL)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "the matrix of outputs %s", hw_matrix_wrong(Y));
+    if (Y->rows != arrays->matrix.rows)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "the outputs have %zu rows, and the matrix has %zu", Y->rows,
+                           arrays->matrix.rows);
+    if (Y->cols == 0 || Y->cols > 1 + HW_FURTHER_TARGETS)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "%zu targets: data have 1 to %d", Y->cols, 1 + HW_FURTHER_TARGETS);
+    return HAWSER_OK;
+}
+
+/* Returns target k, by row: the caller's numbers if they are doubles side by side, else a copy in `copies`, which has room for all. */
+static const double *output_at(const hawser_matrix *Y, size_t k, double *copies)
+{
+    if (copies == NULL)
+        return (const double *)Y->values + k * Y->stride;
+    for (size_t i = 0; i < Y->rows; i++)
+        copies[k * Y->rows + i] = hw_value_at(Y->values, Y->type, hw_dense_place(Y, i, k));
+    return copies + k * Y->rows;
+}
+
+/* Takes several targets. Only those that are no columns of doubles are copied. */
+static hawser_status take_outputs(hawser_dataset *dataset, const hawser_arrays *arrays, hawser_error *error)
+{
+    const hawser_matrix *Y = &arrays->outputs;
+    double *copies = NULL;
+    HAWSER_TRY(check_outputs(arrays, error));
+    if (Y->layout != HAWSER_DENSE || Y->type != HAWSER_F64)
+        HAWSER_TRY(hw_new_array((void **)&copies, Y->rows * Y->cols, sizeof *copies, "a copy of the targets", error));
+    hw_dataset_own(dataset, copies);
+    for (size_t k = 0; k < Y->cols; k++) {
+        const double *output = output_at(Y, k, copies);
+        hawser_error why = {0};
+        if (hw_dataset_check_numbers(output, HAWSER_F64, Y->rows, "row", &why) != HAWSER_OK)
+            return hawser_fail(error, why.status, "target %zu: %s", k, why.text);
+        *(k == 0 ? &dataset->target : &dataset->further[k - 1]) = output;
+    }
+    dataset->further_count = Y->cols - 1;
+    return HAWSER_OK;
+}
+
+static bool has_outputs(const hawser_arrays *arrays)
+{
+    return arrays->outputs.values != NULL || arrays->outputs.cols != 0;
+}
+
+static hawser_status copy_names(hawser_dataset *dataset, const hawser_arrays *arrays, hawser_error *error)
+{
+    if (has_outputs(arrays))
+        return hw_dataset_copy_names(dataset, arrays->names, arrays->output_names, arrays->outputs.cols, error);
+    if (arrays->output_names != NULL)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "output_names name no outputs; leave them NULL");
+    return hw_dataset_copy_names(dataset, arrays->names, arrays->target_name != NULL ? &arrays->target_name : NULL, 1,
+                                 error);
+}
+
 static hawser_status fill(hawser_dataset *dataset, const hawser_arrays *arrays, hawser_error *error)
 {
     size_t rows = arrays->matrix.rows;
@@ -74,7 +140,9 @@ static hawser_status fill(hawser_dataset *dataset, const hawser_arrays *arrays, 
             *of_rows[k].to = of_rows[k].from;
         }
     HAWSER_TRY(hw_check_weights("weights", arrays->weights, rows, 0, error));
-    return hw_dataset_copy_names(dataset, arrays->names, arrays->target_name, error);
+    if (has_outputs(arrays))
+        HAWSER_TRY(take_outputs(dataset, arrays, error));
+    return copy_names(dataset, arrays, error);
 }
 
 hawser_status hawser_dataset_borrow(const hawser_arrays *arrays, hawser_dataset **dataset, hawser_error *error)

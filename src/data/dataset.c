@@ -57,29 +57,47 @@ hawser_status hw_dataset_name_columns(hawser_dataset *dataset, const hawser_sche
     return HAWSER_OK;
 }
 
-hawser_status hw_dataset_copy_names(hawser_dataset *dataset, const char *const *names, const char *target,
-                                    hawser_error *error)
+/* Returns where the name of a target is stored. */
+static const char **name_of_target(hawser_dataset *dataset, size_t k)
 {
-    size_t count = names != NULL ? dataset->matrix.cols : 0, bytes = target != NULL ? strlen(target) + 1 : 0;
-    char **block;
+    return k == 0 ? &dataset->target_name : &dataset->further_names[k - 1];
+}
+
+/* Counts the bytes of names. Refuses a missing one. */
+static hawser_status count_names(const char *const *names, size_t count, const char *what, size_t *bytes,
+                                 hawser_error *error)
+{
     for (size_t j = 0; j < count; j++) {
         if (names[j] == NULL)
-            return hawser_fail(error, HAWSER_BAD_ARGUMENT, "column %zu has no name, though others have; give a name to each",
-                               j);
-        bytes += strlen(names[j]) + 1;
+            return hawser_fail(error, HAWSER_BAD_ARGUMENT, "%s %zu has no name, though others have; give a name to each",
+                               what, j);
+        *bytes += strlen(names[j]) + 1;
     }
-    HAWSER_TRY(hw_new_array((void **)&block, count * sizeof *block + bytes, 1, "column names", error));
+    return HAWSER_OK;
+}
+
+hawser_status hw_dataset_copy_names(hawser_dataset *dataset, const char *const *names, const char *const *targets,
+                                    size_t count, hawser_error *error)
+{
+    size_t cols = names != NULL ? dataset->matrix.cols : 0, bytes = 0;
+    char **block;
+    count = targets != NULL ? count : 0;
+    HAWSER_TRY(count_names(names, cols, "column", &bytes, error));
+    HAWSER_TRY(count_names(targets, count, "target", &bytes, error));
+    HAWSER_TRY(hw_new_array((void **)&block, cols * sizeof *block + bytes, 1, "column names", error));
     hw_dataset_own(dataset, block);
-    char *text = (char *)(block + count);
-    for (size_t j = 0; j < count; j++) {
+    char *text = (char *)(block + cols);
+    for (size_t j = 0; j < cols; j++) {
         const char *name = names[j];
+        block[j] = text;
         move_name(&name, &text);
-        block[j] = text - strlen(names[j]) - 1;
     }
-    dataset->columns = count > 0 ? (const char *const *)block : NULL;
-    dataset->target_block = count > 0 ? NULL : block;
-    dataset->target_name = target;
-    move_name(&dataset->target_name, &text);
+    for (size_t k = 0; k < count; k++) {
+        *name_of_target(dataset, k) = targets[k];
+        move_name(name_of_target(dataset, k), &text);
+    }
+    dataset->columns = cols > 0 ? (const char *const *)block : NULL;
+    dataset->target_block = cols > 0 ? NULL : block;
     return HAWSER_OK;
 }
 

@@ -76,9 +76,9 @@ hawser_status hw_dataset_name_columns(hawser_dataset *dataset, const hawser_sche
 hawser_status hw_dataset_check_one_target(const hawser_dataset *dataset, const char *path,
                                           hawser_error *error) HAWSER_MUST_USE;
 
-/* Copies names, one per column (or NULL), and that of the target (or NULL). */
-hawser_status hw_dataset_copy_names(hawser_dataset *dataset, const char *const *names, const char *target,
-                                    hawser_error *error) HAWSER_MUST_USE;
+/* Copies names, one per column (or NULL), and those of `count` targets (or NULL). */
+hawser_status hw_dataset_copy_names(hawser_dataset *dataset, const char *const *names, const char *const *targets,
+                                    size_t count, hawser_error *error) HAWSER_MUST_USE;
 /* from.c: checks a matrix of the user and what belongs to its rows (NULL: nothing of that name) as a file is checked. */
 hawser_status hw_dataset_check_matrix(const hawser_matrix *A, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_dataset_check_numbers(const void *values, hawser_type type, size_t count, const char *what,

@@ -107,6 +107,10 @@ MUTANTS = [
     ("changes of a policy do not have their fit", CHANGES, "name_fit(driver, &change);", "(void)name_fit;", "test_runtime_policy"),
     ("changes of a failed run are lost", "src/runtime/drive/run.c", "if (status != HAWSER_OK && session.driver != NULL)", "if (status > HAWSER_OK && session.driver != NULL)", "test_runtime_policy"),
     ("a change has the run before", CHANGES, "change.run = driver->session->number;", "change.run = driver->session->number - (driver->session->number > 1);", "test_runtime_policy"),
+    # Several targets as an array.
+    ("each target is the first", "src/data/borrow.c", "hw_dense_place(Y, i, k)", "hw_dense_place(Y, i, 0 * k)", "test_algorithms_borrow"),
+    ("the targets of a node's columns are mixed up", "src/runtime/job/load.c", "gather_vector(l, l->rows->further[k],", "gather_vector(l, l->rows->further[l->whole.further - 1 - k],", "test_runtime_data"),
+    ("the targets of a block's rows are mixed up", BLOCKS, ": rows->further[kind - HW_BESIDE_FURTHER];", ": rows->further[0];", "test_runtime_data"),
     # Results of stored states.
     ("numbers of a stored result come to another place", "src/runtime/job/stored_results.c", ".offset = (first + done - base) * values->size", ".offset = done * values->size"),
     ("the share of a stored result is that of the block before it", "src/runtime/drive/keep.c", ".first = share->begin, .last = share->end - 1,", ".first = share->begin > 0 ? share->begin - 1 : 0, .last = share->begin > 0 ? share->end - 2 : share->end - 1,"),

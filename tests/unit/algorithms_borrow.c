@@ -185,6 +185,118 @@ static void what_belongs_to_rows_and_columns_is_there(void **state)
     hawser_dataset_free(data);
 }
 
+/* Targets of 3 rows in every form: two, in place; the same by row, which is copied; and singles. */
+static void several_targets_are_there_in_every_order(void **state)
+{
+    (void)state;
+    static const double by_target[] = {1, 2, 3, 99, 4, 5, 6}, by_row[] = {1, 4, 99, 2, 5, 99, 3, 6};
+    static const float singles[] = {1, 2, 3, 4, 5, 6};
+    static const char *const names[] = {"size", "weight"}, *const of_targets[] = {"price", "age"};
+    const struct {
+        hawser_layout layout;
+        hawser_type type;
+        const void *values;
+        size_t stride;
+    } forms[] = {{HAWSER_DENSE, HAWSER_F64, by_target, 4},
+                 {HAWSER_DENSE_ROWS, HAWSER_F64, by_row, 3},
+                 {HAWSER_DENSE, HAWSER_F32, singles, 3}};
+    for (size_t k = 0; k < sizeof forms / sizeof *forms; k++)
+        for (int named = 0; named < 2; named++) {
+            hawser_arrays arrays = small();
+            arrays.outputs = (hawser_matrix){.rows = 3,
+                                             .cols = 2,
+                                             .layout = forms[k].layout,
+                                             .type = forms[k].type,
+                                             .values = forms[k].values,
+                                             .stride = forms[k].stride};
+            arrays.names = named ? names : NULL;
+            arrays.output_names = of_targets;
+            hawser_dataset *data = borrow(&arrays), *turned;
+            hawser_error error;
+            assert_int_equal(hawser_dataset_turn(data, &turned, &error), HAWSER_OK);
+            for (int t = 0; t < 2; t++) {
+                const hawser_dataset *one = t ? turned : data;
+                assert_int_equal(hawser_dataset_outputs(one), 2);
+                assert_ptr_equal(hawser_dataset_output(one, 0), hawser_dataset_target(one));
+                assert_memory_equal(hawser_dataset_output(one, 0), by_target, 3 * sizeof(double));
+                assert_memory_equal(hawser_dataset_output(one, 1), by_target + 4, 3 * sizeof(double));
+                assert_string_equal(hawser_dataset_output_name(one, 0), "price");
+                assert_string_equal(hawser_dataset_output_name(one, 1), "age");
+                assert_int_equal(hawser_dataset_column(one, 1) != NULL, named);
+                assert_int_equal(hawser_dataset_output(one, 1) == by_target + 4, k == 0); /* without a copy */
+            }
+            hawser_dataset_free(turned);
+            hawser_dataset_free(data);
+        }
+}
+
+/* In every order of the rows and of the targets the model has the same bits; one column is one target. */
+static void trainings_on_several_targets_have_equal_bits(void **state)
+{
+    (void)state;
+    enum { ROWS = 60, COLUMNS = 12, TARGETS = 3 };
+    static const char *const pairs[] = {"lambda", "0.01", NULL};
+    hawser_dataset *data = factor_data(ROWS, COLUMNS, 1.0, FACTOR_NUMBERS), *other;
+    double by_target[TARGETS * ROWS], by_row[ROWS * TARGETS];
+    uint64_t seed = 9, reference[TARGETS + 1] = {0};
+    hawser_error error;
+    assert_int_equal(hawser_dataset_turn(data, &other, &error), HAWSER_OK);
+    for (size_t i = 0; i < ROWS; i++)
+        for (size_t k = 0; k < TARGETS; k++)
+            by_row[i * TARGETS + k] = by_target[k * ROWS + i] =
+                (k == 0 ? hawser_dataset_target(data)[i] : 0.0) + (double)k * factor_draw(&seed);
+    reference[1] = train("multitask", pairs, data, true);
+    for (size_t k = 0; k < 8; k++) {
+        size_t targets = k < 4 ? TARGETS : 1;
+        bool rows = k & 1;
+        hawser_arrays arrays = {.matrix = *hawser_dataset_matrix(k & 2 ? other : data)};
+        arrays.outputs = (hawser_matrix){.rows = ROWS,
+                                         .cols = targets,
+                                         .layout = rows ? HAWSER_DENSE_ROWS : HAWSER_DENSE,
+                                         .values = rows ? by_row : by_target,
+                                         .stride = rows ? TARGETS : ROWS};
+        hawser_dataset *made = borrow(&arrays);
+        uint64_t digest = train("multitask", pairs, made, false);
+        reference[targets] = reference[targets] == 0 ? digest : reference[targets];
+        assert_int_equal(digest, reference[targets]);
+        hawser_dataset_free(made);
+    }
+    assert_true(reference[1] != reference[TARGETS]);
+    hawser_dataset_free(other);
+    hawser_dataset_free(data);
+}
+
+static void algorithms_of_one_target_refuse_several(void **state)
+{
+    (void)state;
+    static const double values[] = {1, 0, 1, 0, 1, 1};
+    hawser_arrays arrays = small();
+    arrays.outputs = (hawser_matrix){.rows = 3, .cols = 2, .layout = HAWSER_DENSE, .values = values, .stride = 3};
+    hawser_dataset *data = borrow(&arrays);
+    const hawser_algorithm *algorithm;
+    for (size_t k = 0; (algorithm = hawser_algorithm_at(k)) != NULL; k++) {
+        const hawser_option *const tables[] = {hawser_job_rows(), hw_machine_rows(), algorithm->rows, NULL};
+        char *text = NULL, expected[100];
+        hawser_error error = {0};
+        hawser_options *options = NULL;
+        hawser_job *job = NULL;
+        hawser_training training = {0};
+        if (algorithm->outputs != NULL || algorithm->no_target)
+            continue;
+        assert_int_equal(hawser_options_new(tables, &options, &error), HAWSER_OK);
+        assert_int_equal(hawser_open_options(options, &job, &error), HAWSER_OK);
+        hawser_training_input input = {.options = options, .data = data};
+        snprintf(expected, sizeof expected, "the data have 2 targets, and %s predicts one", algorithm->name);
+        assert_int_equal(hawser_train(algorithm, job, &input, &training, &error), HAWSER_BAD_INPUT);
+        assert_non_null(strstr(error.text, expected));
+        assert_int_equal(hawser_train_plan(algorithm, job, &input, true, false, &text, &error), HAWSER_BAD_INPUT);
+        assert_non_null(strstr(error.text, expected));
+        hawser_close(job);
+        hawser_options_free(options);
+    }
+    hawser_dataset_free(data);
+}
+
 static void offsets_may_begin_anywhere(void **state)
 {
     (void)state;
@@ -225,6 +337,45 @@ static void refuse(const hawser_arrays *arrays, hawser_status status, const char
         fail_msg("'%s' does not say '%s'", error.text, text);
 }
 
+static void wrong_targets_are_refused(void)
+{
+    static const double bad[] = {1, 2, 3, 4, 5, NAN}, good[3 * 65] = {0};
+    static const char *const names[] = {"a", NULL};
+    const hawser_matrix outputs = {.rows = 3, .cols = 2, .layout = HAWSER_DENSE, .values = good, .stride = 3};
+    hawser_arrays arrays = small();
+    arrays.outputs = outputs;
+    arrays.outputs.values = bad;
+    refuse(&arrays, HAWSER_BAD_ARGUMENT, "target 1: row 2 is nan; numbers must be finite");
+    arrays.outputs.layout = HAWSER_DENSE_ROWS;
+    arrays.outputs.stride = 2;
+    refuse(&arrays, HAWSER_BAD_ARGUMENT, "target 1: row 2 is nan");
+    arrays.outputs = outputs;
+    arrays.target = good;
+    refuse(&arrays, HAWSER_BAD_ARGUMENT, "there are outputs and a target");
+    arrays.target = NULL;
+    arrays.target_name = "y";
+    refuse(&arrays, HAWSER_BAD_ARGUMENT, "there are outputs and a target_name");
+    arrays.target_name = NULL;
+    arrays.output_names = names;
+    refuse(&arrays, HAWSER_BAD_ARGUMENT, "target 1 has no name");
+    arrays.output_names = NULL;
+    arrays.outputs.rows = 2;
+    refuse(&arrays, HAWSER_BAD_ARGUMENT, "the outputs have 2 rows, and the matrix has 3");
+    arrays.outputs = outputs;
+    arrays.outputs.cols = 65;
+    refuse(&arrays, HAWSER_BAD_ARGUMENT, "65 targets: data have 1 to 64");
+    arrays.outputs.cols = 0;
+    refuse(&arrays, HAWSER_BAD_ARGUMENT, "0 targets");
+    arrays.outputs = outputs;
+    arrays.outputs.stride = 2;
+    refuse(&arrays, HAWSER_BAD_ARGUMENT, "the matrix of outputs has a stride that is below its rows");
+    arrays.outputs.layout = HAWSER_CSC;
+    refuse(&arrays, HAWSER_BAD_ARGUMENT, "the outputs must be dense");
+    arrays.outputs = (hawser_matrix){0};
+    arrays.output_names = names;
+    refuse(&arrays, HAWSER_BAD_ARGUMENT, "output_names name no outputs");
+}
+
 static void wrong_arrays_are_refused(void **state)
 {
     (void)state;
@@ -252,6 +403,7 @@ static void wrong_arrays_are_refused(void **state)
     arrays = small();
     arrays.matrix.rows = 0;
     refuse(&arrays, HAWSER_BAD_ARGUMENT, "needs rows and columns");
+    wrong_targets_are_refused();
     hawser_error error;
     hawser_dataset *data;
     assert_int_equal(hawser_dataset_borrow(NULL, &data, &error), HAWSER_BAD_ARGUMENT);
@@ -313,6 +465,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_layout_has_the_bits_of_the_one_that_is_read),
         cmocka_unit_test(what_belongs_to_rows_and_columns_is_there),
+        cmocka_unit_test(several_targets_are_there_in_every_order),
+        cmocka_unit_test(trainings_on_several_targets_have_equal_bits),
+        cmocka_unit_test(algorithms_of_one_target_refuse_several),
         cmocka_unit_test(offsets_may_begin_anywhere),
         cmocka_unit_test(wrong_arrays_are_refused),
         cmocka_unit_test(peak_memory_is_as_the_header_says),

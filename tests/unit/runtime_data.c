@@ -21,12 +21,14 @@
 #include "rows_input.h"
 #include "sanitized.h"
 
-enum { ROWS_MOST = 70, COLUMNS_MOST = 13, BESIDE = 4 };
+enum { ROWS_MOST = 70, COLUMNS_MOST = 13, BESIDE = 4, TARGETS_MOST = 3 };
 
 /* All rows of a test, and how the nodes have them. */
 typedef struct shared_rows {
     size_t rows, cols;
     double table[ROWS_MOST * COLUMNS_MOST], beside[BESIDE][ROWS_MOST]; /* target, weights, offset, groups */
+    double further[TARGETS_MOST - 1][ROWS_MOST];                       /* targets after the first */
+    size_t targets;                                                    /* 0 counts as 1 */
     bool has[BESIDE], sparse, same;
     hawser_type type;
     hawser_split split;
@@ -59,6 +61,8 @@ static void draw_rows(shared_rows *s, size_t rows, size_t cols, uint64_t seed, f
         s->beside[1][i] = 0.5 + factor_draw(&seed) / 4;
         s->beside[2][i] = factor_draw(&seed) / 8;
         s->beside[3][i] = (double)(i / 5);
+        for (int k = 0; k < TARGETS_MOST - 1; k++)
+            s->further[k][i] = (k + 2) * s->table[i * cols] + factor_draw(&seed);
     }
 }
 
@@ -70,14 +74,26 @@ static bool stored(const shared_rows *s, size_t i, size_t j)
 
 static const char *const files[BESIDE] = {"y.txt", "w.txt", "o.txt", "g.txt"};
 static const char names[BESIDE] = "ywog";
+static const char *const target_names[TARGETS_MOST] = {"y", "t1", "t2"};
+
+/* Writes the targets after the first, if there are any. */
+static void write_further(const shared_rows *s, FILE *file, size_t row, const char *before, const char *after)
+{
+    for (size_t k = 1; k < s->targets; k++)
+        fprintf(file, "%s%.17g%s", before, s->further[k - 1][row], after);
+}
 
 static void write_beside(const shared_rows *s)
 {
     for (int k = 0; k < BESIDE; k++) {
         FILE *file = fopen(files[k], "we");
         assert_non_null(file);
-        for (size_t i = 0; i < s->rows; i++)
-            fprintf(file, "%.17g\n", s->beside[k][i]);
+        for (size_t i = 0; i < s->rows; i++) {
+            fprintf(file, "%.17g", s->beside[k][i]);
+            if (k == 0)
+                write_further(s, file, i, " ", "");
+            fputc('\n', file);
+        }
         fclose(file);
     }
 }
@@ -91,12 +107,16 @@ static const char *write_rows(const shared_rows *s)
     for (int k = 0; !s->sparse && k < BESIDE; k++)
         if (s->has[k])
             fprintf(file, "%c,", names[k]);
+    for (size_t k = 1; !s->sparse && k < s->targets; k++)
+        fprintf(file, "%s,", target_names[k]);
     for (size_t j = 0; !s->sparse && j < s->cols; j++)
         fprintf(file, "a%zu%c", j, j + 1 < s->cols ? ',' : '\n');
     for (size_t i = 0; i < s->rows; i++) {
         for (int k = 0; k < (s->sparse ? 1 : BESIDE); k++)
             if (s->has[k])
                 fprintf(file, s->sparse ? "%.17g" : "%.17g,", s->beside[k][i]);
+        if (!s->sparse)
+            write_further(s, file, i, "", ",");
         for (size_t j = 0; j < s->cols; j++)
             if (!s->sparse)
                 fprintf(file, "%.17g%s", s->table[i * s->cols + j], j + 1 < s->cols ? "," : "");
@@ -113,7 +133,9 @@ static const char *write_rows(const shared_rows *s)
 static hawser_load load_of(const shared_rows *s)
 {
     hawser_load load = {.split = s->split, .type = s->type, .index_base = s->sparse ? 2 : 0};
-    load.target = s->sparse ? NULL : s->has[0] ? "y" : "none";
+    static const char *const of_targets[] = {"y", "y", "y,t1", "y,t1,t2"};
+    load.outputs = s->targets > 1;
+    load.target = s->sparse ? (load.outputs ? files[0] : NULL) : s->has[0] ? of_targets[s->targets] : "none";
     load.weights = !s->has[1] ? NULL : s->sparse ? files[1] : "w";
     load.offset = !s->has[2] ? NULL : s->sparse ? files[2] : "o";
     load.groups = s->has[3] ? "g" : NULL;
@@ -128,6 +150,7 @@ typedef struct own_arrays {
     uint32_t *narrow, *indices;
     double *values;
     float *singles;
+    double outputs[TARGETS_MOST * ROWS_MOST];
     const char *names[COLUMNS_MOST];
     char text[COLUMNS_MOST][24];
 } own_arrays;
@@ -175,6 +198,21 @@ static void fill_sparse(const shared_rows *s, size_t begin, hawser_matrix *A, ow
     }
 }
 
+/* Gives the targets of the rows from `begin` on as a matrix, by target or by row. */
+static void fill_outputs(const shared_rows *s, size_t begin, bool by_row, hawser_arrays *arrays, own_arrays *a)
+{
+    hawser_matrix *Y = &arrays->outputs;
+    *Y = (hawser_matrix){.rows = arrays->matrix.rows, .cols = s->targets, .values = a->outputs};
+    Y->layout = by_row ? HAWSER_DENSE_ROWS : HAWSER_DENSE;
+    Y->stride = by_row ? TARGETS_MOST : ROWS_MOST;
+    for (size_t i = 0; i < Y->rows; i++)
+        for (size_t k = 0; k < Y->cols; k++)
+            a->outputs[hw_dense_place(Y, i, k)] = k == 0 ? s->beside[0][begin + i] : s->further[k - 1][begin + i];
+    arrays->target = NULL;
+    arrays->target_name = NULL;
+    arrays->output_names = s->sparse ? NULL : target_names;
+}
+
 /* Borrows arrays of the rows [begin, end) in a layout. */
 static hawser_dataset *own_rows(const shared_rows *s, size_t begin, size_t end, bool by_row, bool narrow)
 {
@@ -209,6 +247,8 @@ static hawser_dataset *own_rows(const shared_rows *s, size_t begin, size_t end, 
     const double **const of_rows[BESIDE] = {&arrays.target, &arrays.weights, &arrays.offset, &arrays.groups};
     for (int k = 0; k < BESIDE; k++)
         *of_rows[k] = s->has[k] ? s->beside[k] + begin : NULL;
+    if (s->targets > 1)
+        fill_outputs(s, begin, by_row, &arrays, a);
     hawser_dataset *own = NULL;
     hawser_error error;
     if (hawser_dataset_borrow(&arrays, &own, &error) != HAWSER_OK)
@@ -271,6 +311,9 @@ static const char *rows_differ(const hawser_dataset *made, const hawser_dataset 
         if (count > 0 && (hawser_dataset_beside(made, cut[b], count, &p, &error) != HAWSER_OK ||
                           hawser_dataset_beside(loaded, cut[b], count, &q, &error) != HAWSER_OK))
             return "what may be read beside rows";
+        for (size_t k = 0; count > 0 && k < hawser_dataset_outputs(made); k++)
+            if (p.outputs[k] == NULL || !same_numbers(p.outputs[k], q.outputs[k], count))
+                return "a target";
         if (!same_numbers(p.target, q.target, count) || !same_numbers(p.weights, q.weights, count) ||
             !same_numbers(p.offset, q.offset, count) || !same_numbers(p.groups, q.groups, count))
             return "what is beside rows";
@@ -299,6 +342,9 @@ static const char *columns_differ(const hawser_dataset *made, const hawser_datas
                 (!hw_is_dense(A) && A->indices[a + e] != B->indices[b + e]))
                 return "a column";
     }
+    for (size_t k = 0; k < hawser_dataset_outputs(made); k++)
+        if (!same_numbers(hawser_dataset_output(made, k), hawser_dataset_output(loaded, k), n))
+            return "a target";
     return same_numbers(made->target, loaded->target, n) && same_numbers(made->weights, loaded->weights, n) &&
                    same_numbers(made->offset, loaded->offset, n) && same_numbers(made->groups, loaded->groups, n)
                ? NULL
@@ -315,11 +361,13 @@ static const char *differ(const shared_rows *s, const hawser_dataset *made, cons
         if ((name == NULL) != (other == NULL) || (name != NULL && strcmp(name, other) != 0))
             return "the name of a column";
     }
-    const char *name = hawser_dataset_target_name(made), *other = hawser_dataset_target_name(loaded);
-    if ((name == NULL) != (other == NULL) || (name != NULL && strcmp(name, other) != 0))
-        return "the name of the target";
     if (hawser_dataset_outputs(made) != hawser_dataset_outputs(loaded))
         return "the number of targets";
+    for (size_t k = 0; k < hawser_dataset_outputs(made); k++) {
+        const char *name = hawser_dataset_output_name(made, k), *other = hawser_dataset_output_name(loaded, k);
+        if ((name == NULL) != (other == NULL) || (name != NULL && strcmp(name, other) != 0))
+            return "the name of a target";
+    }
     return s->split == HAWSER_BY_ROW ? rows_differ(made, loaded) : columns_differ(made, loaded, s->same);
 }
 
@@ -383,6 +431,7 @@ static void drawn_rows_are_dealt_out_like_a_file(void **state)
         s.same = draw_below(&seed, 3) == 0;
         for (int k = 0; k < BESIDE; k++)
             s.has[k] = (s.sparse && k == 0) || (!(s.sparse && k == 3) && draw_below(&seed, 2) == 0);
+        s.targets = s.has[0] ? 1 + draw_below(&seed, TARGETS_MOST) : 0;
         draw_rows(&s, 1 + draw_below(&seed, ROWS_MOST), 1 + draw_below(&seed, COLUMNS_MOST), seed, FACTOR_NUMBERS);
         draw_begins(&s, nodes, &seed);
         (void)write_rows(&s);
@@ -451,13 +500,14 @@ static void trainings_have_the_bits_of_one_node_and_one_file(void **state)
     (void)state;
     static const char *const lambda[] = {"lambda", "0.02", NULL}, *const centres[] = {"clusters", "3", NULL},
                              *const plain[] = {NULL};
-    static const char *const algorithms[] = {"lasso", "logistic", "softmax", "svm", "kmeans"};
-    static const char *const *const pairs[] = {lambda, lambda, lambda, plain, centres};
+    static const char *const algorithms[] = {"lasso", "multitask", "logistic", "softmax", "svm", "kmeans"};
+    static const char *const *const pairs[] = {lambda, lambda, lambda, lambda, plain, centres};
     for (size_t k = 0; k < sizeof algorithms / sizeof *algorithms; k++)
         for (int sparse = 0; sparse < 2; sparse++) {
             test_node all[NODES_MOST];
             shared_rows s = {.sparse = sparse, .algorithm = algorithms[k], .pairs = pairs[k], .has = {true, true}};
             s.split = hawser_algorithm_find(s.algorithm)->split;
+            s.targets = hawser_algorithm_find(s.algorithm)->outputs != NULL ? TARGETS_MOST : 1;
             draw_rows(&s, ROWS_MOST, COLUMNS_MOST, 3 + k, factor_target_of(s.algorithm));
             (void)write_rows(&s);
             for (uint32_t nodes = 1; nodes <= 4; nodes++) {
@@ -481,6 +531,7 @@ typedef struct odd_rows {
         ODD_TYPE,
         ODD_WEIGHTS,
         ODD_NO_TARGET,
+        ODD_TARGETS,
         ODD_NAMES,
         ODD_SPLIT,
         NO_ROWS,
@@ -502,6 +553,7 @@ static void refuse_rows(test_node *node)
         s.type = how->odd == ODD_TYPE ? HAWSER_F32 : HAWSER_F64;
         s.has[0] = how->odd != ODD_NO_TARGET;
         s.has[1] = how->odd == ODD_WEIGHTS;
+        s.targets = how->odd == ODD_TARGETS ? 3 : 1;
         split = how->odd == ODD_SPLIT ? HAWSER_BY_COLUMN : how->odd == BAD_SPLIT ? HAWSER_WHOLE : split;
     }
     if (how->odd != NO_ROWS && node->node != 2)
@@ -526,6 +578,7 @@ static void rows_that_do_not_fit_are_refused_with_the_nodes(void **state)
         {"nodes 0 and 1 have matrices of different layouts or types", ODD_TYPE},
         {"node 1 has weights, and node 0 has not", ODD_WEIGHTS},
         {"node 0 has a target, and node 1 has not", ODD_NO_TARGET},
+        {"node 0 has 1 targets, and node 1 has 3", ODD_TARGETS},
         {"nodes 0 and 1 have other names of columns", ODD_NAMES},
         {"node 0 passes HAWSER_BY_ROW, and node 1 HAWSER_BY_COLUMN", ODD_SPLIT},
         {"no node has rows", NO_ROWS},
@@ -544,14 +597,16 @@ static void rows_that_do_not_fit_are_refused_with_the_nodes(void **state)
 static void refuse_others(test_node *node)
 {
     static const char *const texts[] = {"nodes 0 and 1 have other numbers", "node 0 has 6 rows, and node 1 has 5",
-                                        "nodes 0 and 1 have other numbers"};
+                                        "nodes 0 and 1 have other numbers", "nodes 0 and 1 have other numbers"};
     const int *how = node->user;
-    shared_rows s = {.rows = 6, .cols = 3, .has = {true}};
+    shared_rows s = {.rows = 6, .cols = 3, .has = {true}, .targets = 3};
     bool odd = node->node == 1;
     if (odd && *how == 0)
         s.table[4] = 1;
     if (odd && *how == 2)
         s.beside[0][3] = 1;
+    if (odd && *how == 3)
+        s.further[1][5] = 1;
     hawser_dataset *own = own_rows(&s, 0, odd && *how == 1 ? 5 : 6, true, false), *data = NULL;
     expect(node, hawser_job_same(node->job, own, HAWSER_BY_COLUMN, &data, &node->error), HAWSER_BAD_ARGUMENT, texts[*how]);
     hawser_dataset_free(own);
@@ -560,7 +615,7 @@ static void refuse_others(test_node *node)
 static void data_that_are_not_the_same_are_refused_with_the_nodes(void **state)
 {
     (void)state;
-    for (int how = 0; how < 3; how++) {
+    for (int how = 0; how < 4; how++) {
         test_node nodes[NODES_MOST];
         run_nodes(nodes, 2, (const char *const[]){"workers", "2", "timeout", "60", NULL}, refuse_others, &how);
         check_all(nodes, 2, "other data");

@@ -194,8 +194,9 @@ static hawser_status copy_names(hw_cache_reader *in, size_t columns, hawser_erro
     HAWSER_TRY(hw_cache_read_names(in, error));
     const char *const *names = d->columns;
     d->matrix.cols = columns; /* a part by columns has fewer */
-    hawser_status status =
-        names != NULL || d->target_name != NULL ? hw_dataset_copy_names(d, names, d->target_name, error) : HAWSER_OK;
+    hawser_status status = names != NULL || d->target_name != NULL
+                               ? hw_dataset_copy_names(d, names, d->target_name != NULL ? &d->target_name : NULL, 1, error)
+                               : HAWSER_OK;
     d->matrix = matrix;
     hw_dataset_disown(d, names);
     if (status != HAWSER_OK || means == NULL)
