@@ -33,11 +33,11 @@ from ._unit import Sparse, Unit, unit
 if TYPE_CHECKING:
     from .estimators import (
         ElasticNet, ElasticNetCV, KMeans, Lasso, LassoCV, LinearSVC, LinearSVR, LogisticRegression, LogisticRegressionCV,
-        MiniBatchKMeans,
+        MiniBatchKMeans, MultiTaskElasticNet, MultiTaskElasticNetCV, MultiTaskLasso, MultiTaskLassoCV,
     )
 
 ESTIMATORS = ("ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearSVC", "LinearSVR", "LogisticRegression",
-              "LogisticRegressionCV", "MiniBatchKMeans")
+              "LogisticRegressionCV", "MiniBatchKMeans", "MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso", "MultiTaskLassoCV")
 
 
 def __getattr__(name: str) -> Any:
@@ -58,5 +58,5 @@ __all__ = [
     "Progress", "Run", "ServerFunction", "Sparse", "Store", "Table", "Task", "Timeout", "Training", "Unit", "View", "__version__",
     "algorithms", "condition", "plan", "server_function", "train", "unit",
     "ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearSVC", "LinearSVR", "LogisticRegression",
-    "LogisticRegressionCV", "MiniBatchKMeans",
+    "LogisticRegressionCV", "MiniBatchKMeans", "MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso", "MultiTaskLassoCV",
 ]

@@ -20,6 +20,7 @@ from ._options import DATA_KEYS, Options, key_of
 
 Array = npt.NDArray[Any]
 TYPES = {np.dtype(np.float64): _native.HAWSER_F64, np.dtype(np.float32): _native.HAWSER_F32}
+TARGETS = len(_native.hawser_beside().outputs)  # the most targets of a dataset
 BY_ROW = (_native.HAWSER_CSR, _native.HAWSER_DENSE_ROWS)
 
 
@@ -56,6 +57,10 @@ def numbers_of(values: Any, what: str) -> Array:
     return array
 
 
+def unequal(rows: int, found: int, what: str) -> BadArgument:
+    return BadArgument(f"Found input variables with inconsistent numbers of samples: {[rows, found]} ({what} has one number per row)")
+
+
 class _Borrowed:
     """Arrays in the form that the library reads, and how many bytes were copied for that."""
 
@@ -81,9 +86,40 @@ class _Borrowed:
         if array.ndim != 1:
             raise BadArgument(f"{what}: bad input shape {array.shape}; it must have one number per row, shape ({rows},)")
         if len(array) != rows:
-            raise BadArgument("Found input variables with inconsistent numbers of samples: "
-                              f"{[rows, len(array)]} ({what} has one number per row)")
+            raise unequal(rows, len(array), what)
         return pointer_to(self.keep(values, np.ascontiguousarray(array, dtype=np.float64)), ctypes.c_double)
+
+    def targets(self, values: Any, rows: int) -> None:
+        """Takes a target, or several as the columns of an array or a table, whose names become theirs."""
+        given, names = values, _names_of(values)
+        if is_sparse(values):
+            raise BadArgument("target: Sparse data was passed for y, but dense data is required. Use '.toarray()' to convert")
+        if hasattr(values, "__arrow_c_stream__") and hasattr(values, "column_names") and not hasattr(values, "to_numpy"):
+            values, names = read_stream(values)
+        array = None if values is None else numbers_of(values, "target")
+        if array is None or array.ndim != 2 or array.shape[1] == 1:
+            self.arrays.target = self.beside(values, rows, "target")
+            return
+        if len(array) != rows:
+            raise unequal(rows, len(array), "target")
+        if not 1 <= array.shape[1] <= TARGETS:
+            raise BadArgument(f"target: an array of shape {array.shape} has {array.shape[1]} targets; data have 1 to {TARGETS}")
+        columns = self.keep(given, np.asfortranarray(array, dtype=np.float64))
+        self.arrays.outputs = hawser_matrix(rows=rows, cols=columns.shape[1], layout=_native.HAWSER_DENSE, type=_native.HAWSER_F64,
+                                            values=columns.ctypes.data, stride=rows)
+        if names is not None:
+            self.arrays.output_names = _texts(names)
+
+    def name_targets(self, names: str | Sequence[str]) -> None:
+        """Names the target, or each of several."""
+        count = self.arrays.outputs.cols
+        texts = [names] if isinstance(names, str) else [str(name) for name in names]
+        if len(texts) != max(1, count):
+            raise BadArgument(f"target_name: {len(texts)} names for {max(1, count)} targets")
+        if count:
+            self.arrays.output_names = _texts(texts)
+        else:
+            self.arrays.target_name = texts[0].encode()
 
     def dense(self, data: Any) -> hawser_matrix:
         array = numbers_of(data, "X")
@@ -147,6 +183,11 @@ class _Borrowed:
         return self.keep(getattr(data, "indices", None), np.ascontiguousarray(narrow))
 
 
+def _texts(names: Sequence[str]) -> Any:
+    """Returns texts as an array of the library."""
+    return (ctypes.c_char_p * len(names))(*(name.encode() for name in names))
+
+
 def _names_of(data: Any) -> list[str] | None:
     """Returns the names of a table's columns, if all are texts."""
     columns = getattr(data, "columns", None)
@@ -175,7 +216,8 @@ class Dataset:
       Then `target`, `weights`, `offset` and `names` are what the command's options of these names are, and `options`
       are the other options of a load, such as `missing="mean"`.
 
-    `target`, `weights`, `offset` and `groups` have one number per row.
+    `target`, `weights`, `offset` and `groups` have one number per row. Several targets, for "multitask", are an array of shape (rows, targets) or a
+    table, whose columns then have their names. In Fortran order and float64 they are read where they lie; others are copied.
 
     Over several nodes every node makes a dataset of the same data, or, with `partitioned`, of rows of its own: those of node k follow
     those of node k - 1.
@@ -187,7 +229,7 @@ class Dataset:
     """
 
     def __init__(self, data: Any, target: Any = None, *, weights: Any = None, offset: Any = None, groups: Any = None,
-                 names: Any = None, target_name: str | None = None, partitioned: bool = False, **options: Any) -> None:
+                 names: Any = None, target_name: str | Sequence[str] | None = None, partitioned: bool = False, **options: Any) -> None:
         self._lock = threading.Lock()
         self.partitioned = partitioned  #: other nodes have other rows
         self._turned: Any = None
@@ -211,7 +253,7 @@ class Dataset:
     # ------------------------------------------------------------------------------------------------ making ----
 
     def _borrow(self, data: Any, target: Any, weights: Any, offset: Any, groups: Any, names: Any,
-                target_name: str | None) -> list[Any]:
+                target_name: str | Sequence[str] | None) -> list[Any]:
         made, error = _Borrowed(), hawser_error()
         if hasattr(data, "__arrow_c_stream__") and not hasattr(data, "to_numpy"):
             data, columns = read_stream(data)
@@ -231,12 +273,13 @@ class Dataset:
             raise BadArgument(f"names: {len(names)} names for {cols} columns")
         arrays = made.arrays
         arrays.matrix = matrix
-        for field, values in (("target", target), ("weights", weights), ("offset", offset), ("groups", groups)):
+        made.targets(target, rows)
+        for field, values in (("weights", weights), ("offset", offset), ("groups", groups)):
             setattr(arrays, field, made.beside(values, rows, field))
         if names is not None:
-            arrays.names = (ctypes.c_char_p * cols)(*(name.encode() for name in names))
+            arrays.names = _texts(names)
         if target_name is not None:
-            arrays.target_name = target_name.encode()
+            made.name_targets(target_name)
         check(lib.hawser_dataset_borrow(byref(arrays), byref(self._handle), byref(error)), error)
         self.copied = made.copied
         return made.kept
@@ -315,8 +358,22 @@ class Dataset:
 
     @property
     def target(self) -> Array | None:
-        """A copy of the target, one float64 per row; None if the data have none."""
-        return self._numbers(lib.hawser_dataset_target(self._handle))
+        """A copy of the target, float64 of shape (rows,), or (rows, targets) if there are several; None if the data have none."""
+        if self.targets < 2:
+            return self._numbers(lib.hawser_dataset_target(self._handle))
+        found = [self._numbers(lib.hawser_dataset_output(self._handle, k)) for k in range(self.targets)]
+        return np.column_stack([each for each in found if each is not None])
+
+    @property
+    def targets(self) -> int:
+        """The number of targets; 0 if the data have none."""
+        return int(lib.hawser_dataset_outputs(self._handle))
+
+    @property
+    def target_names(self) -> list[str] | None:
+        """The names of the targets, or None."""
+        found = [lib.hawser_dataset_output_name(self._handle, k) for k in range(self.targets)]
+        return None if None in found or not found else [name.decode() for name in found]
 
     @property
     def weights(self) -> Array | None:
@@ -331,7 +388,7 @@ class Dataset:
     def _has(self, what: str) -> bool:
         """Returns whether the data have a "target", "weights" or an "offset"."""
         return bool(getattr(lib, f"hawser_dataset_{what}")(self._handle)) or (
-            what == "target" and lib.hawser_dataset_outputs(self._handle) > 0)
+            what == "target" and self.targets > 0)
 
     def _numbers(self, found: Any) -> Array | None:
         return np.ctypeslib.as_array(found, (self._matrix.rows,)).copy() if found else None

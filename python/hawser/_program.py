@@ -86,6 +86,8 @@ class Program(Body):
                                 if value is not None})
         else:
             made = dataset_of(data, target, partitioned=partitioned, **given)
+        if isinstance(made, Dataset) and made.targets > 1:
+            raise BadProgram(f"data '{name}': units read one target, and these have {made.targets}; add the others as data of their own")
         self._declare(State(name, "data", data=made, by=by))
 
     def replicated(self, name: str, shape: Any, dtype: Any = np.float64, *, initial: Any = None, gain: float | None = None,

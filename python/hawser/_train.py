@@ -277,7 +277,8 @@ def train(algorithm: str, data: Any, target: Any = None, *, weights: Any = None,
           partitioned: bool | None = None, **options: Any) -> Model:
     """Trains a model, as `hawser train ALGORITHM DATA` does.
 
-    `data` is anything that `hawser.Dataset` takes, or a Dataset; `target` has one number per row, shape (rows,).
+    `data` is anything that `hawser.Dataset` takes, or a Dataset; `target` has one number per row, shape (rows,), and for "multitask" a
+    column per target, shape (rows, targets).
     `options` are the command's options with underscores for dashes: `l1_ratio=0.5`, `time_limit="90s"`, `standardize=False`,
     and `lambda_=0.1`, since lambda is a word of Python. They replace variables HAWSER_KEY of the environment.
 
@@ -339,6 +340,9 @@ def prepare(algorithm: str, data: Any, target: Any = None, *, weights: Any = Non
         rows = dataset_of(data, target, **given)
         if not rows._has("target") and not found.contents.no_target and not from_files:
             raise BadInput(f"{algorithm}: the data have no target; give it as hawser.train('{algorithm}', X, y)")
+        if rows.targets > 1 and not found.contents.outputs and not found.contents.no_target:
+            raise BadInput(f"{algorithm}: y should be a 1d array, got an array of shape ({len(rows)}, {rows.targets}) instead; 'multitask' "
+                           "takes several targets")
     if validation is not None and not isinstance(validation, Dataset):
         if not isinstance(validation, (tuple, list)) or len(validation) != 2 or is_path(validation):
             raise BadOption("validation: give a Dataset, or a pair of data and target")

@@ -81,7 +81,7 @@ def test_wrong_matrices_are_refused(X, text):
 def test_what_stands_beside_rows_is_checked(numbers):
     X, y = numbers
     for given, text in (({"target": y[1:]}, r"\[200, 199\]"), ({"weights": -np.ones(200)}, "weight"), ({"target": ["a"] * 200}, "convert"),
-                        ({"target": X}, "shape"), ({"names": ["a"]}, "1 names for 6"), ({"target": np.full(200, np.nan)}, "nan"),
+                        ({"weights": X}, "shape"), ({"names": ["a"]}, "1 names for 6"), ({"target": np.full(200, np.nan)}, "nan"),
                         ({"target": y, "header": "yes"}, "header")):
         with pytest.raises(ValueError, match=text):
             hawser.Dataset(X, **given)

@@ -38,7 +38,9 @@ crossed = hawser.ElasticNetCV(cv=3, alphas=5, l1_ratio=[0.5, 1], workers=3).fit(
 scored = hawser.LogisticRegressionCV(cv=3, Cs=3, workers=3).fit(X, words)
 softmax = hawser.LogisticRegressionCV(cv=3, Cs=3, workers=3).fit(X, numpy.digitize(y, [-1, 1]))
 early = hawser.Lasso(alpha=1e-4, workers=3).fit(X, y, eval_set=(X[:50], y[:50] + 1), early_stopping_rounds=2)
-keep(crossed=crossed.coef_, errors=crossed.mse_path_, scored=scored.coef_, scores=scored.scores_, softmax=softmax.scores_,
+tasks = hawser.MultiTaskLasso(alpha=1e-4, workers=3).fit(X, X[:, :2] + y[:, None], eval_set=(X[:50], X[:50, 1:3]), early_stopping_rounds=2)
+shared = hawser.MultiTaskLassoCV(cv=3, alphas=4, workers=3).fit(X, X[:, :2] + y[:, None])
+keep(tasks=tasks.coef_, stopped=tasks.best_score_, shared=shared.mse_path_, crossed=crossed.coef_, errors=crossed.mse_path_, scored=scored.coef_, scores=scored.scores_, softmax=softmax.scores_,
      early=early.coef_, best=early.best_score_, lasso=lasso.coef_, gap=lasso.dual_gap_, logistic=logistic.coef_, words=logistic.predict(X), centres=kmeans.cluster_centers_,
      labels=kmeans.labels_, again=again.coef_)
 """
@@ -53,6 +55,7 @@ numpy.savetxt(path, numpy.column_stack([y > 0, X])[mine], delimiter=",", fmt="%.
 found = {}
 for name, data in (("dense", X), ("columns", numpy.asfortranarray(X)), ("sparse", some)):
     found["lasso " + name] = hawser.train("lasso", data[mine], y[mine], weights=numpy.arange(1.0, 201.0)[mine], lambda_=0.01, **how).coefficients
+    found["multitask " + name] = hawser.train("multitask", data[mine], numpy.column_stack([y, X[:, 2] - y, y**2])[mine], lambda_=0.01, **how).coefficients
     found["kmeans " + name] = hawser.train("kmeans", hawser.Dataset(data[mine], partitioned=bool(PARTS)), clusters=3, workers=4).centres
     found["softmax " + name] = hawser.train("softmax", data[mine], numpy.digitize(y, [-1, 1])[mine], validation=(X[:50], (y > 0)[:50]), **how).coefficients
 for name in ("lasso", "svm"):

@@ -20,9 +20,10 @@ from .linear import ElasticNet, Lasso
 from .linear_cv import ElasticNetCV, LassoCV
 from .logistic import LogisticRegression
 from .logistic_cv import LogisticRegressionCV
+from .multitask import MultiTaskElasticNet, MultiTaskElasticNetCV, MultiTaskLasso, MultiTaskLassoCV
 from .svm import LinearSVC, LinearSVR
 
 __all__ = [
     "ConvergenceWarning", "ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearSVC", "LinearSVR", "LogisticRegression",
-    "LogisticRegressionCV", "MiniBatchKMeans",
+    "LogisticRegressionCV", "MiniBatchKMeans", "MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso", "MultiTaskLassoCV",
 ]

@@ -51,6 +51,10 @@ def is_plain_target(y: Any, rows: int) -> bool:
     return type(y) is np.ndarray and y.dtype == np.float64 and y.shape == (rows,) and _is_finite(y)
 
 
+def is_plain_targets(y: Any, rows: int) -> bool:
+    return type(y) is np.ndarray and y.dtype == np.float64 and y.ndim == 2 and len(y) == rows and y.size > 0 and _is_finite(y)
+
+
 def _is_finite(numbers: Array) -> bool:
     """Returns whether the sum is finite. It may overflow; then scikit-learn's checks look at each number."""
     with np.errstate(all="ignore"):
@@ -135,6 +139,11 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"warm_start: the estimator was fitted with {model.columns} features, and X has {columns}")
         return model
 
+    def _other_target(self, y: Any) -> Array:
+        """Returns the targets of other data as an array."""
+        column: Array = column_or_1d(y)
+        return column
+
     def _validation(self, eval_set: Any, rounds: int | None, to_target: Callable[[Any], Array] | None) -> dict[str, Any]:
         """Returns the options that measure errors on other data. `to_target` makes numbers of their targets; None: they have none."""
         self._forget("evals_result_", "best_iteration_", "best_score_")
@@ -149,7 +158,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         if not isinstance(eval_set, tuple) or len(eval_set) != 2:
             raise ValueError("eval_set: give one pair (X, y) of other data")
         X = self._checked_new(eval_set[0], fitted=False)
-        y = column_or_1d(eval_set[1])
+        y = self._other_target(eval_set[1])
         check_consistent_length(X, y)
         return {"validation": (X, to_target(y)), "early_stopping": rounds}
 

@@ -9,6 +9,14 @@ from ._folds import folds_of
 from .linear import _Penalised
 
 
+def ratios_of(l1_ratio: Any) -> list[float]:
+    """Returns the ratios that a cross-validation tries."""
+    ratios = [float(ratio) for ratio in np.atleast_1d(l1_ratio)]
+    if not ratios:
+        raise refuse("l1_ratio", l1_ratio, "a number, or a list of them")
+    return ratios
+
+
 class _Crossed(_Penalised):
     """Fits a path of alphas on all samples and without each fold, and takes the alpha of the least error."""
 
@@ -154,10 +162,7 @@ class ElasticNetCV(_Crossed):
         self.n_jobs = n_jobs
 
     def _ratios(self) -> list[float]:
-        ratios = [float(ratio) for ratio in np.atleast_1d(self.l1_ratio)]
-        if not ratios:
-            raise refuse("l1_ratio", self.l1_ratio, "a number, or a list of them")
-        return ratios
+        return ratios_of(self.l1_ratio)
 
 
-__all__ = ["ElasticNetCV", "LassoCV"]
+__all__ = ["ElasticNetCV", "LassoCV", "ratios_of"]
