@@ -1,4 +1,6 @@
 /* borrow.c - hawser_dataset_borrow: a dataset of the caller's arrays, without a copy of their numbers. */
+#include <string.h>
+
 #include "base/argument.h"
 #include "base/layout.h"
 #include "base/memory.h"
@@ -113,8 +115,21 @@ static bool has_outputs(const hawser_arrays *arrays)
     return arrays->outputs.values != NULL || arrays->outputs.cols != 0;
 }
 
+/* Refuses names that model files, which keep names one per line, would take for two. */
+static hawser_status check_lines_of_names(const char *const *names, size_t count, const char *what, hawser_error *error)
+{
+    for (size_t k = 0; names != NULL && k < count; k++)
+        if (names[k] != NULL && strchr(names[k], '\n') != NULL)
+            return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                               "the name of %s %zu has a line end, and model files keep names one per line; rename it", what,
+                               k);
+    return HAWSER_OK;
+}
+
 static hawser_status copy_names(hawser_dataset *dataset, const hawser_arrays *arrays, hawser_error *error)
 {
+    HAWSER_TRY(check_lines_of_names(arrays->names, arrays->matrix.cols, "column", error));
+    HAWSER_TRY(check_lines_of_names(arrays->output_names, arrays->outputs.cols, "target", error));
     if (has_outputs(arrays))
         return hw_dataset_copy_names(dataset, arrays->names, arrays->output_names, arrays->outputs.cols, error);
     if (arrays->output_names != NULL)

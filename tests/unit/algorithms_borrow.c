@@ -340,7 +340,7 @@ static void refuse(const hawser_arrays *arrays, hawser_status status, const char
 static void wrong_targets_are_refused(void)
 {
     static const double bad[] = {1, 2, 3, 4, 5, NAN}, good[3 * 65] = {0};
-    static const char *const names[] = {"a", NULL};
+    static const char *const names[] = {"a", NULL}, *const lines[] = {"a", "b\nc"};
     const hawser_matrix outputs = {.rows = 3, .cols = 2, .layout = HAWSER_DENSE, .values = good, .stride = 3};
     hawser_arrays arrays = small();
     arrays.outputs = outputs;
@@ -358,6 +358,8 @@ static void wrong_targets_are_refused(void)
     arrays.target_name = NULL;
     arrays.output_names = names;
     refuse(&arrays, HAWSER_BAD_ARGUMENT, "target 1 has no name");
+    arrays.output_names = lines;
+    refuse(&arrays, HAWSER_BAD_ARGUMENT, "the name of target 1 has a line end");
     arrays.output_names = NULL;
     arrays.outputs.rows = 2;
     refuse(&arrays, HAWSER_BAD_ARGUMENT, "the outputs have 2 rows, and the matrix has 3");
@@ -380,7 +382,7 @@ static void wrong_arrays_are_refused(void **state)
 {
     (void)state;
     static const double bad[] = {1, 2, NAN, 3, NAN, 9, 5, 6, 9}, minus[] = {1, -2, 1};
-    static const char *const names[] = {"a", NULL};
+    static const char *const names[] = {"a", NULL}, *const lines[] = {"a\n", "b"};
     static const uint32_t offsets[] = {0, 2, 3, 3}, indices[] = {1, 0, 1};
     hawser_arrays arrays = small();
     arrays.matrix.values = bad;
@@ -394,6 +396,8 @@ static void wrong_arrays_are_refused(void **state)
     arrays = small();
     arrays.names = names;
     refuse(&arrays, HAWSER_BAD_ARGUMENT, "column 1 has no name");
+    arrays.names = lines;
+    refuse(&arrays, HAWSER_BAD_ARGUMENT, "the name of column 0 has a line end");
     arrays = small();
     arrays.offsets32 = offsets;
     refuse(&arrays, HAWSER_BAD_ARGUMENT, "a dense matrix has no offsets");
