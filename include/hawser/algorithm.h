@@ -39,7 +39,7 @@ typedef struct hawser_fact {
 } hawser_fact;
 
 /** The most metrics of an algorithm that are traced or plotted, or shown while it trains. */
-#define HAWSER_TRACED 8
+#define HAWSER_TRACED 10
 
 /** Describes a number that an algorithm reports while it trains (hawser_report) or at the end (hawser_training.facts). */
 typedef struct hawser_metric_row {

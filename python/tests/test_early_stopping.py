@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 
 sklearn = pytest.importorskip("sklearn")
+pytest.importorskip("sklearn.metrics")
 
 import hawser  # noqa: E402
 
@@ -45,8 +46,19 @@ def test_logistic(noisy):
     check(estimator, estimator.evals_result_["validation"]["log_loss"], 2, -np.log(chance).mean())
     with pytest.raises(ValueError, match="the label 'middle' is not one of the training's"):
         estimator.fit(X, words, eval_set=(others, np.where(targets > 1, "middle", labels)))
-    with pytest.raises(ValueError, match="for two classes, and y has 3"):
-        estimator.fit(X, np.digitize(y, [-1, 1]), eval_set=(others, targets))
+
+
+def test_softmax(noisy):
+    X, y, others, targets = noisy
+    names = np.array(["low", "some", "high"])
+    words, labels = names[np.digitize(y, [-1, 1])], names[np.digitize(targets, [-1, 1])]
+    whole = hawser.LogisticRegression(C=1e4).fit(X, words, eval_set=(others, labels))
+    estimator = hawser.LogisticRegression(C=1e4).fit(X, words, eval_set=(others, labels), early_stopping_rounds=2)
+    errors = estimator.evals_result_["validation"]["log_loss"]
+    check(estimator, errors, 2, sklearn.metrics.log_loss(labels, estimator.predict_proba(others), labels=estimator.classes_))
+    assert errors == whole.evals_result_["validation"]["log_loss"][:len(errors)] and not hasattr(whole, "best_score_")
+    with pytest.raises(ValueError, match="the label 'middle' is not one of the training's"):
+        estimator.fit(X, words, eval_set=(others, np.where(targets > 1, "middle", labels)))
 
 
 def test_clusters(noisy):

@@ -237,6 +237,90 @@ def check_clusters():
     assert all(one == same[0] for one in same) and same[0][1] == "early-stopping", same
 
 
+def write_classes(name, chance, rows):
+    x = [[chance.gauss(0, 1) for _ in range(COLUMNS)] for _ in range(rows)]
+    y = [float(max(range(3), key=lambda c: row[c] + chance.gauss(0, 1))) for row in x]
+    with open(name, "w") as file:
+        file.write(",".join(["y"] + [f"x{j}" for j in range(COLUMNS)]) + "\n")
+        file.writelines(",".join(map(repr, [target] + row)) + "\n" for target, row in zip(y, x))
+    return x, y
+
+
+def margins_of(row, tensors):
+    """The margin of each class."""
+    (count, columns), w = tensors["coefficients"]
+    return [b + math.fsum(v * x for v, x in zip(w[c * columns:(c + 1) * columns], row)) for c, b in zip(range(count), tensors["intercepts"][1])]
+
+
+def log_loss(data, tensors):
+    found = []
+    for row, y in zip(*data):
+        z = margins_of(row, tensors)
+        found.append(math.log(math.fsum(math.exp(m - max(z)) for m in z)) + max(z) - z[int(y)])
+    return math.fsum(found) / len(found)
+
+
+def check_steps(*words, error_of, start=None):
+    """A training by rows with one penalty: the error of each step is that of a shorter training, and the model is that of the least error. Its numbers
+    are that model's, also where a limit ends the training first."""
+    measured = (*words, "--validation", "v.csv")
+    errors, models, objectives = [error for _, error in train(*measured)[1]], {}, {}
+    first = 0 if start is None else 1  # the first error is that of the start
+    assert start is None or near(errors[0], start) is None
+    for k in some(range(first, len(errors)), 3):
+        objectives[k] = train(*words, "--max-iterations", str(k + 1 - first))[0]["objective"]
+        models[k] = certificate.read_tensors("m")
+        near(errors[k], error_of(models[k]))
+    for more, patience, delta in ((), 1, 0.0), ((), 3, 0.0), ((), 1, 0.02), (("--max-iterations", "5"), 1000, 0.0), (("--max-clocks", "4"), 1000, 0.0):
+        end, best = stop_at(errors if not more else errors[:int(more[1]) + first], patience, delta)
+        line, trace = train(*measured, "--early-stopping", str(patience), "--early-stopping-min-delta", repr(delta), *more)
+        reason = {"--max-iterations": "iterations", "--max-clocks": "clocks"}[more[0]] if more else "early-stopping"
+        assert best + 1 < end < len(errors) and line["stop_reason"] == reason, (words, more, patience, delta, best, end, line["stop_reason"], errors)
+        found = certificate.read_tensors("m")
+        assert [error for _, error in trace] == errors[:end] and found == models.get(best, found), (words, more, patience, best)
+        near(error_of(found), errors[best])
+        near(line["objective"], objectives.get(best, line["objective"]), 1e-12)
+        near(json.loads(run("evaluate", "m", "d.csv", "--json"))["objective"], line["objective"])
+        near(next(value for key, value in line.items() if key.startswith("validation_")), errors[best], 1e-12)
+    return errors
+
+
+def check_members(*words, error_of):
+    """A path by rows ends by the errors of its members, and has these members with the bits of the whole path."""
+    measured = (*words, "--validation", "v.csv")
+    train(*measured)
+    whole = certificate.read_tensors("m")
+    errors = list(whole["path.error"][1])
+    for patience in 2, 3:
+        end, _ = stop_at(errors, patience)
+        line, trace = train(*measured, "--early-stopping", str(patience))
+        found = certificate.read_tensors("m")
+        best = errors.index(min(errors[:end]))
+        assert end < len(errors) and line["stop_reason"] == "early-stopping" and line.get("lambdas", end) == end, (words, end, line)
+        assert list(found["path.error"][1]) == errors[:end] and list(dict(trace).values()) == errors[:end], (words, patience, end)
+        near(error_of(found), errors[best])
+
+
+def check_rows_alike(*words):
+    """A training by rows has the same bits with any number of threads and nodes."""
+    same = []
+    for launch, threads in some([((), "1"), ((), "3"), (("run", "-n", "3", "--"), "1")], 2):
+        line, trace = train(*words, "--validation", "v.csv", "--early-stopping", "2", "--workers", "3", "--threads", threads, launch=launch)
+        same.append((line["objective"], line["stop_reason"], trace, certificate.read_tensors("m")))
+    assert all(one == same[0] for one in same) and same[0][1] == "early-stopping", same
+
+
+def check_softmax():
+    data, other = (write_classes(name, random.Random(seed), rows) for name, seed, rows in (("d.csv", 5, 60), ("v.csv", 6, 50)))
+    shares = [data[1].count(c) / 60 for c in range(3)]
+    start = math.fsum(-math.log(shares[int(y)]) for y in other[1]) / 50
+    check_steps("softmax", "d.csv", "--lambda", "1e-5", error_of=lambda found: log_loss(other, found), start=start)
+    check_steps("softmax", "d.csv", "--C", "1e3", "--l1-ratio", "0", "--workers", "2", error_of=lambda found: log_loss(other, found), start=start)
+    check_members("softmax", "d.csv", "--path", "30", error_of=lambda found: log_loss(other, found))
+    check_rows_alike("softmax", "d.csv", "--lambda", "1e-5")
+    check_rows_alike("softmax", "d.csv", "--path", "30")
+
+
 def refused(*words):
     done = subprocess.run((HAWSER, "train", *words, *QUIET), capture_output=True, text=True, env=CLEAN, timeout=60)
     assert done.returncode == 2, (words, done.returncode, done.stderr)
@@ -248,6 +332,8 @@ def check_refusals():
     assert "there is no --validation or --validation-fraction" in refused("lasso", "d.csv", "--early-stopping", "3")
     assert "exclude each other" in refused("lasso", "d.csv", "--cv", "3", "--early-stopping", "3")
     assert "there is no --early-stopping N" in refused("lasso", "d.csv", "--early-stopping-min-delta", "3")
+    assert "there is no --validation to measure" in refused("softmax", "d.csv", "--early-stopping", "3")
+    assert "exclude each other" in refused("softmax", "d.csv", "--cv", "3", "--early-stopping", "3")
     clusters = ("kmeans", "d.csv", "--early-stopping", "3")
     assert "it is about mini-batches" in refused(*clusters, "--validation", "d.csv")
     assert "there is no --validation to measure" in refused(*clusters, "--batch", "8")
@@ -265,6 +351,7 @@ def main():
         check_nodes()
         check_targets()
         check_clusters()
+        check_softmax()
         check_refusals()
         os.chdir("/")
 

@@ -68,12 +68,11 @@ class LogisticRegression(LinearClassifier):
             early_stopping_rounds: int | None = None) -> "LogisticRegression":
         """Trains. X has shape (n_samples, n_features), dense or sparse; y has a label per sample, a number or a word.
 
-        `eval_set` and `early_stopping_rounds` are as in Lasso, with the mean log loss, for two classes.
+        `eval_set` and `early_stopping_rounds` are as in Lasso, with the mean log loss; with three classes or more it is measured at
+        the start and after each step.
         """
         X, places, weights = self._fit_classes(X, y, sample_weight)
         classes = len(self.classes_)
-        if classes > 2 and eval_set is not None:
-            raise ValueError(f"eval_set: the error on other data is measured for two classes, and y has {classes}")
         others = self._validation(eval_set, early_stopping_rounds, self._places_of)
         self._train("logistic" if classes == 2 else "softmax", X, places, weights, **self._options(classes), **others)
         return self

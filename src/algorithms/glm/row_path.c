@@ -13,6 +13,12 @@ hawser_status hw_row_path_new(hw_row_path *path, hawser_job *job, const hawser_t
                               hawser_error *error)
 {
     HAWSER_TRY(hw_linear_read_choice(job, input->options, &path->choice, error));
+    HAWSER_TRY(hw_early_new(&path->early, job, input, hawser_dataset_matrix(input->data)->cols, error));
+    const hawser_dataset *others = path->early.data;
+    hawser_status status = others != NULL && hawser_dataset_target(others) == NULL
+                               ? hawser_fail(error, HAWSER_BAD_INPUT, "the validation data have no target")
+                               : HAWSER_OK;
+    HAWSER_TRY(hawser_job_agree(job, status, error));
     path->members = path->choice.path_count > 0 ? path->choice.path_count : 1;
     return path->choice.folds > 0 ? hw_row_folds(job, input, &path->choice, classes, &path->fold, error) : HAWSER_OK;
 }
@@ -136,19 +142,46 @@ static void write_model(hawser_context *context, const hw_row_path *path, size_t
         share[e * members + member - first] = model[e];
 }
 
-hw_row_end hw_row_finish(hawser_context *context, const hw_row_path *path, hw_row_turn *turn, const double *model,
-                         const double fields[HW_ROW_FIELDS], hw_row_end ended)
+hawser_status hw_row_take_error(hawser_context *context, const hw_row_path *path, hw_row_turn *turn, double error,
+                                bool *keep)
+{
+    HAWSER_TRY(hw_early_measure(context, &turn->early, error));
+    bool lower = hw_row_keeps_lowest(path) && hw_early_compare(&path->early, &turn->early);
+    *keep = lower || !hw_row_keeps_lowest(path) || isinf(turn->early.lowest);
+    return HAWSER_OK;
+}
+
+void hw_row_keep(hawser_context *context, const hw_row_path *path, const hw_row_turn *turn,
+                 const double fields[HW_ROW_FIELDS])
 {
     size_t line = (turn->fold * path->members + turn->member) * HW_ROW_FIELDS, first = 0;
-    if (turn->fold == 0 && hw_row_keeps_path(path))
-        write_model(context, path, turn->member, model);
     size_t count = hawser_part(context, "table", &first);
     double *share = count > 0 ? hawser_local(context, "table") : NULL;
     for (size_t k = 0; k < HW_ROW_FIELDS; k++)
         if (line + k >= first && line + k < first + count)
             share[line + k - first] = fields[k];
+}
+
+/* Compares the error of a finished member. Returns whether the path ends. */
+static bool path_ends(const hw_row_path *path, hw_row_turn *turn)
+{
+    if (path->early.patience == 0 || path->members == 1)
+        return false;
+    (void)hw_early_compare(&path->early, &turn->early);
+    return hw_early_ends(&path->early, &turn->early);
+}
+
+hw_row_end hw_row_finish(hawser_context *context, const hw_row_path *path, hw_row_turn *turn, const double *model,
+                         const double fields[HW_ROW_FIELDS], hw_row_end ended)
+{
+    if (turn->fold == 0 && hw_row_keeps_path(path))
+        write_model(context, path, turn->member, model);
+    if (!hw_row_keeps_lowest(path))
+        hw_row_keep(context, path, turn, fields);
     turn->worst = ended > turn->worst ? ended : turn->worst;
     turn->finished = 1;
+    if (path_ends(path, turn))
+        return HW_END_EARLY;
     return hw_row_models_left(path, turn) > 0.0 ? HW_END_GOES_ON : turn->worst;
 }
 
@@ -178,6 +211,7 @@ static const char *reason_of(double ended)
     return ended == HW_END_GAP          ? "gap"
            : ended == HW_END_ITERATIONS ? "iterations"
            : ended == HW_END_PRECISION  ? "precision"
+           : ended == HW_END_EARLY      ? "early-stopping"
                                         : "end";
 }
 

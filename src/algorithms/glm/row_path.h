@@ -2,6 +2,8 @@
  * row_path.h - the order in which trainings by rows fit the models of a path and of the folds: all members of the path on all rows, then all of them
  * without the rows of fold 1, and so on. Each model starts from the member before.
  *
+ * With --early-stopping, a path ends by the errors of its members on validation data, and the training of one model by the errors of its steps.
+ *
  * What remains of the models is in two states. "path" has those of all rows: width x members numbers, those of one coefficient side by side.
  * "table" has HW_ROW_FIELDS numbers for each model, by fold and by member.
  */
@@ -9,13 +11,15 @@
 #define HW_ALGORITHMS_GLM_ROW_PATH_H
 
 #include "algorithms/glm/choices.h"
+#include "algorithms/model/early.h"
 
 /* The models of a training. */
 typedef struct hw_row_path {
     hw_linear_settings choice; /* what --path, --cv and the options beside them ask for */
-    size_t members;            /* of the path, at least 1 */
-    uint32_t *fold;            /* by row of the whole data, from 1 on; NULL: no row is held out */
-    double *class_weights;     /* by fold that is held out (0: none), then by class; NULL: all are 1 */
+    hw_early early;
+    size_t members;        /* of the path, at least 1 */
+    uint32_t *fold;        /* by row of the whole data, from 1 on; NULL: no row is held out */
+    double *class_weights; /* by fold that is held out (0: none), then by class; NULL: all are 1 */
     size_t classes;
     size_t width; /* numbers of a model: a row per column and one of intercepts, each with a number per output */
     size_t outputs;
@@ -26,7 +30,8 @@ typedef enum hw_row_end {
     HW_END_GOES_ON = 0,
     HW_END_GAP,
     HW_END_ITERATIONS,
-    HW_END_PRECISION /* no smaller objective was found */
+    HW_END_PRECISION, /* no smaller objective was found */
+    HW_END_EARLY      /* --early-stopping */
 } hw_row_end;
 
 /* Where the training is. Numbers only, the same on all blocks. */
@@ -36,6 +41,7 @@ typedef struct hw_row_turn {
     uint64_t finished; /* 1: this model is, and the next one has not begun */
     uint64_t before;   /* iterations of the models before */
     hw_row_end worst;  /* the end that weighs most, of the finished models */
+    hw_early_count early;
 } hw_row_turn;
 
 enum {
@@ -54,7 +60,17 @@ static inline bool hw_row_keeps_path(const hw_row_path *path)
 {
     return path->members > 1 || path->choice.folds > 0;
 }
-/* Reads the choice, and deals the folds. `classes`: the target has classes. Collective. The caller calls hw_row_path_free, also after a failure. */
+/* Returns whether errors on validation data are measured now: those of models of all rows are. */
+static inline bool hw_row_validates(const hw_row_path *path, const hw_row_turn *turn)
+{
+    return path->early.validated && turn->fold == 0;
+}
+/* Returns whether the result is the model of the step with the lowest error, which may not be the last. */
+static inline bool hw_row_keeps_lowest(const hw_row_path *path)
+{
+    return path->early.patience > 0 && path->members == 1;
+}
+/* Reads the choice, takes the validation data, and deals the folds. `classes`: the target has classes. Collective. The caller calls hw_row_path_free, also after a failure. */
 hawser_status hw_row_path_new(hw_row_path *path, hawser_job *job, const hawser_training_input *input, bool classes,
                               hawser_error *error) HAWSER_MUST_USE;
 void hw_row_path_free(hw_row_path *path);
@@ -81,6 +97,18 @@ static inline const double *hw_row_class_weights(const hw_row_path *path, const 
 }
 /* Returns how many models are not finished. */
 double hw_row_models_left(const hw_row_path *path, const hw_row_turn *turn);
+/* Takes block 0's error of a step on validation data. *keep becomes whether the model of the step is the result so far. Collective over the blocks
+ * of a unit that reduces. */
+hawser_status hw_row_take_error(hawser_context *context, const hw_row_path *path, hw_row_turn *turn, double error,
+                                bool *keep) HAWSER_MUST_USE;
+/* Writes the fields of a step that is the result so far, which hw_row_finish then leaves. */
+void hw_row_keep(hawser_context *context, const hw_row_path *path, const hw_row_turn *turn,
+                 const double fields[HW_ROW_FIELDS]);
+/* Returns whether the training of one model ends by the errors of its steps. */
+static inline bool hw_row_ends_early(const hw_row_path *path, const hw_row_turn *turn)
+{
+    return hw_row_keeps_lowest(path) && hw_early_ends(&path->early, &turn->early);
+}
 /* Notes that a model is finished, and writes the block's shares of it. Returns HW_END_GOES_ON if another model follows, else the end that weighs most. */
 hw_row_end hw_row_finish(hawser_context *context, const hw_row_path *path, hw_row_turn *turn, const double *model,
                          const double fields[HW_ROW_FIELDS], hw_row_end ended);

@@ -24,10 +24,10 @@ static hawser_status report_all(hawser_context *context, const char *const *name
     return HAWSER_OK;
 }
 
-static hawser_status report_validation(hawser_context *context, const hw_kmeans_block *b, double inertia)
+static hawser_status report_validation(hawser_context *context, const hw_kmeans_block *b)
 {
     static const char *const names[] = {"validation_inertia", "evaluations"};
-    const double values[] = {inertia, (double)b->memory.early.evaluations};
+    const double values[] = {b->memory.early.error, (double)b->memory.early.evaluations};
     return report_all(context, names, values, 2);
 }
 
@@ -96,7 +96,7 @@ hawser_status hw_kmeans_begin(hawser_context *context)
     free(centres);
     HAWSER_TRY(status);
     if (b->kmeans->early.validated)
-        HAWSER_TRY(report_validation(context, b, INFINITY)); /* the last one was of the start before */
+        HAWSER_TRY(report_validation(context, b)); /* the last one was of the start before */
     return hawser_report(context, "start", (double)b->memory.start + 1.0);
 }
 
@@ -260,8 +260,9 @@ static hawser_status validate(hawser_context *context, hw_kmeans_block *b, const
         if (early->data != NULL && hawser_block(context) == 0 &&
             hw_kmeans_inertia(centres, kmeans->clusters, kmeans->single, early->data, &inertia, &error) != HAWSER_OK)
             return hw_kmeans_fail(context, &error);
-        HAWSER_TRY(hw_early_add(context, early, count, &inertia, &lower));
-        HAWSER_TRY(report_validation(context, b, inertia));
+        HAWSER_TRY(hw_early_measure(context, count, inertia));
+        HAWSER_TRY(report_validation(context, b));
+        lower = hw_early_compare(early, count);
     }
     if (*ended == HW_KMEANS_GOES_ON && hw_early_ends(early, count))
         *ended = HW_KMEANS_EARLY;

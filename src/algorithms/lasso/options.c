@@ -27,18 +27,19 @@ const hawser_topic hw_lasso_topics[] = {
      "(of linear models) keeps some of its own. Their error is measured\n\n"
      "  lasso, logistic, poisson, multitask   at each certificate: mean squared error, log loss or\n"
      "                                        deviance\n"
+     "  softmax                               at the start and after each step: log loss\n"
      "  kmeans --batch                        after each pass over the rows: inertia\n\n"
      "and is a column of --trace and a field of --log-json, beside the number of the evaluation.\n"
      "Node 0 reads the file and measures, so large files make the other workers wait.\n\n"
      "With a path, the lambda of the least error is chosen. --early-stopping N ends the path when\n"
      "N lambdas one after another have not lowered the error; smaller lambdas are not tried. With\n"
-     "one lambda it counts certificates, as the epochs of --solver minibatch, and the model is that\n"
-     "of the certificate with the least error, also if --epochs, a limit or a signal ends the\n"
+     "one lambda it counts certificates or steps, as the epochs of --solver minibatch, and the model\n"
+     "is that of the one with the least error, also if --epochs, a limit or a signal ends the\n"
      "training first. Its objective and gap are those of this model, so the gap may be far above\n"
      "--tol. --early-stopping-min-delta D counts an error as lower only if it is so by more than D.\n\n"
      "kmeans ends each start so, with the centres of the least inertia. Without --batch it does not,\n"
      "since no iteration over all rows raises the inertia of these.\n\n"
-     "The decision depends on node 0's error alone, between two clocks, so the model has the same bits with any number\n"
-     "of threads and nodes under bsp. --cv chooses by its folds, and excludes both.\n"},
+     "All nodes decide by node 0's error, so the model has the same bits with any number of threads\n"
+     "and nodes under bsp. --cv chooses by its folds, and excludes both.\n"},
     {NULL, NULL, NULL},
 };

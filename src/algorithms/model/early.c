@@ -30,17 +30,20 @@ hawser_status hw_early_new(hw_early *early, hawser_job *job, const hawser_traini
 
 hw_early_count hw_early_begin(void)
 {
-    return (hw_early_count){.lowest = INFINITY};
+    return (hw_early_count){.error = INFINITY, .lowest = INFINITY};
 }
 
-hawser_status hw_early_add(hawser_context *context, const hw_early *early, hw_early_count *count, double *error, bool *lower)
+hawser_status hw_early_measure(hawser_context *context, hw_early_count *count, double error)
 {
-    if (hawser_block(context) != 0 || isnan(*error)) /* no weight: no error, and none is lower */
-        *error = INFINITY;
-    HAWSER_TRY(hawser_allreduce(context, error, 1, HAWSER_MIN));
-    *lower = *error < count->lowest - early->min_delta;
+    count->error = hawser_block(context) != 0 || isnan(error) ? INFINITY : error; /* without weight there is no error */
     count->evaluations++;
-    count->lowest = *lower ? *error : count->lowest;
-    count->stalled = *lower ? 0 : count->stalled + 1;
-    return HAWSER_OK;
+    return hawser_allreduce(context, &count->error, 1, HAWSER_MIN);
+}
+
+bool hw_early_compare(const hw_early *early, hw_early_count *count)
+{
+    bool lower = count->error < count->lowest - early->min_delta;
+    count->lowest = lower ? count->error : count->lowest;
+    count->stalled = lower ? 0 : count->stalled + 1;
+    return lower;
 }

@@ -27,8 +27,9 @@ typedef struct hw_early {
 /* What the blocks count. Numbers only, the same on all blocks. */
 typedef struct hw_early_count {
     uint64_t evaluations;
-    uint64_t stalled; /* evaluations since the lowest error */
-    double lowest;
+    uint64_t stalled; /* compared errors since the lowest one */
+    double error;     /* the last one */
+    double lowest;    /* of the compared ones */
 } hw_early_count;
 
 /* Takes the validation data and the options. Fails if the data have more than `columns` columns, or if an option can do nothing without data.
@@ -37,10 +38,10 @@ hawser_status hw_early_new(hw_early *early, hawser_job *job, const hawser_traini
                            hawser_error *error) HAWSER_MUST_USE;
 /* Returns the count before the first evaluation. */
 hw_early_count hw_early_begin(void);
-/* Stores block 0's error on every block, and counts it. *lower says whether it is the lowest so far. Collective over the blocks of a unit that
- * reduces. */
-hawser_status hw_early_add(hawser_context *context, const hw_early *early, hw_early_count *count, double *error,
-                           bool *lower) HAWSER_MUST_USE;
+/* Stores block 0's error in count->error, on every block. Collective over the blocks of a unit that reduces. */
+hawser_status hw_early_measure(hawser_context *context, hw_early_count *count, double error) HAWSER_MUST_USE;
+/* Compares count->error with the errors before. Returns whether it is the lowest. */
+bool hw_early_compare(const hw_early *early, hw_early_count *count);
 /* Returns whether the training ends. */
 static inline bool hw_early_ends(const hw_early *early, const hw_early_count *count)
 {

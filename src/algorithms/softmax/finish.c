@@ -1,24 +1,11 @@
 #include "algorithms/softmax/finish.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "algorithms/glm/row_result.h"
 #include "algorithms/softmax/model.h"
-
-/* Computes the error of the model in result->model on the rows of --validation. */
-static hawser_status validate(const hw_softmax *s, const hw_row_result *result, const hawser_dataset *data, double *loss,
-                              double *accuracy, hawser_error *error)
-{
-    hw_classed f = hw_softmax_sizes(s);
-    double *memory = NULL;
-    hawser_status status = hw_classed_from(&f, result->model, &memory, error);
-    if (status == HAWSER_OK)
-        status = hw_softmax_validate(&f, data, loss, accuracy, error);
-    free(memory);
-    return status;
-}
+#include "algorithms/softmax/validation.h"
 
 static double count_coefficients(const hw_softmax *s, const double *model)
 {
@@ -41,7 +28,7 @@ static void fill_facts(const hw_softmax *s, const hw_row_result *result, const h
     memcpy(training->facts, facts, sizeof facts);
     if (s->path.choice.path_count > 0) {
         training->facts[at++] = (hawser_fact){"lambda_max", hawser_result_metric(training->run, "lambda_max")};
-        training->facts[at++] = (hawser_fact){"lambdas", (double)s->path.members};
+        training->facts[at++] = (hawser_fact){"lambdas", (double)hw_row_result_members(result)};
     }
     if (accuracy != NULL) {
         training->facts[at++] = (hawser_fact){"validation_log_loss", row->error};
@@ -58,11 +45,11 @@ static hawser_status make(const hw_softmax *s, const hawser_training_input *inpu
     double accuracy = NAN, ignored;
     for (size_t l = 0; input->validation != NULL && l < hw_row_result_members(result); l++) {
         hw_row_result_take(result, l);
-        HAWSER_TRY(validate(s, result, input->validation, &result->record.rows[l].error, &accuracy, error));
+        HAWSER_TRY(hw_softmax_validation_error(s, result->model, &result->record.rows[l].error, &accuracy, error));
     }
     const hw_linear_row *row = hw_row_result_choose(result);
     if (input->validation != NULL)
-        HAWSER_TRY(validate(s, result, input->validation, &ignored, &accuracy, error));
+        HAWSER_TRY(hw_softmax_validation_error(s, result->model, &ignored, &accuracy, error));
     hw_softmax_result made = {.model = result->model,
                               .objective = row->objective,
                               .gap = row->gap,

@@ -141,8 +141,8 @@ hawser_status hw_softmax_label(const hawser_model *model, size_t count, double *
     return HAWSER_OK;
 }
 
-hawser_status hw_softmax_validate(const hw_classed *f, const hawser_dataset *data, double *loss, double *accuracy,
-                                  hawser_error *error)
+hawser_status hw_softmax_losses(const hw_classed *f, const hawser_dataset *data, double *loss, double *accuracy,
+                                hawser_error *error)
 {
     const double *target = hawser_dataset_target(data), *weights = hawser_dataset_weights(data);
     double *values = NULL, total = 0.0;
@@ -152,11 +152,7 @@ hawser_status hw_softmax_validate(const hw_classed *f, const hawser_dataset *dat
         const double *z = values + i * f->classes;
         double weight = weights != NULL ? weights[i] : 1.0;
         size_t own = hw_labels_place(f->labels, f->classes, target[i]);
-        if (own == f->classes)
-            status = hawser_fail(error, HAWSER_BAD_INPUT,
-                                 "--validation: row %zu: the label %g is not one of the training data's labels", i + 1,
-                                 target[i]);
-        else
+        if (own < f->classes)
             *loss += weight * (log_sum(z, f->classes) - z[own]);
         *accuracy += place_of_most(z, f->classes) == own ? weight : 0.0;
         total += weight;

@@ -13,9 +13,9 @@ typedef struct hw_softmax_result {
 hawser_status hw_softmax_model_make(const hw_softmax *softmax, const hw_softmax_result *result,
                                     const hawser_training_input *input, hawser_model **model,
                                     hawser_error *error) HAWSER_MUST_USE;
-/* Stores weighted mean log loss and accuracy of a model. */
-hawser_status hw_softmax_validate(const hw_classed *fitted, const hawser_dataset *data, double *loss, double *accuracy,
-                                  hawser_error *error) HAWSER_MUST_USE;
+/* Stores weighted mean log loss and accuracy of a model on data whose labels it has. */
+hawser_status hw_softmax_losses(const hw_classed *fitted, const hawser_dataset *data, double *loss, double *accuracy,
+                                hawser_error *error) HAWSER_MUST_USE;
 
 /* The functions of hawser_algorithm. */
 size_t hw_softmax_classes(const hawser_model *model);

@@ -27,6 +27,7 @@ const hawser_option hw_softmax_rows[] = {
     HW_LINEAR_FOLDS_ROWS(""),
     {"cv-metric", HAWSER_WORD, "loss", "loss|accuracy", "NAME", "Error that --cv compares: the log loss, or 1 - accuracy",
      "Choice of lambda", 0},
+    HW_EARLY_STOPPING_ROWS("one per lambda of a path, or per step of one lambda", "the model is that of the least error"),
     {"tol", HAWSER_NUMBER, "1e-6", "(0,1)", "T",
      "stop at this relative duality gap; it is relative to the objective without coefficients", NULL, 0},
     {"max-iterations", HAWSER_INTEGER, "1000", "[1,inf)", "N", "end after N Newton steps, per lambda and fold", "Solver", 0},
@@ -71,7 +72,10 @@ const hawser_metric_row hw_softmax_metrics[] = {
      .help = "passes over the rows: one per gradient, and one per step of conjugate gradients",
      .traced = true},
     {.name = "classes", .help = "the number of classes", .always = true},
-    {.name = "validation_log_loss", .help = "weighted mean log loss of the rows of --validation"},
+    {.name = "validation_log_loss", .help = "weighted mean log loss of the rows of --validation", .traced = true},
+    {.name = "evaluations",
+     .help = "in --trace: how often the error on the rows of --validation has been measured",
+     .traced = true},
     {.name = "validation_accuracy", .help = "weighted share of the rows of --validation whose label is predicted"},
     {.name = NULL}};
 

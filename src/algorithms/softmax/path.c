@@ -107,19 +107,37 @@ static hawser_status measure_held_out(hawser_context *context, hw_softmax_block 
     return HAWSER_OK;
 }
 
-hawser_status hw_softmax_end_member(hawser_context *context, hw_softmax_block *b, hw_row_end *ended)
+const double *hw_softmax_result_model(hw_softmax_block *b)
 {
-    double fields[HW_ROW_FIELDS] = {[HW_ROW_DONE] = 1.0,
-                                    [HW_ROW_PARAMETER] = b->memory.lambda,
-                                    [HW_ROW_OBJECTIVE] = b->memory.objective,
-                                    [HW_ROW_GAP] = hw_softmax_gap(b),
-                                    [HW_ROW_PENALTY] = b->memory.objective - b->memory.loss};
-    HAWSER_TRY(measure_held_out(context, b, fields));
     size_t k = b->softmax->classes, coefficients = b->X.cols * k;
     hw_softmax_intercepts(b);
     memcpy(b->trial, b->W, coefficients * sizeof *b->W);
     memcpy(b->trial + coefficients, b->intercepts, k * sizeof *b->trial);
-    *ended = hw_row_finish(context, &b->softmax->path, &b->memory.turn, b->trial, fields, *ended);
+    return b->trial;
+}
+
+static void find_fields(const hw_softmax_block *b, double fields[HW_ROW_FIELDS])
+{
+    fields[HW_ROW_DONE] = 1.0;
+    fields[HW_ROW_PARAMETER] = b->memory.lambda;
+    fields[HW_ROW_OBJECTIVE] = b->memory.objective;
+    fields[HW_ROW_GAP] = hw_softmax_gap(b);
+    fields[HW_ROW_PENALTY] = b->memory.objective - b->memory.loss;
+}
+
+void hw_softmax_keep(hawser_context *context, const hw_softmax_block *b)
+{
+    double fields[HW_ROW_FIELDS] = {0};
+    find_fields(b, fields);
+    hw_row_keep(context, &b->softmax->path, &b->memory.turn, fields);
+}
+
+hawser_status hw_softmax_end_member(hawser_context *context, hw_softmax_block *b, hw_row_end *ended)
+{
+    double fields[HW_ROW_FIELDS] = {0};
+    find_fields(b, fields);
+    HAWSER_TRY(measure_held_out(context, b, fields));
+    *ended = hw_row_finish(context, &b->softmax->path, &b->memory.turn, hw_softmax_result_model(b), fields, *ended);
     return HAWSER_OK;
 }
 

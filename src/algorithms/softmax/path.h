@@ -10,6 +10,10 @@ hawser_status hw_softmax_begin_fold(hawser_context *context, hw_softmax_block *b
 hawser_status hw_softmax_next_member(hawser_context *context, hw_softmax_block *block) HAWSER_MUST_USE;
 /* Finishes a model: writes the block's shares of it. *ended becomes GOES_ON if another model follows, else the end that weighs most. */
 hawser_status hw_softmax_end_member(hawser_context *context, hw_softmax_block *block, hw_row_end *ended) HAWSER_MUST_USE;
+/* Writes the block's shares of the fields of W, which is the result so far (hw_row_keep). */
+void hw_softmax_keep(hawser_context *context, const hw_softmax_block *block);
+/* Returns W as the result has it: with the intercepts below. It is in block->trial. */
+const double *hw_softmax_result_model(hw_softmax_block *block);
 /* Stores the intercepts of the result of W in block->intercepts: for the rows as they are, with the sum 0, which penalty and data leave open. */
 void hw_softmax_intercepts(hw_softmax_block *block);
 /* Returns the gap relative to the objective without coefficients. */

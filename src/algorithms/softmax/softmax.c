@@ -18,6 +18,7 @@
 #include "algorithms/softmax/options.h"
 #include "algorithms/softmax/path.h"
 #include "algorithms/softmax/units.h"
+#include "algorithms/softmax/validation.h"
 
 static hawser_operator *reducing(hawser_operator *unit, const hw_softmax *softmax)
 {
@@ -34,6 +35,9 @@ static hawser_program *build(hw_softmax *softmax)
     hawser_program *p = hawser_program_new("softmax", softmax);
     for (size_t k = 0; k < sizeof metrics / sizeof *metrics; k++)
         hawser_metric_declare(p, metrics[k], HAWSER_LAST);
+    static const char *const validation[] = {"validation_log_loss", "evaluations"};
+    for (size_t k = 0; softmax->path.early.validated && k < sizeof validation / sizeof *validation; k++)
+        hawser_metric_declare(p, validation[k], HAWSER_LAST);
     hawser_scratch_size(p, sizeof(hw_softmax_block), hw_softmax_block_release);
     hawser_scratch_record(p, hw_softmax_block_visit);
     hawser_scratch_expect(p, hw_softmax_block_bytes(softmax, softmax->X->rows / softmax->blocks + 1), 0);
@@ -42,10 +46,17 @@ static hawser_program *build(hw_softmax *softmax)
     hawser_state *model = hawser_partitioned_state(p, "model", softmax->width, NULL, NULL);
     hawser_state *table, *path;
     hw_row_path_states(p, &softmax->path, &table, &path);
-    reducing(hawser_unit(root, "prepare", hw_softmax_prepare, HAWSER_READS(X), HAWSER_UPDATES(model)), softmax);
+    reducing(hawser_unit(root, "prepare", hw_softmax_prepare, HAWSER_READS(X), HAWSER_UPDATES(model, table)), softmax);
     hawser_operator *loop = hawser_loop(root, "iterations", (hawser_until){.test = hw_row_has_ended}, hawser_bsp());
     reducing(hawser_unit(loop, "step", hw_softmax_step, HAWSER_READS(X), HAWSER_UPDATES(model, table, path)), softmax);
     return p;
+}
+
+/* Reads the options and checks the data. Collective. The caller frees the problem, also after a failure. */
+static hawser_status read_all(hw_softmax *softmax, hawser_job *job, const hawser_training_input *input, hawser_error *error)
+{
+    HAWSER_TRY(hw_softmax_new(softmax, job, input, error));
+    return hw_softmax_validation_check(softmax, job, error);
 }
 
 static hawser_status plan(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
@@ -53,7 +64,7 @@ static hawser_status plan(const hawser_algorithm *algorithm, hawser_job *job, co
 {
     (void)algorithm;
     hw_softmax softmax;
-    hawser_status status = hw_softmax_new(&softmax, job, input, error);
+    hawser_status status = read_all(&softmax, job, input, error);
     if (status == HAWSER_OK) {
         hawser_program *program = build(&softmax);
         status = hawser_plan_print(job, program, physical, dot, out, error);
@@ -77,7 +88,7 @@ static hawser_status train(const hawser_algorithm *algorithm, hawser_job *job, c
     (void)algorithm;
     hw_softmax softmax;
     memset(training, 0, sizeof *training);
-    hawser_status status = hw_softmax_new(&softmax, job, input, error);
+    hawser_status status = read_all(&softmax, job, input, error);
     if (status == HAWSER_OK)
         status = run(&softmax, job, input, training, error);
     hw_softmax_free(&softmax);

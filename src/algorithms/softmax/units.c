@@ -7,8 +7,9 @@
 #include "algorithms/softmax/newton.h"
 #include "algorithms/softmax/path.h"
 #include "algorithms/softmax/start.h"
+#include "algorithms/softmax/validation.h"
 
-/* Writes the block's share of the model of all rows, with intercepts that add up to zero. */
+/* Writes the block's share of the model of all rows, with intercepts that add up to zero, and of its fields if it may be the result. */
 static void write_share(hawser_context *context, hw_softmax_block *b)
 {
     size_t first = 0, count = hawser_part(context, "model", &first), last = b->X.cols * b->softmax->classes;
@@ -16,6 +17,8 @@ static void write_share(hawser_context *context, hw_softmax_block *b)
     hw_softmax_intercepts(b);
     for (size_t e = first; b->memory.turn.fold == 0 && e < first + count; e++)
         share[e - first] = e < last ? b->W[e] : b->intercepts[e - last];
+    if (hw_row_keeps_lowest(&b->softmax->path))
+        hw_softmax_keep(context, b);
 }
 
 static hawser_status report(hawser_context *context, const hw_softmax_block *b, hw_row_end ended)
@@ -50,9 +53,12 @@ static bool is_certified(const hw_softmax_block *b)
 hawser_status hw_softmax_prepare(hawser_context *context)
 {
     hw_softmax_block *b;
+    bool keep = true;
     HAWSER_TRY(hw_softmax_block_open(context, &b));
+    b->memory.turn.early = hw_early_begin();
     HAWSER_TRY(hw_row_path_check(context, &b->softmax->path, b->softmax->data, b->softmax->labels, b->softmax->classes));
     HAWSER_TRY(hw_softmax_begin_fold(context, b));
+    HAWSER_TRY(hw_softmax_validate(context, b, &keep));
     write_share(context, b);
     return report(context, b, HW_END_GOES_ON);
 }
@@ -60,7 +66,7 @@ hawser_status hw_softmax_prepare(hawser_context *context)
 hawser_status hw_softmax_step(hawser_context *context)
 {
     hw_softmax_block *b;
-    bool moved = false;
+    bool moved = false, keep = true;
     HAWSER_TRY(hw_softmax_block_open(context, &b));
     HAWSER_TRY(hw_softmax_next_member(context, b));
     if (!is_certified(b)) {
@@ -69,11 +75,14 @@ hawser_status hw_softmax_step(hawser_context *context)
     }
     if (moved)
         b->memory.bound = fmax(b->memory.bound, hw_softmax_bound(b));
-    write_share(context, b);
-    hw_row_end ended = is_certified(b)                                 ? HW_END_GAP
-                       : !moved && !hawser_stopping(context)           ? HW_END_PRECISION
-                       : b->memory.iteration >= b->softmax->iterations ? HW_END_ITERATIONS
-                                                                       : HW_END_GOES_ON;
+    HAWSER_TRY(hw_softmax_validate(context, b, &keep));
+    if (keep)
+        write_share(context, b);
+    hw_row_end ended = is_certified(b)                                         ? HW_END_GAP
+                       : !moved && !hawser_stopping(context)                   ? HW_END_PRECISION
+                       : b->memory.iteration >= b->softmax->iterations         ? HW_END_ITERATIONS
+                       : hw_row_ends_early(&b->softmax->path, &b->memory.turn) ? HW_END_EARLY
+                                                                               : HW_END_GOES_ON;
     if (ended != HW_END_GOES_ON)
         HAWSER_TRY(hw_softmax_end_member(context, b, &ended));
     return report(context, b, ended);
