@@ -40,8 +40,17 @@ def pointer_to(array: Array | None, kind: Any) -> Any:
     return POINTER(kind)() if array is None else ctypes.cast(array.ctypes.data, POINTER(kind))
 
 
+def refuse_masks(values: Any, what: str) -> None:
+    """Raises an error if numbers are masked, since numpy would give what lies under the mask."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise BadArgument(f"{what} has masked values; fill them (array.filled(0)) or leave the rows out")
+
+
 def numbers_of(values: Any, what: str) -> Array:
     """Returns values as an array of numbers of one type, without a copy if they are one."""
+    refuse_masks(values, what)
+    if isinstance(values, str):
+        raise BadArgument(f"{what}: '{values}' is a name, and only files have columns by name; give the numbers")
     try:
         array = np.asarray(values)
         if array.dtype.kind == "c":
@@ -355,6 +364,15 @@ class Dataset:
         """The names of the columns, or None."""
         found = [lib.hawser_dataset_column(self._handle, column) for column in range(self._matrix.cols)]
         return None if None in found else [name.decode() for name in found]
+
+    def _check_names(self, expected: Callable[[], list[str] | None], what: str) -> None:
+        """Raises an error if the columns have other names than those of the training. Columns without names fit by their places."""
+        if lib.hawser_dataset_column(self._handle, 0) is None:  # looked at first, since there may be many columns
+            return
+        for place, (mine, other) in enumerate(zip(self.names or (), expected() or ())):
+            if mine != other:
+                raise BadArgument(f"{what}: column {place} is '{mine}', and in the training it was '{other}'; give the columns of the "
+                                  "training in its order")
 
     @property
     def target(self) -> Array | None:

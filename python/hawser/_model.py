@@ -326,6 +326,8 @@ class Model:
             rows = dataset_of(data, offset=offset)
         if rows.shape[1] > self.columns or (rows.shape[1] < self.columns and not rows.from_files):
             raise BadArgument(f"X has {rows.shape[1]} features, but the model is expecting {self.columns} features as input")
+        if not is_path(data):  # a load finds columns by their names
+            rows._check_names(lambda: self.names, "X")
         for key in ("offset", "exposure"):
             if self.facts.get(f"options.{key}", "none") != "none" and rows.offset is None and (offset is None):
                 raise BadOption(f"the model was trained with {key} '{self.facts[f'options.{key}']}'; give one for these data, "

@@ -19,7 +19,7 @@ KEYWORD = _native.HAWSER_FROM_CALL
 
 def text_of_value(key: str, value: Any) -> str:
     """Returns a value as the text that the library reads."""
-    if isinstance(value, np.generic):
+    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
         value = value.item()
     if isinstance(value, bool):
         return "yes" if value else "no"

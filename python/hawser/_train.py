@@ -317,6 +317,8 @@ def prepare(algorithm: str, data: Any, target: Any = None, *, weights: Any = Non
             variables: Mapping[bytes, bytes] | None = None, kind: type[Fit] = Fit, **options: Any) -> Fit:
     """Returns a training that can begin, on the nodes of the process. With `variables`, which replace the environment, it is on none yet."""
     found = find_algorithm(algorithm)
+    if init is not None and not isinstance(init, Model):
+        raise BadArgument(f"init: give a hawser.Model, not a {type(init).__name__}; hawser.Model.load reads a file")
     from_files = is_path(data) or (isinstance(data, Dataset) and data.from_files)
     arrays = take_arrays(options)
     load, keywords = split_options(options, from_files)
@@ -349,6 +351,8 @@ def prepare(algorithm: str, data: Any, target: Any = None, *, weights: Any = Non
         validation = Dataset(*validation)
     if validation is not None and isinstance(rows, Dataset) and validation.shape[1] != rows.shape[1]:
         raise BadOption(f"validation: it has {validation.shape[1]} columns, and the data have {rows.shape[1]}")
+    if validation is not None and isinstance(rows, Dataset):
+        validation._check_names(lambda: rows.names, "validation")
     if isinstance(rows, Dataset) and not rows.partitioned:
         check_arrays(arrays, *rows.shape)
     return kind(found, rows, validation, init, chosen, arrays, cluster)

@@ -91,6 +91,15 @@ def test_what_stands_beside_rows_is_checked(numbers):
         hawser.train("lasso", hawser.Dataset(X, y), y)
 
 
+def test_masked_values_are_refused(numbers):
+    X, y = numbers
+    masked = np.ma.masked_greater(y, 0)
+    for given in ({"data": np.ma.masked_greater(X, 2)}, {"data": X, "target": masked}, {"data": X, "weights": masked}, {"data": X, "offset": masked}):
+        with pytest.raises(hawser.BadArgument, match="has masked values"):
+            hawser.Dataset(**given)
+    assert hawser.Dataset(np.ma.masked_array(X)).copied == 0
+
+
 def test_files_are_read_with_the_options_of_the_command(numbers, tmp_path):
     X, y = numbers
     path = tmp_path / "data.csv"

@@ -160,6 +160,7 @@ def test_svr(diabetes, loss):
     theirs = svm.LinearSVR(C=1, loss=loss, epsilon=0.5, tol=1e-9, max_iter=20000, intercept_scaling=100).fit(X, y)
 
     def objective(fitted):
+        assert fitted.intercept_.shape == theirs.intercept_.shape == (1,)
         lost = np.maximum(0, abs(X @ fitted.coef_ + fitted.intercept_ - y) - 0.5)
         return 0.5 * fitted.coef_ @ fitted.coef_ + (lost if loss[0] == "e" else lost**2).sum()
 
@@ -265,11 +266,25 @@ def test_a_limit_warns(cancer):
     (lambda: hawser.KMeans(algorithm="full"), "algorithm"), (lambda: hawser.Lasso(sync="fast"), "sync"),
     (lambda: hawser.MiniBatchKMeans(reassignment_ratio=0.01), "reassignment_ratio"),
     (lambda: hawser.MiniBatchKMeans(init_size=100), "init_size"), (lambda: hawser.MiniBatchKMeans(batch_size=0), "batch_size"),
-    (lambda: hawser.KMeans(sync="ssp:2", workers=2), "sync"),
+    (lambda: hawser.KMeans(sync="ssp:2", workers=2), "sync"), (lambda: hawser.KMeans(init=lambda *_: 0), "call the function"),
+    (lambda: hawser.Lasso(max_iter=0), "max_iter"), (lambda: hawser.Lasso(workers=1.5), "workers"), (lambda: hawser.Lasso(positive="no"), "positive"),
+    (lambda: hawser.LinearSVC(fit_intercept=2), "fit_intercept"), (lambda: hawser.LogisticRegression(solver="best"), "solver"),
+    (lambda: hawser.LogisticRegressionCV(solver="best"), "solver"),
 ])
 def test_refusals(cancer, estimator, text):
     with pytest.raises(ValueError, match=text):
         estimator().fit(*cancer)
+
+
+def test_masked_values_are_refused(cancer):
+    """numpy would give what lies under the mask."""
+    X, y = cancer
+    fitted, masked = hawser.LogisticRegression().fit(X, y), np.ma.masked_greater(X, X.mean())
+    for call in (lambda: fitted.fit(masked, y), lambda: fitted.fit(X, np.ma.masked_equal(y, 1)), lambda: fitted.predict(masked),
+                 lambda: fitted.fit(X, y, sample_weight=np.ma.masked_equal(y + 1, 1)), lambda: fitted.fit(X, y, eval_set=(X, np.ma.masked_equal(y, 1)))):
+        with pytest.raises(ValueError, match="has masked values"):
+            call()
+    assert np.array_equal(fitted.fit(np.ma.masked_array(X), y).coef_, fitted.fit(X, y).coef_)
 
 
 WITHOUT = [each for each in ESTIMATORS if each.__name__ not in (

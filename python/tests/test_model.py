@@ -62,6 +62,20 @@ def test_coefficients_that_are_all_zero_have_their_shape(numbers, tmp_path):
     assert np.array_equal(hawser.train("multitask", tmp_path / "both.csv", target="y,z", lambda_=100).coefficients, np.zeros((2, 6)))
 
 
+def test_columns_of_other_names_are_refused(numbers):
+    """Columns that stand in another order would give wrong numbers."""
+    X, y = numbers
+    data = hawser.Dataset(X, y, names=list("abcdef"))
+    model = hawser.train("lasso", data, lambda_=0.01)
+    assert np.array_equal(model.predict(data), model.predict(X))
+    other = hawser.Dataset(X, y, names=list("abcdfe"))
+    with pytest.raises(hawser.BadArgument, match="X: column 4 is 'f', and in the training it was 'e'"):
+        model.predict(other)
+    with pytest.raises(hawser.BadArgument, match="validation: column 4 is 'f'"):
+        hawser.train("lasso", data, validation=other)
+    assert np.array_equal(hawser.train("lasso", X, y, lambda_=0.01).predict(other), model.predict(X))
+
+
 def test_facts_are_attributes(numbers):
     model = hawser.train("lasso", *numbers, lambda_=0.01)
     assert model.rows == 200 and model.columns == 6 and model.lambda_ == 0.01

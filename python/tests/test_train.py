@@ -84,6 +84,11 @@ def test_wrong_options_are_refused_by_name(numbers):
         hawser.train("laso", *numbers)
     with pytest.raises(ValueError):
         hawser.train("lasso", *numbers, tol=2)
+    with pytest.raises(hawser.BadArgument, match="init: give a hawser.Model, not a str"):
+        hawser.train("lasso", *numbers, init="lasso.model")
+    with pytest.raises(hawser.BadArgument, match="only files have columns by name"):
+        hawser.train("lasso", numbers[0], target="y")
+    assert hawser.train("lasso", *numbers, lambda_=np.array(0.25)).lambda_ == 0.25
 
 
 def test_a_keyword_is_stronger_than_the_environment(numbers, monkeypatch):

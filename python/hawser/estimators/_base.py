@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 
 from .. import _errors
 from .._cluster import is_beside
-from .._dataset import Dataset
+from .._dataset import Dataset, refuse_masks
 from .._errors import BadOption, Interrupted
 from .._model import Model
 from .._train import train
@@ -111,6 +111,8 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             if hasattr(self, "feature_names_in_"):
                 del self.feature_names_in_
             return X, y
+        refuse_masks(X, "X")
+        refuse_masks(y, "y")
         return validate_data(self, X, y, accept_sparse=("csr", "csc"), dtype=TYPES, accept_large_sparse=True, **how)
 
     def _checked_new(self, X: Any, fitted: bool = True) -> Any:
@@ -119,7 +121,21 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             check_is_fitted(self)
         if is_plain(X) and X.shape[1] == self.n_features_in_ and not hasattr(self, "feature_names_in_"):
             return X
+        refuse_masks(X, "X")
         return validate_data(self, X, reset=False, accept_sparse=("csr", "csc"), dtype=TYPES, accept_large_sparse=True)
+
+    def _check_kinds(self) -> None:
+        """Raises an error if a parameter that the estimators share is of another kind, which would count as something else."""
+        for name in ("fit_intercept", "positive", "warm_start"):
+            value = getattr(self, name, False)
+            if not isinstance(value, (bool, np.bool_)):
+                raise refuse(name, value, "True or False")
+        for name in ("max_iter", "workers", "n_jobs"):
+            value = getattr(self, name, None)
+            if value is not None and not isinstance(value, (int, np.integer)):
+                raise refuse(name, value, "a whole number or None")
+        if getattr(self, "max_iter", None) == 0:
+            raise refuse("max_iter", 0, "a number from 1, or None for no limit")
 
     def _numbers(self, y: Any) -> Any:
         return np.asarray(y, np.float64)
@@ -127,6 +143,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     def _weights(self, sample_weight: Any, X: Any) -> Array | None:
         if sample_weight is None:
             return None
+        refuse_masks(sample_weight, "sample_weight")
         weights: Array = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if not weights.any():
             raise ValueError("sample_weight: all weights are zero, so no sample counts")
@@ -158,6 +175,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         if not isinstance(eval_set, tuple) or len(eval_set) != 2:
             raise ValueError("eval_set: give one pair (X, y) of other data")
         X = self._checked_new(eval_set[0], fitted=False)
+        refuse_masks(eval_set[1], "y")
         y = self._other_target(eval_set[1])
         check_consistent_length(X, y)
         return {"validation": (X, to_target(y)), "early_stopping": rounds}
@@ -181,6 +199,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     def _train(self, algorithm: str, X: Any, y: Array | None, weights: Array | None, *, trace: bool = True,
                **options: Any) -> Model:
         """Trains, and takes over what was reached, after Ctrl-C too. `trace`: keep what each clock reports."""
+        self._check_kinds()
         reports: list[dict[str, Any]] | None = [] if trace else None
         self.interrupted_ = False
         options.setdefault("init", self._start(X.shape[1]))

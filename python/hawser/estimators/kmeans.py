@@ -62,6 +62,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
         return {**options, "starts": starts, "init_method": methods[self.init]}
 
     def _first_centres(self, columns: int) -> Array:
+        if callable(self.init):
+            raise refuse("init", self.init, "an array of centres; call the function and give what it returns")
         centres = np.ascontiguousarray(self.init, dtype=np.float64)
         if centres.shape != (self.n_clusters, columns):
             raise ValueError(f"The shape of the initial centers {centres.shape} does not match the number of clusters "

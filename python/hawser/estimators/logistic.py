@@ -7,6 +7,9 @@ from ._base import Array, refuse
 from ._classifier import LinearClassifier
 
 
+SOLVERS = ("lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga")
+
+
 class LogisticRegression(LinearClassifier):
     """Logistic regression, as sklearn.linear_model.LogisticRegression; with three classes or more softmax regression.
 
@@ -59,6 +62,8 @@ class LogisticRegression(LinearClassifier):
     def _options(self, classes: int) -> dict[str, Any]:
         if self.intercept_scaling != 1:
             raise refuse("intercept_scaling", self.intercept_scaling, "1: the intercept has no penalty")
+        if self.solver not in SOLVERS:
+            raise refuse("solver", self.solver, " or ".join(map(repr, SOLVERS)) + ", which have the same solution")
         options = {**self._penalty(), "intercept": bool(self.fit_intercept), "tol": self.tol, "max_clocks": self.max_iter}
         if classes > 2 and options.get("lambda_") == 0.0:
             raise refuse("C", self.C, "a finite penalty if there are more than two classes")

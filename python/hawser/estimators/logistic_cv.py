@@ -6,7 +6,7 @@ import numpy as np
 from .._model import Model
 from ._base import Array, refuse
 from ._folds import folds_of
-from .logistic import LogisticRegression
+from .logistic import SOLVERS, LogisticRegression
 
 # The metric of the library for each scoring, and whether scores are 1 - error; else they are -error.
 SCORINGS = {None: ("accuracy", True), "accuracy": ("accuracy", True), "neg_log_loss": ("loss", False), "roc_auc": ("auc", True)}
@@ -81,7 +81,7 @@ class LogisticRegressionCV(LogisticRegression):
     def _check(self, classes: int) -> None:
         for name, value, allowed in (("refit", self.refit, (True,)), ("scoring", self.scoring, tuple(SCORINGS)),
                                      ("use_legacy_attributes", self.use_legacy_attributes, (False,)),
-                                     ("intercept_scaling", self.intercept_scaling, (1,))):
+                                     ("intercept_scaling", self.intercept_scaling, (1,)), ("solver", self.solver, SOLVERS)):
             if value not in allowed:
                 raise refuse(name, value, " or ".join(map(repr, allowed)))
         if classes > 2 and self.scoring == "roc_auc":

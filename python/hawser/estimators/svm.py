@@ -4,6 +4,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
+from .._model import Model
 from ._base import Array, LinearEstimator, refuse
 from ._classifier import LinearClassifier
 
@@ -67,7 +68,7 @@ class LinearSVR(RegressorMixin, LinearEstimator):  # type: ignore[misc]
 
     Minimises 1/2 ||w||^2 + C sum_i max(0, |y_i - w x_i - b| - epsilon), or its square. All else is as in LinearSVC.
 
-    After fit: `coef_` (n_features,), `intercept_`, `dual_gap_`, `n_iter_`, `trace_`, `model_`.
+    After fit: `coef_` (n_features,), `intercept_` (1,), `dual_gap_`, `n_iter_`, `trace_`, `model_`.
 
     >>> import hawser
     >>> fitted = hawser.LinearSVR(C=100.0, tol=1e-8).fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0])
@@ -108,6 +109,10 @@ class LinearSVR(RegressorMixin, LinearEstimator):  # type: ignore[misc]
         X, y = self._checked(X, y, y_numeric=True)
         self._train("svm", X, self._numbers(y), self._weights(sample_weight, X), **options)
         return self
+
+    def _take_parameters(self, model: Model) -> None:
+        super()._take_parameters(model)
+        self.intercept_ = np.atleast_1d(self.intercept_)
 
     def predict(self, X: Any) -> Array:
         """Returns a prediction per sample, shape (n_samples,)."""
