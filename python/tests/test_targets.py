@@ -158,6 +158,8 @@ def test_habits(tasks):
     assert np.array_equal(fitted.coef_, hawser.train("multitask", X, Y, lambda_=0.05, workers=2).coefficients)
     assert np.array_equal(pickle.loads(pickle.dumps(fitted)).predict(X), fitted.predict(X))
     assert fitted.set_params(warm_start=True).fit(X, Y).n_iter_ <= 2
+    with pytest.raises(ValueError, match="warm_start: the estimator was fitted with 3 targets, and y has 2"):
+        fitted.fit(X, Y[:, :2])
     search = linear_model.GridSearchCV(hawser.MultiTaskElasticNet(workers=1), {"alpha": [0.05, 10]}, cv=3).fit(X, Y)
     assert search.best_params_ == {"alpha": 0.05}
     single = hawser.MultiTaskLasso(alpha=0.05).fit(X, Y[:, :1])

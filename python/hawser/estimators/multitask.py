@@ -16,6 +16,7 @@ class _Several(_Penalised):
     _algorithm = "multitask"
     precompute = False  # no parameters of these estimators
     positive = False
+    warm_start = False
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -31,7 +32,11 @@ class _Several(_Penalised):
             X, _ = super()._checked(X, y[:, 0])
         else:
             X, y = super()._checked(X, y, multi_output=True, **how)
-        return X, self._columns(y)
+        y = self._columns(y)
+        before = getattr(self, "model_", None) if self.warm_start else None
+        if before is not None and before.outputs != y.shape[1]:
+            raise ValueError(f"warm_start: the estimator was fitted with {before.outputs} targets, and y has {y.shape[1]}")
+        return X, y
 
     def _columns(self, y: Any) -> Array:
         columns: Array = np.asarray(y, np.float64)
