@@ -245,6 +245,9 @@ def test_warm_start(cancer):
     np.testing.assert_allclose(warm.coef_, cold.coef_, atol=1e-4)
     with pytest.raises(ValueError, match="fitted with 30 features"):
         warm.fit(X[:, :5], y)
+    for fitted in (warm, hawser.LinearSVC(warm_start=True).fit(X, y)):
+        with pytest.raises(ValueError, match="fitted with 2 classes, and y has 3"):
+            fitted.fit(X, np.arange(len(y)) % 3)
 
 
 def test_a_limit_warns(cancer):
@@ -252,6 +255,8 @@ def test_a_limit_warns(cancer):
         fitted = hawser.LogisticRegression(max_iter=1, tol=1e-14, l1_ratio=1.0).fit(*cancer)
     assert caught[0].filename == __file__
     assert fitted.n_iter_ == 1 and isinstance(fitted, hawser.LogisticRegression)
+    three = np.arange(len(cancer[0])) % 3  # softmax regression has a limit of its own, which a larger max_iter must move
+    assert hawser.LogisticRegression(max_iter=2000).fit(cancer[0], three).model_.facts["options.max-iterations"] == "2000"
 
 
 @pytest.mark.parametrize("estimator, text", [

@@ -46,6 +46,12 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
             found[kept] = compute_sample_weight(self.class_weight, y[kept])
         return found
 
+    def _start(self, columns: int) -> Model | None:
+        model = super()._start(columns)
+        if model is not None and model.classes is not None and len(model.classes) != len(self.classes_):
+            raise ValueError(f"warm_start: the estimator was fitted with {len(model.classes)} classes, and y has {len(self.classes_)}")
+        return model
+
     def _take_parameters(self, model: Model) -> None:
         self.coef_ = np.atleast_2d(model.coefficients)
         self.intercept_ = np.atleast_1d(np.asarray(model.intercept, np.float64))

@@ -65,7 +65,8 @@ class Lasso(_Penalised):
     """Linear regression with an L1 penalty, as sklearn.linear_model.Lasso, by CoCoA+ with a certified duality gap.
 
     Minimises 1/(2 n_samples) ||y - X w - b||^2 + alpha ||w||_1; sample weights are scaled to the sum n_samples. `tol` is the
-    relative duality gap at which the training ends: objective and optimum differ by at most that part. `max_iter` limits
+    duality gap at which the training ends, relative to the objective of coefficients that are all zero. The optimum is at
+    most `dual_gap_` below the objective. `max_iter` limits
     the clocks, which are exchanges between workers, not passes over the columns. `precompute` must be False. `selection` and
     `copy_X` make no difference to the solution; X is never changed.
 

@@ -89,7 +89,7 @@ class LassoCV(_Crossed):
     `alphas` is a number of alphas, which then fall from the largest useful one to `eps` times that, or a list of them. `cv` is a number
     of folds (None: 5), a splitter or a list of pairs, and each sample must be held out once: other splitters are refused. Folds
     are scikit-learn's. The error of an alpha is the mean over all held-out samples with their weights, while scikit-learn's is the
-    mean over folds; these differ where folds have different sizes. `tol` is the relative duality gap of each fit. `max_iter` limits
+    mean over folds; these differ where folds have different sizes. `tol` is that of Lasso, for each fit. `max_iter` limits
     the clocks of all fits together; an error tells if it ends them.
 
     After fit: `alpha_`, `alphas_` (n_alphas,), `mse_path_` (n_alphas, n_folds), `mean_mse_` and `standard_error_` (n_alphas,), `coef_`

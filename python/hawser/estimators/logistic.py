@@ -14,8 +14,8 @@ class LogisticRegression(LinearClassifier):
     """Logistic regression, as sklearn.linear_model.LogisticRegression; with three classes or more softmax regression.
 
     Minimises C sum_i loss_i + l1_ratio ||w||_1 + (1 - l1_ratio)/2 ||w||^2 with a free intercept. `penalty` is the older name
-    of the choice: "l1", "l2", "elasticnet" or None. `tol` is the relative duality gap at which the training ends.
-    `max_iter` limits the clocks. `solver` and `dual` are taken for scikit-learn's sake: there is one solver, and all have
+    of the choice: "l1", "l2", "elasticnet" or None. `tol` is the duality gap at which the training ends, relative
+    to the objective of coefficients that are all zero. `max_iter` limits the clocks. `solver` and `dual` are taken for scikit-learn's sake: there is one solver, and all have
     the same solution. `intercept_scaling` must be 1, since the intercept has no penalty.
 
     After fit: `coef_` (1 or n_classes, n_features), `intercept_`, `classes_`, `dual_gap_`, `n_iter_`, `trace_`, `model_`.
@@ -65,6 +65,8 @@ class LogisticRegression(LinearClassifier):
         if self.solver not in SOLVERS:
             raise refuse("solver", self.solver, " or ".join(map(repr, SOLVERS)) + ", which have the same solution")
         options = {**self._penalty(), "intercept": bool(self.fit_intercept), "tol": self.tol, "max_clocks": self.max_iter}
+        if classes > 2 and self.max_iter is not None:  # softmax regression has a limit of its own, which would come first
+            options["max_iterations"] = self.max_iter
         if classes > 2 and options.get("lambda_") == 0.0:
             raise refuse("C", self.C, "a finite penalty if there are more than two classes")
         return options

@@ -15,7 +15,7 @@ class LinearSVC(LinearClassifier):
     """A linear support vector machine, one class against the rest, as sklearn.svm.LinearSVC.
 
     Minimises 1/2 ||w||^2 + C sum_i loss_i for each class. The intercept has no penalty, while scikit-learn's has one; so
-    `intercept_scaling` must be 1, and solutions differ a little. `tol` is the relative duality gap of each class. `max_iter` limits
+    `intercept_scaling` must be 1, and solutions differ a little. `tol` is the duality gap of each class, relative to its objective. `max_iter` limits
     the iterations. `dual` is taken for scikit-learn's sake: solutions are the same. `penalty` must be "l2", and `multi_class` "ovr".
 
     After fit: `coef_` (1 or n_classes, n_features), `intercept_`, `classes_`, `dual_gap_`, `n_iter_`, `trace_`, `model_`.
