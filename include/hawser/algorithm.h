@@ -179,7 +179,7 @@ typedef struct hawser_algorithm {
     const char *starts;
     /** Prints the plan that train would run. */
     hawser_status (*plan)(const struct hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
-                          bool physical, bool dot, FILE *out, hawser_error *error);
+                          hawser_plan_format format, FILE *out, hawser_error *error);
     /** Writes one prediction per row of data to `predictions`. data has no more columns than the model (see hawser_load.columns).
      *  NULL: the models make no predictions. */
     hawser_status (*predict)(const hawser_model *model, const hawser_dataset *data, double *predictions,
@@ -235,10 +235,10 @@ typedef struct hawser_algorithm {
 HAWSER_API hawser_status hawser_train(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
                                       hawser_training *training, hawser_error *error) HAWSER_MUST_USE;
 
-/** Stores the plan that hawser_train would run in *text, which the caller frees with free: the logical or the physical one, as text or as Graphviz DOT. The
- *  data are turned as there. Collective. */
+/** Stores the plan that hawser_train would run in *text, which the caller frees with free. The data are turned as there.
+ *  Collective. */
 HAWSER_API hawser_status hawser_train_plan(const hawser_algorithm *algorithm, hawser_job *job,
-                                           const hawser_training_input *input, bool physical, bool dot, char **text,
+                                           const hawser_training_input *input, hawser_plan_format format, char **text,
                                            hawser_error *error) HAWSER_MUST_USE;
 
 /** Returns the index-th ready algorithm, or NULL past the last. The list is src/algorithms/list.c. */

@@ -670,12 +670,24 @@ HAWSER_API double hawser_job_grace_left(const hawser_job *job);
 typedef void hawser_observer(const hawser_progress *progress, void *user);
 HAWSER_API void hawser_observe(hawser_job *job, hawser_observer *observer, void *user);
 
-/** Checks a program and prints its plan to `out`: the logical tree with life times and sync, or the physical plan for the
- *  job's blocks with placement, locality, memory and the numbers that decided; as text or as Graphviz DOT. */
-HAWSER_API hawser_status hawser_plan_print(hawser_job *job, hawser_program *program, bool physical, bool dot, FILE *out,
+/** How a plan is printed. The logical plan has units, states, their life times and sync. The physical plan has the job's blocks with placement, locality,
+ *  memory and the numbers that decided. */
+typedef enum hawser_plan_format {
+    HAWSER_PLAN_LOGICAL,      /**< text */
+    HAWSER_PLAN_PHYSICAL,     /**< text */
+    HAWSER_PLAN_LOGICAL_DOT,  /**< a graph for Graphviz */
+    HAWSER_PLAN_PHYSICAL_DOT, /**< a graph for Graphviz */
+    HAWSER_PLAN_JSON          /**< both plans as one line of JSON (`hawser help plan-json`) */
+} hawser_plan_format;
+
+/** Sets a line that the user of a program must know, for instance which guarantees its sync gives up: plans as text print it at the end of the physical
+ *  plan, JSON among the warnings. NULL or "": none. The program copies it. */
+HAWSER_API void hawser_plan_note(hawser_program *program, const char *note);
+/** Checks a program and prints its plan to `out`. */
+HAWSER_API hawser_status hawser_plan_print(hawser_job *job, hawser_program *program, hawser_plan_format format, FILE *out,
                                            hawser_error *error) HAWSER_MUST_USE;
 /** Like hawser_plan_print, but stores the plan in *text, which the caller frees with free. */
-HAWSER_API hawser_status hawser_plan_text(hawser_job *job, hawser_program *program, bool physical, bool dot, char **text,
+HAWSER_API hawser_status hawser_plan_text(hawser_job *job, hawser_program *program, hawser_plan_format format, char **text,
                                           hawser_error *error) HAWSER_MUST_USE;
 
 /** Compiles, parallelises and runs. On HAWSER_OK, and on HAWSER_STOP (ended early by signal or limit), *run holds results. */

@@ -22,7 +22,7 @@ from ._model import Model, Training
 from ._native import VERSION as __version__
 from ._operator import Body
 from ._path import Path
-from ._plan import plan
+from ._plan import Plan, PlanMemory, plan
 from ._program import Program
 from ._run import Run
 from ._store import Store, Table
@@ -54,7 +54,7 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "BadArgument", "BadInput", "BadOption", "BadProgram", "Body", "Cluster", "Condition", "Context", "ConvergenceWarning", "Dataset", "Diverged",
-    "Error", "FileError", "InternalError", "Interrupted", "Member", "Model", "NoMemory", "NotFinite", "Path", "PeerLost", "PolicyChange", "Program",
+    "Error", "FileError", "InternalError", "Interrupted", "Member", "Model", "NoMemory", "NotFinite", "Path", "PeerLost", "Plan", "PlanMemory", "PolicyChange", "Program",
     "Progress", "Run", "ServerFunction", "Sparse", "Store", "Table", "Task", "Timeout", "Training", "Unit", "View", "__version__",
     "algorithms", "condition", "plan", "server_function", "train", "unit",
     "ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearSVC", "LinearSVR", "LogisticRegression",

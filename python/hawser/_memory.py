@@ -1,4 +1,4 @@
-"""Arrays over memory of the library."""
+"""Memory of the library: arrays over it, and what is freed here."""
 import ctypes
 from typing import Any
 
@@ -29,4 +29,13 @@ def address_of(pointer: Any) -> int:
     return ctypes.cast(pointer, ctypes.c_void_p).value or 0
 
 
-__all__ = ["address_of", "array_at"]
+_free = ctypes.CDLL(None).free
+_free.restype, _free.argtypes = None, [ctypes.c_void_p]
+
+
+def free(text: ctypes.c_char_p) -> None:
+    """Frees a text that the library gave away."""
+    _free(ctypes.cast(text, ctypes.c_void_p))
+
+
+__all__ = ["address_of", "array_at", "free"]

@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = '891926a3c336b25c1635a879e689ab3f24727e78b78a0fb42eee87b26675c827'
+DIGEST = '33532ea4d6bdbf214380ed471bbfe5d7b6e16f6ea1b7c15dde873d8db5b61e4c'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -74,6 +74,11 @@ HAWSER_SUM = 0
 HAWSER_MAX = 1
 HAWSER_MIN = 2
 HAWSER_LAST = 3
+HAWSER_PLAN_LOGICAL = 0
+HAWSER_PLAN_PHYSICAL = 1
+HAWSER_PLAN_LOGICAL_DOT = 2
+HAWSER_PLAN_PHYSICAL_DOT = 3
+HAWSER_PLAN_JSON = 4
 HAWSER_ENDED_TASK = 1
 
 
@@ -1155,7 +1160,7 @@ hawser_algorithm._fields_ = [
     ("train", CFUNCTYPE(c_int, POINTER(hawser_algorithm), POINTER(hawser_job), POINTER(hawser_training_input), POINTER(hawser_training), POINTER(hawser_error))),
     ("init_use", CFUNCTYPE(c_char_p, POINTER(hawser_options))),
     ("starts", c_char_p),
-    ("plan", CFUNCTYPE(c_int, POINTER(hawser_algorithm), POINTER(hawser_job), POINTER(hawser_training_input), c_bool, c_bool, c_void_p, POINTER(hawser_error))),
+    ("plan", CFUNCTYPE(c_int, POINTER(hawser_algorithm), POINTER(hawser_job), POINTER(hawser_training_input), c_int, c_void_p, POINTER(hawser_error))),
     ("predict", CFUNCTYPE(c_int, POINTER(hawser_model), POINTER(hawser_dataset), POINTER(c_double), POINTER(hawser_error))),
     ("distances", CFUNCTYPE(c_int, POINTER(hawser_model), POINTER(hawser_dataset), POINTER(c_double), POINTER(hawser_error))),
     ("distance_count", CFUNCTYPE(c_size_t, POINTER(hawser_model))),
@@ -1534,8 +1539,9 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_interrupt": (None, [POINTER(hawser_job)]),
     "hawser_job_grace_left": (c_double, [POINTER(hawser_job)]),
     "hawser_observe": (None, [POINTER(hawser_job), hawser_observer, c_void_p]),
-    "hawser_plan_print": (c_int, [POINTER(hawser_job), POINTER(hawser_program), c_bool, c_bool, c_void_p, POINTER(hawser_error)]),
-    "hawser_plan_text": (c_int, [POINTER(hawser_job), POINTER(hawser_program), c_bool, c_bool, POINTER(c_char_p), POINTER(hawser_error)]),
+    "hawser_plan_note": (None, [POINTER(hawser_program), c_char_p]),
+    "hawser_plan_print": (c_int, [POINTER(hawser_job), POINTER(hawser_program), c_int, c_void_p, POINTER(hawser_error)]),
+    "hawser_plan_text": (c_int, [POINTER(hawser_job), POINTER(hawser_program), c_int, POINTER(c_char_p), POINTER(hawser_error)]),
     "hawser_run_program": (c_int, [POINTER(hawser_job), POINTER(hawser_program), POINTER(POINTER(hawser_run)), POINTER(hawser_error)]),
     "hawser_run_free": (None, [POINTER(hawser_run)]),
     "hawser_result": (POINTER(c_double), [POINTER(hawser_run), c_char_p, POINTER(c_size_t)]),
@@ -1552,7 +1558,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_run_log_view": (None, [POINTER(hawser_run), c_void_p]),
     "hawser_run_log_view_text": (c_int, [POINTER(hawser_run), POINTER(c_char_p), POINTER(hawser_error)]),
     "hawser_train": (c_int, [POINTER(hawser_algorithm), POINTER(hawser_job), POINTER(hawser_training_input), POINTER(hawser_training), POINTER(hawser_error)]),
-    "hawser_train_plan": (c_int, [POINTER(hawser_algorithm), POINTER(hawser_job), POINTER(hawser_training_input), c_bool, c_bool, POINTER(c_char_p), POINTER(hawser_error)]),
+    "hawser_train_plan": (c_int, [POINTER(hawser_algorithm), POINTER(hawser_job), POINTER(hawser_training_input), c_int, POINTER(c_char_p), POINTER(hawser_error)]),
     "hawser_algorithm_at": (POINTER(hawser_algorithm), [c_size_t]),
     "hawser_algorithm_find": (POINTER(hawser_algorithm), [c_char_p]),
     "hawser_store_open": (c_int, [POINTER(hawser_job), POINTER(hawser_store_options), POINTER(POINTER(hawser_store)), POINTER(hawser_error)]),

@@ -11,6 +11,7 @@ from ._errors import BadArgument, BadOption, BadProgram, warn
 from ._library import library as lib
 from ._operator import Body, Operator
 from ._options import JOB_KEYS, Options, key_of
+from ._plan import Plan
 from ._run import Execution, Run
 from ._state import FORMS, SPLITS, State, initial_of, merge_of, shape_of, type_of
 from ._unit import BESIDE, COMBINE, Unit, number_of
@@ -224,12 +225,14 @@ class Program(Body):
         self._warn_plain(execution.options)
         return execution.conclude(execution.execute())
 
-    def plan(self, *, physical: bool = False, dot: bool = False, **options: Any) -> str:
-        """Returns the plan as text, or as Graphviz DOT: the tree with syncs, or, if `physical`, what runs where, with its memory."""
+    def plan(self, *, physical: bool = False, dot: bool = False, **options: Any) -> Plan:
+        """Returns the plan (`hawser.Plan`). Its text is the tree with syncs, or, if `physical`, what runs where, with its memory; Graphviz DOT if
+        `dot`."""
         execution = Execution(self, *self._open(options), None, False, None)
         execution.planned = (physical, dot)
         pressed = execution.execute()
         execution.conclude(pressed)
+        assert execution.plan is not None
         return execution.plan
 
     def _warn_plain(self, options: Options) -> None:

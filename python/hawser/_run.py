@@ -21,8 +21,10 @@ from ._driver import Progress
 from ._errors import BadArgument, BadOption, Error, Interrupted, check, failure, text_of
 from ._job import Job
 from ._library import library as lib
+from ._memory import free
 from ._native import hawser_dataset, hawser_error, hawser_observer, hawser_run
 from ._options import Options
+from ._plan import Plan, read_plan
 from ._raised import Running, raised_text
 from ._state import SPLITS, State
 from ._unit import C_TYPES, SUFFIX
@@ -81,7 +83,7 @@ class Execution(Job):
         self.program, self.progress, self.wanted = program, progress, wanted
         self.trace: list[dict[str, Any]] | None = [] if trace else None
         self.planned: tuple[bool, bool] | None = None
-        self.plan = ""
+        self.plan: Plan | None = None
         self.running = Running(self.interrupt)
         self.build: Build | None = None
         self.run_handle: Any = POINTER(hawser_run)()
@@ -145,10 +147,7 @@ class Execution(Job):
     def work(self, job: Any, handle: Any) -> None:
         error = hawser_error()
         if self.planned is not None:
-            text = ctypes.c_char_p()
-            check(lib.hawser_plan_text(job, handle, *self.planned, byref(text), byref(error)), error)
-            self.plan = (text.value or b"").decode()
-            free(text)
+            self.plan = read_plan(*self.planned, lambda *rest: lib.hawser_plan_text(job, handle, *rest))
             return
         observer = hawser_observer(self._observe)
         if self.trace is not None or self.progress is not None:
@@ -272,14 +271,6 @@ def _exception(name: str) -> type[Exception] | None:
     module, _, last = name.rpartition(".")
     found = getattr(sys.modules.get(module), last, None) if module else getattr(builtins, last, None)
     return found if isinstance(found, type) and issubclass(found, Exception) else None
-
-
-_libc_free = ctypes.CDLL(None).free
-_libc_free.restype, _libc_free.argtypes = None, [ctypes.c_void_p]
-
-
-def free(text: ctypes.c_char_p) -> None:
-    _libc_free(ctypes.cast(text, ctypes.c_void_p))
 
 
 __all__ = ["Execution", "Run"]

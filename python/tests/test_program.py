@@ -248,7 +248,7 @@ def test_operators():
     branch.sequence().unit(add_v, "fifth", step=0.5)
     with quiet():
         found = program.run(workers=2, trace=True)
-        plan = program.plan(workers=2)
+        plan = str(program.plan(workers=2))
     assert found["w"].tolist() == [801] and found["v"].tolist() == [2011] and found.stop_reason == "test"
     assert asked == [(clock, "outer", clock + 1) for clock in range(4)]
     assert [entry["count"] for entry in found.trace if entry["loop"] == "outer"] == [0, 1, 2, 3] or found.trace

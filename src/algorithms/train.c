@@ -190,20 +190,22 @@ hawser_status hawser_train(const hawser_algorithm *algorithm, hawser_job *job, c
 }
 
 hawser_status hawser_train_plan(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
-                                bool physical, bool dot, char **text, hawser_error *error)
+                                hawser_plan_format format, char **text, hawser_error *error)
 {
     turned_input own = {0};
     char *printed = NULL;
     size_t length = 0;
     if (algorithm == NULL || algorithm->plan == NULL || job == NULL || input == NULL || text == NULL)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "hawser_train_plan: algorithm, its plan, job, input or text is NULL");
+    if ((unsigned)format > HAWSER_PLAN_JSON)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "hawser_train_plan: there is no format %d of plans", (int)format);
     *text = NULL;
     hawser_status status = turn_input("hawser_train_plan", algorithm, input, &own, error);
     if (status == HAWSER_OK)
         status = hw_by_column_check(algorithm, job, input, error);
     FILE *out = status == HAWSER_OK ? open_memstream(&printed, &length) : NULL;
     if (out != NULL)
-        status = algorithm->plan(algorithm, job, &own.input, physical, dot, out, error);
+        status = algorithm->plan(algorithm, job, &own.input, format, out, error);
     else if (status == HAWSER_OK)
         status = hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the text of a plan");
     if (out != NULL && fclose(out) != 0 && status == HAWSER_OK)

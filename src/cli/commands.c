@@ -77,7 +77,8 @@ static const hw_command commands[] = {
      .summary = "Print the plan that train would run",
      .text = "Prints the logical plan (units with states, life times and sync) and the physical plan\n"
              "(blocks, placement, memory and the numbers that decided). Over nodes ('hawser run -n 4\n"
-             "-- plan ...') it adds the blocks of each node and the most bytes that a clock sends.",
+             "-- plan ...') it adds the blocks of each node and the most bytes that a clock sends.\n"
+             "--json prints both plans for programs.",
      .job = true,
      .data = true,
      .algorithm = true,

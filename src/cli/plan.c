@@ -13,6 +13,7 @@ const hawser_option *hw_plan_rows(void)
         {"physical", HAWSER_FLAG, "no", NULL, NULL, "print the physical plan only", NULL, 0},
         {"suppose-nodes", HAWSER_INTEGER, NULL, "[1,4096]", "N",
          "plan as if there were N nodes, each like this one; 'hawser run -n N -- plan ...' plans over real nodes", NULL, 0},
+        {"json", HAWSER_FLAG, "no", NULL, NULL, "print both plans as one JSON object ('hawser help plan-json')", "Logs", 0},
         {"dot", HAWSER_FLAG, "no", NULL, NULL, "print Graphviz DOT instead of text", NULL, 0},
         HW_INIT_ROW,
         {"quiet", HAWSER_FLAG, "no", NULL, NULL, "print only errors on standard error", NULL, 'q'},
@@ -21,7 +22,7 @@ const hawser_option *hw_plan_rows(void)
     return rows;
 }
 
-/* Prints both plans if none is chosen. DOT is one graph, so then only the physical plan is printed. */
+/* Prints both plans if none is chosen. DOT is one graph, so then only the physical plan is printed. JSON has both. */
 static hawser_status print_plans(const hw_call *call, hawser_job *job, const hawser_training_input *input, FILE *out,
                                  hawser_error *error)
 {
@@ -29,9 +30,21 @@ static hawser_status print_plans(const hw_call *call, hawser_job *job, const haw
     bool dot = hawser_options_flag(call->options, "dot");
     if (logical && physical && dot)
         return hawser_fail(error, HAWSER_BAD_OPTION, "--dot prints one graph: give --logical or --physical, not both");
+    if (hawser_options_flag(call->options, "json")) {
+        if (logical || physical || dot)
+            return hawser_fail(error, HAWSER_BAD_OPTION, "--json prints one object with both plans: leave out --%s",
+                               dot       ? "dot"
+                               : logical ? "logical"
+                                         : "physical");
+        return call->algorithm->plan(call->algorithm, job, input, HAWSER_PLAN_JSON, out, error);
+    }
     if (logical || (!physical && !dot))
-        HAWSER_TRY(call->algorithm->plan(call->algorithm, job, input, false, dot, out, error));
-    return logical && !physical ? HAWSER_OK : call->algorithm->plan(call->algorithm, job, input, true, dot, out, error);
+        HAWSER_TRY(call->algorithm->plan(call->algorithm, job, input, dot ? HAWSER_PLAN_LOGICAL_DOT : HAWSER_PLAN_LOGICAL,
+                                         out, error));
+    if (logical && !physical)
+        return HAWSER_OK;
+    return call->algorithm->plan(call->algorithm, job, input, dot ? HAWSER_PLAN_PHYSICAL_DOT : HAWSER_PLAN_PHYSICAL, out,
+                                 error);
 }
 
 /* Every node makes the plan, because columns may have to be fetched for it. Node 0 prints it. */

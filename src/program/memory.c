@@ -292,6 +292,14 @@ static uint64_t of_data(hw_plan *plan)
     return plan->memory_data;
 }
 
+static uint64_t sum(const uint64_t parts[HW_MEMORY_PARTS])
+{
+    uint64_t all = 0;
+    for (int part = 0; part < HW_MEMORY_PARTS; part++)
+        all += parts[part];
+    return all;
+}
+
 hawser_status hw_plan_memory(hw_plan *plan, hawser_error *error)
 {
     enum {
@@ -309,14 +317,20 @@ hawser_status hw_plan_memory(hw_plan *plan, hawser_error *error)
         memory[state->number] = of_one(plan, &plan->states[state->number]);
         large = large || (state->kind != HW_DATA && state->expected == 0 && hw_state_bytes(state) > LARGE);
     }
-    uint64_t needed = (program->scratch_bytes + program->expected_block) * here + program->expected_node;
-    needed += plan->settings.blocks > 1 ? here * THREAD : 0;
-    needed += of_reductions(plan) + of_chunks(plan) * here + PROCESS;
-    needed += plan->settings.nodes > 1 ? (plan->settings.nodes - 1) * (uint64_t)LINK : 0;
-    needed += of_states(plan, memory);
+    uint64_t *parts = plan->memory_parts;
+    parts[HW_MEMORY_UNITS] = (program->scratch_bytes + program->expected_block) * here + program->expected_node;
+    parts[HW_MEMORY_THREADS] = plan->settings.blocks > 1 ? here * THREAD : 0;
+    parts[HW_MEMORY_REDUCTIONS] = of_reductions(plan);
+    parts[HW_MEMORY_CHUNKS] = of_chunks(plan) * here;
+    parts[HW_MEMORY_PROCESS] = PROCESS;
+    parts[HW_MEMORY_LINKS] = plan->settings.nodes > 1 ? (plan->settings.nodes - 1) * (uint64_t)LINK : 0;
+    parts[HW_MEMORY_STATES] = of_states(plan, memory);
+    parts[HW_MEMORY_DATA] = parts[HW_MEMORY_FIRST_VALUES] = parts[HW_MEMORY_HOLES] = 0;
     /* Holes between other allocations. With several nodes not all of the updates that are counted are in flight at once. */
-    needed += plan->settings.nodes <= 1 && !large ? needed / 16 : 0;
-    plan->memory_needed = needed + of_data(plan) + plan->memory_loaded;
+    parts[HW_MEMORY_HOLES] = plan->settings.nodes <= 1 && !large ? sum(parts) / 16 : 0;
+    parts[HW_MEMORY_DATA] = of_data(plan);
+    parts[HW_MEMORY_FIRST_VALUES] = plan->memory_loaded;
+    plan->memory_needed = sum(parts);
     free(memory);
     return HAWSER_OK;
 }

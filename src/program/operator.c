@@ -107,6 +107,7 @@ void hawser_program_free(hawser_program *program)
         free(program->metrics[i].name);
     free(program->operators);
     free(program->name);
+    free(program->note);
     free(program);
 }
 
@@ -293,6 +294,17 @@ void hawser_scratch_expect(hawser_program *program, uint64_t block, uint64_t nod
         return;
     program->expected_block = block;
     program->expected_node = node;
+}
+
+void hawser_plan_note(hawser_program *program, const char *note)
+{
+    hawser_error error = {0};
+    if (program == NULL || program->root == NULL)
+        return;
+    free(program->note);
+    program->note = NULL;
+    if (note != NULL && *note != '\0' && hw_copy_text(&program->note, note, &error) != HAWSER_OK)
+        hw_program_mistake(program, error.status, "%s", error.text);
 }
 
 /* Returns a hash of a metric's name (FNV-1a): units report many metrics in each clock, and most names differ in it. */

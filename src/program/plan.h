@@ -63,6 +63,21 @@ typedef struct hw_step {
     uint64_t yes, no; /* it runs if these branches of the loop were true, and these false: one bit each (hw_branch_bit) */
 } hw_step;
 
+/* What a node needs memory for. */
+typedef enum hw_memory_part {
+    HW_MEMORY_DATA,
+    HW_MEMORY_STATES, /* at the time when they are largest together, updates in flight included */
+    HW_MEMORY_UNITS,  /* scratch, and what the program expects besides */
+    HW_MEMORY_REDUCTIONS,
+    HW_MEMORY_CHUNKS,       /* of stored states, in the blocks' buffers */
+    HW_MEMORY_FIRST_VALUES, /* read from files, until the blocks have them */
+    HW_MEMORY_THREADS,
+    HW_MEMORY_LINKS,
+    HW_MEMORY_PROCESS, /* what no data set makes larger */
+    HW_MEMORY_HOLES,   /* between allocations */
+    HW_MEMORY_PARTS
+} hw_memory_part;
+
 typedef struct hw_plan {
     const hawser_program *program;
     hw_plan_settings settings;
@@ -77,6 +92,7 @@ typedef struct hw_plan {
     uint64_t memory_data;   /* bytes of the data states' matrices on a node */
     uint64_t memory_mapped; /* bytes of matrices in mapped files, which the kernel may drop; not in memory_data */
     uint64_t memory_needed; /* estimate for the node with the most blocks, memory_data included */
+    uint64_t memory_parts[HW_MEMORY_PARTS]; /* what it is for; their sum is memory_needed */
 } hw_plan;
 
 /* Checks the program and attaches life times. The program must outlive the plan. */
@@ -97,10 +113,27 @@ void hw_plan_free(hw_plan *plan);
 hawser_status hw_plan_traffic(const hw_plan *plan, const hw_state_plan *own, bool in_step, uint64_t *out,
                               hawser_error *error) HAWSER_MUST_USE;
 
+/* The most bytes of a state's updates that nodes send in a clock (hw_plan_traffic, times the exchanges of a clock). */
+typedef struct hw_traffic {
+    uint32_t busiest; /* node that sends the most */
+    uint64_t of_busiest, all;
+} hw_traffic;
+hawser_status hw_plan_traffic_sum(const hw_plan *plan, const hw_state_plan *own, bool in_step, hw_traffic *traffic,
+                                  hawser_error *error) HAWSER_MUST_USE;
+/* Stores whether the state is updated under bsp or outside of loops (in_step), and whether it is updated under another policy (apart). */
+void hw_plan_policies(const hw_plan *plan, const hawser_state *state, bool *in_step, bool *apart);
+/* Stores the first and last stage of a clock in which a unit runs. Returns false if its clocks have one stage. */
+bool hw_plan_unit_stages(const hw_plan *plan, const hawser_operator *unit, uint32_t *first, uint32_t *last);
+/* Returns whether some blocks may be any number of clocks apart, so that no number bounds the updates in memory. */
+bool hw_plan_unbounded(const hw_plan *plan);
+#define HW_UNBOUNDED_TEXT "under tap nothing limits how far blocks are apart: updates that wait for a slow one may take more"
+
 void hw_plan_print_logical(const hw_plan *plan, bool dot, FILE *out);
 hawser_status hw_plan_print_physical(const hw_plan *plan, bool dot, FILE *out, hawser_error *error) HAWSER_MUST_USE;
+/* print_json.c: both plans as one line of JSON. */
+hawser_status hw_plan_print_json(const hw_plan *plan, FILE *out, hawser_error *error) HAWSER_MUST_USE;
 
-/* Estimates the memory of a split plan: block_bytes of the states, memory_data and memory_needed. */
+/* Estimates the memory of a split plan: block_bytes of the states, memory_data, memory_needed and memory_parts. */
 hawser_status hw_plan_memory(hw_plan *plan, hawser_error *error) HAWSER_MUST_USE;
 
 enum { HW_STAGES_MOST = 64, HW_STEPS_MOST = 4096 };

@@ -64,16 +64,8 @@ static void print_loop(const hw_plan *plan, const hawser_operator *loop, bool ph
 /* Prints the stages of a clock in which a unit runs; an inner loop runs it several times. */
 static void print_stages(const hw_plan *plan, const hawser_operator *unit, FILE *out)
 {
-    const hawser_operator *loop = hw_operator_loop(unit);
-    size_t count;
-    const hw_step *steps = hw_plan_steps(plan, loop != NULL ? loop : unit, &count);
-    uint32_t first = UINT32_MAX, last = 0;
-    for (size_t i = 0; i < count; i++)
-        if (steps[i].unit == unit) {
-            first = first == UINT32_MAX ? steps[i].stage : first;
-            last = steps[i].stage;
-        }
-    if (loop == NULL || hw_plan_stages(plan, loop) == 1)
+    uint32_t first, last;
+    if (!hw_plan_unit_stages(plan, unit, &first, &last))
         return;
     if (first == last)
         fprintf(out, ", stage %u", first);
@@ -293,37 +285,15 @@ static void print_physical_state(const hw_plan *plan, const hw_state_plan *own, 
     print_filter(own, newline, out);
 }
 
-/* Finds whether the state is updated under bsp or outside of loops (in_step), and whether it is updated under another policy (apart). */
-static void find_policies(const hw_plan *plan, const hawser_state *state, bool *in_step, bool *apart)
-{
-    *in_step = *apart = false;
-    for (size_t i = 0; i < plan->program->operator_count; i++) {
-        const hawser_operator *unit = plan->program->operators[i], *loop = hw_operator_loop(unit);
-        if (unit->kind != HW_UNIT || !hw_unit_updates(unit, state))
-            continue;
-        bool strict = loop == NULL || hw_policy_of(loop->sync).kind == HW_POLICY_BSP;
-        *in_step |= strict;
-        *apart |= !strict;
-    }
-}
-
 /* Prints the bytes that the busiest node sends, and those of all nodes. */
 static hawser_status print_traffic(const hw_plan *plan, const hw_state_plan *own, bool in_step, FILE *out,
                                    hawser_error *error)
 {
-    uint32_t nodes = plan->settings.nodes, busiest = 0;
-    uint64_t *bytes = NULL, all = 0;
-    HAWSER_TRY(HW_NEW(&bytes, nodes, "the bytes between nodes", error));
-    hawser_status status = hw_plan_traffic(plan, own, in_step, bytes, error);
-    for (uint32_t node = 0; status == HAWSER_OK && node < nodes; node++) {
-        bytes[node] *= hw_plan_exchanges(plan, own->state);
-        all += bytes[node];
-        busiest = bytes[node] > bytes[busiest] ? node : busiest;
-    }
-    if (status == HAWSER_OK)
-        fprintf(out, "%" PRIu64 " bytes out of node %" PRIu32 ", %" PRIu64 " out of all", bytes[busiest], busiest, all);
-    free(bytes);
-    return status;
+    hw_traffic traffic;
+    HAWSER_TRY(hw_plan_traffic_sum(plan, own, in_step, &traffic, error));
+    fprintf(out, "%" PRIu64 " bytes out of node %" PRIu32 ", %" PRIu64 " out of all", traffic.of_busiest, traffic.busiest,
+            traffic.all);
+    return HAWSER_OK;
 }
 
 static hawser_status print_wire(const hw_plan *plan, const hw_state_plan *own, const char *newline, FILE *out,
@@ -332,7 +302,7 @@ static hawser_status print_wire(const hw_plan *plan, const hw_state_plan *own, c
     bool in_step, apart;
     if (plan->settings.nodes <= 1 || !hw_state_is_exchanged(own->state))
         return HAWSER_OK;
-    find_policies(plan, own->state, &in_step, &apart);
+    hw_plan_policies(plan, own->state, &in_step, &apart);
     if (!in_step && !apart)
         return HAWSER_OK;
     fprintf(out, "%sa clock costs at most, if all of it changes and nothing is packed, ", newline);
@@ -384,24 +354,12 @@ static hawser_status print_nodes(const hw_plan *plan, FILE *out, hawser_error *e
     return HAWSER_OK;
 }
 
-/* Returns whether some blocks may be any number of clocks apart, so that no number bounds the updates in memory. */
-static bool is_unbounded(const hw_plan *plan)
-{
-    for (size_t i = 0; i < plan->program->operator_count; i++) {
-        const hawser_operator *loop = plan->program->operators[i];
-        if (loop->kind == HW_LOOP && hw_policy_of(loop->sync).kind == HW_POLICY_TAP)
-            return plan->settings.blocks > 1;
-    }
-    return false;
-}
-
 /* Prints further facts, each on its line: what memory is not counted, the topology, and why there are this many blocks. */
 static void print_circumstances(const hw_plan *plan, FILE *out)
 {
     const hw_plan_settings *settings = &plan->settings;
-    if (is_unbounded(plan))
-        fprintf(out,
-                "  under tap nothing limits how far blocks are apart: updates that wait for a slow one may take more\n");
+    if (hw_plan_unbounded(plan))
+        fprintf(out, "  %s\n", HW_UNBOUNDED_TEXT);
     if (settings->shared > 0)
         fprintf(out, "  %" PRIu64 " bytes more are shared with other nodes of this host\n", settings->shared);
     if (settings->nodes > 1)
@@ -457,5 +415,7 @@ hawser_status hw_plan_print_physical(const hw_plan *plan, bool dot, FILE *out, h
     }
     fprintf(out, "operators\n");
     print_tree(plan, program->root, 0, true, out);
+    if (program->note != NULL)
+        fprintf(out, "\n%s\n", program->note);
     return HAWSER_OK;
 }

@@ -87,6 +87,7 @@ struct hawser_program {
     hawser_scratch_visit *scratch_visit; /* NULL: the scratch is a cache */
     hawser_record_function *tests_visit; /* of tests_object (hawser_tests_record); NULL: nothing */
     void *tests_object;
+    char *note;           /* of hawser_plan_note; NULL: none */
     hawser_error mistake; /* the first one made while building; status HAWSER_OK when there is none */
 };
 

@@ -175,3 +175,17 @@ uint32_t hw_plan_exchanges(const hw_plan *plan, const hawser_state *state)
     }
     return most;
 }
+
+bool hw_plan_unit_stages(const hw_plan *plan, const hawser_operator *unit, uint32_t *first, uint32_t *last)
+{
+    const hawser_operator *loop = hw_operator_loop(unit);
+    size_t count;
+    const hw_step *steps = hw_plan_steps(plan, loop != NULL ? loop : unit, &count);
+    *first = UINT32_MAX, *last = 0;
+    for (size_t i = 0; i < count; i++)
+        if (steps[i].unit == unit) {
+            *first = *first == UINT32_MAX ? steps[i].stage : *first;
+            *last = steps[i].stage;
+        }
+    return loop != NULL && hw_plan_stages(plan, loop) > 1;
+}

@@ -84,3 +84,43 @@ hawser_status hw_plan_traffic(const hw_plan *plan, const hw_state_plan *own, boo
     hw_view_free(&view);
     return status;
 }
+
+hawser_status hw_plan_traffic_sum(const hw_plan *plan, const hw_state_plan *own, bool in_step, hw_traffic *traffic,
+                                  hawser_error *error)
+{
+    uint64_t *bytes = NULL;
+    *traffic = (hw_traffic){0};
+    HAWSER_TRY(HW_NEW(&bytes, plan->settings.nodes, "the bytes between nodes", error));
+    hawser_status status = hw_plan_traffic(plan, own, in_step, bytes, error);
+    for (uint32_t node = 0; status == HAWSER_OK && node < plan->settings.nodes; node++) {
+        bytes[node] *= hw_plan_exchanges(plan, own->state);
+        traffic->all += bytes[node];
+        traffic->busiest = bytes[node] > bytes[traffic->busiest] ? node : traffic->busiest;
+    }
+    traffic->of_busiest = bytes[traffic->busiest];
+    free(bytes);
+    return status;
+}
+
+void hw_plan_policies(const hw_plan *plan, const hawser_state *state, bool *in_step, bool *apart)
+{
+    *in_step = *apart = false;
+    for (size_t i = 0; i < plan->program->operator_count; i++) {
+        const hawser_operator *unit = plan->program->operators[i], *loop = hw_operator_loop(unit);
+        if (unit->kind != HW_UNIT || !hw_unit_updates(unit, state))
+            continue;
+        bool strict = loop == NULL || hw_policy_of(loop->sync).kind == HW_POLICY_BSP;
+        *in_step |= strict;
+        *apart |= !strict;
+    }
+}
+
+bool hw_plan_unbounded(const hw_plan *plan)
+{
+    for (size_t i = 0; i < plan->program->operator_count; i++) {
+        const hawser_operator *loop = plan->program->operators[i];
+        if (loop->kind == HW_LOOP && hw_policy_of(loop->sync).kind == HW_POLICY_TAP)
+            return plan->settings.blocks > 1;
+    }
+    return false;
+}

@@ -123,7 +123,7 @@ static hawser_status estimate(hawser_job *job, hawser_program *program, unsigned
     FILE *out = open_memstream(&text, &length);
     if (out == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the plan");
-    hawser_status status = hawser_plan_print(job, program, true, false, out, error);
+    hawser_status status = hawser_plan_print(job, program, HAWSER_PLAN_PHYSICAL, out, error);
     (void)fclose(out);
     const char *found = status == HAWSER_OK ? strstr(text, before) : NULL;
     if (status == HAWSER_OK && (found == NULL || sscanf(found + strlen(before), "%llu", bytes) != 1))

@@ -160,7 +160,7 @@ static hawser_status add_up(hawser_job *job, const hawser_dataset *data, bool pl
     hawser_state *rows = hawser_data_state(program, "X", X, HAWSER_BY_ROW);
     hawser_state *sums = hawser_replicated_state(program, "sums", X->cols, 1, NULL, (hawser_rule){0});
     hawser_unit(hawser_root(program), "add", add, HAWSER_READS(rows), HAWSER_UPDATES(sums));
-    hawser_status status = plan ? hawser_plan_print(job, program, true, false, stderr, error) : HAWSER_OK;
+    hawser_status status = plan ? hawser_plan_print(job, program, HAWSER_PLAN_PHYSICAL, stderr, error) : HAWSER_OK;
     if (status == HAWSER_OK)
         status = hawser_run_program(job, program, run, error);
     hawser_program_free(program);

@@ -167,9 +167,9 @@ static hawser_status no_training(const hawser_algorithm *algorithm, hawser_job *
     return HAWSER_OK;
 }
 static hawser_status no_plan(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
-                             bool physical, bool dot, FILE *out, hawser_error *error)
+                             hawser_plan_format format, FILE *out, hawser_error *error)
 {
-    (void)algorithm, (void)job, (void)input, (void)physical, (void)dot, (void)out, (void)error;
+    (void)algorithm, (void)job, (void)input, (void)format, (void)out, (void)error;
     return HAWSER_OK;
 }
 static const hawser_algorithm probe_algorithm = {

@@ -61,7 +61,7 @@ GIVEN = {
     "hawser_type *": "&f->type_out",
     "hawser_record *": "NULL", "const hawser_record *": "NULL", "hawser_record_function *": "f->visit", "hawser_scratch_visit *": "f->scratch_visit", "void **": "&f->bytes_out",
     "hawser_rule": "(hawser_rule){0}", "hawser_until": "f->until", "hawser_sync": "f->sync",
-    "hawser_split": "HAWSER_BY_COLUMN", "hawser_form": "HAWSER_AS_BF16", "hawser_type": "HAWSER_F64",
+    "hawser_split": "HAWSER_BY_COLUMN", "hawser_form": "HAWSER_AS_BF16", "hawser_plan_format": "HAWSER_PLAN_PHYSICAL", "hawser_type": "HAWSER_F64",
     "hawser_format": "HAWSER_SVMLIGHT", "hawser_source": "HAWSER_FROM_PROGRAM", "hawser_combine_by": "HAWSER_SUM",
     "hawser_status": "HAWSER_BAD_INPUT", "bool": "false", "double": "1.5",
     "size_t": "1", "uint32_t": "0", "uint64_t": "0", "uint64_t bound": "7",

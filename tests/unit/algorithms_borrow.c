@@ -289,7 +289,7 @@ static void algorithms_of_one_target_refuse_several(void **state)
         snprintf(expected, sizeof expected, "the data have 2 targets, and %s predicts one", algorithm->name);
         assert_int_equal(hawser_train(algorithm, job, &input, &training, &error), HAWSER_BAD_INPUT);
         assert_non_null(strstr(error.text, expected));
-        assert_int_equal(hawser_train_plan(algorithm, job, &input, true, false, &text, &error), HAWSER_BAD_INPUT);
+        assert_int_equal(hawser_train_plan(algorithm, job, &input, HAWSER_PLAN_PHYSICAL, &text, &error), HAWSER_BAD_INPUT);
         assert_non_null(strstr(error.text, expected));
         hawser_close(job);
         hawser_options_free(options);

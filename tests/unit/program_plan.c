@@ -21,7 +21,7 @@ static hawser_status unit(hawser_context *context)
 }
 
 /* Returns the text of a plan over `nodes` nodes, which the caller frees. Frees the program and closes the job. */
-static char *plan_text(test_job test, hawser_program *program, uint32_t nodes, bool physical, bool dot)
+static char *plan_text(test_job test, hawser_program *program, uint32_t nodes, hawser_plan_format format)
 {
     char *text = NULL;
     size_t length = 0;
@@ -29,7 +29,7 @@ static char *plan_text(test_job test, hawser_program *program, uint32_t nodes, b
     assert_non_null(stream);
     hawser_error error = {0};
     if ((nodes > 1 && hw_job_suppose(test.job, nodes, &error) != HAWSER_OK) ||
-        hawser_plan_print(test.job, program, physical, dot, stream, &error) != HAWSER_OK)
+        hawser_plan_print(test.job, program, format, stream, &error) != HAWSER_OK)
         fail_msg("%s", error.text);
     fclose(stream);
     hawser_program_free(program);
@@ -37,7 +37,7 @@ static char *plan_text(test_job test, hawser_program *program, uint32_t nodes, b
     return text;
 }
 
-static char *print(bool physical, bool dot)
+static char *print(hawser_plan_format format)
 {
     test_job test = OPEN_JOB("workers", "3", "filter", "absolute", "quota", "1k", "memory-limit", "100M");
     hawser_program *program = hawser_program_new("shown", NULL);
@@ -56,12 +56,12 @@ static char *print(bool physical, bool dot)
     hawser_operator *inner = hawser_loop(outer, "inner", (hawser_until){.clocks = 10}, hawser_ssp(2));
     hawser_unit(inner, "sweep", unit, HAWSER_READS(data, order), HAWSER_UPDATES(v, alpha));
     hawser_unit(hawser_root(program), "report", unit, HAWSER_READS(v), NULL);
-    return plan_text(test, program, 1, physical, dot);
+    return plan_text(test, program, 1, format);
 }
 
-static void expect(bool physical, bool dot, const char *const *wanted)
+static void expect(hawser_plan_format format, const char *const *wanted)
 {
-    char *text = print(physical, dot);
+    char *text = print(format);
     for (; *wanted != NULL; wanted++)
         if (strstr(text, *wanted) == NULL)
             fail_msg("'%s' is not in\n%s", *wanted, text);
@@ -71,7 +71,7 @@ static void expect(bool physical, bool dot, const char *const *wanted)
 static void logical_plan_has_states_and_operators(void **state)
 {
     (void)state;
-    expect(false, false,
+    expect(HAWSER_PLAN_LOGICAL,
            (const char *const[]){"A: data 5 x 12 dense f64, 60 stored, by column; created before 4, disposed after 1",
                                  "alpha: local, width 1, along A, tied to v",
                                  "spare: replicated 1 x 1, damping 1, gain 1; never",
@@ -84,7 +84,7 @@ static void logical_plan_has_states_and_operators(void **state)
 static void physical_plan_has_placement_and_memory(void **state)
 {
     (void)state;
-    expect(true, false,
+    expect(HAWSER_PLAN_PHYSICAL,
            (const char *const[]){"3 blocks", "104857600", "largest share / mean = 1.000", "block 2: 8 to 12, 20 stored",
                                  "form: deltas", "form: values (one writer)", "only block 0 updates it",
                                  "accumulating (absolute)", "quota 1024 bytes", "at most 3 clocks",
@@ -109,7 +109,7 @@ static void plans_show_stages(void **state)
     hawser_unit(nested, "three", unit, HAWSER_READS(b), HAWSER_UPDATES(p));
     hawser_unit(nested, "four", unit, HAWSER_READS(p), NULL);
     hawser_unit_sync(hawser_unit(loop, "five", unit, NULL, HAWSER_UPDATES(a)), hawser_ssp(1));
-    char *text = plan_text(test, program, 1, true, false);
+    char *text = plan_text(test, program, 1, HAWSER_PLAN_PHYSICAL);
     static const char *const wanted[] = {"shipped to the blocks; 3 stages in a clock",
                                          "'one' on each block, stage 0",
                                          "'two' on each block, stage 0",
@@ -136,7 +136,7 @@ static void plans_show_inner_loops(void **state)
     hawser_unit(inner, "one", unit, NULL, HAWSER_UPDATES(a));
     hawser_unit(hawser_parallel(loop), "two", unit, NULL, HAWSER_UPDATES(p));
     hawser_unit(loop, "three", unit, HAWSER_READS(p), NULL);
-    char *text = plan_text(test, program, 1, true, false);
+    char *text = plan_text(test, program, 1, HAWSER_PLAN_PHYSICAL);
     static const char *const wanted[] = {"'loop' until 10 clocks; ssp:2; shipped to the blocks; 5 stages in a clock",
                                          "'inner' until 4 clocks; bsp; a part of each clock of 'loop'",
                                          "'one' on each block, stages 0 to 3, waits as under bsp",
@@ -160,7 +160,7 @@ static void a_plan_under_tap_says_that_updates_may_take_more(void **state)
         hawser_state *v = hawser_replicated_state(program, "v", 5, 1, NULL, (hawser_rule){0});
         hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 3}, syncs[k]);
         hawser_unit(loop, "unit", unit, NULL, HAWSER_UPDATES(v));
-        char *text = plan_text(test, program, 1, true, false);
+        char *text = plan_text(test, program, 1, HAWSER_PLAN_PHYSICAL);
         assert_int_equal(strstr(text, "\n  under tap nothing limits how far blocks are apart: ") != NULL, k == 2);
         free(text);
     }
@@ -169,8 +169,8 @@ static void a_plan_under_tap_says_that_updates_may_take_more(void **state)
 static void plans_are_printed_as_dot(void **state)
 {
     (void)state;
-    expect(false, true, (const char *const[]){"digraph logical {", "o0 -> o1;", "s0 -> o4", "}", NULL});
-    expect(true, true, (const char *const[]){"digraph physical {", "3 blocks", "o1 -> o3;", "}", NULL});
+    expect(HAWSER_PLAN_LOGICAL_DOT, (const char *const[]){"digraph logical {", "o0 -> o1;", "s0 -> o4", "}", NULL});
+    expect(HAWSER_PLAN_PHYSICAL_DOT, (const char *const[]){"digraph physical {", "3 blocks", "o1 -> o3;", "}", NULL});
 }
 
 static void a_plan_above_the_memory_limit_is_rejected(void **state)
@@ -181,7 +181,7 @@ static void a_plan_above_the_memory_limit_is_rejected(void **state)
     hawser_state *v = hawser_replicated_state(program, "v", 50000, 1, NULL, (hawser_rule){0});
     hawser_unit(hawser_root(program), "unit", unit, NULL, HAWSER_UPDATES(v));
     hawser_error error = {0};
-    assert_int_equal(hawser_plan_print(test.job, program, true, false, stdout, &error), HAWSER_NO_MEMORY);
+    assert_int_equal(hawser_plan_print(test.job, program, HAWSER_PLAN_PHYSICAL, stdout, &error), HAWSER_NO_MEMORY);
     assert_non_null(strstr(error.text, "--memory-limit"));
     hawser_program_free(program);
     close_job(test);
@@ -286,7 +286,7 @@ static void a_plan_over_nodes_has_placement_and_traffic(void **state)
         hawser_state *v = hawser_replicated_state(program, "v", 100, 1, NULL, (hawser_rule){0});
         hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 9}, cases[i].sync);
         hawser_unit(loop, "sweep", unit, HAWSER_READS(data), HAWSER_UPDATES(v));
-        char *text = plan_text(test, program, cases[i].nodes, true, false);
+        char *text = plan_text(test, program, cases[i].nodes, HAWSER_PLAN_PHYSICAL);
         for (int k = 0; k < 3 && cases[i].says[k] != NULL; k++)
             if (strstr(text, cases[i].says[k]) == NULL)
                 fail_msg("'%s' is not in\n%s", cases[i].says[k], text);
@@ -307,7 +307,7 @@ static void costs_of_columns_change_the_split(void **state)
         hawser_state *data = hawser_data_state(program, "A", &matrix, HAWSER_BY_COLUMN);
         hawser_data_costs(data, costs);
         hawser_unit(hawser_root(program), "look", unit, HAWSER_READS(data), NULL);
-        char *text = plan_text(test, program, nodes, true, false);
+        char *text = plan_text(test, program, nodes, HAWSER_PLAN_PHYSICAL);
         if (strstr(text, says[nodes - 1]) == NULL ||
             (strstr(text, "the costs that the program adds to lines") != NULL) != (nodes == 1))
             fail_msg("'%s' is not in\n%s", says[nodes - 1], text);

@@ -378,7 +378,7 @@ static bool plan_has_no_source(test_node *node, const hawser_dataset *data)
     hawser_program *program = hawser_program_new("plan", NULL);
     hawser_state *X = hawser_data_state(program, "X", hawser_dataset_matrix(data), HAWSER_BY_ROW);
     hawser_unit(hawser_root(program), "nothing", nothing, HAWSER_READS(X), NULL);
-    node->status = hawser_plan_text(node->job, program, true, false, &text, &node->error);
+    node->status = hawser_plan_text(node->job, program, HAWSER_PLAN_PHYSICAL, &text, &node->error);
     bool found = node->status == HAWSER_OK && strstr(text, "no second source") != NULL;
     hawser_program_free(program);
     free(text);

@@ -253,7 +253,7 @@ static hawser_status check_plan(test_node *node, hawser_program *program, const 
     hawser_error error = {0};
     if (out == NULL)
         return hawser_fail(&node->error, HAWSER_IO, "/dev/null cannot be opened");
-    hawser_status status = hawser_plan_print(node->job, program, true, false, out, &error);
+    hawser_status status = hawser_plan_print(node->job, program, HAWSER_PLAN_PHYSICAL, out, &error);
     fclose(out);
     if (status == (what->in_plan ? HAWSER_BAD_PROGRAM : HAWSER_OK) &&
         (!what->in_plan || strstr(error.text, what->words[0]) != NULL))
@@ -509,7 +509,7 @@ static hawser_status with_split(test_node *node, const hawser_matrix *A, hawser_
     hawser_run *run = NULL;
     hawser_state *data = hawser_data_state(program, "data", A, split);
     hawser_unit(hawser_root(program), "look", look_at_nothing, HAWSER_READS(data), NULL);
-    hawser_status status = plan != NULL ? hawser_plan_print(node->job, program, true, false, plan, &node->error)
+    hawser_status status = plan != NULL ? hawser_plan_print(node->job, program, HAWSER_PLAN_PHYSICAL, plan, &node->error)
                                         : hawser_run_program(node->job, program, &run, &node->error);
     hawser_run_free(run);
     hawser_program_free(program);

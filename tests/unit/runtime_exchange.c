@@ -64,7 +64,7 @@ static hawser_status run_once(hawser_job *job, plan *how, outcome *result, hawse
     memset(result, 0, sizeof *result);
     FILE *text = fmemopen(result->plan, sizeof result->plan - 1, "w");
     hawser_run *run = NULL;
-    hawser_status status = hawser_plan_print(job, program, true, false, text, error);
+    hawser_status status = hawser_plan_print(job, program, HAWSER_PLAN_PHYSICAL, text, error);
     fclose(text);
     if (status == HAWSER_OK)
         status = hawser_run_program(job, program, &run, error);

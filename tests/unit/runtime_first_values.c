@@ -281,7 +281,7 @@ static void plan(const char *option, hawser_source source, char said[700])
     hawser_program *program = make();
     FILE *nowhere = fopen("/dev/null", "we");
     if (status == HAWSER_OK)
-        status = hawser_plan_print(job, program, true, false, nowhere, &error);
+        status = hawser_plan_print(job, program, HAWSER_PLAN_PHYSICAL, nowhere, &error);
     if (status != HAWSER_OK)
         (void)snprintf(said, 700, "%.699s", error.text);
     fclose(nowhere);

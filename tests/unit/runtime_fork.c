@@ -94,7 +94,7 @@ static int use_job_of_the_parent(void *user)
     EXPECT(is_refused(run_program(a->job, &run, &error), "job", &error) && run == NULL);
     EXPECT(is_refused(hawser_job_agree(a->job, HAWSER_OK, &error), "job", &error));
     EXPECT(is_refused(hawser_job_broadcast(a->job, &number, sizeof number, &error), "job", &error));
-    EXPECT(is_refused(hawser_plan_text(a->job, program, true, false, &text, &error), "job", &error));
+    EXPECT(is_refused(hawser_plan_text(a->job, program, HAWSER_PLAN_PHYSICAL, &text, &error), "job", &error));
     hawser_program_free(program);
     hawser_close(a->job);
     return 0;

@@ -60,7 +60,7 @@ static void plan(const char *const *pairs, hawser_source source, int has, char *
     hawser_program *program = make(job, options, has);
     FILE *nowhere = fopen("/dev/null", "we");
     assert_non_null(nowhere);
-    hawser_status status = hawser_plan_print(job, program, true, false, nowhere, &error);
+    hawser_status status = hawser_plan_print(job, program, HAWSER_PLAN_PHYSICAL, nowhere, &error);
     assert_true(status == HAWSER_OK || status == HAWSER_BAD_OPTION);
     (void)snprintf(said, size, "%.599s", status == HAWSER_OK ? "" : error.text);
     fclose(nowhere);

@@ -366,7 +366,7 @@ static uint64_t memory_of(size_t most)
     if (most > 0)
         hawser_reduces(unit, most);
     hawser_error error = {0};
-    if (hawser_plan_print(test.job, program, true, false, out, &error) != HAWSER_OK)
+    if (hawser_plan_print(test.job, program, HAWSER_PLAN_PHYSICAL, out, &error) != HAWSER_OK)
         fail_msg("%s", error.text);
     (void)fclose(out);
     assert_int_equal(sscanf(strstr(text, "needs about"), "needs about %llu bytes", &bytes), 1);

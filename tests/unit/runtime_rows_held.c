@@ -59,7 +59,7 @@ static hawser_status check_plan_of_own(test_node *node, const hawser_dataset *da
     hawser_program *program = hawser_program_new("own", NULL);
     hawser_state *X = hawser_data_state(program, "X", hawser_dataset_matrix(data), HAWSER_BY_ROW);
     hawser_unit(hawser_root(program), "nothing", nothing, HAWSER_READS(X), NULL);
-    hawser_status status = hawser_plan_print(node->job, program, true, false, out, &node->error);
+    hawser_status status = hawser_plan_print(node->job, program, HAWSER_PLAN_PHYSICAL, out, &node->error);
     fclose(out);
     if (status == HAWSER_OK && strstr(text, "no second source") == NULL)
         status = hawser_fail(&node->error, HAWSER_BAD_INPUT, "the plan does not say that there is no second source");

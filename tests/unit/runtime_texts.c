@@ -48,13 +48,12 @@ static void a_plan_is_the_text_that_is_printed(void **unused)
     (void)unused;
     test_job test = OPEN_JOB("workers", "2");
     hawser_error error = {0};
-    for (int form = 0; form < 4; form++) {
-        bool physical = (form & 1) != 0, dot = (form & 2) != 0;
+    for (hawser_plan_format format = HAWSER_PLAN_LOGICAL; format <= HAWSER_PLAN_JSON; format++) {
         hawser_program *program = make_program();
         FILE *file = tmpfile();
         char *text = NULL;
-        assert_int_equal(hawser_plan_print(test.job, program, physical, dot, file, &error), HAWSER_OK);
-        assert_int_equal(hawser_plan_text(test.job, program, physical, dot, &text, &error), HAWSER_OK);
+        assert_int_equal(hawser_plan_print(test.job, program, format, file, &error), HAWSER_OK);
+        assert_int_equal(hawser_plan_text(test.job, program, format, &text, &error), HAWSER_OK);
         char *printed = whole(file);
         assert_true(strlen(text) > 50);
         assert_string_equal(text, printed);
@@ -65,7 +64,7 @@ static void a_plan_is_the_text_that_is_printed(void **unused)
     hawser_program *wrong = hawser_program_new("wrong", NULL);
     char *text = (char *)"before";
     hawser_unit(hawser_root(wrong), NULL, NULL, NULL, NULL);
-    assert_int_equal(hawser_plan_text(test.job, wrong, true, false, &text, &error), HAWSER_BAD_PROGRAM);
+    assert_int_equal(hawser_plan_text(test.job, wrong, HAWSER_PLAN_PHYSICAL, &text, &error), HAWSER_BAD_PROGRAM);
     assert_null(text);
     hawser_program_free(wrong);
     close_job(test);
@@ -199,7 +198,7 @@ static void the_plan_of_a_training_is_text(void **unused)
         assert_int_equal(hawser_open_options(options, &job, &error), HAWSER_OK);
         assert_int_equal(hawser_dataset_from(&matrix, target, &data, &error), HAWSER_OK);
         const hawser_training_input input = {.options = options, .data = data};
-        if (hawser_train_plan(lasso, job, &input, true, false, &plans[by_row], &error) != HAWSER_OK)
+        if (hawser_train_plan(lasso, job, &input, HAWSER_PLAN_PHYSICAL, &plans[by_row], &error) != HAWSER_OK)
             fail_msg("%s", error.text);
         hawser_dataset_free(data);
         hawser_close(job);

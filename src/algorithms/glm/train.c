@@ -39,7 +39,7 @@ static hawser_status new_driver(hw_linear_driver *driver, const hw_linear_kind *
 }
 
 hawser_status hw_linear_plan(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
-                             bool physical, bool dot, FILE *out, hawser_error *error)
+                             hawser_plan_format format, FILE *out, hawser_error *error)
 {
     const hw_linear_units *units = algorithm->user;
     hw_linear linear = {0};
@@ -48,11 +48,10 @@ hawser_status hw_linear_plan(const hawser_algorithm *algorithm, hawser_job *job,
     hawser_status status = new_driver(&driver, units->kind, job, input, error);
     if (status == HAWSER_OK) {
         program = hw_linear_program(&driver, units);
-        status = hawser_plan_print(job, program, physical, dot, out, error);
         char text[sizeof((hawser_training *)0)->policy];
         hw_linear_policy(&linear, input->options, text, sizeof text);
-        if (status == HAWSER_OK && physical && !dot && text[0] != '\0')
-            fprintf(out, "\n%s\n", text);
+        hawser_plan_note(program, text);
+        status = hawser_plan_print(job, program, format, out, error);
     }
     hawser_program_free(program);
     free_driver(&driver);

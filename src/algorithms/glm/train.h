@@ -25,7 +25,7 @@
 hawser_status hw_linear_train(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
                               hawser_training *training, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_linear_plan(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
-                             bool physical, bool dot, FILE *out, hawser_error *error) HAWSER_MUST_USE;
+                             hawser_plan_format format, FILE *out, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_linear_path(const hawser_algorithm *algorithm, const hawser_model *model, hawser_path *path,
                              hawser_error *error) HAWSER_MUST_USE;
 

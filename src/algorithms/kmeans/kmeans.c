@@ -75,14 +75,14 @@ static hawser_program *build(hw_kmeans *kmeans, bool trains)
 }
 
 static hawser_status plan(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
-                          bool physical, bool dot, FILE *out, hawser_error *error)
+                          hawser_plan_format format, FILE *out, hawser_error *error)
 {
     (void)algorithm;
     hw_kmeans kmeans;
     hawser_status status = hw_kmeans_new(&kmeans, job, input, error);
     if (status == HAWSER_OK) {
         hawser_program *program = build(&kmeans, true);
-        status = hawser_plan_print(job, program, physical, dot, out, error);
+        status = hawser_plan_print(job, program, format, out, error);
         hawser_program_free(program);
     }
     hw_kmeans_free(&kmeans);

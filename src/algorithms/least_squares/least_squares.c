@@ -193,7 +193,7 @@ static hawser_program *build(hw_descent *descent, bool trains)
 }
 
 static hawser_status plan(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
-                          bool physical, bool dot, FILE *out, hawser_error *error)
+                          hawser_plan_format format, FILE *out, hawser_error *error)
 {
     (void)algorithm;
     hw_descent descent;
@@ -201,12 +201,11 @@ static hawser_status plan(const hawser_algorithm *algorithm, hawser_job *job, co
     hawser_status status = hw_descent_new(&descent, job, input, error);
     if (status == HAWSER_OK) {
         program = build(&descent, true);
-        status = hawser_plan_print(job, program, physical, dot, out, error);
         char text[sizeof((hawser_training *)0)->policy];
         hw_linear_policy_of_steps(descent.sync, hawser_options_text(input->options, "sync"), descent.rate, text,
                                   sizeof text);
-        if (status == HAWSER_OK && physical && !dot && text[0] != '\0')
-            fprintf(out, "\n%s\n", text);
+        hawser_plan_note(program, text);
+        status = hawser_plan_print(job, program, format, out, error);
     }
     hawser_program_free(program);
     hw_descent_free(&descent);

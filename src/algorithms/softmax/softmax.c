@@ -60,14 +60,14 @@ static hawser_status read_all(hw_softmax *softmax, hawser_job *job, const hawser
 }
 
 static hawser_status plan(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
-                          bool physical, bool dot, FILE *out, hawser_error *error)
+                          hawser_plan_format format, FILE *out, hawser_error *error)
 {
     (void)algorithm;
     hw_softmax softmax;
     hawser_status status = read_all(&softmax, job, input, error);
     if (status == HAWSER_OK) {
         hawser_program *program = build(&softmax);
-        status = hawser_plan_print(job, program, physical, dot, out, error);
+        status = hawser_plan_print(job, program, format, out, error);
         hawser_program_free(program);
     }
     hw_softmax_free(&softmax);

@@ -82,7 +82,7 @@ static hawser_program *build(hw_svm *svm, const hawser_job *job)
 }
 
 static hawser_status plan(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
-                          bool physical, bool dot, FILE *out, hawser_error *error)
+                          hawser_plan_format format, FILE *out, hawser_error *error)
 {
     (void)algorithm;
     hw_svm svm;
@@ -91,7 +91,7 @@ static hawser_status plan(const hawser_algorithm *algorithm, hawser_job *job, co
         status = hw_svm_classify(&svm, job, input, error);
     if (status == HAWSER_OK) {
         hawser_program *program = build(&svm, job);
-        status = hawser_plan_print(job, program, physical, dot, out, error);
+        status = hawser_plan_print(job, program, format, out, error);
         hawser_program_free(program);
     }
     hw_svm_free(&svm);

@@ -476,28 +476,36 @@ hawser_status hw_job_plan(hawser_job *job, const hawser_program *program, hw_pla
     return HAWSER_OK;
 }
 
-hawser_status hawser_plan_print(hawser_job *job, hawser_program *program, bool physical, bool dot, FILE *out,
+static hawser_status print_plan(const hw_plan *plan, hawser_plan_format format, FILE *out, hawser_error *error)
+{
+    switch (format) {
+    case HAWSER_PLAN_LOGICAL:
+    case HAWSER_PLAN_LOGICAL_DOT: hw_plan_print_logical(plan, format == HAWSER_PLAN_LOGICAL_DOT, out); return HAWSER_OK;
+    case HAWSER_PLAN_PHYSICAL:
+    case HAWSER_PLAN_PHYSICAL_DOT: return hw_plan_print_physical(plan, format == HAWSER_PLAN_PHYSICAL_DOT, out, error);
+    case HAWSER_PLAN_JSON: return hw_plan_print_json(plan, out, error);
+    }
+    return hawser_fail(error, HAWSER_BAD_ARGUMENT, "hawser_plan_print: there is no format %d of plans", (int)format);
+}
+
+hawser_status hawser_plan_print(hawser_job *job, hawser_program *program, hawser_plan_format format, FILE *out,
                                 hawser_error *error)
 {
     HW_GIVEN_JOB(job);
     HW_GIVEN(out);
     hw_plan *plan = NULL;
-    hawser_status status = HAWSER_OK;
     HAWSER_TRY(hw_job_plan(job, program, &plan, error));
-    if (physical)
-        status = hw_plan_print_physical(plan, dot, out, error);
-    else
-        hw_plan_print_logical(plan, dot, out);
+    hawser_status status = print_plan(plan, format, out, error);
     hw_first_release(&job->first, plan, false);
     hw_plan_free(plan);
     return status;
 }
 
-hawser_status hawser_plan_text(hawser_job *job, hawser_program *program, bool physical, bool dot, char **text,
+hawser_status hawser_plan_text(hawser_job *job, hawser_program *program, hawser_plan_format format, char **text,
                                hawser_error *error)
 {
     HW_GIVEN(text);
     hw_memory_text made;
     HAWSER_TRY(hw_text_open(&made, error));
-    return hw_text_close(&made, hawser_plan_print(job, program, physical, dot, made.file, error), text, error);
+    return hw_text_close(&made, hawser_plan_print(job, program, format, made.file, error), text, error);
 }
