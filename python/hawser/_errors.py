@@ -1,6 +1,7 @@
-"""Exceptions, one for each failure of the library. Their text is the library's."""
+"""Exceptions, one for each failure of the library. Their text is the library's, which names options as keywords here."""
 
 import contextvars
+import ctypes
 import os
 import re
 import sys
@@ -9,6 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from . import _native
+from ._library import library as lib
 from ._native import hawser_error
 
 
@@ -76,6 +78,17 @@ class ConvergenceWarning(UserWarning):
 # The class that is raised: one that is scikit-learn's, too, once the estimators are loaded.
 convergence_warning: type[ConvergenceWarning] = ConvergenceWarning
 
+
+def in_keywords(text: str) -> str:
+    """Returns a text of the library with its options named as keywords: `--l1-ratio` is `l1_ratio`."""
+    if "--" not in text:
+        return text
+    text = re.sub(r"(?<![\w-])--lambda(?![\w-])", "lambda_", text)  # a word of Python
+    found = ctypes.create_string_buffer(text.encode(errors="surrogateescape"))
+    lib.hawser_name_keywords(found)
+    return found.value.decode(errors="surrogateescape")
+
+
 PACKAGE = os.path.dirname(__file__) + os.sep
 
 
@@ -87,6 +100,7 @@ def warn(text: str, category: type[Warning]) -> None:
     """Warns at the line that called the package: the caller cannot do anything about a line inside it."""
     for word, name in words.get().items():
         text = re.sub(rf"(?<![\w-]){re.escape(word)}(?![\w-])", name, text)
+    text = in_keywords(text)
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
         frame, level = frame.f_back, level + 1
@@ -108,7 +122,7 @@ CLASSES: dict[int, type[Error]] = {
 
 
 def text_of(error: hawser_error) -> str:
-    return error.text.decode(errors="replace")
+    return in_keywords(error.text.decode(errors="replace"))
 
 
 def failure(status: int, error: hawser_error) -> Error:

@@ -11,7 +11,7 @@ from typing import Any
 from . import _native
 from ._beside import run_beside
 from ._cluster import BUSY, Cluster
-from ._errors import BadArgument, check, warn
+from ._errors import BadArgument, check, in_keywords, warn
 from ._library import library as lib
 from ._native import (
     POINTER, hawser_cancellation, hawser_error, hawser_job, hawser_message, hawser_messages, hawser_opening,
@@ -145,7 +145,7 @@ class Job:
             if kind == _native.HAWSER_WARNING:
                 warn(text, RuntimeWarning)
             else:
-                log.info("%s", text)
+                log.info("%s", in_keywords(text))
 
 
 __all__ = ["Job", "log"]

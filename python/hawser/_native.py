@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = '33532ea4d6bdbf214380ed471bbfe5d7b6e16f6ea1b7c15dde873d8db5b61e4c'
+DIGEST = 'fc560b15e3a7ac37faed5cee2cd1fac385593464c65d1f12dcd40994c1ed25c2'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -1560,6 +1560,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_train": (c_int, [POINTER(hawser_algorithm), POINTER(hawser_job), POINTER(hawser_training_input), POINTER(hawser_training), POINTER(hawser_error)]),
     "hawser_train_plan": (c_int, [POINTER(hawser_algorithm), POINTER(hawser_job), POINTER(hawser_training_input), c_int, POINTER(c_char_p), POINTER(hawser_error)]),
     "hawser_algorithm_at": (POINTER(hawser_algorithm), [c_size_t]),
+    "hawser_name_keywords": (None, [c_char_p]),
     "hawser_algorithm_find": (POINTER(hawser_algorithm), [c_char_p]),
     "hawser_store_open": (c_int, [POINTER(hawser_job), POINTER(hawser_store_options), POINTER(POINTER(hawser_store)), POINTER(hawser_error)]),
     "hawser_store_close": (None, [POINTER(hawser_store)]),

@@ -86,7 +86,7 @@ class Plan:
     @property
     def warnings(self) -> list[str]:
         """What the user must know, such as the guarantees that a sync gives up."""
-        return list(self.data["warnings"])
+        return [_errors.in_keywords(line) for line in self.data["warnings"]]
 
 
 def read_plan(physical: bool, dot: bool, call: Callable[[int, Any, Any], int]) -> Plan:

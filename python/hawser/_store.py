@@ -19,7 +19,7 @@ import numpy.typing as npt
 from . import _native
 from ._beside import MOST_WAIT, run_beside
 from ._cluster import Cluster, cluster_for
-from ._errors import BadArgument, BadOption, Timeout, check, text_of, warn
+from ._errors import BadArgument, BadOption, Timeout, check, in_keywords, text_of, warn
 from ._function import ServerFunction
 from ._library import library as lib
 from ._native import (
@@ -366,7 +366,7 @@ class Store:
                 if message.kind == _native.HAWSER_WARNING:
                     warn(text, RuntimeWarning)
                 else:
-                    log.info("%s", text)
+                    log.info("%s", in_keywords(text))
 
     def close(self) -> None:
         """Waits for all tasks and until every node closes the store. Collective. A closed store may be closed again.

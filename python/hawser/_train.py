@@ -12,7 +12,7 @@ from . import _errors, _native
 from ._changes import changes_of
 from ._cluster import Cluster, cluster_for
 from ._dataset import Array, Dataset, Files, dataset_of, is_path, numbers_of, pointer_to, split_options
-from ._errors import BadArgument, BadInput, BadOption, Diverged, Error, Interrupted, check, failure
+from ._errors import BadArgument, BadInput, BadOption, Diverged, Error, Interrupted, check, failure, in_keywords
 from ._job import Job, log
 from ._library import library as lib
 from ._model import Model, Training
@@ -201,14 +201,14 @@ class Fit(Job):
             if fact.name is None:
                 break
             metrics[fact.name.decode()] = fact.value
-        notes = [bytes(note).split(b"\0")[0].decode(errors="replace") for note in got.notes]
+        notes = [in_keywords(bytes(note).split(b"\0")[0].decode(errors="replace")) for note in got.notes]
         return Training(
             stop_reason=got.stop_reason.decode(), interrupted=got.interrupted, metrics=metrics,
             seconds=figures.seconds if figures else 0.0, clocks=figures.clocks if figures else 0, workers=workers,
             bytes_exchanged=figures.bytes_exchanged if figures else 0,
             repeatable=figures is not None and figures.repeatable is None,
-            notes=tuple(note for note in notes if note), policy=got.policy.decode(errors="replace"),
-            assumed=got.assumed.decode(errors="replace"), changes=changes_of(figures) if figures else ())
+            notes=tuple(note for note in notes if note), policy=in_keywords(got.policy.decode(errors="replace")),
+            assumed=in_keywords(got.assumed.decode(errors="replace")), changes=changes_of(figures) if figures else ())
 
     # -------------------------------------------------------------------------------------- in the caller's thread ----
 

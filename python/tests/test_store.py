@@ -631,7 +631,7 @@ def test_programs_share_stand_alone_servers(servers):
 
         for values in asyncio.run(main()):
             assert values.sum() == 22 and values[5, 0] == 2
-    for options, text in (({}, "--key-file"), ({"key": b"x" * 32}, "key"), ({"key": b"short"}, "from 16 to 64"),
+    for options, text in (({}, "key_file"), ({"key": b"x" * 32}, "key"), ({"key": b"short"}, "from 16 to 64"),
                           ({"key": b"x" * 32, "key_file": key}, "leave one of them out")):
         with pytest.raises(hawser.Error, match=text):
             hawser.Store(at, join_timeout=5, **options)
