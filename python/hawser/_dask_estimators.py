@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import dask.array
 import numpy as np
+from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -15,7 +16,7 @@ from ._dask_data import Rows, array_of, is_dask, names_of, place
 from ._dataset import Array
 from ._errors import BadArgument
 from ._model import Model
-from .dask import checked_client, run
+from .dask import checked_client, run, validation_of
 from .estimators._base import Estimator, refuse
 
 
@@ -24,6 +25,33 @@ def _apply(part: Array, estimator: Any, method: str, shape: tuple[int, ...], kin
     if part.shape[0] == 0:
         return np.empty((0, *shape), kind)
     return np.asarray(getattr(estimator, method)(part)).astype(kind, copy=False)
+
+
+def _small(fold: Array) -> Array:
+    """Returns folds as numbers of one byte, if there are not too many."""
+    return fold.astype(np.uint8 if len(fold) == 0 or fold.max() < 256 else np.int64)
+
+
+def codes_of(y: Array, classes: Array) -> Array:
+    """Returns the places of labels. A label that is none of the classes has no weight above 0."""
+    return np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+
+
+def counts_of(y: Array, classes: Array) -> tuple[Array, Array]:
+    """Returns how often each class is in a partition, and at which row first; the number of rows if it is not."""
+    codes = codes_of(y, classes)
+    first = np.full(len(classes), len(codes))
+    np.minimum.at(first, codes, np.arange(len(codes)))
+    return np.bincount(codes, minlength=len(classes)), first
+
+
+def deal(y: Array, classes: Array, sequences: list[Array]) -> Array:
+    """Returns the folds of a partition's rows. `sequences` has those of the rows of each class, in their order."""
+    codes = codes_of(y, classes)
+    fold = np.empty(len(codes), sequences[0].dtype)
+    for code, sequence in enumerate(sequences):
+        fold[codes == code] = sequence
+    return fold
 
 
 def labels_of(y: Array, weights: Array | None) -> tuple[Array, Array, Array]:
@@ -47,6 +75,7 @@ class _OnDask(Estimator):
     _rows: Rows | None = None  # while it is fitted
     _given: Any = None
     _labels: tuple[Array, Array | None] | None = None  # classes, and their weights
+    _sums: Array | None = None  # of the weights of each class
 
     def __init_subclass__(cls, **how: Any) -> None:
         super().__init_subclass__(**how)
@@ -84,8 +113,9 @@ class _OnDask(Estimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, eval_set: Any = None,
             early_stopping_rounds: int | None = None) -> Any:
         """Trains on the workers that hold X, of shape (n_samples, n_features); y has a number or label per sample."""
-        if eval_set is not None or early_stopping_rounds is not None:
-            raise refuse("eval_set", "...", "none on Dask: errors on other data are measured where whole arrays train")
+        others = {what: value for what, value in (("eval_set", eval_set), ("early_stopping_rounds", early_stopping_rounds)) if value is not None}
+        if others and "eval_set" not in inspect.signature(self._plain.fit).parameters:
+            raise refuse(next(iter(others)), "...", "none: it measures no errors on other data")
         if self.n_jobs is not None:
             raise refuse("n_jobs", self.n_jobs, "None: the workers of Dask train; workers= is the number of their threads")
         own, needs_y = checked_client(self.client), not hasattr(self, "n_clusters")
@@ -96,9 +126,9 @@ class _OnDask(Estimator):
             self._given = X
             self._rows = place(own, {what: value for what, value in given.items() if value is not None},
                                {"data": "X", "target": "y", "weights": "sample_weight"})
-            return super().fit(self._rows, y, sample_weight)
+            return super().fit(self._rows, y, sample_weight, **others)
         finally:
-            self._forget("_given", "_rows", "_labels")
+            self._forget("_given", "_rows", "_labels", "_sums")
 
     def _checked(self, X: Any, y: Any = "no_validation", **how: Any) -> Any:
         self.n_features_in_ = X.columns
@@ -109,6 +139,15 @@ class _OnDask(Estimator):
 
     def _numbers(self, y: Any) -> Any:
         return None  # the rows have it
+
+    def _validation(self, eval_set: Any, rounds: int | None, to_target: Any) -> dict[str, Any]:
+        """As for arrays. Of the pair, collections stay on the workers until node 0 reads them, and arrays are sent to it; its labels are checked there."""
+        self._forget("evals_result_", "best_iteration_", "best_score_")
+        given = eval_set[0] if to_target is not None and isinstance(eval_set, list) and len(eval_set) == 1 else eval_set
+        if given is None or (to_target is not None and (not isinstance(given, tuple) or len(given) != 2)):
+            return super()._validation(given, rounds, to_target)  # which refuses it, or needs nothing
+        others = validation_of(checked_client(self.client), (given, None) if to_target is None else given, "eval_set", self.n_features_in_)
+        return {"validation": others, "early_stopping": rounds}
 
     def _weights(self, sample_weight: Any, X: Any) -> None:
         return None
@@ -126,8 +165,30 @@ class _OnDask(Estimator):
         sums = np.zeros(len(self.classes_))
         for labels, _, each in found:
             sums[np.searchsorted(self.classes_, labels)] += each
-        self._labels = self.classes_, self._class_factors(sums)
+        self._labels, self._sums = (self.classes_, self._class_factors(sums)), sums
         return X, None, None
+
+    def _folds(self, X: Any, y: Any, classifier: bool) -> tuple[Any, int]:
+        """Returns the folds of all rows as futures, and their number. Labels stay on the workers, whose counts say which rows of a class a fold has."""
+        client, cv = checked_client(self.client), check_cv(self.cv, [0, 1] if classifier else None, classifier=classifier)
+        if not classifier or not isinstance(cv, StratifiedKFold):
+            fold, _ = super()._folds(np.empty((X.shape[0], 0)), None, classifier)
+            parts = np.split(fold, np.cumsum(X.sizes)[:-1])
+            return client.scatter([_small(part) for part in parts], hash=False), int(fold.max())
+        found = client.gather(client.map(counts_of, X.parts["target"], classes=self.classes_, pure=False))
+        counts = np.array([count for count, _ in found])
+        starts = np.concatenate([[0], np.cumsum(X.sizes)[:-1]])
+        first = np.min([np.where(first < size, first + start, X.shape[0]) for (_, first), size, start in zip(found, X.sizes, starts, strict=True)], axis=0)
+        ordered = np.repeat(np.argsort(first), counts.sum(axis=0)[np.argsort(first)])  # folds depend on which class comes first, and on nothing else
+        fold, folds = super()._folds(np.empty((X.shape[0], 0)), ordered, classifier)
+        ends = np.cumsum(counts, axis=0)
+        sequences = [np.split(_small(fold[ordered == code]), ends[:-1, code]) for code in range(len(self.classes_))]
+        return client.map(deal, X.parts["target"], [self.classes_] * len(X.sizes), list(map(list, zip(*sequences, strict=True))), pure=False), folds
+
+    def _total(self, X: Any, weights: Any) -> float:
+        assert self._labels is not None and self._sums is not None
+        factors = self._labels[1]
+        return float((self._sums if factors is None else self._sums * factors).sum())
 
     def _class_factors(self, sums: Array) -> Array | None:
         """Returns a weight for each class. `sums` has the sum of the sample weights of each class."""
@@ -140,14 +201,15 @@ class _OnDask(Estimator):
         return np.asarray(compute_class_weight(how, classes=self.classes_, y=self.classes_), np.float64)
 
     def _run(self, algorithm: str, X: Any, y: Any, *, weights: Any = None, progress: Callable[[dict[str, Any]], Any] | None = None,
-             init: Any = None, names: Any = None, **options: Any) -> Model:
+             init: Any = None, names: Any = None, folds: Any = None, validation: Any = None, **options: Any) -> Model:
         task: dict[str, Any] = {"init": init, "trace": progress is not None}
         if self._labels is not None:
             task["classes"], task["factors"] = self._labels
         path = str(options.get("init_", ""))
         if path.startswith("centres="):
             task["centres"] = np.load(options.pop("init_").split("=", 1)[1])
-        outcome = run(checked_client(self.client), algorithm, X, {}, None, options, **task)
+        extra = {} if folds is None else {"folds": folds}
+        outcome = run(checked_client(self.client), algorithm, X, extra, validation or {}, None, options, **task)
         if progress is not None:
             for now in outcome.trace:
                 progress(now)
@@ -231,11 +293,19 @@ class ElasticNet(_OnDask, estimators.ElasticNet):
     pass
 
 
+class ElasticNetCV(_OnDask, estimators.ElasticNetCV):
+    pass
+
+
 class KMeans(_Clusters, estimators.KMeans):
     pass
 
 
 class Lasso(_OnDask, estimators.Lasso):
+    pass
+
+
+class LassoCV(_OnDask, estimators.LassoCV):
     pass
 
 
@@ -251,8 +321,14 @@ class LogisticRegression(_OnDask, estimators.LogisticRegression):
     pass
 
 
+class LogisticRegressionCV(_OnDask, estimators.LogisticRegressionCV):
+    pass
+
+
 class MiniBatchKMeans(_Clusters, estimators.MiniBatchKMeans):
     pass
 
 
-__all__ = ["ElasticNet", "KMeans", "Lasso", "LinearSVC", "LinearSVR", "LogisticRegression", "MiniBatchKMeans"]
+__all__ = [
+    "ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearSVC", "LinearSVR", "LogisticRegression", "LogisticRegressionCV", "MiniBatchKMeans",
+]

@@ -19,7 +19,7 @@ import numpy as np
 
 from . import _errors
 from ._cluster import JOINING, Cluster
-from ._dataset import Array, is_sparse, split_options
+from ._dataset import Array, Dataset, is_sparse, split_options
 from ._errors import BadArgument, BadInput, BadOption, Error, Interrupted, PeerLost, Timeout
 from ._library import library as lib
 from ._model import Model
@@ -31,6 +31,7 @@ from ._train import Callback, Fit, find_algorithm, make_options, prepare, take_a
 PLACING = {"listen", "join", "key-file", "node-name", "alone"}
 PLACES = {b"HAWSER_LAUNCH", b"HAWSER_NODE", b"HAWSER_NODES", b"HAWSER_JOB", b"HAWSER_SOCKETS", b"HAWSER_LOCAL", b"HAWSER_PYTHON_NODE",
           *(f"HAWSER_{key.upper().replace('-', '_')}".encode() for key in PLACING)}
+BY_NODE = ("data", "target", "weights", "offset", "groups")  # of which a node has its rows
 SILENCE = 60.0  # seconds without a word from the client after which a node waits no more
 # Gives all nodes the address of node 0, which passes it, and returns that. It waits until all nodes are ready; each calls it once. "" is no address.
 Exchange = Callable[[str], str]
@@ -223,14 +224,15 @@ class Node:
         """Makes the node's dataset. Refuses what is wrong with it before the node joins the others."""
         task = self.task
         check_version(task.version)
-        given = {what: stack(parts, self.place.rows, what) for what, parts in data.items() if not what.startswith("validation")}
+        given = {what: stack(parts, self.place.rows, what) for what, parts in data.items() if what in BY_NODE}
         given["data"] = self._typed(given["data"])
         if task.classes is not None:
             self._label(given)
         options = dict(task.options)
+        if "folds" in data:
+            options["folds"] = np.concatenate(data["folds"])
         if "validation data" in data:
-            options["validation"] = tuple(stack(data[f"validation {what}"], sum(map(_rows_of, data[f"validation {what}"])), what)
-                                          for what in ("data", "target"))
+            options["validation"] = self._validation(data)
         if task.centres is not None:
             options["init_"] = f"centres={self._write(task.centres)}"
         fit = prepare(task.algorithm, names=task.names, init=task.init, partitioned=True, variables=task.variables, **given, **options)
@@ -257,6 +259,17 @@ class Node:
         given["target"] = places.astype(np.float64)
         if factors is not None:
             given["weights"] = factors[places] * given["weights"] if "weights" in given else factors[places]
+
+    def _validation(self, data: dict[str, list[Any]]) -> Dataset:
+        """Returns the other data that errors are measured on. Labels become their places, as those of the training."""
+        found = {what: stack(parts, sum(map(_rows_of, parts)), what) for what in ("data", "target") if (parts := data.get(f"validation {what}"))}
+        X, y, classes = self._typed(found["data"]), found.get("target"), self.task.classes
+        if y is not None and classes is not None:
+            unknown = y[~np.isin(y, classes)]
+            if len(unknown):
+                raise BadInput(f"eval_set: the label {unknown[:1].tolist()[0]!r} is not one of the training's")
+            y = np.searchsorted(classes, y).astype(np.float64)
+        return Dataset(X, y)
 
     def _write(self, centres: Array) -> str:
         """Writes the first centres to a file. Nodes compare their options, so the file has the same name on each node."""

@@ -1,7 +1,7 @@
 """Trainings over the workers of a Dask cluster, which become nodes.
 
 >>> import dask.array, distributed, hawser.dask
->>> client = distributed.Client(n_workers=2, threads_per_worker=1, dashboard_address=":0")
+>>> client = distributed.Client(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0")
 >>> X = dask.array.random.default_rng(0).normal(size=(1000, 5), chunks=(250, 5))
 >>> y = X[:, 0] - 2 * X[:, 3]
 >>> model = hawser.dask.train(client, "lasso", X, y, lambda_=0.01)  # on the workers that hold X
@@ -23,19 +23,24 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import distributed
+import numpy as np
 from distributed.comm import get_address_host
 
-from ._dask_data import Rows, Share, place
-from ._errors import BadArgument, BadOption, Error, PeerLost
+from ._dask_data import Rows, Share, is_dask, place
+from ._dataset import is_sparse
+from ._errors import BadArgument, BadInput, BadOption, Error, PeerLost
 from ._model import Model
 from ._node import PLACING, Cancelled, Node, Outcome, Place, Task, checked_options, variables_here
 from ._progress import bar_of
 from ._train import Callback
 
 if TYPE_CHECKING:
-    from ._dask_estimators import ElasticNet, KMeans, Lasso, LinearSVC, LinearSVR, LogisticRegression, MiniBatchKMeans
+    from ._dask_estimators import (
+        ElasticNet, ElasticNetCV, KMeans, Lasso, LassoCV, LinearSVC, LinearSVR, LogisticRegression, LogisticRegressionCV, MiniBatchKMeans,
+    )
 
-ESTIMATORS = ("ElasticNet", "KMeans", "Lasso", "LinearSVC", "LinearSVR", "LogisticRegression", "MiniBatchKMeans")
+ESTIMATORS = ("ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearSVC", "LinearSVR", "LogisticRegression", "LogisticRegressionCV",
+              "MiniBatchKMeans")
 TOPIC = "hawser"  # of the events by which nodes report
 REFUSED = dict.fromkeys(PLACING, "the workers of Dask are the nodes; leave it out")
 GRACE = 3.0  # seconds in which nodes report an end by themselves, after one has failed
@@ -160,8 +165,8 @@ def _reports_of(client: Any, name: str) -> Iterator["queue.SimpleQueue[dict[str,
 class _Training:
     """A training over workers, as its client sees it."""
 
-    def __init__(self, client: Any, task: Task, rows: Rows, extra: dict[str, list[Any]], progress: Callback | None,
-                 reports: "queue.SimpleQueue[dict[str, Any]]") -> None:
+    def __init__(self, client: Any, task: Task, rows: Rows, extra: dict[str, list[Any]], validation: dict[str, list[Any]],
+                 progress: Callback | None, reports: "queue.SimpleQueue[dict[str, Any]]") -> None:
         self.client, self.task, self.shares, self.progress, self.reports = client, task, rows.shares, progress, reports
         self.outcomes: dict[int, Outcome] = {}
         self.ready: dict[int, str] = {}
@@ -170,7 +175,7 @@ class _Training:
         self.lost: list[int] = []  # nodes whose workers are gone
         self.failed: float | None = None  # when the first failure was seen
         self.telling: dict[Any, threading.Thread] = {}
-        self.futures = [self._submit(number, share, rows, {**rows.of(share), **(extra if number == 0 else {})})
+        self.futures = [self._submit(number, share, rows, {**rows.of(share), **extra, **(validation if number == 0 else {})})
                         for number, share in enumerate(rows.shares)]
 
     def _submit(self, number: int, share: Share, rows: Rows, data: dict[str, list[Any]]) -> Any:
@@ -321,9 +326,9 @@ def checked_client(client: Any) -> Any:
     return client
 
 
-def run(client: Any, algorithm: str, rows: Rows, extra: dict[str, list[Any]], progress: Callback | None,
-         options: dict[str, Any], **task: Any) -> Outcome:
-    """Trains on rows that workers hold."""
+def run(client: Any, algorithm: str, rows: Rows, extra: dict[str, list[Any]], validation: dict[str, list[Any]], progress: Callback | None,
+        options: dict[str, Any], **task: Any) -> Outcome:
+    """Trains on rows that workers hold. `extra` is for all nodes, and `validation` for node 0."""
     options, joining = checked_options(algorithm, options, REFUSED, "Dask collections")
     if options.get("workers") is None:
         threads = client.nthreads()
@@ -331,9 +336,28 @@ def run(client: Any, algorithm: str, rows: Rows, extra: dict[str, list[Any]], pr
     whole = Task(secrets.token_hex(8), algorithm, options, joining, variables_here(), secrets.token_bytes(32), rows.columns, rows.dtype == "float32",
                  **{"names": rows.names, **task})
     with _reports_of(client, whole.name) as reports:
-        training = _Training(client, whole, rows, extra, progress, reports)
+        training = _Training(client, whole, rows, extra, validation, progress, reports)
         training.wait()
     return training.conclude()
+
+
+def validation_of(client: Any, pair: Any, called: str, columns: int) -> dict[str, list[Any]]:
+    """Returns what node 0 reads of other data: a pair of data and target, or of data and None; collections, or arrays, which pass through the client."""
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+        raise BadOption(f"{called}: give a pair of data and target")
+    given = {what: data for what, data in zip(("data", "target"), pair, strict=True) if data is not None}
+    if any(map(is_dask, given.values())):
+        rows = place(client, given, {"data": "X", "target": f"{called} target"})
+        shape, parts = rows.shape, rows.parts
+    else:
+        arrays = {what: data if is_sparse(data) else np.asarray(data) for what, data in given.items()}
+        shape = arrays["data"].shape
+        if len(shape) != 2 or any(array.shape != shape[:1] for what, array in arrays.items() if what == "target"):
+            raise BadInput(f"{called}: the shapes are {' and '.join(str(array.shape) for array in arrays.values())}, and should be (rows, columns) and (rows,)")
+        parts = {what: client.scatter([array], hash=False) for what, array in arrays.items()}
+    if shape[1] != columns:
+        raise BadOption(f"{called}: it has {shape[1]} columns, and the data have {columns}")
+    return {f"validation {what}": futures for what, futures in parts.items()}
 
 
 def train(client: Any, algorithm: str, data: Any, target: Any = None, *, weights: Any = None, offset: Any = None, groups: Any = None,
@@ -344,7 +368,7 @@ def train(client: Any, algorithm: str, data: Any, target: Any = None, *, weights
     `client` is a distributed.Client, or None for the default one. `data` is a Dask array of shape (rows, columns), whose blocks may be sparse
     matrices of scipy, or a dataframe of numbers. `target`, `weights`, `offset` and `groups` are arrays or series with one number per row;
     where they are cut otherwise than `data`, they are cut again. `validation` is a pair (data, target) of collections, which must fit into
-    one worker.
+    one worker, or of arrays.
 
     Each worker that holds partitions of `data` is a node. Collections that are not persisted are computed on the workers first. No rows pass through the
     client. The rows keep their order, and the model has the bits of one process with the same `workers`, which is by default the number of
@@ -357,32 +381,21 @@ def train(client: Any, algorithm: str, data: Any, target: Any = None, *, weights
     checked_options(algorithm, options, REFUSED, "Dask collections")
     given = {"data": data, "target": target, "weights": weights, "offset": offset, "groups": groups}
     rows = place(own, {what: value for what, value in given.items() if value is not None}, {"data": "X"})
-    extra: dict[str, list[Any]] = {}
-    if validation is not None:
-        if not isinstance(validation, (tuple, list)) or len(validation) != 2:
-            raise BadOption("validation: give a pair of data and target")
-        beside = place(own, {"data": validation[0], "target": validation[1]}, {"data": "X", "target": "validation target"})
-        extra = {f"validation {what}": parts for what, parts in beside.parts.items()}
+    others = {} if validation is None else validation_of(own, validation, "validation", rows.columns)
     task: dict[str, Any] = {"init": init} if names is None else {"init": init, "names": [str(name) for name in names]}
     with bar_of(progress, algorithm) as callback:
-        outcome = run(own, algorithm, rows, extra, callback, options, **task)
+        outcome = run(own, algorithm, rows, {}, others, callback, options, **task)
     assert outcome.model is not None
     return outcome.model
 
 
 # ---------------------------------------------------------------------------------------------------------- estimators ----
 
-MISSING = ("ElasticNetCV", "LassoCV", "LogisticRegressionCV")
-
-
 def __getattr__(name: str) -> Any:
     """Gives the estimators, which are loaded when one is used, since they need scikit-learn."""
     if name in ESTIMATORS:
         from . import _dask_estimators
         return getattr(_dask_estimators, name)
-    if name in MISSING:
-        raise AttributeError(f"hawser.dask has no {name}, since scikit-learn draws folds from whole arrays; hawser.dask.train(..., cv=5, path=100) "
-                             "chooses the penalty by cross-validation")
     raise AttributeError(f"module 'hawser.dask' has no attribute '{name}'")
 
 
@@ -390,4 +403,7 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *ESTIMATORS})
 
 
-__all__ = ["ElasticNet", "KMeans", "Lasso", "LinearSVC", "LinearSVR", "LogisticRegression", "MiniBatchKMeans", "train"]
+__all__ = [
+    "ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearSVC", "LinearSVR", "LogisticRegression", "LogisticRegressionCV",
+    "MiniBatchKMeans", "train",
+]

@@ -16,6 +16,7 @@ from .._dataset import Dataset, refuse_masks
 from .._errors import BadOption, Interrupted
 from .._model import Model
 from .._train import train
+from ._folds import folds_of
 
 Array = npt.NDArray[Any]
 TYPES = (np.float64, np.float32)
@@ -148,6 +149,11 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         if not weights.any():
             raise ValueError("sample_weight: all weights are zero, so no sample counts")
         return weights
+
+    def _folds(self, X: Any, y: Any, classifier: bool) -> tuple[Any, int]:
+        """Returns the fold of each row, and the number of folds."""
+        fold = folds_of(self.cv, X, y, classifier)
+        return fold, int(fold.max())
 
     def _start(self, columns: int) -> Model | None:
         """Returns the model that warm_start begins with."""

@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import check_cv
 
-from ._base import Array
+from .._dataset import Array
 
 
 def folds_of(cv: Any, X: Any, y: Array, classifier: bool) -> Array:

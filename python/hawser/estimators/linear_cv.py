@@ -5,7 +5,6 @@ import numpy as np
 
 from .._model import Model
 from ._base import Array, refuse
-from ._folds import folds_of
 from .linear import _Penalised
 
 
@@ -46,13 +45,13 @@ class _Crossed(_Penalised):
         if self.precompute not in (False, "auto"):
             raise refuse("precompute", self.precompute, "False or 'auto': Gram matrices are made where they pay")
         X, y = self._checked(X, y, y_numeric=True)
-        weights, target = self._weights(sample_weight, X), np.asarray(y, np.float64)
-        fold = folds_of(self.cv, X, y, classifier=False)
+        weights, target = self._weights(sample_weight, X), self._numbers(y)
+        fold, folds = self._folds(X, y, classifier=False)
         self._forget("alphas_", "mean_mse_", "mse_path_", "standard_error_", "l1_ratio_")
         ratios = self._ratios()
         found: list[Model] = []
         for ratio in ratios:
-            options = {**self._shared_options(), **self._grid(ratio), "l1_ratio": ratio, "cv": int(fold.max()), "cv_rule": "min"}
+            options = {**self._shared_options(), **self._grid(ratio), "l1_ratio": ratio, "cv": folds, "cv_rule": "min"}
             found.append(self._train(self._algorithm, X, target, weights, trace=False, folds=fold, **options))
             self._check_errors(found[-1])
         self._choose(ratios, found)

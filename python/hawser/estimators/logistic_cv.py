@@ -5,7 +5,6 @@ import numpy as np
 
 from .._model import Model
 from ._base import Array, refuse
-from ._folds import folds_of
 from .logistic import SOLVERS, LogisticRegression
 
 # The metric of the library for each scoring, and whether scores are 1 - error; else they are -error.
@@ -94,11 +93,10 @@ class LogisticRegressionCV(LogisticRegression):
         X, places, weights = self._fit_classes(X, y, sample_weight)
         classes = len(self.classes_)
         self._check(classes)
-        fold = folds_of(self.cv, X, places, classifier=True)
+        fold, folds = self._folds(X, places, classifier=True)
         algorithm = "logistic" if classes == 2 else "softmax"
         shared: dict[str, Any] = {"intercept": bool(self.fit_intercept), "tol": self.tol, "max_clocks": self.max_iter}
-        folds = int(fold.max())
-        total = float(X.shape[0] if weights is None else weights.sum())
+        total = self._total(X, weights)
         lambdas = folds / ((folds - 1) * total * Cs)  # of a C for the mean weight of the samples that a fold trains on
         metric, positive = SCORINGS[self.scoring]
         scores, errors = np.empty((len(ratios), len(Cs))), np.empty((len(ratios), len(Cs)))
@@ -113,6 +111,10 @@ class LogisticRegressionCV(LogisticRegression):
         self.C_, self.l1_ratio_ = float(Cs[best[0]]), float(ratios[best[1]])
         self._train(algorithm, X, places, weights, C=self.C_, l1_ratio=self.l1_ratio_, **shared)
         return self
+
+    def _total(self, X: Any, weights: Array | None) -> float:
+        """Returns the sum of the weights, those of classes included."""
+        return float(X.shape[0] if weights is None else weights.sum())
 
     def _scores(self, model: Model, Cs: Array, positive: bool) -> tuple[Array, Array, Array]:
         """Returns the score of each C, its standard error, and scores by fold, in the order of Cs. The path's are in that of rising C."""

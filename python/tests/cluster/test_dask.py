@@ -20,6 +20,7 @@ import pandas as pd  # noqa: E402
 import scipy.sparse  # noqa: E402
 import tornado.iostream  # noqa: E402
 from sklearn.base import clone  # noqa: E402
+from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold  # noqa: E402
 
 import hawser  # noqa: E402
 import hawser.dask  # noqa: E402
@@ -47,7 +48,7 @@ def client():
 
 @contextlib.contextmanager
 def own_client(**how):
-    """A cluster of its own, for a test that breaks it."""
+    """A cluster of its own."""
     with distributed.LocalCluster(**{"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", **how}) as cluster:
         with distributed.Client(cluster) as made:
             yield made
@@ -134,6 +135,9 @@ def test_options_of_a_training(client):
     first = hawser.dask.train(client, "lasso", chunked(X), chunked(Y), offset=chunked(Y / 2), names=list("vwxyz"), progress=seen.append, **how)
     alone = hawser.train("lasso", X, Y, offset=Y / 2, names=list("vwxyz"), **how)
     assert first.to_bytes() == alone.to_bytes() and seen and "clock" in seen[0]
+    found = hawser.dask.train(client, "lasso", chunked(X), chunked(Y), offset=chunked(Y / 2), names=list("vwxyz"), interface="lo",
+                              port_range="21000-41000", **how)
+    assert found.to_bytes() == alone.to_bytes()
     again = hawser.dask.train(client, "lasso", chunked(X), chunked(Y), offset=chunked(Y / 2), names=list("vwxyz"), init=first, **how)
     assert again.training.clocks <= first.training.clocks
     checked = hawser.dask.train(client, "lasso", chunked(X), chunked(Y), validation=(chunked(X[:50]), chunked(Y[:50])), workers=3)
@@ -144,6 +148,45 @@ def test_options_of_a_training(client):
         warnings.simplefilter("always")
         hawser.dask.Lasso(alpha=1e-4, tol=1e-14, max_iter=1).fit(chunked(X), chunked(Y))
     assert [each.filename for each in caught if issubclass(each.category, hawser.ConvergenceWarning)] == [__file__]
+
+
+@pytest.mark.parametrize("name, parameters, target", [
+    ("LassoCV", {"alphas": 10}, Y), ("ElasticNetCV", {"l1_ratio": [0.5, 0.9], "alphas": [0.1, 0.01], "cv": KFold(4, shuffle=True, random_state=1)}, Y),
+    ("LogisticRegressionCV", {"Cs": 3, "cv": 4}, WORDS),
+    ("LogisticRegressionCV", {"Cs": 3, "cv": StratifiedKFold(3, shuffle=True, random_state=2), "scoring": "neg_log_loss"}, Y > 0.3)])
+def test_cross_validation_has_the_folds_and_bits_of_one_process(client, name, parameters, target):
+    fitted = getattr(hawser.dask, name)(workers=6, **parameters).fit(chunked(X), chunked(target, 200))
+    alone = getattr(hawser, name)(workers=6, **parameters).fit(X, target)
+    for learned in ("coef_", "intercept_", "alpha_", "C_", "alphas_", "mse_path_", "mean_mse_", "l1_ratio_", "scores_", "mean_scores_", "classes_"):
+        assert hasattr(fitted, learned) == hasattr(alone, learned)
+        assert np.array_equal(getattr(fitted, learned, 0), getattr(alone, learned, 0)), learned
+    assert np.array_equal(fitted.predict(chunked(X)).compute(), alone.predict(X))
+
+
+def test_cross_validation_with_weights(client):
+    weights, how = np.where(WORDS == "high", 0.0, WEIGHTS), {"workers": 6, "Cs": [0.1, 1.0], "class_weight": "balanced"}
+    fitted = hawser.dask.LogisticRegressionCV(**how).fit(chunked(X), chunked(WORDS), sample_weight=chunked(weights))
+    alone = hawser.LogisticRegressionCV(**how).fit(X, WORDS, sample_weight=weights)
+    assert list(fitted.classes_) == ["low", "middle"] and np.allclose(fitted.coef_, alone.coef_, rtol=1e-9)
+    assert np.allclose(fitted.scores_, alone.scores_, rtol=1e-9)
+    with pytest.raises(ValueError, match="every sample must be in the test set of one fold"):
+        hawser.dask.LassoCV(cv=ShuffleSplit(3)).fit(chunked(X), chunked(Y))
+
+
+@pytest.mark.parametrize("name, parameters, target", [("Lasso", {"alpha": 1e-4}, Y), ("LogisticRegression", {"C": 1e4}, np.where(Y > 0, "yes", "no")),
+                                                      ("MiniBatchKMeans", {"n_clusters": 3, "batch_size": 64, "max_iter": 20}, None)])
+def test_eval_set_and_early_stopping(client, name, parameters, target):
+    """Other data are collections or arrays; node 0 has them."""
+    def fit(module, wrap, other):
+        pair = [wrap(X[:450])] + ([] if target is None else [wrap(target[:450])])
+        others = other(X[450:]) if target is None else (other(X[450:]), other(target[450:]))
+        return getattr(module, name)(workers=3, **parameters).fit(*pair, eval_set=others, early_stopping_rounds=2)
+
+    alone = fit(hawser, lambda each: each, lambda each: each)
+    for other in (chunked, lambda each: each):
+        found = fit(hawser.dask, chunked, other)
+        assert found.evals_result_ == alone.evals_result_ and found.best_score_ == alone.best_score_
+        assert found.best_iteration_ == alone.best_iteration_ and found.model_.to_bytes() == alone.model_.to_bytes()
 
 
 def test_no_rows_pass_through_the_client(client, monkeypatch):
@@ -191,7 +234,13 @@ def test_what_is_wrong_is_one_error(client):
             (ValueError, "workers", lambda: hawser.dask.train(client, "lasso", chunked(X), chunked(Y), workers=1)),
             (ValueError, "distributed.Client", lambda: hawser.dask.train("a client", "lasso", chunked(X), chunked(Y))),
             (ValueError, "5 features", lambda: hawser.dask.Lasso().fit(chunked(X), chunked(Y)).predict(chunked(X[:, :3]))),
-            (AttributeError, "cv=5", lambda: hawser.dask.LassoCV)):
+            (ValueError, "early_stopping_rounds: there is no eval_set", lambda: lasso.fit(chunked(X), chunked(Y), early_stopping_rounds=2)),
+            (ValueError, "eval_set = '...': this estimator takes none", lambda: hawser.dask.LassoCV().fit(chunked(X), chunked(Y), eval_set=(X, Y))),
+            (ValueError, "eval_set: it has 3 columns", lambda: lasso.fit(chunked(X), chunked(Y), eval_set=(X[:, :3], Y))),
+            (ValueError, r"eval_set: the shapes are \(600, 5\) and \(599,\)", lambda: lasso.fit(chunked(X), chunked(Y), eval_set=(X, Y[1:]))),
+            (ValueError, "eval_set: the label 'high' is not one", lambda: hawser.dask.LogisticRegression().fit(
+                chunked(X), chunked(np.where(Y > 0, "low", "middle")), eval_set=(X, WORDS))),
+            (ValueError, "no port is free|cannot listen|interface", lambda: hawser.dask.train(client, "lasso", chunked(X), chunked(Y), interface="none9"))):
         with pytest.raises(error, match=text):
             call()
     assert hawser.dask.train(client, "lasso", chunked(X), chunked(Y), workers=6).training.workers == 6
@@ -260,41 +309,6 @@ def nodes_left(client):
     while (left := trainings(client)) and time.monotonic() < until:
         time.sleep(0.05)
     return left
-
-
-def test_a_worker_that_is_killed_is_named():
-    with own_client(n_workers=3) as made:
-        pids = made.run(os.getpid)
-        data = chunked(X).persist(), chunked(Y)
-        victim = sorted(pids)[1]
-        with pytest.raises(hawser.PeerLost, match=victim.replace("tcp://", "")):
-            hawser.dask.train(made, "linear", *data, progress=when_it_trains(lambda: os.kill(pids[victim], signal.SIGKILL)), **LONG)
-        made.wait_for_workers(3, timeout=30)  # the nanny starts another one
-        assert nodes_left(made) == 0
-        assert np.array_equal(hawser.dask.train(made, "lasso", *data, workers=3).coefficients, hawser.train("lasso", X, Y, workers=3).coefficients)
-
-
-def test_a_worker_that_stops_to_answer_is_lost(monkeypatch):
-    monkeypatch.setattr(hawser.dask, "GRACE", 0.5)
-    monkeypatch.setattr(hawser.dask, "LIMIT", 2.0)
-    with own_client() as made:
-        pids = made.run(os.getpid)
-        victim = sorted(pids)[1]
-        try:
-            with pytest.raises(hawser.PeerLost, match=victim.replace("tcp://", "")):
-                hawser.dask.train(made, "linear", chunked(X), chunked(Y), failure_timeout=1,
-                                  progress=when_it_trains(lambda: os.kill(pids[victim], signal.SIGSTOP)), **LONG)
-        finally:
-            os.kill(pids[victim], signal.SIGCONT)
-        assert nodes_left(made) == 0  # its task is cancelled
-        assert hawser.dask.train(made, "lasso", chunked(X), chunked(Y), workers=2).training.workers == 2
-
-
-def test_a_lone_worker_that_is_killed_is_named():
-    with own_client(n_workers=1) as made:
-        pids = made.run(os.getpid)
-        with pytest.raises(hawser.PeerLost, match="was lost"):
-            hawser.dask.train(made, "linear", chunked(X), chunked(Y), progress=when_it_trains(lambda: os.kill(*pids.values(), signal.SIGKILL)), **LONG)
 
 
 def test_nodes_wait_as_long_as_the_client_says(monkeypatch):
@@ -372,3 +386,33 @@ def test_nothing_is_left_behind(client):
     time.sleep(1)  # threads that watched end
     for worker, (files, threads) in client.run(held).items():
         assert files <= before[worker][0] + 3 and threads <= before[worker][1] + 3, (before[worker], files, threads)
+
+
+# The tests below harm workers of the common cluster, so they are the last ones.
+
+
+def test_a_worker_that_stops_to_answer_is_lost(client, monkeypatch):
+    monkeypatch.setattr(hawser.dask, "GRACE", 0.5)
+    monkeypatch.setattr(hawser.dask, "LIMIT", 2.0)
+    pids = client.run(os.getpid)
+    victim = sorted(pids)[1]
+    try:
+        with pytest.raises(hawser.PeerLost, match=victim.replace("tcp://", "")):
+            hawser.dask.train(client, "linear", chunked(X), chunked(Y), failure_timeout=1,
+                              progress=when_it_trains(lambda: os.kill(pids[victim], signal.SIGSTOP)), **LONG)
+    finally:
+        os.kill(pids[victim], signal.SIGCONT)
+    assert nodes_left(client) == 0  # its task is cancelled
+    assert hawser.dask.train(client, "lasso", chunked(X), chunked(Y), workers=3).training.workers == 3
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_worker_that_is_killed_is_named(client, alone):
+    pids = client.run(os.getpid)
+    victim = sorted(pids)[1]
+    data = lay(client, X, [victim] if alone else sorted(pids)), chunked(Y)
+    with pytest.raises(hawser.PeerLost, match="was lost" if alone else victim.replace("tcp://", "")):
+        hawser.dask.train(client, "linear", *data, progress=when_it_trains(lambda: os.kill(pids[victim], signal.SIGKILL)), **LONG)
+    client.wait_for_workers(3, timeout=30)  # the nanny starts another one
+    assert nodes_left(client) == 0
+    assert np.array_equal(hawser.dask.train(client, "lasso", *data, workers=3).coefficients, hawser.train("lasso", X, Y, workers=3).coefficients)

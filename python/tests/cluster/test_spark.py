@@ -41,13 +41,13 @@ LONG = {"epochs": 1e9, "solver": "minibatch"}  # a training of "linear" that onl
 
 @pytest.fixture(scope="module")
 def spark(tmp_path_factory):
-    """Two executors of two slots. The driver takes no more than 60 kB of results from tasks, so rows cannot pass through it."""
+    """An executor of four slots. The driver takes no more than 60 kB of results from tasks, so rows cannot pass through it."""
     work = tmp_path_factory.mktemp("spark")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SPARK_WORKER_DIR", str(work / "executors"))
         patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
         patch.setenv("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto")  # short-lived: compile little
-        builder = SparkSession.builder.master("local-cluster[2,2,1024]").config("spark.executor.memory", "600m")
+        builder = SparkSession.builder.master("local-cluster[1,4,1024]").config("spark.executor.memory", "600m")
         for key, value in {"spark.ui.enabled": "false", "spark.log.level": "OFF", "spark.driver.maxResultSize": "60k",
                            "spark.sql.warehouse.dir": str(work), "spark.sql.codegen.wholeStage": "false", "spark.ui.showConsoleProgress": "false",
                            **{f"spark.executorEnv.{name}": os.environ[name] for name in ("HAWSER_LIBRARY", "PYTHONPATH")}}.items():
