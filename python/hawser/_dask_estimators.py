@@ -16,6 +16,7 @@ from ._dask_data import Rows, array_of, is_dask, names_of, place
 from ._dataset import Array
 from ._errors import BadArgument
 from ._model import Model
+from ._node import codes_of
 from .dask import checked_client, run, validation_of
 from .estimators._base import Estimator, refuse
 
@@ -30,11 +31,6 @@ def _apply(part: Array, estimator: Any, method: str, shape: tuple[int, ...], kin
 def _small(fold: Array) -> Array:
     """Returns folds as numbers of one byte, if there are not too many."""
     return fold.astype(np.uint8 if len(fold) == 0 or fold.max() < 256 else np.int64)
-
-
-def codes_of(y: Array, classes: Array) -> Array:
-    """Returns the places of labels. A label that is none of the classes has no weight above 0."""
-    return np.minimum(np.searchsorted(classes, y), len(classes) - 1)
 
 
 def counts_of(y: Array, classes: Array) -> tuple[Array, Array]:

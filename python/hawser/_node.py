@@ -5,6 +5,7 @@ The other system says which node this is, and gives all nodes the address of nod
 import contextlib
 import fcntl
 import ipaddress
+import itertools
 import os
 import socket
 import struct
@@ -33,7 +34,7 @@ PLACES = {b"HAWSER_LAUNCH", b"HAWSER_NODE", b"HAWSER_NODES", b"HAWSER_JOB", b"HA
           *(f"HAWSER_{key.upper().replace('-', '_')}".encode() for key in PLACING)}
 BY_NODE = ("data", "target", "weights", "offset", "groups")  # of which a node has its rows
 SILENCE = 60.0  # seconds without a word from the client after which a node waits no more
-# Gives all nodes the address of node 0, which passes it, and returns that. It waits until all nodes are ready; each calls it once. "" is no address.
+# Takes the address of a node, and returns that of node 0. It waits until all nodes are ready; each calls it once. "" is no address.
 Exchange = Callable[[str], str]
 
 
@@ -140,6 +141,12 @@ def check_version(version: str) -> None:
         raise BadArgument(f"{socket.gethostname()} has hawser {VERSION}, and the training was begun by {version}; install one version everywhere")
 
 
+def codes_of(labels: Array, classes: Array) -> Array:
+    """Returns the places of labels. One that is no class has no weight above 0, and counts nothing."""
+    codes: Array = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+    return codes
+
+
 def address_of(interface: str | None, host: str) -> str:
     """Returns the address at which other nodes reach this one: that of an interface, or of the default route, or else `host`."""
     if interface in (None, "", "all"):
@@ -158,16 +165,20 @@ def address_of(interface: str | None, host: str) -> str:
 
 @contextlib.contextmanager
 def reserved_port(host: str, ports: str | None) -> Iterator[int]:
-    """Gives a free port, and keeps others from it until it is listened on: a bound socket that does not listen lets one that reuses the address in."""
+    """Gives a free port, and keeps others from it until it is listened on: a bound socket that does not listen lets one that reuses the address in.
+
+    Another holder does not reuse it: so nodes of one host have different ports of a range. The last resort are ports that had connections just now.
+    """
     low, _, high = str(ports or 0).partition("-")
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as held:
-        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        for port in range(int(low), int(high or low) + 1):
+        for reuse, port in itertools.product((0, 1), range(int(low), int(high or low) + 1)):
             with contextlib.suppress(OSError):
+                held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, reuse)
                 held.bind((host, port))
                 break
         else:
-            raise BadArgument(f"port_range = {ports!r}: no port is free at {host}")
+            raise BadArgument(f"port_range = {ports!r}: no port is free at {host or 'this host'}")
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         yield held.getsockname()[1]
 
 
@@ -254,8 +265,7 @@ class Node:
         """Replaces labels by their places in the task's, and multiplies weights by those of the classes."""
         classes, factors = self.task.classes, self.task.factors
         assert classes is not None
-        # A label without a weight above 0 is no class; its rows count nothing.
-        places = np.minimum(np.searchsorted(classes, given["target"]), len(classes) - 1)
+        places = codes_of(given["target"], classes)
         given["target"] = places.astype(np.float64)
         if factors is not None:
             given["weights"] = factors[places] * given["weights"] if "weights" in given else factors[places]
@@ -295,21 +305,19 @@ class Node:
             self.leave()
 
     def _meet(self, host: str, exchange: Exchange, interface: str | None) -> None:
-        """Joins the others at node 0, which holds its port before the others have the address: so none waits at a port of another program."""
+        """Joins the others at node 0. Each holds its port before any of them listens: so none waits at a port of another program or node."""
         key, nodes, chosen = self.task.key, self.place.nodes, self._options()
         interface = chosen.text("interface") or interface
         if nodes == 1:
             self._join(b"", alone=True)
-        elif self.place.number > 0:
-            address = exchange("")
+            return
+        host = address_of(interface, host)
+        with reserved_port(host if interface not in (None, "all") else "", chosen.text("port-range")) as port:
+            address = exchange(f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
             if not address:
                 raise PeerLost("node 0 failed before the others could join it")
-            self._join(key, join=address, interface=interface)
-        else:
-            host = address_of(interface, host)
-            with reserved_port(host if interface not in (None, "all") else "", chosen.text("port-range")) as port:
-                exchange(f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
-                self._join(key, listen=nodes, interface=interface, port_range=port)
+            place = {"listen": nodes} if self.place.number == 0 else {"join": address}
+            self._join(key, **place, interface=interface, port_range=port)
 
     def _options(self, **where: Any) -> Options:
         """Returns the options of joining. The environment fills what the training has not given."""
@@ -375,4 +383,4 @@ def _rows_of(part: Any) -> int:
     return int(part.shape[0])
 
 
-__all__ = ["Cancelled", "Exchange", "Node", "Outcome", "PLACING", "Place", "Task", "check_version", "checked_options", "reserved_port", "variables_here"]
+__all__ = ["Cancelled", "Exchange", "Node", "Outcome", "PLACING", "Place", "Task", "check_version", "checked_options", "codes_of", "reserved_port", "variables_here"]

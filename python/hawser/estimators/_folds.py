@@ -7,7 +7,7 @@ from sklearn.model_selection import check_cv
 from .._dataset import Array
 
 
-def folds_of(cv: Any, X: Any, y: Array, classifier: bool) -> Array:
+def folds_of(cv: Any, X: Any, y: Array | None, classifier: bool) -> Array:
     """Returns the fold of each row, from 1. `cv` is a number, None, a splitter, or pairs of rows to train and to test."""
     splitter, rows = check_cv(cv, y, classifier=classifier), X.shape[0]
     fold = np.zeros(rows, np.int64)

@@ -8,9 +8,12 @@ from ._driver import train
 from ._predict import predict
 
 if TYPE_CHECKING:
-    from ._estimators import ElasticNet, Fitted, KMeans, Lasso, LinearSVC, LinearSVR, LogisticRegression
+    from ._estimators import (
+        ElasticNet, ElasticNetCV, Fitted, KMeans, Lasso, LassoCV, LinearSVC, LinearSVR, LogisticRegression, LogisticRegressionCV, MiniBatchKMeans,
+    )
 
-ESTIMATORS = ("ElasticNet", "Fitted", "KMeans", "Lasso", "LinearSVC", "LinearSVR", "LogisticRegression")
+ESTIMATORS = ("ElasticNet", "ElasticNetCV", "Fitted", "KMeans", "Lasso", "LassoCV", "LinearSVC", "LinearSVR", "LogisticRegression",
+              "LogisticRegressionCV", "MiniBatchKMeans")
 
 
 def __getattr__(name: str) -> Any:
@@ -25,4 +28,7 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *ESTIMATORS})
 
 
-__all__ = ["ElasticNet", "Fitted", "KMeans", "Lasso", "LinearSVC", "LinearSVR", "LogisticRegression", "predict", "train"]
+__all__ = [
+    "ElasticNet", "ElasticNetCV", "Fitted", "KMeans", "Lasso", "LassoCV", "LinearSVC", "LinearSVR", "LogisticRegression", "LogisticRegressionCV",
+    "MiniBatchKMeans", "predict", "train",
+]

@@ -189,7 +189,7 @@ def run(frame: Any, plan: Plan, nodes: int | None) -> Outcome:
 
 
 def make_plan(frame: Any, algorithm: str, features: str | Sequence[str], beside: dict[str, Any], options: dict[str, Any],
-              classes: Classes | None = None, **more: Any) -> Plan:
+              classes: Classes | None = None, cv: Any = None, **more: Any) -> Plan:
     """Returns a training whose options have been checked."""
     if not hasattr(frame, "mapInArrow") or not hasattr(frame, "schema"):
         raise BadArgument(f"give a DataFrame of Spark, and not a {type(frame).__name__}")
@@ -200,7 +200,7 @@ def make_plan(frame: Any, algorithm: str, features: str | Sequence[str], beside:
     found = features_of(frame, features)
     task = Task(name=secrets.token_hex(8), algorithm=algorithm, options=own, joining=joining, variables={}, key=secrets.token_bytes(32), columns=0,
                 single=found.single, names=list(found.names) if found.kind == "columns" else None, **more)
-    return Plan(task, found, given, classes)
+    return Plan(task, found, given, classes, cv)
 
 
 def train(frame: Any, algorithm: str, *, features: str | Sequence[str], target: str | None = None, weight: str | None = None,

@@ -2,13 +2,13 @@
 import copy
 from typing import Any, ClassVar
 
+import numpy as np
 import pyspark.ml
 
 from .. import estimators
-from .._errors import BadArgument, BadOption
+from .._errors import BadArgument, BadInput, BadOption
 from ..estimators._base import Array, _renamed
-from ..estimators._classifier import LinearClassifier
-from ._driver import make_plan, run
+from ._driver import column_of, columns_beside, make_plan, run
 from ._node import Classes
 from ._predict import predict
 
@@ -60,9 +60,16 @@ class _SparkEstimator(pyspark.ml.Estimator):  # type: ignore[misc]
             if getattr(self.estimator, name, None):
                 raise BadOption(f"{name} = {getattr(self.estimator, name)!r}: not over Spark; workers= is the number of all nodes together")
 
-    def _algorithms(self) -> tuple[str, dict[str, Any], Classes | None]:
+    def _algorithms(self, frame: Any) -> tuple[str, dict[str, Any], Classes | None]:
         """Returns the algorithm, its options, and for a classifier what depends on the classes."""
         raise NotImplementedError
+
+    def _centres(self, given: Any) -> Array:
+        """Returns the first centres that are given as an array."""
+        centres = np.ascontiguousarray(given, dtype=np.float64)
+        if centres.ndim != 2 or len(centres) != self.estimator.n_clusters:
+            raise BadArgument(f"init: the first centres have the shape {centres.shape}, and should be those of {self.estimator.n_clusters} clusters")
+        return centres
 
     def fit(self, dataset: Any, params: Any = None) -> Fitted:
         """Trains on a frame. `params` must be None, since parameters are those of the constructor."""
@@ -71,13 +78,15 @@ class _SparkEstimator(pyspark.ml.Estimator):  # type: ignore[misc]
         return self._fit(dataset)
 
     def _fit(self, dataset: Any) -> Fitted:
-        algorithm, options, classes = self._algorithms()
+        algorithm, options, classes = self._algorithms(dataset)
         common = {"workers": self.estimator.workers, "sync": self.estimator.sync, "seed": self.estimator._seed()}
         beside = {"target": self.label_col if algorithm != "kmeans" else None, "weights": self.weight_col, "offset": None}
         if classes is not None and not isinstance(classes.many, str):
             classes = Classes(classes.column, (classes.many[0], {**common, **classes.many[1]}), classes.weight)
+        centres = getattr(self.estimator, "init", None)
         try:
-            plan = make_plan(dataset, algorithm, self.features_col, beside, {**common, **options}, classes=classes)
+            plan = make_plan(dataset, algorithm, self.features_col, beside, {**common, **options}, classes=classes,
+                             centres=None if centres is None or isinstance(centres, str) else self._centres(centres))
             outcome = run(dataset, plan, self.nodes)
         except BadOption as error:
             raise BadOption(_renamed(str(error))) from error
@@ -87,8 +96,11 @@ class _SparkEstimator(pyspark.ml.Estimator):  # type: ignore[misc]
         if outcome.classes is not None:
             fitted.classes_ = outcome.classes
         fitted._take(outcome.model, None)
+        return self._fitted(fitted)
+
+    def _fitted(self, estimator: Any) -> Fitted:
         features = self.features_col if isinstance(self.features_col, str) else tuple(self.features_col)
-        return Fitted(fitted, features, self.prediction_col, self.probability_col)
+        return Fitted(estimator, features, self.prediction_col, self.probability_col)
 
 
 class _Classifier(_SparkEstimator):
@@ -99,6 +111,84 @@ class _Classifier(_SparkEstimator):
         return given
 
 
+class _OnFrame:
+    """Makes an estimator with cross-validation train on a frame, in a stage for each of its trainings."""
+
+    estimator: Any  # the one of Spark whose parameters these are
+    frame: Any
+    classes: Classes | None = None
+    sums: Any = None  # of the weights of each class
+
+    def _checked(self, X: Any, y: Any = None, **how: Any) -> Any:
+        return self, y
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return 0, 0  # known to the tasks alone
+
+    def _numbers(self, y: Any) -> None:
+        return None
+
+    def _weights(self, sample_weight: Any, X: Any) -> None:
+        return None
+
+    def _fit_classes(self, X: Any, y: Any, sample_weight: Any) -> Any:
+        """Finds the labels, and the sum of weights of each. Rows without a weight above 0 do not count."""
+        from pyspark.sql.functions import count, lit
+        from pyspark.sql.functions import sum as total
+        own, frame = self.estimator, self.frame
+        columns_beside(frame, {"target": own.label_col, **({} if own.weight_col is None else {"weights": own.weight_col})}, True)  # refuses others
+        if own.weight_col is not None:
+            weight = column_of(frame, own.weight_col)
+            frame = frame.where(weight > 0)
+        sums = count(lit(1)) if own.weight_col is None else total(weight)
+        found = dict(sorted((row[0], float(row[1])) for row in frame.groupBy(column_of(frame, own.label_col)).agg(sums).collect() if row[0] is not None))
+        if len(found) < 2:
+            raise BadInput(f"column '{own.label_col}': a classifier needs rows of at least 2 classes, and these have {list(found)}")
+        self.classes_, self.sums = np.array(list(found)), np.array(list(found.values()))
+        self.classes = Classes(own.label_col, "", own._weight())
+        return self, None, None
+
+    def _total(self, X: Any, weights: Any) -> float:
+        assert self.classes is not None
+        given = self.classes.weight
+        if given is None or isinstance(given, str):  # balanced weights have the sum of those that they balance
+            return float(self.sums.sum())
+        return float(sum(given.get(label, 1.0) * value for label, value in zip(self.classes_.tolist(), self.sums.tolist(), strict=True)))
+
+    def _folds(self, X: Any, y: Any, classifier: bool) -> tuple[Any, int]:
+        cv = 5 if self.cv is None else self.cv  # type: ignore[attr-defined]
+        if isinstance(cv, (int, np.integer)):
+            return int(cv), int(cv)
+        if not hasattr(cv, "split"):
+            raise BadOption(f"cv = {cv!r}: give a number of folds, or a splitter of scikit-learn")
+        return cv, int(cv.get_n_splits(np.empty((self.frame.count(), 0))))
+
+    def _run(self, algorithm: str, X: Any, y: Any, *, weights: Any = None, progress: Any = None, names: Any = None, folds: Any = None,
+             init: Any = None, **options: Any) -> Any:
+        own = self.estimator
+        beside = {"target": own.label_col, "weights": own.weight_col, "offset": None}
+        classes = None if self.classes is None else Classes(own.label_col, (algorithm, options), own._weight())
+        plan = make_plan(self.frame, algorithm, own.features_col, beside, options, classes=classes, cv=folds)
+        return run(self.frame, plan, own.nodes).model
+
+
+class _Crossed(_SparkEstimator):
+    """Fits an estimator with cross-validation. Its folds are scikit-learn's, which the executors need, too."""
+
+    def _fit(self, dataset: Any) -> Fitted:
+        maker: Any = type(self._kind.__name__, (_OnFrame, self._kind), {})
+        made = maker.__new__(maker)
+        made.__dict__.update(self.estimator.__dict__)
+        made.estimator, made.frame = self, dataset
+        made.fit(None, None)
+        fitted = copy.copy(self.estimator)
+        left_out = {"estimator", "frame", "classes", "sums", "trace_"}
+        fitted.__dict__.update({name: value for name, value in made.__dict__.items() if name not in left_out})
+        fitted.n_features_in_ = made.model_.columns
+        return self._fitted(fitted)
+
+
 class Lasso(_SparkEstimator):
     """hawser.Lasso on Spark frames: the same parameters, and names of columns. See hawser.spark.train for how it trains.
 
@@ -107,7 +197,7 @@ class Lasso(_SparkEstimator):
 
     _kind = estimators.Lasso
 
-    def _algorithms(self) -> tuple[str, dict[str, Any], Classes | None]:
+    def _algorithms(self, frame: Any) -> tuple[str, dict[str, Any], Classes | None]:
         return "lasso", self.estimator._options(), None
 
 
@@ -117,12 +207,24 @@ class ElasticNet(Lasso):
     _kind = estimators.ElasticNet
 
 
+class LassoCV(_Crossed):
+    """hawser.LassoCV on Spark frames; see Lasso. `cv` is a number of folds or a splitter; scikit-learn is needed on the executors, too."""
+
+    _kind = estimators.LassoCV
+
+
+class ElasticNetCV(_Crossed):
+    """hawser.ElasticNetCV on Spark frames; see LassoCV. Each l1_ratio is trained in a stage of its own."""
+
+    _kind = estimators.ElasticNetCV
+
+
 class LinearSVR(_SparkEstimator):
     """hawser.LinearSVR on Spark frames; see Lasso."""
 
     _kind = estimators.LinearSVR
 
-    def _algorithms(self) -> tuple[str, dict[str, Any], Classes | None]:
+    def _algorithms(self, frame: Any) -> tuple[str, dict[str, Any], Classes | None]:
         return "svm", self.estimator._options(), None
 
 
@@ -131,7 +233,7 @@ class LinearSVC(_Classifier):
 
     _kind = estimators.LinearSVC
 
-    def _algorithms(self) -> tuple[str, dict[str, Any], Classes | None]:
+    def _algorithms(self, frame: Any) -> tuple[str, dict[str, Any], Classes | None]:
         options = self.estimator._options()
         return "svm", options, Classes(self.label_col, ("svm", options), self._weight())
 
@@ -141,7 +243,7 @@ class LogisticRegression(_Classifier):
 
     _kind = estimators.LogisticRegression
 
-    def _algorithms(self) -> tuple[str, dict[str, Any], Classes | None]:
+    def _algorithms(self, frame: Any) -> tuple[str, dict[str, Any], Classes | None]:
         many: tuple[str, dict[str, Any]] | str
         try:
             many = "softmax", self.estimator._options(3)
@@ -150,15 +252,31 @@ class LogisticRegression(_Classifier):
         return "logistic", self.estimator._options(2), Classes(self.label_col, many, self._weight())
 
 
+class LogisticRegressionCV(_Crossed, _Classifier):
+    """hawser.LogisticRegressionCV on Spark frames; see LassoCV. The tasks exchange their labels through the driver, compressed, to make stratified folds."""
+
+    _kind = estimators.LogisticRegressionCV
+
+
 class KMeans(_SparkEstimator):
     """hawser.KMeans on Spark frames; see Lasso. The fitted one has no `labels_`: `transform(frame)` finds them."""
 
     _kind = estimators.KMeans
 
-    def _algorithms(self) -> tuple[str, dict[str, Any], Classes | None]:
-        if not isinstance(self.estimator.init, str):
-            raise BadOption("init: an array of centres is not possible over Spark; use 'k-means++', 'k-means||' or 'random'")
+    def _algorithms(self, frame: Any) -> tuple[str, dict[str, Any], Classes | None]:
         return "kmeans", self.estimator._options(0), None
 
 
-__all__ = ["ElasticNet", "Fitted", "KMeans", "Lasso", "LinearSVC", "LinearSVR", "LogisticRegression"]
+class MiniBatchKMeans(_SparkEstimator):
+    """hawser.MiniBatchKMeans on Spark frames; see KMeans. The rows are counted first."""
+
+    _kind = estimators.MiniBatchKMeans
+
+    def _algorithms(self, frame: Any) -> tuple[str, dict[str, Any], Classes | None]:
+        return "kmeans", self.estimator._options(max(1, frame.count())), None
+
+
+__all__ = [
+    "ElasticNet", "ElasticNetCV", "Fitted", "KMeans", "Lasso", "LassoCV", "LinearSVC", "LinearSVR", "LogisticRegression", "LogisticRegressionCV",
+    "MiniBatchKMeans",
+]

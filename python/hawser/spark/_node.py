@@ -1,9 +1,11 @@
 """What each task of a barrier stage does: it reads its partition, agrees with the others, and trains as one node of them."""
+import base64
 import hashlib
 import json
 import os
 import pickle
 import socket
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,7 +14,7 @@ import numpy as np
 
 from .. import _errors
 from .._errors import BadInput, Error, PeerLost, Timeout
-from .._node import Node, Outcome, Place, Task, check_version, variables_here
+from .._node import Node, Outcome, Place, Task, check_version, codes_of, variables_here
 from ._rows import BESIDE, Array, Features, Rows
 
 RESULT = "place int, outcome binary"  # the rows that tasks return
@@ -38,6 +40,7 @@ class Plan:
     features: Features
     beside: dict[str, str]
     classes: Classes | None = None
+    cv: Any = None  #: of a cross-validation with scikit-learn's folds: a number of folds, or a splitter
 
 
 @dataclass
@@ -70,7 +73,8 @@ class Partition:
             self._check_columns(columns)
             nodes, classes = list(columns), self._merge_labels(facts)
             task = self._complete(facts[nodes[0]], len(nodes), classes)
-            self._gather(self._prepare(task, nodes, any(each.sparse for each in facts)))
+            fold = self._folds(sum(each.rows for each in facts), task.classes)
+            self._gather(self._prepare(task, nodes, any(each.sparse for each in facts), fold))
         except (Error, ValueError) as error:  # the same one in all tasks
             if self.node is not None:
                 self.node.leave()
@@ -134,7 +138,20 @@ class Partition:
         return replace(task, algorithm=algorithm, options=options, key=key, columns=first.columns, variables=variables_here(), classes=labels,
                        factors=self._factors(classes))
 
-    def _prepare(self, task: Task, nodes: list[int], sparse: bool) -> Facts:
+    def _folds(self, rows: int, classes: Array | None) -> Array | None:
+        """Returns the fold of each row of the frame. For a classifier the tasks exchange their labels, compressed: folds depend on all of them."""
+        if self.plan.cv is None:
+            return None
+        from ..estimators._folds import folds_of
+        codes = None
+        if classes is not None:
+            target = self.rows.values("target")
+            own = np.zeros(0, np.int64) if target is None else codes_of(target, classes)
+            texts = self.context.allGather(base64.b64encode(zlib.compress(own.astype("<u2").tobytes(), 1)).decode())
+            codes = np.concatenate([np.frombuffer(zlib.decompress(base64.b64decode(text)), "<u2") for text in texts])
+        return folds_of(self.plan.cv, np.empty((rows, 0)), codes, classifier=classes is not None)
+
+    def _prepare(self, task: Task, nodes: list[int], sparse: bool, fold: Array | None) -> Facts:
         """Makes the node of this task, and its dataset."""
         facts = Facts()
         if self.rows.count == 0:
@@ -143,7 +160,7 @@ class Partition:
         self.node = Node(task, Place(number, len(nodes), self.rows.count, f"{socket.gethostname()[:50]}-{number}"))
         try:
             beside = {what: [values] for what in BESIDE if (values := self.rows.values(what)) is not None}
-            self.node.prepare({"data": [self.rows.matrix(sparse)], **beside})
+            self.node.prepare({"data": [self.rows.matrix(sparse)], **beside, **({} if fold is None else {"folds": [fold]})})
         except (Error, ValueError) as error:
             facts.error, facts.text = type(error).__name__ if isinstance(error, Error) else "BadInput", str(error)
         return facts

@@ -23,6 +23,7 @@ from pyspark.ml.feature import VectorAssembler  # noqa: E402
 from pyspark.ml.linalg import Vectors  # noqa: E402
 from pyspark.sql import SparkSession  # noqa: E402
 from pyspark.sql import functions as F  # noqa: E402
+from sklearn.model_selection import KFold  # noqa: E402
 
 import hawser  # noqa: E402
 import hawser.spark  # noqa: E402
@@ -112,7 +113,10 @@ def test_partitions_without_rows(frame):
 @pytest.mark.parametrize("name, label, parameters, labels", [
     ("ElasticNet", "y", {"alpha": 0.01}, Y), ("LinearSVR", "y", {"C": 0.1}, Y),
     ("LinearSVC", "word", {"C": 0.1, "class_weight": "balanced"}, WORDS),
-    ("LogisticRegression", "word", {"C": 0.1, "class_weight": {"low": 2.0}}, WORDS), ("KMeans", None, {"n_clusters": 3, "random_state": 4}, None),
+    ("LogisticRegression", "word", {"C": 0.1, "class_weight": {"low": 2.0}}, WORDS), ("KMeans", None, {"n_clusters": 3, "init": X[:3]}, None),
+    ("MiniBatchKMeans", None, {"n_clusters": 3, "batch_size": 512, "random_state": 4, "max_iter": 3}, None),
+    ("LassoCV", "y", {"alphas": 5, "cv": KFold(3, shuffle=True, random_state=5)}, Y),
+    ("LogisticRegressionCV", "word", {"Cs": [0.01, 0.1], "cv": 3, "class_weight": {"low": 2.0}}, WORDS),
     ("LogisticRegression", "positive", {}, Y > 0)])
 def test_estimators_have_the_bits_of_one_process(frame, name, label, parameters, labels):
     one = getattr(hawser, name)(**parameters, workers=3)
@@ -121,7 +125,9 @@ def test_estimators_have_the_bits_of_one_process(frame, name, label, parameters,
     fitted = getattr(hawser.spark, name)(features_col="vector", workers=3, **given, **parameters).fit(frame)
     learned = "cluster_centers_" if label is None else "coef_"
     # Sums of the weights of a class may differ in the last bit, since they are added up by partition.
-    near = np.array_equal if parameters.get("class_weight") != "balanced" else np.allclose
+    near = np.array_equal if parameters.get("class_weight") != "balanced" and name != "LogisticRegressionCV" else np.allclose
+    for each in ("mse_path_", "alphas_", "scores_"):
+        assert np.allclose(getattr(fitted, each, 0), getattr(one, each, 0), rtol=1e-9)
     assert near(getattr(fitted, learned), getattr(one, learned)) and fitted.n_iter_ > 0
     assert np.array_equal(fitted.predict(X), one.predict(X))
     assert np.array_equal(predictions(fitted.transform(frame)), one.predict(X)[:500])
@@ -180,7 +186,8 @@ def test_refusals(frame, monkeypatch, change, given, kind, text):
 def test_refusals_of_estimators(frame):
     common = {"features_col": "vector", "label_col": "y"}
     for make, text in ((lambda: hawser.spark.Lasso(n_jobs=2), "n_jobs"), (lambda: hawser.spark.Lasso(probability_col="p"), "no probabilities"),
-                       (lambda: hawser.spark.KMeans(init=X[:8]).fit(frame), "an array of centres"),
+                       (lambda: hawser.spark.KMeans(init=X[:3]).fit(frame), r"first centres have the shape \(3, 4\)"),
+                       (lambda: hawser.spark.LassoCV(cv=[([0], [1])], **common).fit(frame), "give a number of folds, or a splitter"),
                        (lambda: hawser.spark.Lasso(alpha=-1, **common).fit(frame), "^alpha"),
                        (lambda: hawser.spark.LogisticRegression(**common).fit(frame), "numbers that are not whole"),
                        (lambda: hawser.spark.LinearSVC(**common).fit(frame.withColumn("y", F.lit(3))), "at least 2 classes, and all rows have 3")):
