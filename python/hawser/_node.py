@@ -21,7 +21,7 @@ import numpy as np
 from . import _errors
 from ._cluster import JOINING, Cluster
 from ._dataset import Array, Dataset, is_sparse, split_options
-from ._errors import BadArgument, BadInput, BadOption, Error, Interrupted, PeerLost, Timeout
+from ._errors import BadArgument, BadInput, BadOption, Error, Interrupted, Timeout
 from ._library import library as lib
 from ._model import Model
 from ._native import VERSION
@@ -34,7 +34,7 @@ PLACES = {b"HAWSER_LAUNCH", b"HAWSER_NODE", b"HAWSER_NODES", b"HAWSER_JOB", b"HA
           *(f"HAWSER_{key.upper().replace('-', '_')}".encode() for key in PLACING)}
 BY_NODE = ("data", "target", "weights", "offset", "groups")  # of which a node has its rows
 SILENCE = 60.0  # seconds without a word from the client after which a node waits no more
-# Takes the address of a node, and returns that of node 0. It waits until all nodes are ready; each calls it once. "" is no address.
+# Takes the address of a node, and returns that of node 0, once all nodes are ready.
 Exchange = Callable[[str], str]
 
 
@@ -182,6 +182,36 @@ def reserved_port(host: str, ports: str | None) -> Iterator[int]:
         yield held.getsockname()[1]
 
 
+def joining_options(task: Task, **where: Any) -> Options:
+    """Returns the options of joining. The environment fills what the training has not given."""
+    options = Options(lib.hawser_job_rows())
+    options.fill({**task.joining, **{key: value for key, value in where.items() if value is not None}})
+    options.read_environment(task.variables)
+    return options
+
+
+@dataclass(frozen=True)
+class Held:
+    """Where a node will listen."""
+
+    address: str  #: "HOST:PORT"
+    port: int
+    interface: str | None
+
+
+@contextlib.contextmanager
+def held_address(task: Task, host: str, interface: str | None = None) -> Iterator[Held]:
+    """Holds a port for a node until it listens there, so that none waits at the port of another program or node.
+
+    `host` and `interface` are where the other system has its own connections; the option `interface` of the training is stronger.
+    """
+    chosen = joining_options(task)
+    interface = chosen.text("interface") or interface
+    host = address_of(interface, host)
+    with reserved_port(host if interface not in (None, "all") else "", chosen.text("port-range")) as port:
+        yield Held(f"[{host}]:{port}" if ":" in host else f"{host}:{port}", port, interface)
+
+
 class Node:
     """A node: one thread trains, and any other may interrupt it."""
 
@@ -289,13 +319,15 @@ class Node:
         os.replace(own, self._file)
         return self._file
 
-    def run(self, host: str, exchange: Exchange, progress: Callback | None = None, interface: str | None = None) -> Outcome:
-        """Joins the others, trains and leaves. Call it after `prepare`. What fails is in the outcome.
-
-        `host` and `interface` are where the other system has its own connections; the option `interface` of the training is stronger.
-        """
+    def run(self, held: Held, exchange: Exchange, progress: Callback | None = None) -> Outcome:
+        """Joins the others, trains and leaves. Call it after `prepare`. What fails is in the outcome."""
         try:
-            self._meet(host, exchange, interface)
+            if self.place.nodes == 1:
+                self._join(b"", alone=True)
+            else:
+                address = exchange(held.address)
+                place = {"listen": self.place.nodes} if self.place.number == 0 else {"join": address}
+                self._join(self.task.key, **place, interface=held.interface, port_range=held.port)
             return self._train(progress)
         except Cancelled:
             return Outcome(self.place.number, interrupted="the training was interrupted before it began")
@@ -303,28 +335,6 @@ class Node:
             return Outcome(self.place.number, error=error)
         finally:
             self.leave()
-
-    def _meet(self, host: str, exchange: Exchange, interface: str | None) -> None:
-        """Joins the others at node 0. Each holds its port before any of them listens: so none waits at a port of another program or node."""
-        key, nodes, chosen = self.task.key, self.place.nodes, self._options()
-        interface = chosen.text("interface") or interface
-        if nodes == 1:
-            self._join(b"", alone=True)
-            return
-        host = address_of(interface, host)
-        with reserved_port(host if interface not in (None, "all") else "", chosen.text("port-range")) as port:
-            address = exchange(f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
-            if not address:
-                raise PeerLost("node 0 failed before the others could join it")
-            place = {"listen": nodes} if self.place.number == 0 else {"join": address}
-            self._join(key, **place, interface=interface, port_range=port)
-
-    def _options(self, **where: Any) -> Options:
-        """Returns the options of joining. The environment fills what the training has not given."""
-        options = Options(lib.hawser_job_rows())
-        options.fill({**self.task.joining, "node_name": self.place.name, **{key: value for key, value in where.items() if value is not None}})
-        options.read_environment(self.task.variables)
-        return options
 
     def _join(self, key: bytes, **where: Any) -> None:
         """Joins the others. Without any it is a cluster of its own."""
@@ -335,7 +345,7 @@ class Node:
             if self._cancelled:
                 lib.hawser_cancel(cluster._cancellation)
         try:
-            cluster._enter(self._options(**where), key, self.place.number)
+            cluster._enter(joining_options(self.task, node_name=self.place.name, **where), key, self.place.number)
         except BaseException as error:
             with self._lock:
                 self._cluster = None
@@ -383,4 +393,7 @@ def _rows_of(part: Any) -> int:
     return int(part.shape[0])
 
 
-__all__ = ["Cancelled", "Exchange", "Node", "Outcome", "PLACING", "Place", "Task", "check_version", "checked_options", "codes_of", "reserved_port", "variables_here"]
+__all__ = [
+    "Cancelled", "Exchange", "Held", "Node", "Outcome", "PLACING", "Place", "Task", "check_version", "checked_options", "codes_of", "held_address",
+    "reserved_port", "variables_here",
+]

@@ -30,7 +30,7 @@ from ._dask_data import Rows, Share, is_dask, place
 from ._dataset import is_sparse
 from ._errors import BadArgument, BadInput, BadOption, Error, PeerLost
 from ._model import Model
-from ._node import PLACING, Cancelled, Node, Outcome, Place, Task, checked_options, variables_here
+from ._node import PLACING, Cancelled, Node, Outcome, Place, Task, checked_options, held_address, variables_here
 from ._progress import bar_of
 from ._train import Callback
 
@@ -94,7 +94,8 @@ def _train_node(task: Task, place: Place, progress: bool, **data: Any) -> Outcom
     try:
         _prepare(node, data)
         host = _host_of(worker.address)
-        return node.run(host, exchange, _reporter(worker, task.name) if progress else None, interface=host)
+        with held_address(task, host, interface=host) as held:
+            return node.run(held, exchange, _reporter(worker, task.name) if progress else None)
     except Cancelled:
         return Outcome(place.number, interrupted="the training was interrupted before it began")
     except Exception as error:

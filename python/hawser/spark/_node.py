@@ -1,5 +1,6 @@
 """What each task of a barrier stage does: it reads its partition, agrees with the others, and trains as one node of them."""
 import base64
+import contextlib
 import hashlib
 import json
 import os
@@ -13,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from .. import _errors
+from .._dataset import Dataset
 from .._errors import BadInput, Error, PeerLost, Timeout
-from .._node import Node, Outcome, Place, Task, check_version, codes_of, variables_here
+from .._node import Held, Node, Outcome, Place, Task, check_version, codes_of, held_address, variables_here
 from ._rows import BESIDE, Array, Features, Rows
 
 RESULT = "place int, outcome binary"  # the rows that tasks return
@@ -52,6 +54,7 @@ class Facts:
     sparse: bool = False
     error: str | None = None
     text: str = ""
+    address: str = ""  #: where it listens, if it becomes node 0
     attempt: int = 0  #: Spark's number of this attempt of the task
     labels: list[tuple[Any, float]] = field(default_factory=list)  #: each value, and the sum of its weights
 
@@ -63,10 +66,19 @@ class Partition:
         self.plan, self.context = plan, context
         self.place: int = context.partitionId()
         self.rows = Rows(plan.features, plan.beside)
-        self.node: Node | None = None  # None: the partition has no rows
+        self.ending = contextlib.ExitStack()
+        self.held: Held | None = None  # None: the partition has no rows, or an error
+        self.node: Node | None = None
 
     def run(self, batches: Iterator[Any]) -> Outcome | None:
-        """Returns what the driver must learn from this task, if anything. All tasks make the same calls that wait for the others."""
+        """Returns what the driver must learn from this task, if anything. All tasks make the same calls that wait for the others.
+
+        There is one such call, or two: each takes a second, since Spark looks that often whether all tasks have made it.
+        """
+        with self.ending:
+            return self._run(batches)
+
+    def _run(self, batches: Iterator[Any]) -> Outcome | None:
         try:
             facts = self._gather(self._read(batches))
             columns = {place: each.columns for place, each in enumerate(facts) if each.rows > 0}
@@ -74,13 +86,14 @@ class Partition:
             nodes, classes = list(columns), self._merge_labels(facts)
             task = self._complete(facts[nodes[0]], len(nodes), classes)
             fold = self._folds(sum(each.rows for each in facts), task.classes)
-            self._gather(self._prepare(task, nodes, any(each.sparse for each in facts), fold))
         except (Error, ValueError) as error:  # the same one in all tasks
-            if self.node is not None:
-                self.node.leave()
             return Outcome(0, error=error) if self.place == 0 else None
-        outcome = self._train(nodes)
-        if outcome is None or (outcome.number > 0 and outcome.error is None):
+        if self.held is None:
+            return None
+        self._prepare(task, nodes, any(each.sparse for each in facts), fold)
+        assert self.node is not None
+        outcome = self.node.run(self.held, lambda own: facts[nodes[0]].address)
+        if outcome.number > 0 and outcome.error is None:
             return None
         if isinstance(outcome.error, LOSSES):
             raise outcome.error
@@ -96,10 +109,6 @@ class Partition:
             if each.error is not None:
                 raise _errors.__dict__[each.error](f"partition {place}: {each.text}")
         return facts
-
-    def _broadcast(self, text: str, source: int) -> str:
-        """Returns the text of one task. Collective over all tasks, those without rows included."""
-        return str(self.context.allGather(text)[source])
 
     def _check_columns(self, columns: dict[int, int | None]) -> None:
         if not columns:
@@ -117,14 +126,25 @@ class Partition:
             check_version(self.plan.task.version)
             for batch in batches:
                 self.rows.add(batch)
-            if self.plan.classes is not None and self.rows.count > 0:
-                facts.labels = self._count_labels(self.plan.classes.column)
+            if self.rows.count > 0:
+                self._check()
+                if self.plan.classes is not None:
+                    facts.labels = self._count_labels(self.plan.classes.column)
+                host = str(self.context.getTaskInfos()[self.place].address).rsplit(":", 1)[0]
+                self.held = self.ending.enter_context(held_address(replace(self.plan.task, variables=variables_here()), host))
+                facts.address = self.held.address
         except Error as error:
             facts.error, facts.text = type(error).__name__, str(error)
             for _ in batches:  # Spark waits until its batches have been read
                 pass
         facts.rows, facts.columns, facts.sparse = self.rows.count, self.rows.columns, self.rows.sparse
         return facts
+
+    def _check(self) -> None:
+        """Refuses numbers of the partition that the training would refuse, before any task waits for others to join."""
+        target = self.rows.values("target")
+        Dataset(self.rows.matrix(self.rows.sparse), None if self.plan.classes is not None else target, weights=self.rows.values("weights"),
+                offset=self.rows.values("offset"))
 
     def _complete(self, first: Facts, nodes: int, classes: dict[Any, float] | None) -> Task:
         """Returns the task with what all partitions together have. A stage that Spark repeats has another key, so that its nodes meet no earlier ones."""
@@ -147,23 +167,17 @@ class Partition:
         if classes is not None:
             target = self.rows.values("target")
             own = np.zeros(0, np.int64) if target is None else codes_of(target, classes)
-            texts = self.context.allGather(base64.b64encode(zlib.compress(own.astype("<u2").tobytes(), 1)).decode())
-            codes = np.concatenate([np.frombuffer(zlib.decompress(base64.b64decode(text)), "<u2") for text in texts])
+            texts = self.context.allGather(base64.b64encode(zlib.compress(own.astype("<u4").tobytes(), 1)).decode())
+            codes = np.concatenate([np.frombuffer(zlib.decompress(base64.b64decode(text)), "<u4") for text in texts])
         return folds_of(self.plan.cv, np.empty((rows, 0)), codes, classifier=classes is not None)
 
-    def _prepare(self, task: Task, nodes: list[int], sparse: bool, fold: Array | None) -> Facts:
-        """Makes the node of this task, and its dataset."""
-        facts = Facts()
-        if self.rows.count == 0:
-            return facts
+    def _prepare(self, task: Task, nodes: list[int], sparse: bool, fold: Array | None) -> None:
+        """Makes the node of this task, and its dataset. If it fails, which it should not after `_check`, Spark ends the other tasks."""
         number = nodes.index(self.place)
         self.node = Node(task, Place(number, len(nodes), self.rows.count, f"{socket.gethostname()[:50]}-{number}"))
-        try:
-            beside = {what: [values] for what in BESIDE if (values := self.rows.values(what)) is not None}
-            self.node.prepare({"data": [self.rows.matrix(sparse)], **beside, **({} if fold is None else {"folds": [fold]})})
-        except (Error, ValueError) as error:
-            facts.error, facts.text = type(error).__name__ if isinstance(error, Error) else "BadInput", str(error)
-        return facts
+        self.ending.callback(self.node.leave)
+        beside = {what: [values] for what in BESIDE if (values := self.rows.values(what)) is not None}
+        self.node.prepare({"data": [self.rows.matrix(sparse)], **beside, **({} if fold is None else {"folds": [fold]})})
 
     # ----------------------------------------------------------------------------------------------- labels ----
 
@@ -210,26 +224,6 @@ class Partition:
             total = sum(classes.values())
             return np.array([total / (len(classes) * value) for value in classes.values()])
         return np.array([given.get(label, 1.0) for label in classes])
-
-    # --------------------------------------------------------------------------------------------- training ----
-
-    def _train(self, nodes: list[int]) -> Outcome | None:
-        """Trains, if this task is a node. Each task, node or not, passes on the address of node 0 once, since Spark makes all wait for it."""
-        passed = len(nodes) == 1
-
-        def exchange(address: str) -> str:
-            nonlocal passed
-            passed = True
-            return self._broadcast(address, nodes[0])
-
-        try:
-            if self.node is None:
-                return None
-            host = str(self.context.getTaskInfos()[self.place].address).rsplit(":", 1)[0]
-            return self.node.run(host, exchange)
-        finally:
-            if not passed:
-                exchange("")
 
 
 def run(plan: Plan, batches: Iterator[Any]) -> Iterator[Any]:

@@ -36,6 +36,7 @@ class Rows:
         self._features, self._beside = features, beside
         self._pieces: list[Any] = []  # dense arrays and CSR matrices
         self._values: dict[str, list[Any]] = {what: [] for what in beside}
+        self._stacked = False  # the only piece is a whole CSR matrix
         self.count = 0
         self.columns: int | None = len(features.names) if features.kind == "columns" else None
         self.sparse = False  #: a row is sparse
@@ -56,13 +57,18 @@ class Rows:
         self.count += batch.num_rows
 
     def matrix(self, sparse: bool) -> Any:
-        """Returns all rows, and forgets them: CSR if `sparse`, else a dense array."""
+        """Returns all rows, which it keeps in this form: CSR if `sparse`, else a dense array."""
         pieces, self._pieces = self._pieces, []
         if not sparse:
-            return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
-        import scipy.sparse
-        whole = scipy.sparse.vstack([scipy.sparse.csr_array(piece) for piece in pieces], format="csr")
-        whole.eliminate_zeros()  # those of dense vectors, so that the same numbers have the same bits
+            whole = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+        elif len(pieces) == 1 and self._stacked:
+            whole = pieces[0]
+        else:
+            import scipy.sparse
+            whole = scipy.sparse.vstack([scipy.sparse.csr_array(piece) for piece in pieces], format="csr")
+            whole.eliminate_zeros()  # those of dense vectors, so that the same numbers have the same bits
+            self._stacked = True
+        self._pieces = [whole]
         return whole
 
     def values(self, what: str) -> Array | None:
