@@ -663,12 +663,12 @@ def test_nodes_have_the_bits_of_one_process(tmp_path, numbers):
 @needs_command
 @pytest.mark.skipif(not EXAMPLE.exists(), reason="no examples beside the tests")
 def test_kmeans_prints_what_the_tutorial_does(tmp_path):
-    """examples/python/kmeans.py, to four processes, in at most 40 lines."""
+    """examples/python/kmeans.py over nodes, in at most 40 lines. Its bits depend on the workers, and not on the nodes, each of which compiles."""
     text = (EXAMPLE.parents[2] / "docs" / "tutorial.md").read_text()
     awk, printed = (re.search(pattern, text, re.DOTALL).group(1) for pattern in ("```sh\n(awk .*?>points.csv)\n", "```text\n(4.9979.*?)```"))
     subprocess.run(["sh", "-c", awk], cwd=tmp_path, check=True)
     environment = {**test_nodes.environment(), "HAWSER_WORKERS": "4", "NUMBA_OPT": "1"}
-    command = [test_nodes.BINARY, "run", "-n", "4", "--", sys.executable, EXAMPLE, "3", "points.csv"]
+    command = [test_nodes.BINARY, "run", "-n", "2", "--", sys.executable, EXAMPLE, "3", "points.csv"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment, timeout=120)
     assert done.stdout == printed, done.stdout + done.stderr
     lines = [line for line in EXAMPLE.read_text().splitlines() if line.strip() and not line.startswith('"""')]
