@@ -30,7 +30,7 @@ def _apply(part: Array, estimator: Any, method: str, shape: tuple[int, ...], kin
 
 def _small(fold: Array) -> Array:
     """Returns folds as numbers of one byte, if there are not too many."""
-    return fold.astype(np.uint8 if len(fold) == 0 or fold.max() < 256 else np.int64)
+    return fold.astype(np.uint8 if fold.max() < 256 else np.int64)
 
 
 def counts_of(y: Array, classes: Array) -> tuple[Array, Array]:
@@ -169,8 +169,7 @@ class _OnDask(Estimator):
         client, cv = checked_client(self.client), check_cv(self.cv, [0, 1] if classifier else None, classifier=classifier)
         if not classifier or not isinstance(cv, StratifiedKFold):
             fold, _ = super()._folds(np.empty((X.shape[0], 0)), None, classifier)
-            parts = np.split(fold, np.cumsum(X.sizes)[:-1])
-            return client.scatter([_small(part) for part in parts], hash=False), int(fold.max())
+            return client.scatter(np.split(_small(fold), np.cumsum(X.sizes)[:-1]), hash=False), int(fold.max())
         found = client.gather(client.map(counts_of, X.parts["target"], classes=self.classes_, pure=False))
         counts = np.array([count for count, _ in found])
         starts = np.concatenate([[0], np.cumsum(X.sizes)[:-1]])
@@ -178,8 +177,10 @@ class _OnDask(Estimator):
         ordered = np.repeat(np.argsort(first), counts.sum(axis=0)[np.argsort(first)])  # folds depend on which class comes first, and on nothing else
         fold, folds = super()._folds(np.empty((X.shape[0], 0)), ordered, classifier)
         ends = np.cumsum(counts, axis=0)
-        sequences = [np.split(_small(fold[ordered == code]), ends[:-1, code]) for code in range(len(self.classes_))]
-        return client.map(deal, X.parts["target"], [self.classes_] * len(X.sizes), list(map(list, zip(*sequences, strict=True))), pure=False), folds
+        fold = _small(fold)
+        sequences = [np.split(fold[ordered == code], ends[:-1, code]) for code in range(len(self.classes_))]
+        parts = client.scatter(list(map(list, zip(*sequences, strict=True))), hash=False)
+        return client.map(deal, X.parts["target"], [self.classes_] * len(X.sizes), parts, pure=False), folds
 
     def _total(self, X: Any, weights: Any) -> float:
         assert self._labels is not None and self._sums is not None

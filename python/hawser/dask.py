@@ -397,6 +397,8 @@ def __getattr__(name: str) -> Any:
     if name in ESTIMATORS:
         from . import _dask_estimators
         return getattr(_dask_estimators, name)
+    if name.startswith("MultiTask"):
+        raise AttributeError(f"hawser.dask has no {name}: its nodes have one target; hawser.{name} trains on whole arrays")
     raise AttributeError(f"module 'hawser.dask' has no attribute '{name}'")
 
 

@@ -21,6 +21,8 @@ def __getattr__(name: str) -> Any:
     if name in ESTIMATORS:
         from . import _estimators
         return getattr(_estimators, name)
+    if name.startswith("MultiTask"):
+        raise AttributeError(f"hawser.spark has no {name}: its nodes have one target; hawser.{name} trains on whole arrays")
     raise AttributeError(f"module 'hawser.spark' has no attribute '{name}'")
 
 

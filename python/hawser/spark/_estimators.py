@@ -9,7 +9,7 @@ from .. import estimators
 from .._errors import BadArgument, BadInput, BadOption
 from ..estimators._base import Array, _renamed
 from ._driver import column_of, columns_beside, make_plan, run
-from ._node import Classes
+from ._node import CLASSES_MOST, Classes
 from ._predict import predict
 
 
@@ -142,7 +142,10 @@ class _OnFrame:
             weight = column_of(frame, own.weight_col)
             frame = frame.where(weight > 0)
         sums = count(lit(1)) if own.weight_col is None else total(weight)
-        found = dict(sorted((row[0], float(row[1])) for row in frame.groupBy(column_of(frame, own.label_col)).agg(sums).collect() if row[0] is not None))
+        rows = frame.groupBy(column_of(frame, own.label_col)).agg(sums).limit(CLASSES_MOST + 1).collect()
+        if len(rows) > CLASSES_MOST:
+            raise BadInput(f"column '{own.label_col}' has over {CLASSES_MOST} different labels")
+        found = dict(sorted((row[0], float(row[1])) for row in rows if row[0] is not None))
         if len(found) < 2:
             raise BadInput(f"column '{own.label_col}': a classifier needs rows of at least 2 classes, and these have {list(found)}")
         self.classes_, self.sums = np.array(list(found)), np.array(list(found.values()))

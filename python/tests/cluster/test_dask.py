@@ -163,6 +163,18 @@ def test_cross_validation_has_the_folds_and_bits_of_one_process(client, name, pa
     assert np.array_equal(fitted.predict(chunked(X)).compute(), alone.predict(X))
 
 
+def test_folds_beyond_one_byte(client):
+    rare = np.where(np.arange(600) % 60 == 0, "rare", "usual")  # the first class is in few folds
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        estimator = hawser.dask.LogisticRegressionCV(cv=300)
+        estimator.classes_ = np.unique(rare)
+        rows = hawser._dask_data.place(client, {"data": chunked(X), "target": chunked(rare)}, {"data": "X"})
+        found, folds = estimator._folds(rows, None, classifier=True)
+        expected, _ = hawser.LogisticRegressionCV(cv=300)._folds(X, np.searchsorted(estimator.classes_, rare), classifier=True)
+    assert folds == 300 and np.array_equal(np.concatenate(client.gather(found)), expected)
+
+
 def test_cross_validation_with_weights(client):
     weights, how = np.where(WORDS == "high", 0.0, WEIGHTS), {"workers": 6, "Cs": [0.1, 1.0], "class_weight": "balanced"}
     fitted = hawser.dask.LogisticRegressionCV(**how).fit(chunked(X), chunked(WORDS), sample_weight=chunked(weights))
@@ -234,6 +246,7 @@ def test_what_is_wrong_is_one_error(client):
             (ValueError, "workers", lambda: hawser.dask.train(client, "lasso", chunked(X), chunked(Y), workers=1)),
             (ValueError, "distributed.Client", lambda: hawser.dask.train("a client", "lasso", chunked(X), chunked(Y))),
             (ValueError, "5 features", lambda: hawser.dask.Lasso().fit(chunked(X), chunked(Y)).predict(chunked(X[:, :3]))),
+            (AttributeError, "its nodes have one target", lambda: hawser.dask.MultiTaskLassoCV),
             (ValueError, "early_stopping_rounds: there is no eval_set", lambda: lasso.fit(chunked(X), chunked(Y), early_stopping_rounds=2)),
             (ValueError, "eval_set = '...': this estimator takes none", lambda: hawser.dask.LassoCV().fit(chunked(X), chunked(Y), eval_set=(X, Y))),
             (ValueError, "eval_set: it has 3 columns", lambda: lasso.fit(chunked(X), chunked(Y), eval_set=(X[:, :3], Y))),
