@@ -6,6 +6,7 @@
 
 typedef HW_A HW_ROWS(vector) __attribute__((vector_size(8 * HW_WIDTH)));
 typedef HW_A HW_ROWS(unaligned) __attribute__((vector_size(8 * HW_WIDTH), aligned(sizeof(HW_A)), may_alias));
+typedef HW_A HW_ROWS(half) __attribute__((vector_size(4 * HW_WIDTH), aligned(sizeof(HW_A)), may_alias));
 
 enum {
     HW_ROWS(LANES) = 8 * HW_WIDTH / sizeof(HW_A),                   /* numbers of a register */
@@ -118,29 +119,72 @@ static inline HW_INLINE void HW_ROWS(add)(size_t k, HW_A a, const HW_A *right, H
         out[c] += a * right[c];
 }
 
+/* Stores the products of a sparse row with as many columns as `registers` <= 4 hold, the last of which begins at column `last`. Columns that it shares
+ * with the one before get the same bits twice. Sums in memory would wait for each other's stores. */
+static inline HW_INLINE void HW_ROWS(sparse_tile)(const size_t registers, size_t last, uint64_t count, const HW_T *a,
+                                                  const uint32_t *indices, const HW_A *B, size_t ldb, HW_A *out)
+{
+    HW_ROWS(vector) sum[4];
+    memset(sum, 0, sizeof sum);
+    for (uint64_t e = 0; e < count; e++) {
+        const HW_A *b = B + indices[e] * ldb;
+        HW_UNROLL
+        for (size_t v = 0; v < registers; v++)
+            sum[v] += (HW_A)a[e] * *(const HW_ROWS(unaligned) *)(b + (v + 1 < registers ? v * HW_ROWS(LANES) : last));
+    }
+    HW_UNROLL
+    for (size_t v = 0; v < registers; v++)
+        *(HW_ROWS(unaligned) *)(out + (v + 1 < registers ? v * HW_ROWS(LANES) : last)) = sum[v];
+}
+
+/* The same for fewer columns than a register has, by two halves of one that may overlap, or by single numbers. */
+static inline HW_INLINE void HW_ROWS(sparse_narrow)(size_t width, uint64_t count, const HW_T *a, const uint32_t *indices,
+                                                    const HW_A *B, size_t ldb, HW_A *out)
+{
+    enum { HALF = HW_ROWS(LANES) / 2 };
+    HW_ROWS(half) low = {0}, high = {0};
+    for (uint64_t e = 0; width >= HALF && e < count; e++) {
+        const HW_A *b = B + indices[e] * ldb;
+        low += (HW_A)a[e] * *(const HW_ROWS(half) *)b;
+        high += (HW_A)a[e] * *(const HW_ROWS(half) *)(b + width - HALF);
+    }
+    if (width >= HALF) {
+        *(HW_ROWS(half) *)out = low;
+        *(HW_ROWS(half) *)(out + width - HALF) = high;
+        return;
+    }
+    for (size_t c = 0; c < width; c++) {
+        HW_A sum = 0;
+        for (uint64_t e = 0; e < count; e++)
+            sum += (HW_A)a[e] * B[indices[e] * ldb + c];
+        out[c] = sum;
+    }
+}
+
 static HW_TARGET void HW_ROWS(sparse_multiply)(size_t rows, const uint64_t *offsets, const uint32_t *indices,
                                                const void *values, const void *right, size_t ldb, size_t k, void *result,
                                                size_t ldo)
 {
-    const HW_T *a = values;
-    const HW_A *B = right;
+    enum { LANES = HW_ROWS(LANES) };
     for (size_t i = 0; i < rows; i++) {
-        HW_A *out = (HW_A *)result + i * ldo;
-        size_t c = 0;
-        for (; c + HW_ROWS(MOST) <= k; c += HW_ROWS(MOST)) {
-            HW_ROWS(vector) sum[HW_ROWS_REGISTERS];
-            memset(sum, 0, sizeof sum);
-            for (uint64_t e = offsets[i]; e < offsets[i + 1]; e++) {
-                const HW_A *b = B + indices[e] * ldb + c;
-                HW_UNROLL
-                for (size_t v = 0; v < HW_ROWS_REGISTERS; v++)
-                    sum[v] += (HW_A)a[e] * *(const HW_ROWS(unaligned) *)(b + v * HW_ROWS(LANES));
-            }
-            memcpy(out + c, sum, sizeof sum);
+        const HW_T *a = (const HW_T *)values + offsets[i];
+        const uint32_t *at = indices + offsets[i];
+        uint64_t count = offsets[i + 1] - offsets[i];
+        for (size_t c = 0, width; c < k; c += width) {
+            const HW_A *B = (const HW_A *)right + c;
+            HW_A *out = (HW_A *)result + i * ldo + c;
+            width = k - c < 4 * LANES ? k - c : 4 * LANES;
+            if (width > 3 * LANES)
+                HW_ROWS(sparse_tile)(4, width - LANES, count, a, at, B, ldb, out);
+            else if (width > 2 * LANES)
+                HW_ROWS(sparse_tile)(3, width - LANES, count, a, at, B, ldb, out);
+            else if (width > LANES)
+                HW_ROWS(sparse_tile)(2, width - LANES, count, a, at, B, ldb, out);
+            else if (width == LANES)
+                HW_ROWS(sparse_tile)(1, 0, count, a, at, B, ldb, out);
+            else
+                HW_ROWS(sparse_narrow)(width, count, a, at, B, ldb, out);
         }
-        memset(out + c, 0, (k - c) * sizeof *out);
-        for (uint64_t e = offsets[i]; c < k && e < offsets[i + 1]; e++)
-            HW_ROWS(add)(k - c, (HW_A)a[e], B + indices[e] * ldb + c, out + c);
     }
 }
 

@@ -112,7 +112,7 @@ static void close_to(double got, long double expected, long double sizes, size_t
 static const size_t SHAPES[][2] = {{0, 5},  {5, 0},  {1, 1},   {3, 1},   {1, 40},  {4, 16},
                                    {5, 17}, {8, 33}, {13, 70}, {197, 9}, {6, 300}, {300, 130}};
 enum { SHAPE_COUNT = sizeof SHAPES / sizeof *SHAPES };
-static const size_t WIDTHS[] = {0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 67};
+static const size_t WIDTHS[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 13, 15, 16, 17, 25, 31, 32, 33, 50, 67};
 enum { WIDTH_COUNT = sizeof WIDTHS / sizeof *WIDTHS };
 
 #define T          double
