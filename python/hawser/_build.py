@@ -12,6 +12,7 @@ from ._dataset import Array
 from ._driver import called_test
 from ._errors import BadArgument, BadProgram
 from ._library import library as lib
+from ._made import Made
 from ._native import hawser_rule, hawser_state, hawser_until
 from ._operator import Operator
 from ._raised import Running, runs
@@ -22,7 +23,9 @@ from ._unit import BESIDE, COMBINE, TYPES, Argument, Known, KnownState, Unit, nu
 if TYPE_CHECKING:
     from ._program import Program
 
+DTYPES = {_native.HAWSER_F64: "float64", _native.HAWSER_F32: "float32"}
 NUMBER = 8  # bytes of a number that a test remembers
+
 
 class Build:
     """The library's program, and what it points to while it runs."""
@@ -33,6 +36,7 @@ class Build:
         self.kept: list[Any] = []  # what the library points to
         self.units = program._units()
         self.numbers = {id(operator): number for number, operator in enumerate(self.units)}
+        self.expected = 0  # bytes that a block takes besides states
         self.functions: list[Any] = []  # by the number of their unit
         self.handles: dict[str, Any] = {}  # states by name
         self.table = np.zeros(max(1, len(self.units)), np.int64)  # the addresses of the units' tables, which is the user pointer
@@ -55,6 +59,7 @@ class Build:
         for operator in self.units:
             self.running.units.append(operator.name)
             self.running.states.append(self._text_of(operator))
+        self._make_data()
         self.functions = [self._function(operator, number) for number, operator in enumerate(self.units)]
         rebuilt = [state for state in self.program._states.values() if state.derived is not None]
         for state, function in zip(rebuilt, self.functions[len(self.functions) - len(rebuilt):]):
@@ -91,6 +96,9 @@ class Build:
         return tuple(self._columns(extent) if isinstance(extent, str) else extent for extent in state.shape)
 
     def _columns(self, data: str) -> int:
+        width = self.program._states[data].width
+        if self.program._states[data].of is not None:
+            return self._columns(width) if isinstance(width, str) else width
         matrix = lib.hawser_dataset_matrix(self.data[data]).contents
         return int(matrix.rows if self.program._states[data].by == "column" else matrix.cols)
 
@@ -136,6 +144,27 @@ class Build:
 
     # ---- units
 
+    def _make_data(self) -> None:
+        """Prepares the memory of data that units make."""
+        self.made: dict[str, int] = {}  # places in running.made
+        states = self.program._states
+        updated = {operator.states.get(name, name) for operator in self.units if operator.unit for name in operator.unit.updates}
+        for state in states.values():
+            if state.of is not None and state.name not in updated:
+                raise BadProgram(f"data '{state.name}' are made by no unit; one has updates=\"{state.name}\"")
+            if state.kind != "data" or state.name not in updated:
+                continue
+            matrix = lib.hawser_dataset_matrix(self.data[state.name]).contents
+            width = self._columns(state.name) if state.of is not None else None
+            dtype = state.dtype if state.of is not None else DTYPES[matrix.type]
+            self.made[state.name] = len(self.running.made)
+            self.running.made.append(Made(state.name, dtype, state.by == "row", width))
+            lines = matrix.rows if state.by == "row" else matrix.cols
+            count = matrix.stored if width is None and matrix.offsets else lines * (width or self._columns(state.name))
+            self.expected += -(-count // self.blocks) * np.dtype(dtype).itemsize
+        if self.expected:
+            lib.hawser_scratch_expect(self.handle, self.expected, 0)
+
     def _text_of(self, operator: Operator) -> str:
         unit = operator.unit
         assert unit is not None
@@ -177,7 +206,7 @@ class Build:
         if state is None:
             return self._beside(unit, parameter, name, table)
         if state.kind == "data":
-            return self._data_argument(parameter, state)
+            return self._data_argument(parameter, state, operator, table)
         writable, whole = parameter in unit.updates, self.shape(state)
         if state.kind == "replicated" or (state.kind == "partitioned" and not writable):
             table += whole
@@ -196,16 +225,24 @@ class Build:
         state, handle = self.program._states[data], self.data[data]
         if state.by == "column":
             raise BadProgram(f"{unit.where()}: parameter '{parameter}' is what belongs to rows, and data '{data}' are by column")
-        if not has_beside(state.data, beside):
+        origin = state if state.of is None else self.program._states[state.of]
+        if not has_beside(origin.data, beside):
             raise BadProgram(f"{unit.where()}: parameter '{parameter}': data '{data}' have no {beside}; give {beside}= to program.data")
         table.append(ctypes.cast(handle, ctypes.c_void_p).value or 0)
         return Argument(parameter, "beside", data, beside=beside, slot=len(table) - 1)
 
-    def _data_argument(self, parameter: str, state: State) -> Argument:
-        matrix = lib.hawser_dataset_matrix(self.data[state.name]).contents
-        dtype = "float64" if matrix.type == _native.HAWSER_F64 else "float32"
-        if matrix.layout in (_native.HAWSER_CSR, _native.HAWSER_CSC):
-            return Argument(parameter, "sparse", state.name, dtype, turned=matrix.layout == _native.HAWSER_CSC)
+    def _data_argument(self, parameter: str, state: State, operator: Operator, table: list[int]) -> Argument:
+        assert operator.unit is not None
+        matrix, writable, slot = lib.hawser_dataset_matrix(self.data[state.name]).contents, parameter in operator.unit.updates, len(table)
+        dtype = DTYPES[matrix.type]
+        if writable:
+            table.append(self.made[state.name])
+        if state.of is None and matrix.layout in (_native.HAWSER_CSR, _native.HAWSER_CSC):
+            turned = matrix.layout == _native.HAWSER_CSC
+            return Argument(parameter, "sparse", state.name, dtype, writable=writable, turned=turned, slot=slot)
+        if state.name in self.made:
+            dtype, turned = self.running.made[self.made[state.name]].dtype, state.by != "row"
+            return Argument(parameter, "dense", state.name, dtype, 2, writable, "F" if turned else "C", turned, slot=slot)
         turned = matrix.layout == _native.HAWSER_DENSE
         if turned:
             layout = "F" if state.by != "row" and matrix.stride == matrix.rows else "A"

@@ -14,6 +14,7 @@ from ._context import Context
 from ._dataset import Array
 from ._errors import BadProgram
 from ._library import library as lib
+from ._made import dense_of, replace
 from ._memory import address_of, array_at
 from ._native import hawser_beside, hawser_matrix, hawser_rule, hawser_unit_function
 from ._raised import Running, fail_merge
@@ -31,12 +32,15 @@ class PlainUnit:
     def __call__(self, context: Any) -> int:
         own = Context(context, self.known)
         try:
-            given = [self._argument(argument, context, own) for argument in self.arguments]
+            made: list[tuple[str, hawser_matrix]] = []
+            given = [self._argument(argument, context, own, made) for argument in self.arguments]
             references = [(argument.parameter, weakref.ref(part)) for argument, value in zip(self.arguments, given)
                           for part in (value if isinstance(value, tuple) else (value,)) if isinstance(part, np.ndarray)]
             found = self.unit.function(*given)
             given.clear()
             self._check_kept(references)
+            for name, part in made:
+                replace(context, name, part)
             return self._report(context, found)
         except Leave as left:
             return left.status
@@ -45,20 +49,24 @@ class PlainUnit:
         finally:
             own._pointer = None
 
-    def _argument(self, argument: Argument, context: Any, own: Context) -> Any:
+    def _argument(self, argument: Argument, context: Any, own: Context, made: list[tuple[str, hawser_matrix]]) -> Any:
         kind, slot, name = argument.kind, argument.slot, argument.state.encode()
         if kind == "context":
             return own
         if kind == "number":
             number = self.table[slot:slot + 1].view(np.float64 if argument.dtype == "float64" else np.int64)[0].item()
             return bool(number) if argument.dtype == "bool" else number
+        if argument.writable and kind in ("dense", "sparse"):
+            part = self.running.made[int(self.table[slot])].part(context)
+            made.append((argument.state, part))
+            return _data(argument, part)
         if kind in ("dense", "sparse", "beside"):
             matrix = lib.hawser_data_view(context, name)
             if not matrix:
                 raise Leave(_native.HAWSER_BAD_PROGRAM)
             if kind == "beside":
                 return self._beside(argument, matrix.contents)
-            return (_dense if kind == "dense" else _sparse)(argument, matrix.contents)
+            return _data(argument, matrix.contents)
         pointer = getattr(lib, f"hawser_{argument.getter}{SUFFIX[argument.dtype]}")(context, name)
         if not pointer:
             raise Leave(_native.HAWSER_BAD_PROGRAM)
@@ -95,18 +103,14 @@ class PlainUnit:
                 raise BadProgram(f"unit '{self.name}' keeps its argument '{parameter}' after it has returned; keep a copy of it")
 
 
-def _dense(argument: Argument, matrix: hawser_matrix) -> Array:
-    size = np.dtype(argument.dtype).itemsize
-    strides = (size, matrix.stride * size) if argument.turned else (matrix.stride * size, size)
-    return array_at(matrix.values or 0, argument.dtype, (matrix.rows, matrix.cols), strides)
-
-
-def _sparse(argument: Argument, matrix: hawser_matrix) -> Sparse:
+def _data(argument: Argument, matrix: hawser_matrix) -> Array | Sparse:
+    if argument.kind == "dense":
+        return dense_of(matrix, argument.dtype, argument.writable)
     many = matrix.cols if argument.turned else matrix.rows
     indptr = array_at(address_of(matrix.offsets), "int64", (many + 1,))
     stored = int(indptr[-1])
     return Sparse(indptr, array_at(address_of(matrix.indices), "uint32", (stored,)),
-                  array_at(matrix.values or 0, argument.dtype, (stored,)), (matrix.rows, matrix.cols))
+                  array_at(matrix.values or 0, argument.dtype, (stored,), writable=argument.writable), (matrix.rows, matrix.cols))
 
 
 def has_numba() -> bool:

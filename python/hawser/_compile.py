@@ -19,6 +19,7 @@ from ._compiled_progress import ProgressType
 from ._driver import Condition
 from ._errors import BadProgram
 from ._library import library as lib
+from ._made import make
 from ._raised import caught
 from ._shapes import Compiler
 from ._unit import Argument, Known, Sparse, Unit, address_of_name
@@ -33,7 +34,7 @@ def type_of(argument: Argument, known: Known) -> Any:
         return dtype
     if argument.kind == "sparse":
         index, column = types.Array(types.int64, 1, "C", readonly=True), types.Array(types.uint32, 1, "C", readonly=True)
-        return types.NamedTuple((index, column, types.Array(dtype, 1, "C", readonly=True), types.UniTuple(types.int64, 2)), Sparse)
+        return types.NamedTuple((index, column, types.Array(dtype, 1, "C", readonly=not argument.writable), types.UniTuple(types.int64, 2)), Sparse)
     return types.Array(dtype, argument.ndim, argument.layout, readonly=not argument.writable)
 
 
@@ -64,6 +65,7 @@ class _Wrapper:
         self.end = builder.append_basic_block("end")
         cell = cgutils.alloca_once(builder, WORD_TYPE, 4)  # as `caught` has it
         self.cell = builder.ptrtoint(cell, WORD_TYPE)
+        self.parts: list[tuple[Any, Any]] = []  # names and matrices of data that the unit makes
 
     def word(self, value: int) -> Any:
         return WORD_TYPE(value)
@@ -113,6 +115,8 @@ class _Wrapper:
         self.table = self.load(self.call("hawser_user", WORD_TYPE, self.given), WORD * number)
         values = [self.argument(argument, kind) for argument, kind in zip(arguments, kinds)]
         found, kind = self.guarded(dispatcher, kinds, values), dispatcher.overloads[kinds].signature.return_type
+        for name, matrix in self.parts:
+            self.leave_with(self.call("hawser_data_replace", INT, self.given, name, matrix))
         many = isinstance(kind, types.BaseTuple)
         for place, metric in enumerate(reports):
             each = self.builder.extract_value(found, place) if many else found
@@ -150,6 +154,9 @@ class _Wrapper:
         if argument.kind == "number":
             value = self.load(self.table, slot, DOUBLE if argument.dtype == "float64" else WORD_TYPE)
             return builder.icmp_signed("!=", value, self.word(0)) if argument.dtype == "bool" else value
+        if argument.writable and argument.kind in ("dense", "sparse"):
+            matrix = self.made(argument, slot, name)
+            return getattr(self, argument.kind)(argument, kind, matrix)
         if argument.kind in ("dense", "sparse", "beside"):
             matrix = self.call("hawser_data_view", WORD_TYPE, self.given, name)
             self.leave_if_zero(matrix)
@@ -160,6 +167,15 @@ class _Wrapper:
         if argument.kind == "lines":
             shape[0] = self.call("hawser_part_lines", WORD_TYPE, self.given, name, self.word(0))
         return self.array(kind, address, shape)
+
+    def made(self, argument: Argument, slot: int, name: Any) -> Any:
+        """Makes the block's part of data that the unit makes. The interpreter does, once in a run."""
+        kind = ir.FunctionType(WORD_TYPE, [WORD_TYPE] * 3)
+        function = self.builder.inttoptr(self.word(ctypes.cast(make, ctypes.c_void_p).value or 0), kind.as_pointer())
+        matrix = self.builder.call(function, [self.given, self.load(self.table, slot), self.load(self.cell, 2 * WORD)])
+        self.leave_if_zero(matrix)
+        self.parts.append((name, matrix))
+        return matrix
 
     def dense(self, argument: Argument, kind: Any, matrix: Any) -> Any:
         size = self.word(np.dtype(argument.dtype).itemsize)

@@ -91,6 +91,42 @@ class Program(Body):
             raise BadProgram(f"data '{name}': units read one target, and these have {made.targets}; add the others as data of their own")
         self._declare(State(name, "data", data=made, by=by))
 
+    def transformed(self, name: str, of: str, width: int | str, dtype: Any = np.float64) -> None:
+        """Adds data that a unit makes of other data, once, before other units read them.
+
+        Each row (column) of data `of` has `width` numbers, zeros at first. One unit, outside of loops, has `name` in its updates and
+        writes its block's part, of shape (rows, width). Further states may be along these data as along the others. A unit that has
+        data themselves in its updates changes a copy of its block's part, and the given arrays keep their numbers.
+
+        >>> import hawser, numpy
+        >>> @hawser.unit(updates="powers", compile=False)
+        ... def raise_to_powers(rows, powers):
+        ...     powers[:] = rows[:, :1] ** numpy.arange(3)
+        >>> @hawser.unit(updates="total", compile=False)
+        ... def add(powers, total):
+        ...     total += powers.sum(axis=0)
+        >>> program = hawser.Program("powers")
+        >>> program.data("rows", numpy.array([[1.0], [2.0]]))
+        >>> program.transformed("powers", "rows", 3)
+        >>> program.replicated("total", "powers")
+        >>> program.unit(raise_to_powers)
+        >>> program.unit(add)
+        >>> program.run(workers=1)["total"]
+        array([2., 3., 5.])
+        """
+        origin = self._known(of, f"data '{name}'")
+        if origin.kind != "data" or origin.data is None:
+            raise BadProgram(f"data '{name}' are of '{of}', which {'a unit makes, too' if origin.kind == 'data' else 'is no data'}")
+        if origin.by == "all":
+            raise BadProgram(f"data '{name}' are of '{of}', which all blocks share (by=\"all\")")
+        if isinstance(width, str) and self._known(width, f"data '{name}'").kind != "data":
+            raise BadProgram(f"data '{name}': its width names '{width}', which is no data")
+        if type_of(name, dtype) not in ("float64", "float32"):
+            raise BadArgument(f"data '{name}' are of {np.dtype(dtype).name}; data are of float64 or float32")
+        if not isinstance(width, str):
+            width, = shape_of(name, width)
+        self._declare(State(name, "data", type_of(name, dtype), by=origin.by, of=of, width=width))
+
     def replicated(self, name: str, shape: Any, dtype: Any = np.float64, *, initial: Any = None, gain: float | None = None,
                    damping: float | str | None = None, merge: Callable[..., Any] | None = None, filter: str | None = None,
                    quota: int = 0, max_held: int = 0, encoding: str | None = None) -> None:
@@ -200,8 +236,11 @@ class Program(Body):
                 raise BadProgram(f"{where}: parameter '{parameter}' is no state of program '{self.name}', and no number is given for "
                                  f"it; the states are {', '.join(self._states) or 'none'}")
         for parameter in unit.updates:
-            if self._states[operator.states.get(parameter, parameter)].kind == "data":
-                raise BadProgram(f"{where}: it updates '{parameter}', which is data, and units of Python only read data")
+            state = self._states[operator.states.get(parameter, parameter)]
+            if state.kind == "data" and state.by == "all":
+                raise BadProgram(f"{where}: it updates '{parameter}', which are data that all blocks share (by=\"all\")")
+            if state.kind == "data" and parameter not in unit.parameters:
+                raise BadProgram(f"{where}: it updates '{parameter}', which is data, so it has a parameter '{parameter}'")
         for metric in unit.reports:
             self.metric(metric)
 

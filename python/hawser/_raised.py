@@ -18,6 +18,7 @@ class Running:
         self.raised: BaseException | None = None
         self.units: list[str] = []  # by number, as in the program
         self.states: list[str] = []  # of each unit, as its note says them
+        self.made: list[Any] = []  # hawser._made.Made, of data that units make
         self.tests: list[tuple[str, bool]] = []  # what each compiled test belongs to, and its answer once the run has failed
 
     def end(self, error: BaseException, note: str) -> None:

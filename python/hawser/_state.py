@@ -37,7 +37,9 @@ class State:
     function: str | None = None
     parameters: tuple[float, ...] = ()
     tied: str | None = None
-    data: Any = None  # a Dataset or Files
+    data: Any = None  # a Dataset or Files; None: data `of` others, which a unit makes
+    of: str | None = None
+    width: int | str = 0  # numbers for each line of the others
     by: str = "row"
 
     def terms(self) -> str:
@@ -48,7 +50,7 @@ class State:
         digest = _digest_of(self.data) if self.by == "all" else ""
         return repr((self.kind, self.dtype, self.shape, self.along, self.each, start, self.gain, self.damping, merge,
                      self.derived and self.derived.digest(), self.filter, self.encoding, self.function, self.parameters, self.tied,
-                     kind, self.by, digest))
+                     kind, self.by, digest, self.of, self.width))
 
 
 def _digest_of(data: Any) -> str:

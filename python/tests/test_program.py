@@ -490,7 +490,6 @@ def test_what_a_program_may_not_say():
             (lambda: simple(unit, rate="x"), ValueError, "parameter 'rate' is 'x'; give an int"),
             (lambda: simple(unit, rate=1, other=2), hawser.BadProgram, "it has no parameter 'other'"),
             (lambda: simple(hawser.unit(updates="x")(lambda w: None)), hawser.BadProgram, "has no state 'x'; its states are rows, w, v"),
-            (lambda: simple(hawser.unit(updates="rows")(lambda rows: None)), hawser.BadProgram, "it updates 'rows', which is data"),
             (lambda: simple(lambda w: None), hawser.BadArgument, "is no unit; make it one with @hawser.unit"),
             (lambda: simple(hawser.unit(lambda *w: None)), hawser.BadArgument, "plain parameters"),
             (lambda: hawser.Program("p").replicated("w", 0), hawser.BadArgument, "its shape is 0"),
@@ -611,10 +610,16 @@ def fails(context, w, where):
 def differs(w):
     w += NUMBER
 
-def program(unit, data=X, target=y, test=None, partitioned=None, **numbers):
+@hawser.unit(updates="rows", compile=False)
+def shift(rows):
+    rows += 1.0
+
+def program(unit, data=X, target=y, test=None, partitioned=None, change=None, **numbers):
     made = hawser.Program("descent")
     made.data("rows", data, target, partitioned=partitioned)
     made.replicated("w", 6)
+    if change is not None:
+        made.unit(change)
     made.loop("loop", clocks=5, test=test).unit(unit, **numbers)
     return made
 
@@ -633,6 +638,7 @@ path = os.path.join(sys.argv[1], "rows.csv")
 mine = slice(70 * node(), 70 * (node() + 1) if node() < NODES - 1 else 200) if NODES > 1 else slice(None)
 how = {"workers": 4}
 found = {"arrays": program(step, rate=1e-3).run(**how)["w"], "files": program(step, path, "0", rate=1e-3).run(**how)["w"],
+         "changed": program(step, path, "0", change=shift, rate=1e-3).run(**how)["w"],
          "partitioned": program(step, X[mine], y[mine], partitioned=NODES > 1, rate=1e-3).run(**how)["w"]}
 if NODES > 1:
     found["unit"] = raised(lambda: program(fails, where=3).run(**how))
@@ -652,7 +658,8 @@ def test_nodes_have_the_bits_of_one_process(tmp_path, numbers):
         np.savetxt(folder / "rows.csv", np.column_stack([y, X]), delimiter=",", fmt="%.17g")
         test_nodes.run(folder, f"NODES = {nodes}\n" + ON_NODES, *launcher)
     one = test_nodes.kept(folders[0], 1)[0]
-    assert np.array_equal(one["arrays"], one["files"]) and np.array_equal(one["arrays"], one["partitioned"])
+    assert np.array_equal(one["arrays"], one["files"]) and not np.array_equal(one["arrays"], one["changed"])
+    assert np.array_equal(one["arrays"], one["partitioned"])
     for node, found in enumerate(test_nodes.kept(folders[1], 3)):
         test_nodes.compare({key: found[key] for key in one}, one)
         assert np.array_equal(found["after"], one["arrays"])
