@@ -67,15 +67,15 @@ def test_a_test_remembers_and_sets_metrics(compile):
         assert found.metrics == {"other": 49, "seen": 7}
 
 
-def test_a_test_changes_sync_and_gain_as_a_plain_one_does():
-    compiled, interpreted = (program_of(*conditions(compile, True), "ssp:1").run(workers=2) for compile in (None, False))
-    assert compiled.metrics == interpreted.metrics and compiled.clocks == interpreted.clocks
-    assert compiled["w"].tolist() == interpreted["w"].tolist() != [float(compiled.clocks)]  # through the gain of 1.5
-    assert compiled["v"].tolist() == interpreted["v"].tolist() and sum(compiled["v"]) == compiled.clocks
-    assert compiled.changes == interpreted.changes and {change.by for change in compiled.changes} == {"stop test of loop 'loop'"}
-    assert {(change.state, change.old, change.new) for change in compiled.changes} == {(None, "ssp:1", "ssp:2"), ("w", 1, 1.5)}
-    text = str(next(change for change in compiled.changes if change.state is None))
-    assert text == f"loop loop, from clock {compiled.changes[0].clock}: sync: ssp:1 -> ssp:2, by the stop test of loop 'loop'"
+@KINDS
+def test_a_test_changes_sync_and_gain(compile):
+    """From which clock on, and so the numbers, depends on how far the blocks are."""
+    found = program_of(*conditions(compile, True), "ssp:1").run(workers=2)
+    assert found.stop_reason == "test" and abs(found["v"][0] - found["v"][1]) <= 1
+    assert {change.by for change in found.changes} == {"stop test of loop 'loop'"}
+    assert {(change.state, change.old, change.new) for change in found.changes} == {(None, "ssp:1", "ssp:2"), ("w", 1, 1.5)}
+    sync = next(change for change in found.changes if change.state is None)
+    assert str(sync) == f"loop loop, from clock {sync.clock}: sync: ssp:1 -> ssp:2, by the stop test of loop 'loop'"
 
 
 def looped(test, remembers=1):
