@@ -40,7 +40,8 @@ WORDS = {
     "remove hawser_unit_sync": "leave sync= of the unit out", "hawser_unit_sync: ": "sync=: ", "hawser_state_filter": "filter=",
     "hawser_encoding": "encoding=", "a loop gets its sync from hawser_loop": "a loop has a sync of its own",
     "call hawser_reduces first": "give reduces=", "hawser_reduces_expect": "reduces=", "hawser_reduces": "reduces=",
-    "hawser_data_replace: ": "", "hawser_progress_gain: ": "set_gain: ", "hawser_progress_sync: ": "set_sync: ", "hawser_unit_one": "one=True", "make it a hawser_unit": "leave one=True out",
+    "hawser_data_replace: ": "", "hawser_progress_gain: ": "set_gain: ", "hawser_progress_sync: ": "set_sync: ", "hawser_unit_one": "one=True",
+    "make it a hawser_unit": "leave one=True out",
 }
 NAME = re.compile(r"raised ([\w.]+): (.*)", re.DOTALL)
 

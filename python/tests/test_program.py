@@ -680,3 +680,24 @@ def test_kmeans_prints_what_the_tutorial_does(tmp_path):
     assert done.stdout == printed, done.stdout + done.stderr
     lines = [line for line in EXAMPLE.read_text().splitlines() if line.strip() and not line.startswith('"""')]
     assert len(lines) <= 40
+
+
+@needs_command
+@pytest.mark.skipif(not EXAMPLE.exists(), reason="no examples beside the tests")
+def test_the_adaptive_example_tightens_its_sync_and_converges(tmp_path):
+    """examples/python/adaptive.py, whose loss is compared with that of Newton's method."""
+    draw = np.random.default_rng(11)
+    X = draw.normal(size=(400, 4)) * [1, 10, 0.1, 3] + [0, 5, 1, -2]
+    y = (draw.uniform(size=400) < 1 / (1 + np.exp(-(X[:, 0] + 0.1 * X[:, 1] - 0.5)))).astype(float)
+    np.savetxt(tmp_path / "rows.csv", np.column_stack([y, X]), delimiter=",", fmt="%.17g")
+    scaled, w = np.column_stack([(X - X.mean(axis=0)) / X.std(axis=0), np.ones(400)]), np.zeros(5)
+    for _ in range(20):
+        chance = 1 / (1 + np.exp(-scaled @ w))
+        w += np.linalg.solve((scaled.T * (chance * (1 - chance))) @ scaled, scaled.T @ (y - chance))
+    least = -(y * np.log(chance) + (1 - y) * np.log(1 - chance)).mean()
+    environment = {**test_nodes.environment(), "HAWSER_WORKERS": "3", "NUMBA_OPT": "1"}
+    done = subprocess.run([sys.executable, EXAMPLE.parent / "adaptive.py", "rows.csv"], cwd=tmp_path, capture_output=True, text=True,
+                          env=environment, timeout=120)
+    assert "sync: ssp:3 -> bsp, by the stop test of loop 'descent'" in done.stdout, done.stdout + done.stderr
+    loss, found = re.search(r"loss (\S+), intercept \S+, coefficients \[(.*)\]", done.stdout).groups()
+    assert least - 1e-6 <= float(loss) < 1.01 * least and np.allclose(np.fromstring(found, sep=" "), w[:-1], atol=0.1), done.stdout
