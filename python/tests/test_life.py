@@ -1,5 +1,6 @@
 """Interrupts, resources over many trainings, forks, and the import."""
 import os
+import pickle
 import re
 import signal
 import subprocess
@@ -88,6 +89,30 @@ def test_a_thousand_trainings_take_no_more_than_a_hundred(numbers):
     while (after := facts())[2] > before[2] and time.monotonic() < end:
         time.sleep(0.01)  # a thread that was joined may still be on its way out of the kernel
     assert after[0] - before[0] < 4096 and after[1] == before[1] and after[2] <= before[2]
+
+
+def test_trainings_that_end_otherwise_leave_nothing(numbers, tmp_path):
+    """An exception, bad data, files, names and a pickle, turned data: each frees what it had."""
+    X, y = numbers
+    np.save(tmp_path / "data.npy", np.column_stack([y, X]))
+
+    def refuse(_):
+        raise KeyError("progress")
+
+    def fit(count):
+        for _ in range(count):
+            with pytest.raises(KeyError):
+                hawser.train("lasso", X, y, progress=refuse)
+            with pytest.raises(hawser.BadInput):
+                hawser.train("poisson", X, y)
+            pickle.loads(pickle.dumps(hawser.train("kmeans", np.asfortranarray(X), clusters=2, names=list("abcdef")))).names
+            hawser.train("logistic", X, y > 0, validation=(X, y > 0)).predict(tmp_path / "data.npy", target=1)
+
+    fit(30)
+    before = facts()
+    fit(250)
+    after = facts()
+    assert after[0] - before[0] < 2048 and after[1] == before[1]
 
 
 def test_a_forked_child_trains_too(numbers):
