@@ -24,6 +24,13 @@ code 0 "$hawser" train lasso pair.csv --header no --standardize --lambda 75 --pe
     --merge average --tol 1e-6 --json
 json out 'o["objective"] <= 1e-6 and o["stop_reason"] == "gap"'
 
+# A target that is constant but for the rounding of its mean leaves nothing to explain.
+printf '0.1,0.1,0.9,0.1\n0.1,0.4,0.2,0.2\n0.1,0.8,0.5,0.3\n' >constant.csv
+for workers in 1 2; do
+    code 0 "$hawser" train lasso constant.csv --header no --weights 3 --lambda 0 --workers $workers --json
+    json out 'o["objective"] < 1e-30 and o["nonzeros"] == 0 and o["stop_reason"] == "gap"'
+done
+
 # More workers than columns: a worker without columns makes no steps.
 code 0 timeout -s KILL 60 "$hawser" train lasso plain.csv --header no --lambda 0.01 --workers 5 --solver cd --json
 json out 'o["stop_reason"] == "gap" and abs(o["objective"] - 0.459154138915318) < 1e-5'

@@ -122,10 +122,12 @@ bool hw_linear_begin_path(hawser_progress *progress, void *user)
 {
     hw_linear_driver *driver = user;
     hw_linear_record *record = &driver->record;
+    const hw_linear_problem *problem = &driver->linear->problem;
     record->zero_objective = hawser_progress_metric(progress, "zero_objective");
     if (record->fold_at == 0 && record->first == 0) {
         record->whole_zero_objective = record->zero_objective;
         record->lambda_max = hawser_progress_metric(progress, "lambda_max");
+        record->rounding = problem->kind->rounding != NULL ? problem->kind->rounding(problem) : 0.0;
         hw_linear_grid(driver->linear, record->lambda_max, record->lambdas);
         note_unreachable(driver);
         note_assumed(driver);
@@ -189,7 +191,7 @@ static void certify(hw_linear_driver *driver, hawser_progress *progress)
     record->start_objective = isinf(record->start_objective) ? objective : record->start_objective;
     record->last_gap = record->gap;
     record->gap = gap;
-    record->certified = gap <= linear->choices.settings.tolerance * record->zero_objective;
+    record->certified = gap <= fmax(linear->choices.settings.tolerance * record->zero_objective, record->rounding);
     hawser_progress_set(progress, "objective", record->objective);
     hawser_progress_set(progress, "gap", gap);
     record->last_intercept = hawser_progress_metric(progress, "intercept");

@@ -1,5 +1,6 @@
 #include "algorithms/glm/squared.h"
 
+#include <float.h>
 #include <math.h>
 
 double hw_linear_squared_error(double target, double margin)
@@ -32,6 +33,15 @@ void hw_linear_squared_certificate(hw_linear_metric *metric, const void *source,
     *gap = hw_linear_gap(&sums, metric(source, "conjugate"), metric(source, "plain_conjugate"),
                          fmax(zero_objective, *objective));
     hw_linear_refuse_infinite(objective, gap);
+}
+
+double hw_linear_squared_rounding(const hw_linear_problem *problem)
+{
+    double squares = 0.0, ulps = 8.0 * DBL_EPSILON;
+    size_t n = problem->X->rows;
+    for (size_t k = 0; problem->target != NULL && k < n * problem->outputs; k++)
+        squares += (problem->weights != NULL ? problem->weights[k % n] : 1.0) * problem->target[k] * problem->target[k];
+    return 0.5 * ulps * ulps * squares / problem->total;
 }
 
 void hw_linear_squared_declare(hawser_program *program)

@@ -14,6 +14,9 @@ extern const hw_linear_error hw_linear_squared_errors[];
 void hw_linear_squared_certificate(hw_linear_metric *metric, const void *source, double zero_objective, double *objective,
                                    double *gap);
 
+/* Returns the gap that rounding of the targets alone may leave: a target that is constant up to rounding has no smaller one. */
+double hw_linear_squared_rounding(const hw_linear_problem *problem);
+
 /* Declares the metrics of the sums that not all linear models have. */
 void hw_linear_squared_declare(hawser_program *program);
 /* Reports a block's share of the sums. Called by `measure`. */

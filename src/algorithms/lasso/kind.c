@@ -23,4 +23,5 @@ const hw_linear_kind hw_lasso_kind = {.name = "lasso",
                                       .row_error = hw_linear_squared_error,
                                       .errors = hw_linear_squared_errors,
                                       .certificate = hw_linear_squared_certificate,
+                                      .rounding = hw_linear_squared_rounding,
                                       .costs = hw_lasso_spread};

@@ -56,4 +56,5 @@ const hw_linear_kind hw_multitask_kind = {.name = "multitask",
                                           .check = check,
                                           .row_error = hw_linear_squared_error,
                                           .errors = hw_linear_squared_errors,
-                                          .certificate = hw_linear_squared_certificate};
+                                          .certificate = hw_linear_squared_certificate,
+                                          .rounding = hw_linear_squared_rounding};
