@@ -39,6 +39,7 @@ void hw_adder_free(hw_replica *replica)
         return;
     for (uint32_t k = 0; adder->ranges != NULL && k < replica->spec.adding->range_count; k++)
         hw_range_free(&adder->ranges[k]);
+    hw_spares_free(&adder->spares);
     free(adder->ranges);
     free(adder->sent);
     free(adder->missing);
@@ -109,7 +110,8 @@ static hawser_status pack_sum(const hw_replica *replica, const hw_range *range, 
                               uint32_t count, hw_message **message, hawser_error *error)
 {
     const char *sum = replica->adder->sum;
-    HAWSER_TRY(hw_encode_range(replica->spec.type, sum, range->begin, range->end, replica->spec.count, message, error));
+    HAWSER_TRY(hw_encode_range(replica->spec.type, sum, range->begin, range->end, replica->spec.count,
+                               &replica->adder->spares, message, error));
     hw_envelope *envelope = &(*message)->envelope;
     const hw_envelope content = *envelope;
     *envelope = like->envelope;

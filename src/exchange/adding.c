@@ -70,6 +70,20 @@ static void fill_spread(hw_adding *adding, const hw_view *view, uint32_t block)
     }
 }
 
+/* A block without others below it has its parent add its updates up. */
+static void fill_blocks(hw_adding *adding, const hw_view *view, uint32_t block)
+{
+    hw_reduce_run run = hw_adding_branch(block, view->blocks);
+    uint32_t to = block == 0 ? HW_TO_BLOCKS : hw_adding_parent(block);
+    adding->gathers = true;
+    adding->adds = block == 0 || run.end - run.begin > 1;
+    adding->own_to = adding->adds ? block : to;
+    if (adding->adds) {
+        adding->ranges[0].run = run;
+        adding->ranges[0].to = to;
+    }
+}
+
 hawser_status hw_adding_new(hw_adding_shape shape, const hw_view *view, uint32_t block, uint32_t state, size_t count,
                             hw_adding **adding, hawser_error *error)
 {
@@ -78,7 +92,7 @@ hawser_status hw_adding_new(hw_adding_shape shape, const hw_view *view, uint32_t
     *adding = NULL;
     HAWSER_TRY(HW_NEW(&made, 1, "the adding up of updates", error));
     made->range_count = 1;
-    if (!hw_view_in_order(view))
+    if (!hw_view_in_order(view) && shape.kind != HW_ADDING_BLOCKS)
         shape.kind = HW_ADDING_SPREAD;
     if (shape.kind == HW_ADDING_SERVERS && tiles > 1)
         made->range_count = tiles < shape.servers ? (uint32_t)tiles : shape.servers;
@@ -91,7 +105,9 @@ hawser_status hw_adding_new(hw_adding_shape shape, const hw_view *view, uint32_t
         made->ranges[k].begin = tiles * k / made->range_count * HW_TILE;
         made->ranges[k].end = k + 1 < made->range_count ? tiles * (k + 1) / made->range_count * HW_TILE : count;
     }
-    if (shape.kind == HW_ADDING_SPREAD)
+    if (shape.kind == HW_ADDING_BLOCKS)
+        fill_blocks(made, view, block);
+    else if (shape.kind == HW_ADDING_SPREAD)
         fill_spread(made, view, block);
     else
         fill_gathered(made, shape, view, block, state);

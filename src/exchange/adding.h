@@ -6,7 +6,7 @@
  *
  * Spread (any graph): the first of a node's blocks that form a subtree adds up their updates and sends the sum to the other nodes. Gathered
  * (tree, servers): all updates are sent up to a root. Each node on the way adds up those that form subtrees, and the root sends the total to
- * all. With servers a state has one range per server, which is the root of that range.
+ * all. With servers a state has one range per server, which is the root of that range. By blocks: the same tree within one node, over its blocks.
  */
 #ifndef HW_EXCHANGE_ADDING_H
 #define HW_EXCHANGE_ADDING_H
@@ -17,13 +17,35 @@
 #include "exchange/reduce.h"
 #include "hawser/status.h"
 
-typedef enum hw_adding_kind { HW_ADDING_SPREAD, HW_ADDING_TREE, HW_ADDING_SERVERS } hw_adding_kind;
+typedef enum hw_adding_kind { HW_ADDING_SPREAD, HW_ADDING_TREE, HW_ADDING_SERVERS, HW_ADDING_BLOCKS } hw_adding_kind;
 
-/* How a job adds up updates, which follows from its topology. */
+/* Up to so many blocks of a job on one node send their updates to each other. More of them add up, because n blocks would send n (n - 1) messages. */
+enum { HW_ADDING_DIRECT = 8 };
+
+/* How a job adds up updates, which follows from its topology or, on one node, from the number of blocks. */
 typedef struct hw_adding_shape {
     hw_adding_kind kind;
     uint32_t servers;
 } hw_adding_shape;
+
+/* Returns true if blocks add up updates; false if each sends its own to all others. */
+static inline bool hw_adds_up(hw_adding_shape shape, uint32_t nodes)
+{
+    return nodes > 1 || shape.kind == HW_ADDING_BLOCKS;
+}
+
+/* Returns the blocks of the binomial tree's branch that begins with `block`: those up to block + its lowest set bit. */
+static inline hw_reduce_run hw_adding_branch(uint32_t block, uint32_t blocks)
+{
+    uint32_t lowest = block & (0 - block);
+    return (hw_reduce_run){block, block == 0 || lowest > blocks - block ? blocks : block + lowest};
+}
+
+/* Returns the block above in that tree, which has lost the lowest set bit. */
+static inline uint32_t hw_adding_parent(uint32_t block)
+{
+    return block & (block - 1);
+}
 
 /* Destinations other than one block; block numbers are smaller. HW_TO_BLOCKS (transport.h) is all other blocks. */
 #define HW_TO_NODES (UINT32_MAX - 1) /* the blocks of all other nodes */
@@ -44,7 +66,7 @@ typedef struct hw_adding {
     hw_adding_range *ranges;
 } hw_adding;
 
-/* Makes `block`'s part in adding up a state of `count` entries, for more than one node. `state` is the state's number: small states begin with
+/* Makes `block`'s part in adding up a state of `count` entries, if hw_adds_up. `state` is the state's number: small states begin with
  * different servers. If a view's blocks are not in order, sums are spread instead of gathered, because gathering needs runs of blocks. */
 hawser_status hw_adding_new(hw_adding_shape shape, const hw_view *view, uint32_t block, uint32_t state, size_t count,
                             hw_adding **adding, hawser_error *error) HAWSER_MUST_USE;

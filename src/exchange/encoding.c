@@ -187,8 +187,8 @@ static bool is_empty(const char *values, size_t size, size_t i)
     return memcmp(values + i * size, zeros, size) == 0;
 }
 
-hawser_status hw_encode_range(hawser_type type, const void *state, size_t begin, size_t end, size_t n, hw_message **message,
-                              hawser_error *error)
+hawser_status hw_encode_range(hawser_type type, const void *state, size_t begin, size_t end, size_t n, hw_spares *spares,
+                              hw_message **message, hawser_error *error)
 {
     size_t count = 0, first = n, last = 0, size = hw_type_size(type);
     const char *values = state;
@@ -202,7 +202,7 @@ hawser_status hw_encode_range(hawser_type type, const void *state, size_t begin,
     }
     hw_packing packing = hw_choose_packing(type, n, count, count > 0 ? last - first + 1 : 0);
     void *out;
-    HAWSER_TRY(hw_packing_message(packing, first, NULL, message, &out, error));
+    HAWSER_TRY(hw_packing_message(packing, first, spares, message, &out, error));
     if (packing.count > 0 && packing.encoding == HW_DENSE) {
         memcpy(out, values + first * size, packing.count * size);
         return HAWSER_OK;

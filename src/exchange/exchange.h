@@ -156,10 +156,11 @@ void hw_replica_plain(hw_replica *replica, bool plain);
 
 const hw_replica_figures *hw_replica_figures_of(const hw_replica *replica);
 
+struct hw_spares; /* encoding.h */
 /* Encodes entries [begin, end) of a state of n numbers, of which `values` has all: dense or as (index, value) pairs, whichever is smaller. Exact
- * for every bit pattern, -0.0 included. */
-hawser_status hw_encode_range(hawser_type type, const void *values, size_t begin, size_t end, size_t n, hw_message **message,
-                              hawser_error *error) HAWSER_MUST_USE;
+ * for every bit pattern, -0.0 included. spares may be NULL. */
+hawser_status hw_encode_range(hawser_type type, const void *values, size_t begin, size_t end, size_t n,
+                              struct hw_spares *spares, hw_message **message, hawser_error *error) HAWSER_MUST_USE;
 /* Commits a tied local state: copy += damping * (work - copy), then work = copy. */
 void hw_tied_commit(double *copy, double *work, size_t count, double damping);
 

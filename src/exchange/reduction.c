@@ -118,6 +118,12 @@ bool hw_reduction_repeats(const hw_reduction *reduction)
     return !reduction->dropped;
 }
 
+/* Returns true if shares, and ends of clocks, are sent up a tree of blocks, and their total down to all. */
+static bool adds_by_blocks(const hw_reduction *reduction)
+{
+    return reduction->spec.view != NULL && reduction->spec.shape.kind == HW_ADDING_BLOCKS;
+}
+
 bool hw_reduction_all_ended(const hw_reduction *reduction, uint64_t clock)
 {
     for (uint32_t block = 0; block < reduction->spec.blocks; block++)
@@ -134,14 +140,25 @@ static const char *unit_of(const hw_reduction *reduction, uint32_t unit)
     return name != NULL ? name : "?";
 }
 
-static hawser_status fail_count(const hw_reduction *reduction, uint32_t unit, uint32_t block, uint32_t here,
+/* `block` has ended the clock; `other` has reduced `times` times in it. */
+static hawser_status fail_count(const hw_reduction *reduction, uint32_t unit, uint32_t block, uint32_t other, uint32_t times,
                                 hawser_error *error)
 {
     return hawser_fail(error, HAWSER_BAD_PROGRAM,
                        "unit '%s': in clock %" PRIu64 " block %" PRIu32 " has reduced %" PRIu32 " times and block %" PRIu32
                        " %s %" PRIu32 " times; every block must call hawser_allreduce equally often",
-                       unit_of(reduction, unit), reduction->clock, block, reduction->ends[block], reduction->spec.block,
-                       here > reduction->ends[block] ? "at least" : "only", here);
+                       unit_of(reduction, unit), reduction->clock, block, reduction->ends[block], other,
+                       times > reduction->ends[block] ? "at least" : "only", times);
+}
+
+/* Fails if block `source` has reduced more often in this clock, which has ended here. Where ends are sent to all, that block fails instead. */
+static hawser_status check_surplus(const hw_reduction *reduction, const hw_envelope *share, hawser_error *error)
+{
+    uint32_t own = reduction->spec.block;
+    if (!adds_by_blocks(reduction) || share->last == 1 || share->epoch != reduction->epoch ||
+        share->clock != reduction->clock || reduction->ended[own] != share->clock + 1 || share->part < reduction->ends[own])
+        return HAWSER_OK;
+    return fail_count(reduction, share->loop, own, share->source, share->part + 1, error);
 }
 
 static hawser_status fail_call(const hw_reduction *reduction, const hw_reduction_call *own, const hw_reduction_call *other,
@@ -166,7 +183,7 @@ static hawser_status check_ends(const hw_reduction *reduction, uint32_t unit, ui
     for (uint32_t block = 0; block < reduction->spec.blocks; block++)
         if (block != reduction->spec.block && reduction->ended[block] == reduction->clock + 1 &&
             reduction->ends[block] <= number)
-            return fail_count(reduction, unit, block, number + 1, error);
+            return fail_count(reduction, unit, block, reduction->spec.block, number + 1, error);
     return HAWSER_OK;
 }
 
@@ -224,21 +241,67 @@ static hawser_status take_share(hw_reduction *reduction, hw_shares *set, hw_mess
     return hw_shares_take(set, message, error);
 }
 
-/* Takes the report that a block has ended a clock. It arrives again if the block repeats the clock. */
+/* Returns the blocks of which `block` reports the end of a clock here. Empty: it has nothing to report. */
+static hw_reduce_run ending(const hw_reduction *reduction, uint32_t block)
+{
+    uint32_t own = reduction->spec.block, blocks = reduction->spec.blocks;
+    if (block >= blocks || block == own)
+        return (hw_reduce_run){0, 0};
+    if (!adds_by_blocks(reduction))
+        return (hw_reduce_run){block, block + 1};
+    if (block == 0) /* the root, which has the ends of all */
+        return (hw_reduce_run){0, blocks};
+    return hw_adding_parent(block) == own ? hw_adding_branch(block, blocks) : (hw_reduce_run){0, 0};
+}
+
+static hawser_status send_end(hw_reduction *reduction, uint64_t clock, uint32_t number, hawser_error *error)
+{
+    uint32_t block = reduction->spec.block;
+    hw_message *message;
+    HAWSER_TRY(hw_message_new(0, &message, error));
+    message->envelope.kind = HW_MESSAGE_SHARE;
+    message->envelope.source = block;
+    message->envelope.destination = adds_by_blocks(reduction) && block != 0 ? hw_adding_parent(block) : HW_TO_BLOCKS;
+    message->envelope.epoch = reduction->epoch;
+    message->envelope.clock = clock;
+    message->envelope.part = number;
+    message->envelope.last = 1;
+    hw_append(&reduction->outgoing, message);
+    return HAWSER_OK;
+}
+
+/* Sends the end of a clock on once all blocks of the own branch have ended it. Their numbers of reductions are equal, because a reduction needs all blocks. */
+static hawser_status send_branch_end(hw_reduction *reduction, uint64_t clock, hawser_error *error)
+{
+    hw_reduce_run branch = hw_adding_branch(reduction->spec.block, reduction->spec.blocks);
+    for (uint32_t block = branch.begin; block < branch.end; block++)
+        if (reduction->ended[block] <= clock)
+            return HAWSER_OK;
+    return send_end(reduction, clock, reduction->ends[reduction->spec.block], error);
+}
+
+/* Takes the report that a block, or with it its branch or all, has ended a clock. It arrives again if the block repeats the clock. */
 static hawser_status take_end(hw_reduction *reduction, const hw_envelope *envelope, hawser_error *error)
 {
-    uint32_t block = envelope->source;
-    uint64_t *ended = &reduction->ended[block];
-    bool redo = *ended == envelope->clock + 1;
-    if ((redo && reduction->ends[block] != envelope->part) || (!redo && *ended != envelope->clock))
-        return hawser_fail(error, HAWSER_BAD_INPUT,
-                           "block %" PRIu32 " ends clock %" PRIu64 " with %" PRIu32 " reductions where clock %" PRIu64
-                           " is due",
-                           block, envelope->clock, envelope->part, *ended);
-    *ended = envelope->clock + 1;
-    reduction->ends[block] = envelope->part;
-    bool waits = envelope->clock == reduction->clock && reduction->number > envelope->part && reduction->latest != NULL;
-    return waits ? fail_count(reduction, reduction->unit, block, reduction->number, error) : HAWSER_OK;
+    uint32_t source = envelope->source;
+    hw_reduce_run run = ending(reduction, source);
+    bool redo = reduction->ended[source] == envelope->clock + 1;
+    for (uint32_t block = run.begin; block < run.end; block++) {
+        uint64_t *ended = &reduction->ended[block];
+        bool again = *ended == envelope->clock + 1;
+        bool due = !again && *ended == envelope->clock && block != reduction->spec.block;
+        if (again ? reduction->ends[block] != envelope->part : !due)
+            return hawser_fail(error, HAWSER_BAD_INPUT,
+                               "block %" PRIu32 " ends clock %" PRIu64 " with %" PRIu32 " reductions where clock %" PRIu64
+                               " is due",
+                               source, envelope->clock, envelope->part, *ended);
+        *ended = envelope->clock + 1;
+        reduction->ends[block] = envelope->part;
+    }
+    if (envelope->clock == reduction->clock && reduction->number > envelope->part && reduction->latest != NULL)
+        return fail_count(reduction, reduction->unit, source, reduction->spec.block, reduction->number, error);
+    return adds_by_blocks(reduction) && source != 0 && !redo ? send_branch_end(reduction, envelope->clock, error)
+                                                             : HAWSER_OK;
 }
 
 /* Returns true if the key of a message lies before that of the next reduction. */
@@ -255,8 +318,9 @@ hawser_status hw_reduction_accept(hw_reduction *reduction, hw_message *message, 
 {
     const hw_envelope *envelope = &message->envelope;
     bool end = envelope->last == 1;
+    hw_reduce_run ends = ending(reduction, envelope->source);
     if (envelope->source == reduction->spec.block ||
-        (end ? envelope->source >= reduction->spec.blocks : !hw_share_sound(message, reduction->spec.blocks))) {
+        (end ? ends.begin == ends.end : !hw_share_sound(message, reduction->spec.blocks))) {
         hawser_status status =
             hawser_fail(error, HAWSER_BAD_INPUT, "block %" PRIu32 " sent a share which is malformed", envelope->source);
         hw_message_free(message);
@@ -279,8 +343,9 @@ hawser_status hw_reduction_accept(hw_reduction *reduction, hw_message *message, 
         hw_message_free(message);
         return status;
     }
+    hawser_status status = check_surplus(reduction, envelope, error);
     hw_append(&reduction->early, message);
-    return HAWSER_OK;
+    return status;
 }
 
 /* Takes the messages that arrived before their reduction or epoch began here. */
@@ -293,6 +358,7 @@ static hawser_status take_early(hw_reduction *reduction, hawser_error *error)
         bool end = envelope->last == 1;
         hw_shares *set = end ? NULL : set_of(reduction, envelope);
         if (end ? envelope->epoch != reduction->epoch : set == NULL) {
+            HAWSER_TRY(check_surplus(reduction, envelope, error));
             link = &message->next;
             continue;
         }
@@ -340,7 +406,7 @@ static hawser_status open_set(hw_reduction *reduction, hw_shares *set, const hw_
 {
     const hw_reduction_spec *spec = &reduction->spec;
     hw_adding *adding = NULL;
-    if (spec->view != NULL && call->count > HW_REDUCTION_DIRECT)
+    if (spec->view != NULL && (adds_by_blocks(reduction) || call->count > HW_REDUCTION_DIRECT))
         HAWSER_TRY(hw_adding_new(spec->shape, spec->view, spec->block, call->unit, call->count, &adding, error));
     HAWSER_TRY(hw_shares_open(set, call, spec->block, spec->blocks, adding, error));
     set->epoch = reduction->epoch;
@@ -451,12 +517,11 @@ hawser_status hw_reduction_take(hw_reduction *reduction, double *values, hw_stop
 
 hawser_status hw_reduction_end_clock(hw_reduction *reduction, hawser_error *error)
 {
-    hw_message *message;
     uint32_t block = reduction->spec.block;
     HAWSER_TRY(take_early(reduction, error));
     for (uint32_t j = 0; j < reduction->spec.blocks; j++)
         if (j != block && reduction->ended[j] == reduction->clock + 1 && reduction->ends[j] != reduction->number)
-            return fail_count(reduction, reduction->unit, j, reduction->number, error);
+            return fail_count(reduction, reduction->unit, j, block, reduction->number, error);
     bool redo = reduction->ended[block] == reduction->clock + 1;
     if (redo && reduction->ends[block] != reduction->number)
         return fail_repeat(reduction, "ends with another number of reductions", error);
@@ -464,16 +529,10 @@ hawser_status hw_reduction_end_clock(hw_reduction *reduction, hawser_error *erro
     reduction->ends[block] = reduction->number;
     if (!redo)
         record_end(reduction);
-    if (reduction->spec.blocks > 1) {
-        HAWSER_TRY(hw_message_new(0, &message, error));
-        message->envelope.kind = HW_MESSAGE_SHARE;
-        message->envelope.source = block;
-        message->envelope.destination = HW_TO_BLOCKS;
-        message->envelope.epoch = reduction->epoch;
-        message->envelope.clock = reduction->clock;
-        message->envelope.part = reduction->number;
-        message->envelope.last = 1;
-        hw_append(&reduction->outgoing, message);
+    if (adds_by_blocks(reduction)) {
+        for (const hw_message *share = reduction->early; share != NULL; share = share->next)
+            HAWSER_TRY(check_surplus(reduction, &share->envelope, error));
+        return redo ? HAWSER_OK : send_branch_end(reduction, reduction->clock, error);
     }
-    return HAWSER_OK;
+    return reduction->spec.blocks > 1 ? send_end(reduction, reduction->clock, reduction->number, error) : HAWSER_OK;
 }

@@ -4,9 +4,11 @@
  * The key of a reduction is (epoch, clock, number); the number counts the block's reductions in that clock. Each block contributes a
  * *share*: zeros at both ends of its vector are not sent. Shares are combined along the canonical tree (reduce.h), so every block gets
  * the same bits. A share of up to HW_REDUCTION_DIRECT numbers is sent straight to all blocks. Longer ones are combined on the way
- * by the blocks that adding.h names.
+ * by the blocks that adding.h names; where it adds by blocks, all shares are.
  *
- * A block ends each clock with its number of reductions. A block that waits for a share which can no longer come fails at once.
+ * A block ends each clock with its number of reductions, which it sends to all. A block that waits for a share which can no longer come fails at
+ * once. Where adding.h adds by blocks, a block sends one end for its branch of the tree to its parent, and the root one for all. There a block fails
+ * that gets a share of a clock which it has ended: if two blocks differ, some parent and child do.
  * Results are kept until the next clock begins, which it does when all blocks have ended this one. A block that does the clock over gets
  * the kept results, and its shares must be those that it has sent before.
  */
@@ -24,7 +26,7 @@ typedef struct hw_reduction hw_reduction;
 
 typedef struct hw_reduction_spec {
     uint32_t block, blocks;
-    const hw_view *view;   /* NULL: all blocks are in this process. Must outlive the reduction */
+    const hw_view *view;   /* NULL: no block adds up for others. Must outlive the reduction */
     hw_adding_shape shape; /* with `view` */
     uint64_t keep;         /* bytes of results that this block keeps */
     const char *(*unit_name)(const void *owner, uint32_t unit); /* for errors; NULL result: there is no such unit */

@@ -197,6 +197,7 @@ void hw_replica_retire(hw_replica *replica, bool keep)
     replica->since = NULL;
     hw_spares_free(&replica->spares);
     if (replica->adder != NULL) {
+        hw_spares_free(&replica->adder->spares);
         free(replica->adder->sum);
         replica->adder->sum = NULL;
     }

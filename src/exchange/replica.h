@@ -21,6 +21,7 @@ typedef struct hw_adder {
     uint64_t *sent;    /* by range: clocks whose sums are sent */
     uint32_t *missing; /* by range: blocks that have not done the clock whose sums are sent next */
     char *sum;         /* the sum that is being made, by entry of the state */
+    hw_spares spares;  /* for the messages of sums */
 } hw_adder;
 
 struct hw_replica {

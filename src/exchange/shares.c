@@ -413,6 +413,8 @@ static void put_total(const hw_shares *shares, uint32_t range, double *values)
     const hw_message *total = shares->totals[range];
     size_t begin, end, first = (size_t)hw_share_head_of(total).first, count = (size_t)total->envelope.count;
     range_of(shares, range, &begin, &end);
+    if (begin == end)
+        return; /* `values` may be NULL */
     memset(values + begin, 0, (end - begin) * sizeof *values);
     memcpy(values + first, numbers_of(total), count * sizeof *values);
 }

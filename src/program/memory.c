@@ -191,13 +191,15 @@ static uint64_t in_sums(const hw_plan *plan, uint64_t doubles)
 {
     const hw_plan_settings *settings = &plan->settings;
     uint64_t nodes = settings->nodes, here = blocks_of_a_node(settings), depth = 0;
-    if (nodes <= 1)
+    if (!hw_adds_up(settings->adding, settings->nodes))
         return 0;
     while ((UINT64_C(1) << depth) < nodes)
         depth++;
     switch (settings->adding.kind) {
     case HW_ADDING_SPREAD: return doubles * (nodes - 1 + (here > 1 ? 3 : 0));
     case HW_ADDING_TREE: return doubles * (depth + 2 + (here > 1));
+    case HW_ADDING_BLOCKS:
+        return doubles * here / 4; /* half of the blocks have a sum and a message with it, but need no second buffer */
     case HW_ADDING_SERVERS: return doubles * ((nodes - 1) / settings->adding.servers + 3 + (here > 1));
     }
     return 0;

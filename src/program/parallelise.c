@@ -306,6 +306,8 @@ static hawser_status check_memory(const hw_plan *plan, hawser_error *error)
 hawser_status hw_parallelise(hw_plan *plan, const hw_plan_settings *settings, hawser_error *error)
 {
     plan->settings = *settings;
+    if (settings->nodes == 1 && settings->blocks > HW_ADDING_DIRECT)
+        plan->settings.adding.kind = HW_ADDING_BLOCKS;
     const hawser_program *program = plan->program;
     for (const hawser_state *state = program->states; state != NULL; state = state->next) {
         hw_state_plan *own = &plan->states[state->number];

@@ -17,7 +17,7 @@ typedef struct hw_plan_settings {
     uint32_t nodes;                /* 1: one process */
     char topology[300];            /* text about the links between nodes; empty with one node */
     const hw_topology *graph;      /* these links; NULL with one node */
-    hw_adding_shape adding;        /* follows from the topology */
+    hw_adding_shape adding;        /* follows from the topology; on one node the plan chooses it */
     const char *const *names;      /* of the nodes; NULL: they have none */
     uint64_t memory;               /* limit of each process in bytes, without `shared` */
     uint64_t shared;               /* bytes of memory shared with other nodes of this host */

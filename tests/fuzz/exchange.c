@@ -19,7 +19,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static hw_replica *open_replica(uint8_t choice, uint8_t shape, hw_adding **adding)
 {
     static uint32_t homes[][3] = {{0, 0, 1}, {0, 1, 0}, {0, 1, 2}};
-    const hw_view view = {HW_VIEW_FIRST, 3, shape % 4 < 2 ? 2 : 3, homes[shape % 4 % 3]};
+    const hw_view view = {HW_VIEW_FIRST, 3, shape % 4 < 2 ? 2 : 3,
+                          homes[shape % 4 % 3]}; /* adding by blocks does not look at it */
     hw_replica *replica = NULL;
     hw_replica_spec spec = {.name = "fuzzed", .count = ENTRIES, .blocks = 3, .sources = choice & 4 ? 1 : 3, .source = 1};
     spec.rule = (hawser_rule){.damping = 0.5, .gain = choice & 8 ? 2 : 1};
@@ -31,7 +32,7 @@ static hw_replica *open_replica(uint8_t choice, uint8_t shape, hw_adding **addin
         spec.rounding = choice & 128 ? HW_INT8 : HW_BF16;
     spec.block = shape / 32 % 3;
     *adding = NULL;
-    hw_adding_shape how = {(hw_adding_kind)(shape / 4 % 4 % 3), 2};
+    hw_adding_shape how = {(hw_adding_kind)(shape / 4 % 4), 2};
     if (shape % 4 < 3 && spec.sources == 3 && !spec.values &&
         hw_adding_new(how, &view, spec.block, 0, ENTRIES, adding, NULL) != HAWSER_OK)
         abort();

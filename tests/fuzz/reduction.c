@@ -50,10 +50,12 @@ static void open_job(fuzzed_job *job, uint8_t topology, uint8_t calls)
     memcpy(job->homes, homes[topology % 4], sizeof job->homes);
     job->view = (hw_view){HW_VIEW_FIRST, BLOCKS, nodes[topology % 4], job->homes};
     for (uint32_t b = 0; b < BLOCKS; b++) {
+        bool by_blocks = topology % 4 == 0 && topology / 4 % 2 == 1;
+        hw_adding_kind kind = by_blocks ? HW_ADDING_BLOCKS : (hw_adding_kind)(topology / 4 % 3);
         hw_reduction_spec spec = {.block = b,
                                   .blocks = BLOCKS,
-                                  .view = topology % 4 > 0 ? &job->view : NULL,
-                                  .shape = {(hw_adding_kind)(topology / 4 % 3), 1 + topology / 12 % 2},
+                                  .view = topology % 4 > 0 || by_blocks ? &job->view : NULL,
+                                  .shape = {kind, 1 + topology / 12 % 2},
                                   .keep = job->keeps_little ? 3000 : HW_REDUCTION_KEPT,
                                   .unit_name = name_of};
         if (hw_reduction_new(&spec, &job->blocks[b].reduction, NULL) != HAWSER_OK)

@@ -231,12 +231,14 @@ static void every_layout_and_shape_gives_the_same_bits(void **state)
     const size_t counts[] = {ENTRIES, 40, 0};
     uint64_t seed = 1;
     for (uint32_t blocks = 2; blocks <= 6; blocks++)
-        for (uint32_t bits = 1; bits < 1u << (blocks - 1); bits++)
-            for (uint32_t shape = 0; shape < 5; shape++) {
+        for (uint32_t bits = 0; bits < 1u << (blocks - 1); bits++)
+            for (uint32_t shape = 0; shape < (bits == 0 ? 1 : 5); shape++) {
                 setup how = {.spec = plain(counts[seed % 3]), .changes = seed % 2 ? ENTRIES : 3};
                 lay(&how, blocks, bits);
                 uint32_t servers = shape < 2 ? 0 : shape == 2 ? 1 : shape == 3 ? 2 : how.nodes;
                 how.shape = (hw_adding_shape){shape < 2 ? (hw_adding_kind)shape : HW_ADDING_SERVERS, servers};
+                if (bits == 0) /* one node */
+                    how.shape = (hw_adding_shape){HW_ADDING_BLOCKS, 0};
                 how.spec.state = (uint32_t)(seed % 4);
                 how.in_parts = seed % 5 == 0 ? (uint32_t)(seed / 5) % (1u << blocks) : 0;
                 if (servers > how.nodes)
@@ -277,7 +279,7 @@ static void sums_of_zero_leave_no_trace(void **state)
     double minus[ENTRIES];
     for (size_t i = 0; i < ENTRIES; i++)
         minus[i] = -0.0;
-    for (uint32_t shape = 0; shape < 3; shape++)
+    for (uint32_t shape = 0; shape < 4; shape++)
         for (uint32_t bits = 1; bits < 8; bits++) {
             setup how = {.shape = {(hw_adding_kind)shape, 1}, .spec = plain(ENTRIES), .cancels = true};
             traffic alone, added;
@@ -329,7 +331,7 @@ static void every_rule_filter_and_rounding_gives_the_same_bits(void **state)
         how.spec.initial = minus;
         lay(&how, layouts[k / 48][0], layouts[k / 48][1]);
         how.in_parts = k % 7 == 0 ? 2 : 0;
-        how.shape = (hw_adding_shape){(hw_adding_kind)(k % 3), 2};
+        how.shape = (hw_adding_shape){k % 5 == 4 ? HW_ADDING_BLOCKS : (hw_adding_kind)(k % 3), 2};
         traffic alone, added;
         compare(&how, 1000 + 2 * k, &alone, &added);
         if (how.shape.kind == HW_ADDING_SPREAD) /* sums never take more bytes, rounded or not */

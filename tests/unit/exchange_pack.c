@@ -291,7 +291,7 @@ static hw_message *typed_message(const typed_case *c, hw_random *random, size_t 
     memset(values, 0, sizeof values);
     for (size_t i = 0; i < TYPED; i += i == 0 ? 1 : step)
         put_typed(c, random, values, i);
-    check(hw_encode_range(c->type, values, 0, TYPED, TYPED, &message, &error), &error);
+    check(hw_encode_range(c->type, values, 0, TYPED, TYPED, NULL, &message, &error), &error);
     assert_int_equal(message->envelope.type, c->type);
     return message;
 }

@@ -27,7 +27,7 @@ static inline const double *base_of(const hw_replica *replica)
 
 static inline hawser_status encode(const double *values, size_t n, hw_message **message, hawser_error *error)
 {
-    return hw_encode_range(HAWSER_F64, values, 0, n, n, message, error);
+    return hw_encode_range(HAWSER_F64, values, 0, n, n, NULL, message, error);
 }
 
 /* Checks an untrusted payload, as a replica does, then computes out[i] += scale * value (a delta) or out[i] = value. */

@@ -35,6 +35,7 @@ typedef struct world {
     int step[BLOCKS_MOST];
     bool begun[BLOCKS_MOST], waits[BLOCKS_MOST];
     uint64_t redone, doubled, large; /* large: messages of the longest reduction between nodes */
+    uint64_t sent;                   /* all messages */
 } world;
 
 static double share_of(uint32_t block, uint64_t clock, int step, size_t i)
@@ -84,6 +85,7 @@ static void send_all(world *w, uint32_t from)
             hw_message *copy;
             if (!is_for(w, from, to, destination))
                 continue;
+            w->sent++;
             w->large += message->envelope.part == 1 && message->envelope.last == 0 && w->home[from] != w->home[to];
             assert_int_equal(hw_message_share(message, &copy, NULL), HAWSER_OK);
             copy->envelope = message->envelope;
@@ -100,7 +102,7 @@ static void open_world(world *w)
     for (uint32_t b = 0; b < w->blocks; b++) {
         hw_reduction_spec spec = {.block = b,
                                   .blocks = w->blocks,
-                                  .view = w->nodes > 1 ? &w->view : NULL,
+                                  .view = hw_adds_up(w->shape, w->nodes) ? &w->view : NULL,
                                   .shape = w->shape,
                                   .keep = w->keep,
                                   .unit_name = name_of};
@@ -237,8 +239,8 @@ static void lay(world *w, uint32_t blocks, uint32_t cuts)
     }
 }
 
-static const hw_adding_shape shapes[] = {
-    {HW_ADDING_SPREAD, 0}, {HW_ADDING_TREE, 0}, {HW_ADDING_SERVERS, 1}, {HW_ADDING_SERVERS, 2}, {HW_ADDING_SERVERS, 3}};
+static const hw_adding_shape shapes[] = {{HW_ADDING_SPREAD, 0},  {HW_ADDING_TREE, 0},    {HW_ADDING_SERVERS, 1},
+                                         {HW_ADDING_SERVERS, 2}, {HW_ADDING_SERVERS, 3}, {HW_ADDING_BLOCKS, 0}};
 
 static void every_layout_gives_the_canonical_bits(void **state)
 {
@@ -249,7 +251,8 @@ static void every_layout_gives_the_canonical_bits(void **state)
             for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
                 world w = {.shape = shapes[s], .keep = 1 << 20, .random = hw_random_at(seed, 1, 0, 0)};
                 lay(&w, blocks, cuts);
-                if (shapes[s].kind == HW_ADDING_SERVERS && shapes[s].servers > w.nodes)
+                if ((shapes[s].kind == HW_ADDING_SERVERS && shapes[s].servers > w.nodes) ||
+                    (shapes[s].kind == HW_ADDING_BLOCKS && w.nodes > 1))
                     continue;
                 w.repeats = seed % 3 == 1;
                 w.doubles = seed % 3 == 2;
@@ -277,6 +280,22 @@ static void long_vectors_are_combined_between_nodes(void **state)
         assert_int_equal(w.large, CLOCKS * (s == 0 ? 3 * 4 : 2 + 4));
     }
     assert_true(spread > 0);
+}
+
+/* Up a tree and down again, shares and ends of clocks take 2 (n - 1) messages instead of n (n - 1). */
+static void blocks_of_one_node_send_along_a_tree(void **state)
+{
+    (void)state;
+    for (uint32_t blocks = 2; blocks <= BLOCKS_MOST; blocks++) {
+        world direct = {.random = hw_random_at(blocks, 2, 0, 0)};
+        world tree = {.random = hw_random_at(blocks, 2, 0, 0), .shape = {HW_ADDING_BLOCKS, 0}};
+        lay(&direct, blocks, 0);
+        lay(&tree, blocks, 0);
+        run_world(&direct);
+        run_world(&tree);
+        assert_int_equal(direct.sent, CLOCKS * (STEPS + 1) * blocks * (blocks - 1));
+        assert_int_equal(tree.sent, CLOCKS * (STEPS + 1) * 2 * (blocks - 1));
+    }
 }
 
 /* ------------------------------------------------------------------------------------------------------ refusals ---- */
@@ -468,16 +487,67 @@ static void root_rejects_a_total(void **state)
     close_world(&w);
 }
 
+/* Along a tree, an end does not reach the block that reduces once more. Its parent notices, whichever of the two comes first. */
+static void a_surplus_reduction_is_noticed_along_a_tree(void **state)
+{
+    (void)state;
+    for (int late = 0; late < 2; late++) {
+        world w = {.keep = 1 << 20, .shape = {HW_ADDING_BLOCKS, 0}};
+        hawser_error error = {0};
+        lay(&w, 3, 0);
+        open_world(&w);
+        for (uint32_t b = 0; b < 3; b++)
+            hw_reduction_begin_clock(w.reductions[b], 0);
+        assert_int_equal(put(&w, 1, &error), HAWSER_OK);
+        send_all(&w, 1);
+        if (late)
+            assert_int_equal(hw_reduction_end_clock(w.reductions[0], &error), HAWSER_OK);
+        hawser_status status = hw_reduction_accept(w.reductions[0], pop(&w, 0, 1), &error);
+        if (!late) {
+            assert_int_equal(status, HAWSER_OK);
+            status = hw_reduction_end_clock(w.reductions[0], &error);
+        }
+        expect(status, HAWSER_BAD_PROGRAM, &error, "block 0 has reduced 0 times and block 1 at least 1 times");
+        close_world(&w);
+    }
+}
+
+/* A block takes ends from those below it and from the root alone. */
+static void an_end_from_elsewhere_is_rejected_along_a_tree(void **state)
+{
+    (void)state;
+    world w = {.keep = 1 << 20, .shape = {HW_ADDING_BLOCKS, 0}};
+    hawser_error error = {0};
+    lay(&w, 6, 0);
+    open_world(&w);
+    for (uint32_t b = 0; b < 6; b++)
+        hw_reduction_begin_clock(w.reductions[b], 0);
+    assert_int_equal(hw_reduction_end_clock(w.reductions[3], &error), HAWSER_OK);
+    send_all(&w, 3);
+    hw_message *end = pop(&w, 2, 3), *elsewhere = NULL, *total = NULL;
+    assert_int_equal(hw_message_share(end, &elsewhere, NULL), HAWSER_OK);
+    assert_int_equal(hw_message_share(end, &total, NULL), HAWSER_OK);
+    elsewhere->envelope = total->envelope = end->envelope;
+    total->envelope.source = 0; /* before the own end */
+    assert_int_equal(hw_reduction_accept(w.reductions[2], end, &error), HAWSER_OK);
+    expect(hw_reduction_accept(w.reductions[4], elsewhere, &error), HAWSER_BAD_INPUT, &error, "malformed");
+    expect(hw_reduction_accept(w.reductions[5], total, &error), HAWSER_BAD_INPUT, &error, "is due");
+    close_world(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_layout_gives_the_canonical_bits),
         cmocka_unit_test(long_vectors_are_combined_between_nodes),
+        cmocka_unit_test(blocks_of_one_node_send_along_a_tree),
         cmocka_unit_test(a_share_with_other_numbers_is_rejected),
         cmocka_unit_test(a_repeated_clock_must_be_the_same),
         cmocka_unit_test(malformed_shares_are_rejected),
         cmocka_unit_test(share_with_nan_is_rejected),
         cmocka_unit_test(root_rejects_a_total),
+        cmocka_unit_test(a_surplus_reduction_is_noticed_along_a_tree),
+        cmocka_unit_test(an_end_from_elsewhere_is_rejected_along_a_tree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

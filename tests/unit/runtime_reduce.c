@@ -16,28 +16,28 @@
 #include "nodes.h"
 #include "sanitized.h"
 
-enum { BLOCKS = 5, CLOCKS = 3, ROUNDS = 4, LONGEST = 1400 };
+enum { BLOCKS = 5, MANY = 11, CLOCKS = 3, ROUNDS = 4, LONGEST = 1400 };
 static const size_t lengths[ROUNDS] = {1, 64, LONGEST, 0};
 
 /* What block `block` contributes as number i; blocks with an odd sum of block and clock contribute a range alone. */
-static double share_of(uint32_t block, uint64_t clock, size_t round, size_t i)
+static double share_of(uint32_t block, uint32_t blocks, uint64_t clock, size_t round, size_t i)
 {
     size_t length = lengths[round];
     bool ranged = (block + clock) % 2 == 1;
-    if (ranged && (i < block * length / BLOCKS || i >= (block + 1) * length / BLOCKS))
+    if (ranged && (i < block * length / blocks || i >= (block + 1) * length / blocks))
         return block % 3 == 0 ? -0.0 : 0.0;
     return sin(1.7 * (double)i + block) * pow(10, (double)((i + block) % 9) - 4) + (double)clock;
 }
 
 /* The combination by another hand: sums by the tree over blocks, number by number. */
-static double expected(uint64_t clock, size_t round, size_t i, hawser_combine_by by)
+static double expected(uint32_t blocks, uint64_t clock, size_t round, size_t i, hawser_combine_by by)
 {
-    double parts[BLOCKS], extreme = by == HAWSER_MAX ? -(double)INFINITY : (double)INFINITY;
-    for (uint32_t b = 0; b < BLOCKS; b++) {
-        parts[b] = share_of(b, clock, round, i) + 0.0;
+    double parts[MANY], extreme = by == HAWSER_MAX ? -(double)INFINITY : (double)INFINITY;
+    for (uint32_t b = 0; b < blocks; b++) {
+        parts[b] = share_of(b, blocks, clock, round, i) + 0.0;
         extreme = by == HAWSER_MAX ? fmax(extreme, parts[b]) : fmin(extreme, parts[b]);
     }
-    return by == HAWSER_SUM ? hw_reduce_scalars(parts, BLOCKS) : extreme;
+    return by == HAWSER_SUM ? hw_reduce_scalars(parts, blocks) : extreme;
 }
 
 static hawser_status reduce_all(hawser_context *context)
@@ -49,10 +49,10 @@ static hawser_status reduce_all(hawser_context *context)
         size_t round = (size_t)step % ROUNDS;
         hawser_combine_by by = (hawser_combine_by)(step / ROUNDS);
         for (size_t i = 0; i < lengths[round]; i++)
-            values[i] = share_of(hawser_block(context), clock, round, i);
+            values[i] = share_of(hawser_block(context), hawser_blocks(context), clock, round, i);
         status = hawser_allreduce(context, lengths[round] > 0 ? values : NULL, lengths[round], by);
         for (size_t i = 0; i < lengths[round] && status == HAWSER_OK; i++) {
-            double right = expected(clock, round, i, by);
+            double right = expected(hawser_blocks(context), clock, round, i, by);
             wrong += memcmp(&values[i], &right, sizeof right) != 0;
         }
     }
@@ -68,7 +68,7 @@ static hawser_status iterate(hawser_context *context)
     double value = 1.0 + hawser_block(context) + (double)hawser_clock(context);
     for (int i = 0; value < 1e6; i++) {
         HAWSER_TRY(hawser_allreduce(context, &value, 1, HAWSER_SUM));
-        value = value / BLOCKS + value * 0.5 * hawser_block(context);
+        value = value / hawser_blocks(context) + value * 0.5 * hawser_block(context);
         double most = value;
         HAWSER_TRY(hawser_allreduce(context, &most, 1, HAWSER_MAX));
         if (most > 1e5)
@@ -121,16 +121,21 @@ static outcome run_program(hawser_job *job)
     return result;
 }
 
-static void check_outcome(outcome result, double *value, const char *what)
+static void check_outcome_of(uint32_t blocks, outcome result, double *value, const char *what)
 {
     if (result.status != HAWSER_OK)
         fail_msg("%s: %s", what, result.error.text);
     if (result.wrong != 0)
         fail_msg("%s: %g numbers are wrong", what, result.wrong);
-    assert_true(result.count == 2 * CLOCKS * BLOCKS && result.repeatable == NULL);
+    assert_true(result.count == 2 * CLOCKS * blocks && result.repeatable == NULL);
     if (*value == 0)
         *value = result.value;
     assert_memory_equal(value, &result.value, sizeof *value);
+}
+
+static void check_outcome(outcome result, double *value, const char *what)
+{
+    check_outcome_of(BLOCKS, result, value, what);
 }
 
 static void every_schedule_gives_the_canonical_bits(void **state)
@@ -158,6 +163,31 @@ static void run_node(test_node *node)
     results[node->node] = run_program(node->job);
     node->status = results[node->node].status;
     node->error = results[node->node].error;
+}
+
+/* So many blocks of one node reduce, and exchange the state, along a tree. */
+static void many_blocks_give_the_canonical_bits(void **state)
+{
+    (void)state;
+    double value = 0;
+    static const char *const threads[] = {"1", "3", "11"};
+    for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
+        test_job test = OPEN_JOB("workers", "11", "threads", threads[i], "timeout", "60", "filter", "absolute");
+        check_outcome_of(MANY, run_program(test.job), &value, "threads");
+        close_job(test);
+    }
+    for (uint64_t seed = 0; seed < tried_of(10); seed++) {
+        test_job test = OPEN_JOB("workers", "11", "check", "yes");
+        hw_job_use_fibers(test.job, seed);
+        check_outcome_of(MANY, run_program(test.job), &value, "fibers");
+        close_job(test);
+    }
+    test_node nodes[NODES_MOST];
+    outcome results[NODES_MOST] = {0};
+    const char *const pairs[] = {"workers", "11", "timeout", "60", NULL};
+    run_nodes(nodes, 2, pairs, run_node, results);
+    check_all(nodes, 2, "two nodes");
+    check_outcome_of(MANY, results[1], &value, "two nodes");
 }
 
 static void every_topology_gives_the_canonical_bits(void **state)
@@ -203,7 +233,7 @@ static hawser_status wrong_calls(hawser_context *context)
         values[0] = (double)NAN;
         return hawser_allreduce(context, values, 3, HAWSER_SUM) == HAWSER_NOT_FINITE ? HAWSER_OK : HAWSER_BAD_ARGUMENT;
     case 8: /* blocks call different things */
-        return hawser_allreduce(context, values, 1 + hawser_block(context), HAWSER_SUM);
+        return hawser_allreduce(context, values, 1 + hawser_block(context) % 3, HAWSER_SUM);
     case 9: return hawser_allreduce(context, values, 1, hawser_block(context) ? HAWSER_MAX : HAWSER_SUM);
     case 10: /* unequal trip counts */
         for (uint32_t i = 0; i < 2 + hawser_block(context); i++)
@@ -260,9 +290,10 @@ static void wrong_calls_fail_by_name(void **state)
     (void)state;
     for (int which = 0; which < WRONGS; which++)
         for (uint64_t seed = 0; seed < 12; seed++) {
-            test_job test = OPEN_JOB("workers", "2", "timeout", "20");
+            bool many = seed % 4 == 3; /* they reduce along a tree */
+            test_job test = OPEN_JOB("workers", many ? "11" : "2", "timeout", "20");
             hawser_error error = {0};
-            if (seed > 0)
+            if (seed > 0 && seed < 11)
                 hw_job_use_fibers(test.job, seed);
             hawser_status status = run_wrong(test.job, which, &error);
             check_wrong(which, status, &error);
@@ -502,6 +533,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_schedule_gives_the_canonical_bits),
+        cmocka_unit_test(many_blocks_give_the_canonical_bits),
         cmocka_unit_test(every_topology_gives_the_canonical_bits),
         cmocka_unit_test(wrong_calls_fail_by_name),
         cmocka_unit_test(wrong_calls_fail_on_every_node),

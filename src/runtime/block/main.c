@@ -69,9 +69,9 @@ static hawser_status open_replica(hw_worker *worker, hw_state_part *part, hawser
         part->begin = spec.own_begin;
         part->count = spec.own_end - spec.own_begin;
     }
-    if (session->nodes > 1 && !spec.values && spec.sources == spec.blocks)
-        HAWSER_TRY(hw_adding_new(session->job->settings.adding, &session->view, spec.block, spec.state, spec.count,
-                                 &part->adding, error));
+    hw_adding_shape adding = session->plan->settings.adding;
+    if (hw_adds_up(adding, session->nodes) && !spec.values && spec.sources == spec.blocks)
+        HAWSER_TRY(hw_adding_new(adding, &session->view, spec.block, spec.state, spec.count, &part->adding, error));
     if (state->rule.merge != NULL) {
         part->merging = (hw_part_merge){&worker->mailbox, state};
         spec.rule.merge = merge_watched;

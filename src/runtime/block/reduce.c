@@ -15,8 +15,8 @@ hawser_status hw_worker_open_reductions(hw_worker *worker, hawser_error *error)
     hw_reduction_spec spec = {
         .block = worker->block,
         .blocks = session->blocks,
-        .view = session->nodes > 1 ? &session->view : NULL,
-        .shape = session->job->settings.adding,
+        .view = hw_adds_up(session->plan->settings.adding, session->nodes) ? &session->view : NULL,
+        .shape = session->plan->settings.adding,
         /* On one node no block is lost alone. */
         .keep = session->nodes > 1 || session->job->changes.every > 0 ? HW_REDUCTION_KEPT / session->local : 0,
         .unit_name = unit_name,
