@@ -61,6 +61,18 @@ def test_softmax(noisy):
         estimator.fit(X, words, eval_set=(others, np.where(targets > 1, "middle", labels)))
 
 
+def test_svm(noisy):
+    X, y, others, targets = noisy
+    estimator = hawser.LinearSVR(C=100.0, epsilon=0.1).fit(X, y, eval_set=(others, targets), early_stopping_rounds=2)
+    check(estimator, estimator.evals_result_["validation"]["mean_squared_error"], 2, np.mean((targets - estimator.predict(others)) ** 2))
+    for cuts in ([0], [-1, 1]):
+        words, labels = (np.array(["low", "some", "high"])[np.digitize(values, cuts)] for values in (y, targets))
+        estimator = hawser.LinearSVC(C=100.0, loss="hinge").fit(X, words, eval_set=(others, labels), early_stopping_rounds=2)
+        right = estimator.evals_result_["validation"]["accuracy"]
+        assert estimator.best_score_ == pytest.approx(max(right)) and estimator.best_iteration_ == int(np.argmax(right)) == len(right) - 3
+        assert estimator.score(others, labels) == pytest.approx(max(right)) and estimator.model_.training.stop_reason == "early-stopping"
+
+
 def test_clusters(noisy):
     X, _, others, _ = noisy
     for starts in 1, 3:

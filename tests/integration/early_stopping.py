@@ -42,15 +42,20 @@ def mean_error(kind, data, w, b):
     return math.fsum(row_error(kind, y, b + math.fsum(row[j] * v for j, v in w.items())) for row, y in zip(*data)) / len(data[1])
 
 
+def error_in(numbers):
+    """The error on validation data in a JSON line or a row of a trace; an accuracy is 1 minus it."""
+    key, value = next((key, float(value)) for key, value in numbers.items() if key.startswith("validation_") and value not in ("", None))
+    return 1 - value if key == "validation_accuracy" else value
+
+
 def train(*words, launch=()):
     """The JSON line of a training, and the errors of its trace: by evaluation, with lambda."""
     line = json.loads(run(*launch, "train", *words, *QUIET, "--trace", "trace").splitlines()[-1])
     errors = {}
     with open("trace") as file:
         for row in csv.DictReader(file):
-            error = next(value for key, value in row.items() if key.startswith("validation_"))
-            if error:
-                errors[int(row["evaluations"])] = float(row["lambda"]), float(error)
+            if any(value for key, value in row.items() if key.startswith("validation_")):
+                errors[int(row["evaluations"])] = float(row.get("lambda") or row["C"]), error_in(row)
     assert sorted(errors) == list(range(1, len(errors) + 1)), errors
     return line, [errors[k] for k in sorted(errors)]
 
@@ -90,7 +95,7 @@ def check_path(kind):
         assert line["stop_reason"] == "early-stopping" and dict(trace) == {lam: by_lambda[lam] for lam, _, _ in tried}
         best = errors.index(min(errors[:end]))
         assert line["lambda"] == path[best][0] and certificate.read_model("m") == path[best][1:], (kind, patience, best)
-        near(next(value for key, value in line.items() if key.startswith("validation_")), errors[best])
+        near(error_in(line), errors[best])
     line, _ = train(*words, "--early-stopping", "40")
     assert line["lambdas"] == 40 and line["stop_reason"] == "gap"
 
@@ -260,29 +265,39 @@ def log_loss(data, tensors):
     return math.fsum(found) / len(found)
 
 
-def check_steps(*words, error_of, start=None):
-    """A training by rows with one penalty: the error of each step is that of a shorter training, and the model is that of the least error. Its numbers
-    are that model's, also where a limit ends the training first."""
+def share_of_wrong(data, tensors):
+    """The part of the rows whose class is not the one of the largest margin; of two classes the one margin is that of the second."""
+    found = []
+    for row, y in zip(*data):
+        z = margins_of(row, tensors)
+        found.append((z.index(max(z)) if len(z) > 1 else int(z[0] > 0)) != y)
+    return math.fsum(found) / len(found)
+
+
+def check_steps(*words, error_of, start=None, iterations=range(1, 1000), limit=4, cases=((1, 0.0), (3, 0.0), (1, 0.03))):
+    """A training by rows with one penalty: the error of each evaluation is that of a training which ends there, and the model is that of the least error. Its
+    numbers are that model's, also where a limit ends the training first. `iterations` have an evaluation each; so has the start, if its error is given."""
     measured = (*words, "--validation", "v.csv")
     errors, models, objectives = [error for _, error in train(*measured)[1]], {}, {}
-    first = 0 if start is None else 1  # the first error is that of the start
+    first = 0 if start is None else 1
     assert start is None or near(errors[0], start) is None
-    for k in some(range(first, len(errors)), 3):
-        objectives[k] = train(*words, "--max-iterations", str(k + 1 - first))[0]["objective"]
+    for k in some(range(first, min(len(errors), 9)), 3):
+        objectives[k] = train(*words, "--max-iterations", str(iterations[k - first]))[0]["objective"]
         models[k] = certificate.read_tensors("m")
         near(errors[k], error_of(models[k]))
-    for more, patience, delta in ((), 1, 0.0), ((), 3, 0.0), ((), 1, 0.02), (("--max-iterations", "5"), 1000, 0.0), (("--max-clocks", "4"), 1000, 0.0):
-        end, best = stop_at(errors if not more else errors[:int(more[1]) + first], patience, delta)
+    ended = [(("--max-iterations", "iterations"), 1000, 0.0), (("--max-clocks", "clocks"), 1000, 0.0)]
+    for option, patience, delta in [((), *case) for case in cases] + ended:
+        end, best = stop_at(errors[:limit + first] if option else errors, patience, delta)
+        more = (option[0], str(iterations[limit - 1])) if option else ()
         line, trace = train(*measured, "--early-stopping", str(patience), "--early-stopping-min-delta", repr(delta), *more)
-        reason = {"--max-iterations": "iterations", "--max-clocks": "clocks"}[more[0]] if more else "early-stopping"
-        assert best + 1 < end < len(errors) and line["stop_reason"] == reason, (words, more, patience, delta, best, end, line["stop_reason"], errors)
+        assert best + 1 < end < len(errors), (words, more, patience, delta, best, end, errors)
+        assert line["stop_reason"] == (option[1] if option else "early-stopping"), (words, more, patience, delta, line["stop_reason"])
         found = certificate.read_tensors("m")
         assert [error for _, error in trace] == errors[:end] and found == models.get(best, found), (words, more, patience, best)
         near(error_of(found), errors[best])
         near(line["objective"], objectives.get(best, line["objective"]), 1e-12)
         near(json.loads(run("evaluate", "m", "d.csv", "--json"))["objective"], line["objective"])
-        near(next(value for key, value in line.items() if key.startswith("validation_")), errors[best], 1e-12)
-    return errors
+        near(error_in(line), errors[best], 1e-12)
 
 
 def check_members(*words, error_of):
@@ -321,6 +336,28 @@ def check_softmax():
     check_rows_alike("softmax", "d.csv", "--path", "30")
 
 
+def check_svm():
+    """The dual has a certificate, and with it an error, after some of its iterations. The errors of classes are traced as accuracies."""
+    certified = (1, 2, *range(4, 1000, 4))
+    write_classes("d.csv", random.Random(5), 60)
+    other = write_classes("v.csv", random.Random(6), 50)
+    check_steps("svm", "d.csv", "--C", "100", "--solver", "dual", "--tol", "0.1", error_of=lambda found: share_of_wrong(other, found), iterations=certified)
+    write("d.csv", random.Random(7), 30, "logistic")
+    two = write("v.csv", random.Random(8), 40, "logistic")
+    check_steps("svm", "d.csv", "--C", "100", "--solver", "joint", "--workers", "2", error_of=lambda found: share_of_wrong(two, found), iterations=certified)
+    for solver in "dual", "joint":
+        check_rows_alike("svm", "d.csv", "--C", "100", "--solver", solver)
+    write("d.csv", random.Random(7), 30, "lasso")
+    numbers = write("v.csv", random.Random(8), 40, "lasso")
+
+    def squared(found):
+        return math.fsum((y - margins_of(row, found)[0]) ** 2 for row, y in zip(*numbers)) / len(numbers[1])
+
+    check_steps("svm", "d.csv", "--C", "100", "--solver", "primal", "--loss", "epsilon", error_of=squared)
+    check_members("svm", "d.csv", "--path", "11", "--loss", "epsilon", error_of=squared)
+    check_rows_alike("svm", "d.csv", "--C", "100", "--solver", "primal", "--loss", "epsilon")
+
+
 def refused(*words):
     done = subprocess.run((HAWSER, "train", *words, *QUIET), capture_output=True, text=True, env=CLEAN, timeout=60)
     assert done.returncode == 2, (words, done.returncode, done.stderr)
@@ -333,6 +370,7 @@ def check_refusals():
     assert "exclude each other" in refused("lasso", "d.csv", "--cv", "3", "--early-stopping", "3")
     assert "there is no --early-stopping N" in refused("lasso", "d.csv", "--early-stopping-min-delta", "3")
     assert "there is no --validation to measure" in refused("softmax", "d.csv", "--early-stopping", "3")
+    assert "there is no --validation to measure" in refused("svm", "d.csv", "--loss", "epsilon", "--early-stopping", "3")
     assert "exclude each other" in refused("softmax", "d.csv", "--cv", "3", "--early-stopping", "3")
     clusters = ("kmeans", "d.csv", "--early-stopping", "3")
     assert "it is about mini-batches" in refused(*clusters, "--validation", "d.csv")
@@ -352,6 +390,7 @@ def main():
         check_targets()
         check_clusters()
         check_softmax()
+        check_svm()
         check_refusals()
         os.chdir("/")
 

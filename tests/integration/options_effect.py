@@ -40,7 +40,7 @@ OWN = {
     "kmeans": {"clusters": "5", "starts": "3", "init-method": "random", "centres": "centres.csv", "tol": "0.1", "max-iterations": "2", "batch": "8", "epochs": "3",
                "patience": "2", "arithmetic": "f32", "early-stopping": "3", "early-stopping-min-delta": "0.1"},
     "svm": {**FOLDS, "C": "2", "loss": "squared-hinge", "cv-rule": "1se", "cv-metric": "loss", "epsilon": "0.2", "intercept": "no", "solver": "dual",
-            "tol": "0.1", "max-iterations": "2", "class-weight": "balanced"},
+            "tol": "0.1", "max-iterations": "2", "class-weight": "balanced", "early-stopping": "3", "early-stopping-min-delta": "0.1"},
     "softmax": {**LINEAR, "C": "2", "cv-metric": "accuracy", "max-iterations": "2", "class-weight": "balanced", "early-stopping": "3",
                 "early-stopping-min-delta": "0.1"},
     "logistic": {**COLUMNS, **DESCENT, "cv-metric": "auc", "positive": "!= 1", "groups": "2", "kkt-filter": "no", "C": "2", "class-weight": "balanced"},

@@ -198,7 +198,8 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
                 errors[int(report["evaluations"])] = report[name]
         self.evals_result_ = {"validation": {name.removeprefix("validation_"): list(errors.values())}} if errors else {}
         if stops and errors:
-            self.best_iteration_ = int(np.argmin(list(errors.values())))
+            worse = -1 if name == "validation_accuracy" else 1
+            self.best_iteration_ = int(np.argmin([worse * error for error in errors.values()]))
         if stops and model.training is not None:
             self.best_score_ = next(value for key, value in model.training.metrics.items() if key.startswith("validation_"))
 

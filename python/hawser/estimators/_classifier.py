@@ -52,6 +52,12 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
             raise ValueError(f"warm_start: the estimator was fitted with {len(model.classes)} classes, and y has {len(self.classes_)}")
         return model
 
+    def _places_of(self, labels: Array) -> Array:
+        unknown = labels[~np.isin(labels, self.classes_)]
+        if len(unknown):
+            raise ValueError(f"eval_set: the label {unknown[:1].tolist()[0]!r} is not one of the training's")
+        return np.searchsorted(self.classes_, labels).astype(np.float64)
+
     def _take_parameters(self, model: Model) -> None:
         self.coef_ = np.atleast_2d(model.coefficients)
         self.intercept_ = np.atleast_1d(np.asarray(model.intercept, np.float64))

@@ -84,12 +84,6 @@ class LogisticRegression(LinearClassifier):
         self._train("logistic" if classes == 2 else "softmax", X, places, weights, **self._options(classes), **others)
         return self
 
-    def _places_of(self, labels: Array) -> Array:
-        unknown = labels[~np.isin(labels, self.classes_)]
-        if len(unknown):
-            raise ValueError(f"eval_set: the label {unknown[:1].tolist()[0]!r} is not one of the training's")
-        return np.searchsorted(self.classes_, labels).astype(np.float64)
-
     def predict_proba(self, X: Any) -> Array:
         """Returns the probability of each class, shape (n_samples, n_classes), in the order of classes_."""
         X = self._checked_new(X)

@@ -55,11 +55,16 @@ class LinearSVC(LinearClassifier):
         return {"C": self.C, "loss": losses[self.loss], "intercept": bool(self.fit_intercept), "tol": self.tol,
                 "max_iterations": self.max_iter}
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LinearSVC":
-        """Trains. X has shape (n_samples, n_features), dense or sparse; y has a label per sample, a number or a word."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
+            early_stopping_rounds: int | None = None) -> "LinearSVC":
+        """Trains. X has shape (n_samples, n_features), dense or sparse; y has a label per sample, a number or a word.
+
+        `eval_set` and `early_stopping_rounds` are as in Lasso, with the accuracy, which is the better the larger it is.
+        """
         options = self._options()
         X, places, weights = self._fit_classes(X, y, sample_weight)
-        self._train("svm", X, places, weights, **options)
+        others = self._validation(eval_set, early_stopping_rounds, self._places_of)
+        self._train("svm", X, places, weights, **options, **others)
         return self
 
 
@@ -103,11 +108,16 @@ class LinearSVR(RegressorMixin, LinearEstimator):  # type: ignore[misc]
         return {"C": self.C, "loss": losses[self.loss], "epsilon": self.epsilon, "intercept": bool(self.fit_intercept),
                 "tol": self.tol, "max_iterations": self.max_iter}
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LinearSVR":
-        """Trains. X has shape (n_samples, n_features), dense or sparse; y has one number per sample."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
+            early_stopping_rounds: int | None = None) -> "LinearSVR":
+        """Trains. X has shape (n_samples, n_features), dense or sparse; y has one number per sample.
+
+        `eval_set` and `early_stopping_rounds` are as in Lasso, with the mean squared error.
+        """
         options = self._options()
         X, y = self._checked(X, y, y_numeric=True)
-        self._train("svm", X, self._numbers(y), self._weights(sample_weight, X), **options)
+        others = self._validation(eval_set, early_stopping_rounds, self._numbers)
+        self._train("svm", X, self._numbers(y), self._weights(sample_weight, X), **options, **others)
         return self
 
     def _take_parameters(self, model: Model) -> None:

@@ -15,18 +15,6 @@ typedef struct outcome {
     hw_row_result result;
 } outcome;
 
-/* Computes the error of the model in result.model on the rows of --validation. */
-static hawser_status validate(const outcome *o, double *wrong, hawser_error *error)
-{
-    hw_classed f = hw_svm_sizes(o->svm);
-    double *memory = NULL;
-    hawser_status status = hw_classed_from(&f, o->result.model, &memory, error);
-    if (status == HAWSER_OK)
-        status = hw_svm_error(&f, o->input->validation, wrong, error);
-    free(memory);
-    return status;
-}
-
 static void fill_facts(outcome *o, const hw_linear_row *row, hawser_training *training)
 {
     const hw_svm *svm = o->svm;
@@ -38,8 +26,7 @@ static void fill_facts(outcome *o, const hw_linear_row *row, hawser_training *tr
     size_t at = sizeof facts / sizeof *facts;
     memcpy(training->facts, facts, sizeof facts);
     if (o->input->validation != NULL)
-        training->facts[at++] = svm->regression ? (hawser_fact){"validation_mean_squared_error", row->error}
-                                                : (hawser_fact){"validation_accuracy", 1.0 - row->error};
+        training->facts[at++] = (hawser_fact){hw_svm_validation_name(svm), svm->regression ? row->error : 1.0 - row->error};
     (void)hw_row_result_describe(&o->result, "cv_error", at);
     if (hawser_result_metric(training->run, "turned") > 0.0)
         hw_linear_note(training, "the dual came closer too slowly, so --solver auto went on with the primal from its model; "
@@ -52,7 +39,7 @@ static hawser_status make(outcome *o, hawser_training *training, hawser_error *e
         o->result.record.rows[l].penalty = NAN; /* these models have none */
     for (size_t l = 0; o->input->validation != NULL && l < hw_row_result_members(&o->result); l++) {
         hw_row_result_take(&o->result, l);
-        HAWSER_TRY(validate(o, &o->result.record.rows[l].error, error));
+        HAWSER_TRY(hw_svm_validation_error(o->svm, o->result.model, &o->result.record.rows[l].error, error));
     }
     const hw_linear_row *row = hw_row_result_choose(&o->result);
     hw_svm_result made = {.model = o->result.model,

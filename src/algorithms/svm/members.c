@@ -71,6 +71,56 @@ static double best_at(const hw_svm_block *b, size_t column, size_t problem)
     return b->newton ? b->primal.best[column * b->svm->problems + problem] : b->best[problem * b->width + column];
 }
 
+static void find_fields(const hw_svm_block *b, double objective, double gap, double fields[HW_ROW_FIELDS])
+{
+    fields[HW_ROW_DONE] = 1.0;
+    fields[HW_ROW_PARAMETER] = b->C;
+    fields[HW_ROW_OBJECTIVE] = objective;
+    fields[HW_ROW_GAP] = gap;
+}
+
+void hw_svm_keep(hawser_context *context, const hw_svm_block *b, double objective, double gap)
+{
+    double fields[HW_ROW_FIELDS] = {0};
+    size_t first = 0, count = hawser_part(context, "models", &first);
+    double *share = count > 0 ? hawser_local(context, "models") : NULL;
+    for (size_t e = first; b->turn.fold == 0 && e < first + count; e++)
+        share[e - first] = best_at(b, e % b->width, e / b->width);
+    find_fields(b, objective, gap, fields);
+    if (hw_row_keeps_lowest(&b->svm->path))
+        hw_row_keep(context, &b->svm->path, &b->turn, fields);
+}
+
+/* Computes the error of the best models on the validation data, on node 0. */
+static hawser_status find_error(const hw_svm_block *b, double *wrong, hawser_error *error)
+{
+    size_t k = b->svm->problems, all = k * b->width;
+    double *models = calloc(all, sizeof *models);
+    if (models == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu models of %zu columns", k, b->X.cols);
+    for (size_t e = 0; e < all; e++)
+        models[e] = best_at(b, e / k, e % k);
+    hawser_status status = hw_svm_validation_error(b->svm, models, wrong, error);
+    free(models);
+    return status;
+}
+
+hawser_status hw_svm_validate(hawser_context *context, hw_svm_block *b, bool *keep)
+{
+    const hw_svm *svm = b->svm;
+    double wrong = INFINITY;
+    hawser_error error = {0};
+    *keep = true;
+    if (!hw_row_validates(&svm->path, &b->turn))
+        return HAWSER_OK;
+    if (hawser_block(context) == 0 && find_error(b, &wrong, &error) != HAWSER_OK)
+        return hawser_unit_fail(context, error.status, "%s", error.text);
+    HAWSER_TRY(hw_row_take_error(context, &svm->path, &b->turn, wrong, keep));
+    wrong = b->turn.early.error;
+    HAWSER_TRY(hawser_report(context, hw_svm_validation_name(svm), svm->regression ? wrong : 1.0 - wrong));
+    return hawser_report(context, "evaluations", (double)b->turn.early.evaluations);
+}
+
 /* Returns the error of a row with these margins (--cv-metric). */
 static double error_of(const hw_svm_block *b, const double *margins, double target, double weight)
 {
@@ -114,12 +164,12 @@ static hawser_status add_held_out(hawser_context *context, const hw_svm_block *b
 hawser_status hw_svm_end_member(hawser_context *context, hw_svm_block *b, double objective, double gap, hw_row_end *ended)
 {
     size_t k = b->svm->problems, d = b->X.cols, all = k * b->width;
-    double fields[HW_ROW_FIELDS] = {
-        [HW_ROW_DONE] = 1.0, [HW_ROW_PARAMETER] = b->C, [HW_ROW_OBJECTIVE] = objective, [HW_ROW_GAP] = gap};
+    double fields[HW_ROW_FIELDS] = {0};
     double *models = calloc(2 * all + k, sizeof *models), *by_column = models + all, sums[2] = {0.0, 0.0};
     hawser_status status = HAWSER_OK;
     if (models == NULL)
         return hawser_unit_fail(context, HAWSER_NO_MEMORY, "no memory for %zu models of %zu columns", k, d);
+    find_fields(b, objective, gap, fields);
     for (size_t e = 0; e < all; e++)
         by_column[e] = models[e % k * b->width + e / k] = best_at(b, e / k, e % k);
     if (b->turn.fold > 0) {

@@ -1,5 +1,7 @@
 #include "algorithms/svm/model.h"
 
+#include <stdlib.h>
+
 #include <string.h>
 
 #include "algorithms/glm/class_weights.h"
@@ -135,6 +137,22 @@ hawser_status hw_svm_error(const hw_classed *f, const hawser_dataset *data, doub
     }
     *value = sum / total;
     return HAWSER_OK;
+}
+
+hawser_status hw_svm_validation_error(const hw_svm *svm, const double *model, double *value, hawser_error *error)
+{
+    hw_classed f = hw_svm_sizes(svm);
+    double *memory = NULL;
+    hawser_status status = hw_classed_from(&f, model, &memory, error);
+    if (status == HAWSER_OK)
+        status = hw_svm_error(&f, svm->path.early.data, value, error);
+    free(memory);
+    return status;
+}
+
+const char *hw_svm_validation_name(const hw_svm *svm)
+{
+    return svm->regression ? "validation_mean_squared_error" : "validation_accuracy";
 }
 
 hawser_status hw_svm_path(const hawser_algorithm *algorithm, const hawser_model *model, hawser_path *path,

@@ -17,6 +17,12 @@ hawser_status hw_svm_model_make(const hw_svm *svm, const hw_svm_result *result, 
 hawser_status hw_svm_error(const hw_classed *fitted, const hawser_dataset *data, double *value,
                            hawser_error *error) HAWSER_MUST_USE;
 
+/* Likewise of the numbers of a training's models, on its validation data, on node 0. */
+hawser_status hw_svm_validation_error(const hw_svm *svm, const double *model, double *value,
+                                      hawser_error *error) HAWSER_MUST_USE;
+/* Returns the metric that is reported of this error: the accuracy or the mean squared error. */
+const char *hw_svm_validation_name(const hw_svm *svm);
+
 /* Returns the label that margins decide for: one margin for two classes, else one per class. */
 double hw_svm_decide(const double *labels, size_t problems, const double *margins);
 

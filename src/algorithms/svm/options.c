@@ -3,6 +3,7 @@
 
 #include "algorithms/glm/class_weights.h"
 #include "algorithms/glm/metrics.h"
+#include "algorithms/model/early.h"
 
 const hawser_option hw_svm_rows[] = {
     {"C", HAWSER_NUMBER, "1", HW_WEIGHT_RANGE, "C", "weight of the losses beside 1/2 |w|^2", NULL, 0},
@@ -32,6 +33,8 @@ const hawser_option hw_svm_rows[] = {
      "mean "
      "absolute error, or the loss of --loss",
      "Choice of C", 0},
+    HW_EARLY_STOPPING_ROWS("one per C of a path, or per certificate of one C",
+                           "the error is 1 - accuracy, or the mean squared one, and the model is that of the least"),
     {"epsilon", HAWSER_NUMBER, "0.1", "[0,1e100]", "E", "regression: errors up to E cost nothing", NULL, 0},
     {"intercept", HAWSER_FLAG, "yes", NULL, NULL, "Fit an intercept, without a penalty", NULL, 0},
     {"solver", HAWSER_WORD, "auto", "auto|primal|dual|joint", "NAME",
@@ -70,6 +73,13 @@ const hawser_metric_row hw_svm_metrics[] = {
     {.name = "cv_standard_error", .help = "standard error of the error on the held-out rows"},
     {.name = "iterations", .help = "iterations, each of some passes over the rows", .always = true},
     {.name = "classes", .help = "the number of classes; 0 in regression", .always = true},
-    {.name = "validation_accuracy", .help = "weighted share of the rows of --validation whose label is predicted"},
-    {.name = "validation_mean_squared_error", .help = "weighted mean squared error of the rows of --validation"},
+    {.name = "validation_accuracy",
+     .help = "weighted share of the rows of --validation whose label is predicted",
+     .traced = true},
+    {.name = "validation_mean_squared_error",
+     .help = "weighted mean squared error of the rows of --validation",
+     .traced = true},
+    {.name = "evaluations",
+     .help = "in --trace: how often the error on the rows of --validation has been measured",
+     .traced = true},
     {.name = NULL}};

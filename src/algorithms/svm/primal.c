@@ -368,15 +368,6 @@ static hawser_status step(hawser_context *context, hw_svm_block *b)
 
 /* ---- the unit, and an iteration ---- */
 
-/* Writes the block's share of the state, in which the numbers of a problem are side by side. */
-static void write_share(hawser_context *context, const hw_svm_block *b)
-{
-    size_t first = 0, count = hawser_part(context, "models", &first);
-    double *share = hawser_local(context, "models");
-    for (size_t e = 0; b->turn.fold == 0 && e < count; e++)
-        share[e] = b->primal.best[(first + e) % b->width * b->svm->problems + (first + e) / b->width];
-}
-
 /* Returns how wide the rounded kinks are at first: of the order of the margins. */
 static double first_width(const hw_svm_block *b, double weight, double sum, double square)
 {
@@ -388,6 +379,7 @@ hawser_status hw_svm_primal_prepare(hawser_context *context)
 {
     hw_svm_block *b;
     HAWSER_TRY(hw_svm_block_open(context, &b));
+    b->turn.early = hw_early_begin();
     HAWSER_TRY(hw_row_path_check(context, &b->svm->path, b->svm->data, b->svm->labels, b->svm->classes));
     if (b->svm->given != NULL)
         memcpy(b->primal.W, b->svm->given, b->width * b->svm->problems * sizeof *b->primal.W);
@@ -420,6 +412,5 @@ hawser_status hw_svm_primal_step(hawser_context *context, hw_svm_block *b)
 {
     HAWSER_TRY(step(context, b));
     b->iteration++;
-    write_share(context, b);
     return HAWSER_OK;
 }

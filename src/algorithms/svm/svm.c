@@ -65,6 +65,9 @@ static hawser_program *build(hw_svm *svm, const hawser_job *job)
     hawser_program *p = hawser_program_new("svm", svm);
     for (size_t k = 0; k < sizeof metrics / sizeof *metrics; k++)
         hawser_metric_declare(p, metrics[k], HAWSER_LAST);
+    const char *const validation[] = {hw_svm_validation_name(svm), "evaluations"};
+    for (size_t k = 0; svm->path.early.validated && k < sizeof validation / sizeof *validation; k++)
+        hawser_metric_declare(p, validation[k], HAWSER_LAST);
     hawser_scratch_size(p, sizeof(hw_svm_block), hw_svm_block_release);
     hawser_scratch_record(p, visit);
     expect(p, svm, hawser_job_nodes(job));

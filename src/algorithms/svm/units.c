@@ -32,6 +32,7 @@ hawser_status hw_svm_prepare(hawser_context *context)
 {
     hw_svm_block *b;
     HAWSER_TRY(hw_svm_block_open(context, &b));
+    b->turn.early = hw_early_begin();
     HAWSER_TRY(hw_row_path_check(context, &b->svm->path, b->svm->data, b->svm->labels, b->svm->classes));
     if (b->svm->joint)
         HAWSER_TRY(hw_svm_gather(context, b));
@@ -229,14 +230,6 @@ static hawser_status certify(hawser_context *context, hw_svm_block *b, size_t pr
     return HAWSER_OK;
 }
 
-/* Every block has all models, and writes its share of the state. */
-static void write_share(hawser_context *context, const hw_svm_block *b)
-{
-    size_t first = 0, count = hawser_part(context, "models", &first);
-    if (count > 0 && b->turn.fold == 0)
-        memcpy(hawser_local(context, "models"), b->best + first, count * sizeof *b->best);
-}
-
 static hawser_status certify_all(hawser_context *context, hw_svm_block *b)
 {
     for (size_t p = b->first; p < b->first + b->problems; p++)
@@ -248,24 +241,34 @@ static hawser_status certify_all(hawser_context *context, hw_svm_block *b)
         hw_svm_memory *m = &b->memory[p];
         m->done = m->done || m->high - m->low <= b->svm->tolerance * m->high;
     }
-    write_share(context, b);
     return HAWSER_OK;
+}
+
+/* Returns whether this iteration ended with certificates, which may have found better models. */
+static bool is_certified(const hw_svm_block *b)
+{
+    return b->newton || b->iteration <= 2 || b->iteration % 4 == 0 || b->iteration >= b->svm->iterations;
 }
 
 hawser_status hw_svm_report(hawser_context *context, hw_svm_block *b)
 {
     double objective = 0.0, gap = 0.0;
-    bool done = true, stuck = true;
+    bool done = true, stuck = true, keep = is_certified(b);
     for (size_t p = 0; p < b->svm->problems; p++) {
         objective += b->memory[p].high;
         gap += fmax(0.0, b->memory[p].high - b->memory[p].low);
         done = done && b->memory[p].done;
         stuck = stuck && (b->memory[p].done || b->memory[p].stuck);
     }
-    hw_row_end ended = done                                 ? HW_END_GAP
-                       : stuck && !hawser_stopping(context) ? HW_END_PRECISION
-                       : b->iteration >= b->svm->iterations ? HW_END_ITERATIONS
-                                                            : HW_END_GOES_ON;
+    if (keep)
+        HAWSER_TRY(hw_svm_validate(context, b, &keep));
+    if (keep)
+        hw_svm_keep(context, b, objective, gap);
+    hw_row_end ended = done                                         ? HW_END_GAP
+                       : stuck && !hawser_stopping(context)         ? HW_END_PRECISION
+                       : b->iteration >= b->svm->iterations         ? HW_END_ITERATIONS
+                       : hw_row_ends_early(&b->svm->path, &b->turn) ? HW_END_EARLY
+                                                                    : HW_END_GOES_ON;
     if (ended != HW_END_GOES_ON)
         HAWSER_TRY(hw_svm_end_member(context, b, objective, gap, &ended));
     HAWSER_TRY(hawser_report(context, "objective", objective));
@@ -282,7 +285,7 @@ hawser_status hw_svm_report(hawser_context *context, hw_svm_block *b)
 hawser_status hw_svm_step(hawser_context *context, hw_svm_block *b)
 {
     HAWSER_TRY(pass_all(context, b));
-    if (b->iteration <= 2 || b->iteration % 4 == 0 || b->iteration >= b->svm->iterations)
+    if (is_certified(b))
         HAWSER_TRY(certify_all(context, b));
     return HAWSER_OK;
 }
