@@ -13,7 +13,7 @@ RUN = pathlib.Path(__file__).resolve().parents[2] / "bench" / "python" / "run"
 
 @pytest.mark.skipif(not RUN.exists(), reason="no benchmark beside the tests")
 def test_bench():
-    done = subprocess.run([sys.executable, RUN, "--quick", "--tiny", "--json"], capture_output=True, text=True, env=os.environ)
+    done = subprocess.run([sys.executable, RUN, "--quick", "--tiny", "--json"], capture_output=True, text=True, env={**os.environ, "NUMBA_OPT": "1"})
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout.splitlines()[-1])
     calls = {row["call"]: row for row in said["overhead"]["calls"]}
