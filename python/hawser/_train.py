@@ -193,6 +193,11 @@ class Fit(Job):
             self.raised = error
             self.interrupt()
 
+    def _notes(self) -> list[str]:
+        """Returns the notes with the command's options."""
+        notes = (bytes(note).split(b"\0")[0].decode(errors="replace") for note in self.training.notes)
+        return [note for note in notes if note]
+
     def _take_result(self, workers: int) -> Training:
         got = self.training
         figures = lib.hawser_run_figures(got.run).contents if got.run else None
@@ -201,13 +206,12 @@ class Fit(Job):
             if fact.name is None:
                 break
             metrics[fact.name.decode()] = fact.value
-        notes = [in_keywords(bytes(note).split(b"\0")[0].decode(errors="replace")) for note in got.notes]
         return Training(
             stop_reason=got.stop_reason.decode(), interrupted=got.interrupted, metrics=metrics,
             seconds=figures.seconds if figures else 0.0, clocks=figures.clocks if figures else 0, workers=workers,
             bytes_exchanged=figures.bytes_exchanged if figures else 0,
             repeatable=figures is not None and figures.repeatable is None,
-            notes=tuple(note for note in notes if note), policy=in_keywords(got.policy.decode(errors="replace")),
+            notes=tuple(in_keywords(note) for note in self._notes()), policy=in_keywords(got.policy.decode(errors="replace")),
             assumed=in_keywords(got.assumed.decode(errors="replace")), changes=changes_of(figures) if figures else ())
 
     # -------------------------------------------------------------------------------------- in the caller's thread ----
@@ -259,7 +263,7 @@ class Fit(Job):
 
     def _report(self) -> None:
         assert self.result is not None
-        self.reports += [(RuntimeWarning, note) for note in self.result.notes]
+        self.reports += [(RuntimeWarning, note) for note in self._notes()]  # _errors.warn names the options
         if self.result.stop_reason in LIMITS:
             self.reports.append((_errors.convergence_warning, f"the training ended before its tolerance was reached, by "
                                  f"'{self.result.stop_reason}': allow it more, or set a larger tol"))
