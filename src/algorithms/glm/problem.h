@@ -51,7 +51,8 @@ typedef struct hw_linear_kind {
     double (*target_of)(const struct hw_linear_problem *problem, double value);
     /* Computes objective and gap from the metrics that units reported. */
     void (*certificate)(hw_linear_metric *metric, const void *source, double zero_objective, double *objective, double *gap);
-    double (*rounding)(const struct hw_linear_problem *problem); /* the gap that rounding of targets alone may leave; NULL: 0 */
+    double (*rounding)(
+        const struct hw_linear_problem *problem); /* the gap that rounding of targets alone may leave; NULL: 0 */
     /* Estimates each column's cost besides scans, if blocks solve subproblems of their own; may be NULL. */
     hawser_status (*costs)(const struct hw_linear *linear, double **costs, hawser_error *error);
     /* Adds the facts that only models of this kind have; may be NULL. */
