@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from ._program import Program
 
 DTYPES = {_native.HAWSER_F64: "float64", _native.HAWSER_F32: "float32"}
+ALIGNED = 64  # bytes to which scratch arrays are aligned
+SCRATCH_RELEASE: Any = lib.hawser_scratch_size.argtypes[2]  # scratch has no memory of its own that must be freed
 NUMBER = 8  # bytes of a number that a test remembers
 
 
@@ -50,7 +52,9 @@ class Build:
     def make(self) -> None:
         """Adds states, metrics, units and operators."""
         for state in self.program._states.values():
-            self.handles[state.name] = self._state(state)
+            if state.kind != "scratch":
+                self.handles[state.name] = self._state(state)
+        self._place_scratch()
         for state in self.program._states.values():
             if state.tied is not None:
                 lib.hawser_tie(self.handles[state.name], self.handles[state.tied])
@@ -142,6 +146,17 @@ class Build:
         shape = self._sizes(state)
         return (self._extent(state)[0], *shape) if state.along is not None or state.each else shape
 
+    def _place_scratch(self) -> None:
+        """Gives each scratch array its place in the scratch of a block."""
+        self.places: dict[str, int] = {}
+        size = 0
+        for state in self.program._states.values():
+            if state.kind == "scratch":
+                self.places[state.name] = size
+                size += -(-math.prod(self._sizes(state)) * np.dtype(state.dtype).itemsize // ALIGNED) * ALIGNED
+        if size:
+            lib.hawser_scratch_size(self.handle, size, SCRATCH_RELEASE())
+
     # ---- units
 
     def _make_data(self) -> None:
@@ -168,8 +183,7 @@ class Build:
     def _text_of(self, operator: Operator) -> str:
         unit = operator.unit
         assert unit is not None
-        reads = [name for name in (*unit.parameters, *unit.reads) if operator.states.get(name, name) in self.program._states
-                 and name not in unit.updates]
+        reads = [name for name in (*unit.parameters, *unit.reads) if operator.states.get(name, name) in self.handles and name not in unit.updates]
         return " and ".join(f"which {verb} {', '.join(operator.states.get(name, name) for name in names)}"
                             for verb, names in (("reads", reads), ("updates", unit.updates)) if names) or "without states"
 
@@ -182,7 +196,7 @@ class Build:
         self.kept.append(values)
         self.table[number] = values.ctypes.data
         declared = dict.fromkeys(operator.states.get(name, name) for name in (*unit.parameters, *unit.reads, *unit.updates))
-        known = Known(tuple(self._known_state(self.program._states[name]) for name in declared if name in self.program._states),
+        known = Known(tuple(self._known_state(self.program._states[name]) for name in declared if name in self.handles),
                       tuple(self.program._metrics), f"unit '{operator.name}'")
         return function_of(unit, operator.name, arguments, number, known, values, self.running)
 
@@ -208,6 +222,9 @@ class Build:
         if state.kind == "data":
             return self._data_argument(parameter, state, operator, table)
         writable, whole = parameter in unit.updates, self.shape(state)
+        if state.kind == "scratch":
+            table += [self.places[state.name], *whole]
+            return Argument(parameter, "scratch", name, state.dtype, len(whole), True, slot=slot)
         if state.kind == "replicated" or (state.kind == "partitioned" and not writable):
             table += whole
             getter = "cache" if writable else "view"
@@ -264,7 +281,7 @@ class Build:
         named = [operator.states.get(name, name) for name in (*unit.parameters, *unit.reads)]
         named += [name.rpartition("_")[0] for name in named if name not in self.program._states and name.rpartition("_")[2] in BESIDE]
         updates = [operator.states.get(name, name) for name in unit.updates]
-        reads = [name for name in dict.fromkeys(named) if name in self.program._states and name not in updates]
+        reads = [name for name in dict.fromkeys(named) if name in self.handles and name not in updates]
         add = lib.hawser_unit_one if operator.one else lib.hawser_unit
         made = add(parent, operator.name.encode(), self.functions[self.numbers[id(operator)]], self._list(reads), self._list(updates))
         if unit.reduces:
@@ -299,7 +316,7 @@ class Build:
         return branch
 
     def _test(self, operator: Operator) -> Any:
-        states = tuple(self._known_state(state) for state in self.program._states.values())
+        states = tuple(self._known_state(state) for state in self.program._states.values() if state.name in self.handles)
         where = f"the test of {operator.kind} '{operator.name}'"
         known = Known(states, (*self.program._metrics, "bytes", "staleness"), where)
         test = called_test(operator, known, self.program, self.running)

@@ -67,6 +67,9 @@ class PlainUnit:
             if kind == "beside":
                 return self._beside(argument, matrix.contents)
             return _data(argument, matrix.contents)
+        if kind == "scratch":
+            place, *extents = (int(each) for each in self.table[slot:slot + 1 + argument.ndim])
+            return array_at(address_of(lib.hawser_scratch(context)) + place, argument.dtype, tuple(extents), writable=True)
         pointer = getattr(lib, f"hawser_{argument.getter}{SUFFIX[argument.dtype]}")(context, name)
         if not pointer:
             raise Leave(_native.HAWSER_BAD_PROGRAM)

@@ -161,6 +161,9 @@ class _Wrapper:
             matrix = self.call("hawser_data_view", WORD_TYPE, self.given, name)
             self.leave_if_zero(matrix)
             return getattr(self, argument.kind)(argument, kind, matrix)
+        if argument.kind == "scratch":
+            place = self.builder.add(self.call("hawser_scratch", WORD_TYPE, self.given), self.load(self.table, slot))
+            return self.array(kind, place, [self.load(self.table, slot + WORD * (1 + axis)) for axis in range(argument.ndim)])
         address = self.call(f"hawser_{argument.getter}{SUFFIX[argument.dtype]}", WORD_TYPE, self.given, name)
         self.leave_if_zero(address)
         shape = [self.load(self.table, slot + WORD * place) for place in range(argument.ndim)]

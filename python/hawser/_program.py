@@ -191,6 +191,28 @@ class Program(Body):
             self._known(tied, f"state '{name}'")
             self._states[name].tied = tied
 
+    def scratch(self, name: str, shape: Any, dtype: Any = np.float64) -> None:
+        """Adds memory for the work of each block, of this shape: any unit that has it as a parameter may write it.
+
+        It is a cache: the units of a stage find what those before have written, and later ones that or zeros. So a unit that finds zeros
+        fills it anew, with what does not depend on where it was kept. It is never sent, checked or a result. What a block must remember is a
+        `local` state.
+
+        >>> import hawser, numpy
+        >>> @hawser.unit(updates="w", compile=False)
+        ... def add_sorted(rows, w, place):
+        ...     place[:] = numpy.sort(rows[:, 0])
+        ...     w += place
+        >>> program = hawser.Program("sorted")
+        >>> program.data("rows", numpy.array([[3.0], [1.0], [2.0]]))
+        >>> program.replicated("w", 3)
+        >>> program.scratch("place", 3)
+        >>> program.unit(add_sorted)
+        >>> program.run(workers=1)["w"]
+        array([1., 2., 3.])
+        """
+        self._declare(State(name, "scratch", type_of(name, dtype), shape_of(name, shape)))
+
     def derive(self, name: str, rebuild: Unit) -> None:
         """Says that a replicated state is a function of others: `rebuild` adds the block's share to zeros."""
         state = self._known(name, "derive")
@@ -219,7 +241,8 @@ class Program(Body):
         assert unit is not None
         where = unit.where()
         for parameter in (*unit.updates, *unit.reads):
-            self._known(operator.states.get(parameter, parameter), where)
+            if self._known(operator.states.get(parameter, parameter), where).kind == "scratch":
+                raise BadProgram(f"{where}: '{parameter}' is scratch memory, which is no state; make it a parameter alone")
         for given in (*operator.states, *numbers):
             if given not in unit.parameters and given not in (*unit.updates, *unit.reads):
                 raise BadProgram(f"{where}: it has no parameter '{given}'; its parameters are {', '.join(unit.parameters) or 'none'}")

@@ -18,7 +18,7 @@ from ._changes import PolicyChange, changes_of
 from ._cluster import Cluster
 from ._dataset import BY_ROW, Array, Dataset, Files
 from ._driver import Progress
-from ._errors import BadArgument, BadOption, Error, Interrupted, check, failure, text_of
+from ._errors import BadArgument, BadOption, BadProgram, Error, Interrupted, check, failure, text_of
 from ._job import Job
 from ._library import library as lib
 from ._memory import free
@@ -92,7 +92,8 @@ class Execution(Job):
         self.data: dict[str, Any] = {}  # datasets by state
         self.result: Run | None = None
         for name in wanted or ():
-            program._known(name, "results")
+            if program._known(name, "results").kind in ("data", "scratch"):
+                raise BadProgram(f"results: '{name}' is no state that has a result")
 
     # ------------------------------------------------------------------------------------------- in the job's thread ----
 
@@ -212,7 +213,7 @@ class Execution(Job):
         view = (text.value or b"").decode()
         free(text)
         states = {name: self._result(state) for name, state in self.program._states.items()
-                  if state.kind != "data" and (self.wanted is None or name in self.wanted)}
+                  if state.kind not in ("data", "scratch") and (self.wanted is None or name in self.wanted)}
         if figures.interrupted_by is not None:
             self.interrupted_by = figures.interrupted_by.decode()
         reason = (figures.stop_reason or b"").decode()

@@ -22,7 +22,7 @@ class State:
     """A state as it was declared."""
 
     name: str
-    kind: str  # "data", "replicated", "partitioned", "local" or "stored"
+    kind: str  # "data", "replicated", "partitioned", "local", "stored" or "scratch"
     dtype: str = "float64"
     shape: tuple[int | str, ...] = ()  # of the whole; of one block if `each`; of a line's numbers if along data. A text: columns of data
     along: str | None = None

@@ -75,7 +75,7 @@ class Argument:
     """How a parameter of a unit is made when the unit is called."""
 
     parameter: str
-    kind: str  # "context", "number", "dense", "sparse", "beside", "whole" (a state), "lines" or "part" (what the block has of it)
+    kind: str  # "context", "number", "dense", "sparse", "beside", "whole" (a state), "lines" or "part" (what the block has of it), "scratch"
     state: str = ""
     dtype: str = "float64"
     ndim: int = 1
