@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Mutants of the Python package: each changes one place of a copy of python/hawser, and the tests that its line names must notice it.
+
+If a text is gone or is no longer unique, the script fails and names it: write the place's new text into the table. Runs in the longer form only
+(HAWSER_TEST_LONG). `python_mutants.py LIBRARY COMMAND [WORD ...]` tries those whose name has a WORD, in the environment of python/tests/run."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+SOURCE = os.environ.get("HAWSER_SOURCE", os.path.realpath(os.path.join(HERE, "..", "..")))
+PROGRAM, SHAPES, CONDITIONS = (f"test_{name}.py" for name in ("program", "shapes", "conditions"))
+MUTANTS = [
+    # The pass that compares shapes.
+    ("shapes are not compared", "_shapes.py", "changed = True", "changed = True; body.pop()", SHAPES, "grow"),
+    # What a unit reads is read-only.
+    ("what a unit reads may be written", "_compile.py", "return types.Array(dtype, argument.ndim, argument.layout, readonly=not argument.writable)",
+     "return types.Array(dtype, argument.ndim, argument.layout)", PROGRAM, "may_not_do"),
+    ("what a plain unit reads may be written", "_memory.py", '"data": (address, not writable)', '"data": (address, False)', PROGRAM, "may_not_do"),
+    ("what numba lets pass is not refused", "_compile.py", "    check_writes(unit, dispatcher.overloads[kinds])\n", "", PROGRAM, "lets_pass"),
+    # Exceptions.
+    ("an exception of another node has the library's class", "_run.py", "if found and kind is not None:", "if found and kind is None:", PROGRAM, "nodes"),
+    ("an exception on the driver stays on its node", "_run.py", "if lib.hawser_job_nodes(job) > 1:\n            error, status, raised",
+     "if lib.hawser_job_nodes(job) > 99:\n            error, status, raised", PROGRAM, "nodes"),
+    ("an exception in a compiled test is lost", "_raised.py", 'running.end(error, f"in the test of {where}")', "pass", CONDITIONS, "wrong_in_a_test"),
+]
+
+
+def is_noticed(python, folder, test, words):
+    """Returns whether a test fails with the package in this folder."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("HAWSER_")}
+    environment |= {"PYTHONPATH": folder, "PYTHONDONTWRITEBYTECODE": "1", "HAWSER_LIBRARY": sys.argv[1], "HAWSER_BINARY": sys.argv[2]}
+    command = (python, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", os.path.join(SOURCE, "python", "tests", test), "-k", words)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=600)
+    if done.returncode == 5:
+        raise RuntimeError(f"no test of {test} is called {words}")
+    return done.returncode != 0
+
+
+def main():
+    wanted = sys.argv[3:]
+    if not wanted and not os.environ.get("HAWSER_TEST_LONG"):
+        print("skipped: it runs tests of programs once for each mutant; set HAWSER_TEST_LONG")
+        return 77
+    found = subprocess.run((sys.executable, os.path.join(SOURCE, "python", "tools", "environment.py")), stdout=subprocess.PIPE, text=True, check=False)
+    if found.returncode != 0:
+        print("skipped: no environment with numba can be made")
+        return 77
+    python = found.stdout.strip()
+    mutants = [mutant for mutant in MUTANTS if not wanted or any(word in mutant[0] for word in wanted)]
+    failures = []
+    with tempfile.TemporaryDirectory() as folder:
+        package = os.path.join(folder, "hawser")
+        shutil.copytree(os.path.join(SOURCE, "python", "hawser"), package, ignore=shutil.ignore_patterns("__pycache__"))
+        for name, file, before, after, test, words in mutants:
+            path = os.path.join(package, file)
+            with open(path, encoding="utf-8") as source:
+                text = source.read()
+            if text.count(before) != 1:
+                failures.append(f"{name}: its text is not in {file}, or more than once: {before}")
+                print(failures[-1], flush=True)
+                continue
+            with open(path, "w", encoding="utf-8") as source:
+                source.write(text.replace(before, after))
+            if is_noticed(python, folder, test, words):
+                print(f"noticed: {name}", flush=True)
+            else:
+                failures.append(f"{name}: {test} does not notice it")
+                print(failures[-1], flush=True)
+            with open(path, "w", encoding="utf-8") as source:
+                source.write(text)
+        if not mutants or is_noticed(python, folder, CONDITIONS, "what_a_condition_is"):
+            failures.append("the tests fail without a mutant")
+    print(f"{len(mutants)} mutants, {len(failures)} failures")
+    return 1 if failures else 0
+
+
+sys.exit(main())
