@@ -186,6 +186,8 @@ def test_cross_validation_with_weights(client):
 
 
 @pytest.mark.parametrize("name, parameters, target", [("Lasso", {"alpha": 1e-4}, Y), ("LogisticRegression", {"C": 1e4}, np.where(Y > 0, "yes", "no")),
+                                                      ("LogisticRegression", {"C": 1e4}, WORDS), ("LinearSVR", {"C": 10.0}, Y),
+                                                      ("LinearSVC", {"C": 10.0, "loss": "hinge"}, np.where(Y > 0, "yes", "no")),
                                                       ("MiniBatchKMeans", {"n_clusters": 3, "batch_size": 64, "max_iter": 20}, None)])
 def test_eval_set_and_early_stopping(client, name, parameters, target):
     """Other data are collections or arrays; node 0 has them."""
