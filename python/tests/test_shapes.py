@@ -55,8 +55,8 @@ def run(function, columns, states, compile=True):
 
 @pytest.mark.filterwarnings("ignore:unit")
 @pytest.mark.parametrize("columns", [1, 2, 3, 5])  # of types and functions that are compiled once
-@pytest.mark.parametrize("function, states", [(grow, 1), (grow, 3), (grow, (2, 3)), (shrink, 3), (grow_line, 3), (grow_turned, 3), (grow_turned, (2, 3)),
-                                              (by_call, 3), (scalar, 3)])
+@pytest.mark.parametrize("function, states", [(grow, 1), (grow, 3), (grow, (2, 3)), (shrink, 3), (grow_line, 3), (grow_turned, 2), (grow_turned, 3),
+                                              (grow_turned, (2, 3)), (grow_turned, (3, 3)), (by_call, 3), (scalar, 3)])
 def test_arrays_of_other_shapes_are_refused_as_numpy_refuses_them(function, columns, states):
     try:
         expected = run(function, columns, states, compile=False)
