@@ -2,6 +2,7 @@
 
 import contextvars
 import ctypes
+import logging
 import os
 import re
 import sys
@@ -92,14 +93,18 @@ def in_keywords(text: str) -> str:
 PACKAGE = os.path.dirname(__file__) + os.sep
 
 
-# The words of warnings that have another name where the training was called from: an estimator's parameters.
-words: contextvars.ContextVar[Mapping[str, str]] = contextvars.ContextVar("words", default=MappingProxyType({}))
+# The words of warnings that have another name where the training was called from, or None if that has no such parameter: an estimator's.
+words: contextvars.ContextVar[Mapping[str, str | None]] = contextvars.ContextVar("words", default=MappingProxyType({}))
 
 
 def warn(text: str, category: type[Warning]) -> None:
     """Warns at the line that called the package: the caller cannot do anything about a line inside it."""
     for word, name in words.get().items():
-        text = re.sub(rf"(?<![\w-]){re.escape(word)}(?![\w-])", name, text)
+        pattern = rf"(?<![\w-]){re.escape(word)}(?![\w-])"
+        if name is None and re.search(pattern, text):  # advice that the caller cannot follow
+            logging.getLogger("hawser").info("%s", text)
+            return
+        text = re.sub(pattern, name or "", text)
     text = in_keywords(text)
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):

@@ -250,6 +250,22 @@ def test_warm_start(cancer):
             fitted.fit(X, np.arange(len(y)) % 3)
 
 
+def test_warnings_name_parameters(cancer, caplog):
+    """An option that the estimator has not is no reason to warn."""
+    X, y = cancer
+    for call, text in ((lambda: hawser.KMeans(3).fit([[0.0], [0.0], [1.0], [1.0]]), "1 of 3 clusters.* lower n_clusters$"),
+                       (lambda: hawser.LassoCV(alphas=3, eps=0.5).fit(X, y), "last alpha.* eps .* goes on"),
+                       (lambda: hawser.LogisticRegressionCV(Cs=[1e-4, 1e-3], scoring="neg_log_loss").fit(X, y), "add smaller lambdas to Cs,")):
+        with pytest.warns(RuntimeWarning, match=text):
+            call()
+    draw = np.random.default_rng(0)
+    factors = draw.normal(size=(30, 3))
+    wide = 8 + 0.5 * factors @ draw.normal(size=(3, 120)) + 0.3 * draw.normal(size=(30, 120))
+    with caplog.at_level("INFO", logger="hawser"):
+        hawser.LinearSVR(C=0.1, workers=1).fit(wide, factors[:, 0] + 0.3 * draw.normal(size=30))
+    assert "the dual came closer too slowly" in caplog.text
+
+
 def test_a_limit_warns(cancer):
     with pytest.warns(sklearn.exceptions.ConvergenceWarning) as caught:
         fitted = hawser.LogisticRegression(max_iter=1, tol=1e-14, l1_ratio=1.0).fit(*cancer)

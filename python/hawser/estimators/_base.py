@@ -81,7 +81,8 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     """Trains by hawser.train. Subclasses say which algorithm and options their parameters mean."""
 
     _algorithm: ClassVar[str]
-    _words: ClassVar[dict[str, str]] = {}  # options that the library's warnings name, and the parameters that they are here
+    # Options that the library's warnings name, and the parameters that they are here; None: there is no such parameter.
+    _words: ClassVar[dict[str, str | None]] = {}
     # The parameters below are those of each subclass, which names them in its __init__ as scikit-learn wants it.
     workers: int | None
     sync: str

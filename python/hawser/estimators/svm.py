@@ -9,6 +9,7 @@ from ._base import Array, LinearEstimator, refuse
 from ._classifier import LinearClassifier
 
 DUAL = (True, False, "auto", "warn")
+WORDS: dict[str, str | None] = {"--solver": None}
 
 
 class LinearSVC(LinearClassifier):
@@ -24,6 +25,8 @@ class LinearSVC(LinearClassifier):
     >>> hawser.LinearSVC().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]).predict([[0.5], [2.5]])
     array([0, 1])
     """
+
+    _words = WORDS
 
     def __init__(self, penalty: str = "l2", loss: str = "squared_hinge", *, dual: bool | str = "auto", tol: float = 1e-4,
                  C: float = 1.0, multi_class: str = "ovr", fit_intercept: bool = True, intercept_scaling: float = 1,
@@ -80,6 +83,8 @@ class LinearSVR(RegressorMixin, LinearEstimator):  # type: ignore[misc]
     >>> fitted.predict([[3.0]]).round(2)
     array([7.])
     """
+
+    _words = WORDS
 
     def __init__(self, *, epsilon: float = 0.0, tol: float = 1e-4, C: float = 1.0, loss: str = "epsilon_insensitive",
                  fit_intercept: bool = True, intercept_scaling: float = 1.0, dual: bool | str = "auto", random_state: Any = None,
