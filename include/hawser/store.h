@@ -286,7 +286,7 @@ typedef struct hawser_serving {
     const char *save; /**< file to which node 0 writes all tables at the end; NULL: none */
     /** Called on node 0 with HOST:PORT when clients can connect; may be NULL */
     void (*ready)(void *argument, const char *address);
-    /** Called on any thread with one line about a client that was rejected, disconnected or lost; may be NULL */
+    /** Called on any thread with one line about a client that was rejected, disconnected or lost. NULL: the line is a warning of the job (messages.h) */
     void (*warn)(void *argument, const char *text);
     /** Called on node 0 with one line if the tables could not be written at the end, for instance on a full disk. Returns true to try again
      *  shortly. If it is NULL or returns false, the failure is returned and the tables are still in the store */

@@ -5,6 +5,7 @@ import ctypes
 import json
 import logging
 import os
+import signal
 import sys
 import threading
 import warnings
@@ -24,7 +25,7 @@ from ._function import ServerFunction
 from ._library import library as lib
 from ._native import (
     hawser_cancellation, hawser_error, hawser_function, hawser_job, hawser_message, hawser_messages, hawser_opening, hawser_request,
-    hawser_store, hawser_store_figures, hawser_store_options, hawser_table,
+    hawser_serving, hawser_store, hawser_store_figures, hawser_store_options, hawser_table,
 )
 from ._options import JOB_KEYS, Options, key_of
 from ._task import Queue, Task
@@ -240,6 +241,19 @@ class Table:
         return f"<hawser.Table '{self.name}': {keys}, {self.width} x {self.dtype}>"
 
 
+@contextlib.contextmanager
+def _terminates(end: Callable[[], None]) -> Iterator[None]:
+    """Calls `end` upon SIGTERM, if that would end the process without its tables, and if this is the thread that gets signals."""
+    ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    if ours:
+        signal.signal(signal.SIGTERM, lambda *_: end())
+    try:
+        yield
+    finally:
+        if ours:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
 class Store:
     """A parameter server: tables of numbers by key, spread over the nodes, or on stand-alone servers of `hawser serve`.
 
@@ -291,7 +305,7 @@ class Store:
         for function, struct in zip(self._functions, structs):
             function._fill(struct)
         given.functions, given.function_count = structs, len(structs)
-        self._kept = structs, given  # the library reads the functions until the store is closed
+        self._kept = structs, given, chosen  # the library reads functions and options until the store is closed
         self._open(chosen, given, cluster_for(chosen, options))
 
     # ----------------------------------------------------------------------------------- opening and closing ----
@@ -299,7 +313,7 @@ class Store:
     def _open(self, options: Options, given: hawser_store_options, cluster: Cluster | None) -> None:
         self._process = os.getpid()
         self._users = 0  # calls in progress
-        self._closing = False
+        self._closing = self._serving = self._served = False
         self._idle = threading.Condition()  # guards both
         self._cluster = cluster
         self._messages, self._cancellation = POINTER(hawser_messages)(), POINTER(hawser_cancellation)()
@@ -382,6 +396,7 @@ class Store:
             if self._closing or self._handle is None:
                 return
             self._closing = True
+        self.end_serving()
         pressed = False
         if not waits:
             lib.hawser_cancel(self._cancellation)
@@ -433,6 +448,8 @@ class Store:
         with self._idle:
             if self._closing or self._handle is None:
                 raise BadArgument("the store was closed")
+            if self._serving:
+                raise BadArgument("the store serves clients; a client of it, also in this process, is hawser.Store(at=...)")
             self._users += 1
         try:
             yield self._handle
@@ -455,6 +472,69 @@ class Store:
                 lib.hawser_cancellation_reset(self._cancellation)
             if pressed:
                 raise KeyboardInterrupt(text_of(error) or "the store's call was interrupted")
+
+    # ----------------------------------------------------------------------------------------------- serving ----
+
+    def serve(self, *, key_file: str | os.PathLike[str] | None = None, address_file: str | os.PathLike[str] | None = None,
+              directory: str | os.PathLike[str] | None = None, load: str | os.PathLike[str] | None = None,
+              save: str | os.PathLike[str] | None = None, ready: Callable[[str], Any] | None = None) -> None:
+        """Serves the tables to clients that have the key, `hawser.Store(at=)` and `hawser store`, as `hawser serve` does. Collective.
+
+        It returns after Ctrl-C, SIGTERM or `end_serving` on a node, which ends the servers of all nodes. Clients find the tables that were
+        made before, make others, and name the functions of this store. `key_file` is the file with the key (`hawser key FILE` makes one).
+        When clients can connect, node 0 writes HOST:PORT to `address_file` and calls `ready(address)`. `load` is a file of first tables;
+        `save` is written at the end. If that fails, the tables are still in the store, which has its other calls again. A store serves once. Clients save and load files in `directory`. Meanwhile
+        other calls of this store are refused. The options `interface`, `port_range` and `memory_limit` of the store count for clients.
+        """
+        if self.at is not None:
+            raise BadArgument("a store on stand-alone servers (at) has no tables of its own to serve")
+        raised: list[BaseException] = []
+
+        def call_ready(_: Any, address: bytes | None) -> None:
+            try:
+                assert ready is not None
+                ready((address or b"").decode())
+            except BaseException as error:
+                raised.append(error)
+                self.end_serving()
+
+        def path_of(path: str | os.PathLike[str] | None) -> bytes | None:
+            return os.fsencode(path) if path is not None else None
+
+        given = hawser_serving(key_file=path_of(key_file), address_file=path_of(address_file), directory=path_of(directory),
+                               load=path_of(load), save=path_of(save))
+        if ready is not None:
+            given.ready = type(given.ready)(call_ready)
+        error = hawser_error()
+
+        def work() -> None:
+            try:
+                check(lib.hawser_store_serve(self._handle, byref(given), byref(error)), error)
+            except BaseException as failed:
+                raised.append(failed)
+
+        with self._use():
+            with self._idle:
+                if self._served:
+                    raise BadArgument("the store has served, and serves once: open another one")
+                if self._users > 1:
+                    raise BadArgument("serve: another call of this store is in progress")
+                self._serving = True
+            try:
+                with _terminates(self.end_serving):
+                    run_beside(work, self.end_serving)
+            finally:
+                self._serving = False
+                self._served |= not raised
+                self._report()
+        if raised:
+            raise raised[0]
+
+    def end_serving(self) -> None:
+        """Asks `serve`, which another thread has called, to end. Does not wait."""
+        if self._serving:
+            self._served = True  # the job remembers it
+            lib.hawser_interrupt(self._job)
 
     # ------------------------------------------------------------------------------------------------ tables ----
 

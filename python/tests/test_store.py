@@ -15,6 +15,7 @@ import pytest
 import test_nodes
 
 import hawser
+from hawser._called import has_numba
 
 BINARY = test_nodes.BINARY
 needs_command = pytest.mark.skipif(not BINARY, reason="HAWSER_BINARY is not set")
@@ -635,6 +636,94 @@ def test_programs_share_stand_alone_servers(servers):
                           ({"key": b"x" * 32, "key_file": key}, "leave one of them out")):
         with pytest.raises(hawser.Error, match=text):
             hawser.Store(at, join_timeout=5, **options)
+
+
+SERVER = """
+import sys, hawser
+key, save, first, *more = sys.argv[1:]
+FUNCTION
+with hawser.Store(functions=[grow] if FUNCTIONS else [], interface="127.0.0.1") as store:
+    w = store.table("w", 5, function=grow if FUNCTIONS else "add", parameters=[3] if FUNCTIONS else [])
+    w.push([1.0, 2, 3, 4, 5]).wait()
+    store.serve(key_file=key, save=save, load=first if first != "-" else None, ready=lambda at: print(at, flush=True))
+    print("ended", w.pull().wait().tolist())
+"""
+GROW = """
+@hawser.server_function(parameters=1)
+def grow(value, update, parameters):
+    return value + parameters[0] * update
+"""
+
+
+def start_server(*words, compiled=False, launcher=()):
+    program = SERVER.replace("FUNCTIONS", str(compiled)).replace("FUNCTION", GROW if compiled else "")
+    child = subprocess.Popen([*launcher, sys.executable, "-c", program, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             env=test_nodes.environment())
+    return child, child.stdout.readline().strip()
+
+
+def make_key(path):
+    path.write_text(os.urandom(32).hex() + "\n")
+    path.chmod(0o600)
+    return path
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_a_server_in_python_has_clients_in_other_processes(tmp_path, ending):
+    compiled = ending == signal.SIGINT and has_numba()
+    key, saved, times = make_key(tmp_path / "key"), tmp_path / "tables", 3 if compiled else 1
+    child, at = start_server(key, saved, "-", compiled=compiled)
+    with hawser.Store(at, key_file=key) as client:
+        w, other = client.find("w"), client.table("other", dtype="i8")
+
+        async def main():
+            await asyncio.gather(w.push(np.full(5, 10.0)), other.push(np.array([7]), [2**40]))
+            return await asyncio.gather(w.pull(), other.pull([2**40]))
+
+        found, counted = asyncio.run(main())
+        wanted = times * (np.arange(1, 6) + 10.0)
+        assert found.tolist() == wanted.tolist() and counted.tolist() == [7]
+    child.send_signal(ending)
+    out, err = child.communicate(timeout=60)
+    assert (child.returncode, out, err) == (0, f"ended {wanted.tolist()}\n", "")
+    again, at = start_server(key, saved, saved, compiled=compiled)  # its own push is replaced by the file
+    with hawser.Store(at, key_file=key) as client:
+        assert client.find("w").pull().wait().tolist() == wanted.tolist() and client.find("other").pull([2**40]).wait().tolist() == [7]
+    again.send_signal(ending)
+    assert again.communicate(timeout=60)[0] == f"ended {wanted.tolist()}\n"
+
+
+def test_a_thread_serves_and_what_is_refused(tmp_path):
+    key, ready = make_key(tmp_path / "key"), threading.Event()
+    with hawser.Store(interface="127.0.0.1") as store:
+        with pytest.raises(ZeroDivisionError):
+            store.serve(key_file=key, ready=lambda at: 1 / 0)
+    with hawser.Store(interface="127.0.0.1") as store:
+        store.table("w", 3).push(np.ones(3)).wait()
+        with pytest.raises(hawser.FileError):
+            store.serve(key_file=key, save=tmp_path / "no" / "folder", ready=lambda at: store.end_serving())
+        assert store.find("w").pull().wait().tolist() == [1, 1, 1]
+    with hawser.Store(interface="127.0.0.1") as store:
+        with pytest.raises(hawser.BadOption, match="key_file") as refused:
+            store.serve()
+        assert "--" not in str(refused.value)
+        with pytest.raises(hawser.BadArgument, match="is the file of the key"):
+            store.serve(key_file=key, save=key)
+        address = []
+        thread = threading.Thread(target=store.serve, kwargs={"key_file": key, "ready": lambda at: (address.append(at), ready.set())})
+        thread.start()
+        assert ready.wait(60)
+        with pytest.raises(hawser.BadArgument, match="serves clients"):
+            store.table("w", 3)
+        with hawser.Store(address[0], key_file=key) as client:
+            client.table("w", 3).push(np.ones(3)).wait()
+            with pytest.raises(hawser.BadArgument, match="no tables of its own"):
+                client.serve(key_file=key)
+        store.end_serving()
+        thread.join(60)
+        assert not thread.is_alive() and store.find("w").pull().wait().tolist() == [1, 1, 1]
+        with pytest.raises(hawser.BadArgument, match="serves once"):
+            store.serve(key_file=key)
 
 
 @pytest.mark.parametrize("waits", ["await", "wait", "call"])

@@ -4,6 +4,7 @@
 
 #include "base/argument.h"
 #include "base/file.h"
+#include "base/messages.h"
 #include "cluster/place.h"
 #include "runtime/job/enter.h"
 #include "runtime/serving/serve.h"
@@ -100,6 +101,12 @@ static hawser_status open_key(const hawser_store *store, const hawser_serving *g
     return hw_key_read(path, key, length, error);
 }
 
+static void report(void *job, const char *text)
+{
+    const hawser_job *own = job;
+    hw_notify(own->messages, HAWSER_WARNING, hawser_job_node(own), "%s", text);
+}
+
 hawser_status hawser_store_serve(hawser_store *store, const hawser_serving *serving, hawser_error *error)
 {
     HW_GIVEN_STORE(store);
@@ -131,8 +138,8 @@ hawser_status hawser_store_serve(hawser_store *store, const hawser_serving *serv
     how.listener.interface = hawser_options_text(options, "interface");
     how.listener.trust_fabric = hawser_options_flag(options, "trust-fabric");
     how.listener.failure_timeout = hawser_options_number(options, "failure-timeout");
-    how.listener.warn = t.given->warn;
-    how.listener.argument = t.given->argument;
+    how.listener.warn = t.given->warn != NULL ? t.given->warn : report;
+    how.listener.argument = t.given->warn != NULL ? t.given->argument : store->job;
     const hawser_cancellation *waits =
         atomic_exchange(&store->job->waits, NULL); /* it ends the servers, as hawser_interrupt does */
     if (status == HAWSER_OK)
