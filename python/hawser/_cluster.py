@@ -19,8 +19,10 @@ from ._options import JOB_KEYS, Options, key_of
 # Options that hold for all trainings of a cluster.
 JOINING = {"listen", "join", "key-file", "node-name", "alone", "interface", "port-range", "transport", "trust-fabric",
            "failure-timeout", "join-timeout", "rate", "timeout"}
-# The number of the process that has joined. Its children inherit the variable, and so they know that they are none of the nodes.
+# The process that has joined, and its launcher's variables. Its children inherit all of them, and so they, the command too, know that they are none of the
+# nodes (src/cluster/place.c). A launcher that a node starts sets other values.
 MARK = "HAWSER_PYTHON_NODE"
+PLACE = ("HAWSER_JOB", "HAWSER_NODE", "PMIX_NAMESPACE", "PMIX_RANK", "PMI_JOBID", "PMI_RANK", "PMI_FD", "SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_PROCID")
 BUSY = ("the nodes have one training or hawser.Store at a time, in the same order on every node: wait until the training of another thread has "
         "ended, or close the store")
 # Variables that make a process one of several.
@@ -81,7 +83,7 @@ class Cluster:
         self._begin()
         self._enter(options, key, number)
         if self.nodes > 1:
-            os.environ[MARK] = str(self._process)
+            os.environ[MARK] = _mark()
         _own = self
 
     def _begin(self) -> None:
@@ -202,10 +204,15 @@ def _is_launched() -> bool:
     return any(name in os.environ for name in LAUNCHED)
 
 
+def _mark() -> str:
+    return "/".join([str(os.getpid()), *(os.environ.get(name, "") for name in PLACE)])
+
+
 def is_child() -> bool:
     """Returns whether a node has started this process, which must not join by the variables that it has inherited."""
-    own = str(os.getpid())
-    return _is_launched() and (os.environ.get(MARK, own) != own or multiprocessing.parent_process() is not None)
+    mark, own = os.environ.get(MARK), _mark()
+    started = mark is not None and mark != own and mark.partition("/")[2] == own.partition("/")[2]
+    return _is_launched() and (started or multiprocessing.parent_process() is not None)
 
 
 def is_beside() -> bool:

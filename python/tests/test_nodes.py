@@ -310,7 +310,17 @@ def test_mpirun_starts_nodes(tmp_path):
     mpirun = shutil.which("mpirun.openmpi") or shutil.which("mpirun")
     if mpirun is None or "(Open" not in subprocess.run([mpirun, "--version"], capture_output=True, text=True).stdout:
         pytest.skip("Open MPI's mpirun is not installed")
-    child = start(tmp_path, "keep(found=hawser.train('lasso', X, y, workers=2).coefficients, nodes=hawser._cluster._own.nodes)", "env",
+    program = f"""
+import subprocess
+found = hawser.train('lasso', X, y, workers=2).coefficients
+path = os.path.join(sys.argv[1], f"{{node()}}.csv")
+numpy.savetxt(path, X, delimiter=",")
+command = [{BINARY!r}, "train", "kmeans", path, "--clusters", "2", "--json", "-q", "-o", path + ".model"]  # a child of a node: it is alone
+child = subprocess.run(command, capture_output=True, text=True)
+assert child.returncode == 0 and '"nodes":1,' in child.stdout, child.stdout + child.stderr
+keep(found=found, nodes=hawser._cluster._own.nodes)
+"""
+    child = start(tmp_path, program, "env",
                   "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", mpirun, "--oversubscribe", "-n", "2")
     out, err = child.communicate(timeout=120)
     if "build it with libpmix-dev" in err:

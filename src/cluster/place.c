@@ -87,12 +87,33 @@ static void own_name(const hw_place_options *options, hw_place *place)
         snprintf(place->name, sizeof place->name, "%.60s", host);
 }
 
+/* A node in Python leaves "PID/VALUE/VALUE..." in HAWSER_PYTHON_NODE: its process, and its launcher's variables. Returns true in a program that the
+ * node has started, which inherits all of them and is none of the nodes. A launcher that a node starts sets other values. */
+static bool is_child_of_node(char *const *environment)
+{
+    static const char *const names[] = {"HAWSER_JOB", "HAWSER_NODE", "PMIX_NAMESPACE", "PMIX_RANK",     "PMI_JOBID",
+                                        "PMI_RANK",   "PMI_FD",      "SLURM_JOB_ID",   "SLURM_STEP_ID", "SLURM_PROCID"};
+    const char *mark = hw_variable(environment, "HAWSER_PYTHON_NODE");
+    char *at = NULL;
+    if (mark == NULL || strtoll(mark, &at, 10) == getpid())
+        return false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *value = hw_variable(environment, names[i]);
+        size_t length = value != NULL ? strlen(value) : 0;
+        if (*at != '/' || strncmp(at + 1, value != NULL ? value : "", length) != 0)
+            return false;
+        at += 1 + length;
+    }
+    return *at == '\0';
+}
+
 static hawser_status ask(const hw_place_options *options, hw_place *place, hawser_error *error)
 {
     static hawser_status (*const launchers[])(const hw_place_options *options, hw_place *place, hawser_error *error) = {
         hw_place_hand, hw_place_run, hw_place_pmix, hw_place_pmi, hw_place_slurm,
     };
-    if (options->alone)
+    bool by_hand = options->listen > 0 || options->join != NULL;
+    if (options->alone || (!by_hand && is_child_of_node(options->environment)))
         return HAWSER_OK;
     for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
         HAWSER_TRY(launchers[i](options, place, error));

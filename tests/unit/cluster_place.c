@@ -270,6 +270,40 @@ static void one_of_several_that_cannot_find_the_others_is_refused(void **state)
     }
 }
 
+static void a_program_that_a_node_in_python_starts_is_alone(void **state)
+{
+    (void)state;
+    char own[60];
+    snprintf(own, sizeof own, "HAWSER_PYTHON_NODE=%d//0/ns/2/////5/", (int)getpid());
+    static const struct {
+        const char *mark; /* NULL: of this process */
+        bool alone;
+    } cases[] = {{"HAWSER_PYTHON_NODE=1//0/ns/2/////5/", true},
+                 {NULL, false},
+                 {"HAWSER_PYTHON_NODE=1//0/ns/2/////5/3", false},
+                 {"HAWSER_PYTHON_NODE=1//0/ns2/2/////5/", false},
+                 {"HAWSER_PYTHON_NODE=1//0/n/2/////5/", false},
+                 {"HAWSER_PYTHON_NODE=1", false},
+                 {"HAWSER_PYTHON_NODE=1//0/ns/2/////", false},
+                 {"HAWSER_PYTHON_NODE=", false},
+                 {"HOME=/", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *const environment[] = {(char *)"HAWSER_NODES=3",
+                                     (char *)"HAWSER_NODE=0",
+                                     (char *)"PMIX_NAMESPACE=ns",
+                                     (char *)"PMIX_RANK=2",
+                                     (char *)"SLURM_STEP_ID=5",
+                                     cases[i].mark != NULL ? (char *)cases[i].mark : own,
+                                     NULL};
+        hw_place_options options = {.environment = environment};
+        hw_place place;
+        hawser_error error = {0};
+        hawser_status status = hw_place_find(&options, &place, &error);
+        assert_int_equal(status == HAWSER_OK && place.ops == NULL, cases[i].alone);
+        hw_place_close(&place);
+    }
+}
+
 /* What sbatch sets for a script, and srun for a task. */
 static void one_process_of_a_job_with_several_tasks_is_in_doubt(void **state)
 {
@@ -473,6 +507,7 @@ int main(void)
         cmocka_unit_test(a_wrong_key_line_is_refused_and_not_repeated),
         cmocka_unit_test(process_that_has_joined_is_the_only_one_of_its_node),
         cmocka_unit_test(a_wrong_channel_is_refused),
+        cmocka_unit_test(a_program_that_a_node_in_python_starts_is_alone),
         cmocka_unit_test(one_of_several_that_cannot_find_the_others_is_refused),
         cmocka_unit_test(one_process_of_a_job_with_several_tasks_is_in_doubt),
         cmocka_unit_test(the_first_host_of_slurms_list),
