@@ -133,3 +133,10 @@ def test_folds_as_an_array(noisy):
         hawser.train("kmeans", X, folds=fold)
     with pytest.warns(RuntimeWarning, match="add smaller alphas to alphas"):
         hawser.LassoCV(alphas=[1.0, 0.7], cv=3).fit(X, y)
+
+
+@pytest.mark.parametrize("algorithm, how", [("lasso", {"cv": 3}), ("lasso", {"validation_fraction": 0.5}), ("softmax", {"cv": 3}), ("svm", {"cv": 3})])
+def test_two_kinds_of_held_out_rows_are_refused(numbers, algorithm, how):
+    X, y = numbers
+    with pytest.raises(hawser.BadOption, match="validation excludes cv and validation_fraction"):
+        hawser.train(algorithm, X, y > 0, validation=(X, y > 0), **how)

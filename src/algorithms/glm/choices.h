@@ -70,6 +70,8 @@ hawser_status hw_linear_settings_read(hawser_job *job, const hawser_options *opt
  * of the command line has no effect. */
 hawser_status hw_linear_read_choice(hawser_job *job, const hawser_options *options, hw_linear_settings *settings,
                                     hawser_error *error) HAWSER_MUST_USE;
+/* Fails if there are validation data besides folds or kept rows. `validated` is the same on each node. */
+hawser_status hw_linear_check_validation(const hawser_options *options, bool validated, hawser_error *error) HAWSER_MUST_USE;
 /* Fails for a policy that does not work with the settings. `named` is the policy as the user wrote it. */
 hawser_status hw_linear_check_sync(hawser_sync sync, const char *named, const hw_linear_settings *settings,
                                    hawser_error *error) HAWSER_MUST_USE;

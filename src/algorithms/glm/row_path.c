@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/glm/choices.h"
 #include "algorithms/glm/problem.h"
 #include "algorithms/glm/row_folds.h"
 #include "algorithms/model/labels.h"
@@ -14,6 +15,7 @@ hawser_status hw_row_path_new(hw_row_path *path, hawser_job *job, const hawser_t
 {
     HAWSER_TRY(hw_linear_read_choice(job, input->options, &path->choice, error));
     HAWSER_TRY(hw_early_new(&path->early, job, input, hawser_dataset_matrix(input->data)->cols, error));
+    HAWSER_TRY(hw_linear_check_validation(input->options, path->early.validated, error));
     const hawser_dataset *others = path->early.data;
     hawser_status status = others != NULL && hawser_dataset_target(others) == NULL
                                ? hawser_fail(error, HAWSER_BAD_INPUT, "the validation data have no target")

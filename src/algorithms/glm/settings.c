@@ -57,6 +57,14 @@ static bool given(const hawser_options *options, const char *key)
     return hawser_options_has(options, key) && hawser_options_source(options, key, NULL) != HAWSER_FROM_DEFAULT;
 }
 
+hawser_status hw_linear_check_validation(const hawser_options *options, bool validated, hawser_error *error)
+{
+    if (validated && (given(options, "cv") || given(options, "validation-fraction")))
+        return hawser_fail(error, HAWSER_BAD_OPTION,
+                           "--validation excludes --cv and --validation-fraction: only one of them can choose lambda");
+    return HAWSER_OK;
+}
+
 /* Reports options of cross-validation and paths that have no effect. */
 static hawser_status check_idle(hawser_job *job, const hawser_options *options, hawser_error *error)
 {
@@ -73,10 +81,7 @@ static hawser_status check_idle(hawser_job *job, const hawser_options *options, 
     if (!grid)
         HAWSER_TRY(hawser_job_idle(job, "lambda-min-ratio",
                                    list ? "--path lists its lambdas itself" : "there is no --path N or --cv K", error));
-    if (given(options, "validation") && (given(options, "cv") || given(options, "validation-fraction")))
-        return hawser_fail(error, HAWSER_BAD_OPTION,
-                           "--validation excludes --cv and --validation-fraction: only one of them can choose lambda");
-    return HAWSER_OK;
+    return hw_linear_check_validation(options, given(options, "validation"), error);
 }
 
 /* Returns true if `word` is in a list of words that bars separate. */

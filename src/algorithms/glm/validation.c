@@ -49,6 +49,7 @@ hawser_status hw_linear_validation_new(hw_linear *linear, bool validated, hawser
 {
     linear->validation = input->validation;
     linear->validated = validated;
+    HAWSER_TRY(hw_linear_check_validation(input->options, validated, error));
     hw_linear_settings *settings = &linear->choices.settings;
     if (!hw_linear_validates(linear) && settings->early_stopping > 0) {
         HAWSER_TRY(hawser_job_idle(job, "early-stopping",
