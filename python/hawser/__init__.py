@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._changes import PolicyChange
 from ._cluster import Cluster, Member, View
-from ._context import Context
 from ._dataset import Dataset
-from ._driver import Condition, Progress, condition
 from ._errors import (
     BadArgument, BadInput, BadOption, BadProgram, ConvergenceWarning, Diverged, Error, FileError, InternalError, Interrupted,
     NoMemory, NotFinite, PeerLost, Timeout,
@@ -20,15 +18,17 @@ from ._errors import (
 from ._function import ServerFunction, server_function
 from ._model import Model, Training
 from ._native import VERSION as __version__
-from ._operator import Body
 from ._path import Path
 from ._plan import Plan, PlanMemory, plan
-from ._program import Program
-from ._run import Run
 from ._store import Store, Table
 from ._task import Task
 from ._train import algorithms, train
-from ._unit import Sparse, Unit, unit
+from .programs.context import Context
+from .programs.driver import Condition, Progress, condition
+from .programs.operator import Body
+from .programs.program import Program
+from .programs.run import Run
+from .programs.unit import Sparse, Unit, unit
 
 if TYPE_CHECKING:
     from .estimators import (

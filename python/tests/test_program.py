@@ -583,7 +583,7 @@ def test_runs_in_threads_and_a_thousand_take_no_memory():
         thread.join()
     many(100)
     assert all(found) and len(found) == 800 and resident() - before < 40e6
-    assert len(os.listdir("/proc/self/fd")) <= descriptors + 2 and not hawser._raised.runs
+    assert len(os.listdir("/proc/self/fd")) <= descriptors + 2 and not hawser.programs.raised.runs
 
 
 # --------------------------------------------------------------------------------------------------- nodes ----

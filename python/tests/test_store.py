@@ -15,7 +15,7 @@ import pytest
 import test_nodes
 
 import hawser
-from hawser._called import has_numba
+from hawser.programs.called import has_numba
 
 BINARY = test_nodes.BINARY
 needs_command = pytest.mark.skipif(not BINARY, reason="HAWSER_BINARY is not set")

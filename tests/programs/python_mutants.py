@@ -14,17 +14,17 @@ SOURCE = os.environ.get("HAWSER_SOURCE", os.path.realpath(os.path.join(HERE, "..
 PROGRAM, SHAPES, CONDITIONS = (f"test_{name}.py" for name in ("program", "shapes", "conditions"))
 MUTANTS = [
     # The pass that compares shapes.
-    ("shapes are not compared", "_shapes.py", "changed = True", "changed = True; body.pop()", SHAPES, "grow"),
+    ("shapes are not compared", "programs/shapes.py", "changed = True", "changed = True; body.pop()", SHAPES, "grow"),
     # What a unit reads is read-only.
-    ("what a unit reads may be written", "_compile.py", "return types.Array(dtype, argument.ndim, argument.layout, readonly=not argument.writable)",
+    ("what a unit reads may be written", "programs/compile.py", "return types.Array(dtype, argument.ndim, argument.layout, readonly=not argument.writable)",
      "return types.Array(dtype, argument.ndim, argument.layout)", PROGRAM, "may_not_do"),
     ("what a plain unit reads may be written", "_memory.py", '"data": (address, not writable)', '"data": (address, False)', PROGRAM, "may_not_do"),
-    ("what numba lets pass is not refused", "_compile.py", "    check_writes(unit, dispatcher.overloads[kinds])\n", "", PROGRAM, "lets_pass"),
+    ("what numba lets pass is not refused", "programs/compile.py", "    check_writes(unit, dispatcher.overloads[kinds])\n", "", PROGRAM, "lets_pass"),
     # Exceptions.
-    ("an exception of another node has the library's class", "_run.py", "if found and kind is not None:", "if found and kind is None:", PROGRAM, "nodes"),
-    ("an exception on the driver stays on its node", "_run.py", "if lib.hawser_job_nodes(job) > 1:\n            error, status, raised",
+    ("an exception of another node has the library's class", "programs/run.py", "if found and kind is not None:", "if found and kind is None:", PROGRAM, "nodes"),
+    ("an exception on the driver stays on its node", "programs/run.py", "if lib.hawser_job_nodes(job) > 1:\n            error, status, raised",
      "if lib.hawser_job_nodes(job) > 99:\n            error, status, raised", PROGRAM, "nodes"),
-    ("an exception in a compiled test is lost", "_raised.py", 'running.end(error, f"in the test of {where}")', "pass", CONDITIONS, "wrong_in_a_test"),
+    ("an exception in a compiled test is lost", "programs/raised.py", 'running.end(error, f"in the test of {where}")', "pass", CONDITIONS, "wrong_in_a_test"),
 ]
 
 

@@ -169,7 +169,7 @@ def test_folds_beyond_one_byte(client):
         warnings.simplefilter("ignore")
         estimator = hawser.dask.LogisticRegressionCV(cv=300)
         estimator.classes_ = np.unique(rare)
-        rows = hawser._dask_data.place(client, {"data": chunked(X), "target": chunked(rare)}, {"data": "X"})
+        rows = hawser.dask._data.place(client, {"data": chunked(X), "target": chunked(rare)}, {"data": "X"})
         found, folds = estimator._folds(rows, None, classifier=True)
         expected, _ = hawser.LogisticRegressionCV(cv=300)._folds(X, np.searchsorted(estimator.classes_, rare), classifier=True)
     assert folds == 300 and np.array_equal(np.concatenate(client.gather(found)), expected)
@@ -333,7 +333,7 @@ def test_nodes_wait_as_long_as_the_client_says(monkeypatch):
         workers = sorted(made.nthreads())
         data = [lay(made, array, workers) for array in (X, Y)]
         for pause in (0.1, 60.0):
-            monkeypatch.setattr(hawser.dask, "KEEP", pause)
+            monkeypatch.setattr(hawser.dask._driver, "KEEP", pause)
             busy = made.submit(time.sleep, 1, workers=workers[1:], pure=False, priority=1000)
             if pause < 1:
                 assert hawser.dask.train(made, "lasso", *data, workers=2).training.workers == 2
@@ -341,7 +341,7 @@ def test_nodes_wait_as_long_as_the_client_says(monkeypatch):
                 with pytest.raises(hawser.Timeout, match=r"node 0 waited .* not heard from the client for 0.4 s"):
                     hawser.dask.train(made, "lasso", *data, workers=2)
             distributed.wait(busy)
-        assert not hawser.dask._nodes
+        assert not hawser.dask._driver._nodes
 
 
 def test_processes_of_dask_worker_and_a_client_that_ends(tmp_path):
@@ -365,12 +365,12 @@ y = X[:, 0].persist()
 distributed.wait([X, y])
 if sys.argv[1] == "waits":
     busy = client.submit(time.sleep, 3, workers=[sorted(client.nthreads())[1]], priority=1000)
-    original = hawser.dask._Training._take_reports
+    original = hawser.dask._driver._Training._take_reports
     def look(self, seconds):
         original(self, seconds)
         if len(self.ready) == 1:
             print("begun", flush=True)
-    hawser.dask._Training._take_reports = look
+    hawser.dask._driver._Training._take_reports = look
 hawser.dask.train(client, "linear", X, y, epochs=1e9, solver="minibatch", progress=lambda now: print("begun", flush=True))
 """)
         for when in ("waits", "trains"):
@@ -407,8 +407,8 @@ def test_nothing_is_left_behind(client):
 
 
 def test_a_worker_that_stops_to_answer_is_lost(client, monkeypatch):
-    monkeypatch.setattr(hawser.dask, "GRACE", 0.5)
-    monkeypatch.setattr(hawser.dask, "LIMIT", 2.0)
+    monkeypatch.setattr(hawser.dask._driver, "GRACE", 0.5)
+    monkeypatch.setattr(hawser.dask._driver, "LIMIT", 2.0)
     pids = client.run(os.getpid)
     victim = sorted(pids)[1]
     try:

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from . import _native
-from ._dataset import Array
-from ._library import library as lib
-from ._memory import address_of, array_at
-from ._native import hawser_context, hawser_matrix
-from ._raised import runs
-from ._unit import Leave
+from .. import _native
+from .._dataset import Array
+from .._library import library as lib
+from .._memory import address_of, array_at
+from .._native import hawser_context, hawser_matrix
+from .raised import runs
+from .unit import Leave
 
 LAYOUTS = {True: _native.HAWSER_DENSE_ROWS, False: _native.HAWSER_DENSE}
 TYPES = {"float64": _native.HAWSER_F64, "float32": _native.HAWSER_F32}

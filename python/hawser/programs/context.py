@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from . import _native
-from ._dataset import Array
-from ._errors import BadArgument, BadProgram
-from ._library import library as lib
-from ._memory import address_of, array_at
-from ._native import hawser_chunk
-from ._unit import C_TYPES, COMBINE, SUFFIX, Known, Leave, wrong_name
+from .. import _native
+from .._dataset import Array
+from .._errors import BadArgument, BadProgram
+from .._library import library as lib
+from .._memory import address_of, array_at
+from .._native import hawser_chunk
+from .unit import C_TYPES, COMBINE, SUFFIX, Known, Leave, wrong_name
 
 
 class Context:

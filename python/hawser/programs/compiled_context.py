@@ -12,10 +12,10 @@ from numba.core.datamodel import models
 from numba.extending import intrinsic, overload_attribute, overload_method, register_model
 from numba.np.arrayobj import populate_array
 
-from . import _native
-from ._library import library as lib
-from ._native import hawser_chunk, hawser_matrix, hawser_merging
-from ._unit import Known, Leave, address_of_name, wrong_name
+from .. import _native
+from .._library import library as lib
+from .._native import hawser_chunk, hawser_matrix, hawser_merging
+from .unit import Known, Leave, address_of_name, wrong_name
 
 WORD = 8  # bytes of an int64
 POINTER, COUNT, STATUS, NUMBER, FLAG = ctypes.c_int64, ctypes.c_int64, ctypes.c_int32, ctypes.c_double, ctypes.c_uint8

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from . import _native
-from ._code import Merge
-from ._dataset import BY_ROW, Array, Dataset, Files
-from ._errors import BadArgument
-from ._memory import array_at
-from ._unit import TYPES, Unit
+from .. import _native
+from .._dataset import BY_ROW, Array, Dataset, Files
+from .._errors import BadArgument
+from .._memory import array_at
+from .code import Merge
+from .unit import TYPES, Unit
 
 SPLITS = {"row": _native.HAWSER_BY_ROW, "column": _native.HAWSER_BY_COLUMN, "all": _native.HAWSER_WHOLE}
 FORMS = {"exact": _native.HAWSER_EXACT, "bf16": _native.HAWSER_AS_BF16, "f16": _native.HAWSER_AS_F16, "int8": _native.HAWSER_AS_INT8}

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from numba.core import errors, types
 
-from ._code import Code
-from ._driver import Condition
-from ._errors import BadProgram
+from .._errors import BadProgram
+from .code import Code
+from .driver import Condition
 
 
 def reason_of(error: Exception, unit: Code) -> str:
@@ -57,7 +57,7 @@ def check_writes(unit: Code, compiled: Any) -> None:
 
 
 def check_shapes(unit: Code, compiled: Any, inside: bool = False) -> None:
-    """Refuses where numba compares no shapes: outputs of ufuncs, and changes in place `inside` functions that the unit calls (_shapes.py has its own)."""
+    """Refuses where numba compares no shapes: outputs of ufuncs, and changes in place `inside` functions that the unit calls (shapes.py has its own)."""
     notes, found = compiled.type_annotation, ""
     for expression, signature in notes.calltypes.items():
         operation = getattr(expression, "op", "")

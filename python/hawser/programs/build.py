@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _native
-from ._called import function_of, merge_function_of
-from ._dataset import Array
-from ._driver import called_test
-from ._errors import BadArgument, BadProgram
-from ._library import library as lib
-from ._made import Made
-from ._native import hawser_rule, hawser_state, hawser_until
-from ._operator import Operator
-from ._raised import Running, runs
-from ._state import FORMS, SPLITS, State, has_beside
-from ._sync import sync_of
-from ._unit import BESIDE, COMBINE, TYPES, Argument, Known, KnownState, Unit, number_of
+from .. import _native
+from .._dataset import Array
+from .._errors import BadArgument, BadProgram
+from .._library import library as lib
+from .._native import hawser_rule, hawser_state, hawser_until
+from .._sync import sync_of
+from .called import function_of, merge_function_of
+from .driver import called_test
+from .made import Made
+from .operator import Operator
+from .raised import Running, runs
+from .state import FORMS, SPLITS, State, has_beside
+from .unit import BESIDE, COMBINE, TYPES, Argument, Known, KnownState, Unit, number_of
 
 if TYPE_CHECKING:
-    from ._program import Program
+    from .program import Program
 
 DTYPES = {_native.HAWSER_F64: "float64", _native.HAWSER_F32: "float32"}
 ALIGNED = 64  # bytes to which scratch arrays are aligned

@@ -11,18 +11,18 @@ import numpy as np
 from numba.core import types
 from numba.extending import intrinsic
 
-from . import _native
-from ._compile_checks import check_result, check_shapes, check_writes, reason_of
-from ._code import Code, Merge
-from ._compiled_context import MATRIX, MERGING, SUFFIX, WORD, ContextType, make_array
-from ._compiled_progress import ProgressType
-from ._driver import Condition
-from ._errors import BadProgram
-from ._library import library as lib
-from ._made import make
-from ._raised import caught
-from ._shapes import Compiler
-from ._unit import Argument, Known, Sparse, Unit, address_of_name
+from .. import _native
+from .._errors import BadProgram
+from .._library import library as lib
+from .code import Code, Merge
+from .compile_checks import check_result, check_shapes, check_writes, reason_of
+from .compiled_context import MATRIX, MERGING, SUFFIX, WORD, ContextType, make_array
+from .compiled_progress import ProgressType
+from .driver import Condition
+from .made import make
+from .raised import caught
+from .shapes import Compiler
+from .unit import Argument, Known, Sparse, Unit, address_of_name
 
 
 def type_of(argument: Argument, known: Known) -> Any:

@@ -12,25 +12,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _native
-from ._build import Build
-from ._changes import PolicyChange, changes_of
-from ._cluster import Cluster
-from ._dataset import BY_ROW, Array, Dataset, Files
-from ._driver import Progress
-from ._errors import BadArgument, BadOption, BadProgram, Error, Interrupted, check, failure, text_of
-from ._job import Job
-from ._library import library as lib
-from ._memory import free
-from ._native import hawser_dataset, hawser_error, hawser_observer, hawser_run
-from ._options import Options
-from ._plan import Plan, read_plan
-from ._raised import Running, raised_text
-from ._state import SPLITS, State
-from ._unit import C_TYPES, SUFFIX
+from .. import _native
+from .._changes import PolicyChange, changes_of
+from .._cluster import Cluster
+from .._dataset import BY_ROW, Array, Dataset, Files
+from .._errors import BadArgument, BadOption, BadProgram, Error, Interrupted, check, failure, text_of
+from .._job import Job
+from .._library import library as lib
+from .._memory import free
+from .._native import hawser_dataset, hawser_error, hawser_observer, hawser_run
+from .._options import Options
+from .._plan import Plan, read_plan
+from .build import Build
+from .driver import Progress
+from .raised import Running, raised_text
+from .state import SPLITS, State
+from .unit import C_TYPES, SUFFIX
 
 if TYPE_CHECKING:
-    from ._program import Program
+    from .program import Program
 
 # Calls of C in the library's texts, and what they are here.
 WORDS = {

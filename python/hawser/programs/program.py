@@ -4,17 +4,17 @@ from typing import Any
 
 import numpy as np
 
-from ._called import has_numba
-from ._cluster import Cluster, cluster_for
-from ._dataset import Dataset, Files, dataset_of, is_path
-from ._errors import BadArgument, BadOption, BadProgram, warn
-from ._library import library as lib
-from ._operator import Body, Operator
-from ._options import JOB_KEYS, Options, key_of
-from ._plan import Plan
-from ._run import Execution, Run
-from ._state import FORMS, SPLITS, State, initial_of, merge_of, shape_of, type_of
-from ._unit import BESIDE, COMBINE, Unit, number_of
+from .._cluster import Cluster, cluster_for
+from .._dataset import Dataset, Files, dataset_of, is_path
+from .._errors import BadArgument, BadOption, BadProgram, warn
+from .._library import library as lib
+from .._options import JOB_KEYS, Options, key_of
+from .._plan import Plan
+from .called import has_numba
+from .operator import Body, Operator
+from .run import Execution, Run
+from .state import FORMS, SPLITS, State, initial_of, merge_of, shape_of, type_of
+from .unit import BESIDE, COMBINE, Unit, number_of
 
 
 class Program(Body):

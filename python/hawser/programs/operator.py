@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._code import digest_of
-from ._driver import Condition, Progress
-from ._errors import BadArgument
-from ._sync import sync_of
-from ._unit import Unit
+from .._errors import BadArgument
+from .._sync import sync_of
+from .code import digest_of
+from .driver import Condition, Progress
+from .unit import Unit
 
 if TYPE_CHECKING:
-    from ._program import Program
+    from .program import Program
 
 
 @dataclasses.dataclass

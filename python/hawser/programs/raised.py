@@ -5,9 +5,9 @@ from collections.abc import Callable
 from ctypes import POINTER
 from typing import Any
 
-from . import _native
-from ._library import library as lib
-from ._native import hawser_context, hawser_merging
+from .. import _native
+from .._library import library as lib
+from .._native import hawser_context, hawser_merging
 
 
 class Running:
@@ -18,7 +18,7 @@ class Running:
         self.raised: BaseException | None = None
         self.units: list[str] = []  # by number, as in the program
         self.states: list[str] = []  # of each unit, as its note says them
-        self.made: list[Any] = []  # hawser._made.Made, of data that units make
+        self.made: list[Any] = []  # hawser.programs.made.Made, of data that units make
         self.tests: list[tuple[str, bool]] = []  # what each compiled test belongs to, and its answer once the run has failed
 
     def end(self, error: BaseException, note: str) -> None:

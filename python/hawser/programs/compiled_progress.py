@@ -9,11 +9,11 @@ from numba.core import errors, types
 from numba.core.datamodel import models
 from numba.extending import overload, overload_attribute, overload_method, register_model
 
-from ._compiled_context import COUNT, FLAG, NUMBER, POINTER, WORD, by_name, call_of, literal_of, number_of, pointer, view_of
-from ._driver import NO_MEMORY
-from ._errors import BadOption
-from ._sync import sync_of
-from ._unit import Known, address_of_name
+from .._errors import BadOption
+from .._sync import sync_of
+from .compiled_context import COUNT, FLAG, NUMBER, POINTER, WORD, by_name, call_of, literal_of, number_of, pointer, view_of
+from .driver import NO_MEMORY
+from .unit import Known, address_of_name
 
 
 class ProgressType(types.Type):  # type: ignore[misc]

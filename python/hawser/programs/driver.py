@@ -5,20 +5,20 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, overload
 
-from ._called import has_numba
-from ._code import Code
-from ._dataset import Array
-from ._errors import BadArgument, BadProgram
-from ._library import library as lib
-from ._memory import array_at
-from ._native import hawser_until
-from ._raised import Running
-from ._sync import sync_of
-from ._unit import Known
+from .._dataset import Array
+from .._errors import BadArgument, BadProgram
+from .._library import library as lib
+from .._memory import array_at
+from .._native import hawser_until
+from .._sync import sync_of
+from .called import has_numba
+from .code import Code
+from .raised import Running
+from .unit import Known
 
 if TYPE_CHECKING:
-    from ._operator import Operator
-    from ._program import Program
+    from .operator import Operator
+    from .program import Program
 
 
 NO_MEMORY = "the test has no memory; give remembers= to the loop or branch"
@@ -155,7 +155,7 @@ def called_test(operator: "Operator", known: Known, program: "Program", running:
     where = f"{operator.kind} '{operator.name}'"
     assert test is not None
     if isinstance(test, Condition) and test.compile is not False and has_numba():
-        from ._compile import compile_test
+        from .compile import compile_test
         running.tests.append((where, ends))
         return ctypes.cast(compile_test(test, known, remembers, operator.name, len(running.tests) - 1), kind)
 

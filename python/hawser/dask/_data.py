@@ -11,7 +11,7 @@ import distributed
 import numpy as np
 from dask.core import flatten
 
-from ._errors import BadInput
+from .._errors import BadInput
 
 
 @dataclass(frozen=True)

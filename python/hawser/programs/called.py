@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from . import _native
-from ._code import Merge
-from ._context import Context
-from ._dataset import Array
-from ._errors import BadProgram
-from ._library import library as lib
-from ._made import dense_of, replace
-from ._memory import address_of, array_at
-from ._native import hawser_beside, hawser_matrix, hawser_rule, hawser_unit_function
-from ._raised import Running, fail_merge
-from ._unit import SUFFIX, Argument, Known, Leave, Sparse, Unit
+from .. import _native
+from .._dataset import Array
+from .._errors import BadProgram
+from .._library import library as lib
+from .._memory import address_of, array_at
+from .._native import hawser_beside, hawser_matrix, hawser_rule, hawser_unit_function
+from .code import Merge
+from .context import Context
+from .made import dense_of, replace
+from .raised import Running, fail_merge
+from .unit import SUFFIX, Argument, Known, Leave, Sparse, Unit
 
 
 class PlainUnit:
@@ -129,7 +129,7 @@ def function_of(unit: Unit, name: str, arguments: tuple[Argument, ...], number: 
                 running: Running) -> Any:
     """Returns the function that the library calls for a unit."""
     if unit.compile is not False and has_numba():
-        from ._compile import compile_unit
+        from .compile import compile_unit
         return ctypes.cast(compile_unit(unit, arguments, number, known), hawser_unit_function)
     return hawser_unit_function(PlainUnit(unit, name, arguments, number, known, table, running))
 
@@ -138,7 +138,7 @@ def merge_function_of(merge: Merge) -> Any:
     """Returns the function that the library calls to merge."""
     kind: Any = hawser_rule._fields_[2][1]
     if merge.compile is not False and has_numba():
-        from ._compile import compile_merge
+        from .compile import compile_merge
         return ctypes.cast(compile_merge(merge), kind)
 
     def call(pointer: Any) -> None:

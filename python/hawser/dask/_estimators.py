@@ -11,14 +11,14 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from . import estimators
-from ._dask_data import Rows, array_of, is_dask, names_of, place
-from ._dataset import Array
-from ._errors import BadArgument
-from ._model import Model
-from ._node import codes_of
-from .dask import checked_client, run, validation_of
-from .estimators._base import Estimator, refuse
+from .. import estimators
+from .._dataset import Array
+from .._errors import BadArgument
+from .._model import Model
+from .._node import codes_of
+from ..estimators._base import Estimator, refuse
+from ._data import Rows, array_of, is_dask, names_of, place
+from ._driver import checked_client, run, validation_of
 
 
 def _apply(part: Array, estimator: Any, method: str, shape: tuple[int, ...], kind: Any) -> Array:

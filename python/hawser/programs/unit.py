@@ -7,10 +7,10 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
-from . import _native
-from ._code import Code
-from ._dataset import Array
-from ._errors import BadArgument
+from .. import _native
+from .._dataset import Array
+from .._errors import BadArgument
+from .code import Code
 
 TYPES = {"float64": _native.HAWSER_F64, "float32": _native.HAWSER_F32, "int64": _native.HAWSER_I64, "int32": _native.HAWSER_I32}
 SUFFIX = {"float64": "", "float32": "_f32", "int64": "_i64", "int32": "_i32"}

@@ -1,17 +1,4 @@
-"""Trainings over the workers of a Dask cluster, which become nodes.
-
->>> import dask.array, distributed, hawser.dask
->>> client = distributed.Client(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0")
->>> X = dask.array.random.default_rng(0).normal(size=(1000, 5), chunks=(250, 5))
->>> y = X[:, 0] - 2 * X[:, 3]
->>> model = hawser.dask.train(client, "lasso", X, y, lambda_=0.01)  # on the workers that hold X
->>> model.coefficients.round(1)
-array([ 1.,  0.,  0., -2.,  0.])
->>> lasso = hawser.dask.Lasso(alpha=0.01).fit(X, y)
->>> lasso.predict(X)  # computed where and when it is needed
-dask.array<_apply, shape=(1000,), dtype=float64, chunksize=(250,), chunktype=numpy.ndarray>
->>> client.shutdown()
-"""
+"""Trainings over the workers of a Dask cluster: what runs on the client, and what on the workers."""
 import contextlib
 import os
 import queue
@@ -20,27 +7,20 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import distributed
 import numpy as np
 from distributed.comm import get_address_host
 
-from ._dask_data import Rows, Share, is_dask, place
-from ._dataset import is_sparse
-from ._errors import BadArgument, BadInput, BadOption, Error, PeerLost
-from ._model import Model
-from ._node import PLACING, Cancelled, Node, Outcome, Place, Task, checked_options, held_address, variables_here
-from ._progress import bar_of
-from ._train import Callback
+from .._dataset import is_sparse
+from .._errors import BadArgument, BadInput, BadOption, Error, PeerLost
+from .._model import Model
+from .._node import PLACING, Cancelled, Node, Outcome, Place, Task, checked_options, held_address, variables_here
+from .._progress import bar_of
+from .._train import Callback
+from ._data import Rows, Share, is_dask, place
 
-if TYPE_CHECKING:
-    from ._dask_estimators import (
-        ElasticNet, ElasticNetCV, KMeans, Lasso, LassoCV, LinearSVC, LinearSVR, LogisticRegression, LogisticRegressionCV, MiniBatchKMeans,
-    )
-
-ESTIMATORS = ("ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearSVC", "LinearSVR", "LogisticRegression", "LogisticRegressionCV",
-              "MiniBatchKMeans")
 TOPIC = "hawser"  # of the events by which nodes report
 REFUSED = dict.fromkeys(PLACING, "the workers of Dask are the nodes; leave it out")
 GRACE = 3.0  # seconds in which nodes report an end by themselves, after one has failed
@@ -388,25 +368,3 @@ def train(client: Any, algorithm: str, data: Any, target: Any = None, *, weights
         outcome = run(own, algorithm, rows, {}, others, callback, options, **task)
     assert outcome.model is not None
     return outcome.model
-
-
-# ---------------------------------------------------------------------------------------------------------- estimators ----
-
-def __getattr__(name: str) -> Any:
-    """Gives the estimators, which are loaded when one is used, since they need scikit-learn."""
-    if name in ESTIMATORS:
-        from . import _dask_estimators
-        return getattr(_dask_estimators, name)
-    if name.startswith("MultiTask"):
-        raise AttributeError(f"hawser.dask has no {name}: its nodes have one target; hawser.{name} trains on whole arrays")
-    raise AttributeError(f"module 'hawser.dask' has no attribute '{name}'")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *ESTIMATORS})
-
-
-__all__ = [
-    "ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearSVC", "LinearSVR", "LogisticRegression", "LogisticRegressionCV",
-    "MiniBatchKMeans", "train",
-]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ._errors import BadArgument, BadProgram
+from .._errors import BadArgument, BadProgram
 
 
 class Code:
