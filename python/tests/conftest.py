@@ -1,6 +1,7 @@
 """Data that the tests share."""
 import importlib.util
 import os
+import signal
 import subprocess
 
 import numpy as np
@@ -11,6 +12,12 @@ try:
     import scipy.sparse
 except ImportError:
     scipy = None
+
+
+def pytest_configure():
+    """Lets Ctrl-C arrive, here and in children: a shell without job control starts what it puts into the background with SIGINT ignored."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items):

@@ -1,0 +1,34 @@
+"""The code of docs/python.md runs as it stands there, one block after another, in one script."""
+import pathlib
+import re
+
+import numpy as np
+import pytest
+
+import hawser
+
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "python.md"
+ELSEWHERE = {"hawser.spark": "in tests/cluster", "hawser.dask": "in tests/cluster", "store.serve(": "until Ctrl-C, in test_store.py"}
+
+
+@pytest.mark.skipif(not PAGE.exists(), reason="the docs are not here")
+@pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning", "ignore::hawser.ConvergenceWarning")
+def test_blocks_run(tmp_path, monkeypatch):
+    pytest.importorskip("sklearn")
+    pytest.importorskip("numba")
+    monkeypatch.chdir(tmp_path)
+    names, skipped = {}, 0
+    blocks = list(re.finditer(r"^```python\n(.*?)^```", PAGE.read_text(), re.M | re.S))
+    for block in blocks:
+        if any(word in block[1] for word in ELSEWHERE):
+            skipped += 1
+            continue
+        line = PAGE.read_text()[:block.start(1)].count("\n")
+        exec(compile("\n" * line + block[1], str(PAGE), "exec"), names)  # so that a traceback has the page's lines
+    assert skipped == len(ELSEWHERE) and len(blocks) > 8
+    # What the page says of some of them.
+    assert np.array_equal(hawser.Model.load("lasso.model").coefficients, names["lasso"].coef_)
+    assert names["tasks"].coefficients.shape == (2, 20) and names["run"].clocks > 1
+    # The page's descent is least squares without an intercept.
+    exact = np.linalg.lstsq(names["X"], names["y"], rcond=None)[0]
+    np.testing.assert_allclose(names["run"]["w"], exact, atol=1e-3)
