@@ -27,6 +27,16 @@ const char *hw_path_of(const hw_call *call, const char *key);
  * model is refused at once. */
 hawser_status hw_load_init(const hw_call *call, hawser_job *job, hawser_model **init, hawser_error *error) HAWSER_MUST_USE;
 
+/* The option row of --validation. */
+#define HW_VALIDATION_ROW                                                                                                   \
+    {                                                                                                                       \
+        "validation", HAWSER_PATH, NULL, NULL, "FILE", "data to measure the error on while training", NULL, 0               \
+    }
+/* Reads the data of --validation, which must fit the training data, for the caller to free; NULL if there are none, and on other nodes than the
+ * first, which has the result and measures the error. */
+hawser_status hw_load_validation(const hw_call *call, const hawser_job *job, const hawser_dataset *data,
+                                 hawser_dataset **validation, hawser_error *error) HAWSER_MUST_USE;
+
 /* Sets how an algorithm's data are split and whether they have a target. */
 void hw_load_for(const hawser_algorithm *algorithm, hawser_load *how);
 

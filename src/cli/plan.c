@@ -16,6 +16,7 @@ const hawser_option *hw_plan_rows(void)
         {"json", HAWSER_FLAG, "no", NULL, NULL, "print both plans as one JSON object ('hawser help plan-json')", "Logs", 0},
         {"dot", HAWSER_FLAG, "no", NULL, NULL, "print Graphviz DOT instead of text", NULL, 0},
         HW_INIT_ROW,
+        HW_VALIDATION_ROW,
         {"quiet", HAWSER_FLAG, "no", NULL, NULL, "print only errors on standard error", NULL, 'q'},
         {0},
     };
@@ -65,7 +66,7 @@ hawser_status hw_plan(hw_call *call, hawser_error *error)
 {
     hawser_job *job;
     hawser_model *init = NULL;
-    hawser_dataset *data = NULL;
+    hawser_dataset *data = NULL, *validation = NULL;
     const char *history = hawser_options_text(call->options, "record-history");
     if (history != NULL && *history != '\0')
         return hawser_fail(error, HAWSER_BAD_OPTION, "--record-history: plan runs nothing to record; leave it out");
@@ -73,11 +74,14 @@ hawser_status hw_plan(hw_call *call, hawser_error *error)
     hawser_status status = hw_load_init(call, job, &init, error);
     if (status == HAWSER_OK)
         status = hw_load_shares(call, job, &data, error);
+    if (status == HAWSER_OK)
+        status = hw_load_validation(call, job, data, &validation, error);
     if (status == HAWSER_OK && hawser_options_has(call->options, "suppose-nodes"))
         status = hw_job_suppose(job, (uint32_t)hawser_options_integer(call->options, "suppose-nodes"), error);
-    hawser_training_input input = {.options = call->options, .data = data, .init = init};
+    hawser_training_input input = {.options = call->options, .data = data, .validation = validation, .init = init};
     if (status == HAWSER_OK)
         status = make_plans(call, job, &input, error);
+    hawser_dataset_free(validation);
     hawser_dataset_free(data);
     hawser_model_free(init);
     hawser_close(job);

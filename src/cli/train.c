@@ -14,7 +14,6 @@
 #include "cli/plot_path.h"
 #include "cli/rescue.h"
 #include "cli/summary.h"
-#include "data/table/schema.h"
 #include "program/program.h"
 #include "runtime/job/enter.h"
 
@@ -23,7 +22,7 @@ const hawser_option *hw_train_rows(void)
     static const hawser_option rows[] = {
         {"output", HAWSER_PATH, NULL, NULL, "MODEL", "file of the model; the model is not kept if unset", NULL, 'o'},
         HW_INIT_ROW,
-        {"validation", HAWSER_PATH, NULL, NULL, "FILE", "data to measure the error on while training", NULL, 0},
+        HW_VALIDATION_ROW,
         {"json", HAWSER_FLAG, "no", NULL, NULL, "print one JSON object on the last line", NULL, 0},
         {"quiet", HAWSER_FLAG, "no", NULL, NULL, "no progress and no closing lines", NULL, 'q'},
         {"trace", HAWSER_PATH, NULL, NULL, "FILE",
@@ -53,34 +52,6 @@ static hawser_status begin_outputs(void *argument, hawser_error *error)
     HAWSER_TRY(hw_plot_check("plot", hw_path_of(b->call, "plot"), error));
     HAWSER_TRY(hw_check_writable(hw_path_of(b->call, "plot"), error));
     return hw_monitor_begin(b->monitor, b->call, error);
-}
-
-/* Loads the validation data, which must fit the training data. */
-static hawser_status load_validation(const hw_call *call, bool leads, const hawser_dataset *data,
-                                     hawser_dataset **validation, hawser_error *error)
-{
-    const char *path = hw_path_of(call, "validation");
-    if (path == NULL || !leads) /* only node 0 has the result and measures the error on it */
-        return HAWSER_OK;
-    hawser_load how;
-    hawser_schema *named = NULL;
-    HAWSER_TRY(hawser_load_from_options(call->options, &how, error));
-    if (hawser_dataset_schema(data) == NULL)
-        HAWSER_TRY(hw_schema_of_names(data, &named, error));
-    hw_load_for(call->algorithm, &how);
-    how.rows_layout = how.split == HAWSER_BY_ROW;
-    how.split = HAWSER_BY_COLUMN; /* of one node, which has all of it */
-    how.outputs = call->algorithm->outputs != NULL;
-    how.columns = hawser_dataset_matrix(data)->cols;
-    how.schema = named != NULL ? named : hawser_dataset_schema(data);
-    if (how.target == NULL && how.schema != NULL)
-        how.target = hawser_dataset_target_name(data);
-    how.target_place = hawser_dataset_figures(data)->target_column;
-    how.index_base = hawser_dataset_figures(data)->index_base + 1;
-    how.means = hawser_dataset_means(data);
-    hawser_status status = hawser_dataset_load(&path, 1, &how, validation, error);
-    hawser_schema_free(named);
-    return status;
 }
 
 static void log_load(hw_monitor *monitor, const hawser_dataset *data)
@@ -259,7 +230,7 @@ static hawser_status run(hw_call *call, hw_training_outcome *outcome, hawser_err
     double started = hw_seconds();
     HAWSER_TRY(hw_load_init(call, outcome->job, &outcome->init, error));
     HAWSER_TRY(hw_load_shares(call, outcome->job, &outcome->data, error));
-    HAWSER_TRY(load_validation(call, leads, outcome->data, &outcome->validation, error));
+    HAWSER_TRY(hw_load_validation(call, outcome->job, outcome->data, &outcome->validation, error));
     outcome->seconds_load = hw_seconds() - started;
     if (leads && hawser_dataset_column(outcome->data, 0) != NULL && !hawser_model_holds_names(outcome->data) &&
         !hawser_options_flag(call->options, "quiet"))

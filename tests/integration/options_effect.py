@@ -20,7 +20,7 @@ EFFECT_ELSEWHERE = {
     "log-json", "threads", "memory-limit", "format", "header", "delimiter", "categories", "missing", "alone", "seed", "lambda-ratio", "exchange", "kkt-filter",
 }
 # Outputs of a training, which a plan does not have.
-OF_TRAININGS = {"validation", "record-history", "trace", "plot", "log-view", "log-json"}
+OF_TRAININGS = {"record-history", "trace", "plot", "log-view", "log-json"}
 # Options that only have a use with several nodes. Of these a file or the environment may set any for all jobs, so they are noted only if they are typed.
 OF_NODES = {"topology": "tree", "backlog": "2k", "rate": "10M", "transport": "tcp", "trust-fabric": "yes", "failure-timeout": "4", "join-timeout": "50",
             "interface": "127.0.0.1", "port-range": "7000-7900", "node-name": "birch", "key-file": "key", "listen": "1"}
