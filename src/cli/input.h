@@ -27,10 +27,10 @@ const char *hw_path_of(const hw_call *call, const char *key);
  * model is refused at once. */
 hawser_status hw_load_init(const hw_call *call, hawser_job *job, hawser_model **init, hawser_error *error) HAWSER_MUST_USE;
 
-/* The option row of --validation. */
-#define HW_VALIDATION_ROW                                                                                                   \
+/* The option row of --validation, in a group of options. */
+#define HW_VALIDATION_ROW(group)                                                                                            \
     {                                                                                                                       \
-        "validation", HAWSER_PATH, NULL, NULL, "FILE", "data to measure the error on while training", NULL, 0               \
+        "validation", HAWSER_PATH, NULL, NULL, "FILE", "data to measure the error on while training", group, 0              \
     }
 /* Reads the data of --validation, which must fit the training data, for the caller to free; NULL if there are none, and on other nodes than the
  * first, which has the result and measures the error. */

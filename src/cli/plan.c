@@ -16,7 +16,7 @@ const hawser_option *hw_plan_rows(void)
         {"json", HAWSER_FLAG, "no", NULL, NULL, "print both plans as one JSON object ('hawser help plan-json')", "Logs", 0},
         {"dot", HAWSER_FLAG, "no", NULL, NULL, "print Graphviz DOT instead of text", NULL, 0},
         HW_INIT_ROW,
-        HW_VALIDATION_ROW,
+        HW_VALIDATION_ROW("Validation"),
         {"quiet", HAWSER_FLAG, "no", NULL, NULL, "print only errors on standard error", NULL, 'q'},
         {0},
     };

@@ -22,7 +22,7 @@ const hawser_option *hw_train_rows(void)
     static const hawser_option rows[] = {
         {"output", HAWSER_PATH, NULL, NULL, "MODEL", "file of the model; the model is not kept if unset", NULL, 'o'},
         HW_INIT_ROW,
-        HW_VALIDATION_ROW,
+        HW_VALIDATION_ROW(NULL),
         {"json", HAWSER_FLAG, "no", NULL, NULL, "print one JSON object on the last line", NULL, 0},
         {"quiet", HAWSER_FLAG, "no", NULL, NULL, "no progress and no closing lines", NULL, 'q'},
         {"trace", HAWSER_PATH, NULL, NULL, "FILE",
