@@ -71,7 +71,8 @@ def environment():
 
 def start(tmp_path, program, *launcher):
     path = tmp_path / "program.py"
-    path.write_text(HEAD + program)
+    if not path.exists() or path.read_text() != HEAD + program:  # one that starts may be reading it
+        path.write_text(HEAD + program)
     launcher = launcher or (BINARY, "run", "-n", "2", "--")
     return subprocess.Popen([*launcher, sys.executable, path, tmp_path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                             env=environment())
@@ -294,10 +295,10 @@ except hawser.PeerLost as error:
 """
     # Node 1 begins when node 2 has, so it would be numbered 2 if it arrived later; 7 asks for the number 2, and 3 for one too many.
     children = {node: start(tmp_path, program, "env", f"BY_HAND={node}") for node in (0, 3, 2, 7)}
-    too_many = children[3].communicate(timeout=60)[0]
+    too_many = "".join(children[3].communicate(timeout=60))
     while children[2].poll() is None and children[7].poll() is None:
         time.sleep(0.05)
-    twice = "".join(children[node].communicate()[0] for node in (2, 7) if children[node].poll() is not None)
+    twice = "".join("".join(children[node].communicate()) for node in (2, 7) if children[node].poll() is not None)
     assert "its 3 nodes already" in too_many and "node 2 is here already" in twice, (too_many, twice)
     children[1] = start(tmp_path, program, "env", "BY_HAND=1")
     for child in children.values():

@@ -315,7 +315,7 @@ def test_ctrl_c_keeps_the_model(client):
 
 def trainings(client):
     """The number of nodes that train. The function is sent by value, since other processes may not find this file."""
-    return sum(client.run(lambda: len(sys.modules["hawser.dask"]._nodes) if "hawser.dask" in sys.modules else 0).values())
+    return sum(client.run(lambda: len(sys.modules["hawser.dask._driver"]._nodes) if "hawser.dask._driver" in sys.modules else 0).values())
 
 
 def nodes_left(client):
