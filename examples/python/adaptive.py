@@ -49,6 +49,8 @@ def settled(progress):  # remembers the least loss, the clocks since then, and w
     return progress.memory[1] > 8
 
 
+if len(sys.argv) != 2:
+    sys.exit(__doc__)
 program = hawser.Program("adaptive")
 program.data("rows", sys.argv[1], target="0")
 program.transformed("scaled", "rows", "rows")

@@ -30,6 +30,8 @@ def move(sums, counts, centres):
             centres[c] = sums[:, c].sum(axis=0) / counts[:, c].sum()
 
 
+if len(sys.argv) != 3:
+    sys.exit(__doc__)
 program = hawser.Program("kmeans")
 program.data("rows", sys.argv[2])
 program.replicated("centres", (int(sys.argv[1]), "rows"))
