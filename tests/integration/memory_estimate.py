@@ -20,7 +20,7 @@ SHORT = ["--max-clocks", "8"]
 TARGETS = ["--target", ",".join(f"y{o}" for o in range(8))]
 CENTRES = ["--clusters", "512", "--init-method", "random", "--max-iterations", "1"]
 FEW, MANY = 1e8, 1.5
-TIMING = 1.15  # the number of updates in a process at one time, if clocks differ, depends on the load of its machine
+TIMING = 1.15  # the number of updates in a process at one time, if clocks differ or many blocks add up along a tree, depends on the load of its machine
 # Algorithm, data, workers, nodes, options.
 CASES = [
     ("lasso", "sparse.hwc", 8, 1, []),
@@ -115,7 +115,8 @@ def check(case, empty):
     told = int(re.search(r"needs about (\d+) bytes", hawser(*words("plan", *case), "--physical")).group(1))
     print(f"{algorithm} {path} {workers} workers, {nodes} nodes, {' '.join(options)}: {taken / 1e6:.0f} MB, estimate {told / 1e6:.0f}: "
           f"{told / taken:.2f}", flush=True)
-    slack = TIMING if any(word.startswith(("ssp:", "delay:")) for word in options) else 1.0
+    waits_for_none = any(word.startswith(("ssp:", "delay:")) for word in options)
+    slack = TIMING if waits_for_none or (nodes == 1 and workers > 8) else 1.0
     if taken < FEW or taken <= told * slack and told <= MANY * slack * taken:
         return 0
     print("FAILED: an estimate below what is taken, or half as much again above it")
