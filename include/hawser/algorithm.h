@@ -243,9 +243,9 @@ HAWSER_API hawser_status hawser_train_plan(const hawser_algorithm *algorithm, ha
 
 /** Returns the index-th ready algorithm, or NULL past the last. The list is src/algorithms/list.c. */
 HAWSER_API const hawser_algorithm *hawser_algorithm_at(size_t index);
-/** Rewrites a text of the library in place for a caller whose options are keyword arguments. Failures, messages and notes name options as the
- *  command does; here --l1-ratio becomes l1_ratio, and --no-intercept intercept=no. Other flags, such as srun's, stay. A binding, which sets options as
- *  HAWSER_FROM_CALL, passes each text through it. `text` may be NULL. */
+/** Rewrites a text of the library in place, for callers that have keyword arguments. Failures, messages and notes name options as the command
+ *  does. This call turns --l1-ratio into l1_ratio, and --no-intercept into intercept=no. Other flags, such as srun's, stay. A binding that sets
+ *  options as HAWSER_FROM_CALL passes each text through it. `text` may be NULL. */
 HAWSER_API void hawser_name_keywords(char *text);
 /** Returns the algorithm of that name, or NULL if there is none. */
 HAWSER_API const hawser_algorithm *hawser_algorithm_find(const char *name);

@@ -163,7 +163,7 @@ typedef struct hawser_arrays {
     const double *target, *weights, *offset, *groups; /**< matrix.rows numbers each */
     const char *const *names;                         /**< one per column of the matrix; copied */
     const char *target_name;                          /**< copied */
-    /** Several targets in place of `target`: a dense matrix of matrix.rows rows and 1 to 64 columns, of which column k is hawser_dataset_output(k).
+    /** Several targets, in place of `target`: a dense matrix of matrix.rows rows and 1 to 64 columns. Column k becomes hawser_dataset_output(k).
      *  HAWSER_DENSE has target k of row i at values[k * stride + i], HAWSER_DENSE_ROWS at values[i * stride + k]; `stored` and `first` are
      *  ignored. HAWSER_DENSE with the type HAWSER_F64 is read in place, and others are copied. One column is the same as `target` */
     hawser_matrix outputs;

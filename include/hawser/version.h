@@ -17,7 +17,7 @@ extern "C" {
 HAWSER_API const char *hawser_version(void);
 
 /** Returns the digest of the public headers that the library was built from, without comments and white space. Libraries with the same digest have
- *  the same structs and calls, and a binding refuses another one than that it was made for. */
+ *  the same structs and calls. A binding refuses a library with another digest than its own. */
 HAWSER_API const char *hawser_headers_digest(void);
 
 #ifdef __cplusplus

@@ -99,7 +99,7 @@ class _Borrowed:
         return pointer_to(self.keep(values, np.ascontiguousarray(array, dtype=np.float64)), ctypes.c_double)
 
     def targets(self, values: Any, rows: int) -> None:
-        """Takes a target, or several as the columns of an array or a table, whose names become theirs."""
+        """Takes one target, or several as the columns of an array or a table. The names of a table's columns become the names of the targets."""
         given, names = values, _names_of(values)
         if is_sparse(values):
             raise BadArgument("target: Sparse data was passed for y, but dense data is required. Use '.toarray()' to convert")

@@ -32,7 +32,7 @@ from ._train import Callback, Fit, find_algorithm, make_options, prepare, take_a
 PLACING = {"listen", "join", "key-file", "node-name", "alone"}
 PLACES = {b"HAWSER_LAUNCH", b"HAWSER_NODE", b"HAWSER_NODES", b"HAWSER_JOB", b"HAWSER_SOCKETS", b"HAWSER_LOCAL", b"HAWSER_PYTHON_NODE",
           *(f"HAWSER_{key.upper().replace('-', '_')}".encode() for key in PLACING)}
-BY_NODE = ("data", "target", "weights", "offset", "groups")  # of which a node has its rows
+BY_NODE = ("data", "target", "weights", "offset", "groups")  # each node has its own rows of these
 SILENCE = 60.0  # seconds without a word from the client after which a node waits no more
 # Takes the address of a node, and returns that of node 0, once all nodes are ready.
 Exchange = Callable[[str], str]

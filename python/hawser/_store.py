@@ -483,8 +483,9 @@ class Store:
         It returns after Ctrl-C, SIGTERM or `end_serving` on a node, which ends the servers of all nodes. Clients find the tables that were
         made before, make others, and name the functions of this store. `key_file` is the file with the key (`hawser key FILE` makes one).
         When clients can connect, node 0 writes HOST:PORT to `address_file` and calls `ready(address)`. `load` is a file of first tables;
-        `save` is written at the end. If that fails, the tables are still in the store, which has its other calls again. A store serves once. Clients save and load files in `directory`. Meanwhile
-        other calls of this store are refused. The options `interface`, `port_range` and `memory_limit` of the store count for clients.
+        `save` is written at the end. If that fails, the tables are still in the store, which has its other calls again. A store serves once.
+        Clients save and load files in `directory`. Meanwhile other calls of this store are refused. The options `interface`, `port_range`
+        and `memory_limit` of the store count for clients.
         """
         if self.at is not None:
             raise BadArgument("a store on stand-alone servers (at) has no tables of its own to serve")

@@ -165,7 +165,8 @@ class _OnDask(Estimator):
         return X, None, None
 
     def _folds(self, X: Any, y: Any, classifier: bool) -> tuple[Any, int]:
-        """Returns the folds of all rows as futures, and their number. Labels stay on the workers, whose counts say which rows of a class a fold has."""
+        """Returns the folds of all rows as futures, and their number. Labels stay on the workers: the client
+        learns how many rows of each class they have, and which class comes first."""
         client, cv = checked_client(self.client), check_cv(self.cv, [0, 1] if classifier else None, classifier=classifier)
         if not classifier or not isinstance(cv, StratifiedKFold):
             fold, _ = super()._folds(np.empty((X.shape[0], 0)), None, classifier)

@@ -188,7 +188,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         return {"validation": (X, to_target(y)), "early_stopping": rounds}
 
     def _take_evaluations(self, model: Model, reports: list[dict[str, Any]], stops: bool) -> None:
-        """Stores the errors on other data: one per evaluation, of which several reports may have the same, and of several starts the kept one's."""
+        """Stores the errors on other data, one per evaluation. Several reports may have the same evaluation. Of several starts only the kept one counts."""
         errors: dict[int, float] = {}
         name, kept = "", None if model.training is None else model.training.metrics.get("start")
         for report in reports:

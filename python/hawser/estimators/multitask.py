@@ -61,7 +61,7 @@ class _Several(_Penalised):
 
 
 class MultiTaskLasso(_Several):
-    """Linear regression on several targets whose features enter together, as sklearn.linear_model.MultiTaskLasso, with a certified duality gap.
+    """Linear regression on several targets that share their features, as sklearn.linear_model.MultiTaskLasso, with a certified duality gap.
 
     Minimises 1/(2 n_samples) ||Y - X W - b||^2 + alpha sum_j ||W_j||, where W_j has the coefficients of feature j for all targets, so that a
     feature is used for all targets or for none. y has shape (n_samples, n_targets), up to 64 targets. `tol`, `max_iter`, `workers`,
@@ -124,7 +124,7 @@ class MultiTaskElasticNet(_Several):
 
 
 class MultiTaskLassoCV(_Several, _Crossed):
-    """MultiTaskLasso whose alpha has the least error of cross-validation, as sklearn.linear_model.MultiTaskLassoCV.
+    """MultiTaskLasso with the alpha of the least cross-validation error, as sklearn.linear_model.MultiTaskLassoCV.
 
     Parameters and attributes are those of LassoCV. The error of a sample is the mean over its targets.
 
@@ -155,7 +155,9 @@ class MultiTaskLassoCV(_Several, _Crossed):
 
 
 class MultiTaskElasticNetCV(_Several, _Crossed):
-    """MultiTaskElasticNet whose alpha, and l1_ratio of a list, have the least error of cross-validation, as sklearn's of this name.
+    """MultiTaskElasticNet with the alpha of the least cross-validation error, as sklearn.linear_model.MultiTaskElasticNetCV.
+
+    If l1_ratio is a list, the least error chooses from it, too.
 
     Parameters and attributes are those of ElasticNetCV. The error of a sample is the mean over its targets.
 

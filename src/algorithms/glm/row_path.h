@@ -70,7 +70,8 @@ static inline bool hw_row_keeps_lowest(const hw_row_path *path)
 {
     return path->early.patience > 0 && path->members == 1;
 }
-/* Reads the choice, takes the validation data, and deals the folds. `classes`: the target has classes. Collective. The caller calls hw_row_path_free, also after a failure. */
+/* Reads the choice, takes the validation data, and deals the folds. `classes`: the target has classes. Collective. The caller calls
+ * hw_row_path_free, also after a failure. */
 hawser_status hw_row_path_new(hw_row_path *path, hawser_job *job, const hawser_training_input *input, bool classes,
                               hawser_error *error) HAWSER_MUST_USE;
 void hw_row_path_free(hw_row_path *path);
