@@ -198,15 +198,15 @@ static uint64_t in_sums(const hw_plan *plan, uint64_t doubles)
     switch (settings->adding.kind) {
     case HW_ADDING_SPREAD: return doubles * (nodes - 1 + (here > 1 ? 3 : 0));
     case HW_ADDING_TREE: return doubles * (depth + 2 + (here > 1));
-    case HW_ADDING_BLOCKS:
-        return doubles * here / 4; /* half of the blocks have a sum and a message with it, but need no second buffer */
+    case HW_ADDING_BLOCKS: return 2 * doubles * (here / 2); /* each second block has a sum and a message with it */
     case HW_ADDING_SERVERS: return doubles * ((nodes - 1) / settings->adding.servers + 3 + (here > 1));
     }
     return 0;
 }
 
 /* Returns the numbers in updates that a node has at once if blocks are in step. A block writes its update into the buffer of its last one, if all
- * blocks have taken that. If not all blocks compute at once, some have not, and the block has two buffers; else it may need the second now and then. */
+ * blocks have taken that. If not all blocks compute at once, some have not, and the block has two buffers; else it may need the second now and then.
+ * Along a tree of blocks one buffer suffices: the total arrives only after each block on the way has sent its sum. */
 static uint64_t in_step_updates(const hw_plan *plan, uint64_t doubles, bool values)
 {
     enum { EIGHTHS = 8, ONE_AND_AT_TIMES_TWO = 11, TWO = 16 };
@@ -214,7 +214,8 @@ static uint64_t in_step_updates(const hw_plan *plan, uint64_t doubles, bool valu
     uint64_t here = blocks_of_a_node(settings);
     if (settings->blocks <= 1)
         return 0;
-    uint64_t buffers = here == 1 ? EIGHTHS : here > settings->threads ? TWO : ONE_AND_AT_TIMES_TWO;
+    bool tree = settings->adding.kind == HW_ADDING_BLOCKS && !values;
+    uint64_t buffers = here == 1 || tree ? EIGHTHS : here > settings->threads ? TWO : ONE_AND_AT_TIMES_TWO;
     return values ? doubles * buffers / EIGHTHS : here * doubles * buffers / EIGHTHS + in_sums(plan, doubles);
 }
 

@@ -1,8 +1,8 @@
 /* memory_probe.c - takes memory in states of one kind: memory_probe KIND COUNT [initial] [OUT] [options of the job]. KIND is replicated, partitioned, local,
- * derived, stored, added, `packed`: replicated, with updates that packing shortens, or `two`: two replicated states, of which one loop uses the first and a
- * later loop the second. COUNT is the numbers of a
- * state. `initial`: the states begin at other numbers than 0. Each node writes a line to the file OUT.NODE: the plan's estimate and its peak of resident
- * memory, in bytes, and node 0 a second line: the sum of the numbers of each state. */
+ * derived, stored, added, `packed`: replicated, with updates that packing shortens, `two`: two replicated states, of which one loop uses the first and a
+ * later loop the second, or `reduced`: no state, but as many numbers that are reduced over all blocks. COUNT is the numbers of a
+ * state. `initial`: the states begin at other numbers than 0. The loops run under --sync. Each node writes a line to the file OUT.NODE: the plan's estimate
+ * and its peak of resident memory, in bytes, and node 0 a second line: the sum of the numbers of each state. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "base/machine.h"
 #include "hawser/hawser.h"
 
-enum { CLOCKS = 2 };
+enum { CLOCKS = 2, CLOCKS_APART = 12 }; /* in step; and where blocks may run ahead of each other */
 
 /* Adds numbers with digits that no packing shortens. Their sums depend on the order of additions. */
 static hawser_status add_drawn(double *values, size_t count)
@@ -81,33 +81,48 @@ static hawser_status of_keys(hawser_context *context)
     return HAWSER_OK;
 }
 
-static void use(hawser_program *program, const char *name, hawser_unit_function *unit, hawser_state *state)
+/* Reduces as many numbers as a state would have. */
+static hawser_status of_sums(hawser_context *context)
 {
-    hawser_operator *loop = hawser_loop(hawser_root(program), name, (hawser_until){.clocks = CLOCKS}, hawser_bsp());
-    hawser_unit(loop, name[0] == 'f' ? "add" : "add more", unit, NULL, HAWSER_UPDATES(state));
+    double *values = hawser_scratch(context);
+    HAWSER_TRY(add_drawn(values, numbers(context)));
+    return hawser_allreduce(context, values, numbers(context), HAWSER_SUM);
 }
 
-static hawser_status make(const char *kind, size_t count, const double *initial, hawser_program *program, uint32_t blocks,
-                          hawser_error *error)
+static hawser_operator *use(const hawser_job *job, hawser_program *program, const char *name, hawser_unit_function *unit,
+                            hawser_state *state)
+{
+    hawser_sync sync = hawser_job_sync(job);
+    uint64_t clocks = sync.tightness == HAWSER_BSP ? CLOCKS : CLOCKS_APART;
+    hawser_operator *loop = hawser_loop(hawser_root(program), name, (hawser_until){.clocks = clocks}, sync);
+    return hawser_unit(loop, name[0] == 'f' ? "add" : "add more", unit, NULL, HAWSER_UPDATES(state));
+}
+
+static hawser_status make(const hawser_job *job, const char *kind, size_t count, const double *initial,
+                          hawser_program *program, hawser_error *error)
 {
     const hawser_rule rule = {0};
+    uint32_t blocks = hawser_job_workers(job);
     bool two = strcmp(kind, "two") == 0, derived = strcmp(kind, "derived") == 0;
     if (two || derived || strcmp(kind, "packed") == 0 || strcmp(kind, "replicated") == 0) {
         hawser_state *a = hawser_replicated_state(program, "a", count, 1, initial, rule);
         if (derived)
             hawser_derive(a, of_all);
-        use(program, "first", strcmp(kind, "packed") == 0 ? of_packed : of_all, a);
+        use(job, program, "first", strcmp(kind, "packed") == 0 ? of_packed : of_all, a);
         if (two)
-            use(program, "second", of_second, hawser_replicated_state(program, "b", count, 1, initial, rule));
+            use(job, program, "second", of_second, hawser_replicated_state(program, "b", count, 1, initial, rule));
     } else if (strcmp(kind, "partitioned") == 0) {
-        use(program, "first", of_part, hawser_partitioned_state(program, "a", count, NULL, initial));
+        use(job, program, "first", of_part, hawser_partitioned_state(program, "a", count, NULL, initial));
     } else if (strcmp(kind, "local") == 0) {
         size_t each = count / blocks > 0 ? count / blocks : 1;
-        use(program, "first", of_part, hawser_block_state(program, "a", HAWSER_F64, each, initial, 0));
+        use(job, program, "first", of_part, hawser_block_state(program, "a", HAWSER_F64, each, initial, 0));
     } else if (strcmp(kind, "stored") == 0) {
-        use(program, "first", of_chunks, hawser_stored_state(program, "a", count, NULL, initial, NULL, NULL));
+        use(job, program, "first", of_chunks, hawser_stored_state(program, "a", count, NULL, initial, NULL, NULL));
     } else if (strcmp(kind, "added") == 0) {
-        use(program, "first", of_keys, hawser_stored_state(program, "a", count, NULL, initial, "add", NULL));
+        use(job, program, "first", of_keys, hawser_stored_state(program, "a", count, NULL, initial, "add", NULL));
+    } else if (strcmp(kind, "reduced") == 0) {
+        hawser_scratch_size(program, count * sizeof(double), NULL);
+        hawser_reduces(use(job, program, "first", of_sums, hawser_replicated_state(program, "a", 1, 1, NULL, rule)), count);
     } else {
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "there is no kind of state '%s'", kind);
     }
@@ -160,7 +175,7 @@ static hawser_status take_memory(hawser_job *job, const char *kind, size_t count
     hawser_run *run = NULL;
     unsigned long long planned = 0;
     hawser_program *program = hawser_program_new("memory_probe", &count);
-    hawser_status status = make(kind, count, initial, program, hawser_job_workers(job), error);
+    hawser_status status = make(job, kind, count, initial, program, error);
     if (status == HAWSER_OK)
         status = estimate(job, program, &planned, error);
     if (status == HAWSER_OK)
