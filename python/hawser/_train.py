@@ -31,10 +31,10 @@ LIMITS = {"clocks", "iterations", "limit", "progress", "seconds", "time-limit"}
 
 def find_algorithm(name: str) -> Any:
     """Returns a pointer to the ready algorithm of that name."""
-    found = lib.hawser_algorithm_find(name.encode())
+    found = lib.hawser_algorithm_find(name.encode()) if isinstance(name, str) else None
     if not found:
         known = ", ".join(algorithms())
-        raise BadOption(f"there is no algorithm '{name}'; the algorithms are: {known}")
+        raise BadOption(f"there is no algorithm {name!r:.60}; the algorithms are: {known}")
     return found
 
 

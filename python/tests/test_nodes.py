@@ -260,6 +260,22 @@ if node() == 0:
     assert len(lines) == 2 and all("node 1" in line for line in lines)
 
 
+def test_the_reason_of_a_refused_training_is_none_for_a_later_end(tmp_path):
+    out = run(tmp_path, """
+try:
+    hawser.train("lasso", X * (1 + node()), y)
+except hawser.BadArgument:
+    pass
+if node() == 0:
+    try:
+        hawser.train("lasso", X, y)
+    except hawser.PeerLost as error:
+        print("refused:", error)
+""")
+    line, = [line for line in out.splitlines() if "refused:" in line]
+    assert "has left the cluster after 1 job" in line and "other numbers" not in line
+
+
 @pytest.fixture
 def port():
     """A port that no other process is given before a node listens on it."""

@@ -80,6 +80,9 @@ def test_wrong_options_are_refused_by_name(numbers):
                           ({"clusters": 3}, "kmeans"), ({"tol": object()}, "object")):
         with pytest.raises(hawser.BadOption, match=text):
             hawser.train("lasso", *numbers, **options)
+    for algorithm in ("laso", None, 3):
+        with pytest.raises(hawser.BadOption, match=f"no algorithm {algorithm!r}; the algorithms are: lasso"):
+            hawser.train(algorithm, *numbers)
     with pytest.raises(hawser.BadOption, match="lasso"):
         hawser.train("laso", *numbers)
     with pytest.raises(ValueError):

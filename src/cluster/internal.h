@@ -25,7 +25,8 @@ typedef struct hw_joiner {
     uint32_t ends;   /* 1 + the last job that it has ended, after as many runs; 0: none */
     uint32_t closes; /* 1 + the last job that it has closed: it sends nothing more of it */
     uint32_t runs;
-    char words[400]; /* its reason, or empty */
+    char words[400];    /* its reason, or empty */
+    uint32_t words_job; /* the job that it gave the reason for */
 } hw_joiner;
 
 struct hw_cluster {

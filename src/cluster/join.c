@@ -134,6 +134,7 @@ static void take_leave(hw_cluster *cluster, uint32_t node, const hw_message *mes
     if (!leaves && message->envelope.last != 0)
         joiner->closes = job + 1;
     joiner->runs = message->envelope.session;
+    joiner->words_job = job;
     snprintf(joiner->words, sizeof joiner->words, "%.*s", (int)message->envelope.length,
              message->envelope.length != 0 ? (const char *)message->payload : "");
     hw_loss loss = {.node = hw_cluster_about(cluster, node, joiner->words)};
@@ -267,17 +268,25 @@ static hawser_status fail_gone(const hw_cluster *cluster, uint32_t node, hawser_
                        joiner->member.name, jobs, jobs == 1 ? "" : "s", cluster->job);
 }
 
+/* Returns why a node has left, or "". The reason for which a job failed that it has closed is none for the end of a later one. */
+static const char *reason_of(const hw_cluster *cluster, const hw_joiner *joiner)
+{
+    bool is_past = joiner->words_job < cluster->job && joiner->closes > joiner->words_job;
+    return is_past ? "" : joiner->words;
+}
+
 hawser_status hw_cluster_has_left(hw_cluster *cluster, uint32_t node, hawser_error *error)
 {
     const hw_joiner *joiner = &cluster->members[node];
-    uint32_t about = hw_cluster_about(cluster, node, joiner->words);
-    hw_cluster_blame(cluster, about, joiner->words[0] != '\0' ? joiner->words : "it has left the job");
+    const char *words = reason_of(cluster, joiner);
+    uint32_t about = hw_cluster_about(cluster, node, words);
+    hw_cluster_blame(cluster, about, words[0] != '\0' ? words : "it has left the job");
     if (about != node) /* the first cause is reported once, whichever node it comes from */
-        return hawser_fail(error, HAWSER_PEER_LOST, "%s", joiner->words);
-    if (cluster->job > 0 && joiner->words[0] == '\0')
+        return hawser_fail(error, HAWSER_PEER_LOST, "%s", words);
+    if (cluster->job > 0 && words[0] == '\0')
         return fail_gone(cluster, node, error);
     return hawser_fail(error, HAWSER_PEER_LOST, "node %u (%s) has left the job: %s", node, joiner->member.name,
-                       joiner->words[0] != '\0' ? joiner->words : "its own words say why");
+                       words[0] != '\0' ? words : "its own words say why");
 }
 
 /* Waits until that time or a change. Returns false at that time. */
@@ -774,5 +783,8 @@ hawser_status hw_cluster_open_job(hw_cluster *cluster, double timeout, hawser_st
 void hw_cluster_close_job(hw_cluster *cluster)
 {
     say_end(cluster, WORD_END, true);
+    pthread_mutex_lock(&cluster->mutex);
+    cluster->cancelled = false; /* only this job was */
+    pthread_mutex_unlock(&cluster->mutex);
     hw_cluster_set_phase(cluster, "closed");
 }

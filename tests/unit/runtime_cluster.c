@@ -319,6 +319,33 @@ static void node_that_closes_its_cluster_is_named(void **unused)
     }
 }
 
+/* Node 1 refuses its last job, and leaves later. */
+static void leave_after_a_refusal(member *m)
+{
+    do_job(m, 0, settings[0], run_twice);
+    do_job(m, 1, m->node == 1 ? PAIRS("workers", "4", "slow", "9:2") : settings[0], run_twice);
+    pthread_barrier_wait(m->scene->barrier);
+    for (uint32_t k = 2; k < (m->node == 1 ? 2U : 4U); k++)
+        do_job(m, k, settings[0], run_twice);
+}
+
+static void reason_of_an_earlier_job_is_none_for_leaving(void **unused)
+{
+    (void)unused;
+    member members[NODES_MOST];
+    for (uint32_t count = 2; count <= 3; count++) {
+        pthread_barrier_t barrier;
+        assert_int_equal(pthread_barrier_init(&barrier, NULL, count), 0);
+        play(members, count, &(scene_plan){.body = leave_after_a_refusal, .jobs = 2, .barrier = &barrier});
+        pthread_barrier_destroy(&barrier);
+        for (uint32_t i = 0; i < count; i += 2) {
+            must_say(&members[i], 1, HAWSER_PEER_LOST, "slow = '9:2'");
+            for (uint32_t k = 2; k < 4; k++)
+                must_say(&members[i], k, HAWSER_PEER_LOST, "node 1 (host-1) has left the cluster after 2 jobs");
+        }
+    }
+}
+
 static hawser_status run_on_some(member *m, uint32_t number, hawser_job *job, hawser_error *error)
 {
     HAWSER_TRY(run_program(job, m->results[number], error));
@@ -555,6 +582,7 @@ int main(void)
         cmocka_unit_test(nodes_share_a_token_and_know_each_other),
         cmocka_unit_test(what_a_cluster_does_not_do_is_refused),
         cmocka_unit_test(node_that_closes_its_cluster_is_named),
+        cmocka_unit_test(reason_of_an_earlier_job_is_none_for_leaving),
         cmocka_unit_test(job_that_fails_on_one_node_fails_alone),
         cmocka_unit_test(job_that_waits_for_nodes_is_cancelled),
         cmocka_unit_test(jobs_leave_nothing_behind),
