@@ -51,6 +51,7 @@ class Task:
     columns: int
     single: bool  #: the numbers are float32
     names: list[str] | None = None
+    target_names: list[str] | None = None  #: of several targets
     init: Model | None = None
     classes: Array | None = None  #: the labels of a classifier; the target then becomes their places
     factors: Array | None = None  #: weights of the classes
@@ -129,6 +130,34 @@ def checked_options(algorithm: str, options: dict[str, Any], refused: dict[str, 
     make_options(found, plain)
     Options(lib.hawser_job_rows()).fill(joining)
     return own, joining
+
+
+def other_pair(pair: Any, called: str) -> dict[str, Any]:
+    """Returns data and target of other data, on which errors are measured. `called` names them in errors."""
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+        raise BadOption(f"{called}: give a pair of data and target")
+    return {what: data for what, data in zip(("data", "target"), pair, strict=True) if data is not None}
+
+
+def other_arrays(given: dict[str, Any], called: str) -> dict[str, Any]:
+    """Returns other data as arrays or sparse matrices."""
+    arrays = {what: data if is_sparse(data) else np.asarray(data) for what, data in given.items()}
+    shape = arrays["data"].shape
+    if len(shape) != 2 or any(array.shape[:1] != shape[:1] or array.ndim > 2 for what, array in arrays.items() if what == "target"):
+        raise BadInput(f"{called}: the shapes are {' and '.join(str(array.shape) for array in arrays.values())}, and should be (rows, columns) and (rows,)")
+    return arrays
+
+
+def targets_of(target: Any) -> int:
+    """Returns how many targets an array has, or None."""
+    return int(target.shape[1]) if target is not None and target.ndim == 2 else 1
+
+
+def check_other(called: str, columns: tuple[int, int], targets: tuple[int, int]) -> None:
+    """Refuses other data that have another number of columns or targets than the training; each pair has the number of both."""
+    for what, (other, own) in (("columns", columns), ("targets", targets)):
+        if other != own:
+            raise BadOption(f"{called}: it has {other} {what}, and the data have {own}")
 
 
 def variables_here() -> dict[bytes, bytes]:
@@ -276,7 +305,8 @@ class Node:
             options["validation"] = self._validation(data)
         if task.centres is not None:
             options["init_"] = f"centres={self._write(task.centres)}"
-        fit = prepare(task.algorithm, names=task.names, init=task.init, partitioned=True, variables=task.variables, **given, **options)
+        own = Dataset(given.pop("data"), names=task.names, target_name=task.target_names, partitioned=True, **given)
+        fit = prepare(task.algorithm, own, init=task.init, variables=task.variables, **options)
         with self._lock:
             self._fit = fit
         if self._cancelled:
@@ -394,6 +424,6 @@ def _rows_of(part: Any) -> int:
 
 
 __all__ = [
-    "Cancelled", "Exchange", "Held", "Node", "Outcome", "PLACING", "Place", "Task", "check_version", "checked_options", "codes_of", "held_address",
-    "reserved_port", "variables_here",
+    "Cancelled", "Exchange", "Held", "Node", "Outcome", "PLACING", "Place", "Task", "check_other", "check_version", "checked_options", "codes_of",
+    "held_address", "other_arrays", "other_pair", "reserved_port", "targets_of", "variables_here",
 ]

@@ -96,6 +96,12 @@ def check_arrays(arrays: dict[str, Array], rows: int, columns: int) -> None:
             raise BadArgument(f"{name}: its shape is {array.shape}, and the data have {rows} rows and {columns} columns")
 
 
+def check_validation(algorithm: str) -> None:
+    """Raises an error if the algorithm measures no errors on other data."""
+    if not any(name.startswith("validation_") for name, _ in _metrics(algorithm)):
+        raise BadOption(f"validation: {algorithm} measures no error on other data; use model.predict for that")
+
+
 class Fit(Job):
     """One training."""
 
@@ -334,8 +340,8 @@ def prepare(algorithm: str, data: Any, target: Any = None, *, weights: Any = Non
     if is_path(data) and found.contents.outputs:
         load.setdefault("outputs", True)
     chosen = make_options(found, keywords)  # checked first, since the data may take long to convert
-    if validation is not None and not any(name.startswith("validation_") for name, _ in _metrics(algorithm)):
-        raise BadOption(f"validation: {algorithm} measures no error on other data; use model.predict for that")
+    if validation is not None:
+        check_validation(algorithm)
     chosen.read_environment(variables)
     cluster = cluster_for(chosen, keywords) if variables is None else None
     given = {"weights": weights, "offset": offset, "groups": groups, "names": names, "partitioned": partitioned, **load}
@@ -362,4 +368,4 @@ def prepare(algorithm: str, data: Any, target: Any = None, *, weights: Any = Non
     return kind(found, rows, validation, init, chosen, arrays, cluster)
 
 
-__all__ = ["Fit", "algorithms", "find_algorithm", "prepare", "train"]
+__all__ = ["Fit", "algorithms", "check_validation", "find_algorithm", "prepare", "train"]

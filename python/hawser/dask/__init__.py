@@ -19,10 +19,11 @@ from ._driver import train
 if TYPE_CHECKING:
     from ._estimators import (
         ElasticNet, ElasticNetCV, KMeans, Lasso, LassoCV, LinearSVC, LinearSVR, LogisticRegression, LogisticRegressionCV, MiniBatchKMeans,
+        MultiTaskElasticNet, MultiTaskElasticNetCV, MultiTaskLasso, MultiTaskLassoCV,
     )
 
 ESTIMATORS = ("ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearSVC", "LinearSVR", "LogisticRegression", "LogisticRegressionCV",
-              "MiniBatchKMeans")
+              "MiniBatchKMeans", "MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso", "MultiTaskLassoCV")
 
 
 def __getattr__(name: str) -> Any:
@@ -30,8 +31,6 @@ def __getattr__(name: str) -> Any:
     if name in ESTIMATORS:
         from . import _estimators
         return getattr(_estimators, name)
-    if name.startswith("MultiTask"):
-        raise AttributeError(f"hawser.dask has no {name}: its nodes have one target; hawser.{name} trains on whole arrays")
     raise AttributeError(f"module 'hawser.dask' has no attribute '{name}'")
 
 
@@ -41,5 +40,5 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearSVC", "LinearSVR", "LogisticRegression", "LogisticRegressionCV",
-    "MiniBatchKMeans", "train",
+    "MiniBatchKMeans", "MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso", "MultiTaskLassoCV", "train",
 ]

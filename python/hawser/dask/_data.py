@@ -32,7 +32,13 @@ class Rows:
     columns: int
     dtype: np.dtype[Any]
     names: list[str] | None
+    target: tuple[int, ...]  #: the shape of a row's target: () if it is one number
+    target_names: list[str] | None
     shares: list[Share]  #: by node
+
+    @property
+    def targets(self) -> int:
+        return self.target[0] if self.target else 1
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -57,8 +63,8 @@ def names_of(data: Any) -> list[str] | None:
     return names if names and all(isinstance(name, str) for name in names) else None
 
 
-def array_of(data: Any, what: str) -> Any:
-    """Returns a collection as a Dask array of one chunk of columns."""
+def array_of(data: Any, what: str, several: bool = False) -> Any:
+    """Returns a collection as a Dask array of one chunk of columns. `several`: it may have columns, though it is not X."""
     if not is_dask(data):
         raise BadInput(f"{what}: a {type(data).__name__}, which would pass through the client; give a Dask array or dataframe, such as "
                        "dask.array.from_array(X, chunks=...), or train with hawser itself")
@@ -68,24 +74,24 @@ def array_of(data: Any, what: str) -> Any:
         if words:
             raise BadInput(f"{what}: columns that are no numbers: {', '.join(words)}; encode or drop them")
         data = data.to_dask_array()
-    if data.ndim == 2 and what != "X" and data.shape[1] == 1:
+    if data.ndim == 2 and what != "X" and data.shape[1] == 1 and not several:
         data = data[:, 0]
     wanted = 2 if what == "X" else 1
-    if data.ndim != wanted:
+    if data.ndim != wanted and not (several and data.ndim == 2):
         raise BadInput(f"{what}: Expected {wanted}D array, got {data.ndim}D array instead: its shape is {data.shape}")
-    if wanted == 2 and data.shape[1] == 0:
-        raise BadInput(f"X: Found array with 0 feature(s) (shape={data.shape}) while a minimum of 1 is required.")
-    return data.rechunk({1: -1}) if wanted == 2 and data.numblocks[1] > 1 else data
+    if data.ndim == 2 and data.shape[1] == 0:
+        raise BadInput(f"{what}: Found array with 0 feature(s) (shape={data.shape}) while a minimum of 1 is required.")
+    return data.rechunk({1: -1}) if data.ndim == 2 and data.numblocks[1] > 1 else data
 
 
-def place(client: Any, given: dict[str, Any], called: dict[str, str] | None = None) -> Rows:
-    """Persists collections, cut as the first one is, which is X, and chooses the workers that read them.
+def place(client: Any, given: dict[str, Any], called: dict[str, str] | None = None, several: bool = False) -> Rows:
+    """Persists collections, cut as the first one is, which is X, and chooses the workers that read them. `several`: the target may have columns.
 
     A collection that is persisted stays where it is. The partitions of others are computed in the order of the workers, so that a worker's rows follow each
     other. Where persisted ones do not, each worker gets a range of them, from other workers if need be.
     """
     called = called or {}
-    arrays = {what: array_of(data, called.get(what, what)) for what, data in given.items()}
+    arrays = {what: array_of(data, called.get(what, what), several and what == "target") for what, data in given.items()}
     X = arrays["data"]
     if X.dtype.kind not in "fiub":
         raise BadInput(f"X: the type {X.dtype} has no numbers")
@@ -98,7 +104,9 @@ def place(client: Any, given: dict[str, Any], called: dict[str, str] | None = No
     parts = {what: [each for each, size in zip(_futures(array), array.chunks[0], strict=True) if size > 0] for what, array in held.items()}
     _wait([future for futures in parts.values() for future in futures])
     sizes = [sizes[at] for at in kept]
-    return Rows(parts, sizes, X.shape[1], X.dtype, names_of(given["data"]), shares_of(sizes, _homes(client, parts["data"])))
+    target = arrays["target"].shape[1:] if "target" in arrays else ()
+    return Rows(parts, sizes, X.shape[1], X.dtype, names_of(given["data"]), target, names_of(given["target"]) if target and target[0] > 1 else None,
+                shares_of(sizes, _homes(client, parts["data"])))
 
 
 def _cut_alike(client: Any, arrays: dict[str, Any], homes: list[str], called: dict[str, str]) -> dict[str, Any]:

@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import distributed
-import numpy as np
 from distributed.comm import get_address_host
 
-from .._dataset import is_sparse
-from .._errors import BadArgument, BadInput, BadOption, Error, PeerLost
+from .._errors import BadArgument, Error, PeerLost
 from .._model import Model
-from .._node import PLACING, Cancelled, Node, Outcome, Place, Task, checked_options, held_address, variables_here
+from .._node import (
+    PLACING, Cancelled, Node, Outcome, Place, Task, check_other, checked_options, held_address, other_arrays, other_pair, targets_of, variables_here,
+)
 from .._progress import bar_of
-from .._train import Callback
+from .._train import Callback, check_validation, find_algorithm
 from ._data import Rows, Share, is_dask, place
 
 TOPIC = "hawser"  # of the events by which nodes report
@@ -315,29 +315,24 @@ def run(client: Any, algorithm: str, rows: Rows, extra: dict[str, list[Any]], va
         threads = client.nthreads()
         options["workers"] = sum(threads.get(share.worker, 1) for share in rows.shares)
     whole = Task(secrets.token_hex(8), algorithm, options, joining, variables_here(), secrets.token_bytes(32), rows.columns, rows.dtype == "float32",
-                 **{"names": rows.names, **task})
+                 **{"names": rows.names, "target_names": rows.target_names, **task})
     with _reports_of(client, whole.name) as reports:
         training = _Training(client, whole, rows, extra, validation, progress, reports)
         training.wait()
     return training.conclude()
 
 
-def validation_of(client: Any, pair: Any, called: str, columns: int) -> dict[str, list[Any]]:
-    """Returns what node 0 reads of other data: a pair of data and target, or of data and None; collections, or arrays, which pass through the client."""
-    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-        raise BadOption(f"{called}: give a pair of data and target")
-    given = {what: data for what, data in zip(("data", "target"), pair, strict=True) if data is not None}
+def validation_of(client: Any, pair: Any, called: str, own: Rows) -> dict[str, list[Any]]:
+    """Returns what node 0 reads of other data than `own`: a pair of data and target, or of data and None. Arrays pass through the client."""
+    given = other_pair(pair, called)
     if any(map(is_dask, given.values())):
-        rows = place(client, given, {"data": "X", "target": f"{called} target"})
-        shape, parts = rows.shape, rows.parts
+        rows = place(client, given, {"data": "X", "target": f"{called} target"}, several=bool(own.target))
+        columns, targets, parts = rows.columns, rows.targets, rows.parts
     else:
-        arrays = {what: data if is_sparse(data) else np.asarray(data) for what, data in given.items()}
-        shape = arrays["data"].shape
-        if len(shape) != 2 or any(array.shape != shape[:1] for what, array in arrays.items() if what == "target"):
-            raise BadInput(f"{called}: the shapes are {' and '.join(str(array.shape) for array in arrays.values())}, and should be (rows, columns) and (rows,)")
+        arrays = other_arrays(given, called)
+        columns, targets = arrays["data"].shape[1], targets_of(arrays.get("target"))
         parts = {what: client.scatter([array], hash=False) for what, array in arrays.items()}
-    if shape[1] != columns:
-        raise BadOption(f"{called}: it has {shape[1]} columns, and the data have {columns}")
+    check_other(called, (columns, own.columns), (targets, own.targets))
     return {f"validation {what}": futures for what, futures in parts.items()}
 
 
@@ -348,7 +343,7 @@ def train(client: Any, algorithm: str, data: Any, target: Any = None, *, weights
 
     `client` is a distributed.Client, or None for the default one. `data` is a Dask array of shape (rows, columns), whose blocks may be sparse
     matrices of scipy, or a dataframe of numbers. `target`, `weights`, `offset` and `groups` are arrays or series with one number per row;
-    where they are cut otherwise than `data`, they are cut again. `validation` is a pair (data, target) of collections, which must fit into
+    where they are cut otherwise than `data`, they are cut again. For "multitask" the target may have a column per target. `validation` is a pair (data, target) of collections, which must fit into
     one worker, or of arrays.
 
     Each worker that holds partitions of `data` is a node. Collections that are not persisted are computed on the workers first. No rows pass through the
@@ -360,9 +355,12 @@ def train(client: Any, algorithm: str, data: Any, target: Any = None, *, weights
     """
     own = checked_client(client)
     checked_options(algorithm, options, REFUSED, "Dask collections")
+    if validation is not None:
+        check_validation(algorithm)
     given = {"data": data, "target": target, "weights": weights, "offset": offset, "groups": groups}
-    rows = place(own, {what: value for what, value in given.items() if value is not None}, {"data": "X"})
-    others = {} if validation is None else validation_of(own, validation, "validation", rows.columns)
+    rows = place(own, {what: value for what, value in given.items() if value is not None}, {"data": "X"},
+                 several=bool(find_algorithm(algorithm).contents.outputs))
+    others = {} if validation is None else validation_of(own, validation, "validation", rows)
     task: dict[str, Any] = {"init": init} if names is None else {"init": init, "names": [str(name) for name in names]}
     with bar_of(progress, algorithm) as callback:
         outcome = run(own, algorithm, rows, {}, others, callback, options, **task)

@@ -68,6 +68,7 @@ class _OnDask(Estimator):
 
     client: Any
     _plain: ClassVar[Any]  # the estimator for arrays
+    _has_columns: ClassVar[bool] = False  # y has a column per target
     _rows: Rows | None = None  # while it is fitted
     _given: Any = None
     _labels: tuple[Array, Array | None] | None = None  # classes, and their weights
@@ -121,7 +122,7 @@ class _OnDask(Estimator):
         try:
             self._given = X
             self._rows = place(own, {what: value for what, value in given.items() if value is not None},
-                               {"data": "X", "target": "y", "weights": "sample_weight"})
+                               {"data": "X", "target": "y", "weights": "sample_weight"}, several=self._has_columns)
             return super().fit(self._rows, y, sample_weight, **others)
         finally:
             self._forget("_given", "_rows", "_labels", "_sums")
@@ -142,7 +143,8 @@ class _OnDask(Estimator):
         given = eval_set[0] if to_target is not None and isinstance(eval_set, list) and len(eval_set) == 1 else eval_set
         if given is None or (to_target is not None and (not isinstance(given, tuple) or len(given) != 2)):
             return super()._validation(given, rounds, to_target)  # which refuses it, or needs nothing
-        others = validation_of(checked_client(self.client), (given, None) if to_target is None else given, "eval_set", self.n_features_in_)
+        assert self._rows is not None
+        others = validation_of(checked_client(self.client), (given, None) if to_target is None else given, "eval_set", self._rows)
         return {"validation": others, "early_stopping": rounds}
 
     def _weights(self, sample_weight: Any, X: Any) -> None:
@@ -227,7 +229,7 @@ class _OnDask(Estimator):
         """Returns the shape of a row's result, and its type."""
         classes = getattr(self, "classes_", None)
         if method == "predict":
-            return (), np.dtype(np.float64) if not hasattr(self, "n_clusters") and classes is None else (
+            return self.coef_.shape[:-1] if self._has_columns else (), np.dtype(np.float64) if not hasattr(self, "n_clusters") and classes is None else (
                 np.dtype(np.int32) if classes is None else classes.dtype)
         if method == "transform":
             return (len(self.cluster_centers_),), np.dtype(np.float64)
@@ -252,15 +254,18 @@ class _OnDask(Estimator):
         """Returns what scikit-learn's score is: accuracy, R^2, or the negative inertia. Collections are not gathered."""
         if not is_dask(X):
             return float(super().score(X, y, sample_weight))
-        weights = 1.0 if sample_weight is None else array_of(sample_weight, "sample_weight")
+        weights: Any = 1.0 if sample_weight is None else array_of(sample_weight, "sample_weight")
         if hasattr(self, "n_clusters"):
             return -float((self.transform(X).min(axis=1) ** 2 * weights).sum().compute())
-        truth, found = array_of(y, "y"), self.predict(X)
-        total = (weights * dask.array.ones_like(found, dtype=np.float64)).sum()
+        truth, found = array_of(y, "y", self._has_columns), self.predict(X)
+        if self._has_columns and sample_weight is not None:
+            weights = weights[:, None]
+        total = (weights * dask.array.ones_like(found, dtype=np.float64)).sum(axis=0)
         if hasattr(self, "classes_"):
             return float((((found == truth) * weights).sum() / total).compute())
-        mean = (truth * weights).sum() / total
-        return float((1 - ((truth - found) ** 2 * weights).sum() / ((truth - mean) ** 2 * weights).sum()).compute())
+        mean = (truth * weights).sum(axis=0) / total
+        explained = 1 - ((truth - found) ** 2 * weights).sum(axis=0) / ((truth - mean) ** 2 * weights).sum(axis=0)
+        return float(explained.mean().compute())
 
 
 def _lazily(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
@@ -327,6 +332,31 @@ class MiniBatchKMeans(_Clusters, estimators.MiniBatchKMeans):
     pass
 
 
+class _Several(_OnDask):
+    _has_columns = True
+
+    def _checked(self, X: Any, y: Any = "no_validation", **how: Any) -> Any:
+        self._check_targets(X.target)
+        return super()._checked(X, y, **how)
+
+
+class MultiTaskElasticNet(_Several, estimators.MultiTaskElasticNet):
+    pass
+
+
+class MultiTaskElasticNetCV(_Several, estimators.MultiTaskElasticNetCV):
+    pass
+
+
+class MultiTaskLasso(_Several, estimators.MultiTaskLasso):
+    pass
+
+
+class MultiTaskLassoCV(_Several, estimators.MultiTaskLassoCV):
+    pass
+
+
 __all__ = [
     "ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearSVC", "LinearSVR", "LogisticRegression", "LogisticRegressionCV", "MiniBatchKMeans",
+    "MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso", "MultiTaskLassoCV",
 ]

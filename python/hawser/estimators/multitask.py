@@ -33,15 +33,21 @@ class _Several(_Penalised):
         else:
             X, y = super()._checked(X, y, multi_output=True, **how)
         y = self._columns(y)
-        before = getattr(self, "model_", None) if self.warm_start else None
-        if before is not None and before.outputs != y.shape[1]:
-            raise ValueError(f"warm_start: the estimator was fitted with {before.outputs} targets, and y has {y.shape[1]}")
+        self._check_targets(y.shape[1:])
         return X, y
+
+    def _check_targets(self, target: tuple[int, ...]) -> None:
+        """Refuses targets by the shape that a sample's has: no column, or another number of them than warm_start begins with."""
+        if not target:
+            raise ValueError(f"For mono-task outputs, use {type(self).__name__.removeprefix('MultiTask')}")
+        before = getattr(self, "model_", None) if self.warm_start else None
+        if before is not None and before.outputs != target[0]:
+            raise ValueError(f"warm_start: the estimator was fitted with {before.outputs} targets, and y has {target[0]}")
 
     def _columns(self, y: Any) -> Array:
         columns: Array = np.asarray(y, np.float64)
         if columns.ndim == 1:
-            raise ValueError(f"For mono-task outputs, use {type(self).__name__.removeprefix('MultiTask')}")
+            self._check_targets(())
         return columns
 
     def _other_target(self, y: Any) -> Array:

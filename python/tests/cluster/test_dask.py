@@ -30,6 +30,7 @@ dask.config.set({"distributed.scheduler.work-stealing": False})  # a busy machin
 DRAW = np.random.default_rng(0)
 X = DRAW.normal(size=(600, 5))
 Y = X @ [1.0, 0.0, -2.0, 0.0, 0.5] + 0.1 * DRAW.normal(size=600)
+SEVERAL = np.column_stack([Y, X @ [0.0, 1.0, -1.0, 0.0, 0.5] + 0.1 * DRAW.normal(size=600)])
 WEIGHTS = DRAW.uniform(0.5, 2.0, size=600)
 WORDS = np.array(["low", "middle", "high"])[np.digitize(Y, [-1, 1])]
 LONG = {"epochs": 1e9, "solver": "minibatch"}  # a training of "linear" that only a signal ends
@@ -68,6 +69,7 @@ def lay(client, array, workers, rows=110):
 
 @pytest.mark.parametrize("name, parameters, target", [
     ("Lasso", {"alpha": 0.01}, Y), ("ElasticNet", {"alpha": 0.1, "positive": True}, Y), ("LinearSVR", {}, Y),
+    ("MultiTaskLasso", {"alpha": 0.1}, SEVERAL), ("MultiTaskElasticNet", {"alpha": 0.1}, SEVERAL[:, :1]),
     ("LogisticRegression", {"class_weight": "balanced"}, WORDS), ("LinearSVC", {"class_weight": {"high": 2.0, "low": 1.0, "middle": 3.0}}, WORDS),
     ("KMeans", {"n_clusters": 3, "init": X[:3]}, None), ("MiniBatchKMeans", {"n_clusters": 3, "batch_size": 64}, None)])
 def test_estimators_have_the_bits_of_one_process(client, name, parameters, target):
@@ -129,6 +131,17 @@ def test_dataframes_and_sparse_blocks_and_empty_partitions(client):
     assert np.array_equal(single.coefficients, hawser.train("lasso", X.astype("f4"), Y, workers=3).coefficients)
 
 
+def test_several_targets(client):
+    """A dataframe's columns name the targets, and chunks of columns are joined."""
+    how = {"lambda_": 0.05, "workers": 6}
+    frame = pd.DataFrame(SEVERAL, columns=["first", "second"])
+    named = hawser.dask.train(client, "multitask", chunked(X), dask.dataframe.from_pandas(frame, npartitions=4), validation=(X[:50], SEVERAL[:50]), **how)
+    assert named.to_bytes() == hawser.train("multitask", X, frame, validation=(X[:50], SEVERAL[:50]), **how).to_bytes()
+    cut = dask.array.from_array(SEVERAL, chunks=(130, 1))
+    assert hawser.dask.train(client, "multitask", chunked(X), cut, **how).to_bytes() == hawser.train("multitask", X, SEVERAL, **how).to_bytes()
+    assert hawser.dask.train(client, "multitask", chunked(X), chunked(Y), **how).to_bytes() == hawser.train("multitask", X, Y, **how).to_bytes()
+
+
 def test_options_of_a_training(client):
     seen = []
     how = {"lambda_": 0.01, "workers": 3, "lower": np.full(5, -1.0)}
@@ -151,7 +164,7 @@ def test_options_of_a_training(client):
 
 
 @pytest.mark.parametrize("name, parameters, target", [
-    ("LassoCV", {"alphas": 10}, Y), ("ElasticNetCV", {"l1_ratio": [0.5, 0.9], "alphas": [0.1, 0.01], "cv": KFold(4, shuffle=True, random_state=1)}, Y),
+    ("LassoCV", {"alphas": 10}, Y), ("MultiTaskElasticNetCV", {"l1_ratio": [0.5, 1], "alphas": 5}, SEVERAL), ("ElasticNetCV", {"l1_ratio": [0.5, 0.9], "alphas": [0.1, 0.01], "cv": KFold(4, shuffle=True, random_state=1)}, Y),
     ("LogisticRegressionCV", {"Cs": 3, "cv": 4}, WORDS),
     ("LogisticRegressionCV", {"Cs": 3, "cv": StratifiedKFold(3, shuffle=True, random_state=2), "scoring": "neg_log_loss"}, Y > 0.3)])
 def test_cross_validation_has_the_folds_and_bits_of_one_process(client, name, parameters, target):
@@ -185,7 +198,7 @@ def test_cross_validation_with_weights(client):
         hawser.dask.LassoCV(cv=ShuffleSplit(3)).fit(chunked(X), chunked(Y))
 
 
-@pytest.mark.parametrize("name, parameters, target", [("Lasso", {"alpha": 1e-4}, Y), ("LogisticRegression", {"C": 1e4}, np.where(Y > 0, "yes", "no")),
+@pytest.mark.parametrize("name, parameters, target", [("Lasso", {"alpha": 1e-4}, Y), ("MultiTaskLasso", {"alpha": 1e-4}, SEVERAL), ("LogisticRegression", {"C": 1e4}, np.where(Y > 0, "yes", "no")),
                                                       ("LogisticRegression", {"C": 1e4}, WORDS), ("LinearSVR", {"C": 10.0}, Y),
                                                       ("LinearSVC", {"C": 10.0, "loss": "hinge"}, np.where(Y > 0, "yes", "no")),
                                                       ("MiniBatchKMeans", {"n_clusters": 3, "batch_size": 64, "max_iter": 20}, None)])
@@ -234,6 +247,7 @@ def test_what_is_wrong_is_one_error(client):
             (ValueError, r"inconsistent numbers of samples: \[600, 500\]", lambda: lasso.fit(chunked(X), chunked(Y[:500]))),
             (ValueError, "Expected 2D array, got 1D", lambda: lasso.fit(chunked(Y), chunked(Y))),
             (ValueError, "Expected 1D array, got 2D", lambda: lasso.fit(chunked(X), chunked(X))),
+            (ValueError, "target: Expected 1D array, got 2D", lambda: hawser.dask.train(client, "lasso", chunked(X), chunked(SEVERAL))),
             (ValueError, "0 sample", lambda: lasso.fit(chunked(X)[:0], chunked(Y)[:0])),
             (ValueError, "requires y", lambda: lasso.fit(chunked(X))),
             (ValueError, "n_jobs = 2", lambda: hawser.dask.Lasso(n_jobs=2).fit(chunked(X), chunked(Y))),
@@ -248,7 +262,13 @@ def test_what_is_wrong_is_one_error(client):
             (ValueError, "workers", lambda: hawser.dask.train(client, "lasso", chunked(X), chunked(Y), workers=1)),
             (ValueError, "distributed.Client", lambda: hawser.dask.train("a client", "lasso", chunked(X), chunked(Y))),
             (ValueError, "5 features", lambda: hawser.dask.Lasso().fit(chunked(X), chunked(Y)).predict(chunked(X[:, :3]))),
-            (AttributeError, "its nodes have one target", lambda: hawser.dask.MultiTaskLassoCV),
+            (ValueError, "For mono-task outputs, use LassoCV", lambda: hawser.dask.MultiTaskLassoCV().fit(chunked(X), chunked(Y))),
+            (ValueError, "was fitted with 2 targets, and y has 1", lambda: hawser.dask.MultiTaskLasso(warm_start=True).fit(
+                chunked(X), chunked(SEVERAL)).fit(chunked(X), chunked(SEVERAL[:, :1]))),
+            (ValueError, "65 targets; data have 1 to 64", lambda: hawser.dask.MultiTaskLasso().fit(chunked(X), chunked(np.ones((600, 65))))),
+            (ValueError, "it has 1 targets, and the data have 2", lambda: hawser.dask.train(
+                client, "multitask", chunked(X), chunked(SEVERAL), validation=(X, Y))),
+            (ValueError, "linear measures no error", lambda: hawser.dask.train(client, "linear", chunked(X), chunked(Y), validation=(X, Y))),
             (ValueError, "early_stopping_rounds: there is no eval_set", lambda: lasso.fit(chunked(X), chunked(Y), early_stopping_rounds=2)),
             (ValueError, "eval_set = '...': this estimator takes none", lambda: hawser.dask.LassoCV().fit(chunked(X), chunked(Y), eval_set=(X, Y))),
             (ValueError, "eval_set: it has 3 columns", lambda: lasso.fit(chunked(X), chunked(Y), eval_set=(X[:, :3], Y))),
