@@ -10,10 +10,11 @@ from ._predict import predict
 if TYPE_CHECKING:
     from ._estimators import (
         ElasticNet, ElasticNetCV, Fitted, KMeans, Lasso, LassoCV, LinearSVC, LinearSVR, LogisticRegression, LogisticRegressionCV, MiniBatchKMeans,
+        MultiTaskElasticNet, MultiTaskElasticNetCV, MultiTaskLasso, MultiTaskLassoCV,
     )
 
 ESTIMATORS = ("ElasticNet", "ElasticNetCV", "Fitted", "KMeans", "Lasso", "LassoCV", "LinearSVC", "LinearSVR", "LogisticRegression",
-              "LogisticRegressionCV", "MiniBatchKMeans")
+              "LogisticRegressionCV", "MiniBatchKMeans", "MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso", "MultiTaskLassoCV")
 
 
 def __getattr__(name: str) -> Any:
@@ -21,8 +22,6 @@ def __getattr__(name: str) -> Any:
     if name in ESTIMATORS:
         from . import _estimators
         return getattr(_estimators, name)
-    if name.startswith("MultiTask"):
-        raise AttributeError(f"hawser.spark has no {name}: its nodes have one target; hawser.{name} trains on whole arrays")
     raise AttributeError(f"module 'hawser.spark' has no attribute '{name}'")
 
 
@@ -32,5 +31,5 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "ElasticNet", "ElasticNetCV", "Fitted", "KMeans", "Lasso", "LassoCV", "LinearSVC", "LinearSVR", "LogisticRegression", "LogisticRegressionCV",
-    "MiniBatchKMeans", "predict", "train",
+    "MiniBatchKMeans", "MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso", "MultiTaskLassoCV", "predict", "train",
 ]

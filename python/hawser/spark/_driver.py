@@ -14,7 +14,7 @@ from .._node import PLACING, Outcome, Task, checked_options
 from .._train import find_algorithm
 from . import _node
 from ._node import Classes, Plan
-from ._rows import Features
+from ._rows import Features, Names
 
 NUMBERS = ("byte", "tinyint", "short", "smallint", "integer", "int", "long", "bigint", "float", "double", "boolean")
 # Options of hawser.train and of joining that have no meaning here.
@@ -29,6 +29,15 @@ SLOTS_SECONDS = 30.0  # for executors that have not registered yet
 
 
 # -------------------------------------------------------------------------------------------------- the frame ----
+
+
+def is_frame(data: Any) -> bool:
+    return hasattr(data, "mapInArrow") and hasattr(data, "schema")
+
+
+def check_frame(frame: Any) -> None:
+    if not is_frame(frame):
+        raise BadArgument(f"give a DataFrame of Spark, and not a {type(frame).__name__}")
 
 
 def type_of(frame: Any, column: Any, what: str) -> Any:
@@ -87,10 +96,29 @@ def feature_columns(frame: Any, features: Features) -> list[Any]:
     return [column.alias(features.column(place)) for place, column in enumerate(columns)]
 
 
-def columns_beside(frame: Any, beside: dict[str, str], labels: bool) -> list[Any]:
-    """Returns the columns of target, weights and offset. `labels`: the target may have words."""
+def _targets(frame: Any, name: Names) -> Any | None:
+    """Returns several targets as a column of lists, or None if there is one, which is a column of numbers."""
+    from pyspark.ml.functions import vector_to_array
+    from pyspark.sql.functions import array
+    if not isinstance(name, str):
+        for each in name:
+            if not is_number(kind := type_of(frame, each, "target")):
+                raise BadArgument(f"target: column '{each}' has the type {kind.simpleString()}, which is no number")
+        return array(*[column_of(frame, each).cast("double") for each in name])
+    kind = type_of(frame, name, "target")
+    if type(kind).__name__ == "VectorUDT":
+        return vector_to_array(column_of(frame, name))
+    is_list = kind.typeName() == "array" and is_number(kind.elementType)
+    return column_of(frame, name).cast("array<double>") if is_list else None
+
+
+def columns_beside(frame: Any, beside: dict[str, Any], labels: bool, several: bool = False) -> list[Any]:
+    """Returns the columns of target, weights and offset. `labels`: the target may have words; `several`: lists of numbers, or several columns."""
     columns = []
     for what, name in beside.items():
+        if what == "target" and several and (lists := _targets(frame, name)) is not None:
+            columns.append(lists.alias(what))
+            continue
         kind = type_of(frame, name, what)
         is_label = labels and what == "target"
         if not is_number(kind) and not (is_label and kind.typeName() == "string"):
@@ -172,7 +200,7 @@ def _repartition(frame: Any, columns: list[Any], nodes: int) -> Any:
 
 def run(frame: Any, plan: Plan, nodes: int | None) -> Outcome:
     """Runs a training in a barrier stage. Returns its outcome, or raises what ended it."""
-    columns = feature_columns(frame, plan.features) + columns_beside(frame, plan.beside, plan.classes is not None)
+    columns = feature_columns(frame, plan.features) + columns_beside(frame, plan.beside, plan.classes is not None, plan.several)
     chosen = frame.select(*columns) if nodes is None else _repartition(frame, columns, nodes)
     mapped = chosen.mapInArrow(functools.partial(_node.run, plan), _node.RESULT, barrier=True)
     rows = []
@@ -191,24 +219,38 @@ def run(frame: Any, plan: Plan, nodes: int | None) -> Outcome:
 def make_plan(frame: Any, algorithm: str, features: str | Sequence[str], beside: dict[str, Any], options: dict[str, Any],
               classes: Classes | None = None, cv: Any = None, **more: Any) -> Plan:
     """Returns a training whose options have been checked."""
-    if not hasattr(frame, "mapInArrow") or not hasattr(frame, "schema"):
-        raise BadArgument(f"give a DataFrame of Spark, and not a {type(frame).__name__}")
+    check_frame(frame)
     own, joining = checked_options(algorithm, options, REFUSED, "a frame")
-    given = {what: name for what, name in beside.items() if name is not None}
-    if "target" not in given and not find_algorithm(algorithm).contents.no_target:
+    kind = find_algorithm(algorithm).contents
+    given = {what: name if isinstance(name, str) or what != "target" else _target_names(name, bool(kind.outputs))
+             for what, name in beside.items() if name is not None}
+    if "target" not in given and not kind.no_target:
         raise BadArgument(f"{algorithm}: target is missing; give the name of its column")
     found = features_of(frame, features)
+    target = given.get("target", "")
     task = Task(name=secrets.token_hex(8), algorithm=algorithm, options=own, joining=joining, variables={}, key=secrets.token_bytes(32), columns=0,
-                single=found.single, names=list(found.names) if found.kind == "columns" else None, **more)
-    return Plan(task, found, given, classes, cv)
+                single=found.single, names=list(found.names) if found.kind == "columns" else None,
+                target_names=None if isinstance(target, str) or len(target) == 1 else list(target), **more)
+    return Plan(task, found, given, classes, cv, several=bool(kind.outputs))
 
 
-def train(frame: Any, algorithm: str, *, features: str | Sequence[str], target: str | None = None, weight: str | None = None,
+def _target_names(names: Any, several: bool) -> tuple[str, ...]:
+    """Returns the columns of several targets."""
+    if not isinstance(names, (list, tuple)):
+        raise BadArgument(f"target: give the name of a column, and not a {type(names).__name__}")
+    if not several:
+        raise BadArgument("target: give the name of one column; 'multitask' takes several targets")
+    if not names or len(set(names)) < len(names):
+        raise BadArgument("target: give at least one column, and each one once")
+    return tuple(names)
+
+
+def train(frame: Any, algorithm: str, *, features: str | Sequence[str], target: str | Sequence[str] | None = None, weight: str | None = None,
           offset: str | None = None, nodes: int | None = None, init: Model | None = None, **options: Any) -> Model:
     """Trains a model on a Spark frame, whose partitions become nodes, and returns it to the driver.
 
     `features` is the name of a column of vectors (of pyspark.ml) or arrays, or a list of columns of numbers. `target`, `weight` and
-    `offset` are names of columns. If any vector is sparse, the data are sparse. `options` are those of hawser.train.
+    `offset` are names of columns. For "multitask" the target may be a list of them, whose names the targets get, or a column of arrays or vectors. If any vector is sparse, the data are sparse. `options` are those of hawser.train.
 
     The training runs in barrier execution mode: all tasks run at once, each reads its partition, and they join each other. No
     rows pass through the driver. `nodes` makes this many partitions first, with the rows in the same order, which moves rows between executors. `workers` is the number of all nodes
@@ -221,4 +263,6 @@ def train(frame: Any, algorithm: str, *, features: str | Sequence[str], target: 
     return model
 
 
-__all__ = ["column_of", "feature_columns", "features_of", "make_plan", "run", "train"]
+__all__ = [
+    "check_frame", "column_of", "columns_beside", "feature_columns", "features_of", "is_number", "make_plan", "run", "train", "type_of",
+]

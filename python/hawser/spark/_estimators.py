@@ -8,7 +8,8 @@ import pyspark.ml
 from .. import estimators
 from .._errors import BadArgument, BadInput, BadOption
 from ..estimators._base import Array, _renamed
-from ._driver import column_of, columns_beside, make_plan, run
+from ..estimators.multitask import _Several
+from ._driver import check_frame, column_of, columns_beside, is_number, make_plan, run, type_of
 from ._node import CLASSES_MOST, Classes
 from ._predict import predict
 
@@ -48,11 +49,12 @@ class _SparkEstimator(pyspark.ml.Estimator):  # type: ignore[misc]
 
     _kind: ClassVar[Any]
 
-    def __init__(self, *, features_col: str | list[str] = "features", label_col: str = "label", weight_col: str | None = None,
+    def __init__(self, *, features_col: str | list[str] = "features", label_col: str | list[str] = "label", weight_col: str | None = None,
                  prediction_col: str = "prediction", probability_col: str | None = None, nodes: int | None = None, **parameters: Any) -> None:
         super().__init__()
         self.estimator = self._kind(**parameters)
-        self.features_col, self.label_col, self.weight_col = features_col, label_col, weight_col
+        self.features_col, self.weight_col = features_col, weight_col
+        self.label_col: Any = label_col
         self.prediction_col, self.probability_col, self.nodes = prediction_col, probability_col, nodes
         if probability_col is not None and not hasattr(self._kind, "predict_proba"):
             raise BadOption(f"probability_col: {self._kind.__name__} has no probabilities")
@@ -75,6 +77,9 @@ class _SparkEstimator(pyspark.ml.Estimator):  # type: ignore[misc]
         """Trains on a frame. `params` must be None, since parameters are those of the constructor."""
         if params:
             raise BadOption("params: this estimator has no Params of pyspark; its parameters are those of its constructor")
+        check_frame(dataset)
+        if isinstance(self.estimator, _Several) and isinstance(self.label_col, str) and is_number(type_of(dataset, self.label_col, "target")):
+            self.estimator._check_targets(())
         return self._fit(dataset)
 
     def _fit(self, dataset: Any) -> Fitted:
@@ -198,10 +203,10 @@ class Lasso(_SparkEstimator):
     `features_col` is a column of vectors (of pyspark.ml) or arrays, or a list of columns of numbers. `fit(frame)` returns a Fitted.
     """
 
-    _kind = estimators.Lasso
+    _kind: ClassVar[Any] = estimators.Lasso
 
     def _algorithms(self, frame: Any) -> tuple[str, dict[str, Any], Classes | None]:
-        return "lasso", self.estimator._options(), None
+        return self._kind._algorithm, self.estimator._options(), None
 
 
 class ElasticNet(Lasso):
@@ -220,6 +225,30 @@ class ElasticNetCV(_Crossed):
     """hawser.ElasticNetCV on Spark frames; see LassoCV. Each l1_ratio is trained in a stage of its own."""
 
     _kind = estimators.ElasticNetCV
+
+
+class MultiTaskLasso(Lasso):
+    """hawser.MultiTaskLasso on Spark frames; see Lasso. `label_col` is a list of columns of numbers, or a column of arrays or vectors."""
+
+    _kind = estimators.MultiTaskLasso
+
+
+class MultiTaskElasticNet(Lasso):
+    """hawser.MultiTaskElasticNet on Spark frames; see MultiTaskLasso."""
+
+    _kind = estimators.MultiTaskElasticNet
+
+
+class MultiTaskLassoCV(_Crossed):
+    """hawser.MultiTaskLassoCV on Spark frames; see MultiTaskLasso and LassoCV."""
+
+    _kind = estimators.MultiTaskLassoCV
+
+
+class MultiTaskElasticNetCV(_Crossed):
+    """hawser.MultiTaskElasticNetCV on Spark frames; see MultiTaskLasso and ElasticNetCV."""
+
+    _kind = estimators.MultiTaskElasticNetCV
 
 
 class LinearSVR(_SparkEstimator):
@@ -281,5 +310,5 @@ class MiniBatchKMeans(_SparkEstimator):
 
 __all__ = [
     "ElasticNet", "ElasticNetCV", "Fitted", "KMeans", "Lasso", "LassoCV", "LinearSVC", "LinearSVR", "LogisticRegression", "LogisticRegressionCV",
-    "MiniBatchKMeans",
+    "MiniBatchKMeans", "MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso", "MultiTaskLassoCV",
 ]

@@ -17,7 +17,7 @@ from .. import _errors
 from .._dataset import Dataset
 from .._errors import BadInput, Error, PeerLost, Timeout
 from .._node import Held, Node, Outcome, Place, Task, check_version, codes_of, held_address, variables_here
-from ._rows import BESIDE, Array, Features, Rows
+from ._rows import BESIDE, Array, Features, Names, Rows
 
 RESULT = "place int, outcome binary"  # the rows that tasks return
 CLASSES_MOST = 10000
@@ -40,9 +40,10 @@ class Plan:
 
     task: Task  #: what depends on the rows is added by the tasks
     features: Features
-    beside: dict[str, str]
+    beside: dict[str, Names]
     classes: Classes | None = None
     cv: Any = None  #: of a cross-validation with scikit-learn's folds: a number of folds, or a splitter
+    several: bool = False  #: the target may have several numbers per row
 
 
 @dataclass
@@ -51,6 +52,7 @@ class Facts:
 
     rows: int = 0
     columns: int | None = None
+    targets: int | None = None  #: if the target has lists
     sparse: bool = False
     error: str | None = None
     text: str = ""
@@ -81,9 +83,9 @@ class Partition:
     def _run(self, batches: Iterator[Any]) -> Outcome | None:
         try:
             facts = self._gather(self._read(batches))
-            columns = {place: each.columns for place, each in enumerate(facts) if each.rows > 0}
-            self._check_columns(columns)
-            nodes, classes = list(columns), self._merge_labels(facts)
+            nodes = [place for place, each in enumerate(facts) if each.rows > 0]
+            self._check_sizes(facts, nodes)
+            classes = self._merge_labels(facts)
             task = self._complete(facts[nodes[0]], len(nodes), classes)
             fold = self._folds(sum(each.rows for each in facts), task.classes)
         except (Error, ValueError) as error:  # the same one in all tasks
@@ -110,13 +112,15 @@ class Partition:
                 raise _errors.__dict__[each.error](f"partition {place}: {each.text}")
         return facts
 
-    def _check_columns(self, columns: dict[int, int | None]) -> None:
-        if not columns:
+    def _check_sizes(self, facts: list[Facts], nodes: list[int]) -> None:
+        """Refuses partitions whose rows have other sizes than those of the first one."""
+        if not nodes:
             raise BadInput("the frame has no rows")
-        first = next(iter(columns))
-        for place, count in columns.items():
-            if count != columns[first]:
-                raise BadInput(f"the rows of partition {first} have {columns[first]} features, and those of partition {place} have {count}")
+        first = facts[nodes[0]]
+        for place in nodes:
+            for what, own, count in (("features", first.columns, facts[place].columns), ("targets", first.targets, facts[place].targets)):
+                if count != own:
+                    raise BadInput(f"the rows of partition {nodes[0]} have {own} {what}, and those of partition {place} have {count}")
 
     # ------------------------------------------------------------------------------------------------- data ----
 
@@ -137,7 +141,7 @@ class Partition:
             facts.error, facts.text = type(error).__name__, str(error)
             for _ in batches:  # Spark waits until its batches have been read
                 pass
-        facts.rows, facts.columns, facts.sparse = self.rows.count, self.rows.columns, self.rows.sparse
+        facts.rows, facts.columns, facts.targets, facts.sparse = self.rows.count, self.rows.columns, self.rows.targets, self.rows.sparse
         return facts
 
     def _check(self) -> None:

@@ -33,6 +33,7 @@ DRAW = np.random.default_rng(0)
 PART = 512  # rows of a partition
 X = DRAW.normal(size=(3 * PART, 4))
 Y = X @ [1.0, 0.0, -2.0, 0.5] + 0.1 * DRAW.normal(size=len(X))
+SEVERAL = np.column_stack([Y, X @ [0.0, 1.0, -1.0, 0.5] + 0.1 * DRAW.normal(size=len(X))])
 WEIGHTS = DRAW.uniform(0.5, 2.0, size=len(X))
 WORDS = np.array(["low", "middle", "high"])[np.digitize(Y, [-1, 1])]
 HALF = scipy.sparse.csr_array(np.where(X > 0, X, 0))
@@ -67,10 +68,10 @@ def sparse(row):
 @pytest.fixture(scope="module")
 def frame(spark):
     """The rows of X in their order, in 3 partitions of PART rows. Every second vector of "half" is sparse."""
-    rows = [(*map(float, x), float(y), float(w), str(word), bool(y > 0), Vectors.dense(x), x.tolist(),
+    rows = [(*map(float, x), *map(float, ys), float(w), str(word), bool(ys[0] > 0), Vectors.dense(x), x.tolist(),
              sparse(x) if place % 2 else Vectors.dense(np.where(x > 0, x, 0)))
-            for place, (x, y, w, word) in enumerate(zip(X, Y, WEIGHTS, WORDS))]
-    names = [*COLUMNS, "y", "w", "word", "positive", "vector", "array", "half"]
+            for place, (x, ys, w, word) in enumerate(zip(X, SEVERAL, WEIGHTS, WORDS))]
+    names = [*COLUMNS, "y", "z", "w", "word", "positive", "vector", "array", "half"]
     made = spark.createDataFrame(spark.sparkContext.parallelize(rows, 3), names).cache()
     assert made.count() == len(X)
     return made
@@ -88,6 +89,24 @@ def test_bits_of_one_process(frame, features, data):
     assert np.array_equal(model.coefficients, one.coefficients) and model.intercept == one.intercept
     assert model.names == (COLUMNS if features is COLUMNS else None) and model.training.workers == 3
     assert np.array_equal(predictions(hawser.spark.predict(model, frame, features)), one.predict(data)[:100])
+
+
+def test_several_targets(frame):
+    """A list of columns names the targets; a column of arrays or vectors does not."""
+    pandas = pytest.importorskip("pandas")
+    how = {"lambda_": 0.05, "workers": 3}
+    for target, expected in ((["y", "z"], pandas.DataFrame(SEVERAL, columns=["y", "z"])), ("lists", SEVERAL), (["z"], SEVERAL[:, 1:])):
+        found = hawser.spark.train(frame.withColumn("lists", F.array("y", "z")), "multitask", features="vector", target=target, weight="w", **how)
+        assert found.to_bytes() == hawser.train("multitask", X, expected, weights=WEIGHTS, **how).to_bytes()
+    rows = np.array([row[0] for row in hawser.spark.predict(found, frame, "vector").select("prediction").limit(100).collect()])
+    assert np.array_equal(rows, found.predict(X[:100]))
+    with_vectors = VectorAssembler(inputCols=["y", "z"], outputCol="vectors").transform(frame)
+    fitted = hawser.spark.MultiTaskElasticNet(features_col="vector", label_col="vectors", alpha=0.1, workers=3).fit(with_vectors)
+    alone = hawser.MultiTaskElasticNet(alpha=0.1, workers=3).fit(X, SEVERAL)
+    assert np.array_equal(fitted.coef_, alone.coef_) and np.array_equal(predictions(fitted.transform(frame)), alone.predict(X[:100]))
+    crossed = hawser.spark.MultiTaskLassoCV(features_col="vector", label_col=["y", "z"], alphas=3, cv=3, workers=3).fit(frame)
+    alone = hawser.MultiTaskLassoCV(alphas=3, cv=3, workers=3).fit(X, SEVERAL)
+    assert np.array_equal(crossed.coef_, alone.coef_) and np.allclose(crossed.mse_path_, alone.mse_path_, rtol=1e-9)
 
 
 def test_other_numbers_of_nodes(frame):
@@ -168,6 +187,13 @@ def refusals():
         (lambda f: f, {"features": "missing"}, hawser.BadArgument, "no column 'missing'; its columns are a, b"),
         (lambda f: f, {"target": "word"}, hawser.BadArgument, "column 'word' has the type string"),
         (lambda f: f, {"target": None}, hawser.BadArgument, "target is missing"),
+        (lambda f: f, {"target": ["y", "z"]}, hawser.BadArgument, "one column; 'multitask' takes several targets"),
+        (lambda f: f, {"algorithm": "multitask", "target": ["y", "word"]}, hawser.BadArgument, "column 'word' has the type string, which is no number"),
+        (lambda f: f, {"algorithm": "multitask", "target": ["y", "y"]}, hawser.BadArgument, "at least one column, and each one once"),
+        (lambda f: f.withColumn("z", F.when(F.col("z") > 0, F.col("z"))), {"algorithm": "multitask", "target": ["y", "z"]}, hawser.BadInput,
+         "partition 0: column 'z' has nulls"),
+        (lambda f: f.withColumn("z", F.expr("array_repeat(y, spark_partition_id() + 2)")), {"algorithm": "multitask", "target": "z"}, hawser.BadInput,
+         "the rows of partition 0 have 2 targets, and those of partition 1 have 3"),
         (lambda f: f, {"nodes": 0}, hawser.BadArgument, "nodes = 0"),
         (lambda f: f, {"clusters": 3}, hawser.BadOption, "lasso has no such option; it is one of kmeans"),
         (lambda f: f, {"listen": 3}, hawser.BadOption, "listen: no option over Spark"),
@@ -188,6 +214,8 @@ def test_refusals_of_estimators(frame):
     common = {"features_col": "vector", "label_col": "y"}
     for make, text in ((lambda: hawser.spark.Lasso(n_jobs=2), "n_jobs"), (lambda: hawser.spark.Lasso(probability_col="p"), "no probabilities"),
                        (lambda: hawser.spark.KMeans(init=X[:3]).fit(frame), r"first centres have the shape \(3, 4\)"),
+                       (lambda: hawser.spark.MultiTaskLassoCV(**common).fit(frame), "For mono-task outputs, use LassoCV"),
+                       (lambda: hawser.spark.LogisticRegressionCV(features_col="vector", label_col=["y"]).fit(frame), "the name of a column, and not a list"),
                        (lambda: hawser.spark.LassoCV(cv=[([0], [1])], **common).fit(frame), "give a number of folds, or a splitter"),
                        (lambda: hawser.spark.Lasso(alpha=-1, **common).fit(frame), "^alpha"),
                        (lambda: hawser.spark.LogisticRegression(**common).fit(frame), "numbers that are not whole"),
