@@ -1,4 +1,4 @@
-"""The code of docs/python.md runs as it stands there, one block after another, in one script."""
+"""The code of docs/python.md and of the README runs as it stands there, one block after another, in one script."""
 import pathlib
 import re
 
@@ -7,7 +7,8 @@ import pytest
 
 import hawser
 
-PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "python.md"
+TOP = pathlib.Path(__file__).resolve().parents[2]
+PAGE = TOP / "docs" / "python.md"
 ELSEWHERE = {"hawser.spark": "in tests/cluster", "hawser.dask": "in tests/cluster", "store.serve(": "until Ctrl-C, in test_store.py"}
 
 
@@ -32,3 +33,13 @@ def test_blocks_run(tmp_path, monkeypatch):
     # The page's descent is least squares without an intercept.
     exact = np.linalg.lstsq(names["X"], names["y"], rcond=None)[0]
     np.testing.assert_allclose(names["run"]["w"], exact, atol=1e-3)
+
+
+@pytest.mark.skipif(not PAGE.exists(), reason="the docs are not here")
+def test_readme(tmp_path, monkeypatch):
+    pytest.importorskip("sklearn")
+    monkeypatch.chdir(tmp_path)
+    block = re.search(r"^```python\n(.*?)^```", TOP.joinpath("README.md").read_text(), re.M | re.S)
+    names = {}
+    exec(compile(block[1], "README.md", "exec"), names)
+    np.testing.assert_allclose(hawser.Model.load("mine.model").coefficients[[0, 3]], [1, -2], atol=0.1)
