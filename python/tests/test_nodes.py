@@ -29,11 +29,13 @@ def keep(**found):
 """
 SKLEARN = """
 from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
 lasso = hawser.Lasso(alpha=0.01, workers=3).fit(X, y)
 words = numpy.where(y > 0, "high", "low")
 logistic = hawser.LogisticRegression(workers=3).fit(X, words)
 kmeans = hawser.KMeans(3, random_state=0, workers=3).fit(X)
 again = clone(lasso).fit(X, y)
+search = GridSearchCV(hawser.Lasso(workers=3), {"alpha": [0.01, 0.1]}, cv=2).fit(X, y)
 crossed = hawser.ElasticNetCV(cv=3, alphas=5, l1_ratio=[0.5, 1], workers=3).fit(X, y)
 scored = hawser.LogisticRegressionCV(cv=3, Cs=3, workers=3).fit(X, words)
 softmax = hawser.LogisticRegressionCV(cv=3, Cs=3, workers=3).fit(X, numpy.digitize(y, [-1, 1]))
@@ -42,7 +44,7 @@ tasks = hawser.MultiTaskLasso(alpha=1e-4, workers=3).fit(X, X[:, :2] + y[:, None
 shared = hawser.MultiTaskLassoCV(cv=3, alphas=4, workers=3).fit(X, X[:, :2] + y[:, None])
 keep(tasks=tasks.coef_, stopped=tasks.best_score_, shared=shared.mse_path_, crossed=crossed.coef_, errors=crossed.mse_path_, scored=scored.coef_, scores=scored.scores_, softmax=softmax.scores_,
      early=early.coef_, best=early.best_score_, lasso=lasso.coef_, gap=lasso.dual_gap_, logistic=logistic.coef_, words=logistic.predict(X), centres=kmeans.cluster_centers_,
-     labels=kmeans.labels_, again=again.coef_)
+     labels=kmeans.labels_, again=again.coef_, search=search.best_estimator_.coef_, tests=search.cv_results_["mean_test_score"])
 """
 TRAININGS = """
 import scipy.sparse
@@ -94,6 +96,13 @@ def run(tmp_path, program, *launcher):
     return "".join(ended(start(tmp_path, program, *launcher)))
 
 
+def run_here(folder, program):
+    """Runs a program in this process, which has imported what another one would import first."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["program.py", str(folder)])
+        exec(compile(HEAD + program, "program.py", "exec"), {"__name__": "__main__"})
+
+
 def kept(folder, nodes):
     """What each node has kept."""
     return [dict(np.load(folder / f"{node}.npz")) for node in range(nodes)]
@@ -110,18 +119,16 @@ def alone(tmp_path_factory):
     """What one process finds."""
     pytest.importorskip("scipy")
     folder = tmp_path_factory.mktemp("alone")
-    run(folder, TRAININGS.replace("PARTS", "0"), "env")
+    run_here(folder, TRAININGS.replace("PARTS", "0"))
     return kept(folder, 1)[0]
 
 
 def test_estimators_have_the_bits_of_one_process(tmp_path):
     pytest.importorskip("sklearn")
-    folders = tmp_path / "one", tmp_path / "two"
-    for folder, launcher in zip(folders, (("env",), ())):
-        folder.mkdir()
-        run(folder, SKLEARN, *launcher)
-    one = kept(folders[0], 1)[0]
-    for found in kept(folders[1], 2):
+    run_here(tmp_path, SKLEARN)
+    one = kept(tmp_path, 1)[0]
+    run(tmp_path, SKLEARN)
+    for found in kept(tmp_path, 2):
         compare(found, one)
     assert np.array_equal(one["lasso"], one["again"])
 
@@ -174,7 +181,8 @@ keep(found=start.coefficients, alone=hawser.train("lasso", X, y, workers=2, alon
 
 
 def test_children_of_a_node_are_alone(tmp_path):
-    pytest.importorskip("sklearn")
+    """Processes of multiprocessing, of joblib (as in a grid search) and of subprocess."""
+    pytest.importorskip("joblib")
     run(tmp_path, """
 import multiprocessing, subprocess
 
@@ -187,15 +195,16 @@ if __name__ == "__main__":
     for method in ("fork", "spawn"):
         with multiprocessing.get_context(method).Pool(1) as pool:
             found[method] = pool.map(fit, [0])[0]
-    from sklearn.model_selection import GridSearchCV
-    search = GridSearchCV(hawser.Lasso(workers=2), {"alpha": [0.01, 0.1]}, cv=2, n_jobs=2).fit(X, y)
+    import joblib
+    found["joblib"], other = joblib.Parallel(n_jobs=2)(joblib.delayed(fit)(each) for each in (0, 1))
+    assert (found["joblib"] == other).all()
     program = "import sys, hawser, numpy; print(hawser.Cluster().nodes)"
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "1\\n"
-    keep(search=search.best_estimator_.coef_, scores=search.cv_results_["mean_test_score"], **found)
+    keep(**found)
 """)
     first, second = kept(tmp_path, 2)
     compare(first, second)
-    for method in ("fork", "spawn"):
+    for method in ("fork", "spawn", "joblib"):
         assert np.allclose(first[method], first["whole"], atol=1e-3)
 
 
@@ -236,7 +245,8 @@ try:
     if node() == 0:
         print("begun", flush=True)
         hawser.train("lasso", X, y)
-    time.sleep(60)
+    for _ in range(600):  # a signal that comes just before a sleep is seen after it
+        time.sleep(0.1)
 except KeyboardInterrupt as stopped:
     keep(found=node() == 1 or getattr(stopped, "model", None) is None)
 """)
