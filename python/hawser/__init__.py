@@ -15,7 +15,7 @@ from ._errors import (
     BadArgument, BadInput, BadOption, BadProgram, ConvergenceWarning, Diverged, Error, FileError, InternalError, Interrupted,
     NoMemory, NotFinite, PeerLost, Timeout,
 )
-from ._function import ServerFunction, server_function
+from ._function import ServerFunction, StoreFilter, server_function, store_filter
 from ._model import Model, Training
 from ._native import VERSION as __version__
 from ._path import Path
@@ -55,8 +55,8 @@ def __dir__() -> list[str]:
 __all__ = [
     "BadArgument", "BadInput", "BadOption", "BadProgram", "Body", "Cluster", "Condition", "Context", "ConvergenceWarning", "Dataset", "Diverged",
     "Error", "FileError", "InternalError", "Interrupted", "Member", "Model", "NoMemory", "NotFinite", "Path", "PeerLost", "Plan", "PlanMemory", "PolicyChange", "Program",
-    "Progress", "Run", "ServerFunction", "Sparse", "Store", "Table", "Task", "Timeout", "Training", "Unit", "View", "__version__",
-    "algorithms", "condition", "plan", "server_function", "train", "unit",
+    "Progress", "Run", "ServerFunction", "Sparse", "Store", "StoreFilter", "Table", "Task", "Timeout", "Training", "Unit", "View", "__version__",
+    "algorithms", "condition", "plan", "server_function", "store_filter", "train", "unit",
     "ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearSVC", "LinearSVR", "LogisticRegression",
     "LogisticRegressionCV", "MiniBatchKMeans", "MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso", "MultiTaskLassoCV",
 ]

@@ -1,6 +1,5 @@
 """The nodes of this process: it joins them once, and its trainings run on them one after another."""
 import atexit
-import ctypes
 import multiprocessing
 import os
 import sys
@@ -9,7 +8,7 @@ from ctypes import POINTER, byref
 from dataclasses import dataclass
 from typing import Any
 
-from . import _native
+from ._arguments import INT, give_key, whole_number
 from ._beside import run_beside
 from ._errors import BadArgument, BadOption, check
 from ._library import library as lib
@@ -111,9 +110,9 @@ class Cluster:
         self._read()
 
     def _open(self, options: Options, key: bytes | None, number: int) -> None:
-        opening = hawser_opening(messages=self._messages, cancellation=self._cancellation, node=number)
+        opening = hawser_opening(messages=self._messages, cancellation=self._cancellation, node=whole_number("number", number, most=INT))
         if key is not None:
-            opening.key, opening.key_length = ctypes.cast(ctypes.c_char_p(key), ctypes.c_void_p), len(key)
+            give_key(opening, key)
         error = hawser_error()
 
         def join() -> None:

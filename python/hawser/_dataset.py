@@ -46,19 +46,31 @@ def refuse_masks(values: Any, what: str) -> None:
         raise BadArgument(f"{what} has masked values; fill them (array.filled(0)) or leave the rows out")
 
 
+def refuse_types(table: Any, what: str) -> None:
+    """Raises an error if a table or series of polars has no numbers: numpy would make some of dates."""
+    if type(table).__module__.partition(".")[0] != "polars":
+        return
+    if type(table).__name__ == "LazyFrame":
+        raise BadArgument(f"{what} is a LazyFrame, which is not computed yet; give what its collect() returns")
+    for name, kind in (table.schema if hasattr(table, "schema") else {table.name: table.dtype}).items():
+        if kind.is_temporal() or kind.is_nested():
+            raise BadArgument(f"{what}: column '{name}' has no numbers: its type is {kind}")
+
+
 def numbers_of(values: Any, what: str) -> Array:
     """Returns values as an array of numbers of one type, without a copy if they are one."""
     refuse_masks(values, what)
+    refuse_types(values, what)
     if isinstance(values, str):
         raise BadArgument(f"{what}: '{values}' is a name, and only files have columns by name; give the numbers")
     try:
-        array = np.asarray(values)
+        array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
         if array.dtype.kind == "c":
             raise BadArgument(f"{what}: Complex data not supported; {what} has the type {array.dtype}")
         if array.dtype.kind in "OUSV":
             array = array.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        if isinstance(error, BadArgument):
+    except Exception as error:  # also one of the library that the values are from
+        if isinstance(error, (BadArgument, MemoryError)):
             raise
         raise BadArgument(f"{what}: could not convert to numbers: {error}") from error
     if array.dtype.kind not in "fiub":
@@ -100,6 +112,7 @@ class _Borrowed:
 
     def targets(self, values: Any, rows: int) -> None:
         """Takes one target, or several as the columns of an array or a table. The names of a table's columns become the names of the targets."""
+        refuse_types(values, "target")
         given, names = values, _names_of(values)
         if is_sparse(values):
             raise BadArgument("target: Sparse data was passed for y, but dense data is required. Use '.toarray()' to convert")
@@ -264,16 +277,13 @@ class Dataset:
     def _borrow(self, data: Any, target: Any, weights: Any, offset: Any, groups: Any, names: Any,
                 target_name: str | Sequence[str] | None) -> list[Any]:
         made, error = _Borrowed(), hawser_error()
+        refuse_types(data, "X")
         if hasattr(data, "__arrow_c_stream__") and not hasattr(data, "to_numpy"):
             data, columns = read_stream(data)
             made.copied = data.nbytes
             names = columns if names is None else names
         names = _names_of(data) if names is None else [str(name) for name in names]
-        table = getattr(data, "to_numpy", None)
-        if is_sparse(data):
-            matrix = made.sparse(data)
-        else:
-            matrix = made.dense(table() if table is not None else data)
+        matrix = made.sparse(data) if is_sparse(data) else made.dense(data)
         rows, cols = matrix.rows, matrix.cols
         for count, what in ((rows, "sample"), (cols, "feature")):
             if count == 0:

@@ -80,8 +80,16 @@ class ConvergenceWarning(UserWarning):
 convergence_warning: type[ConvergenceWarning] = ConvergenceWarning
 
 
+# Calls of C that texts about a store name, and what they are here.
+CALLS = {"hawser_table_clock": "table.clock", "hawser_store_clock": "table.end_clock", "hawser_table_get": "table.get",
+         "hawser_table_inc": "table.inc"}
+
+
 def in_keywords(text: str) -> str:
-    """Returns a text of the library with its options named as keywords: `--l1-ratio` is `l1_ratio`."""
+    """Returns a text of the library with its options named as keywords, `--l1-ratio` as `l1_ratio`, and calls of a store as those of Python."""
+    if "hawser_" in text:
+        for call, here in CALLS.items():
+            text = text.replace(call, here)
     if "--" not in text:
         return text
     text = re.sub(r"(?<![\w-])--lambda(?![\w-])", "lambda_", text)  # a word of Python

@@ -18,14 +18,16 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
+from ._arguments import INT, WORD, give_key, name_bytes, whole_number
 from ._beside import MOST_WAIT, run_beside
 from ._cluster import Cluster, cluster_for
+from ._dataset import refuse_masks
 from ._errors import BadArgument, BadOption, Timeout, check, in_keywords, text_of, warn
-from ._function import ServerFunction
+from ._function import ServerFunction, StoreFilter
 from ._library import library as lib
 from ._native import (
     hawser_cancellation, hawser_error, hawser_function, hawser_job, hawser_message, hawser_messages, hawser_opening, hawser_request,
-    hawser_serving, hawser_store, hawser_store_figures, hawser_store_options, hawser_table,
+    hawser_serving, hawser_store, hawser_store_figures, hawser_store_filter, hawser_store_options, hawser_table,
 )
 from ._options import JOB_KEYS, Options, key_of
 from ._task import Queue, Task
@@ -36,6 +38,15 @@ TYPES: dict[np.dtype[Any], int] = {np.dtype(np.float64): _native.HAWSER_F64, np.
 ROUNDINGS = {None: _native.HAWSER_EXACT, "bf16": _native.HAWSER_AS_BF16, "f16": _native.HAWSER_AS_F16, "int8": _native.HAWSER_AS_INT8}
 COUNTERS = [field[0] for field in hawser_store_figures._fields_]
 log = logging.getLogger("hawser")
+
+
+def _array_of_keys(keys: Any) -> Array:
+    """Returns keys as an array. numpy makes floats of a list that needs all 64 bits."""
+    array = np.asarray(keys)
+    if array.dtype.kind in "fO" and isinstance(keys, (list, tuple)) and all(isinstance(key, int) for key in keys):
+        with contextlib.suppress(OverflowError):
+            return np.array(keys, np.uint64)
+    return array
 
 
 def _address(array: Array) -> int:
@@ -66,7 +77,7 @@ class Table:
 
     # ---------------------------------------------------------------------------------------------- requests ----
 
-    def push(self, values: Any, keys: Keys = None, *, worker: int = 0, iteration: int = 0, after: Iterable[Task] = ()) -> Task:
+    def push(self, values: Any, keys: Keys = None, *, worker: int = 0, iteration: int = 0, after: Task | Iterable[Task] = ()) -> Task:
         """Starts to change the stored numbers by `values` with the table's function. Does not wait.
 
         The task starts when the tasks in `after` have ended. `worker` and `iteration` are for data-centric and summed tables.
@@ -76,21 +87,21 @@ class Table:
         return self._start("push to", lib.hawser_push, request, kept, None)
 
     def pull(self, keys: Keys = None, *, out: Array | None = None, least: int = 0, worker: int = 0, iteration: int = 0,
-             reread: bool = False, after: Iterable[Task] = ()) -> Task:
+             reread: bool = False, after: Task | Iterable[Task] = ()) -> Task:
         """Starts to read numbers, into `out` or a new array, which is the result of the task. Does not wait.
 
         `least` is the number of clocks that all workers must have ended on the keys. `reread` repeats the worker's iteration of a
         data-centric table.
         """
         request, kept = self._request(keys, worker, iteration, after)
-        request.least, request.reread = least, reread
+        request.least, request.reread = whole_number("least", least), reread
         return self._start("pull of", lib.hawser_pull, request, kept, self._take(request, out))
 
     def push_pull(self, values: Any, keys: Keys = None, *, out: Array | None = None, least: int = 0, worker: int = 0,
-                  iteration: int = 0, after: Iterable[Task] = ()) -> Task:
+                  iteration: int = 0, after: Task | Iterable[Task] = ()) -> Task:
         """Starts a push and a pull of the new numbers, on each key in one step. Does not wait."""
         request, kept = self._request(keys, worker, iteration, after)
-        request.least = least
+        request.least = whole_number("least", least)
         kept.append(self._give(request, values))
         return self._start("push to and pull of", lib.hawser_push_pull, request, kept, self._take(request, out))
 
@@ -107,7 +118,7 @@ class Table:
     def end_clock(self, clock: int, keys: range | None = None, *, worker: int = 0) -> None:
         """Ends a clock, counted from 0, of a worker of this node, which covers its earlier pushes to the range of keys. Does not wait."""
         first, last = (self.first, self.last) if keys is None else self._range(keys)
-        error = hawser_error()
+        worker, clock, error = whole_number("worker", worker, most=INT), whole_number("clock", clock), hawser_error()
         with self.store._use() as handle:
             check(lib.hawser_store_clock(handle, self.number, worker, clock, first, last, byref(error)), error)
 
@@ -117,7 +128,7 @@ class Table:
         """Adds `values` to the increments of the worker's clock, which are sent when `clock` ends it."""
         request, kept = self._listed(keys)
         kept.append(self._give(request, values))
-        error = hawser_error()
+        worker, error = whole_number("worker", worker, most=INT), hawser_error()
         with self.store._use() as handle:
             check(lib.hawser_table_inc(handle, self.number, worker, request.keys, request.count, request.values, byref(error)), error)
 
@@ -127,7 +138,7 @@ class Table:
         Waits for slower workers if necessary. Ctrl-C ends the wait.
         """
         request, kept = self._listed(keys)
-        found = self._take(request, out)
+        found, worker = self._take(request, out), whole_number("worker", worker, most=INT)
 
         def call(handle: Any, error: Any) -> int:
             return int(lib.hawser_table_get(handle, self.number, worker, request.keys, request.count, request.out, error))
@@ -138,7 +149,7 @@ class Table:
 
     def clock(self, *, worker: int = 0) -> None:
         """Ends the worker's clock, and starts to send its increments. Does not wait for other workers."""
-        error = hawser_error()
+        worker, error = whole_number("worker", worker, most=INT), hawser_error()
         with self.store._use() as handle:
             check(lib.hawser_table_clock(handle, self.number, worker, byref(error)), error)
 
@@ -154,43 +165,59 @@ class Table:
                 request.user = key
                 return int(function(handle, byref(request), number, error))
 
-            return store._queue.start(task, call)
+            started = store._queue.start(task, call)
+        store._warn_of_filters()
+        return started
 
-    def _request(self, keys: Keys, worker: int, iteration: int, after: Iterable[Task]) -> tuple[hawser_request, list[Any]]:
+    def _request(self, keys: Keys, worker: int, iteration: int, after: Task | Iterable[Task]) -> tuple[hawser_request, list[Any]]:
         """Returns a request for keys, and what must be kept until it has ended."""
-        request = hawser_request(table=self.number, worker=worker, iteration=iteration)
+        request = hawser_request(table=self.number, worker=whole_number("worker", worker, most=INT),
+                                 iteration=whole_number("iteration", iteration))
         kept: list[Any] = []
-        numbers = [task.number for task in after]
+        numbers = self._numbers(after)
         if numbers:
             request.after, request.after_count = (ctypes.c_uint64 * len(numbers))(*numbers), len(numbers)
         if keys is None or isinstance(keys, range):
             if keys is None and self.sparse:
                 raise BadArgument(f"table '{self.name}' is sparse: give the keys")
-            if keys is None or len(keys) > 0:
+            if keys is None or keys:
                 request.first, request.last = (self.first, self.last) if keys is None else self._range(keys)
                 if not self.sparse:
                     request.count = request.last - request.first + 1
                     return request, kept
-            keys = np.arange(request.first, request.last + 1, dtype=np.uint64) if keys else np.empty(0, np.uint64)
+            keys = self._list_of(request.first, request.last) if keys else np.empty(0, np.uint64)
         self._list(request, keys, kept)
         return request, kept
+
+    def _numbers(self, after: Task | Iterable[Task]) -> list[int]:
+        """Returns the numbers of tasks, which are those of this store alone."""
+        tasks = [after] if isinstance(after, Task) else list(after)
+        for task in tasks:
+            if not isinstance(task, Task) or task._queue is not self.store._queue:
+                raise BadArgument(f"table '{self.name}': after has {task!r:.80}, which is no task of this store")
+        return [task.number for task in tasks]
 
     def _listed(self, keys: Keys) -> tuple[hawser_request, list[Any]]:
         """Returns a request with a list of keys."""
         if keys is None and not self.sparse:
-            keys = np.arange(self.first, self.last + 1, dtype=np.uint64)
-        elif isinstance(keys, range) and len(keys) > 0:
-            first, last = self._range(keys)
-            keys = np.arange(first, last + 1, dtype=np.uint64)
+            keys = self._list_of(self.first, self.last)
+        elif isinstance(keys, range) and keys:
+            keys = self._list_of(*self._range(keys))
         return self._request(keys, 0, 0, ())
 
     def _range(self, keys: range) -> tuple[int, int]:
-        if keys.step != 1 or len(keys) == 0 or keys[0] < 0:
+        if keys.step != 1 or not 0 <= keys.start < keys.stop <= WORD + 1:
             raise BadArgument(f"table '{self.name}': {keys} is no ascending range of keys of step 1; give an array of keys")
         return keys[0], keys[-1]
 
+    def _list_of(self, first: int, last: int) -> Array:
+        if last - first >= INT:
+            raise BadArgument(f"table '{self.name}': keys {first} to {last} are too many for a list; it may have 1 to 2^32 - 1 of them")
+        return np.arange(last - first + 1, dtype=np.uint64) + np.uint64(first)
+
     def _list(self, request: hawser_request, keys: Any, kept: list[Any]) -> None:
-        array = np.asarray(keys)
+        refuse_masks(keys, "keys")
+        array = _array_of_keys(keys)
         if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size > 0):
             raise BadArgument(f"table '{self.name}': keys are an array of integers of one dimension; this one has {array.ndim} "
                               f"dimensions of {array.dtype}")
@@ -208,14 +235,18 @@ class Table:
     def _give(self, request: hawser_request, values: Any) -> Array:
         """Points the request to values, which are returned in the form that is read."""
         shape = self._shape(request.count)
+        refuse_masks(values, "values")
         array = np.asarray(values)
         if not np.can_cast(array.dtype, self.dtype, "same_kind"):
             raise BadArgument(f"table '{self.name}' has {self.dtype}, and the values are {array.dtype}")
+        if array.dtype == np.uint64 and self.dtype == np.int64 and array.size > 0 and array.max() >= 2**63:
+            raise BadArgument(f"table '{self.name}' has int64, and the values have {array.max()}, which is larger")
         if array.ndim == 0:
             array = np.full(shape, array, self.dtype)
         if array.shape != shape and (self.width > 1 or array.shape != (*shape, 1)):
             raise BadArgument(f"table '{self.name}': values of shape {array.shape} for {request.count} keys; it must be {shape}")
-        array = np.ascontiguousarray(array, self.dtype)
+        with np.errstate(over="ignore"):  # the library refuses the infinities, and names the key
+            array = np.ascontiguousarray(array, self.dtype)
         request.values = _address(array)
         return array
 
@@ -241,6 +272,43 @@ class Table:
         return f"<hawser.Table '{self.name}': {keys}, {self.width} x {self.dtype}>"
 
 
+def _made_by(maker: str, kind: type[Any], given: Iterable[Any]) -> tuple[Any, ...]:
+    """Returns functions or filters, of which no two have the same name."""
+    found = tuple(given)
+    for place, each in enumerate(found):
+        if not isinstance(each, kind):
+            raise BadArgument(f"{each!r:.60} is no {kind.__name__}; make it one with @hawser.{maker}")
+        if any(other.name == each.name for other in found[:place]):
+            raise BadArgument(f"two are called '{each.name}'; give each its name by @hawser.{maker}(name=...)")
+    return found
+
+
+def _type_of(where: str, dtype: npt.DTypeLike) -> int:
+    try:
+        found = np.dtype(dtype)
+    except TypeError as error:
+        raise BadArgument(f"{where}: {dtype!r:.60} is no type of numbers") from error
+    if found not in TYPES:
+        raise BadArgument(f"{where}: tables have float64, float32 or int64, and not {found}")
+    return TYPES[found]
+
+
+def _range_of(where: str, keys: Any) -> tuple[int, int]:
+    """Returns the first and the last key of a dense table, of which a number or a range is given."""
+    if not isinstance(keys, range):
+        keys = range(whole_number(f"{where}: the number of keys", keys, 1))
+    if keys.step != 1 or not 0 <= keys.start < keys.stop <= WORD + 1:
+        raise BadArgument(f"{where}: {keys} is no range of keys; give a number of at least 1, a range of step 1, or None for any keys")
+    return keys[0], keys[-1]
+
+
+def _number(what: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise BadArgument(f"{what} is {value!r:.60}, and must be a number") from None
+
+
 @contextlib.contextmanager
 def _terminates(end: Callable[[], None]) -> Iterator[None]:
     """Calls `end` upon SIGTERM, if that would end the process without its tables, and if this is the thread that gets signals."""
@@ -261,7 +329,8 @@ class Store:
     the address HOST:PORT that `hawser serve` prints, its servers do; `key_file` is the file with their key, or `key` the key as bytes.
 
     `workers` is the number of workers of each node that have clocks, and `timeout` the seconds that a wait may take (600). `functions` are
-    further functions of tables, made by `hawser.server_function`, the same on each node. `servers`, `threads`, `list_bytes` and
+    further functions of tables, made by `hawser.server_function`, and `filters` of their pushes, made by `hawser.store_filter`, the same on
+    each node. `servers`, `threads`, `list_bytes` and
     `cache_bytes` are those of hawser/store.h, and other keywords are options of a job, such as `memory_limit="1GB"`.
 
     Opening, `table`, `find`, `save`, `load` and `close` are collective: every node makes these calls, in the same order. A store occupies the
@@ -279,10 +348,11 @@ class Store:
     _handle: Any = None
 
     def __init__(self, at: str | None = None, *, key_file: str | os.PathLike[str] | None = None, key: bytes | None = None,
-                 functions: Iterable[ServerFunction] = (), workers: int = 1, timeout: float | None = None, servers: int | None = None,
+                 functions: Iterable[ServerFunction] = (), filters: Iterable[StoreFilter] = (), workers: int = 1, timeout: float | None = None, servers: int | None = None,
                  threads: int | None = None, list_bytes: int | None = None, cache_bytes: int | None = None, **options: Any) -> None:
-        self.at, self.workers = at, workers
-        self._functions = tuple(functions)
+        self.at, self.workers = at, whole_number("workers", workers, 1, INT)
+        self._functions: tuple[ServerFunction, ...] = _made_by("server_function", ServerFunction, functions)
+        self._filters: tuple[StoreFilter, ...] = _made_by("store_filter", StoreFilter, filters)
         if at is None and (key is not None or key_file is not None):
             raise BadArgument("key and key_file are those of the servers at `at`; the nodes' own are given to hawser.Cluster")
         if at is not None and self._functions:
@@ -294,18 +364,24 @@ class Store:
         chosen.fill({**options, "timeout": timeout})
         chosen.read_environment()
         self.timeout = float(lib.hawser_options_number(chosen.handle, b"timeout"))  #: seconds that a wait may take
-        given = hawser_store_options(servers=servers or 0, threads=threads or 0, workers=workers, list_bytes=list_bytes or 0,
-                                     cache_bytes=cache_bytes or 0, queue=True)
+        given = hawser_store_options(workers=workers, queue=True)
+        for what, value, most in (("servers", servers, INT), ("threads", threads, INT), ("list_bytes", list_bytes, WORD),
+                                  ("cache_bytes", cache_bytes, WORD)):
+            if value is not None:
+                setattr(given, what, whole_number(what, value, 1, most))
         if at is not None:
-            given.at = at.encode()
+            given.at = name_bytes("at", at)
             given.key_file = os.fsencode(key_file) if key_file is not None else None
         if key is not None:
-            given.key, given.key_length = ctypes.cast(ctypes.c_char_p(key), ctypes.c_void_p), len(key)
-        structs = (hawser_function * len(self._functions))()
-        for function, struct in zip(self._functions, structs):
+            give_key(given, key)
+        functions_given, filters_given = (hawser_function * len(self._functions))(), (hawser_store_filter * len(self._filters))()
+        for function, struct in zip(self._functions, functions_given):
             function._fill(struct)
-        given.functions, given.function_count = structs, len(structs)
-        self._kept = structs, given, chosen  # the library reads functions and options until the store is closed
+        for filtering, place in zip(self._filters, filters_given):
+            filtering._fill(place)
+        given.functions, given.function_count = functions_given, len(functions_given)
+        given.filters, given.filter_count = filters_given, len(filters_given)
+        self._kept = functions_given, filters_given, given, chosen  # the library reads them until the store is closed
         self._open(chosen, given, cluster_for(chosen, options))
 
     # ----------------------------------------------------------------------------------- opening and closing ----
@@ -348,17 +424,17 @@ class Store:
         self._report()
 
     def _compare(self) -> None:
-        """Refuses nodes that would use different functions. Collective."""
+        """Refuses nodes that would use different functions or filters. Collective."""
         if lib.hawser_job_nodes(self._job) == 1:
             return
-        own = json.dumps({function.name: function.digest for function in self._functions}).encode()
+        own = json.dumps([[(each.name, each.digest) for each in made] for made in (self._functions, self._filters)]).encode()
         error, size, status = hawser_error(), ctypes.c_uint64(len(own)), _native.HAWSER_OK
         check(lib.hawser_job_broadcast(self._job, byref(size), ctypes.sizeof(size), byref(error)), error)
         first = ctypes.create_string_buffer(own, max(size.value, len(own)))
         check(lib.hawser_job_broadcast(self._job, first, size.value, byref(error)), error)
         if first.raw[:size.value] != own:
             status = error.status = _native.HAWSER_BAD_ARGUMENT
-            error.text = f"the functions of the store are others on node {lib.hawser_job_node(self._job)} than on node 0".encode()
+            error.text = f"the functions and filters of the store are others on node {lib.hawser_job_node(self._job)} than on node 0".encode()
         check(lib.hawser_job_agree(self._job, status, byref(error)), error)
 
     def _free(self) -> None:
@@ -391,7 +467,9 @@ class Store:
 
     def _close(self, waits: bool) -> None:
         """Closes the store. With `waits=False` it does not wait for the other nodes, and their waits fail."""
-        self._check_process()
+        if self._handle is None:
+            return
+        self._queue.check_process()
         with self._idle:
             if self._closing or self._handle is None:
                 return
@@ -419,6 +497,7 @@ class Store:
         self._free()
         if pressed:
             raise KeyboardInterrupt("the closing of the store was interrupted")
+        self._warn_of_filters()
         if waits:
             self._warn_of_failures()
 
@@ -431,20 +510,20 @@ class Store:
             return isinstance(stopped, KeyboardInterrupt)
         return False
 
+    def _warn_of_filters(self) -> None:
+        for each in self._filters:
+            each._warn()
+
     def _warn_of_failures(self) -> None:
         lost = sorted(self._queue.failed, key=lambda task: task.number)
         if lost:
             more = f" ({len(lost)} tasks failed like this)" if len(lost) > 1 else ""
             warn(f"a {lost[0].what} failed, and no one has waited for it{more}: {lost[0]._text}", RuntimeWarning)
 
-    def _check_process(self) -> None:
-        if os.getpid() != self._process:
-            raise BadArgument(f"the store belongs to process {self._process}, which has forked this one")
-
     @contextlib.contextmanager
     def _use(self) -> Iterator[Any]:
         """Keeps the store open during a call."""
-        self._check_process()
+        self._queue.check_process()
         with self._idle:
             if self._closing or self._handle is None:
                 raise BadArgument("the store was closed")
@@ -540,8 +619,8 @@ class Store:
     # ------------------------------------------------------------------------------------------------ tables ----
 
     def table(self, name: str, keys: int | range | None = None, *, dtype: npt.DTypeLike = np.float64, width: int = 1,
-              function: str | ServerFunction = "add", parameters: Sequence[float] = (), data_centric: bool = False, delay: int = 0,
-              summed: bool = False, rounding: str | None = None, filter: str | None = None, level: float = 0,
+              function: str | ServerFunction = "add", parameters: float | Sequence[float] = (), data_centric: bool = False, delay: int = 0,
+              summed: bool = False, rounding: str | None = None, filter: str | StoreFilter | None = None, level: float = 0,
               staleness: int = 0) -> Table:
         """Makes a table, or finds the table of that name. Collective.
 
@@ -549,39 +628,39 @@ class Store:
         int64. A push changes numbers by `function`: "add", "assign", "max", "average", "adagrad" (rate, epsilon), "adam" (rate, beta1, beta2,
         epsilon), "proximal" (rate, l1, l2, low, high), or one of the store's own; `parameters` are its numbers. The other arguments are fields of
         hawser_table in hawser/store.h: data-centric synchronisation, sums of a clock, rounding ("bf16", "f16", "int8"), filters ("significant",
-        "random", "kkt") and staleness of `get`.
+        "random", "kkt", or one of the store's own) and staleness of `get`.
 
         >>> import hawser
         >>> with hawser.Store() as store:
         ...     store.table("w", range(10, 20), width=3, function="adagrad", parameters=[0.1, 1e-8])
         <hawser.Table 'w': keys 10 to 19, 3 x float64>
         """
-        if isinstance(keys, int):
-            keys = range(keys)
-        if keys is not None and (len(keys) == 0 or keys.step != 1 or keys[0] < 0):
-            raise BadArgument(f"table '{name}': {keys} is no range of keys; give a number of at least 1, a range of step 1, or None for any keys")
-        if np.dtype(dtype) not in TYPES:
-            raise BadArgument(f"table '{name}': tables have float64, float32 or int64, and not {np.dtype(dtype)}")
+        title, where = name_bytes("the name of a table", name), f"table '{name}'"
         if rounding not in ROUNDINGS:
-            raise BadArgument(f"table '{name}': there is no rounding '{rounding}'; it is one of bf16, f16 and int8")
-        if len(parameters) > 8:
-            raise BadArgument(f"table '{name}': {len(parameters)} parameters; a function has 8 at most")
-        if width < 1:
-            raise BadArgument(f"table '{name}': its width is {width}, and must be 1 or more")
+            raise BadArgument(f"{where}: there is no rounding '{rounding}'; it is one of bf16, f16 and int8")
         used = function.name if isinstance(function, ServerFunction) else function
-        made = hawser_table(name=name.encode(), type=TYPES[np.dtype(dtype)], width=width, sparse=keys is None,
-                            function=used.encode(), data_centric=data_centric, delay=delay, summed=summed, rounding=ROUNDINGS[rounding],
-                            filter=filter.encode() if filter is not None else None, level=level, staleness=staleness)
+        chosen = filter.name if isinstance(filter, StoreFilter) else filter
+        for own in self._filters:
+            if own.name == chosen and np.dtype(own.dtype) != np.dtype(dtype):
+                raise BadArgument(f"{where}: filter '{own.name}' is for {own.dtype}, and the table has {np.dtype(dtype)}")
+        made = hawser_table(name=title, type=_type_of(where, dtype), width=whole_number(f"{where}: its width", width, 1, INT), sparse=keys is None,
+                            function=name_bytes(f"{where}: its function", used), data_centric=data_centric,
+                            delay=whole_number(f"{where}: its delay", delay), summed=summed, rounding=ROUNDINGS[rounding],
+                            filter=name_bytes(f"{where}: its filter", chosen) if chosen is not None else None, level=_number(f"{where}: its level", level),
+                            staleness=whole_number(f"{where}: its staleness", staleness))
         if keys is not None:
-            made.first, made.last = keys[0], keys[-1]
-        made.parameters[:len(parameters)] = [float(value) for value in parameters]
+            made.first, made.last = _range_of(where, keys)
+        numbers = [_number(f"{where}: a parameter", each) for each in ([parameters] if isinstance(parameters, (int, float)) else parameters)]
+        if len(numbers) > len(made.parameters):
+            raise BadArgument(f"{where}: {len(numbers)} parameters; a function has {len(made.parameters)} at most")
+        made.parameters[:len(numbers)] = numbers
         number = ctypes.c_uint32()
         self._call(lambda handle, error: int(lib.hawser_store_table(handle, byref(made), byref(number), error)))
         return Table(self, number.value, made, name)
 
     def find(self, name: str) -> Table:
         """Finds a table by its name, which another program may have made. Collective."""
-        found, number, key = hawser_table(), ctypes.c_uint32(), name.encode()
+        found, number, key = hawser_table(), ctypes.c_uint32(), name_bytes("the name of a table", name)
         self._call(lambda handle, error: int(lib.hawser_store_find(handle, key, byref(found), byref(number), error)))
         return Table(self, number.value, found, name)
 

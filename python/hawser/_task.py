@@ -103,7 +103,7 @@ class Queue:
         self.timeout = timeout
         self.tasks: dict[int, Task] = {}  # in progress; they keep their arrays. The key of a flush is below 0
         self.failed: set[Task] = set()  # no one has seen their failure
-        self._handle = handle
+        self._handle, self._process = handle, os.getpid()
         self._descriptor = int(lib.hawser_store_descriptor(handle))
         self._numbers = itertools.count(1)
         self._reading = threading.Lock()  # guards the next two
@@ -145,8 +145,14 @@ class Queue:
 
     # ----------------------------------------------------------------------------------------------- reading ----
 
+    def check_process(self) -> None:
+        """Refuses a forked child: the queue's descriptors are the parent's, and no thread of the store is in the child."""
+        if os.getpid() != self._process:
+            raise BadArgument(f"the store belongs to process {self._process}, which has forked this one")
+
     def collect(self) -> None:
         """Ends the tasks of all records that are in the queue."""
+        self.check_process()
         with self._reading:
             self._settle()  # a record at which Ctrl-C came
             while self._handle and lib.hawser_store_ended(self._handle, byref(self._record), byref(self._error)):

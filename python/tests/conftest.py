@@ -24,7 +24,7 @@ def pytest_collection_modifyitems(items):
     """Skips what needs scipy or numba where it is missing, as in the bare environment of a wheel."""
     for item in items:
         if isinstance(item, pytest.DoctestItem):
-            if "server_function" in item.name and importlib.util.find_spec("numba") is None:
+            if ("server_function" in item.name or "store_filter" in item.name) and importlib.util.find_spec("numba") is None:
                 item.add_marker(pytest.mark.skip(reason="needs numba"))
         elif scipy is None and "scipy" in item.obj.__code__.co_names:
             item.add_marker(pytest.mark.skip(reason="needs scipy"))

@@ -141,3 +141,18 @@ def test_tables_of_arrow_and_polars(numbers):
     for column, text in ((["x", "y"], "no numbers"), ([1.0, None], "missing"), (pyarrow.array(["x", "x"]).dictionary_encode(), "no numbers")):
         with pytest.raises(ValueError, match=text):
             hawser.Dataset(pyarrow.table({"a": column}))
+
+
+def test_columns_of_polars_without_numbers_are_refused():
+    polars = pytest.importorskip("polars")
+    wide, days = polars.Series("a", [1, 2, 3], dtype=polars.Int128), polars.Series("b", [1, 2, 3]).cast(polars.Date)
+    fields = polars.Series("c", [{"x": 1.0}] * 3)
+    for given, text in ((polars.DataFrame([wide]), "X: could not convert to numbers"), (polars.DataFrame([days, fields]), "column 'b' has no numbers: its type is Date"),
+                        (polars.DataFrame([fields]), "column 'c' has no numbers: its type is Struct"), (polars.DataFrame([wide]).lazy(), "collect")):
+        with pytest.raises(hawser.BadArgument, match=text):
+            hawser.Dataset(given)
+    for given, text in ((wide, "could not convert to numbers"), (days, "target: column 'b' has no numbers"), (fields, "Struct")):
+        with pytest.raises(hawser.BadArgument, match=text):
+            hawser.Dataset(np.eye(3), given)
+        with pytest.raises(hawser.BadArgument, match=text.replace("target", "weights")):
+            hawser.Dataset(np.eye(3), weights=given)

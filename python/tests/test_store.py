@@ -21,6 +21,9 @@ BINARY = test_nodes.BINARY
 needs_command = pytest.mark.skipif(not BINARY, reason="HAWSER_BINARY is not set")
 
 
+OTHER = type("Queue", (), {})()  # of another store
+
+
 def start(program, *launcher):
     return subprocess.Popen([*launcher, sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                             env=test_nodes.environment())
@@ -127,7 +130,35 @@ def test_functions_of_the_servers(store):
     (lambda table: table.pull(worker=1), "no worker 1"),
     (lambda table: table.pull(after=[hawser.Task(table.store._queue, "push", ())]), "no task 0 yet"),
     (lambda table: table.store.table("w", 4), "another range of keys|exists"),
-    (lambda table: table.store.table("x", 0), "no range of keys"),
+    (lambda table: table.store.table("x", 0), "number of keys is 0"),
+    (lambda table: table.store.table("x", range(3, 9, 2)), "no range of keys"),
+    (lambda table: table.store.table("x", 1.5), "number of keys is 1.5"),
+    (lambda table: table.store.table("x", range(2**64, 2**64 + 3)), "no range of keys"),
+    (lambda table: table.store.table("x", 3, width=2**32 + 1), "width is 4294967297, and must be a whole number from 1 to"),
+    (lambda table: table.store.table("x", 3, data_centric=True, delay=-1), "delay is -1"),
+    (lambda table: table.store.table("x", 3, staleness=-1), "staleness is -1"),
+    (lambda table: table.store.table("x", 3, function="adagrad", parameters=["a", 1]), "a parameter is 'a', and must be a number"),
+    (lambda table: table.store.table("x", 3, dtype="zz"), "'zz' is no type of numbers"),
+    (lambda table: table.store.table(3, 3), "name of a table is 3"),
+    (lambda table: table.store.find(None), "name of a table is None"),
+    (lambda table: table.push(np.ma.array([1.0, 2, 3], mask=[0, 1, 0])), "values has masked values"),
+    (lambda table: table.pull(np.ma.array([1, 2], mask=[0, 1])), "keys has masked values"),
+    (lambda table: table.store.table("i", None, dtype="i8").push(np.array([2**63], np.uint64), [1]), "have 9223372036854775808, which is larger"),
+    (lambda table: table.pull(least=-1), "least is -1, and must be a whole number from 0"),
+    (lambda table: table.push(1.0, iteration=2**64), "iteration is 18446744073709551616"),
+    (lambda table: table.push(1.0, worker=2**32), "worker is 4294967296"),
+    (lambda table: table.end_clock(-1), "clock is -1"),
+    (lambda table: table.inc(1.0, worker=-1), "worker is -1"),
+    (lambda table: table.pull(range(2**64, 2**64 + 3)), "no ascending range"),
+    (lambda table: table.store.table("s", None).pull(range(2**40)), "too many for a list"),
+    (lambda table: table.push(1.0, after=[hawser.Task(OTHER, "push", ())]), "no task of this store"),
+    (lambda table: table.push(1.0, after=[5]), "after has 5, which is no task"),
+    (lambda table: (table.clock(), table.end_clock(0)), "by table.clock, so table.end_clock cannot"),
+    (lambda table: hawser.Store(workers=-1), "workers is -1"),
+    (lambda table: hawser.Store(cache_bytes="1GB"), "cache_bytes is '1GB'"),
+    (lambda table: hawser.Store(functions=[3]), "3 is no ServerFunction; make it one with @hawser.server_function"),
+    (lambda table: hawser.Store("127.0.0.1:1", key="0" * 16), "key is a str"),
+    (lambda table: hawser.Cluster(number=-1), "number is -1"),
     (lambda table: table.store.table("x", dtype="f2"), "float64, float32 or int64, and not float16"),
     (lambda table: table.store.table("x", rounding="f8"), "no rounding 'f8'"),
     (lambda table: table.store.table("x", function="ad"), "no function 'ad'"),
@@ -422,21 +453,26 @@ def test_resources_are_flat():
     assert figures() == before
 
 
-def test_a_forked_child_may_not_use_the_store(store):
-    table = store.table("w", 3)
+def test_a_forked_child_may_not_use_the_store(waiting):
+    table, task = waiting
     child = os.fork()
     if child == 0:
         code = 1
         with contextlib.suppress(BaseException):
-            try:
-                table.pull()
-            except hawser.BadArgument as error:
-                code = 0 if "which has forked this one" in str(error) else 2
+            async def main():
+                await task
+            for use in (table.pull, task.wait, lambda: task.ended, lambda: asyncio.run(main()), table.store.close):
+                try:
+                    use()
+                    os._exit(3)
+                except hawser.BadArgument as error:
+                    code = 0 if "which has forked this one" in str(error) else 2
             with hawser.Store() as own:
                 own.table("w", 3).push(np.ones(3)).wait()
         os._exit(code)
     assert os.waitpid(child, 0)[1] == 0
-    assert np.array_equal(table.pull().wait(), np.zeros(3))
+    end_clocks(table)
+    assert np.array_equal(task.wait(), np.zeros(3))
 
 
 INTERRUPTED = """
@@ -499,8 +535,69 @@ def test_functions_compiled_by_numba():
                 store.table("x", dtype="i8", function="bounded")
     with pytest.raises(hawser.BadArgument, match="function 'bounded': the functions of stand-alone servers are their own"):
         hawser.Store("127.0.0.1:9", functions=[bounded])
-    with pytest.raises(hawser.BadArgument, match="from 0 to 8 parameters"):
+    with pytest.raises(hawser.BadArgument, match="parameters is 9, and must be a whole number from 0 to 8"):
         hawser.server_function(parameters=9)(lambda value, update, parameters: value)
+
+
+def test_functions_that_cannot_be_compiled_are_refused():
+    pytest.importorskip("numba")
+    for make, function, text in (
+            (hawser.server_function(), lambda value, update: value, "it has the parameters value, update, parameters"),
+            (hawser.server_function(memory=1), lambda value, update, parameters: value, "parameters and memory"),
+            (hawser.server_function(), lambda value, update, parameters: object(), "numba cannot compile it"),
+            (hawser.server_function(), lambda value, update, parameters: None, "returns nothing, and must return the new number"),
+            (hawser.server_function(parameters=1), lambda value, update, parameters: parameters.fill(0), "numba cannot compile it"),
+            (hawser.server_function(), len, "is a function, and this is a builtin"),
+            (hawser.store_filter(), lambda key, update: True, "key, update and level"),
+            (hawser.store_filter(), lambda key, update, level: "no", "must return true or false"),
+            (hawser.store_filter(dtype="i8"), lambda key, update, level: True, "float64 or float32")):
+        with pytest.raises(hawser.BadArgument, match=text):
+            make(function)
+
+
+def test_functions_are_compared_with_all_that_they_use():
+    pytest.importorskip("numba")
+
+    def of(factor, inner):
+        return hawser.server_function(name="f")(lambda value, update, parameters: value + factor * sum([inner * each for each in (update,)]))
+
+    assert of(1.0, 2.0).digest == of(1.0, 2.0).digest != of(2.0, 2.0).digest
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_filters_compiled_by_numba(dtype):
+    pytest.importorskip("numba")
+
+    @hawser.store_filter(dtype=dtype)
+    def large_or_odd(key, update, level):
+        if key == 50 and update[0] == 7:
+            raise ValueError
+        return np.abs(update).max() > level or key % 2 == 1
+
+    with hawser.Store(filters=[large_or_odd]) as store:
+        table = store.table("w", 101, dtype=dtype, width=3, filter=large_or_odd, level=2.5)
+        draw, there, held = np.random.default_rng(0), np.zeros((101, 3), dtype), np.zeros((101, 3), dtype)
+        for _ in range(10):
+            rows = np.sort(draw.choice(101, 60, replace=False))
+            update = draw.integers(-1, 2, (60, 3)).astype(dtype)
+            table.push(update, rows).wait()
+            held[rows] += update
+            sent = [row for row in rows if abs(held[row]).max() > 2.5 or row % 2 == 1]
+            there[sent] += held[sent]
+            held[sent] = 0
+            assert np.array_equal(table.pull().wait(), there)
+        assert store.figures["rows_held"] > 100
+        table.flush().wait()
+        assert np.array_equal(table.pull().wait(), there + held)
+        with pytest.warns(RuntimeWarning, match="store filter 'large_or_odd' raised an exception; the row was sent"):
+            table.push([[7.0, 0, 0]], [50]).wait()
+        assert table.pull([50]).wait()[0, 0] == (there + held)[50, 0] + 7
+        with pytest.raises(hawser.BadArgument, match="filter 'large_or_odd' is for float"):
+            store.table("x", 3, dtype="f4" if dtype == "f8" else "f8", filter="large_or_odd")
+    with pytest.raises(hawser.BadArgument, match="two are called 'large_or_odd'"):
+        hawser.Store(filters=[large_or_odd, large_or_odd])
+    with pytest.raises(hawser.BadArgument, match="there is a filter 'kkt' already"):
+        hawser.Store(filters=[hawser.store_filter(name="kkt")(lambda key, update, level: True)])
 
 
 # ------------------------------------------------------------------------------------------------------------- nodes ----
@@ -541,7 +638,7 @@ try:
 except hawser.BadArgument as error:
     print(error)
 """, BINARY, "run", "-n", "2", "--")
-    assert out.count("the functions of the store are others on node 1 than on node 0") == 2
+    assert out.count("the functions and filters of the store are others on node 1 than on node 0") == 2
 
 
 @needs_command

@@ -1,6 +1,7 @@
 """Dask collections as rows of nodes: where partitions lie, and which worker reads which of them."""
 import itertools
 import math
+import time
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,10 @@ import distributed
 import numpy as np
 from dask.core import flatten
 
-from .._errors import BadInput
+from .._errors import BadInput, PeerLost
+
+LOOK = 2.0  # seconds between two looks at partitions that are not computed yet
+STUCK = 30.0  # seconds for which a partition may wait for a worker that may compute it
 
 
 @dataclass(frozen=True)
@@ -102,7 +106,7 @@ def place(client: Any, given: dict[str, Any], called: dict[str, str] | None = No
     if not kept:
         raise BadInput(f"X: Found array with 0 sample(s) (shape={(0, X.shape[1])}) while a minimum of 1 is required.")
     parts = {what: [each for each, size in zip(_futures(array), array.chunks[0], strict=True) if size > 0] for what, array in held.items()}
-    _wait([future for futures in parts.values() for future in futures])
+    _wait(client, [future for futures in parts.values() for future in futures])
     sizes = [sizes[at] for at in kept]
     target = arrays["target"].shape[1:] if "target" in arrays else ()
     return Rows(parts, sizes, X.shape[1], X.dtype, names_of(given["data"]), target, names_of(given["target"]) if target and target[0] > 1 else None,
@@ -170,12 +174,47 @@ def _futures(array: Any) -> list[Any]:
     return [found[key] for key in _keys(array)]
 
 
-def _wait(futures: list[Any]) -> None:
-    """Waits until partitions are computed, and raises what one of them raised."""
-    distributed.wait(futures)
+def _wait(client: Any, futures: list[Any]) -> None:
+    """Waits until partitions are computed, and raises what one of them raised. Dask itself waits forever for a worker that is gone."""
+    stuck_since = None
+    while True:
+        try:
+            distributed.wait(futures, timeout=LOOK)
+            break
+        except TimeoutError:
+            stuck = _stuck(client, [future.key for future in futures if future.status in ("pending", "lost")])
+            stuck_since = None if stuck is None else stuck_since or time.monotonic()
+        if stuck_since is not None and time.monotonic() - stuck_since > STUCK:
+            raise PeerLost(f"the partition {stuck} has waited {STUCK:g} s for a worker, and no worker that is there may compute it; if the one "
+                           "that held it is gone, persist the data again")
     for future in futures:
         if future.status != "finished":
             future.result()
+
+
+def _stuck(client: Any, keys: list[Hashable]) -> str | None:
+    """Returns one of these partitions that waits for a task that no worker may do."""
+    try:
+        found: str | None = client.run_on_scheduler(_find_stuck, keys)
+    except (OSError, ValueError):  # a scheduler that runs no functions of clients
+        found = str(keys[0]) if keys and not client.nthreads() else None
+    return found
+
+
+def _find_stuck(keys: list[Hashable], dask_scheduler: Any = None) -> str | None:
+    if not dask_scheduler.unrunnable:
+        return None
+    for key in keys:
+        left, seen = [dask_scheduler.tasks.get(key)], set()
+        while left:
+            task = left.pop()
+            if task is None or task in seen or task.state == "memory":
+                continue
+            if task in dask_scheduler.unrunnable:
+                return str(key)
+            seen.add(task)
+            left += task.dependencies
+    return None
 
 
 def _planned(client: Any, count: int) -> list[str]:
@@ -188,7 +227,7 @@ def _planned(client: Any, count: int) -> list[str]:
 
 def _homes(client: Any, futures: list[Any]) -> list[str]:
     """Returns the worker of each partition. One of several is that of the partition before, if it can be."""
-    _wait(futures)
+    _wait(client, futures)
     who = client.who_has(futures)
     homes: list[str] = []
     for future in futures:
@@ -205,6 +244,7 @@ def _is_unknown(array: Any) -> bool:
 
 def _measured(client: Any, array: Any) -> Any:
     """Returns an array of the same partitions that knows their sizes. The given one is not changed."""
+    _wait(client, _futures(array))
     sizes = tuple(client.gather(client.map(len_of, _futures(array), pure=False)))
     return dask.array.Array(array.dask, array.name, (sizes, *array.chunks[1:]), meta=array._meta)
 

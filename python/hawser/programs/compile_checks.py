@@ -10,18 +10,27 @@ from .code import Code
 from .driver import Condition
 
 
-def reason_of(error: Exception, unit: Code) -> str:
+def numba_reason(error: Exception) -> str:
     """Returns the part of numba's text that says what is wrong, and where."""
     text = str(error)
+    reasons = re.findall(r"raised a specific error:\s+(?:\w+: )?(.*)", text)
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("Failed in")]
+    return f"{(reasons or lines or [type(error).__name__])[0]}{_place(text)}"
+
+
+def _place(text: str) -> str:
     where = re.search(r'File "([^"]*)", line (\d+):', text)
-    place = f" (line {where.group(2)})" if where else ""
+    return f" (line {where.group(2)})" if where else ""
+
+
+def reason_of(error: Exception, unit: Code) -> str:
+    """Returns what is wrong with a unit for numba, and where."""
+    text = str(error)
     if "Cannot modify readonly array" in text or not isinstance(error, errors.NumbaError):
         named = f"; its updates are {', '.join(unit.updates)}" if unit.updates else "; it has no updates="
         what = "" if isinstance(error, errors.NumbaError) else f"{type(error).__name__}: {error}; "
-        return f"{what}does it change a state that it only reads?{named}{place}"
-    reasons = re.findall(r"raised a specific error:\s+(?:\w+: )?(.*)", text)
-    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("Failed in")]
-    return f"{(reasons or lines)[0]}{place}"
+        return f"{what}does it change a state that it only reads?{named}{_place(text)}"
+    return numba_reason(error)
 
 
 # What gives or takes an array that may be written although the one that it comes from is read-only: numba checks all others.
@@ -93,4 +102,4 @@ def check_result(unit: Code, result: Any) -> None:
         raise BadProgram(unit.wrong_result(f"{result}" if count else "nothing"))
 
 
-__all__ = ["check_result", "check_shapes", "check_writes", "reason_of"]
+__all__ = ["check_result", "check_shapes", "check_writes", "numba_reason", "reason_of"]

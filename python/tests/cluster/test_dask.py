@@ -442,7 +442,7 @@ def test_a_worker_that_stops_to_answer_is_lost(client, monkeypatch):
 
 
 @pytest.mark.parametrize("alone", [False, True])
-def test_a_worker_that_is_killed_is_named(client, alone):
+def test_a_worker_that_is_killed_is_named(client, alone, monkeypatch):
     pids = client.run(os.getpid)
     victim = sorted(pids)[1]
     data = lay(client, X, [victim]) if alone else chunked(X).persist(), chunked(Y)
@@ -450,5 +450,11 @@ def test_a_worker_that_is_killed_is_named(client, alone):
         hawser.dask.train(client, "linear", *data, progress=when_it_trains(lambda: os.kill(pids[victim], signal.SIGKILL)), **LONG)
     client.wait_for_workers(3, timeout=30)  # the nanny starts another one
     assert nodes_left(client) == 0
-    data = chunked(X) if alone else data[0], data[1]  # what was laid on a worker that is gone cannot be computed again
+    if alone:  # what was laid on a worker that is gone cannot be computed again
+        for name in ("LOOK", "STUCK"):
+            monkeypatch.setattr(hawser.dask._data, name, 0.3)
+        for lost in (data, (data[0] + 1, data[1])):
+            with pytest.raises(hawser.PeerLost, match="has waited 0.3 s for a worker.*persist the data again"):
+                hawser.dask.train(client, "lasso", *lost)
+    data = chunked(X) if alone else data[0], data[1]
     assert np.array_equal(hawser.dask.train(client, "lasso", *data, workers=3).coefficients, hawser.train("lasso", X, Y, workers=3).coefficients)

@@ -98,9 +98,13 @@ void hw_hub_functions_free(hawser_store *store)
 static hawser_status take_filters(hawser_store *store, hawser_error *error)
 {
     HAWSER_TRY(HW_NEW(&store->own_filters, store->options.filter_count, "a store's filters", error));
-    for (size_t i = 0; i < store->options.filter_count; i++)
-        store->own_filters[i] =
-            (hw_watched_filter){.base.choose = choose_own, .store = store, .own = &store->options.filters[i]};
+    for (size_t i = 0; i < store->options.filter_count; i++) {
+        const hawser_store_filter *own = &store->options.filters[i];
+        hw_filter_of built_in;
+        if (own->name != NULL && hw_filter_of_name(own->name, &built_in))
+            return hawser_fail(error, HAWSER_BAD_ARGUMENT, "there is a filter '%s' already", own->name);
+        store->own_filters[i] = (hw_watched_filter){.base.choose = choose_own, .store = store, .own = own};
+    }
     return HAWSER_OK;
 }
 
@@ -171,6 +175,6 @@ hawser_status hw_hub_filter(const hawser_store *store, const hawser_table *table
     }
     char names[400];
     return hawser_fail(error, HAWSER_BAD_ARGUMENT,
-                       "table '%s': there is no filter '%s'; there are %s and the store's options'", table->name,
+                       "table '%s': there is no filter '%s'; there are %s, and those of the store's options", table->name,
                        table->filter, hw_filter_names(names, sizeof names));
 }

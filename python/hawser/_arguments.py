@@ -1,0 +1,40 @@
+"""Checks of arguments that C takes: ctypes wraps a number that is too large, and a negative one, without a word."""
+import ctypes
+import operator
+from typing import Any
+
+from ._errors import BadArgument
+
+WORD = 2**64 - 1
+INT = 2**32 - 1
+
+
+def whole_number(what: str, value: Any, least: int = 0, most: int = WORD) -> int:
+    """Returns a whole number that is within bounds."""
+    try:
+        found = operator.index(value)
+    except TypeError:
+        raise BadArgument(f"{what} is {value!r:.60}, and must be a whole number") from None
+    if not least <= found <= most:
+        raise BadArgument(f"{what} is {found}, and must be a whole number from {least} to {most}")
+    return found
+
+
+def name_bytes(what: str, name: Any) -> bytes:
+    """Returns a name as the library has it."""
+    if not isinstance(name, str):
+        raise BadArgument(f"{what} is {name!r:.60}, and must be a text")
+    try:
+        return name.encode()
+    except UnicodeEncodeError:
+        raise BadArgument(f"{what} is {name!r:.60}, which is no text that UTF-8 has") from None
+
+
+def give_key(struct: Any, key: Any) -> None:
+    """Points a struct of the library to the bytes of a key, which the caller keeps."""
+    if not isinstance(key, bytes):
+        raise BadArgument(f"key is a {type(key).__name__}, and must be 16 to 64 bytes")
+    struct.key, struct.key_length = ctypes.cast(ctypes.c_char_p(key), ctypes.c_void_p), len(key)
+
+
+__all__ = ["INT", "WORD", "give_key", "name_bytes", "whole_number"]
