@@ -23,6 +23,7 @@ class PlanMemory:
     parts: dict[str, int]  #: what it is for: data, states, units, threads and more; their sum is `needed`
     mapped: int  #: pages of a mapped file, which come and go, and count for no limit
     shared: int  #: what is shared with other nodes of the host, and counts for no limit
+    late: int  #: at most so many more for updates that wait for a slow worker, under ssp and tap; not in `needed`
 
 
 class Plan:
@@ -59,7 +60,7 @@ class Plan:
         """The memory of the node with the most blocks."""
         found = self.data["memory"]
         return PlanMemory(found["needed_bytes"], found["limit_bytes"], dict(found["parts_bytes"]), found["mapped_bytes"],
-                          found["shared_bytes"])
+                          found["shared_bytes"], found["late_bytes"])
 
     @property
     def states(self) -> dict[str, dict[str, Any]]:

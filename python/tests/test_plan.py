@@ -28,6 +28,8 @@ def check_text(text, data):
     needs = re.search(r"needs about (\d+) bytes.* of the (\d+) that the limit leaves, of these (\d+) for data", text)
     memory = data["memory"]
     assert [int(number) for number in needs.groups()] == [memory["needed_bytes"], memory["limit_bytes"], memory["parts_bytes"]["data"]]
+    late = re.search(r"at most (\d+) bytes more", text)
+    assert memory["late_bytes"] == (int(late.group(1)) if late else 0)
     assert sum(memory["parts_bytes"].values()) == memory["needed_bytes"] and min(memory["parts_bytes"].values()) >= 0
     physical = text[text.index("physical plan"):]
     assert f"  {data['blocks']} blocks, {data['computing_at_once']} computing at once, on the {data['processors']} processors" in physical

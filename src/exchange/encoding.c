@@ -35,9 +35,28 @@ hw_packing hw_choose_packing(hawser_type type, size_t n, size_t count, size_t wi
 
 void hw_spares_free(hw_spares *spares)
 {
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < HW_SPARES; i++)
         hw_message_free(spares->kept[i]);
     *spares = (hw_spares){0};
+}
+
+/* Returns the place of a kept payload that all receivers have released and that fits; HW_SPARES if there is none. *place is then where a new one
+ * should be kept: instead of a released one that does not fit, or at an empty place, or instead of one in flight. */
+static unsigned find_spare(const hw_spares *spares, size_t bytes, unsigned *place)
+{
+    unsigned empty = HW_SPARES, unfit = HW_SPARES;
+    for (unsigned i = 0; i < HW_SPARES; i++) {
+        const hw_message *kept = spares->kept[i];
+        if (kept == NULL)
+            empty = i < empty ? i : empty;
+        else if (atomic_load_explicit(kept->shared, memory_order_acquire) == 1) {
+            if (spares->capacity[i] >= bytes && spares->capacity[i] / 4 <= bytes)
+                return i;
+            unfit = i;
+        }
+    }
+    *place = unfit < HW_SPARES ? unfit : empty < HW_SPARES ? empty : spares->next;
+    return HW_SPARES;
 }
 
 /* Makes a message over a kept payload that all receivers have released, or else over a new payload, which it keeps too. */
@@ -46,23 +65,18 @@ static hawser_status spare_or_new(hw_spares *spares, size_t bytes, hw_message **
     enum { WORTH_KEEPING = 1 << 16 };
     if (spares == NULL || bytes < WORTH_KEEPING)
         return hw_message_new(bytes, message, error);
-    for (int i = 0; i < 2; i++) {
-        const hw_message *kept = spares->kept[i];
-        bool fits = kept != NULL && spares->capacity[i] >= bytes && spares->capacity[i] / 4 <= bytes;
-        if (!fits || atomic_load_explicit(kept->shared, memory_order_acquire) != 1)
-            continue;
-        HAWSER_TRY(hw_message_share(kept, message, error));
+    unsigned place = 0, found = find_spare(spares, bytes, &place);
+    if (found < HW_SPARES) {
+        HAWSER_TRY(hw_message_share(spares->kept[found], message, error));
         (*message)->envelope = (hw_envelope){.length = bytes};
         return HAWSER_OK;
     }
-    hw_message *keep;
+    hw_message_free(spares->kept[place]);
+    spares->kept[place] = NULL;
+    spares->next = (place + 1) % HW_SPARES;
     HAWSER_TRY(hw_message_new(bytes, message, error));
-    if (hw_message_share(*message, &keep, NULL) != HAWSER_OK)
-        return HAWSER_OK; /* a spare only saves time */
-    hw_message_free(spares->kept[spares->next]);
-    spares->kept[spares->next] = keep;
-    spares->capacity[spares->next] = bytes;
-    spares->next ^= 1;
+    if (hw_message_share(*message, &spares->kept[place], NULL) == HAWSER_OK) /* a spare only saves time */
+        spares->capacity[place] = bytes;
     return HAWSER_OK;
 }
 

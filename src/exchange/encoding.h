@@ -42,12 +42,13 @@ size_t hw_indices_at(hawser_type type, size_t n, size_t count);
 size_t hw_payload_bytes(hw_encoding encoding, hawser_type type, size_t n, size_t count);
 /* Chooses the smaller encoding for `count` entries of a state of n, which lie within `window` consecutive entries. */
 hw_packing hw_choose_packing(hawser_type type, size_t n, size_t count, size_t window);
-/* Large payloads for reuse once all receivers have released them: freeing them and taking new pages costs as much as writing them. There are
- * two, because a block may be one clock ahead of the readers. Zero-initialise. */
+/* Large payloads for reuse once all receivers have released them: freeing them and taking new pages costs as much as writing them, and leaves holes
+ * in the memory of threads. In step there are two, because a block may be one clock ahead of the readers; else as many as are in flight. Zero-initialise. */
+enum { HW_SPARES = 16 };
 typedef struct hw_spares {
-    hw_message *kept[2];
-    size_t capacity[2];
-    unsigned next;
+    hw_message *kept[HW_SPARES];
+    size_t capacity[HW_SPARES];
+    unsigned next; /* which is given up if all are in flight */
 } hw_spares;
 void hw_spares_free(hw_spares *spares);
 

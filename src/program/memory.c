@@ -10,6 +10,9 @@
 #include "program/plan.h"
 #include "transport/pool.h"
 
+/* No loop has more clocks in memory, so that estimates do not overflow. */
+#define MOST_CLOCKS (UINT64_C(1) << 20)
+
 static uint64_t blocks_of_a_node(const hw_plan_settings *settings)
 {
     uint64_t nodes = settings->nodes > 1 ? settings->nodes : 1;
@@ -64,23 +67,35 @@ static uint64_t data_bytes(const hw_plan *plan, const hawser_state *state)
     return bytes + (hw_is_dense(A) ? 0 : lines * sizeof *A->offsets);
 }
 
-/* Returns true if updates may arrive while a unit runs, so that a replica keeps a copy of its origin (replica.h). *flights is the number of clocks
- * whose updates may be in flight: those by which blocks differ, the current one, and within a process one that the slowest block has yet to take. */
-static bool is_loose(const hw_plan *plan, const hawser_state *state, uint64_t *flights)
+/* The exchanges of each block whose updates may be in memory at one time, if updates arrive while a unit runs. */
+typedef struct in_flight {
+    bool loose;
+    uint64_t usual, most;
+} in_flight;
+
+/* Updates are loose if they may arrive while a unit runs, so that a replica keeps a copy of its origin (replica.h). A block may begin a clock when
+ * others are up to W - 1 clocks behind it, and before it has taken their next updates they may run to W - 1 clocks ahead of it, where W is
+ * the credit window. Blocks give way to each other, so usually fewer are in flight (measured). */
+static in_flight flights_of(const hw_plan *plan, const hawser_state *state)
 {
-    bool loose = false;
-    uint64_t more = plan->settings.nodes > 1 ? 1 : 2;
-    *flights = 1;
+    enum { USUAL = 3 };
+    in_flight flights = {0};
     for (size_t i = 0; i < plan->program->operator_count; i++) {
         const hawser_operator *loop = plan->program->operators[i];
-        if (loop->kind != HW_LOOP || !hw_operator_shipped(loop) || !hw_operator_updates(loop, state))
-            continue;
         hw_policy policy = hw_policy_of(loop->sync);
-        uint64_t each = hw_bits_set(hw_plan_use(plan, loop, state).updates), late = policy.staleness * each + more;
-        loose |= policy.kind != HW_POLICY_BSP;
-        *flights = policy.kind == HW_POLICY_SSP && late > *flights ? late : *flights;
+        if (loop->kind != HW_LOOP || policy.kind == HW_POLICY_BSP || !hw_operator_shipped(loop) ||
+            !hw_operator_updates(loop, state))
+            continue;
+        uint64_t window = hw_credit_window(policy), clocks = window < UINT64_MAX / 2 ? 2 * window - 1 : UINT64_MAX;
+        uint64_t each = hw_bits_set(hw_plan_use(plan, loop, state).updates);
+        clocks = loop->until.clocks != 0 && loop->until.clocks < clocks ? loop->until.clocks : clocks;
+        clocks = clocks < MOST_CLOCKS ? clocks : MOST_CLOCKS;
+        uint64_t usual = clocks < USUAL ? clocks : USUAL;
+        flights.loose = true;
+        flights.most = clocks * each > flights.most ? clocks * each : flights.most;
+        flights.usual = usual * each > flights.usual ? usual * each : flights.usual;
     }
-    return loose;
+    return flights;
 }
 
 /* Returns the bytes of a node's replies to blocks of other nodes, which may be slow to receive them: a block has requested as much as its buffers of
@@ -94,6 +109,7 @@ static uint64_t in_chunk_replies(const hw_plan_settings *settings, uint64_t chun
 /* The memory of a state on a node: from the first phase that uses it to the last, and from then on, when only the values of the result are kept. */
 typedef struct of_state {
     uint64_t live, kept, end; /* end: what gathering the result takes, besides other states */
+    uint64_t late;            /* what more updates may take while blocks are apart */
 } of_state;
 
 uint32_t hw_plan_chunk_buffers(uint32_t chunks, uint64_t largest)
@@ -174,15 +190,14 @@ static of_state of_stored(const hw_plan *plan, hw_state_plan *own)
     return (of_state){.live = live, .kept = live, .end = here * (owned ? 1 + VERSIONS : 2) + sent};
 }
 
-/* Returns the numbers in updates that a node has at once, if updates arrive while a unit runs. All blocks of a process share one buffer of an update. Half
- * as much again is in the holes that freed updates leave. Over nodes the node also keeps the updates that it sends, for each clock and link. */
-static uint64_t in_loose_updates(const hw_plan *plan, uint64_t doubles, uint64_t flights, bool values)
+/* Returns the numbers in updates that a node has at once, if updates of so many exchanges of each block are in flight. All blocks of a process share one
+ * buffer of an update. Over nodes a node also keeps the updates that it sends. */
+static uint64_t in_loose_updates(const hw_plan *plan, uint64_t doubles, uint64_t exchanges, bool values)
 {
-    uint64_t blocks = plan->settings.blocks, here = blocks_of_a_node(&plan->settings), links = plan->settings.nodes - 1;
-    uint64_t one = blocks > 1 ? doubles * flights : 0, updates = one * blocks;
-    if (values)
-        return one;
-    return updates + updates / 2 + (blocks > here ? one * (links + here) : 0);
+    uint64_t blocks = plan->settings.blocks, here = blocks_of_a_node(&plan->settings);
+    if (blocks <= 1)
+        return 0;
+    return values ? doubles * exchanges : doubles * (blocks * exchanges + (blocks > here ? here : 0));
 }
 
 /* Returns the numbers in updates of other nodes that a node has at once in a clock under bsp, and in sums that it makes of updates. If updates
@@ -225,15 +240,18 @@ static of_state of_replicas(const hw_plan *plan, hw_state_plan *own)
 {
     enum { FILTERED = 4, ROUNDED = 2 };
     const hawser_state *state = own->state;
-    uint64_t doubles = hw_state_count(state), blocks = plan->settings.blocks, flights, size = hw_state_size(state);
+    uint64_t doubles = hw_state_count(state), blocks = plan->settings.blocks, size = hw_state_size(state);
     doubles = state->expected != 0 && state->expected < doubles ? state->expected : doubles;
-    bool loose = is_loose(plan, state, &flights), values = state->kind == HW_PARTITIONED || own->sources == 1;
-    uint64_t copies = 2 + (loose && blocks > 1) + (own->filter.kind != HW_FILTER_NONE ? FILTERED : 0) +
+    const in_flight flights = flights_of(plan, state);
+    bool values = state->kind == HW_PARTITIONED || own->sources == 1;
+    uint64_t copies = 2 + (flights.loose && blocks > 1) + (own->filter.kind != HW_FILTER_NONE ? FILTERED : 0) +
                       (own->rounding != HW_F64 ? ROUNDED : 0);
     own->block_bytes = copies * doubles * size;
-    uint64_t sent = loose ? in_loose_updates(plan, doubles, flights, values) : in_step_updates(plan, doubles, values);
+    uint64_t sent =
+        flights.loose ? in_loose_updates(plan, doubles, flights.usual, values) : in_step_updates(plan, doubles, values);
     uint64_t live = own->block_bytes * blocks_of_a_node(&plan->settings) + sent * size;
-    return (of_state){live, doubles * size, doubles * size};
+    uint64_t most = flights.loose ? in_loose_updates(plan, doubles, flights.most, values) : sent;
+    return (of_state){.live = live, .kept = doubles * size, .end = doubles * size, .late = (most - sent) * size};
 }
 
 static of_state of_one(const hw_plan *plan, hw_state_plan *own)
@@ -269,6 +287,22 @@ static uint64_t of_states(const hw_plan *plan, const of_state *memory)
             now += over ? memory[state->number].kept : begun ? memory[state->number].live : 0;
         }
         most = now > most ? now : most;
+    }
+    return most;
+}
+
+/* Returns what late updates may take in addition: in one loop, of all states that it updates. */
+static uint64_t of_late(const hw_plan *plan, const of_state *memory)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < plan->program->operator_count; i++) {
+        const hawser_operator *loop = plan->program->operators[i];
+        uint64_t sum = 0;
+        if (loop->kind != HW_LOOP || !hw_operator_shipped(loop) || loop->sync.tightness == HAWSER_BSP)
+            continue;
+        for (const hawser_state *state = plan->program->states; state != NULL; state = state->next)
+            sum += hw_operator_updates(loop, state) ? memory[state->number].late : 0;
+        most = sum > most ? sum : most;
     }
     return most;
 }
@@ -334,6 +368,7 @@ hawser_status hw_plan_memory(hw_plan *plan, hawser_error *error)
     parts[HW_MEMORY_DATA] = of_data(plan);
     parts[HW_MEMORY_FIRST_VALUES] = plan->memory_loaded;
     plan->memory_needed = sum(parts);
+    plan->memory_late = of_late(plan, memory);
     free(memory);
     return HAWSER_OK;
 }

@@ -93,6 +93,8 @@ typedef struct hw_plan {
     uint64_t memory_mapped; /* bytes of matrices in mapped files, which the kernel may drop; not in memory_data */
     uint64_t memory_needed; /* estimate for the node with the most blocks, memory_data included */
     uint64_t memory_parts[HW_MEMORY_PARTS]; /* what it is for; their sum is memory_needed */
+    uint64_t
+        memory_late; /* upper bound of what updates may take in addition while blocks are as far apart as credit allows */
 } hw_plan;
 
 /* Checks the program and attaches life times. The program must outlive the plan. */
@@ -124,16 +126,17 @@ hawser_status hw_plan_traffic_sum(const hw_plan *plan, const hw_state_plan *own,
 void hw_plan_policies(const hw_plan *plan, const hawser_state *state, bool *in_step, bool *apart);
 /* Stores the first and last stage of a clock in which a unit runs. Returns false if its clocks have one stage. */
 bool hw_plan_unit_stages(const hw_plan *plan, const hawser_operator *unit, uint32_t *first, uint32_t *last);
-/* Returns whether some blocks may be any number of clocks apart, so that no number bounds the updates in memory. */
-bool hw_plan_unbounded(const hw_plan *plan);
-#define HW_UNBOUNDED_TEXT "under tap nothing limits how far blocks are apart: updates that wait for a slow one may take more"
+/* Returns whether only the credit of TAP, which is far above any useful lead, bounds the updates in memory. */
+bool hw_plan_far_apart(const hw_plan *plan);
+#define HW_FAR_APART_TEXT                                                                                                   \
+    "under tap only credit, 256 clocks, limits how far blocks are apart: updates that wait for a slow one may take more"
 
 void hw_plan_print_logical(const hw_plan *plan, bool dot, FILE *out);
 hawser_status hw_plan_print_physical(const hw_plan *plan, bool dot, FILE *out, hawser_error *error) HAWSER_MUST_USE;
 /* print_json.c: both plans as one line of JSON. */
 hawser_status hw_plan_print_json(const hw_plan *plan, FILE *out, hawser_error *error) HAWSER_MUST_USE;
 
-/* Estimates the memory of a split plan: block_bytes of the states, memory_data, memory_needed and memory_parts. */
+/* Estimates the memory of a split plan: block_bytes of the states, memory_data, memory_needed, memory_parts and memory_late. */
 hawser_status hw_plan_memory(hw_plan *plan, hawser_error *error) HAWSER_MUST_USE;
 
 enum { HW_STAGES_MOST = 64, HW_STEPS_MOST = 4096 };

@@ -358,8 +358,8 @@ static hawser_status print_nodes(const hw_plan *plan, FILE *out, hawser_error *e
 static void print_circumstances(const hw_plan *plan, FILE *out)
 {
     const hw_plan_settings *settings = &plan->settings;
-    if (hw_plan_unbounded(plan))
-        fprintf(out, "  %s\n", HW_UNBOUNDED_TEXT);
+    if (hw_plan_far_apart(plan))
+        fprintf(out, "  %s\n", HW_FAR_APART_TEXT);
     if (settings->shared > 0)
         fprintf(out, "  %" PRIu64 " bytes more are shared with other nodes of this host\n", settings->shared);
     if (settings->nodes > 1)
@@ -389,6 +389,11 @@ hawser_status hw_plan_print_physical(const hw_plan *plan, bool dot, FILE *out, h
                 " that the limit leaves, of these %" PRIu64 " for data, which are shared, not copied\n",
                 program->name, settings->blocks, settings->threads, settings->processors, where, plan->memory_needed, whose,
                 settings->memory, plan->memory_data);
+        if (plan->memory_late > 0)
+            fprintf(out,
+                    "  at most %" PRIu64
+                    " bytes more while workers are apart: updates that wait for a slow one (an upper bound)\n",
+                    plan->memory_late);
         if (plan->memory_mapped > 0)
             fprintf(out,
                     "  %" PRIu64 " bytes of data are pages of a mapped file, which come and go and count for no limit\n",

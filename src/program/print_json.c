@@ -45,6 +45,7 @@ static json_t *memory_of(const hw_plan *plan, bool *ok)
     for (int part = 0; part < HW_MEMORY_PARTS; part++)
         hw_json_count(parts, names[part], plan->memory_parts[part], ok);
     hw_json_take(memory, "parts_bytes", parts, ok);
+    hw_json_count(memory, "late_bytes", plan->memory_late, ok);
     hw_json_count(memory, "mapped_bytes", plan->memory_mapped, ok);
     hw_json_count(memory, "shared_bytes", plan->settings.shared, ok);
     return memory;
@@ -53,8 +54,8 @@ static json_t *memory_of(const hw_plan *plan, bool *ok)
 static json_t *warnings_of(const hw_plan *plan, bool *ok)
 {
     json_t *warnings = json_array();
-    if (hw_plan_unbounded(plan))
-        hw_json_append(warnings, json_string(HW_UNBOUNDED_TEXT), ok);
+    if (hw_plan_far_apart(plan))
+        hw_json_append(warnings, json_string(HW_FAR_APART_TEXT), ok);
     if (plan->program->note != NULL)
         hw_json_append(warnings, hw_json_string(plan->program->note), ok);
     return warnings;

@@ -115,7 +115,7 @@ void hw_plan_policies(const hw_plan *plan, const hawser_state *state, bool *in_s
     }
 }
 
-bool hw_plan_unbounded(const hw_plan *plan)
+bool hw_plan_far_apart(const hw_plan *plan)
 {
     for (size_t i = 0; i < plan->program->operator_count; i++) {
         const hawser_operator *loop = plan->program->operators[i];

@@ -1,8 +1,8 @@
 /* memory_probe.c - takes memory in states of one kind: memory_probe KIND COUNT [initial] [OUT] [options of the job]. KIND is replicated, partitioned, local,
  * derived, stored, added, `packed`: replicated, with updates that packing shortens, `two`: two replicated states, of which one loop uses the first and a
  * later loop the second, or `reduced`: no state, but as many numbers that are reduced over all blocks. COUNT is the numbers of a
- * state. `initial`: the states begin at other numbers than 0. The loops run under --sync. Each node writes a line to the file OUT.NODE: the plan's estimate
- * and its peak of resident memory, in bytes, and node 0 a second line: the sum of the numbers of each state. */
+ * state. `initial`: the states begin at other numbers than 0. The loops run under --sync. Each node writes a line to the file OUT.NODE: the plan's estimate,
+ * what it says that late updates may take in addition, and its peak of resident memory, in bytes; node 0 also the sum of the numbers of each state. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "base/machine.h"
 #include "hawser/hawser.h"
 
-enum { CLOCKS = 2, CLOCKS_APART = 12 }; /* in step; and where blocks may run ahead of each other */
+enum { CLOCKS = 2, CLOCKS_APART = 30 }; /* in step; and where blocks may run ahead of each other */
 
 /* Adds numbers with digits that no packing shortens. Their sums depend on the order of additions. */
 static hawser_status add_drawn(double *values, size_t count)
@@ -129,10 +129,14 @@ static hawser_status make(const hawser_job *job, const char *kind, size_t count,
     return HAWSER_OK;
 }
 
+typedef struct planned {
+    unsigned long long bytes, late;
+} planned;
+
 /* Stores the plan's estimate. */
-static hawser_status estimate(hawser_job *job, hawser_program *program, unsigned long long *bytes, hawser_error *error)
+static hawser_status estimate(hawser_job *job, hawser_program *program, planned *found, hawser_error *error)
 {
-    static const char before[] = "needs about ";
+    static const char before[] = "needs about ", more[] = "\n  at most ";
     char *text = NULL;
     size_t length = 0;
     FILE *out = open_memstream(&text, &length);
@@ -140,22 +144,24 @@ static hawser_status estimate(hawser_job *job, hawser_program *program, unsigned
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the plan");
     hawser_status status = hawser_plan_print(job, program, HAWSER_PLAN_PHYSICAL, out, error);
     (void)fclose(out);
-    const char *found = status == HAWSER_OK ? strstr(text, before) : NULL;
-    if (status == HAWSER_OK && (found == NULL || sscanf(found + strlen(before), "%llu", bytes) != 1))
+    const char *needs = status == HAWSER_OK ? strstr(text, before) : NULL;
+    const char *late = status == HAWSER_OK ? strstr(text, more) : NULL;
+    if (status == HAWSER_OK && (needs == NULL || sscanf(needs + strlen(before), "%llu", &found->bytes) != 1 ||
+                                (late != NULL && sscanf(late + strlen(more), "%llu", &found->late) != 1)))
         status = hawser_fail(error, HAWSER_INTERNAL, "the plan has no estimate");
     free(text);
     return status;
 }
 
-static hawser_status report(hawser_job *job, const hawser_run *run, const char *prefix, unsigned long long planned,
-                            hawser_error *error)
+static hawser_status report(hawser_job *job, const hawser_run *run, const char *prefix, planned planned, hawser_error *error)
 {
     char path[512];
     (void)snprintf(path, sizeof path, "%s.%u", prefix, hawser_job_node(job));
     FILE *out = fopen(path, "we");
     if (out == NULL)
         return hawser_fail(error, HAWSER_IO, "%s: cannot be written", path);
-    (void)fprintf(out, "{\"planned\": %llu, \"peak\": %" PRIu64, planned, hw_machine_peak_rss());
+    (void)fprintf(out, "{\"planned\": %llu, \"late\": %llu, \"peak\": %" PRIu64, planned.bytes, planned.late,
+                  hw_machine_peak_rss());
     for (const char *name = "a"; name != NULL; name = *name == 'a' ? "b" : NULL) {
         size_t count;
         double sum = 0;
@@ -173,7 +179,7 @@ static hawser_status take_memory(hawser_job *job, const char *kind, size_t count
                                  hawser_error *error)
 {
     hawser_run *run = NULL;
-    unsigned long long planned = 0;
+    planned planned = {0};
     hawser_program *program = hawser_program_new("memory_probe", &count);
     hawser_status status = make(job, kind, count, initial, program, error);
     if (status == HAWSER_OK)

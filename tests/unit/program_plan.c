@@ -161,8 +161,36 @@ static void a_plan_under_tap_says_that_updates_may_take_more(void **state)
         hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 3}, syncs[k]);
         hawser_unit(loop, "unit", unit, NULL, HAWSER_UPDATES(v));
         char *text = plan_text(test, program, 1, HAWSER_PLAN_PHYSICAL);
-        assert_int_equal(strstr(text, "\n  under tap nothing limits how far blocks are apart: ") != NULL, k == 2);
+        assert_int_equal(strstr(text, "\n  under tap only credit, 256 clocks, limits how far blocks are apart: ") != NULL,
+                         k == 2);
         free(text);
+    }
+}
+
+/* Three blocks of 5 numbers have updates of three clocks in memory, or of all if these are fewer, and at most of 2 W - 1. */
+static void late_updates_are_bounded_by_credit(void **state)
+{
+    (void)state;
+    enum { CLOCK = 3 * 5 * sizeof(double) };
+    const struct {
+        hawser_sync sync;
+        uint64_t clocks, late;
+    } cases[] = {{hawser_bsp(), 0, 0},        {hawser_ssp(1), 0, 0}, {hawser_ssp(2), 0, 2 * CLOCK},
+                 {hawser_ssp(2), 4, CLOCK},   {hawser_ssp(9), 2, 0}, {hawser_tap(), 0, (511 - 3) * CLOCK},
+                 {hawser_tap(), 7, 4 * CLOCK}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        test_job test = OPEN_JOB("workers", "3");
+        hawser_program *program = hawser_program_new("apart", NULL);
+        hawser_state *v = hawser_replicated_state(program, "v", 5, 1, NULL, (hawser_rule){0});
+        hawser_until until = {.clocks = cases[k].clocks, .seconds = 1};
+        hawser_unit(hawser_loop(hawser_root(program), "loop", until, cases[k].sync), "unit", unit, NULL, HAWSER_UPDATES(v));
+        hawser_error error = {0};
+        hw_plan *plan = NULL;
+        assert_int_equal(hw_job_plan(test.job, program, &plan, &error), HAWSER_OK);
+        assert_int_equal(plan->memory_late, cases[k].late);
+        hw_plan_free(plan);
+        hawser_program_free(program);
+        close_job(test);
     }
 }
 
@@ -332,6 +360,7 @@ int main(void)
                                        cmocka_unit_test(plans_show_stages),
                                        cmocka_unit_test(plans_show_inner_loops),
                                        cmocka_unit_test(a_plan_under_tap_says_that_updates_may_take_more),
+                                       cmocka_unit_test(late_updates_are_bounded_by_credit),
                                        cmocka_unit_test(plans_are_printed_as_dot),
                                        cmocka_unit_test(a_plan_above_the_memory_limit_is_rejected),
                                        cmocka_unit_test(expected_memory_replaces_the_worst_case),

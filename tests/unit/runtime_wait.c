@@ -243,10 +243,46 @@ static void a_woken_worker_is_busy_at_once(void **state)
     assert_int_equal(m.least, 2);
 }
 
+typedef struct turns {
+    hw_executor *executor;
+    atomic_int started, done[2], lead; /* lead: the most rounds by which a runner was ahead */
+} turns;
+
+static void take_turns(void *argument, uint32_t number)
+{
+    turns *t = argument;
+    const hw_executor_ops *ops = t->executor->ops;
+    if (number > 1)
+        return; /* the driver */
+    atomic_fetch_add(&t->started, 1);
+    double most = ops->now(t->executor) + 10;
+    while (atomic_load(&t->started) < 2 && ops->now(t->executor) < most)
+        ops->give_way(t->executor, number);
+    for (int round = 1; round <= ROUNDS; round++) {
+        atomic_store(&t->done[number], round);
+        int lead = round - atomic_load(&t->done[1 - number]);
+        if (lead > atomic_load(&t->lead))
+            atomic_store(&t->lead, lead);
+        ops->give_way(t->executor, number);
+    }
+}
+
+/* Without turns the first of two runners does all of its rounds before the other has the only permit. */
+static void runners_without_permits_get_their_turn(void **state)
+{
+    (void)state;
+    hawser_error error = {0};
+    turns t = {.started = 0};
+    assert_int_equal(hw_thread_executor(3, 1, 0, &t.executor, &error), HAWSER_OK);
+    assert_int_equal(t.executor->ops->run(t.executor, take_turns, &t, &error), HAWSER_OK);
+    t.executor->ops->free(t.executor);
+    assert_true(atomic_load(&t.lead) <= 2);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_message_at_the_last_moment_is_received),
-                                       cmocka_unit_test(a_job_in_which_no_node_works_ends),
-                                       cmocka_unit_test(a_woken_worker_is_busy_at_once)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_message_at_the_last_moment_is_received), cmocka_unit_test(a_job_in_which_no_node_works_ends),
+        cmocka_unit_test(a_woken_worker_is_busy_at_once), cmocka_unit_test(runners_without_permits_get_their_turn)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -638,7 +638,8 @@ static hawser_status send_done(hw_worker *worker)
 
 hawser_status hw_phase_run(hw_worker *worker)
 {
-    uint64_t states = worker->session->program->state_count;
+    hw_session *session = worker->session;
+    uint64_t states = session->program->state_count;
     hw_message *trigger = worker->trigger;
     worker->trigger = NULL;
     begin(worker, trigger);
@@ -650,6 +651,8 @@ hawser_status hw_phase_run(hw_worker *worker)
     if (worker->reduces)
         hw_reduction_begin(worker->reduction, worker->epoch + states);
     for (;;) {
+        if (worker->policy.kind != HW_POLICY_BSP) /* else updates for blocks that wait for a thread would pile up */
+            session->executor->ops->give_way(session->executor, worker->mailbox.runner);
         HAWSER_TRY(hw_drain(&worker->mailbox));
         if (!may_go_on(worker) || worker->clock >= worker->final_limit)
             HAWSER_TRY(send_deferred(worker));

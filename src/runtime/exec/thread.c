@@ -35,20 +35,32 @@ typedef struct hw_threads {
     void (*body)(void *argument, uint32_t number);
     void *argument;
     atomic_uint busy;
-    pthread_mutex_t mutex; /* guards gate and permits */
+    pthread_mutex_t mutex; /* guards gate, permits and taken */
     pthread_cond_t condition;
     uint32_t permits;
+    uint64_t taken;       /* permits, since the executor was made */
+    atomic_uint waiting;  /* threads that need a permit; changed under the mutex */
     cpu_set_t processors; /* the processors that this process may use, if threads are spread over them; else none */
     int gate;             /* 0 closed, 1 go, -1 cancelled */
     hw_thread *threads;
 } hw_threads;
 
+/* Takes a permit once more than `after` have been taken. A signal may have reached a thread whose turn it was not, so it is repeated. */
+static void take_permit_after(hw_threads *executor, uint64_t after)
+{
+    atomic_fetch_add(&executor->waiting, 1);
+    while (executor->permits == 0 || executor->taken < after)
+        pthread_cond_wait(&executor->condition, &executor->mutex);
+    executor->permits--;
+    executor->taken++;
+    if (atomic_fetch_sub(&executor->waiting, 1) > 1 && executor->permits > 0)
+        pthread_cond_signal(&executor->condition);
+}
+
 static void take_permit(hw_threads *executor)
 {
     pthread_mutex_lock(&executor->mutex);
-    while (executor->permits == 0)
-        pthread_cond_wait(&executor->condition, &executor->mutex);
-    executor->permits--;
+    take_permit_after(executor, 0);
     pthread_mutex_unlock(&executor->mutex);
 }
 
@@ -206,6 +218,22 @@ static void yield(hw_executor *super, uint32_t number)
     (void)number;
 }
 
+/* Gives the permit to a waiting thread, and takes one again only after that thread. */
+static void give_way(hw_executor *super, uint32_t number)
+{
+    (void)number;
+    hw_threads *executor = (hw_threads *)super;
+    if (atomic_load_explicit(&executor->waiting, memory_order_relaxed) == 0)
+        return;
+    pthread_mutex_lock(&executor->mutex);
+    if (atomic_load(&executor->waiting) > 0) {
+        executor->permits++;
+        pthread_cond_signal(&executor->condition);
+        take_permit_after(executor, executor->taken + 1);
+    }
+    pthread_mutex_unlock(&executor->mutex);
+}
+
 static void sleep_seconds(hw_executor *super, uint32_t number, double seconds)
 {
     (void)super;
@@ -252,7 +280,7 @@ static bool make_thread(hw_thread *thread)
 
 hawser_status hw_thread_executor(uint32_t count, uint32_t permits, int spin, hw_executor **out, hawser_error *error)
 {
-    static const hw_executor_ops ops = {run, park, wake, yield, sleep_seconds, now, busy, free_executor};
+    static const hw_executor_ops ops = {run, park, wake, yield, give_way, sleep_seconds, now, busy, free_executor};
     *out = NULL;
     hw_threads *executor = NULL;
     HAWSER_TRY(HW_NEW(&executor, 1, "threads", error));
