@@ -367,27 +367,38 @@ static bool is_cache_file(const char *path)
     return found;
 }
 
-hawser_status hw_load_part_of_cache(const char *const *paths, size_t count, const hawser_load *load, hw_cache_part *part,
-                                    hawser_dataset **dataset, hawser_error *error)
+/* Reads its part of a cache whose name is known. */
+static hawser_status load_part(const char *path, const hawser_load *load, hw_cache_part *part, hawser_dataset **dataset,
+                               hawser_error *error)
 {
-    *dataset = NULL;
-    HAWSER_TRY(hw_load_check(paths, count, load, error));
-    if (count != 1 || (load->format != HAWSER_GUESS && load->format != HAWSER_CACHE) || !is_cache_file(paths[0]))
-        return HAWSER_OK;
-    hawser_status status = hw_cache_open_part(paths[0], load, part, dataset, error);
+    hawser_status status = hw_cache_open_part(path, load, part, dataset, error);
     if (status == HAWSER_STOP)
-        return hawser_fail(error, status, "reading %.600s was cancelled", paths[0]);
+        return hawser_fail(error, status, "reading %.600s was cancelled", path);
     if (status != HAWSER_OK || *dataset == NULL || load->schema == NULL)
         return status;
     hawser_matrix *A = &(*dataset)->matrix;
     const size_t columns = A->cols;
     A->cols = part->whole.cols; /* the names are those of all columns */
-    status = hw_load_matches(paths[0], *dataset, load, error);
+    status = hw_load_matches(path, *dataset, load, error);
     A->cols = columns;
     if (status != HAWSER_OK) {
         hawser_dataset_free(*dataset);
         *dataset = NULL;
     }
+    return status;
+}
+
+hawser_status hw_load_part_of_cache(const char *const *paths, size_t count, const hawser_load *load, hw_cache_part *part,
+                                    hawser_dataset **dataset, hawser_error *error)
+{
+    char *name = NULL;
+    *dataset = NULL;
+    HAWSER_TRY(hw_load_check(paths, count, load, error));
+    if (count != 1 || (load->format != HAWSER_GUESS && load->format != HAWSER_CACHE))
+        return HAWSER_OK;
+    HAWSER_TRY(hw_input_only(paths[0], &name, error));
+    hawser_status status = name != NULL && is_cache_file(name) ? load_part(name, load, part, dataset, error) : HAWSER_OK;
+    free(name);
     return status;
 }
 

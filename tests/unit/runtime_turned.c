@@ -329,6 +329,29 @@ static void on_nodes(const truth *t, size_t columns, uint32_t count, const char 
     assert_int_equal(seen, lines);
 }
 
+/* A pattern that names one cache is read in parts, as its name is; a pattern that names several caches is not. */
+static void a_pattern_of_one_cache_is_the_cache(void **state)
+{
+    (void)state;
+    const struct {
+        const char *path;
+        bool found;
+    } cases[] = {{"a.hwc", true}, {"a.hw?", true}, {"[a-z].hwc", true}, {"*.hwc", false}, {"x*.hwc", false}};
+    truth t = make(20, 6, HAWSER_CSR, HAWSER_F64);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        hw_cache_part part = {0};
+        hawser_dataset *data = NULL;
+        if (k == 3)
+            assert_int_equal(rename("a.hwc", "1.hwc"), 0);
+        if (k == 3)
+            assert_int_equal(hawser_dataset_save(&t.data, "a.hwc", NULL), HAWSER_OK);
+        assert_int_equal(open_part(cases[k].path, &t, 1, 3, &part, &data), HAWSER_OK);
+        assert_int_equal(data != NULL, cases[k].found);
+        hawser_dataset_free(data);
+    }
+    drop(&t);
+}
+
 static void every_entry_comes_to_its_node(void **state)
 {
     (void)state;
@@ -419,6 +442,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(changed_bytes_are_noticed_by_who_uses_them, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(a_pattern_of_one_cache_is_the_cache, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(every_entry_comes_to_its_node, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(large_caches_are_dealt_out_in_rounds, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(what_cannot_be_is_refused_by_all, make_directory, remove_directory),

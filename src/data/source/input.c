@@ -142,6 +142,17 @@ static hawser_status open_pattern(hw_input *input, const char *path, hawser_erro
     return status;
 }
 
+hawser_status hw_input_only(const char *path, char **name, hawser_error *error)
+{
+    glob_t found = {0};
+    *name = NULL;
+    if (access(path, F_OK) == 0 || glob(path, 0, NULL, &found) != 0)
+        return hw_copy_text(name, path, error);
+    hawser_status status = found.gl_pathc == 1 ? hw_copy_text(name, found.gl_pathv[0], error) : HAWSER_OK;
+    globfree(&found);
+    return status;
+}
+
 hawser_status hw_input_open(hw_input *input, const char *const *paths, size_t count, hw_budget *budget, hawser_error *error)
 {
     HAWSER_TRY(start(input, budget, error));

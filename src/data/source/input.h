@@ -67,6 +67,8 @@ typedef struct hw_chunk {
     size_t capacity;
 } hw_chunk;
 
+/* Stores a copy of the name of the file that a path names, or that alone matches it as a pattern; NULL if several match. */
+hawser_status hw_input_only(const char *path, char **name, hawser_error *error) HAWSER_MUST_USE;
 /* Opens every path; globs are resolved in sorted order, "-" is standard input. A directory, an empty file, a pattern without match and an
  * unreadable file are refused by name. Call hw_input_close also after a failure. */
 hawser_status hw_input_open(hw_input *input, const char *const *paths, size_t count, hw_budget *budget,
