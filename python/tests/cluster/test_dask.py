@@ -25,7 +25,10 @@ from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold  # noqa
 import hawser  # noqa: E402
 import hawser.dask  # noqa: E402
 
-dask.config.set({"distributed.scheduler.work-stealing": False})  # a busy machine would leave workers without partitions
+dask.config.set({"distributed.scheduler.work-stealing": False,  # a busy machine would leave workers without partitions
+                 "distributed.worker.multiprocessing-method": "forkserver"})
+# What is not ours is imported once, and not by each worker, which would take a second for it.
+distributed.utils.get_mp_context().set_forkserver_preload(["distributed", "dask.array", "dask.dataframe", "scipy.sparse", "sklearn.model_selection"])
 
 DRAW = np.random.default_rng(0)
 X = DRAW.normal(size=(600, 5))
@@ -373,7 +376,7 @@ def test_processes_of_dask_worker_and_a_client_that_ends(tmp_path):
     file = tmp_path / "scheduler.json"
     processes = [start("dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", file)]
     try:
-        processes += [start("dask_worker", "--scheduler-file", file, "--nthreads", "1", "--no-dashboard") for _ in range(2)]
+        processes += [start("dask_worker", "--scheduler-file", file, "--nthreads", "1", "--no-dashboard", "--no-nanny") for _ in range(2)]
         program = tmp_path / "program.py"
         program.write_text(f"""
 import sys, time

@@ -54,7 +54,8 @@ def spark(tmp_path_factory):
         builder = SparkSession.builder.master("local-cluster[1,4,1024]").config("spark.executor.memory", "600m")
         for key, value in {"spark.ui.enabled": "false", "spark.log.level": "OFF", "spark.driver.maxResultSize": "40k",
                            "spark.sql.warehouse.dir": str(work), "spark.sql.codegen.wholeStage": "false", "spark.ui.showConsoleProgress": "false",
-                           **{f"spark.executorEnv.{name}": os.environ[name] for name in ("HAWSER_LIBRARY", "PYTHONPATH")}}.items():
+                           "spark.python.daemon.module": "preloading", "spark.executorEnv.HAWSER_LIBRARY": os.environ["HAWSER_LIBRARY"],
+                           "spark.executorEnv.PYTHONPATH": f"{os.environ['PYTHONPATH']}:{os.path.dirname(__file__)}"}.items():
             builder = builder.config(key, value)
         session = builder.getOrCreate()
         yield session
