@@ -1,8 +1,9 @@
 /*
  * adder.c - adds up updates of other blocks and sends the sums on, if `adding` names this block.
  *
- * A clock of a range is sent when the updates of its whole run have arrived, in as few sums as its subtrees allow. Parts of an update are passed
- * on one by one and are not added up. The subtrees that contain them then are not whole, so smaller subtrees are sent.
+ * A clock of a range is sent when the updates of its whole run have arrived, in as few sums as its subtrees allow. Between nodes, parts of an update
+ * are passed on one by one and are not added up: that uses the links early. The subtrees that contain them then are not whole, so smaller subtrees
+ * are sent. Between the blocks of one node (adding->waits) parts wait for the last one and are added up.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -157,7 +158,7 @@ static hawser_status pays(const hw_replica *replica, const hw_range *range, cons
 {
     uint64_t whole, part, parts = 0;
     *pays = true;
-    if (replica->spec.rounding == HW_F64)
+    if (replica->spec.rounding == HW_F64 || replica->spec.adding->waits)
         return HAWSER_OK;
     uint32_t end = sum->envelope.first + sum->envelope.covers;
     for (uint32_t block = sum->envelope.first; block < end;) {
@@ -171,6 +172,11 @@ static hawser_status pays(const hw_replica *replica, const hw_range *range, cons
     return HAWSER_OK;
 }
 
+static bool in_parts(const hw_message *message)
+{
+    return message->envelope.part > 0 || message->envelope.last == 0;
+}
+
 static hawser_status send_sum(hw_replica *replica, uint32_t k, uint32_t first, uint32_t count, hawser_error *error)
 {
     const hw_range *range = &replica->adder->ranges[k];
@@ -179,7 +185,7 @@ static hawser_status send_sum(hw_replica *replica, uint32_t k, uint32_t first, u
     hw_message *message;
     size_t over = SIZE_MAX;
     bool whole;
-    if (parked->envelope.covers == count)
+    if (parked->envelope.covers == count && !in_parts(parked))
         return send_one(replica, k, parked, error);
     memset(replica->adder->sum + hw_at(replica, range->begin), 0, hw_at(replica, range->end - range->begin));
     for (size_t begin = range->begin; begin < range->end; begin += HW_TILE) {
@@ -190,6 +196,8 @@ static hawser_status send_sum(hw_replica *replica, uint32_t k, uint32_t first, u
     }
     HAWSER_TRY(check_sum(replica, range, over, first, count, error));
     HAWSER_TRY(pack_sum(replica, range, parked, first, count, &message, error));
+    message->envelope.part = 0;
+    message->envelope.last = 1;
     hawser_status status = pays(replica, range, message, &whole, error);
     if (status == HAWSER_OK && whole)
         return send_on(replica, k, message, error);
@@ -202,11 +210,6 @@ static hawser_status send_sum(hw_replica *replica, uint32_t k, uint32_t first, u
 }
 
 /* ---------------------------------------------------------------------------------------------------- gathering ---- */
-
-static bool in_parts(const hw_message *message)
-{
-    return message->envelope.part > 0 || message->envelope.last == 0;
-}
 
 /* Returns true if updates of a whole subtree are parked. */
 static bool is_whole(const hw_range *range, uint64_t clock, uint32_t first, uint32_t count)
@@ -263,7 +266,7 @@ static hawser_status advance(hw_replica *replica, uint32_t k, uint32_t first, ui
     hw_range *range = &replica->adder->ranges[k];
     hw_reduce_run run = replica->spec.adding->ranges[k].run;
     for (;;) {
-        for (uint32_t block = first; block < end; block++)
+        for (uint32_t block = first; block < end && !replica->spec.adding->waits; block++)
             HAWSER_TRY(pass_parts(replica, k, block, error));
         if (replica->adder->missing[k] > 0)
             return HAWSER_OK;

@@ -75,7 +75,7 @@ static void fill_blocks(hw_adding *adding, const hw_view *view, uint32_t block)
 {
     hw_reduce_run run = hw_adding_branch(block, view->blocks);
     uint32_t to = block == 0 ? HW_TO_BLOCKS : hw_adding_parent(block);
-    adding->gathers = true;
+    adding->gathers = adding->waits = true;
     adding->adds = block == 0 || run.end - run.begin > 1;
     adding->own_to = adding->adds ? block : to;
     if (adding->adds) {

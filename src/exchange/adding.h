@@ -62,6 +62,7 @@ typedef struct hw_adding {
     uint32_t own_to;      /* destination of own updates; the own number: this block adds them up itself */
     bool gathers;         /* totals of all blocks' updates come back, which include the own ones */
     bool adds;            /* at least one run is not empty */
+    bool waits;           /* parts of an update are added up at the end of their clock, too, and not passed on at once */
     uint32_t range_count; /* >= 1 */
     hw_adding_range *ranges;
 } hw_adding;

@@ -303,6 +303,18 @@ static void sums_that_do_not_pay_are_not_sent(void **state)
     }
 }
 
+/* Along a tree of blocks, three of six have nothing below them and send their two parts up, two send a sum, and the root sends one total to five. */
+static void parts_are_added_up_along_a_tree_of_blocks(void **state)
+{
+    (void)state;
+    setup how = {.shape = {HW_ADDING_BLOCKS, 0}, .spec = plain(40), .changes = 40, .in_parts = 63};
+    traffic alone, added;
+    lay(&how, 6, 31);
+    compare(&how, 40, &alone, &added);
+    assert_int_equal(alone.messages, EPOCHS * CLOCKS * 6 * 2 * 5);
+    assert_int_equal(added.messages, EPOCHS * CLOCKS * (3 * 2 + 2 + 5));
+}
+
 static void halve(const hawser_merging *merging)
 {
     for (size_t i = 0; i < merging->count; i++)
@@ -518,6 +530,7 @@ int main(void)
         cmocka_unit_test(blocks_in_any_order_on_nodes_give_the_same_bits),
         cmocka_unit_test(sums_of_zero_leave_no_trace),
         cmocka_unit_test(sums_that_do_not_pay_are_not_sent),
+        cmocka_unit_test(parts_are_added_up_along_a_tree_of_blocks),
         cmocka_unit_test(every_rule_filter_and_rounding_gives_the_same_bits),
         cmocka_unit_test(sums_take_the_fewest_messages),
         cmocka_unit_test(sums_that_no_block_may_send_are_rejected),
