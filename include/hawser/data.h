@@ -42,7 +42,7 @@ typedef struct hawser_schema_column {
 } hawser_schema_column;
 
 /** How data are split over the blocks of a job: into ranges of columns (CSC, HAWSER_DENSE) or rows (CSR, both dense layouts), cut by hawser_balance; dense rows are cut
- *  into equal shares. Of a load (hawser_load.split): which of them a node keeps if a job has several nodes, the columns or the rows of its own
+ *  into equal shares, except with hawser_data_costs. Of a load (hawser_load.split): which of them a node keeps if a job has several nodes, the columns or the rows of its own
  *  blocks. The plan refuses a data state that is split in another way than its input. */
 typedef enum hawser_split {
     HAWSER_BY_COLUMN,

@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = 'fc560b15e3a7ac37faed5cee2cd1fac385593464c65d1f12dcd40994c1ed25c2'
+DIGEST = '635dbc545ceb45c883f2d65929c28da3e19d3b9ae21b3e94c49daabc391e44e4'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -1554,6 +1554,9 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_result_range_i64": (c_int, [POINTER(hawser_run), c_char_p, c_size_t, c_size_t, POINTER(c_int64), POINTER(hawser_error)]),
     "hawser_result_range_i32": (c_int, [POINTER(hawser_run), c_char_p, c_size_t, c_size_t, POINTER(c_int32), POINTER(hawser_error)]),
     "hawser_result_metric": (c_double, [POINTER(hawser_run), c_char_p]),
+    "hawser_program_pause": (None, [POINTER(hawser_program), c_uint64]),
+    "hawser_run_position": (c_void_p, [POINTER(hawser_run), POINTER(c_size_t)]),
+    "hawser_program_resume": (None, [POINTER(hawser_program), c_void_p, c_size_t]),
     "hawser_run_figures": (POINTER(hawser_figures), [POINTER(hawser_run)]),
     "hawser_run_log_view": (None, [POINTER(hawser_run), c_void_p]),
     "hawser_run_log_view_text": (c_int, [POINTER(hawser_run), POINTER(c_char_p), POINTER(hawser_error)]),

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "exchange/numbers.h"
 #include "program/plan.h"
+#include "program/position.h"
 
 #define REFUSE(...) return hawser_fail(error, HAWSER_BAD_PROGRAM, __VA_ARGS__)
 
@@ -376,6 +377,7 @@ hawser_status hw_compile(const hawser_program *program, hw_plan **out, hawser_er
                            program->mistake.text);
     if (program->root->first == NULL)
         REFUSE("program '%s' has no operators", program->name);
+    HAWSER_TRY(hw_position_check(program, error));
     hw_plan *plan = NULL;
     HAWSER_TRY(HW_NEW(&plan, 1, "a plan", error));
     plan->program = program;

@@ -169,10 +169,10 @@ static hawser_status split_data(hw_plan *plan, hw_state_plan *own, hawser_error 
         own->costs = plan->settings.nodes <= 1 ? first->costs : NULL;
         if (rows_held(first) != NULL)
             memcpy(own->bounds, rows_held(first)->bounds, (blocks + 1) * sizeof *own->bounds);
-        else if (state->split == HAWSER_BY_ROW && hw_is_dense(first->matrix))
-            hw_balance_even(first->matrix->rows, blocks, own->bounds);
         else if (own->costs != NULL)
             hw_balance_costs(first->matrix, own->costs, blocks, own->bounds);
+        else if (state->split == HAWSER_BY_ROW && hw_is_dense(first->matrix))
+            hw_balance_even(first->matrix->rows, blocks, own->bounds);
         else
             hawser_balance(first->matrix, blocks, own->bounds);
     }

@@ -70,6 +70,8 @@ typedef struct hw_metric {
     hawser_combine_by by;
 } hw_metric;
 
+struct hw_position;
+
 struct hawser_program {
     char *name;
     void *user;
@@ -87,8 +89,10 @@ struct hawser_program {
     hawser_scratch_visit *scratch_visit; /* NULL: the scratch is a cache */
     hawser_record_function *tests_visit; /* of tests_object (hawser_tests_record); NULL: nothing */
     void *tests_object;
-    char *note;           /* of hawser_plan_note; NULL: none */
-    hawser_error mistake; /* the first one made while building; status HAWSER_OK when there is none */
+    char *note;                   /* of hawser_plan_note; NULL: none */
+    uint64_t pause;               /* of hawser_program_pause; 0: none */
+    struct hw_position *position; /* from which a run goes on; NULL: from the start */
+    hawser_error mistake;         /* the first one made while building; status HAWSER_OK when there is none */
 };
 
 /* Stores the first mistake of a program that is being built. */

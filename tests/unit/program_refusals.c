@@ -575,6 +575,47 @@ static hawser_state *stored(fixture f, hawser_type type, const double *initial, 
     return hawser_stored_state_of(f.program, "kept", type, 8, NULL, initial, function, wrong);
 }
 
+/* Runs a loop of nine clocks until it pauses after four, and lets another program go on from there. */
+static fixture go_on(fixture f, uint64_t clocks)
+{
+    test_job test = OPEN_JOB("workers", "2", "timeout", "20");
+    hawser_error error = {0};
+    hawser_run *run = NULL;
+    fixture before = make();
+    hawser_unit(hawser_loop(before.root, "loop", (hawser_until){.clocks = 9}, hawser_bsp()), "u", nothing, NULL, NULL);
+    hawser_program_pause(before.program, 4);
+    assert_int_equal(hawser_run_program(test.job, before.program, &run, &error), HAWSER_STOP);
+    hawser_unit(hawser_loop(f.root, "loop", (hawser_until){.clocks = clocks}, hawser_bsp()), "u", nothing, NULL, NULL);
+    size_t size = 0;
+    const void *position = hawser_run_position(run, &size);
+    hawser_program_resume(f.program, position, size);
+    hawser_run_free(run);
+    hawser_program_free(before.program);
+    close_job(test);
+    return f;
+}
+
+static void wrong_positions_are_rejected(void **state)
+{
+    (void)state;
+    refused(go_on(make(), 4), "'loop'", "after 4 clocks, but ends after 4");
+    fixture f = make();
+    hawser_metric_declare(f.program, "more", HAWSER_MAX);
+    refused(go_on(f, 9), "'broken'", "of another program");
+    f = make();
+    hawser_unit(f.root, "t", nothing, HAWSER_READS(f.v), HAWSER_UPDATES(f.data));
+    hawser_program_pause(f.program, 1);
+    refused(f, "'v'", "let it use data alone");
+    f = make();
+    hawser_unit(hawser_sequence(f.root), "t", nothing, NULL, HAWSER_UPDATES(f.data));
+    hawser_program_pause(f.program, 1);
+    refused(f, "'t'", "put it directly below the root");
+    f = make();
+    hawser_program_resume(f.program, "nothing", 8);
+    hawser_unit(f.root, "u", nothing, NULL, NULL);
+    expect(f, HAWSER_BAD_INPUT, "a position are damaged", "broken");
+}
+
 static void wrong_stored_states_are_rejected(void **state)
 {
     (void)state;
@@ -858,6 +899,7 @@ int main(void)
         cmocka_unit_test(wrong_reductions_are_rejected),
         cmocka_unit_test(wrong_sizes_and_types_are_rejected),
         cmocka_unit_test(wrong_data_are_rejected),
+        cmocka_unit_test(wrong_positions_are_rejected),
         cmocka_unit_test(wrong_stored_states_are_rejected),
         cmocka_unit_test(wrong_sending_is_rejected),
         cmocka_unit_test(wrong_subproblems_are_rejected),

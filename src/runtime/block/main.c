@@ -39,6 +39,7 @@ static void merge_watched(const hawser_merging *merging)
     const hw_part_merge *own = merging->user;
     hawser_merging given = *merging;
     given.user = own->state->rule.user;
+    given.clock += *own->first_clock; /* of the loop, which may have begun in an earlier phase */
     hw_watched_before before = hw_call_begin(own->mailbox, "merge function of state", own->state->name);
     own->state->rule.merge(&given);
     hw_watch_end(&own->mailbox->work, before);
@@ -73,7 +74,7 @@ static hawser_status open_replica(hw_worker *worker, hw_state_part *part, hawser
     if (hw_adds_up(adding, session->nodes) && !spec.values && spec.sources == spec.blocks)
         HAWSER_TRY(hw_adding_new(adding, &session->view, spec.block, spec.state, spec.count, &part->adding, error));
     if (state->rule.merge != NULL) {
-        part->merging = (hw_part_merge){&worker->mailbox, state};
+        part->merging = (hw_part_merge){&worker->mailbox, state, &worker->first_clock};
         spec.rule.merge = merge_watched;
         spec.rule.user = &part->merging;
     }

@@ -14,6 +14,7 @@ enum { HW_STALENESS_BUCKETS = 1024 };
 typedef struct hw_part_merge {
     hw_mailbox *mailbox;
     const hawser_state *state;
+    const uint64_t *first_clock; /* of the phase */
 } hw_part_merge;
 
 /* A block's part of one state. */

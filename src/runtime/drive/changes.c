@@ -99,19 +99,34 @@ static hawser_status add_gains(hw_driver *driver, uint64_t clock)
     return HAWSER_OK;
 }
 
+/* Adds the change of a loop's sync since its last trigger. */
+static hawser_status add_sync(hw_driver *driver, const hawser_operator *loop, hawser_sync sync, uint64_t clock)
+{
+    hw_policies *policies = &driver->policies;
+    hawser_sync *old = &policies->syncs[loop->number];
+    if (loop->kind != HW_LOOP || (old->tightness == sync.tightness && old->staleness == sync.staleness))
+        return HAWSER_OK;
+    const hawser_policy_change change = {.clock = clock, .sync = {*old, sync}};
+    *old = sync;
+    return add(driver, &policies->sync_asker[loop->number], change);
+}
+
+hawser_status hw_policies_settle(hw_driver *driver, uint64_t clock)
+{
+    const hawser_operator *loop = driver->policies.loop;
+    if (loop != NULL)
+        HAWSER_TRY(add_sync(driver, loop, driver->syncs[loop->number], clock));
+    return loop != NULL ? add_gains(driver, clock) : HAWSER_OK;
+}
+
 hawser_status hw_policies_trigger(hw_driver *driver, const hawser_operator *operator, hawser_sync sync, uint64_t first,
                                   uint64_t limit)
 {
     hw_policies *policies = &driver->policies;
-    hawser_sync *old = &policies->syncs[operator->number];
     policies->loop = operator;
     policies->first = first;
     policies->limit = limit;
-    if (operator->kind == HW_LOOP &&(old->tightness != sync.tightness || old->staleness != sync.staleness)) {
-        const hawser_policy_change change = {.clock = first, .sync = {*old, sync}};
-        *old = sync;
-        HAWSER_TRY(add(driver, &policies->sync_asker[operator->number], change));
-    }
+    HAWSER_TRY(add_sync(driver, operator, sync, first));
     return add_gains(driver, first);
 }
 

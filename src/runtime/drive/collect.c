@@ -397,7 +397,9 @@ hawser_status hw_run_collect(hw_session *session, double seconds, hawser_run **o
     if (session->nodes > 1)
         session->driver->digest = hw_session_digest(session);
     hw_run_take_travelling(run, session);
-    hawser_status status = hw_keep_take(session, error);
+    hawser_status status = hw_position_result(session->driver, &run->position, &run->position_size, error);
+    if (status == HAWSER_OK)
+        status = hw_keep_take(session, error);
     hw_keep_count(session);
     for (uint32_t i = 0; i < session->local; i++)
         collect_worker(run, session, &session->workers[i]);
@@ -437,8 +439,16 @@ void hawser_run_free(hawser_run *run)
     free(run->workers);
     free(run->staleness);
     free(run->changes.all);
+    free(run->position);
     free(run->lines);
     free(run);
+}
+
+const void *hawser_run_position(const hawser_run *run, size_t *size)
+{
+    if (size != NULL)
+        *size = run != NULL ? run->position_size : 0;
+    return run != NULL ? run->position : NULL;
 }
 
 double hawser_result_metric(const hawser_run *run, const char *metric)

@@ -45,6 +45,8 @@ struct hawser_run {
     hawser_messages *messages; /* of the job, and the number of this node */
     uint32_t node;
     char chosen[200]; /* the reason for the number of workers; empty: the user gave it */
+    void *position;   /* where it has ended early; NULL: it has not, or on another node */
+    size_t position_size;
 };
 
 /* Makes a run with empty results for a session. */

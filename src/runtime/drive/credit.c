@@ -14,9 +14,12 @@ typedef struct hw_shipment {
     uint64_t combined; /* clocks of this phase that all blocks have reported */
     uint64_t cap;      /* clocks of this phase after which a limit of clocks ends the loop */
     uint64_t limit;    /* credit given */
+    bool at_once;      /* all credit at the begin */
     bool final;
     bool paused;        /* the end of this phase has been agreed already */
     const char *reason; /* why the loop ends, once it does */
+    bool early;         /* and that is why the whole run ends */
+    bool begun;         /* a phase has begun */
     uint64_t chosen;    /* own iterations of the loop whose branches are chosen, */
     char *memories;     /* and for each of the last `window` of them, what tests of branches remembered before it */
     uint64_t window;
@@ -164,7 +167,9 @@ static hawser_status judge(hw_shipment *shipment)
         HAWSER_TRY(driver->error.status);
         if (shipment->reason != NULL)
             return stop_credit(shipment);
-    }
+    } else if (shipment->early &&
+               driver->session->program->pause != 0) /* the last clocks count for a run that goes on, too */
+        shipment->early = hw_until_ends(&shipment->until, driver, clock) == NULL;
     HAWSER_TRY(driver->error.status);
     if (sync_changed(shipment) && !shipment->final)
         return end_now(shipment);
@@ -179,6 +184,7 @@ static hawser_status follow(hw_shipment *shipment)
         const char *asked = shipment->reason == NULL ? asked_to_end(shipment) : NULL;
         if (asked != NULL) {
             shipment->reason = asked;
+            shipment->early = driver->stopping != NULL;
             /* A limit of clocks of the whole run is part of `cap`. */
             if (shipment->limit > shipment->combined && driver->done < driver->session->blocks)
                 HAWSER_TRY(end_now(shipment));
@@ -211,35 +217,69 @@ static void plan_phase(hw_shipment *shipment)
     shipment->cap = until->clocks != 0 ? until->clocks - shipment->first : UINT64_MAX;
     if (whole != 0)
         shipment->cap = least(shipment->cap, whole - driver->clocks);
+    shipment->cap = least(shipment->cap, hw_position_left(driver, shipment->loop));
     /* The store has no clocks for its tables here, so only credit keeps blocks from running ahead on stored states. */
     bool tied = shipment->sync.tightness != HAWSER_TAP &&
                 (shipment->sync.tightness == HAWSER_CENTRIC || !hw_operator_stores(shipment->loop));
-    bool at_once = only_clocks(until) && tied && hw_loop_branches(shipment->loop) == 0;
+    shipment->at_once = only_clocks(until) && tied && hw_loop_branches(shipment->loop) == 0;
     uint64_t window = hw_credit_window(hw_policy_of(shipment->sync));
-    shipment->limit = at_once ? shipment->cap : least(shipment->cap, window);
+    shipment->limit = shipment->at_once ? shipment->cap : least(shipment->cap, window);
     shipment->final = shipment->limit == shipment->cap;
     if (driver->session->blocks > 1 && driver->repeatable == NULL)
         driver->repeatable = not_repeatable(shipment);
 }
 
+/* Keeps where the run stands. A loop that goes on is in the same entry as before, so its random numbers go on, too. */
+static hawser_status keep_position(hw_shipment *shipment)
+{
+    hw_driver *driver = shipment->driver;
+    bool same = shipment->begun && !sync_changed(shipment), ahead = shipment->chosen > shipment->first;
+    const char *branches = driver->memories.bytes;
+    if (shipment->loop->parent != driver->session->program->root || (ahead && driver->session->program->tests_visit != NULL))
+        return HAWSER_OK;
+    if (ahead && shipment->memories != NULL)
+        branches = shipment->memories + shipment->first % shipment->window * driver->memories.size;
+    return hw_position_keep(driver, &shipment->until, shipment->first, driver->entries - same, branches);
+}
+
+/* Begins a phase. Blocks that get all credit at once keep the metrics that they get now; if the loop goes on, they get those that they had before. */
+static hawser_status trigger(hw_shipment *shipment)
+{
+    hw_driver *driver = shipment->driver;
+    double now[HW_METRICS_MOST];
+    memcpy(now, driver->metrics, sizeof now);
+    bool same = shipment->at_once && !shipment->begun && shipment->until.shown != NULL;
+    memcpy(driver->shown, same ? shipment->until.shown : now, sizeof now);
+    memcpy(driver->metrics, driver->shown, sizeof now);
+    hawser_status status =
+        hw_driver_trigger(driver, shipment->loop, shipment->sync, shipment->first, shipment->limit, shipment->final);
+    memcpy(driver->metrics, now, sizeof now);
+    return status;
+}
+
 static hawser_status ship(hw_driver *driver, hw_shipment *shipment)
 {
     hw_driver_check(driver);
+    shipment->first = shipment->until.first;
     shipment->reason = driver->stopping;
+    shipment->early = driver->stopping != NULL;
     while (shipment->reason == NULL) {
         plan_phase(shipment);
         HAWSER_TRY(begin_choices(shipment));
         HAWSER_TRY(choose(shipment, 0));
-        HAWSER_TRY(
-            hw_driver_trigger(driver, shipment->loop, shipment->sync, shipment->first, shipment->limit, shipment->final));
+        HAWSER_TRY(trigger(shipment));
+        shipment->begun = true;
         HAWSER_TRY(follow(shipment));
         shipment->first += shipment->combined;
         hw_driver_check(driver);
-        if (shipment->reason == NULL)
-            shipment->reason = driver->stopping;
+        hw_position_count(driver, shipment->loop, shipment->combined, shipment->reason != NULL && !shipment->early);
+        if (shipment->reason != NULL)
+            break;
+        shipment->reason = driver->stopping;
+        shipment->early = driver->stopping != NULL;
     }
     driver->stop_reason = shipment->reason;
-    return HAWSER_OK;
+    return shipment->early ? keep_position(shipment) : HAWSER_OK;
 }
 
 hawser_status hw_driver_ship(hw_driver *driver, const hawser_operator *loop)

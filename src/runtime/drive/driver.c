@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "data/residence.h"
 #include "data/share/blocks.h"
+#include "program/position.h"
 #include "runtime/drive/agent.h"
 
 /* The interval in which an idle driver checks signals and time limits: hawser_interrupt may be called where it can wake no thread. */
@@ -136,6 +137,7 @@ hawser_status hw_driver_open(hw_driver *driver, hw_session *session, hawser_erro
     HAWSER_TRY(HW_NEW(&driver->syncs, program->operator_count, "a driver's policies", error));
     HAWSER_TRY(hw_policies_open(driver, error));
     HAWSER_TRY(hw_memories_open(driver, error));
+    HAWSER_TRY(hw_position_open(driver, error));
     HAWSER_TRY(HW_NEW(&driver->aborts, session->blocks, "a driver's abort messages", error));
     HAWSER_TRY(HW_NEW(&driver->node_reports, session->nodes, "reports of nodes", error));
     HAWSER_TRY(HW_NEW(&driver->equal, session->nodes, "reports of nodes", error));
@@ -169,6 +171,7 @@ void hw_driver_close(hw_driver *driver)
     free(driver->choices);
     hw_policies_close(&driver->policies);
     hw_memories_close(&driver->memories);
+    hw_position_close(driver);
     free(driver->aborts);
 }
 
@@ -345,21 +348,26 @@ static hawser_status step_until(hw_driver *driver, const hawser_operator *loop, 
 {
     uint64_t around = driver->around;
     const char *reason = NULL;
+    bool partial = false; /* a child may have ended early */
     hw_driver_check(driver);
-    for (uint64_t clock = 0; reason == NULL; clock++) {
+    for (uint64_t clock = until->first; reason == NULL; clock++) {
         if (driver->stopping != NULL) {
             reason = driver->stopping;
+            if (!partial && loop->parent == driver->session->program->root)
+                HAWSER_TRY(hw_position_keep(driver, until, clock, driver->entries, driver->memories.bytes));
             break;
         }
         for (const hawser_operator *child = loop->first; child != NULL; child = child->next) {
             driver->progress.clock = driver->around = clock;
             HAWSER_TRY(interpret(driver, child));
         }
+        partial = driver->stopping != NULL;
         driver->progress.name = loop->name;
         driver->progress.clock = clock;
         reason = hw_until_ends(until, driver, clock);
         HAWSER_TRY(driver->error.status);
         hw_driver_check(driver);
+        hw_position_count(driver, loop, 1, reason != NULL && !partial);
     }
     driver->around = around;
     note_stop(driver, loop, reason);
@@ -402,6 +410,29 @@ static hawser_status interpret(hw_driver *driver, const hawser_operator *operato
     for (const hawser_operator *child = operator->first; child != NULL; child = child->next)
         HAWSER_TRY(interpret(driver, child));
     return HAWSER_OK;
+}
+
+/* Runs the children of the root, from where an earlier run has ended. Data that units have transformed are made again. */
+static hawser_status run_root(hw_driver *driver)
+{
+    const hawser_program *program = driver->session->program;
+    const hw_position *from = program->position;
+    for (const hawser_operator *child = program->root->first; child != NULL; child = child->next, driver->child++) {
+        bool again = from != NULL && driver->child < from->child;
+        if (again && !hw_unit_transforms(child))
+            continue;
+        if (again)
+            driver->entries = driver->begun[driver->child];
+        else if (from != NULL && driver->child == from->child)
+            HAWSER_TRY(hw_position_enter(driver));
+        driver->begun[driver->child] = driver->entries;
+        HAWSER_TRY(interpret(driver, child));
+        bool over = false;
+        HAWSER_TRY(hw_position_between(driver, child, &over));
+        if (over)
+            return HAWSER_OK;
+    }
+    return from != NULL && driver->child == from->child ? hw_position_enter(driver) : HAWSER_OK;
 }
 
 static bool all_arrived(void *argument)
@@ -506,7 +537,7 @@ void hw_driver_main(hw_driver *driver)
     bool alone = driver->session->nodes == 1;
     hawser_status status = alone ? HAWSER_OK : hw_driver_greet(driver);
     if (status == HAWSER_OK)
-        status = interpret(driver, driver->session->program->root);
+        status = run_root(driver);
     if (status == HAWSER_OK && driver->stopping != NULL) {
         driver->stop_reason = driver->stopping;
         status = hawser_fail(&driver->error, HAWSER_STOP, "the run was ended early: %s", driver->stopping);

@@ -39,10 +39,11 @@ typedef struct hw_driver {
     hw_mailbox mailbox;
     hawser_error error;
     hawser_progress progress;
-    double metrics[HW_METRICS_MOST];
-    double bytes, staleness; /* of all blocks so far, as of the last combined clock */
-    double *gains;           /* by state number */
-    hawser_sync *syncs;      /* by operator number */
+    double metrics[HW_METRICS_MOST],
+        shown[HW_METRICS_MOST]; /* now, and as the blocks of a shipped loop got them at its begin */
+    double bytes, staleness;    /* of all blocks so far, as of the last combined clock */
+    double *gains;              /* by state number */
+    hawser_sync *syncs;         /* by operator number */
     hw_policies policies;
     hw_memories memories;
     hw_message **aborts;       /* one per block, preallocated */
@@ -61,7 +62,13 @@ typedef struct hw_driver {
     uint64_t entries;    /* triggers so far */
     uint64_t clocks;     /* combined clocks of shipped loops so far */
     double *parts;       /* memory to combine one metric */
-    uint64_t *choices;   /* of the clocks that the next trigger or credit announces, if the loop has branches */
+    /* Of runs that go on (position.c): */
+    uint64_t child, *begun;         /* the root's child that runs; by child: entries at its begin */
+    uint64_t outer;                 /* iterations of loops below the root in this run */
+    const struct hw_position *from; /* until the first loop has begun: from where the run goes on */
+    struct hw_position *stands;     /* where it has ended early; NULL: nowhere */
+    bool whole;                     /* the loop below the root that ran last has ended by itself */
+    uint64_t *choices;              /* of the clocks that the next trigger or credit announces, if the loop has branches */
     size_t choice_count, choice_capacity;
     double give_up; /* seconds of --grace left at which the run is abandoned */
     bool abandoned;
@@ -110,6 +117,8 @@ void hw_policies_close(hw_policies *policies);
 hawser_status hw_policies_trigger(hw_driver *driver, const hawser_operator *operator, hawser_sync sync, uint64_t first,
                                   uint64_t limit) HAWSER_MUST_USE;
 hawser_status hw_policies_credit(hw_driver *driver, uint64_t limit) HAWSER_MUST_USE;
+/* Records the changes that another run will obey from a clock of the last loop on. */
+hawser_status hw_policies_settle(hw_driver *driver, uint64_t clock) HAWSER_MUST_USE;
 /* Runs a shipped loop, from its entry to quiescence. */
 hawser_status hw_driver_ship(hw_driver *driver, const hawser_operator *loop) HAWSER_MUST_USE;
 
@@ -141,12 +150,32 @@ typedef struct hw_until {
     double began, previous, best;
     uint64_t since_best;
     bool seen;
-    void *memory; /* of the test */
+    uint64_t first;      /* the own iteration with which the loop begins */
+    const double *shown; /* the metrics that blocks had before, if the loop goes on */
+    void *memory;        /* of the test */
 } hw_until;
 /* Begins a loop's end condition, and clears the memory of the branches in the loop; the caller ends it, also after a failure, whose text is in driver->error. */
 hawser_status hw_until_begin(hw_until *state, hw_driver *driver, const hawser_operator *loop) HAWSER_MUST_USE;
 void hw_until_end(hw_until *state);
 /* Returns the reason why the loop ends after its own iteration `clock`, or NULL. */
 const char *hw_until_ends(hw_until *state, hw_driver *driver, uint64_t clock);
+
+/* position.c: opens and closes what follows. */
+hawser_status hw_position_open(hw_driver *driver, hawser_error *error) HAWSER_MUST_USE;
+void hw_position_close(hw_driver *driver);
+/* Takes over what the driver of an earlier run has left, before the first child of the root that runs here. */
+hawser_status hw_position_enter(hw_driver *driver) HAWSER_MUST_USE;
+/* Begins a loop: where an earlier run has left it, or from its start, and then clears the memory of the branches in it. */
+hawser_status hw_position_begin(hw_driver *driver, const hawser_operator *loop, hw_until *until) HAWSER_MUST_USE;
+/* Counts iterations of a loop, after which the run may pause unless they have ended the loop. hw_position_left returns how many may follow. */
+void hw_position_count(hw_driver *driver, const hawser_operator *loop, uint64_t clocks, bool ended);
+uint64_t hw_position_left(const hw_driver *driver, const hawser_operator *loop);
+/* Keeps where the run stands: after `clock` iterations of the loop that ends, which goes on with the entry after `entries`. */
+hawser_status hw_position_keep(hw_driver *driver, const hw_until *until, uint64_t clock, uint64_t entries,
+                               const char *branches) HAWSER_MUST_USE;
+/* Called after each child of the root. *over: the run ends early, here. After a loop that has ended by itself the position is the next child. */
+hawser_status hw_position_between(hw_driver *driver, const hawser_operator *child, bool *over) HAWSER_MUST_USE;
+/* Stores the position of a run that has ended early. The caller frees *bytes. */
+hawser_status hw_position_result(const hw_driver *driver, void **bytes, size_t *size, hawser_error *error) HAWSER_MUST_USE;
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/option_value.h"
+#include "program/position.h"
 #include "runtime/drive/agent.h"
 
 /* Returns whether nodes may differ in an option: options of one node, options that only name files, and the time limit, which node 0
@@ -51,6 +52,10 @@ static void write_program(const hw_session *session, FILE *out)
 {
     const hawser_program *program = session->program;
     fprintf(out, "program '%s', %" PRIu32 " workers\n", program->name, session->blocks);
+    if (program->pause != 0)
+        fprintf(out, "pauses after %" PRIu64 " clocks\n", program->pause);
+    if (program->position != NULL)
+        fprintf(out, "goes on from position %016" PRIx64 "\n", program->position->digest);
     for (const hawser_state *state = program->states; state != NULL; state = state->next)
         write_state(session, state, out);
     for (size_t i = 0; i < program->operator_count; i++) {

@@ -196,7 +196,7 @@ static hawser_status share(hw_session *session, const hawser_error *ended, const
 static hawser_status execute_here(hw_session *session, hawser_run **run, hawser_error *error)
 {
     hw_executor *executor = session->executor;
-    session->began = executor->ops->now(executor);
+    session->began = executor->ops->now(executor) - session->job->spent;
     HAWSER_TRY(executor->ops->run(executor, body, session, error));
     session->led = true;
     hawser_status status = session->driver->error.status;
@@ -228,7 +228,7 @@ static hawser_status follow(hw_session *session, hawser_run **run, hawser_error 
 {
     hw_executor *executor = session->executor;
     hw_agent *agent = session->agent;
-    session->began = executor->ops->now(executor);
+    session->began = executor->ops->now(executor) - session->job->spent;
     HAWSER_TRY(executor->ops->run(executor, body, session, error));
     session->agreed = agent->result != NULL;
     if (agent->error.status == HAWSER_OK) {
@@ -304,6 +304,8 @@ hawser_status hawser_run_program(hawser_job *job, hawser_program *program, hawse
     job->named.any = true;
     job->named.failed |= status < HAWSER_OK;
     job->named.run += has_loop(program);
+    if (has_loop(program))
+        job->spent = *run != NULL && strcmp((*run)->figures.stop_reason, "pause") == 0 ? (*run)->figures.seconds : 0;
     if (has_loop(program))
         job->failed_clocks = status < HAWSER_OK ? clocks_of(&session) : 0;
     if (status != HAWSER_OK && session.driver != NULL)

@@ -10,10 +10,9 @@ hawser_status hw_until_begin(hw_until *state, hw_driver *driver, const hawser_op
 {
     hw_executor *executor = driver->session->executor;
     *state = (hw_until){.until = &loop->until, .began = executor->ops->now(executor), .best = INFINITY};
-    hw_memories_clear(driver, loop);
-    if (loop->until.remembers == 0)
-        return HAWSER_OK;
-    return hw_new_array(&state->memory, loop->until.remembers, 1, "what a stop test remembers", &driver->error);
+    if (loop->until.remembers > 0)
+        HAWSER_TRY(hw_new_array(&state->memory, loop->until.remembers, 1, "what a stop test remembers", &driver->error));
+    return hw_position_begin(driver, loop, state);
 }
 
 void hw_until_end(hw_until *state)

@@ -1,0 +1,149 @@
+/* position.c - positions as bytes, and the programs that can go on from one. */
+#include "program/position.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/memory.h"
+
+#define REFUSE(...) return hawser_fail(error, HAWSER_BAD_PROGRAM, __VA_ARGS__)
+
+static void visit(hawser_record *record, void *object)
+{
+    hw_position *position = object;
+    hawser_record_bytes(record, position, offsetof(hw_position, gains));
+    hawser_record_bytes(record, &position->begun_count, sizeof position->begun_count);
+    hawser_record_bytes(record, &position->states, sizeof *position - offsetof(hw_position, states));
+    hawser_record_array(record, (void **)&position->gains, sizeof *position->gains, position->states, 0);
+    hawser_record_array(record, (void **)&position->syncs, sizeof *position->syncs, position->operators, 0);
+    hawser_record_array(record, (void **)&position->begun, sizeof *position->begun, position->begun_count, 0);
+    hawser_record_array(record, (void **)&position->memory, 1, position->memory_size, 0);
+    hawser_record_array(record, (void **)&position->branches, 1, position->branches_size, 0);
+    hawser_record_array(record, (void **)&position->tests, 1, position->tests_size, 0);
+}
+
+hawser_status hw_position_write(const hw_position *position, void **bytes, size_t *size, hawser_error *error)
+{
+    HAWSER_TRY(hawser_record_save(visit, position, bytes, size, error));
+    uint64_t digest = hw_hash((char *)*bytes + sizeof digest, *size - sizeof digest, *size);
+    memcpy(*bytes, &digest, sizeof digest);
+    return HAWSER_OK;
+}
+
+hawser_status hw_position_read(const void *bytes, size_t size, hw_position **position, hawser_error *error)
+{
+    uint64_t digest = 0;
+    if (size > sizeof digest)
+        memcpy(&digest, bytes, sizeof digest);
+    if (size <= sizeof digest || digest != hw_hash((const char *)bytes + sizeof digest, size - sizeof digest, size))
+        return hawser_fail(error, HAWSER_BAD_INPUT, "the bytes of a position are damaged, or are none");
+    HAWSER_TRY(HW_NEW(position, 1, "a position", error));
+    hawser_status status = hawser_record_restore(visit, *position, bytes, size, error);
+    if (status == HAWSER_OK)
+        return HAWSER_OK;
+    hw_position_free(*position);
+    *position = NULL;
+    return status;
+}
+
+void hw_position_free(hw_position *position)
+{
+    if (position == NULL)
+        return;
+    free(position->gains);
+    free(position->syncs);
+    free(position->begun);
+    free(position->memory);
+    free(position->branches);
+    free(position->tests);
+    free(position);
+}
+
+static uint64_t add_text(uint64_t digest, const char *text)
+{
+    return text != NULL ? hw_hash(text, strlen(text) + 1, digest) : digest + 1;
+}
+
+static uint64_t add_number(uint64_t digest, uint64_t number)
+{
+    return hw_hash(&number, sizeof number, digest);
+}
+
+uint64_t hw_position_program(const hawser_program *program)
+{
+    uint64_t digest = add_number(1, program->tests_visit != NULL);
+    for (const hawser_state *state = program->states; state != NULL; state = state->next)
+        digest = add_number(add_number(add_text(digest, state->name), state->kind), state->type);
+    for (size_t i = 0; i < program->operator_count; i++) {
+        const hawser_operator *operator= program->operators[i];
+        digest = add_number(add_text(digest, operator->name), operator->kind);
+        digest = add_number(digest, operator->parent != NULL ? operator->parent->number : UINT32_MAX);
+        digest = add_number(add_number(digest, operator->remembers), operator->until.remembers);
+    }
+    for (uint32_t i = 0; i < program->metric_count; i++)
+        digest = add_text(digest, program->metrics[i].name);
+    return digest;
+}
+
+bool hw_unit_transforms(const hawser_operator *unit)
+{
+    if (unit->kind != HW_UNIT || unit->updates == NULL)
+        return false;
+    for (hawser_state **state = unit->updates; *state != NULL; state++)
+        if ((*state)->kind == HW_DATA)
+            return true;
+    return false;
+}
+
+static const hawser_state *other_than_data(hawser_state **states)
+{
+    for (hawser_state **state = states; state != NULL && *state != NULL; state++)
+        if ((*state)->kind != HW_DATA)
+            return *state;
+    return NULL;
+}
+
+/* Data are not part of the results, so the units that transform them run again. With the states of the end they would make other data. */
+static hawser_status check_transforms(const hawser_operator *operator, hawser_error * error)
+{
+    if (!hw_unit_transforms(operator))
+        return HAWSER_OK;
+    const hawser_state *other = other_than_data(operator->reads);
+    if (other == NULL)
+        other = other_than_data(operator->updates);
+    if (other != NULL)
+        REFUSE("unit '%s' transforms data and uses state '%s', but it runs again when the program goes on after a pause; "
+               "let it use "
+               "data alone",
+               operator->name, other->name);
+    if (operator->parent != operator->program->root)
+        REFUSE("unit '%s' transforms data, so it runs again when the program goes on after a pause; put it directly below "
+               "the root",
+               operator->name);
+    return HAWSER_OK;
+}
+
+hawser_status hw_position_check(const hawser_program *program, hawser_error *error)
+{
+    const hw_position *position = program->position;
+    for (size_t i = 0; (program->pause != 0 || position != NULL) && i < program->operator_count; i++)
+        HAWSER_TRY(check_transforms(program->operators[i], error));
+    if (position == NULL)
+        return HAWSER_OK;
+    if (position->program != hw_position_program(program) || position->states != program->state_count ||
+        position->operators != program->operator_count)
+        REFUSE("program '%s' goes on from a position of another program; operators, states and metrics must be the same",
+               program->name);
+    const hawser_operator *next = program->root->first;
+    for (uint64_t i = 0; i < position->child && next != NULL; i++)
+        next = next->next;
+    if (position->clock > 0 && (next == NULL || next->kind != HW_LOOP))
+        return hawser_fail(error, HAWSER_BAD_INPUT, "the position of program '%s' is damaged", program->name);
+    if (next != NULL && next->kind == HW_LOOP && next->until.clocks != 0 && position->clock >= next->until.clocks)
+        REFUSE("loop '%s' goes on after %" PRIu64 " clocks, but ends after %" PRIu64 "; give it more clocks", next->name,
+               position->clock, next->until.clocks);
+    return HAWSER_OK;
+}
