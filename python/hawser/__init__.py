@@ -28,7 +28,7 @@ from .programs.driver import Condition, Progress, condition
 from .programs.operator import Body
 from .programs.program import Program
 from .programs.run import Run
-from .programs.unit import Sparse, Unit, unit
+from .programs.unit import Sparse, Subproblem, Unit, unit
 
 if TYPE_CHECKING:
     from .estimators import (
@@ -55,8 +55,8 @@ def __dir__() -> list[str]:
 __all__ = [
     "BadArgument", "BadInput", "BadOption", "BadProgram", "Body", "Cluster", "Condition", "Context", "ConvergenceWarning", "Dataset", "Diverged",
     "Error", "FileError", "InternalError", "Interrupted", "Member", "Model", "NoMemory", "NotFinite", "Path", "PeerLost", "Plan", "PlanMemory", "PolicyChange", "Program",
-    "Progress", "Run", "ServerFunction", "Sparse", "Store", "StoreFilter", "Table", "Task", "Timeout", "Training", "Unit", "View", "__version__",
-    "algorithms", "condition", "plan", "server_function", "store_filter", "train", "unit",
+    "Progress", "Run", "ServerFunction", "Sparse", "Store", "StoreFilter", "Subproblem", "Table", "Task", "Timeout", "Training", "Unit", "View",
+    "__version__", "algorithms", "condition", "plan", "server_function", "store_filter", "train", "unit",
     "ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearSVC", "LinearSVR", "LogisticRegression",
     "LogisticRegressionCV", "MiniBatchKMeans", "MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso", "MultiTaskLassoCV",
 ]

@@ -8,17 +8,17 @@ import numpy as np
 
 from .. import _native
 from .._dataset import Array
-from .._errors import BadArgument, BadProgram
+from .._errors import BadArgument, BadOption, BadProgram
 from .._library import library as lib
 from .._native import hawser_rule, hawser_state, hawser_until
 from .._sync import sync_of
 from .called import function_of, merge_function_of
 from .driver import called_test
 from .made import Made
-from .operator import Operator
+from .operator import Cocoa, Operator
 from .raised import Running, runs
-from .state import FORMS, SPLITS, State, has_beside
-from .unit import BESIDE, COMBINE, TYPES, Argument, Known, KnownState, Unit, number_of
+from .state import FORMS, SPLITS, State, has_beside, initial_of
+from .unit import BESIDE, COMBINE, FIRST_UNIT, TYPES, Argument, Known, KnownState, Unit, number_of
 
 if TYPE_CHECKING:
     from .program import Program
@@ -32,8 +32,9 @@ NUMBER = 8  # bytes of a number that a test remembers
 class Build:
     """The library's program, and what it points to while it runs."""
 
-    def __init__(self, job: Any, program: "Program", data: dict[str, Any], running: Running) -> None:
-        self.job, self.program, self.data, self.running = job, program, data, running
+    def __init__(self, job: Any, program: "Program", data: dict[str, Any], running: Running,
+                 start: dict[str, Any] | None = None) -> None:
+        self.job, self.program, self.data, self.running, self.start = job, program, data, running, start or {}
         self.blocks = int(lib.hawser_job_workers(job))
         self.kept: list[Any] = []  # what the library points to
         self.units = program._units()
@@ -41,7 +42,8 @@ class Build:
         self.expected = 0  # bytes that a block takes besides states
         self.functions: list[Any] = []  # by the number of their unit
         self.handles: dict[str, Any] = {}  # states by name
-        self.table = np.zeros(max(1, len(self.units)), np.int64)  # the addresses of the units' tables, which is the user pointer
+        self.table = np.zeros(FIRST_UNIT + len(self.units), np.int64)  # the seed, and the addresses of the units' tables: the user pointer
+        self.table[:1].view(np.uint64)[0] = lib.hawser_job_seed(job)
         self.handle = lib.hawser_program_new(program.name.encode(), self.table.ctypes.data)
         runs[self.table.ctypes.data] = running
 
@@ -73,9 +75,11 @@ class Build:
     # ---- states
 
     def _state(self, state: State) -> Any:
-        name, kind, initial = state.name.encode(), TYPES.get(state.dtype, 0), state.initial
+        name, kind, initial = state.name.encode(), TYPES.get(state.dtype, 0), self._initial(state)
         if state.kind == "data":
-            return lib.hawser_data_state(self.handle, name, lib.hawser_dataset_matrix(self.data[state.name]), SPLITS[state.by])
+            made = lib.hawser_data_state(self.handle, name, lib.hawser_dataset_matrix(self.data[state.name]), SPLITS[state.by])
+            self._add_costs(made, state)
+            return made
         along = self.handles[state.along] if state.along is not None else POINTER(hawser_state)()
         lines, width = self._extent(state)
         if initial is not None:
@@ -115,6 +119,23 @@ class Build:
             return (matrix.cols if by_column else matrix.rows), math.prod(shape)
         return (self.blocks, math.prod(shape)) if state.each else (shape[0], math.prod(shape[1:]))
 
+    def _add_costs(self, made: Any, state: State) -> None:
+        if state.costs is None:
+            return
+        matrix = lib.hawser_dataset_matrix(self.data[state.name]).contents
+        lines = matrix.cols if state.by == "column" else matrix.rows
+        if lib.hawser_job_nodes(self.job) > 1:
+            raise BadOption(f"data '{state.name}': costs are for one node; over several nodes blocks are cut by numbers when these are dealt out")
+        if len(state.costs) != lines:
+            raise BadArgument(f"data '{state.name}' has {lines} {state.by}s, and costs of {len(state.costs)}")
+        lib.hawser_data_costs(made, ctypes.cast(state.costs.ctypes.data, POINTER(ctypes.c_double)))
+
+    def _initial(self, state: State) -> Array | None:
+        """Returns the first numbers of a state: those that the run begins with, or those of its declaration. A derived state has none."""
+        if state.name not in self.start or state.derived is not None:
+            return state.initial
+        return initial_of(state, self.start[state.name], None)
+
     def _whole_initial(self, state: State, initial: Array) -> Array:
         whole = self.shape(state)
         if state.each and initial.shape == whole[1:]:
@@ -129,6 +150,11 @@ class Build:
         lines, width = self._extent(state)
         damping = 1 / self.blocks if state.damping == "average" else state.damping
         rule = hawser_rule(damping=damping, gain=state.gain)
+        found = self._cocoa_of(self.program._operator, state.name)
+        if found is not None and not damping and not state.gain:
+            cocoa, sync = found
+            gamma = 1 / self.blocks if cocoa.gamma == "average" else cocoa.gamma
+            rule = lib.hawser_cocoa_rule(self.job, gamma, lib.hawser_job_sync(self.job) if sync is None else sync_of(sync))
         if state.merge is not None:
             merge = merge_function_of(state.merge)
             self.kept.append(merge)
@@ -140,6 +166,16 @@ class Build:
         if state.encoding is not None:
             lib.hawser_encoding(made, FORMS[state.encoding])
         return made
+
+    def _cocoa_of(self, body: Operator, product: str, sync: str | None = None) -> tuple[Cocoa, str | None] | None:
+        """Returns the solver whose product a state is, and the sync of its loop."""
+        for child in body.children:
+            if child.cocoa is not None and child.cocoa.product == product:
+                return child.cocoa, sync
+            found = self._cocoa_of(child, product, child.sync if child.kind == "loop" else sync)
+            if found is not None:
+                return found
+        return None
 
     def shape(self, state: State) -> tuple[int, ...]:
         """Returns the shape of a whole state."""
@@ -194,7 +230,7 @@ class Build:
         arguments = tuple(self._argument(operator, parameter, table) for parameter in unit.parameters)
         values = np.array(table or [0], np.int64)
         self.kept.append(values)
-        self.table[number] = values.ctypes.data
+        self.table[FIRST_UNIT + number] = values.ctypes.data
         declared = dict.fromkeys(operator.states.get(name, name) for name in (*unit.parameters, *unit.reads, *unit.updates))
         known = Known(tuple(self._known_state(self.program._states[name]) for name in declared if name in self.handles),
                       tuple(self.program._metrics), f"unit '{operator.name}'")
@@ -203,7 +239,7 @@ class Build:
     def _known_state(self, state: State) -> KnownState:
         by_line = state.kind in ("partitioned", "stored", "local") and not (state.kind == "local" and state.each)
         width = self._extent(state)[1] if state.kind == "stored" else 1
-        return KnownState(state.name, state.kind, state.dtype, by_line, width)
+        return KnownState(state.name, state.kind, state.dtype, by_line, width, state.by if state.kind == "data" else "")
 
     def _argument(self, operator: Operator, parameter: str, table: list[int]) -> Argument:
         """Returns how a parameter is made, and puts its number or its shape into the unit's table."""
@@ -215,8 +251,8 @@ class Build:
             dtype, bits = number_of(unit.where(), parameter, operator.numbers[parameter])
             table.append(bits)
             return Argument(parameter, "number", dtype=dtype, slot=slot)
-        if state is None and parameter == "context":
-            return Argument(parameter, "context")
+        if state is None and parameter in ("context", "subproblem"):
+            return Argument(parameter, parameter)
         if state is None:
             return self._beside(unit, parameter, name, table)
         if state.kind == "data":
@@ -246,7 +282,8 @@ class Build:
         if not has_beside(origin.data, beside):
             raise BadProgram(f"{unit.where()}: parameter '{parameter}': data '{data}' have no {beside}; give {beside}= to program.data")
         table.append(ctypes.cast(handle, ctypes.c_void_p).value or 0)
-        return Argument(parameter, "beside", data, beside=beside, slot=len(table) - 1)
+        targets = max(1, int(lib.hawser_dataset_outputs(handle))) if beside == "target" else 1
+        return Argument(parameter, "beside", data, beside=beside, targets=targets, slot=len(table) - 1)
 
     def _data_argument(self, parameter: str, state: State, operator: Operator, table: list[int]) -> Argument:
         assert operator.unit is not None
@@ -282,8 +319,13 @@ class Build:
         named += [name.rpartition("_")[0] for name in named if name not in self.program._states and name.rpartition("_")[2] in BESIDE]
         updates = [operator.states.get(name, name) for name in unit.updates]
         reads = [name for name in dict.fromkeys(named) if name in self.handles and name not in updates]
+        function = self.functions[self.numbers[id(operator)]]
+        if operator.cocoa is not None:
+            own, product = (self.handles[name] for name in (operator.cocoa.coordinates, operator.cocoa.product))
+            lib.hawser_cocoa(parent, operator.name.encode(), function, own, product, self._list(reads))
+            return
         add = lib.hawser_unit_one if operator.one else lib.hawser_unit
-        made = add(parent, operator.name.encode(), self.functions[self.numbers[id(operator)]], self._list(reads), self._list(updates))
+        made = add(parent, operator.name.encode(), function, self._list(reads), self._list(updates))
         if unit.reduces:
             lib.hawser_reduces(made, unit.reduces)
         if operator.sync is not None:

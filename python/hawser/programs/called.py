@@ -13,12 +13,12 @@ from .._dataset import Array
 from .._errors import BadProgram
 from .._library import library as lib
 from .._memory import address_of, array_at
-from .._native import hawser_beside, hawser_matrix, hawser_rule, hawser_unit_function
+from .._native import hawser_beside, hawser_local_solver, hawser_matrix, hawser_rule, hawser_unit_function
 from .code import Merge
 from .context import Context
 from .made import dense_of, replace
 from .raised import Running, fail_merge
-from .unit import SUFFIX, Argument, Known, Leave, Sparse, Unit
+from .unit import SUFFIX, Argument, Known, Leave, Sparse, Subproblem, Unit
 
 
 class PlainUnit:
@@ -29,11 +29,11 @@ class PlainUnit:
         self.unit, self.name, self.arguments, self.number, self.known = unit, name, arguments, number, known
         self.table, self.running = table, running
 
-    def __call__(self, context: Any) -> int:
-        own = Context(context, self.known)
+    def __call__(self, context: Any, subproblem: Any = None) -> int:
+        own, solved = Context(context, self.known), Subproblem(subproblem)
         try:
             made: list[tuple[str, hawser_matrix]] = []
-            given = [self._argument(argument, context, own, made) for argument in self.arguments]
+            given = [solved if argument.kind == "subproblem" else self._argument(argument, context, own, made) for argument in self.arguments]
             references = [(argument.parameter, weakref.ref(part)) for argument, value in zip(self.arguments, given)
                           for part in (value if isinstance(value, tuple) else (value,)) if isinstance(part, np.ndarray)]
             found = self.unit.function(*given)
@@ -47,7 +47,7 @@ class PlainUnit:
         except BaseException as error:
             return self.running.fail(context, self.number, error)
         finally:
-            own._pointer = None
+            own._pointer = solved._pointer = None
 
     def _argument(self, argument: Argument, context: Any, own: Context, made: list[tuple[str, hawser_matrix]]) -> Any:
         kind, slot, name = argument.kind, argument.slot, argument.state.encode()
@@ -78,11 +78,13 @@ class PlainUnit:
             shape[0] = lib.hawser_part_lines(context, name, None)
         return array_at(address_of(pointer), argument.dtype, tuple(shape), writable=argument.writable)
 
-    def _beside(self, argument: Argument, matrix: hawser_matrix) -> Array:
+    def _beside(self, argument: Argument, matrix: hawser_matrix) -> Array | tuple[Array, ...]:
         found = hawser_beside()
         dataset = ctypes.cast(int(self.table[argument.slot]), POINTER(_native.hawser_dataset))
         if lib.hawser_dataset_beside(dataset, matrix.first, matrix.rows, byref(found), None) != _native.HAWSER_OK:
             raise Leave(_native.HAWSER_BAD_PROGRAM)
+        if argument.targets > 1:
+            return tuple(array_at(address_of(found.outputs[k]), "float64", (matrix.rows,)) for k in range(argument.targets))
         return array_at(address_of(getattr(found, argument.beside)), "float64", (matrix.rows,))
 
     def _report(self, context: Any, found: Any) -> int:
@@ -128,10 +130,11 @@ def has_numba() -> bool:
 def function_of(unit: Unit, name: str, arguments: tuple[Argument, ...], number: int, known: Known, table: Array,
                 running: Running) -> Any:
     """Returns the function that the library calls for a unit."""
+    kind: Any = hawser_local_solver if any(argument.kind == "subproblem" for argument in arguments) else hawser_unit_function
     if unit.compile is not False and has_numba():
         from .compile import compile_unit
-        return ctypes.cast(compile_unit(unit, arguments, number, known), hawser_unit_function)
-    return hawser_unit_function(PlainUnit(unit, name, arguments, number, known, table, running))
+        return ctypes.cast(compile_unit(unit, arguments, number, known), kind)
+    return kind(PlainUnit(unit, name, arguments, number, known, table, running))
 
 
 def merge_function_of(merge: Merge) -> Any:

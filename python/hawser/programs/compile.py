@@ -18,11 +18,12 @@ from .code import Code, Merge
 from .compile_checks import check_result, check_shapes, check_writes, reason_of
 from .compiled_context import MATRIX, MERGING, SUFFIX, WORD, ContextType, make_array
 from .compiled_progress import ProgressType
+from .compiled_subproblem import SubproblemType
 from .driver import Condition
 from .made import make
 from .raised import caught
 from .shapes import Compiler
-from .unit import Argument, Known, Sparse, Unit, address_of_name
+from .unit import FIRST_UNIT, Argument, Known, Sparse, Unit, address_of_name
 
 
 def type_of(argument: Argument, known: Known) -> Any:
@@ -30,12 +31,15 @@ def type_of(argument: Argument, known: Known) -> Any:
     dtype = getattr(types, "boolean" if argument.dtype == "bool" else argument.dtype)
     if argument.kind == "context":
         return ContextType(known)
+    if argument.kind == "subproblem":
+        return SubproblemType()
     if argument.kind == "number":
         return dtype
     if argument.kind == "sparse":
         index, column = types.Array(types.int64, 1, "C", readonly=True), types.Array(types.uint32, 1, "C", readonly=True)
         return types.NamedTuple((index, column, types.Array(dtype, 1, "C", readonly=not argument.writable), types.UniTuple(types.int64, 2)), Sparse)
-    return types.Array(dtype, argument.ndim, argument.layout, readonly=not argument.writable)
+    array = types.Array(dtype, argument.ndim, argument.layout, readonly=not argument.writable)
+    return types.UniTuple(array, argument.targets) if argument.targets > 1 else array
 
 
 WORD_TYPE, INT, DOUBLE = ir.IntType(64), ir.IntType(32), ir.DoubleType()
@@ -112,7 +116,7 @@ class _Wrapper:
     def unit(self, number: int, arguments: tuple[Argument, ...], dispatcher: Any, kinds: tuple[Any, ...], reports: tuple[str, ...]) -> Any:
         """Writes the body of a unit's function, and returns the status."""
         self.begin(number)
-        self.table = self.load(self.call("hawser_user", WORD_TYPE, self.given), WORD * number)
+        self.table = self.load(self.call("hawser_user", WORD_TYPE, self.given), WORD * (FIRST_UNIT + number))
         values = [self.argument(argument, kind) for argument, kind in zip(arguments, kinds)]
         found, kind = self.guarded(dispatcher, kinds, values), dispatcher.overloads[kinds].signature.return_type
         for name, matrix in self.parts:
@@ -151,6 +155,8 @@ class _Wrapper:
         builder, name, slot = self.builder, self.word(address_of_name(argument.state)), WORD * argument.slot
         if argument.kind == "context":
             return self.cell
+        if argument.kind == "subproblem":
+            return self.user
         if argument.kind == "number":
             value = self.load(self.table, slot, DOUBLE if argument.dtype == "float64" else WORD_TYPE)
             return builder.icmp_signed("!=", value, self.word(0)) if argument.dtype == "bool" else value
@@ -204,10 +210,14 @@ class _Wrapper:
         dataset = self.load(self.table, WORD * argument.slot)
         self.leave_with(self.call("hawser_dataset_beside", INT, dataset, self.load(matrix, MATRIX["first"]), rows, found, self.word(0)))
         builder.store(self.word(_native.HAWSER_BAD_PROGRAM), self.status)
-        address = self.load(found, getattr(_native.hawser_beside, argument.beside).offset)
-        missing = builder.and_(builder.icmp_signed("==", address, self.word(0)), builder.icmp_signed("!=", rows, self.word(0)))
-        self.leave_if(missing)
-        return self.array(kind, address, [rows])
+        def array_in(field: str, number: int, kind: Any) -> Any:
+            address = self.load(found, getattr(_native.hawser_beside, field).offset + WORD * number)
+            missing = builder.and_(builder.icmp_signed("==", address, self.word(0)), builder.icmp_signed("!=", rows, self.word(0)))
+            self.leave_if(missing)
+            return self.array(kind, address, [rows])
+        if argument.targets > 1:
+            return self.context.make_tuple(builder, kind, [array_in("outputs", k, kind.dtype) for k in range(argument.targets)])
+        return array_in(argument.beside, 0, kind)
 
     def merge(self, dispatcher: Any, kinds: tuple[Any, ...]) -> Any:
         """Writes the body of a merge function."""
@@ -281,7 +291,8 @@ def compile_unit(unit: Unit, arguments: tuple[Argument, ...], number: int, known
         dispatcher = _dispatcher_of(unit, kinds)
         place = (dispatcher, arguments, number, unit.reports, known)
         if place not in _wrappers:
-            _wrappers[place] = _compiled(lambda wrapper: wrapper.unit(number, arguments, dispatcher, kinds, unit.reports))
+            given = (types.int64,) * (2 if any(argument.kind == "subproblem" for argument in arguments) else 1)
+            _wrappers[place] = _compiled(lambda wrapper: wrapper.unit(number, arguments, dispatcher, kinds, unit.reports), types.int64(*given))
         return _wrappers[place].address
 
 

@@ -14,8 +14,8 @@ from numba.np.arrayobj import populate_array
 
 from .. import _native
 from .._library import library as lib
-from .._native import hawser_chunk, hawser_matrix, hawser_merging
-from .unit import Known, Leave, address_of_name, wrong_name
+from .._native import hawser_batch, hawser_batches, hawser_chunk, hawser_matrix, hawser_merging
+from .unit import NO_BATCH, Known, Leave, address_of_name, no_batches, wrong_name
 
 WORD = 8  # bytes of an int64
 POINTER, COUNT, STATUS, NUMBER, FLAG = ctypes.c_int64, ctypes.c_int64, ctypes.c_int32, ctypes.c_double, ctypes.c_uint8
@@ -28,6 +28,7 @@ def _offsets(struct: type[ctypes.Structure]) -> dict[str, int]:
 
 
 MATRIX, CHUNK, MERGING = _offsets(hawser_matrix), _offsets(hawser_chunk), _offsets(hawser_merging)
+BATCHES, BATCH = _offsets(hawser_batches), _offsets(hawser_batch)
 
 
 def call_of(name: str, result: Any, *arguments: Any) -> Any:
@@ -56,7 +57,13 @@ def _store(typing: Any, address: Any, value: Any) -> Any:
     return types.void(types.int64, types.int64), code
 
 
-load, store = intrinsic(_load), intrinsic(_store)
+def _load_number(typing: Any, address: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.load(builder.inttoptr(arguments[0], ir.DoubleType().as_pointer()))
+    return types.float64(types.int64), code
+
+
+load, store, load_number = intrinsic(_load), intrinsic(_store), intrinsic(_load_number)
 
 
 def make_array(context: Any, builder: Any, array_type: Any, address: Any, shape: Any, strides: Any) -> Any:
@@ -109,6 +116,7 @@ def _cell(typing: Any, context: Any) -> Any:
 
 
 pointer, cell_of = intrinsic(_pointer), intrinsic(_cell)
+address_in = cell_of  # of a value that is an address, as a whole number
 
 
 def _passed(context: Any, status: int) -> None:
@@ -178,6 +186,55 @@ def _report(context: Any, name: Any, value: Any) -> Any:
     return give
 
 
+def _iterator_of(context: Any, name: Any) -> Any:
+    """Returns compiled code that makes a hawser_batches of data, as whole numbers."""
+    address, known = literal_of(context, name, "state")
+    if known.by not in ("row", "all"):
+        raise errors.TypingError(no_batches(known.name))
+    words, rows_at = ctypes.sizeof(hawser_batches) // WORD, MATRIX["rows"]
+    rows, size_at, seed, stream, in_order = (BATCHES[field] // WORD for field in ("rows", "size", "seed", "stream", "in_order"))
+
+    def make(context: Any, size: Any, shuffle: Any) -> Any:
+        if size < 1:
+            raise ValueError(NO_BATCH)
+        iterator = np.zeros(words, np.int64)
+        iterator[rows] = load(data_view(pointer(context), address) + rows_at)
+        iterator[size_at] = size
+        iterator[seed] = load(_user(pointer(context)))
+        iterator[stream] = _block(pointer(context))
+        iterator[in_order] = 0 if shuffle else 1  # the first byte of its word
+        return iterator
+    return numba.njit(make)
+
+
+def _batch_count(context: Any, name: Any, size: Any) -> Any:
+    make = _iterator_of(context, name)
+
+    def batches(context: Any, name: Any, size: Any) -> Any:
+        return np.int64(_batches_count(make(context, size, True).ctypes.data))
+    return batches
+
+
+def _batch(context: Any, name: Any, size: Any, number: Any, shuffle: Any = True) -> Any:
+    make, words, count = _iterator_of(context, name), ctypes.sizeof(hawser_batch) // WORD, BATCH["count"] // WORD
+    rows_at, size_at = BATCHES["rows"] // WORD, BATCHES["size"] // WORD
+
+    def batch(context: Any, name: Any, size: Any, number: Any, shuffle: Any = True) -> Any:
+        iterator, found = make(context, size, shuffle), np.zeros(words, np.int64)
+        rows = np.empty(min(iterator[rows_at], iterator[size_at]), np.int64)
+        if number < 0 or _batches_seek(iterator.ctypes.data, number, 0) != 0:
+            raise ValueError(NO_BATCH)
+        if _batches_next(iterator.ctypes.data, rows.ctypes.data, found.ctypes.data, 0) != 0:
+            raise ValueError(NO_BATCH)
+        return rows[:found[count]]
+    return batch
+
+
+_user = call_of("hawser_user", POINTER, POINTER)
+_block = call_of("hawser_block", ctypes.c_uint32, POINTER)
+_batches_count = call_of("hawser_batches_count", COUNT, POINTER)
+_batches_seek = call_of("hawser_batches_seek", STATUS, POINTER, COUNT, POINTER)
+_batches_next = call_of("hawser_batches_next", STATUS, POINTER, POINTER, POINTER, POINTER)
 _random = call_of("hawser_random", ctypes.c_uint64, POINTER)
 _random_below = call_of("hawser_random_below", ctypes.c_uint64, POINTER, ctypes.c_uint64)
 _uniform = call_of("hawser_random_uniform", NUMBER, POINTER)
@@ -315,12 +372,12 @@ for name_, result_ in (("block", ctypes.c_uint32), ("blocks", ctypes.c_uint32), 
     overload_attribute(ContextType, name_)(number_of(name_, result_))
 for name_, function_ in (
         ("first", _first), ("metric", by_name("metric", "metric")), ("gain", by_name("gain", "state")),
-        ("damping", by_name("damping", "state")), ("report", _report), ("random", _draw), ("random_below", _draw_below),
+        ("damping", by_name("damping", "state")), ("batches", _batch_count), ("batch", _batch), ("report", _report), ("random", _draw), ("random_below", _draw_below),
         ("uniform", _draw_uniform), ("stopping", _is_stopping), ("allreduce", _reduce), ("touch", _touched),
         ("publish", _published), ("exchange", _exchanged), ("inc", _increase), ("prefetch", _fetch),
         ("prefetch_wait", _fetched), ("next_chunk", _chunk)):
     overload_method(ContextType, name_, prefer_literal=True)(function_)
 
 
-__all__ = ["COUNT", "FLAG", "MATRIX", "MERGING", "NUMBER", "POINTER", "SUFFIX", "WORD", "ContextType", "by_name", "call_of", "literal_of",
-           "make_array", "number_of", "pointer", "view_of"]
+__all__ = ["COUNT", "FLAG", "MATRIX", "MERGING", "NUMBER", "POINTER", "SUFFIX", "WORD", "ContextType", "address_in", "by_name", "call_of", "literal_of",
+           "load", "load_number", "make_array", "number_of", "pointer", "view_of"]

@@ -10,8 +10,8 @@ from .._dataset import Array
 from .._errors import BadArgument, BadProgram
 from .._library import library as lib
 from .._memory import address_of, array_at
-from .._native import hawser_chunk
-from .unit import C_TYPES, COMBINE, SUFFIX, Known, Leave, wrong_name
+from .._native import hawser_batch, hawser_batches, hawser_chunk, hawser_error
+from .unit import C_TYPES, COMBINE, NO_BATCH, SUFFIX, Known, Leave, no_batches, wrong_name
 
 
 class Context:
@@ -81,6 +81,35 @@ class Context:
         """Returns the damping of a replicated state, gamma."""
         self._find("state", name)
         return float(lib.hawser_damping(self._use(), name.encode()))
+
+    def batches(self, name: str, size: int) -> int:
+        """Returns how many batches of `size` rows an epoch has, of this block's rows of data: at least 1, which is empty if there are no rows."""
+        return int(lib.hawser_batches_count(byref(self._batches(name, size, True))))
+
+    def batch(self, name: str, size: int, number: int, shuffle: bool = True) -> Array:
+        """Returns which of this block's rows of data are in a mini-batch, as int64. Batches are counted from the first one of the first epoch on.
+
+        Each epoch has every row once, in an order of its own that depends on seed, block, epoch and the number of rows alone, or, without
+        `shuffle`, in theirs. So `context.batch("rows", 64, context.clock)` takes a batch per clock, and nothing must be remembered.
+        """
+        iterator, error, batch = self._batches(name, size, shuffle), hawser_error(), hawser_batch()
+        if number < 0 or lib.hawser_batches_seek(byref(iterator), int(number), byref(error)) != _native.HAWSER_OK:
+            raise ValueError(NO_BATCH)
+        rows = np.empty(min(iterator.rows, iterator.size), np.int64)
+        place = ctypes.cast(rows.ctypes.data, POINTER(ctypes.c_size_t))
+        if lib.hawser_batches_next(byref(iterator), place, byref(batch), byref(error)) != _native.HAWSER_OK:
+            raise ValueError(NO_BATCH)
+        return rows[:batch.count]
+
+    def _batches(self, name: str, size: int, shuffle: bool) -> hawser_batches:
+        known, pointer = self._find("state", name), self._use()
+        if known.by not in ("row", "all"):
+            raise BadProgram(no_batches(name))
+        if size < 1:
+            raise ValueError(NO_BATCH)
+        seed = ctypes.c_uint64.from_address(lib.hawser_user(pointer)).value
+        return hawser_batches(rows=lib.hawser_data_view(pointer, name.encode()).contents.rows, size=int(size), seed=seed, stream=self.block,
+                              in_order=not shuffle)
 
     def random(self) -> int:
         """Draws 64 bits, which depend on seed, unit, block, clock and draw alone."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._errors import BadArgument
+from .._errors import BadArgument, BadOption, BadProgram
 from .._sync import sync_of
 from .code import digest_of
 from .driver import Condition, Progress
@@ -14,6 +14,15 @@ from .unit import Unit
 
 if TYPE_CHECKING:
     from .program import Program
+
+
+@dataclasses.dataclass(frozen=True)
+class Cocoa:
+    """What a local solver improves: a local state, the coordinates, whose product with the data that it is along is a replicated state."""
+
+    coordinates: str
+    product: str
+    gamma: float | str  # "average" is known when the job is open
 
 
 @dataclasses.dataclass
@@ -30,6 +39,7 @@ class Operator:
     numbers: dict[str, Any] = dataclasses.field(default_factory=dict)
     until: dict[str, Any] = dataclasses.field(default_factory=dict)
     test: Callable[..., Any] | None = None
+    cocoa: "Cocoa | None" = None
 
     def order(self) -> str:
         return f"{self.kind} {self.name}({', '.join(child.order() for child in self.children)})"
@@ -45,7 +55,7 @@ class Operator:
         test = digest_of(function) if isinstance(function, types.FunctionType) else None
         unit = self.unit
         own = (unit.digest(), unit.updates, unit.reads, unit.reports, unit.reduces, unit.compile) if unit is not None else None
-        return repr((self.kind, self.name, own, self.one, self.sync, self.states, self.numbers, self.until, test))
+        return repr((self.kind, self.name, own, self.one, self.sync, self.states, self.numbers, self.until, test, self.cocoa))
 
 
 class Body:
@@ -74,6 +84,45 @@ class Body:
         given = {**{key: value for key, value in unit.defaults.items() if key not in numbers}, **numbers}
         operator = Operator("unit", name or unit.name, unit=unit, one=unit.one if one is None else one, sync=sync,
                              states=dict(states or {}), numbers=given)
+        if "subproblem" in unit.parameters:
+            raise BadProgram(f"{unit.where()}: it has a parameter 'subproblem', so it is a local solver; add it with cocoa")
+        self._program._check_unit(operator)
+        self._add(operator)
+
+    def cocoa(self, solver: Unit, name: str | None = None, *, coordinates: str, product: str, gamma: float | str = 1.0,
+              states: Mapping[str, str] | None = None, **numbers: Any) -> None:
+        """Adds a unit whose function is the local solver of CoCoA (hawser_cocoa): it improves each block's coordinates, once per clock.
+
+        `coordinates` is a local state of one float64 along data by row (column), `product` a replicated state v = sum of a_j x_j over the rows
+        (columns) x_j. The function has a parameter `subproblem` (`hawser.Subproblem`) and no updates: it changes coordinates by
+        `subproblem.step(j, by)`, which changes v, too. `gamma` 1 adds the blocks' steps, "average" averages them, 0 takes what `merge` of the
+        run says. sigma' is safe for this and the loop's sync, unless the product has a `gain` or a `damping` of its own. The product is
+        derived, and the coordinates are tied to it, without further calls.
+
+        >>> import hawser, numpy
+        >>> @hawser.unit(compile=False)
+        ... def solve(rows, rows_target, subproblem, ridge):
+        ...     for j, (row, target) in enumerate(zip(rows, rows_target)):  # ridge regression, in the dual
+        ...         gap = target - subproblem.alpha[j] - row @ subproblem.v / ridge
+        ...         subproblem.step(j, gap / (1 + subproblem.sigma * (row @ row) / ridge))
+        >>> rows, target = numpy.array([[1.0, 0.0], [1.0, 1.0], [0.0, 2.0]]), numpy.array([1.0, 2.0, 2.0])
+        >>> program = hawser.Program("ridge")
+        >>> program.data("rows", rows, target)
+        >>> program.local("a", along="rows")
+        >>> program.replicated("v", "rows")
+        >>> program.loop("rounds", clocks=60).cocoa(solve, coordinates="a", product="v", ridge=1.0)
+        >>> program.run(workers=1)["v"].round(6)
+        array([0.705882, 0.882353])
+        """
+        if not isinstance(solver, Unit):
+            raise BadArgument(f"{solver!r:.60} is no unit; make it one with @hawser.unit")
+        if "subproblem" not in solver.parameters or solver.updates or solver.reports or solver.one or solver.sync or solver.reduces:
+            raise BadProgram(f"{solver.where()}: a local solver has a parameter 'subproblem', and no updates, reports, one, sync or reduces")
+        if isinstance(gamma, str) and gamma != "average" or isinstance(gamma, (int, float)) and not gamma >= 0:
+            raise BadOption(f"cocoa: gamma is {gamma!r}; it is a number from 0, or \"average\"")
+        given = {**{key: value for key, value in solver.defaults.items() if key not in numbers}, **numbers}
+        operator = Operator("unit", name or solver.name, unit=solver, states=dict(states or {}), numbers=given,
+                            cocoa=Cocoa(coordinates, product, gamma))
         self._program._check_unit(operator)
         self._add(operator)
 
@@ -126,4 +175,4 @@ def test_of(where: str, test: Any) -> Any:
     return test
 
 
-__all__ = ["Body", "Operator"]
+__all__ = ["Body", "Cocoa", "Operator"]

@@ -1,5 +1,6 @@
 """Programs of the user's own: states, units and loops."""
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,8 @@ from .._options import JOB_KEYS, Options, key_of
 from .._plan import Plan
 from .called import has_numba
 from .operator import Body, Operator
-from .run import Execution, Run
-from .state import FORMS, SPLITS, State, initial_of, merge_of, shape_of, type_of
+from .run import Execution, Run, Saving, wanted_of
+from .state import FORMS, SPLITS, State, costs_of, initial_of, merge_of, shape_of, type_of
 from .unit import BESIDE, COMBINE, Unit, number_of
 
 
@@ -70,11 +71,14 @@ class Program(Body):
         return self._states[name]
 
     def data(self, name: str, data: Any, target: Any = None, *, by: str = "row", weights: Any = None, offset: Any = None,
-             groups: Any = None, names: Any = None, partitioned: bool | None = None, **options: Any) -> None:
+             groups: Any = None, names: Any = None, partitioned: bool | None = None, costs: Any = None, **options: Any) -> None:
         """Adds data, which units read: anything that `hawser.Dataset` takes, or a Dataset.
 
         `by` is how blocks share them: by "row", by "column", or "all", where each block sees everything. Files are loaded when the
-        program runs; over several nodes each loads its share. `options` are those of a load.
+        program runs; over several nodes each loads its share. `options` are those of a load. `costs` are what each row (column) costs besides its
+        numbers, as many numbers read: blocks are cut so that they cost the same. They are refused over several nodes, which cut by numbers.
+
+        Of several targets, `NAME_target` in a unit is a tuple of arrays.
         """
         if by not in SPLITS:
             raise BadOption(f"data '{name}': by is {by!r}; it is \"row\", \"column\" or \"all\"")
@@ -87,9 +91,9 @@ class Program(Body):
                                 if value is not None})
         else:
             made = dataset_of(data, target, partitioned=partitioned, **given)
-        if isinstance(made, Dataset) and made.targets > 1:
-            raise BadProgram(f"data '{name}': units read one target, and these have {made.targets}; add the others as data of their own")
-        self._declare(State(name, "data", data=made, by=by))
+        if costs is not None and by == "all":
+            raise BadOption(f"data '{name}': costs say where blocks are cut, and by=\"all\" cuts nothing")
+        self._declare(State(name, "data", data=made, by=by, costs=costs_of(name, costs)))
 
     def transformed(self, name: str, of: str, width: int | str, dtype: Any = np.float64) -> None:
         """Adds data that a unit makes of other data, once, before other units read them.
@@ -255,9 +259,11 @@ class Program(Body):
                 continue
             if parameter in numbers:
                 number_of(where, parameter, numbers[parameter])
-            elif parameter != "context" and not (beside in BESIDE and data in self._states and self._states[data].kind == "data"):
+            elif parameter != "context" and not (parameter == "subproblem" and operator.cocoa is not None) and not (beside in BESIDE and data in self._states and self._states[data].kind == "data"):
                 raise BadProgram(f"{where}: parameter '{parameter}' is no state of program '{self.name}', and no number is given for "
                                  f"it; the states are {', '.join(self._states) or 'none'}")
+        if operator.cocoa is not None:
+            self._check_cocoa(operator, where)
         for parameter in unit.updates:
             state = self._states[operator.states.get(parameter, parameter)]
             if state.kind == "data" and state.by == "all":
@@ -267,6 +273,17 @@ class Program(Body):
         for metric in unit.reports:
             self.metric(metric)
 
+    def _check_cocoa(self, operator: Operator, where: str) -> None:
+        assert operator.unit is not None and operator.cocoa is not None
+        own, product = (self._known(name, where) for name in (operator.cocoa.coordinates, operator.cocoa.product))
+        if own.kind != "local" or own.along is None or own.shape or own.dtype != "float64":
+            raise BadProgram(f"{where}: coordinates '{own.name}' are a local state of one float64 along data")
+        if product.kind != "replicated" or product.dtype != "float64" or product.derived is not None:
+            raise BadProgram(f"{where}: product '{product.name}' is a replicated state of float64, without derive")
+        for parameter in (*operator.unit.parameters, *operator.unit.reads):
+            if operator.states.get(parameter, parameter) in (own.name, product.name):
+                raise BadProgram(f"{where}: '{parameter}' is seen as subproblem.alpha or subproblem.v, and is no parameter")
+
     def _units(self) -> list[Operator]:
         found = [operator for operator in self._operator.walk() if operator.kind == "unit"]
         rebuilt = [Operator("unit", state.derived.name, unit=state.derived) for state in self._states.values() if state.derived]
@@ -275,22 +292,34 @@ class Program(Body):
     # ---------------------------------------------------------------------------------------------------- running ----
 
     def run(self, *, progress: Callable[[dict[str, Any]], Any] | None = None, trace: bool = False,
-            results: Iterable[str] | None = None, **options: Any) -> Run:
+            results: Iterable[str] | Mapping[str, Any] | None = None, checkpoint: str | os.PathLike[str] | None = None, every: int | None = None,
+            resume: "Run | str | os.PathLike[str] | bool | None" = None, start: "Run | Mapping[str, Any] | None" = None,
+            **options: Any) -> Run:
         """Runs the program. `options` are the job's, as in `hawser.train`: `workers=4`, `sync="ssp:2"`, `seed=1`, `time_limit="90s"`.
 
         Over several nodes each makes the same calls with the same program, and has the same results. `trace` keeps the metrics of each
-        clock, and `progress` is a function that gets them; both on node 0. `results` names the states that are wanted, in place of all.
+        clock, and `progress` is a function that gets them; both on node 0. `results` names the states that are wanted, in place of all; a mapping
+        has for each name None (all), a slice of its lines (`slice(0, 100)`), or an array that takes all, which may be a numpy.memmap. Only these
+        numbers of a stored state are fetched.
         An exception in a unit or test ends the run on all nodes, and is raised here. Ctrl-C ends it at an agreed clock, and raises
         `hawser.Interrupted`, whose `run` has what was reached.
+
+        `checkpoint` is a file that node 0 writes `every` so many clocks of the loops that stand directly in the program, and at the end. `resume`
+        goes on from such a file, or from a `hawser.Run` that a signal or a limit has ended; True: from the checkpoint, if it exists.
+        `start` has the first numbers of states, in place of their `initial`: arrays by name, or a `hawser.Run`.
         """
-        execution = Execution(self, *self._open(options), progress, trace, None if results is None else list(results))
+        saving = Saving(checkpoint, every, resume, start)
+        for name in saving.start:
+            if not self._known(name, "start").has_result or self._states[name].derived is not None:
+                raise BadProgram(f"start: '{name}' is no state that begins with numbers")
+        execution = Execution(self, *self._open(options), progress, trace, wanted_of(results), saving)
         self._warn_plain(execution.options)
         return execution.conclude(execution.execute())
 
     def plan(self, *, physical: bool = False, dot: bool = False, **options: Any) -> Plan:
         """Returns the plan (`hawser.Plan`). Its text is the tree with syncs, or, if `physical`, what runs where, with its memory; Graphviz DOT if
         `dot`."""
-        execution = Execution(self, *self._open(options), None, False, None)
+        execution = Execution(self, *self._open(options))
         execution.planned = (physical, dot)
         pressed = execution.execute()
         execution.conclude(pressed)

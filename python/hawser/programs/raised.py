@@ -21,6 +21,11 @@ class Running:
         self.made: list[Any] = []  # hawser.programs.made.Made, of data that units make
         self.tests: list[tuple[str, bool]] = []  # what each compiled test belongs to, and its answer once the run has failed
 
+    def begin(self) -> None:
+        """Forgets the library's program that was made before, in the same run."""
+        for known in (self.units, self.states, self.made, self.tests):
+            known.clear()
+
     def end(self, error: BaseException, note: str) -> None:
         """Ends the run by an exception on the driver."""
         if error.__traceback__ is not None:

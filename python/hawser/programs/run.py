@@ -4,9 +4,10 @@ import ctypes
 import dataclasses
 import hashlib
 import math
+import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from ctypes import POINTER, byref
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from .._native import hawser_dataset, hawser_error, hawser_observer, hawser_run
 from .._options import Options
 from .._plan import Plan, read_plan
 from .build import Build
+from .checkpoint import from_bytes, read, to_bytes, write
 from .driver import Progress
 from .raised import Running, raised_text
 from .state import SPLITS, State
@@ -63,6 +65,34 @@ class Run:
     log_view: str  #: the table of --log-view: time, waits and bytes of each unit
     changes: tuple[PolicyChange, ...] = ()  #: of syncs and gains, by tests; on node 0
     trace: tuple[dict[str, Any], ...] = ()  #: with trace=True, on node 0: clock, seconds, loop and metrics of each clock
+    program: str = ""  #: its name
+    ended: bool = True  #: the program has come to its end; False: a signal or a limit has ended it early
+    position: bytes | None = None  #: where it goes on (`resume=`), if it has ended early between two clocks
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the run to a file, whole or not at all. `hawser.Run.load` reads it, and `resume=` of `hawser.Program.run` goes on from it."""
+        write(path, to_bytes(self))
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> "Run":
+        """Reads a run that `save` or a checkpoint has written.
+
+        >>> import hawser, tempfile
+        >>> @hawser.unit(updates="w", one=True, compile=False)
+        ... def add(w):
+        ...     w += 1
+        >>> program = hawser.Program("count")
+        >>> program.replicated("w", 2)
+        >>> program.loop("loop", clocks=9).unit(add)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     program.run(workers=1, max_clocks=4, checkpoint=folder + "/count.npz").stop_reason
+        ...     hawser.Run.load(folder + "/count.npz")["w"]
+        ...     program.run(workers=1, resume=folder + "/count.npz")["w"]
+        'clocks'
+        array([4., 4.])
+        array([9., 9.])
+        """
+        return _run_of(read(path), str(path))
 
     def __getitem__(self, name: str) -> Array:
         if name not in self.states:
@@ -78,10 +108,11 @@ class Execution(Job):
 
     doing = "runs"
 
-    def __init__(self, program: "Program", options: Options, cluster: Cluster | None, progress: Callable[[dict[str, Any]], Any] | None,
-                 trace: bool, wanted: list[str] | None) -> None:
+    def __init__(self, program: "Program", options: Options, cluster: Cluster | None, progress: Callable[[dict[str, Any]], Any] | None = None,
+                 trace: bool = False, wanted: dict[str, Any] | None = None, saving: "Saving | None" = None) -> None:
         super().__init__(options, cluster)
-        self.program, self.progress, self.wanted = program, progress, wanted
+        self.program, self.progress, self.wanted, self.saving = program, progress, wanted, saving or Saving()
+        self.before: Run | None = None  # the run, or the part of this one, from which it goes on
         self.trace: list[dict[str, Any]] | None = [] if trace else None
         self.planned: tuple[bool, bool] | None = None
         self.plan: Plan | None = None
@@ -91,9 +122,11 @@ class Execution(Job):
         self.shared: dict[str, Any] = {}  # datasets of this job, which are freed
         self.data: dict[str, Any] = {}  # datasets by state
         self.result: Run | None = None
-        for name in wanted or ():
-            if program._known(name, "results").kind in ("data", "scratch"):
+        for name, part in (wanted or {}).items():
+            if not program._known(name, "results").has_result:
                 raise BadProgram(f"results: '{name}' is no state that has a result")
+            if part is not None and self.saving.path is not None:
+                raise BadOption(f"results: a checkpoint has all of each state; leave the part of '{name}' out")
 
     # ------------------------------------------------------------------------------------------- in the job's thread ----
 
@@ -105,14 +138,29 @@ class Execution(Job):
                      if operator.kind != "root"}
             self.compare(job, {
                 "the program": self.program.name, **units, **states, "the order of units": self.program._operator.order(),
-                "metrics": repr(self.program._metrics), "results": repr(self.wanted), "what is asked for": "a plan" if self.planned else "a run"})
-        error, status = hawser_error(), _native.HAWSER_OK
+                "metrics": repr(self.program._metrics), "results": repr(self.wanted and {name: isinstance(part, np.ndarray) or part for name, part in self.wanted.items()}), "what is asked for": "a plan" if self.planned else "a run",
+                "checkpoints": self.saving.terms()})
+        self.before = self._resumed(job, nodes)
+        if self.before is not None and self.before.ended:
+            return None
         for name, state in self.program._states.items():
             if state.kind == "data":
                 self.data[name] = self.data[state.of] if state.of is not None else self._dataset(job, state, nodes)
+        return self._make(job)
+
+    def _make(self, job: Any) -> Any:
+        """Makes the library's program, to begin or to go on. Collective."""
+        error, status, nodes = hawser_error(), _native.HAWSER_OK, lib.hawser_job_nodes(job)
         try:
-            self.build = Build(job, self.program, self.data, self.running)
+            self.running.begin()
+            start = self.saving.start if self.before is None else self.before.states
+            self.build = Build(job, self.program, self.data, self.running, start)
             self.build.make()
+            if self.saving.path is not None:
+                lib.hawser_program_pause(self.build.handle, self.saving.every or 2**64 - 1)
+            if self.before is not None:
+                position = self.before.position or b""
+                lib.hawser_program_resume(self.build.handle, position, len(position))
         except BaseException as refused:  # on one node perhaps, such as one that cannot compile: then none runs
             self.raised, status = refused, _native.HAWSER_BAD_PROGRAM
             error.status, error.text = status, str(refused).encode(errors="replace")[:999]
@@ -123,12 +171,45 @@ class Execution(Job):
         assert self.build is not None
         return self.build.handle
 
+    def _resumed(self, job: Any, nodes: int) -> "Run | None":
+        """Returns the run from which this one goes on: that of node 0. Collective."""
+        if not self.saving.resumes:
+            return None
+        given, error, status = b"", hawser_error(), _native.HAWSER_OK
+        try:
+            if nodes == 1 or lib.hawser_job_leads(job):
+                given = self.saving.resumed()
+            found = _run_of(given, self.saving.where) if given else None
+            if found is not None:
+                self._check_resumed(found)
+        except Error as refused:
+            self.raised, status = refused, _native.HAWSER_BAD_ARGUMENT
+            error.status, error.text = status, str(refused).encode(errors="replace")[:999]
+        if nodes > 1:
+            check(lib.hawser_job_agree(job, status, byref(error)), error)
+        if self.raised is not None:
+            raise self.raised
+        if nodes > 1:
+            given = self.broadcast(job, given)
+            found = _run_of(given, self.saving.where) if given else None
+        return found
+
+    def _check_resumed(self, run: "Run") -> None:
+        if run.program != self.program.name:
+            raise BadProgram(f"resume: {self.saving.where} is a run of program '{run.program}', and this is '{self.program.name}'")
+        if run.position is None and not run.ended:
+            raise BadProgram(f"resume: {self.saving.where} ended by {run.stop_reason} within a clock, or operators have run after its loop, so it "
+                             "cannot go on; start=run begins a new run with its states")
+        for state in self.program._states.values():
+            if state.has_result and state.name not in run.states:
+                raise BadProgram(f"resume: {self.saving.where} has no state '{state.name}'; it has {', '.join(run.states) or 'none'}")
+
     def _dataset(self, job: Any, state: State, nodes: int) -> Any:
         """Returns a handle of the data of the job's blocks. Collective."""
         split, data = SPLITS[state.by], state.data
         if nodes == 1:
             if isinstance(data, Files):
-                data = state.data = Dataset(data.path, **data.options)
+                data = state.data = Dataset(data.path, **{**data.options, **({"outputs": True} if data.how.outputs else {})})
             layout = data._matrix.layout
             if state.by == "all" or layout == _native.HAWSER_DENSE or (state.by == "row" and layout in BY_ROW):
                 return data._handle
@@ -147,6 +228,17 @@ class Execution(Job):
     # ---- the run
 
     def work(self, job: Any, handle: Any) -> None:
+        if handle is None:  # the run that it would go on with has come to its end
+            self.result = self.before
+            return
+        self._work(job, handle)
+        while self.result is not None and self.result.stop_reason == "pause":
+            self._free_run()
+            self.before, self.result = self.result, None
+            self._work(job, self._make(job))
+
+    def _work(self, job: Any, handle: Any) -> None:
+        """Makes the plan, or runs the program until it ends or pauses."""
         error = hawser_error()
         if self.planned is not None:
             self.plan = read_plan(*self.planned, lambda *rest: lib.hawser_plan_text(job, handle, *rest))
@@ -158,7 +250,8 @@ class Execution(Job):
         if status not in (_native.HAWSER_OK, _native.HAWSER_STOP):
             raise self._failure(status, error)
         self._agree(job)
-        self.result = self._results(job)
+        self.result = self._results(job, status == _native.HAWSER_OK)
+        self._save(job)
 
     def _agree(self, job: Any) -> None:
         """Fails on all nodes if a test, a merge or the progress has failed on one. Collective."""
@@ -206,40 +299,77 @@ class Execution(Job):
         except BaseException as error:
             self.running.end(error, "in progress")
 
-    def _results(self, job: Any) -> Run:
+    def _save(self, job: Any) -> None:
+        """Writes a checkpoint. Collective."""
+        error, status, result = hawser_error(), _native.HAWSER_OK, self.result
+        if self.saving.path is None or result is None or not (result.ended or result.position):
+            return  # the last checkpoint remains
+        if result.node == 0:
+            try:
+                result.save(self.saving.path)
+            except Error as failed:
+                self.raised, status = failed, _native.HAWSER_IO
+                error.status, error.text = status, str(failed).encode(errors="replace")[:999]
+        if result.nodes > 1:
+            check(lib.hawser_job_agree(job, status, byref(error)), error)
+        if self.raised is not None:
+            raise self.raised
+
+    def _position(self, job: Any, ended: bool) -> bytes | None:
+        """Returns where a run has ended early, on each node. Collective."""
+        size = ctypes.c_size_t()
+        place = lib.hawser_run_position(self.run_handle, byref(size))
+        found = b"" if ended or not place else ctypes.string_at(place, size.value)
+        if lib.hawser_job_nodes(job) > 1 and not ended:
+            found = self.broadcast(job, found)
+        return found or None
+
+    def _results(self, job: Any, ended: bool) -> Run:
         run, error = self.run_handle, hawser_error()
         figures, text = lib.hawser_run_figures(run).contents, ctypes.c_char_p()
         check(lib.hawser_run_log_view_text(run, byref(text), byref(error)), error)
         view = (text.value or b"").decode()
         free(text)
         states = {name: self._result(state) for name, state in self.program._states.items()
-                  if state.kind not in ("data", "scratch") and (self.wanted is None or name in self.wanted)}
+                  if state.has_result and (self.wanted is None or name in self.wanted or self.saving.path is not None)}
         if figures.interrupted_by is not None:
             self.interrupted_by = figures.interrupted_by.decode()
         reason = (figures.stop_reason or b"").decode()
         self.signalled = reason == "signal"
+        clocks, sent = (0, 0) if self.before is None else (self.before.clocks, self.before.bytes_exchanged)
         return Run(
-            states, {name: float(lib.hawser_result_metric(run, name.encode())) for name in self.program._metrics}, reason, figures.clocks,
-            figures.seconds, figures.workers, lib.hawser_job_nodes(job), lib.hawser_job_node(job), figures.bytes_exchanged,
-            figures.repeatable.decode() if figures.repeatable is not None else None, view, changes_of(figures), tuple(self.trace or ()))
+            states, {name: float(lib.hawser_result_metric(run, name.encode())) for name in self.program._metrics}, reason, clocks + figures.clocks,
+            figures.seconds, figures.workers, lib.hawser_job_nodes(job), lib.hawser_job_node(job), sent + figures.bytes_exchanged,
+            figures.repeatable.decode() if figures.repeatable is not None else None, view, changes_of(figures), tuple(self.trace or ()),
+            self.program.name, ended, self._position(job, ended))
 
     def _result(self, state: State) -> Array:
-        """Returns the final numbers of a state. Those of a stored state are fetched."""
+        """Returns the final numbers of a state, or of some of its lines. Those of a stored state are fetched."""
         assert self.build is not None
         error, shape, name = hawser_error(), self.build.shape(state), state.name.encode()
-        values = np.empty(shape, state.dtype)
-        size = lib.hawser_result_size(self.run_handle, name)
-        if size != values.size:
+        size, part = lib.hawser_result_size(self.run_handle, name), (self.wanted or {}).get(state.name)
+        if size != math.prod(shape):
             raise Error(f"state '{state.name}' has {size} numbers, and its shape is {shape}")
+        lines = range(shape[0])[part] if isinstance(part, slice) else range(shape[0])
+        values = part if isinstance(part, np.ndarray) else np.empty((len(lines), *shape[1:]), state.dtype)
+        if values.shape != (len(lines), *shape[1:]) or values.dtype != state.dtype:
+            raise BadArgument(f"results: state '{state.name}' is of {state.dtype} and has shape {shape}, and the array is of {values.dtype} and "
+                              f"has {values.shape}")
         read = getattr(lib, f"hawser_result_range{SUFFIX[state.dtype]}")
         place = ctypes.cast(values.ctypes.data, POINTER(C_TYPES[state.dtype]))
-        check(read(self.run_handle, name, 0, values.size, place, byref(error)), error)
+        first = lines.start * (size // shape[0]) if values.size else 0
+        check(read(self.run_handle, name, first, values.size, place, byref(error)), error)
         return values
 
-    def release(self) -> None:
+    def _free_run(self) -> None:
         lib.hawser_run_free(self.run_handle)
+        self.run_handle = POINTER(hawser_run)()
         if self.build is not None:
             self.build.free()
+            self.build = None
+
+    def release(self) -> None:
+        self._free_run()
         for handle in self.shared.values():
             lib.hawser_dataset_free(handle)
 
@@ -264,6 +394,58 @@ class Execution(Job):
         return self.result
 
 
+def _run_of(given: bytes, where: str) -> Run:
+    states, facts = from_bytes(given, where)
+    return Run(states=states, node=0, **facts)
+
+
+def wanted_of(given: Any) -> dict[str, Any] | None:
+    """Returns the results that are wanted: for each name all (None), some lines (a slice), or an array that takes all."""
+    if given is None:
+        return None
+    wanted = dict(given) if isinstance(given, Mapping) else dict.fromkeys((given,) if isinstance(given, str) else given)
+    for name, part in wanted.items():
+        if isinstance(part, np.ndarray) and part.flags.c_contiguous and part.flags.writeable:
+            continue
+        if part is not None and not (isinstance(part, slice) and part.step in (None, 1)):
+            raise BadArgument(f"results: '{name}' is wanted as {part!r:.60}; give None, a slice of lines without steps, or a C-contiguous array that "
+                              "may be written")
+    return wanted
+
+
+class Saving:
+    """Where a run begins, and which checkpoints it writes."""
+
+    def __init__(self, checkpoint: Any = None, every: int | None = None, resume: Any = None, start: Any = None) -> None:
+        if every is not None and (checkpoint is None or not isinstance(every, (int, np.integer)) or every < 1):
+            raise BadOption(f"every is {every!r}; it is the number of clocks from one checkpoint to the next, and needs checkpoint=")
+        if resume is True and checkpoint is None:
+            raise BadOption("resume=True goes on from the checkpoint, if there is one; give checkpoint=")
+        if not (resume is None or isinstance(resume, (bool, str, os.PathLike, Run))):
+            raise BadArgument(f"resume is a {type(resume).__name__}; it is a hawser.Run, the path of one, or True")
+        if start is not None and resume:
+            raise BadOption("start and resume contradict each other; give one")
+        if not (start is None or isinstance(start, (Run, Mapping))):
+            raise BadArgument(f"start is a {type(start).__name__}; it is a hawser.Run, or arrays by the names of their states")
+        self.path, self.every, self.resumes = checkpoint, int(every or 0), resume or None
+        self.start: dict[str, Any] = dict(start.states if isinstance(start, Run) else start or {})
+        given = checkpoint if resume is True else resume
+        self.where = "the run" if isinstance(given, Run) or given is None else str(given)
+
+    def resumed(self) -> bytes:
+        """Returns the run to go on with, as the bytes of its file; empty: there is none."""
+        if isinstance(self.resumes, Run):
+            return to_bytes(self.resumes)
+        if self.resumes is True:
+            return read(self.path) if os.path.exists(self.path) else b""
+        return read(self.resumes)
+
+    def terms(self) -> str:
+        """Returns what must be the same on every node."""
+        start = {name: hashlib.sha256(np.ascontiguousarray(values).tobytes()).hexdigest()[:16] for name, values in self.start.items()}
+        return repr((self.path is not None, self.every, bool(self.resumes), start))
+
+
 def _short(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -275,4 +457,4 @@ def _exception(name: str) -> type[Exception] | None:
     return found if isinstance(found, type) and issubclass(found, Exception) else None
 
 
-__all__ = ["Execution", "Run"]
+__all__ = ["Execution", "Run", "Saving", "wanted_of"]

@@ -41,6 +41,11 @@ class State:
     of: str | None = None
     width: int | str = 0  # numbers for each line of the others
     by: str = "row"
+    costs: Array | None = None  # of each row or column, besides its numbers
+
+    @property
+    def has_result(self) -> bool:
+        return self.kind not in ("data", "scratch")
 
     def terms(self) -> str:
         """Returns what must be the same on every node."""
@@ -50,7 +55,7 @@ class State:
         digest = _digest_of(self.data) if self.by == "all" else ""
         return repr((self.kind, self.dtype, self.shape, self.along, self.each, start, self.gain, self.damping, merge,
                      self.derived and self.derived.digest(), self.filter, self.encoding, self.function, self.parameters, self.tied,
-                     kind, self.by, digest, self.of, self.width))
+                     kind, self.by, digest, self.of, self.width, self.costs is not None and hashlib.sha256(self.costs.tobytes()).hexdigest()))
 
 
 def _digest_of(data: Any) -> str:
@@ -119,6 +124,16 @@ def initial_of(state: State, initial: Any, shape: tuple[int | str, ...] | None) 
     return made
 
 
+def costs_of(name: str, costs: Any) -> Array | None:
+    """Returns costs of rows or columns as the library reads them."""
+    if costs is None:
+        return None
+    made = np.ascontiguousarray(costs, np.float64)
+    if made.ndim != 1 or not np.isfinite(made).all() or (made < 0).any():
+        raise BadArgument(f"data '{name}': costs are a finite number from 0 for each row (column)")
+    return made
+
+
 def has_beside(data: Any, beside: str) -> bool:
     """Returns whether data have a target, weights, an offset or groups."""
     if isinstance(data, Files):
@@ -126,4 +141,4 @@ def has_beside(data: Any, beside: str) -> bool:
     return bool(data._has(beside))
 
 
-__all__ = ["FORMS", "SPLITS", "State", "has_beside", "initial_of", "merge_of", "shape_of", "type_of"]
+__all__ = ["FORMS", "SPLITS", "State", "costs_of", "has_beside", "initial_of", "merge_of", "shape_of", "type_of"]

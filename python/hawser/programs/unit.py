@@ -10,6 +10,8 @@ import numpy as np
 from .. import _native
 from .._dataset import Array
 from .._errors import BadArgument
+from .._library import library as lib
+from .._memory import address_of, array_at
 from .code import Code
 
 TYPES = {"float64": _native.HAWSER_F64, "float32": _native.HAWSER_F32, "int64": _native.HAWSER_I64, "int32": _native.HAWSER_I32}
@@ -17,6 +19,7 @@ SUFFIX = {"float64": "", "float32": "_f32", "int64": "_i64", "int32": "_i32"}
 C_TYPES: dict[str, Any] = {"float64": ctypes.c_double, "float32": ctypes.c_float, "int64": ctypes.c_int64, "int32": ctypes.c_int32}
 COMBINE = {"sum": _native.HAWSER_SUM, "max": _native.HAWSER_MAX, "min": _native.HAWSER_MIN, "last": _native.HAWSER_LAST}
 BESIDE = ("target", "weights", "offset", "groups")
+FIRST_UNIT = 1  # the place of the first unit in the table that the user pointer of a program points to; the seed is before it
 
 
 class Leave(Exception):
@@ -45,6 +48,14 @@ class KnownState:
     dtype: str
     by_line: bool = False  # first() counts lines, else numbers
     width: int = 1  # numbers of a line of a stored state
+    by: str = ""  # of data: "row", "column" or "all"
+
+
+def no_batches(name: str) -> str:
+    return f"batches are of rows, and '{name}' is no data by row"
+
+
+NO_BATCH = "batch: the size is a whole number from 1, and the number one from 0"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,8 +94,52 @@ class Argument:
     layout: str = "C"
     turned: bool = False  # dense data that are stored by columns, sparse data by column
     beside: str = ""
+    targets: int = 1  # of "target": 2 and more are a tuple of arrays
     getter: str = ""  # "view", "cache" or "local"
     slot: int = 0  # the place of its number or its shape in the unit's table
+
+
+class Subproblem:
+    """What a local solver sees of its block, as parameter `subproblem`. Compiled and plain solvers have the same attributes (hawser_subproblem).
+
+    The solver makes grad f(v) . A d + sigma / (2 tau) |A d|^2 + sum of g_j(alpha_j + d_j) smaller, by steps d_j of its own coordinates.
+    """
+
+    def __init__(self, pointer: Any) -> None:
+        self._pointer = pointer
+
+    def _use(self) -> Any:
+        if self._pointer is None:
+            raise BadArgument("a hawser.Subproblem is used after its solver has returned")
+        return self._pointer
+
+    @property
+    def alpha(self) -> Array:
+        """The block's own coordinates, with the steps so far."""
+        shown = self._use().contents
+        return array_at(address_of(shown.alpha), "float64", (shown.coordinates,))
+
+    @property
+    def v(self) -> Array:
+        """v + sigma A d: v as this block knows it, with its own steps times sigma."""
+        shown = self._use().contents
+        return array_at(address_of(shown.v), "float64", (shown.size,))
+
+    @property
+    def sigma(self) -> float:
+        """sigma', the gain of v."""
+        return float(self._use().contents.sigma)
+
+    @property
+    def first(self) -> int:
+        """Which coordinate of the whole is the first of this block."""
+        return int(self._use().contents.first)
+
+    def step(self, j: int, by: float) -> None:
+        """Moves the block's coordinate j, from 0."""
+        if not 0 <= j < self._use().contents.coordinates:
+            raise IndexError(f"step: coordinate {j} of a block that has {self._use().contents.coordinates}")
+        lib.hawser_subproblem_step(self._use(), int(j), float(by))
 
 
 @functools.cache
@@ -179,4 +234,4 @@ def number_of(where: str, parameter: str, value: Any) -> tuple[str, int]:
     raise BadArgument(f"{where}: parameter '{parameter}' is {value!r:.60}; give an int of 64 bits, a float or a bool, or make it a state")
 
 
-__all__ = ["Argument", "Known", "KnownState", "Leave", "Sparse", "Unit", "unit"]
+__all__ = ["Argument", "Known", "KnownState", "Leave", "Sparse", "Subproblem", "Unit", "unit"]
