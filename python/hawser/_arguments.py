@@ -1,7 +1,7 @@
 """Checks of arguments that C takes: ctypes wraps a number that is too large, and a negative one, without a word."""
 import ctypes
 import operator
-from typing import Any
+from typing import Any, NoReturn
 
 from ._errors import BadArgument
 
@@ -37,4 +37,9 @@ def give_key(struct: Any, key: Any) -> None:
     struct.key, struct.key_length = ctypes.cast(ctypes.c_char_p(key), ctypes.c_void_p), len(key)
 
 
-__all__ = ["INT", "WORD", "give_key", "name_bytes", "whole_number"]
+def refuse_pickle(given: Any) -> NoReturn:
+    """Raises an error for what belongs to its process, and cannot be pickled or copied."""
+    raise BadArgument(f"a hawser.{type(given).__name__} belongs to its process, and cannot be pickled or copied; make one in the other process")
+
+
+__all__ = ["INT", "WORD", "give_key", "name_bytes", "refuse_pickle", "whole_number"]

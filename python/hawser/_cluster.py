@@ -6,9 +6,9 @@ import sys
 import threading
 from ctypes import POINTER, byref
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
-from ._arguments import INT, give_key, whole_number
+from ._arguments import INT, give_key, refuse_pickle, whole_number
 from ._beside import run_beside
 from ._errors import BadArgument, BadOption, check
 from ._library import library as lib
@@ -175,6 +175,9 @@ class Cluster:
         if kind is not None and self._store is not None:
             self._store._close(waits=False)
         self.close()
+
+    def __reduce__(self) -> NoReturn:
+        refuse_pickle(self)
 
     def __repr__(self) -> str:
         return f"<hawser.Cluster of {self.nodes} nodes, this is node {self.node}>"

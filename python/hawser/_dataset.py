@@ -5,12 +5,13 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from ctypes import POINTER, byref
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _native
+from ._arguments import refuse_pickle
 from ._arrow import read_stream
 from ._beside import run_beside
 from ._errors import BadArgument, BadOption, check
@@ -428,6 +429,9 @@ class Dataset:
 
     def __len__(self) -> int:
         return self._matrix.rows
+
+    def __reduce__(self) -> NoReturn:
+        refuse_pickle(self)
 
     def __repr__(self) -> str:
         rows, cols = self.shape

@@ -90,6 +90,7 @@ def in_keywords(text: str) -> str:
     if "hawser_" in text:
         for call, here in CALLS.items():
             text = text.replace(call, here)
+    text = re.sub(r"(?<![\w-])lambda=", "lambda_=", text)
     if "--" not in text:
         return text
     text = re.sub(r"(?<![\w-])--lambda(?![\w-])", "lambda_", text)  # a word of Python

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
+from ._arguments import name_bytes
 from ._changes import PolicyChange
 from ._dataset import Dataset, dataset_of, is_path, load_files
 from ._errors import BadArgument, BadInput, BadOption, check
@@ -124,9 +125,11 @@ class Model:
             _c_free(found)
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> "Model":
+    def from_bytes(cls, data: bytes | bytearray | memoryview) -> "Model":
         """Makes a model of the bytes from `to_bytes`."""
-        handle, error = POINTER(hawser_model)(), hawser_error()
+        if not isinstance(data, (bytes, bytearray, memoryview)):
+            raise BadArgument(f"a model is made of bytes, and this is a {type(data).__name__}")
+        data, handle, error = bytes(data), POINTER(hawser_model)(), hawser_error()
         check(lib.hawser_model_from_bytes(data, len(data), byref(handle), byref(error)), error)
         return cls(handle)
 
@@ -149,8 +152,9 @@ class Model:
         if training is not None and name in training.metrics:
             return training.metrics[name]
         text = self.facts.get(name, self.facts.get(name.rstrip("_")))
-        if text is None:
-            raise AttributeError(f"a model of {self.algorithm} has no '{name}'; model.facts lists what it has")
+        if text is None:  # properties that have no value end here, too, and lose what they have raised
+            hint = "train it with path= or cv=" if name == "path" else "model.facts lists what it has"
+            raise AttributeError(f"a model of {self.algorithm} has no '{name}'; {hint}")
         for kind in (int, float):
             try:
                 return kind(text)
@@ -164,7 +168,7 @@ class Model:
     def tensor(self, name: str) -> Array | None:
         """Returns a copy of a tensor of the file, such as 'centres'; None if the model has none of that name."""
         kind, dims = ctypes.c_int(), (ctypes.c_size_t * 2)()
-        values = lib.hawser_model_get(self._handle, name.encode(), byref(kind), dims)
+        values = lib.hawser_model_get(self._handle, name_bytes("the name of a tensor", name), byref(kind), dims)
         if values is None:
             return None
         whole = np.empty((dims[0], dims[1]) if dims[1] else dims[0], NUMPY_TYPES[kind.value])
@@ -189,7 +193,7 @@ class Model:
         if whole is None:
             index, value = self.tensor("coefficients.index"), self.tensor("coefficients.value")
             if index is None or value is None:
-                raise AttributeError(f"a model of {self.algorithm} has no coefficients")
+                raise AttributeError("coefficients")
             whole = np.zeros((self.outputs, self.columns))
             if len(index):  # without nonzeros, the values have no shape
                 whole[:, index] = value
@@ -201,7 +205,7 @@ class Model:
         found = self.tensor("intercepts")
         found = self.tensor("intercept") if found is None else found
         if found is None:
-            raise AttributeError(f"a model of {self.algorithm} has no intercept")
+            raise AttributeError("intercept")
         return float(found[0]) if len(found) == 1 else found
 
     @property
@@ -209,7 +213,7 @@ class Model:
         """The centres of a k-means model, shape (clusters, columns)."""
         found = self.tensor("centres")
         if found is None:
-            raise AttributeError(f"a model of {self.algorithm} has no centres")
+            raise AttributeError("centres")
         return found
 
     @property
@@ -217,7 +221,7 @@ class Model:
         """The solutions for several values of a parameter, if the training fitted them (the options path and cv)."""
         found = path_of(self._algorithm, self._handle)
         if found is None:
-            raise AttributeError(f"a model of {self.algorithm} without a path; train it with path= or cv=")
+            raise AttributeError("path")
         return found
 
     @property

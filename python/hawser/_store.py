@@ -12,13 +12,13 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from ctypes import POINTER, byref
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._arguments import INT, WORD, give_key, name_bytes, whole_number
+from ._arguments import INT, WORD, give_key, name_bytes, refuse_pickle, whole_number
 from ._beside import MOST_WAIT, run_beside
 from ._cluster import Cluster, cluster_for
 from ._dataset import refuse_masks
@@ -700,6 +700,9 @@ class Store:
         if self._handle is not None and os.getpid() == self._process:
             warnings.warn("a hawser.Store was not closed; use it in a with statement", ResourceWarning, source=self, stacklevel=2)
             self._close(waits=False)
+
+    def __reduce__(self) -> NoReturn:
+        refuse_pickle(self)
 
     def __repr__(self) -> str:
         if self._handle is None:

@@ -9,11 +9,12 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from ctypes import byref
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy.typing as npt
 
 from . import _errors, _native
+from ._arguments import refuse_pickle
 from ._beside import MOST_WAIT
 from ._errors import BadArgument, Timeout, failure
 from ._library import library as lib
@@ -87,6 +88,9 @@ class Task:
         self._status, self._text, self._kept = status, text, ()
         if status != _native.HAWSER_OK:
             self._out = None  # the library writes into it no more, and its numbers are a mixture
+
+    def __reduce__(self) -> NoReturn:
+        refuse_pickle(self)
 
     def __repr__(self) -> str:
         state = "in progress" if self._status is None else "done" if self._status == _native.HAWSER_OK else "failed"

@@ -99,3 +99,19 @@ def test_wrong_uses_are_refused(numbers, tmp_path):
         hawser.Model.load(tmp_path / "none")
     with pytest.raises(hawser.BadInput):
         hawser.Model.from_bytes(model.to_bytes()[:-1])
+    for given in ("abc", None):
+        with pytest.raises(hawser.BadArgument, match="a model is made of bytes"):
+            hawser.Model.from_bytes(given)
+    assert hawser.Model.from_bytes(bytearray(model.to_bytes())).to_bytes() == model.to_bytes()
+    with pytest.raises(AttributeError, match="no 'path'; train it with path= or cv="):
+        model.path
+    with pytest.raises(hawser.BadArgument, match="name of a tensor"):
+        model.tensor(3)
+
+
+def test_what_belongs_to_its_process_is_not_pickled(numbers):
+    with hawser.Store() as store:
+        table = store.table("w", 3)
+        for given, name in ((hawser.Dataset(*numbers), "Dataset"), (store, "Store"), (table.pull(), "Task"), (table, "Store")):
+            with pytest.raises(hawser.BadArgument, match=f"a hawser.{name} belongs to its process"):
+                pickle.dumps(given)

@@ -76,7 +76,7 @@ def test_weights_and_offset_count(numbers):
 
 
 def test_wrong_options_are_refused_by_name(numbers):
-    for options, text in (({"lamda": 1}, "lambda"), ({"tol": -1}, r"tol.*\(0,1\)"), ({"header": "yes"}, "arrays"),
+    for options, text in (({"lamda": 1}, "did you mean lambda_="), ({"tol": -1}, r"tol.*\(0,1\)"), ({"header": "yes"}, "arrays"),
                           ({"clusters": 3}, "kmeans"), ({"tol": object()}, "object")):
         with pytest.raises(hawser.BadOption, match=text):
             hawser.train("lasso", *numbers, **options)
