@@ -1,6 +1,7 @@
 """Objective and duality gap of a lasso or a logistic regression, from a model file and the text of the data; shares nothing with Hawser but
 the formula."""
 import array
+import functools
 import json
 import math
 import struct
@@ -36,7 +37,9 @@ def read_path(path):
             for lam, intercept, (a, b) in zip(t["path.lambda"], t["path.intercept"], bounds)]
 
 
+@functools.lru_cache(2)
 def read_svmlight(text):
+    """The target, and pairs (row, value) by column. A text is read once for many trainings, so no caller may change them."""
     target, columns = [], {}
     for i, line in enumerate(text.splitlines()):
         words = line.split()
@@ -60,8 +63,8 @@ def certify(target, columns, w, b, lam, ratio, intercept):
     if intercept:
         assert abs(math.fsum(r)) <= 1e-9 * n * (1 + abs(b))
     total = math.fsum(r)
-    dots = {j: (math.fsum(r[i] * x for i, x in column) -
-                (math.fsum(x for _, x in column) * total / n if intercept else 0.0)) / n for j, column in columns.items()}
+    dots = {j: (math.fsum([r[i] * x for i, x in column]) -
+                (math.fsum([x for _, x in column]) * total / n if intercept else 0.0)) / n for j, column in columns.items()}
     centred = [y - mean for y in target]
     square, cross = math.fsum(v * v for v in r) / n, math.fsum(u * v for u, v in zip(r, centred)) / n
     curved = lam * (1 - ratio) * math.fsum(v * v for v in w.values())
@@ -113,7 +116,8 @@ def certify_logistic(target, columns, w, b, lam, ratio, intercept):
         side = {s: math.fsum(t for t, other in zip(theta, sign) if other == s) for s in (1.0, -1.0)}
         assert abs(side[1.0] - side[-1.0]) <= 1e-7 * n, "the intercept is not the best one"
         theta = [t * min(side.values()) / side[s] for t, s in zip(theta, sign)]
-    pull = {j: math.fsum(theta[i] * sign[i] * x for i, x in column) / n for j, column in columns.items()}
+    signed = [t * s for t, s in zip(theta, sign)]
+    pull = {j: math.fsum([signed[i] * x for i, x in column]) / n for j, column in columns.items()}
 
     def dual(scale):
         excess = [max(0.0, abs(scale * g) - lam * ratio) for g in pull.values()] if ratio < 1 else []

@@ -2,6 +2,7 @@
 """What `hawser train lasso` prints is true of the file that it saves: objective and duality gap are computed again here, from the
 model file and the text of the data, by a program that shares nothing with Hawser but the formula. With scikit-learn at hand, its
 optimum is compared too. Real data sets are looked for in HAWSER_TEST_DATA."""
+import functools
 import json
 import os
 import random
@@ -51,6 +52,7 @@ def check(folder, name, text, options, tolerance=1e-6):
     assert gap <= 1.001 * tolerance * zero + 1e-12 * zero, say
 
 
+@functools.cache
 def generated():
     chance = random.Random(3)
     lines = []

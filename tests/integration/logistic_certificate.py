@@ -3,6 +3,7 @@
 model file and the text of the data, by a program that shares nothing with Hawser but the formula; and the objective is the same for
 every sync and any number of workers. With LIBLINEAR and scikit-learn at hand, their optima are compared too. Real data sets are
 looked for in HAWSER_TEST_DATA."""
+import functools
 import itertools
 import json
 import math
@@ -84,6 +85,7 @@ def check(folder, name, text, options, tolerance=1e-7):
     return objective, zero
 
 
+@functools.cache
 def generated():
     chance = random.Random(3)
     lines = []
