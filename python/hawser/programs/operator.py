@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._arguments import name_bytes
 from .._errors import BadArgument, BadOption, BadProgram
 from .._sync import sync_of
 from .code import digest_of
@@ -65,6 +66,7 @@ class Body:
     _operator: Operator
 
     def _add(self, operator: Operator) -> "Body":
+        name_bytes(f"the name of a {operator.kind}", operator.name)
         self._operator.children.append(operator)
         made = Body()
         made._program, made._operator = self._program, operator

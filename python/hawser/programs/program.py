@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arguments import name_bytes, whole_number
 from .._cluster import Cluster, cluster_for
 from .._dataset import Dataset, Files, dataset_of, is_path
 from .._errors import BadArgument, BadOption, BadProgram, warn
@@ -41,7 +42,7 @@ class Program(Body):
     """
 
     def __init__(self, name: str = "program") -> None:
-        if not name:
+        if not name_bytes("the name of a program", name):
             raise BadArgument("a program has a name")
         self.name = name
         self._states: dict[str, State] = {}
@@ -148,6 +149,8 @@ class Program(Body):
             if isinstance(value, (int, float)) and not value > 0:
                 raise BadProgram(f"state '{name}' has {key} {value}; it must be above zero")
         shape = shape_of(name, shape)
+        for key, number in (("quota", quota), ("max_held", max_held)):
+            whole_number(f"state '{name}': {key}", number)
         chosen = None if filter is None else (filter, quota, max_held)
         if filter is None and (quota or max_held):
             raise BadOption(f"state '{name}': quota and max_held need a filter")
@@ -232,6 +235,7 @@ class Program(Body):
 
         Metrics that units report are sums without this call.
         """
+        name_bytes("the name of a metric", name)
         if by not in COMBINE:
             raise BadOption(f"metric '{name}': by is {by!r}; it is one of {', '.join(COMBINE)}")
         if by != "sum" or name not in self._metrics:

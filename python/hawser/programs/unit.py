@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 
 from .. import _native
+from .._arguments import whole_number
 from .._dataset import Array
 from .._errors import BadArgument
 from .._library import library as lib
@@ -216,6 +217,7 @@ def unit(function: Callable[..., Any] | None = None, /, *, updates: str | Iterab
     array([6., 9.])
     """
     def make(function: Callable[..., Any]) -> Unit:
+        whole_number("reduces", reduces, most=2**48)
         return Unit(function, updates=names_of(updates), reads=names_of(reads), reports=names_of(reports), one=one, sync=sync, reduces=reduces,
                     compile=compile, boundscheck=boundscheck)
     return make if function is None else make(function)
