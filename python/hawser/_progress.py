@@ -5,6 +5,8 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ._errors import BadArgument
+
 Callback = Callable[[dict[str, Any]], Any]
 
 
@@ -19,6 +21,8 @@ def bar_of(progress: bool | Callback | None, title: str) -> Iterator[Callback | 
     if progress is None or progress is False:
         yield None
     elif progress is not True:
+        if not callable(progress):
+            raise BadArgument(f"progress is {progress!r:.60}; give True or a function")
         yield progress
     else:
         try:

@@ -494,6 +494,19 @@ def helper(array):
     np.ascontiguousarray(array)[0] = 1.0
 
 
+@pytest.mark.parametrize("bound, clocks", [({"change": 0}, 5), ({"below": 0, "change": 1e-300}, 4), ({"below": 0}, 4), ({"change": 0, "below": -1}, 5)])
+def test_a_bound_of_zero_is_one(bound, clocks):
+    @hawser.unit(updates="w", reports="left", compile=False)
+    def step(w):
+        w[0] = min(w[0] + 1, 4)
+        return 4 - w[0]
+
+    program = hawser.Program("falls to zero")
+    program.replicated("w", 1)
+    program.loop("loop", clocks=9, metric="left", **bound).unit(step)
+    assert program.run(workers=1).clocks == clocks
+
+
 def test_what_a_program_may_not_say():
     unit = hawser.unit(updates="w")(lambda rows, w, rate: None)
     for said, error, text in (
@@ -505,6 +518,8 @@ def test_what_a_program_may_not_say():
             (lambda: simple(hawser.unit(lambda *w: None)), hawser.BadArgument, "plain parameters"),
             (lambda: hawser.Program("p").replicated("w", 0), hawser.BadArgument, "its shape is 0"),
             (lambda: hawser.Program(3), hawser.BadArgument, "the name of a program is 3"),
+            (lambda: hawser.Program("p").loop("l", metric="m", clocks=2), hawser.BadArgument, "metric='m' ends no loop by itself"),
+            (lambda: hawser.Program("p").run(progress=5), hawser.BadArgument, "progress is 5; give True or a function"),
             (lambda: hawser.Program("p").loop(3, clocks=1), hawser.BadArgument, "the name of a loop is 3"),
             (lambda: hawser.Program("p").metric(None), hawser.BadArgument, "the name of a metric is None"),
             (lambda: hawser.Program("p").replicated("w", 2, filter="absolute", quota=-1), hawser.BadArgument, "quota is -1, and must be a whole"),

@@ -25,6 +25,8 @@ class Cocoa:
     product: str
     gamma: float | str  # "average" is known when the job is open
 
+LEAST = 5e-324  # in place of a bound of 0, which for the library is none
+
 
 @dataclasses.dataclass
 class Operator:
@@ -143,10 +145,13 @@ class Body:
             sync_of(sync)
         if metric is not None:
             self._program.metric(metric)
+        below, change = (LEAST if bound == 0 else bound for bound in (below, change))
         until = {"clocks": clocks, "seconds": seconds, "metric": metric, "below": below, "change": change, "patience": patience,
                  "remembers": remembers}
         for key, count in (("clocks", clocks), ("patience", patience), ("remembers", remembers)):
             _check_count(f"loop '{name}'", key, count)
+        if metric is not None and below is None and change is None and patience is None:
+            raise BadArgument(f"loop '{name}': metric='{metric}' ends no loop by itself; give below, change or patience")
         return self._add(Operator("loop", name, sync=sync, until=until, test=test_of(f"loop '{name}'", test)))
 
     def sequence(self) -> "Body":

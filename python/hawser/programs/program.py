@@ -12,6 +12,7 @@ from .._errors import BadArgument, BadOption, BadProgram, warn
 from .._library import library as lib
 from .._options import JOB_KEYS, Options, key_of
 from .._plan import Plan
+from .._progress import bar_of
 from .called import has_numba
 from .operator import Body, Operator
 from .run import Execution, Run, Saving, wanted_of
@@ -295,14 +296,14 @@ class Program(Body):
 
     # ---------------------------------------------------------------------------------------------------- running ----
 
-    def run(self, *, progress: Callable[[dict[str, Any]], Any] | None = None, trace: bool = False,
+    def run(self, *, progress: bool | Callable[[dict[str, Any]], Any] | None = None, trace: bool = False,
             results: Iterable[str] | Mapping[str, Any] | None = None, checkpoint: str | os.PathLike[str] | None = None, every: int | None = None,
             resume: "Run | str | os.PathLike[str] | bool | None" = None, start: "Run | Mapping[str, Any] | None" = None,
             **options: Any) -> Run:
         """Runs the program. `options` are the job's, as in `hawser.train`: `workers=4`, `sync="ssp:2"`, `seed=1`, `time_limit="90s"`.
 
         Over several nodes each makes the same calls with the same program, and has the same results. `trace` keeps the metrics of each
-        clock, and `progress` is a function that gets them; both on node 0. `results` names the states that are wanted, in place of all; a mapping
+        clock, and `progress` is a function that gets them, or True for a bar; both on node 0. `results` names the states that are wanted, in place of all; a mapping
         has for each name None (all), a slice of its lines (`slice(0, 100)`), or an array that takes all, which may be a numpy.memmap. Only these
         numbers of a stored state are fetched.
         An exception in a unit or test ends the run on all nodes, and is raised here. Ctrl-C ends it at an agreed clock, and raises
@@ -316,7 +317,10 @@ class Program(Body):
         for name in saving.start:
             if not self._known(name, "start").has_result or self._states[name].derived is not None:
                 raise BadProgram(f"start: '{name}' is no state that begins with numbers")
-        execution = Execution(self, *self._open(options), progress, trace, wanted_of(results), saving)
+        with bar_of(progress, self.name) as callback:
+            return self._run(Execution(self, *self._open(options), callback, trace, wanted_of(results), saving))
+
+    def _run(self, execution: Execution) -> Run:
         self._warn_plain(execution.options)
         return execution.conclude(execution.execute())
 
