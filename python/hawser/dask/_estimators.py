@@ -16,7 +16,7 @@ from .._dataset import Array
 from .._errors import BadArgument
 from .._model import Model
 from .._node import codes_of
-from ..estimators._base import Estimator, refuse
+from ..estimators._base import Estimator, check_eval_set, refuse
 from ._data import Rows, array_of, is_dask, names_of, place
 from ._driver import checked_client, run, validation_of
 
@@ -111,8 +111,7 @@ class _OnDask(Estimator):
             early_stopping_rounds: int | None = None) -> Any:
         """Trains on the workers that hold X, of shape (n_samples, n_features); y has a number or label per sample."""
         others = {what: value for what, value in (("eval_set", eval_set), ("early_stopping_rounds", early_stopping_rounds)) if value is not None}
-        if others and "eval_set" not in inspect.signature(self._plain.fit).parameters:
-            raise refuse(next(iter(others)), "...", "none: it measures no errors on other data")
+        check_eval_set(self._plain, eval_set, early_stopping_rounds)
         if self.n_jobs is not None:
             raise refuse("n_jobs", self.n_jobs, "None: the workers of Dask train; workers= is the number of their threads")
         own, needs_y = checked_client(self.client), not hasattr(self, "n_clusters")

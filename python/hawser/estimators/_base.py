@@ -1,4 +1,5 @@
 """What all estimators share: parameters of a training, the training itself, and what it leaves behind."""
+import inspect
 import os
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -65,6 +66,13 @@ def _is_finite(numbers: Array) -> bool:
 def refuse(name: str, value: Any, allowed: str) -> ValueError:
     """Returns the error of a parameter that has a value with which nothing could be done."""
     return ValueError(f"{name} = {value!r}: this estimator takes {allowed}")
+
+
+def check_eval_set(kind: Any, eval_set: Any, rounds: int | None) -> None:
+    """Raises an error if an estimator that measures no errors on other data is given some, or a limit of theirs."""
+    given = [name for name, value in (("eval_set", eval_set), ("early_stopping_rounds", rounds)) if value is not None]
+    if given and given[0] not in inspect.signature(kind.fit).parameters:
+        raise refuse(given[0], "...", "none: it measures no errors on other data")
 
 
 # What options of the command are called here.

@@ -1,26 +1,29 @@
 """The driver's side: checks of a frame and of options before anything starts, and the barrier stage."""
+import contextlib
 import functools
 import pickle
 import re
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from .. import _errors
-from .._errors import BadArgument, BadInput, Error, PeerLost
+from .._errors import BadArgument, BadInput, BadOption, Error, PeerLost
 from .._model import Model
-from .._node import PLACING, Outcome, Task, checked_options
-from .._train import find_algorithm
+from .._node import PLACING, Outcome, Task, checked_options, other_pair
+from .._progress import Callback, bar_of
+from .._train import check_validation, find_algorithm
 from . import _node
 from ._node import Classes, Plan
+from ._other import collect, describe, from_arrays
+from ._progress import listening
 from ._rows import Features, Names
 
 NUMBERS = ("byte", "tinyint", "short", "smallint", "integer", "int", "long", "bigint", "float", "double", "boolean")
 # Options of hawser.train and of joining that have no meaning here.
 REFUSED = {option: f"no option over Spark: {why}" for option, why in {
-    "validation": "it measures no error on other data; use hawser.spark.predict with the model",
-    "progress": "nothing reports to the driver while the tasks train",
     "partitioned": "each task has rows of its own already",
     "groups": "the frame has none", "names": "the columns have theirs",
     **dict.fromkeys(PLACING, "the tasks of a barrier stage are the nodes"),
@@ -198,8 +201,41 @@ def _repartition(frame: Any, columns: list[Any], nodes: int) -> Any:
     return numbered.repartitionByRange(nodes, "row").sortWithinPartitions("row").drop("row")
 
 
-def run(frame: Any, plan: Plan, nodes: int | None) -> Outcome:
+@contextlib.contextmanager
+def _shared(frame: Any, plan: Plan) -> Iterator[Plan]:
+    """Gives the plan with other data as a broadcast, which only the task that reads it has in memory. Spark Connect has none."""
+    if plan.other is None or not hasattr(frame, "_jdf"):
+        yield plan
+        return
+    broadcast = frame.sparkSession.sparkContext.broadcast(plan.other.parts)
+    try:
+        yield replace(plan, other=replace(plan.other, parts=broadcast))
+    finally:
+        broadcast.destroy()
+
+
+@contextlib.contextmanager
+def _heard(frame: Any, plan: Plan, progress: Callback | None) -> Iterator[Plan]:
+    """Gives the plan with the address at which the driver takes the progress."""
+    if progress is None:
+        yield plan
+        return
+    if not hasattr(frame, "_jdf"):
+        raise BadOption("progress: no option over Spark Connect: no task can reach the client")
+    conf = frame.sparkSession.sparkContext.getConf()
+    host = conf.get("spark.driver.host")
+    bind = conf.get("spark.driver.bindAddress", host)
+    with listening(progress, plan.task.key, host.strip("[]"), bind.strip("[]"), plan.task.joining.get("port_range")) as address:
+        yield replace(plan, listener=address)
+
+
+def run(frame: Any, plan: Plan, nodes: int | None, progress: Callback | None = None) -> Outcome:
     """Runs a training in a barrier stage. Returns its outcome, or raises what ended it."""
+    with _shared(frame, plan) as shared, _heard(frame, shared, progress) as whole:
+        return _run(frame, whole, nodes)
+
+
+def _run(frame: Any, plan: Plan, nodes: int | None) -> Outcome:
     columns = feature_columns(frame, plan.features) + columns_beside(frame, plan.beside, plan.classes is not None, plan.several)
     chosen = frame.select(*columns) if nodes is None else _repartition(frame, columns, nodes)
     mapped = chosen.mapInArrow(functools.partial(_node.run, plan), _node.RESULT, barrier=True)
@@ -234,6 +270,23 @@ def make_plan(frame: Any, algorithm: str, features: str | Sequence[str], beside:
     return Plan(task, found, given, classes, cv, several=bool(kind.outputs))
 
 
+def with_other(plan: Plan, given: Any, called: str) -> Plan:
+    """Returns the plan with other data, on which errors are measured: a frame with the columns of the training, or a pair of arrays."""
+    classifies = plan.classes is not None
+    if not is_frame(given):
+        return replace(plan, other=from_arrays(other_pair(given, called), called, classifies))
+    features = features_of(given, plan.features.names[0] if plan.features.kind != "columns" else plan.features.names)
+    beside = {what: name for what, name in plan.beside.items() if what == "target"}
+    columns = feature_columns(given, features) + columns_beside(given, beside, classifies, plan.several)
+    try:
+        parts = collect(given, columns, features, beside, called)
+    except Error:
+        raise
+    except Exception as error:
+        raise_failure(error)
+    return replace(plan, other=describe(parts, called, classifies))
+
+
 def _target_names(names: Any, several: bool) -> tuple[str, ...]:
     """Returns the columns of several targets."""
     if not isinstance(names, (list, tuple)):
@@ -246,11 +299,15 @@ def _target_names(names: Any, several: bool) -> tuple[str, ...]:
 
 
 def train(frame: Any, algorithm: str, *, features: str | Sequence[str], target: str | Sequence[str] | None = None, weight: str | None = None,
-          offset: str | None = None, nodes: int | None = None, init: Model | None = None, **options: Any) -> Model:
+          offset: str | None = None, validation: Any = None, nodes: int | None = None, init: Model | None = None,
+          progress: bool | Callback | None = None, **options: Any) -> Model:
     """Trains a model on a Spark frame, whose partitions become nodes, and returns it to the driver.
 
     `features` is the name of a column of vectors (of pyspark.ml) or arrays, or a list of columns of numbers. `target`, `weight` and
     `offset` are names of columns. For "multitask" the target may be a list of them, whose names the targets get, or a column of arrays or vectors. If any vector is sparse, the data are sparse. `options` are those of hawser.train.
+
+    `validation` is a frame with the same columns, or a pair (data, target) of arrays, whose rows pass through the driver to node 0. `progress` is as
+    in hawser.train, and is called a few times a second, in a thread of its own; node 0 connects to the driver for that.
 
     The training runs in barrier execution mode: all tasks run at once, each reads its partition, and they join each other. No
     rows pass through the driver. `nodes` makes this many partitions first, with the rows in the same order, which moves rows between executors. `workers` is the number of all nodes
@@ -258,11 +315,15 @@ def train(frame: Any, algorithm: str, *, features: str | Sequence[str], target: 
     the bits are those of one process with these rows and workers.
     """
     plan = make_plan(frame, algorithm, features, {"target": target, "weights": weight, "offset": offset}, options, init=init)
-    model = run(frame, plan, nodes).model
+    if validation is not None:
+        check_validation(algorithm)
+        plan = with_other(plan, validation, "validation")
+    with bar_of(progress, algorithm) as callback:
+        model = run(frame, plan, nodes, callback).model
     assert model is not None
     return model
 
 
 __all__ = [
-    "check_frame", "column_of", "columns_beside", "feature_columns", "features_of", "is_number", "make_plan", "run", "train", "type_of",
+    "check_frame", "column_of", "columns_beside", "feature_columns", "features_of", "is_number", "make_plan", "run", "train", "type_of", "with_other",
 ]

@@ -7,9 +7,9 @@ import pyspark.ml
 
 from .. import estimators
 from .._errors import BadArgument, BadInput, BadOption
-from ..estimators._base import Array, _renamed
+from ..estimators._base import Array, _renamed, check_eval_set
 from ..estimators.multitask import _Several
-from ._driver import check_frame, column_of, columns_beside, is_number, make_plan, run, type_of
+from ._driver import check_frame, column_of, columns_beside, is_frame, is_number, make_plan, run, type_of, with_other
 from ._node import CLASSES_MOST, Classes
 from ._predict import predict
 
@@ -73,25 +73,35 @@ class _SparkEstimator(pyspark.ml.Estimator):  # type: ignore[misc]
             raise BadArgument(f"init: the first centres have the shape {centres.shape}, and should be those of {self.estimator.n_clusters} clusters")
         return centres
 
-    def fit(self, dataset: Any, params: Any = None) -> Fitted:
-        """Trains on a frame. `params` must be None, since parameters are those of the constructor."""
+    def fit(self, dataset: Any, params: Any = None, *, eval_set: Any = None, early_stopping_rounds: int | None = None) -> Fitted:
+        """Trains on a frame. `params` must be None, since parameters are those of the constructor.
+
+        `eval_set` is a frame with the same columns, or a pair (X, y) of arrays, on which errors are measured as by the estimators for arrays.
+        """
         if params:
             raise BadOption("params: this estimator has no Params of pyspark; its parameters are those of its constructor")
         check_frame(dataset)
+        check_eval_set(self._kind, eval_set, early_stopping_rounds)
+        if eval_set is None and early_stopping_rounds is not None:
+            raise BadArgument("early_stopping_rounds: there is no eval_set to measure the error on")
         if isinstance(self.estimator, _Several) and isinstance(self.label_col, str) and is_number(type_of(dataset, self.label_col, "target")):
             self.estimator._check_targets(())
-        return self._fit(dataset)
+        return self._fit(dataset, eval_set, early_stopping_rounds)
 
-    def _fit(self, dataset: Any) -> Fitted:
+    def _fit(self, dataset: Any, eval_set: Any = None, rounds: int | None = None) -> Fitted:
         algorithm, options, classes = self._algorithms(dataset)
         common = {"workers": self.estimator.workers, "sync": self.estimator.sync, "seed": self.estimator._seed()}
+        if rounds is not None:
+            common["early_stopping"] = rounds
         beside = {"target": self.label_col if algorithm != "kmeans" else None, "weights": self.weight_col, "offset": None}
         if classes is not None and not isinstance(classes.many, str):
             classes = Classes(classes.column, (classes.many[0], {**common, **classes.many[1]}), classes.weight)
         centres = getattr(self.estimator, "init", None)
         try:
             plan = make_plan(dataset, algorithm, self.features_col, beside, {**common, **options}, classes=classes,
-                             centres=None if centres is None or isinstance(centres, str) else self._centres(centres))
+                             centres=None if centres is None or isinstance(centres, str) else self._centres(centres), trace=True)
+            if eval_set is not None:
+                plan = with_other(plan, self._pair(eval_set, algorithm), "eval_set")
             outcome = run(dataset, plan, self.nodes)
         except BadOption as error:
             raise BadOption(_renamed(str(error))) from error
@@ -100,8 +110,15 @@ class _SparkEstimator(pyspark.ml.Estimator):  # type: ignore[misc]
         fitted.interrupted_, fitted.n_features_in_ = False, outcome.model.columns
         if outcome.classes is not None:
             fitted.classes_ = outcome.classes
-        fitted._take(outcome.model, None)
+        fitted._take(outcome.model, outcome.trace)
+        if eval_set is not None:
+            fitted._take_evaluations(outcome.model, outcome.trace, rounds is not None)
         return self._fitted(fitted)
+
+    def _pair(self, eval_set: Any, algorithm: str) -> Any:
+        """Returns a frame as it is, and arrays as a pair. There may be a list of one."""
+        one = eval_set[0] if isinstance(eval_set, list) and len(eval_set) == 1 else eval_set
+        return (one, None) if algorithm == "kmeans" and not is_frame(one) else one
 
     def _fitted(self, estimator: Any) -> Fitted:
         features = self.features_col if isinstance(self.features_col, str) else tuple(self.features_col)
@@ -184,7 +201,7 @@ class _OnFrame:
 class _Crossed(_SparkEstimator):
     """Fits an estimator with cross-validation. Its folds are scikit-learn's, which the executors need, too."""
 
-    def _fit(self, dataset: Any) -> Fitted:
+    def _fit(self, dataset: Any, eval_set: Any = None, rounds: int | None = None) -> Fitted:
         maker: Any = type(self._kind.__name__, (_OnFrame, self._kind), {})
         made = maker.__new__(maker)
         made.__dict__.update(self.estimator.__dict__)

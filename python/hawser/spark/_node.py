@@ -16,7 +16,10 @@ import numpy as np
 from .. import _errors
 from .._dataset import Dataset
 from .._errors import BadInput, Error, PeerLost, Timeout
-from .._node import Held, Node, Outcome, Place, Task, check_version, codes_of, held_address, variables_here
+from .._node import Held, Node, Outcome, Place, Task, check_other, check_version, codes_of, held_address, variables_here
+from .._progress import Callback
+from ._other import Other
+from ._progress import reporting
 from ._rows import BESIDE, Array, Features, Names, Rows
 
 RESULT = "place int, outcome binary"  # the rows that tasks return
@@ -44,6 +47,8 @@ class Plan:
     classes: Classes | None = None
     cv: Any = None  #: of a cross-validation with scikit-learn's folds: a number of folds, or a splitter
     several: bool = False  #: the target may have several numbers per row
+    other: Other | None = None  #: on which node 0 measures errors
+    listener: tuple[str, int] | None = None  #: where the driver takes the progress
 
 
 @dataclass
@@ -71,6 +76,7 @@ class Partition:
         self.ending = contextlib.ExitStack()
         self.held: Held | None = None  # None: the partition has no rows, or an error
         self.node: Node | None = None
+        self.warnings: list[tuple[type[Warning], str]] = []
 
     def run(self, batches: Iterator[Any]) -> Outcome | None:
         """Returns what the driver must learn from this task, if anything. All tasks make the same calls that wait for the others.
@@ -86,6 +92,7 @@ class Partition:
             nodes = [place for place, each in enumerate(facts) if each.rows > 0]
             self._check_sizes(facts, nodes)
             classes = self._merge_labels(facts)
+            self._check_other(facts[nodes[0]], classes)
             task = self._complete(facts[nodes[0]], len(nodes), classes)
             fold = self._folds(sum(each.rows for each in facts), task.classes)
         except (Error, ValueError) as error:  # the same one in all tasks
@@ -94,7 +101,9 @@ class Partition:
             return None
         self._prepare(task, nodes, any(each.sparse for each in facts), fold)
         assert self.node is not None
-        outcome = self.node.run(self.held, lambda own: facts[nodes[0]].address)
+        report = self._reach_driver() if self.node.place.number == 0 else None
+        outcome = self.node.run(self.held, lambda own: facts[nodes[0]].address, report)
+        outcome.reports += self.warnings
         if outcome.number > 0 and outcome.error is None:
             return None
         if isinstance(outcome.error, LOSSES):
@@ -121,6 +130,26 @@ class Partition:
             for what, own, count in (("features", first.columns, facts[place].columns), ("targets", first.targets, facts[place].targets)):
                 if count != own:
                     raise BadInput(f"the rows of partition {nodes[0]} have {own} {what}, and those of partition {place} have {count}")
+
+    def _check_other(self, own: Facts, classes: dict[Any, float] | None) -> None:
+        """Refuses other data that do not fit to those of the training."""
+        other = self.plan.other
+        if other is None:
+            return
+        assert own.columns is not None
+        check_other(other.called, (other.columns, own.columns), (other.targets, own.targets or 1))
+        unknown = [label for label in other.labels or () if classes is not None and label not in classes]
+        if unknown:
+            raise BadInput(f"{other.called}: the label {unknown[0]!r} is not one of the training's")
+
+    def _reach_driver(self) -> Callback | None:
+        """Returns what sends the progress to the driver, if it wants any and can be reached."""
+        assert self.node is not None
+        try:
+            return self.ending.enter_context(reporting(self.plan.listener, self.plan.task.key, self.node.interrupt))
+        except OSError as error:
+            self.warnings.append((RuntimeWarning, f"progress: node 0 cannot reach the driver at {self.plan.listener}: {error}"))
+            return None
 
     # ------------------------------------------------------------------------------------------------- data ----
 
@@ -181,7 +210,9 @@ class Partition:
         self.node = Node(task, Place(number, len(nodes), self.rows.count, f"{socket.gethostname()[:50]}-{number}"))
         self.ending.callback(self.node.leave)
         beside = {what: [values] for what in BESIDE if (values := self.rows.values(what)) is not None}
-        self.node.prepare({"data": [self.rows.matrix(sparse)], **beside, **({} if fold is None else {"folds": [fold]})})
+        folds = {} if fold is None else {"folds": [fold]}
+        other = {} if self.plan.other is None or number > 0 else self.plan.other.read()
+        self.node.prepare({"data": [self.rows.matrix(sparse)], **beside, **folds, **other})
 
     # ----------------------------------------------------------------------------------------------- labels ----
 

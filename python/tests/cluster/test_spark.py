@@ -12,6 +12,7 @@ import threading
 import time
 
 import numpy as np
+import pandas
 import pytest
 
 pytest.importorskip("pyspark")
@@ -28,6 +29,7 @@ from sklearn.model_selection import KFold  # noqa: E402
 import hawser  # noqa: E402
 import hawser.spark  # noqa: E402
 from hawser.spark._driver import raise_failure  # noqa: E402
+from hawser.spark._progress import listening, reporting  # noqa: E402
 
 DRAW = np.random.default_rng(0)
 PART = 512  # rows of a partition
@@ -94,20 +96,14 @@ def test_bits_of_one_process(frame, features, data):
 
 def test_several_targets(frame):
     """A list of columns names the targets; a column of arrays or vectors does not."""
-    pandas = pytest.importorskip("pandas")
     how = {"lambda_": 0.05, "workers": 3}
-    for target, expected in ((["y", "z"], pandas.DataFrame(SEVERAL, columns=["y", "z"])), ("lists", SEVERAL), (["z"], SEVERAL[:, 1:])):
+    for target, expected in ((["y", "z"], pandas.DataFrame(SEVERAL, columns=["y", "z"])), ("lists", SEVERAL)):
         found = hawser.spark.train(frame.withColumn("lists", F.array("y", "z")), "multitask", features="vector", target=target, weight="w", **how)
         assert found.to_bytes() == hawser.train("multitask", X, expected, weights=WEIGHTS, **how).to_bytes()
-    rows = np.array([row[0] for row in hawser.spark.predict(found, frame, "vector").select("prediction").limit(100).collect()])
-    assert np.array_equal(rows, found.predict(X[:100]))
     with_vectors = VectorAssembler(inputCols=["y", "z"], outputCol="vectors").transform(frame)
     fitted = hawser.spark.MultiTaskElasticNet(features_col="vector", label_col="vectors", alpha=0.1, workers=3).fit(with_vectors)
     alone = hawser.MultiTaskElasticNet(alpha=0.1, workers=3).fit(X, SEVERAL)
     assert np.array_equal(fitted.coef_, alone.coef_) and np.array_equal(predictions(fitted.transform(frame)), alone.predict(X[:100]))
-    crossed = hawser.spark.MultiTaskLassoCV(features_col="vector", label_col=["y", "z"], alphas=3, cv=3, workers=3).fit(frame)
-    alone = hawser.MultiTaskLassoCV(alphas=3, cv=3, workers=3).fit(X, SEVERAL)
-    assert np.array_equal(crossed.coef_, alone.coef_) and np.allclose(crossed.mse_path_, alone.mse_path_, rtol=1e-9)
 
 
 def test_other_numbers_of_nodes(frame):
@@ -136,7 +132,7 @@ def test_partitions_without_rows(frame):
     ("LinearSVC", "word", {"C": 0.1, "class_weight": "balanced"}, WORDS),
     ("LogisticRegression", "word", {"C": 0.1, "class_weight": {"low": 2.0}}, WORDS), ("KMeans", None, {"n_clusters": 3, "init": X[:3]}, None),
     ("MiniBatchKMeans", None, {"n_clusters": 3, "batch_size": 256, "random_state": 4, "max_iter": 3}, None),
-    ("LassoCV", "y", {"alphas": 5, "cv": KFold(3, shuffle=True, random_state=5)}, Y),
+    ("MultiTaskLassoCV", ["y", "z"], {"alphas": 5, "cv": KFold(3, shuffle=True, random_state=5)}, SEVERAL),
     ("LogisticRegressionCV", "word", {"Cs": [0.01, 0.1], "cv": 3, "class_weight": {"low": 2.0}}, WORDS),
     ("LogisticRegression", "positive", {}, Y > 0)])
 def test_estimators_have_the_bits_of_one_process(frame, name, label, parameters, labels):
@@ -160,6 +156,61 @@ def test_pipeline_and_probabilities(frame):
     found = Pipeline(stages=stages).fit(frame).transform(frame)
     one = hawser.LogisticRegression(workers=3).fit(X[:, [0, 3]], Y > 0)
     assert np.array_equal(predictions(found, "p"), one.predict_proba(X[:100, [0, 3]]))
+
+
+@pytest.mark.parametrize("name, label, parameters, target", [
+    ("MultiTaskLasso", "lists", {"alpha": 1e-4}, SEVERAL), ("LogisticRegression", "word", {"C": 1e4}, WORDS),
+    ("MiniBatchKMeans", None, {"n_clusters": 3, "batch_size": 256, "max_iter": 20}, None)])
+def test_eval_set_and_early_stopping(frame, name, label, parameters, target):
+    """Other data are a frame, here of several partitions in their order, or arrays."""
+    frame = frame.withColumn("lists", F.array("y", "z"))
+    some, kept = frame.where("w > 1.5"), WEIGHTS > 1.5
+    arrays = X[kept] if target is None else (X[kept], target[kept])
+    pair = [X] if target is None else [X, target]
+    alone = getattr(hawser, name)(workers=3, **parameters).fit(*pair, eval_set=arrays, early_stopping_rounds=2)
+    for other in (some, arrays) if name == "LogisticRegression" else (some,):
+        found = getattr(hawser.spark, name)(features_col="vector", label_col=label, workers=3, **parameters).fit(
+            frame, eval_set=other, early_stopping_rounds=2)
+        assert found.evals_result_ == alone.evals_result_ and found.best_score_ == alone.best_score_ and len(found.trace_) == len(alone.trace_)
+        assert found.best_iteration_ == alone.best_iteration_ and found.model_.to_bytes() == alone.model_.to_bytes()
+
+
+def test_validation_and_progress(frame):
+    """Every second vector of the other data is sparse, as of the training's."""
+    seen = []
+    found = hawser.spark.train(frame, "lasso", features="half", target="y", validation=frame.where("w > 1.5"), progress=seen.append, workers=3)
+    kept = WEIGHTS > 1.5
+    assert found.to_bytes() == hawser.train("lasso", HALF, Y, validation=(HALF[kept], Y[kept]), workers=3).to_bytes()
+    assert seen[-1]["clock"] >= 0 and seen[-1]["validation_mse"] > 0
+
+
+def test_an_exception_in_progress_ends_the_training(frame):
+    def fail(now):
+        raise ZeroDivisionError(str(now["clock"]))
+
+    with pytest.raises(ZeroDivisionError, match=r"^\d+$"):
+        hawser.spark.train(frame, "linear", features="vector", target="y", progress=fail, **LONG)
+    wait_for_nodes(0)
+
+
+def test_a_driver_that_no_task_reaches_warns(frame, monkeypatch):
+    @contextlib.contextmanager
+    def nowhere(*_):
+        yield "127.0.0.1", 1
+
+    monkeypatch.setattr(hawser.spark._driver, "listening", nowhere)
+    with pytest.warns(RuntimeWarning, match=r"progress: node 0 cannot reach the driver at \('127.0.0.1', 1\): .*refused"):
+        assert hawser.spark.train(frame, "lasso", features="vector", target="y", progress=print).training.workers == 3
+
+
+def test_reports_are_taken_from_the_training_alone():
+    seen, stopped = [], threading.Event()
+    with listening(seen.append, b"key", "127.0.0.1", "127.0.0.1", None) as address:
+        for key in (b"other key", b"key"):
+            with reporting(address, key, stopped.set) as report:
+                for clock in range(3):
+                    report({"key": key.decode(), "clock": clock})
+    assert seen[-1] == {"key": "key", "clock": 2} and {each["key"] for each in seen} == {"key"} and not stopped.is_set()
 
 
 def test_warnings_reach_the_driver(frame):
@@ -198,7 +249,11 @@ def refusals():
         (lambda f: f, {"nodes": 0}, hawser.BadArgument, "nodes = 0"),
         (lambda f: f, {"clusters": 3}, hawser.BadOption, "lasso has no such option; it is one of kmeans"),
         (lambda f: f, {"listen": 3}, hawser.BadOption, "listen: no option over Spark"),
-        (lambda f: f, {"progress": True}, hawser.BadOption, "progress: no option over Spark"),
+        (lambda f: f, {"validation": X}, hawser.BadOption, "validation: give a pair of data and target"),
+        (lambda f: f, {"validation": (X[:, :3], Y)}, hawser.BadOption, "validation: it has 3 columns, and the data have 4"),
+        (lambda f: f, {"validation": (X, np.where(Y > 3, np.nan, Y))}, hawser.BadArgument, "validation: target .* is nan"),
+        (lambda f: f, {"validation": (X, SEVERAL)}, hawser.BadOption, "validation: it has 2 targets, and the data have 1"),
+        (lambda f: f, {"algorithm": "linear", "validation": (X, Y)}, hawser.BadOption, "linear measures no error on other data"),
         (lambda f: X, {}, hawser.BadArgument, "not a ndarray"),
     ]
 
@@ -217,6 +272,14 @@ def test_refusals_of_estimators(frame):
                        (lambda: hawser.spark.KMeans(init=X[:3]).fit(frame), r"first centres have the shape \(3, 4\)"),
                        (lambda: hawser.spark.MultiTaskLassoCV(**common).fit(frame), "For mono-task outputs, use LassoCV"),
                        (lambda: hawser.spark.LogisticRegressionCV(features_col="vector", label_col=["y"]).fit(frame), "the name of a column, and not a list"),
+                       (lambda: hawser.spark.LassoCV(**common).fit(frame, eval_set=frame), "this estimator takes none: it measures no errors"),
+                       (lambda: hawser.spark.Lasso(**common).fit(frame, early_stopping_rounds=2), "there is no eval_set to measure the error on"),
+                       (lambda: hawser.spark.Lasso(**common).fit(frame, eval_set=frame.drop("y")), "the frame has no column 'y'"),
+                       (lambda: hawser.spark.Lasso(**common).fit(frame, eval_set=frame.where("y > 1000")), "eval_set: the frame has no rows"),
+                       (lambda: hawser.spark.Lasso(**common).fit(frame, eval_set=frame.withColumn("y", F.lit(None).cast("double"))),
+                        "eval_set: partition .: column 'y' has nulls"),
+                       (lambda: hawser.spark.LinearSVC(features_col="vector", label_col="positive").fit(frame, eval_set=(X, WORDS)),
+                        "eval_set: the label 'high' is not one of the training's"),
                        (lambda: hawser.spark.LassoCV(cv=[([0], [1])], **common).fit(frame), "give a number of folds, or a splitter"),
                        (lambda: hawser.spark.Lasso(alpha=-1, **common).fit(frame), "^alpha"),
                        (lambda: hawser.spark.LogisticRegression(**common).fit(frame), "numbers that are not whole"),
