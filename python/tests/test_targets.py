@@ -108,8 +108,6 @@ def test_refused_by_name(tasks):
         hawser.train("multitask", data, validation=(X, Y[:, :2]))
     with pytest.raises(ValueError, match="a file of data has one target, and these have 3"):
         data.save("no.hwc")
-    with pytest.raises(hawser.BadProgram, match="data 'rows': units read one target, and these have 3"):
-        hawser.Program("p").data("rows", data)
 
 
 # ------------------------------------------------------------------------------------------------------- estimators ----
