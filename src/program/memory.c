@@ -10,9 +10,6 @@
 #include "program/plan.h"
 #include "transport/pool.h"
 
-/* No loop has more clocks in memory, so that estimates do not overflow. */
-#define MOST_CLOCKS (UINT64_C(1) << 20)
-
 static uint64_t blocks_of_a_node(const hw_plan_settings *settings)
 {
     uint64_t nodes = settings->nodes > 1 ? settings->nodes : 1;
@@ -86,10 +83,9 @@ static in_flight flights_of(const hw_plan *plan, const hawser_state *state)
         if (loop->kind != HW_LOOP || policy.kind == HW_POLICY_BSP || !hw_operator_shipped(loop) ||
             !hw_operator_updates(loop, state))
             continue;
-        uint64_t window = hw_credit_window(policy), clocks = window < UINT64_MAX / 2 ? 2 * window - 1 : UINT64_MAX;
+        uint64_t window = hw_credit_window(policy), clocks = 2 * (window < UINT32_MAX ? window : UINT32_MAX) - 1;
         uint64_t each = hw_bits_set(hw_plan_use(plan, loop, state).updates);
         clocks = loop->until.clocks != 0 && loop->until.clocks < clocks ? loop->until.clocks : clocks;
-        clocks = clocks < MOST_CLOCKS ? clocks : MOST_CLOCKS;
         uint64_t usual = clocks < USUAL ? clocks : USUAL;
         flights.loose = true;
         flights.most = clocks * each > flights.most ? clocks * each : flights.most;
@@ -234,6 +230,14 @@ static uint64_t in_step_updates(const hw_plan *plan, uint64_t doubles, bool valu
     return values ? doubles * buffers / EIGHTHS : here * doubles * buffers / EIGHTHS + in_sums(plan, doubles);
 }
 
+/* Returns the bytes by which updates of `more` exchanges of each block exceed the usual ones. */
+static uint64_t in_late_updates(const hw_plan *plan, uint64_t bytes, uint64_t more, bool values)
+{
+    uint64_t blocks = plan->settings.blocks;
+    const double most = 0x1p56, all = (double)bytes * (double)more * (values ? 1.0 : (double)blocks);
+    return blocks <= 1 ? 0 : all < most ? (uint64_t)all : (uint64_t)most;
+}
+
 /* A replicated or partitioned state has base and cache of each block, held updates or a separate origin, and updates in flight. The first block's base is
  * the result. */
 static of_state of_replicas(const hw_plan *plan, hw_state_plan *own)
@@ -250,8 +254,8 @@ static of_state of_replicas(const hw_plan *plan, hw_state_plan *own)
     uint64_t sent =
         flights.loose ? in_loose_updates(plan, doubles, flights.usual, values) : in_step_updates(plan, doubles, values);
     uint64_t live = own->block_bytes * blocks_of_a_node(&plan->settings) + sent * size;
-    uint64_t most = flights.loose ? in_loose_updates(plan, doubles, flights.most, values) : sent;
-    return (of_state){.live = live, .kept = doubles * size, .end = doubles * size, .late = (most - sent) * size};
+    uint64_t late = in_late_updates(plan, doubles * size, flights.most - flights.usual, values);
+    return (of_state){.live = live, .kept = doubles * size, .end = doubles * size, .late = late};
 }
 
 static of_state of_one(const hw_plan *plan, hw_state_plan *own)

@@ -175,9 +175,10 @@ static void late_updates_are_bounded_by_credit(void **state)
     const struct {
         hawser_sync sync;
         uint64_t clocks, late;
-    } cases[] = {{hawser_bsp(), 0, 0},        {hawser_ssp(1), 0, 0}, {hawser_ssp(2), 0, 2 * CLOCK},
-                 {hawser_ssp(2), 4, CLOCK},   {hawser_ssp(9), 2, 0}, {hawser_tap(), 0, (511 - 3) * CLOCK},
-                 {hawser_tap(), 7, 4 * CLOCK}};
+    } cases[] = {{hawser_bsp(), 0, 0},          {hawser_ssp(1), 0, 0},
+                 {hawser_ssp(2), 0, 2 * CLOCK}, {hawser_ssp(2), 4, CLOCK},
+                 {hawser_ssp(9), 2, 0},         {hawser_tap(), 0, (511 - 3) * CLOCK},
+                 {hawser_tap(), 7, 4 * CLOCK},  {hawser_ssp(UINT32_MAX), 0, (2 * UINT64_C(0xffffffff) - 1 - 3) * CLOCK}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         test_job test = OPEN_JOB("workers", "3");
         hawser_program *program = hawser_program_new("apart", NULL);
