@@ -23,7 +23,7 @@ class PlanMemory:
     parts: dict[str, int]  #: what it is for: data, states, units, threads and more; their sum is `needed`
     mapped: int  #: pages of a mapped file, which come and go, and count for no limit
     shared: int  #: what is shared with other nodes of the host, and counts for no limit
-    late: int  #: at most so many more for updates that wait for a slow worker, under ssp and tap; not in `needed`
+    late: int  #: an upper bound of what updates that wait for a slow worker take besides, under ssp and tap; not in `needed`
 
 
 class Plan:
