@@ -11,13 +11,13 @@ import tempfile
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 SOURCE = os.environ.get("HAWSER_SOURCE", os.path.realpath(os.path.join(HERE, "..", "..")))
-PROGRAM, SHAPES, CONDITIONS = (f"test_{name}.py" for name in ("program", "shapes", "conditions"))
+PROGRAM, DATA, CHECKPOINTS, SHAPES, CONDITIONS = (f"test_{name}.py" for name in ("program", "program_data", "checkpoints", "shapes", "conditions"))
 MUTANTS = [
     # The pass that compares shapes.
     ("shapes are not compared", "programs/shapes.py", "changed = True", "changed = True; body.pop()", SHAPES, "grow"),
     # What a unit reads is read-only.
-    ("what a unit reads may be written", "programs/compile.py", "return types.Array(dtype, argument.ndim, argument.layout, readonly=not argument.writable)",
-     "return types.Array(dtype, argument.ndim, argument.layout)", PROGRAM, "may_not_do"),
+    ("what a unit reads may be written", "programs/compile.py", "array = types.Array(dtype, argument.ndim, argument.layout, readonly=not argument.writable)",
+     "array = types.Array(dtype, argument.ndim, argument.layout)", PROGRAM, "may_not_do"),
     ("what a plain unit reads may be written", "_memory.py", '"data": (address, not writable)', '"data": (address, False)', PROGRAM, "may_not_do"),
     ("what numba lets pass is not refused", "programs/compile.py", "    check_writes(unit, dispatcher.overloads[kinds])\n", "", PROGRAM, "lets_pass"),
     # Exceptions.
@@ -25,6 +25,16 @@ MUTANTS = [
     ("an exception on the driver stays on its node", "programs/run.py", "if lib.hawser_job_nodes(job) > 1:\n            error, status, raised",
      "if lib.hawser_job_nodes(job) > 99:\n            error, status, raised", PROGRAM, "nodes"),
     ("an exception in a compiled test is lost", "programs/raised.py", 'running.end(error, f"in the test of {where}")', "pass", CONDITIONS, "wrong_in_a_test"),
+    # Checkpoints, batches, several targets, costs.
+    ("a run that goes on has no position", "programs/run.py", "lib.hawser_program_resume(self.build.handle, position, len(position))", "pass", CHECKPOINTS, "bits_of_one"),
+    ("a run that goes on has the first states", "programs/run.py", "start = self.saving.start if self.before is None else self.before.states", "start = self.saving.start",
+     CHECKPOINTS, "each_sync"),
+    ("a part of a run is no checkpoint", "programs/run.py", "                result.save(self.saving.path)", "                pass", CHECKPOINTS, "ctrl_c"),
+    ("blocks have the same batches", "programs/compiled_context.py", "iterator[stream] = _block(pointer(context))", "iterator[stream] = 0", DATA, "order_of_the_page"),
+    ("batches have another seed", "programs/compiled_context.py", "iterator[seed] = load(_user(pointer(context)))", "iterator[seed] = 1", DATA, "order_of_the_page"),
+    ("each target is the first", "programs/compile.py", 'array_in("outputs", k, kind.dtype)', 'array_in("outputs", 0, kind.dtype)', DATA, "several_targets"),
+    ("costs are ignored", "programs/build.py", "            self._add_costs(made, state)\n", "", DATA, "costs"),
+    ("a part of a result begins at 0", "programs/run.py", "first = lines.start * (size // shape[0]) if values.size else 0", "first = 0", DATA, "parts_of_results"),
 ]
 
 
