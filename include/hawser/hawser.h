@@ -729,8 +729,8 @@ HAWSER_API double hawser_result_metric(const hawser_run *run, const char *metric
  * is a child of the root, of a program that pauses. Its results, as `initial` of the states, and its position are all that the later run needs. The
  * loop's clocks and conditions, metrics, random numbers, gains, syncs and what tests remember go on. Under bsp, for states that are sent exactly and not
  * derived, the bits are those of one run with as many blocks. Derived states are rebuilt where a run begins and ends, filters and encodings send all
- * that they hold there, and under other policies blocks wait for each other there. A program that goes on has the same operators, states and metrics.
- * Scratch begins with zeros. */
+ * that they hold there, and under other policies blocks wait for each other there. A program that goes on has the same operators, states and metrics,
+ * loops the same sync, and states the same gain. --init is refused for it. Scratch begins with zeros. */
 /** Ends each run of a program after `clocks` iterations of the loops that are children of the root, counted together. hawser_run_program then returns
  *  HAWSER_STOP, and stop_reason is "pause". Operators after the loop do not run; nor do they after a signal or a limit, as they do without this call. The
  *  next run of the job goes on with its seconds (--time-limit). 0: never, UINT64_MAX: only signals and limits end a run. Collective. */

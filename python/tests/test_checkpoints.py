@@ -148,6 +148,39 @@ def test_ctrl_c_leaves_a_checkpoint_to_go_on_from(tmp_path):
     assert made.run(workers=2, checkpoint=tmp_path / "run.npz", resume=True)["w"].tolist() == [42]
 
 
+def test_a_loop_may_end_by_a_metric_called_pause(tmp_path):
+    @hawser.unit(updates="w", one=True, reports="pause")
+    def add(w):
+        w[0] += 1
+        return 3 - w[0]
+
+    made = hawser.Program("ends")
+    made.replicated("w", 1)
+    made.loop("loop", metric="pause", below=0).unit(add)
+    run = made.run(workers=1, checkpoint=tmp_path / "run.npz", every=2)
+    assert run.ended and run.stop_reason == "pause" and run["w"].tolist() == [3]
+
+
+def test_damaged_files_are_refused_or_whole(tmp_path):
+    @hawser.unit(updates="w", one=True, compile=False)
+    def add(w):
+        w += 1
+
+    made, file = hawser.Program("damaged"), tmp_path / "run.npz"
+    made.replicated("w", 2)
+    made.loop("loop", clocks=3).unit(add)
+    made.run(workers=1, checkpoint=file, max_clocks=2)
+    good, whole = file.read_bytes(), hawser.Run.load(file)
+    for place in range(0, len(good), 5):
+        for given in (good[:place], good[:place] + bytes([good[place] ^ 1 << place % 8]) + good[place + 1:]):
+            file.write_bytes(given)
+            try:
+                found = hawser.Run.load(file)
+            except hawser.BadInput:
+                continue
+            assert found.states.keys() == {"w"} and found["w"].tolist() == [2, 2] and found.position == whole.position
+
+
 def test_what_is_refused(tmp_path, numbers):
     file, made = tmp_path / "run.npz", program(*numbers)
     with quiet():

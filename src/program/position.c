@@ -72,16 +72,24 @@ static uint64_t add_number(uint64_t digest, uint64_t number)
     return hw_hash(&number, sizeof number, digest);
 }
 
+static uint64_t add_double(uint64_t digest, double number)
+{
+    return hw_hash(&number, sizeof number, digest);
+}
+
 uint64_t hw_position_program(const hawser_program *program)
 {
     uint64_t digest = add_number(1, program->tests_visit != NULL);
     for (const hawser_state *state = program->states; state != NULL; state = state->next)
-        digest = add_number(add_number(add_text(digest, state->name), state->kind), state->type);
+        digest =
+            add_double(add_number(add_number(add_text(digest, state->name), state->kind), state->type), state->rule.gain);
     for (size_t i = 0; i < program->operator_count; i++) {
         const hawser_operator *operator= program->operators[i];
         digest = add_number(add_text(digest, operator->name), operator->kind);
         digest = add_number(digest, operator->parent != NULL ? operator->parent->number : UINT32_MAX);
         digest = add_number(add_number(digest, operator->remembers), operator->until.remembers);
+        digest = add_number(add_number(digest, operator->sync.tightness), operator->sync.staleness);
+        digest = add_number(digest, hw_operator_reduces(operator));
     }
     for (uint32_t i = 0; i < program->metric_count; i++)
         digest = add_text(digest, program->metrics[i].name);
@@ -135,7 +143,9 @@ hawser_status hw_position_check(const hawser_program *program, hawser_error *err
         return HAWSER_OK;
     if (position->program != hw_position_program(program) || position->states != program->state_count ||
         position->operators != program->operator_count)
-        REFUSE("program '%s' goes on from a position of another program; operators, states and metrics must be the same",
+        REFUSE("program '%s' goes on from a position of another program; operators, states and metrics, with their syncs "
+               "and gains, must be the "
+               "same",
                program->name);
     const hawser_operator *next = program->root->first;
     for (uint64_t i = 0; i < position->child && next != NULL; i++)

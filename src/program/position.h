@@ -31,7 +31,7 @@ hawser_status hw_position_write(const hw_position *position, void **bytes, size_
                                 hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_position_read(const void *bytes, size_t size, hw_position **position, hawser_error *error) HAWSER_MUST_USE;
 void hw_position_free(hw_position *position);
-/* Returns a digest of what positions depend on: operators, states and metrics, by name and kind. */
+/* Returns a digest of what positions depend on: operators with their syncs, states with their gains, and metrics. */
 uint64_t hw_position_program(const hawser_program *program);
 /* Refuses a program that cannot go on from its position. */
 hawser_status hw_position_check(const hawser_program *program, hawser_error *error) HAWSER_MUST_USE;

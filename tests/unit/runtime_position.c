@@ -290,6 +290,49 @@ static void sums_are_whole_under_each_sync(void **state)
     }
 }
 
+/* Adds what the blocks know of the metric: what it was when the loop began. */
+static hawser_status add_known(hawser_context *context)
+{
+    double known = hawser_metric(context, "loss");
+    hawser_cache(context, "w")[0] += isnan(known) ? 1 : known;
+    return hawser_report(context, "loss", 5);
+}
+
+/* Returns what is added in all, by a run in each job; the limit lets the middle one do nothing. */
+static double add_in_jobs(int jobs)
+{
+    standing now = {0};
+    for (int i = 0; i < jobs; i++) {
+        test_job test = OPEN_JOB("workers", "2", "max-clocks", i + 1 < jobs ? "2" : "99");
+        hawser_program *program = hawser_program_new("known", NULL);
+        hawser_state *w = hawser_replicated_state(program, "w", WIDE, 1, i > 0 ? now.w : NULL, (hawser_rule){0});
+        hawser_metric_declare(program, "loss", HAWSER_SUM);
+        hawser_unit(hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 5}, hawser_bsp()), "add", add_known,
+                    NULL, HAWSER_UPDATES(w));
+        hawser_program_pause(program, UINT64_MAX);
+        hawser_program_resume(program, now.position, now.size);
+        hawser_run *run = NULL;
+        hawser_error error = {0};
+        assert_int_equal(hawser_run_program(test.job, program, &run, &error), i + 1 < jobs ? HAWSER_STOP : HAWSER_OK);
+        memcpy(now.w, hawser_result(run, "w", NULL), sizeof now.w);
+        free(now.position);
+        const void *position = hawser_run_position(run, &now.size);
+        now.position = now.size > 0 ? memcpy(malloc(now.size), position, now.size) : NULL;
+        hawser_run_free(run);
+        hawser_program_free(program);
+        close_job(test);
+    }
+    return now.w[0];
+}
+
+static void a_run_that_ends_at_once_passes_on_what_blocks_know(void **state)
+{
+    (void)state;
+    assert_true(add_in_jobs(1) == 10);
+    assert_true(add_in_jobs(2) == 10);
+    assert_true(add_in_jobs(3) == 10);
+}
+
 static void what_cannot_go_on_is_refused(void **state)
 {
     (void)state;
@@ -310,6 +353,12 @@ static void what_cannot_go_on_is_refused(void **state)
     hawser_metric_declare(program, "more", HAWSER_SUM);
     assert_int_equal(fail_with(test, program, &error), HAWSER_BAD_PROGRAM);
     assert_non_null(strstr(error.text, "a position of another program"));
+    assert_int_equal(fail_with(test, count_to(9, &now, 0, hawser_ssp(1)), &error), HAWSER_BAD_PROGRAM);
+    assert_non_null(strstr(error.text, "with their syncs and gains"));
+    test_job begins = OPEN_JOB("workers", "2", "init", "w=none.npy");
+    assert_int_equal(fail_with(begins, count_to(9, &now, 0, hawser_bsp()), &error), HAWSER_BAD_OPTION);
+    assert_non_null(strstr(error.text, "has the numbers with which an earlier run ended"));
+    close_job(begins);
     for (size_t place = 0; place < now.size; place += 7) { /* damaged, or cut */
         ((char *)now.position)[place] ^= 4;
         assert_int_equal(fail_with(test, count_to(9, &now, 0, hawser_bsp()), &error), HAWSER_BAD_INPUT);
@@ -326,8 +375,10 @@ int main(void)
 {
     for (int i = 0; i < ROWS * COLS; i++)
         A[i] = sin(1.3 * i);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_goes_on_after_a_pause), cmocka_unit_test(a_run_goes_on_after_a_signal),
-        cmocka_unit_test(sums_are_whole_under_each_sync), cmocka_unit_test(what_cannot_go_on_is_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_run_goes_on_after_a_pause),
+                                       cmocka_unit_test(a_run_goes_on_after_a_signal),
+                                       cmocka_unit_test(sums_are_whole_under_each_sync),
+                                       cmocka_unit_test(a_run_that_ends_at_once_passes_on_what_blocks_know),
+                                       cmocka_unit_test(what_cannot_go_on_is_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,10 @@
 """Runs as files: what a program has reached, and where it goes on."""
 import dataclasses
+import hashlib
 import io
 import json
 import os
 import pathlib
-import zipfile
 from typing import Any
 
 import numpy as np
@@ -19,29 +19,45 @@ KEPT = ("metrics", "stop_reason", "clocks", "seconds", "workers", "nodes", "byte
 
 def to_bytes(run: Any) -> bytes:
     """Returns a hawser.Run as the bytes of an .npz file: an array for each state, the facts as JSON, and the position."""
+    position = run.position or b""
     facts = {name: getattr(run, name) for name in KEPT}
-    facts |= {"format": FORMAT, "changes": [dataclasses.asdict(change) for change in run.changes], "trace": run.trace}
+    facts |= {"format": FORMAT, "changes": [dataclasses.asdict(change) for change in run.changes], "trace": run.trace,
+              "digest": _digest(run.states, position)}
     arrays: dict[str, Any] = {f"state.{name}": values for name, values in run.states.items()}
     arrays["run"] = np.frombuffer(json.dumps(facts).encode(), np.uint8)
-    arrays["position"] = np.frombuffer(run.position or b"", np.uint8)
+    arrays["position"] = np.frombuffer(position, np.uint8)
     made = io.BytesIO()
     np.savez(made, **arrays)
     return made.getvalue()
+
+
+def _digest(states: dict[str, Array], position: bytes) -> str:
+    """Returns a digest of the arrays. Those of the .npz file itself do not cover its names."""
+    found = hashlib.sha256(position)
+    for name, values in sorted(states.items()):
+        found.update(repr((name, values.dtype.str, values.shape)).encode())
+        found.update(np.ascontiguousarray(values).data)
+    return found.hexdigest()
 
 
 def from_bytes(given: bytes, where: str) -> tuple[dict[str, Array], dict[str, Any]]:
     """Returns the states and the other fields of a hawser.Run."""
     try:
         with np.load(io.BytesIO(given), allow_pickle=False) as arrays:
-            facts = json.loads(arrays["run"].tobytes())
+            facts = dict(json.loads(arrays["run"].tobytes()))
             states = {name.removeprefix("state."): arrays[name] for name in arrays.files if name.startswith("state.")}
-            position = arrays["position"].tobytes() or None
-    except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
+            position = arrays["position"].tobytes()
+        if facts.pop("format") != FORMAT:
+            raise BadInput(f"{where}: another version of hawser has written it; run the program from the start")
+        if facts.pop("digest") != _digest(states, position):
+            raise ValueError("its arrays are damaged")
+        changes = tuple(PolicyChange(**change) for change in facts.pop("changes"))
+        kept = {name: facts[name] for name in KEPT}
+        return states, {**kept, "trace": tuple(facts["trace"]), "changes": changes, "position": position or None}
+    except BadInput:
+        raise
+    except Exception as error:  # numpy and zipfile raise many for damaged files
         raise BadInput(f"{where}: it is no whole file of a hawser.Run: {error}") from error
-    if facts.pop("format") != FORMAT:
-        raise BadInput(f"{where}: another version of hawser has written it; run the program from the start")
-    changes = tuple(PolicyChange(**change) for change in facts.pop("changes"))
-    return states, {**facts, "trace": tuple(facts.pop("trace")), "changes": changes, "position": position}
 
 
 def write(path: Any, given: bytes) -> None:

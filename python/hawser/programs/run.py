@@ -232,7 +232,7 @@ class Execution(Job):
             self.result = self.before
             return
         self._work(job, handle)
-        while self.result is not None and self.result.stop_reason == "pause":
+        while self.result is not None and not self.result.ended and self.result.stop_reason == "pause":
             self._free_run()
             self.before, self.result = self.result, None
             self._work(job, self._make(job))

@@ -14,7 +14,8 @@ hawser_status hw_position_open(hw_driver *driver, hawser_error *error)
     size_t children = 0;
     for (const hawser_operator *child = program->root->first; child != NULL; child = child->next)
         children++;
-    if (from != NULL && (from->begun_count != from->child || from->branches_size != driver->memories.size))
+    if (from != NULL &&
+        (from->begun_count != from->child || from->child > children || from->branches_size != driver->memories.size))
         return hawser_fail(error, HAWSER_BAD_INPUT, "the position of program '%s' is damaged", program->name);
     HAWSER_TRY(HW_NEW(&driver->begun, children, "where a run stands", error));
     if (from != NULL && from->begun_count > 0)
@@ -29,6 +30,7 @@ hawser_status hw_position_enter(hw_driver *driver)
     driver->entries = from->entries;
     driver->clocks = from->clocks;
     memcpy(driver->metrics, from->metrics, sizeof driver->metrics);
+    memcpy(driver->shown, from->shown, sizeof driver->shown); /* a run that ends before its first clock passes them on */
     for (uint32_t i = 0; i < program->state_count; i++)
         driver->gains[i] = driver->policies.gains[i] = from->gains[i];
     for (size_t i = 0; i < program->operator_count; i++)

@@ -305,7 +305,9 @@ hawser_status hawser_run_program(hawser_job *job, hawser_program *program, hawse
     job->named.failed |= status < HAWSER_OK;
     job->named.run += has_loop(program);
     if (has_loop(program))
-        job->spent = *run != NULL && strcmp((*run)->figures.stop_reason, "pause") == 0 ? (*run)->figures.seconds : 0;
+        job->spent = status == HAWSER_STOP && *run != NULL && strcmp((*run)->figures.stop_reason, "pause") == 0
+                         ? (*run)->figures.seconds
+                         : 0;
     if (has_loop(program))
         job->failed_clocks = status < HAWSER_OK ? clocks_of(&session) : 0;
     if (status != HAWSER_OK && session.driver != NULL)
