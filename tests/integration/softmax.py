@@ -296,6 +296,22 @@ def conditions():
             assert said["stop_reason"] == "gap" and math.isclose(objective, said["objective"], rel_tol=1e-9), (centre, share, said, objective)
 
 
+def far_without_intercept():
+    """No intercept and columns far from zero, whose means all steps must balance: few iterations, also where most columns are zero at the optimum."""
+    draw = random.Random(5)
+    problem = Problem(1, 10, 1, 2)
+    common = [[draw.gauss(0, 1) for _ in range(4)] for _ in range(40)]
+    problem.X = [[9.0 + v + draw.gauss(0, 0.3) for v in own * 15] for own in common]
+    problem.y = [max(range(3), key=lambda c: own[c] + draw.gauss(0, 0.3)) for own in common]
+    with open("far.csv", "w") as file:
+        file.writelines(",".join(map(repr, [t] + x)) + "\n" for x, t in zip(problem.X, problem.y))
+    for share, lam in (("1", "0.003"), ("0.3", "0.03")):
+        said = train("far.csv", "--header", "no", "--no-intercept", "--l1-ratio", share, "--lambda", lam, "--tol", "1e-9", "--max-iterations", "40",
+                     "--workers", "2")
+        objective, worst = judge(problem, [1.0] * 40, *model(), float(lam), float(share), [1.0] * 60, False)
+        assert said["stop_reason"] == "gap" and math.isclose(objective, said["objective"], rel_tol=1e-9) and worst < 1e-4 * float(lam), (said, worst)
+
+
 def predictions(problem):
     said = train("d.csv", "--target", "t", "--ignore", "w", "--l1-ratio", "0", "--C", "0.5", "--validation", "d.csv")
     assert math.isclose(said["lambda"], 2 / len(problem.X)), said
@@ -416,6 +432,7 @@ def main():
         optimum(problem)
         same_numbers()
         conditions()
+        far_without_intercept()
         predictions(problem)
         two_classes(problem)
         refusals()

@@ -5,10 +5,37 @@
 
 #include "algorithms/model/labels.h"
 
+enum { MEMBERS_MOST = 1024, MEMBERS_LEAST = 200, TILES = 4 };
+
+static const double most_passes = 400.0;
+
+double hw_softmax_pass_of_row(const hw_softmax *s)
+{
+    return 2.0 * (double)s->X->stored * (double)s->classes / fmax(1.0, (double)s->X->rows);
+}
+
+size_t hw_softmax_set_most(const hw_softmax *s)
+{
+    double most = fmin(MEMBERS_MOST, fmax(MEMBERS_LEAST, sqrt(2.0 * most_passes * hw_softmax_pass_of_row(s))));
+    return s->width < (size_t)most ? s->width : (size_t)most;
+}
+
 uint64_t hw_softmax_block_bytes(const hw_softmax *softmax, uint64_t rows)
 {
-    uint64_t k = softmax->classes;
-    return rows * (8 * k + 4) + (uint64_t)softmax->width * 8 * 10 + softmax->X->cols * 24 + 16 * HW_ROW_TILE * k;
+    uint64_t k = softmax->classes, most = softmax->share > 0.0 ? hw_softmax_set_most(softmax) : 0;
+    uint64_t set = most > 0 ? (uint64_t)softmax->width * sizeof(hw_softmax_score) + softmax->X->cols * 4 : 0;
+    set += most * (TILES * HW_ROW_TILE * 8 + most * 12);
+    return rows * (8 * k + 4) + (uint64_t)softmax->width * 8 * 10 + softmax->X->cols * 24 + 16 * HW_ROW_TILE * k + set;
+}
+
+static bool new_set(hw_softmax_block *b)
+{
+    size_t most = hw_softmax_set_most(b->softmax);
+    b->set.scores = malloc(b->softmax->width * sizeof *b->set.scores);
+    b->set.columns = malloc(most * sizeof *b->set.columns);
+    b->set.slots = malloc((b->X.cols + 1) * sizeof *b->set.slots);
+    b->set.tiles = malloc(TILES * HW_ROW_TILE * most * sizeof *b->set.tiles);
+    return b->set.scores != NULL && b->set.columns != NULL && b->set.slots != NULL && b->set.tiles != NULL;
 }
 
 static hawser_status new_memory(hw_softmax_block *b, hawser_error *error)
@@ -28,7 +55,7 @@ static hawser_status new_memory(hw_softmax_block *b, hawser_error *error)
     b->tile = calloc(HW_ROW_TILE * k, sizeof *b->tile);
     b->rank = calloc(k, sizeof *b->rank);
     if (!all || b->scale == NULL || b->squares == NULL || b->means == NULL || b->intercepts == NULL || b->classes == NULL ||
-        b->probabilities == NULL || b->tile == NULL || b->rank == NULL)
+        b->probabilities == NULL || b->tile == NULL || b->rank == NULL || (b->softmax->share > 0.0 && !new_set(b)))
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu rows and %zu classes of %zu columns", n, k, d);
     return HAWSER_OK;
 }
@@ -75,6 +102,10 @@ void hw_softmax_block_release(void *scratch)
                    b->classes,  b->probabilities, b->tile,        b->rank,    b->means, b->intercepts};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         free(all[k]);
+    void *set[] = {b->set.scores, b->set.columns, b->set.slots, b->set.tiles};
+    for (size_t k = 0; k < sizeof set / sizeof *set; k++)
+        free(set[k]);
+    hw_softmax_quadratic_free(&b->set.quadratic);
 }
 
 void hw_softmax_block_visit(hawser_record *record, hawser_context *context)

@@ -4,11 +4,14 @@
 
 #include "algorithms/glm/row_tiles.h"
 #include "algorithms/softmax/problem.h"
+#include "algorithms/softmax/quadratic.h"
 
 /* What a block remembers; the same on all blocks. */
 typedef struct hw_softmax_memory {
     uint64_t iteration, products;
     uint64_t conjugate; /* the most steps of conjugate gradients in the next step */
+    uint64_t others;    /* passes since the last step on a working set */
+    bool trusted;       /* a large working set, which others paid for, has been of use */
     double total;       /* of the example weights */
     double lambda;      /* weight of the penalty */
     double zero;        /* the objective without coefficients */
@@ -20,6 +23,23 @@ typedef struct hw_softmax_memory {
     hw_row_turn turn;
     double lambda_max; /* of all rows; 0 where the derivatives are but rounding */
 } hw_softmax_memory;
+
+typedef struct hw_softmax_score {
+    double score; /* what a step of this entry of the model promises */
+    uint32_t entry, class;
+} hw_softmax_score;
+
+/* The working set of a step: see working_set.h. */
+typedef struct hw_softmax_set {
+    hw_softmax_score *scores; /* the first ones are the members, ordered by class, then column */
+    uint32_t *columns;        /* the `used` columns of the members; the intercepts' is the last one */
+    uint32_t *slots;          /* by column: its place in `columns`, or UINT32_MAX */
+    size_t used;
+    bool holds;                     /* all coefficients that are not zero are members */
+    bool large;                     /* the matrix costs more than some passes over the rows */
+    double *tiles;                  /* four of HW_ROW_TILE x members */
+    hw_softmax_quadratic quadratic; /* with a number per member */
+} hw_softmax_set;
 
 /* All arrays of `width` numbers have the shape of a model. With intercepts, these are models of centred columns: X stays as it is, but products take the
  * means from it. Otherwise the intercepts and the coefficients of columns far from zero could only change together, in very small steps. */
@@ -43,6 +63,7 @@ typedef struct hw_softmax_block {
     double *reduced;       /* width + 2 */
     double *intercepts;    /* hw_softmax_uncentre */
     double *slopes, *step, *trial, *residual, *direction, *conditioned;
+    hw_softmax_set set;
 } hw_softmax_block;
 
 /* Makes the block if it has not been made, or has been dropped since. */
@@ -51,6 +72,10 @@ void hw_softmax_block_release(void *block);
 void hw_softmax_block_visit(hawser_record *record, hawser_context *context);
 /* Estimates its bytes for `rows` of X. */
 uint64_t hw_softmax_block_bytes(const hw_softmax *softmax, uint64_t rows);
+/* Returns how many multiplications a pass takes per row: it multiplies the row by the model, then by the residuals of the classes. */
+double hw_softmax_pass_of_row(const hw_softmax *softmax);
+/* Returns the most members of a working set: so many that its matrix costs as much as some hundred passes. */
+size_t hw_softmax_set_most(const hw_softmax *softmax);
 
 /* Returns whether a row of the block is held out. */
 static inline bool hw_softmax_out(const hw_softmax_block *block, size_t row)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "algorithms/softmax/pass.h"
+#include "algorithms/softmax/working_set.h"
 
 enum { CONJUGATE_LEAST = 5, CONJUGATE_MOST = 250, SEARCH_MOST = 40 };
 
@@ -231,14 +232,23 @@ static bool is_steadier(hw_softmax_block *b, double objective)
     return after <= 0.25 * before;
 }
 
-static hawser_status search(hawser_context *context, hw_softmax_block *b, bool *moved)
+/* Stores the point at a length of the step. Returns the bound of the slope along the way there, given that of the whole step. */
+static double make_straight(hw_softmax_block *b, double length, double whole)
+{
+    for (size_t e = 0; e < b->softmax->width; e++)
+        b->trial[e] = b->W[e] + length * b->step[e];
+    return length * whole;
+}
+
+/* Finds a length of the step at which the objective falls. `whole`: the slope of a step that may change signs; NULL: signs stay. */
+static hawser_status search(hawser_context *context, hw_softmax_block *b, const double *whole, bool *moved)
 {
     double length = 1.0;
-    size_t cut;
+    size_t cut = 0;
     *moved = false;
     for (size_t k = 0; k < SEARCH_MOST && !hawser_stopping(context); k++, length *= 0.5) {
         hw_softmax_memory memory = b->memory;
-        double along = make_trial(b, length, &cut);
+        double along = whole != NULL ? make_straight(b, length, *whole) : make_trial(b, length, &cut);
         if (!(along < 0.0))
             continue;
         b->fresh = false;
@@ -252,6 +262,25 @@ static hawser_status search(hawser_context *context, hw_softmax_block *b, bool *
             return HAWSER_OK;
         }
     }
+    return HAWSER_OK;
+}
+
+/* Goes a step on a working set if that pays, else in the orthant of the signs. */
+static hawser_status step(hawser_context *context, hw_softmax_block *b, double slope, bool *moved)
+{
+    hw_softmax_memory *memory = &b->memory;
+    uint64_t before = memory->products;
+    double whole;
+    if (b->softmax->share > 0.0 && hw_softmax_set_pays(b)) {
+        HAWSER_TRY(hw_softmax_set_step(context, b, fmin(0.1, slope / memory->slope), &whole));
+        HAWSER_TRY(search(context, b, &whole, moved));
+        memory->trusted = b->set.large && b->set.holds && memory->products == before + 1;
+        memory->others = 0;
+        return HAWSER_OK;
+    }
+    HAWSER_TRY(find_step(context, b, slope));
+    HAWSER_TRY(search(context, b, NULL, moved));
+    memory->others += memory->products - before;
     return HAWSER_OK;
 }
 
@@ -269,12 +298,11 @@ hawser_status hw_softmax_newton(hawser_context *context, hw_softmax_block *b, bo
         b->memory.conjugate = b->softmax->share > 0.0 ? 4 * CONJUGATE_LEAST : CONJUGATE_MOST;
     }
     HAWSER_TRY(find_conditions(context, b));
-    HAWSER_TRY(find_step(context, b, slope));
-    HAWSER_TRY(search(context, b, moved));
+    HAWSER_TRY(step(context, b, slope, moved));
     if (*moved || hawser_stopping(context))
         return HAWSER_OK;
     /* What the orthant cuts from the step may leave none downhill; the steepest one has the signs of the orthant. */
     for (size_t e = 0; e < b->softmax->width; e++)
         b->step[e] = -b->slopes[e] * b->conditioned[e];
-    return search(context, b, moved);
+    return search(context, b, NULL, moved);
 }

@@ -64,6 +64,8 @@ static hawser_status begin_member(hawser_context *context, hw_softmax_block *b, 
     b->memory.lambda = lambda_of(b, b->memory.turn.member);
     b->memory.slope = 0.0;
     b->memory.iteration = 0;
+    b->memory.others = 0;
+    b->memory.trusted = false;
     if (rows) {
         HAWSER_TRY(hw_softmax_evaluate(context, b, b->W, &b->memory));
         memcpy(b->gradient, b->reduced, b->softmax->width * sizeof *b->gradient);
