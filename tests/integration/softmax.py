@@ -296,6 +296,19 @@ def conditions():
             assert said["stop_reason"] == "gap" and math.isclose(objective, said["objective"], rel_tol=1e-9), (centre, share, said, objective)
 
 
+def gap_of_rare_classes():
+    """The gap is a difference of objectives, as that of other models; --tol is relative to the objective without columns, which is small here."""
+    draw = random.Random(8)
+    classes = [0] * 296 + [1] * 2 + [2] * 2
+    with open("rare.csv", "w") as file:
+        file.writelines(f"{c},{draw.gauss(c, 1)!r},{draw.gauss(-c, 1)!r}\n" for c in classes)
+    zero = -math.fsum(classes.count(c) / 300 * math.log(classes.count(c) / 300) for c in range(3))
+    said = train("rare.csv", "--header", "no", "--lambda", "1e-4", "--tol", "0.5")
+    assert said["stop_reason"] == "gap" and 0 < said["gap"] <= 0.5 * zero, (said, zero)
+    best = train("rare.csv", "--header", "no", "--lambda", "1e-4", "--tol", "1e-9")
+    assert 0 <= said["objective"] - best["objective"] <= said["gap"], (said, best)
+
+
 def far_without_intercept():
     """No intercept and columns far from zero, whose means all steps must balance: few iterations, also where most columns are zero at the optimum."""
     draw = random.Random(5)
@@ -432,6 +445,7 @@ def main():
         optimum(problem)
         same_numbers()
         conditions()
+        gap_of_rare_classes()
         far_without_intercept()
         predictions(problem)
         two_classes(problem)

@@ -35,9 +35,8 @@ const hawser_option hw_softmax_rows[] = {
 
 static double gap_target(const hawser_options *options, const hawser_progress *progress)
 {
-    (void)progress;
     bool several = hawser_options_has(options, "path") || hawser_options_has(options, "cv");
-    return several ? NAN : hawser_options_number(options, "tol");
+    return several ? NAN : hawser_options_number(options, "tol") * hawser_progress_metric(progress, "zero_objective");
 }
 
 const hawser_metric_row hw_softmax_metrics[] = {
@@ -48,14 +47,12 @@ const hawser_metric_row hw_softmax_metrics[] = {
      .progress = true,
      .axis = "objective"},
     {.name = "gap",
-     .help =
-         "the relative duality gap: the objective is at most this above its optimum, as a share of the objective without "
-         "coefficients",
+     .help = "the duality gap: the objective is at most this far above its optimum",
      .always = true,
      .traced = true,
      .progress = true,
      .exponent = true,
-     .axis = "relative duality gap",
+     .axis = "duality gap",
      .log_axis = true,
      .target = gap_target},
     {.name = "nonzero",

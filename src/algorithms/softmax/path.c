@@ -53,7 +53,7 @@ void hw_softmax_intercepts(hw_softmax_block *b)
 
 double hw_softmax_gap(const hw_softmax_block *b)
 {
-    return fmax(0.0, b->memory.objective - b->memory.bound) / b->memory.zero;
+    return fmax(0.0, b->memory.objective - b->memory.bound);
 }
 
 /* ---- from one model to the next ---- */

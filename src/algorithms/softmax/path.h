@@ -16,7 +16,7 @@ void hw_softmax_keep(hawser_context *context, const hw_softmax_block *block);
 const double *hw_softmax_result_model(hw_softmax_block *block);
 /* Stores the intercepts of the result of W in block->intercepts: for the rows as they are, with the sum 0, which penalty and data leave open. */
 void hw_softmax_intercepts(hw_softmax_block *block);
-/* Returns the gap relative to the objective without coefficients. */
+/* Returns the duality gap: the objective is at most this far above its optimum. */
 double hw_softmax_gap(const hw_softmax_block *block);
 
 #endif

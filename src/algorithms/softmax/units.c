@@ -33,6 +33,7 @@ static hawser_status report(hawser_context *context, const hw_softmax_block *b, 
             "the objective is not finite: the data have numbers that are too large; scale their columns");
     HAWSER_TRY(hawser_report(context, "objective", memory->objective));
     HAWSER_TRY(hawser_report(context, "gap", hw_softmax_gap(b)));
+    HAWSER_TRY(hawser_report(context, "zero_objective", memory->zero));
     HAWSER_TRY(hawser_report(context, "nonzero", nonzero));
     HAWSER_TRY(hawser_report(context, "lambda", memory->lambda));
     HAWSER_TRY(hawser_report(context, "iterations", (double)(memory->turn.before + memory->iteration)));
