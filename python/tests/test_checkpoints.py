@@ -212,7 +212,8 @@ def test_what_is_refused(tmp_path, numbers):
             (lambda: made.run(workers=1, start={"w": [1, 2]}), hawser.BadArgument, r"has shape \(6,\), and its initial has \(2,\)"),
             (lambda: made.run(workers=2, resume=file), hawser.BadArgument, r"'parts' has shape \(2, 2\), and its initial has \(3, 2\)"),
             (lambda: made.run(workers=3, resume=tmp_path / "none.npz"), hawser.FileError, "none.npz: it cannot be read: No such file"),
-            (lambda: made.run(workers=3, checkpoint=tmp_path / "none" / "x.npz"), hawser.FileError, "x.npz: it cannot be written"),
+            (lambda: made.run(workers=3, checkpoint=tmp_path / "none" / "x.npz"), hawser.FileError, "x.npz: it cannot be written: its folder does not"),
+            (lambda: made.run(workers=3, checkpoint=tmp_path), hawser.FileError, "it is a folder; name a file"),
             (lambda: made.run(workers=3, resume=tmp_path / "cut.npz"), hawser.BadInput, "cut.npz: it is no whole file of a hawser.Run"),
             (lambda: hawser.Run.load(tmp_path / "text.npz"), hawser.BadInput, "text.npz: it is no whole file of a hawser.Run"),
             (lambda: other.run(workers=3, resume=file), hawser.BadProgram, "a position of another program"),
@@ -223,6 +224,10 @@ def test_what_is_refused(tmp_path, numbers):
         with quiet(), pytest.raises(error, match=text):
             say()
     assert file.read_bytes() == good
+    seen = []
+    with quiet(), pytest.raises(hawser.FileError):
+        made.run(workers=3, checkpoint=tmp_path / "none" / "x.npz", progress=seen.append)
+    assert not seen  # refused before the first clock, not after the last
 
 
 ON_NODES = PROGRAM + """

@@ -78,6 +78,15 @@ def write(path: Any, given: bytes) -> None:
         raise FileError(f"{path}: it cannot be written: {error.strerror or error}") from error
 
 
+def check_place(path: Any) -> None:
+    """Refuses at once a file that could not be written when the run has ended."""
+    path = pathlib.Path(path)
+    if path.is_dir():
+        raise FileError(f"{path}: it is a folder; name a file")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise FileError(f"{path}: it cannot be written: {'its folder may not be written to' if path.parent.is_dir() else 'its folder does not exist'}")
+
+
 def read(path: Any) -> bytes:
     """Returns the bytes of a file."""
     try:
@@ -86,4 +95,4 @@ def read(path: Any) -> bytes:
         raise FileError(f"{path}: it cannot be read: {error.strerror or error}") from error
 
 
-__all__ = ["from_bytes", "read", "to_bytes", "write"]
+__all__ = ["check_place", "from_bytes", "read", "to_bytes", "write"]

@@ -25,7 +25,7 @@ from .._native import hawser_dataset, hawser_error, hawser_observer, hawser_run
 from .._options import Options
 from .._plan import Plan, read_plan
 from .build import Build
-from .checkpoint import from_bytes, read, to_bytes, write
+from .checkpoint import check_place, from_bytes, read, to_bytes, write
 from .driver import Progress
 from .raised import Running, raised_text
 from .state import SPLITS, State
@@ -172,13 +172,13 @@ class Execution(Job):
         return self.build.handle
 
     def _resumed(self, job: Any, nodes: int) -> "Run | None":
-        """Returns the run from which this one goes on: that of node 0. Collective."""
-        if not self.saving.resumes:
+        """Returns the run from which this one goes on: that of node 0, which writes checkpoints. Collective."""
+        if not self.saving.resumes and self.saving.path is None:
             return None
         given, error, status = b"", hawser_error(), _native.HAWSER_OK
         try:
             if nodes == 1 or lib.hawser_job_leads(job):
-                given = self.saving.resumed()
+                given = self.saving.begin()
             found = _run_of(given, self.saving.where) if given else None
             if found is not None:
                 self._check_resumed(found)
@@ -432,8 +432,12 @@ class Saving:
         given = checkpoint if resume is True else resume
         self.where = "the run" if isinstance(given, Run) or given is None else str(given)
 
-    def resumed(self) -> bytes:
-        """Returns the run to go on with, as the bytes of its file; empty: there is none."""
+    def begin(self) -> bytes:
+        """Returns the run to go on with, as the bytes of its file; empty: there is none. Refuses a checkpoint that could not be written."""
+        if self.path is not None:
+            check_place(self.path)
+        if not self.resumes:
+            return b""
         if isinstance(self.resumes, Run):
             return to_bytes(self.resumes)
         if self.resumes is True:
