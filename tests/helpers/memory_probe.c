@@ -153,14 +153,14 @@ static hawser_status estimate(hawser_job *job, hawser_program *program, planned 
     return status;
 }
 
-static hawser_status report(hawser_job *job, const hawser_run *run, const char *prefix, planned planned, hawser_error *error)
+static hawser_status report(hawser_job *job, const hawser_run *run, const char *prefix, planned plan, hawser_error *error)
 {
     char path[512];
     (void)snprintf(path, sizeof path, "%s.%u", prefix, hawser_job_node(job));
     FILE *out = fopen(path, "we");
     if (out == NULL)
         return hawser_fail(error, HAWSER_IO, "%s: cannot be written", path);
-    (void)fprintf(out, "{\"planned\": %llu, \"late\": %llu, \"peak\": %" PRIu64, planned.bytes, planned.late,
+    (void)fprintf(out, "{\"planned\": %llu, \"late\": %llu, \"peak\": %" PRIu64, plan.bytes, plan.late,
                   hw_machine_peak_rss());
     for (const char *name = "a"; name != NULL; name = *name == 'a' ? "b" : NULL) {
         size_t count;
@@ -179,15 +179,15 @@ static hawser_status take_memory(hawser_job *job, const char *kind, size_t count
                                  hawser_error *error)
 {
     hawser_run *run = NULL;
-    planned planned = {0};
+    planned plan = {0};
     hawser_program *program = hawser_program_new("memory_probe", &count);
     hawser_status status = make(job, kind, count, initial, program, error);
     if (status == HAWSER_OK)
-        status = estimate(job, program, &planned, error);
+        status = estimate(job, program, &plan, error);
     if (status == HAWSER_OK)
         status = hawser_run_program(job, program, &run, error);
     if (status == HAWSER_OK)
-        status = report(job, run, prefix, planned, error);
+        status = report(job, run, prefix, plan, error);
     hawser_run_free(run);
     hawser_program_free(program);
     return status;

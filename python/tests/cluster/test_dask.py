@@ -406,9 +406,8 @@ hawser.dask.train(client, "linear", X, y, epochs=1e9, solver="minibatch", progre
         with distributed.Client(scheduler_file=file) as made:
             assert hawser.dask.train(made, "lasso", chunked(X), chunked(Y), workers=2).training.workers == 2
     finally:
-        for process in reversed(processes):
-            process.terminate()
-        for process in processes:
+        for process in processes:  # a worker without a nanny does not always end when it is asked to (distributed 2026.8)
+            process.kill()
             process.wait(30)
 
 

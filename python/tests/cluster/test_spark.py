@@ -12,12 +12,12 @@ import threading
 import time
 
 import numpy as np
-import pandas
 import pytest
 
 pytest.importorskip("pyspark")
 pytestmark = pytest.mark.skipif(shutil.which("java") is None and not os.environ.get("JAVA_HOME"), reason="Java is not installed")
 os.environ["PYSPARK_PYTHON"] = sys.executable
+import pandas  # noqa: E402
 import scipy.sparse  # noqa: E402
 from pyspark.ml import Pipeline  # noqa: E402
 from pyspark.ml.feature import VectorAssembler  # noqa: E402
