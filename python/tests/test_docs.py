@@ -1,4 +1,4 @@
-"""The code of docs/python.md and of the README runs as it stands there, one block after another, in one script."""
+"""The code of the pages on Python, and of the README, runs as it stands there, one block after another, in one script."""
 import pathlib
 import re
 
@@ -8,34 +8,37 @@ import pytest
 import hawser
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-PAGE = TOP / "docs" / "python.md"
+PAGES = [TOP / "docs" / f"python{name}.md" for name in ("", "-estimators", "-nodes", "-programs", "-store")]
 ELSEWHERE = {"hawser.spark": "in tests/cluster", "hawser.dask": "in tests/cluster", "store.serve(": "until Ctrl-C, in test_store.py"}
 
 
-@pytest.mark.skipif(not PAGE.exists(), reason="the docs are not here")
+@pytest.mark.skipif(not PAGES[0].exists(), reason="the docs are not here")
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning", "ignore::hawser.ConvergenceWarning")
 def test_blocks_run(tmp_path, monkeypatch):
     pytest.importorskip("sklearn")
     pytest.importorskip("numba")
     monkeypatch.chdir(tmp_path)
     names, skipped = {}, 0
-    blocks = list(re.finditer(r"^```python\n(.*?)^```", PAGE.read_text(), re.M | re.S))
-    for block in blocks:
-        if any(word in block[1] for word in ELSEWHERE):
-            skipped += 1
-            continue
-        line = PAGE.read_text()[:block.start(1)].count("\n")
-        exec(compile("\n" * line + block[1], str(PAGE), "exec"), names)  # so that a traceback has the page's lines
-    assert skipped == len(ELSEWHERE) and len(blocks) > 8
-    # What the page says of some of them.
+    for page in PAGES:
+        text = page.read_text()
+        blocks = list(re.finditer(r"^```python\n(.*?)^```", text, re.M | re.S))
+        assert blocks, page
+        for block in blocks:
+            if any(word in block[1] for word in ELSEWHERE):
+                skipped += 1
+                continue
+            line = text[:block.start(1)].count("\n")
+            exec(compile("\n" * line + block[1], str(page), "exec"), names)  # so that a traceback has the page's lines
+    assert skipped == len(ELSEWHERE)
+    # What the pages say of some of them.
     assert np.array_equal(hawser.Model.load("lasso.model").coefficients, names["lasso"].coef_)
     assert names["tasks"].coefficients.shape == (2, 20) and names["run"].clocks > 1
-    # The page's descent is least squares without an intercept.
+    # The descent is least squares without an intercept.
     exact = np.linalg.lstsq(names["X"], names["y"], rcond=None)[0]
     np.testing.assert_allclose(names["run"]["w"], exact, atol=1e-3)
 
 
-@pytest.mark.skipif(not PAGE.exists(), reason="the docs are not here")
+@pytest.mark.skipif(not PAGES[0].exists(), reason="the docs are not here")
 def test_readme(tmp_path, monkeypatch):
     pytest.importorskip("sklearn")
     monkeypatch.chdir(tmp_path)
