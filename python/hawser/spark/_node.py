@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import _errors
 from .._dataset import Dataset
-from .._errors import BadInput, Error, PeerLost, Timeout
+from .._errors import BadInput, BadOption, Error, PeerLost, Timeout
 from .._node import Held, Node, Outcome, Place, Task, check_other, check_version, codes_of, held_address, variables_here
 from .._progress import Callback
 from ._other import Other
@@ -122,7 +122,7 @@ class Partition:
         return facts
 
     def _check_sizes(self, facts: list[Facts], nodes: list[int]) -> None:
-        """Refuses partitions whose rows have other sizes than those of the first one."""
+        """Refuses partitions whose rows have other sizes than those of the first one, and more nodes than workers."""
         if not nodes:
             raise BadInput("the frame has no rows")
         first = facts[nodes[0]]
@@ -130,6 +130,10 @@ class Partition:
             for what, own, count in (("features", first.columns, facts[place].columns), ("targets", first.targets, facts[place].targets)):
                 if count != own:
                     raise BadInput(f"the rows of partition {nodes[0]} have {own} {what}, and those of partition {place} have {count}")
+        # The job would refuse it, too, on each node for itself, and Spark might hear first from one that sees another one leave.
+        workers = str(self.plan.task.options.get("workers", ""))
+        if workers.isdigit() and int(workers) < len(nodes):
+            raise BadOption(f"{workers} workers are too few for {len(nodes)} nodes; raise workers")
 
     def _check_other(self, own: Facts, classes: dict[Any, float] | None) -> None:
         """Refuses other data that do not fit to those of the training."""
