@@ -115,18 +115,10 @@ class Job:
             lib.hawser_messages_free(queue)
             lib.hawser_cancellation_free(cancellation)
 
-    def broadcast(self, job: Any, own: bytes) -> bytes:
-        """Returns the bytes of node 0. Collective."""
-        error, size = hawser_error(), ctypes.c_uint64(len(own))
-        check(lib.hawser_job_broadcast(job, byref(size), ctypes.sizeof(size), byref(error)), error)
-        first = ctypes.create_string_buffer(own, max(size.value, len(own)))
-        check(lib.hawser_job_broadcast(job, first, size.value, byref(error)), error)
-        return first.raw[:size.value]
-
     def compare(self, job: Any, own: dict[str, str | None]) -> None:
         """Refuses nodes that would do different things: `own` must be what node 0 has. Collective."""
         error, status = hawser_error(), _native.HAWSER_OK
-        theirs = json.loads(self.broadcast(job, json.dumps(own).encode()))
+        theirs = json.loads(broadcast(job, json.dumps(own).encode()))
         differ = [key for key in own | theirs if own.get(key) != theirs.get(key)]
         if differ:
             key, node = differ[0], lib.hawser_job_node(job)
@@ -151,4 +143,13 @@ class Job:
                 log.info("%s", in_keywords(text))
 
 
-__all__ = ["Job", "log"]
+def broadcast(job: Any, own: bytes) -> bytes:
+    """Returns the bytes of node 0. Collective."""
+    error, size = hawser_error(), ctypes.c_uint64(len(own))
+    check(lib.hawser_job_broadcast(job, byref(size), ctypes.sizeof(size), byref(error)), error)
+    first = ctypes.create_string_buffer(own, max(size.value, len(own)))
+    check(lib.hawser_job_broadcast(job, first, size.value, byref(error)), error)
+    return first.raw[:size.value]
+
+
+__all__ = ["Job", "broadcast", "log"]

@@ -24,6 +24,7 @@ from ._cluster import Cluster, cluster_for
 from ._dataset import refuse_masks
 from ._errors import BadArgument, BadOption, Timeout, check, in_keywords, text_of, warn
 from ._function import ServerFunction, StoreFilter
+from ._job import broadcast
 from ._library import library as lib
 from ._native import (
     hawser_cancellation, hawser_error, hawser_function, hawser_job, hawser_message, hawser_messages, hawser_opening, hawser_request,
@@ -273,7 +274,7 @@ class Table:
 
 
 def _made_by(maker: str, kind: type[Any], given: Iterable[Any]) -> tuple[Any, ...]:
-    """Returns functions or filters, of which no two have the same name."""
+    """Returns functions or filters as a tuple. Refuses two with the same name."""
     found = tuple(given)
     for place, each in enumerate(found):
         if not isinstance(each, kind):
@@ -294,7 +295,7 @@ def _type_of(where: str, dtype: npt.DTypeLike) -> int:
 
 
 def _range_of(where: str, keys: Any) -> tuple[int, int]:
-    """Returns the first and the last key of a dense table, of which a number or a range is given."""
+    """Returns the first and the last key of a dense table, given the number of its keys or their range."""
     if not isinstance(keys, range):
         keys = range(whole_number(f"{where}: the number of keys", keys, 1))
     if keys.step != 1 or not 0 <= keys.start < keys.stop <= WORD + 1:
@@ -428,11 +429,8 @@ class Store:
         if lib.hawser_job_nodes(self._job) == 1:
             return
         own = json.dumps([[(each.name, each.digest) for each in made] for made in (self._functions, self._filters)]).encode()
-        error, size, status = hawser_error(), ctypes.c_uint64(len(own)), _native.HAWSER_OK
-        check(lib.hawser_job_broadcast(self._job, byref(size), ctypes.sizeof(size), byref(error)), error)
-        first = ctypes.create_string_buffer(own, max(size.value, len(own)))
-        check(lib.hawser_job_broadcast(self._job, first, size.value, byref(error)), error)
-        if first.raw[:size.value] != own:
+        error, status = hawser_error(), _native.HAWSER_OK
+        if broadcast(self._job, own) != own:
             status = error.status = _native.HAWSER_BAD_ARGUMENT
             error.text = f"the functions and filters of the store are others on node {lib.hawser_job_node(self._job)} than on node 0".encode()
         check(lib.hawser_job_agree(self._job, status, byref(error)), error)

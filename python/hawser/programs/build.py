@@ -168,7 +168,7 @@ class Build:
         return made
 
     def _cocoa_of(self, body: Operator, product: str, sync: str | None = None) -> tuple[Cocoa, str | None] | None:
-        """Returns the solver whose product a state is, and the sync of its loop."""
+        """Returns the local solver that has this state as its product, and the sync of the solver's loop."""
         for child in body.children:
             if child.cocoa is not None and child.cocoa.product == product:
                 return child.cocoa, sync

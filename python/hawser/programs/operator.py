@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Cocoa:
-    """What a local solver improves: a local state, the coordinates, whose product with the data that it is along is a replicated state."""
+    """The states of a local solver. It improves the coordinates, a local state. Their product with the data is a replicated state."""
 
     coordinates: str
     product: str
@@ -95,7 +95,7 @@ class Body:
 
     def cocoa(self, solver: Unit, name: str | None = None, *, coordinates: str, product: str, gamma: float | str = 1.0,
               states: Mapping[str, str] | None = None, **numbers: Any) -> None:
-        """Adds a unit whose function is the local solver of CoCoA (hawser_cocoa): it improves each block's coordinates, once per clock.
+        """Adds a local solver of CoCoA (hawser_cocoa) as a unit. Once per clock it improves the coordinates of each block.
 
         `coordinates` is a local state of one float64 along data by row (column), `product` a replicated state v = sum of a_j x_j over the rows
         (columns) x_j. The function has a parameter `subproblem` (`hawser.Subproblem`) and no updates: it changes coordinates by

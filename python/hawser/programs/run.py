@@ -18,7 +18,7 @@ from .._changes import PolicyChange, changes_of
 from .._cluster import Cluster
 from .._dataset import BY_ROW, Array, Dataset, Files
 from .._errors import BadArgument, BadOption, BadProgram, Error, Interrupted, check, failure, text_of
-from .._job import Job
+from .._job import Job, broadcast
 from .._library import library as lib
 from .._memory import free
 from .._native import hawser_dataset, hawser_error, hawser_observer, hawser_run
@@ -150,8 +150,7 @@ class Execution(Job):
 
     def _make(self, job: Any) -> Any:
         """Makes the library's program, to begin or to go on. Collective."""
-        error, status, nodes = hawser_error(), _native.HAWSER_OK, lib.hawser_job_nodes(job)
-        try:
+        def make() -> None:
             self.running.begin()
             start = self.saving.start if self.before is None else self.before.states
             self.build = Build(job, self.program, self.data, self.running, start)
@@ -161,36 +160,41 @@ class Execution(Job):
             if self.before is not None:
                 position = self.before.position or b""
                 lib.hawser_program_resume(self.build.handle, position, len(position))
-        except BaseException as refused:  # on one node perhaps, such as one that cannot compile: then none runs
-            self.raised, status = refused, _native.HAWSER_BAD_PROGRAM
-            error.status, error.text = status, str(refused).encode(errors="replace")[:999]
-        if nodes > 1:
-            check(lib.hawser_job_agree(job, status, byref(error)), error)
-        if self.raised is not None:
-            raise self.raised
+
+        self._agreed(job, _native.HAWSER_BAD_PROGRAM, make)
         assert self.build is not None
         return self.build.handle
+
+    def _agreed(self, job: Any, status: int, step: Callable[[], None]) -> None:
+        """Takes a step that may fail on one node alone, such as one that cannot compile. If it does, no node goes on. Collective."""
+        error, reached = hawser_error(), _native.HAWSER_OK
+        try:
+            step()
+        except BaseException as refused:
+            self.raised, reached = refused, status
+            error.status, error.text = status, str(refused).encode(errors="replace")[:999]
+        if lib.hawser_job_nodes(job) > 1:
+            check(lib.hawser_job_agree(job, reached, byref(error)), error)
+        if self.raised is not None:
+            raise self.raised
 
     def _resumed(self, job: Any, nodes: int) -> "Run | None":
         """Returns the run from which this one goes on: that of node 0, which writes checkpoints. Collective."""
         if not self.saving.resumes and self.saving.path is None:
             return None
-        given, error, status = b"", hawser_error(), _native.HAWSER_OK
-        try:
+        given, found = b"", None
+
+        def take() -> None:
+            nonlocal given, found
             if nodes == 1 or lib.hawser_job_leads(job):
                 given = self.saving.begin()
-            found = _run_of(given, self.saving.where) if given else None
-            if found is not None:
+            if given:
+                found = _run_of(given, self.saving.where)
                 self._check_resumed(found)
-        except Error as refused:
-            self.raised, status = refused, _native.HAWSER_BAD_ARGUMENT
-            error.status, error.text = status, str(refused).encode(errors="replace")[:999]
+
+        self._agreed(job, _native.HAWSER_BAD_ARGUMENT, take)
         if nodes > 1:
-            check(lib.hawser_job_agree(job, status, byref(error)), error)
-        if self.raised is not None:
-            raise self.raised
-        if nodes > 1:
-            given = self.broadcast(job, given)
+            given = broadcast(job, given)
             found = _run_of(given, self.saving.where) if given else None
         return found
 
@@ -301,19 +305,11 @@ class Execution(Job):
 
     def _save(self, job: Any) -> None:
         """Writes a checkpoint. Collective."""
-        error, status, result = hawser_error(), _native.HAWSER_OK, self.result
+        result = self.result
         if self.saving.path is None or result is None or not (result.ended or result.position):
             return  # the last checkpoint remains
-        if result.node == 0:
-            try:
-                result.save(self.saving.path)
-            except Error as failed:
-                self.raised, status = failed, _native.HAWSER_IO
-                error.status, error.text = status, str(failed).encode(errors="replace")[:999]
-        if result.nodes > 1:
-            check(lib.hawser_job_agree(job, status, byref(error)), error)
-        if self.raised is not None:
-            raise self.raised
+        path = self.saving.path
+        self._agreed(job, _native.HAWSER_IO, lambda: result.save(path) if result.node == 0 else None)
 
     def _position(self, job: Any, ended: bool) -> bytes | None:
         """Returns where a run has ended early, on each node. Collective."""
@@ -321,7 +317,7 @@ class Execution(Job):
         place = lib.hawser_run_position(self.run_handle, byref(size))
         found = b"" if ended or not place else ctypes.string_at(place, size.value)
         if lib.hawser_job_nodes(job) > 1 and not ended:
-            found = self.broadcast(job, found)
+            found = broadcast(job, found)
         return found or None
 
     def _results(self, job: Any, ended: bool) -> Run:

@@ -304,9 +304,10 @@ def train(frame: Any, algorithm: str, *, features: str | Sequence[str], target: 
     """Trains a model on a Spark frame, whose partitions become nodes, and returns it to the driver.
 
     `features` is the name of a column of vectors (of pyspark.ml) or arrays, or a list of columns of numbers. `target`, `weight` and
-    `offset` are names of columns. For "multitask" the target may be a list of them, whose names the targets get, or a column of arrays or vectors. If any vector is sparse, the data are sparse. `options` are those of hawser.train.
+    `offset` are names of columns. For "multitask" the target may be a list of columns, which name the targets, or a column of arrays or vectors. If any
+    vector is sparse, the data are sparse. `options` are those of hawser.train.
 
-    `validation` is a frame with the same columns, or a pair (data, target) of arrays, whose rows pass through the driver to node 0. `progress` is as
+    `validation` is a frame with the same columns, or a pair (data, target) of arrays. Its rows pass through the driver to node 0. `progress` is as
     in hawser.train, and is called a few times a second, in a thread of its own; node 0 connects to the driver for that.
 
     The training runs in barrier execution mode: all tasks run at once, each reads its partition, and they join each other. No

@@ -122,7 +122,7 @@ class Partition:
         return facts
 
     def _check_sizes(self, facts: list[Facts], nodes: list[int]) -> None:
-        """Refuses partitions whose rows have other sizes than those of the first one, and more nodes than workers."""
+        """Refuses partitions if their rows have other sizes than those of the first one. Refuses fewer workers than nodes."""
         if not nodes:
             raise BadInput("the frame has no rows")
         first = facts[nodes[0]]

@@ -1,4 +1,4 @@
-"""Other data, on which node 0 measures errors: a frame, whose rows pass through the driver, or arrays."""
+"""Other data, given as a frame or as arrays. They pass through the driver to node 0, which measures errors on them."""
 import functools
 import pickle
 from collections.abc import Iterator

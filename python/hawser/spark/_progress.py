@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -114,23 +115,22 @@ class Reporter:
 
     def __init__(self, connection: socket.socket, interrupt: Callable[[], None]) -> None:
         self._connection, self._interrupt = connection, interrupt
-        self._newest: dict[str, Any] | None = None
+        self._newest: deque[dict[str, Any]] = deque(maxlen=1)
         self._ended = threading.Event()
         self._threads = [threading.Thread(target=each, daemon=True, name="hawser-progress") for each in (self._send, self._wait_for_stop)]
         for thread in self._threads:
             thread.start()
 
     def __call__(self, now: dict[str, Any]) -> None:
-        self._newest = now
+        self._newest.append(now)
 
     def _send(self) -> None:
         with contextlib.suppress(OSError):  # the driver is gone, and Spark ends the task
             ended = False
             while not ended:
                 ended = self._ended.wait(OFTEN)
-                newest, self._newest = self._newest, None
-                if newest is not None:
-                    self._connection.sendall(json.dumps(newest).encode() + b"\n")
+                if self._newest:
+                    self._connection.sendall(json.dumps(self._newest.pop()).encode() + b"\n")
 
     def _wait_for_stop(self) -> None:
         with contextlib.suppress(OSError):

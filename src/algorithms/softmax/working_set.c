@@ -51,8 +51,8 @@ static int by_class(const void *a, const void *b)
     return (x->entry > y->entry) - (x->entry < y->entry);
 }
 
-/* Takes all settled entries if there is room for them and others, and those whose slopes promise most. Returns whether there was room. The members are
- * the first of the scores. */
+/* Chooses the members: all settled entries, if there is room for them and some others, and the entries with the most promising slopes. They become the
+ * first of the scores. Returns whether there was room. */
 static bool choose(hw_softmax_block *b)
 {
     hw_softmax_score *scores = b->set.scores;

@@ -1,6 +1,6 @@
 /*
- * working_set.h - a step of Newton's method with an L1 norm: the model's coefficients that are not zero, and some of those whose zero is not the best value,
- * form a working set. The blocks add up the second derivative on it as a matrix, and each of them solves the same small problem.
+ * working_set.h - a step of Newton's method with an L1 norm. The working set has the coefficients that are not zero, and some that should not stay zero.
+ * The blocks add up the second derivative on it as a matrix, and each of them solves the same small problem.
  */
 #ifndef HW_ALGORITHMS_SOFTMAX_WORKING_SET_H
 #define HW_ALGORITHMS_SOFTMAX_WORKING_SET_H

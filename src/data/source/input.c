@@ -123,9 +123,14 @@ static hawser_status open_one(hw_input *input, const char *path, hawser_error *e
 }
 
 /* An existing name is itself, even if it has a star. */
+static bool is_pattern(const char *path)
+{
+    return strpbrk(path, "*?[") != NULL && access(path, F_OK) != 0;
+}
+
 static hawser_status open_pattern(hw_input *input, const char *path, hawser_error *error)
 {
-    if (strcmp(path, "-") == 0 || strpbrk(path, "*?[") == NULL || access(path, F_OK) == 0)
+    if (!is_pattern(path))
         return open_one(input, path, error);
     glob_t found;
     int outcome = glob(path, 0, NULL, &found);
@@ -146,7 +151,7 @@ hawser_status hw_input_only(const char *path, char **name, hawser_error *error)
 {
     glob_t found = {0};
     *name = NULL;
-    if (access(path, F_OK) == 0 || glob(path, 0, NULL, &found) != 0)
+    if (!is_pattern(path) || glob(path, 0, NULL, &found) != 0)
         return hw_copy_text(name, path, error);
     hawser_status status = found.gl_pathc == 1 ? hw_copy_text(name, found.gl_pathv[0], error) : HAWSER_OK;
     globfree(&found);

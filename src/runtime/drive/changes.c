@@ -114,9 +114,10 @@ static hawser_status add_sync(hw_driver *driver, const hawser_operator *loop, ha
 hawser_status hw_policies_settle(hw_driver *driver, uint64_t clock)
 {
     const hawser_operator *loop = driver->policies.loop;
-    if (loop != NULL)
-        HAWSER_TRY(add_sync(driver, loop, driver->syncs[loop->number], clock));
-    return loop != NULL ? add_gains(driver, clock) : HAWSER_OK;
+    if (loop == NULL)
+        return HAWSER_OK;
+    HAWSER_TRY(add_sync(driver, loop, driver->syncs[loop->number], clock));
+    return add_gains(driver, clock);
 }
 
 hawser_status hw_policies_trigger(hw_driver *driver, const hawser_operator *operator, hawser_sync sync, uint64_t first,
