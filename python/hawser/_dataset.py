@@ -11,13 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._arguments import refuse_pickle
+from ._arguments import name_bytes, path_bytes, refuse_pickle
 from ._arrow import read_stream
 from ._beside import run_beside
 from ._errors import BadArgument, BadOption, check
 from ._library import library as lib
 from ._native import hawser_arrays, hawser_cancellation, hawser_dataset, hawser_error, hawser_load, hawser_matrix
 from ._options import DATA_KEYS, Options, key_of
+from ._sparse import compressed, is_sparse
 
 Array = npt.NDArray[Any]
 TYPES = {np.dtype(np.float64): _native.HAWSER_F64, np.dtype(np.float32): _native.HAWSER_F32}
@@ -30,10 +31,6 @@ def is_path(data: Any) -> bool:
     if isinstance(data, (str, os.PathLike)):
         return True
     return isinstance(data, (list, tuple)) and len(data) > 0 and all(isinstance(each, (str, os.PathLike)) for each in data)
-
-
-def is_sparse(data: Any) -> bool:
-    return hasattr(data, "tocsr") and hasattr(data, "nnz")
 
 
 def pointer_to(array: Array | None, kind: Any) -> Any:
@@ -142,7 +139,7 @@ class _Borrowed:
         if count:
             self.arrays.output_names = _texts(texts)
         else:
-            self.arrays.target_name = texts[0].encode()
+            self.arrays.target_name = name_bytes("target_name", texts[0])
 
     def dense(self, data: Any) -> hawser_matrix:
         array = numbers_of(data, "X")
@@ -176,12 +173,7 @@ class _Borrowed:
         return None, 0
 
     def sparse(self, data: Any) -> hawser_matrix:
-        if len(data.shape) != 2:
-            raise BadArgument(f"Expected 2D array, got {len(data.shape)}D array instead: a sparse array of shape {data.shape}")
-        matrix = data if data.format in ("csr", "csc") else data.tocsr()
-        if not matrix.has_canonical_format:
-            matrix = matrix.copy()
-            matrix.sum_duplicates()
+        matrix = compressed(data, "X")
         values = numbers_of(matrix.data, "X")
         if values.dtype not in TYPES or not values.dtype.isnative:
             values = values.astype(np.float32 if values.dtype == np.float32 else np.float64)
@@ -200,15 +192,13 @@ class _Borrowed:
                              indices=pointer_to(indices, ctypes.c_uint32), values=values.ctypes.data)
 
     def _indices(self, data: Any, indices: Array) -> Array:
-        if len(indices) and (indices.min() < 0 or indices.max() > 2**32 - 2):
-            raise BadArgument("X: an index of the sparse matrix is out of bounds")
         narrow = indices if indices.dtype == np.int32 else indices.astype(np.uint32)
         return self.keep(getattr(data, "indices", None), np.ascontiguousarray(narrow))
 
 
 def _texts(names: Sequence[str]) -> Any:
     """Returns texts as an array of the library."""
-    return (ctypes.c_char_p * len(names))(*(name.encode() for name in names))
+    return (ctypes.c_char_p * len(names))(*(name_bytes(f"the name of column {place}", name) for place, name in enumerate(names)))
 
 
 def _names_of(data: Any) -> list[str] | None:
@@ -425,7 +415,7 @@ class Dataset:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes Hawser's own file (.hwc), which a later load maps instead of reading text."""
         error = hawser_error()
-        check(lib.hawser_dataset_save(self._handle, os.fsencode(path), byref(error)), error)
+        check(lib.hawser_dataset_save(self._handle, path_bytes(path), byref(error)), error)
 
     def __len__(self) -> int:
         return self._matrix.rows
@@ -463,7 +453,7 @@ class Files:
 def names_of(data: Any) -> Any:
     """Returns one path or several as an array of the library."""
     paths: Sequence[Any] = [data] if isinstance(data, (str, os.PathLike)) else data
-    return (ctypes.c_char_p * len(paths))(*(os.fsencode(path) for path in paths))
+    return (ctypes.c_char_p * len(paths))(*(path_bytes(path) for path in paths))
 
 
 def load_files(data: Any, how: hawser_load, handle: Any) -> None:

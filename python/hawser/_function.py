@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._arguments import whole_number
+from ._arguments import name_bytes, whole_number
 from ._errors import BadArgument, warn
 from ._native import hawser_function, hawser_store_filter
 from .programs.code import Code
@@ -92,6 +92,7 @@ def server_function(step: Step | None = None, *, name: str | None = None, parame
     if len(code.parameters) != 3 + (memory > 0):
         raise BadArgument(f"{code.where()}: it has the parameters value, update, parameters{' and memory' if memory > 0 else ''}")
     digest = hashlib.sha256(f"{code.digest()} {parameters} {memory}".encode()).hexdigest()
+    name_bytes(f"{code.where()}: name", name or code.name)
     return ServerFunction(name or code.name, parameters, memory, digest, _compile(code, parameters, memory))
 
 
@@ -126,6 +127,7 @@ def store_filter(passes: Passes | None = None, *, name: str | None = None, dtype
         raise BadArgument(f"{code.where()}: dtype is {np.dtype(dtype)}; filtered tables have float64 or float32")
     kind, failed = FILTERED[np.dtype(dtype)], np.zeros(1, np.int64)
     digest = hashlib.sha256(f"{code.digest()} {kind}".encode()).hexdigest()
+    name_bytes(f"{code.where()}: name", name or code.name)
     return StoreFilter(name or code.name, kind, digest, _compile_filter(code, kind, failed), failed)
 
 

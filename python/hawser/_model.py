@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._arguments import name_bytes
+from ._arguments import name_bytes, path_bytes
 from ._changes import PolicyChange
 from ._dataset import Dataset, dataset_of, is_path, load_files
 from ._errors import BadArgument, BadInput, BadOption, check
@@ -107,13 +107,13 @@ class Model:
     def load(cls, path: str | os.PathLike[str]) -> "Model":
         """Reads a model that `save` or the command has written."""
         handle, error = POINTER(hawser_model)(), hawser_error()
-        check(lib.hawser_model_load(os.fsencode(path), byref(handle), byref(error)), error)
+        check(lib.hawser_model_load(path_bytes(path), byref(handle), byref(error)), error)
         return cls(handle)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the model as the command does: a safetensors file with a checksum, whole or not at all."""
         error = hawser_error()
-        check(lib.hawser_model_save(self._handle, os.fsencode(path), byref(error)), error)
+        check(lib.hawser_model_save(self._handle, path_bytes(path), byref(error)), error)
 
     def to_bytes(self) -> bytes:
         """Returns the bytes that `save` writes."""

@@ -20,12 +20,13 @@ import numpy as np
 
 from . import _errors
 from ._cluster import JOINING, Cluster
-from ._dataset import Array, Dataset, is_sparse, split_options
+from ._dataset import Array, Dataset, split_options
 from ._errors import BadArgument, BadInput, BadOption, Error, Interrupted, Timeout
 from ._library import library as lib
 from ._model import Model
 from ._native import VERSION
 from ._options import Options, key_of
+from ._sparse import check_sparse, is_sparse
 from ._train import Callback, Fit, find_algorithm, make_options, prepare, take_arrays
 
 # Options and variables that place a process among nodes, which is what the other system does.
@@ -105,6 +106,8 @@ def stack(parts: list[Any], rows: int, what: str) -> Any:
     """Returns parts as one array or sparse matrix. A single part is not copied."""
     if is_sparse(parts[0]):
         from scipy import sparse
+        for part in parts:
+            check_sparse(part, what)
         whole = parts[0] if len(parts) == 1 else sparse.vstack(parts, format="csr")
     else:
         whole = np.asarray(parts[0]) if len(parts) == 1 else np.concatenate([np.asarray(part) for part in parts])

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import _native
+from ._arguments import name_bytes
 from ._errors import BadOption, check
 from ._library import library as lib
 from ._native import hawser_error, hawser_option, hawser_options
@@ -90,7 +91,9 @@ class Options:
             if value is None:
                 continue
             key = key_of(keyword)
-            status = lib.hawser_options_set(self.handle, key.encode(), text_of_value(key, value).encode(), source,
+            if "\0" in keyword:
+                raise BadOption(f"{keyword!r:.60}: the name of an option has a zero byte")
+            status = lib.hawser_options_set(self.handle, key.encode(), name_bytes(keyword, text_of_value(key, value)), source,
                                             f"{keyword}=".encode(), byref(error))
             check(status, error)
 

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._arguments import INT, WORD, give_key, name_bytes, refuse_pickle, whole_number
+from ._arguments import INT, WORD, give_key, name_bytes, path_bytes, refuse_pickle, whole_number
 from ._beside import MOST_WAIT, run_beside
 from ._cluster import Cluster, cluster_for
 from ._dataset import refuse_masks
@@ -372,7 +372,7 @@ class Store:
                 setattr(given, what, whole_number(what, value, 1, most))
         if at is not None:
             given.at = name_bytes("at", at)
-            given.key_file = os.fsencode(key_file) if key_file is not None else None
+            given.key_file = path_bytes(key_file) if key_file is not None else None
         if key is not None:
             give_key(given, key)
         functions_given, filters_given = (hawser_function * len(self._functions))(), (hawser_store_filter * len(self._filters))()
@@ -577,7 +577,7 @@ class Store:
                 self.end_serving()
 
         def path_of(path: str | os.PathLike[str] | None) -> bytes | None:
-            return os.fsencode(path) if path is not None else None
+            return path_bytes(path) if path is not None else None
 
         given = hawser_serving(key_file=path_of(key_file), address_file=path_of(address_file), directory=path_of(directory),
                                load=path_of(load), save=path_of(save))
@@ -672,12 +672,12 @@ class Store:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes all tables to a safetensors file on node 0; of stand-alone servers, in the directory of the first. Collective."""
-        name = os.fsencode(path)
+        name = path_bytes(path)
         self._call(lambda handle, error: int(lib.hawser_store_save(handle, name, error)))
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Replaces the numbers of the tables, which must exist, by those of a file that `save` wrote. Collective."""
-        name = os.fsencode(path)
+        name = path_bytes(path)
         self._call(lambda handle, error: int(lib.hawser_store_load(handle, name, error)))
 
     @property

@@ -31,7 +31,7 @@ LIMITS = {"clocks", "iterations", "limit", "progress", "seconds", "time-limit"}
 
 def find_algorithm(name: str) -> Any:
     """Returns a pointer to the ready algorithm of that name."""
-    found = lib.hawser_algorithm_find(name.encode()) if isinstance(name, str) else None
+    found = lib.hawser_algorithm_find(name.encode()) if isinstance(name, str) and "\0" not in name else None
     if not found:
         known = ", ".join(algorithms())
         raise BadOption(f"there is no algorithm {name!r:.60}; the algorithms are: {known}")

@@ -16,6 +16,7 @@ from .._cluster import is_beside
 from .._dataset import Dataset, refuse_masks
 from .._errors import BadOption, Interrupted
 from .._model import Model
+from .._sparse import check_sparse
 from .._train import train
 from ._folds import folds_of
 
@@ -123,6 +124,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             return X, y
         refuse_masks(X, "X")
         refuse_masks(y, "y")
+        check_sparse(X, "X")
         return validate_data(self, X, y, accept_sparse=("csr", "csc"), dtype=TYPES, accept_large_sparse=True, **how)
 
     def _checked_new(self, X: Any, fitted: bool = True) -> Any:
@@ -132,6 +134,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         if is_plain(X) and X.shape[1] == self.n_features_in_ and not hasattr(self, "feature_names_in_"):
             return X
         refuse_masks(X, "X")
+        check_sparse(X, "X")
         return validate_data(self, X, reset=False, accept_sparse=("csr", "csc"), dtype=TYPES, accept_large_sparse=True)
 
     def _check_kinds(self) -> None:

@@ -177,6 +177,8 @@ class Program(Body):
         `context.next_chunk`. With a function of the store ("add", "adagrad" and so on, and its `parameters`) all blocks change it
         with `context.inc`. Other arguments are those of `partitioned`.
         """
+        if function is not None:
+            name_bytes(f"state '{name}': its function", function)
         self._part("stored", name, shape, dtype, along, each, initial)
         self._states[name].function, self._states[name].parameters = function, tuple(float(each) for each in parameters)
 

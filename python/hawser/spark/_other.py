@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .._dataset import Dataset, is_sparse
+from .._dataset import Dataset
 from .._errors import BadInput, Error
 from .._node import other_arrays, targets_of
+from .._sparse import is_sparse
 from ._rows import Features, Names, Rows
 
 PARTS = "place int, part binary"  # the rows that tasks return
