@@ -7,8 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 import sklearn.exceptions
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
+from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from .. import _errors
@@ -98,6 +100,9 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     n_jobs: int | None
     random_state: Any
     warm_start: bool
+    n_iter_: Any
+    # The type of what the fit leaves: float32 if X was.
+    _type: np.dtype[Any] = np.dtype(np.float64)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -121,17 +126,20 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             self.n_features_in_ = X.shape[1]
             if hasattr(self, "feature_names_in_"):
                 del self.feature_names_in_
+            self._type = X.dtype
             return X, y
         refuse_masks(X, "X")
         refuse_masks(y, "y")
         check_sparse(X, "X")
-        return validate_data(self, X, y, accept_sparse=("csr", "csc"), dtype=TYPES, accept_large_sparse=True, **how)
+        found = validate_data(self, X, y, accept_sparse=("csr", "csc"), dtype=TYPES, accept_large_sparse=True, **how)
+        self._type = (found[0] if isinstance(found, tuple) else found).dtype
+        return found
 
     def _checked_new(self, X: Any, fitted: bool = True) -> Any:
         """Returns data to predict as numbers; the number of features is the training's."""
         if fitted:
             check_is_fitted(self)
-        if is_plain(X) and X.shape[1] == self.n_features_in_ and not hasattr(self, "feature_names_in_"):
+        if is_plain(X) and X.shape[1] == getattr(self, "n_features_in_", None) and not hasattr(self, "feature_names_in_"):
             return X
         refuse_masks(X, "X")
         check_sparse(X, "X")
@@ -273,12 +281,54 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
                              "allow it more, such as max_iter=None")
 
 
+def is_same(given: Any, found: Any) -> bool:
+    """Returns whether numbers are those that were found, after rounding to their type."""
+    if given is found:
+        return True
+    if issparse(given):
+        return False
+    array = np.asarray(given)
+    return array.dtype.kind == "f" and np.array_equal(array, np.asarray(found).astype(array.dtype))
+
+
 class LinearEstimator(Estimator):
-    """An estimator with coefficients and an intercept."""
+    """An estimator with coefficients and an intercept.
+
+    Predictions are those of the model, to the bit. If coef_ or intercept_ was written after the fit, or without one, predictions follow these.
+    """
+
+    coef_: Any
+    intercept_: Any
+
+    def _parameters_of(self, model: Model) -> tuple[Any, Any]:
+        """Returns coef_ and intercept_ of a model, in the shapes of the estimator."""
+        return model.coefficients, model.intercept
 
     def _take_parameters(self, model: Model) -> None:
-        self.coef_ = model.coefficients
-        self.intercept_ = model.intercept
+        coefficients, intercept = self._parameters_of(model)
+        self.coef_, self.intercept_ = coefficients, intercept
+        if self._type == np.float32:
+            self.coef_, self.intercept_ = coefficients.astype(np.float32), np.float32(intercept)
+
+    def _is_written(self) -> bool:
+        """Returns whether coef_ or intercept_ are not those of the model."""
+        model: Model | None = self.__dict__.get("model_")
+        if model is None:
+            return True
+        coefficients, intercept = self._parameters_of(model)
+        return not (is_same(self.coef_, coefficients) and is_same(self.intercept_, intercept))
+
+    def _margins(self, X: Any) -> Array:
+        """Returns x w + b of each sample: shape (n_samples,), or (n_samples, n_outputs) if there are several."""
+        if not self._is_written():
+            return self._like(X, self.model_.decision_function(X))
+        coefficients = self.coef_ if issparse(self.coef_) else np.asarray(self.coef_)
+        margins: Array = np.asarray(safe_sparse_dot(X, coefficients.T, dense_output=True) + self.intercept_)
+        return margins
+
+    def _like(self, X: Any, numbers: Array) -> Array:
+        """Returns numbers in the type of what is multiplied: float32 if both X and the coefficients are."""
+        return numbers.astype(np.result_type(X.dtype, np.asarray(self.coef_).dtype), copy=False)
 
 
 _errors.convergence_warning = ConvergenceWarning

@@ -2,9 +2,11 @@
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_matrix, issparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
 
 from .._model import Model
 from ._base import Array, LinearEstimator
@@ -58,14 +60,26 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
             raise ValueError(f"eval_set: the label {unknown[:1].tolist()[0]!r} is not one of the training's")
         return np.searchsorted(self.classes_, labels).astype(np.float64)
 
-    def _take_parameters(self, model: Model) -> None:
-        self.coef_ = np.atleast_2d(model.coefficients)
-        self.intercept_ = np.atleast_1d(np.asarray(model.intercept, np.float64))
+    def _parameters_of(self, model: Model) -> tuple[Any, Any]:
+        return np.atleast_2d(model.coefficients), np.atleast_1d(np.asarray(model.intercept, np.float64))
 
     def decision_function(self, X: Any) -> Array:
         """Returns margins: shape (n_samples,) for two classes, above 0 for classes_[1]; else (n_samples, n_classes)."""
-        X = self._checked_new(X)
-        return self.model_.decision_function(X)
+        margins = self._margins(self._checked_new(X))
+        return margins[:, 0] if margins.ndim == 2 and margins.shape[1] == 1 else margins
+
+    def sparsify(self) -> Any:
+        """Makes coef_ a sparse matrix (CSR). Predictions take it from then on; `fit` makes it an array again."""
+        check_is_fitted(self)
+        self.coef_ = csr_matrix(self.coef_)
+        return self
+
+    def densify(self) -> Any:
+        """Makes coef_ an array again."""
+        check_is_fitted(self)
+        if issparse(self.coef_):
+            self.coef_ = self.coef_.toarray()
+        return self
 
     def predict(self, X: Any) -> Array:
         """Returns the label of each sample, shape (n_samples,)."""

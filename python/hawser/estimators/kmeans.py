@@ -5,10 +5,12 @@ import tempfile
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.metrics.pairwise import euclidean_distances
 
 from .._model import Model
-from ._base import Array, Estimator, refuse
+from ._base import Array, Estimator, is_same, refuse
 
 
 class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator):  # type: ignore[misc]
@@ -96,12 +98,27 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
 
     def _take_parameters(self, model: Model) -> None:
         assert model.training is not None
-        self.cluster_centers_ = model.centres
+        self.cluster_centers_ = model.centres.astype(self._type, copy=False)
         self.inertia_ = float(model.training.metrics["inertia"])
         self._n_features_out = len(self.cluster_centers_)
 
+    def _is_written(self) -> bool:
+        """Returns whether cluster_centers_ are not those of the model."""
+        model: Model | None = self.__dict__.get("model_")
+        return model is None or not is_same(self.cluster_centers_, model.centres)
+
     def _label(self, X: Any) -> Array:
-        return np.asarray(self.model_.predict(X)).astype(np.int32)
+        found = self._distances(X).argmin(axis=1) if self._is_written() else self.model_.predict(X)
+        return np.asarray(found).astype(np.int32)
+
+    def _distances(self, X: Any) -> Array:
+        if not self._is_written():
+            return self.model_.distances(X)
+        centres = np.asarray(self.cluster_centers_, np.float64)
+        if issparse(X):
+            return np.asarray(euclidean_distances(X.astype(np.float64), centres))
+        middle = centres.mean(axis=0)  # squares of numbers far from zero would lose the digits of a distance
+        return np.asarray(euclidean_distances(X - middle, centres - middle))
 
     def predict(self, X: Any) -> Array:
         """Returns the cluster of each sample, shape (n_samples,)."""
@@ -114,7 +131,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
     def transform(self, X: Any) -> Array:
         """Returns the distance of each sample to each centre, shape (n_samples, n_clusters)."""
         X = self._checked_new(X)
-        return self.model_.distances(X)
+        return self._distances(X).astype(np.result_type(X.dtype, np.asarray(self.cluster_centers_).dtype), copy=False)
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
         """Finds clusters, and returns the distances to their centres."""
@@ -123,7 +140,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Returns the negative inertia of the samples: the sum of squared distances to the nearest centres."""
         X = self._checked_new(X)
-        squares = self.model_.distances(X).min(axis=1) ** 2
+        squares = self._distances(X).min(axis=1) ** 2
         weights = self._weights(sample_weight, X)
         return -float(squares.sum() if weights is None else squares @ weights)
 

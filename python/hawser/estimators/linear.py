@@ -51,8 +51,7 @@ class _Penalised(RegressorMixin, LinearEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Array:
         """Returns a prediction per sample, shape (n_samples,)."""
-        X = self._checked_new(X)
-        return self.model_.predict(X)
+        return self._margins(self._checked_new(X))
 
     @property
     def sparse_coef_(self) -> Any:

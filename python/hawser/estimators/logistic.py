@@ -2,7 +2,9 @@
 from typing import Any
 
 import numpy as np
+from scipy.special import expit, softmax
 
+from .._model import Model
 from ._base import Array, refuse
 from ._classifier import LinearClassifier
 
@@ -18,7 +20,7 @@ class LogisticRegression(LinearClassifier):
     to the objective of coefficients that are all zero. `max_iter` limits the clocks. `solver` and `dual` are taken for scikit-learn's sake: there is one solver, and all have
     the same solution. `intercept_scaling` must be 1, since the intercept has no penalty.
 
-    After fit: `coef_` (1 or n_classes, n_features), `intercept_`, `classes_`, `dual_gap_`, `n_iter_`, `trace_`, `model_`.
+    After fit: `coef_` (1 or n_classes, n_features), `intercept_`, `classes_`, `dual_gap_`, `n_iter_` (1,), `trace_`, `model_`.
 
     >>> import hawser, numpy
     >>> x = numpy.array([[0.0], [1.0], [2.0], [3.0]])
@@ -84,10 +86,20 @@ class LogisticRegression(LinearClassifier):
         self._train("logistic" if classes == 2 else "softmax", X, places, weights, **self._options(classes), **others)
         return self
 
+    def _take_parameters(self, model: Model) -> None:
+        super()._take_parameters(model)
+        self.n_iter_ = np.array([self.n_iter_], np.int32)
+
     def predict_proba(self, X: Any) -> Array:
         """Returns the probability of each class, shape (n_samples, n_classes), in the order of classes_."""
         X = self._checked_new(X)
-        return self.model_.predict_proba(X)
+        if not self._is_written():
+            return self._like(X, self.model_.predict_proba(X))
+        margins = self._margins(X)
+        if margins.ndim == 2 and margins.shape[1] > 1:
+            return np.asarray(softmax(margins, axis=1))
+        higher = expit(margins.ravel())
+        return np.column_stack([1 - higher, higher])
 
     def predict_log_proba(self, X: Any) -> Array:
         """Returns the logarithms of predict_proba."""

@@ -56,10 +56,8 @@ class _Several(_Penalised):
     def _shared_options(self) -> dict[str, Any]:
         return {key: value for key, value in super()._shared_options().items() if key != "lower"}
 
-    def _take_parameters(self, model: Model) -> None:
-        super()._take_parameters(model)
-        self.coef_ = np.atleast_2d(self.coef_)
-        self.intercept_ = np.atleast_1d(self.intercept_)
+    def _parameters_of(self, model: Model) -> tuple[Any, Any]:
+        return np.atleast_2d(model.coefficients), np.atleast_1d(np.asarray(model.intercept))
 
     def predict(self, X: Any) -> Array:
         """Returns a prediction per sample and target, shape (n_samples, n_targets)."""

@@ -125,14 +125,12 @@ class LinearSVR(RegressorMixin, LinearEstimator):  # type: ignore[misc]
         self._train("svm", X, self._numbers(y), self._weights(sample_weight, X), **options, **others)
         return self
 
-    def _take_parameters(self, model: Model) -> None:
-        super()._take_parameters(model)
-        self.intercept_ = np.atleast_1d(self.intercept_)
+    def _parameters_of(self, model: Model) -> tuple[Any, Any]:
+        return model.coefficients, np.atleast_1d(model.intercept)
 
     def predict(self, X: Any) -> Array:
         """Returns a prediction per sample, shape (n_samples,)."""
-        X = self._checked_new(X)
-        return self.model_.predict(X)
+        return self._margins(self._checked_new(X))
 
 
 __all__ = ["LinearSVC", "LinearSVR"]

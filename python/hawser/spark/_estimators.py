@@ -27,6 +27,9 @@ class Fitted(pyspark.ml.Model):  # type: ignore[misc]
         self._features, self._column, self._probability = features, column, probability
 
     def _transform(self, dataset: Any) -> Any:
+        if self.estimator._is_written():
+            raise BadArgument(f"transform: what {type(self.estimator).__name__} has learned was written after the fit, and transform predicts with model_; "
+                              "fit again, or use predict(X) on arrays, which follows it")
         labels = getattr(self.estimator, "classes_", None)
         found = predict(self.estimator.model_, dataset, self._features, column=self._column, _labels=labels)
         if self._probability is not None:
