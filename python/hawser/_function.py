@@ -91,6 +91,7 @@ def server_function(step: Step | None = None, *, name: str | None = None, parame
     whole_number(f"{code.where()}: memory", memory, 0, MOST_MEMORY)
     if len(code.parameters) != 3 + (memory > 0):
         raise BadArgument(f"{code.where()}: it has the parameters value, update, parameters{' and memory' if memory > 0 else ''}")
+    code.check_in_place(*code.parameters[3:])
     digest = hashlib.sha256(f"{code.digest()} {parameters} {memory}".encode()).hexdigest()
     name_bytes(f"{code.where()}: name", name or code.name)
     return ServerFunction(name or code.name, parameters, memory, digest, _compile(code, parameters, memory))

@@ -1,8 +1,6 @@
 """The functions that the library calls for units: compiled ones, and plain ones."""
 import ctypes
-import gc
 import traceback
-import weakref
 from ctypes import POINTER, byref
 from typing import Any
 
@@ -12,13 +10,14 @@ from .. import _native
 from .._dataset import Array
 from .._errors import BadProgram
 from .._library import library as lib
-from .._memory import address_of, array_at
+from .._memory import address_of
 from .._native import hawser_beside, hawser_local_solver, hawser_matrix, hawser_rule, hawser_unit_function
 from .code import Merge
 from .context import Context
-from .made import dense_of, replace
+from .made import replace, strides_of
 from .raised import Running, fail_merge
 from .unit import SUFFIX, Argument, Known, Leave, Sparse, Subproblem, Unit
+from .views import Views
 
 
 class PlainUnit:
@@ -30,15 +29,14 @@ class PlainUnit:
         self.table, self.running = table, running
 
     def __call__(self, context: Any, subproblem: Any = None) -> int:
-        own, solved = Context(context, self.known), Subproblem(subproblem)
+        views = Views()
+        own, solved = Context(context, self.known, views), Subproblem(subproblem, views)
+        made: list[tuple[str, hawser_matrix]] = []
         try:
-            made: list[tuple[str, hawser_matrix]] = []
             given = [solved if argument.kind == "subproblem" else self._argument(argument, context, own, made) for argument in self.arguments]
-            references = [(argument.parameter, weakref.ref(part)) for argument, value in zip(self.arguments, given)
-                          for part in (value if isinstance(value, tuple) else (value,)) if isinstance(part, np.ndarray)]
             found = self.unit.function(*given)
             given.clear()
-            self._check_kept(references)
+            self._check_kept(views)
             for name, part in made:
                 replace(context, name, part)
             return self._report(context, found)
@@ -47,10 +45,12 @@ class PlainUnit:
         except BaseException as error:
             return self.running.fail(context, self.number, error)
         finally:
+            given = []
             own._pointer = solved._pointer = None
+            views.end()
 
     def _argument(self, argument: Argument, context: Any, own: Context, made: list[tuple[str, hawser_matrix]]) -> Any:
-        kind, slot, name = argument.kind, argument.slot, argument.state.encode()
+        kind, slot, name, views = argument.kind, argument.slot, argument.state.encode(), own._views
         if kind == "context":
             return own
         if kind == "number":
@@ -59,33 +59,33 @@ class PlainUnit:
         if argument.writable and kind in ("dense", "sparse"):
             part = self.running.made[int(self.table[slot])].part(context)
             made.append((argument.state, part))
-            return _data(argument, part)
+            return _data(argument, part, views)
         if kind in ("dense", "sparse", "beside"):
             matrix = lib.hawser_data_view(context, name)
             if not matrix:
                 raise Leave(_native.HAWSER_BAD_PROGRAM)
             if kind == "beside":
-                return self._beside(argument, matrix.contents)
-            return _data(argument, matrix.contents)
+                return self._beside(argument, matrix.contents, views)
+            return _data(argument, matrix.contents, views)
         if kind == "scratch":
             place, *extents = (int(each) for each in self.table[slot:slot + 1 + argument.ndim])
-            return array_at(address_of(lib.hawser_scratch(context)) + place, argument.dtype, tuple(extents), writable=True)
+            return views.array(argument.parameter, address_of(lib.hawser_scratch(context)) + place, argument.dtype, tuple(extents), writable=True)
         pointer = getattr(lib, f"hawser_{argument.getter}{SUFFIX[argument.dtype]}")(context, name)
         if not pointer:
             raise Leave(_native.HAWSER_BAD_PROGRAM)
         shape = [int(extent) for extent in self.table[slot:slot + argument.ndim]]
         if kind == "lines":
             shape[0] = lib.hawser_part_lines(context, name, None)
-        return array_at(address_of(pointer), argument.dtype, tuple(shape), writable=argument.writable)
+        return views.array(argument.parameter, address_of(pointer), argument.dtype, tuple(shape), writable=argument.writable)
 
-    def _beside(self, argument: Argument, matrix: hawser_matrix) -> Array | tuple[Array, ...]:
+    def _beside(self, argument: Argument, matrix: hawser_matrix, views: Views) -> Array | tuple[Array, ...]:
         found = hawser_beside()
         dataset = ctypes.cast(int(self.table[argument.slot]), POINTER(_native.hawser_dataset))
         if lib.hawser_dataset_beside(dataset, matrix.first, matrix.rows, byref(found), None) != _native.HAWSER_OK:
             raise Leave(_native.HAWSER_BAD_PROGRAM)
-        if argument.targets > 1:
-            return tuple(array_at(address_of(found.outputs[k]), "float64", (matrix.rows,)) for k in range(argument.targets))
-        return array_at(address_of(getattr(found, argument.beside)), "float64", (matrix.rows,))
+        addresses = [found.outputs[k] for k in range(argument.targets)] if argument.targets > 1 else [getattr(found, argument.beside)]
+        made = tuple(views.array(argument.parameter, address_of(address), "float64", (matrix.rows,)) for address in addresses)
+        return made if argument.targets > 1 else made[0]
 
     def _report(self, context: Any, found: Any) -> int:
         """Reports what the function has returned."""
@@ -99,23 +99,24 @@ class PlainUnit:
                 return status
         return _native.HAWSER_OK
 
-    def _check_kept(self, references: list[tuple[str, Any]]) -> None:
+    def _check_kept(self, views: Views) -> None:
         """Refuses a unit that keeps a view: its memory has other numbers in the next clock, and none after the run."""
-        if any(reference() is not None for _, reference in references):
-            gc.collect()
-        for parameter, reference in references:
-            if reference() is not None:
-                raise BadProgram(f"unit '{self.name}' keeps its argument '{parameter}' after it has returned; keep a copy of it")
+        kept = views.end()
+        if kept is not None:
+            raise BadProgram(f"unit '{self.name}' keeps {'its argument ' if kept in self.unit.parameters else ''}'{kept}' after it has returned; "
+                             "keep a copy of it")
 
 
-def _data(argument: Argument, matrix: hawser_matrix) -> Array | Sparse:
+def _data(argument: Argument, matrix: hawser_matrix, views: Views) -> Array | Sparse:
+    name, size = argument.parameter, np.dtype(argument.dtype).itemsize
     if argument.kind == "dense":
-        return dense_of(matrix, argument.dtype, argument.writable)
+        strides = strides_of(matrix, size)
+        return views.array(name, matrix.values or 0, argument.dtype, (matrix.rows, matrix.cols), strides, argument.writable)
     many = matrix.cols if argument.turned else matrix.rows
-    indptr = array_at(address_of(matrix.offsets), "int64", (many + 1,))
+    indptr = views.array(name, address_of(matrix.offsets), "int64", (many + 1,))
     stored = int(indptr[-1])
-    return Sparse(indptr, array_at(address_of(matrix.indices), "uint32", (stored,)),
-                  array_at(matrix.values or 0, argument.dtype, (stored,), writable=argument.writable), (matrix.rows, matrix.cols))
+    return Sparse(indptr, views.array(name, address_of(matrix.indices), "uint32", (stored,)),
+                  views.array(name, matrix.values or 0, argument.dtype, (stored,), writable=argument.writable), (matrix.rows, matrix.cols))
 
 
 def has_numba() -> bool:
@@ -145,15 +146,20 @@ def merge_function_of(merge: Merge) -> Any:
         return ctypes.cast(compile_merge(merge), kind)
 
     def call(pointer: Any) -> None:
-        merging = pointer.contents
-        shape, added = (merging.count,), address_of(merging.sum)
+        merging, views = pointer.contents, Views()
+        shape = (merging.count,)
         try:
-            merge.function(array_at(address_of(merging.state), "float64", shape, writable=True), array_at(added, "float64", shape),
-                           merging.first, merging.blocks, merging.clock)
+            merge.function(views.array("state", address_of(merging.state), "float64", shape, writable=True),
+                           views.array("sum", address_of(merging.sum), "float64", shape), merging.first, merging.blocks, merging.clock)
+            kept = views.end()
+            if kept is not None:
+                raise BadProgram(f"{merge.where()} keeps '{kept}' after it has returned; keep a copy of it")
         except BaseException as error:
             if error.__traceback__ is not None:
                 traceback.clear_frames(error.__traceback__)
             fail_merge(merging, error)
+        finally:
+            views.end()
     return kind(call)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._errors import BadArgument, BadProgram
+from .rebound import find_rebinding
 
 
 class Code:
@@ -47,6 +48,14 @@ class Code:
     def wrong_result(self, found: str) -> str:
         return f"{self.where()}: it returns {found}, and a {self.noun} returns {self.result}"
 
+    def check_in_place(self, *names: str) -> None:
+        """Refuses a function that binds an array of these names anew, which changes nothing, where it must change it in place."""
+        found = find_rebinding(self.function, names)
+        if found is not None:
+            name, line = found
+            raise BadProgram(f"{self.where()}: line {line} binds '{name}' to something else, which changes no number of the array that was given; "
+                             f"write {name}[:] = ... or {name} += ..., or use another name")
+
     def digest(self) -> str:
         """Returns a digest of the code and of the values that it takes from outside, which other nodes must have, too."""
         return digest_of(self.function)
@@ -61,6 +70,7 @@ class Merge(Code):
         super().__init__(function, compile)
         if len(self.parameters) != 5:
             raise BadProgram(f"{self.where()}: a merge function has the parameters state, sum, first, blocks and clock")
+        self.check_in_place(self.parameters[0])
 
 
 def digest_of(function: Callable[..., Any]) -> str:

@@ -15,7 +15,7 @@ from .. import _native
 from .._errors import BadProgram
 from .._library import library as lib
 from .code import Code, Merge
-from .compile_checks import check_result, check_shapes, check_writes, reason_of
+from .compile_checks import check_object_mode, check_result, check_shapes, check_writes, reason_of
 from .compiled_context import MATRIX, MERGING, SUFFIX, WORD, ContextType, make_array
 from .compiled_progress import ProgressType
 from .compiled_subproblem import SubproblemType
@@ -276,6 +276,7 @@ def _dispatcher_of(unit: Code, kinds: tuple[Any, ...]) -> Any:
             dispatcher.compile(kinds)
         except Exception as error:
             raise BadProgram(f"{unit.where()}: numba cannot compile it: {reason_of(error, unit)}") from error
+    check_object_mode(unit, dispatcher.overloads[kinds])
     check_writes(unit, dispatcher.overloads[kinds])
     check_shapes(unit, dispatcher.overloads[kinds])
     check_result(unit, dispatcher.overloads[kinds].signature.return_type)

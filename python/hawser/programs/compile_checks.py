@@ -65,6 +65,21 @@ def check_writes(unit: Code, compiled: Any) -> None:
                          "loop, or a copy()")
 
 
+def check_object_mode(unit: Code, compiled: Any) -> None:
+    """Refuses arrays in `numba.objmode`, where Python could keep views of memory that the run frees."""
+    notes = compiled.type_annotation
+    for expression, signature in notes.calltypes.items():
+        if signature is None or getattr(expression, "op", "") != "call":
+            continue
+        called = notes.typemap[expression.func.name]
+        given = [notes.typemap[each.name] for each in expression.args]  # the signature has them as objects
+        if isinstance(called, types.ObjModeDispatcher) and any(isinstance(kind, (types.Array, types.BaseTuple)) for kind in given):
+            raise BadProgram(f"{unit.where()}: numba.objmode has an array (line {expression.loc.line}), which it could keep; give it numbers, or "
+                             "make the unit plain (compile=False)")
+        if isinstance(called, types.Dispatcher) and not isinstance(called, types.ObjModeDispatcher):
+            check_object_mode(unit, called.dispatcher.overloads[tuple(signature.args)])
+
+
 def check_shapes(unit: Code, compiled: Any, inside: bool = False) -> None:
     """Refuses where numba compares no shapes: outputs of ufuncs, and changes in place `inside` functions that the unit calls (shapes.py has its own)."""
     notes, found = compiled.type_annotation, ""
@@ -102,4 +117,4 @@ def check_result(unit: Code, result: Any) -> None:
         raise BadProgram(unit.wrong_result(f"{result}" if count else "nothing"))
 
 
-__all__ = ["check_result", "check_shapes", "check_writes", "numba_reason", "reason_of"]
+__all__ = ["check_object_mode", "check_result", "check_shapes", "check_writes", "numba_reason", "reason_of"]

@@ -9,9 +9,10 @@ from .. import _native
 from .._dataset import Array
 from .._errors import BadArgument, BadProgram
 from .._library import library as lib
-from .._memory import address_of, array_at
+from .._memory import address_of
 from .._native import hawser_batch, hawser_batches, hawser_chunk, hawser_error
 from .unit import C_TYPES, COMBINE, NO_BATCH, SUFFIX, Known, Leave, no_batches, wrong_name
+from .views import Views
 
 
 class Context:
@@ -20,8 +21,8 @@ class Context:
     Names of states and metrics are written out in the call. A method that waits may leave the unit, which then runs again or ends.
     """
 
-    def __init__(self, pointer: Any, known: Known) -> None:
-        self._pointer, self._known = pointer, known
+    def __init__(self, pointer: Any, known: Known, views: Views) -> None:
+        self._pointer, self._known, self._views = pointer, known, views
 
     def _use(self) -> Any:
         if self._pointer is None:
@@ -178,7 +179,7 @@ class Context:
         known = self._find("state", name)
         values = POINTER(C_TYPES[known.dtype])()
         self._pass(getattr(lib, f"hawser_prefetch_wait{SUFFIX[known.dtype]}")(self._use(), name.encode(), byref(values)))
-        return array_at(address_of(values), known.dtype, (count,))
+        return self._views.array(name, address_of(values), known.dtype, (count,))
 
     def next_chunk(self, name: str) -> tuple[int, int, Array]:
         """Returns block, first line and lines of the next chunk of a stored state, until the next call; block -1: there are no more."""
@@ -187,7 +188,7 @@ class Context:
         if chunk.block == 0xFFFFFFFF:
             return -1, 0, np.empty((0, known.width), known.dtype)
         values = address_of(getattr(chunk, "values" + SUFFIX[known.dtype]))
-        return chunk.block, chunk.first // known.width, array_at(values, known.dtype, (chunk.count // known.width, known.width))
+        return chunk.block, chunk.first // known.width, self._views.array(name, values, known.dtype, (chunk.count // known.width, known.width))
 
 
 __all__ = ["Context"]

@@ -1,20 +1,18 @@
 """What the driver of a run calls: the tests of loops and branches."""
 import ctypes
-import gc
-import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, overload
 
 from .._dataset import Array
 from .._errors import BadArgument, BadProgram
 from .._library import library as lib
-from .._memory import array_at
 from .._native import hawser_until
 from .._sync import sync_of
 from .called import has_numba
 from .code import Code
 from .raised import Running
 from .unit import Known
+from .views import Views
 
 if TYPE_CHECKING:
     from .operator import Operator
@@ -75,7 +73,7 @@ class Progress:
 
     def __init__(self, pointer: Any, program: "Program", remembers: int = 0) -> None:
         self._pointer, self._program, self._remembers = pointer, program, remembers
-        self._views: list[weakref.ref[Array]] = []
+        self._views = Views()
 
     def _use(self) -> Any:
         if self._pointer is None:
@@ -126,16 +124,12 @@ class Progress:
         address = lib.hawser_progress_memory(self._use())
         if not self._remembers or not address:
             raise BadProgram(NO_MEMORY)
-        view = array_at(address, "float64", (self._remembers,), writable=True)
-        self._views.append(weakref.ref(view))
-        return view
+        return self._views.array("progress.memory", address, "float64", (self._remembers,), writable=True)
 
     def _end(self, where: str) -> None:
         """Refuses a test that keeps its memory, which the run frees."""
         self._pointer = None
-        if any(view() is not None for view in self._views):
-            gc.collect()
-        if any(view() is not None for view in self._views):
+        if self._views.end() is not None:
             raise BadProgram(f"{where} keeps progress.memory after it has returned; keep a copy of it")
 
     def set_gain(self, state: str, gain: float) -> None:
@@ -172,6 +166,7 @@ def called_test(operator: "Operator", known: Known, program: "Program", running:
             return ends
         finally:
             progress._pointer = None
+            progress._views.end()
 
     return kind(call)
 

@@ -58,11 +58,14 @@ class Made:
         return matrix, own
 
 
-def dense_of(matrix: hawser_matrix, dtype: str, writable: bool = False) -> Array:
+def strides_of(matrix: hawser_matrix, size: int) -> tuple[int, int]:
+    """Returns the strides of dense data with numbers of `size` bytes."""
+    return (size, matrix.stride * size) if matrix.layout == _native.HAWSER_DENSE else (matrix.stride * size, size)
+
+
+def dense_of(matrix: hawser_matrix, dtype: str) -> Array:
     """Returns dense data in place."""
-    size, turned = np.dtype(dtype).itemsize, matrix.layout == _native.HAWSER_DENSE
-    strides = (size, matrix.stride * size) if turned else (matrix.stride * size, size)
-    return array_at(matrix.values or 0, dtype, (matrix.rows, matrix.cols), strides, writable)
+    return array_at(matrix.values or 0, dtype, (matrix.rows, matrix.cols), strides_of(matrix, np.dtype(dtype).itemsize))
 
 
 def replace(context: Any, name: str, part: hawser_matrix) -> None:
@@ -87,4 +90,4 @@ def _make(address: int, key: int, number: int) -> int:
 
 make = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(_make)
 
-__all__ = ["Made", "dense_of", "make", "replace"]
+__all__ = ["Made", "make", "replace", "strides_of"]

@@ -271,6 +271,7 @@ class Program(Body):
                                  f"it; the states are {', '.join(self._states) or 'none'}")
         if operator.cocoa is not None:
             self._check_cocoa(operator, where)
+        unit.check_in_place(*self._scratch_of(operator))
         for parameter in unit.updates:
             state = self._states[operator.states.get(parameter, parameter)]
             if state.kind == "data" and state.by == "all":
@@ -279,6 +280,12 @@ class Program(Body):
                 raise BadProgram(f"{where}: it updates '{parameter}', which is data, so it has a parameter '{parameter}'")
         for metric in unit.reports:
             self.metric(metric)
+
+    def _scratch_of(self, operator: Operator) -> list[str]:
+        """Returns the parameters that are scratch memory."""
+        assert operator.unit is not None
+        states = ((parameter, self._states.get(operator.states.get(parameter, parameter))) for parameter in operator.unit.parameters)
+        return [parameter for parameter, state in states if state is not None and state.kind == "scratch"]
 
     def _check_cocoa(self, operator: Operator, where: str) -> None:
         assert operator.unit is not None and operator.cocoa is not None

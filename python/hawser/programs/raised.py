@@ -5,6 +5,8 @@ from collections.abc import Callable
 from ctypes import POINTER
 from typing import Any
 
+import numpy as np
+
 from .. import _native
 from .._library import library as lib
 from .._native import hawser_context, hawser_merging
@@ -77,6 +79,9 @@ def _caught(cell: int, kind: int, value: int, trace: int) -> None:
             ctypes.pythonapi.Py_DecRef(found)
     if isinstance(error, type):
         error = error()
+    error.args = _own(error.args)
+    for key, found in vars(error).items():
+        setattr(error, key, _own(found))
     if words[2] <= -2:
         running = runs[words[3]]
         where, ends = running.tests[-2 - words[2]]
@@ -88,6 +93,13 @@ def _caught(cell: int, kind: int, value: int, trace: int) -> None:
         return
     context = ctypes.cast(words[0], POINTER(hawser_context))
     words[1] = runs[lib.hawser_user(context)].fail(context, words[2], error)
+
+
+def _own(value: Any) -> Any:
+    """Returns what an exception of compiled code has, with copies of arrays, which are views of memory that the run frees."""
+    if isinstance(value, tuple):
+        return tuple(_own(each) for each in value) if type(value) is tuple else value
+    return value.copy() if isinstance(value, np.ndarray) else value
 
 
 def fail_merge(merging: hawser_merging, error: BaseException) -> None:

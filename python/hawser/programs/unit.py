@@ -12,8 +12,9 @@ from .._arguments import whole_number
 from .._dataset import Array
 from .._errors import BadArgument
 from .._library import library as lib
-from .._memory import address_of, array_at
+from .._memory import address_of
 from .code import Code
+from .views import Views
 
 TYPES = {"float64": _native.HAWSER_F64, "float32": _native.HAWSER_F32, "int64": _native.HAWSER_I64, "int32": _native.HAWSER_I32}
 SUFFIX = {"float64": "", "float32": "_f32", "int64": "_i64", "int32": "_i32"}
@@ -38,6 +39,13 @@ class Sparse(NamedTuple):
     indices: Array  #: uint32
     values: Array  #: float64 or float32
     shape: tuple[int, int]
+
+    def __iadd__(self, other: Any) -> Any:  # type: ignore[misc]
+        """Refuses a change in place, which would make another tuple."""
+        raise TypeError("sparse data are a tuple of arrays; change their values[:]")
+
+    def __imul__(self, other: Any) -> Any:  # type: ignore[misc]
+        return self.__iadd__(other)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,8 +114,8 @@ class Subproblem:
     The solver makes grad f(v) . A d + sigma / (2 tau) |A d|^2 + sum of g_j(alpha_j + d_j) smaller, by steps d_j of its own coordinates.
     """
 
-    def __init__(self, pointer: Any) -> None:
-        self._pointer = pointer
+    def __init__(self, pointer: Any, views: Views) -> None:
+        self._pointer, self._views = pointer, views
 
     def _use(self) -> Any:
         if self._pointer is None:
@@ -118,13 +126,13 @@ class Subproblem:
     def alpha(self) -> Array:
         """The block's own coordinates, with the steps so far."""
         shown = self._use().contents
-        return array_at(address_of(shown.alpha), "float64", (shown.coordinates,))
+        return self._views.array("subproblem.alpha", address_of(shown.alpha), "float64", (shown.coordinates,))
 
     @property
     def v(self) -> Array:
         """v + sigma A d: v as this block knows it, with its own steps times sigma."""
         shown = self._use().contents
-        return array_at(address_of(shown.v), "float64", (shown.size,))
+        return self._views.array("subproblem.v", address_of(shown.v), "float64", (shown.size,))
 
     @property
     def sigma(self) -> float:
@@ -171,6 +179,7 @@ class Unit(Code):
         super().__init__(function, compile, boundscheck)
         self.updates, self.reads, self.reports = updates, reads, reports
         self.one, self.sync, self.reduces = one, sync, reduces
+        self.check_in_place(*updates)
 
     def wrong_result(self, found: str) -> str:
         wanted = f"reports {', '.join(self.reports)}" if self.reports else "reports no metric (reports=)"
