@@ -183,6 +183,11 @@ HAWSER_API hawser_status hawser_dataset_borrow(const hawser_arrays *arrays, haws
 HAWSER_API hawser_status hawser_dataset_turn(const hawser_dataset *dataset, hawser_dataset **turned,
                                              hawser_error *error) HAWSER_MUST_USE;
 
+/** Returns HAWSER_OK unless another program has cut the cache file that the dataset maps, whose pages are then missing: HAWSER_BAD_INPUT with its name and
+ *  both lengths. Trainings, hawser_job_data, hawser_job_same, hawser_dataset_turn, _save and _write call it before they read. A file that is cut later ends the
+ *  process by SIGBUS, as it ends every program that reads a mapping. Thread-safe. */
+HAWSER_API hawser_status hawser_dataset_intact(const hawser_dataset *dataset, hawser_error *error) HAWSER_MUST_USE;
+
 HAWSER_API const hawser_matrix *hawser_dataset_matrix(const hawser_dataset *dataset);
 /* Arrays for all rows; NULL also if the rows are held by block (hawser_load.split, `like`): see hawser_dataset_beside. */
 HAWSER_API const double *hawser_dataset_target(const hawser_dataset *dataset);  /**< rows values or NULL */

@@ -323,6 +323,7 @@ class Dataset:
 
     def _in_layout(self, by_row: bool) -> Any:
         """Returns a handle of the data by rows or by columns. If they must be turned for that, the result is kept."""
+        self._check_file()
         if (self._matrix.layout in BY_ROW) == by_row:
             return self._handle
         with self._lock:
@@ -409,7 +410,13 @@ class Dataset:
         return bool(getattr(lib, f"hawser_dataset_{what}")(self._handle)) or (
             what == "target" and self.targets > 0)
 
+    def _check_file(self) -> None:
+        """Raises an error if another program has cut the file whose pages the data are: a read of them would end the process."""
+        error = hawser_error()
+        check(lib.hawser_dataset_intact(self._handle, byref(error)), error)
+
     def _numbers(self, found: Any) -> Array | None:
+        self._check_file()
         return np.ctypeslib.as_array(found, (self._matrix.rows,)).copy() if found else None
 
     def save(self, path: str | os.PathLike[str]) -> None:

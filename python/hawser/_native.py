@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = '635dbc545ceb45c883f2d65929c28da3e19d3b9ae21b3e94c49daabc391e44e4'
+DIGEST = '7505bd87785cb591c254579a0485a21fdc3bea672ac1fc70c1dc3b1d464b7fda'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -1354,6 +1354,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_dataset_from": (c_int, [POINTER(hawser_matrix), POINTER(c_double), POINTER(POINTER(hawser_dataset)), POINTER(hawser_error)]),
     "hawser_dataset_borrow": (c_int, [POINTER(hawser_arrays), POINTER(POINTER(hawser_dataset)), POINTER(hawser_error)]),
     "hawser_dataset_turn": (c_int, [POINTER(hawser_dataset), POINTER(POINTER(hawser_dataset)), POINTER(hawser_error)]),
+    "hawser_dataset_intact": (c_int, [POINTER(hawser_dataset), POINTER(hawser_error)]),
     "hawser_dataset_matrix": (POINTER(hawser_matrix), [POINTER(hawser_dataset)]),
     "hawser_dataset_target": (POINTER(c_double), [POINTER(hawser_dataset)]),
     "hawser_dataset_weights": (POINTER(c_double), [POINTER(hawser_dataset)]),

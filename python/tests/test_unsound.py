@@ -112,3 +112,26 @@ def test_zero_bytes_in_texts_are_refused(numbers, tmp_path):
         with pytest.raises(hawser.Error, match=r"zero byte|lasso\\x00svm"):
             use()
     assert [each.name for each in tmp_path.iterdir()] == ["some"]
+
+
+def test_a_mapped_file_that_was_cut_is_refused_by_name(numbers, tmp_path):
+    X, y = np.tile(numbers[0], (40, 1)), np.tile(numbers[1], 40)
+    path = tmp_path / "cut.hwc"
+    whole = hawser.Dataset(X, y)
+    whole.save(path)
+    model, data = hawser.train("lasso", whole, lambda_=0.1), hawser.Dataset(path)
+    assert np.array_equal(hawser.train("lasso", data, lambda_=0.1).coefficients, model.coefficients)
+    with open(path, "r+b") as file:
+        file.truncate(8192)
+    for use in (lambda: hawser.train("lasso", data, lambda_=0.1), lambda: model.predict(data), lambda: data.target,
+                lambda: hawser.train("lasso", whole, validation=data, lambda_=0.1), lambda: data.save(tmp_path / "other.hwc"),
+                lambda: hawser.Dataset(path)):
+        with pytest.raises(hawser.BadInput, match="cut.hwc"):
+            use()
+    whole.save(path)  # another file of the same name: the dataset is of the one that was cut
+    with pytest.raises(hawser.BadInput, match="has 8192"):
+        hawser.train("lasso", data, lambda_=0.1)
+    path.rename(tmp_path / "moved.hwc")
+    moved = hawser.Dataset(tmp_path / "moved.hwc")
+    (tmp_path / "moved.hwc").unlink()  # which keeps the pages
+    assert np.array_equal(model.predict(moved), model.predict(whole))

@@ -71,6 +71,9 @@ static hawser_status turn_input(const char *call, const hawser_algorithm *algori
                            hawser_dataset_outputs(input->data), algorithm->name);
     if (input->validation != NULL) /* the node that measures the error reads all of them */
         HAWSER_TRY(check_validation(call, algorithm, input, error));
+    HAWSER_TRY(hawser_dataset_intact(input->data, error));
+    if (input->validation != NULL)
+        HAWSER_TRY(hawser_dataset_intact(input->validation, error));
     *own = (turned_input){.input = *input};
     hawser_status status = turn(algorithm, &own->input.data, &own->data, error);
     return status == HAWSER_OK ? turn(algorithm, &own->input.validation, &own->validation, error) : status;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/argument.h"
 #include "base/memory.h"
 #include "data/residence.h"
 
@@ -145,11 +146,19 @@ void hawser_dataset_free(hawser_dataset *dataset)
         dataset->free_table(dataset->table);
     if (dataset->source != NULL)
         dataset->free_source(dataset->source);
-    if (dataset->mapping != NULL)
+    if (dataset->mapping != NULL && dataset->file == NULL)
         munmap(dataset->mapping, dataset->mapping_bytes);
+    else if (dataset->mapping != NULL)
+        hw_mapped_close(dataset->file);
     if (dataset->release != NULL)
         dataset->release(dataset->release_user);
     free(dataset);
+}
+
+hawser_status hawser_dataset_intact(const hawser_dataset *dataset, hawser_error *error)
+{
+    HW_GIVEN(dataset);
+    return dataset->file != NULL ? hw_mapped_check(dataset->file, error) : HAWSER_OK;
 }
 
 void hw_dataset_disown(hawser_dataset *dataset, const void *memory)

@@ -2,6 +2,7 @@
 #ifndef HW_DATA_DATASET_H
 #define HW_DATA_DATASET_H
 
+#include "data/mapped.h"
 #include "hawser/data.h"
 
 enum {
@@ -48,8 +49,9 @@ struct hawser_dataset {
     struct hw_source *source; /* of a load by row: how a block of rows is read again (runtime/job/source.h); or NULL */
     void (*free_source)(struct hw_source *source);
     bool lent;     /* the entries are those of another dataset, which outlives this one and keeps them (hw_dataset_lend) */
-    void *mapping; /* released with munmap(); NULL: none */
+    void *mapping; /* released with munmap(), or with `file`; NULL: none */
     size_t mapping_bytes;
+    hw_mapped_file *file;        /* that the mapping is of, or, if `lent`, that of the other dataset; or NULL */
     void (*release)(void *user); /* of arrays that the caller owns; or NULL */
     void *release_user;
 };

@@ -64,6 +64,7 @@ hawser_status hw_dataset_lend(const hawser_dataset *from, hawser_dataset **lent,
     }
     (*lent)->matrix = from->matrix;
     (*lent)->lent = true;
+    (*lent)->file = from->file;
     return HAWSER_OK;
 }
 
@@ -73,6 +74,7 @@ hawser_status hawser_dataset_turn(const hawser_dataset *dataset, hawser_dataset 
     HW_GIVEN(turned);
     *turned = NULL;
     HAWSER_TRY(hawser_matrix_whole(&dataset->matrix, error));
+    HAWSER_TRY(hawser_dataset_intact(dataset, error));
     hawser_dataset *made = NULL;
     HAWSER_TRY(hw_dataset_new(&made, error));
     hawser_status status = fill(dataset, made, error);

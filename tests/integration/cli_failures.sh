@@ -126,7 +126,7 @@ until_clock t.csv $child
 truncate -s 4096 cut.hwc
 wait "$child"
 equal "$?" 3
-says "truncated by another program"
+says "cut.hwc was truncated by another program"
 # A log that cannot be written is reported by name.
 if [[ -e /dev/full ]]; then
     code 4 "$hawser" train lasso small.svm --log-json /dev/full --quiet

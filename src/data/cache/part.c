@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
@@ -343,24 +342,24 @@ hawser_status hw_cache_open_part(const char *path, const hawser_load *load, hw_c
                                  hawser_error *error)
 {
     const double start = hw_seconds();
-    void *bytes = NULL;
-    size_t size = 0;
+    hw_mapped_file *file = NULL;
     *dataset = NULL;
-    HAWSER_TRY(hw_cache_map(path, &bytes, &size, error));
-    hw_cache_reader in = {.bytes = bytes, .size = size, .name = path, .cancellation = load->cancellation};
+    HAWSER_TRY(hw_mapped_open(path, &file, error));
+    hw_cache_reader in = {.bytes = file->bytes, .size = file->size, .name = path, .cancellation = load->cancellation};
     hawser_status status = hw_cache_read_head(&in, true, error);
     const bool rows = in.header.layout == HAWSER_CSR || in.header.layout == HAWSER_DENSE_ROWS;
     if (status != HAWSER_OK || rows == (load->split == HAWSER_BY_ROW)) {
-        (void)munmap(bytes, size);
+        hw_mapped_close(file);
         return status;
     }
     status = hw_dataset_new(&in.dataset, error);
     if (status != HAWSER_OK) {
-        (void)munmap(bytes, size);
+        hw_mapped_close(file);
         return status;
     }
-    in.dataset->mapping = bytes;
-    in.dataset->mapping_bytes = size;
+    in.dataset->file = file;
+    in.dataset->mapping = file->bytes;
+    in.dataset->mapping_bytes = file->size;
     status = read_part(&in, load, part, error);
     if (status != HAWSER_OK) {
         hawser_dataset_free(in.dataset);

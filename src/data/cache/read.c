@@ -1,11 +1,8 @@
 /* read.c - opens a cache: the file is mapped, and its arrays are used in place. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/cancellation.h"
 #include "base/clock.h"
@@ -384,36 +381,17 @@ static hawser_status grant_wishes(hawser_dataset *d, const char *path, const haw
     return HAWSER_OK;
 }
 
-hawser_status hw_cache_map(const char *path, void **bytes, size_t *size, hawser_error *error)
-{
-    struct stat facts;
-    hawser_status status = HAWSER_OK;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &facts) != 0) {
-        status = hawser_fail(error, HAWSER_IO, "%s: cannot open: %s", path, strerror(errno));
-    } else if (!S_ISREG(facts.st_mode) || facts.st_size == 0) {
-        status = hawser_fail(error, HAWSER_BAD_INPUT, "%s: a cache must be a plain file that is not empty", path);
-    } else {
-        *size = (size_t)facts.st_size;
-        *bytes = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (*bytes == MAP_FAILED)
-            status = hawser_fail(error, HAWSER_IO, "%s: cannot map: %s", path, strerror(errno));
-    }
-    if (fd >= 0)
-        (void)close(fd);
-    return status;
-}
-
 static hawser_status open_cache(const char *path, const hawser_load *load, bool in_pieces, hawser_dataset **dataset,
                                 hawser_error *error)
 {
     double start = hw_seconds();
-    void *bytes = NULL;
-    size_t size = 0;
+    hw_mapped_file *file = NULL;
     hawser_dataset *d = NULL;
     *dataset = NULL;
     const uint64_t limit = load->split == HAWSER_BY_ROW ? load->memory_limit : 0;
-    HAWSER_TRY(hw_cache_map(path, &bytes, &size, error));
+    HAWSER_TRY(hw_mapped_open(path, &file, error));
+    void *bytes = file->bytes;
+    const size_t size = file->size;
     /* More than the memory holds: checked pages are released, and come back when they are used. */
     const bool sparing = in_pieces || (limit != 0 && size > limit);
     if (limit == 0 || size <= limit)
@@ -422,9 +400,10 @@ static hawser_status open_cache(const char *path, const hawser_load *load, bool 
         .bytes = bytes, .size = size, .name = path, .sparing = sparing, .cancellation = load->cancellation};
     hawser_status status = view(&in, true, &d, error);
     if (status != HAWSER_OK) {
-        (void)munmap(bytes, size);
+        hw_mapped_close(file);
         return status;
     }
+    d->file = file;
     d->mapping = bytes;
     d->mapping_bytes = size;
     d->figures.bytes_read = d->figures.bytes_here = d->figures.bytes_text = size;

@@ -15,8 +15,6 @@ typedef struct hw_cache_reader {
     const hawser_cancellation *cancellation;
 } hw_cache_reader;
 
-/* Maps a file; the caller unmaps it. */
-hawser_status hw_cache_map(const char *path, void **bytes, size_t *size, hawser_error *error) HAWSER_MUST_USE;
 /* Copies the header and checks it, also against the size of the file. */
 hawser_status hw_cache_read_head(hw_cache_reader *in, bool verify, hawser_error *error) HAWSER_MUST_USE;
 

@@ -157,6 +157,7 @@ hawser_status hawser_dataset_save(const hawser_dataset *dataset, const char *pat
     unsigned char *piece = NULL;
     HAWSER_TRY(hw_dataset_check_one_target(dataset, path, error));
     HAWSER_TRY(hawser_matrix_whole(&dataset->matrix, error));
+    HAWSER_TRY(hawser_dataset_intact(dataset, error));
     HAWSER_TRY(hw_file_begin(&file, path, error));
     hawser_status status = HW_NEW(&piece, HW_CACHE_PIECE, "a write buffer", error);
     if (status == HAWSER_OK)

@@ -404,6 +404,7 @@ hawser_status hawser_dataset_write(const hawser_dataset *dataset, size_t begin, 
     hw_flipped flipped;
     HAWSER_TRY(hw_dataset_check_one_target(dataset, path, error));
     HAWSER_TRY(hawser_matrix_whole(A, error));
+    HAWSER_TRY(hawser_dataset_intact(dataset, error));
     HAWSER_TRY(slice_rows(dataset, begin, end, &slice, &flipped, error));
     hawser_status status = row->write(dataset, &slice, path, error);
     hw_flip_free(&flipped);

@@ -53,7 +53,10 @@ static hawser_status check(const dealing *d, hawser_error *error)
     if (d->load.split != HAWSER_BY_ROW && d->load.split != HAWSER_BY_COLUMN)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "%s: split is %d; pass HAWSER_BY_ROW or HAWSER_BY_COLUMN", d->call,
                            (int)d->load.split);
-    return d->own != NULL ? hawser_matrix_whole(&d->own->matrix, error) : HAWSER_OK;
+    if (d->own == NULL)
+        return HAWSER_OK;
+    HAWSER_TRY(hawser_matrix_whole(&d->own->matrix, error));
+    return hawser_dataset_intact(d->own, error);
 }
 
 static bool is_dense(const hw_node_rows *rows)
