@@ -257,6 +257,8 @@ typedef struct hawser_load_figures {
     hawser_format format;
     int index_base;      /**< 0 or 1 as decided; -1 where the format has none */
     bool base_guessed;   /**< neither the input nor the options determined it */
+    bool format_assumed; /**< neither the input, nor the options, nor the name of the file determined the format */
+    int header_guessed;  /**< CSV: 1: the first line was taken as a header, -1: as a row, and no option says which; else 0 */
     uint64_t bytes_read; /**< compressed size where compressed */
     uint64_t bytes_text;
     double seconds;

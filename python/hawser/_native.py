@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = '7505bd87785cb591c254579a0485a21fdc3bea672ac1fc70c1dc3b1d464b7fda'
+DIGEST = '2db2ed0d1c9b02f0e676b7b19dbab919041fc8a7b41ba0d83be05d483240123c'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -251,6 +251,8 @@ class hawser_load_figures(Structure):
     format: int
     index_base: int
     base_guessed: bool
+    format_assumed: bool
+    header_guessed: int
     bytes_read: int
     bytes_text: int
     seconds: float
@@ -879,6 +881,8 @@ hawser_load_figures._fields_ = [
     ("format", c_int),
     ("index_base", c_int),
     ("base_guessed", c_bool),
+    ("format_assumed", c_bool),
+    ("header_guessed", c_int),
     ("bytes_read", c_uint64),
     ("bytes_text", c_uint64),
     ("seconds", c_double),

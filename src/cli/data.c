@@ -126,6 +126,19 @@ static hawser_status check_output(const hw_call *call, const char **path, hawser
     return hw_check_writable(*path, error);
 }
 
+/* Notes what becomes of the words of a target in a format that has numbers only. */
+static void say_words(const hw_call *call, const hawser_dataset *data, hawser_format format, const char *path)
+{
+    size_t count = 0;
+    const char *const *words = hawser_schema_target(hawser_dataset_schema(data), &count);
+    if (count == 0 || hw_format_is(format, HW_FORMAT_WORDS) || hawser_options_flag(call->options, "quiet"))
+        return;
+    fprintf(call->err, "hawser: %s: the words of the target are written as numbers:", path);
+    for (size_t k = 0; k < count && k < 10; k++)
+        fprintf(call->err, "%s%zu is %s", k > 0 ? ", " : " ", k, words[k]);
+    fprintf(call->err, "%s; csv and hwc keep the words\n", count > 10 ? ", ..." : "");
+}
+
 hawser_status hw_data_convert(hw_call *call, hawser_error *error)
 {
     const char *path;
@@ -140,6 +153,8 @@ hawser_status hw_data_convert(hw_call *call, hawser_error *error)
     how.rows_layout = hawser_options_flag(call->options, "by-row");
     HAWSER_TRY(hw_load_as(call, call->words, call->count, &how, &data, error));
     hawser_status status = hw_write_dataset(data, path, error);
+    if (status == HAWSER_OK)
+        say_words(call, data, format, path);
     hawser_dataset_free(data);
     return status;
 }

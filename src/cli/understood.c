@@ -1,5 +1,6 @@
 /* understood.c - what a training has understood of its input, in four lines: target, rows, columns by kind, and what was assumed. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "cli/summary.h"
 #include "data/formats.h"
@@ -60,6 +61,39 @@ static void print_columns(const hw_call *call, const hawser_dataset *data)
     fprintf(call->out, "\n");
 }
 
+/* Returns whether --categories names a column, which may have no name. */
+static bool asks_for(const char *spec, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = spec; at != NULL && length > 0; at = strchr(at, ','), at += at != NULL)
+        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0'))
+            return true;
+    return false;
+}
+
+/* Prints the columns that are words because they look like that. Returns what separates it from the next. */
+static const char *print_words(const hw_call *call, const hawser_dataset *data, const char *before)
+{
+    const char *spec = hawser_options_text(call->options, "categories"), *const asked = before;
+    hawser_schema_column column;
+    size_t found = 0;
+    if (!hw_format_has_option(hawser_dataset_figures(data)->format, "categories"))
+        return before;
+    for (size_t k = 0; hawser_schema_at(hawser_dataset_schema(data), k, &column); k++) {
+        if (column.kind != HAWSER_CATEGORY || asks_for(spec, column.name) || ++found > 4)
+            continue;
+        fprintf(call->out, "%s", found == 1 ? asked : ", ");
+        if (column.name[0] != '\0')
+            fprintf(call->out, "%s", column.name);
+        else
+            fprintf(call->out, "feature %zu", k);
+    }
+    if (found == 0)
+        return before;
+    fprintf(call->out, "%s %s words (--categories)", found > 4 ? ", ..." : "", found == 1 ? "has" : "have");
+    return "; ";
+}
+
 /* What neither the input nor the user has said. */
 static void print_assumed(const hw_call *call, const hawser_dataset *data)
 {
@@ -72,6 +106,15 @@ static void print_assumed(const hw_call *call, const hawser_dataset *data)
         fprintf(call->out, "column indices start at %d (--index-base)", figures->index_base);
         before = "; ";
     }
+    if (figures->format_assumed) {
+        fprintf(call->out, "%sthe input is %s (--format)", before, hw_format_name(figures->format));
+        before = "; ";
+    }
+    if (figures->header_guessed != 0) {
+        fprintf(call->out, "%sthe first line is %s (--header)", before, figures->header_guessed > 0 ? "a header" : "a row");
+        before = "; ";
+    }
+    before = print_words(call, data, before);
     if (!asked && figures->target_column == 1) {
         fprintf(call->out, "%sthe first column is the target (--target)", before);
         before = "; ";

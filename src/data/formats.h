@@ -15,6 +15,7 @@ enum {
     HW_FORMAT_CERTAIN = 8,   /* the first bytes occur in this format only: tested before the others */
     HW_FORMAT_SIDES = 16,    /* can store example weights and an offset */
     HW_FORMAT_NUMBERED = 32, /* entries have column numbers, from 0 or 1; the number of columns is not stored */
+    HW_FORMAT_WORDS = 128,   /* can store the words of a target */
     HW_FORMAT_PAIR = 64      /* written with the target in a second file, FILE.target */
 };
 
@@ -27,7 +28,7 @@ enum {
     ROW(CSV, "csv",                                                                                                         \
         "text with or without a line of column names; fields may be quoted, and are separated by commas, semicolons, tabs " \
         "or any number of blanks",                                                                                          \
-        "csv", "", HW_FORMAT_TEXT | HW_FORMAT_LINES | HW_FORMAT_SIDES,                                                      \
+        "csv", "", HW_FORMAT_TEXT | HW_FORMAT_LINES | HW_FORMAT_SIDES | HW_FORMAT_WORDS,                                    \
         "header delimiter columns ignore categories dates missing", NULL, hw_is_csv, hw_csv_load, hw_csv_write)             \
     ROW(MATRIX_MARKET, "matrix-market",                                                                                     \
         "coordinate or array, general or symmetric; the target is a separate file (--target FILE). UCI's bags of words "    \
@@ -37,7 +38,8 @@ enum {
     ROW(NPY, "npy", "a matrix as numpy saves it: one or two dimensions, f4 or f8", "npy", "",                               \
         HW_FORMAT_BINARY | HW_FORMAT_CERTAIN, "", ".npy", hw_is_npy, hw_npy_load, hw_npy_write)                             \
     ROW(CACHE, "cache", "Hawser's own file, written by 'hawser data convert DATA -o FILE.hwc'; mapped, not parsed", "hwc",  \
-        "", HW_FORMAT_CERTAIN | HW_FORMAT_SIDES, "index-base", "Hawser cache", hw_is_cache, hw_cache_load, hw_cache_write)
+        "", HW_FORMAT_CERTAIN | HW_FORMAT_SIDES | HW_FORMAT_WORDS, "index-base", "Hawser cache", hw_is_cache,               \
+        hw_cache_load, hw_cache_write)
 
 #define HW_READ_FORMATS(ROW)                                                                                                \
     ROW(IDX, "idx",                                                                                                         \
@@ -95,8 +97,14 @@ hawser_format hw_format_of_extension(const char *extension);
 /* Writes the extensions of the formats that can be written (".svm, .csv or ..."), and returns `text`. */
 const char *hw_format_extensions(char *text, size_t size);
 
-/* Returns the format that the first bytes of an input look like; never HAWSER_GUESS. */
+/* The bytes of an input by which its format is recognised. */
+enum { HW_GUESS_BYTES = 1 << 16 };
+
+/* Returns the format that the first bytes of an input look like; never HAWSER_GUESS. `bytes` is at most HW_GUESS_BYTES, and less only if the
+ * input ends there. */
 hawser_format hw_guess_format(const char *text, size_t bytes);
+/* guess.c: returns whether the line that decides is one INDEX:VALUE, as 12:01, which may also be a time in a table of one column. */
+bool hw_is_one_entry(const char *text, size_t bytes);
 /* guess.c: returns whether an input is, by its first bytes, a known format that cannot be read; *what names it, and the other text says
  * what to do. */
 bool hw_is_unsupported(const char *text, size_t bytes, const char **what, const char **advice);

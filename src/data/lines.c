@@ -33,6 +33,8 @@ static hawser_status find_rows(hw_csv_lines *lines, hawser_error *error)
     if (lines->csv.header) {
         lines->head = lines->csv.line;
         lines->head_length = lines->csv.line_bytes;
+    }
+    if (lines->csv.skip > 0) {
         at += lines->csv.skip < bytes ? lines->csv.skip : bytes;
     } else if (bytes >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
         at += 3;

@@ -1,6 +1,7 @@
 #include "data/load.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,7 +20,7 @@
 #include "data/layout/buckets.h"
 #include "data/table/table.h"
 
-enum { SAMPLES = 16, SAMPLE_BYTES = 1 << 16 };
+enum { SAMPLES = 16, SAMPLE_BYTES = HW_GUESS_BYTES };
 
 /* Estimates entries and rows per byte from samples of the whole input, so that the memory is known before the text is read. */
 static hawser_status estimate_rows(hw_job *job, bool by_row, hawser_error *error)
@@ -93,12 +94,39 @@ static hawser_status refuse_unsupported(hw_job *job, hawser_format format, hawse
     return HAWSER_OK;
 }
 
+/* Returns the format by the extension of the first file, before which one of an archive is left out. */
+static hawser_format format_of_name(const char *name)
+{
+    static const char *const packed[] = {".gz", ".xz", ".zst"};
+    char text[64];
+    size_t length = strlen(name);
+    for (size_t k = 0; k < sizeof packed / sizeof *packed; k++) {
+        size_t less = strlen(packed[k]);
+        if (length > less && strcmp(name + length - less, packed[k]) == 0) {
+            length -= less;
+            break;
+        }
+    }
+    size_t at = length;
+    while (at > 0 && name[at - 1] != '.' && name[at - 1] != '/')
+        at--;
+    if (at == 0 || name[at - 1] != '.' || length - at + 2 > sizeof text)
+        return HAWSER_GUESS;
+    (void)snprintf(text, sizeof text, "%.*s", (int)(length - at + 1), name + at - 1);
+    return hw_format_of_extension(text);
+}
+
 static hawser_status find_format(hw_job *job, hawser_format *format, hawser_error *error)
 {
     const char *head;
     size_t bytes;
     HAWSER_TRY(hw_input_first(&job->input, 0, SAMPLE_BYTES, &head, &bytes, error));
     hawser_format found = hw_guess_format(head, bytes < SAMPLE_BYTES ? bytes : SAMPLE_BYTES);
+    if (found == HAWSER_SVMLIGHT && hw_is_one_entry(head, bytes < SAMPLE_BYTES ? bytes : SAMPLE_BYTES)) {
+        hawser_format named = format_of_name(job->input.files[0].name);
+        job->format_assumed = job->load->format == HAWSER_GUESS && !hw_format_is(named, HW_FORMAT_LINES);
+        found = hw_format_is(named, HW_FORMAT_LINES) ? named : found;
+    }
     *format = job->load->format == HAWSER_GUESS ? found : job->load->format;
     HAWSER_TRY(refuse_unsupported(job, *format, error));
     const char *title = hw_format_row_of(*format)->title;
@@ -156,6 +184,7 @@ static hawser_status load_opened(hw_job *job, hawser_dataset *dataset, hawser_er
     hawser_format format;
     HAWSER_TRY(hw_load_format(job, &format, error));
     dataset->figures.format = format;
+    dataset->figures.format_assumed = job->format_assumed;
     const hw_format_row *row = hw_format_row_of(format);
     bool in_lines = (row->traits & HW_FORMAT_LINES) != 0, binary = (row->traits & HW_FORMAT_BINARY) != 0;
     dataset->figures.parted = (in_lines || binary) && job->load->parts > 1; /* Matrix Market sets this itself */

@@ -290,7 +290,7 @@ def targets_stop_nothing(data):
     assert call("n", "t.csv") == call("n", "n.csv")
     text = svmlight(data.X, data.label)
     write("t.svm", b"".join(b"what " + line.split(b" ", 1)[1] if b" " in line else b"what\n" for line in text.splitlines(True)))
-    assert call("s", "t.svm") == call("s", "s.svm")
+    assert call("s", "t.svm", "--format", "svmlight") == call("s", "s.svm")
     write("t.svm", b"".join(line.split(b" ", 1)[1] if b" " in line else b"0\n" for line in text.splitlines(True)))
     assert call("s", "t.svm") == call("s", "s.svm")
     write("t.npy", npy([[math.nan] + row for row in data.X]))

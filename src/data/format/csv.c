@@ -147,16 +147,30 @@ static inline const char *read_row(row_place *p, hw_words *w, const char *at, co
     return at;
 }
 
+/* Returns the position behind a line that has the names of the first file's header, however they are written; else NULL. */
+static const char *same_header(const hw_csv *csv, const char *at, const char *end)
+{
+    const char *begin, *stop;
+    for (size_t j = 0; j < csv->rules.width; j++) {
+        at = hw_csv_field(at + (j > 0), end, csv->delimiter, &begin, &stop);
+        if (at == NULL || !hw_csv_is_name(begin, stop, csv->rules.names[j]))
+            return NULL;
+        bool last = *at == '\n';
+        if (last != (j + 1 == csv->rules.width) || (!last && !hw_csv_splits(*at, csv->delimiter)))
+            return NULL;
+    }
+    return at + 1;
+}
+
 /* Skips the header of a further file. A header that differs is an error; a missing one is not. */
 static hawser_status pass_header(const hw_csv *csv, const hw_chunk *chunk, const char **at, hawser_error *error)
 {
-    if (*at + csv->line_bytes < chunk->end && memcmp(*at, csv->line, csv->line_bytes) == 0 &&
-        (*at)[csv->line_bytes] == '\n') {
-        *at += csv->line_bytes + 1;
+    const char *begin, *stop, *next = same_header(csv, *at, chunk->end);
+    double value;
+    if (next != NULL) {
+        *at = next;
         return HAWSER_OK;
     }
-    const char *begin, *stop;
-    double value;
     if (hw_csv_field(*at, chunk->end, csv->delimiter, &begin, &stop) == NULL ||
         (hw_number(begin, &value) != stop && !hw_csv_is_missing(begin, stop)))
         return hw_chunk_fail(chunk, *at, error, "this file's header differs from the first file's");
@@ -180,13 +194,15 @@ hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw
     HAWSER_TRY(hw_part_reserve(job, part, &sizes, error));
     bool first_file = chunk->file == &job->input.files[0];
     uint64_t bytes = (uint64_t)(chunk->end - at);
-    if (first_file && csv->header && chunk->offset < csv->skip)
+    if (first_file && chunk->offset < csv->skip)
         at += csv->skip - chunk->offset < bytes ? csv->skip - chunk->offset : bytes;
     else
         at = hw_chunk_text(chunk);
     const double *limit = (double *)part->values + part->capacity.value_bytes / sizeof(double);
     row_place place = {.csv = csv, .chunk = chunk, .part = part, .row = part->values};
     const hw_text *texts = csv->rules.texts;
+    if (chunk->first && !first_file && csv->comments)
+        at = hw_csv_pass_comments(at, chunk->end);
     hw_words w;
     hw_words_begin(&w, at, chunk->end, csv->delimiter);
     for (bool fresh = chunk->first && !first_file && csv->header; at < chunk->end;) {
@@ -275,8 +291,8 @@ static hawser_status place_numbers(hw_job *job, hw_csv *csv, bool means, hawser_
         return HAWSER_OK;
     csv->placing = true;
     csv->met_words = &met;
-    hawser_status status = hw_place_dense(job, hw_csv_parse, csv, csv->header ? csv->skip : 0, csv->rules.width,
-                                          csv->rules.roles, means, dataset, done, error);
+    hawser_status status =
+        hw_place_dense(job, hw_csv_parse, csv, csv->skip, csv->rules.width, csv->rules.roles, means, dataset, done, error);
     csv->placing = false;
     job->met_words = atomic_load(&met);
     return status;
@@ -326,6 +342,7 @@ static hawser_status load_rows(hw_job *job, hw_csv *csv, hawser_dataset *dataset
     bool done;
     HAWSER_TRY(hw_csv_begin(job, csv, error));
     HAWSER_TRY(estimate(job, csv, error));
+    dataset->figures.header_guessed = job->load->header != 0 ? 0 : csv->header ? 1 : -1;
     bool all = job->load->parts <= 1 || job->load->means != NULL; /* else the mean is of all parts */
     bool means = csv->rules.missing_number == HW_MEAN && all;
     for (size_t j = 0; j < csv->rules.width; j++)

@@ -19,6 +19,8 @@ typedef struct hw_csv {
     char *line;           /* the header as it stands; the same in front of a later file is passed over */
     size_t line_bytes;
     uint64_t skip;           /* text bytes of the first file up to its rows */
+    uint64_t first;          /* text bytes of the first file up to its first line, if comments are in front of it; else 0 */
+    bool comments;           /* lines in front of the first one begin with '#', and are skipped in each file */
     _Atomic bool *met_words; /* set when `placing` ends */
     size_t id;               /* 1 + the column of load->id; then parts keep where each of their rows starts; 0: none */
 } hw_csv;
@@ -61,6 +63,11 @@ static inline const char *hw_csv_gap(const char *at, char delimiter)
 const char *hw_csv_field(const char *at, const char *end, char delimiter, const char **begin, const char **stop);
 /* Returns whether the field's text means a missing value: empty, ?, NA, N/A, NaN, null, none. */
 bool hw_csv_is_missing(const char *begin, const char *stop);
+/* Returns the start of the next line that is neither empty nor begins with '#'; `end` if there is none. */
+const char *hw_csv_pass_comments(const char *at, const char *end);
+/* Returns whether a field of a header, as it stands in the text without its quotes, is this name: doubled quotes are single, and blanks around
+ * it do not count. */
+bool hw_csv_is_name(const char *begin, const char *stop, const char *name);
 /* Finds a column by name or number (negative from the end); returns width if there is none. names may be NULL. */
 size_t hw_csv_column(const char *spec, char *const *names, size_t width);
 /* Guesses the delimiter of a line, which a line end must follow. */

@@ -90,9 +90,35 @@ char hw_csv_delimiter(const char *line, const char *end)
     return candidates[counts[2] > counts[best] ? 2 : best];
 }
 
-/* A copy of the field without doubled quotes. */
+const char *hw_csv_pass_comments(const char *at, const char *end)
+{
+    while (at < end && (*at == '#' || *at == '\n' || *at == '\r')) {
+        const char *stop = *at == '#' ? memchr(at, '\n', (size_t)(end - at)) : at;
+        at = stop != NULL ? stop + 1 : end;
+    }
+    return at;
+}
+
+static void trim(const char **begin, const char **stop)
+{
+    while (*begin < *stop && (**begin == ' ' || **begin == '\t'))
+        ++*begin;
+    while (*begin < *stop && ((*stop)[-1] == ' ' || (*stop)[-1] == '\t'))
+        --*stop;
+}
+
+bool hw_csv_is_name(const char *begin, const char *stop, const char *name)
+{
+    trim(&begin, &stop);
+    for (; begin < stop && *name == *begin; name++, begin++)
+        begin += *begin == '"' && begin + 1 < stop && begin[1] == '"';
+    return begin == stop && *name == '\0';
+}
+
+/* A copy of the field without doubled quotes and the blanks around it. */
 static hawser_status copy_field(char **out, const char *begin, const char *stop, hawser_error *error)
 {
+    trim(&begin, &stop);
     HAWSER_TRY(HW_NEW(out, (size_t)(stop - begin) + 1, "a column name", error));
     char *to = *out;
     for (const char *from = begin; from < stop; from++) {
@@ -168,10 +194,75 @@ static bool holds_returns(const char *text, const char *end)
     return found != NULL && found + 1 < end;
 }
 
-/* The first line that is not empty, copied behind which nothing is read. */
+/* Where a line begins that all lines before it leave undecided: empty ones and comments. `comment`: the last comment, or NULL. */
+static const char *pass_to_first(const char *at, const char *end, uint64_t *line, const char **comment)
+{
+    *comment = NULL;
+    while (at < end && (*at == '\n' || *at == '\r' || *at == '#')) {
+        const char *stop = *at == '\r' ? at : memchr(at, '\n', (size_t)(end - at));
+        *comment = *at == '#' ? at : *comment;
+        *line += stop != NULL && *stop == '\n';
+        at = stop != NULL ? stop + 1 : end;
+    }
+    return at;
+}
+
+/* Counts the fields of a line. */
+static size_t fields_of(const char *at, const char *end, char delimiter)
+{
+    const char *begin, *stop;
+    for (size_t count = 1;; count++, at++) {
+        at = hw_csv_field(at, end, delimiter, &begin, &stop);
+        if (at == NULL || at >= end || *at == '\n')
+            return at == NULL ? 0 : count;
+    }
+}
+
+/* Stores how many fields two lines have, which follow each other, if both have as many; else 0. They are copied, behind which nothing is read. */
+static hawser_status common_fields(const hw_job *job, const char *first, const char *second, const char *end, size_t *width,
+                                   hawser_error *error)
+{
+    size_t bytes = (size_t)(end - first);
+    char *copy;
+    HAWSER_TRY(HW_NEW(&copy, bytes + 1 + HW_CHUNK_SLACK, "the first lines", error));
+    memcpy(copy, first, bytes);
+    copy[bytes] = '\n';
+    const char *at = copy + (second - first), *stop = copy + bytes;
+    char delimiter = job->load->delimiter != 0 ? job->load->delimiter : hw_csv_delimiter(at, stop);
+    *width = fields_of(at, stop, delimiter);
+    if (fields_of(copy, at, delimiter) != *width)
+        *width = 0;
+    free(copy);
+    return HAWSER_OK;
+}
+
+/* A comment right above the first line that has as many fields may be a row, or the header: numpy.savetxt writes one so. An option settles
+ * what it is; *text moves to the line that is the first. */
+static hawser_status judge_comment(const hw_job *job, const char *comment, const char **text, const char *end,
+                                   uint64_t *line, hawser_error *error)
+{
+    size_t width = 0;
+    if (comment == NULL || *text == end)
+        return HAWSER_OK;
+    const char *after = memchr(*text, '\n', (size_t)(end - *text));
+    HAWSER_TRY(common_fields(job, comment, *text, after != NULL ? after : end, &width, error));
+    if (width < 2)
+        return HAWSER_OK;
+    if (job->load->header == 0)
+        return hawser_fail(
+            error, HAWSER_BAD_INPUT,
+            "%s: a line that begins with '#' has %zu fields like the line below it, so it may be the header, a "
+            "row or a comment; --header yes or no takes it as the first line, and a comment must be removed",
+            job->input.files[0].name, width);
+    *line -= hw_count(comment, *text, '\n');
+    *text = comment;
+    return HAWSER_OK;
+}
+
+/* The first line that is neither empty nor a comment, copied behind which nothing is read. */
 static hawser_status first_line(hw_job *job, hw_csv *csv, hw_chunk *line, hawser_error *error)
 {
-    const char *text, *end, *stop, *start;
+    const char *text, *end, *stop, *start, *comment;
     size_t bytes, least = 1 << 15;
     line->file = &job->input.files[0];
     do {
@@ -182,8 +273,7 @@ static hawser_status first_line(hw_job *job, hw_csv *csv, hw_chunk *line, hawser
         line->line = 1;
         if (bytes >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
             text += 3;
-        for (; text < end && (*text == '\n' || *text == '\r'); text++)
-            line->line += *text == '\n';
+        text = pass_to_first(text, end, &line->line, &comment);
         const char *near =
             end - text > 1 << 15 ? text + (1 << 15) : end; /* of a large binary file only the beginning is searched */
         stop = memchr(text, '\n', (size_t)(near - text));
@@ -193,7 +283,12 @@ static hawser_status first_line(hw_job *job, hw_csv *csv, hw_chunk *line, hawser
         least = bytes > least ? bytes : least;
     } while (stop == NULL && !hw_input_is_all(&job->input, 0));
     if (text == end)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: no rows in the input", line->file->name);
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: no rows in the input%s", line->file->name,
+                           comment != NULL ? ": each line begins with '#', as comments do" : "");
+    HAWSER_TRY(judge_comment(job, comment, &text, end, &line->line, error));
+    stop = memchr(text, '\n', (size_t)(end - text));
+    csv->comments = comment != NULL && comment != text;
+    csv->first = csv->comments ? (uint64_t)(text - start) : 0;
     HAWSER_TRY(hw_check_text(line->file, line->line, text, stop != NULL ? stop : end, error));
     if (stop == NULL && holds_returns(text, end))
         return hawser_fail(error, HAWSER_BAD_INPUT,
@@ -238,7 +333,7 @@ static bool names_a_column(const hw_csv *csv, const hw_chunk *line, const hawser
             return false;
         for (size_t k = 0; k < known->count && *begin != '\0'; k++) {
             const char *name = known->columns[k].shape.name;
-            if (strlen(name) == (size_t)(stop - begin) && *name != '\0' && memcmp(name, begin, (size_t)(stop - begin)) == 0)
+            if (*name != '\0' && hw_csv_is_name(begin, stop, name))
                 return true;
         }
     }
@@ -351,7 +446,9 @@ static hawser_status settle_columns(hw_job *job, hw_csv *csv, const hw_chunk *li
     }
     HAWSER_TRY(hw_csv_roles(job, csv, error));
     csv->words = csv->words && (csv->rules.known != NULL || job->load->columns == 0); /* else the model has numbers only */
-    return look_at_rows(job, csv, line, rows, end, error);
+    HAWSER_TRY(look_at_rows(job, csv, line, rows, end, error));
+    csv->skip = csv->header ? csv->skip : csv->first;
+    return HAWSER_OK;
 }
 
 hawser_status hw_csv_begin(hw_job *job, hw_csv *csv, hawser_error *error)

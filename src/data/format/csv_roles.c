@@ -51,25 +51,42 @@ static hawser_status give_groups(const hw_job *job, hw_csv *csv, hawser_error *e
     return give_role(job, csv, "groups", spec, HW_GROUPS, false, error);
 }
 
-/* Calls `take` for each column of a list, which may be one name with commas in it. */
+/* Cuts the first name off a list: the longest beginning up to a comma, or the whole, that names a column. If none does, it is the text up to the first
+ * comma, and the result is the width. */
+static size_t next_of_list(const hw_table_rules *rules, char *at, char **next)
+{
+    size_t found = rules->width, column;
+    char *first = strchr(at, ','), *cut = first;
+    column = hw_csv_column(at, rules->names, rules->width);
+    *next = NULL;
+    if (column < rules->width)
+        return column;
+    for (char *comma = first; comma != NULL; comma = strchr(comma + 1, ',')) {
+        *comma = '\0';
+        column = hw_csv_column(at, rules->names, rules->width);
+        *comma = ',';
+        cut = column < rules->width ? comma : cut;
+        found = column < rules->width ? column : found;
+    }
+    if (cut != NULL) {
+        *cut = '\0';
+        *next = cut + 1;
+    }
+    return found;
+}
+
+/* Calls `take` for each column of a list, whose names may have commas in them. */
 static hawser_status each_column(const hw_job *job, hw_csv *csv, const char *what, const char *list,
                                  hawser_status (*take)(const hw_job *job, hw_csv *csv, const char *what, size_t column,
                                                        hawser_error *error),
                                  hawser_error *error)
 {
     const hw_table_rules *rules = &csv->rules;
-    size_t whole = hw_csv_column(list, rules->names, rules->width);
-    if (whole < rules->width)
-        return take(job, csv, what, whole, error);
     char *copy;
     HAWSER_TRY(hw_copy_text(&copy, list, error));
     hawser_status status = HAWSER_OK;
     for (char *at = copy, *next; at != NULL && status == HAWSER_OK; at = next) {
-        char *comma = strchr(at, ',');
-        next = comma != NULL ? comma + 1 : NULL;
-        if (comma != NULL)
-            *comma = '\0';
-        size_t column = hw_csv_column(at, rules->names, rules->width);
+        size_t column = next_of_list(rules, at, &next);
         status = column < rules->width ? take(job, csv, what, column, error) : no_column(job, csv, what, at, false, error);
     }
     free(copy);
@@ -106,10 +123,10 @@ static hawser_status give_targets(const hw_job *job, hw_csv *csv, const char *li
 /* The targets of new data of a model, which may lack them: they are not read. */
 static hawser_status skip_targets(hw_csv *csv, const char *list, hawser_error *error)
 {
-    char *copy, *rest = NULL;
+    char *copy;
     HAWSER_TRY(hw_copy_text(&copy, list, error));
-    for (char *at = strtok_r(copy, ",", &rest); at != NULL; at = strtok_r(NULL, ",", &rest)) {
-        size_t column = hw_csv_column(at, csv->rules.names, csv->rules.width);
+    for (char *at = copy, *next; at != NULL; at = next) {
+        size_t column = next_of_list(&csv->rules, at, &next);
         if (column < csv->rules.width && csv->rules.roles[column] == HW_FEATURE)
             csv->rules.roles[column] = HW_IGNORED;
     }

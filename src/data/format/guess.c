@@ -3,38 +3,88 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "data/cache/cache.h"
 #include "data/format/npy.h"
 #include "data/formats.h"
 
-enum { LINES = 20 };
-
-/* Returns whether "12:" is at the start or after a blank, with no comma before it. */
-static bool has_entry(const char *at, const char *end)
+/* Returns whether a word, which is copied behind which nothing is read, is a number as a whole. */
+static bool is_number(const char *at, const char *end)
 {
-    for (bool fresh = true; at < end && *at != '#'; at++) {
-        if (*at == ',' || *at == ';' || *at == '"')
-            return false;
-        const char *word = at;
-        while (fresh && at < end && isdigit((unsigned char)*at))
-            at++;
-        if (at < end && at > word && *at == ':')
-            return true;
-        if (at == end)
-            return false;
-        fresh = *at == ' ' || *at == '\t';
-    }
-    return false;
+    enum { MOST = 400 };
+    char copy[MOST + HW_NUMBER_SLACK] = "";
+    double value;
+    if (at == end || end - at >= MOST)
+        return false;
+    memcpy(copy, at, (size_t)(end - at));
+    return hw_number(copy, &value) == copy + (end - at);
 }
 
-/* Returns whether the line is one word: a row without entries, or a row of one column; it decides nothing. */
-static bool is_bare(const char *at, const char *end)
+static const char *skip_digits(const char *at, const char *end)
 {
-    while (end > at && isspace((unsigned char)end[-1]))
-        end--;
-    while (at < end && strchr(" \t,;\"", *at) == NULL)
+    while (at < end && isdigit((unsigned char)*at))
         at++;
-    return at == end;
+    return at;
+}
+
+/* Returns whether a word is INDEX:VALUE. A value that is no number, but may be meant for one, counts as well: the reader of svmlight says best what is
+ * wrong with it. */
+static bool is_entry(const char *at, const char *end)
+{
+    const char *colon = skip_digits(at, end), *value = colon + 1;
+    if (colon == at || colon == end || *colon != ':')
+        return false;
+    if (is_number(value, end))
+        return true;
+    while (value < end && strchr(":,;\"", *value) == NULL)
+        value++;
+    return value == end;
+}
+
+static bool is_query(const char *at, const char *end)
+{
+    return end - at > 4 && memcmp(at, "qid:", 4) == 0 && skip_digits(at + 4, end) == end;
+}
+
+/* What the first lines show. A line that is one number has no separator, so it decides nothing. */
+typedef enum line_kind { LINE_UNDECIDED, LINE_SVMLIGHT, LINE_ONE_ENTRY, LINE_OTHER } line_kind;
+
+/* Looks at one line up to a comment. `cut`: the text ends within it, so that its last word may be longer. */
+static line_kind kind_of_line(const char *at, const char *end, bool cut)
+{
+    size_t count = 0;
+    bool entry = false;
+    for (;; count++) {
+        while (at < end && (*at == ' ' || *at == '\t' || *at == '\r'))
+            at++;
+        if (at == end || *at == '#')
+            break;
+        const char *word = at;
+        while (at < end && strchr(" \t\r#", *at) == NULL)
+            at++;
+        if (cut && at == end)
+            break;
+        bool fits = is_entry(word, at) || (count == 0 ? is_number(word, at) : is_query(word, at));
+        if (!fits)
+            return LINE_OTHER;
+        entry = is_entry(word, at);
+    }
+    return count > 1 ? LINE_SVMLIGHT : entry ? LINE_ONE_ENTRY : LINE_UNDECIDED;
+}
+
+/* The first line that is neither empty, nor a comment, nor one number decides. */
+static line_kind kind_of_text(const char *text, size_t bytes)
+{
+    const char *end = text + bytes;
+    line_kind kind = LINE_UNDECIDED;
+    if (bytes >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
+        text += 3;
+    while (text < end && kind == LINE_UNDECIDED) {
+        const char *stop = memchr(text, '\n', (size_t)(end - text));
+        kind = kind_of_line(text, stop != NULL ? stop : end, stop == NULL && bytes >= HW_GUESS_BYTES);
+        text = stop != NULL ? stop + 1 : end;
+    }
+    return kind;
 }
 
 static bool starts_with(const char *text, size_t bytes, const char *magic, size_t length)
@@ -116,19 +166,15 @@ bool hw_is_market(const char *text, size_t bytes)
     return starts_with(text, bytes, "%%MatrixMarket", 14) || is_docword(text, text + bytes);
 }
 
-/* Decides by a few lines of more than one word; svmlight has no comma before an entry. */
 bool hw_is_svmlight(const char *text, size_t bytes)
 {
-    const char *end = text + bytes;
-    for (int line = 0; line < LINES && text < end;) {
-        const char *stop = memchr(text, '\n', (size_t)(end - text));
-        stop = stop != NULL ? stop : end;
-        if (*text == '#' || has_entry(text, stop))
-            return true;
-        line += !is_bare(text, stop);
-        text = stop < end ? stop + 1 : end;
-    }
-    return false;
+    line_kind kind = kind_of_text(text, bytes);
+    return kind == LINE_SVMLIGHT || kind == LINE_ONE_ENTRY;
+}
+
+bool hw_is_one_entry(const char *text, size_t bytes)
+{
+    return kind_of_text(text, bytes) == LINE_ONE_ENTRY;
 }
 
 /* Any text may be CSV. */

@@ -174,15 +174,25 @@ static hawser_status write_csv_head(row_writer *out)
     return status;
 }
 
+/* Writes a target, which is the number of a word if the target has words. */
+static hawser_status put_target(row_writer *out, const char *const *words, size_t count, double value)
+{
+    if (words != NULL && value >= 0 && value < (double)count)
+        return put_name(out, words[(size_t)value]);
+    return put_number(out, value, HAWSER_F64);
+}
+
 static hawser_status write_csv(row_writer *out)
 {
     const hawser_matrix *A = &out->d->matrix;
+    size_t count;
+    const char *const *words = hawser_schema_target(out->d->schema, &count);
     const double *const extra[] = {out->d->target, out->d->weights, out->d->offset};
     HAWSER_TRY(write_csv_head(out));
     for (size_t i = 0; i < A->rows; i++) {
         for (int k = 0; k < 3; k++)
             if (extra[k] != NULL) {
-                HAWSER_TRY(put_number(out, extra[k][i], HAWSER_F64));
+                HAWSER_TRY(put_target(out, k == 0 ? words : NULL, count, extra[k][i]));
                 HAWSER_TRY(put_text(out, ","));
             }
         uint64_t e = hw_is_dense(A) ? 0 : A->offsets[i];

@@ -23,6 +23,8 @@ typedef struct hw_shard_facts {
     uint32_t scattered;     /* as in the dataset: rows are those of the whole everywhere */
     uint32_t symmetric;     /* of an array that is scattered */
     uint64_t target_column; /* as in the figures */
+    uint32_t format_assumed;
+    int32_t header_guessed;
     uint64_t declared, found;
 } hw_shard_facts;
 

@@ -60,6 +60,7 @@ typedef struct hw_job {
     size_t *part_counts, *part_capacities;
     uint64_t *rows_read; /* by reader; becomes the dataset's */
     bool as_table;       /* CSV: words may come, so that cells are kept until all are read */
+    bool format_assumed; /* neither the input nor the load's options and names of files determine its format */
     bool met_words;      /* CSV: read without that, it has words: it must be read again as a table */
 } hw_job;
 

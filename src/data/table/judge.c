@@ -55,6 +55,89 @@ static bool looks_like_date(const char *text)
     return text[third] == '\0' || strchr("Tt ", text[third]) != NULL;
 }
 
+/* Skips one of these texts. */
+static const char *skip_one(const char *at, const char *const *texts)
+{
+    for (; *texts != NULL; texts++)
+        if (strncmp(at, *texts, strlen(*texts)) == 0)
+            return at + strlen(*texts);
+    return at;
+}
+
+/* Returns the end of digits between which single marks of groups may stand; *marks counts these. */
+static const char *skip_groups(const char *at, const char *set, const char *const *marks, size_t *count)
+{
+    for (const char *begin = at;; at++) {
+        const char *after = at > begin ? skip_one(at, marks) : at;
+        if (after > at && *after != '\0' && strchr(set, *after) != NULL) {
+            *count += 1;
+            at = after;
+        }
+        if (*at == '\0' || strchr(set, *at) == NULL)
+            return at;
+    }
+}
+
+/* Returns what a word looks like that is a number in a notation which is not read here, or NULL: Fortran's exponent, another base, digits in
+ * groups, a minus of typesetters or behind the number, and an accountant's brackets. */
+static const char *other_notation(const char *text)
+{
+    static const char ten[] = "0123456789", sixteen[] = "0123456789abcdefABCDEF";
+    static const char *const groups[] = {"_", "\xc2\xa0", "\xe2\x80\xaf", "\xe2\x80\x89", NULL};
+    static const char *const signs[] = {"+", "-", "\xe2\x88\x92", NULL}, *const none[] = {NULL};
+    bool bracket = text[0] == '(';
+    size_t marks = 0, fraction = 0;
+    const char *sign = text + bracket, *begin = skip_one(sign, signs), *at;
+    bool typeset = begin - sign > 1;
+    if (*begin == '0' && begin[1] != '\0' && strchr("xXbBoO", begin[1]) != NULL) {
+        bool hex = begin[1] == 'x' || begin[1] == 'X';
+        at = skip_groups(begin + 2, hex ? sixteen : ten, groups, &marks);
+        return at > begin + 2 && *at == '\0' && !bracket ? "a number in another base" : NULL;
+    }
+    at = skip_groups(begin, ten, groups, &marks);
+    size_t whole = (size_t)(at - begin);
+    if (*at == '.') {
+        const char *point = ++at;
+        at = skip_groups(at, ten, groups, &marks);
+        fraction = (size_t)(at - point);
+    }
+    if (whole + fraction == 0)
+        return NULL;
+    bool exponent = *at != '\0' && strchr("dDqQ", *at) != NULL, plain = *at == 'e' || *at == 'E';
+    if (exponent || plain) {
+        const char *digit = skip_one(at + 1, signs);
+        at = skip_groups(digit, ten, none, &marks);
+        if (at == digit)
+            return NULL;
+    }
+    bool behind = !bracket && begin == sign && *at == '-' && at[1] == '\0';
+    at += behind || (bracket && *at == ')');
+    if (*at != '\0' || (bracket && at[-1] != ')'))
+        return NULL;
+    return exponent    ? "a number with an exponent of Fortran (write E for D)"
+           : marks > 0 ? "a number with its digits in groups"
+           : typeset   ? "a number with a typographic minus"
+           : behind    ? "a number with its sign behind it"
+           : bracket   ? "a negative number in brackets"
+                       : NULL;
+}
+
+/* Refuses a column whose words are numbers in other notations, each of them: as words they would be a column per value. */
+static hawser_status check_notation(const judge_work *w, const hw_survey_column *column, hawser_error *error)
+{
+    char label[HW_FIELD_CALLED], number[24];
+    const char *name = option_of(w, number), *what = NULL;
+    for (size_t k = 0; k < column->levels.count; k++)
+        if ((what = other_notation(column->levels.texts[k])) == NULL)
+            return HAWSER_OK;
+    return hawser_fail(
+        error, HAWSER_BAD_INPUT,
+        "%s: %s has no numbers as they are read here: '%.60s' looks like %s; write decimal numbers, as -1234.5 "
+        "or 1.5e3, or read the column as words with --categories %.100s",
+        place(w, column->word_at), hw_field_called(w->rules, w->field, label), column->levels.texts[0],
+        other_notation(column->levels.texts[0]), name);
+}
+
 static hawser_status check_words(const judge_work *w, const hw_survey_column *column, bool forced, hawser_error *error)
 {
     char label[HW_FIELD_CALLED], number[24];
@@ -70,6 +153,8 @@ static hawser_status check_words(const judge_work *w, const hw_survey_column *co
     }
     if (forced)
         return HAWSER_OK;
+    if (column->numbers == 0 && w->rules->roles[w->field] == HW_FEATURE)
+        HAWSER_TRY(check_notation(w, column, error));
     if (column->numbers > 0)
         return hawser_fail(error, HAWSER_BAD_INPUT,
                            "%s: %s has numbers (%" PRIu64 ") and words (%" PRIu64
