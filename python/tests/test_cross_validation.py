@@ -7,7 +7,7 @@ import pytest
 sklearn = pytest.importorskip("sklearn")
 import scipy.sparse  # noqa: E402
 from sklearn import datasets, linear_model  # noqa: E402
-from sklearn.model_selection import KFold, RepeatedKFold, ShuffleSplit, StratifiedKFold, TimeSeriesSplit, check_cv  # noqa: E402
+from sklearn.model_selection import KFold, PredefinedSplit, RepeatedKFold, ShuffleSplit, StratifiedKFold, TimeSeriesSplit, check_cv  # noqa: E402
 from sklearn.preprocessing import StandardScaler  # noqa: E402
 
 import hawser  # noqa: E402
@@ -131,23 +131,102 @@ def test_bits_of_the_command(diabetes, command, tmp_path):
     assert (again.predict(X) == ours.predict(X)).all() and (again.model_.path.error == ours.mean_mse_).all()
 
 
-def test_an_end_before_the_errors_leaves_none(diabetes):
+def test_a_limit_of_the_fits_warns_and_leaves_results(diabetes, cancer):
     X, y = diabetes
-    fitted = hawser.LassoCV(alphas=20).fit(X, y)
-    assert not hasattr(fitted, "trace_")
-    with pytest.warns(hawser.ConvergenceWarning), pytest.raises(ValueError, match="ended by 'clocks'"):
-        fitted.set_params(max_iter=10).fit(X, y)
-    assert not hasattr(fitted, "mean_mse_") and fitted.coef_.shape == (10,)
+    for kind, target in ((hawser.LassoCV, y), (hawser.MultiTaskLassoCV, np.column_stack([y, -y]))):
+        fitted = kind(alphas=20, max_iter=1, tol=1e-12)
+        with pytest.warns(sklearn.exceptions.ConvergenceWarning) as caught:
+            fitted.fit(X, target)
+        assert not hasattr(fitted, "trace_") and caught[0].filename == __file__
+        assert any(" of 100 fits" in str(each.message) and "max_iter = 1" in str(each.message) for each in caught)
+        assert np.isfinite(fitted.mse_path_).all() and fitted.alpha_ in fitted.alphas_ and fitted.predict(X).shape == target.shape
+    enough = hawser.LassoCV(alphas=20, max_iter=1000, tol=1e-12).fit(X, y)
+    assert (enough.mse_path_ == hawser.LassoCV(alphas=20, tol=1e-12).fit(X, y).mse_path_).all()
+    with pytest.warns(sklearn.exceptions.ConvergenceWarning, match=" of 50 fits"):
+        limited = hawser.LogisticRegressionCV(max_iter=1, tol=1e-13, l1_ratios=[0.5], scoring="neg_log_loss").fit(*cancer)
+    assert limited.scores_.shape == (5, 1, 10) and np.isfinite(limited.scores_).all()
+
+
+SPLITS = {
+    "in time": lambda rows: TimeSeriesSplit(3), "drawn": lambda rows: ShuffleSplit(3, random_state=0),
+    "repeated": lambda rows: RepeatedKFold(n_splits=3, n_repeats=2, random_state=0), "one": lambda rows: PredefinedSplit([-1] * (rows - 90) + [0] * 90),
+    "with repeats": lambda rows: (each for each in [(np.arange(rows) // 2, np.arange(9)), (np.arange(60), np.arange(30, rows))]),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("split", SPLITS)
+def test_any_splits(diabetes, split, weighted):
+    X, y = diabetes
+    X, y = X[:150], y[:150]
+    cv, weights = SPLITS[split], np.random.default_rng(1).integers(0, 4, 150).astype(float) if weighted else None
+    how = {"alphas": 6, "tol": 1e-12}
+    for ours, theirs, target, given in (
+            (hawser.LassoCV, linear_model.LassoCV, y, X), (hawser.ElasticNetCV, linear_model.ElasticNetCV, y, scipy.sparse.csc_array(X)),
+            (hawser.MultiTaskLassoCV, linear_model.MultiTaskLassoCV, np.column_stack([y, X[:, 0]]), X)):
+        if theirs is linear_model.MultiTaskLassoCV and weighted:
+            continue  # scikit-learn's has no weights
+        found = ours(cv=cv(150), **how).fit(given, target, weights)
+        known = theirs(cv=cv(150), max_iter=100000, **how).fit(X, target, *([] if weights is None else [weights]))
+        np.testing.assert_allclose(found.alphas_, known.alphas_, rtol=1e-9)
+        np.testing.assert_allclose(found.mse_path_.reshape(known.mse_path_.shape), known.mse_path_, rtol=1e-5)
+        pairs = list(check_cv(cv(150)).split(X))
+        shares = [len(test) if weights is None else weights[test].sum() for _, test in pairs]
+        np.testing.assert_allclose(found.mean_mse_, np.average(found.mse_path_, axis=1, weights=shares))
+        assert found.alpha_ == found.alphas_[found.mean_mse_.argmin()]
+        again = getattr(hawser, ours.__name__[:-2])(alpha=found.alpha_, tol=1e-12).fit(given, target, weights)
+        np.testing.assert_allclose(found.coef_, again.coef_, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("split", ["in time", "folds"])
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("scoring", ["balanced_accuracy", "neg_log_loss", "function"])
+def test_any_scoring_and_refit(scoring, classes, split):
+    draw = np.random.default_rng(classes)
+    X, weights = draw.normal(size=(200, 4)), draw.integers(0, 4, 200).astype(float)
+    y = np.array(["ape", "bee", "cat"])[np.digitize(X[:, 0] + draw.normal(size=200), [0] if classes == 2 else [-0.7, 0.7])]
+    cv = TimeSeriesSplit(3) if split == "in time" else StratifiedKFold(3)
+
+    def own(estimator, X, y, sample_weight=None):
+        return np.average(estimator.predict_proba(X).max(axis=1) * (estimator.predict(X) == y), weights=sample_weight)
+
+    how = {"Cs": [1.0, 0.01, 30.0], "cv": cv, "scoring": own if scoring == "function" else scoring, "use_legacy_attributes": False, "l1_ratios": (0.0,)}
+    for refit in (True, False):
+        for given in (None, weights):
+            if refit and scoring == "neg_log_loss" and split == "folds":
+                continue  # the library has one penalty for a C, of the mean weight of the folds
+            ours = hawser.LogisticRegressionCV(tol=1e-12, refit=refit, **how).fit(X, y, given)
+            solver = "newton-cholesky" if classes == 2 else "newton-cg"
+            theirs = linear_model.LogisticRegressionCV(tol=1e-10, max_iter=10000, solver=solver, refit=refit, **how).fit(X, y, given)
+            np.testing.assert_allclose(ours.scores_, theirs.scores_, atol=1e-6)
+            np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
+            assert ours.C_ == theirs.C_ and (ours.predict(X) == theirs.predict(X)).mean() > 0.99
+            assert hasattr(ours, "model_") == refit
+
+
+def test_a_fold_that_lacks_a_class():
+    draw = np.random.default_rng(0)
+    X, y = draw.normal(size=(90, 3)), np.arange(90) // 30
+    kept = np.flatnonzero(y < 2)
+    cv = [(kept, np.arange(20, 90)), (np.arange(90), np.arange(30))]
+    fitted = hawser.LogisticRegressionCV(Cs=[1.0], cv=cv, scoring="neg_log_loss", tol=1e-12).fit(X, y)
+    alone = hawser.LogisticRegression(tol=1e-12).fit(X[kept], y[kept])
+    known = alone.predict_proba(X[20:60])
+    expected = np.concatenate([-np.log(known[np.arange(40), y[20:60]]), np.full(30, -np.log(np.finfo(float).eps))])
+    assert fitted.scores_[0, 0, 0] == pytest.approx(-expected.mean(), rel=1e-6)
+    with pytest.raises(ValueError, match="a fold trains on samples of 1 class only"):
+        hawser.LogisticRegressionCV(cv=[(np.arange(30), np.arange(30, 90))]).fit(X, y)
 
 
 @pytest.mark.parametrize("estimator, text", [
-    (lambda: hawser.LassoCV(cv=ShuffleSplit(3)), "cv = ShuffleSplit"), (lambda: hawser.LassoCV(cv=TimeSeriesSplit(3)), "cv = TimeSeriesSplit"),
-    (lambda: hawser.LassoCV(cv=RepeatedKFold(n_splits=3)), "cv = RepeatedKFold"), (lambda: hawser.LassoCV(alphas=0), "alphas"),
-    (lambda: hawser.LassoCV(alphas=[0.1, 0]), "alphas"), (lambda: hawser.LassoCV(precompute=True), "precompute"),
-    (lambda: hawser.LassoCV(eps=2), "lambda_min_ratio|eps"), (lambda: hawser.ElasticNetCV(l1_ratio=0), "l1_ratio"),
-    (lambda: hawser.LassoCV(max_iter=3), "max_iter"), (lambda: hawser.LogisticRegressionCV(Cs=[]), "Cs"),
-    (lambda: hawser.LogisticRegressionCV(Cs=[np.inf]), "Cs"), (lambda: hawser.LogisticRegressionCV(scoring="f1"), "scoring"),
-    (lambda: hawser.LogisticRegressionCV(refit=False), "refit"), (lambda: hawser.LogisticRegressionCV(cv=ShuffleSplit(3)), "cv"),
+    (lambda: hawser.LassoCV(cv=[]), "no splits"), (lambda: hawser.LassoCV(cv=[([], [1, 2])]), "without samples"), (lambda: hawser.LassoCV(alphas=0), "alphas"),
+    (lambda: hawser.LassoCV(alphas=[0.1, 0]), "alphas"), (lambda: hawser.LassoCV(precompute="yes"), "precompute"),
+    (lambda: hawser.LassoCV(precompute=np.eye(3)), r"precompute = .*\(3, 3\).*\(30, 30\)"),
+    (lambda: hawser.LassoCV(eps=2), "eps"), (lambda: hawser.LassoCV(eps=0), "eps"), (lambda: hawser.ElasticNetCV(l1_ratio=0), "l1_ratio"),
+    (lambda: hawser.LogisticRegressionCV(Cs=[]), "Cs"), (lambda: hawser.LogisticRegressionCV(use_legacy_attributes=True), "use_legacy_attributes"),
+    (lambda: hawser.LogisticRegressionCV(Cs=[np.inf]), "Cs"), (lambda: hawser.LogisticRegressionCV(scoring="best"), "scoring"),
     (lambda: hawser.LogisticRegressionCV(l1_ratios=None), "l1_ratios"), (lambda: hawser.LogisticRegressionCV(l1_ratios=[2]), "l1_ratio"),
 ])
 @pytest.mark.filterwarnings("ignore")

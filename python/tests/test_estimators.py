@@ -270,13 +270,13 @@ def test_a_limit_warns(cancer):
     with pytest.warns(sklearn.exceptions.ConvergenceWarning) as caught:
         fitted = hawser.LogisticRegression(max_iter=1, tol=1e-14, l1_ratio=1.0).fit(*cancer)
     assert caught[0].filename == __file__
-    assert fitted.n_iter_ == 1 and isinstance(fitted, hawser.LogisticRegression)
+    assert fitted.n_iter_.tolist() == [1] and isinstance(fitted, hawser.LogisticRegression)
     three = np.arange(len(cancer[0])) % 3  # softmax regression has a limit of its own, which a larger max_iter must move
     assert hawser.LogisticRegression(max_iter=2000).fit(cancer[0], three).model_.facts["options.max-iterations"] == "2000"
 
 
 @pytest.mark.parametrize("estimator, text", [
-    (lambda: hawser.Lasso(precompute=True), "precompute"), (lambda: hawser.Lasso(selection="best"), "selection"),
+    (lambda: hawser.Lasso(precompute="yes"), "precompute"), (lambda: hawser.Lasso(selection="best"), "selection"),
     (lambda: hawser.Lasso(alpha=-1), "alpha"), (lambda: hawser.Lasso(tol=-1), "tol"), (lambda: hawser.Lasso(n_jobs=0), "n_jobs"),
     (lambda: hawser.LogisticRegression(penalty="l3"), "penalty"), (lambda: hawser.LogisticRegression(C=0), "C"),
     (lambda: hawser.LogisticRegression(intercept_scaling=2), "intercept_scaling"), (lambda: hawser.LinearSVC(loss="log"), "loss"),
@@ -295,6 +295,52 @@ def test_a_limit_warns(cancer):
 def test_refusals(cancer, estimator, text):
     with pytest.raises(ValueError, match=text):
         estimator().fit(*cancer)
+
+
+def test_parameters_that_change_no_result(cancer):
+    X, y = cancer
+    X = np.ascontiguousarray(X[:, :6])
+    plain = hawser.ElasticNet(alpha=0.1).fit(X, y)
+    for how in ({"precompute": True}, {"precompute": X.T @ X}, {"precompute": (X.T @ X).tolist()}, {"copy_X": False}, {"selection": "random"}):
+        assert (hawser.ElasticNet(alpha=0.1, **how).fit(X, y, check_input=False).coef_ == plain.coef_).all()
+    for kind in (hawser.LinearSVC, hawser.LinearSVR, hawser.LogisticRegression, hawser.KMeans):
+        assert kind(verbose=1).fit(X, y).predict(X).shape == y.shape
+    assert (hawser.LassoCV(precompute=X.T @ X, alphas=5, verbose=True).fit(X, y).coef_ == hawser.LassoCV(alphas=5).fit(X, y).coef_).all()
+
+
+@pytest.mark.filterwarnings("ignore:tol")
+def test_tolerances(cancer):
+    """A tolerance of 0 trains until no step lowers the objective, and a large one is that of the zero model."""
+    X, y = cancer
+    exact, close = hawser.Lasso(alpha=0.01, tol=0).fit(X, y), linear_model.Lasso(alpha=0.01, tol=1e-14, max_iter=10**6).fit(X, y)
+    np.testing.assert_allclose(exact.coef_, close.coef_, atol=1e-8)
+    assert exact.model_.training.stop_reason == "precision" and not hawser.Lasso(alpha=0.01, tol=5).fit(X, y).coef_.any()
+    assert hawser.LinearSVC(tol=0).fit(X, y).score(X, y) > 0.98 and hawser.LogisticRegression(tol=0).fit(X, y).score(X, y) > 0.98
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1, 1e6])
+def test_no_penalty_of_three_classes(scale):
+    draw = np.random.default_rng(0)
+    X = draw.normal(size=(300, 4))
+    y = np.digitize(X @ [1, 2, 0, -1] + 2 * draw.normal(size=300), [-1, 1])
+    theirs = linear_model.LogisticRegression(C=np.inf, tol=1e-12, solver="newton-cholesky").fit(X, y)
+    for how in ({"C": np.inf}, {"penalty": None}):
+        for given in (X * scale, scipy.sparse.csr_array(X * scale)):
+            ours = hawser.LogisticRegression(tol=1e-9, **how).fit(given, y)
+            np.testing.assert_allclose(ours.predict_proba(given), theirs.predict_proba(X), atol=1e-6)
+            gaps = ours.coef_ - ours.coef_.mean(axis=0)  # no loss sees what all classes share
+            np.testing.assert_allclose(gaps * scale, theirs.coef_ - theirs.coef_.mean(axis=0), atol=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore:the chosen alpha")
+def test_one_alpha(diabetes):
+    X, y = diabetes
+    for how in ({"alphas": 1}, {"alphas": 3, "eps": 1}, {"alphas": 1, "eps": 1}):
+        ours, theirs = hawser.ElasticNetCV(**how).fit(X, y), linear_model.ElasticNetCV(**how).fit(X, y)
+        np.testing.assert_allclose(ours.alphas_, theirs.alphas_, rtol=1e-12)
+        assert ours.mse_path_.shape == (how["alphas"], 5) and ours.alpha_ == ours.alphas_[0] and not ours.coef_.any()
+        below = hawser.ElasticNet(alpha=ours.alpha_ * 0.999, tol=1e-12).fit(X, y)
+        assert below.coef_.any()
 
 
 def test_masked_values_are_refused(cancer):

@@ -107,9 +107,11 @@ class _OnDask(Estimator):
 
     # ------------------------------------------------------------------------------------------------- trainings ----
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, eval_set: Any = None,
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, check_input: bool = True, *, eval_set: Any = None,
             early_stopping_rounds: int | None = None) -> Any:
-        """Trains on the workers that hold X, of shape (n_samples, n_features); y has a number or label per sample."""
+        """Trains on the workers that hold X, of shape (n_samples, n_features); y has a number or label per sample. `check_input` is as in Lasso."""
+        if not check_input and "check_input" not in inspect.signature(self._plain.fit).parameters:
+            raise TypeError(f"{type(self).__name__}.fit() has no argument 'check_input'")
         others = {what: value for what, value in (("eval_set", eval_set), ("early_stopping_rounds", early_stopping_rounds)) if value is not None}
         check_eval_set(self._plain, eval_set, early_stopping_rounds)
         if self.n_jobs is not None:

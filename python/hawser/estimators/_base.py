@@ -1,7 +1,7 @@
 """What all estimators share: parameters of a training, the training itself, and what it leaves behind."""
 import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,11 +19,15 @@ from .._dataset import Dataset, refuse_masks
 from .._errors import BadOption, Interrupted
 from .._model import Model
 from .._sparse import check_sparse
-from .._train import train
+from .._train import LIMITS, train
 from ._folds import folds_of
 
 Array = npt.NDArray[Any]
 TYPES = (np.float64, np.float32)
+# Texts of warnings that are true of one path, and of no use where a cross-validation has another rule or goes on.
+SEVERAL = ("the last one of the path", "the last lambda of the path", "the last alpha of the path")
+UNFINISHED = ("did not finish", "ended before its tolerance was reached")
+SMALLEST, LARGEST = 5e-324, 1 - 2**-53  # tolerances of the library
 
 
 class ConvergenceWarning(_errors.ConvergenceWarning, sklearn.exceptions.ConvergenceWarning):  # type: ignore[misc]
@@ -66,6 +70,22 @@ def _is_finite(numbers: Array) -> bool:
         return bool(np.isfinite(numbers.sum()))
 
 
+def is_array(X: Any) -> bool:
+    """Returns whether data are those of this process, and not of workers elsewhere."""
+    return isinstance(X, np.ndarray) or bool(issparse(X))
+
+
+def has_errors(model: Model) -> bool:
+    """Returns whether a cross-validation has gone on until the errors were known."""
+    path = getattr(model, "path", None)
+    return path is not None and path.error is not None
+
+
+def listed(penalties: Any) -> list[float]:
+    """Returns penalties as the library's option takes them, for which a list of one number is a count."""
+    return [float(each) for each in penalties] * (2 if len(penalties) == 1 else 1)
+
+
 def refuse(name: str, value: Any, allowed: str) -> ValueError:
     """Returns the error of a parameter that has a value with which nothing could be done."""
     return ValueError(f"{name} = {value!r}: this estimator takes {allowed}")
@@ -101,6 +121,8 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     random_state: Any
     warm_start: bool
     n_iter_: Any
+    tol: float
+    max_iter: int | None
     # The type of what the fit leaves: float32 if X was.
     _type: np.dtype[Any] = np.dtype(np.float64)
 
@@ -157,6 +179,13 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
                 raise refuse(name, value, "a whole number or None")
         if getattr(self, "max_iter", None) == 0:
             raise refuse("max_iter", 0, "a number from 1, or None for no limit")
+
+    def _tolerance(self) -> float:
+        """Returns `tol` as the library takes it, between 0 and 1. At 0 a training ends by max_iter, or where rounding lets no step lower the objective."""
+        tol: float = self.tol
+        if isinstance(tol, (int, float, np.number)) and 0 <= tol < np.inf:
+            return min(max(float(tol), SMALLEST), LARGEST)
+        return tol  # refused by the library
 
     def _numbers(self, y: Any) -> Any:
         return np.asarray(y, np.float64)
@@ -230,25 +259,54 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         reports: list[dict[str, Any]] | None = [] if trace else None
         self.interrupted_ = False
         options.setdefault("init", self._start(X.shape[1]))
-        common: dict[str, Any] = {
-            "workers": workers_of(self.workers, self.n_jobs), "sync": self.sync, "seed": self._seed(),
-            "names": getattr(self, "feature_names_in_", None)}
-        token = _errors.words.set(self._words)
         try:
-            model = self._run(algorithm, X, y, weights=weights, progress=None if reports is None else reports.append, **common, **options)
-        except BadOption as error:
-            raise BadOption(_renamed(str(error))) from error
+            model = self._call(algorithm, X, y, weights, progress=None if reports is None else reports.append, **options)
         except Interrupted as stopped:
             if isinstance(stopped.model, Model):
                 self.interrupted_ = True
                 self._take(stopped.model, reports)
             raise
-        finally:
-            _errors.words.reset(token)
         self._take(model, reports)
         if options.get("validation") is not None and reports is not None:
             self._take_evaluations(model, reports, options.get("early_stopping") is not None)
         return model
+
+    def _call(self, algorithm: str, X: Any, y: Array | None, weights: Array | None, silent: tuple[str, ...] = (), **options: Any) -> Model:
+        """Trains with the options that the estimators share, and keeps nothing. Warnings with a text of `silent` are not for the caller."""
+        common: dict[str, Any] = {
+            "workers": workers_of(self.workers, self.n_jobs), "sync": self.sync, "seed": self._seed(),
+            "names": getattr(self, "feature_names_in_", None)}
+        token = _errors.words.set({**dict.fromkeys(silent), **self._words})
+        try:
+            return self._run(algorithm, X, y, weights=weights, **common, **options)
+        except BadOption as error:
+            raise BadOption(_renamed(str(error))) from error
+        finally:
+            _errors.words.reset(token)
+
+    def _solutions(self, algorithm: str, X: Any, y: Array, weights: Array, penalties: Array, cut: list[float],
+                   **options: Any) -> Iterator[tuple[Array, Any]]:
+        """Gives coefficients and intercept for each of the penalties, which fall. `max_iter` limits each fit; `cut` gets the penalties where it has."""
+        limit = getattr(self, "max_iter", None)
+        if limit is None:
+            found = self._call(algorithm, X, y, weights, SEVERAL, path=listed(penalties), init=None, **options).path
+            if len(found) < len(penalties):
+                raise ValueError(f"the fits of a fold ended after {len(found)} of {len(penalties)} penalties; leave the smaller ones out")
+            for member in range(len(penalties)):
+                yield found.coefficients_of(member), found.intercept[member]
+            return
+        model = None
+        for penalty in penalties:
+            model = self._call(algorithm, X, y, weights, UNFINISHED, lambda_=float(penalty), init=model, max_clocks=limit, **options)
+            if model.training is not None and model.training.stop_reason in LIMITS:
+                cut.append(float(penalty))
+            yield model.coefficients, model.intercept
+
+    def _warn_of(self, cut: list[float], fits: int) -> None:
+        """Warns once if fits of a cross-validation have ended by max_iter."""
+        if cut:
+            _errors.warn(f"{len(cut)} of {fits} fits of the cross-validation ended before their tolerance was reached, by max_iter = "
+                         f"{self.max_iter}: allow it more, or set a larger tol", ConvergenceWarning)
 
     def _run(self, algorithm: str, X: Any, y: Any, **options: Any) -> Model:
         return train(algorithm, X, y, **options)
@@ -274,8 +332,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
     def _check_errors(self, model: Model) -> None:
         """Raises an error if a cross-validation has ended before the errors were known."""
-        path = getattr(model, "path", None)
-        if path is None or path.error is None:
+        if not has_errors(model):
             assert model.training is not None
             raise ValueError(f"the cross-validation was ended by '{model.training.stop_reason}' before all folds were trained; "
                              "allow it more, such as max_iter=None")

@@ -13,7 +13,7 @@ class _Penalised(RegressorMixin, LinearEstimator):  # type: ignore[misc]
     _algorithm = "lasso"
     alpha: float
     fit_intercept: bool
-    precompute: bool | str
+    precompute: Any
     copy_X: bool
     max_iter: int | None
     tol: float
@@ -25,24 +25,35 @@ class _Penalised(RegressorMixin, LinearEstimator):  # type: ignore[misc]
 
     def _options(self) -> dict[str, Any]:
         """Returns the options of the command that the parameters mean."""
-        if self.precompute is not False:
-            raise refuse("precompute", self.precompute, "False: Gram matrices are made where they pay")
         return {"lambda_": self.alpha, "l1_ratio": self._ratio(), **self._shared_options()}
 
     def _shared_options(self) -> dict[str, Any]:
         """Returns the options that the estimators with cross-validation have, too."""
+        self._check_precompute()
         if self.selection not in ("cyclic", "random"):
             raise refuse("selection", self.selection, "'cyclic' or 'random', which have the same solution")
-        return {"intercept": bool(self.fit_intercept), "tol": self.tol, "max_clocks": self.max_iter,
+        return {"intercept": bool(self.fit_intercept), "tol": self._tolerance(), "max_clocks": self.max_iter,
                 "lower": 0 if self.positive else None}
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
+    def _check_precompute(self) -> None:
+        """Refuses what is no value of scikit-learn's. A Gram matrix is not read, since the library makes its own where they pay."""
+        given = self.precompute
+        if isinstance(given, (bool, np.bool_)) or (isinstance(given, str) and given == "auto"):
+            return
+        columns = self.n_features_in_ if hasattr(self, "n_features_in_") else None
+        shape = np.shape(given)
+        if len(shape) != 2 or shape[0] != shape[1] or (columns is not None and shape[0] != columns):
+            wanted = "n_features" if columns is None else columns
+            raise refuse("precompute", given if len(shape) < 2 else f"a matrix of shape {shape}",
+                         f"True, False, 'auto' or a Gram matrix of shape ({wanted}, {wanted}), which it does not need")
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True, *, eval_set: Any = None,
             early_stopping_rounds: int | None = None) -> Any:
         """Trains. X has shape (n_samples, n_features), dense or sparse; y has one number per sample.
 
         With `eval_set`, a pair (X, y) of other data, `evals_result_` has their mean squared error at each certificate of the training. With
         `early_stopping_rounds` the training ends when that many certificates have not lowered it, and the model is that of
-        the least one, at `best_iteration_` (from 0), with the error `best_score_`.
+        the least one, at `best_iteration_` (from 0), with the error `best_score_`. X and y are checked whatever `check_input` says, which is scikit-learn's.
         """
         X, y = self._checked(X, y, y_numeric=True)
         others = self._validation(eval_set, early_stopping_rounds, self._numbers)
@@ -66,8 +77,8 @@ class Lasso(_Penalised):
     Minimises 1/(2 n_samples) ||y - X w - b||^2 + alpha ||w||_1; sample weights are scaled to the sum n_samples. `tol` is the
     duality gap at which the training ends, relative to the objective of coefficients that are all zero. The optimum is at
     most `dual_gap_` below the objective. `max_iter` limits
-    the clocks, which are exchanges between workers, not passes over the columns. `precompute` must be False. `selection` and
-    `copy_X` make no difference to the solution; X is never changed.
+    the clocks, which are exchanges between workers, not passes over the columns. `precompute`, `selection` and `copy_X` make no
+    difference to the solution, and a Gram matrix is not read; X is never changed.
 
     `workers` shares the work among so many workers (None: as the processors and the data allow), under the policy `sync`
     ("bsp", "ssp:2", "tap"). The bits of the solution depend on workers under bsp, and on nothing else.
@@ -81,7 +92,7 @@ class Lasso(_Penalised):
     (array([0.   , 0.695]), array([2.97]))
     """
 
-    def __init__(self, alpha: float = 1.0, *, fit_intercept: bool = True, precompute: bool = False, copy_X: bool = True,
+    def __init__(self, alpha: float = 1.0, *, fit_intercept: bool = True, precompute: Any = False, copy_X: bool = True,
                  max_iter: int | None = None, tol: float = 1e-6, warm_start: bool = False, positive: bool = False,
                  random_state: Any = None, selection: str = "cyclic", workers: int | None = None, sync: str = "bsp",
                  n_jobs: int | None = None) -> None:
@@ -111,7 +122,7 @@ class ElasticNet(_Penalised):
     array([0.296, 0.485])
     """
 
-    def __init__(self, alpha: float = 1.0, *, l1_ratio: float = 0.5, fit_intercept: bool = True, precompute: bool = False,
+    def __init__(self, alpha: float = 1.0, *, l1_ratio: float = 0.5, fit_intercept: bool = True, precompute: Any = False,
                  max_iter: int | None = None, copy_X: bool = True, tol: float = 1e-6, warm_start: bool = False,
                  positive: bool = False, random_state: Any = None, selection: str = "cyclic", workers: int | None = None,
                  sync: str = "bsp", n_jobs: int | None = None) -> None:

@@ -2,11 +2,19 @@
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from scipy.special import expit, softmax
+from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from .._model import Model
 from ._base import Array, refuse
 from ._classifier import LinearClassifier
+
+
+def hardly_any(X: Any) -> float:
+    """Returns a squared penalty that changes no digit of the losses, but makes one minimum: classes share a direction that no loss sees."""
+    spread = mean_variance_axis(X, axis=0)[1] if issparse(X) else np.var(X, axis=0, dtype=np.float64)
+    return max(float(np.min(spread, where=spread > 0, initial=1.0)) * 1e-15, 1e-300)
 
 
 SOLVERS = ("lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga")
@@ -31,7 +39,7 @@ class LogisticRegression(LinearClassifier):
 
     def __init__(self, penalty: str | None = "deprecated", *, C: float = 1.0, l1_ratio: float = 0.0, dual: bool = False,
                  tol: float = 1e-6, fit_intercept: bool = True, intercept_scaling: float = 1, class_weight: Any = None,
-                 random_state: Any = None, solver: str = "lbfgs", max_iter: int | None = None, warm_start: bool = False,
+                 random_state: Any = None, solver: str = "lbfgs", max_iter: int | None = None, verbose: int = 0, warm_start: bool = False,
                  workers: int | None = None, sync: str = "bsp", n_jobs: int | None = None) -> None:
         self.penalty = penalty
         self.C = C
@@ -44,6 +52,7 @@ class LogisticRegression(LinearClassifier):
         self.random_state = random_state
         self.solver = solver
         self.max_iter = max_iter
+        self.verbose = verbose
         self.warm_start = warm_start
         self.workers = workers
         self.sync = sync
@@ -61,16 +70,19 @@ class LogisticRegression(LinearClassifier):
             return {"lambda_": 0.0, "l1_ratio": ratio}
         return {"C": self.C, "l1_ratio": ratio}
 
-    def _options(self, classes: int) -> dict[str, Any]:
+    def _options(self, classes: int, X: Any = None) -> dict[str, Any]:
+        """Returns the options of the command that the parameters mean. X: the data, if they are arrays."""
         if self.intercept_scaling != 1:
             raise refuse("intercept_scaling", self.intercept_scaling, "1: the intercept has no penalty")
         if self.solver not in SOLVERS:
             raise refuse("solver", self.solver, " or ".join(map(repr, SOLVERS)) + ", which have the same solution")
-        options = {**self._penalty(), "intercept": bool(self.fit_intercept), "tol": self.tol, "max_clocks": self.max_iter}
+        options = {**self._penalty(), "intercept": bool(self.fit_intercept), "tol": self._tolerance(), "max_clocks": self.max_iter}
         if classes > 2 and self.max_iter is not None:  # softmax regression has a limit of its own, which would come first
             options["max_iterations"] = self.max_iter
         if classes > 2 and options.get("lambda_") == 0.0:
-            raise refuse("C", self.C, "a finite penalty if there are more than two classes")
+            if not isinstance(X, np.ndarray) and not issparse(X):
+                raise refuse("C", self.C, "a finite penalty if there are more than two classes")
+            options.update(lambda_=hardly_any(X), l1_ratio=0.0)
         return options
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
@@ -83,7 +95,7 @@ class LogisticRegression(LinearClassifier):
         X, places, weights = self._fit_classes(X, y, sample_weight)
         classes = len(self.classes_)
         others = self._validation(eval_set, early_stopping_rounds, self._places_of)
-        self._train("logistic" if classes == 2 else "softmax", X, places, weights, **self._options(classes), **others)
+        self._train("logistic" if classes == 2 else "softmax", X, places, weights, **self._options(classes, X), **others)
         return self
 
     def _take_parameters(self, model: Model) -> None:

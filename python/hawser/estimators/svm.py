@@ -30,7 +30,7 @@ class LinearSVC(LinearClassifier):
 
     def __init__(self, penalty: str = "l2", loss: str = "squared_hinge", *, dual: bool | str = "auto", tol: float = 1e-4,
                  C: float = 1.0, multi_class: str = "ovr", fit_intercept: bool = True, intercept_scaling: float = 1,
-                 class_weight: Any = None, random_state: Any = None, max_iter: int | None = None, warm_start: bool = False,
+                 class_weight: Any = None, verbose: int = 0, random_state: Any = None, max_iter: int | None = None, warm_start: bool = False,
                  workers: int | None = None, sync: str = "bsp", n_jobs: int | None = None) -> None:
         self.penalty = penalty
         self.loss = loss
@@ -41,6 +41,7 @@ class LinearSVC(LinearClassifier):
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.class_weight = class_weight
+        self.verbose = verbose
         self.random_state = random_state
         self.max_iter = max_iter
         self.warm_start = warm_start
@@ -55,7 +56,7 @@ class LinearSVC(LinearClassifier):
                                      ("intercept_scaling", self.intercept_scaling, (1,))):
             if value not in allowed:
                 raise refuse(name, value, " or ".join(map(repr, allowed)))
-        return {"C": self.C, "loss": losses[self.loss], "intercept": bool(self.fit_intercept), "tol": self.tol,
+        return {"C": self.C, "loss": losses[self.loss], "intercept": bool(self.fit_intercept), "tol": self._tolerance(),
                 "max_iterations": self.max_iter}
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
@@ -87,7 +88,7 @@ class LinearSVR(RegressorMixin, LinearEstimator):  # type: ignore[misc]
     _words = WORDS
 
     def __init__(self, *, epsilon: float = 0.0, tol: float = 1e-4, C: float = 1.0, loss: str = "epsilon_insensitive",
-                 fit_intercept: bool = True, intercept_scaling: float = 1.0, dual: bool | str = "auto", random_state: Any = None,
+                 fit_intercept: bool = True, intercept_scaling: float = 1.0, dual: bool | str = "auto", verbose: int = 0, random_state: Any = None,
                  max_iter: int | None = None, warm_start: bool = False, workers: int | None = None, sync: str = "bsp",
                  n_jobs: int | None = None) -> None:
         self.epsilon = epsilon
@@ -97,6 +98,7 @@ class LinearSVR(RegressorMixin, LinearEstimator):  # type: ignore[misc]
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.dual = dual
+        self.verbose = verbose
         self.random_state = random_state
         self.max_iter = max_iter
         self.warm_start = warm_start
@@ -111,7 +113,7 @@ class LinearSVR(RegressorMixin, LinearEstimator):  # type: ignore[misc]
             if value not in allowed:
                 raise refuse(name, value, " or ".join(map(repr, allowed)))
         return {"C": self.C, "loss": losses[self.loss], "epsilon": self.epsilon, "intercept": bool(self.fit_intercept),
-                "tol": self.tol, "max_iterations": self.max_iter}
+                "tol": self._tolerance(), "max_iterations": self.max_iter}
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
             early_stopping_rounds: int | None = None) -> "LinearSVR":
