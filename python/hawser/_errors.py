@@ -5,10 +5,12 @@ import ctypes
 import logging
 import os
 import re
+import signal
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any
 
 from . import _native
 from ._library import library as lib
@@ -66,10 +68,40 @@ class InternalError(Error, RuntimeError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C ended a training or a run. `model` or `run` is what was reached, or None if there was nothing yet."""
+    """Ctrl-C ended a training or a run. `model` or `run` is what was reached, or None if there was nothing yet.
+
+    If nothing catches it, the process ends with the exit status of its signal: 130.
+    """
 
     model: object = None
     run: object = None
+    signal: int = signal.SIGINT
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*arguments)
+        _set_exit_status()
+
+
+def _set_exit_status() -> None:
+    """Has the process end as after a KeyboardInterrupt, which Python does for that very class alone. Other hooks are kept."""
+    before = sys.excepthook
+    if isinstance(before, _Hook):
+        return
+    sys.excepthook = _Hook(before)
+
+
+
+
+class _Hook:
+    """What Python calls for an exception that nothing has caught."""
+
+    def __init__(self, before: Callable[..., object]) -> None:
+        self.before = before
+
+    def __call__(self, kind: type[BaseException], error: BaseException, trace: Any) -> None:
+        self.before(kind, error, trace)
+        if isinstance(error, Interrupted) and not hasattr(sys, "ps1") and not sys.flags.interactive:
+            raise SystemExit(128 + error.signal)
 
 
 class ConvergenceWarning(UserWarning):

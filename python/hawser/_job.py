@@ -9,7 +9,7 @@ from ctypes import byref
 from typing import Any
 
 from . import _native
-from ._beside import run_beside
+from ._beside import Calls, run_beside
 from ._cluster import BUSY, Cluster
 from ._errors import BadArgument, check, in_keywords, warn
 from ._library import library as lib
@@ -35,6 +35,7 @@ class Job:
         self.interrupted_by: str | None = None  # the node that was, with several nodes
         self.raised: BaseException | None = None  # by a callback or by the work
         self.messages: list[tuple[int, str]] = []
+        self.calls = Calls()  # of the user's functions
 
     def interrupt(self) -> None:
         """Asks the run to end at an agreed clock, or what comes before it at once. Any thread."""
@@ -47,7 +48,7 @@ class Job:
 
     def execute(self) -> bool:
         """Does the work, waits for it, and returns whether Ctrl-C ended it."""
-        return run_beside(self.run, self.interrupt)
+        return run_beside(self.run, self.interrupt, self.calls.end)
 
     # ------------------------------------------------------------------------------------------ in the job's thread ----
 

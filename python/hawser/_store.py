@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from . import _native
 from ._arguments import INT, WORD, give_key, name_bytes, path_bytes, refuse_pickle, whole_number
-from ._beside import MOST_WAIT, run_beside
+from ._beside import MOST_WAIT, run_beside, terminating
 from ._cluster import Cluster, cluster_for
 from ._dataset import refuse_masks
 from ._errors import BadArgument, BadOption, Timeout, check, in_keywords, text_of, warn
@@ -310,19 +310,6 @@ def _number(what: str, value: Any) -> float:
         raise BadArgument(f"{what} is {value!r:.60}, and must be a number") from None
 
 
-@contextlib.contextmanager
-def _terminates(end: Callable[[], None]) -> Iterator[None]:
-    """Calls `end` upon SIGTERM, if that would end the process without its tables, and if this is the thread that gets signals."""
-    ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
-    if ours:
-        signal.signal(signal.SIGTERM, lambda *_: end())
-    try:
-        yield
-    finally:
-        if ours:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-
 class Store:
     """A parameter server: tables of numbers by key, spread over the nodes, or on stand-alone servers of `hawser serve`.
 
@@ -599,7 +586,7 @@ class Store:
                     raise BadArgument("serve: another call of this store is in progress")
                 self._serving = True
             try:
-                with _terminates(self.end_serving):
+                with terminating(self.end_serving):
                     run_beside(work, self.end_serving)
             finally:
                 self._serving = False

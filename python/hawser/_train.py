@@ -189,12 +189,14 @@ class Fit(Job):
         try:
             metric = lib.hawser_progress_metric
             values = {name: value for name, key in self.metrics if (value := metric(progress, key)) == value}  # no NaN
-            self.callback({
+            now = {
                 "clock": lib.hawser_progress_clock(progress), "clocks": lib.hawser_progress_clocks(progress),
                 "seconds": lib.hawser_progress_seconds(progress),
                 "loop": (lib.hawser_progress_loop(progress) or b"").decode(),
                 **values,
-            })
+            }
+            with self.calls:
+                self.callback(now)
         except BaseException as error:
             self.raised = error
             self.interrupt()

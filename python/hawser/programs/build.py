@@ -156,7 +156,7 @@ class Build:
             gamma = 1 / self.blocks if cocoa.gamma == "average" else cocoa.gamma
             rule = lib.hawser_cocoa_rule(self.job, gamma, lib.hawser_job_sync(self.job) if sync is None else sync_of(sync))
         if state.merge is not None:
-            merge = merge_function_of(state.merge)
+            merge = merge_function_of(state.merge, self.running)
             self.kept.append(merge)
             rule.merge, rule.user = merge, self.table.ctypes.data
         made = lib.hawser_replicated_state_of(self.handle, state.name.encode(), TYPES[state.dtype], width, lines, start, rule)

@@ -34,7 +34,8 @@ class PlainUnit:
         made: list[tuple[str, hawser_matrix]] = []
         try:
             given = [solved if argument.kind == "subproblem" else self._argument(argument, context, own, made) for argument in self.arguments]
-            found = self.unit.function(*given)
+            with self.running.calls:
+                found = self.unit.function(*given)
             given.clear()
             self._check_kept(views)
             for name, part in made:
@@ -138,7 +139,7 @@ def function_of(unit: Unit, name: str, arguments: tuple[Argument, ...], number: 
     return kind(PlainUnit(unit, name, arguments, number, known, table, running))
 
 
-def merge_function_of(merge: Merge) -> Any:
+def merge_function_of(merge: Merge, running: Running) -> Any:
     """Returns the function that the library calls to merge."""
     kind: Any = hawser_rule._fields_[2][1]
     if merge.compile is not False and has_numba():
@@ -149,8 +150,9 @@ def merge_function_of(merge: Merge) -> Any:
         merging, views = pointer.contents, Views()
         shape = (merging.count,)
         try:
-            merge.function(views.array("state", address_of(merging.state), "float64", shape, writable=True),
-                           views.array("sum", address_of(merging.sum), "float64", shape), merging.first, merging.blocks, merging.clock)
+            with running.calls:
+                merge.function(views.array("state", address_of(merging.state), "float64", shape, writable=True),
+                               views.array("sum", address_of(merging.sum), "float64", shape), merging.first, merging.blocks, merging.clock)
             kept = views.end()
             if kept is not None:
                 raise BadProgram(f"{merge.where()} keeps '{kept}' after it has returned; keep a copy of it")

@@ -158,7 +158,8 @@ def called_test(operator: "Operator", known: Known, program: "Program", running:
             return ends
         progress = Progress(pointer, program, remembers)
         try:
-            found = bool(test(progress))
+            with running.calls:
+                found = bool(test(progress))
             progress._end(known.where)
             return found
         except BaseException as error:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from .. import _native
+from .._beside import Calls
+from .._errors import Interrupted
 from .._library import library as lib
 from .._native import hawser_context, hawser_merging
 
@@ -15,8 +17,9 @@ from .._native import hawser_context, hawser_merging
 class Running:
     """What the callbacks of a run share. The first exception of this process is what the run raises."""
 
-    def __init__(self, stop: Callable[[], None]) -> None:
+    def __init__(self, stop: Callable[[], None], calls: Calls) -> None:
         self.stop = stop  # asks the run to end
+        self.calls = calls  # of plain functions
         self.raised: BaseException | None = None
         self.units: list[str] = []  # by number, as in the program
         self.states: list[str] = []  # of each unit, as its note says them
@@ -51,6 +54,8 @@ class Running:
 def raised_text(error: BaseException) -> str:
     """Returns an exception in the words from which the other nodes make it again."""
     kind = type(error)
+    if isinstance(error, Interrupted) and not error.args:
+        error.args = ("it did not return, and a second signal ended it",)
     name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
     return f"raised {name}: {error}"
 

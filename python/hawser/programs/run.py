@@ -1,12 +1,15 @@
 """Runs a program, and takes its results."""
 import builtins
+import contextlib
 import ctypes
 import dataclasses
 import hashlib
 import math
 import os
 import re
+import signal
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from ctypes import POINTER, byref
 from typing import TYPE_CHECKING, Any
@@ -14,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _native
+from .._beside import terminating
 from .._changes import PolicyChange, changes_of
 from .._cluster import Cluster
 from .._dataset import BY_ROW, Array, Dataset, Files
@@ -116,7 +120,8 @@ class Execution(Job):
         self.trace: list[dict[str, Any]] | None = [] if trace else None
         self.planned: tuple[bool, bool] | None = None
         self.plan: Plan | None = None
-        self.running = Running(self.interrupt)
+        self.running = Running(self.interrupt, self.calls)
+        self.terminated = 0  # SIGTERMs that have come
         self.build: Build | None = None
         self.run_handle: Any = POINTER(hawser_run)()
         self.shared: dict[str, Any] = {}  # datasets of this job, which are freed
@@ -299,7 +304,8 @@ class Execution(Job):
             if self.trace is not None:
                 self.trace.append(now)
             if self.progress is not None:
-                self.progress(dict(now))
+                with self.calls:
+                    self.progress(dict(now))
         except BaseException as error:
             self.running.end(error, "in progress")
 
@@ -371,15 +377,28 @@ class Execution(Job):
 
     # ---------------------------------------------------------------------------------------- in the caller's thread ----
 
+    def execute(self) -> bool:
+        """Runs. If it has a checkpoint, SIGTERM ends it as Ctrl-C does, and not the process before that is written."""
+        def terminate() -> None:
+            self.terminated += 1
+            # By a thread, since the signal may have come while this one has the job's lock.
+            threading.Thread(target=self.interrupt if self.terminated == 1 else self.calls.end, name="hawser-terminate", daemon=True).start()
+        with terminating(terminate) if self.saving.path is not None else contextlib.nullcontext():
+            return super().execute()
+
     def conclude(self, pressed: bool) -> Run:
         """Returns the results, or raises what ended the run."""
         self.show_messages()
-        if self.running.raised is not None and not pressed:
-            raise self.running.raised
-        if pressed or (self.interrupted_by is not None and self.result is not None and self.signalled):
-            by = "" if pressed else f" by {self.interrupted_by}"
+        ended, raised = pressed or self.terminated > 0, self.running.raised
+        if raised is not None and not ended:
+            raise raised
+        if ended or (self.interrupted_by is not None and self.result is not None and self.signalled):
+            by = "" if pressed else " by SIGTERM" if ended else f" by {self.interrupted_by}"
             stopped = Interrupted(f"the run was interrupted{by}")
             stopped.run = self.result
+            stopped.signal = signal.SIGINT if pressed or not ended else signal.SIGTERM
+            for note in getattr(raised, "__notes__", ()) if isinstance(raised, Interrupted) else ():
+                stopped.add_note(f"{note}: it did not return, and a second signal ended it")
             raise stopped
         if self.raised is not None:
             raise self.raised
@@ -450,11 +469,11 @@ def _short(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _exception(name: str) -> type[Exception] | None:
+def _exception(name: str) -> type[BaseException] | None:
     """Returns an exception class that this process has already, by its name."""
     module, _, last = name.rpartition(".")
     found = getattr(sys.modules.get(module), last, None) if module else getattr(builtins, last, None)
-    return found if isinstance(found, type) and issubclass(found, Exception) else None
+    return found if isinstance(found, type) and issubclass(found, (Exception, Interrupted)) else None
 
 
 __all__ = ["Execution", "Run", "Saving", "wanted_of"]
