@@ -132,7 +132,8 @@ def check_optimum():
 
 
 def check_few_rows():
-    """Few rows and many columns with a large C: dual variables are far below their bounds. The primal ends at the optimum too, in few iterations."""
+    """Few rows and many columns with a large C: dual variables are far below their bounds. The primal ends at the optimum too, in few iterations. The losses
+    of so large a C at their kinks may be wrong by more than the tolerance."""
     for loss, C, size, rows, columns in (("hinge", 1000, 3, 60, 300), ("hinge", 1000, 30, 30, 300), ("epsilon", 1000, 3, 20, 150)):
         draw = random.Random(5)
         X = [[draw.gauss(0, size) for _ in range(columns)] for _ in range(rows)]
@@ -143,7 +144,8 @@ def check_few_rows():
         words = ("few.svm", "--loss", loss, "--C", str(C), "--solver", "primal", "--workers", "2", "--tol", "1e-6") + (
             ("--epsilon", str(EPSILON)) if loss == "epsilon" else ())
         result, *_ = train(*words)
-        assert result["stop_reason"] == "gap" and result["iterations"] < 300, (words, result)
+        assert result["iterations"] < 300 and result["gap"] <= 1e-6 * result["objective"], (words, result)
+        assert result["stop_reason"] == ("gap" if result.get("rounding", 0) + result["gap"] <= 1e-6 * result["objective"] else "precision"), (words, result)
         assert abs(result["objective"] - optimum) <= 2e-6 * optimum, (words, result["objective"], optimum)
 
 

@@ -68,6 +68,8 @@ static void check(hawser_layout layout, hawser_type type)
     double hessian[WIDTH * (WIDTH + 1) / 2], packed[WIDTH], reduced[WIDTH];
     hw_svm svm = {.problems = 1};
     hw_svm_block block = {.svm = &svm, .X = make(&t, layout, type), .width = WIDTH};
+    hawser_error error = {0};
+    assert_int_equal(hw_row_tiles_new(&block.tiles, &block.X, &svm.centre, &error), HAWSER_OK);
     block.primal = (hw_svm_primal){
         .hessian = hessian, .packed = packed, .reduced = reduced, .bends = t.bends, .direction = t.direction};
     hw_svm_hessian_make(&block);

@@ -25,6 +25,14 @@ hawser_status hw_row_path_new(hw_row_path *path, hawser_job *job, const hawser_t
     return path->choice.folds > 0 ? hw_row_folds(job, input, &path->choice, classes, &path->fold, error) : HAWSER_OK;
 }
 
+void hw_row_path_one(hw_row_path *path)
+{
+    if (path->choice.path_count == 0)
+        return;
+    path->one = true;
+    path->members = path->choice.path_count = 1;
+}
+
 void hw_row_path_free(hw_row_path *path)
 {
     free(path->fold);

@@ -23,6 +23,7 @@ typedef struct hw_row_path {
     size_t classes;
     size_t width; /* numbers of a model: a row per column and one of intercepts, each with a number per output */
     size_t outputs;
+    bool one; /* hw_row_path_one */
 } hw_row_path;
 
 /* Why the training of a model has ended: the metric "ended". Of several models, the largest is reported. */
@@ -49,16 +50,17 @@ enum {
     HW_ROW_PARAMETER, /* the member's lambda or C */
     HW_ROW_OBJECTIVE,
     HW_ROW_GAP,
+    HW_ROW_ROUNDING, /* bound of the gap's rounding error */
     HW_ROW_PENALTY,
     HW_ROW_WEIGHT, /* of the held-out rows */
     HW_ROW_ERROR,  /* their mean error */
     HW_ROW_FIELDS
 };
 
-/* Returns whether the model of each member is kept: there are several, or folds follow, whose models take its place. */
+/* Returns whether the model of each member is kept: there are several, or were asked for, or folds follow, whose models take its place. */
 static inline bool hw_row_keeps_path(const hw_row_path *path)
 {
-    return path->members > 1 || path->choice.folds > 0;
+    return path->members > 1 || path->choice.folds > 0 || path->one;
 }
 /* Returns whether errors on validation data are measured now: those of models of all rows are. */
 static inline bool hw_row_validates(const hw_row_path *path, const hw_row_turn *turn)
@@ -75,6 +77,8 @@ static inline bool hw_row_keeps_lowest(const hw_row_path *path)
 hawser_status hw_row_path_new(hw_row_path *path, hawser_job *job, const hawser_training_input *input, bool classes,
                               hawser_error *error) HAWSER_MUST_USE;
 void hw_row_path_free(hw_row_path *path);
+/* Leaves one member of a path, because all columns have equal values: every member would be the same. */
+void hw_row_path_one(hw_row_path *path);
 /* Adds the states "table" and, if members are kept, "path" to a program. *numbers is NULL without the latter. */
 void hw_row_path_states(hawser_program *program, const hw_row_path *path, hawser_state **table, hawser_state **numbers);
 

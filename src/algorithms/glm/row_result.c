@@ -128,6 +128,12 @@ hawser_status hw_row_result_store(const hw_row_result *r, hawser_model *model, h
     return hw_linear_crossed_put(&r->fit, model, error);
 }
 
+double hw_row_result_rounding(const hw_row_result *r)
+{
+    const double *line = line_of(r, 0, r->fit.selection.chosen);
+    return line[HW_ROW_DONE] > 0.0 ? line[HW_ROW_ROUNDING] : hawser_result_metric(r->training->run, "rounding");
+}
+
 size_t hw_row_result_describe(const hw_row_result *r, const char *error, size_t at)
 {
     const hw_linear_row *row = &r->record.rows[r->fit.selection.chosen];
@@ -136,12 +142,19 @@ size_t hw_row_result_describe(const hw_row_result *r, const char *error, size_t 
         hw_linear_note(
             r->training,
             "for some members of the path or folds, no smaller objective was found within the precision of numbers; "
-            "the gap that is left for the chosen %s is %.3g",
-            r->fit.parameter, row->gap);
+            "the gap that is left for the chosen %s is %.3g, which rounding may have changed by %.3g",
+            r->fit.parameter, row->gap, hw_row_result_rounding(r));
     else if (strcmp(r->training->stop_reason, "precision") == 0)
         hw_linear_note(r->training,
-                       "no smaller objective was found within the precision of numbers; the gap that is left is %.3g",
-                       row->gap);
+                       "no smaller objective was found within the precision of numbers; the gap that is left is %.3g, which "
+                       "rounding may have changed by %.3g",
+                       row->gap, hw_row_result_rounding(r));
+    if (r->path->one)
+        hw_linear_note(r->training,
+                       "every column has equal values only, so the model is its intercepts, and one %s suffices",
+                       r->fit.parameter);
+    if (strcmp(r->training->stop_reason, "precision") == 0)
+        facts[at++] = (hawser_fact){"rounding", hw_row_result_rounding(r)};
     hw_linear_crossed_lines(&r->fit, r->training);
     if (r->path->choice.path_count > 0)
         hw_linear_note_choice(&r->fit, &r->path->choice, r->training);

@@ -27,6 +27,8 @@ void hw_row_result_take(hw_row_result *result, size_t member);
 size_t hw_row_result_members(const hw_row_result *result);
 /* Chooses a member by the errors, and takes its model. */
 const hw_linear_row *hw_row_result_choose(hw_row_result *result);
+/* Returns a bound of the rounding error of the chosen member's gap. */
+double hw_row_result_rounding(const hw_row_result *result);
 /* Adds the members and the cross-validation to the model file. */
 hawser_status hw_row_result_store(const hw_row_result *result, hawser_model *model, hawser_error *error) HAWSER_MUST_USE;
 /* Adds facts from place `at` on, notes and closing lines. `error` is the name of the errors of --cv. Returns the next place. */

@@ -2,12 +2,26 @@
 
 #include "hawser/row_kernels.h"
 
-bool hw_row_next_tile(const hawser_matrix *X, hw_row_tile *t)
+hawser_status hw_row_tiles_new(hw_row_tiles *tiles, const hawser_matrix *X, const hw_centre *centre, hawser_error *error)
 {
+    *tiles = (hw_row_tiles){.X = *X, .centre = centre};
+    return hw_centre_rows_new(&tiles->memory, centre, X, HW_ROW_TILE, error);
+}
+
+void hw_row_tiles_free(hw_row_tiles *tiles)
+{
+    hw_centre_rows_free(&tiles->memory);
+}
+
+bool hw_row_next_tile(hw_row_tiles *tiles, hw_row_tile *t)
+{
+    const hawser_matrix *X = &tiles->X;
     t->begin += t->count;
     t->count = X->rows - t->begin < HW_ROW_TILE ? X->rows - t->begin : HW_ROW_TILE;
     if (t->count > 0)
         t->X = hawser_matrix_rows(X, t->begin, t->begin + t->count);
+    if (t->count > 0 && tiles->centre->count > 0)
+        t->X = hw_centre_rows_fill(&tiles->memory, tiles->centre, &t->X);
     return t->count > 0;
 }
 

@@ -3,9 +3,21 @@
 #ifndef HW_ALGORITHMS_GLM_ROW_TILES_H
 #define HW_ALGORITHMS_GLM_ROW_TILES_H
 
-#include "hawser/matrix.h"
+#include "algorithms/model/centre.h"
 
 enum { HW_ROW_TILE = 128 }; /* rows that are multiplied at a time */
+
+/* A block's rows, less the shifts of a centre, which outlives them. */
+typedef struct hw_row_tiles {
+    hawser_matrix X;
+    const hw_centre *centre;
+    hw_centre_rows memory;
+} hw_row_tiles;
+
+/* Takes the rows of X. The caller calls hw_row_tiles_free, also after a failure. */
+hawser_status hw_row_tiles_new(hw_row_tiles *tiles, const hawser_matrix *X, const hw_centre *centre,
+                               hawser_error *error) HAWSER_MUST_USE;
+void hw_row_tiles_free(hw_row_tiles *tiles);
 
 /* Some consecutive rows; {0} is before the first tile. */
 typedef struct hw_row_tile {
@@ -13,8 +25,8 @@ typedef struct hw_row_tile {
     size_t begin, count;
 } hw_row_tile;
 
-/* Goes on to the next tile of X. Returns false after the last one. */
-bool hw_row_next_tile(const hawser_matrix *X, hw_row_tile *tile);
+/* Goes on to the next tile. Returns false after the last one. Shifted rows are made anew, and are valid until the next call. */
+bool hw_row_next_tile(hw_row_tiles *tiles, hw_row_tile *tile);
 /* Stores the products of the rows with the coefficients of `count` models, and adds the intercepts, in `out`, by row. */
 void hw_row_tile_multiply(const hw_row_tile *tile, const double *models, const double *intercepts, size_t count,
                           double *out);

@@ -25,7 +25,8 @@ uint64_t hw_softmax_block_bytes(const hw_softmax *softmax, uint64_t rows)
     uint64_t k = softmax->classes, most = softmax->share > 0.0 ? hw_softmax_set_most(softmax) : 0;
     uint64_t set = most > 0 ? (uint64_t)softmax->width * sizeof(hw_softmax_score) + softmax->X->cols * 4 : 0;
     set += most * (TILES * HW_ROW_TILE * 8 + most * 12);
-    return rows * (8 * k + 4) + (uint64_t)softmax->width * 8 * 10 + softmax->X->cols * 24 + 16 * HW_ROW_TILE * k + set;
+    return rows * (8 * k + 4) + (uint64_t)softmax->width * 8 * 10 + softmax->X->cols * 24 + 16 * HW_ROW_TILE * k + set +
+           hw_centre_rows_bytes(&softmax->centre, softmax->X, HW_ROW_TILE);
 }
 
 static bool new_set(hw_softmax_block *b)
@@ -80,6 +81,7 @@ static hawser_status make(hw_softmax_block *b, const hw_softmax *softmax, const 
     b->X = *X;
     HAWSER_TRY(hawser_dataset_beside(softmax->data, X->first, X->rows, &b->beside, error));
     HAWSER_TRY(new_memory(b, error));
+    HAWSER_TRY(hw_row_tiles_new(&b->tiles, X, &softmax->centre, error));
     return take_rows(b, error);
 }
 
@@ -106,6 +108,7 @@ void hw_softmax_block_release(void *scratch)
     for (size_t k = 0; k < sizeof set / sizeof *set; k++)
         free(set[k]);
     hw_softmax_quadratic_free(&b->set.quadratic);
+    hw_row_tiles_free(&b->tiles);
 }
 
 void hw_softmax_block_visit(hawser_record *record, hawser_context *context)

@@ -11,6 +11,7 @@ typedef struct hw_softmax_memory {
     uint64_t iteration, products;
     uint64_t conjugate; /* the most steps of conjugate gradients in the next step */
     uint64_t others;    /* passes since the last step on a working set */
+    uint64_t idle;      /* steps since the objective fell by more than its rounding error */
     bool trusted;       /* a large working set, which others paid for, has been of use */
     double total;       /* of the example weights */
     double lambda;      /* weight of the penalty */
@@ -19,7 +20,9 @@ typedef struct hw_softmax_memory {
     double entropy;     /* of the probabilities of W, weighted mean over the rows */
     double objective;   /* of W */
     double bound;       /* the best lower bound of the optimum */
-    double slope;       /* norm of the first gradient */
+    double bound_error; /* bounds of rounding errors: of the bound, and of the objective */
+    double error;
+    double slope; /* norm of the first gradient */
     hw_row_turn turn;
     double lambda_max; /* of all rows; 0 where the derivatives are but rounding */
 } hw_softmax_memory;
@@ -42,10 +45,11 @@ typedef struct hw_softmax_set {
 } hw_softmax_set;
 
 /* All arrays of `width` numbers have the shape of a model. With intercepts, these are models of centred columns: X stays as it is, but products take the
- * means from it. Otherwise the intercepts and the coefficients of columns far from zero could only change together, in very small steps. */
+ * means from it. What is far from zero is shifted before (model/centre.h). Otherwise the intercepts and the coefficients of columns far from zero could only change together, in very small steps. */
 typedef struct hw_softmax_block {
     const hw_softmax *softmax; /* NULL: nothing is made yet */
     hawser_matrix X;
+    hw_row_tiles tiles; /* of X, shifted */
     hawser_beside beside;
     /* Remembered. */
     hw_softmax_memory memory;

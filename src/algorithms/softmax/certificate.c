@@ -12,7 +12,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "algorithms/model/rounding.h"
 #include "algorithms/newton/exponential.h"
+#include "algorithms/softmax/pass.h"
 
 enum { TRIES = 16 };
 
@@ -91,10 +93,47 @@ static double dual(const hw_softmax_block *b, double entropy, double factor)
     return factor * entropy - sum;
 }
 
-double hw_softmax_bound(hw_softmax_block *b)
+/* Returns a bound of the rounding error of the objective, without sums over rows: a linear predictor is a sum over columns, and the weighted mean of |x_ij|
+ * is at most the root of that of the squares. */
+static double error_of_objective(hw_softmax_block *b)
+{
+    size_t k = b->softmax->classes, d = b->X.cols;
+    double size = 0.0;
+    hw_softmax_uncentre(b, b->W);
+    for (size_t e = 0; e < d * k; e++)
+        size += fabs(b->W[e]) * sqrt(b->squares[e / k]);
+    for (size_t c = 0; c < k; c++)
+        size += fabs(b->intercepts[c]);
+    return 2.0 * hw_rounding((double)d + 8.0) * (size + b->memory.objective);
+}
+
+/* Returns how much the dual objective can change if V of the first mixture does by `share` of the root of each column's mean square. */
+static double error_of_dual(const hw_softmax_block *b, double entropy, double share)
+{
+    size_t k = b->softmax->classes;
+    double smooth = 0.0, hard = 0.0;
+    for (size_t j = 0; j < b->X.cols; j++) {
+        double l1 = hw_softmax_l1(b, j), l2 = hw_softmax_l2(b, j), size = sqrt(b->squares[j]);
+        if (!(l2 > 0.0))
+            hard = fmax(hard, l1 > 0.0 ? size / l1 : 0.0);
+        for (size_t e = j * k; l2 > 0.0 && e < (j + 1) * k; e++)
+            smooth += size * fmax(0.0, fabs(b->trial[e]) + share * size - l1) / l2;
+    }
+    return share * (smooth + hard * entropy);
+}
+
+void hw_softmax_certify(hw_softmax_block *b)
 {
     double entropy = mix(b), most = largest_factor(b, true), least = largest_factor(b, false), best = -INFINITY;
+    double rows = hw_rounding((double)b->softmax->X->rows), share = 2.0 * (rows + hw_rounding(8.0));
     for (size_t k = 0; k <= TRIES; k++)
         best = fmax(best, dual(b, entropy, least + (most - least) * ((double)k / TRIES)));
-    return best;
+    b->memory.error = error_of_objective(b) + rows * b->memory.objective;
+    double error = error_of_dual(b, entropy, share) + share * entropy;
+    if (!(error < best)) /* no objective is below 0 */
+        best = error = 0.0;
+    if (!(best > b->memory.bound))
+        return;
+    b->memory.bound = best;
+    b->memory.bound_error = error;
 }

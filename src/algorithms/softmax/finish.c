@@ -53,6 +53,7 @@ static hawser_status make(const hw_softmax *s, const hawser_training_input *inpu
     hw_softmax_result made = {.model = result->model,
                               .objective = row->objective,
                               .gap = row->gap,
+                              .rounding = hw_row_result_rounding(result),
                               .penalty = row->penalty,
                               .lambda = row->lambda,
                               .iterations = hawser_result_metric(training->run, "iterations")};

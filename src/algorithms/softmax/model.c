@@ -18,6 +18,7 @@ static hawser_status put_facts(const hw_softmax_result *result, const hawser_tra
     HAWSER_TRY(hw_model_data_facts(model, "softmax", input->data, error));
     HAWSER_TRY(hw_model_number_fact(model, "objective", result->objective, error));
     HAWSER_TRY(hw_model_number_fact(model, "gap", result->gap, error));
+    HAWSER_TRY(hw_model_number_fact(model, "rounding", result->rounding, error));
     HAWSER_TRY(hw_model_number_fact(model, "penalty", result->penalty, error));
     HAWSER_TRY(hw_model_number_fact(model, "lambda", result->lambda, error));
     HAWSER_TRY(hw_model_number_fact(model, "iterations", result->iterations, error));

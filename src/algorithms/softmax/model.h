@@ -8,7 +8,7 @@
 /* The result of a training. */
 typedef struct hw_softmax_result {
     const double *model;
-    double objective, gap, penalty, lambda, iterations;
+    double objective, gap, rounding, penalty, lambda, iterations;
 } hw_softmax_result;
 hawser_status hw_softmax_model_make(const hw_softmax *softmax, const hw_softmax_result *result,
                                     const hawser_training_input *input, hawser_model **model,

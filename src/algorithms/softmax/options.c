@@ -55,6 +55,7 @@ const hawser_metric_row hw_softmax_metrics[] = {
      .axis = "duality gap",
      .log_axis = true,
      .target = gap_target},
+    {.name = "rounding", .help = "bound of the gap's rounding error, if the reason of the end is precision"},
     {.name = "nonzero",
      .help = "coefficients that are not zero, over all classes",
      .always = true,
@@ -93,8 +94,15 @@ const hawser_topic hw_softmax_topics[] = {
      "  --path, --cv   fit several lambdas, each from the last one's solution. --cv holds out the rows\n"
      "              of a fold and chooses lambda by the loss on them. Folds depend on --seed and the\n"
      "              numbers of the rows, not on workers and nodes; they are those of 'train logistic'.\n"
-     "  precision   as the reason of the end: rounding hides what is left. The gap is printed. Columns\n"
+     "  precision   as the reason of the end: the gap and the bound of its rounding error are together\n"
+     "              above what --tol asks, and no step lowers the objective. Both are printed. Columns\n"
      "              of similar size, a larger lambda or a larger --tol avoid it.\n"
+     "  far from zero   with intercepts, columns may have any mean: the training works on x - mean.\n"
+     "              A column of equal values has coefficients 0. If the mean is more than 9e12\n"
+     "              standard deviations (f32: 16000), the column is refused. Predictions add\n"
+     "              x w and the intercept in doubles: about 2e-16 |mean| |w| of each is rounding.\n"
+     "  sums        the intercepts, and the coefficients of a column unless that raises the penalty,\n"
+     "              add up to zero over the classes.\n"
      "  --class-weight   balanced counts the rows that are not held out. Held-out rows, --validation\n"
      "              and measures have example weights alone.\n"
      "  evaluate    what 'hawser help measures' lists, with the weights of the data; objective, with\n"

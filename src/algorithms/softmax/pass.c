@@ -49,7 +49,7 @@ void hw_softmax_look(hw_softmax_block *b, const double *model)
     double loss = 0.0, entropies = 0.0, entropy;
     memset(b->reduced, 0, (b->softmax->width + 2) * sizeof *b->reduced);
     hw_softmax_uncentre(b, model);
-    for (hw_row_tile t = {0}; hw_row_next_tile(&b->X, &t);) {
+    for (hw_row_tile t = {0}; hw_row_next_tile(&b->tiles, &t);) {
         hw_row_tile_multiply(&t, model, b->intercepts, k, b->tile);
         for (size_t i = 0; i < t.count; i++) {
             double *z = b->tile + i * k, *p = b->probabilities + (t.begin + i) * k;
@@ -76,7 +76,7 @@ void hw_softmax_refresh(hw_softmax_block *b)
     size_t k = b->softmax->classes;
     double ignored;
     hw_softmax_uncentre(b, b->W);
-    for (hw_row_tile t = {0}; hw_row_next_tile(&b->X, &t);) {
+    for (hw_row_tile t = {0}; hw_row_next_tile(&b->tiles, &t);) {
         hw_row_tile_multiply(&t, b->W, b->intercepts, k, b->tile);
         for (size_t i = 0; i < t.count; i++)
             (void)to_probabilities(k, b->tile + i * k, b->probabilities + (t.begin + i) * k, &ignored);
@@ -89,7 +89,7 @@ void hw_softmax_bend(hw_softmax_block *b, const double *direction)
     size_t k = b->softmax->classes;
     memset(b->reduced, 0, b->softmax->width * sizeof *b->reduced);
     hw_softmax_uncentre(b, direction);
-    for (hw_row_tile t = {0}; hw_row_next_tile(&b->X, &t);) {
+    for (hw_row_tile t = {0}; hw_row_next_tile(&b->tiles, &t);) {
         hw_row_tile_multiply(&t, direction, b->intercepts, k, b->tile);
         for (size_t i = 0; i < t.count; i++) {
             double *u = b->tile + i * k, mean = 0.0;
@@ -109,7 +109,7 @@ void hw_softmax_class_sums(hw_softmax_block *b)
 {
     size_t k = b->softmax->classes;
     memset(b->reduced, 0, b->softmax->width * sizeof *b->reduced);
-    for (hw_row_tile t = {0}; hw_row_next_tile(&b->X, &t);) {
+    for (hw_row_tile t = {0}; hw_row_next_tile(&b->tiles, &t);) {
         memset(b->tile, 0, t.count * k * sizeof *b->tile);
         for (size_t i = 0; i < t.count; i++)
             if (hw_softmax_own(b, t.begin + i) != UINT32_MAX)
@@ -121,9 +121,10 @@ void hw_softmax_class_sums(hw_softmax_block *b)
 void hw_softmax_squares(hw_softmax_block *b)
 {
     memset(b->reduced, 0, b->X.cols * sizeof *b->reduced);
-    for (size_t i = 0; i < b->X.rows; i++)
-        if (hw_softmax_own(b, i) != UINT32_MAX)
-            hw_add_row_squares(&b->X, i, hw_softmax_weight(b, i) / b->memory.total, b->reduced);
+    for (hw_row_tile t = {0}; hw_row_next_tile(&b->tiles, &t);)
+        for (size_t i = 0; i < t.count; i++)
+            if (hw_softmax_own(b, t.begin + i) != UINT32_MAX)
+                hw_add_row_squares(&t.X, i, hw_softmax_weight(b, t.begin + i) / b->memory.total, b->reduced);
 }
 
 /* Returns the place of the largest of a row's linear predictors, the first of equal ones. */
@@ -142,7 +143,7 @@ void hw_softmax_held_out(hw_softmax_block *b, double sums[2])
     double ignored;
     sums[0] = sums[1] = 0.0;
     hw_softmax_uncentre(b, b->W);
-    for (hw_row_tile t = {0}; hw_row_next_tile(&b->X, &t);) {
+    for (hw_row_tile t = {0}; hw_row_next_tile(&b->tiles, &t);) {
         hw_row_tile_multiply(&t, b->W, b->intercepts, k, b->tile);
         for (size_t i = 0; i < t.count; i++) {
             size_t row = t.begin + i;

@@ -4,7 +4,7 @@
 
 #include "algorithms/softmax/block.h"
 
-/* Stores a model's intercepts for the rows as they are in block->intercepts. */
+/* Stores a model's intercepts for the rows of the tiles in block->intercepts. */
 void hw_softmax_uncentre(hw_softmax_block *block, const double *model);
 /* Makes sums over the rows, with those of the intercepts in the last row, sums over centred rows. */
 void hw_softmax_centre(const hw_softmax_block *block, double *sums);

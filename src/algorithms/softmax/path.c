@@ -40,15 +40,39 @@ static double lambda_of(const hw_softmax_block *b, uint64_t member)
 
 /* ---- the numbers of a model ---- */
 
-void hw_softmax_intercepts(hw_softmax_block *b)
+/* Makes the coefficients of a column add up to zero over the classes, which changes no probability, unless that raises the penalty. */
+static void balance(const hw_softmax_block *b, size_t j, double *column)
 {
     size_t k = b->softmax->classes;
-    double mean = 0.0;
-    hw_softmax_uncentre(b, b->W);
+    double mean = 0.0, before[2] = {0}, after[2] = {0};
     for (size_t c = 0; c < k; c++)
-        mean += b->intercepts[c] / (double)k;
+        mean += column[c] / (double)k;
+    for (size_t c = 0; c < k; c++) {
+        double to = column[c] - mean;
+        before[0] += fabs(column[c]);
+        before[1] += column[c] * column[c];
+        after[0] += fabs(to);
+        after[1] += to * to;
+    }
+    double l1 = hw_softmax_l1(b, j), half = 0.5 * hw_softmax_l2(b, j), most = l1 * before[0] + half * before[1];
+    for (size_t c = 0; c < k && l1 * after[0] + half * after[1] <= most * (1.0 + 1e-14); c++)
+        column[c] -= mean;
+}
+
+const double *hw_softmax_result_model(hw_softmax_block *b)
+{
+    const hw_centre *centre = &b->softmax->centre;
+    size_t k = b->softmax->classes, d = b->X.cols;
+    double *model = b->trial, mean = 0.0;
+    memcpy(model, b->W, (d + 1) * k * sizeof *model);
+    for (size_t j = 0; j < d; j++)
+        balance(b, j, model + j * k);
+    hw_softmax_uncentre(b, model);
     for (size_t c = 0; c < k; c++)
-        b->intercepts[c] -= mean;
+        mean += hw_centre_undo(centre, b->intercepts[c], 0.0, model + c, k) / (double)k;
+    for (size_t c = 0; c < k; c++)
+        model[d * k + c] = hw_centre_undo(centre, b->intercepts[c], mean, model + c, k);
+    return model;
 }
 
 double hw_softmax_gap(const hw_softmax_block *b)
@@ -65,6 +89,7 @@ static hawser_status begin_member(hawser_context *context, hw_softmax_block *b, 
     b->memory.slope = 0.0;
     b->memory.iteration = 0;
     b->memory.others = 0;
+    b->memory.idle = 0;
     b->memory.trusted = false;
     if (rows) {
         HAWSER_TRY(hw_softmax_evaluate(context, b, b->W, &b->memory));
@@ -72,16 +97,23 @@ static hawser_status begin_member(hawser_context *context, hw_softmax_block *b, 
         b->fresh = true;
     } else
         b->memory.objective = b->memory.loss + hw_softmax_penalty(b, b->W);
-    b->memory.bound = hw_softmax_bound(b);
+    b->memory.bound = -INFINITY;
+    hw_softmax_certify(b);
     return HAWSER_OK;
 }
 
 static void start_from(hw_softmax_block *b, const double *given)
 {
     size_t k = b->softmax->classes, d = b->X.cols;
+    const hw_centre *centre = &b->softmax->centre;
     memcpy(b->W, given, b->softmax->width * sizeof *b->W);
+    for (size_t c = 0; c < k; c++)
+        b->W[d * k + c] = hw_centre_apply(centre, given[d * k + c], given + c, k);
     for (size_t e = 0; e < d * k; e++)
-        b->W[d * k + e % k] += b->means[e / k] * given[e];
+        if (centre->count > 0 && centre->equal[e / k])
+            b->W[e] = 0.0;
+    for (size_t e = 0; e < d * k; e++)
+        b->W[d * k + e % k] += b->means[e / k] * b->W[e];
     hw_softmax_shift(b, b->W);
 }
 
@@ -109,21 +141,13 @@ static hawser_status measure_held_out(hawser_context *context, hw_softmax_block 
     return HAWSER_OK;
 }
 
-const double *hw_softmax_result_model(hw_softmax_block *b)
-{
-    size_t k = b->softmax->classes, coefficients = b->X.cols * k;
-    hw_softmax_intercepts(b);
-    memcpy(b->trial, b->W, coefficients * sizeof *b->W);
-    memcpy(b->trial + coefficients, b->intercepts, k * sizeof *b->trial);
-    return b->trial;
-}
-
 static void find_fields(const hw_softmax_block *b, double fields[HW_ROW_FIELDS])
 {
     fields[HW_ROW_DONE] = 1.0;
     fields[HW_ROW_PARAMETER] = b->memory.lambda;
     fields[HW_ROW_OBJECTIVE] = b->memory.objective;
     fields[HW_ROW_GAP] = hw_softmax_gap(b);
+    fields[HW_ROW_ROUNDING] = b->memory.error + b->memory.bound_error;
     fields[HW_ROW_PENALTY] = b->memory.objective - b->memory.loss;
 }
 

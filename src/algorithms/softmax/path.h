@@ -12,10 +12,9 @@ hawser_status hw_softmax_next_member(hawser_context *context, hw_softmax_block *
 hawser_status hw_softmax_end_member(hawser_context *context, hw_softmax_block *block, hw_row_end *ended) HAWSER_MUST_USE;
 /* Writes the block's shares of the fields of W, which is the result so far (hw_row_keep). */
 void hw_softmax_keep(hawser_context *context, const hw_softmax_block *block);
-/* Returns W as the result has it: with the intercepts below. It is in block->trial. */
+/* Returns W as the result has it, for rows as they are: intercepts, and coefficients of a column unless that raises the penalty, add up to zero over the
+ * classes. It is in block->trial. */
 const double *hw_softmax_result_model(hw_softmax_block *block);
-/* Stores the intercepts of the result of W in block->intercepts: for the rows as they are, with the sum 0, which penalty and data leave open. */
-void hw_softmax_intercepts(hw_softmax_block *block);
 /* Returns the duality gap: the objective is at most this far above its optimum. */
 double hw_softmax_gap(const hw_softmax_block *block);
 

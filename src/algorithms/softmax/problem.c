@@ -58,6 +58,10 @@ hawser_status hw_softmax_new(hw_softmax *softmax, hawser_job *job, const hawser_
     HAWSER_TRY(hw_classed_check_files(job, softmax->intercept, error));
     HAWSER_TRY(hw_row_path_new(&softmax->path, job, input, true, error));
     HAWSER_TRY(find_classes(softmax, job, error));
+    if (softmax->intercept)
+        HAWSER_TRY(hw_centre_find(&softmax->centre, job, input->data, false, error));
+    if (softmax->intercept && softmax->centre.unequal == 0)
+        hw_row_path_one(&softmax->path);
     HAWSER_TRY(hw_row_path_class_weights(&softmax->path, job, input, softmax->labels, softmax->classes, error));
     softmax->path.width = softmax->width;
     softmax->path.outputs = softmax->classes;
@@ -76,5 +80,6 @@ void hw_softmax_free(hw_softmax *softmax)
     free(softmax->labels);
     free(softmax->given);
     hw_row_path_free(&softmax->path);
+    hw_centre_free(&softmax->centre);
     softmax->labels = softmax->given = NULL;
 }

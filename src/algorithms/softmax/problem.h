@@ -8,6 +8,7 @@
 #define HW_ALGORITHMS_SOFTMAX_PROBLEM_H
 
 #include "algorithms/glm/row_path.h"
+#include "algorithms/model/centre.h"
 #include "algorithms/model/classed.h"
 
 enum { HW_SOFTMAX_CLASSES = 1000 }; /* the most classes */
@@ -26,6 +27,7 @@ typedef struct hw_softmax {
     double *given; /* the model to start from, or NULL */
     uint32_t blocks;
     hw_row_path path; /* the lambdas and folds */
+    hw_centre centre; /* without an intercept, nothing is shifted */
 } hw_softmax;
 
 /* Reads and checks the options, and finds the classes, by a short program if rows are held by block. Collective. The caller frees it, also after

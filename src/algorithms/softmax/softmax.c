@@ -30,8 +30,9 @@ static hawser_operator *reducing(hawser_operator *unit, const hw_softmax *softma
 
 static hawser_program *build(hw_softmax *softmax)
 {
-    static const char *const metrics[] = {"objective", "gap",     "zero_objective", "nonzero", "lambda",    "iterations",
-                                          "products",  "penalty", "ended",          "fold",    "fits_left", "lambda_max"};
+    static const char *const metrics[] = {"objective", "gap",        "rounding",  "zero_objective", "nonzero",
+                                          "lambda",    "iterations", "products",  "penalty",        "ended",
+                                          "fold",      "fits_left",  "lambda_max"};
     hawser_program *p = hawser_program_new("softmax", softmax);
     for (size_t k = 0; k < sizeof metrics / sizeof *metrics; k++)
         hawser_metric_declare(p, metrics[k], HAWSER_LAST);

@@ -1,6 +1,7 @@
 #include "algorithms/softmax/units.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "algorithms/softmax/block.h"
 #include "algorithms/softmax/certificate.h"
@@ -9,14 +10,16 @@
 #include "algorithms/softmax/start.h"
 #include "algorithms/softmax/validation.h"
 
+enum { IDLE_MOST = 8 };
+
 /* Writes the block's share of the model of all rows, with intercepts that add up to zero, and of its fields if it may be the result. */
 static void write_share(hawser_context *context, hw_softmax_block *b)
 {
-    size_t first = 0, count = hawser_part(context, "model", &first), last = b->X.cols * b->softmax->classes;
+    size_t first = 0, count = hawser_part(context, "model", &first);
     double *share = hawser_local(context, "model");
-    hw_softmax_intercepts(b);
-    for (size_t e = first; b->memory.turn.fold == 0 && e < first + count; e++)
-        share[e - first] = e < last ? b->W[e] : b->intercepts[e - last];
+    const double *model = b->memory.turn.fold == 0 ? hw_softmax_result_model(b) : NULL;
+    if (model != NULL && count > 0)
+        memcpy(share, model + first, count * sizeof *share);
     if (hw_row_keeps_lowest(&b->softmax->path))
         hw_softmax_keep(context, b);
 }
@@ -33,6 +36,7 @@ static hawser_status report(hawser_context *context, const hw_softmax_block *b, 
             "the objective is not finite: the data have numbers that are too large; scale their columns");
     HAWSER_TRY(hawser_report(context, "objective", memory->objective));
     HAWSER_TRY(hawser_report(context, "gap", hw_softmax_gap(b)));
+    HAWSER_TRY(hawser_report(context, "rounding", memory->error + memory->bound_error));
     HAWSER_TRY(hawser_report(context, "zero_objective", memory->zero));
     HAWSER_TRY(hawser_report(context, "nonzero", nonzero));
     HAWSER_TRY(hawser_report(context, "lambda", memory->lambda));
@@ -48,7 +52,14 @@ static hawser_status report(hawser_context *context, const hw_softmax_block *b, 
 
 static bool is_certified(const hw_softmax_block *b)
 {
-    return b->memory.objective - b->memory.bound <= b->softmax->tolerance * b->memory.zero;
+    const hw_softmax_memory *m = &b->memory;
+    return m->objective - m->bound + m->error + m->bound_error <= b->softmax->tolerance * m->zero;
+}
+
+/* Returns whether no step lowers the objective. Some steps may improve it by less than rounding hides before one does by more. */
+static bool is_stuck(const hw_softmax_block *b, bool moved)
+{
+    return !moved || b->memory.idle >= IDLE_MOST;
 }
 
 hawser_status hw_softmax_prepare(hawser_context *context)
@@ -71,16 +82,18 @@ hawser_status hw_softmax_step(hawser_context *context)
     HAWSER_TRY(hw_softmax_block_open(context, &b));
     HAWSER_TRY(hw_softmax_next_member(context, b));
     if (!is_certified(b)) {
+        double before = b->memory.objective;
         HAWSER_TRY(hw_softmax_newton(context, b, &moved));
         b->memory.iteration++;
+        b->memory.idle = before - b->memory.objective > b->memory.error ? 0 : b->memory.idle + 1;
     }
     if (moved)
-        b->memory.bound = fmax(b->memory.bound, hw_softmax_bound(b));
+        hw_softmax_certify(b);
     HAWSER_TRY(hw_softmax_validate(context, b, &keep));
     if (keep)
         write_share(context, b);
     hw_row_end ended = is_certified(b)                                         ? HW_END_GAP
-                       : !moved && !hawser_stopping(context)                   ? HW_END_PRECISION
+                       : is_stuck(b, moved) && !hawser_stopping(context)       ? HW_END_PRECISION
                        : b->memory.iteration >= b->softmax->iterations         ? HW_END_ITERATIONS
                        : hw_row_ends_early(&b->softmax->path, &b->memory.turn) ? HW_END_EARLY
                                                                                : HW_END_GOES_ON;

@@ -162,7 +162,7 @@ static void add_rows(hw_softmax_block *b)
     hw_softmax_set *set = &b->set;
     size_t count = set->quadratic.count;
     memset(set->quadratic.matrix, 0, count * count * sizeof *set->quadratic.matrix);
-    for (hw_row_tile t = {0}; hw_row_next_tile(&b->X, &t);) {
+    for (hw_row_tile t = {0}; hw_row_next_tile(&b->tiles, &t);) {
         fill_tiles(b, &t);
         for (size_t first = 0, end = 0, width; first < count; first += width) {
             for (; end < count && set->scores[end].class == set->scores[first].class; end++)

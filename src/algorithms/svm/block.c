@@ -17,12 +17,13 @@ static uint64_t hessian_of(const hw_svm *svm)
 
 uint64_t hw_svm_block_bytes(const hw_svm *svm, bool newton, uint64_t rows)
 {
-    uint64_t width = svm->X->cols + 1, problems = svm->problems;
+    uint64_t width = svm->X->cols + 1, problems = svm->problems,
+             tile = hw_centre_rows_bytes(&svm->centre, svm->X, HW_ROW_TILE);
     if (newton)
-        return rows * 8 * ((svm->squared ? 2 : 3) * problems + 1) +
+        return tile + rows * 8 * ((svm->squared ? 2 : 3) * problems + 1) +
                8 * (problems * (10 * width + 2 * HW_ROW_TILE + 5) + width + hessian_of(svm)) +
                problems * (sizeof(hw_svm_memory) + sizeof(hw_svm_line) + 16);
-    return rows * 8 * (problems + 4) + width * 8 * (3 * problems + 1) + problems * sizeof(hw_svm_memory);
+    return tile + rows * 8 * (problems + 4) + width * 8 * (3 * problems + 1) + problems * sizeof(hw_svm_memory);
 }
 
 /* Returns the number of rows that the block works on. */
@@ -107,7 +108,9 @@ static hawser_status make(hw_svm_block *b, const hw_svm *svm, const hawser_matri
     b->problems = svm->joint ? hw_svm_first(svm, block + 1) - b->first : svm->problems;
     HAWSER_TRY(hawser_dataset_beside(svm->data, X->first, X->rows, &b->beside, error));
     HAWSER_TRY(new_memory(b, error));
-    hawser_row_squares(X, b->squares);
+    HAWSER_TRY(hw_row_tiles_new(&b->tiles, X, &svm->centre, error));
+    for (hw_row_tile t = {0}; hw_row_next_tile(&b->tiles, &t);)
+        hawser_row_squares(&t.X, b->squares + t.begin);
     return check_rows(b, error);
 }
 
@@ -155,7 +158,8 @@ static hawser_status take_over(hw_svm_block *b, hawser_error *error)
         b->primal.W[e] = b->primal.best[e] = b->best[e % k * b->width + e / k];
     for (size_t p = 0; p < k; p++)
         if (!b->memory[p].done) /* the same model may have an objective that differs by rounding */
-            b->memory[p] = (hw_svm_memory){.low = b->memory[p].low, .high = INFINITY, .gap = INFINITY};
+            b->memory[p] = (hw_svm_memory){
+                .low = b->memory[p].low, .low_error = b->memory[p].low_error, .high = INFINITY, .gap = INFINITY};
     return HAWSER_OK;
 }
 
@@ -184,6 +188,7 @@ void hw_svm_block_release(void *scratch)
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         free(all[k]);
     release_dual(b);
+    hw_row_tiles_free(&b->tiles);
 }
 
 void hw_svm_block_visit(hawser_record *record, hawser_context *context)

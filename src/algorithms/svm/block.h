@@ -7,17 +7,24 @@
 
 /* What a block remembers of one problem; the same on all blocks. */
 typedef struct hw_svm_memory {
-    double sum;        /* of beta over all rows */
-    double centre;     /* the intercept that the next one is held near */
-    double low, high;  /* the best dual and primal objective so far */
-    double slope;      /* primal: norm of the first gradient */
-    double width;      /* primal: h_i is width / c_i */
-    double gap;        /* the gap of an iteration before; primal: the one that `idle` counts from */
-    uint64_t idle;     /* primal: iterations without a smaller gap */
-    uint64_t products; /* primal: of the last step's conjugate gradients, for a single problem */
-    bool done;         /* their gap is small enough */
-    bool stuck;        /* primal: no smaller gap was found */
+    double sum;                   /* of beta over all rows */
+    double centre;                /* the intercept that the next one is held near */
+    double low, high;             /* the best dual and primal objective so far */
+    double low_error, high_error; /* bounds of their rounding errors */
+    double weight;                /* primal: of the examples */
+    double slope;                 /* primal: norm of the first gradient */
+    double width;                 /* primal: h_i is width / c_i */
+    double gap;                   /* the gap of an iteration before; primal: the one that `idle` counts from */
+    uint64_t idle;                /* primal: iterations without a smaller gap */
+    uint64_t products;            /* primal: of the last step's conjugate gradients, for a single problem */
+    bool done;                    /* their gap is small enough */
+    bool stuck;                   /* no smaller gap can be found */
 } hw_svm_memory;
+
+/* Bounds of rounding errors. */
+typedef struct hw_svm_errors {
+    double objective, bound;
+} hw_svm_errors;
 
 enum { HW_SVM_PIECE = 1 << 15 }; /* numbers of the other blocks that are gathered at a time */
 
@@ -36,7 +43,7 @@ typedef struct hw_svm_primal {
     double *W, *gradient;
     double *best;    /* the models of memory->high */
     double *centres; /* rows x problems: of the dual variables; NULL for squared losses, where they are 0 */
-    double *squares; /* weighted means of the columns' squares */
+    double *squares; /* weighted means of the columns' squares, and of the target's */
     /* Caches. */
     bool fresh;      /* the margins are those of W */
     double *margins; /* rows x problems, with the intercept */
@@ -59,8 +66,9 @@ typedef struct hw_svm_copy {
 } hw_svm_copy;
 
 typedef struct hw_svm_block {
-    const hw_svm *svm; /* NULL: nothing is made yet */
-    hawser_matrix X;   /* the block's rows, or its copy of all rows */
+    const hw_svm *svm;  /* NULL: nothing is made yet */
+    hawser_matrix X;    /* the block's rows, or its copy of all rows */
+    hw_row_tiles tiles; /* of the block's own rows, shifted */
     hawser_beside beside;
     size_t width;           /* numbers of a model: the coefficients, then the intercept */
     size_t first, problems; /* the problems that the block solves; all, or its share if the dual is solved jointly */
@@ -128,15 +136,46 @@ static inline size_t hw_svm_hessian_size(size_t width)
 /* Returns the most numbers that the primal reduces at a time. */
 static inline size_t hw_svm_primal_reduces(const hw_svm *svm)
 {
-    return svm->problems * (2 * (svm->X->cols + 1) + 6);
+    return svm->problems * (2 * (svm->X->cols + 1) + 7);
 }
 
 /* Returns the most numbers that the dual reduces at a time for the problems of a block, and to gather rows and models. */
 static inline size_t hw_svm_dual_reduces(const hw_svm *svm)
 {
     size_t width = svm->X->cols + 1, problems = svm->joint ? (svm->problems + svm->blocks - 1) / svm->blocks : svm->problems;
-    size_t own = problems * width, least = svm->joint ? (width + 2 > HW_SVM_PIECE ? width + 2 : HW_SVM_PIECE) : 0;
+    size_t own = problems * width, least = svm->joint ? (width + 4 > HW_SVM_PIECE ? width + 4 : HW_SVM_PIECE) : 0;
     return own > least ? own : least;
+}
+
+/* Notes an objective with a bound of its rounding error. Returns whether it is the least so far. */
+static inline bool hw_svm_lower(hw_svm_memory *m, double objective, double error)
+{
+    if (!(objective < m->high))
+        return false;
+    m->high = objective;
+    m->high_error = error;
+    return true;
+}
+
+/* Notes a dual objective. */
+static inline void hw_svm_raise(hw_svm_memory *m, double bound, double error)
+{
+    if (bound > m->low) {
+        m->low = bound;
+        m->low_error = error;
+    }
+}
+
+/* Returns a bound of the rounding error of the gap. */
+static inline double hw_svm_rounding(const hw_svm_memory *m)
+{
+    return m->low_error + m->high_error;
+}
+
+/* Returns whether the gap is certainly as small as the tolerance asks. */
+static inline bool hw_svm_is_done(const hw_svm_memory *m, double tolerance)
+{
+    return m->high - m->low + hw_svm_rounding(m) <= tolerance * m->high;
 }
 
 /* Returns the example weight of a row of the block, or 0 if it is held out. */

@@ -28,6 +28,8 @@ static void fill_facts(outcome *o, const hw_linear_row *row, hawser_training *tr
     if (o->input->validation != NULL)
         training->facts[at++] = (hawser_fact){hw_svm_validation_name(svm), svm->regression ? row->error : 1.0 - row->error};
     (void)hw_row_result_describe(&o->result, "cv_error", at);
+    if (svm->moved)
+        hw_linear_note(training, "columns are far from zero, where the dual loses digits, so the primal was solved instead");
     if (hawser_result_metric(training->run, "turned") > 0.0)
         hw_linear_note(training, "the dual came closer too slowly, so --solver auto went on with the primal from its model; "
                                  "--solver primal solves it from the start");
@@ -45,6 +47,7 @@ static hawser_status make(outcome *o, hawser_training *training, hawser_error *e
     hw_svm_result made = {.model = o->result.model,
                           .objective = row->objective,
                           .gap = row->gap,
+                          .rounding = hw_row_result_rounding(&o->result),
                           .C = row->lambda,
                           .iterations = hawser_result_metric(training->run, "iterations")};
     HAWSER_TRY(hw_svm_model_make(o->svm, &made, o->input, &training->model, error));

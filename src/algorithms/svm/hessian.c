@@ -50,14 +50,14 @@ static void add_row(double *triangle, size_t cols, const double *x, const uint32
 void hw_svm_hessian_make(hw_svm_block *b)
 {
     hw_svm_primal *q = &b->primal;
-    const hawser_matrix *X = &b->X;
     memset(q->hessian, 0, hw_svm_hessian_size(b->width) * sizeof *q->hessian);
-    for (size_t i = 0; i < X->rows; i++)
-        if (q->bends[i] != 0.0) {
-            size_t count = copy_row(X, i, q->packed);
-            const uint32_t *index = X->layout == HAWSER_CSR ? X->indices + X->offsets[i] : NULL;
-            add_row(q->hessian, X->cols, q->packed, index, count, q->bends[i]);
-        }
+    for (hw_row_tile t = {0}; hw_row_next_tile(&b->tiles, &t);)
+        for (size_t i = 0; i < t.count; i++)
+            if (q->bends[t.begin + i] != 0.0) {
+                size_t count = copy_row(&t.X, i, q->packed);
+                const uint32_t *index = t.X.layout == HAWSER_CSR ? t.X.indices + t.X.offsets[i] : NULL;
+                add_row(q->hessian, t.X.cols, q->packed, index, count, q->bends[t.begin + i]);
+            }
 }
 
 void hw_svm_hessian_product(hw_svm_block *b)

@@ -140,6 +140,16 @@ static void use_copy(hw_svm_block *b)
     hawser_row_squares(&b->X, b->squares);
 }
 
+/* Makes columns of equal values zero, as they count for nothing. */
+static void clear_equal(hw_svm_block *b)
+{
+    const hw_centre *centre = &b->svm->centre;
+    bool sparse = b->svm->X->layout == HAWSER_CSR;
+    for (uint64_t e = 0; centre->count > 0 && e < b->svm->X->stored; e++)
+        if (centre->equal[sparse ? b->copy.indices[e] : e % b->svm->X->cols])
+            b->copy.values[e] = 0.0;
+}
+
 static hawser_status gather_all(hawser_context *context, hw_svm_block *b, double *piece)
 {
     const hawser_matrix *X = hawser_data_view(context, "X");
@@ -169,8 +179,10 @@ static hawser_status gather_all(hawser_context *context, hw_svm_block *b, double
     entries.keep = keeps ? keep_index : NULL;
     if (b->svm->X->layout == HAWSER_CSR)
         HAWSER_TRY(gather(context, &entries, piece));
-    if (keeps)
+    if (keeps) {
+        clear_equal(b);
         use_copy(b);
+    }
     return HAWSER_OK;
 }
 
@@ -210,16 +222,20 @@ hawser_status hw_svm_exchange(hawser_context *context, hw_svm_block *b)
         double *best = b->best + p * width;
         if (m->done)
             continue;
-        memset(values, 0, (width + 2) * sizeof *values);
+        memset(values, 0, (width + 4) * sizeof *values);
         if (hw_svm_has(b, p)) {
             memcpy(values, best, width * sizeof *best);
             values[width] = m->high;
             values[width + 1] = m->low;
+            values[width + 2] = m->high_error;
+            values[width + 3] = m->low_error;
         }
-        HAWSER_TRY(hawser_allreduce(context, values, width + 2, HAWSER_SUM));
+        HAWSER_TRY(hawser_allreduce(context, values, width + 4, HAWSER_SUM));
         memcpy(best, values, width * sizeof *best);
         m->high = values[width];
         m->low = values[width + 1];
+        m->high_error = values[width + 2];
+        m->low_error = values[width + 3];
     }
     return HAWSER_OK;
 }

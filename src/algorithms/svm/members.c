@@ -65,28 +65,39 @@ hawser_status hw_svm_next_member(hawser_context *context, hw_svm_block *b)
 
 /* ---- the end of a model ---- */
 
-/* Returns a coefficient of the best model. */
-static double best_at(const hw_svm_block *b, size_t column, size_t problem)
+/* Returns a number of the best model, for shifted rows. */
+static double own_at(const hw_svm_block *b, size_t column, size_t problem)
 {
     return b->newton ? b->primal.best[column * b->svm->problems + problem] : b->best[problem * b->width + column];
 }
 
-static void find_fields(const hw_svm_block *b, double objective, double gap, double fields[HW_ROW_FIELDS])
+/* Returns a number of the best model, for rows as they are. */
+static double best_at(const hw_svm_block *b, size_t column, size_t problem)
+{
+    double own = own_at(b, column, problem);
+    const double *first = b->newton ? b->primal.best + problem : b->best + problem * b->width;
+    if (column < b->X.cols || !b->svm->intercept)
+        return own;
+    return hw_centre_undo(&b->svm->centre, own, 0.0, first, b->newton ? b->svm->problems : 1);
+}
+
+static void find_fields(const hw_svm_block *b, const hw_svm_total *total, double fields[HW_ROW_FIELDS])
 {
     fields[HW_ROW_DONE] = 1.0;
     fields[HW_ROW_PARAMETER] = b->C;
-    fields[HW_ROW_OBJECTIVE] = objective;
-    fields[HW_ROW_GAP] = gap;
+    fields[HW_ROW_OBJECTIVE] = total->objective;
+    fields[HW_ROW_GAP] = total->gap;
+    fields[HW_ROW_ROUNDING] = total->rounding;
 }
 
-void hw_svm_keep(hawser_context *context, const hw_svm_block *b, double objective, double gap)
+void hw_svm_keep(hawser_context *context, const hw_svm_block *b, const hw_svm_total *total)
 {
     double fields[HW_ROW_FIELDS] = {0};
     size_t first = 0, count = hawser_part(context, "models", &first);
     double *share = count > 0 ? hawser_local(context, "models") : NULL;
     for (size_t e = first; b->turn.fold == 0 && e < first + count; e++)
         share[e - first] = best_at(b, e % b->width, e / b->width);
-    find_fields(b, objective, gap, fields);
+    find_fields(b, total, fields);
     if (hw_row_keeps_lowest(&b->svm->path))
         hw_row_keep(context, &b->svm->path, &b->turn, fields);
 }
@@ -121,18 +132,19 @@ hawser_status hw_svm_validate(hawser_context *context, hw_svm_block *b, bool *ke
     return hawser_report(context, "evaluations", (double)b->turn.early.evaluations);
 }
 
-/* Returns the error of a row with these margins (--cv-metric). */
+/* Returns the error of a row with these margins of shifted rows (--cv-metric). */
 static double error_of(const hw_svm_block *b, const double *margins, double target, double weight)
 {
     const hw_svm *svm = b->svm;
+    double over = svm->regression ? margins[0] - (target - svm->centre.target) : 0.0;
     const char *metric = svm->path.choice.metric;
     double sum = 0.0;
     if (strcmp(metric, "accuracy") == 0)
         return hw_svm_decide(svm->labels, svm->problems, margins) != target;
     if (strcmp(metric, "mae") == 0)
-        return fabs(margins[0] - target);
+        return fabs(over);
     if (strcmp(metric, "mse") == 0)
-        return (margins[0] - target) * (margins[0] - target);
+        return over * over;
     for (size_t p = 0; p < svm->problems; p++) {
         hw_svm_row row = hw_svm_row_of(svm, b->C, p, target, weight, NULL);
         sum += hw_svm_loss(svm, &row, margins[p]);
@@ -140,28 +152,31 @@ static double error_of(const hw_svm_block *b, const double *margins, double targ
     return sum;
 }
 
-/* Adds up weights and weighted errors of the held-out rows of the block's own view of the data. `models` is by problem, then by column. */
-static hawser_status add_held_out(hawser_context *context, const hw_svm_block *b, const double *models, double *margins,
+/* Adds up weights and weighted errors of the held-out rows of the block's own view of the data. `models` is by problem, then by column, for shifted
+ * rows. */
+static hawser_status add_held_out(hawser_context *context, hw_svm_block *b, const double *models, double *margins,
                                   double sums[2])
 {
-    const hawser_matrix *X = hawser_data_view(context, "X");
+    const hawser_matrix *X = &b->tiles.X;
     hawser_beside beside;
     hawser_error error = {0};
     if (hawser_dataset_beside(b->svm->data, X->first, X->rows, &beside, &error) != HAWSER_OK)
         return hawser_unit_fail(context, error.status, "%s", error.text);
-    for (size_t i = 0; i < X->rows; i++) {
-        double weight = beside.weights != NULL ? beside.weights[i] : 1.0;
-        if (!(weight > 0.0) || !hw_row_out(&b->svm->path, &b->turn, X->first + i))
-            continue;
-        for (size_t p = 0; p < b->svm->problems; p++)
-            margins[p] = hawser_row_dot(X, i, models + p * b->width) + models[(p + 1) * b->width - 1];
-        sums[0] += weight;
-        sums[1] += weight * error_of(b, margins, beside.target[i], weight);
-    }
+    for (hw_row_tile t = {0}; hw_row_next_tile(&b->tiles, &t);)
+        for (size_t i = 0; i < t.count; i++) {
+            size_t row = t.begin + i;
+            double weight = beside.weights != NULL ? beside.weights[row] : 1.0;
+            if (!(weight > 0.0) || !hw_row_out(&b->svm->path, &b->turn, X->first + row))
+                continue;
+            for (size_t p = 0; p < b->svm->problems; p++)
+                margins[p] = hawser_row_dot(&t.X, i, models + p * b->width) + models[(p + 1) * b->width - 1];
+            sums[0] += weight;
+            sums[1] += weight * error_of(b, margins, beside.target[row], weight);
+        }
     return HAWSER_OK;
 }
 
-hawser_status hw_svm_end_member(hawser_context *context, hw_svm_block *b, double objective, double gap, hw_row_end *ended)
+hawser_status hw_svm_end_member(hawser_context *context, hw_svm_block *b, const hw_svm_total *total, hw_row_end *ended)
 {
     size_t k = b->svm->problems, d = b->X.cols, all = k * b->width;
     double fields[HW_ROW_FIELDS] = {0};
@@ -169,9 +184,11 @@ hawser_status hw_svm_end_member(hawser_context *context, hw_svm_block *b, double
     hawser_status status = HAWSER_OK;
     if (models == NULL)
         return hawser_unit_fail(context, HAWSER_NO_MEMORY, "no memory for %zu models of %zu columns", k, d);
-    find_fields(b, objective, gap, fields);
-    for (size_t e = 0; e < all; e++)
-        by_column[e] = models[e % k * b->width + e / k] = best_at(b, e / k, e % k);
+    find_fields(b, total, fields);
+    for (size_t e = 0; e < all; e++) {
+        by_column[e] = best_at(b, e / k, e % k);
+        models[e % k * b->width + e / k] = own_at(b, e / k, e % k);
+    }
     if (b->turn.fold > 0) {
         status = add_held_out(context, b, models, by_column + all, sums);
         if (status == HAWSER_OK)

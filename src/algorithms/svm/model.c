@@ -19,6 +19,7 @@ static hawser_status fill(const hw_svm *svm, const hw_svm_result *result, const 
     HAWSER_TRY(hw_model_data_facts(model, "svm", input->data, error));
     HAWSER_TRY(hw_model_number_fact(model, "objective", result->objective, error));
     HAWSER_TRY(hw_model_number_fact(model, "gap", result->gap, error));
+    HAWSER_TRY(hw_model_number_fact(model, "rounding", result->rounding, error));
     HAWSER_TRY(hw_model_number_fact(model, "C", result->C, error));
     HAWSER_TRY(hw_model_number_fact(model, "iterations", result->iterations, error));
     HAWSER_TRY(hw_class_weights_fact(&svm->path, model, error));

@@ -8,7 +8,7 @@
 /* The result of a training: `model` has a row of numbers per column, one per problem, then the intercepts. */
 typedef struct hw_svm_result {
     const double *model;
-    double objective, gap, C, iterations;
+    double objective, gap, rounding, C, iterations;
 } hw_svm_result;
 hawser_status hw_svm_model_make(const hw_svm *svm, const hw_svm_result *result, const hawser_training_input *input,
                                 hawser_model **model, hawser_error *error) HAWSER_MUST_USE;

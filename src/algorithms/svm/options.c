@@ -63,6 +63,7 @@ const hawser_metric_row hw_svm_metrics[] = {
      .exponent = true,
      .axis = "duality gap",
      .log_axis = true},
+    {.name = "rounding", .help = "bound of the gap's rounding error, if the reason of the end is precision"},
     {.name = "C", .help = "weight of the losses", .always = true, .traced = true, .progress = true},
     {.name = "fits_left", .target = hw_linear_fits_target, .counts = true},
     {.name = "fold",

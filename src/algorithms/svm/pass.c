@@ -19,7 +19,7 @@ static void multiply_all(hw_svm_block *b, const double *models, const size_t *li
     size_t k = b->svm->problems;
     const double *intercepts = b->primal.packed + b->X.cols * count;
     pack(b, models, list, count);
-    for (hw_row_tile t = {0}; hw_row_next_tile(&b->X, &t);) {
+    for (hw_row_tile t = {0}; hw_row_next_tile(&b->tiles, &t);) {
         hw_row_tile_multiply(&t, b->primal.packed, intercepts, count, b->primal.tile);
         for (size_t i = 0; i < t.count; i++)
             for (size_t s = 0; s < count; s++)
@@ -64,10 +64,12 @@ static void take_row(const hw_svm_block *b, size_t i, const size_t *list, size_t
         double *to = scalars + s * HW_SVM_SCALARS, moved = at.beta - at.centre;
         size_t side = at.beta < 0.0;
         R[side * count + s] = at.beta;
-        to[HW_SVM_LOSS] += at.row.c * hw_svm_loss(b->svm, &at.row, margins[list[s]]);
+        double loss = at.row.c * hw_svm_loss(b->svm, &at.row, margins[list[s]]);
+        to[HW_SVM_LOSS] += loss;
         to[HW_SVM_TARGET + side] += at.beta * at.row.y;
         to[HW_SVM_SQUARE + side] += at.row.h * at.beta * at.beta;
         to[HW_SVM_MOVED] += at.h * moved * moved;
+        to[HW_SVM_SLOPES] += loss > 0.0 && !b->svm->squared ? at.row.c : fabs(at.beta);
     }
 }
 
@@ -77,7 +79,7 @@ void hw_svm_look(hw_svm_block *b, const size_t *list, size_t count)
     double *scalars = q->reduced + b->width * 2 * count;
     hw_svm_refresh(b, list, count);
     memset(q->reduced, 0, (b->width * 2 + HW_SVM_SCALARS) * count * sizeof *q->reduced);
-    for (hw_row_tile t = {0}; hw_row_next_tile(&b->X, &t);) {
+    for (hw_row_tile t = {0}; hw_row_next_tile(&b->tiles, &t);) {
         for (size_t i = 0; i < t.count; i++)
             take_row(b, t.begin + i, list, count, q->tile + i * 2 * count, scalars);
         hw_row_tile_accumulate(&t, q->tile, 2 * count, q->reduced);
@@ -132,11 +134,11 @@ void hw_svm_bend(hw_svm_block *b, const size_t *list, size_t count)
     size_t k = b->svm->problems;
     pack(b, q->direction, list, count);
     memset(q->reduced, 0, b->width * count * sizeof *q->reduced);
-    if (count == 1) {
+    if (count == 1 && b->svm->centre.count == 0) {
         bend_one(b, list[0]);
         return;
     }
-    for (hw_row_tile t = {0}; hw_row_next_tile(&b->X, &t);) {
+    for (hw_row_tile t = {0}; hw_row_next_tile(&b->tiles, &t);) {
         hw_row_tile_multiply(&t, q->packed, q->packed + b->X.cols * count, count, q->tile);
         for (size_t i = 0; i < t.count; i++)
             for (size_t s = 0; s < count; s++)

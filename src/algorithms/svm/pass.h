@@ -10,7 +10,14 @@ void hw_svm_refresh(hw_svm_block *block, const size_t *list, size_t count);
  * (columns + 1) x 2 count numbers, of which the first `count` of a row are sums of beta_i x_i over positive beta_i, the others over negative
  * ones; then HW_SVM_SCALARS numbers per problem. */
 void hw_svm_look(hw_svm_block *block, const size_t *list, size_t count);
-enum { HW_SVM_LOSS, HW_SVM_TARGET, HW_SVM_SQUARE = HW_SVM_TARGET + 2, HW_SVM_MOVED = HW_SVM_SQUARE + 2, HW_SVM_SCALARS };
+enum {
+    HW_SVM_LOSS,
+    HW_SVM_TARGET,
+    HW_SVM_SQUARE = HW_SVM_TARGET + 2,
+    HW_SVM_MOVED = HW_SVM_SQUARE + 2,
+    HW_SVM_SLOPES,
+    HW_SVM_SCALARS
+};
 /* Makes the dual variables of the margins the centres, from the list's problems on. */
 void hw_svm_recentre(hw_svm_block *block, const size_t *list, size_t count);
 /* Computes `bends`, and their sums: `count` numbers. */

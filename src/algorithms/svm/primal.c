@@ -14,6 +14,7 @@
 
 #include <string.h>
 
+#include "algorithms/model/rounding.h"
 #include "algorithms/newton/row_squares.h"
 #include "algorithms/svm/hessian.h"
 #include "algorithms/svm/members.h"
@@ -50,6 +51,31 @@ static double bound_of(const hw_svm_block *b, size_t s, size_t count)
     return common * linear - 0.5 * common * common * square;
 }
 
+/* Bounds the rounding errors of a problem's objective and of its bound. The objective has margins, which are sums over columns, times the slopes a_i of the
+ * losses. The bound has sums over rows of dual variables, for which a_i stands here too. And sum_i a_i |x_ij| is at most the root of sum_i a_i^2 / c_i times
+ * sum_i c_i x_ij^2. */
+static hw_svm_errors errors_of(const hw_svm_block *b, size_t s, size_t count, size_t problem)
+{
+    const hw_svm_primal *q = &b->primal;
+    const double *sums = q->reduced + s, *scalars = q->reduced + b->width * 2 * count + s * HW_SVM_SCALARS;
+    const double *of_classes = hw_row_class_weights(&b->svm->path, &b->turn);
+    size_t k = b->svm->problems, d = b->X.cols;
+    double class = 1.0, size = b->svm->regression ? sqrt(q->squares[d]) : 0.0, slopes = scalars[HW_SVM_SLOPES];
+    double betas = sums[d * 2 * count] - sums[d * 2 * count + count];
+    double square = 2.0 * (scalars[HW_SVM_SQUARE] + scalars[HW_SVM_SQUARE + 1]), rest = 1.0 + b->svm->epsilon;
+    for (size_t c = 0; of_classes != NULL && c < b->svm->classes; c++)
+        class = fmax(class, of_classes[c]);
+    for (size_t j = 0; j < d; j++) {
+        double w = fabs(q->W[j * k + problem]), dual = fabs(sums[j * 2 * count] + sums[j * 2 * count + count]);
+        size += fmax(w, dual) * sqrt(q->squares[j]);
+    }
+    size *= sqrt(b->C * class * b->memory[problem].weight);
+    double of_columns = hw_rounding((double)d + 4.0), of_rows = hw_rounding((double)b->svm->X->rows + 8.0);
+    double primal = size * sqrt(b->svm->squared ? square : slopes) + slopes * (rest + fabs(q->W[d * k + problem]));
+    double dual = size * sqrt(b->svm->squared ? square : betas) + betas * rest + square;
+    return (hw_svm_errors){of_columns * primal + of_rows * scalars[HW_SVM_LOSS], (of_rows + of_columns) * dual};
+}
+
 /* Stores the gradient of a problem. Returns the objective. */
 static double take_gradient(hw_svm_block *b, size_t s, size_t count, size_t problem)
 {
@@ -67,18 +93,16 @@ static double take_gradient(hw_svm_block *b, size_t s, size_t count, size_t prob
     return half + q->reduced[b->width * 2 * count + s * HW_SVM_SCALARS + HW_SVM_LOSS];
 }
 
-/* Notes the objective and the bound of W, and whether there is more to do. */
-static void judge(hw_svm_block *b, size_t problem, double objective, double bound)
+/* Notes the objective and the bound of W, with these rounding errors, and whether there is more to do. */
+static void judge(hw_svm_block *b, size_t problem, double objective, double bound, hw_svm_errors errors)
 {
     hw_svm_memory *m = &b->memory[problem];
     bool risen = objective > m->high * (1.0 + 1e-14) || (objective >= m->high && !(bound > m->low));
-    if (objective < m->high) {
-        m->high = objective;
+    if (hw_svm_lower(m, objective, errors.objective))
         for (size_t e = problem; e < b->width * b->svm->problems; e += b->svm->problems)
             b->primal.best[e] = b->primal.W[e];
-    }
-    m->low = fmax(m->low, bound);
-    m->done = m->high - m->low <= b->svm->tolerance * m->high;
+    hw_svm_raise(m, bound, errors.bound);
+    m->done = hw_svm_is_done(m, b->svm->tolerance);
     m->idle = m->high - m->low < 0.999 * m->gap ? 0 : m->idle + 1;
     if (m->idle == 0)
         m->gap = m->high - m->low;
@@ -139,7 +163,7 @@ static hawser_status look(hawser_context *context, hw_svm_block *b, size_t count
             return hawser_unit_fail(
                 context, HAWSER_NOT_FINITE,
                 "the objective is not finite: the data have numbers that are too large; scale their columns");
-        judge(b, problem, objective, bound);
+        judge(b, problem, objective, bound, errors_of(b, s, count, problem));
         if (b->svm->squared || b->memory[problem].done)
             continue;
         if (is_settled(b, s, count, problem))
@@ -375,6 +399,19 @@ static double first_width(const hw_svm_block *b, double weight, double sum, doub
     return b->svm->squared ? 0.5 : b->svm->regression && deviation > 0.0 ? deviation : 1.0;
 }
 
+/* Makes given numbers the models. */
+static void start_from(hw_svm_block *b, const double *given)
+{
+    const hw_centre *centre = &b->svm->centre;
+    size_t k = b->svm->problems, d = b->X.cols;
+    memcpy(b->primal.W, given, b->width * k * sizeof *given);
+    for (size_t p = 0; p < k && b->svm->intercept; p++)
+        b->primal.W[d * k + p] = hw_centre_apply(centre, given[d * k + p], given + p, k);
+    for (size_t e = 0; e < d * k; e++)
+        if (centre->count > 0 && centre->equal[e / k])
+            b->primal.W[e] = 0.0;
+}
+
 hawser_status hw_svm_primal_prepare(hawser_context *context)
 {
     hw_svm_block *b;
@@ -382,7 +419,7 @@ hawser_status hw_svm_primal_prepare(hawser_context *context)
     b->turn.early = hw_early_begin();
     HAWSER_TRY(hw_row_path_check(context, &b->svm->path, b->svm->data, b->svm->labels, b->svm->classes));
     if (b->svm->given != NULL)
-        memcpy(b->primal.W, b->svm->given, b->width * b->svm->problems * sizeof *b->primal.W);
+        start_from(b, b->svm->given);
     return hw_svm_primal_begin(context, b);
 }
 
@@ -391,20 +428,24 @@ hawser_status hw_svm_primal_begin(hawser_context *context, hw_svm_block *b)
     double *sums = b->primal.reduced;
     double *weight = sums + b->X.cols;
     memset(sums, 0, (b->width + 2) * sizeof *sums);
-    for (size_t i = 0; i < b->X.rows; i++) {
-        double own = hw_svm_weight(b, i), y = b->beside.target[i];
-        hw_add_row_squares(&b->X, i, own, sums);
-        weight[0] += own;
-        weight[1] += own * y;
-        weight[2] += own * y * y;
-    }
+    for (hw_row_tile t = {0}; hw_row_next_tile(&b->tiles, &t);)
+        for (size_t i = 0; i < t.count; i++) {
+            double own = hw_svm_weight(b, t.begin + i), y = b->beside.target[t.begin + i] - b->svm->centre.target;
+            hw_add_row_squares(&t.X, i, own, sums);
+            weight[0] += own;
+            weight[1] += own * y;
+            weight[2] += own * y * y;
+        }
     HAWSER_TRY(hawser_allreduce(context, sums, b->width + 2, HAWSER_SUM));
     if (!(weight[0] > 0.0))
         return hawser_unit_fail(context, HAWSER_BAD_INPUT, "all example weights are 0: no row counts");
     for (size_t j = 0; j < b->X.cols; j++)
         b->primal.squares[j] = sums[j] / weight[0];
-    for (size_t p = 0; p < b->svm->problems; p++)
+    b->primal.squares[b->X.cols] = weight[2] / weight[0];
+    for (size_t p = 0; p < b->svm->problems; p++) {
+        b->memory[p].weight = weight[0];
         b->memory[p].width = first_width(b, weight[0], weight[1], weight[2]);
+    }
     return look(context, b, list_open(b));
 }
 

@@ -112,6 +112,7 @@ hw_classed hw_svm_sizes(const hw_svm *svm)
 void hw_svm_free(hw_svm *svm)
 {
     hw_row_path_free(&svm->path);
+    hw_centre_free(&svm->centre);
     free(svm->labels);
     free(svm->given);
     svm->labels = svm->given = NULL;
@@ -163,9 +164,26 @@ static hawser_status check_class_weights(const hw_svm *svm, hawser_error *error)
     return HAWSER_OK;
 }
 
+/* Measures the columns. The dual is slow, or loses digits, where they are far from zero, so the primal takes its place. */
+static hawser_status centre(hw_svm *svm, hawser_job *job, hawser_error *error)
+{
+    if (!svm->intercept)
+        return HAWSER_OK;
+    HAWSER_TRY(hw_centre_find(&svm->centre, job, svm->data, svm->regression, error));
+    if (svm->centre.unequal == 0)
+        hw_row_path_one(&svm->path);
+    if (!svm->centre.far || svm->primal)
+        return HAWSER_OK;
+    svm->moved = !svm->may_turn;
+    svm->primal = true;
+    svm->may_turn = svm->joint = false;
+    return HAWSER_OK;
+}
+
 hawser_status hw_svm_classify(hw_svm *svm, hawser_job *job, const hawser_training_input *input, hawser_error *error)
 {
     HAWSER_TRY(find_classes(svm, job, error));
+    HAWSER_TRY(centre(svm, job, error));
     if (!svm->regression)
         HAWSER_TRY(hw_row_path_class_weights(&svm->path, job, input, svm->labels, svm->classes, error));
     HAWSER_TRY(check_class_weights(svm, error));

@@ -14,6 +14,7 @@
 #include <math.h>
 
 #include "algorithms/glm/row_path.h"
+#include "algorithms/model/centre.h"
 #include "algorithms/model/classed.h"
 
 enum { HW_SVM_CLASSES = 1000 }; /* the most classes */
@@ -36,6 +37,8 @@ typedef struct hw_svm {
     size_t problems;
     uint32_t blocks;
     hw_row_path path; /* values of C, and folds */
+    hw_centre centre; /* without an intercept, nothing is shifted; of the target, regression */
+    bool moved;       /* the dual was asked for, but columns are far from zero */
 } hw_svm;
 
 /* Reads and checks the options; hw_svm_classify then finds the classes of the rows with a weight above 0 and their weights, by short programs, and
@@ -55,7 +58,7 @@ typedef struct hw_svm_row {
     double y, c, h, low, high;
 } hw_svm_row;
 
-/* Describes a row with a target and an example weight above 0. `class_weights` (NULL: all are 1) count as in LIBLINEAR: those of both classes, and of
+/* Describes a row with a target as it is and an example weight above 0. `class_weights` (NULL: all are 1) count as in LIBLINEAR: those of both classes, and of
  * one class against the rest that of the one. */
 static inline hw_svm_row hw_svm_row_of(const hw_svm *svm, double C, size_t problem, double target, double weight,
                                        const double *class_weights)
@@ -65,7 +68,8 @@ static inline hw_svm_row hw_svm_row_of(const hw_svm *svm, double C, size_t probl
     if (class_weights != NULL)
         weight *= positive ? class_weights[own] : svm->problems == 1 ? class_weights[0] : 1.0;
     double c = C * weight, most = svm->squared ? HUGE_VAL : c;
-    hw_svm_row row = {.y = target, .c = c, .h = svm->squared ? 0.5 / c : 0.0, .low = -most, .high = most};
+    hw_svm_row row = {
+        .y = target - svm->centre.target, .c = c, .h = svm->squared ? 0.5 / c : 0.0, .low = -most, .high = most};
     if (svm->regression)
         return row;
     row.y = positive ? 1.0 : -1.0;

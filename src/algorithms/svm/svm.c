@@ -61,7 +61,8 @@ static void visit(hawser_record *record, hawser_context *context)
 
 static hawser_program *build(hw_svm *svm, const hawser_job *job)
 {
-    static const char *const metrics[] = {"objective", "gap", "C", "fold", "fits_left", "iterations", "turned", "ended"};
+    static const char *const metrics[] = {"objective", "gap",        "rounding", "C",    "fold",
+                                          "fits_left", "iterations", "turned",   "ended"};
     hawser_program *p = hawser_program_new("svm", svm);
     for (size_t k = 0; k < sizeof metrics / sizeof *metrics; k++)
         hawser_metric_declare(p, metrics[k], HAWSER_LAST);

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "algorithms/model/rounding.h"
 #include "algorithms/svm/block.h"
 #include "algorithms/svm/intercept.h"
 #include "algorithms/svm/joint.h"
@@ -105,6 +106,15 @@ typedef struct turn {
     double *beta, sum; /* sum: of the changes of beta */
 } turn;
 
+/* Adds a multiple of a row to block->view. Columns of equal values count for nothing; the dual has no others with a shift. */
+static void add_row(hw_svm_block *b, size_t i, double step)
+{
+    const hw_centre *centre = &b->svm->centre;
+    hawser_row_axpy(&b->X, i, step, b->view);
+    for (size_t k = 0; k < centre->count; k++)
+        b->view[centre->places[k]] = 0.0;
+}
+
 /* Gives a row its best dual variable, as the rest stands. Returns whether it may move soon: it is between its ends, or has moved. */
 static bool visit(turn *t, size_t i)
 {
@@ -122,7 +132,7 @@ static bool visit(turn *t, size_t i)
         return to != row.low && to != row.high && to != 0.0;
     t->beta[i] = to;
     t->sum += to - before;
-    hawser_row_axpy(&b->X, i, together * (to - before), b->view);
+    add_row(b, i, together * (to - before));
     return true;
 }
 
@@ -186,8 +196,22 @@ static hawser_status balance(hawser_context *context, const hw_svm_block *b, siz
     return HAWSER_OK;
 }
 
-/* Stores the primal and the dual objective, for the model of the balanced beta, which is stored in block->view. */
-static hawser_status objectives(hawser_context *context, hw_svm_block *b, size_t problem, double values[2])
+enum { PRIMAL, DUAL, SLOPES, SIZES, VALUES }; /* slopes: of the losses, a_i; sizes: a_i |x_i| */
+
+/* Adds a row with this dual variable. */
+static void add_values(const hw_svm_block *b, size_t problem, size_t i, double own, double margin, double values[VALUES])
+{
+    hw_svm_row row = hw_svm_row_at(b, problem, i);
+    double loss = row.c * hw_svm_loss(b->svm, &row, margin), slope = loss > 0.0 && !b->svm->squared ? row.c : fabs(own);
+    values[PRIMAL] += loss;
+    values[DUAL] += own * row.y - b->svm->epsilon * fabs(own) - 0.5 * row.h * own * own;
+    values[SLOPES] += slope * (1.0 + fabs(row.y) + b->svm->epsilon);
+    values[SIZES] += slope * sqrt(b->squares[i]);
+}
+
+/* Stores the primal and the dual objective, for the model of the balanced beta, which is stored in block->view, and a bound of the rounding error of each
+ * in values[SLOPES]. */
+static hawser_status objectives(hawser_context *context, hw_svm_block *b, size_t problem, double values[VALUES])
 {
     const double *beta = hw_svm_dual(b, problem);
     double factor[2], *view = b->view, *intercept = &view[b->width - 1];
@@ -195,38 +219,33 @@ static hawser_status objectives(hawser_context *context, hw_svm_block *b, size_t
     memset(view, 0, b->width * sizeof *view);
     for (size_t i = 0; i < b->X.rows; i++)
         if (beta[i] != 0.0)
-            hawser_row_axpy(&b->X, i, beta[i] * factor[beta[i] > 0.0], view);
+            add_row(b, i, beta[i] * factor[beta[i] > 0.0]);
     HAWSER_TRY(hw_svm_combine(context, b, view, b->width, HAWSER_SUM));
     for (size_t i = 0; i < b->X.rows; i++)
         b->margins[i] = hawser_row_dot(&b->X, i, view);
     if (b->svm->intercept)
         HAWSER_TRY(hw_svm_intercept(context, b, problem, intercept));
-    values[0] = values[1] = 0.0;
-    for (size_t i = 0; i < b->X.rows; i++) {
-        if (!(hw_svm_weight(b, i) > 0.0))
-            continue;
-        hw_svm_row row = hw_svm_row_at(b, problem, i);
-        double own = beta[i] * factor[beta[i] > 0.0];
-        values[0] += row.c * hw_svm_loss(b->svm, &row, b->margins[i] + *intercept);
-        values[1] += own * row.y - b->svm->epsilon * fabs(own) - 0.5 * row.h * own * own;
-    }
-    HAWSER_TRY(hw_svm_combine(context, b, values, 2, HAWSER_SUM));
+    memset(values, 0, VALUES * sizeof *values);
+    for (size_t i = 0; i < b->X.rows; i++)
+        if (hw_svm_weight(b, i) > 0.0)
+            add_values(b, problem, i, beta[i] * factor[beta[i] > 0.0], b->margins[i] + *intercept, values);
+    HAWSER_TRY(hw_svm_combine(context, b, values, VALUES, HAWSER_SUM));
     double half = 0.5 * hawser_dot(b->width - 1, view, view, NULL);
-    values[0] += half;
-    values[1] -= half;
+    double all = sqrt(2.0 * half) * values[SIZES] + (1.0 + fabs(*intercept)) * values[SLOPES] + half;
+    values[PRIMAL] += half;
+    values[DUAL] -= half;
+    values[SLOPES] = (hw_rounding((double)b->width + 4.0) + hw_rounding((double)b->svm->X->rows + 8.0)) * all;
     return HAWSER_OK;
 }
 
 static hawser_status certify(hawser_context *context, hw_svm_block *b, size_t problem)
 {
     hw_svm_memory *m = &b->memory[problem];
-    double values[2];
+    double values[VALUES];
     HAWSER_TRY(objectives(context, b, problem, values));
-    m->low = fmax(m->low, values[1]);
-    if (values[0] < m->high) {
-        m->high = values[0];
+    hw_svm_raise(m, values[DUAL], values[SLOPES]);
+    if (hw_svm_lower(m, values[PRIMAL], values[SLOPES]))
         memcpy(b->best + problem * b->width, b->view, b->width * sizeof *b->view);
-    }
     return HAWSER_OK;
 }
 
@@ -239,7 +258,8 @@ static hawser_status certify_all(hawser_context *context, hw_svm_block *b)
         HAWSER_TRY(hw_svm_exchange(context, b));
     for (size_t p = 0; p < b->svm->problems; p++) {
         hw_svm_memory *m = &b->memory[p];
-        m->done = m->done || m->high - m->low <= b->svm->tolerance * m->high;
+        m->done = m->done || hw_svm_is_done(m, b->svm->tolerance);
+        m->stuck = !m->done && m->high - m->low <= hw_svm_rounding(m);
     }
     return HAWSER_OK;
 }
@@ -252,27 +272,29 @@ static bool is_certified(const hw_svm_block *b)
 
 hawser_status hw_svm_report(hawser_context *context, hw_svm_block *b)
 {
-    double objective = 0.0, gap = 0.0;
+    hw_svm_total total = {0};
     bool done = true, stuck = true, keep = is_certified(b);
     for (size_t p = 0; p < b->svm->problems; p++) {
-        objective += b->memory[p].high;
-        gap += fmax(0.0, b->memory[p].high - b->memory[p].low);
+        total.objective += b->memory[p].high;
+        total.gap += fmax(0.0, b->memory[p].high - b->memory[p].low);
+        total.rounding += hw_svm_rounding(&b->memory[p]);
         done = done && b->memory[p].done;
         stuck = stuck && (b->memory[p].done || b->memory[p].stuck);
     }
     if (keep)
         HAWSER_TRY(hw_svm_validate(context, b, &keep));
     if (keep)
-        hw_svm_keep(context, b, objective, gap);
+        hw_svm_keep(context, b, &total);
     hw_row_end ended = done                                         ? HW_END_GAP
                        : stuck && !hawser_stopping(context)         ? HW_END_PRECISION
                        : b->iteration >= b->svm->iterations         ? HW_END_ITERATIONS
                        : hw_row_ends_early(&b->svm->path, &b->turn) ? HW_END_EARLY
                                                                     : HW_END_GOES_ON;
     if (ended != HW_END_GOES_ON)
-        HAWSER_TRY(hw_svm_end_member(context, b, objective, gap, &ended));
-    HAWSER_TRY(hawser_report(context, "objective", objective));
-    HAWSER_TRY(hawser_report(context, "gap", gap));
+        HAWSER_TRY(hw_svm_end_member(context, b, &total, &ended));
+    HAWSER_TRY(hawser_report(context, "objective", total.objective));
+    HAWSER_TRY(hawser_report(context, "gap", total.gap));
+    HAWSER_TRY(hawser_report(context, "rounding", total.rounding));
     HAWSER_TRY(hawser_report(context, "C", b->C));
     if (b->svm->path.choice.folds > 0)
         HAWSER_TRY(hawser_report(context, "fold", (double)b->turn.fold));
