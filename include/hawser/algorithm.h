@@ -30,6 +30,9 @@ typedef struct hawser_training_input {
     /** What a file of the option folds says, as an array: the fold of each row of the whole data, from 0 or 1 on, for the option cv. NULL: none. The same
      *  on all nodes, and refused as the arrays above. */
     const double *folds;
+    /** What hawser_train has subtracted from each column of `data` and of `validation`, as the algorithm asks by `centres`: the model is that of the
+     *  columns without it, until the algorithm adds it to the intercepts. NULL: nothing. Callers of hawser_train leave it NULL. */
+    const double *origin;
 } hawser_training_input;
 
 /** One number about a result, for the JSON line and the closing lines. `name` is static and is that of a metric row. */
@@ -177,6 +180,9 @@ typedef struct hawser_algorithm {
     const char *(*init_use)(const hawser_options *options);
     /** The names NAME that it reads by hawser_job_init_numbers (--init NAME=FILE), separated by blanks; NULL: none. */
     const char *starts;
+    /** Returns whether trainings with these options have a free intercept, so that they may subtract a number from a column. hawser_train then passes
+     *  columns that are far from zero without their origin (hawser_job_origins, hawser_training_input.origin). NULL: never. */
+    bool (*centres)(const hawser_options *options);
     /** Prints the plan that train would run. */
     hawser_status (*plan)(const struct hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
                           hawser_plan_format format, FILE *out, hawser_error *error);

@@ -187,6 +187,14 @@ HAWSER_API hawser_status hawser_dataset_turn(const hawser_dataset *dataset, haws
  *  both lengths. Trainings, hawser_job_data, hawser_job_same, hawser_dataset_turn, _save and _write call it before they read. A file that is cut later ends the
  *  process by SIGBUS, as it ends every program that reads a mapping. Thread-safe. */
 HAWSER_API hawser_status hawser_dataset_intact(const hawser_dataset *dataset, hawser_error *error) HAWSER_MUST_USE;
+/** Makes a dataset with a number subtracted from each column: x - origin[j], rounded to the matrix's type. origin[j] = 0 leaves column j as it is, and
+ *  hawser_job_origins finds the numbers for columns that are far from zero. Any layout; a sparse column with an origin gets an entry in every row.
+ *  Entries are copied once, those of this node's columns if the nodes have different ones; the rest is that of `dataset`, which must outlive *centred.
+ *  HAWSER_BAD_ARGUMENT if the rows are held by block. The caller frees *centred. */
+HAWSER_API hawser_status hawser_dataset_centre(const hawser_dataset *dataset, const double *origin, hawser_dataset **centred,
+                                               hawser_error *error) HAWSER_MUST_USE;
+/** Returns what hawser_job_origins would subtract from a column of these numbers, one per row, or 0; rows of weight 0 do not count (NULL: ones). */
+HAWSER_API double hawser_origin_of(const double *values, const double *weights, size_t rows);
 
 HAWSER_API const hawser_matrix *hawser_dataset_matrix(const hawser_dataset *dataset);
 /* Arrays for all rows; NULL also if the rows are held by block (hawser_load.split, `like`): see hawser_dataset_beside. */

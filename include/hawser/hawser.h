@@ -645,6 +645,12 @@ typedef hawser_status hawser_row_numbers(size_t first, size_t count, double *val
 HAWSER_API hawser_status hawser_job_write_rows(hawser_job *job, const hawser_dataset *dataset, const char *path,
                                                size_t width, hawser_row_numbers *numbers, void *user,
                                                hawser_error *error) HAWSER_MUST_USE;
+/** Finds the columns that are far from zero: most values differ from one of them, c, by less than |c| / 4096, and not all of those are equal. Sums of
+ *  products of such values lose the digits in which they differ, and a model with an intercept is the same for x - c (hawser_dataset_centre). Stores c
+ *  for each column, 0 for the others, or NULL if no column is far from zero; the caller frees *origin. Rows of weight 0 do not count. The same on all
+ *  nodes, for any number of them. HAWSER_BAD_ARGUMENT if the rows are held by block, or for CSR. Collective, outside of a run. */
+HAWSER_API hawser_status hawser_job_origins(hawser_job *job, const hawser_dataset *dataset, double **origin,
+                                            hawser_error *error) HAWSER_MUST_USE;
 /** Fetches the entries of some columns to every node, outside of a run. Collective. */
 HAWSER_API hawser_status hawser_job_fetch(hawser_job *job, const hawser_matrix *matrix, const uint32_t *columns,
                                           size_t count, hawser_error *error) HAWSER_MUST_USE;

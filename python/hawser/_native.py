@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = '2db2ed0d1c9b02f0e676b7b19dbab919041fc8a7b41ba0d83be05d483240123c'
+DIGEST = '859d8e6d843239c76c5f99154794a3f6fb86757ff9343177d8d908347a1db4cb'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -500,6 +500,7 @@ class hawser_training_input(Structure):
     upper: Any
     penalty_factors: Any
     folds: Any
+    origin: Any
 
 
 class hawser_fact(Structure):
@@ -601,6 +602,7 @@ class hawser_algorithm(Structure):
     train: Any
     init_use: Any
     starts: bytes | None
+    centres: Any
     plan: Any
     predict: Any
     distances: Any
@@ -1072,6 +1074,7 @@ hawser_training_input._fields_ = [
     ("upper", POINTER(c_double)),
     ("penalty_factors", POINTER(c_double)),
     ("folds", POINTER(c_double)),
+    ("origin", POINTER(c_double)),
 ]
 hawser_fact._fields_ = [
     ("name", c_char_p),
@@ -1164,6 +1167,7 @@ hawser_algorithm._fields_ = [
     ("train", CFUNCTYPE(c_int, POINTER(hawser_algorithm), POINTER(hawser_job), POINTER(hawser_training_input), POINTER(hawser_training), POINTER(hawser_error))),
     ("init_use", CFUNCTYPE(c_char_p, POINTER(hawser_options))),
     ("starts", c_char_p),
+    ("centres", CFUNCTYPE(c_bool, POINTER(hawser_options))),
     ("plan", CFUNCTYPE(c_int, POINTER(hawser_algorithm), POINTER(hawser_job), POINTER(hawser_training_input), c_int, c_void_p, POINTER(hawser_error))),
     ("predict", CFUNCTYPE(c_int, POINTER(hawser_model), POINTER(hawser_dataset), POINTER(c_double), POINTER(hawser_error))),
     ("distances", CFUNCTYPE(c_int, POINTER(hawser_model), POINTER(hawser_dataset), POINTER(c_double), POINTER(hawser_error))),
@@ -1359,6 +1363,8 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_dataset_borrow": (c_int, [POINTER(hawser_arrays), POINTER(POINTER(hawser_dataset)), POINTER(hawser_error)]),
     "hawser_dataset_turn": (c_int, [POINTER(hawser_dataset), POINTER(POINTER(hawser_dataset)), POINTER(hawser_error)]),
     "hawser_dataset_intact": (c_int, [POINTER(hawser_dataset), POINTER(hawser_error)]),
+    "hawser_dataset_centre": (c_int, [POINTER(hawser_dataset), POINTER(c_double), POINTER(POINTER(hawser_dataset)), POINTER(hawser_error)]),
+    "hawser_origin_of": (c_double, [POINTER(c_double), POINTER(c_double), c_size_t]),
     "hawser_dataset_matrix": (POINTER(hawser_matrix), [POINTER(hawser_dataset)]),
     "hawser_dataset_target": (POINTER(c_double), [POINTER(hawser_dataset)]),
     "hawser_dataset_weights": (POINTER(c_double), [POINTER(hawser_dataset)]),
@@ -1538,6 +1544,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_job_data": (c_int, [POINTER(hawser_job), POINTER(hawser_dataset), c_int, POINTER(POINTER(hawser_dataset)), POINTER(hawser_error)]),
     "hawser_job_same": (c_int, [POINTER(hawser_job), POINTER(hawser_dataset), c_int, POINTER(POINTER(hawser_dataset)), POINTER(hawser_error)]),
     "hawser_job_write_rows": (c_int, [POINTER(hawser_job), POINTER(hawser_dataset), c_char_p, c_size_t, hawser_row_numbers, c_void_p, POINTER(hawser_error)]),
+    "hawser_job_origins": (c_int, [POINTER(hawser_job), POINTER(hawser_dataset), POINTER(POINTER(c_double)), POINTER(hawser_error)]),
     "hawser_job_fetch": (c_int, [POINTER(hawser_job), POINTER(hawser_matrix), POINTER(c_uint32), c_size_t, POINTER(hawser_error)]),
     "hawser_job_agree": (c_int, [POINTER(hawser_job), c_int, POINTER(hawser_error)]),
     "hawser_job_broadcast": (c_int, [POINTER(hawser_job), c_void_p, c_size_t, POINTER(hawser_error)]),

@@ -48,13 +48,18 @@ static hawser_status check_validation(const char *call, const hawser_algorithm *
 /* The input of a training in the layout that the algorithm reads. */
 typedef struct turned_input {
     hawser_training_input input;
-    hawser_dataset *data, *validation; /* turned; NULL: they are read as they are */
+    hawser_dataset *data, *validation;            /* turned; NULL: they are read as they are */
+    hawser_dataset *centred, *centred_validation; /* NULL: no column is far from zero */
+    double *origin;
 } turned_input;
 
 static void free_turned(turned_input *own)
 {
+    hawser_dataset_free(own->centred);
+    hawser_dataset_free(own->centred_validation);
     hawser_dataset_free(own->data);
     hawser_dataset_free(own->validation);
+    free(own->origin);
 }
 
 /* Fills *own, which the caller frees, also after a failure. */
@@ -77,6 +82,25 @@ static hawser_status turn_input(const char *call, const hawser_algorithm *algori
     *own = (turned_input){.input = *input};
     hawser_status status = turn(algorithm, &own->input.data, &own->data, error);
     return status == HAWSER_OK ? turn(algorithm, &own->input.validation, &own->validation, error) : status;
+}
+
+/* Replaces data with columns far from zero by a copy without their origin. Collective. */
+static hawser_status centre_input(const hawser_algorithm *algorithm, hawser_job *job, turned_input *own, hawser_error *error)
+{
+    hawser_training_input *input = &own->input;
+    if (algorithm->centres == NULL || !algorithm->centres(input->options))
+        return HAWSER_OK;
+    HAWSER_TRY(hawser_job_origins(job, input->data, &own->origin, error));
+    if (own->origin == NULL)
+        return HAWSER_OK;
+    hawser_status status = hawser_dataset_centre(input->data, own->origin, &own->centred, error);
+    if (status == HAWSER_OK && input->validation != NULL)
+        status = hawser_dataset_centre(input->validation, own->origin, &own->centred_validation, error);
+    HAWSER_TRY(hawser_job_agree(job, status, error));
+    input->origin = own->origin;
+    input->data = own->centred;
+    input->validation = own->centred_validation;
+    return HAWSER_OK;
 }
 
 /* Adds what a later load for the model needs and an algorithm does not know. */
@@ -180,6 +204,8 @@ hawser_status hawser_train(const hawser_algorithm *algorithm, hawser_job *job, c
     if (status == HAWSER_OK)
         status = hw_by_column_check(algorithm, job, input, &why);
     if (status == HAWSER_OK)
+        status = centre_input(algorithm, job, &own, &why);
+    if (status == HAWSER_OK)
         status = algorithm->train(algorithm, job, &own.input, training, &why);
     bool trained = status == HAWSER_OK;
     if (trained && hawser_job_leads(job))
@@ -206,6 +232,8 @@ hawser_status hawser_train_plan(const hawser_algorithm *algorithm, hawser_job *j
     hawser_status status = turn_input("hawser_train_plan", algorithm, input, &own, error);
     if (status == HAWSER_OK)
         status = hw_by_column_check(algorithm, job, input, error);
+    if (status == HAWSER_OK)
+        status = centre_input(algorithm, job, &own, error);
     FILE *out = status == HAWSER_OK ? open_memstream(&printed, &length) : NULL;
     if (out != NULL)
         status = algorithm->plan(algorithm, job, &own.input, format, out, error);

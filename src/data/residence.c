@@ -35,6 +35,23 @@ hawser_status hw_residence_new(const hawser_matrix *whole, hw_owners *owners, ui
     return HAWSER_OK;
 }
 
+hawser_status hw_residence_like(const struct hawser_residence *of, const hawser_matrix *whole, struct hawser_residence **out,
+                                hawser_error *error)
+{
+    hw_owners owners = {.view = of->owners.view};
+    owners.view.node = NULL;
+    hawser_status status = HW_NEW(&owners.block, whole->cols, "a matrix's residence", error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&owners.view.node, owners.view.blocks, "a matrix's residence", error);
+    if (status != HAWSER_OK) {
+        hw_owners_free(&owners);
+        return status;
+    }
+    memcpy(owners.block, of->owners.block, whole->cols * sizeof *owners.block);
+    memcpy(owners.view.node, of->owners.view.node, owners.view.blocks * sizeof *owners.view.node);
+    return hw_residence_new(whole, &owners, of->self, out, error);
+}
+
 hawser_status hw_residence_of_rows(const hawser_matrix *whole, struct hw_row_blocks *rows,
                                    void (*free_rows)(struct hw_row_blocks *), struct hawser_residence **out,
                                    hawser_error *error)

@@ -21,6 +21,9 @@ struct hawser_residence {
 /* Takes the arrays of `owners`, also on failure, and empties it. */
 hawser_status hw_residence_new(const hawser_matrix *whole, hw_owners *owners, uint32_t self,
                                struct hawser_residence **residence, hawser_error *error) HAWSER_MUST_USE;
+/* Makes the residence of a matrix of the same shape, of whose columns the same are on this node as after the load. */
+hawser_status hw_residence_like(const struct hawser_residence *of, const hawser_matrix *whole,
+                                struct hawser_residence **residence, hawser_error *error) HAWSER_MUST_USE;
 /* Makes the residence of a matrix whose rows are held by block. It takes over `rows` if it succeeds, to release them with free_rows. */
 hawser_status hw_residence_of_rows(const hawser_matrix *whole, struct hw_row_blocks *rows,
                                    void (*free_rows)(struct hw_row_blocks *), struct hawser_residence **residence,

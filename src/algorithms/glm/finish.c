@@ -95,6 +95,32 @@ static hawser_status validate(hw_linear_driver *driver, const double *alpha, con
     return status;
 }
 
+/* Returns what the intercept of an output lacks as long as columns and targets lack their origins. `values`: coefficients of the output, `stride`
+ * numbers from one column to the next. */
+static double origin_share(const hw_linear_problem *problem, const double *origin, const double *values, size_t stride,
+                           size_t output)
+{
+    long double share = problem->target_origin[output]; /* large terms cancel */
+    for (size_t j = 0; origin != NULL && j < problem->X->cols; j++)
+        share -= (long double)origin[j] * values[j * stride];
+    return (double)share;
+}
+
+/* Makes intercepts for the columns and targets of the user from those for centred ones: of the rows if `intercepts` is NULL. */
+static void uncentre(hw_linear_driver *driver, const double *origin, const double *alpha, const double *path,
+                     double *intercepts)
+{
+    hw_linear_record *record = &driver->record;
+    const hw_linear_problem *problem = &driver->linear->problem;
+    size_t q = problem->outputs, stride = path != NULL ? record->most : 1;
+    for (size_t l = 0; l < record->lambda_count; l++)
+        for (size_t o = 0; o < q && record->rows[l].done; o++) {
+            const double *values = (path != NULL ? path + l : alpha) + o * stride;
+            double *intercept = intercepts != NULL ? &intercepts[l * q + o] : &record->rows[l].intercept;
+            *intercept += origin_share(problem, origin, values, q * stride, o);
+        }
+}
+
 static void fill_facts(const hw_linear_driver *driver, const hw_linear_row *row, hawser_training *training)
 {
     const hw_linear_record *record = &driver->record;
@@ -211,6 +237,7 @@ hawser_status hw_linear_finish(hw_linear_driver *driver, const hawser_training_i
         status = find_intercepts(driver, alpha, path, means, &intercepts, error);
     if (status == HAWSER_OK && input->validation != NULL)
         status = validate(driver, alpha, path, intercepts, error);
+    uncentre(driver, input->origin, alpha, path, intercepts);
     hw_linear_selection selection = hw_linear_select(record, settings->one_standard_error);
     hw_linear_fit fit = {.algorithm = problem->kind->name,
                          .l1_ratio = settings->l1_ratio,

@@ -1,12 +1,13 @@
 #include "algorithms/glm/fold.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "algorithms/measures/ranked.h"
+#include "algorithms/solve/entries.h"
 
-enum { STRETCH = 512 }; /* rows that are looked at together */
+static const double NEARLY = 1e-6; /* a variance below this share of the mean's square may be rounding alone */
+enum { STRETCH = 512 };            /* rows that are looked at together */
 
 const char *hw_linear_fold_text(const hw_linear *linear, uint32_t fold)
 {
@@ -32,6 +33,44 @@ static bool is_free(const hw_linear *linear, size_t column)
     return linear->choices.settings.lambda == 0.0 || (factor != NULL && factor[column] == 0.0);
 }
 
+/* Returns whether all values of rows with a weight are equal, by comparison: a variance may be rounding alone. */
+static bool is_constant(const hw_linear_columns *columns, size_t j)
+{
+    const hawser_matrix *X = &columns->X;
+    uint64_t begin, end;
+    double first = NAN;
+    hw_linear_entries(X, j, &begin, &end);
+    uint64_t at = begin;
+    for (size_t i = 0; i < X->rows; i++) {
+        bool stored = at < end && hw_linear_row_of(X, begin, at) == i; /* else it is a zero */
+        double value = stored ? hw_linear_entry(X, at) : 0.0;
+        at += stored;
+        if (columns->weights != NULL && !(columns->weights[i] > 0.0))
+            continue;
+        first = isnan(first) ? value : first;
+        if (value != first)
+            return false;
+    }
+    return true;
+}
+
+/* Fails for a column whose values differ, but by so little beside their size that the type keeps too few digits of the differences. */
+static hawser_status check_far(const hw_linear *linear, const hw_linear_columns *columns, size_t j, double mean,
+                               double variance, hawser_error *error)
+{
+    char text[HW_LINEAR_LABEL];
+    const double *origin = linear->problem.origin;
+    size_t whole = columns->X.first + j;
+    double most = hw_linear_farthest(columns->X.type), centre = mean + (origin != NULL ? origin[whole] : 0.0);
+    if (!(fabs(centre) > most * sqrt(variance)))
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_BAD_INPUT,
+                       "%s has the mean %.17g and the standard deviation %.3g: %s keep too few digits of the differences "
+                       "between its values; subtract a constant from the column, or leave it out (--ignore)",
+                       hw_linear_column(linear->problem.data, whole, text), centre, sqrt(variance),
+                       columns->X.type == HAWSER_F32 ? "numbers of --type f32" : "doubles");
+}
+
 hawser_status hw_linear_measure(const hw_linear *linear, hw_linear_columns *columns, hawser_error *error)
 {
     const hw_linear_problem *problem = &linear->problem;
@@ -50,7 +89,9 @@ hawser_status hw_linear_measure(const hw_linear *linear, hw_linear_columns *colu
                 hawser_column_moments(&columns->X, j, columns->weights, columns->total, mean, &sum, &squares);
         }
         double variance = squares / columns->total;
-        bool constant = variance <= 16.0 * DBL_EPSILON * DBL_EPSILON * mean * mean;
+        bool constant = raw == 0.0 || (variance <= NEARLY * mean * mean && is_constant(columns, j));
+        if (settings->intercept && !constant)
+            HAWSER_TRY(check_far(linear, columns, j, mean, variance, error));
         columns->mean[j] = settings->intercept ? mean : 0.0;
         columns->norm[j] = settings->intercept ? (constant ? 0.0 : variance) : raw;
         double deviation = settings->standardize && !constant ? sqrt(variance) : 1.0;

@@ -361,6 +361,45 @@ static hawser_status take_target(hw_linear_problem *problem, const hawser_traini
     return problem->kind->take_target(problem, input, error);
 }
 
+/* Fails for a target whose values differ, but by so little beside their size that doubles keep too few digits of the differences. */
+static hawser_status check_far(const hw_linear_problem *problem, size_t output, double origin, hawser_error *error)
+{
+    size_t n = problem->X->rows;
+    const double *target = problem->target + output * n, *weights = problem->weights;
+    const char *name = hawser_dataset_output_name(problem->data, output);
+    double total = 0.0, sum = 0.0, squares = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        double weight = weights != NULL ? weights[i] : 1.0;
+        total += weight;
+        sum += weight * target[i];
+        squares += weight * target[i] * target[i];
+    }
+    double mean = sum / total, deviation = sqrt(fmax(0.0, squares / total - mean * mean));
+    if (!(fabs(origin + mean) > hw_linear_farthest(HAWSER_F64) * deviation))
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_BAD_INPUT,
+                       "the target%s%.60s%s has the mean %.17g and the standard deviation %.3g: doubles keep too few digits "
+                       "of the differences between its values; subtract a constant from it",
+                       name != NULL ? " '" : "", name != NULL ? name : "", name != NULL ? "'" : "", origin + mean,
+                       deviation);
+}
+
+/* Subtracts its centre from a target far from zero: the coefficients of a squared loss with an intercept do not depend on it. */
+static hawser_status centre_target(hw_linear_problem *problem, const hw_linear_settings *settings, hawser_error *error)
+{
+    size_t n = problem->X->rows;
+    HAWSER_TRY(hw_linear_new_doubles(&problem->target_origin, problem->outputs, error));
+    for (size_t o = 0; problem->kind->loss == NULL && settings->intercept && o < problem->outputs; o++) {
+        double *target = problem->target + o * n, origin = hawser_origin_of(target, problem->weights, n);
+        problem->target_origin[o] = origin;
+        for (size_t i = 0; origin != 0.0 && i < n; i++)
+            target[i] -= origin;
+        if (origin != 0.0)
+            HAWSER_TRY(check_far(problem, o, origin, error));
+    }
+    return HAWSER_OK;
+}
+
 /* Fetches the columns of the start, which X alpha needs. */
 static hawser_status fetch_start(const hw_linear_problem *problem, hawser_job *job, hawser_error *error)
 {
@@ -424,12 +463,14 @@ hawser_status hw_linear_problem_new(hw_linear_problem *problem, const hw_linear_
                                     const hw_linear_settings *settings, hawser_job *job, const hawser_training_input *input,
                                     hawser_error *error)
 {
-    *problem = (hw_linear_problem){.kind = kind, .data = input->data, .X = hawser_dataset_matrix(input->data)};
+    *problem = (hw_linear_problem){
+        .kind = kind, .data = input->data, .X = hawser_dataset_matrix(input->data), .origin = input->origin};
     if (problem->X->rows == 0 || problem->X->cols == 0)
         return hawser_fail(error, HAWSER_BAD_INPUT, "the input has %zu rows and %zu columns", problem->X->rows,
                            problem->X->cols);
     HAWSER_TRY(hw_linear_check_layout(problem->X, error));
     HAWSER_TRY(take_target(problem, input, error));
+    HAWSER_TRY(centre_target(problem, settings, error));
     HAWSER_TRY(read_penalties(problem, input, error));
     HAWSER_TRY(free_columns(problem, settings, job, error));
     HAWSER_TRY(hold_out(problem, settings, hawser_job_seed(job), input, error));
@@ -442,7 +483,8 @@ void hw_linear_problem_free(hw_linear_problem *problem)
 {
     void *all[] = {problem->own_weights,  problem->target,    problem->fold,      problem->factor,
                    problem->lower,        problem->upper,     problem->alpha,     problem->image,
-                   problem->free_columns, problem->free_side, problem->free_list, problem->target_log};
+                   problem->free_columns, problem->free_side, problem->free_list, problem->target_log,
+                   problem->target_origin};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         free(all[k]);
     *problem = (hw_linear_problem){0};

@@ -67,6 +67,8 @@ typedef struct hw_linear_problem {
     double *own_weights;    /* the memory of weights that are not the input's; or NULL */
     size_t outputs;         /* targets; 1 unless the kind takes several */
     double *target;         /* y - offset, or what the kind makes of y; by output, then by row */
+    const double *origin;   /* of the columns, as in hawser_training_input; or NULL */
+    double *target_origin;  /* by output: subtracted from a target far from zero (hawser_origin_of), and 0 for others */
     double *target_log;     /* log of the target, 0 where that is 0, if the kind's loss needs it; or NULL */
     const double *offset;   /* if the target does not include it; or NULL */
     double labels[2];       /* the target's values of class -1 and class 1, if there are classes */
@@ -84,6 +86,11 @@ typedef struct hw_linear_problem {
     size_t box_count;      /* columns of factor 0 with both bounds; 0 also if there are too many, or the kind needs none */
 } hw_linear_problem;
 
+/* Returns how far from zero a column or target may be, as mean / standard deviation: a thousandth of 2^53, or of 2^24 for floats. */
+static inline double hw_linear_farthest(hawser_type type)
+{
+    return type == HAWSER_F32 ? 0x1p24 / 1000.0 : 0x1p53 / 1000.0;
+}
 /* Makes target, folds, factors, bounds and start. The caller calls hw_linear_problem_free, also after a failure. */
 hawser_status hw_linear_problem_new(hw_linear_problem *problem, const hw_linear_kind *kind,
                                     const hw_linear_settings *settings, hawser_job *job, const hawser_training_input *input,

@@ -267,6 +267,11 @@ hawser_status hw_linear_train(const hawser_algorithm *algorithm, hawser_job *job
     return status;
 }
 
+bool hw_linear_centres(const hawser_options *options)
+{
+    return hawser_options_flag(options, "intercept");
+}
+
 hawser_status hw_linear_path(const hawser_algorithm *algorithm, const hawser_model *model, hawser_path *path,
                              hawser_error *error)
 {

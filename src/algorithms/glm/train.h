@@ -17,15 +17,17 @@
     .path = hw_linear_path, \
     .choose = hw_linear_choose_member, \
     .member_rows = hw_linear_member_rows, \
+    .centres = hw_linear_centres, \
     .train = hw_linear_train, \
     .plan = hw_linear_plan
 /* clang-format on */
 
-/* These are the functions train, plan and path of a hawser_algorithm. Its `user` is a hw_linear_units. */
+/* These are the functions train, plan, centres and path of a hawser_algorithm. Its `user` is a hw_linear_units. */
 hawser_status hw_linear_train(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
                               hawser_training *training, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_linear_plan(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
                              hawser_plan_format format, FILE *out, hawser_error *error) HAWSER_MUST_USE;
+bool hw_linear_centres(const hawser_options *options);
 hawser_status hw_linear_path(const hawser_algorithm *algorithm, const hawser_model *model, hawser_path *path,
                              hawser_error *error) HAWSER_MUST_USE;
 

@@ -8,7 +8,7 @@
 static double target_at(const hw_linear_problem *problem, const hawser_dataset *data, size_t output, size_t row)
 {
     double y = hawser_dataset_output(data, output)[row];
-    return problem->kind->target_of != NULL ? problem->kind->target_of(problem, y) : y;
+    return (problem->kind->target_of != NULL ? problem->kind->target_of(problem, y) : y) - problem->target_origin[output];
 }
 
 static hawser_status check_targets(const hw_linear_problem *problem, const hawser_dataset *data, hawser_error *error)

@@ -20,7 +20,7 @@ typedef struct hw_linear_columns {
     double total;          /* W */
     bool centred;          /* a free intercept */
     double *mean;          /* zeros unless centred */
-    double *norm;          /* sum_i w_i (x_ij - m_j)^2 / W */
+    double *norm;          /* sum_i w_i (x_ij - m_j)^2 / W; 0 for a column of equal values, which has no gradient */
     double *l1, *l2;
     double *lower, *upper; /* -inf and inf without bounds */
 } hw_linear_columns;

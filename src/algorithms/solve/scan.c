@@ -55,7 +55,7 @@ void hw_linear_scan_all(hw_linear_scan *scan, const hw_linear_columns *columns, 
 {
     hawser_scan(&columns->X, dual, scan->gradient);
     for (size_t j = 0; j < columns->X.cols; j++)
-        scan->gradient[j] = (scan->gradient[j] - columns->mean[j] * sum) / columns->total;
+        scan->gradient[j] = columns->norm[j] > 0.0 ? (scan->gradient[j] - columns->mean[j] * sum) / columns->total : 0.0;
     memcpy(scan->reference_gradient, scan->gradient, columns->X.cols * sizeof(double));
     memcpy(scan->reference_dual, dual, columns->X.rows * sizeof(double));
     take_dual(scan, dual, columns->X.rows);
@@ -183,7 +183,7 @@ static void compute(hw_linear_scan *scan, const hw_linear_columns *columns, cons
     hawser_scan_some(&columns->X, list, count, dual, scan->gradient);
     for (size_t k = 0; k < count; k++) {
         uint32_t j = list[k];
-        scan->gradient[j] = (scan->gradient[j] - columns->mean[j] * sum) / columns->total;
+        scan->gradient[j] = columns->norm[j] > 0.0 ? (scan->gradient[j] - columns->mean[j] * sum) / columns->total : 0.0;
         scan->exact[j] = true;
     }
     scan->computed_count += count;
