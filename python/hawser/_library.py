@@ -20,7 +20,7 @@ def _path() -> str:
     if inside.exists():
         return str(inside)
     raise ImportError(
-        f"hawser's library {NAME} is not in the package, as it is in a wheel; install the wheel (pip install hawser), or "
+        f"hawser's library {NAME} is not in the package, as it is in a wheel; install the wheel that script/wheel makes, or "
         f"set HAWSER_LIBRARY to the library of your build, such as build/release/src/{NAME}")
 
 

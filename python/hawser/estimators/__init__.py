@@ -8,7 +8,7 @@
 try:
     import sklearn
 except ImportError as error:
-    raise ImportError("the estimators of hawser need scikit-learn: pip install 'hawser[sklearn]'; hawser.train works without it",
+    raise ImportError("the estimators of hawser need scikit-learn: pip install scikit-learn; hawser.train works without it",
                       name="sklearn") from error
 if tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 6):
     raise ImportError(f"the estimators of hawser need scikit-learn 1.6 or later, and this is {sklearn.__version__}: pip install --upgrade "

@@ -346,7 +346,7 @@ class Program(Body):
     def _warn_plain(self, options: Options) -> None:
         plain = [operator.name for operator in self._units() if operator.unit and (operator.unit.compile is False or not has_numba())]
         if plain and options.text("workers") != "1":
-            why = "compile=False" if has_numba() else "numba is not installed: pip install 'hawser[units]'"
+            why = "compile=False" if has_numba() else "numba is not installed: pip install numba"
             warn(f"unit '{plain[0]}' is plain Python ({why}): it holds the interpreter's lock, so the workers of a process run one at a time",
                  RuntimeWarning)
 

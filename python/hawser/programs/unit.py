@@ -210,7 +210,7 @@ def unit(function: Callable[..., Any] | None = None, /, *, updates: str | Iterab
     `reports` names the metrics for which the function returns numbers. With `one` the unit runs on one block. `sync` is a sync of its
     own, `reduces` the most numbers that it gives to `context.allreduce`.
 
-    numba compiles the function if it is installed (pip install 'hawser[units]'), and index errors are noticed unless
+    numba compiles the function if it is installed (pip install numba), and index errors are noticed unless
     `boundscheck` is False. With `compile=False`, and without numba, the function is plain Python: units then hold the
     interpreter's lock and run one at a time.
 

@@ -176,7 +176,7 @@ def raise_failure(error: Exception) -> None:
                           "repartitions it with the rows in the same order") from error
     missing = re.search(r"ModuleNotFoundError: No module named '([\w.]+)'", text)
     if missing:
-        raise Error(f"the executors' Python has no module {missing[1]}: install hawser[spark] there, or name their Python "
+        raise Error(f"the executors' Python has no module {missing[1]}: install it, or the wheel with its extra 'spark', there, or name their Python "
                     "(PYSPARK_PYTHON, spark.pyspark.python)") from error
     wrong = re.search(r"^ImportError: (.*hawser.*)$", text, re.MULTILINE)
     if wrong:

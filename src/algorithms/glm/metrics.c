@@ -55,6 +55,22 @@ static double value_at(const hw_linear_weights *from, size_t output, size_t plac
     return from->value[output * from->count + place];
 }
 
+/* Returns the length of a column's coefficients over all outputs. They are divided by the largest first, so that no square overflows. (hypot of new
+   versions of glibc is another symbol, which older systems lack.) */
+static double size_of(const hw_linear_weights *from, size_t place)
+{
+    double largest = 0.0, sum = 0.0;
+    for (size_t o = 0; o < from->outputs; o++)
+        largest = fmax(largest, fabs(value_at(from, o, place)));
+    if (largest == 0 || from->outputs == 1)
+        return largest;
+    for (size_t o = 0; o < from->outputs; o++) {
+        double part = value_at(from, o, place) / largest;
+        sum += part * part;
+    }
+    return largest * sqrt(sum);
+}
+
 static hawser_status collect(const hw_linear_weights *from, linear_weight **weights, size_t *count, hawser_error *error)
 {
     *weights = calloc(from->count + 1, sizeof **weights);
@@ -62,9 +78,7 @@ static hawser_status collect(const hw_linear_weights *from, linear_weight **weig
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu coefficients", from->count);
     *count = 0;
     for (size_t k = 0; k < from->count; k++) {
-        double size = 0.0;
-        for (size_t o = 0; o < from->outputs; o++)
-            size = from->outputs == 1 ? fabs(value_at(from, o, k)) : hypot(size, value_at(from, o, k));
+        double size = size_of(from, k);
         if (size != 0)
             (*weights)[(*count)++] = (linear_weight){k, size};
     }
