@@ -233,3 +233,41 @@ def test_a_fold_that_lacks_a_class():
 def test_refusals(cancer, estimator, text):
     with pytest.raises(ValueError, match=text):
         estimator().fit(*cancer)
+
+
+@pytest.mark.filterwarnings("ignore:the least error on the held-out rows:RuntimeWarning")
+@pytest.mark.parametrize("seed", range(4))
+def test_the_rule_of_one_standard_error(diabetes, cancer, seed):
+    """The largest penalty within one standard error of the least error, of the ratio that has it, by folds of the library and by any splits."""
+    draw = np.random.default_rng(seed)
+    X, y = diabetes
+    keep = draw.permutation(len(X))[:200]
+    X, y, folds = X[keep], y[keep] + 30 * draw.normal(size=200), int(draw.integers(3, 7))
+    for cv in (folds, ShuffleSplit(folds, random_state=seed)):
+        for kind, how in ((hawser.LassoCV, {}), (hawser.ElasticNetCV, {"l1_ratio": [0.3, 0.9]}), (hawser.MultiTaskLassoCV, {})):
+            given = np.column_stack([y, X[:, 0] - y]) if kind is hawser.MultiTaskLassoCV else y
+            least, ours = (kind(cv=cv, alphas=20, rule=rule, tol=1e-8, **how).fit(X, given) for rule in ("min", "1se"))
+            assert np.array_equal(least.mean_mse_, ours.mean_mse_) and least.l1_ratio_ == ours.l1_ratio_
+            row = np.atleast_2d(ours.mean_mse_)
+            k = int(row.min(axis=1).argmin())
+            mean, error, alphas = row[k], np.atleast_2d(ours.standard_error_)[k], np.atleast_2d(ours.alphas_)[k]
+            expected = max(alpha for alpha, value in zip(alphas, mean) if value <= mean.min() + error[mean.argmin()])
+            assert ours.alpha_ == pytest.approx(expected) and ours.alpha_ >= least.alpha_ == pytest.approx(alphas[mean.argmin()])
+            single = (hawser.MultiTaskLasso if given.ndim == 2 else hawser.ElasticNet)(ours.alpha_, tol=1e-10)
+            single = single.set_params(l1_ratio=ours.l1_ratio_) if given.ndim == 1 else single
+            np.testing.assert_allclose(ours.coef_, single.fit(X, given).coef_, atol=2e-2 * np.abs(single.coef_).max())
+        X2, y2 = cancer
+        ours = hawser.LogisticRegressionCV(Cs=6, cv=cv, rule="1se", scoring="neg_log_loss", l1_ratios=[0.0, 0.5]).fit(X2[keep[keep < 569]], y2[keep[keep < 569]])
+        k = int(ours.mean_scores_.max(axis=1).argmax())
+        mean, error = ours.mean_scores_[k], ours.standard_error_[k]
+        assert ours.l1_ratio_ == ours.l1_ratios_[k]
+        assert ours.C_ == min(C for C, score in zip(ours.Cs_, mean) if score >= mean.max() - error[mean.argmax()])
+
+
+def test_what_a_rule_may_be(diabetes, cancer):
+    with pytest.raises(ValueError, match="rule = '2se': it is 'min', the least error, or '1se'"):
+        hawser.LassoCV(rule="2se").fit(*diabetes)
+    with pytest.raises(ValueError, match="rule='1se' needs the standard error of several"):
+        hawser.LassoCV(rule="1se", cv=ShuffleSplit(1)).fit(*diabetes)
+    with pytest.raises(ValueError, match="refit = False: .*True if rule is '1se'"):
+        hawser.LogisticRegressionCV(rule="1se", refit=False).fit(*cancer)

@@ -52,6 +52,6 @@ def test_readme(tmp_path, monkeypatch):
 def test_nothing_says_that_an_index_has_the_package():
     """The name on the public index is other people's."""
     texts = [*TOP.glob("*.md"), *TOP.glob("docs/**/*.md"), *TOP.glob("python/hawser/**/*.py"), *TOP.glob("examples/**/*"), *TOP.glob("src/cli/**/*.c")]
-    wrong = re.compile(r"(pip|uv|conda|poetry)( \w+)*( -\S+)* (install|add) [^\n]{0,40}?['\" ]hawser(\[|['\"`), ]|$)", re.M)
+    wrong = re.compile(r"\b(install|add) ([^\n`]{0,40} )?['\"]?hawser(\[|['\"`), ]|$)", re.M)
     assert wrong.search("(pip install hawser), or") and wrong.search("pip install 'hawser[units]'") and not wrong.search("pip install build/wheels/*.whl")
     assert len(texts) > 100 and not [path for path in texts if path.is_file() and wrong.search(path.read_text())]

@@ -61,4 +61,20 @@ def means_of(values: Array, shares: Array) -> tuple[Array, Array]:
         return means, np.sqrt(spread / (len(shares) - 1)) if len(shares) > 1 else np.full(means.shape, np.nan)
 
 
-__all__ = ["NoPartition", "Pairs", "by_row", "folds_of", "means_of", "pairs_of", "weights_in"]
+def member_by(rule: str, error: Array, standard_error: Array, cv: Any) -> int:
+    """Returns the member with the least error, or by "1se" the first one within one standard error of it; the first has the largest penalty."""
+    least = int(error.argmin())
+    if rule == "min":
+        return least
+    if not np.isfinite(standard_error[least]):
+        raise ValueError(f"cv = {cv!r}: it makes one split, and rule='1se' needs the standard error of several")
+    return int(np.argmax(error <= error[least] + standard_error[least]))
+
+
+def checked_rule(rule: Any) -> str:
+    if not isinstance(rule, str) or rule not in ("min", "1se"):
+        raise ValueError(f"rule = {rule!r}: it is 'min', the least error, or '1se', the largest penalty within one standard error of it")
+    return rule
+
+
+__all__ = ["NoPartition", "Pairs", "by_row", "checked_rule", "folds_of", "means_of", "member_by", "pairs_of", "weights_in"]

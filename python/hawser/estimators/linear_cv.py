@@ -5,7 +5,7 @@ import numpy as np
 
 from .._model import Model
 from ._base import UNFINISHED, Array, has_errors, is_array, listed, refuse
-from ._folds import NoPartition, Pairs, by_row, means_of, pairs_of, weights_in
+from ._folds import NoPartition, Pairs, by_row, checked_rule, means_of, member_by, pairs_of, weights_in
 from .linear import _Penalised
 
 
@@ -18,12 +18,13 @@ def ratios_of(l1_ratio: Any) -> list[float]:
 
 
 class _Crossed(_Penalised):
-    """Fits a path of alphas on all samples and without each fold, and takes the alpha of the least error."""
+    """Fits a path of alphas on all samples and without each fold, and takes an alpha by the errors."""
 
     _words = {"--path": "alphas", "--lambda-min-ratio": "eps", "--cv": "cv", "lambda": "alpha", "lambdas": "alphas"}
     eps: float
     alphas: Any
     cv: Any
+    rule: str
 
     def _ratios(self) -> list[float]:
         return [1.0]
@@ -63,7 +64,7 @@ class _Crossed(_Penalised):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:  # type: ignore[override]  # other data cannot choose, too
         """Trains. X has shape (n_samples, n_features), dense or sparse; y has one number per sample."""
         X, y = self._checked(X, y, y_numeric=True)
-        weights, target = self._weights(sample_weight, X), self._numbers(y)
+        weights, target, rule = self._weights(sample_weight, X), self._numbers(y), checked_rule(self.rule)
         self._forget("alphas_", "mean_mse_", "mse_path_", "standard_error_", "l1_ratio_")
         try:
             fold, folds = self._folds(X, y, classifier=False)
@@ -74,7 +75,7 @@ class _Crossed(_Penalised):
         ratios = self._ratios()
         found: list[Model] = []
         for ratio in ratios:
-            options = {**self._shared_options(), **self._grid(X, target, weights, ratio), "l1_ratio": ratio, "cv": folds, "cv_rule": "min"}
+            options = {**self._shared_options(), **self._grid(X, target, weights, ratio), "l1_ratio": ratio, "cv": folds, "cv_rule": rule}
             silent: tuple[str, ...] = ()
             if self.max_iter is not None:  # of all fits together here; if they need more, each has its own limit
                 fits = self._count() or len(options["path"])
@@ -112,14 +113,15 @@ class _Crossed(_Penalised):
             paths.append((alphas, mean, error, errors))
         self._warn_of(cut, sum(errors.size for _, _, _, errors in paths))
         best = int(np.argmin([mean.min() for _, mean, _, _ in paths]))
-        chosen = float(paths[best][0][paths[best][1].argmin()])
+        alphas, mean, error, _ = paths[best]
+        chosen = float(alphas[member_by(self.rule, mean, error, self.cv)])
         self._train(self._algorithm, X, target, weights, trace=False, lambda_=chosen, l1_ratio=ratios[best], **self._shared_options())
         self.l1_ratio_ = ratios[best]
         self._keep_paths(paths, best)
         return self
 
     def _choose(self, ratios: list[float], found: list[Model]) -> None:
-        """Takes the model of the least error, and the first of them if there are several."""
+        """Takes the model whose path has the least error, and the first of them if there are several."""
         paths = [self._members(model) for model in found]
         best = int(np.argmin([error.min() for _, error, _, _ in paths]))
         self._take(found[best], None)
@@ -156,7 +158,8 @@ class LassoCV(_Crossed):
     of folds (None: 5), a splitter or a list of pairs, and each sample must be held out once: other splitters are refused. Folds
     are scikit-learn's. The error of an alpha is the mean over all held-out samples with their weights, while scikit-learn's is the
     mean over folds; these differ where folds have different sizes. `tol` is that of Lasso, for each fit. `max_iter` limits
-    the clocks of all fits together; an error tells if it ends them.
+    the clocks of all fits together; an error tells if it ends them. `rule` is "min", or "1se": the largest alpha whose error is at most one
+    standard error above the least one.
 
     After fit: `alpha_`, `alphas_` (n_alphas,), `mse_path_` (n_alphas, n_folds), `mean_mse_` and `standard_error_` (n_alphas,), `coef_`
     (n_features,), `intercept_`, `dual_gap_`, `n_iter_` (clocks of all fits), `model_` (`model_.path` has all members), `interrupted_`.
@@ -171,8 +174,8 @@ class LassoCV(_Crossed):
 
     def __init__(self, *, eps: float = 1e-3, alphas: Any = 100, fit_intercept: bool = True, precompute: Any = "auto",
                  max_iter: int | None = None, tol: float = 1e-6, copy_X: bool = True, cv: Any = None, verbose: bool = False,
-                 positive: bool = False, random_state: Any = None, selection: str = "cyclic", workers: int | None = None,
-                 sync: str = "bsp", n_jobs: int | None = None) -> None:
+                 positive: bool = False, random_state: Any = None, selection: str = "cyclic", rule: str = "min",
+                 workers: int | None = None, sync: str = "bsp", n_jobs: int | None = None) -> None:
         self.eps = eps
         self.alphas = alphas
         self.fit_intercept = fit_intercept
@@ -185,6 +188,7 @@ class LassoCV(_Crossed):
         self.positive = positive
         self.random_state = random_state
         self.selection = selection
+        self.rule = rule
         self.workers = workers
         self.sync = sync
         self.n_jobs = n_jobs
@@ -193,7 +197,7 @@ class LassoCV(_Crossed):
 class ElasticNetCV(_Crossed):
     """ElasticNet whose alpha, and l1_ratio of a list, have the least error of cross-validation, as sklearn.linear_model.ElasticNetCV.
 
-    `l1_ratio` is a number or a list. All else is as in LassoCV.
+    `l1_ratio` is a number or a list. All else is as in LassoCV; `rule="1se"` takes an alpha of the ratio that has the least error.
 
     After fit: as LassoCV, and `l1_ratio_`. With several ratios `alphas_`, `mean_mse_` and `standard_error_` have shape
     (n_l1_ratios, n_alphas), `mse_path_` (n_l1_ratios, n_alphas, n_folds), and alphas_ (n_alphas,) if `alphas` lists them.
@@ -209,7 +213,8 @@ class ElasticNetCV(_Crossed):
     def __init__(self, *, l1_ratio: Any = 0.5, eps: float = 1e-3, alphas: Any = 100, fit_intercept: bool = True,
                  precompute: Any = "auto", max_iter: int | None = None, tol: float = 1e-6, cv: Any = None,
                  copy_X: bool = True, verbose: int = 0, positive: bool = False, random_state: Any = None,
-                 selection: str = "cyclic", workers: int | None = None, sync: str = "bsp", n_jobs: int | None = None) -> None:
+                 selection: str = "cyclic", rule: str = "min", workers: int | None = None, sync: str = "bsp",
+                 n_jobs: int | None = None) -> None:
         self.l1_ratio = l1_ratio
         self.eps = eps
         self.alphas = alphas
@@ -223,6 +228,7 @@ class ElasticNetCV(_Crossed):
         self.positive = positive
         self.random_state = random_state
         self.selection = selection
+        self.rule = rule
         self.workers = workers
         self.sync = sync
         self.n_jobs = n_jobs

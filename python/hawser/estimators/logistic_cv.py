@@ -7,7 +7,7 @@ from sklearn.metrics import get_scorer, get_scorer_names, make_scorer
 
 from .._model import Model
 from ._base import UNFINISHED, Array, has_errors, is_array, listed, refuse
-from ._folds import NoPartition, Pairs, by_row, means_of, pairs_of, weights_in
+from ._folds import NoPartition, Pairs, by_row, checked_rule, means_of, member_by, pairs_of, weights_in
 from .logistic import SOLVERS, LogisticRegression
 
 # The metric of the library for each scoring, and whether scores are 1 - error; else they are -error.
@@ -89,7 +89,7 @@ class LogisticRegressionCV(LogisticRegression):
     classes, while scikit-learn's is the mean over folds without the weights of classes. By another scorer it is the mean over folds, as there. C
     counts the samples that are trained on, with the mean over the folds for all of them if each sample is held out once. Then all samples are
     trained with the best C; or, if not `refit`, the models of the folds' best C are averaged, and there is no `model_`. `max_iter` is as in LassoCV.
-    `use_legacy_attributes` must be False.
+    `use_legacy_attributes` must be False. `rule` is "min", the best score, or "1se": the least C whose score is at most one standard error below it.
 
     After fit: `C_`, `l1_ratio_` (numbers), `Cs_`, `l1_ratios_`, `scores_` (n_folds, n_l1_ratios, n_Cs), `mean_scores_` and `standard_error_`
     (n_l1_ratios, n_Cs), and what LogisticRegression has.
@@ -109,12 +109,13 @@ class LogisticRegressionCV(LogisticRegression):
     scoring: Any
     refit: bool
     use_legacy_attributes: bool
+    rule: str
 
     def __init__(self, *, Cs: Any = 10, l1_ratios: Any = (0.0,), fit_intercept: bool = True, cv: Any = None, dual: bool = False,
                  scoring: Any = None, solver: str = "lbfgs", tol: float = 1e-6, max_iter: int | None = None,
                  class_weight: Any = None, verbose: int = 0, refit: bool = True, intercept_scaling: float = 1.0,
-                 random_state: Any = None, use_legacy_attributes: bool = False, workers: int | None = None, sync: str = "bsp",
-                 n_jobs: int | None = None) -> None:
+                 random_state: Any = None, use_legacy_attributes: bool = False, rule: str = "min", workers: int | None = None,
+                 sync: str = "bsp", n_jobs: int | None = None) -> None:
         self.Cs = Cs
         self.l1_ratios = l1_ratios
         self.fit_intercept = fit_intercept
@@ -130,6 +131,7 @@ class LogisticRegressionCV(LogisticRegression):
         self.intercept_scaling = intercept_scaling
         self.random_state = random_state
         self.use_legacy_attributes = use_legacy_attributes
+        self.rule = rule
         self.workers = workers
         self.sync = sync
         self.n_jobs = n_jobs
@@ -152,6 +154,8 @@ class LogisticRegressionCV(LogisticRegression):
                                      ("intercept_scaling", self.intercept_scaling, (1,)), ("solver", self.solver, SOLVERS)):
             if value not in allowed:
                 raise refuse(name, value, " or ".join(map(repr, allowed)))
+        if checked_rule(self.rule) == "1se" and not self.refit:
+            raise refuse("refit", self.refit, "True if rule is '1se', which is one of the mean scores")
         if self.scoring is not None and not callable(self.scoring) and self.scoring not in get_scorer_names():
             raise refuse("scoring", self.scoring, "a name of sklearn.metrics.get_scorer_names(), a function of estimator, X and y, or None")
         if classes > 2 and self.scoring == "roc_auc":
@@ -204,10 +208,15 @@ class LogisticRegressionCV(LogisticRegression):
         return {"intercept": bool(self.fit_intercept), "tol": self._tolerance()}
 
     def _choose(self, Cs: Array, ratios: Array, by_fold: Array, scores: Array, errors: Array) -> None:
-        """Stores the scores and the best C and ratio. As in scikit-learn, the first C is taken of those with equal scores, and then the first ratio."""
+        """Stores the scores, and takes C and ratio. As in scikit-learn, the first C is best of those with equal scores, and then the first ratio. By
+        "1se" it is the least C of that ratio within one standard error."""
         best = np.unravel_index(scores.T.argmax(), scores.T.shape)
         self.Cs_, self.l1_ratios_, self.scores_, self.mean_scores_, self.standard_error_ = Cs, ratios, by_fold, scores, errors
-        self.C_, self.l1_ratio_ = float(Cs[best[0]]), float(ratios[best[1]])
+        k, place = best[1], best[0]
+        if self.rule == "1se":
+            order = np.argsort(Cs, kind="stable")
+            place = order[member_by(self.rule, -scores[k, order], errors[k, order], self.cv)]
+        self.C_, self.l1_ratio_ = float(Cs[place]), float(ratios[k])
 
     def _fit_by_fold(self, X: Any, places: Array, weights: Array | None, sample_weight: Any, pairs: Pairs) -> "LogisticRegressionCV":
         """Trains the path of each fold by itself, for any splits and any scorer, or to average the folds' models."""

@@ -142,7 +142,8 @@ class MultiTaskLassoCV(_Several, _Crossed):
 
     def __init__(self, *, eps: float = 1e-3, alphas: Any = 100, fit_intercept: bool = True, max_iter: int | None = None,
                  tol: float = 1e-6, copy_X: bool = True, cv: Any = None, verbose: bool = False, random_state: Any = None,
-                 selection: str = "cyclic", workers: int | None = None, sync: str = "bsp", n_jobs: int | None = None) -> None:
+                 selection: str = "cyclic", rule: str = "min", workers: int | None = None, sync: str = "bsp",
+                 n_jobs: int | None = None) -> None:
         self.eps = eps
         self.alphas = alphas
         self.fit_intercept = fit_intercept
@@ -153,6 +154,7 @@ class MultiTaskLassoCV(_Several, _Crossed):
         self.verbose = verbose
         self.random_state = random_state
         self.selection = selection
+        self.rule = rule
         self.workers = workers
         self.sync = sync
         self.n_jobs = n_jobs
@@ -175,8 +177,8 @@ class MultiTaskElasticNetCV(_Several, _Crossed):
 
     def __init__(self, *, l1_ratio: Any = 0.5, eps: float = 1e-3, alphas: Any = 100, fit_intercept: bool = True,
                  max_iter: int | None = None, tol: float = 1e-6, cv: Any = None, copy_X: bool = True, verbose: int = 0,
-                 random_state: Any = None, selection: str = "cyclic", workers: int | None = None, sync: str = "bsp",
-                 n_jobs: int | None = None) -> None:
+                 random_state: Any = None, selection: str = "cyclic", rule: str = "min", workers: int | None = None,
+                 sync: str = "bsp", n_jobs: int | None = None) -> None:
         self.l1_ratio = l1_ratio
         self.eps = eps
         self.alphas = alphas
@@ -188,6 +190,7 @@ class MultiTaskElasticNetCV(_Several, _Crossed):
         self.verbose = verbose
         self.random_state = random_state
         self.selection = selection
+        self.rule = rule
         self.workers = workers
         self.sync = sync
         self.n_jobs = n_jobs
