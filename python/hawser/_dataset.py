@@ -12,13 +12,14 @@ import numpy.typing as npt
 
 from . import _native
 from ._arguments import name_bytes, path_bytes, refuse_pickle
-from ._arrow import read_stream
 from ._beside import run_beside
+from ._columns import columns_of, is_table
 from ._errors import BadArgument, BadOption, check
 from ._library import library as lib
 from ._native import hawser_arrays, hawser_cancellation, hawser_dataset, hawser_error, hawser_load, hawser_matrix
 from ._options import DATA_KEYS, Options, key_of
 from ._sparse import compressed, is_sparse
+from ._table import ModelColumns, Table, load_table, table_with
 
 Array = npt.NDArray[Any]
 TYPES = {np.dtype(np.float64): _native.HAWSER_F64, np.dtype(np.float32): _native.HAWSER_F32}
@@ -114,8 +115,9 @@ class _Borrowed:
         given, names = values, _names_of(values)
         if is_sparse(values):
             raise BadArgument("target: Sparse data was passed for y, but dense data is required. Use '.toarray()' to convert")
-        if hasattr(values, "__arrow_c_stream__") and hasattr(values, "column_names") and not hasattr(values, "to_numpy"):
-            values, names = read_stream(values)
+        if is_table(values) and not hasattr(values, "to_numpy"):
+            table = Table(columns_of(values, "target"), {})
+            values, names = table.numbers(), [column.name for column in table.columns]
         array = None if values is None else numbers_of(values, "target")
         if array is None or array.ndim != 2 or array.shape[1] == 1:
             self.arrays.target = self.beside(values, rows, "target")
@@ -255,9 +257,11 @@ class Dataset:
             if groups is not None or target_name is not None:
                 raise BadOption("files have no groups and target_name of their own; leave these out")
             kept = self._load(data, {key: value for key, value in given.items() if value is not None})
+        elif is_table(data):
+            kept = self._take_table(data, {"target": target, "weights": weights, "offset": offset, "groups": groups}, names, target_name, options)
         else:
             if options:
-                raise BadOption(f"{next(iter(options))}: arrays have no such option; it is one of files")
+                raise BadOption(f"{next(iter(options))}: arrays have no such option; it is one of files and tables")
             kept = self._borrow(data, target, weights, offset, groups, names, target_name)
         self._handles = [self._handle]
         finalizer: Callable[..., Any] = weakref.finalize(self, _free, self._handles, kept)
@@ -268,11 +272,6 @@ class Dataset:
     def _borrow(self, data: Any, target: Any, weights: Any, offset: Any, groups: Any, names: Any,
                 target_name: str | Sequence[str] | None) -> list[Any]:
         made, error = _Borrowed(), hawser_error()
-        refuse_types(data, "X")
-        if hasattr(data, "__arrow_c_stream__") and not hasattr(data, "to_numpy"):
-            data, columns = read_stream(data)
-            made.copied = data.nbytes
-            names = columns if names is None else names
         names = _names_of(data) if names is None else [str(name) for name in names]
         matrix = made.sparse(data) if is_sparse(data) else made.dense(data)
         rows, cols = matrix.rows, matrix.cols
@@ -294,6 +293,21 @@ class Dataset:
         self.copied = made.copied
         return made.kept
 
+    def _take_table(self, data: Any, beside: dict[str, Any], names: Any, target_name: Any, options: dict[str, Any],
+                    model: ModelColumns | None = None) -> list[Any]:
+        """Reads a table: numbers as arrays, and more than these as the text that the table would be, for the columns of `model` if it is given."""
+        made = table_with(data, beside, names, target_name, options)
+        if model is None and made.is_plain:
+            target, weights, offset, groups = made.arrays()
+            if made.whole and hasattr(data, "to_numpy"):
+                return self._borrow(data, target, weights, offset, groups, names, target_name)
+            names = [column.name for column in made.table.columns]
+            return self._borrow(made.table.numbers(), target, weights, offset, groups, names, made.target_name)
+        self.options = {key: value for key, value in made.table.options.items() if key in ("missing", "type")}
+        load_table(made, model, lambda path, how: load_files(path, how, self._handle))
+        self.copied = self.stored * self.dtype.itemsize
+        return []
+
     def _load(self, data: Any, given: dict[str, Any]) -> list[Any]:
         files = Files(data, given)
         self.options = files.options
@@ -308,6 +322,18 @@ class Dataset:
         made.copied, made.options, made.from_files, made.partitioned = 0, {}, True, False
         weakref.finalize(made, _free, made._handles, []).atexit = False
         return made
+
+    @classmethod
+    def _for_columns(cls, data: Any, beside: dict[str, Any], options: dict[str, Any], model: ModelColumns) -> "Dataset":
+        """Reads a table for the columns of a model."""
+        made = cls._from_handle(POINTER(hawser_dataset)())
+        made.from_files = False
+        made._take_table(data, {"target": None, "weights": None, "offset": None, "groups": None, **beside}, None, None, options, model)
+        return made
+
+    def _schema(self) -> Any:
+        """Returns the schema of columns with words or dates, which the dataset owns, or NULL."""
+        return lib.hawser_dataset_schema(self._handle)
 
     def _deal(self, job: Any, split: int, handle: Any) -> None:
         """Makes the dataset of a job of several nodes in another handle. Collective."""
@@ -492,7 +518,7 @@ def dataset_of(data: Any, target: Any = None, **given: Any) -> Dataset:
 
 
 def split_options(options: dict[str, Any], from_files: bool) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Returns the options of a load, and the others. Arrays have none, except that memory and threads are also a job's."""
+    """Returns the options of a load, and the others. Memory and threads are a job's, too, and that alone for arrays and tables."""
     load = {key: value for key, value in options.items() if key_of(key) in DATA_KEYS or key == "outputs"}
     if not from_files:
         load = {key: value for key, value in load.items() if key_of(key) not in ("memory-limit", "threads")}

@@ -14,12 +14,14 @@ import numpy.typing as npt
 from . import _native
 from ._arguments import name_bytes, path_bytes
 from ._changes import PolicyChange
+from ._columns import columns_of, is_table
 from ._dataset import Dataset, dataset_of, is_path, load_files
 from ._errors import BadArgument, BadInput, BadOption, check
 from ._library import library as lib
 from ._native import hawser_dataset, hawser_error, hawser_load, hawser_model, hawser_schema
 from ._options import Options
 from ._path import Path, path_of
+from ._table import ModelColumns, Table, is_plain
 
 Array = npt.NDArray[Any]
 NUMPY_TYPES = {_native.HAWSER_F64: np.float64, _native.HAWSER_F32: np.float32, _native.HAWSER_I64: np.int64,
@@ -324,9 +326,11 @@ class Model:
         """Returns new data as a dataset with the model's columns."""
         if is_path(data):
             rows = self._load(data, offset, options)
+        elif is_table(data):
+            rows = self._take_table(data, offset, options)
         else:
             if options:
-                raise BadOption(f"{next(iter(options))}: arrays have no such option; it is one of files")
+                raise BadOption(f"{next(iter(options))}: arrays have no such option; it is one of files and tables")
             rows = dataset_of(data, offset=offset)
         if rows.shape[1] > self.columns or (rows.shape[1] < self.columns and not rows.from_files):
             raise BadArgument(f"X has {rows.shape[1]} features, but the model is expecting {self.columns} features as input")
@@ -338,8 +342,36 @@ class Model:
                                 "such as offset=numpy.zeros(rows) to predict without it")
         return rows
 
+    def _take_table(self, data: Any, offset: Any, options: dict[str, Any]) -> Dataset:
+        """Reads a table by the model's names, words and means, as files are read. Columns without names fit by their places."""
+        unseen = _is_unseen_zero(options)
+        schema, names = self._schema(), self.names
+        missing, found = self.facts.get("options.missing"), columns_of(data, "X")
+        given = {"missing": None if missing == "drop" else missing, **options}
+        plain = is_plain(schema) and Table(found, {key: value for key, value in options.items() if key != "missing"}).is_plain
+        if plain and not unseen and (given["missing"] in (None, "refuse") or not any(column.has_gaps for column in found)):
+            mine = [column.name for column in found]
+            if names is None or mine == names or len(set(mine)) < len(mine) or not set(names) <= set(mine):
+                return dataset_of(data if hasattr(data, "to_numpy") else Table(found, {}).numbers(), offset=offset,
+                                  names=None if hasattr(data, "to_numpy") else mine)
+            return Dataset(Table([found[mine.index(name)] for name in names], {}).numbers(), offset=offset, names=names)
+
+        def fill(how: hawser_load) -> None:
+            self._fit_load(how)
+            how.unseen_zero = unseen
+
+        return Dataset._for_columns(found, {"offset": offset}, given, ModelColumns(schema, fill))
+
+    def _fit_load(self, how: hawser_load) -> None:
+        """Sets what new data have from the training: by rows, its columns, and the means of missing values."""
+        how.rows_layout, how.columns, how.target_optional = 1, self.columns, True
+        self._means = self.tensor(MEANS) if how.missing is not None and how.missing.startswith(b"mean") else None
+        if self._means is not None:  # kept, since `how` has a pointer to them
+            how.means = _doubles(self._means)
+
     def _load(self, data: Any, offset: Any, options: dict[str, Any]) -> Dataset:
         """Loads files as `hawser predict` does: columns, words and means are those of the training data."""
+        unseen = _is_unseen_zero(options)
         given = {key: value for key, value in {"offset": offset, **options}.items() if value is not None}
         chosen, how, error = Options(lib.hawser_data_rows()), hawser_load(), hawser_error()
         chosen.fill(given)
@@ -349,6 +381,7 @@ class Model:
         how.rows_layout, how.columns, how.target_optional = 1, self.columns, True
         how.schema = self._schema() or None
         how.categories = how.dates = None
+        how.unseen_zero = unseen
         how.outputs = self.outputs > 1
         self._place_target(how, "target" in given)
         if how.index_base == 0 and int(self.facts["index_base"]) >= 0:
@@ -383,6 +416,14 @@ class Model:
 
     def __repr__(self) -> str:
         return f"<hawser.Model of {self.algorithm}, {self.columns} columns>"
+
+
+def _is_unseen_zero(options: dict[str, Any]) -> bool:
+    """Takes the option `unseen` out: whether a word that the training did not have is read as none of its levels."""
+    unseen = options.pop("unseen", None)
+    if unseen not in (None, "error", "zero"):
+        raise BadOption(f"unseen: it is {unseen!r:.60}; give \"error\" or \"zero\"")
+    return bool(unseen == "zero")
 
 
 def _doubles(array: Array) -> Any:

@@ -11,16 +11,18 @@ import numpy as np
 from . import _errors, _native
 from ._changes import changes_of
 from ._cluster import Cluster, cluster_for
+from ._columns import is_table
 from ._dataset import Array, Dataset, Files, dataset_of, is_path, numbers_of, pointer_to, split_options
 from ._errors import BadArgument, BadInput, BadOption, Diverged, Error, Interrupted, check, failure, in_keywords
 from ._job import Job, log
 from ._library import library as lib
 from ._model import Model, Training
 from ._native import (
-    POINTER, hawser_dataset, hawser_error, hawser_observer, hawser_training, hawser_training_input,
+    POINTER, hawser_dataset, hawser_error, hawser_load, hawser_observer, hawser_training, hawser_training_input,
 )
 from ._options import DATA_KEYS, JOB_KEYS, Options, key_of, keys_of
 from ._progress import bar_of
+from ._table import ModelColumns
 
 BY_COLUMN = ("lower", "upper", "penalty_factors")
 BY_ROW = "folds"
@@ -334,7 +336,7 @@ def prepare(algorithm: str, data: Any, target: Any = None, *, weights: Any = Non
     from_files = is_path(data) or (isinstance(data, Dataset) and data.from_files)
     arrays = take_arrays(options)
     load, keywords = split_options(options, from_files)
-    if load and not is_path(data):
+    if load and not is_path(data) and not is_table(data):
         raise BadOption(f"{next(iter(load))}: an option of files, and the data are "
                         f"{'a Dataset that is loaded already' if from_files else 'arrays'}")
     if is_path(data) and found.contents.no_target and target is None:
@@ -360,7 +362,7 @@ def prepare(algorithm: str, data: Any, target: Any = None, *, weights: Any = Non
     if validation is not None and not isinstance(validation, Dataset):
         if not isinstance(validation, (tuple, list)) or len(validation) != 2 or is_path(validation):
             raise BadOption("validation: give a Dataset, or a pair of data and target")
-        validation = Dataset(*validation)
+        validation = _validation_of(rows, *validation)
     if validation is not None and isinstance(rows, Dataset) and validation.shape[1] != rows.shape[1]:
         raise BadOption(f"validation: it has {validation.shape[1]} columns, and the data have {rows.shape[1]}")
     if validation is not None and isinstance(rows, Dataset):
@@ -368,6 +370,18 @@ def prepare(algorithm: str, data: Any, target: Any = None, *, weights: Any = Non
     if isinstance(rows, Dataset) and not rows.partitioned:
         check_arrays(arrays, *rows.shape)
     return kind(found, rows, validation, init, chosen, arrays, cluster)
+
+
+def _validation_of(rows: Dataset | Files, data: Any, target: Any) -> Dataset:
+    """Returns other data as a dataset; a table is read as that of the training was, if that has words or dates."""
+    if not is_table(data) or not isinstance(rows, Dataset) or not rows._schema():
+        return Dataset(data, target)
+
+    def fill(how: hawser_load) -> None:
+        how.means = lib.hawser_dataset_means(rows._handle)
+
+    missing = {key: value for key, value in rows.options.items() if key == "missing"}
+    return Dataset._for_columns(data, {"target": target}, missing, ModelColumns(rows._schema(), fill))
 
 
 __all__ = ["Fit", "algorithms", "check_validation", "find_algorithm", "prepare", "train"]

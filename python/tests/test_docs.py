@@ -16,6 +16,7 @@ ELSEWHERE = {"hawser.spark": "in tests/cluster", "hawser.dask": "in tests/cluste
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning", "ignore::hawser.ConvergenceWarning")
 def test_blocks_run(tmp_path, monkeypatch):
     pytest.importorskip("sklearn")
+    pytest.importorskip("pandas")
     pytest.importorskip("numba")
     monkeypatch.chdir(tmp_path)
     names, skipped = {}, 0
@@ -41,6 +42,7 @@ def test_blocks_run(tmp_path, monkeypatch):
 @pytest.mark.skipif(not PAGES[0].exists(), reason="the docs are not here")
 def test_readme(tmp_path, monkeypatch):
     pytest.importorskip("sklearn")
+    pytest.importorskip("pandas")
     monkeypatch.chdir(tmp_path)
     block = re.search(r"^```python\n(.*?)^```", TOP.joinpath("README.md").read_text(), re.M | re.S)
     names = {}
