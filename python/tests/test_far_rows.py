@@ -152,8 +152,8 @@ def test_columns_of_equal_values_count_for_nothing(name, how):
             if weights is not None:
                 rows[weights == 0, 0] = 5.0  # these rows do not count
             for storage in ("dense", "sparse"):
-                found = hawser.train(name, in_storage(storage, rows), y, weights=weights, tol=1e-7, workers=2, **how)
-                right = hawser.train(name, X, y, weights=weights, tol=1e-7, workers=2, **how)
+                words = dict(weights=weights, tol=1e-7, workers=1 if how.get("solver") == "dual" else 2, **how)
+                found, right = hawser.train(name, in_storage(storage, rows), y, **words), hawser.train(name, X, y, **words)
                 W = np.atleast_2d(found.coefficients)
                 assert (W[:, 0] == 0).all(), (seed, value)
                 assert np.allclose(W[:, 1:], right.coefficients, atol=1e-3) and np.allclose(found.intercept, right.intercept, atol=1e-3)
@@ -190,3 +190,23 @@ def test_what_is_too_far_is_refused_by_column_and_mean(name, how):
     if how:
         with pytest.raises(hawser.Error, match="target.*mean"):
             hawser.train(name, X, y + 2.0**51, **how)
+
+
+@pytest.mark.parametrize("how", [{}, dict(batch=50), dict(init_method="parallel"), dict(batch=50, early_stopping=2), "init"])
+def test_kmeans_in_float_has_the_inertia_of_the_data(how):
+    for seed in SEEDS[:3]:
+        rng = np.random.default_rng(seed)
+        X = np.round((rng.normal(size=(150, 3)) + 6 * rng.integers(0, 3, size=(150, 1))) * 256) / 256
+        weights = rng.integers(0, 4, size=150).astype(float)
+        right = hawser.train("kmeans", X, weights=weights, clusters=3, starts=5)
+        for size in (1e4, 1e8, 1e12):
+            shift = np.round(np.array([size, 0, -size / 7]))
+            words = dict(clusters=3, starts=3, seed=seed, **how) if how != "init" else dict(init=hawser.train("kmeans", X + shift, clusters=3))
+            if "early_stopping" in words:
+                words["validation"] = hawser.Dataset(X[:50] + shift)
+            data = in_storage(("dense", "columns", "sparse")[seed], X + shift)
+            model = hawser.train("kmeans", data, weights=weights, arithmetic="f32", workers=1 + seed, **words)
+            squares = ((X[:, None] - (model.centres - shift)[None]) ** 2).sum(axis=2)
+            assert np.isclose(model.inertia, weights @ squares.min(axis=1), rtol=1e-3)
+            assert model.inertia <= right.inertia * (1.05 if "batch" in words else 1.001)
+            assert (model.predict(data) == squares.argmin(axis=1)).mean() > 0.98

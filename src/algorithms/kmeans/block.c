@@ -46,7 +46,7 @@ uint64_t hw_kmeans_block_bytes(const hw_kmeans *kmeans, uint64_t rows)
     uint64_t of_row = 4 + 8 + 8 + (kmeans->single ? 4 : 0) + row_of_start(kmeans) + 8 * (bounds > width ? bounds : width);
     return rows * of_row + centres + 3 * table * 8 + 2 * width * d * 8 + kmeans->reduced * 8 +
            tile * (kmeans->single ? 3 : 2) / 2 + (needs_bounds(kmeans) ? packed_rows(kmeans->X, HW_KMEANS_TILE) : 0) +
-           batch_bytes(kmeans, rows);
+           batch_bytes(kmeans, rows) + hw_centre_rows_bytes(&kmeans->centre, kmeans->X, rows);
 }
 
 static hawser_status new_memory(hw_kmeans_block *b, hawser_error *error)
@@ -91,6 +91,9 @@ static hawser_status make(hw_kmeans_block *b, const hw_kmeans *kmeans, const haw
         if (!(b->beside.weights[i] >= 0.0))
             return hawser_fail(error, HAWSER_BAD_INPUT, "row %zu: the example weight %g is negative; weights are 0 or more",
                                X->first + i + 1, b->beside.weights[i]);
+    HAWSER_TRY(hw_centre_rows_new(&b->shifted, &kmeans->centre, X, X->rows, error));
+    if (kmeans->centre.count > 0)
+        b->X = hw_centre_rows_fill(&b->shifted, &kmeans->centre, X);
     HAWSER_TRY(hw_kmeans_points_new(&b->points, &b->X, kmeans->single, error));
     HAWSER_TRY(hw_kmeans_centres_new(&b->centres, kmeans->clusters, X->cols, kmeans->groups, kmeans->single, error));
     return new_memory(b, error);
@@ -112,6 +115,7 @@ void hw_kmeans_block_release(void *scratch)
     hw_kmeans_block *b = scratch;
     hw_kmeans_points_free(&b->points);
     hw_kmeans_centres_free(&b->centres);
+    hw_centre_rows_free(&b->shifted);
     void *all[] = {b->labels, b->counts,  b->squares,  b->sums, b->weights, b->stale, b->lower,  b->drift,
                    b->before, b->reduced, b->products, b->seen, b->floats,  b->list,  b->packed, b->apart};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)

@@ -19,6 +19,7 @@ typedef struct hw_kmeans_memory {
 
 typedef struct hw_kmeans_block {
     const hw_kmeans *kmeans; /* NULL: nothing is made yet */
+    hw_centre_rows shifted;  /* the rows of X, where they are shifted */
     hawser_matrix X;
     hw_kmeans_points points;
     hw_kmeans_centres centres; /* a copy of the state's, in the forms that distances need */

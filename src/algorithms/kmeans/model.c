@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "algorithms/kmeans/centres.h"
+#include "algorithms/model/centre.h"
 #include "algorithms/model/facts.h"
 #include "algorithms/model/largest.h"
 
@@ -67,6 +68,9 @@ size_t hw_kmeans_count(const hawser_model *model)
 /* Rows with as many columns as the centres: sparse rows of new data may have fewer. */
 typedef struct measured {
     hawser_matrix X;
+    hw_centre centre; /* in float, rows and centres are shifted before they are rounded, as in the training */
+    hw_centre_rows shifted;
+    double *moved; /* the shifted centres */
     double *copy;
     hw_kmeans_points points;
     hw_kmeans_centres centres;
@@ -76,6 +80,9 @@ static void close_measured(measured *m)
 {
     hw_kmeans_points_free(&m->points);
     hw_kmeans_centres_free(&m->centres);
+    hw_centre_rows_free(&m->shifted);
+    hw_centre_free(&m->centre);
+    free(m->moved);
     free(m->copy);
 }
 
@@ -106,11 +113,47 @@ static hawser_status widen(measured *m, const hawser_matrix *X, size_t columns, 
     return HAWSER_OK;
 }
 
+/* Returns the mean of a column of the centres if it is far from zero, else 0. */
+static double shift_of(const double *centres, size_t clusters, size_t columns, size_t column)
+{
+    double low = centres[column], high = low, sum = 0.0;
+    for (size_t c = 0; c < clusters; c++) {
+        double x = centres[c * columns + column];
+        low = fmin(low, x);
+        high = fmax(high, x);
+        sum += x - centres[column];
+    }
+    double mean = centres[column] + sum / (double)clusters;
+    return fabs(mean) >= 4.0 * (high - low) ? mean : 0.0;
+}
+
+/* Shifts rows and centres by the mean of the centres, in columns where that is far from zero. */
+static hawser_status shift(measured *m, const double **centres, size_t clusters, size_t columns, hawser_error *error)
+{
+    m->moved = malloc((clusters + 1) * columns * sizeof *m->moved);
+    if (m->moved == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu centres", clusters);
+    double *of_columns = m->moved + clusters * columns;
+    for (size_t j = 0; j < columns; j++)
+        of_columns[j] = shift_of(*centres, clusters, columns, j);
+    HAWSER_TRY(hw_centre_take(&m->centre, of_columns, columns, error));
+    if (m->centre.count == 0)
+        return HAWSER_OK;
+    for (size_t e = 0; e < clusters * columns; e++)
+        m->moved[e] = (*centres)[e] - of_columns[e % columns];
+    *centres = m->moved;
+    HAWSER_TRY(hw_centre_rows_new(&m->shifted, &m->centre, &m->X, m->X.rows, error));
+    m->X = hw_centre_rows_fill(&m->shifted, &m->centre, &m->X);
+    return HAWSER_OK;
+}
+
 static hawser_status open_measured(measured *m, const double *centres, size_t clusters, size_t columns, bool single,
                                    const hawser_matrix *X, hawser_error *error)
 {
     *m = (measured){0};
     hawser_status status = widen(m, X, columns, error);
+    if (status == HAWSER_OK && single)
+        status = shift(m, &centres, clusters, columns, error);
     if (status == HAWSER_OK)
         status = hw_kmeans_points_new(&m->points, &m->X, single, error);
     if (status == HAWSER_OK)

@@ -145,6 +145,10 @@ hawser_status hw_kmeans_new(hw_kmeans *kmeans, hawser_job *job, const hawser_tra
     hawser_job_fit(job, kmeans->X->stored * kmeans->clusters, 1 << 21);
     kmeans->blocks = hawser_job_workers(job);
     HAWSER_TRY(check_options(kmeans, job, options, error));
+    if (kmeans->single)
+        HAWSER_TRY(hw_centre_find(&kmeans->centre, job, input->data, HW_CENTRE_COLUMNS, error));
+    for (size_t e = 0; kmeans->given != NULL && kmeans->centre.count > 0 && e < kmeans->clusters * kmeans->X->cols; e++)
+        kmeans->given[e] -= kmeans->centre.shift[e % kmeans->X->cols];
     if (kmeans->batch > 0)
         HAWSER_TRY(hw_early_new(&kmeans->early, job, input, kmeans->X->cols, error));
     kmeans->groups = groups_of(kmeans, options, hawser_job_nodes(job));
@@ -156,5 +160,6 @@ hawser_status hw_kmeans_new(hw_kmeans *kmeans, hawser_job *job, const hawser_tra
 void hw_kmeans_free(hw_kmeans *kmeans)
 {
     free(kmeans->given);
+    hw_centre_free(&kmeans->centre);
     kmeans->given = NULL;
 }

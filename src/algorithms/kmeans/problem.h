@@ -2,6 +2,7 @@
 #ifndef HW_ALGORITHMS_KMEANS_PROBLEM_H
 #define HW_ALGORITHMS_KMEANS_PROBLEM_H
 
+#include "algorithms/model/centre.h"
 #include "algorithms/model/early.h"
 
 typedef enum hw_kmeans_draw { HW_KMEANS_PLUS = 0, HW_KMEANS_PARALLEL, HW_KMEANS_RANDOM, HW_KMEANS_GIVEN } hw_kmeans_draw;
@@ -22,6 +23,7 @@ typedef struct hw_kmeans {
     size_t reduced;    /* the most numbers of a reduction */
     hw_early early;    /* with mini-batches */
     bool single;       /* distances are computed in float */
+    hw_centre centre;  /* `single`: rows and centres are less these shifts before they are rounded, except in results */
     uint64_t seed;
     uint32_t blocks;
 } hw_kmeans;
@@ -30,6 +32,11 @@ typedef struct hw_kmeans {
 hawser_status hw_kmeans_new(hw_kmeans *kmeans, hawser_job *job, const hawser_training_input *input,
                             hawser_error *error) HAWSER_MUST_USE;
 void hw_kmeans_free(hw_kmeans *kmeans);
+/* Returns number e of some centres as a result has it. */
+static inline double hw_kmeans_plain(const hw_kmeans *kmeans, const double *centres, size_t e)
+{
+    return kmeans->centre.count > 0 ? centres[e] + kmeans->centre.shift[e % kmeans->X->cols] : centres[e];
+}
 
 /* Rows that are fetched to all blocks at a time while centres are drawn, and the most trials for one centre. */
 enum { HW_KMEANS_FETCH = 64, HW_KMEANS_TRIALS = 16 };

@@ -17,6 +17,15 @@ static void write_share(hawser_context *context, const char *state, const double
         memcpy(hawser_local(context, state), all + first, count * sizeof *all);
 }
 
+/* Likewise of the centres of the result. */
+static void write_best(hawser_context *context, const hw_kmeans *kmeans, const double *centres)
+{
+    size_t first = 0, count = hawser_part(context, "best", &first);
+    double *best = count > 0 ? hawser_local(context, "best") : NULL;
+    for (size_t e = first; e < first + count; e++)
+        best[e - first] = hw_kmeans_plain(kmeans, centres, e);
+}
+
 static hawser_status report_all(hawser_context *context, const char *const *names, const double *values, size_t count)
 {
     for (size_t k = 0; k < count; k++)
@@ -246,6 +255,20 @@ static hw_kmeans_end follow(hw_kmeans_block *b, double per_weight)
     return kmeans->patience > 0 && m->stalled >= kmeans->patience ? HW_KMEANS_PATIENCE : HW_KMEANS_GOES_ON;
 }
 
+/* Computes the inertia of the validation data. */
+static hawser_status measure_other(const hw_kmeans *kmeans, const double *centres, double *inertia, hawser_error *error)
+{
+    size_t count = kmeans->clusters * kmeans->X->cols;
+    double *plain = malloc((count + 1) * sizeof *plain);
+    if (plain == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu centres", kmeans->clusters);
+    for (size_t e = 0; e < count; e++)
+        plain[e] = hw_kmeans_plain(kmeans, centres, e);
+    hawser_status status = hw_kmeans_inertia(plain, kmeans->clusters, kmeans->single, kmeans->early.data, inertia, error);
+    free(plain);
+    return status;
+}
+
 /* Measures the new centres on validation data after each pass over the rows, and at the end of the start. */
 static hawser_status validate(hawser_context *context, hw_kmeans_block *b, const double *centres, hw_kmeans_end *ended)
 {
@@ -258,7 +281,7 @@ static hawser_status validate(hawser_context *context, hw_kmeans_block *b, const
     hawser_error error = {0};
     if (early->validated && (b->memory.iteration % pass == 0 || *ended != HW_KMEANS_GOES_ON)) {
         if (early->data != NULL && hawser_block(context) == 0 &&
-            hw_kmeans_inertia(centres, kmeans->clusters, kmeans->single, early->data, &inertia, &error) != HAWSER_OK)
+            measure_other(kmeans, centres, &inertia, &error) != HAWSER_OK)
             return hw_kmeans_fail(context, &error);
         HAWSER_TRY(hw_early_measure(context, count, inertia));
         HAWSER_TRY(report_validation(context, b));
@@ -324,7 +347,7 @@ hawser_status hw_kmeans_finish(hawser_context *context)
     if (!(inertia < b->memory.best))
         return HAWSER_OK;
     b->memory.best = inertia;
-    write_share(context, "best", centres);
+    write_best(context, b->kmeans, centres);
     write_share(context, "sizes", b->reduced);
     double ended = hawser_metric(context, "ended"); /* unknown if the run was to end before the first iteration */
     const double values[] = {inertia, (double)b->memory.start + 1.0, (double)b->memory.iteration,
@@ -346,7 +369,7 @@ hawser_status hw_kmeans_measure(hawser_context *context)
     if (status == HAWSER_OK)
         status = measure(context, b, centres);
     if (status == HAWSER_OK) {
-        write_share(context, "best", centres);
+        write_best(context, b->kmeans, centres);
         write_share(context, "sizes", b->reduced);
         status = hawser_report(context, "best_inertia", b->reduced[k]);
     }

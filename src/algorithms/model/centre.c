@@ -333,41 +333,64 @@ static double shift_of(const double measured[MEASURES], bool *equal)
     return measured[DEVIATION] >= 0.0 && fabs(measured[MEAN]) >= far_from * measured[DEVIATION] ? measured[MEAN] : 0.0;
 }
 
-static hawser_status take(hw_centre *c, const hawser_dataset *data, const double *measured, bool target, hawser_error *error)
+hawser_status hw_centre_take(hw_centre *c, const double *shift, size_t columns, hawser_error *error)
+{
+    *c = (hw_centre){.columns = columns};
+    c->shift = calloc(columns + 1, sizeof *c->shift);
+    c->equal = calloc(columns + 1, sizeof *c->equal);
+    c->places = calloc(columns + 1, sizeof *c->places);
+    if (c->shift == NULL || c->equal == NULL || c->places == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the means of %zu columns", columns);
+    for (size_t j = 0; j < columns; j++)
+        if ((c->shift[j] = shift[j]) != 0.0)
+            c->places[c->count++] = (uint32_t)j;
+    return HAWSER_OK;
+}
+
+/* Refuses columns, and a target, that are too far from zero. */
+static hawser_status check(const hawser_dataset *data, const double *measured, size_t count, hawser_error *error)
 {
     const hawser_matrix *X = hawser_dataset_matrix(data);
-    bool ignored;
-    for (size_t j = 0; j < X->cols + target; j++) {
+    for (size_t j = 0; j < count; j++) {
         double mean = measured[j * MEASURES + MEAN], deviation = measured[j * MEASURES + DEVIATION];
         if (deviation > 0.0 && fabs(mean) > most_of(j < X->cols ? X->type : HAWSER_F64) * deviation)
             return refuse(data, j, mean, deviation, error);
     }
-    c->columns = X->cols;
-    c->shift = calloc(X->cols + 1, sizeof *c->shift);
-    c->equal = calloc(X->cols + 1, sizeof *c->equal);
-    c->places = calloc(X->cols + 1, sizeof *c->places);
-    if (c->shift == NULL || c->equal == NULL || c->places == NULL)
-        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the means of %zu columns", X->cols);
-    for (size_t j = 0; j < X->cols; j++) {
-        c->shift[j] = shift_of(measured + j * MEASURES, &c->equal[j]);
-        c->unequal += !c->equal[j];
-        if (c->shift[j] == 0.0)
-            continue;
-        c->places[c->count++] = (uint32_t)j;
-        c->far = c->far || !c->equal[j];
-    }
-    c->target = target ? shift_of(measured + X->cols * MEASURES, &ignored) : 0.0;
     return HAWSER_OK;
 }
 
-hawser_status hw_centre_find(hw_centre *c, hawser_job *job, const hawser_dataset *data, bool target, hawser_error *error)
+static hawser_status take(hw_centre *c, size_t columns, const double *measured, bool target, hawser_error *error)
 {
+    double *shift = calloc(columns + 1, sizeof *shift);
+    bool *equal = calloc(columns + 1, sizeof *equal);
+    hawser_status status = HAWSER_NO_MEMORY;
+    if (shift == NULL || equal == NULL)
+        (void)hawser_fail(error, status, "no memory for the means of %zu columns", columns);
+    for (size_t j = 0; shift != NULL && equal != NULL && j < columns + target; j++)
+        shift[j] = shift_of(measured + j * MEASURES, &equal[j]);
+    if (shift != NULL && equal != NULL)
+        status = hw_centre_take(c, shift, columns, error);
+    for (size_t j = 0; status == HAWSER_OK && j < columns; j++) {
+        c->equal[j] = equal[j];
+        c->unequal += !equal[j];
+        c->far = c->far || (shift[j] != 0.0 && !equal[j]);
+    }
+    c->target = status == HAWSER_OK && target ? shift[columns] : 0.0;
+    free(shift);
+    free(equal);
+    return status;
+}
+
+hawser_status hw_centre_find(hw_centre *c, hawser_job *job, const hawser_dataset *data, hw_centre_of what,
+                             hawser_error *error)
+{
+    bool target = what == HW_CENTRE_FITTED_TARGET;
     column_search s = {data, target};
     hawser_run *run = NULL;
     *c = (hw_centre){0};
     hawser_program *program = hawser_program_new("columns", &s);
     hawser_state *X = hawser_data_state(program, "X", hawser_dataset_matrix(data), HAWSER_BY_ROW);
-    size_t count = (hawser_dataset_matrix(data)->cols + target) * MEASURES;
+    size_t columns = hawser_dataset_matrix(data)->cols, count = (columns + target) * MEASURES;
     hawser_state *out = hawser_partitioned_state(program, "columns", count, NULL, NULL);
     hawser_operator *unit = hawser_unit(hawser_root(program), "measure", find, HAWSER_READS(X), HAWSER_UPDATES(out));
     hawser_reduces(unit, count < PIECE ? count : PIECE);
@@ -376,8 +399,10 @@ hawser_status hw_centre_find(hw_centre *c, hawser_job *job, const hawser_dataset
     hawser_program_free(program);
     if (status == HAWSER_STOP)
         status = hawser_fail(error, HAWSER_STOP, "the training ended before its columns were measured; no model is kept");
+    if (status == HAWSER_OK && what != HW_CENTRE_COLUMNS)
+        status = check(data, hawser_result(run, "columns", NULL), columns + target, error);
     if (status == HAWSER_OK)
-        status = take(c, data, hawser_result(run, "columns", NULL), target, error);
+        status = take(c, columns, hawser_result(run, "columns", NULL), target, error);
     hawser_run_free(run);
     return status;
 }

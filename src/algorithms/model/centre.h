@@ -20,10 +20,15 @@ typedef struct hw_centre {
     double target;    /* the shift of the target */
 } hw_centre;
 
-/* Measures the columns over the rows with a weight above 0, by a short program, and with `target` the target too. HAWSER_BAD_INPUT: a column is so far
- * from zero that the numbers of its type hardly tell its values apart. Collective. The caller calls hw_centre_free, also after a failure. */
-hawser_status hw_centre_find(hw_centre *centre, hawser_job *job, const hawser_dataset *data, bool target,
+/* What is measured. */
+typedef enum hw_centre_of { HW_CENTRE_COLUMNS, HW_CENTRE_FITTED, HW_CENTRE_FITTED_TARGET } hw_centre_of;
+/* Measures the columns over the rows with a weight above 0, by a short program, and the target too. HAWSER_BAD_INPUT, unless the columns alone are
+ * measured: what an intercept is fitted to is so far from zero that the numbers of its type hardly tell its values apart. Collective. The caller calls
+ * hw_centre_free, also after a failure. */
+hawser_status hw_centre_find(hw_centre *centre, hawser_job *job, const hawser_dataset *data, hw_centre_of what,
                              hawser_error *error) HAWSER_MUST_USE;
+/* Takes a copy of shifts that are known, one per column. */
+hawser_status hw_centre_take(hw_centre *centre, const double *shift, size_t columns, hawser_error *error) HAWSER_MUST_USE;
 void hw_centre_free(hw_centre *centre);
 
 /* Returns the intercept for rows as they are from that for shifted rows, less a number, rounded once. Coefficient j is coefficients[j * step]. */

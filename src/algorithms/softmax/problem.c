@@ -59,7 +59,7 @@ hawser_status hw_softmax_new(hw_softmax *softmax, hawser_job *job, const hawser_
     HAWSER_TRY(hw_row_path_new(&softmax->path, job, input, true, error));
     HAWSER_TRY(find_classes(softmax, job, error));
     if (softmax->intercept)
-        HAWSER_TRY(hw_centre_find(&softmax->centre, job, input->data, false, error));
+        HAWSER_TRY(hw_centre_find(&softmax->centre, job, input->data, HW_CENTRE_FITTED, error));
     if (softmax->intercept && softmax->centre.unequal == 0)
         hw_row_path_one(&softmax->path);
     HAWSER_TRY(hw_row_path_class_weights(&softmax->path, job, input, softmax->labels, softmax->classes, error));

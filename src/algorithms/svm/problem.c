@@ -169,7 +169,8 @@ static hawser_status centre(hw_svm *svm, hawser_job *job, hawser_error *error)
 {
     if (!svm->intercept)
         return HAWSER_OK;
-    HAWSER_TRY(hw_centre_find(&svm->centre, job, svm->data, svm->regression, error));
+    HAWSER_TRY(
+        hw_centre_find(&svm->centre, job, svm->data, svm->regression ? HW_CENTRE_FITTED_TARGET : HW_CENTRE_FITTED, error));
     if (svm->centre.unequal == 0)
         hw_row_path_one(&svm->path);
     if (!svm->centre.far || svm->primal)
