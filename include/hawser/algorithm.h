@@ -170,6 +170,8 @@ typedef struct hawser_algorithm {
         split; /**< of the training data (hawser_load.split): what a block has of them; never HAWSER_WHOLE or HAWSER_FETCHED */
     /** Trainings use no target. Data have one only if --target names it: a label, which is no feature, and which `evaluate` may compare with. */
     bool no_target;
+    /** Models have no offset of rows: hawser_train refuses data with one, and so does prediction. */
+    bool no_offset;
     /** Trains. Returns HAWSER_OK also if a limit or signal ended the training early (see stop_reason), and if it diverged but a
      *  certified model is left (see failure). Collective; one call per job at a time. Only node 0 needs to fill `training`, except `run` and
      *  `failure`; the status of what it does alone is agreed on (hawser_job_agree). */

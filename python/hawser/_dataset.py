@@ -17,7 +17,7 @@ from ._columns import columns_of, is_table
 from ._errors import BadArgument, BadOption, check
 from ._library import library as lib
 from ._native import hawser_arrays, hawser_cancellation, hawser_dataset, hawser_error, hawser_load, hawser_matrix
-from ._options import DATA_KEYS, Options, key_of
+from ._options import DATA_KEYS, JOB_OF_DATA, Options, key_of
 from ._sparse import compressed, is_sparse
 from ._table import ModelColumns, Table, load_table, table_with
 
@@ -228,10 +228,11 @@ class Dataset:
     * a sparse matrix or array of scipy. CSR and CSC are read where they lie, other formats are converted;
     * a table of numbers (pandas, polars, Arrow); the names of its columns become those of the features;
     * the path of a file, or a list of paths: svmlight, CSV, Matrix Market, .npy, .idx, or Hawser's own .hwc, also compressed.
-      Then `target`, `weights`, `offset` and `names` are what the command's options of these names are, and `options`
-      are the other options of a load, such as `missing="mean"`.
+      Then `target`, `weights`, `offset` and `names` are what the command's options of these names are, `groups` is the name or number of a
+      column, and `options` are the other options of a load, such as `missing="mean"`.
 
-    `target`, `weights`, `offset` and `groups` have one number per row. Several targets, for "multitask", are an array of shape (rows, targets) or a
+    `target`, `weights`, `offset` and `groups` have one number per row. Rows of one group stay together in the folds of `cv=`; trainings without
+    `cv=` make no use of groups. Several targets, for "multitask", are an array of shape (rows, targets) or a
     table, whose columns then have their names. In Fortran order and float64 they are read where they lie; others are copied.
 
     Over several nodes every node makes a dataset of the same data, or, with `partitioned`, of rows of its own: those of node k follow
@@ -253,9 +254,9 @@ class Dataset:
         self.options: dict[str, Any] = {}
         self.from_files = is_path(data)
         if self.from_files:
-            given = {"target": target, "weights": weights, "offset": offset, "names": names, **options}
-            if groups is not None or target_name is not None:
-                raise BadOption("files have no groups and target_name of their own; leave these out")
+            given = {"target": target, "weights": weights, "offset": offset, "groups": groups, "names": names, **options}
+            if target_name is not None:
+                raise BadOption("target_name: files name their targets themselves; leave it out")
             kept = self._load(data, {key: value for key, value in given.items() if value is not None})
         elif is_table(data):
             kept = self._take_table(data, {"target": target, "weights": weights, "offset": offset, "groups": groups}, names, target_name, options)
@@ -431,8 +432,13 @@ class Dataset:
         """A copy of the offset of rows, or None."""
         return self._numbers(lib.hawser_dataset_offset(self._handle))
 
+    @property
+    def groups(self) -> Array | None:
+        """A copy of the groups of rows, or None."""
+        return self._numbers(lib.hawser_dataset_groups(self._handle))
+
     def _has(self, what: str) -> bool:
-        """Returns whether the data have a "target", "weights" or an "offset"."""
+        """Returns whether the data have a "target", "weights", an "offset" or "groups"."""
         return bool(getattr(lib, f"hawser_dataset_{what}")(self._handle)) or (
             what == "target" and self.targets > 0)
 
@@ -467,12 +473,14 @@ class Files:
     def __init__(self, data: Any, given: dict[str, Any]) -> None:
         self.path, self.names = data, names_of(data)
         self.options = dict(given)
-        outputs, error = bool(self.options.pop("outputs", False)), hawser_error()
+        outputs, groups, error = bool(self.options.pop("outputs", False)), self.options.pop("groups", None), hawser_error()
         self.how, self._values = hawser_load(), Options(lib.hawser_data_rows())  # how has pointers to the values
         self._values.fill(self.options)
         self._values.read_environment()
         check(lib.hawser_load_from_options(self._values.handle, byref(self.how), byref(error)), error)
         self.how.outputs = outputs
+        if groups is not None:
+            self.how.groups = name_bytes("groups", groups)
 
     def load_share(self, job: Any, split: int, handle: Any) -> None:
         """Loads the columns or rows of this node's blocks. Collective."""
@@ -521,7 +529,7 @@ def split_options(options: dict[str, Any], from_files: bool) -> tuple[dict[str, 
     """Returns the options of a load, and the others. Memory and threads are a job's, too, and that alone for arrays and tables."""
     load = {key: value for key, value in options.items() if key_of(key) in DATA_KEYS or key == "outputs"}
     if not from_files:
-        load = {key: value for key, value in load.items() if key_of(key) not in ("memory-limit", "threads")}
+        load = {key: value for key, value in load.items() if key_of(key) not in JOB_OF_DATA}
     return load, {key: value for key, value in options.items() if key not in load}
 
 

@@ -16,11 +16,12 @@ from ._arguments import name_bytes, path_bytes
 from ._changes import PolicyChange
 from ._columns import columns_of, is_table
 from ._dataset import Dataset, dataset_of, is_path, load_files
-from ._errors import BadArgument, BadInput, BadOption, check
+from ._errors import BadArgument, BadInput, BadOption, check, warn
 from ._library import library as lib
 from ._native import hawser_dataset, hawser_error, hawser_load, hawser_model, hawser_schema
 from ._options import Options
 from ._path import Path, path_of
+from ._sides import check_exposure, check_offset
 from ._table import ModelColumns, Table, is_plain
 
 Array = npt.NDArray[Any]
@@ -336,10 +337,7 @@ class Model:
             raise BadArgument(f"X has {rows.shape[1]} features, but the model is expecting {self.columns} features as input")
         if not is_path(data):  # a load finds columns by their names
             rows._check_names(lambda: self.names, "X")
-        for key in ("offset", "exposure"):
-            if self.facts.get(f"options.{key}", "none") != "none" and rows.offset is None and (offset is None):
-                raise BadOption(f"the model was trained with {key} '{self.facts[f'options.{key}']}'; give one for these data, "
-                                "such as offset=numpy.zeros(rows) to predict without it")
+        self._check_offset(rows._has("offset"), offset is not None or options.get("exposure") is not None)
         return rows
 
     def _take_table(self, data: Any, offset: Any, options: dict[str, Any]) -> Dataset:
@@ -369,10 +367,24 @@ class Model:
         if self._means is not None:  # kept, since `how` has a pointer to them
             how.means = _doubles(self._means)
 
+    def _check_offset(self, has_offset: bool, given: bool) -> None:
+        """Refuses data whose offset the predictions would lack or not use, as the command does. `given`: the call says something of it."""
+        check_offset(self._algorithm, has_offset)
+        trained = [key for key in ("offset", "exposure") if self.facts.get(f"options.{key}", "none") != "none"]
+        if trained and not has_offset and not given and not self._algorithm.no_offset:
+            raise BadOption(f"the model was trained with {trained[0]} '{self.facts[f'options.{trained[0]}']}'; give one for these data, "
+                            "such as offset=numpy.zeros(rows) to predict without it")
+        if has_offset and not trained:
+            warn("the model was trained without an offset; that of these data is added to its predictions", RuntimeWarning)
+
     def _load(self, data: Any, offset: Any, options: dict[str, Any]) -> Dataset:
         """Loads files as `hawser predict` does: columns, words and means are those of the training data."""
         unseen = _is_unseen_zero(options)
         given = {key: value for key, value in {"offset": offset, **options}.items() if value is not None}
+        check_exposure(self._algorithm, given.get("exposure"))
+        for key in ("categories", "dates"):
+            if key in given:
+                raise BadOption(f"{key}: the model says which of its columns are words or dates; leave it out")
         chosen, how, error = Options(lib.hawser_data_rows()), hawser_load(), hawser_error()
         chosen.fill(given)
         chosen.fill(self._inherited(), _native.HAWSER_FROM_PROGRAM)

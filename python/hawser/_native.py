@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = '859d8e6d843239c76c5f99154794a3f6fb86757ff9343177d8d908347a1db4cb'
+DIGEST = '3f7667de745294379cc5188c7e50491d231f58d047950ff8b65e2a21c37a0a0c'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -599,6 +599,7 @@ class hawser_algorithm(Structure):
     topics: Any
     split: int
     no_target: bool
+    no_offset: bool
     train: Any
     init_use: Any
     starts: bytes | None
@@ -1164,6 +1165,7 @@ hawser_algorithm._fields_ = [
     ("topics", POINTER(hawser_topic)),
     ("split", c_int),
     ("no_target", c_bool),
+    ("no_offset", c_bool),
     ("train", CFUNCTYPE(c_int, POINTER(hawser_algorithm), POINTER(hawser_job), POINTER(hawser_training_input), POINTER(hawser_training), POINTER(hawser_error))),
     ("init_use", CFUNCTYPE(c_char_p, POINTER(hawser_options))),
     ("starts", c_char_p),

@@ -335,14 +335,14 @@ class Node:
 
     def _validation(self, data: dict[str, list[Any]]) -> Dataset:
         """Returns the other data that errors are measured on. Labels become their places, as those of the training."""
-        found = {what: stack(parts, sum(map(_rows_of, parts)), what) for what in ("data", "target") if (parts := data.get(f"validation {what}"))}
-        X, y, classes = self._typed(found["data"]), found.get("target"), self.task.classes
+        found = {what: stack(parts, sum(map(_rows_of, parts)), what) for what in BY_NODE if (parts := data.get(f"validation {what}"))}
+        X, y, classes = self._typed(found.pop("data")), found.pop("target", None), self.task.classes
         if y is not None and classes is not None:
             unknown = y[~np.isin(y, classes)]
             if len(unknown):
                 raise BadInput(f"eval_set: the label {unknown[:1].tolist()[0]!r} is not one of the training's")
             y = np.searchsorted(classes, y).astype(np.float64)
-        return Dataset(X, y)
+        return Dataset(X, y, **found)
 
     def _write(self, centres: Array) -> str:
         """Writes the first centres to a file. Nodes compare their options, so the file has the same name on each node."""

@@ -2,7 +2,7 @@
 import ctypes
 import functools
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from ctypes import POINTER, byref
 from typing import Any
 
@@ -44,6 +44,10 @@ def key_of(keyword: str) -> str:
     return keyword.rstrip("_").replace("_", "-")
 
 
+def _key_of_variable(variable: bytes) -> str:
+    return variable[len("HAWSER_"):].decode(errors="replace").lower().replace("_", "-")
+
+
 def rows_of(table: Any) -> list[hawser_option]:
     """Returns the rows of a table, which ends with a row without a key."""
     rows: list[hawser_option] = []
@@ -58,6 +62,7 @@ def keys_of(table: Any) -> set[str]:
 
 DATA_KEYS = keys_of(lib.hawser_data_rows())
 JOB_KEYS = keys_of(lib.hawser_job_rows())
+JOB_OF_DATA = {"memory-limit", "threads"}  # of DATA_KEYS, options that a job has, too
 
 
 @functools.cache
@@ -97,11 +102,12 @@ class Options:
                                             f"{keyword}=".encode(), byref(error))
             check(status, error)
 
-    def read_environment(self, variables: Mapping[bytes, bytes] | None = None) -> None:
-        """Reads the variables HAWSER_KEY, by default of this process. One that only another algorithm has is skipped, since it is meant for that."""
+    def read_environment(self, variables: Mapping[bytes, bytes] | None = None, without: Collection[str] = ()) -> None:
+        """Reads the variables HAWSER_KEY, by default of this process, except those of the options `without`. One that only another algorithm
+        has is skipped, since it is meant for that."""
         variables, error = os.environb if variables is None else variables, hawser_error()
         for name in variables:
-            if not name.startswith(b"HAWSER_") or name == b"HAWSER_LIBRARY":
+            if not name.startswith(b"HAWSER_") or name == b"HAWSER_LIBRARY" or _key_of_variable(name) in without:
                 continue
             one = (ctypes.c_char_p * 2)(name + b"=" + variables[name], None)
             status = lib.hawser_options_environment(self.handle, one, byref(error))
@@ -110,7 +116,7 @@ class Options:
             check(status, error)
 
     def _is_foreign(self, variable: bytes) -> bool:
-        key = variable[len("HAWSER_"):].decode(errors="replace").lower().replace("_", "-")
+        key = _key_of_variable(variable)
         mine = self.rows()
         return key not in mine and key in {each.lower() for each in _known_keys()} | COMMAND_KEYS
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import _errors, _native
+from ._sides import check_given, check_groups, check_offset, column_of_groups, deal_by_groups
 from ._changes import changes_of
 from ._cluster import Cluster, cluster_for
 from ._columns import is_table
@@ -20,7 +21,7 @@ from ._model import Model, Training
 from ._native import (
     POINTER, hawser_dataset, hawser_error, hawser_load, hawser_observer, hawser_training, hawser_training_input,
 )
-from ._options import DATA_KEYS, JOB_KEYS, Options, key_of, keys_of
+from ._options import DATA_KEYS, JOB_KEYS, JOB_OF_DATA, Options, key_of, keys_of
 from ._progress import bar_of
 from ._table import ModelColumns
 
@@ -281,8 +282,6 @@ class Fit(Job):
 
 def _options_of_files(target: Any, given: dict[str, Any]) -> dict[str, Any]:
     """Returns the options of a load, as hawser.Dataset takes them."""
-    if given["groups"] is not None:
-        raise BadOption("files have no groups of their own; leave these out")
     return {key: value for key, value in {"target": target, **given}.items() if value is not None and key != "partitioned"}
 
 
@@ -297,7 +296,7 @@ def train(algorithm: str, data: Any, target: Any = None, *, weights: Any = None,
     and `lambda_=0.1`, since lambda is a word of Python. They replace variables HAWSER_KEY of the environment.
 
     `lower`, `upper` and `penalty_factors` may be arrays with a number per column of `data`, shape (columns,), and `folds` (of
-    cv=K) one with the fold of each row, from 0 or 1 on, shape (rows,).
+    cv=K) one with the fold of each row, from 0 or 1 on, shape (rows,). `groups` keeps the rows of each group in one fold of cv=K.
     `validation` is a Dataset, or a pair (data, target): the error of the model on these is in `training.metrics`, and chooses the
     member of a path. With `early_stopping=N` the training ends when N evaluations have not lowered it. `init` is a model to start from. `progress` is True for a
     progress bar, or a function that gets a dictionary of the clock and metrics after each clock. If it raises, the training
@@ -331,6 +330,7 @@ def prepare(algorithm: str, data: Any, target: Any = None, *, weights: Any = Non
             variables: Mapping[bytes, bytes] | None = None, kind: type[Fit] = Fit, **options: Any) -> Fit:
     """Returns a training that can begin, on the nodes of the process. With `variables`, which replace the environment, it is on none yet."""
     found = find_algorithm(algorithm)
+    check_groups(found.contents, groups)
     if init is not None and not isinstance(init, Model):
         raise BadArgument(f"init: give a hawser.Model, not a {type(init).__name__}; hawser.Model.load reads a file")
     from_files = is_path(data) or (isinstance(data, Dataset) and data.from_files)
@@ -339,6 +339,8 @@ def prepare(algorithm: str, data: Any, target: Any = None, *, weights: Any = Non
     if load and not is_path(data) and not is_table(data):
         raise BadOption(f"{next(iter(load))}: an option of files, and the data are "
                         f"{'a Dataset that is loaded already' if from_files else 'arrays'}")
+    check_given(found.contents, target, load, is_path(data))
+    column = column_of_groups(groups, keywords) if is_path(data) else groups
     if is_path(data) and found.contents.no_target and target is None:
         target = "none"
     if is_path(data) and found.contents.outputs:
@@ -346,14 +348,17 @@ def prepare(algorithm: str, data: Any, target: Any = None, *, weights: Any = Non
     chosen = make_options(found, keywords)  # checked first, since the data may take long to convert
     if validation is not None:
         check_validation(algorithm)
-    chosen.read_environment(variables)
+    chosen.read_environment(variables, () if from_files else DATA_KEYS - JOB_OF_DATA)
     cluster = cluster_for(chosen, keywords) if variables is None else None
-    given = {"weights": weights, "offset": offset, "groups": groups, "names": names, "partitioned": partitioned, **load}
+    given = {"weights": weights, "offset": offset, "groups": column, "names": names, "partitioned": partitioned, **load}
     rows: Dataset | Files
     if is_path(data) and cluster is not None and not partitioned:
         rows = Files(data, _options_of_files(target, given))
+        deal_by_groups(chosen, column is not None, groups, BY_ROW in arrays)
     else:
         rows = dataset_of(data, target, **given)
+        check_offset(found.contents, rows._has("offset"))
+        deal_by_groups(chosen, rows._has("groups"), groups, BY_ROW in arrays)
         if not rows._has("target") and not found.contents.no_target and not from_files:
             raise BadInput(f"{algorithm}: the data have no target; give it as hawser.train('{algorithm}', X, y)")
         if rows.targets > 1 and not found.contents.outputs and not found.contents.no_target:

@@ -25,6 +25,43 @@ static hawser_status turn(const hawser_algorithm *algorithm, const hawser_datase
     return HAWSER_OK;
 }
 
+/* What belongs to rows that are on this node. */
+typedef struct sides {
+    bool held; /* there are such rows: rows over nodes are held by block */
+    bool offset, weights;
+} sides;
+
+static sides sides_of(const hawser_dataset *data)
+{
+    uint32_t blocks = 0;
+    const size_t *cut = hawser_dataset_cut(data, &blocks);
+    hawser_error other = {0}; /* the block is on another node */
+    for (uint32_t b = 0; b < blocks; b++) {
+        hawser_beside beside;
+        if (cut[b] < cut[b + 1] && hawser_dataset_beside(data, cut[b], cut[b + 1] - cut[b], &beside, &other) == HAWSER_OK)
+            return (sides){true, beside.offset != NULL, beside.weights != NULL};
+    }
+    return (sides){cut == NULL, hawser_dataset_offset(data) != NULL, hawser_dataset_weights(data) != NULL};
+}
+
+/* Margins with and without an offset are no measure of each other: the data of both kinds have one, or none have. */
+static hawser_status check_offsets(const hawser_algorithm *algorithm, const hawser_training_input *input,
+                                   hawser_error *error)
+{
+    sides own = sides_of(input->data);
+    if (own.offset && algorithm->no_offset)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--offset: %s has no offset; leave it out%s", algorithm->name,
+                           algorithm->outputs != NULL ? ", or subtract it from the targets" : "");
+    if (input->validation == NULL || !own.held || own.offset == sides_of(input->validation).offset)
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_BAD_OPTION,
+                       own.offset
+                           ? "--validation: the training data have an offset, and the validation data have none; give them "
+                             "one, such as zeros"
+                           : "--validation: the validation data have an offset, and the training data have none; leave it "
+                             "out");
+}
+
 static hawser_status check_validation(const char *call, const hawser_algorithm *algorithm,
                                       const hawser_training_input *input, hawser_error *error)
 {
@@ -43,6 +80,15 @@ static hawser_status check_validation(const char *call, const hawser_algorithm *
         return hawser_fail(error, HAWSER_BAD_INPUT, "the validation data have %zu targets, the training data %zu",
                            own_outputs, outputs);
     return HAWSER_OK;
+}
+
+/* Adds that the error on the validation data counts their rows alike, where the training has weights. */
+static void assume_weights(const hawser_training_input *input, hawser_training *training)
+{
+    size_t length = strlen(training->assumed), left = sizeof training->assumed - length;
+    if (input->validation != NULL && sides_of(input->data).weights && !sides_of(input->validation).weights)
+        (void)snprintf(training->assumed + length, left,
+                       "%sthe validation data have no weights, so all their rows count alike", length > 0 ? "; " : "");
 }
 
 /* The input of a training in the layout that the algorithm reads. */
@@ -79,6 +125,7 @@ static hawser_status turn_input(const char *call, const hawser_algorithm *algori
     HAWSER_TRY(hawser_dataset_intact(input->data, error));
     if (input->validation != NULL)
         HAWSER_TRY(hawser_dataset_intact(input->validation, error));
+    HAWSER_TRY(check_offsets(algorithm, input, error));
     *own = (turned_input){.input = *input};
     hawser_status status = turn(algorithm, &own->input.data, &own->data, error);
     return status == HAWSER_OK ? turn(algorithm, &own->input.validation, &own->validation, error) : status;
@@ -210,6 +257,8 @@ hawser_status hawser_train(const hawser_algorithm *algorithm, hawser_job *job, c
     bool trained = status == HAWSER_OK;
     if (trained && hawser_job_leads(job))
         status = complete(training->model, input->data, &why);
+    if (trained && hawser_job_leads(job))
+        assume_weights(input, training);
     if (trained && hawser_job_nodes(job) > 1 && !input->result_on_lead)
         status = share(algorithm, job, status, training, &why);
     free_turned(&own);

@@ -205,8 +205,6 @@ static hawser_status keep_rows(hw_scoring *scoring, const hawser_dataset *data, 
     size_t rows = hawser_dataset_matrix(data)->rows, before = (size_t)scoring->count, outputs = hw_score_width(scoring);
     bool one = scoring->what == HW_SCORES || scoring->fitted->algorithm->link_count != NULL; /* target of all numbers */
     const double *weights = hawser_dataset_weights(data);
-    if (before == 0)
-        HAWSER_TRY(hw_check_sides(scoring->call, scoring->fitted, data, true, error));
     HAWSER_TRY(check_targets(scoring->fitted, data, error));
     HAWSER_TRY(make_room(kept, before + rows, outputs, weights != NULL, error));
     double *to = kept->scored + 2 * outputs * before;

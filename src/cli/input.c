@@ -336,25 +336,26 @@ static hawser_status take_means(const hw_call *call, const hw_fitted *fitted, ha
     return HAWSER_OK;
 }
 
-/* Whether the training had an offset or weights (`key`), and these data have none, and the user has not said so. */
-static bool lacks(const hw_call *call, const hw_fitted *fitted, const char *key, const double *values)
+/* Returns whether the training had an offset, an exposure or weights (`key`). */
+static bool trained_with(const hw_fitted *fitted, const char *key)
 {
     char fact[40];
     snprintf(fact, sizeof fact, "options.%s", key);
-    const char *trained = hawser_model_text(fitted->model, fact);
-    return trained != NULL && strcmp(trained, "none") != 0 && values == NULL &&
-           hawser_options_text(call->options, key) == NULL;
+    const char *text = hawser_model_text(fitted->model, fact);
+    return text != NULL && strcmp(text, "none") != 0;
 }
 
-/* Without its offset a prediction is wrong; without weights a measure counts rows in another way than the training. */
-hawser_status hw_check_sides(const hw_call *call, const hw_fitted *fitted, const hawser_dataset *data, bool measured,
-                             hawser_error *error)
+/* Without its offset a prediction is wrong. */
+hawser_status hw_check_sides(const hw_call *call, const hw_fitted *fitted, const hawser_dataset *data, hawser_error *error)
 {
     static const char *const offsets[] = {"offset", "exposure"};
+    const hawser_algorithm *algorithm = fitted->algorithm;
     bool said =
         hawser_options_text(call->options, "offset") != NULL || hawser_options_text(call->options, "exposure") != NULL;
-    for (size_t k = 0; k < 2 && !said; k++)
-        if (lacks(call, fitted, offsets[k], hawser_dataset_offset(data))) {
+    if (algorithm->no_offset && hawser_dataset_offset(data) != NULL)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--offset: a model of %s has no offset; leave it out", algorithm->name);
+    for (size_t k = 0; k < 2 && !said && !algorithm->no_offset && hawser_dataset_offset(data) == NULL; k++)
+        if (trained_with(fitted, offsets[k])) {
             char fact[40];
             snprintf(fact, sizeof fact, "options.%s", offsets[k]);
             return hawser_fail(
@@ -362,12 +363,21 @@ hawser_status hw_check_sides(const hw_call *call, const hw_fitted *fitted, const
                 "%s: the model was trained with --%s %.100s; give --%s for these data, or --%s none to predict without it",
                 call->words[0], offsets[k], hawser_model_text(fitted->model, fact), offsets[k], offsets[k]);
         }
-    if (measured && lacks(call, fitted, "weights", hawser_dataset_weights(data)) &&
-        !hawser_options_flag(call->options, "quiet"))
+    return HAWSER_OK;
+}
+
+void hw_say_sides(const hw_call *call, const hw_fitted *fitted, const hawser_dataset *data, bool measured)
+{
+    if (hawser_options_flag(call->options, "quiet"))
+        return;
+    if (hawser_dataset_offset(data) != NULL && !trained_with(fitted, "offset") && !trained_with(fitted, "exposure"))
+        fprintf(call->err,
+                "hawser: the model was trained without an offset; that of these data is added to its predictions\n");
+    if (measured && trained_with(fitted, "weights") && hawser_dataset_weights(data) == NULL &&
+        hawser_options_text(call->options, "weights") == NULL)
         fprintf(call->err,
                 "hawser: the model was trained with --weights %.100s, and these data have none: all rows count alike\n",
                 hawser_model_text(fitted->model, "options.weights"));
-    return HAWSER_OK;
 }
 
 hawser_status hw_load_like_model(const hw_call *call, const hw_fitted *fitted, bool needs_target, hawser_load *how,

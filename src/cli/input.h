@@ -84,9 +84,11 @@ hawser_status hw_choose_member(const hw_call *call, const char *path, hawser_mod
  * Columns match by name if both sides have names, else by position. Only `needs_target` refuses data without a target. */
 hawser_status hw_load_like_model(const hw_call *call, const hw_fitted *fitted, bool needs_target, hawser_load *how,
                                  hawser_error *error) HAWSER_MUST_USE;
-/* Refuses data without an offset for a model that was trained with one. `measured`: prints that weights are missing. */
-hawser_status hw_check_sides(const hw_call *call, const hw_fitted *fitted, const hawser_dataset *data, bool measured,
+/* Refuses data without an offset for a model that was trained with one, and with one for a model that has none. */
+hawser_status hw_check_sides(const hw_call *call, const hw_fitted *fitted, const hawser_dataset *data,
                              hawser_error *error) HAWSER_MUST_USE;
+/* Prints, unless quiet, that the data have an offset and the training had none; if they are `measured`, also that they lack its weights. */
+void hw_say_sides(const hw_call *call, const hw_fitted *fitted, const hawser_dataset *data, bool measured);
 /* Returns whether no row of sparse data has column 0. */
 bool hw_lacks_first_column(const hawser_dataset *data);
 /* Warns if columns seem to be counted from 1 where the model's are counted from 0: no column is 0, and the last one is one beyond the

@@ -170,7 +170,7 @@ static hawser_status make_text(const hw_scoring *s, const hawser_piece *piece, s
 {
     size_t count = hawser_dataset_matrix(piece->data)->rows, outputs = hw_score_width(s);
     double *values;
-    HAWSER_TRY(hw_check_sides(s->call, s->fitted, piece->data, false, error));
+    HAWSER_TRY(hw_check_sides(s->call, s->fitted, piece->data, error));
     HAWSER_TRY(HW_NEW(&values, count * outputs, "predictions", error));
     hawser_status status = values_of(s, piece->data, values, error);
     if (status == HAWSER_OK && (s->binary || s->take != NULL))
@@ -202,6 +202,8 @@ static bool emit(score_work *w, const hawser_piece *piece, const score_text *tex
     if (!w->ended) {
         hawser_status written = text->used > 0 ? put_piece(s, piece, text, &own) : HAWSER_OK;
         if (piece->data != NULL && text->used > 0) {
+            if (s->count == 0)
+                hw_say_sides(s->call, s->fitted, piece->data, s->take != NULL);
             s->count += hawser_dataset_matrix(piece->data)->rows;
             s->lacks_first &= !s->lacks_first || hw_lacks_first_column(piece->data);
         }

@@ -12,6 +12,7 @@ from typing import Any
 import distributed
 from distributed.comm import get_address_host
 
+from .._sides import check_collections
 from .._errors import BadArgument, Error, PeerLost
 from .._model import Model
 from .._node import (
@@ -358,6 +359,7 @@ def train(client: Any, algorithm: str, data: Any, target: Any = None, *, weights
     if validation is not None:
         check_validation(algorithm)
     given = {"data": data, "target": target, "weights": weights, "offset": offset, "groups": groups}
+    check_collections(find_algorithm(algorithm).contents, given, options, variables_here())
     rows = place(own, {what: value for what, value in given.items() if value is not None}, {"data": "X"},
                  several=bool(find_algorithm(algorithm).contents.outputs))
     others = {} if validation is None else validation_of(own, validation, "validation", rows)

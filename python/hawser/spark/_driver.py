@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from .. import _errors
+from .._sides import check_collections
 from .._errors import BadArgument, BadInput, BadOption, Error, PeerLost
 from .._model import Model
 from .._node import PLACING, Outcome, Task, checked_options, other_pair
@@ -260,6 +261,7 @@ def make_plan(frame: Any, algorithm: str, features: str | Sequence[str], beside:
     kind = find_algorithm(algorithm).contents
     given = {what: name if isinstance(name, str) or what != "target" else _target_names(name, bool(kind.outputs))
              for what, name in beside.items() if name is not None}
+    check_collections(kind, given, options, ())
     if "target" not in given and not kind.no_target:
         raise BadArgument(f"{algorithm}: target is missing; give the name of its column")
     found = features_of(frame, features)
@@ -270,13 +272,14 @@ def make_plan(frame: Any, algorithm: str, features: str | Sequence[str], beside:
     return Plan(task, found, given, classes, cv, several=bool(kind.outputs))
 
 
-def with_other(plan: Plan, given: Any, called: str) -> Plan:
-    """Returns the plan with other data, on which errors are measured: a frame with the columns of the training, or a pair of arrays."""
+def with_other(plan: Plan, given: Any, called: str, beside_it: Sequence[str] = ("target",)) -> Plan:
+    """Returns the plan with other data, on which errors are measured: a frame with the columns of the training, of which `beside_it` are
+    read beside the features, or a pair of arrays."""
     classifies = plan.classes is not None
     if not is_frame(given):
         return replace(plan, other=from_arrays(other_pair(given, called), called, classifies))
     features = features_of(given, plan.features.names[0] if plan.features.kind != "columns" else plan.features.names)
-    beside = {what: name for what, name in plan.beside.items() if what == "target"}
+    beside = {what: name for what, name in plan.beside.items() if what in beside_it}
     columns = feature_columns(given, features) + columns_beside(given, beside, classifies, plan.several)
     try:
         parts = collect(given, columns, features, beside, called)
@@ -318,7 +321,7 @@ def train(frame: Any, algorithm: str, *, features: str | Sequence[str], target: 
     plan = make_plan(frame, algorithm, features, {"target": target, "weights": weight, "offset": offset}, options, init=init)
     if validation is not None:
         check_validation(algorithm)
-        plan = with_other(plan, validation, "validation")
+        plan = with_other(plan, validation, "validation", ("target", "weights", "offset"))
     with bar_of(progress, algorithm) as callback:
         model = run(frame, plan, nodes, callback).model
     assert model is not None

@@ -32,18 +32,18 @@ class Other:
 
 
 def read_partition(features: Features, beside: dict[str, Names], called: str, batches: Iterator[Any]) -> Iterator[Any]:
-    """The function of mapInArrow: returns the rows of a partition as one matrix and its target, or an error, since Spark would repeat a task that raises it."""
+    """The function of mapInArrow: returns the rows of a partition as one matrix and what is beside them, or an error, since Spark would repeat a task that raises it."""
     import pyarrow
     from pyspark import TaskContext
     place = TaskContext.get().partitionId()
-    part: tuple[Any, Any] | Error
+    part: tuple[Any, dict[str, Any]] | Error
     try:
         rows = Rows(features, beside)
         for batch in batches:
             rows.add(batch)
         if rows.count == 0:
             return
-        part = rows.matrix(rows.sparse), rows.values("target")
+        part = rows.matrix(rows.sparse), {what: rows.values(what) for what in beside}
     except Error as error:
         part = type(error)(f"{called}: partition {place}: {error}")
         for _ in batches:  # Spark waits until its batches have been read
@@ -53,7 +53,7 @@ def read_partition(features: Features, beside: dict[str, Names], called: str, ba
 
 
 def collect(frame: Any, columns: list[Any], features: Features, beside: dict[str, Names], called: str) -> dict[str, list[Any]]:
-    """Returns data and targets of a frame by partition, in its order."""
+    """Returns the data of a frame, and what is beside them, by partition, in its order."""
     rows = frame.select(*columns).mapInArrow(functools.partial(read_partition, features, beside, called), PARTS).collect()
     parts = [pickle.loads(row["part"]) for row in sorted(rows, key=lambda row: row["place"])]
     if not parts:
@@ -61,13 +61,14 @@ def collect(frame: Any, columns: list[Any], features: Features, beside: dict[str
     for part in parts:
         if isinstance(part, Error):
             raise part
-    matrices, targets = [matrix for matrix, _ in parts], [target for _, target in parts if target is not None]
+    matrices, targets = [matrix for matrix, _ in parts], [found["target"] for _, found in parts if found.get("target") is not None]
     for what, sizes in (("features", [matrix.shape[1] for matrix in matrices]), ("targets", [targets_of(target) for target in targets])):
         if len(set(sizes)) > 1:
             raise BadInput(f"{called}: one row has {min(sizes)} {what}, and another has {max(sizes)}")
     if any(map(is_sparse, matrices)):
         matrices = [_as_sparse(matrix) for matrix in matrices]
-    return {"data": matrices, **({"target": targets} if targets else {})}
+    sides = {what: [found[what] for _, found in parts] for what in beside if what != "target"}
+    return {"data": matrices, **({"target": targets} if targets else {}), **sides}
 
 
 def _as_sparse(matrix: Any) -> Any:

@@ -246,6 +246,9 @@ def refusals():
          "partition 0: column 'z' has nulls"),
         (lambda f: f.withColumn("z", F.expr("array_repeat(y, spark_partition_id() + 2)")), {"algorithm": "multitask", "target": "z"}, hawser.BadInput,
          "the rows of partition 0 have 2 targets, and those of partition 1 have 3"),
+        (lambda f: f, {"algorithm": "svm", "offset": "w"}, hawser.BadOption, "offset: svm has no offset"),
+        (lambda f: f, {"algorithm": "kmeans"}, hawser.BadOption, "target: kmeans uses none"),
+        (lambda f: f, {"offset": "w", "validation": (X, Y)}, hawser.BadOption, "the training data have an offset, and the validation data have none"),
         (lambda f: f, {"nodes": 0}, hawser.BadArgument, "nodes = 0"),
         (lambda f: f, {"clusters": 3}, hawser.BadOption, "lasso has no such option; it is one of kmeans"),
         (lambda f: f, {"listen": 3}, hawser.BadOption, "listen: no option over Spark"),
@@ -264,6 +267,13 @@ def test_refusals(frame, monkeypatch, change, given, kind, text):
     how = {"algorithm": "lasso", "features": "vector", "target": "y", **given}
     with pytest.raises(kind, match=text):
         hawser.spark.train(change(frame), **how)
+
+
+def test_a_frame_of_other_data_has_the_offset_and_weights_of_the_training(frame):
+    how = {"features": "vector", "target": "y", "weight": "w", "offset": "a", "lambda_": 0.1}
+    found, some = hawser.spark.train(frame, "lasso", validation=frame.where("y > 3"), **how), Y > 3  # few: the driver takes no more
+    error = (Y - X[:, 0] - found.predict(X, offset=np.zeros(len(X))))[some] ** 2
+    assert np.isclose(found.training.metrics["validation_mse"], np.average(error, weights=WEIGHTS[some]), rtol=1e-9)
 
 
 def test_refusals_of_estimators(frame):

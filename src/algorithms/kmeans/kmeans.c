@@ -219,6 +219,7 @@ const hawser_algorithm *hw_kmeans_algorithm(void)
                                                .starts = HW_KMEANS_START,
                                                .metrics = hw_kmeans_metrics,
                                                .split = HAWSER_BY_ROW,
+                                               .no_offset = true,
                                                .no_target = true,
                                                .train = train,
                                                .plan = plan,

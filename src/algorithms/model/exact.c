@@ -8,7 +8,6 @@ hawser_status hw_exact_options(const hawser_options *options, hawser_sync sync, 
                                hawser_error *error)
 {
     static const char *const exchange[] = {"exchange-every", "filter", "quota", "max-held-clocks", "encoding", "merge"};
-    static const char *const margins[] = {"offset", "exposure"};
     bool ordering =
         sync.tightness == HAWSER_DELAY || sync.tightness == HAWSER_CENTRIC; /* the store, of which there is none */
     if (ordering || (sync.tightness != HAWSER_BSP && blocks > 1))
@@ -20,8 +19,5 @@ hawser_status hw_exact_options(const hawser_options *options, hawser_sync sync, 
             return hawser_fail(error, HAWSER_BAD_OPTION,
                                "--%s: workers of %s exchange exact sums, which this option does not apply to; leave it out",
                                exchange[k], name);
-    for (size_t k = 0; k < sizeof margins / sizeof *margins; k++)
-        if (hw_option_given(options, margins[k]) && strcmp(hawser_options_text(options, margins[k]), "none") != 0)
-            return hawser_fail(error, HAWSER_BAD_OPTION, "--%s: %s takes none; leave it out", margins[k], name);
     return HAWSER_OK;
 }

@@ -7,11 +7,6 @@
 static hawser_status take_target(hw_linear_problem *problem, const hawser_training_input *input, hawser_error *error)
 {
     size_t n = problem->X->rows;
-    if (hawser_dataset_offset(input->data) != NULL)
-        return hawser_fail(
-            error, HAWSER_BAD_OPTION,
-            "--offset: multitask has no offset, which would be one number per row and target; subtract it from "
-            "the targets");
     HAWSER_TRY(hw_linear_check_numeric(input->data, error));
     for (size_t o = 0; o < problem->outputs; o++) {
         const char *name = hawser_dataset_output_name(input->data, o);

@@ -245,6 +245,7 @@ const hawser_algorithm *hw_multitask_algorithm(void)
                                                .summary = "linear regression on several targets that share their columns",
                                                .citations = citations,
                                                .rows = hw_multitask_rows,
+                                               .no_offset = true,
                                                .metrics = hw_multitask_metrics,
                                                HW_LINEAR_ALGORITHM(units),
                                                .predict = hw_multitask_predict,

@@ -111,6 +111,7 @@ const hawser_algorithm *hw_softmax_algorithm(void)
                                                .metrics = hw_softmax_metrics,
                                                .topics = hw_softmax_topics,
                                                .split = HAWSER_BY_ROW,
+                                               .no_offset = true,
                                                .train = train,
                                                .init_use = hw_linear_init_use,
                                                .starts = HW_CLASSED_STARTS,

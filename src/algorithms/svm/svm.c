@@ -143,6 +143,7 @@ const hawser_algorithm *hw_svm_algorithm(void)
                                                .rows = hw_svm_rows,
                                                .metrics = hw_svm_metrics,
                                                .split = HAWSER_BY_ROW,
+                                               .no_offset = true,
                                                .train = train,
                                                .init_use = hw_linear_init_use,
                                                .starts = HW_CLASSED_STARTS,
